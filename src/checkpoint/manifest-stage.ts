@@ -1,0 +1,124 @@
+/** A checked manifest, set aside on disk outside the batch until it is known to be good. */
+import Sqlite from 'better-sqlite3';
+import type { JsonObject } from '../core/json.ts';
+import { sceneIdOf, type BadRow, type Scene } from '../core/scene.ts';
+import type { ManifestScenes } from '../pipeline/ports.ts';
+
+/** A scene whose row may have no id of its own. */
+export type StagedScene = Omit<Scene, 'id'> & { id: string | undefined };
+
+/**
+ * Kept in SQLite's private temporary file, which is deleted on close or death: a million rows cost little memory.
+ * Rows are added first; `settleIds` gives each its id, and all else is asked for after that.
+ */
+export class ManifestStage implements ManifestScenes {
+  readonly #db = openTemporary();
+  readonly #insert = this.#db.prepare<[number, string, number, string, string, string, string]>(
+    'INSERT INTO scenes VALUES (?, ?, ?, ?, ?, ?, ?)',
+  );
+  readonly #insertBad = this.#db.prepare<[object]>(
+    'INSERT INTO bad_rows VALUES (@position, @source, @id, @problem)',
+  );
+
+  add({ id, position, fingerprint, source, input, columns }: StagedScene): void {
+    this.#insert.run(
+      position,
+      id ?? sceneIdOf(fingerprint, 1),
+      id === undefined ? 0 : 1,
+      fingerprint,
+      source,
+      JSON.stringify(input),
+      JSON.stringify(columns),
+    );
+  }
+
+  addBad(row: BadRow): void {
+    this.#insertBad.run({ ...row, id: row.id ?? null });
+  }
+
+  /**
+   * Counts equal rows without an id, in an order that does not depend on that of the manifest; a repeated id becomes a
+   * bad row. Once for all rows, since looking each id up as it comes takes many times as long.
+   */
+  settleIds(): void {
+    this.#db.exec(`
+      CREATE TABLE repeated AS SELECT id FROM scenes GROUP BY id HAVING count(*) > 1;
+      CREATE UNIQUE INDEX repeated_id ON repeated (id)`);
+    if (this.#countOf('repeated') === 0) return;
+    this.#db.exec(`
+      CREATE TABLE counted AS
+        SELECT position, row_number() OVER (PARTITION BY id ORDER BY fingerprint, position) AS n
+        FROM scenes WHERE has_own_id = 0 AND id IN (SELECT id FROM repeated);
+      UPDATE scenes SET id = scene_id(fingerprint, n)
+        FROM counted WHERE counted.position = scenes.position AND n > 1;
+      CREATE INDEX scenes_id ON scenes (id, position);
+      INSERT INTO bad_rows
+        SELECT position, source, id, repeated_problem(id, (SELECT source FROM scenes f WHERE f.id = s.id ORDER BY position LIMIT 1))
+        FROM scenes s WHERE EXISTS (SELECT 1 FROM scenes f WHERE f.id = s.id AND f.position < s.position);
+      DELETE FROM scenes WHERE position IN (SELECT position FROM bad_rows)`);
+  }
+
+  *scenes(): Generator<Scene> {
+    const rows = this.#db
+      .prepare<[], SceneRow>(
+        'SELECT position, id, fingerprint, source, input, columns FROM scenes ORDER BY position',
+      )
+      .iterate();
+    for (const { input, columns, ...row } of rows) {
+      yield { ...row, input: JSON.parse(input) as JsonObject, columns: JSON.parse(columns) as JsonObject };
+    }
+  }
+
+  *badRows(): Generator<BadRow> {
+    const rows = this.#db
+      .prepare<[], BadRow & { id: string | null }>('SELECT * FROM bad_rows ORDER BY position')
+      .iterate();
+    for (const { id, ...row } of rows) yield { ...row, ...(id !== null && { id }) };
+  }
+
+  count(): { scenes: number; badRows: number } {
+    return { scenes: this.#countOf('scenes'), badRows: this.#countOf('bad_rows') };
+  }
+
+  #countOf(table: 'scenes' | 'bad_rows' | 'repeated'): number {
+    return this.#db.prepare<[], { n: number }>(`SELECT count(*) AS n FROM ${table}`).get()?.n ?? 0;
+  }
+
+  /** 0 where nothing was added yet. */
+  lastPosition(): number {
+    const last = this.#db.prepare<[], { n: number | null }>(
+      'SELECT max(n) AS n FROM (SELECT max(position) AS n FROM scenes UNION ALL SELECT max(position) FROM bad_rows)',
+    );
+    return last.get()?.n ?? 0;
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}
+
+interface SceneRow extends Omit<Scene, 'input' | 'columns'> {
+  input: string;
+  columns: string;
+}
+
+function openTemporary(): Sqlite.Database {
+  const db = new Sqlite('');
+  db.pragma('journal_mode = OFF');
+  db.pragma('synchronous = OFF');
+  db.pragma('page_size = 16384');
+  db.pragma('cache_size = -16000');
+  db.function('scene_id', { deterministic: true }, (fingerprint, n) =>
+    sceneIdOf(String(fingerprint), Number(n)),
+  );
+  db.function(
+    'repeated_problem',
+    (id, source) => `the id ${JSON.stringify(id)} is used by ${String(source)} already`,
+  );
+  db.exec(`
+    CREATE TABLE scenes (position INTEGER PRIMARY KEY, id TEXT NOT NULL, has_own_id INTEGER NOT NULL,
+      fingerprint TEXT NOT NULL, source TEXT NOT NULL, input TEXT NOT NULL, columns TEXT NOT NULL) STRICT;
+    CREATE TABLE bad_rows (position INTEGER PRIMARY KEY, source TEXT NOT NULL, id TEXT, problem TEXT NOT NULL) STRICT;
+    BEGIN`);
+  return db;
+}

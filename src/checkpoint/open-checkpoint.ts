@@ -1,0 +1,78 @@
+/** Opening the checkpoint of a batch: to run on it, or to read it beside a run. */
+import { chmodSync, existsSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { Endpoint } from '../core/attempt.ts';
+import { openForReading, openForWriting, type Database } from '../sqlite/database.ts';
+import { checkpointSchema } from './schema.ts';
+import { SqliteCheckpoint } from './sqlite-checkpoint.ts';
+
+/** What a batch is, as the report tells it. */
+export interface BatchIdentity {
+  manifest: string[];
+  endpoint: Endpoint;
+  /** The manifest's own columns, in order. */
+  columns: string[];
+}
+
+export interface OpenCheckpoint {
+  checkpoint: SqliteCheckpoint;
+  /** Puts on record how the run ended; the last word counts. */
+  recordEnd(ended: { at: number; exitCode: number; ending: string }): void;
+  close(): void;
+}
+
+/** For a run that holds the batch's lock. Throws `UnusableDatabase` or SQLite's own errors. */
+export function openCheckpoint(
+  dir: string,
+  program: string,
+  batch: BatchIdentity,
+  now: number,
+): OpenCheckpoint {
+  const path = checkpointFile(dir);
+  const db = openForWriting(path, checkpointSchema);
+  chmodSync(path, 0o600);
+  rememberBatch(db, batch);
+  const run = startRun(db, program, now);
+  const end = db.prepare<[object]>(
+    'UPDATE runs SET ended_at = @at, exit_code = @exitCode, ending = @ending WHERE run = @run',
+  );
+  return {
+    checkpoint: new SqliteCheckpoint(db, run),
+    recordEnd: (ended) => void end.run({ ...ended, run }),
+    close: () => void db.close(),
+  };
+}
+
+/** For `status` and the report, also while a run writes; undefined where the folder has no checkpoint. */
+export function openCheckpointForReading(dir: string): Database | undefined {
+  const path = checkpointFile(dir);
+  return existsSync(path) ? openForReading(path, checkpointSchema) : undefined;
+}
+
+export function readBatch(db: Database): BatchIdentity {
+  const row = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'batch'").get();
+  if (row === undefined) throw new Error('the checkpoint does not say what its batch is');
+  return JSON.parse(row.value) as BatchIdentity;
+}
+
+function checkpointFile(dir: string): string {
+  return join(dir, 'checkpoint.sqlite');
+}
+
+/** Columns of earlier manifests are kept, for the scenes that were withdrawn. */
+function rememberBatch(db: Database, batch: BatchIdentity): void {
+  const known = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'batch'").get();
+  const earlier = known === undefined ? [] : (JSON.parse(known.value) as BatchIdentity).columns;
+  const value = JSON.stringify({ ...batch, columns: [...new Set([...batch.columns, ...earlier])] });
+  db.prepare("INSERT INTO batch VALUES ('batch', ?) ON CONFLICT DO UPDATE SET value = excluded.value").run(
+    value,
+  );
+}
+
+function startRun(db: Database, program: string, now: number): number {
+  const { lastInsertRowid } = db
+    .prepare('INSERT INTO runs (pid, host, program, started_at) VALUES (?, ?, ?, ?)')
+    .run(process.pid, hostname(), program, now);
+  return Number(lastInsertRowid);
+}

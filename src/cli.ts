@@ -1,0 +1,15 @@
+#!/usr/bin/env node
+/** From argv to a command and from its result to the exit code; the only place that ends the process. */
+
+/** Native modules built for a newer Node end an older one without a word: nothing is loaded before this. */
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 19)) {
+  process.stderr.write(`nightrender needs Node.js 20.19 or later; this is ${process.versions.node}.\n`);
+  process.exit(2);
+}
+
+const { parseCommandLine } = await import('./commands/command-line.ts');
+const exitCode = await parseCommandLine(process.argv.slice(2));
+// What is written to a pipe may still be on its way: the process ends when nothing is left to do, or shortly after.
+process.exitCode = exitCode;
+setTimeout(() => process.exit(exitCode), 2_000).unref();

@@ -1,0 +1,132 @@
+/** The job service over HTTP: implements the road's `RenderService` port with undici. One call, one request. */
+import { Agent } from 'undici';
+import type { Endpoint } from '../core/attempt.ts';
+import type { FailureKind } from '../core/failure.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { RenderService, StatusReply, SubmitReply } from '../pipeline/ports.ts';
+import { runPath, statusPath } from '../wire/paths.ts';
+import { exchange, type Outcome } from './exchange.ts';
+import { readStatusAnswer } from './read-status-answer.ts';
+import { jobIdAtBeginning, readSubmitAnswer } from './read-submit-answer.ts';
+import { repeatsKey, withoutKey } from './without-key.ts';
+
+/** Where an endpoint's address leads at present, and the key for it. */
+export interface Connection {
+  /** http(s) URL without a trailing slash; may have a path. */
+  url: string;
+  apiKey: string;
+}
+
+export interface HttpOptions {
+  connectionOf: (endpoint: Endpoint) => Connection;
+  /** Longest wait for a connection, for the beginning of an answer, and for each further part of it. */
+  requestTimeoutMs: number;
+  /** Longest wait for a whole answer, however steadily it comes; ten times `requestTimeoutMs` by default. */
+  wholeAnswerMs?: number;
+  /** Largest answer that is read. */
+  maxBodyBytes: number;
+  /** Path of the picture in the output, for outputs of no known shape. */
+  imagePath: string | undefined;
+}
+
+/** Connections to one service; more bring nothing (40,000 requests a second with 64). */
+const connections = 64;
+
+export class HttpRenderService implements RenderService {
+  readonly #options: HttpOptions;
+  readonly #agent: Agent;
+
+  constructor(options: HttpOptions) {
+    this.#options = options;
+    this.#agent = new Agent({
+      connections,
+      pipelining: 1,
+      headersTimeout: options.requestTimeoutMs,
+      bodyTimeout: options.requestTimeoutMs,
+      connect: { timeout: options.requestTimeoutMs },
+    });
+  }
+
+  async submit(endpoint: Endpoint, input: JsonObject, signal: AbortSignal): Promise<SubmitReply> {
+    const connection = this.#options.connectionOf(endpoint);
+    const path = runPath(endpoint.version, endpoint.id);
+    const outcome = await this.#exchange(connection, path, JSON.stringify({ input }), signal);
+    const reply = this.#submitReply(outcome, connection.url + path);
+    if (reply.kind === 'accepted' && repeatsKey(reply.jobId, connection.apiKey)) {
+      return failure('unanswered', 'the service put the key into the job id, which must not be recorded');
+    }
+    return withoutKey(reply, connection.apiKey);
+  }
+
+  async status(endpoint: Endpoint, jobId: string, signal: AbortSignal): Promise<StatusReply> {
+    const connection = this.#options.connectionOf(endpoint);
+    const path = statusPath(endpoint.version, endpoint.id, jobId);
+    const outcome = await this.#exchange(connection, path, undefined, signal);
+    return withoutKey(this.#statusReply(outcome, connection.url + path), connection.apiKey);
+  }
+
+  /** Requests in progress are cut. */
+  close(): Promise<void> {
+    return this.#agent.destroy();
+  }
+
+  /** A POST where there is a body, else a GET. */
+  #exchange(
+    { url, apiKey }: Connection,
+    path: string,
+    body: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { origin, pathname } = new URL(url);
+    const request = {
+      origin,
+      path: (pathname === '/' ? '' : pathname) + path,
+      method: body === undefined ? ('GET' as const) : ('POST' as const),
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        accept: 'application/json',
+        'accept-encoding': 'identity',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      body: body ?? null,
+    };
+    const { requestTimeoutMs, maxBodyBytes, wholeAnswerMs = 10 * requestTimeoutMs } = this.#options;
+    return exchange(this.#agent, request, { maxBodyBytes, wholeAnswerMs }, signal);
+  }
+
+  #submitReply(outcome: Outcome, place: string): SubmitReply {
+    switch (outcome.kind) {
+      case 'answered':
+        return readSubmitAnswer(outcome.answer);
+      case 'too-large':
+        return failure('unanswered', `the answer is larger than ${this.#limit} (${place})`);
+      case 'broken': {
+        const jobId = jobIdAtBeginning(outcome.beginning);
+        if (jobId !== undefined) return { kind: 'accepted', jobId, status: '' };
+        return failure(outcome.wasSent ? 'unanswered' : 'not-reached', `${outcome.why} (${place})`);
+      }
+    }
+  }
+
+  #statusReply(outcome: Outcome, place: string): StatusReply {
+    switch (outcome.kind) {
+      case 'answered':
+        return readStatusAnswer(outcome.answer, this.#options.imagePath);
+      case 'too-large': {
+        const text = `the result is larger than ${this.#limit} (\`limits.body\`)`;
+        return { kind: 'ended', status: 'COMPLETED', failure: { kind: 'result-too-large', text } };
+      }
+      case 'broken':
+        return failure('poll-failed', `${outcome.why} (${place})`);
+    }
+  }
+
+  get #limit(): string {
+    const { maxBodyBytes } = this.#options;
+    return maxBodyBytes < 1e6 ? `${maxBodyBytes} bytes` : `${Math.round(maxBodyBytes / 1e6)} MB`;
+  }
+}
+
+function failure(kind: FailureKind, text: string): SubmitReply & StatusReply & { kind: 'failure' } {
+  return { kind: 'failure', failure: { kind, text } };
+}

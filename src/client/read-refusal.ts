@@ -1,0 +1,40 @@
+/** The answers that mean the same to every operation: the key, the account, the load. */
+import type { Failure } from '../core/failure.ts';
+import { bodyText } from '../wire/error-text.ts';
+import type { Answer } from './exchange.ts';
+
+/** Undefined where the answer is none of these. */
+export function readRefusal({ status, headers, body }: Answer): Failure | undefined {
+  const said = bodyText(body);
+  const words = said === undefined ? `${status}` : `${status}: ${said}`;
+  if (status === 401) return { kind: 'key-refused', text: `the service does not accept the key (${words})` };
+  if (status === 403) return { kind: 'key-refused', text: `the key may not use this endpoint (${words})` };
+  if (status === 402) return { kind: 'account-unusable', text: `the account cannot pay for jobs (${words})` };
+  if (status !== 429 && status !== 425) return undefined;
+  const retryAfterMs = readRetryAfter(headers);
+  return {
+    kind: 'overloaded',
+    text: `the service asks to wait (${words})`,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
+}
+
+const longestRetryAfterMs = 10 * 60_000;
+const httpDate = /^[A-Za-z]{3,9}, ?\d{2}[ -][A-Za-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/**
+ * `Retry-After` in seconds or as an HTTP date, which is told by the service's own clock where it shows that;
+ * at most ten minutes are believed, and what is neither is undefined.
+ */
+export function readRetryAfter(headers: Answer['headers'], now = Date.now()): number | undefined {
+  const value = headers['retry-after']?.trim() ?? '';
+  if (/^\d+(\.\d+)?$/.test(value)) return Math.min(longestRetryAfterMs, Number(value) * 1000);
+  if (!httpDate.test(value)) return undefined;
+  const waitMs = Date.parse(value) - readDate(headers.date, now);
+  return Number.isNaN(waitMs) ? undefined : Math.min(longestRetryAfterMs, Math.max(0, waitMs));
+}
+
+function readDate(date: string | undefined, now: number): number {
+  const at = httpDate.test(date ?? '') ? Date.parse(date ?? '') : Number.NaN;
+  return Number.isNaN(at) ? now : at;
+}

@@ -1,0 +1,91 @@
+/** What the answer to a status request means. */
+import type { Failure, FailureKind } from '../core/failure.ts';
+import type { JobTimes, StatusReply } from '../pipeline/ports.ts';
+import { bodyText, errorText, oneLine } from '../wire/error-text.ts';
+import { findPictures } from '../wire/output-shapes.ts';
+import type { Answer } from './exchange.ts';
+import { parseObject } from './parse-body.ts';
+import { readRefusal, readRetryAfter } from './read-refusal.ts';
+import { statusWord } from './status-word.ts';
+
+export function readStatusAnswer(answer: Answer, imagePath: string | undefined): StatusReply {
+  const { status, body } = answer;
+  if (status === 404 || status === 410) {
+    const text = `the service does not know the job (${status}: ${bodyText(body) ?? 'without a word'})`;
+    return { kind: 'missing', text };
+  }
+  const refusal = readRefusal(answer);
+  if (refusal !== undefined) return { kind: 'failure', failure: refusal };
+  const job = status >= 200 && status <= 299 ? parseObject(body) : undefined;
+  if (job?.['status'] !== undefined) return readJob(job, imagePath);
+  // Kin of the service say so until the job is done.
+  if (status === 202) return { kind: 'running', status: '202', isExecuting: false };
+  return { kind: 'failure', failure: unreadable(answer) };
+}
+
+function unreadable({ status, headers, body }: Answer): Failure {
+  const target = status >= 300 && status <= 399 ? oneLine(headers.location ?? '') : undefined;
+  const said = target === undefined ? (bodyText(body) ?? 'an empty body') : `a redirect to ${target}`;
+  const retryAfterMs = readRetryAfter(headers);
+  return {
+    kind: 'poll-failed',
+    text: `a status request was answered ${status}: ${said}`,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
+}
+
+const endings = new Map<string, FailureKind>([
+  ['FAILED', 'job-failed'],
+  ['CANCELLED', 'job-cancelled'],
+  ['TIMED_OUT', 'job-timed-out'],
+]);
+
+function readJob(job: Record<string, unknown>, imagePath: string | undefined): StatusReply {
+  const status = statusWord(job['status']);
+  if (status === 'COMPLETED') return readCompleted(job, status, imagePath);
+  const kind = endings.get(status);
+  if (kind === undefined)
+    return { kind: 'running', status, isExecuting: status === 'IN_PROGRESS' || status === 'RUNNING' };
+  const said = errorText(job['error']) ?? errorText(job['output']) ?? 'the service gave no reason';
+  return { kind: 'ended', status, failure: { kind, text: `${status}: ${said}` }, ...readTimes(job) };
+}
+
+/** The output counts only once the job has `COMPLETED`: before, it may be a worker's progress message. */
+function readCompleted(
+  job: Record<string, unknown>,
+  status: string,
+  imagePath: string | undefined,
+): StatusReply {
+  const found = findPictures(job['output'], imagePath);
+  const times = readTimes(job);
+  const ended = (failure: Failure): StatusReply => ({ kind: 'ended', status, failure, ...times });
+  switch (found.kind) {
+    case 'pictures':
+      return { kind: 'completed', status, pictures: found.pictures, ...times };
+    case 'none':
+      return ended({
+        kind: 'no-output',
+        text: "the job COMPLETED without output; results above the service's size limit are dropped like this",
+      });
+    case 'failure':
+      return ended({ kind: 'failed-inside', text: `the job COMPLETED and says: ${found.message}` });
+    case 'unknown':
+      return ended({
+        kind: 'bad-picture',
+        text: `no picture was found in the output, which holds ${oneLine(found.found)}; say where it is with output.image`,
+      });
+  }
+}
+
+function readTimes(job: Record<string, unknown>): JobTimes {
+  const delayTimeMs = readMs(job['delayTime']);
+  const executionTimeMs = readMs(job['executionTime']);
+  return {
+    ...(delayTimeMs !== undefined && { delayTimeMs }),
+    ...(executionTimeMs !== undefined && { executionTimeMs }),
+  };
+}
+
+function readMs(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.round(value) : undefined;
+}

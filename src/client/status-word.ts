@@ -1,0 +1,12 @@
+/** The service's word for how a job stands, whatever it sends in its place. */
+import { oneLine } from '../wire/error-text.ts';
+
+const longestWord = 64;
+
+/** As the service spells it, on one line; empty where it says nothing. */
+export function statusWord(value: unknown): string {
+  if (value === undefined) return '';
+  if (typeof value === 'string') return oneLine(value, longestWord) ?? '';
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' && value !== null ? 'an object' : JSON.stringify(value);
+}

@@ -1,0 +1,41 @@
+/** Keeps the key out of everything that is told, recorded or shown, whatever a service says back. */
+import type { StatusReply, SubmitReply } from '../pipeline/ports.ts';
+
+/** The reply with the key taken out of its words; pictures are left as they came. */
+export function withoutKey<Reply extends SubmitReply | StatusReply>(reply: Reply, key: string): Reply {
+  return {
+    ...reply,
+    ...('text' in reply && { text: textWithoutKey(reply.text, key) }),
+    ...('status' in reply && { status: textWithoutKey(reply.status, key) }),
+    ...('failure' in reply && {
+      failure: { ...reply.failure, text: textWithoutKey(reply.failure.text, key) },
+    }),
+    ...('pictures' in reply && {
+      pictures: reply.pictures.map((picture) =>
+        'url' in picture ? { ...picture, url: textWithoutKey(picture.url, key) } : picture,
+      ),
+    }),
+  };
+}
+
+/** Whether the text cannot be told without telling the key. */
+export function repeatsKey(text: string, key: string): boolean {
+  return textWithoutKey(text, key) !== text;
+}
+
+/** Fewer characters than these are no secret, and words begin with them. */
+const fewestTelling = 4;
+
+function textWithoutKey(text: string, key: string): string {
+  if (key.length < fewestTelling) return text;
+  return [...new Set([key, encodeURIComponent(key)])].reduce(withoutSpelling, text);
+}
+
+/** A text that was cut to its longest length may end within the key. */
+function withoutSpelling(text: string, key: string): string {
+  let clean = text.replaceAll(key, '[key]');
+  for (let length = key.length - 1; length >= fewestTelling && clean.includes('…'); length--) {
+    clean = clean.replaceAll(`${key.slice(0, length)}…`, '[key]…');
+  }
+  return clean;
+}

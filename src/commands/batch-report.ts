@@ -1,0 +1,25 @@
+/** The report of a batch folder, from its checkpoint. */
+import { join } from 'node:path';
+import { openCheckpointForReading, readBatch } from '../checkpoint/open-checkpoint.ts';
+import { readRows, readSummary } from '../checkpoint/read-report.ts';
+import { writeReport, type ReportFiles } from '../report/write-report.ts';
+import { program } from './version.ts';
+
+/** Undefined where the folder has no checkpoint. */
+export async function writeBatchReport(dir: string, now: number): Promise<ReportFiles | undefined> {
+  const db = openCheckpointForReading(dir);
+  if (db === undefined) return undefined;
+  try {
+    // One view of the batch for all three files, though a run may be writing.
+    db.exec('BEGIN');
+    const { columns, manifest, endpoint } = readBatch(db);
+    const source = { rows: () => readRows(db), columns: () => columns, summary: () => readSummary(db) };
+    return await writeReport(join(dir, 'report'), source, {
+      batch: { manifest, endpoint },
+      program,
+      writtenAt: now,
+    });
+  } finally {
+    db.close();
+  }
+}

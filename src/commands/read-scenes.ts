@@ -1,0 +1,194 @@
+/** From the configuration's manifests to checked scenes, set aside on disk; nothing of the batch is touched. */
+import { relative } from 'node:path';
+import { ManifestStage } from '../checkpoint/manifest-stage.ts';
+import type { Config } from '../config/config.ts';
+import { compileInput, defaultInput, type InputTemplate } from '../config/input-template.ts';
+import { ConfigError, type Problem } from '../config/problem.ts';
+import { nameValues } from '../config/read-config.ts';
+import { listed, TemplateError, type Template } from '../config/template.ts';
+import type { JsonObject, JsonValue } from '../core/json.ts';
+import { fingerprintOf } from '../core/scene.ts';
+import { ManifestError, openManifest, type Manifest, type ManifestEntry } from '../manifest/read-manifest.ts';
+
+export interface ReadScenes {
+  stage: ManifestStage;
+  /** Every column of every manifest, in the order first seen. */
+  columns: string[];
+}
+
+/** Throws `ConfigError` for all that is wrong with the manifests; bad rows pass where `skipBadRows` says so. */
+export async function readScenes(config: Config, stdin: NodeJS.ReadableStream): Promise<ReadScenes> {
+  const stage = new ManifestStage();
+  try {
+    const columns = new Set<string>();
+    const reading = { config, stage, columns, problems: [] };
+    for (const index of config.manifest.keys()) await readManifest(reading, index, stdin);
+    stage.settleIds();
+    assertGood(reading);
+    return { stage, columns: [...columns] };
+  } catch (error) {
+    stage.close();
+    throw error;
+  }
+}
+
+interface Reading {
+  config: Config;
+  stage: ManifestStage;
+  columns: Set<string>;
+  /** What is wrong besides bad rows. */
+  problems: Problem[];
+}
+
+/** What is wrong with one manifest does not keep the others from being read: all is told at once. */
+async function readManifest(reading: Reading, index: number, stdin: NodeJS.ReadableStream): Promise<void> {
+  const { config, problems } = reading;
+  const path = config.manifest[index] ?? '-';
+  try {
+    const manifest = await (path === '-'
+      ? openManifest('-', stdin as NodeJS.ReadStream)
+      : openManifest(relative('', path) || path));
+    const missing = missingColumns(config, manifest);
+    problems.push(...missing);
+    for (const column of manifest.columns ?? []) reading.columns.add(column);
+    // Every row would lack the column, too.
+    if (missing.length === 0) await readRows(reading, manifest);
+  } catch (error) {
+    if (!(error instanceof ManifestError)) throw error;
+    const place = config.manifest.length > 1 ? ['manifest', index] : ['manifest'];
+    problems.push({ where: config.placeOf(place), text: error.message });
+  }
+}
+
+async function readRows(reading: Reading, manifest: Manifest): Promise<void> {
+  const { stage, config } = reading;
+  const own = new Set<string>();
+  const checkName = nameCheck(config, manifest);
+  let input = config.input ?? inputFor(manifest.columns ?? []);
+  let position = stage.lastPosition();
+  for await (const entries of manifest.batches) {
+    for (const entry of entries) {
+      position += 1;
+      if (entry.kind === 'row' && manifest.columns === undefined) {
+        const names = Object.keys(entry.columns);
+        for (const name of names) own.add(name);
+        input ??= inputFor(names);
+      }
+      addEntry(stage, entry, { position, source: `${manifest.path}:${entry.line}` }, input, checkName);
+    }
+  }
+  for (const name of own) reading.columns.add(name);
+}
+
+function addEntry(
+  stage: ManifestStage,
+  entry: ManifestEntry,
+  place: { position: number; source: string },
+  input: InputTemplate | undefined,
+  checkName: (columns: JsonObject) => void,
+): void {
+  const { position, source } = place;
+  if (entry.kind === 'bad') {
+    const { problem, id } = entry;
+    stage.addBad({ position, source, problem, ...(id !== undefined && { id }) });
+    return;
+  }
+  const { columns } = entry;
+  let id: string | undefined;
+  try {
+    id = readId(columns['id']);
+    if (input === undefined) throw new TemplateError('it has no column scene or prompt');
+    const rendered = input.render(columns);
+    checkName(columns);
+    stage.add({ id, fingerprint: fingerprintOf(rendered), input: rendered, columns, position, source });
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    stage.addBad({ position, source, problem: error.message, ...(id !== undefined && { id }) });
+  }
+}
+
+/** Undefined where the row has no `id` column, so that it is known by its input. */
+function readId(id: JsonValue | undefined): string | undefined {
+  if (id === undefined) return undefined;
+  if (typeof id === 'object' && id !== null) throw new TemplateError('the id is neither a text nor a number');
+  const text = id === null ? '' : String(id).trim();
+  if (text === '') throw new TemplateError('the id is empty');
+  return text;
+}
+
+function inputFor(columns: string[]): InputTemplate | undefined {
+  const input = defaultInput(columns);
+  return input && compileInput(input, (_, text) => raise(text));
+}
+
+function raise(text: string): never {
+  throw new Error(text);
+}
+
+/** A name that cannot be made shows here, not when its picture has been paid for. */
+function nameCheck({ output }: Config, manifest: Manifest): (columns: JsonObject) => void {
+  const { name } = output;
+  const wanted = columnsOfName(name);
+  if (name.isPlain && manifest.columns !== undefined) return () => undefined;
+  return (columns) => {
+    if (name.isPlain && wanted.every((column) => Object.hasOwn(columns, column))) return;
+    name.renderText({ ...columns, id: 'id', seed: '', index: 1 });
+  };
+}
+
+function columnsOfName({ names }: Template): string[] {
+  return names.filter((name) => !nameValues.includes(name));
+}
+
+/** Of a manifest with a header: what the templates speak of and the header lacks. */
+function missingColumns(config: Config, { path, columns }: Manifest): Problem[] {
+  if (columns === undefined) return [];
+  if (config.input === undefined && defaultInput(columns) === undefined) {
+    const text = `there is no column scene or prompt, only ${listed(columns)}; say in pipeline.yaml what is sent, such as input: {scene: '{{ [${JSON.stringify(columns[0])}] }}'}`;
+    return [{ where: path, text }];
+  }
+  return lacking(config, new Set(columns), path);
+}
+
+/** Problems at the templates that speak of a column which is not there. */
+function lacking(config: Config, columns: Set<string>, manifest: string): Problem[] {
+  const wanted = [
+    ...(config.input?.columns ?? []),
+    ...columnsOfName(config.output.name).map((name) => ({ name, path: ['output', 'name'] })),
+  ];
+  const there = `${manifest} has ${listed([...columns])}`;
+  return wanted
+    .filter(({ name }) => !columns.has(name))
+    .map(({ name, path }) => ({
+      where: config.placeOf(path),
+      text: `there is no column ${JSON.stringify(name)}; ${there}`,
+    }));
+}
+
+function assertGood({ config, stage, columns, problems }: Reading): void {
+  // JSON Lines show what columns they have when all is read; without any, there is no good row to speak of.
+  const unknown = problems.length === 0 && columns.size > 0 ? lacking(config, columns, 'the manifest') : [];
+  if (unknown.length > 0) throw new ConfigError(unknown);
+  const count = stage.count();
+  const bad = config.skipBadRows ? [] : [...badRowProblems(stage)];
+  if (problems.length + bad.length > 0) throw new ConfigError([...problems, ...bad]);
+  if (count.scenes > 0) return;
+  const where = config.manifest
+    .map((path) => (path === '-' ? 'standard input' : relative('', path)))
+    .join(', ');
+  throw new ConfigError([{ where, text: 'there is no scene in it to render' }]);
+}
+
+/** As many as a person can be shown without filling the memory. */
+const mostBadRows = 100_000;
+
+function* badRowProblems(stage: ManifestStage): Generator<Problem> {
+  let left = mostBadRows;
+  for (const { source, problem } of stage.badRows()) {
+    if (left === 0) break;
+    left -= 1;
+    yield { where: source, text: problem };
+  }
+  const more = stage.count().badRows - mostBadRows;
+  if (more > 0) yield { where: '', text: `${more} more rows are bad` };
+}

@@ -1,0 +1,59 @@
+/** Why a command did not start: the exit code and the words, instead of a stack trace. */
+import { BatchHeld } from '../checkpoint/batch-lock.ts';
+import { ConfigError, type Problem } from '../config/problem.ts';
+import type { EndingKind } from '../core/ending.ts';
+import { Trouble } from '../core/failure.ts';
+import { DataFolderInUse } from '../server/data-lock.ts';
+import { UnusableDatabase } from '../sqlite/database.ts';
+import { showInstant } from '../terminal/words.ts';
+import { shownPath } from './shown-path.ts';
+
+export interface Refusal {
+  ending: EndingKind;
+  /** One sentence; the problems follow. */
+  text: string;
+  problems: Problem[];
+}
+
+/** Undefined where `thrown` is a bug. */
+export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | undefined {
+  const shownDir = dir === undefined ? 'the output folder' : shownPath(dir);
+  if (thrown instanceof ConfigError) {
+    const { problems } = thrown;
+    const found = problems.length === 1 ? 'One problem was' : `${problems.length} problems were`;
+    return { ending: 'wrong-use', text: `${found} found; nothing was sent and nothing written.`, problems };
+  }
+  if (thrown instanceof BatchHeld)
+    return { ending: 'already-running', text: describeHolder(thrown, shownDir), problems: [] };
+  if (thrown instanceof DataFolderInUse)
+    return { ending: 'already-running', text: `${thrown.message}.`, problems: [] };
+  if (thrown instanceof UnusableDatabase)
+    return { ending: 'wrong-use', text: `${thrown.message}.`, problems: [] };
+  if (thrown instanceof Trouble)
+    return { ending: 'output-unwritable', text: `${thrown.message}.`, problems: [] };
+  const code = (thrown as { code?: unknown }).code;
+  if (code === 'EADDRINUSE') {
+    return {
+      ending: 'wrong-use',
+      text: 'The port is in use by another program; choose one with --port.',
+      problems: [],
+    };
+  }
+  if (typeof code !== 'string' || !isDiskCode(code)) return undefined;
+  const text = `${shownDir} cannot be written (${(thrown as Error).message}); nothing was sent.`;
+  return { ending: 'output-unwritable', text, problems: [] };
+}
+
+function describeHolder({ holder }: BatchHeld, shownDir: string): string {
+  const who =
+    holder === undefined
+      ? 'another run'
+      : `another run, process ${holder.pid} on ${holder.host} since ${showInstant(holder.since)},`;
+  return `${who} holds the batch in ${shownDir}; it goes on undisturbed.`;
+}
+
+function isDiskCode(code: string): boolean {
+  return /^(ENOSPC|EDQUOT|EROFS|EACCES|EPERM|ENOTDIR|EISDIR|EEXIST|EIO|EMFILE|ENFILE|ENAMETOOLONG|ELOOP|SQLITE_(FULL|IOERR|READONLY|CANTOPEN|PERM).*)$/.test(
+    code,
+  );
+}

@@ -1,0 +1,20 @@
+/** Says why a command did not do its work, and gives the exit code. */
+import { endings } from '../core/ending.ts';
+import { showRefusal } from '../terminal/show-refusal.ts';
+import { refusalOf } from './refusal.ts';
+
+/** A bug is shown with its stack: it is for whoever mends it. */
+export function refuse(thrown: unknown, dir: string | undefined, json: boolean): number {
+  const refusal = refusalOf(thrown, dir) ?? {
+    ending: 'bug' as const,
+    text: `This is a bug of nightrender; what is saved is safe, and the same command goes on from here.\n${stackOf(thrown)}`,
+    problems: [],
+  };
+  const { exitCode } = endings[refusal.ending];
+  showRefusal({ ...refusal, exitCode }, json);
+  return exitCode;
+}
+
+function stackOf(thrown: unknown): string {
+  return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+}

@@ -1,0 +1,69 @@
+/** The options that commands share, each with the key and the environment variable of the same meaning. */
+import { resolve } from 'node:path';
+import type { Override } from '../config/override.ts';
+import type { JsonValue } from '../core/json.ts';
+
+interface OptionRule {
+  /** Key of pipeline.yaml. */
+  path: string[];
+  type: 'string' | 'number' | 'boolean';
+  isPath?: boolean;
+  describe: string;
+}
+
+export const optionRules = {
+  manifest: {
+    path: ['manifest'],
+    type: 'string',
+    isPath: true,
+    describe: 'manifest to read; - is standard input',
+  },
+  output: { path: ['output', 'dir'], type: 'string', isPath: true, describe: 'output folder' },
+  concurrency: { path: ['concurrency'], type: 'number', describe: 'jobs in flight at most' },
+  'skip-bad-rows': {
+    path: ['skipBadRows'],
+    type: 'boolean',
+    describe: 'render the good rows and report the bad ones as invalid',
+  },
+  json: { path: ['terminal', 'json'], type: 'boolean', describe: 'one JSON object a line on stdout' },
+  quiet: { path: ['terminal', 'quiet'], type: 'boolean', describe: 'warnings and errors only' },
+} as const satisfies Record<string, OptionRule>;
+
+export type OptionName = keyof typeof optionRules;
+
+/** Flags over environment over file: the overrides in rising order. */
+export function overridesOf(argv: Record<string, unknown>, env: NodeJS.ProcessEnv): Override[] {
+  const rules = Object.entries(optionRules) as [OptionName, OptionRule][];
+  const fromEnv = rules.flatMap(([name, rule]) => {
+    const variable = variableOf(name);
+    const text = env[variable];
+    return text === undefined || text === '' ? [] : [override(rule, valueOf(text, rule), variable)];
+  });
+  const fromFlags = rules.flatMap(([name, rule]) => {
+    const value = argv[name];
+    return value === undefined ? [] : [override(rule, value as JsonValue, `--${name}`)];
+  });
+  return [...fromEnv, ...fromFlags];
+}
+
+export function variableOf(name: OptionName): string {
+  return `NIGHTRENDER_${name.toUpperCase().replaceAll('-', '_')}`;
+}
+
+/** Paths of flags and variables are relative to where the command is given, not to the file. */
+function override(rule: OptionRule, value: JsonValue, from: string): Override {
+  return { path: rule.path, value: rule.isPath === true ? pathFrom(value) : value, from };
+}
+
+/** A flag that is given several times makes a list. */
+function pathFrom(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(pathFrom);
+  return typeof value === 'string' && value !== '-' && value !== '' ? resolve(value) : value;
+}
+
+/** A text that does not fit is passed on as it is, so that the check of the configuration names it. */
+function valueOf(text: string, { type }: OptionRule): JsonValue {
+  if (type === 'number' && /^\d+$/.test(text)) return Number(text);
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  return text;
+}

@@ -1,0 +1,34 @@
+/** `nightrender run`: starts or continues a batch. */
+import { isBatch, lockBatch } from '../checkpoint/batch-lock.ts';
+import type { Config } from '../config/config.ts';
+import { readConfig } from '../config/read-config.ts';
+import { readScenes, type ReadScenes } from './read-scenes.ts';
+import { refuse } from './refuse.ts';
+import { runLocked } from './run-locked.ts';
+import { overridesOf } from './run-options.ts';
+
+/** Resolves to the exit code. */
+export async function run(file: string, argv: Record<string, unknown>): Promise<number> {
+  let config: Config | undefined;
+  try {
+    config = readConfig(file, overridesOf(argv, process.env), process.env);
+    return await runConfig(config);
+  } catch (thrown) {
+    return refuse(thrown, config?.output.dir, config?.terminal.json ?? argv['json'] === true);
+  }
+}
+
+async function runConfig(config: Config): Promise<number> {
+  const { dir } = config.output;
+  // A batch that runs is told at once; the folder of a new one is not made before its manifest is known to be good.
+  let lock = isBatch(dir) ? await lockBatch(dir, Date.now()) : undefined;
+  let scenes: ReadScenes | undefined;
+  try {
+    scenes = await readScenes(config, process.stdin);
+    lock ??= await lockBatch(dir, Date.now());
+    return await runLocked(config, scenes);
+  } finally {
+    scenes?.stage.close();
+    lock?.release();
+  }
+}

@@ -1,0 +1,68 @@
+/** `nightrender serve`: the local service as a program of its own. */
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { ConfigError } from '../config/problem.ts';
+import { duration } from '../config/quantities.ts';
+import { painterWorkload } from '../server/painter-workload.ts';
+import { startService, type Service } from '../server/start-service.ts';
+import { showServing, showServiceTrouble } from '../terminal/show-serving.ts';
+import { refuse } from './refuse.ts';
+import { shownPath } from './shown-path.ts';
+
+/** Serves until SIGINT or SIGTERM; resolves to the exit code. */
+export async function serve(argv: Record<string, unknown>): Promise<number> {
+  const json = argv['json'] === true;
+  const dataDir = resolve(typeof argv['data'] === 'string' ? argv['data'] : defaultDataDir());
+  try {
+    const givenKey = process.env['NIGHTRENDER_API_KEY'];
+    const apiKey = givenKey ?? randomBytes(24).toString('hex');
+    const endpointId = String(argv['endpoint']);
+    const service = await startService({
+      dataDir,
+      port: wholeNumber(argv, 'port', 0, 65_535),
+      keys: [apiKey],
+      endpoints: [
+        { id: endpointId, workers: wholeNumber(argv, 'workers', 1, 1_000), workload: painterWorkload },
+      ],
+      retentionMs: readRetention(argv['retention']),
+      onTrouble: showServiceTrouble,
+    });
+    const shown = { url: service.url, endpointId, dataDir, shownDataDir: shownPath(dataDir) };
+    showServing({ ...shown, newKey: givenKey === undefined ? apiKey : undefined }, json);
+    return await serveUntilSignal(service);
+  } catch (thrown) {
+    return refuse(thrown, dataDir, json);
+  }
+}
+
+/** Both signals are how a service is meant to end. */
+async function serveUntilSignal(service: Service): Promise<number> {
+  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+  await service.close();
+  return 0;
+}
+
+function defaultDataDir(): string {
+  return join(process.env['XDG_DATA_HOME'] ?? join(homedir(), '.local', 'share'), 'nightrender');
+}
+
+function wholeNumber(argv: Record<string, unknown>, name: string, least: number, most: number): number {
+  const value = argv[name];
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
+  throw new ConfigError([
+    {
+      where: `--${name}`,
+      text: `${String(value)} is given; expected a whole number from ${least} to ${most}`,
+    },
+  ]);
+}
+
+function readRetention(value: unknown): number {
+  const read = duration.safeParse(value);
+  if (read.success && read.data >= 1) return read.data;
+  throw new ConfigError([
+    { where: '--retention', text: `${String(value)} is given; expected a duration such as 30m` },
+  ]);
+}

@@ -1,0 +1,21 @@
+/** Time as this machine has it: implements the road's `Clock` port. */
+import type { Clock } from '../pipeline/ports.ts';
+
+/** Node's timers take no longer wait than 2^31 - 1 ms. */
+const longestTimerMs = 2_147_483_647;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  elapsed: () => performance.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const wake = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, Math.min(ms, longestTimerMs));
+      signal.addEventListener('abort', wake);
+    }),
+};

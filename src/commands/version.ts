@@ -1,0 +1,8 @@
+/** The program's name and version, as it signs reports and checkpoints. */
+import { readFileSync } from 'node:fs';
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+export const program = `nightrender ${version}`;

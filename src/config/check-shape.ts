@@ -1,0 +1,87 @@
+/** The values of the file against the schema, with each problem where it stands. */
+import type { z } from 'zod';
+import type { Problem } from './problem.ts';
+import { configSchema, sections, type RawConfig } from './schema.ts';
+import { shownKey, shownValue } from './shown.ts';
+import type { Path, YamlFile } from './yaml-file.ts';
+
+/** The configuration, or every problem that it has. */
+export function checkShape(yaml: YamlFile, secrets: string[]): { raw?: RawConfig; problems: Problem[] } {
+  const value = yaml.value ?? {};
+  const first = configSchema.safeParse(value);
+  if (first.success) return { raw: first.data, problems: [] };
+  const issues = first.error.issues.flatMap((issue) => deepest(issue));
+  const second = configSchema.safeParse(withTypedVariables(value, issues, yaml));
+  if (second.success) return { raw: second.data, problems: [] };
+  const left = second.error.issues.flatMap((issue) => deepest(issue));
+  return { problems: left.flatMap((issue) => problemsOf(issue, value, yaml, secrets)) };
+}
+
+/** Of the branches of a union, the one that the value came furthest in. */
+function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  const inner = issue.errors.find((branch) => branch.some(({ path }) => path.length > 0));
+  return inner?.map((each) => ({ ...each, path: [...issue.path, ...each.path] })) ?? [issue];
+}
+
+/** An unquoted `${NAME}` stands for a number or a boolean where one is expected. */
+function withTypedVariables(value: unknown, issues: z.core.$ZodIssue[], yaml: YamlFile): unknown {
+  const typed = structuredClone(value);
+  for (const { code, path } of issues) {
+    const place = path.filter((key) => typeof key !== 'symbol');
+    const found = valueAt(typed, place);
+    if (code !== 'invalid_type' || typeof found !== 'string' || yaml.fromEnvironment(place) !== 'whole')
+      continue;
+    const parent = valueAt(typed, place.slice(0, -1)) as Record<string | number, unknown>;
+    const key = place.at(-1);
+    if (key !== undefined) parent[key] = typedText(found);
+  }
+  return typed;
+}
+
+/** The number or boolean that a text is in YAML, if nothing of it is lost; else the text. */
+export function typedText(text: string): string | number | boolean {
+  if (text === 'true' || text === 'false') return text === 'true';
+  return /^-?\d+(\.\d+)?$/.test(text) && String(Number(text)) === text ? Number(text) : text;
+}
+
+function problemsOf(issue: z.core.$ZodIssue, value: unknown, yaml: YamlFile, secrets: string[]): Problem[] {
+  const path = issue.path.filter((key) => typeof key !== 'symbol');
+  const name = path.length === 0 ? 'the file' : nameOf(path);
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      where: yaml.placeOf([...path, key], true),
+      text: `${shownKey(key)} is not known${path.length === 0 ? '' : ` in ${name}`}; expected ${knownKeys(path)}`,
+    }));
+  }
+  const found = valueAt(value, path);
+  const expected = expectedOf(issue, path);
+  const where = yaml.placeOf(path);
+  if (found === undefined) return [{ where, text: `${name} is missing; expected ${expected}` }];
+  return [{ where, text: `${name} is ${shownValue(found, path, yaml, secrets)}; expected ${expected}` }];
+}
+
+/** `manifest[1]`, `retry.attempts`. */
+function nameOf(path: Path): string {
+  return path.map((key, i) => (typeof key === 'number' ? `[${key}]` : `${i > 0 ? '.' : ''}${key}`)).join('');
+}
+
+function expectedOf(issue: z.core.$ZodIssue, path: Path): string {
+  const isSection = issue.code === 'invalid_type' && issue.expected === 'object';
+  return isSection ? `the keys ${knownKeys(path)}` : issue.message;
+}
+
+function knownKeys(path: Path): string {
+  const section = Object.entries(sections).find(([name]) => name === path[0]);
+  return Object.keys((section?.[1] ?? configSchema).shape).join(', ');
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (inner, key) =>
+      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, key)
+        ? (inner as Record<string | number, unknown>)[key]
+        : undefined,
+    value,
+  );
+}

@@ -1,0 +1,38 @@
+/** A checked pipeline.yaml: paths absolute, durations in ms, templates compiled. */
+import type { Endpoint } from '../core/attempt.ts';
+import type { HaltSettings } from '../core/halting.ts';
+import type { PollSettings } from '../core/polling.ts';
+import type { RetrySettings } from '../core/retry.ts';
+import type { InputTemplate } from './input-template.ts';
+import type { Template } from './template.ts';
+import type { Path } from './yaml-file.ts';
+
+export interface Config {
+  /** Absolute paths; `-` is standard input. */
+  manifest: string[];
+  endpoint: Endpoint;
+  /** Undefined for the local service, which makes its own. */
+  apiKey: string | undefined;
+  /** Undefined where the manifest's column `scene` or `prompt` is sent. */
+  input: InputTemplate | undefined;
+  concurrency: number;
+  output: {
+    /** Absolute. */
+    dir: string;
+    /** Speaks of columns, `id`, `seed` and `index`; gives a portable path. */
+    name: Template;
+    imagePath: string | undefined;
+  };
+  retry: RetrySettings;
+  polling: PollSettings;
+  halt: HaltSettings;
+  timeouts: { requestMs: number; queueMs: number; executionMs: number; freshnessMs: number };
+  limits: { forMs: number | undefined; bodyBytes: number; pixels: number };
+  shutdownGraceMs: number;
+  terminal: { json: boolean; quiet: boolean };
+  skipBadRows: boolean;
+  /** What works and should be changed, in words. */
+  warnings: string[];
+  /** Where a value was set, for problems that show later: `pipeline.yaml:7:14`. */
+  placeOf(path: Path): string;
+}

@@ -1,0 +1,56 @@
+/** Durations (`30s`, `30m`, `2h`) and sizes (`64MB`), as people write them. */
+import { z } from 'zod';
+
+const msPerUnit = new Map([
+  ['ms', 1],
+  ['s', 1_000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+]);
+const bytesPerUnit = new Map([
+  ['B', 1],
+  ['kB', 1e3],
+  ['KB', 1e3],
+  ['MB', 1e6],
+  ['GB', 1e9],
+  ['KiB', 2 ** 10],
+  ['MiB', 2 ** 20],
+  ['GiB', 2 ** 30],
+]);
+
+/** Longer waits than this do not fit into a timer. */
+export const longestWait = '20d';
+
+/** A text such as `30s`, within bounds written likewise, read as ms. */
+export function durationWithin(least: string, most: string) {
+  return quantity(msPerUnit, least, most, `a duration from ${least} to ${most}, such as 30s, 5m or 2h`);
+}
+
+/** A text such as `64MB`, within bounds written likewise, read as bytes. */
+export function sizeWithin(least: string, most: string) {
+  return quantity(
+    bytesPerUnit,
+    least,
+    most,
+    `a size from ${least} to ${most}, such as 500kB, 64MB or 128MiB`,
+  );
+}
+
+function quantity(units: Map<string, number>, least: string, most: string, expected: string) {
+  return z.string(expected).transform((text, context) => {
+    const found = amountOf(text, units);
+    if (found >= amountOf(least, units) && found <= amountOf(most, units)) return found;
+    context.addIssue({ code: 'custom', message: expected });
+    return z.NEVER;
+  });
+}
+
+/** NaN where it cannot be read. */
+function amountOf(text: string, units: Map<string, number>): number {
+  const [, digits = '', unit = ''] = /^\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*$/.exec(text) ?? [];
+  return Math.round(Number(digits) * (units.get(unit) ?? Number.NaN));
+}
+
+/** A text such as `30s`, read as ms. */
+export const duration = durationWithin('0s', longestWait);

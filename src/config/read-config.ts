@@ -1,0 +1,132 @@
+/** From pipeline.yaml, environment and flags to a checked `Config`, or to every problem at once. */
+import { dirname, relative, resolve } from 'node:path';
+import { checkShape } from './check-shape.ts';
+import { compileTemplates } from './compile-templates.ts';
+import type { Config } from './config.ts';
+import { withOverrides, type Override } from './override.ts';
+import { ConfigError, type Problem } from './problem.ts';
+import { readText } from './read-text.ts';
+import type { RawConfig } from './schema.ts';
+import { redact, secretsOf } from './shown.ts';
+import { warningsOf } from './warnings.ts';
+import { readYaml, type Path, type YamlFile } from './yaml-file.ts';
+
+/** Names that `output.name` may speak of besides columns. */
+export const nameValues = ['id', 'seed', 'index'];
+
+/** `file` may be relative to the working directory; later overrides win. Throws `ConfigError`. */
+export function readConfig(file: string, overrides: Override[], env: NodeJS.ProcessEnv): Config {
+  const shown = relative('', file) || file;
+  const yaml = withoutNeedlessKey(withOverrides(readYaml(shown, readText(file, shown), env), overrides));
+  if (yaml.isBroken) throw new ConfigError(yaml.problems);
+  const secrets = secretsOf(yaml.value, env);
+  const { raw, problems } = checkShape(yaml, secrets);
+  const report = (path: Path, text: string): void => void problems.push({ where: yaml.placeOf(path), text });
+  const templates = compileTemplates(yaml, report);
+  const apiKey = readKey(yaml, env, report);
+  const all = inFileOrder([...yaml.problems, ...withoutFollowers(problems, yaml)]);
+  if (raw === undefined || all.length > 0)
+    throw new ConfigError(all.map(({ where, text }) => ({ where, text: redact(text, secrets) })));
+  const base = dirname(resolve(file));
+  return {
+    ...plainSettings(raw),
+    manifest: [raw.manifest].flat().map((path) => (path === '-' ? path : resolve(base, path))),
+    endpoint: endpointOf(raw),
+    apiKey,
+    input: templates.input,
+    output: { dir: resolve(base, raw.output.dir), name: templates.name, imagePath: raw.output.image },
+    warnings: warningsOf(raw, yaml, templates.input),
+    placeOf: (path) => yaml.placeOf(path),
+  };
+}
+
+/** The local service has a key of its own: that of the environment need not be set for it. */
+function withoutNeedlessKey(yaml: YamlFile): YamlFile {
+  const path = ['endpoint', 'apiKey'];
+  const isNeedless = textAt(yaml, 'baseUrl') === 'local' && yaml.writtenAs(path) === '${NIGHTRENDER_API_KEY}';
+  if (!isNeedless) return yaml;
+  const value = structuredClone(yaml.value) as { endpoint: { apiKey?: unknown } };
+  delete value.endpoint.apiKey;
+  const where = yaml.placeOf(path);
+  return { ...yaml, value, problems: yaml.problems.filter((problem) => problem.where !== where) };
+}
+
+/** What is wrong with a value whose variable is not set follows from that. */
+function withoutFollowers(problems: Problem[], yaml: YamlFile): Problem[] {
+  const causes = new Set(yaml.problems.map(({ where }) => where));
+  return problems.filter(({ where }) => !causes.has(where));
+}
+
+/** Problems of flags and variables first. */
+function inFileOrder(problems: Problem[]): Problem[] {
+  const rank = ({ where }: Problem): number => {
+    const [, line, column] = /:(\d+):(\d+)$/.exec(where) ?? [];
+    return Number(line ?? 0) * 1e6 + Number(column ?? 0);
+  };
+  return problems.toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** The file's key counts before NIGHTRENDER_API_KEY, which may be another project's. */
+function readKey(
+  yaml: YamlFile,
+  env: NodeJS.ProcessEnv,
+  report: (path: Path, text: string) => void,
+): string | undefined {
+  const baseUrl = textAt(yaml, 'baseUrl');
+  if (baseUrl === undefined || baseUrl === 'local') return undefined;
+  const apiKey = textAt(yaml, 'apiKey') ?? env['NIGHTRENDER_API_KEY'] ?? '';
+  if (apiKey === '') {
+    if (valueAt(yaml, 'apiKey') === undefined)
+      report(
+        ['endpoint', 'apiKey'],
+        'endpoint.apiKey is missing; expected apiKey: ${NIGHTRENDER_API_KEY} here and the key in the environment',
+      );
+  } else if (!/^[\u0021-\u007E]+$/.test(apiKey)) {
+    const text =
+      'the key holds a space, a line break or another character that no key has; expected it as it was given out';
+    report(['endpoint', 'apiKey'], text);
+  }
+  return apiKey;
+}
+
+function textAt(yaml: YamlFile, key: string): string | undefined {
+  const value = valueAt(yaml, key);
+  return typeof value === 'string' ? value : undefined;
+}
+
+function valueAt({ value }: YamlFile, key: string): unknown {
+  const root = value as { endpoint?: Record<string, unknown> | null } | null | undefined;
+  return root?.endpoint?.[key];
+}
+
+/** One spelling for one service, since what is in flight is known by it. */
+function endpointOf({ endpoint }: RawConfig): Config['endpoint'] {
+  const { baseUrl, id, version } = endpoint;
+  if (baseUrl === 'local') return { baseUrl, id, version };
+  return { baseUrl: new URL(baseUrl).href.replace(/\/+$/, ''), id, version };
+}
+
+function plainSettings(raw: RawConfig) {
+  const { retry, polling, timeouts, limits } = raw;
+  return {
+    concurrency: raw.concurrency,
+    retry: {
+      attempts: retry.attempts,
+      submissions: retry.submissions,
+      firstWaitMs: retry.firstWait,
+      longestWaitMs: retry.longestWait,
+    },
+    polling: { share: polling.share, shortestMs: polling.shortest, longestMs: polling.longest },
+    halt: raw.halt,
+    timeouts: {
+      requestMs: timeouts.request,
+      queueMs: timeouts.queue,
+      executionMs: timeouts.execution,
+      freshnessMs: raw.endpoint.freshness,
+    },
+    limits: { forMs: limits.for, bodyBytes: limits.body, pixels: limits.pixels },
+    shutdownGraceMs: raw.shutdown.grace,
+    terminal: raw.terminal,
+    skipBadRows: raw.skipBadRows,
+  };
+}

@@ -1,0 +1,65 @@
+/** The text of a configuration file. */
+import { isUtf8 } from 'node:buffer';
+import { readFileSync, statSync } from 'node:fs';
+import { ConfigError } from './problem.ts';
+
+/** A manifest given in the place of a pipeline.yaml is told so, instead of being parsed for minutes. */
+const maxBytes = 1_000_000;
+
+const reasons: Record<string, string> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'this is a folder; expected a pipeline.yaml',
+  ENOTDIR: 'there is no such file',
+  EACCES: 'this file may not be read',
+};
+
+/** Without a byte-order mark. `shown` is the path for messages. Throws `ConfigError`. */
+export function readText(file: string, shown: string): string {
+  const bytes = readBytes(file, shown);
+  if (isUtf8(bytes)) return bytes.toString('utf8').replace(/^\uFEFF/, '');
+  if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) {
+    throw problem(shown, 'this file is written in UTF-16; expected UTF-8');
+  }
+  throw problem(
+    `${shown}:${placeOfBadByte(bytes)}`,
+    'this character is not valid UTF-8; save the file as UTF-8',
+  );
+}
+
+function readBytes(file: string, shown: string): Buffer {
+  try {
+    assertSize(shown, statSync(file).size);
+    const bytes = readFileSync(file);
+    assertSize(shown, bytes.length);
+    return bytes;
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    const code = (error as NodeJS.ErrnoException).code ?? '';
+    throw problem(shown, reasons[code] ?? `this file cannot be read (${code})`);
+  }
+}
+
+function assertSize(shown: string, size: number): void {
+  if (size > maxBytes)
+    throw problem(shown, `this file has ${size} bytes; expected a pipeline.yaml, of at most ${maxBytes}`);
+}
+
+/** Line and column of the first byte that is not UTF-8. */
+function placeOfBadByte(bytes: Buffer): string {
+  const text = bytes.toString('utf8');
+  let at = text.indexOf('\u{FFFD}');
+  // The replacement character may also stand in the file itself.
+  while (
+    Buffer.from(text.slice(0, at + 1)).equals(bytes.subarray(0, Buffer.byteLength(text.slice(0, at + 1))))
+  )
+    at = text.indexOf('\u{FFFD}', at + 1);
+  const lines = text
+    .slice(0, at)
+    .replace(/^\uFEFF/, '')
+    .split('\n');
+  return `${lines.length}:${(lines.at(-1) ?? '').length + 1}`;
+}
+
+function problem(where: string, text: string): ConfigError {
+  return new ConfigError([{ where, text }]);
+}

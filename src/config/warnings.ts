@@ -1,0 +1,35 @@
+/** What works and should be changed, in words, each with its place. */
+import type { InputTemplate } from './input-template.ts';
+import type { RawConfig } from './schema.ts';
+import type { YamlFile } from './yaml-file.ts';
+
+export function warningsOf(raw: RawConfig, yaml: YamlFile, input: InputTemplate | undefined): string[] {
+  const { baseUrl, apiKey } = raw.endpoint;
+  const warnings: string[] = [];
+  if (apiKey !== undefined && yaml.fromEnvironment(['endpoint', 'apiKey']) === 'none') {
+    warnings.push(
+      `${yaml.placeOf(['endpoint', 'apiKey'])}: the API key stands in the file itself; write \${NIGHTRENDER_API_KEY} and keep the key in the environment`,
+    );
+  }
+  if (isPlainHttp(baseUrl)) {
+    warnings.push(
+      `${yaml.placeOf(['endpoint', 'baseUrl'])}: this is plain http: the API key and the prompts can be read on their way`,
+    );
+  }
+  if (input?.columns.length === 0) {
+    warnings.push(
+      `${yaml.placeOf(['input'])}: no {{ column }} stands in input, so that every job is sent the same`,
+    );
+  }
+  return warnings;
+}
+
+function isPlainHttp(baseUrl: string): boolean {
+  if (baseUrl === 'local') return false;
+  const { protocol, hostname } = new URL(baseUrl);
+  return protocol === 'http:' && !isLoopback(hostname);
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || /^127(\.\d+){3}$/.test(host);
+}

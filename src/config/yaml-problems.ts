@@ -1,0 +1,82 @@
+/** What is wrong with a YAML document, in words that quote nothing of it: it may hold a key. */
+import { isAlias, isMap, isNode, isScalar, visit, type Document, type Node, type YAMLError } from 'yaml';
+import { shownKey } from './shown.ts';
+
+export interface OffsetProblem {
+  offset: number;
+  text: string;
+}
+
+const quoteVariable =
+  'within { } and [ ] a variable must stand in quotes; expected "${NAME}", or a line of its own for a number';
+const quoteIt = 'a placeholder must stand in quotes; expected "{{ … }}"';
+
+const words: Partial<Record<YAMLError['code'], string>> = {
+  BAD_ALIAS: 'this alias (*name) cannot be read; expected quotes, if a text is meant',
+  BAD_DIRECTIVE: 'this line begins with %, which makes it a YAML directive; expected keys and values',
+  BAD_DQ_ESCAPE:
+    'what follows \\ in double quotes is not known; expected \\\\ for the character itself, or single quotes',
+  BAD_SCALAR_START: 'a text cannot begin with this character; expected quotes around it',
+  BLOCK_AS_IMPLICIT_KEY:
+    'a second key and value on one line; expected a line of its own, or quotes around a text with ": " in it',
+  MULTILINE_IMPLICIT_KEY: 'this line is no key with a value; expected `key: value`',
+  MULTIPLE_DOCS: 'a second document begins here; expected one',
+  TAG_RESOLVE_FAILED: 'this tag (!name) is not known; expected quotes, if a text is meant',
+  UNEXPECTED_TOKEN: 'this does not belong here; expected quotes, if it is a part of a text',
+};
+
+/** The first of each line, since one slip makes several. */
+export function syntaxProblems(document: Document, text: string): OffsetProblem[] {
+  const found = [...document.errors, ...document.warnings].map((error) => syntaxProblem(error, text));
+  const ofLine = new Map<number, OffsetProblem>();
+  for (const problem of found.toSorted((a, b) => a.offset - b.offset)) {
+    const line = text.lastIndexOf('\n', problem.offset - 1);
+    if (!ofLine.has(line)) ofLine.set(line, problem);
+  }
+  return [...ofLine.values()];
+}
+
+function syntaxProblem({ code, pos, message }: YAMLError, text: string): OffsetProblem {
+  const [offset] = pos;
+  if (code === 'DUPLICATE_KEY') {
+    const [key = ''] = /^[\w-]*/.exec(text.slice(offset)) ?? [];
+    return { offset, text: `${shownKey(key)} is there twice; expected it once` };
+  }
+  const start = text.lastIndexOf('\n', offset - 1) + 1;
+  const [line = ''] = text.slice(start).split('\n', 1);
+  if (text.slice(offset - 1, offset + 1) === '${') return { offset: offset - 1, text: quoteVariable };
+  const placeholder = /(?:^|[:,[-])\s*(\{[{%])/.exec(line);
+  if (placeholder !== null) return { offset: start + line.indexOf(placeholder[1] ?? ''), text: quoteIt };
+  return { offset, text: words[code] ?? message };
+}
+
+/** What YAML allows and no configuration can mean. */
+export function structureProblems(document: Document): OffsetProblem[] {
+  const problems: OffsetProblem[] = [];
+  const report = (node: Node, text: string): symbol => {
+    problems.push({ offset: node.range?.[0] ?? 0, text });
+    return visit.SKIP;
+  };
+  visit(document, {
+    Map(_, node) {
+      const key = node.items.map((pair) => pair.key).find((each) => !isScalar(each) || each.value === null);
+      if (key === undefined) return undefined;
+      return report(node, isMap(key) ? quoteIt : 'a key is not a text; expected `key: value`');
+    },
+    Scalar(_, node) {
+      const { value } = node;
+      if (typeof value !== 'number') return undefined;
+      if (!Number.isFinite(value)) return report(node, 'this number is none that JSON has; expected quotes');
+      const isExact = !Number.isInteger(value) || Number.isSafeInteger(value);
+      return isExact ? undefined : report(node, 'this number cannot be kept exactly; expected it in quotes');
+    },
+    Alias(_, node, path) {
+      const target = node.resolve(document);
+      if (target === undefined) return report(node, 'there is no anchor (&name) before this alias (*name)');
+      return path.some((outer) => isNode(outer) && !isAlias(outer) && outer === target)
+        ? report(node, 'this alias (*name) stands for something that contains it')
+        : undefined;
+    },
+  });
+  return problems;
+}

@@ -1,0 +1,35 @@
+/** The ways the program ends, with the exit codes that scripts rely on. */
+
+interface EndingRule {
+  exitCode: number;
+  /** Whether the same command later goes on where this one stopped. */
+  isResumable: boolean;
+  means: string;
+}
+
+export const endings = {
+  complete: { exitCode: 0, isResumable: false, means: 'every scene is saved' },
+  bug: { exitCode: 1, isResumable: false, means: 'a bug of nightrender' },
+  'wrong-use': {
+    exitCode: 2,
+    isResumable: false,
+    means: 'wrong use, configuration or manifest; nothing was sent or written',
+  },
+  incomplete: { exitCode: 3, isResumable: false, means: 'the run ended and some scenes are not saved' },
+  halted: { exitCode: 10, isResumable: true, means: 'stopped by a halt rule' },
+  'already-running': { exitCode: 11, isResumable: true, means: 'another run holds this batch' },
+  'not-allowed': { exitCode: 12, isResumable: true, means: 'key refused, or account or endpoint not usable' },
+  'limit-reached': { exitCode: 13, isResumable: true, means: 'deadline or budget reached' },
+  'output-unwritable': { exitCode: 14, isResumable: true, means: 'disk full or output not writable' },
+  interrupted: { exitCode: 130, isResumable: true, means: 'stopped by SIGINT' },
+  terminated: { exitCode: 143, isResumable: true, means: 'stopped by SIGTERM' },
+} as const satisfies Record<string, EndingRule>;
+
+export type EndingKind = keyof typeof endings;
+
+/** How a run ended, for people and for the exit code. */
+export interface Ending {
+  kind: EndingKind;
+  /** One sentence. */
+  text: string;
+}

@@ -1,0 +1,115 @@
+/** Everything that is known to go wrong, as data: whose trouble it is, what happens next and what it means. */
+
+/**
+ * What follows a failure.
+ *
+ * - `stop`: the run ends; the attempt and its scene stay as they were
+ * - `try-again`: the same request is sent again later; neither attempt nor scene is touched
+ * - `resubmit`: a new attempt, because nobody can tell what became of this one or its result is gone
+ * - `new-attempt`: a new attempt while the scene has any left, else the scene has failed
+ * - `new-attempt-once`: one new attempt, since it mostly fails the same way again
+ * - `fail-scene`: the scene has failed: sending the same again cannot help
+ */
+export type Consequence =
+  'stop' | 'try-again' | 'resubmit' | 'new-attempt' | 'new-attempt-once' | 'fail-scene';
+
+interface FailureRule {
+  whose: 'yours' | 'network' | 'service' | 'worker' | 'machine';
+  next: Consequence;
+  means: string;
+}
+
+export const failureRules = {
+  'key-refused': { whose: 'yours', next: 'stop', means: 'the service does not accept the key (401, 403)' },
+  'account-unusable': { whose: 'yours', next: 'stop', means: 'the account cannot pay or is closed (402)' },
+  'endpoint-unknown': {
+    whose: 'yours',
+    next: 'stop',
+    means: 'the endpoint does not exist for this key (404 on submission)',
+  },
+  'not-reached': {
+    whose: 'network',
+    next: 'try-again',
+    means: 'no connection was made, so nothing was accepted (refused, no such host)',
+  },
+  overloaded: { whose: 'service', next: 'try-again', means: 'the service asks to wait (429)' },
+  'poll-failed': {
+    whose: 'network',
+    next: 'try-again',
+    means: 'a status request brought no readable answer (5xx, HTML, reset, time-out, cut body)',
+  },
+  'not-known-yet': {
+    whose: 'service',
+    next: 'try-again',
+    means: 'the status of a job submitted moments ago is not known to the service yet (404)',
+  },
+  unanswered: {
+    whose: 'network',
+    next: 'resubmit',
+    means: 'a submission was sent and no readable answer came (reset, time-out, 5xx): it may run and bill',
+  },
+  expired: {
+    whose: 'service',
+    next: 'resubmit',
+    means: 'the service no longer has the job: its result was deleted after the retention period, or lost',
+  },
+  'input-refused': {
+    whose: 'yours',
+    next: 'fail-scene',
+    means: 'the service does not accept what the scene sends (400 and other 4xx)',
+  },
+  'job-failed': { whose: 'worker', next: 'new-attempt', means: 'the job ended as FAILED' },
+  'job-timed-out': { whose: 'worker', next: 'new-attempt', means: 'the job ended as TIMED_OUT' },
+  'job-cancelled': { whose: 'worker', next: 'new-attempt', means: 'the job ended as CANCELLED' },
+  'job-overdue': {
+    whose: 'service',
+    next: 'new-attempt',
+    means: 'the job stayed in the queue or in execution longer than `timeouts` allows',
+  },
+  'no-output': {
+    whose: 'worker',
+    next: 'new-attempt-once',
+    means: 'the job COMPLETED without output: mostly a result too large for the service',
+  },
+  'failed-inside': {
+    whose: 'worker',
+    next: 'new-attempt',
+    means: 'the job COMPLETED, and its output reports a failure instead of a picture',
+  },
+  'bad-picture': {
+    whose: 'worker',
+    next: 'new-attempt',
+    means: 'what came as a picture is none, or is cut or damaged',
+  },
+  'result-too-large': {
+    whose: 'yours',
+    next: 'new-attempt-once',
+    means: 'the result is larger than `limits.body` allows to be read',
+  },
+  'output-unwritable': {
+    whose: 'machine',
+    next: 'stop',
+    means: 'the output folder or the checkpoint cannot be written (disk full, read-only, no permission)',
+  },
+} as const satisfies Record<string, FailureRule>;
+
+export type FailureKind = keyof typeof failureRules;
+
+/** Expected trouble. */
+export interface Failure {
+  kind: FailureKind;
+  /** One sentence for people: what happened, in the words of the service where it had any. Never the key. */
+  text: string;
+  /** Wait at least this long before the next request, as the service asked. */
+  retryAfterMs?: number;
+}
+
+/** A failure that ends the run, thrown where no caller below the run itself could do anything about it. */
+export class Trouble extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.text);
+    this.failure = failure;
+  }
+}

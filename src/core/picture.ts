@@ -1,0 +1,28 @@
+/** A picture on its way from a job's output to a file. */
+
+/** What a job's output holds: base64 text as it came (a `data:` prefix and white space included), or an address. */
+export type FoundPicture = ({ base64: string } | { url: string }) & {
+  /** The seed in the service's digits, exact beyond 2^53; absent where the output names none. */
+  seed?: string;
+};
+
+/** A picture that passed every check, as the PNG file that will be written. */
+export interface CheckedPicture {
+  png: Uint8Array;
+  /** Pixels. */
+  width: number;
+  height: number;
+  /** Hex, of `png`. */
+  sha256: string;
+}
+
+/** A picture on disk under its final name. */
+export interface SavedPicture {
+  /** Relative to the images folder, `/` between folders. */
+  file: string;
+  width: number;
+  height: number;
+  bytes: number;
+  sha256: string;
+  seed?: string;
+}

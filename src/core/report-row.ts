@@ -1,0 +1,71 @@
+/** What the report says of a scene and of a batch; made by the checkpoint, written by `report/`, shown by `status`. */
+import type { FailureKind } from './failure.ts';
+import type { JsonObject } from './json.ts';
+import type { SavedPicture } from './picture.ts';
+import type { SceneState } from './scene.ts';
+
+/** One scene, or one row of the manifest that was skipped as `invalid`. Instants are epoch ms. */
+export interface ReportRow {
+  /** Null for an invalid row whose id could not be read. */
+  id: string | null;
+  state: SceneState | 'invalid';
+  /** Every picture of the scene, in the order of the job's output. */
+  pictures: SavedPicture[];
+  jobId: string | null;
+  /** Submissions so far. */
+  attempts: number;
+  delayTimeMs: number | null;
+  executionTimeMs: number | null;
+  submittedAt: number | null;
+  completedAt: number | null;
+  savedAt: number | null;
+  failureKind: FailureKind | 'invalid-row' | null;
+  failureText: string | null;
+  /** Where the row stands: `jobs/scenes.csv:17`. */
+  source: string;
+  columns: JsonObject;
+}
+
+/** A batch in numbers. */
+export interface BatchSummary {
+  /** Scenes by state; `invalid` counts the manifest's skipped rows. */
+  scenes: Record<SceneState | 'invalid', number>;
+  pictures: { files: number; bytes: number };
+  attempts: {
+    total: number;
+    /** In flight now. */
+    submitted: number;
+    saved: number;
+    failed: number;
+    /** Sent without an answer: these may have run and been billed for nothing. */
+    unanswered: number;
+    /** Finished and deleted by the service before they were collected, or lost by it: billed for nothing. */
+    expired: number;
+    /** Not accepted by the service: no job, no bill. */
+    refused: number;
+  };
+  /** Attempts that failed, by kind, most frequent first. */
+  failures: { kind: string; attempts: number; lastText: string }[];
+  times: {
+    firstSubmittedAt: number | null;
+    lastSavedAt: number | null;
+    /** Sum over saved attempts of what the service says it worked. */
+    executionTimeMs: number;
+    medianDelayTimeMs: number | null;
+    medianExecutionTimeMs: number | null;
+  };
+  /** The newest start of the program on this batch. */
+  lastRun: RunRecord | null;
+}
+
+export interface RunRecord {
+  run: number;
+  pid: number;
+  host: string;
+  startedAt: number;
+  /** Null while it runs, and after a death without a word. */
+  endedAt: number | null;
+  exitCode: number | null;
+  /** Why it ended, in a sentence; null as above. */
+  ending: string | null;
+}

@@ -1,0 +1,54 @@
+/** Walks a PNG's chunks: decoders pass over a missing end, wrong checksums and what hangs on behind. */
+import { crc32 } from 'node:zlib';
+
+const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+/** Length, type and checksum around a chunk's data. */
+const frameBytes = 12;
+
+/** The size in pixels that a whole PNG declares, or what is wrong with the file. */
+export function checkPng(png: Buffer): { width: number; height: number } | { problem: string } {
+  if (!png.subarray(0, 8).equals(signature)) return { problem: 'its PNG signature is damaged' };
+  const types: string[] = [];
+  for (let at = signature.length; at < png.length;) {
+    const chunk = readChunk(png, at);
+    if ('problem' in chunk) return chunk;
+    const problem = misplaced(chunk, types);
+    if (problem !== undefined) return { problem };
+    types.push(chunk.type);
+    at += frameBytes + chunk.data.length;
+  }
+  if (types.at(-1) !== 'IEND') return { problem: 'it is cut: the end mark (IEND) is missing' };
+  if (!types.includes('IDAT')) return { problem: 'it holds no picture data (IDAT)' };
+  // The header is the first chunk, so it stands where it always does.
+  return { width: png.readUInt32BE(16), height: png.readUInt32BE(20) };
+}
+
+interface Chunk {
+  type: string;
+  data: Buffer;
+}
+
+function readChunk(png: Buffer, at: number): Chunk | { problem: string } {
+  const left = png.length - at;
+  const length = left < frameBytes ? 0 : png.readUInt32BE(at);
+  if (left < frameBytes || length > left - frameBytes)
+    return { problem: `it is cut: a chunk at byte ${at} is longer than the file` };
+  const type = png.toString('latin1', at + 4, at + 8);
+  if (!/^[A-Za-z]{4}$/.test(type)) return { problem: `it is damaged: no chunk begins at byte ${at}` };
+  const end = at + 8 + length;
+  if (crc32(png.subarray(at + 4, end)) !== png.readUInt32BE(end))
+    return { problem: `it is damaged: the checksum of its chunk ${type} at byte ${at} is wrong` };
+  return { type, data: png.subarray(at + 8, end) };
+}
+
+function misplaced({ type, data }: Chunk, before: readonly string[]): string | undefined {
+  const last = before.at(-1);
+  if ((last === undefined) !== (type === 'IHDR')) {
+    return last === undefined ? 'it does not begin with its header (IHDR)' : 'it has two headers (IHDR)';
+  }
+  if (last === 'IEND') return 'something hangs on behind its end (IEND)';
+  if (type === 'IHDR' && data.length !== 13) return 'its header (IHDR) has a wrong length';
+  if (type === 'IEND' && data.length !== 0) return 'its end mark (IEND) is not empty';
+  if (type === 'IDAT' && last !== 'IDAT' && before.includes('IDAT')) return 'its picture data is torn apart';
+  return undefined;
+}

@@ -1,0 +1,90 @@
+/** The folder of finished pictures: nothing gets a name in it that is not whole and checked. */
+import { lstat, readFile } from 'node:fs/promises';
+import { isAbsolute, relative, resolve } from 'node:path';
+import type { Stats } from 'node:fs';
+import { Trouble } from '../core/failure.ts';
+import { isSystemError, withDiskTrouble } from '../disk/disk-trouble.ts';
+import { syncFolder } from '../disk/sync-folder.ts';
+import { removeLeftovers } from '../disk/temporary-files.ts';
+import type { ImageStore } from '../pipeline/ports.ts';
+import { checkPicture } from './check-picture.ts';
+import { DurableFiles } from './durable-files.ts';
+
+export interface ImageStoreOptions {
+  /** Larger pictures fail; 100 megapixels where left out. */
+  maxPixels?: number;
+}
+
+export interface PreparedImageStore extends ImageStore {
+  /** Makes the folder and removes what earlier runs left half-written; `Trouble` where it cannot be used. */
+  prepare(): Promise<void>;
+}
+
+/** Only one run at a time may write to `dir`. File names are relative, with `/` between folders. */
+export function createImageStore(dir: string, options: ImageStoreOptions = {}): PreparedImageStore {
+  const root = resolve(dir);
+  const files = new DurableFiles(root);
+  const { maxPixels = 100_000_000 } = options;
+  return {
+    prepare: () =>
+      withDiskTrouble(root, async () => {
+        await files.makeFolder(root);
+        await removeLeftovers(root);
+      }),
+    check: (picture) => checkPicture(picture, maxPixels),
+    write: async (picture, file) => {
+      const path = pathWithin(root, file);
+      await withDiskTrouble(path, () => files.write(path, picture.png));
+    },
+    move: async (from, to) => {
+      const paths = { from: pathWithin(root, from), to: pathWithin(root, to) };
+      await withDiskTrouble(paths.to, () => move(files, paths.from, paths.to));
+    },
+  };
+}
+
+function pathWithin(root: string, file: string): string {
+  const path = resolve(root, file);
+  const way = relative(root, path);
+  if (way === '' || way.split(/[/\\]/)[0] === '..' || isAbsolute(way) || isAbsolute(file))
+    throw new Error(`a picture's name leads out of the images folder: ${JSON.stringify(file)}`);
+  return path;
+}
+
+async function move(files: DurableFiles, from: string, to: string): Promise<void> {
+  const source = await statsOf(from);
+  const target = await statsOf(to);
+  if (source === undefined) {
+    // A run that died may have renamed it without making that last.
+    if (target !== undefined) await syncFolder(resolve(to, '..'));
+    return;
+  }
+  // The same file where the two names differ in nothing that the file system sees, such as case.
+  if (target === undefined || isSameFile(source, target)) return files.rename(from, to);
+  if (!(await isSameContent(from, source, to, target))) throw conflictTrouble(from, to);
+  await files.remove(from);
+}
+
+function conflictTrouble(from: string, to: string): Trouble {
+  const text = `cannot rename ${from} to ${to}: another file has that name; move one of them away, then start the run again`;
+  return new Trouble({ kind: 'output-unwritable', text });
+}
+
+async function statsOf(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(path);
+  } catch (error) {
+    // Below a file there is nothing either.
+    if (isSystemError(error) && ['ENOENT', 'ENOTDIR'].includes(error.code)) return undefined;
+    throw error;
+  }
+}
+
+function isSameFile(a: Stats, b: Stats): boolean {
+  return a.ino === b.ino && a.dev === b.dev;
+}
+
+async function isSameContent(a: string, aStats: Stats, b: string, bStats: Stats): Promise<boolean> {
+  if (!aStats.isFile() || !bStats.isFile() || aStats.size !== bStats.size) return false;
+  return (await readFile(a)).equals(await readFile(b));
+}

@@ -1,0 +1,108 @@
+/** The bytes of a manifest, unpacked where they are gzipped and without a byte-order mark. */
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { pipeline, Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { ManifestError } from './manifest.ts';
+
+const chunkBytes = 128 * 1024;
+const gzipMagic = Buffer.from([0x1f, 0x8b]);
+const utf8Mark = Buffer.from([0xef, 0xbb, 0xbf]);
+const utf16Marks = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
+
+/** Opens the file; throws `ManifestError` where it is missing or not to be read. */
+export async function openFile(shown: string, path: string): Promise<Readable> {
+  try {
+    if ((await stat(path)).isDirectory()) throw new ManifestError(shown, 'is a folder, not a file');
+    return createReadStream(path, { highWaterMark: chunkBytes });
+  } catch (error) {
+    throw explain(shown, error);
+  }
+}
+
+/** The text's bytes in a stream; throws `ManifestError`, now or while the bytes are read. */
+export async function plainBytes(shown: string, stream: Readable): Promise<AsyncIterable<Buffer>> {
+  try {
+    const raw = await peek(buffersOf(stream), gzipMagic.length);
+    const isGzip = startsWith(raw.head, gzipMagic);
+    const plain = await peek(isGzip ? gunzip(raw.bytes) : raw.bytes, utf8Mark.length);
+    if (utf16Marks.some((mark) => startsWith(plain.head, mark))) {
+      throw new ManifestError(shown, 'is written in UTF-16; save it as UTF-8');
+    }
+    const skipped = startsWith(plain.head, utf8Mark) ? utf8Mark.length : 0;
+    return explained(shown, withoutStart(plain.bytes, skipped));
+  } catch (error) {
+    throw explain(shown, error);
+  }
+}
+
+async function* buffersOf(stream: AsyncIterable<unknown>): AsyncGenerator<Buffer> {
+  for await (const chunk of stream) {
+    if (Buffer.isBuffer(chunk)) yield chunk;
+    else if (typeof chunk === 'string' || chunk instanceof Uint8Array) yield Buffer.from(chunk);
+    else throw new TypeError('a manifest is read from bytes');
+  }
+}
+
+/** The first `count` bytes, or all where there are fewer, beside all of the bytes. */
+async function peek(
+  bytes: AsyncGenerator<Buffer>,
+  count: number,
+): Promise<{ head: Buffer; bytes: AsyncGenerator<Buffer> }> {
+  let head = Buffer.alloc(0);
+  while (head.length < count) {
+    const next = await bytes.next();
+    if (next.done === true) break;
+    head = Buffer.concat([head, next.value]);
+  }
+  return { head, bytes: startingWith(head, bytes) };
+}
+
+async function* startingWith(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield head;
+  yield* rest;
+}
+
+function startsWith(bytes: Buffer, mark: Buffer): boolean {
+  return bytes.subarray(0, mark.length).equals(mark);
+}
+
+async function* gunzip(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  // The iteration below throws whatever ends the pipeline, so its callback has nothing to add.
+  yield* buffersOf(pipeline(Readable.from(bytes), createGunzip({ chunkSize: chunkBytes }), () => {}));
+}
+
+async function* withoutStart(bytes: AsyncIterable<Buffer>, count: number): AsyncGenerator<Buffer> {
+  let skipped = count;
+  for await (const chunk of bytes) {
+    yield chunk.subarray(skipped);
+    skipped = 0;
+  }
+}
+
+async function* explained(shown: string, bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield* bytes;
+  } catch (error) {
+    throw explain(shown, error);
+  }
+}
+
+const reasons: Record<string, string> = {
+  ENOENT: 'does not exist',
+  ENOTDIR: 'does not exist: a part of its path is a file, not a folder',
+  EACCES: 'may not be read by this user (permission denied)',
+  EPERM: 'may not be read by this user (permission denied)',
+  EISDIR: 'is a folder, not a file',
+};
+
+/** The error in words for people; an error that the system did not raise is a bug and stays as it is. */
+function explain(shown: string, error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof ManifestError) return error;
+  const code = 'code' in error ? String(error.code) : '';
+  if (code.startsWith('Z_')) {
+    return new ManifestError(shown, `is a gzip file that is damaged or cut short (${error.message})`);
+  }
+  if (reasons[code] !== undefined) return new ManifestError(shown, reasons[code]);
+  return 'syscall' in error ? new ManifestError(shown, `cannot be read (${code})`) : error;
+}

@@ -1,0 +1,90 @@
+/** Splits bytes into numbered lines, and tells which of them are no text: a line is never longer than `maxRowBytes`. */
+import { isUtf8 } from 'node:buffer';
+import { maxRowBytes } from './manifest.ts';
+import { unifyLineBreaks } from './unify-line-breaks.ts';
+
+/** Lines that follow one another. */
+export interface LineBlock {
+  /** The number of the first line, 1-based. */
+  first: number;
+  /** Without the line feed; a carriage return before it is still there, since in quotes it belongs to the value. */
+  lines: string[];
+  /** What is wrong with a line, by its number; the text of such a line is what could be read of it. */
+  problems: ReadonlyMap<number, string>;
+}
+
+const lineFeed = 10;
+const tooLong = 'is longer than 1 MiB';
+
+export async function* splitLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<LineBlock> {
+  const started = new StartedLine();
+  let first = 1;
+  for await (const chunk of unifyLineBreaks(bytes)) {
+    const end = chunk.lastIndexOf(lineFeed);
+    if (end !== -1) {
+      const block = readBlock(first, started.finish(chunk.subarray(0, end)));
+      first += block.lines.length;
+      yield block;
+    }
+    started.add(chunk.subarray(end + 1));
+  }
+  if (started.bytes > 0) yield readBlock(first, started.finish(Buffer.alloc(0)));
+}
+
+export function isBlank(line: string): boolean {
+  return line.trim() === '';
+}
+
+/** The line without the carriage return that a line break of two characters leaves at its end. */
+export function withoutReturn(line: string): string {
+  return line.endsWith('\r') ? line.slice(0, -1) : line;
+}
+
+/** The line that the chunks so far have begun and not ended; of one that is too long nothing is kept. */
+class StartedLine {
+  bytes = 0;
+  #pieces: Buffer[] = [];
+
+  add(piece: Buffer): void {
+    this.bytes += piece.length;
+    if (this.bytes <= maxRowBytes) this.#pieces.push(piece);
+    else this.#pieces = [];
+  }
+
+  /** Begins anew, and gives whole lines: the started one, which `rest` goes on with, and those after it in `rest`. */
+  finish(rest: Buffer): { bytes: Buffer; isFirstCut: boolean } {
+    const isFirstCut = this.bytes > maxRowBytes;
+    const firstBreak = rest.indexOf(lineFeed);
+    const kept = isFirstCut ? rest.subarray(firstBreak === -1 ? rest.length : firstBreak) : rest;
+    const bytes = this.#pieces.length === 0 ? kept : Buffer.concat([...this.#pieces, kept]);
+    this.bytes = 0;
+    this.#pieces = [];
+    return { bytes, isFirstCut };
+  }
+}
+
+function readBlock(first: number, { bytes, isFirstCut }: { bytes: Buffer; isFirstCut: boolean }): LineBlock {
+  const problems = new Map<number, string>();
+  if (isFirstCut) problems.set(first, tooLong);
+  // Looking at the whole block at once is many times faster than at each line, and almost always enough.
+  if (bytes.length <= maxRowBytes && isUtf8(bytes) && !bytes.includes(0)) {
+    return { first, lines: bytes.toString().split('\n'), problems };
+  }
+  const lines: string[] = [];
+  for (let start = 0; start <= bytes.length;) {
+    const found = bytes.indexOf(lineFeed, start);
+    const end = found === -1 ? bytes.length : found;
+    const line = bytes.subarray(start, end);
+    const problem = problemOf(line);
+    if (problem !== undefined) problems.set(first + lines.length, problem);
+    lines.push(problem === tooLong ? '' : line.toString());
+    start = end + 1;
+  }
+  return { first, lines, problems };
+}
+
+function problemOf(line: Buffer): string | undefined {
+  if (line.length > maxRowBytes) return tooLong;
+  if (!isUtf8(line)) return 'is not valid UTF-8';
+  return line.includes(0) ? 'holds a NUL character' : undefined;
+}

@@ -1,0 +1,47 @@
+/** What can happen in a run; said once by whoever sees it, shown by a listener. */
+import type { EndingKind } from '../core/ending.ts';
+import type { FailureKind } from '../core/failure.ts';
+import type { Plan } from '../core/plan.ts';
+import type { SceneCounts } from './ports.ts';
+
+export type Event =
+  | {
+      type: 'run-started';
+      program: string;
+      manifest: string[];
+      endpoint: string;
+      outputDir: string;
+      concurrency: number;
+    }
+  /** Something the user should know and may want to change; the run goes on. */
+  | { type: 'warning'; text: string }
+  | ({ type: 'plan-made'; counts: SceneCounts } & Plan)
+  /** Attempts of dead runs that may have been sent without an answer, and jobs that are still in flight. */
+  | { type: 'recovered'; unanswered: number; inFlight: number }
+  | { type: 'scene-submitted'; scene: string; attempt: number; jobId: string }
+  /** The service's word for a job has changed. */
+  | { type: 'job-status'; scene: string; jobId: string; status: string }
+  | { type: 'scene-saved'; scene: string; attempt: number; jobId: string; files: string[]; seed?: string }
+  | {
+      type: 'attempt-failed';
+      scene: string;
+      attempt: number;
+      jobId?: string;
+      kind: FailureKind;
+      text: string;
+      /** `waiting`: there will be another attempt, at `dueAt` (epoch ms). */
+      next: 'failed' | 'waiting';
+      dueAt?: number;
+    }
+  /** A request was not answered usefully and will be sent again; neither attempt nor scene is touched. */
+  | { type: 'request-troubled'; scene: string; kind: FailureKind; text: string; waitMs: number }
+  | { type: 'stopping'; ending: EndingKind; text: string }
+  | {
+      type: 'run-ended';
+      ending: EndingKind;
+      exitCode: number;
+      text: string;
+      counts: SceneCounts;
+      outputDir: string;
+      report: string | undefined;
+    };

@@ -1,0 +1,124 @@
+/** What the road needs of the world; each edge implements one of these. */
+import type { Attempt, Endpoint, SettledState, SubmittedAttempt } from '../core/attempt.ts';
+import type { Ending } from '../core/ending.ts';
+import type { Failure } from '../core/failure.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { CheckedPicture, FoundPicture, SavedPicture } from '../core/picture.ts';
+import type { Plan } from '../core/plan.ts';
+import type { BadRow, Scene } from '../core/scene.ts';
+import type { Event } from './event.ts';
+
+/** The job service. Every call is one HTTP request and resolves to what it meant; expected trouble never throws. */
+export interface RenderService {
+  submit(endpoint: Endpoint, input: JsonObject, signal: AbortSignal): Promise<SubmitReply>;
+  status(endpoint: Endpoint, jobId: string, signal: AbortSignal): Promise<StatusReply>;
+}
+
+export type SubmitReply =
+  { kind: 'accepted'; jobId: string; status: string } | { kind: 'failure'; failure: Failure };
+
+export type StatusReply =
+  /** `status` is the service's word; any word that is not terminal means running. */
+  | { kind: 'running'; status: string; isExecuting: boolean }
+  | ({ kind: 'completed'; status: string; pictures: FoundPicture[] } & JobTimes)
+  /** The job is over without a picture. */
+  | ({ kind: 'ended'; status: string; failure: Failure } & JobTimes)
+  /** The service does not know the job (404). */
+  | { kind: 'missing'; text: string }
+  /** The answer says nothing of the job. */
+  | { kind: 'failure'; failure: Failure };
+
+/** Milliseconds, as the service counts them. */
+export interface JobTimes {
+  delayTimeMs?: number;
+  executionTimeMs?: number;
+}
+
+/** The scenes of a checked manifest, ready to be compared with the checkpoint. */
+export interface ManifestScenes {
+  scenes(): Iterable<Scene>;
+  /** Rows that are skipped on the user's word. */
+  badRows(): Iterable<BadRow>;
+}
+
+/** The journal of a batch. A call resolves when what it wrote is on the disk; a failing disk throws `Trouble`. */
+export interface Checkpoint {
+  /** Brings the batch's scenes in line with the manifest, by identity, not position. */
+  reconcile(manifest: ManifestScenes, at: number): Promise<Plan>;
+  /** Marks attempts that a dead run intended as `unanswered`; returns how many. */
+  recover(at: number): Promise<number>;
+  /** Attempts whose jobs are in flight, oldest submission first. */
+  openAttempts(): Promise<SubmittedAttempt[]>;
+  /** Takes up to `max` scenes that are due, oldest due retry first, then manifest order, and records an attempt of each as intended. */
+  claim(max: number, endpoint: Endpoint, at: number): Promise<Attempt[]>;
+  /** When the next waiting scene is due (0: now), or undefined where none waits. */
+  nextDueAt(): Promise<number | undefined>;
+  recordSubmitted(attempt: Attempt, job: { jobId: string; status: string; at: number }): Promise<void>;
+  recordStatus(attempt: Attempt, seen: { status: string; isExecuting: boolean; at: number }): Promise<void>;
+  settle(attempt: Attempt, settlement: Settlement): Promise<void>;
+  /** The scene that owns a file name within the images folder, compared as case-insensitive file systems do. */
+  ownerOf(file: string): Promise<{ sceneId: string; fingerprint: string } | undefined>;
+  /** Renames of pictures that were decided and may not have been done yet, in the order to do them in. */
+  pendingMoves(): Promise<PictureMove[]>;
+  recordMoved(move: PictureMove): Promise<void>;
+  counts(): Promise<SceneCounts>;
+}
+
+/** How an attempt ended and where that leaves its scene. */
+export interface Settlement extends JobTimes {
+  state: SettledState;
+  at: number;
+  /** The service's last word. */
+  status?: string;
+  failure?: Failure;
+  pictures?: SavedPicture[];
+  /** Status requests made by this run for the attempt. */
+  polls?: number;
+  scene: NextScene;
+}
+
+export type NextScene =
+  { state: 'saved' } | { state: 'failed'; failure: Failure } | { state: 'waiting'; dueAt: number };
+
+export interface PictureMove {
+  key: number;
+  from: string;
+  to: string;
+}
+
+export interface SceneCounts {
+  waiting: number;
+  active: number;
+  saved: number;
+  failed: number;
+  withdrawn: number;
+  /** Bad rows of the manifest that were skipped on the user's word. */
+  invalid: number;
+}
+
+/** The folder of finished pictures. */
+export interface ImageStore {
+  /** Decodes a picture strictly and checks that it is whole; a failure is `bad-picture`. */
+  check(picture: FoundPicture): Promise<CheckedPicture | Failure>;
+  /** Puts the file under its final name, durably and at once; `Trouble` where the disk does not take it. */
+  write(picture: CheckedPicture, file: string): Promise<void>;
+  /** Renames a picture durably; does nothing where that has happened already. */
+  move(from: string, to: string): Promise<void>;
+}
+
+/** The result files; they can always be rebuilt from the checkpoint. */
+export interface Report {
+  /** Writes them anew, with how the run ended, and returns their folder; `Trouble` where the disk does not take them. */
+  write(ending: Ending): Promise<string>;
+}
+
+export interface Clock {
+  /** Wall time, epoch ms: for what is written down and for what spans runs. */
+  now(): number;
+  /** Monotonic ms from an arbitrary origin: for ages and waits within a run. */
+  elapsed(): number;
+  /** Resolves after `ms`, or at once when `signal` aborts; never rejects. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+export type Listener = (event: Event) => void;

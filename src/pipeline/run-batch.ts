@@ -1,0 +1,81 @@
+/** The road of a batch: from the scenes of a manifest to pictures and a report. */
+import type { SubmittedAttempt } from '../core/attempt.ts';
+import type { Ending } from '../core/ending.ts';
+import { Lanes } from './lanes.ts';
+import type { ManifestScenes, SceneCounts } from './ports.ts';
+import { Run, type Ports } from './run.ts';
+import type { BatchSettings } from './settings.ts';
+import type { Stop } from './stop.ts';
+
+export interface BatchResult {
+  ending: Ending;
+  counts: SceneCounts;
+  /** The folder of the result files; undefined where the disk did not take them. */
+  report: string | undefined;
+}
+
+/**
+ * Starts or continues a batch and works on it until every scene is saved or given up, or `stop` says so.
+ * Throws only for a bug.
+ */
+export async function runBatch(
+  manifest: ManifestScenes,
+  ports: Ports,
+  settings: BatchSettings,
+  stop: Stop,
+): Promise<BatchResult> {
+  const run = new Run(ports, settings, stop);
+  const lanes = new Lanes(run);
+  try {
+    await plan(run, manifest);
+    const inFlight = await recover(run);
+    await lanes.resume(inFlight);
+    await lanes.renderWaiting();
+  } catch (thrown) {
+    run.stopForThrown(thrown);
+  }
+  await lanes.finish();
+  const counts = await ports.checkpoint.counts();
+  const report = await writeReport(run, endingOf(stop, counts));
+  if (run.bug !== undefined) throw run.bug;
+  return { ending: endingOf(stop, counts), counts, report };
+}
+
+async function plan(run: Run, manifest: ManifestScenes): Promise<void> {
+  const { checkpoint, clock, images, tell } = run.ports;
+  const planned = await checkpoint.reconcile(manifest, clock.now());
+  for (const move of await checkpoint.pendingMoves()) {
+    await images.move(move.from, move.to);
+    await checkpoint.recordMoved(move);
+  }
+  tell({ type: 'plan-made', ...planned, counts: await checkpoint.counts() });
+}
+
+async function recover(run: Run): Promise<SubmittedAttempt[]> {
+  const { checkpoint, clock, tell } = run.ports;
+  const unanswered = await checkpoint.recover(clock.now());
+  const inFlight = await checkpoint.openAttempts();
+  if (unanswered + inFlight.length > 0) tell({ type: 'recovered', unanswered, inFlight: inFlight.length });
+  return inFlight;
+}
+
+async function writeReport(run: Run, ending: Ending): Promise<string | undefined> {
+  try {
+    return await run.ports.report.write(ending);
+  } catch (thrown) {
+    run.stopForThrown(thrown);
+    return undefined;
+  }
+}
+
+function endingOf(stop: Stop, counts: SceneCounts): Ending {
+  if (stop.ending?.kind === 'output-unwritable') return stop.ending;
+  const missing = counts.waiting + counts.active + counts.failed + counts.invalid;
+  if (missing === 0) return { kind: 'complete', text: 'Every scene is saved' };
+  return (
+    stop.ending ?? {
+      kind: 'incomplete',
+      text: `${missing} ${missing === 1 ? 'scene is' : 'scenes are'} not saved`,
+    }
+  );
+}

@@ -1,0 +1,46 @@
+/** The step from a completed job to checked pictures under their final names. */
+import type { SubmittedAttempt } from '../core/attempt.ts';
+import type { Failure } from '../core/failure.ts';
+import type { CheckedPicture, FoundPicture, SavedPicture } from '../core/picture.ts';
+import type { Run } from './run.ts';
+import { settleSaved, settleWithoutPicture, type JobFacts } from './settle.ts';
+
+/** All pictures of an output are saved, or none and the attempt has failed; returns which. */
+export async function save(
+  run: Run,
+  attempt: SubmittedAttempt,
+  found: FoundPicture[],
+  facts: JobFacts,
+): Promise<'saved' | 'failed'> {
+  const checked = await Promise.all(found.map((picture) => run.ports.images.check(picture)));
+  const bad = checked.find(isFailure);
+  if (bad !== undefined) {
+    await settleWithoutPicture(run, attempt, 'failed', bad, facts);
+    return 'failed';
+  }
+  const good = checked.filter((picture): picture is CheckedPicture => !isFailure(picture));
+  const seeds = found.map((picture) => picture.seed);
+  const names = await run.names.reserve(attempt, seeds);
+  try {
+    const saved = await Promise.all(good.map((picture, i) => write(run, picture, names[i] ?? '', seeds[i])));
+    await settleSaved(run, attempt, saved, facts);
+  } finally {
+    run.names.release(names);
+  }
+  return 'saved';
+}
+
+function isFailure(value: CheckedPicture | Failure): value is Failure {
+  return 'kind' in value;
+}
+
+async function write(
+  run: Run,
+  picture: CheckedPicture,
+  file: string,
+  seed: string | undefined,
+): Promise<SavedPicture> {
+  await run.ports.images.write(picture, file);
+  const { width, height, sha256 } = picture;
+  return { file, width, height, bytes: picture.png.length, sha256, ...(seed !== undefined && { seed }) };
+}

@@ -1,0 +1,40 @@
+/** What a batch is told; read from pipeline.yaml by `config/`. */
+import type { Endpoint } from '../core/attempt.ts';
+import type { HaltSettings } from '../core/halting.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { PollSettings } from '../core/polling.ts';
+import type { RetrySettings } from '../core/retry.ts';
+
+export interface BatchSettings {
+  /** Where new jobs are sent; jobs in flight are followed where they were sent. */
+  endpoint: Endpoint;
+  /** Jobs in flight at most. */
+  concurrency: number;
+  retry: RetrySettings;
+  polling: PollSettings;
+  halt: HaltSettings;
+  timeouts: {
+    /** A job that has not been seen executing for this long has failed. */
+    queueMs: number;
+    /** A job that has been executing for this long has failed. */
+    executionMs: number;
+    /** A 404 for a job younger than this means that the service does not know it yet. */
+    freshnessMs: number;
+  };
+  /** Submit nothing more after this long; undefined for no bound. */
+  submitForMs: number | undefined;
+  /** What is arriving when the run is told to leave has this long to arrive. */
+  shutdownGraceMs: number;
+  /** The portable file name of a picture, before it is made unique. */
+  pictureName: (picture: PictureData) => string;
+}
+
+/** What `output.name` may speak of. */
+export interface PictureData {
+  id: string;
+  columns: JsonObject;
+  /** Empty where the output names none. */
+  seed: string;
+  /** 1 for the first picture of an output. */
+  index: number;
+}

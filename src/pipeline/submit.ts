@@ -1,0 +1,54 @@
+/** The step from an intended attempt to a job at the service. */
+import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
+import { failureRules, type Failure } from '../core/failure.ts';
+import { growingWaitMs } from '../core/waiting.ts';
+import type { SubmitReply } from './ports.ts';
+import type { Run } from './run.ts';
+import { settleWithoutPicture } from './settle.ts';
+
+/** Sends the attempt until the service has answered; undefined where no job came of it, which is then on record. */
+export async function submit(run: Run, attempt: Attempt): Promise<SubmittedAttempt | undefined> {
+  for (let tries = 1; !run.stop.draining.aborted; tries++) {
+    const reply = await run.ports.service.submit(attempt.endpoint, attempt.input, run.abandoned);
+    if (reply.kind === 'accepted') return recordAccepted(run, attempt, reply);
+    if (failureRules[reply.failure.kind].next !== 'try-again') {
+      await recordRefusal(run, attempt, reply.failure);
+      return undefined;
+    }
+    await waitForNextTry(run, attempt, reply.failure, tries);
+  }
+  await run.ports.checkpoint.settle(attempt, {
+    state: 'refused',
+    at: run.ports.clock.now(),
+    scene: { state: 'waiting', dueAt: run.ports.clock.now() },
+  });
+  return undefined;
+}
+
+async function recordAccepted(
+  run: Run,
+  attempt: Attempt,
+  reply: SubmitReply & { kind: 'accepted' },
+): Promise<SubmittedAttempt> {
+  const { checkpoint, clock, tell } = run.ports;
+  const { jobId, status } = reply;
+  const at = clock.now();
+  run.countAnswered();
+  await checkpoint.recordSubmitted(attempt, { jobId, status, at });
+  tell({ type: 'scene-submitted', scene: attempt.sceneId, attempt: attempt.number, jobId });
+  return { ...attempt, jobId, submittedAt: at };
+}
+
+async function recordRefusal(run: Run, attempt: Attempt, failure: Failure): Promise<void> {
+  if (failureRules[failure.kind].next === 'stop') run.stopFor(failure);
+  const isUnanswered = failure.kind === 'unanswered';
+  if (isUnanswered) run.countUnanswered();
+  await settleWithoutPicture(run, attempt, isUnanswered ? 'unanswered' : 'refused', failure);
+}
+
+async function waitForNextTry(run: Run, attempt: Attempt, failure: Failure, tries: number): Promise<void> {
+  const { clock, random, tell } = run.ports;
+  const waitMs = Math.max(failure.retryAfterMs ?? 0, growingWaitMs(tries, run.settings.retry, random()));
+  tell({ type: 'request-troubled', scene: attempt.sceneId, kind: failure.kind, text: failure.text, waitMs });
+  await clock.sleep(waitMs, run.stop.draining);
+}

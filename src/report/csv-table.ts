@@ -1,0 +1,65 @@
+/** The columns of `results.csv`, and a scene as one row of it. */
+import type { JsonValue } from '../core/json.ts';
+import type { ReportRow } from '../core/report-row.ts';
+import { instant, pathOf } from './result-json.ts';
+
+/** Our own columns, in order. */
+const ownColumns = {
+  id: (row) => row.id,
+  state: (row) => row.state,
+  file: (row) => row.pictures.slice(0, 1).map(pathOf).join(''),
+  more_files: (row) => row.pictures.slice(1).map(pathOf).join('|'),
+  width: (row) => row.pictures[0]?.width,
+  height: (row) => row.pictures[0]?.height,
+  bytes: (row) => row.pictures[0]?.bytes,
+  sha256: (row) => row.pictures[0]?.sha256,
+  seed: (row) => row.pictures[0]?.seed,
+  job_id: (row) => row.jobId,
+  attempts: (row) => row.attempts,
+  delay_time_ms: (row) => row.delayTimeMs,
+  execution_time_ms: (row) => row.executionTimeMs,
+  submitted_at: (row) => instant(row.submittedAt),
+  completed_at: (row) => instant(row.completedAt),
+  saved_at: (row) => instant(row.savedAt),
+  failure_kind: (row) => row.failureKind,
+  failure_text: (row) => row.failureText,
+  source: (row) => row.source,
+} satisfies Record<string, (row: ReportRow) => string | number | null | undefined>;
+
+export interface CsvTable {
+  header: string[];
+  values(row: ReportRow): string[];
+}
+
+/**
+ * Our columns, then the manifest's. Its `id` is the first column already; one that has a name of ours, in any
+ * case, becomes `manifest.<name>`, since a repeated name loses a column in most readers.
+ */
+export function csvTable(manifestColumns: string[]): CsvTable {
+  const own = Object.values(ownColumns);
+  const names = manifestColumns.filter((name) => name !== 'id');
+  return {
+    header: [...Object.keys(ownColumns), ...renamed(names)],
+    values: (row) => [
+      ...own.map((valueOf) => String(valueOf(row) ?? '')),
+      ...names.map((name) => textOf(row.columns[name])),
+    ],
+  };
+}
+
+function renamed(names: string[]): string[] {
+  const ours = new Set(Object.keys(ownColumns));
+  const taken = new Set(names.filter((name) => !ours.has(name.toLowerCase())));
+  return names.map((name) => {
+    if (!ours.has(name.toLowerCase())) return name;
+    let free = `manifest.${name}`;
+    while (taken.has(free)) free = `manifest.${free}`;
+    taken.add(free);
+    return free;
+  });
+}
+
+function textOf(value: JsonValue | undefined): string {
+  if (value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,99 @@
+/** Writes the report of a batch: `results.csv`, `results.jsonl` and `summary.json`. */
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { stringify } from 'csv-stringify/sync';
+import type { BatchSummary, ReportRow } from '../core/report-row.ts';
+import { withDiskTrouble } from '../disk/disk-trouble.ts';
+import { syncFolder } from '../disk/sync-folder.ts';
+import { csvTable } from './csv-table.ts';
+import { resultJson } from './result-json.ts';
+import { summaryJson, type ReportHeader } from './summary-json.ts';
+import { UnfinishedFile } from './unfinished-file.ts';
+
+export type { ReportHeader } from './summary-json.ts';
+
+/** What the report is made of; `rows` goes on while other work is done between its steps. */
+export interface ReportSource {
+  /** In manifest order. */
+  rows(): Iterable<ReportRow>;
+  /** The manifest's own columns, in order. */
+  columns(): string[];
+  summary(): BatchSummary;
+}
+
+/** Absolute paths. */
+export interface ReportFiles {
+  csv: string;
+  jsonl: string;
+  summary: string;
+}
+
+/** Rows between two breathers: enough to be fast, few enough that a live run's requests never wait long. */
+const sliceRows = 500;
+
+/**
+ * Writes the three files into `dir`, which is made where it is missing. They replace older ones only once all
+ * are complete and on the disk. A disk that does not take them throws `Trouble`, and the older ones stay.
+ */
+export async function writeReport(
+  dir: string,
+  source: ReportSource,
+  about: ReportHeader,
+): Promise<ReportFiles> {
+  const folder = resolve(dir);
+  await withDiskTrouble(folder, () => mkdir(folder, { recursive: true }));
+  const files: UnfinishedFile[] = [];
+  try {
+    const csv = await begin(files, folder, 'results.csv');
+    const jsonl = await begin(files, folder, 'results.jsonl');
+    const summary = await begin(files, folder, 'summary.json');
+    await summary.write(`${JSON.stringify(summaryJson(source.summary(), about), undefined, 2)}\n`);
+    await writeRows(source, csv, jsonl);
+    for (const file of files) await file.complete();
+    for (const file of files) await file.takeName();
+    await withDiskTrouble(folder, () => syncFolder(folder));
+  } catch (error) {
+    for (const file of files) await file.discard();
+    throw error;
+  }
+  return {
+    csv: join(folder, 'results.csv'),
+    jsonl: join(folder, 'results.jsonl'),
+    summary: join(folder, 'summary.json'),
+  };
+}
+
+async function begin(files: UnfinishedFile[], folder: string, name: string): Promise<UnfinishedFile> {
+  const file = await UnfinishedFile.begin(folder, name);
+  files.push(file);
+  return file;
+}
+
+/** Said aloud, since its default hangs on other options: some readers end the row at a bare carriage return. */
+const csvOptions = { quote_record_delimiter: true };
+
+async function writeRows(source: ReportSource, csv: UnfinishedFile, jsonl: UnfinishedFile): Promise<void> {
+  const table = csvTable(source.columns());
+  await csv.write(stringify([table.header], csvOptions));
+  for (const rows of slices(source.rows())) {
+    // Values that begin with = + - or @ are left exact: a changed prompt would be the greater surprise.
+    await csv.write(
+      stringify(
+        rows.map((row) => table.values(row)),
+        csvOptions,
+      ),
+    );
+    await jsonl.write(rows.map((row) => `${JSON.stringify(resultJson(row))}\n`).join(''));
+  }
+}
+
+function* slices<T>(items: Iterable<T>): Generator<T[]> {
+  let slice: T[] = [];
+  for (const item of items) {
+    slice.push(item);
+    if (slice.length < sliceRows) continue;
+    yield slice;
+    slice = [];
+  }
+  if (slice.length > 0) yield slice;
+}

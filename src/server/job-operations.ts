@@ -1,0 +1,62 @@
+/** The operations of the job interface: submission and status. */
+import type { IncomingMessage } from 'node:http';
+import { acceptedAnswer, type Answer, refusal, statusAnswer } from './answer.ts';
+import type { ApiKeys } from './api-keys.ts';
+import type { JobBook } from './job-book.ts';
+import { readBody } from './read-body.ts';
+import { findRoute, type Route, routeMethods } from './routes.ts';
+import { readRunRequest } from './run-request.ts';
+import type { WorkerPool } from './worker-pool.ts';
+
+export interface JobOperationsParts {
+  keys: ApiKeys;
+  book: JobBook;
+  /** The workers of each endpoint, by the endpoint's id. */
+  pools: ReadonlyMap<string, WorkerPool>;
+  maxRequestBytes: number;
+}
+
+/** Answers requests; undefined where the client has gone and nobody listens. Throws where the book cannot be used. */
+export class JobOperations {
+  readonly #parts: JobOperationsParts;
+
+  constructor(parts: JobOperationsParts) {
+    this.#parts = parts;
+  }
+
+  /** `askForBody` is called before a body is read: a client may wait for that before it sends one. */
+  async answer(request: IncomingMessage, askForBody: () => void): Promise<Answer | undefined> {
+    if (!this.#parts.keys.accepts(request.headers.authorization))
+      return refusal(401, 'the API key is missing or not known here', { 'WWW-Authenticate': 'Bearer' });
+    const route = findRoute(request.url ?? '');
+    if (route === undefined) return refusal(404, 'not found');
+    const method = routeMethods[route.operation];
+    if (request.method !== method)
+      return refusal(405, `${route.operation} is asked for by ${method}`, { Allow: method });
+    const pool = this.#parts.pools.get(route.endpointId);
+    if (pool === undefined) return refusal(404, 'endpoint not found');
+    if (route.operation === 'status') return this.#status(route);
+    return await this.#run(route, request, pool, askForBody);
+  }
+
+  async #run(
+    { endpointId }: Route,
+    request: IncomingMessage,
+    pool: WorkerPool,
+    askForBody: () => void,
+  ): Promise<Answer | undefined> {
+    const body = await readBody(request, this.#parts.maxRequestBytes, askForBody);
+    if (body.kind === 'gone') return undefined;
+    if (body.kind === 'too-large') return { ...refusal(400, 'exceeded max body size'), isBodyUnread: true };
+    const submission = readRunRequest(body.bytes);
+    if (submission.kind === 'refused') return refusal(400, submission.why);
+    const id = await this.#parts.book.accept(endpointId, submission.input);
+    pool.wake();
+    return acceptedAnswer(id);
+  }
+
+  #status({ endpointId, jobId }: Route & { operation: 'status' }): Answer {
+    const job = this.#parts.book.find(endpointId, jobId);
+    return job === undefined ? refusal(404, 'job not found') : statusAnswer(job);
+  }
+}

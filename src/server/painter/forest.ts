@@ -1,0 +1,101 @@
+/** A forest: rows of trees that step back into the haze, and a few great ones at the sides. */
+import { ellipse, placed } from './drawing.ts';
+import { mentionOf, speaksOf } from './read-scene.ts';
+import { seen, type Stage } from './stage.ts';
+import { isInRiver, type Terrain } from './terrain.ts';
+import { drawFarPine, drawFarTree } from './things/far-trees.ts';
+import { coloursOf, type DrawThing, type Look } from './things/look.ts';
+import { drawPalm, drawPine, drawTree } from './things/trees.ts';
+
+export function paintForest(stage: Stage, terrain: Terrain): { far: string; near: string } {
+  const mention = mentionOf(stage.setting.description, 'forest');
+  if (mention === undefined || stage.setting.ground === 'sea') return { far: '', near: '' };
+  const shore = terrain.water === undefined ? undefined : terrain.water.top - stage.horizon;
+  const rows =
+    shore === undefined ? [0.02, 0.1, 0.24] : [0.02, shore / (stage.height - stage.horizon) - 0.03];
+  const far = rows.map((depth) => row(stage, terrain, depth)).join('');
+  return { far, near: frame(stage) };
+}
+
+function row(stage: Stage, terrain: Terrain, depth: number): string {
+  const random = stage.random.fork(`forest ${depth}`);
+  const { horizon, height, width } = stage;
+  const scale = 0.36 + depth * 1.5;
+  const step = 40 * scale;
+  const trees: string[] = [];
+  for (let x = -step; x < width + step; x += step * random.between(0.55, 1.15)) {
+    const y = horizon + 9 + (height - horizon) * depth + random.between(-3, 5) * (1 + depth * 6);
+    if (depth > 0.2 && Math.abs(x - width * 0.5) < width * 0.2) continue;
+    if (isInRiver(terrain, { x, y, scale, depth }, 20 * scale)) continue;
+    trees.push(
+      tree(stage, `${depth} ${trees.length}`, [x, y], scale * random.between(0.75, 1.2), depth * 2.2 + 0.16),
+    );
+  }
+  return trees.join('');
+}
+
+function frame(stage: Stage): string {
+  const { width, height } = stage;
+  const random = stage.random.fork('frame');
+  const spots = [-1, 1].flatMap((side) => [
+    [
+      width * (0.5 + side * random.between(0.44, 0.5)),
+      height * random.between(0.94, 1.0),
+      random.between(1.9, 2.3),
+    ] as const,
+    [
+      width * (0.5 + side * random.between(0.3, 0.38)),
+      height * random.between(0.82, 0.88),
+      random.between(1.1, 1.4),
+    ] as const,
+  ]);
+  return spots
+    .toSorted((one, other) => one[1] - other[1])
+    .map(([x, y, scale], index) => tree(stage, `frame ${index}`, [x, y], scale, 0.9))
+    .join('');
+}
+
+function tree(
+  stage: Stage,
+  name: string,
+  at: readonly [number, number],
+  scale: number,
+  depth: number,
+): string {
+  const { description } = stage.setting;
+  const mention = mentionOf(description, 'forest') ?? {
+    kind: 'forest',
+    count: 1,
+    colours: [],
+    trim: [],
+    size: 1,
+  };
+  const trees = mentionOf(description, 'pine') ?? mentionOf(description, 'tree');
+  const look: Look = {
+    drawing: stage.drawing,
+    random: stage.random.fork(`tree ${name}`),
+    seen: (colour) => seen(stage, colour, depth),
+    ...coloursOf(mention.colours.length === 0 && trees !== undefined ? { ...trees, count: 1 } : mention, 0),
+    side: stage.light.side,
+    isLamplit: false,
+    season: speaksOf(description, 'snow', 'snowfall') ? 'winter' : description.season,
+  };
+  const [x, y] = at;
+  const shade = stage.drawing.radial([
+    [0, [16, 20, 40], 0.4],
+    [1, [16, 20, 40], 0],
+  ]);
+  return (
+    ellipse([x, y], 34 * scale, 5 * scale, shade) + placed(drawerOf(stage, scale < 0.7)(look), at, scale)
+  );
+}
+
+function drawerOf(stage: Stage, isFar: boolean): DrawThing {
+  const pine = isFar ? drawFarPine : drawPine;
+  const broad = isFar ? drawFarTree : drawTree;
+  const { description } = stage.setting;
+  if (speaksOf(description, 'pine')) return pine;
+  if (speaksOf(description, 'palm')) return drawPalm;
+  if (speaksOf(description, 'tree', 'oak') || description.season !== 'any') return broad;
+  return stage.random.fork('wood').chance(0.7) ? pine : broad;
+}

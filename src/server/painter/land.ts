@@ -1,0 +1,214 @@
+/** The land: far hills with their trees, the open ground in front, fields, paths, and the grass at one's feet. */
+import { clamp, hex, mix, namedColours, rgb, shade, type Colour } from './colour.ts';
+import { box, circles, lines, path, smooth, type Point } from './drawing.ts';
+import { type Random } from './random.ts';
+import { mentionOf, speaksOf, type Mention } from './read-scene.ts';
+import { seen, type Stage } from './stage.ts';
+import { paintDunes } from './dunes.ts';
+import { type Kind } from './vocabulary.ts';
+
+/** The colour of the open ground, as it is in white light. */
+export function soilOf(stage: Stage): Colour {
+  const { ground, description } = stage.setting;
+  const said = (...kinds: Kind[]): Mention | undefined =>
+    kinds.map((kind) => mentionOf(description, kind)).find((mention) => mention?.colours[0] !== undefined);
+  const name = said('meadow', 'field', 'desert', 'beach', 'hill')?.colours[0];
+  if (name !== undefined) return mix(namedColours[name], rgb('#6f9a4a'), 0.12);
+  if (ground === 'desert') return rgb('#e3a765');
+  if (ground === 'beach') return rgb('#f0d6a0');
+  if (ground === 'snow') return rgb('#eef3fa');
+  if (ground === 'field') return rgb('#d9b354');
+  return description.season === 'autumn' ? rgb('#b79a4c') : rgb('#7fae4e');
+}
+
+/** Rows of hills towards the horizon, the farthest first; each is paler than the next. */
+export function paintFarHills(stage: Stage): string {
+  const { setting, random, horizon, width } = stage;
+  const mention = mentionOf(setting.description, 'hill');
+  const isOpen = setting.ground === 'sea' || setting.ground === 'beach';
+  if (isOpen && mention === undefined) return '';
+  const chance = random.fork('hills');
+  const count = mention === undefined ? 2 : 4;
+  const tall = mention === undefined ? 26 : 66 * Math.min(1.4, mention.size);
+  const named = mention?.colours[0];
+  const green = mix(
+    soilOf(stage),
+    rgb('#4f7d52'),
+    setting.ground === 'desert' || setting.ground === 'snow' ? 0 : 0.55,
+  );
+  const colour = named === undefined ? green : namedColours[named];
+  return Array.from({ length: count }, (_, index) => {
+    const near = (index + 1) / (count + 1);
+    const y = horizon + 14 - tall * (1 - near * 0.75);
+    const ridge = wave(chance, width, y, tall * 0.42);
+    const trees = setting.ground === 'desert' ? '' : treeline(stage, chance, ridge, 0.1 + 0.42 * near);
+    return trees + hillSide(stage, ridge, colour, 0.08 + 0.5 * near, horizon + 60);
+  }).join('');
+}
+
+export function wave(random: Random, width: number, y: number, swing: number): Point[] {
+  const steps = 7;
+  return Array.from({ length: steps + 1 }, (_, index) => {
+    const rise = (index % 2 === 0 ? 1 : -1) * random.between(0.1, 1) + random.between(-0.3, 0.3);
+    return [(index / steps) * (width + 80) - 40, y + rise * swing] as const;
+  });
+}
+
+function hillSide(stage: Stage, ridge: Point[], colour: Colour, depth: number, bottom: number): string {
+  const lit = seen(stage, shade(colour, 0.1), depth);
+  const foot = mix(seen(stage, colour, depth), stage.palette.haze, 0.38);
+  const fill = stage.drawing.linear([
+    [0, lit],
+    [1, foot],
+  ]);
+  return path(`${smooth(ridge)}V${bottom}H-40Z`, fill);
+}
+
+/** Small round trees along a ridge, in loose groups. */
+function treeline(stage: Stage, random: Random, ridge: Point[], depth: number): string {
+  const [start] = ridge;
+  if (start === undefined) return '';
+  const spots: [number, number, number][] = [];
+  for (let index = 0; index + 1 < ridge.length; index += 1) {
+    const [from, to] = [ridge[index] ?? start, ridge[index + 1] ?? start];
+    if (random.chance(0.4)) continue;
+    for (let step = 0; step < 13; step += 1) {
+      const share = random.next();
+      const bend = share * share * (3 - 2 * share);
+      const size = random.between(2, 5.5) * (0.5 + depth);
+      spots.push([
+        from[0] + (to[0] - from[0]) * share,
+        from[1] + (to[1] - from[1]) * bend - size * 0.3,
+        size,
+      ]);
+    }
+  }
+  const colour = stage.setting.ground === 'snow' ? rgb('#5d7484') : rgb('#3f6b4a');
+  return path(circles(spots), hex(seen(stage, colour, depth)));
+}
+
+/** The flat ground from the horizon to the picture's foot. */
+export function paintPlain(stage: Stage): string {
+  const { horizon, height, width, random, drawing, setting } = stage;
+  const soil = soilOf(stage);
+  const fill = drawing.linear([
+    [0, seen(stage, shade(soil, 0.12), 0.45)],
+    [0.3, seen(stage, soil, 0.75)],
+    [1, seen(stage, shade(soil, -0.26), 1)],
+  ]);
+  const ridge = wave(random.fork('plain'), width, horizon + 6, 4);
+  const ground = path(`${smooth(ridge)}V${height}H-40Z`, fill);
+  if (setting.ground === 'desert') return ground + paintDunes(stage, soil);
+  if (setting.ground === 'field') return ground + furrows(stage);
+  return ground + swells(stage, soil);
+}
+
+/** Soft long bands of light and shade over the ground; true hills where the words ask for them. */
+function swells(stage: Stage, soil: Colour): string {
+  const random = stage.random.fork('swells');
+  const { horizon, height, width, drawing } = stage;
+  const isHilly = speaksOf(stage.setting.description, 'hill');
+  return [0.2, 0.42, 0.68]
+    .map((depth) => {
+      const y = horizon + (height - horizon) * (depth - (isHilly ? 0.1 : 0));
+      const ridge = wave(random, width, y, (isHilly ? 14 : 6) + (isHilly ? 30 : 15) * depth);
+      const tint = seen(stage, shade(soil, isHilly ? 0.16 : random.between(-0.1, 0.16)), depth + 0.3);
+      const foot = seen(stage, shade(soil, -0.22), depth + 0.35);
+      const soft = [
+        [0, tint, 0.95],
+        [0.5, tint, 0],
+      ] as const;
+      const firm = [
+        [0, tint],
+        [0.22, seen(stage, soil, depth + 0.3)],
+        [0.75, foot],
+      ] as const;
+      return path(`${smooth(ridge)}V${height}H-40Z`, drawing.linear(isHilly ? firm : soft));
+    })
+    .join('');
+}
+
+/** Rows of a field, running towards one point on the horizon. */
+function furrows(stage: Stage): string {
+  const { horizon, height, width, drawing } = stage;
+  const soil = soilOf(stage);
+  const vanish = width * (0.5 + stage.light.side * 0.08);
+  const dark = seen(stage, mix(shade(soil, -0.4), rgb('#4a5a34'), 0.3), 0.95);
+  const far = seen(stage, soil, 0.5);
+  const fill = drawing.linear([
+    [0, far, 0],
+    [0.2, dark, 0.45],
+    [1, dark, 0.75],
+  ]);
+  const rows = Array.from({ length: 33 }, (_, index) => {
+    const foot = vanish + (index - 16) * width * 0.105;
+    const wide = width * 0.034;
+    const top = vanish + (index - 16) * width * 0.008;
+    return lines([
+      [top, horizon + 8],
+      [foot + wide, height],
+      [foot - wide, height],
+    ]);
+  });
+  return path(rows.join(''), fill);
+}
+
+/** A path that winds from the foot of the picture to the horizon. */
+export function paintPath(stage: Stage, from: number): string {
+  const mention = mentionOf(stage.setting.description, 'path');
+  if (mention === undefined) return '';
+  const { height, width, light } = stage;
+  const random = stage.random.fork('path');
+  const named = mention.colours[0];
+  const soil =
+    named === undefined ? rgb(stage.setting.ground === 'snow' ? '#cfd8e4' : '#d8bf92') : namedColours[named];
+  const [middle, swing] = [
+    width * (0.5 + light.side * random.between(0.05, 0.14)),
+    width * random.between(0.05, 0.1),
+  ];
+  const edge = (side: number): Point[] =>
+    Array.from({ length: 13 }, (_, index): Point => {
+      const share = index / 12;
+      const wide = 2 + width * 0.075 * share ** 1.5;
+      return [
+        middle + Math.sin(share ** 0.7 * 6) * swing * (0.3 + share) + side * wide,
+        from + (height - from + 6) * share,
+      ];
+    });
+  const outline = `${smooth(edge(-1))}L${smooth(edge(1).toReversed()).slice(1)}Z`;
+  const fill = stage.drawing.linear([
+    [0, seen(stage, soil, 0.5)],
+    [1, seen(stage, shade(soil, -0.12), 1)],
+  ]);
+  return (
+    path(outline, hex(seen(stage, shade(soil, -0.45), 0.9)), 'opacity="0.35" transform="translate(2 2)"') +
+    path(outline, fill)
+  );
+}
+
+/** Blades of grass along the foot of the picture, which bring it near. */
+export function paintForeground(stage: Stage): string {
+  const { ground } = stage.setting;
+  if (ground === 'sea' || ground === 'desert' || ground === 'beach') return '';
+  const random = stage.random.fork('foreground');
+  const { width, height } = stage;
+  const base =
+    ground === 'snow'
+      ? rgb('#a9b6c6')
+      : ground === 'field'
+        ? soilOf(stage)
+        : mix(soilOf(stage), rgb('#3f6a35'), 0.5);
+  const blades = (count: number, tall: number): string =>
+    Array.from({ length: count }, () => {
+      const [x, lean, long] = [
+        random.between(0, width),
+        random.between(-7, 7),
+        random.between(0.4, 1) * tall,
+      ];
+      return `M${(x - 1.6).toFixed(1)} ${height + 2}Q${x.toFixed(1)} ${(height - long * 0.6).toFixed(1)} ${(x + lean).toFixed(1)} ${(height - long).toFixed(1)}Q${(x + 1).toFixed(1)} ${(height - long * 0.5).toFixed(1)} ${(x + 1.8).toFixed(1)} ${height + 2}Z`;
+    }).join('');
+  const share = clamp(width / 768, 0.6, 2) * stage.detail * (ground === 'snow' ? 0.25 : 1);
+  const dark = path(blades(Math.round(150 * share), 34), hex(seen(stage, shade(base, -0.42), 1)));
+  const lit = path(blades(Math.round(90 * share), 24), hex(seen(stage, shade(base, -0.12), 1)));
+  return box([0, height - 1], width, 1, hex(seen(stage, shade(base, -0.4), 1))) + dark + lit;
+}

@@ -1,0 +1,93 @@
+/** A landscape, painted from the sky forward to the grass at one's feet. */
+import { paintClouds } from './clouds.ts';
+import { box, placed } from './drawing.ts';
+import { paintForest } from './forest.ts';
+import { paintFarHills, paintForeground, paintPath, paintPlain } from './land.ts';
+import { hazeBand, paintMountains } from './mountains.ts';
+import { placeThings } from './place-things.ts';
+import { mentionOf } from './read-scene.ts';
+import { paintBank, paintCape, paintKnoll } from './shore.ts';
+import { paintSky } from './sky.ts';
+import { paintSkyline } from './skyline.ts';
+import { seen, type Stage } from './stage.ts';
+import { terrainOf, type Terrain } from './terrain.ts';
+import { coloursOf, type Look } from './things/look.ts';
+import { drawHangingBridge } from './things/towers.ts';
+import { paintRiver, paintWater } from './water.ts';
+import { paintWeather } from './weather.ts';
+
+export function paintLandscape(stage: Stage): string {
+  const terrain = terrainOf(stage);
+  const things = placeThings(stage, terrain);
+  const forest = paintForest(stage, terrain);
+  const heights =
+    paintMountains(stage) +
+    hazeBand(stage, stage.horizon + 26, 80, 0.5) +
+    paintFarHills(stage) +
+    paintSkyline(stage);
+  const behind = paintSky(stage) + paintClouds(stage);
+  const ground =
+    terrain.water === undefined
+      ? dryLand(stage, terrain, heights, forest.far + things.far)
+      : shore(stage, terrain, heights, forest.far + things.far);
+  const near = `${things.near}${forest.near}${things.air}`;
+  return (
+    behind +
+    ground +
+    hangingBridge(stage, terrain) +
+    near +
+    paintForeground(stage) +
+    paintWeather(stage) +
+    vignette(stage)
+  );
+}
+
+function dryLand(stage: Stage, terrain: Terrain, heights: string, forest: string): string {
+  const river = terrain.river === undefined ? '' : paintRiver(stage, terrain.river);
+  const knoll = terrain.cape === undefined ? '' : paintKnoll(stage, terrain.cape);
+  return heights + paintPlain(stage) + knoll + river + paintPath(stage, stage.horizon + 8) + forest;
+}
+
+/** Water, with all that stands on its far side mirrored in it. */
+function shore(stage: Stage, terrain: Terrain, heights: string, standing: string): string {
+  const { water, cape } = terrain;
+  if (water === undefined) return '';
+  const isLake = stage.setting.ground === 'lake';
+  const land = isLake ? paintPlain(stage) : '';
+  const bank = terrain.hasBank ? paintBank(stage, water.bottom) + paintPath(stage, water.bottom) : '';
+  if (cape !== undefined) {
+    const headland = `<g id="cape">${paintCape(stage, cape)}${standing}</g>`;
+    const mirror = `<g ${stage.drawing.clip(`M0 ${cape.foot}H${stage.width}V${stage.height}H0Z`)}><use href="#cape" transform="translate(0 ${2 * cape.foot}) scale(1 -1)" opacity="0.3"/></g>`;
+    return heights + paintWater(stage, water, undefined) + mirror + headland + bank;
+  }
+  if (heights.length + standing.length + land.length === 0) return paintWater(stage, water, undefined) + bank;
+  return `<g id="far">${heights}${land}${standing}</g>${paintWater(stage, water, 'far')}${bank}`;
+}
+
+/** A hanging bridge over open water; a stone one over a river is a thing among things. */
+function hangingBridge(stage: Stage, { water }: Terrain): string {
+  const mention = mentionOf(stage.setting.description, 'bridge');
+  if (mention === undefined || water === undefined) return '';
+  const look: Look = {
+    drawing: stage.drawing,
+    random: stage.random.fork('bridge'),
+    seen: (colour) => seen(stage, colour, 0.85),
+    ...coloursOf(mention, 0),
+    side: stage.light.side,
+    isLamplit: stage.palette.isLamplit,
+    season: 'any',
+  };
+  const y = water.top + (water.bottom - water.top) * 0.22;
+  return placed(drawHangingBridge(look), [stage.width * 0.5, y], (stage.width / 768) * 1.02);
+}
+
+/** A little darker towards the corners. */
+function vignette(stage: Stage): string {
+  const fill = stage.drawing.radial([
+    [0, [0, 0, 0], 0],
+    [0.76, [10, 8, 30], 0],
+    [1, [10, 8, 30], 0.24],
+  ]);
+  const { width, height } = stage;
+  return box([-width * 0.28, -height * 0.28], width * 1.56, height * 1.56, fill);
+}

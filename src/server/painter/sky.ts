@@ -1,0 +1,179 @@
+/** The sky: its colours from top to horizon, sun, moon, stars, northern lights, rainbow and far planets. */
+import { hex, mix, namedColours, rgb, shade, type Colour } from './colour.ts';
+import { box, circle, circles, ellipse, path, stroke } from './drawing.ts';
+import { mentionOf, speaksOf } from './read-scene.ts';
+import { hasMoon, hasSun, type Stage } from './stage.ts';
+
+export function paintSky(stage: Stage): string {
+  const { palette, drawing, width, horizon, setting } = stage;
+  const fill = drawing.linear([
+    [0, palette.skyTop],
+    [0.55, palette.skyMiddle],
+    [0.95, palette.skyLow],
+    [1, palette.skyLow],
+  ]);
+  const parts = [box([0, 0], width, horizon + 60, fill)];
+  if (palette.stars > 0.05) parts.push(stars(stage));
+  if (speaksOf(setting.description, 'aurora')) parts.push(aurora(stage));
+  if (speaksOf(setting.description, 'planet')) parts.push(planet(stage));
+  if (hasMoon(stage)) parts.push(moon(stage));
+  else if (hasSun(stage)) parts.push(sun(stage));
+  if (speaksOf(setting.description, 'rainbow')) parts.push(rainbow(stage));
+  return parts.join('');
+}
+
+export function stars(stage: Stage, depth = stage.horizon): string {
+  const random = stage.random.fork('stars');
+  const isStarry = speaksOf(stage.setting.description, 'star', 'space');
+  const count = Math.round((isStarry ? 420 : 190) * stage.palette.stars * (stage.width / 768) * stage.detail);
+  const spots = Array.from({ length: count }, () => {
+    const y = depth * random.next() ** 1.25;
+    return [random.between(0, stage.width), y, 0.4 + 1.1 * random.next() ** 4] as const;
+  });
+  const dim = circles(spots.filter((_, index) => index % 3 !== 0));
+  const clear = circles(spots.filter((_, index) => index % 3 === 0));
+  const bright = spots.slice(0, isStarry ? 16 : 7).map(([x, y]) => twinkle(stage, x, y * 0.8));
+  const way = isStarry ? milkyWay(stage, depth) : '';
+  return `${way}${path(dim, '#cfdcff', 'opacity="0.5"')}${path(clear, '#ffffff', 'opacity="0.9"')}${bright.join('')}`;
+}
+
+function twinkle(stage: Stage, x: number, y: number): string {
+  const ray = (length: number): string =>
+    `M${x - length} ${y}H${x + length}M${x} ${y - length}V${y + length}`;
+  const halo = stage.drawing.glow([x, y], 9, 9, [200, 220, 255], 0.5);
+  return halo + stroke(ray(4.5), '#ffffff', 0.7, 'opacity="0.7"') + circle([x, y], 1.5, '#ffffff');
+}
+
+function milkyWay(stage: Stage, depth: number): string {
+  const random = stage.random.fork('milky way');
+  const lean = stage.light.side * 0.55;
+  const puffs = Array.from({ length: 26 }, (_, index) => {
+    const along = index / 25;
+    const y = depth * (along * 1.1 - 0.05) + random.between(-22, 22);
+    const x = stage.width / 2 + lean * (depth * 1.5) * (0.5 - along) * 1.4 + random.between(-26, 26);
+    const colour = random.pick([rgb('#8fa6ff'), rgb('#c3a6ff'), rgb('#ffd9e8')]);
+    return stage.drawing.glow([x, y], random.between(55, 100), random.between(34, 60), colour, 0.17);
+  });
+  return puffs.join('');
+}
+
+function sun(stage: Stage): string {
+  const { palette, drawing, light, setting } = stage;
+  const mention = mentionOf(setting.description, 'sun');
+  const named = mention?.colours[0];
+  const low = setting.time === 'sunset' || setting.time === 'dawn' || setting.time === 'dusk';
+  const radius = (low ? 34 : 24) * (mention?.size ?? 1) * (mention === undefined ? 1 : 1.15);
+  const colour = named === undefined ? palette.glow : namedColours[named];
+  const isClear = palette.hazeStrength < 0.64 || low;
+  const shine = drawing.glow(light.at, radius * 9, radius * 7, colour, isClear ? 0.6 : 0.35);
+  const corona = drawing.glow(light.at, radius * 2.6, radius * 2.6, colour, isClear ? 0.85 : 0.4);
+  const disc = drawing.radial([
+    [0, shade(colour, 0.75)],
+    [0.8, shade(colour, 0.55)],
+    [1, shade(colour, 0.3)],
+  ]);
+  return shine + corona + circle(light.at, radius, disc, `opacity="${isClear ? 1 : 0.55}"`);
+}
+
+function moon(stage: Stage): string {
+  const { drawing, light, setting, palette } = stage;
+  const mention = mentionOf(setting.description, 'crescent') ?? mentionOf(setting.description, 'moon');
+  const radius = (mention === undefined ? 17 : 27) * (mention?.size ?? 1);
+  const named = mention?.colours[0];
+  const colour: Colour = named === undefined ? rgb('#fbf4dc') : shade(namedColours[named], 0.25);
+  const [x, y] = light.at;
+  const shine = drawing.glow([x, y], radius * 8, radius * 8, mix(palette.glow, colour, 0.4), 0.4);
+  const halo = drawing.glow([x, y], radius * 2.4, radius * 2.4, colour, 0.55);
+  if (speaksOf(setting.description, 'crescent')) {
+    const [top, bottom] = [`${x + radius * 0.35} ${y - radius}`, `${x + radius * 0.35} ${y + radius}`];
+    const outline = `M${top}A${radius * 1.06} ${radius * 1.06} 0 1 0 ${bottom}A${radius * 1.15} ${radius * 1.15} 0 0 1 ${top}Z`;
+    return shine + path(outline, hex(colour));
+  }
+  const seas = [
+    [-0.3, -0.25, 0.26],
+    [0.25, -0.1, 0.2],
+    [-0.05, 0.35, 0.3],
+    [0.42, 0.35, 0.12],
+    [-0.5, 0.25, 0.13],
+  ] as const;
+  const spots = circles(seas.map(([dx, dy, r]) => [x + dx * radius, y + dy * radius, r * radius] as const));
+  const dark = hex(mix(colour, rgb('#8d8fa6'), 0.6));
+  return shine + halo + circle([x, y], radius, hex(colour)) + path(spots, dark, 'opacity="0.4"');
+}
+
+/** Curtains of light: thin upright strips along a winding line. */
+function aurora(stage: Stage): string {
+  const random = stage.random.fork('aurora');
+  const named =
+    mentionOf(stage.setting.description, 'aurora')?.colours.map((name) => namedColours[name]) ?? [];
+  const [main = rgb('#4dffb0'), second = rgb('#9a6bff')] = named;
+  const curtains = [0, 1, 2].map((layer) => {
+    const [base, swing, turn] = [
+      stage.horizon * (0.5 + 0.16 * layer),
+      random.between(20, 46),
+      random.between(0, 6),
+    ];
+    const colour = layer === 1 ? mix(main, second, 0.5) : main;
+    const fill = stage.drawing.linear([
+      [0, second, 0],
+      [0.4, second, 0.16],
+      [0.82, colour, 0.42],
+      [0.94, colour, 0.5],
+      [1, colour, 0],
+    ]);
+    const strips: string[] = [];
+    for (let x = -20; x < stage.width + 20; x += 13) {
+      const bend = Math.sin(x / 105 + turn) + 0.5 * Math.sin(x / 43 + turn * 2);
+      const fold = 0.5 + 0.5 * Math.sin(x / 31 + turn * 3 + layer);
+      const tall = stage.horizon * (0.26 + 0.3 * fold) * random.between(0.9, 1.1);
+      const y = base + bend * swing;
+      strips.push(box([x, y - tall], 16, tall, fill, `opacity="${(0.35 + 0.65 * fold).toFixed(2)}"`));
+    }
+    return strips.join('');
+  });
+  const sheen = stage.drawing.glow(
+    [stage.width / 2, stage.horizon * 0.7],
+    stage.width * 0.6,
+    stage.horizon * 0.5,
+    main,
+    0.2,
+  );
+  return sheen + curtains.join('');
+}
+
+function rainbow(stage: Stage): string {
+  const { width, horizon, light } = stage;
+  const centre = width * (0.5 - light.side * 0.12);
+  const radius = Math.min(width * 0.44, horizon * 0.88);
+  const bands = ['#e8414a', '#f58a3a', '#f8d84a', '#5cc46a', '#4a9be8', '#5a5fd0', '#9a5ad0'];
+  const arcs = bands.map((colour, index) => {
+    const r = radius - index * 5.4;
+    const arc = `M${centre - r} ${horizon + 14}A${r} ${r} 0 0 1 ${centre + r} ${horizon + 14}`;
+    return `<path d="${arc}" fill="none" stroke="${colour}" stroke-width="5.8" opacity="0.55"/>`;
+  });
+  const inside = ellipse([centre, horizon + 14], radius - 38, radius - 38, '#ffffff', 'opacity="0.1"');
+  return inside + arcs.join('');
+}
+
+function planet(stage: Stage): string {
+  const { drawing, width, horizon, light } = stage;
+  const mention = mentionOf(stage.setting.description, 'planet');
+  const named = mention?.colours[0];
+  const colour = named === undefined ? rgb('#d99a6c') : namedColours[named];
+  const [x, y, radius] = [width * (0.5 - light.side * 0.26), horizon * 0.36, 58 * (mention?.size ?? 1)];
+  const body = drawing.radial(
+    [
+      [0, shade(colour, 0.4)],
+      [0.6, colour],
+      [1, shade(colour, -0.55)],
+    ],
+    [0.5 + light.side * 0.18, 0.36],
+  );
+  const ring = stroke(
+    `M${x - radius * 1.7} ${y + radius * 0.3}C${x - radius} ${y + radius * 0.75} ${x + radius} ${y + radius * 0.35} ${x + radius * 1.7} ${y - radius * 0.3}`,
+    hex(shade(colour, 0.5)),
+    4,
+    'opacity="0.7"',
+  );
+  return drawing.glow([x, y], radius * 1.7, radius * 1.7, colour, 0.4) + circle([x, y], radius, body) + ring;
+}

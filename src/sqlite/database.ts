@@ -1,0 +1,91 @@
+/** Opening SQLite files so that a commit is on the disk when it returns, and bringing their schema up to date. */
+import { existsSync } from 'node:fs';
+import Sqlite from 'better-sqlite3';
+
+export type Database = Sqlite.Database;
+
+export interface Schema {
+  /** Marks the file as ours (`PRAGMA application_id`): any 32-bit integer. */
+  applicationId: number;
+  /** Statements that lead from version n to n + 1; the file's version is `PRAGMA user_version`. */
+  migrations: readonly string[];
+}
+
+/** A file that cannot be used as it is: foreign, written by a newer version, or damaged. */
+export class UnusableDatabase extends Error {}
+
+/**
+ * Opens or makes a database for writing: WAL, `synchronous=FULL`, foreign keys, newest schema.
+ * Throws `UnusableDatabase` for a file that is not ours to change; SQLite's own errors pass through.
+ */
+export function openForWriting(path: string, schema: Schema): Database {
+  const isNew = !existsSync(path);
+  const db = new Sqlite(path);
+  try {
+    if (!isNew) assertOurs(db, path, schema);
+    db.pragma('journal_mode = WAL');
+    db.pragma('synchronous = FULL');
+    db.pragma('foreign_keys = ON');
+    migrate(db, schema);
+    // better-sqlite3 falls back to NORMAL with the first write in WAL mode unless FULL was set: read it back.
+    if (db.pragma('synchronous', { simple: true }) !== 2)
+      throw new Error('SQLite did not keep synchronous=FULL');
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Opens an existing database for reading beside a writer. Throws as `openForWriting` does. */
+export function openForReading(path: string, schema: Schema): Database {
+  const db = new Sqlite(path, { readonly: true, fileMustExist: true });
+  try {
+    assertOurs(db, path, schema);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function assertOurs(db: Database, path: string, schema: Schema): void {
+  const { applicationId, version } = readHeader(db, path);
+  const isEmpty = applicationId === 0 && version === 0 && !hasTables(db);
+  if (isEmpty) return;
+  if (applicationId !== schema.applicationId) {
+    throw new UnusableDatabase(`${path} is a SQLite file of another program; it was left as it is`);
+  }
+  if (version > schema.migrations.length) {
+    throw new UnusableDatabase(
+      `${path} was written by a newer version of nightrender (format ${version}, this one knows ${schema.migrations.length}); it was left as it is`,
+    );
+  }
+}
+
+function readHeader(db: Database, path: string): { applicationId: unknown; version: number } {
+  try {
+    return {
+      applicationId: db.pragma('application_id', { simple: true }),
+      version: Number(db.pragma('user_version', { simple: true })),
+    };
+  } catch (error) {
+    if (!(error instanceof Sqlite.SqliteError) || !['SQLITE_NOTADB', 'SQLITE_CORRUPT'].includes(error.code))
+      throw error;
+    throw new UnusableDatabase(`${path} is damaged or no SQLite file; it was left as it is`);
+  }
+}
+
+function hasTables(db: Database): boolean {
+  return db.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() !== undefined;
+}
+
+function migrate(db: Database, schema: Schema): void {
+  const version = Number(db.pragma('user_version', { simple: true }));
+  if (version === schema.migrations.length) return;
+  db.transaction(() => {
+    db.pragma(`application_id = ${schema.applicationId}`);
+    for (const statements of schema.migrations.slice(version)) db.exec(statements);
+    db.pragma(`user_version = ${schema.migrations.length}`);
+  }).immediate();
+}

@@ -1,0 +1,46 @@
+/** A lock on a file of its own that the kernel takes back however its holder dies: no lock is ever stale. */
+import { existsSync } from 'node:fs';
+import Sqlite from 'better-sqlite3';
+
+export interface ExclusiveLock {
+  release(): void;
+}
+
+/** `isLocked` takes part in a lock for a moment, which must not turn anybody away. */
+const readersMomentMs = 200;
+
+/**
+ * Locks `path`, a small database that exists for this alone, until released or until the process ends; undefined where
+ * another holds it. The file must never be opened by other means in this process: POSIX drops a process's locks when it
+ * closes any descriptor of the file. Holds on local disks only; network file systems do not keep such locks reliably.
+ */
+export function lockExclusively(path: string): ExclusiveLock | undefined {
+  const db = new Sqlite(path, { timeout: readersMomentMs });
+  try {
+    db.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    db.close();
+    if (isBusy(error)) return undefined;
+    throw error;
+  }
+  return { release: () => void db.close() };
+}
+
+/** Whether anybody holds the lock at this moment. */
+export function isLocked(path: string): boolean {
+  if (!existsSync(path)) return false;
+  const db = new Sqlite(path, { readonly: true, timeout: 0 });
+  try {
+    db.prepare('SELECT 1 FROM sqlite_schema').get();
+    return false;
+  } catch (error) {
+    if (isBusy(error)) return true;
+    throw error;
+  } finally {
+    db.close();
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY');
+}

@@ -1,0 +1,60 @@
+/** An event as a line for people. */
+import type { Event } from '../pipeline/event.ts';
+import { plural, showDuration } from './words.ts';
+
+/** Undefined for events that are not worth a line. */
+export function describeEvent(event: Event, now: number, shownDir: string): string | undefined {
+  switch (event.type) {
+    case 'run-started':
+      return `${event.program}: ${event.manifest.join(', ')} → ${event.endpoint} → ${shownDir}`;
+    case 'warning':
+      return `warning: ${event.text}`;
+    case 'plan-made':
+      return describePlan(event);
+    case 'recovered':
+      return describeRecovered(event);
+    case 'scene-submitted':
+    case 'job-status':
+    case 'scene-saved':
+      return undefined;
+    case 'attempt-failed':
+      return describeFailure(event, now);
+    case 'request-troubled':
+      return `${event.scene}: ${event.text}; asking again in ${showDuration(event.waitMs)}`;
+    case 'stopping':
+      return `stopping: ${event.text}`;
+    case 'run-ended':
+      return undefined;
+  }
+}
+
+function describePlan(event: Event & { type: 'plan-made' }): string {
+  const { waiting, active, saved, failed, invalid } = event.counts;
+  const parts = [
+    `${plural(waiting + active, 'scene')} to render`,
+    saved > 0 ? `${saved.toLocaleString('en')} saved already` : '',
+    failed > 0 ? `${failed.toLocaleString('en')} failed before` : '',
+    event.changed > 0 ? `${event.changed.toLocaleString('en')} edited since` : '',
+    event.withdrawn > 0 ? `${event.withdrawn.toLocaleString('en')} no longer listed` : '',
+    invalid > 0 ? `${plural(invalid, 'bad row')} skipped` : '',
+  ];
+  return parts.filter((part) => part !== '').join(', ');
+}
+
+function describeRecovered({ inFlight, unanswered }: Event & { type: 'recovered' }): string {
+  const parts = [
+    inFlight > 0
+      ? `${plural(inFlight, 'job')} of the run before ${inFlight === 1 ? 'is' : 'are'} collected first`
+      : '',
+    unanswered > 0
+      ? `${plural(unanswered, 'submission')} of the run before got no answer before it died: sent again, and may have been billed for nothing`
+      : '',
+  ];
+  return parts.filter((part) => part !== '').join('; ');
+}
+
+function describeFailure(event: Event & { type: 'attempt-failed' }, now: number): string {
+  const what = `${event.scene}: attempt ${event.attempt}: ${event.text}`;
+  if (event.next === 'failed') return `${what}; the scene has failed (${event.kind})`;
+  return `${what}; trying again in ${showDuration(Math.max(0, (event.dueAt ?? now) - now))}`;
+}

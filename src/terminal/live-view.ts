@@ -1,0 +1,87 @@
+/** A bar on a terminal, with the troubles as lines above it. */
+import cliProgress, { type MultiBar, type SingleBar } from 'cli-progress';
+import type { Event } from '../pipeline/event.ts';
+import { writeError, writeOut } from './console.ts';
+import { describeEnding } from './describe-ending.ts';
+import { describeEvent } from './describe-event.ts';
+import { ProgressCount, type Progress } from './progress.ts';
+import type { RunView, ViewOptions } from './run-view.ts';
+import { TroubleBudget } from './trouble-budget.ts';
+import { showDuration, showRate } from './words.ts';
+
+const mostCells = 30;
+
+export class LiveView implements RunView {
+  readonly #options: ViewOptions;
+  readonly #progress: ProgressCount;
+  readonly #budget: TroubleBudget;
+  readonly #startedElapsed: number;
+  readonly #bars: MultiBar;
+  #bar: SingleBar | undefined;
+
+  constructor(options: ViewOptions) {
+    this.#options = options;
+    this.#progress = new ProgressCount(options.elapsed);
+    this.#budget = new TroubleBudget(options.elapsed);
+    this.#startedElapsed = options.elapsed();
+    this.#bars = new cliProgress.MultiBar({
+      format: (bar, { progress }) =>
+        drawLine(this.#progress.now(), (barsize) =>
+          cliProgress.Format.BarFormat(progress, { ...bar, barsize }),
+        ),
+      stream: process.stderr,
+      barsize: mostCells,
+      fps: 5,
+      hideCursor: true,
+      clearOnComplete: true,
+      linewrap: true,
+      gracefulExit: false,
+      barCompleteChar: '█',
+      barIncompleteChar: '░',
+    });
+  }
+
+  readonly tell = (event: Event): void => {
+    this.#progress.count(event);
+    if (event.type === 'run-ended') {
+      this.close();
+      const took = showDuration(this.#options.elapsed() - this.#startedElapsed);
+      writeOut(describeEnding(event, this.#options.shownDir, took));
+      return;
+    }
+    const isTrouble = event.type === 'attempt-failed' || event.type === 'request-troubled';
+    const line = describeEvent(event, this.#options.now(), this.#options.shownDir);
+    if (line !== undefined && (!isTrouble || this.#budget.mayShow())) this.#above(line);
+    if (event.type === 'plan-made') this.#bar = this.#bars.create(Math.max(1, this.#progress.now().total), 0);
+    this.#bar?.update(this.#progress.now().saved + this.#progress.now().failed);
+  };
+
+  close(): void {
+    if (this.#bar === undefined) return;
+    // Draws what was still to be said above the bar.
+    this.#bars.update();
+    this.#bars.stop();
+    this.#bar = undefined;
+  }
+
+  #above(line: string): void {
+    if (this.#bar === undefined) writeError(line);
+    else this.#bars.log(`${line}\n`);
+  }
+}
+
+/** One line, never wider than the terminal: the bar gives way to the numbers. */
+function drawLine(progress: Progress, drawBar: (cells: number) => string): string {
+  const { total, saved, failed, inFlight, perSecond, leftMs } = progress;
+  const parts = [
+    `${saved}/${total}`,
+    `${inFlight} in flight`,
+    `${failed} failed`,
+    perSecond === undefined ? '' : showRate(perSecond),
+    leftMs === undefined ? '' : `${showDuration(leftMs)} left`,
+  ];
+  const numbers = parts.filter((part) => part !== '').join('  ');
+  const columns = (process.stderr.columns || 80) - 3;
+  const cells = Math.min(mostCells, columns - numbers.length - 1);
+  return (cells < 3 ? numbers : `${drawBar(cells)} ${numbers}`).slice(0, columns);
+}

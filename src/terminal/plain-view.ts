@@ -1,0 +1,78 @@
+/** Lines for a log: few enough that a night of them can be read. */
+import type { Event } from '../pipeline/event.ts';
+import { writeError, writeOut } from './console.ts';
+import { describeEnding } from './describe-ending.ts';
+import { describeEvent } from './describe-event.ts';
+import { ProgressCount } from './progress.ts';
+import type { RunView, ViewOptions } from './run-view.ts';
+import { TroubleBudget } from './trouble-budget.ts';
+import { plural, showDuration, showInstant, showRate } from './words.ts';
+
+/** A line each ten seconds for the first minute, then one each two minutes: 240 in eight hours. */
+const soonMs = 10_000;
+const laterMs = 120_000;
+
+export class PlainView implements RunView {
+  readonly #options: ViewOptions;
+  readonly #progress: ProgressCount;
+  readonly #budget: TroubleBudget;
+  readonly #startedElapsed: number;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: ViewOptions) {
+    this.#options = options;
+    this.#progress = new ProgressCount(options.elapsed);
+    this.#budget = new TroubleBudget(options.elapsed);
+    this.#startedElapsed = options.elapsed();
+    if (!options.quiet) this.#schedule();
+  }
+
+  readonly tell = (event: Event): void => {
+    this.#progress.count(event);
+    if (event.type === 'run-ended') {
+      this.close();
+      this.#flushHeldBack();
+      const took = showDuration(this.#options.elapsed() - this.#startedElapsed);
+      if (!this.#options.quiet) writeOut(describeEnding(event, this.#options.shownDir, took));
+      return;
+    }
+    const isTrouble = event.type === 'attempt-failed' || event.type === 'request-troubled';
+    const isForQuiet = event.type === 'warning' || event.type === 'stopping';
+    if (this.#options.quiet && !isForQuiet) return;
+    const line = describeEvent(event, this.#options.now(), this.#options.shownDir);
+    if (line !== undefined && (!isTrouble || this.#budget.mayShow())) this.#write(line);
+  };
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #schedule(): void {
+    const isEarly = this.#options.elapsed() - this.#startedElapsed < 60_000;
+    this.#timer = setTimeout(
+      () => {
+        this.#flushHeldBack();
+        this.#writeProgress();
+        this.#schedule();
+      },
+      isEarly ? soonMs : laterMs,
+    ).unref();
+  }
+
+  #writeProgress(): void {
+    const { total, saved, failed, inFlight, perSecond, leftMs } = this.#progress.now();
+    if (total === 0) return;
+    const rate = perSecond === undefined ? '' : `, ${showRate(perSecond)}`;
+    const left = leftMs === undefined ? '' : `, about ${showDuration(leftMs)} left`;
+    this.#write(`${saved} of ${total} saved, ${inFlight} in flight, ${failed} failed${rate}${left}`);
+  }
+
+  #flushHeldBack(): void {
+    const held = this.#budget.takeHeldBack();
+    if (held > 0) this.#write(`and ${plural(held, 'more trouble')} like these; the report has every failure`);
+  }
+
+  #write(line: string): void {
+    writeError(`${showInstant(this.#options.now())}  ${line}`);
+  }
+}

@@ -1,0 +1,15 @@
+/** Why a command did not do its work: on stderr for people, as one JSON object on stdout where asked for. */
+import { writeError, writeOut } from './console.ts';
+
+export interface ShownRefusal {
+  ending: string;
+  exitCode: number;
+  text: string;
+  problems: { where: string; text: string }[];
+}
+
+export function showRefusal(refusal: ShownRefusal, json: boolean): void {
+  if (json) writeOut(JSON.stringify({ type: 'refused', at: new Date().toISOString(), ...refusal }));
+  for (const { where, text } of refusal.problems) writeError(where === '' ? text : `${where}: ${text}`);
+  writeError(refusal.text);
+}

@@ -1,0 +1,78 @@
+/** Where a batch stands, for people or as one JSON object. */
+import type { BatchSummary, RunRecord } from '../core/report-row.ts';
+import { writeOut } from './console.ts';
+import { plural, showBytes, showInstant } from './words.ts';
+
+export interface BatchStatus {
+  dir: string;
+  shownDir: string;
+  /** Whether a run holds the batch at this moment. */
+  isRunning: boolean;
+  summary: BatchSummary;
+}
+
+export function showStatus(status: BatchStatus, json: boolean): void {
+  const { shownDir, ...data } = status;
+  if (json) return writeOut(JSON.stringify({ type: 'status', ...data }));
+  const { scenes, pictures, attempts, failures } = status.summary;
+  const total = scenes.waiting + scenes.active + scenes.saved + scenes.failed + scenes.invalid;
+  const doubtful = attempts.unanswered + attempts.expired;
+  const rows: [string, string][] = [
+    ['batch', shownDir],
+    ['run', describeRun(status)],
+    [
+      'scenes',
+      `${scenes.saved.toLocaleString('en')} of ${total.toLocaleString('en')} saved${percent(scenes.saved, total)}`,
+    ],
+    ['', otherStates(scenes)],
+    ['pictures', `${plural(pictures.files, 'file')}, ${showBytes(pictures.bytes)}`],
+    [
+      'attempts',
+      `${plural(attempts.total, 'submission')}, ${attempts.submitted.toLocaleString('en')} in flight`,
+    ],
+    [
+      '',
+      doubtful > 0
+        ? `${attempts.unanswered} unanswered, ${attempts.expired} expired: these may have been billed for nothing`
+        : '',
+    ],
+    ...failures
+      .slice(0, 8)
+      .map(({ kind, attempts: count, lastText }, i): [string, string] => [
+        i === 0 ? 'failures' : '',
+        `${count.toLocaleString('en')} × ${kind}: ${lastText}`,
+      ]),
+  ];
+  for (const [name, text] of rows) if (text !== '') writeOut(`${name.padEnd(10)}${text}`);
+}
+
+function describeRun({ isRunning, summary }: BatchStatus): string {
+  const run = summary.lastRun;
+  if (run === null) return 'none yet';
+  if (isRunning) return `running since ${showInstant(run.startedAt)} (process ${run.pid} on ${run.host})`;
+  if (run.endedAt === null)
+    return `died without a word; it began ${showInstant(run.startedAt)}. The same command goes on from there`;
+  return `${endingOf(run)}; ended ${showInstant(run.endedAt)} with exit code ${run.exitCode}`;
+}
+
+function endingOf(run: RunRecord): string {
+  return run.ending ?? 'ended';
+}
+
+function otherStates({ waiting, active, failed, invalid, withdrawn }: BatchSummary['scenes']): string {
+  const named: [number, string][] = [
+    [active, 'in flight'],
+    [waiting, 'waiting'],
+    [failed, 'failed'],
+    [invalid, 'invalid'],
+    [withdrawn, 'withdrawn'],
+  ];
+  return named
+    .filter(([count]) => count > 0)
+    .map(([count, name]) => `${count.toLocaleString('en')} ${name}`)
+    .join(', ');
+}
+
+function percent(part: number, whole: number): string {
+  return whole === 0 ? '' : ` (${Math.floor((part / whole) * 100)} %)`;
+}

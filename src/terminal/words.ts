@@ -1,0 +1,35 @@
+/** Numbers and durations for people. */
+
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+}
+
+/** `8 s`, `3 min 20 s`, `2 h 5 min`. */
+export function showDuration(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** `3.1/s`, `12/min`, `40/h`: the unit in which it is a number one can grasp. */
+export function showRate(perSecond: number): string {
+  if (perSecond >= 1) return `${perSecond.toFixed(1)}/s`;
+  if (perSecond * 60 >= 1) return `${(perSecond * 60).toFixed(1)}/min`;
+  return `${(perSecond * 3600).toFixed(1)}/h`;
+}
+
+export function showBytes(bytes: number): string {
+  if (bytes >= 1e9) return `${(bytes / 1e9).toFixed(1)} GB`;
+  if (bytes >= 1e6) return `${(bytes / 1e6).toFixed(1)} MB`;
+  return `${Math.ceil(bytes / 1e3)} kB`;
+}
+
+/** Local time, to the second. */
+export function showInstant(at: number): string {
+  const date = new Date(at);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}

@@ -1,0 +1,21 @@
+/** The few numbers that many numbers are told by. */
+
+export function median(values: readonly number[]): number {
+  const sorted = ascending(values);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
+}
+
+/** The least of the values that at least `share` (0 to 1) of them do not exceed. */
+export function percentile(values: readonly number[], share: number): number {
+  return ascending(values)[Math.max(0, Math.ceil(values.length * share) - 1)] ?? Number.NaN;
+}
+
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function ascending(values: readonly number[]): number[] {
+  return values.toSorted((a, b) => a - b);
+}

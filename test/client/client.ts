@@ -1,0 +1,65 @@
+/** The client as the tests of this folder use it; no reply of it may hold the key, whatever came. */
+import { setMaxListeners } from 'node:events';
+import { expect, onTestFinished } from 'vitest';
+import { HttpRenderService, type HttpOptions } from '../../src/client/http-render-service.ts';
+import type { Endpoint } from '../../src/core/attempt.ts';
+import type { StatusReply, SubmitReply } from '../../src/pipeline/ports.ts';
+import { scriptedServer, type Script } from '../fakes/scripted-server.ts';
+
+/** Holds characters that URLs escape. */
+export const canary = 'sk-CANARY/4f8a+97d1==';
+export const jobId = 'e1b2c3d4-5f60-4c77-9d3b-0a1b2c3d4e5f-u1';
+
+export interface TestClient {
+  service: HttpRenderService;
+  submit(signal?: AbortSignal): Promise<SubmitReply>;
+  status(signal?: AbortSignal, id?: string): Promise<StatusReply>;
+}
+
+/** Ends with the test. */
+export function clientOf(url: string, options: Partial<HttpOptions> & { apiKey?: string } = {}): TestClient {
+  const { apiKey = canary, ...rest } = options;
+  const service = new HttpRenderService({
+    connectionOf: ({ baseUrl }) => ({ url: baseUrl, apiKey }),
+    requestTimeoutMs: 30_000,
+    maxBodyBytes: 64_000_000,
+    imagePath: undefined,
+    ...rest,
+  });
+  onTestFinished(() => service.close());
+  const endpoint: Endpoint = { baseUrl: url, id: 'scene-renderer', version: 'v2' };
+  const never = new AbortController().signal;
+  setMaxListeners(0, never);
+  return {
+    service,
+    submit: async (signal = never) => keepsKey(await service.submit(endpoint, { scene: 'a hill' }, signal)),
+    status: async (signal = never, id = jobId) => keepsKey(await service.status(endpoint, id, signal)),
+  };
+}
+
+/** What the client makes of one answer to a submission. */
+export async function submitTo(script: Script, options?: Partial<HttpOptions>): Promise<SubmitReply> {
+  return clientOf((await scriptedServer(script)).url, options).submit();
+}
+
+/** What the client makes of one answer to a status request. */
+export async function statusFrom(script: Script, options?: Partial<HttpOptions>): Promise<StatusReply> {
+  return clientOf((await scriptedServer(script)).url, options).status();
+}
+
+export function failure(kind: string, text: RegExp | string = /./): object {
+  const words: unknown =
+    typeof text === 'string' ? expect.stringContaining(text) : expect.stringMatching(text);
+  return { kind: 'failure', failure: expect.objectContaining({ kind, text: words }) as unknown };
+}
+
+export function ended(kind: string, text: RegExp | string = /./): object {
+  return { ...failure(kind, text), kind: 'ended' };
+}
+
+function keepsKey<Reply>(reply: Reply): Reply {
+  const told = JSON.stringify(reply);
+  expect(told).not.toContain(canary);
+  expect(told).not.toContain(encodeURIComponent(canary));
+  return reply;
+}

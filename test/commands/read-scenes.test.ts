@@ -1,0 +1,294 @@
+/** From manifests to scenes: ids, defaults, several manifests, and every bad row with its place. */
+import { existsSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { afterEach, expect, it } from 'vitest';
+import { readScenes, type ReadScenes } from '../../src/commands/read-scenes.ts';
+import { ConfigError } from '../../src/config/problem.ts';
+import { readConfig } from '../../src/config/read-config.ts';
+import type { Scene } from '../../src/core/scene.ts';
+import { tempFolder } from '../config/pipeline-file.ts';
+
+const opened: ReadScenes[] = [];
+
+afterEach(() => {
+  for (const { stage } of opened.splice(0)) stage.close();
+});
+
+interface Given {
+  input?: string;
+  name?: string;
+  skipBadRows?: boolean;
+  stdin?: string;
+  manifest?: string;
+}
+
+/** Reads the files, in their order, as the manifests of a pipeline.yaml whose `input` stands in line 3. */
+async function read(
+  files: Record<string, string>,
+  given: Given = {},
+): Promise<ReadScenes & { folder: string }> {
+  const folder = tempFolder();
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  const pipeline = join(folder, 'pipeline.yaml');
+  const lines = [
+    `manifest: ${given.manifest ?? JSON.stringify(Object.keys(files))}`,
+    'endpoint: {baseUrl: local, id: x}',
+    given.input === undefined ? '' : `input: ${given.input}`,
+    `output: {dir: out, name: ${JSON.stringify(given.name ?? '{{ id }}.png')}}`,
+    `skipBadRows: ${String(given.skipBadRows ?? false)}`,
+  ];
+  writeFileSync(pipeline, lines.join('\n'));
+  try {
+    const result = await readScenes(
+      readConfig(pipeline, [], {}),
+      Readable.from([Buffer.from(given.stdin ?? '')]),
+    );
+    opened.push(result);
+    return { ...result, folder };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    // Paths as they are seen from the folder of the pipeline.yaml.
+    const seen = (text: string): string => text.replaceAll(`${relative('', folder)}/`, '');
+    throw new ConfigError(
+      error.problems.map(({ where, text }) => ({ where: seen(where), text: seen(text) })),
+    );
+  }
+}
+
+async function scenesOf(files: Record<string, string>, given: Given = {}): Promise<Scene[]> {
+  return [...(await read(files, given)).stage.scenes()];
+}
+
+async function problemsOf(files: Record<string, string>, given: Given = {}): Promise<string[]> {
+  const thrown: unknown = await read(files, given).catch((error: unknown) => error);
+  if (!(thrown instanceof ConfigError)) throw new Error('no problem was told');
+  return thrown.problems.map(({ where, text }) => `${where}: ${text}`);
+}
+
+const scene = '{scene: "{{ scene }}"}';
+
+it('a scene has its id, its input, every column, and its place', async () => {
+  const { stage, columns, folder } = await read(
+    { 'a.csv': 'id,scene,style\n r1 ,hills,oil\nr2,"sea,\nsky",\n' },
+    { input: '{scene: "{{ scene }}, {{ style }}", steps: 30}' },
+  );
+  const place = relative('', join(folder, 'a.csv'));
+  const [first, second] = [...stage.scenes()];
+  expect(first).toEqual({
+    id: 'r1',
+    position: 1,
+    source: `${place}:2`,
+    input: { scene: 'hills, oil', steps: 30 },
+    columns: { id: ' r1 ', scene: 'hills', style: 'oil' },
+    fingerprint: expect.stringMatching(/^[0-9a-f]{32}$/) as string,
+  });
+  expect(second).toMatchObject({
+    id: 'r2',
+    position: 2,
+    source: `${place}:3`,
+    input: { scene: 'sea,\nsky, ' },
+  });
+  expect(columns).toEqual(['id', 'scene', 'style']);
+});
+
+it('without an id the input tells the rows apart: equal ones are counted, and a shuffle changes no id', async () => {
+  const rows = ['hills', 'sea', 'hills', 'sky', 'hills'];
+  const idsByScene = async (order: string[]): Promise<string[]> => {
+    const scenes = await scenesOf({ 'a.txt': order.join('\n') });
+    return scenes.map(({ id, input }) => `${input['prompt'] as string} ${id}`).toSorted();
+  };
+  const ids = await idsByScene(rows);
+  expect(new Set(ids).size).toBe(5);
+  expect(ids.slice(0, 3)).toEqual([
+    expect.stringMatching(/^hills [0-9a-f]{12}$/),
+    expect.stringMatching(/^hills [0-9a-f]{12}-2$/),
+    expect.stringMatching(/^hills [0-9a-f]{12}-3$/),
+  ]);
+  expect(await idsByScene(rows.toReversed())).toEqual(ids);
+  expect(await idsByScene(['new', ...rows])).toEqual(expect.arrayContaining(ids));
+});
+
+it('an id of JSON Lines may be a number', async () => {
+  const scenes = await scenesOf({
+    'a.jsonl': '{"id":7,"scene":"a"}\n{"id":true,"scene":"a"}\n{"id":"x","scene":"a"}',
+  });
+  expect(scenes.map(({ id }) => id)).toEqual(['7', 'true', 'x']);
+});
+
+it('tells every bad row at its line, and does not start', async () => {
+  const csv = 'id,scene\nr1,hills\nr1,sea\n,sky\nr4,\nr5," \t"\nr6\nr7,x\n';
+  expect(await problemsOf({ 'a.csv': csv }, { input: scene })).toEqual([
+    'a.csv:3: the id "r1" is used by a.csv:2 already',
+    'a.csv:4: the id is empty',
+    'a.csv:5: the scene is empty',
+    'a.csv:6: the scene is empty',
+    'a.csv:7: has 1 column; the header has 2',
+  ]);
+  const { stage } = await read({ 'a.csv': csv }, { input: scene, skipBadRows: true });
+  expect(Array.from(stage.scenes(), ({ id, position }) => [id, position])).toEqual([
+    ['r1', 1],
+    ['r7', 7],
+  ]);
+  expect(Array.from(stage.badRows(), ({ position, id }) => [position, id])).toEqual([
+    [2, 'r1'],
+    [3, undefined],
+    [4, 'r4'],
+    [5, 'r5'],
+    [6, 'r6'],
+  ]);
+});
+
+it('bad rows of JSON Lines: what they lack, with the columns that they have', async () => {
+  const lines = [
+    '{"scene":"a","style":"oil"}',
+    '{"scene":"b"}',
+    '{"id":null,"scene":"c","style":"x"}',
+    '{',
+    '[1]',
+  ];
+  lines.push(
+    '{"id":{},"scene":"c","style":"x"}',
+    '{"id":" ","scene":"c","style":"x"}',
+    '{"scene":null,"style":"x"}',
+  );
+  expect(
+    await problemsOf(
+      { 'a.jsonl': lines.join('\n') },
+      { input: '{scene: "{{ scene }}", style: "{{ style }}"}' },
+    ),
+  ).toEqual([
+    'a.jsonl:2: there is no column "style"; there is scene',
+    'a.jsonl:3: the id is empty',
+    expect.stringMatching(/^a.jsonl:4: is not valid JSON/),
+    expect.stringMatching(/^a.jsonl:5: is not a JSON object/),
+    'a.jsonl:6: the id is neither a text nor a number',
+    'a.jsonl:7: the id is empty',
+    'a.jsonl:8: the scene is empty',
+  ]);
+});
+
+it.each([
+  ['a.csv', 'scene,style\nx,y\n'],
+  ['a.tsv', 'scene\tstyle\nx\ty\n'],
+  ['a.jsonl', '{"scene":"x","style":"y"}\n'],
+])('an unknown column is told at the template that speaks of it: %s', async (file, text) => {
+  const input = '{scene: "{{ Prompt }}", more: ["{{ scene }}", "{{ mood }}"]}';
+  const there = file === 'a.jsonl' ? 'the manifest' : file;
+  expect(
+    await problemsOf({ [file]: text }, { input, name: '{{ title }}-{{ id }}-{{ seed }}-{{ index }}' }),
+  ).toEqual([
+    `pipeline.yaml:3:16: there is no column "Prompt"; ${there} has scene, style`,
+    `pipeline.yaml:3:54: there is no column "mood"; ${there} has scene, style`,
+    `pipeline.yaml:4:26: there is no column "title"; ${there} has scene, style`,
+  ]);
+});
+
+it('a name that a row cannot have shows before anything is sent', async () => {
+  const lines = '{"scene":"a","title":"t"}\n{"scene":"b"}\n{"scene":"c","title":5}';
+  expect(await problemsOf({ 'a.jsonl': lines }, { name: '{{ title }}.png' })).toEqual([
+    'a.jsonl:2: there is no column "title"; there is scene, id, seed, index',
+  ]);
+  const nested = '{"scene":"a","meta":{"title":"t"}}\n{"scene":"b","meta":{}}';
+  expect(await problemsOf({ 'a.jsonl': nested }, { name: '{{ meta.title }}.png' })).toEqual([
+    expect.stringContaining('a.jsonl:2: there is no column "meta.title"'),
+  ]);
+});
+
+it.each([
+  ['a.csv', 'id,Scene\n1,hills\n', { scene: 'hills' }],
+  ['a.tsv', 'PROMPT\tx\nhills\ty\n', { prompt: 'hills' }],
+  ['a.txt', 'hills\n', { prompt: 'hills' }],
+  ['a.jsonl', '{"Prompt":"hills","seed":5}\n', { prompt: 'hills' }],
+])('without an input the column scene or prompt is sent: %s', async (file, text, input) => {
+  expect((await scenesOf({ [file]: text })).map((each) => each.input)).toEqual([input]);
+});
+
+it('without an input and such a column it says what to write', async () => {
+  expect(await problemsOf({ 'a.csv': 'My text,b\nx,y\n' })).toEqual([
+    `a.csv: there is no column scene or prompt, only My text, b; say in pipeline.yaml what is sent, such as input: {scene: '{{ ["My text"] }}'}`,
+  ]);
+  expect(await problemsOf({ 'a.jsonl': '{"text":"x"}\n' })).toEqual([
+    'a.jsonl:1: it has no column scene or prompt',
+  ]);
+});
+
+it('several manifests, each with its own columns', async () => {
+  const files = {
+    'a.csv': 'id,scene,style\na1,hills,oil\n',
+    'b.txt': 'sea\nsky\n',
+    'c.jsonl': '{"id":"c1","prompt":"wood","n":1}\n',
+  };
+  const { stage, columns } = await read(files);
+  expect(columns).toEqual(['id', 'scene', 'style', 'prompt', 'n']);
+  expect(Array.from(stage.scenes(), ({ position, input }) => [position, input])).toEqual([
+    [1, { scene: 'hills' }],
+    [2, { prompt: 'sea' }],
+    [3, { prompt: 'sky' }],
+    [4, { prompt: 'wood' }],
+  ]);
+});
+
+it('an id is used once in all manifests', async () => {
+  expect(await problemsOf({ 'a.csv': 'id,scene\nx,a\n', 'b.csv': 'id,scene\ny,b\nx,c\n' })).toEqual([
+    'b.csv:3: the id "x" is used by a.csv:2 already',
+  ]);
+});
+
+it('what is wrong with one manifest does not hide what is wrong with the next', async () => {
+  const files = { 'a.csv': 'id,scene,scene\n', 'b.csv': 'id,text\n1,x\n', 'c.csv': 'id,scene\n1,\n' };
+  expect(await problemsOf(files, { input: scene, manifest: '[gone.csv, a.csv, b.csv, c.csv]' })).toEqual([
+    expect.stringMatching(/^pipeline.yaml:1:12: gone.csv: /),
+    expect.stringMatching(/^pipeline.yaml:1:22: a.csv:1: the header: /),
+    'pipeline.yaml:3:16: there is no column "scene"; b.csv has id, text',
+    'c.csv:2: the scene is empty',
+  ]);
+});
+
+it.each([
+  [
+    'an unknown ending',
+    fileURLToPath(new URL('../../package.json', import.meta.url)),
+    /^pipeline.yaml:1:11: package.json: cannot tell the format/,
+  ],
+  ['a folder', '.', /^pipeline.yaml:1:11: .*is a folder/],
+])('%s', async (_, manifest, expected) => {
+  expect(await problemsOf({}, { manifest })).toEqual([expect.stringMatching(expected)]);
+});
+
+it('a manifest without a row', async () => {
+  expect(await problemsOf({ 'a.csv': 'id,scene\n' })).toEqual([
+    expect.stringMatching(/a.csv: there is no scene in it to render$/),
+  ]);
+  expect(await problemsOf({ 'a.csv': 'id,scene\nx,\n' }, { skipBadRows: true })).toEqual([
+    expect.stringMatching(/a.csv: there is no scene in it to render$/),
+  ]);
+});
+
+it('reads standard input', async () => {
+  const { stage } = await read({}, { manifest: "'-'", stdin: 'scene,x\nhills,1\n' });
+  expect(Array.from(stage.scenes(), ({ source }) => source)).toEqual(['standard input:2']);
+});
+
+it('a column named as those of every object is a column', async () => {
+  const { stage } = await read(
+    { 'a.csv': 'constructor,scene\nx,hills\n' },
+    { input: '{scene: "{{ constructor }}"}' },
+  );
+  expect(Array.from(stage.scenes(), (each) => each.input)).toEqual([{ scene: 'x' }]);
+  expect(await problemsOf({ 'a.csv': 'scene\nx\n' }, { input: '{scene: "{{ constructor }}"}' })).toEqual([
+    'pipeline.yaml:3:16: there is no column "constructor"; a.csv has scene',
+  ]);
+});
+
+const list = fileURLToPath(new URL('../../../shared/data/parti-prompts.tsv', import.meta.url));
+
+it.skipIf(!existsSync(list))('a real list of 1,632 prompts (skipped where it is not at hand)', async () => {
+  const { stage, columns } = await read({}, { manifest: list, input: '{scene: "{{ Prompt }}"}' });
+  expect(stage.count()).toEqual({ scenes: 1632, badRows: 0 });
+  expect(columns).toContain('Prompt');
+  const scenes = [...stage.scenes()];
+  expect(new Set(scenes.map(({ id }) => id)).size).toBe(1632);
+  for (const { input, columns: row } of scenes) expect(input).toEqual({ scene: row['Prompt'] });
+});

@@ -1,0 +1,47 @@
+/** Flags and environment variables as overrides, in rising order. */
+import { resolve } from 'node:path';
+import { expect, it } from 'vitest';
+import { optionRules, overridesOf, variableOf, type OptionName } from '../../src/commands/run-options.ts';
+
+it('every option has a key and a variable', () => {
+  const names = Object.keys(optionRules) as OptionName[];
+  expect(names.map((name) => [variableOf(name), optionRules[name].path.join('.')])).toEqual([
+    ['NIGHTRENDER_MANIFEST', 'manifest'],
+    ['NIGHTRENDER_OUTPUT', 'output.dir'],
+    ['NIGHTRENDER_CONCURRENCY', 'concurrency'],
+    ['NIGHTRENDER_SKIP_BAD_ROWS', 'skipBadRows'],
+    ['NIGHTRENDER_JSON', 'terminal.json'],
+    ['NIGHTRENDER_QUIET', 'terminal.quiet'],
+  ]);
+});
+
+it('flags come after variables, so that they win', () => {
+  const env = { NIGHTRENDER_CONCURRENCY: '3', NIGHTRENDER_QUIET: 'true', NIGHTRENDER_JSON: '' };
+  expect(overridesOf({ concurrency: 4, 'skip-bad-rows': false, other: 1 }, env)).toEqual([
+    { path: ['concurrency'], value: 3, from: 'NIGHTRENDER_CONCURRENCY' },
+    { path: ['terminal', 'quiet'], value: true, from: 'NIGHTRENDER_QUIET' },
+    { path: ['concurrency'], value: 4, from: '--concurrency' },
+    { path: ['skipBadRows'], value: false, from: '--skip-bad-rows' },
+  ]);
+});
+
+it.each([
+  ['NIGHTRENDER_CONCURRENCY', '4.5'],
+  ['NIGHTRENDER_CONCURRENCY', ' 4'],
+  ['NIGHTRENDER_JSON', '1'],
+])('a text that does not fit is passed on, so that the check names it: %s=%j', (variable, text) => {
+  expect(overridesOf({}, { [variable]: text })).toMatchObject([{ value: text, from: variable }]);
+});
+
+it.each([
+  ['a.csv', resolve('a.csv')],
+  ['/a.csv', '/a.csv'],
+  ['-', '-'],
+  ['', ''],
+  [
+    ['a.csv', '-'],
+    [resolve('a.csv'), '-'],
+  ],
+])('--manifest %j', (given, value) => {
+  expect(overridesOf({ manifest: given }, {})).toEqual([{ path: ['manifest'], value, from: '--manifest' }]);
+});

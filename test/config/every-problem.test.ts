@@ -1,0 +1,133 @@
+/** A wrong pipeline.yaml: every problem at once, each at its place, with what was found and what was expected. */
+import { expect, it } from 'vitest';
+import { configOf, marked, placesOf, problemsOf, withRequired } from './pipeline-file.ts';
+
+it('tells every problem at once, in the order of the file', () => {
+  const { text, places } = marked(`manifest: [a.csv, ▸5, ▸""]
+▸endpoint:
+  baseUrl: ▸api.example.com
+  id: ▸scene renderer
+  ▸verion: v2
+input: {scene: ▸"{{ scene | nope }}", other: [1, {deep: ▸'{% if %}'}]}
+concurrency: ▸"16"
+retry: {▸atempts: 3, attempts: ▸0, firstWait: ▸3}
+output:
+  ▸folder: renders
+  dir: ▸\${UNSET}
+  name: ▸"{{ id"
+▸colour: red
+halt: ▸
+polling: ▸[]
+skipBadRows: ▸yes
+`);
+  const problems = problemsOf(text);
+  expect(placesOf(problems)).toEqual(places);
+  expect(problems).toEqual([
+    '1:19: manifest[1] is 5; expected a path',
+    '1:22: manifest[2] is ""; expected a path',
+    expect.stringMatching(/^2:1: endpoint.apiKey is missing; expected apiKey: /),
+    expect.stringMatching(/^3:12: .*; expected `local`, or a URL that begins with http:\/\/ or https:\/\//),
+    expect.stringMatching(/^4:7: .*letters, digits, - and _/),
+    '5:3: the key "verion" is not known in endpoint; expected baseUrl, id, version, apiKey, freshness',
+    '6:16: this template cannot be read: undefined filter: nope',
+    expect.stringMatching(/^6:56: this template cannot be read: /),
+    '7:14: concurrency is "16"; expected jobs in flight, a whole number from 1 to 10000',
+    '8:9: the key "atempts" is not known in retry; expected attempts, submissions, firstWait, longestWait',
+    expect.stringMatching(/^8:31: retry.attempts is 0; expected .*, a whole number from 1 to 100$/),
+    '8:45: retry.firstWait is 3; expected a duration from 0s to 20d, such as 30s, 5m or 2h',
+    '10:3: the key "folder" is not known in output; expected dir, name, image',
+    '11:8: the environment variable UNSET is not set; expected it for ${UNSET}',
+    '12:9: this template cannot be read: output "{{ id" not closed',
+    expect.stringMatching(/^13:1: the key "colour" is not known; expected manifest, endpoint, input, /),
+    '14:7: halt is empty; expected the keys consecutive',
+    '15:10: polling is an empty list; expected the keys share, shortest, longest',
+    '16:14: skipBadRows is "yes"; expected true or false',
+  ]);
+});
+
+it('names the file as a person finds it from where the command is given', () => {
+  expect(() => configOf('concurrency: x')).toThrow(
+    /^[^\n]*pipeline\.yaml:1:1: manifest is missing; expected a path/,
+  );
+});
+
+it('a missing key is told at the key of its section', () => {
+  const { text, places } = marked('manifest: a.csv\n▸▸endpoint:\n  version: v2\n▸output:\n  name: x.png\n');
+  const problems = problemsOf(text);
+  expect(placesOf(problems)).toEqual(places);
+  expect(problems[0]).toContain('endpoint.baseUrl is missing; expected');
+  expect(problems[1]).toContain('endpoint.id is missing; expected the id of the endpoint');
+  expect(problems[2]).toBe('4:1: output.dir is missing; expected a path');
+});
+
+it.each([
+  ['nothing', ''],
+  ['a comment', '# nothing\n'],
+])('a file with %s lacks all that it must say', (_, text) => {
+  expect(problemsOf(text)).toEqual([
+    '1:1: manifest is missing; expected a path or a list of paths; - is standard input',
+    '1:1: endpoint is missing; expected the keys baseUrl, id, version, apiKey, freshness',
+    '1:1: output is missing; expected the keys dir, name, image',
+  ]);
+});
+
+it.each([
+  ['- a\n- b\n', 'the file is a list; expected the keys manifest, endpoint,'],
+  ['jobs', 'the file is "jobs"; expected the keys manifest, endpoint,'],
+])('a file that is no map: %j', (text, expected) => {
+  const overrides = [{ path: ['concurrency'], value: 4, from: '--concurrency' }];
+  for (const given of [{}, { overrides }]) {
+    expect(problemsOf(text, given)).toEqual([expect.stringContaining(`1:1: ${expected}`)]);
+  }
+});
+
+it.each([
+  'endpoint: {baseUrl: local, id: x, ▸Version: v2}',
+  'output: {dir: x, ▸"path": y}',
+  'retry: {▸tries: 3}',
+  'polling: {▸every: 3s}',
+  'halt: {▸after: 3}',
+  'timeouts: {▸connect: 3s}',
+  'limits: {▸jobs: 3}',
+  'shutdown: {▸wait: 3s}',
+  'terminal: {▸colour: true}',
+  '▸concurency: 3',
+  '▸__proto__: {concurrency: 3}',
+])('an unknown key is told at the key: %s', (line) => {
+  const { text, places } = marked(line);
+  const own = text.split(':')[0] ?? '';
+  const others = { manifest: 'a', endpoint: '{baseUrl: local, id: x}', output: '{dir: o}' };
+  const rest = Object.entries(others).filter(([key]) => key !== own);
+  const problems = problemsOf([text, ...rest.map(([key, value]) => `${key}: ${value}`)].join('\n'));
+  expect(placesOf(problems)).toEqual(places);
+  expect(problems[0]).toMatch(/is not known.*; expected \w+/);
+});
+
+it.each(['timeouts: {request: 0s}', 'limits: {for: 21d}', 'limits: {body: 1GB}', 'limits: {body: 10}'])(
+  'bounds: %s',
+  (line) => {
+    expect(problemsOf(withRequired(line))).toEqual([
+      expect.stringMatching(/^7:\d+: \w+\.\w+ is .*; expected a/),
+    ]);
+  },
+);
+
+it.each(['0', '10001', '1.5', '-1', '.inf', '1e9', 'true', '[]', '{}', 'null', 'many'])(
+  'no concurrency: %s',
+  (value) => {
+    expect(placesOf(problemsOf(withRequired(`concurrency: ${value}`)))).toEqual(['7:14']);
+  },
+);
+
+it('numbers that JSON does not have, or that would be changed without a word', () => {
+  const { text, places } = marked(
+    withRequired('input: {scene: "{{ s }}", a: ▸.nan, b: ▸-.inf, c: ▸12345678901234567890, d: 0.1}'),
+  );
+  expect(placesOf(problemsOf(text))).toEqual(places);
+});
+
+it('input must hold something, and be keys and values', () => {
+  for (const input of ['{}', '[]', '"{{ scene }}"', '5', '']) {
+    expect(problemsOf(withRequired(`input: ${input}`))).toEqual([expect.stringMatching(/^7:\d+: input is /)]);
+  }
+});

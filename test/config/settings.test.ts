@@ -1,0 +1,140 @@
+/** What a good pipeline.yaml comes to: quantities, addresses, paths, defaults, and what it warns of. */
+import { dirname, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { readConfig } from '../../src/config/read-config.ts';
+import { configOf, placesOf, problemsOf, withRequired, writePipeline } from './pipeline-file.ts';
+
+const env = { NIGHTRENDER_API_KEY: 'key' };
+
+function remote(baseUrl: string): string {
+  return withRequired('').replace('local', JSON.stringify(baseUrl));
+}
+
+it('has defaults for all but manifest, endpoint and folder', () => {
+  const file = writePipeline(withRequired(''));
+  const { placeOf, output, ...config } = readConfig(file, [], env);
+  expect(placeOf(['output', 'dir'])).toMatch(/pipeline\.yaml:6:8$/);
+  expect(output.name.renderText({ id: 'a' })).toBe('a.png');
+  expect({ ...config, dir: output.dir }).toEqual({
+    manifest: [join(dirname(file), 'scenes.csv')],
+    endpoint: { baseUrl: 'local', id: 'scene-renderer', version: 'v2' },
+    apiKey: undefined,
+    input: undefined,
+    concurrency: 16,
+    retry: { attempts: 3, submissions: 10, firstWaitMs: 2_000, longestWaitMs: 120_000 },
+    polling: { share: 0.2, shortestMs: 250, longestMs: 30_000 },
+    halt: { consecutive: 20 },
+    timeouts: { requestMs: 30_000, queueMs: 3_600_000, executionMs: 1_800_000, freshnessMs: 150_000 },
+    limits: { forMs: undefined, bodyBytes: 64_000_000, pixels: 100_000_000 },
+    shutdownGraceMs: 10_000,
+    terminal: { json: false, quiet: false },
+    skipBadRows: false,
+    warnings: [],
+    dir: join(dirname(file), 'renders'),
+  });
+});
+
+it.each([
+  ['250ms', 250],
+  ['30s', 30_000],
+  ['5m', 300_000],
+  ['2h', 7_200_000],
+  ['1.5h', 5_400_000],
+  [' 1 d ', 86_400_000],
+])('the duration %j', (text, ms) => {
+  expect(configOf(withRequired(`timeouts: {queue: "${text}"}`)).timeouts.queueMs).toBe(ms);
+});
+
+it.each(['30', '30S', '-5s', '5 constructor', '1e3s', '1h30m', '', 's', '99999999999999999999d'])(
+  'no duration: %j',
+  (text) => {
+    expect(placesOf(problemsOf(withRequired(`limits: {for: "${text}"}`)))).toEqual(['7:15']);
+  },
+);
+
+it.each([
+  ['500kB', 500_000],
+  ['64MB', 64_000_000],
+  ['128MiB', 134_217_728],
+  ['2000B', 2_000],
+])('the size %s', (text, bytes) => {
+  expect(configOf(withRequired(`limits: {body: ${text}}`)).limits.bodyBytes).toBe(bytes);
+});
+
+it.each(['64', '64Mb', '64 M', '-1MB', '5 constructor'])('no size: %s', (text) => {
+  expect(placesOf(problemsOf(withRequired(`limits: {body: "${text}"}`)))).toEqual(['7:16']);
+});
+
+it.each([
+  ['https://api.example.com', 'https://api.example.com'],
+  ['https://api.example.com/', 'https://api.example.com'],
+  ['https://api.example.com/some/prefix//', 'https://api.example.com/some/prefix'],
+  ['HTTPS://API.Example.com:443', 'https://api.example.com'],
+  ['http://127.0.0.1:4747', 'http://127.0.0.1:4747'],
+  ['http://[::1]:80/x/', 'http://[::1]/x'],
+])('the address %s is one spelling of a service', (baseUrl, endpoint) => {
+  expect(configOf(remote(baseUrl), { env }).endpoint.baseUrl).toBe(endpoint);
+});
+
+it.each([
+  ['ftp://api.example.com', 'begins with http:// or https://'],
+  ['api.example.com', 'begins with http:// or https://'],
+  ['Local', 'begins with http:// or https://'],
+  ['', 'begins with http:// or https://'],
+  ['https:api.example.com', 'begins with http:// or https://'],
+  [' https://api.example.com', 'begins with http:// or https://'],
+  ['https://api.example.com/a b', 'begins with http:// or https://'],
+  ['https://api.example.com?', 'without ? and #'],
+  ['https://api.example.com/?a=b', 'without ? and #'],
+  ['https://api.example.com/#a', 'without ? and #'],
+  ['https://user@api.example.com', 'the key belongs in apiKey'],
+  ['https://:@api.example.com', 'the key belongs in apiKey'],
+  ['https://:', 'http(s) URL'],
+])('no address: %j', (baseUrl, expected) => {
+  expect(problemsOf(remote(baseUrl), { env })).toEqual([
+    expect.stringMatching(
+      /^3:12: endpoint.baseUrl is (""|"\w+"|"[^"]{1,14}"|a text that does not fit); expected /,
+    ),
+  ]);
+  expect(problemsOf(remote(baseUrl), { env })[0]).toContain(expected);
+});
+
+it.each(['v1', 'v2'])('the version %s', (version) => {
+  expect(configOf(withRequired('').replace('local', `local\n  version: ${version}`)).endpoint.version).toBe(
+    version,
+  );
+});
+
+it.each(['v3', '2', 'V2'])('no version: %s', (version) => {
+  const problems = problemsOf(withRequired('').replace('local', `local\n  version: ${version}`));
+  expect(problems).toEqual([expect.stringMatching(/^4:12: endpoint.version is .*; expected v1 or v2$/)]);
+});
+
+it.each([
+  ['http://render.example.com', 1],
+  ['HTTP://10.0.0.7:8000', 1],
+  ['http://127.example.com', 1],
+  ['https://render.example.com', 0],
+  ['http://localhost:4747', 0],
+  ['http://127.0.0.1:4747', 0],
+  ['http://[::1]:4747', 0],
+])('plain http to another machine warns: %s', (baseUrl, count) => {
+  const { warnings } = configOf(remote(baseUrl), { env });
+  expect(warnings).toHaveLength(count);
+  for (const warning of warnings) expect(warning).toMatch(/pipeline\.yaml:3:12: this is plain http/);
+});
+
+it('an input that speaks of no column warns', () => {
+  expect(configOf(withRequired('input: {scene: scene}')).warnings).toEqual([
+    expect.stringMatching(/:7:8: no \{\{ column \}\} stands in input/),
+  ]);
+});
+
+it('manifests are relative to the file, one or several, and - is standard input', () => {
+  const file = writePipeline(withRequired('').replace('scenes.csv', `[../a.csv, '-', /lists/b.csv]`));
+  expect(readConfig(file, [], env).manifest).toEqual([
+    join(dirname(dirname(file)), 'a.csv'),
+    '-',
+    '/lists/b.csv',
+  ]);
+});

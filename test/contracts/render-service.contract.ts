@@ -1,0 +1,146 @@
+/** What the road relies on from a `RenderService`, whichever it is. */
+import { describe, expect, it } from 'vitest';
+import type { Endpoint } from '../../src/core/attempt.ts';
+import type { JsonObject } from '../../src/core/json.ts';
+import type { FoundPicture } from '../../src/core/picture.ts';
+import type { RenderService, StatusReply } from '../../src/pipeline/ports.ts';
+import { jobIdPattern } from '../../src/wire/paths.ts';
+
+/** A service with one worker, whose jobs go on when the test says. */
+export interface World {
+  service: RenderService;
+  endpoint: Endpoint;
+  /** What the first job will hand in. */
+  picture: FoundPicture;
+  /** The first job leaves the queue. */
+  begin(): Promise<void>;
+  complete(): Promise<void>;
+  fail(): Promise<void>;
+  /** The scenes of the jobs that the service has taken; asked once, at the end. */
+  scenesTaken(): Promise<unknown[]>;
+  /** The same service with a key that it does not know; absent where there are no keys. */
+  withWrongKey?: RenderService;
+}
+
+/** What the worker says of the job that fails. */
+export const complaint = 'CUDA error: an illegal memory access was encountered';
+
+/** `ending` is how the first job will end, for services that want to know beforehand. */
+export type OpenWorld = (ending: 'picture' | 'failure') => Promise<World>;
+
+export function renderServiceContract(name: string, open: OpenWorld): void {
+  describe(`${name}: a job`, () => jobContract(open));
+  describe(`${name}: a request`, () => requestContract(open));
+}
+
+const signal = new AbortController().signal;
+const input: JsonObject = { scene: 'a hill under two moons', steps: 4 };
+
+function jobContract(open: OpenWorld): void {
+  it('is accepted under an id, waits, runs, and completes with its picture, seed and times', async () => {
+    const world = await open('picture');
+    const { endpoint } = world;
+    const jobId = await submit(world);
+    const ask = (): Promise<StatusReply> => world.service.status(endpoint, jobId, signal);
+    expect(await ask()).toEqual({ kind: 'running', status: 'IN_QUEUE', isExecuting: false });
+    await world.begin();
+    expect(await ask()).toEqual({ kind: 'running', status: 'IN_PROGRESS', isExecuting: true });
+    await world.complete();
+    const completed = {
+      kind: 'completed',
+      status: 'COMPLETED',
+      pictures: [world.picture],
+      delayTimeMs: expect.any(Number) as number,
+      executionTimeMs: expect.any(Number) as number,
+    };
+    expect(await ask()).toEqual(completed);
+  });
+
+  it('is answered the same again: a run may die between collecting and recording', async () => {
+    const world = await open('picture');
+    const jobId = await submit(world);
+    await world.begin();
+    await world.complete();
+    const first = await world.service.status(world.endpoint, jobId, signal);
+    expect(first.kind).toBe('completed');
+    expect(await world.service.status(world.endpoint, jobId, signal)).toEqual(first);
+  });
+
+  it('that fails has ended, with the words of the worker', async () => {
+    const world = await open('failure');
+    const jobId = await submit(world);
+    await world.begin();
+    await world.fail();
+    expect(await world.service.status(world.endpoint, jobId, signal)).toMatchObject({
+      kind: 'ended',
+      status: 'FAILED',
+      failure: { kind: 'job-failed', text: expect.stringContaining(complaint) as string },
+    });
+  });
+
+  it('is another one each time the same is submitted', async () => {
+    const world = await open('picture');
+    const ids = [await submit(world), await submit(world), await submit(world)];
+    expect(new Set(ids).size).toBe(3);
+    expect(await world.scenesTaken()).toEqual([input['scene'], input['scene'], input['scene']]);
+  });
+}
+
+function requestContract(open: OpenWorld): void {
+  it('for a job that was never there says that it is missing', async () => {
+    const { service, endpoint } = await open('picture');
+    expect(await service.status(endpoint, 'no-such-job', signal)).toEqual({
+      kind: 'missing',
+      text: expect.stringMatching(/./) as string,
+    });
+  });
+
+  it('that is given up before it is sent makes no job', async () => {
+    const { service, endpoint, scenesTaken } = await open('picture');
+    const aborted = AbortSignal.abort();
+    expect(await service.submit(endpoint, input, aborted)).toMatchObject({
+      failure: { kind: 'not-reached' },
+    });
+    expect(await service.status(endpoint, 'any', aborted)).toMatchObject({
+      failure: { kind: 'poll-failed' },
+    });
+    expect(await scenesTaken()).toEqual([]);
+  });
+
+  it('with a wrong key is refused, and makes no job', async ({ skip }) => {
+    const { withWrongKey: service, endpoint, scenesTaken } = await open('picture');
+    if (service === undefined) return skip('this service has no keys');
+    expect(await service.submit(endpoint, input, signal)).toMatchObject({ failure: { kind: 'key-refused' } });
+    expect(await service.status(endpoint, 'any', signal)).toMatchObject({ failure: { kind: 'key-refused' } });
+    expect(await scenesTaken()).toEqual([]);
+  });
+
+  it('to an endpoint that is not there says so, and tells nothing of jobs', async ({ skip }) => {
+    const { service, endpoint, withWrongKey } = await open('picture');
+    if (withWrongKey === undefined) return skip('this service has no endpoints');
+    const other = { ...endpoint, id: 'no-such-endpoint' };
+    expect(await service.submit(other, input, signal)).toMatchObject({
+      failure: { kind: 'endpoint-unknown' },
+    });
+    expect(await service.status(other, 'any', signal)).toMatchObject({ kind: 'missing' });
+  });
+
+  it('with more than the service takes is refused in its words', async ({ skip }) => {
+    const { service, endpoint, withWrongKey } = await open('picture');
+    if (withWrongKey === undefined) return skip('this service has no bound');
+    const reply = await service.submit(endpoint, { scene: 'x'.repeat(11 * 1024 * 1024) }, signal);
+    expect(reply).toMatchObject({
+      failure: { kind: 'input-refused', text: expect.stringContaining('exceeded max body size') as string },
+    });
+  });
+}
+
+async function submit({ service, endpoint }: World): Promise<string> {
+  const reply = await service.submit(endpoint, input, signal);
+  expect(reply).toEqual({
+    kind: 'accepted',
+    jobId: expect.stringMatching(jobIdPattern) as string,
+    status: 'IN_QUEUE',
+  });
+  return reply.kind === 'accepted' ? reply.jobId : '';
+}

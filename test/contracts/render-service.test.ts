@@ -1,0 +1,132 @@
+/** The service contract on each implementation; on a real endpoint where one is named in the environment. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { expect, it, onTestFinished } from 'vitest';
+import { HttpRenderService } from '../../src/client/http-render-service.ts';
+import type { Endpoint } from '../../src/core/attempt.ts';
+import type { StatusReply } from '../../src/pipeline/ports.ts';
+import { FakeService } from '../fakes/fake-service.ts';
+import { endpointId, key, openService, type TestService } from '../server/service-harness.ts';
+import { complaint, renderServiceContract, type World } from './render-service.contract.ts';
+
+const picture = {
+  base64: Buffer.from('a picture, as far as the service knows').toString('base64'),
+  seed: '7',
+};
+
+renderServiceContract('the fake in memory', async (ending): Promise<World> => {
+  let now = 0;
+  const clock = { now: () => now, elapsed: () => now, sleep: () => Promise.resolve() };
+  const failure = { kind: 'job-failed', text: complaint } as const;
+  const service = new FakeService(
+    () => clock,
+    () => ({ queueMs: 10, executionMs: 10, pictures: [picture], ...(ending === 'failure' && { failure }) }),
+  );
+  const passTime = async (): Promise<void> => void (now += 10);
+  return {
+    service,
+    endpoint: { baseUrl: 'https://service.example', id: endpointId, version: 'v2' },
+    picture,
+    begin: passTime,
+    complete: passTime,
+    fail: passTime,
+    scenesTaken: async () => service.jobs.map(({ scene }) => scene),
+  };
+});
+
+for (const version of ['v2', 'v1'] as const) {
+  renderServiceContract(`HTTP ${version} and the local service`, () => openLocal(version));
+}
+
+type HeldRun = Awaited<ReturnType<TestService['held']['next']>>;
+
+/** The one worker is busy with another job at first. */
+async function openLocal(version: Endpoint['version']): Promise<World> {
+  const { url, held } = await openService();
+  const endpoint: Endpoint = { baseUrl: url, id: endpointId, version };
+  const service = clientOf(url, key);
+  const signal = new AbortController().signal;
+  let run: HeldRun | undefined;
+  await service.submit(endpoint, { scene: 'the one before' }, signal);
+  const before = await held.next();
+  const statusIs = async (status: string): Promise<void> => {
+    const id = run?.job.id ?? '';
+    let reply: StatusReply | undefined;
+    while (reply === undefined || !('status' in reply) || reply.status !== status) {
+      reply = await service.status(endpoint, id, signal);
+    }
+  };
+  return {
+    service,
+    endpoint,
+    picture,
+    begin: async () => {
+      before.complete([1]);
+      run = await held.next();
+    },
+    complete: async () => {
+      run?.complete([{ rendered_image: picture.base64, seed: Number(picture.seed) }]);
+      await statusIs('COMPLETED');
+    },
+    fail: async () => {
+      run?.fail(new Error(complaint));
+      await statusIs('FAILED');
+    },
+    // The worker takes jobs in their order, so those before the last one are all.
+    scenesTaken: async () => {
+      await service.submit(endpoint, { scene: 'the last one' }, signal);
+      before.complete([1]);
+      const scenes: unknown[] = [];
+      for (;;) {
+        const next = await held.next();
+        if (next.job.input['scene'] === 'the last one') return scenes;
+        scenes.push(next.job.input['scene']);
+        next.complete([1]);
+      }
+    },
+    withWrongKey: clientOf(url, `not-${key}`),
+  };
+}
+
+const { env } = process;
+const real = {
+  baseUrl: env['NIGHTRENDER_TEST_BASE_URL'],
+  id: env['NIGHTRENDER_TEST_ENDPOINT'],
+  apiKey: env['NIGHTRENDER_TEST_API_KEY'],
+};
+const missing = Object.values(real).some((value) => value === undefined || value === '');
+const reason = 'needs NIGHTRENDER_TEST_BASE_URL, NIGHTRENDER_TEST_ENDPOINT and NIGHTRENDER_TEST_API_KEY';
+
+it.skipIf(missing)(
+  `a real endpoint takes one job and completes it (${reason})`,
+  async () => {
+    const { baseUrl = '', id = '', apiKey = '' } = real;
+    const service = clientOf(baseUrl, apiKey);
+    const endpoint: Endpoint = { baseUrl, id, version: 'v2' };
+    const signal = new AbortController().signal;
+    expect(await service.status(endpoint, 'no-such-job', signal)).toMatchObject({ kind: 'missing' });
+    expect(await clientOf(baseUrl, 'no-key-at-all').status(endpoint, 'any', signal)).toMatchObject({
+      failure: { kind: 'key-refused' },
+    });
+    const submitted = await service.submit(endpoint, { scene: 'a hill under two moons' }, signal);
+    expect(submitted).toMatchObject({ kind: 'accepted' });
+    const jobId = submitted.kind === 'accepted' ? submitted.jobId : '';
+    let reply: StatusReply = { kind: 'running', status: '', isExecuting: false };
+    while (reply.kind === 'running' || reply.kind === 'missing' || reply.kind === 'failure') {
+      await wait(2_000);
+      reply = await service.status(endpoint, jobId, signal);
+    }
+    expect(reply).toMatchObject({ kind: 'completed', status: 'COMPLETED' });
+  },
+  30 * 60_000,
+);
+
+function clientOf(url: string, apiKey: string): HttpRenderService {
+  const service = new HttpRenderService({
+    connectionOf: () => ({ url, apiKey }),
+    requestTimeoutMs: 30_000,
+    maxBodyBytes: 64_000_000,
+    imagePath: undefined,
+  });
+  onTestFinished(() => service.close());
+  return service;
+}

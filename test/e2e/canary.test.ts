@@ -1,0 +1,63 @@
+/** Promise: the key never reaches a log, an event, the checkpoint, the report or an error text. */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { folderWith, nightrender, pipeline, scenes, serve, testKey } from './cli.ts';
+import { startEchoingService } from './echoing-service.ts';
+
+const env = { NIGHTRENDER_API_KEY: testKey };
+
+it('keeps the key out of everything a good run leaves and says', async () => {
+  const { url, dataDir, program } = await serve(folderWith({}));
+  const cwd = folderWith({ 'pipeline.yaml': pipeline(url), 'scenes.csv': scenes(3) });
+  const said = [
+    await nightrender(['run', 'pipeline.yaml', '--json'], { cwd, env }),
+    await nightrender(['run', 'pipeline.yaml'], { cwd, env }),
+    await nightrender(['status', 'pipeline.yaml', '--json'], { cwd, env }),
+    await nightrender(['report', 'pipeline.yaml'], { cwd, env }),
+  ];
+  expect(said.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+  expect(said.map(({ stdout, stderr }) => stdout + stderr).join('')).not.toContain(testKey);
+  expect(program.stdout + program.stderr).not.toContain(testKey);
+  expect(filesHolding(testKey, join(cwd, 'out'))).toEqual([]);
+  expect(filesHolding(testKey, dataDir)).toEqual([]);
+});
+
+it('keeps the key out of what a service says back that repeats it everywhere', async () => {
+  for (const status of [200, 400, 401, 404, 429, 500]) {
+    const url = await startEchoingService(status);
+    const cwd = folderWith({
+      'pipeline.yaml': pipeline(
+        url,
+        'limits: {for: 1s}\nretry: {submissions: 2, firstWait: 1ms, longestWait: 2ms}',
+      ),
+      'scenes.csv': scenes(2),
+    });
+    const { code, stdout, stderr } = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd, env });
+    expect(code, `${status}: ${stderr}`).toBeGreaterThan(2);
+    expect(stdout + stderr, `answers ${status}`).not.toContain(testKey);
+    expect(filesHolding(testKey, join(cwd, 'out')), `answers ${status}`).toEqual([]);
+  }
+});
+
+it('keeps a key that stands in the file itself out of the warning about it, and out of problems', async () => {
+  const { url } = await serve(folderWith({}));
+  const literal = pipeline(url).replace('${NIGHTRENDER_API_KEY}', testKey);
+  const cwd = folderWith({ 'pipeline.yaml': literal, 'scenes.csv': scenes(1) });
+  const good = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  expect(good.code).toBe(0);
+  expect(good.stderr).toContain('warning: pipeline.yaml:5:11: the API key stands in the file itself');
+  expect(good.stdout + good.stderr).not.toContain(testKey);
+  const broken = folderWith({
+    'pipeline.yaml': literal.replace('scene-renderer', `"${testKey} !"`),
+    'scenes.csv': scenes(1),
+  });
+  const bad = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd: broken });
+  expect(bad.code).toBe(2);
+  expect(bad.stdout + bad.stderr).not.toContain(testKey);
+});
+
+function filesHolding(text: string, dir: string): string[] {
+  const files = readdirSync(dir, { recursive: true, encoding: 'utf8' }).map((name) => join(dir, name));
+  return files.filter((file) => statSync(file).isFile() && readFileSync(file).includes(text));
+}

@@ -1,0 +1,116 @@
+/** The built program as a user starts it. */
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { onTestFinished } from 'vitest';
+
+export const root = resolve(import.meta.dirname, '../..');
+const cli = join(root, 'dist/cli.js');
+
+export interface CliOptions {
+  cwd?: string;
+  env?: Record<string, string>;
+  /** What it reads from standard input. */
+  stdin?: string;
+  /** Arguments of Node itself. */
+  nodeArgs?: string[];
+}
+
+export interface Finished {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** A started program, with its JSON lines as they come. */
+export class Program {
+  readonly child: ChildProcessByStdio<Writable, Readable, Readable>;
+  readonly #closed: Promise<unknown>;
+  stdout = '';
+  stderr = '';
+
+  constructor(args: string[], { cwd = root, env = {}, nodeArgs = [], stdin = '' }: CliOptions = {}) {
+    this.child = spawn(process.execPath, [...nodeArgs, cli, ...args], {
+      cwd,
+      env: { ...cleanEnv(), ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    this.child.stdin.on('error', () => undefined).end(stdin);
+    this.child.stdout.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
+    this.child.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
+    this.#closed = once(this.child, 'close');
+    onTestFinished(() => void this.child.kill('SIGKILL'));
+  }
+
+  async finish(): Promise<Finished> {
+    await this.#closed;
+    return { code: this.child.exitCode, stdout: this.stdout, stderr: this.stderr };
+  }
+
+  /** The nth event of a type (1 for the first); rejects where the program ends before. */
+  async event(type: string, nth = 1): Promise<Record<string, unknown>> {
+    let seen = 0;
+    for await (const line of createInterface({ input: this.child.stdout })) {
+      const event = JSON.parse(line) as Record<string, unknown>;
+      if (event['type'] === type && ++seen === nth) return event;
+    }
+    throw new Error(`the program ended without ${nth} × ${type}: ${this.stderr}`);
+  }
+}
+
+export function nightrender(args: string[], options?: CliOptions): Promise<Finished> {
+  return new Program(args, options).finish();
+}
+
+/** A folder of the test's own with these files in it. */
+export function folderWith(files: Record<string, string>): string {
+  const dir = mkdtempSync(join(tmpdir(), 'nightrender-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text);
+  return dir;
+}
+
+/** The local service in a process of its own. */
+export async function serve(
+  dir: string,
+  args: string[] = [],
+): Promise<{ url: string; program: Program; dataDir: string }> {
+  const dataDir = join(dir, 'service');
+  const env = { NIGHTRENDER_API_KEY: testKey };
+  const program = new Program(['serve', '--json', '--port', '0', '--data', dataDir, ...args], { env });
+  const { url } = await program.event('serving');
+  return { url: String(url), program, dataDir };
+}
+
+export const testKey = 'canary-2f9d4c81e7b3';
+
+/** Nothing of the machine's own settings reaches the program. */
+function cleanEnv(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('NIGHTRENDER_') && name !== 'NODE_OPTIONS',
+  );
+  return Object.fromEntries(kept);
+}
+
+/** A pipeline.yaml for scenes.csv beside it; `more` is put under the top level. */
+export function pipeline(baseUrl: string, more = ''): string {
+  const key = baseUrl === 'local' ? '' : '  apiKey: ${NIGHTRENDER_API_KEY}\n';
+  return `manifest: scenes.csv
+endpoint:
+  baseUrl: ${baseUrl}
+  id: scene-renderer
+${key}output:
+  dir: out
+polling: {shortest: 50ms}
+${more}`;
+}
+
+export function scenes(count: number): string {
+  return (
+    ['id,scene', ...Array.from({ length: count }, (_, i) => `s${i},"Hills and ${i} trees"`)].join('\n') + '\n'
+  );
+}

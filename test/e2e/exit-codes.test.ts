@@ -1,0 +1,199 @@
+/** Promise: exit codes are a contract; each is what the README says, and the resumable ones can be resumed. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { folderWith, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+import { startPatientService } from './patient-service.ts';
+
+const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
+
+it('0: every scene saved', async () => {
+  const cwd = folderWith({
+    'pipeline.yaml': pipeline('local', 'input: {scene: "{{ scene }}", width: 64, height: 64}'),
+    'scenes.csv': scenes(3),
+  });
+  const { code, stdout, stderr } = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  expect(stderr).not.toMatch(/error|warning/i);
+  expect(code, stderr).toBe(0);
+  expect(stdout).toContain('3 of 3 scenes');
+  expect(stdout).toContain('out/images');
+  expect(stdout).toContain('out/report/results.csv');
+});
+
+it('1: a bug of ours, said as such, with its stack', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+  const planted = `import os from 'node:os'; import { syncBuiltinESMExports } from 'node:module';
+    os.hostname = () => { throw new TypeError('planted'); }; syncBuiltinESMExports();`;
+  const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(planted)}`];
+  const { code, stderr } = await nightrender(['run', 'pipeline.yaml'], { cwd, nodeArgs });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/bug of nightrender[^]*TypeError: planted\n\s+at /);
+});
+
+it('2: wrong use and wrong configuration, all problems at once, nothing written', async () => {
+  const cwd = folderWith({
+    'pipeline.yaml':
+      'manifest: nowhere.csv\nendpoint:\n  baseUrl: ftp://x\n  idd: a\nconcurrency: many\noutput: {dir: out}\n',
+  });
+  const { code, stderr } = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  expect(code).toBe(2);
+  expect(stderr).toContain('pipeline.yaml:3:12: endpoint.baseUrl is "ftp://x"');
+  expect(stderr).toContain('pipeline.yaml:4:3: the key "idd"');
+  expect(stderr).toContain('pipeline.yaml:5:14: concurrency is "many"');
+  expect(stderr).not.toContain('    at ');
+  expect(existsSync(join(cwd, 'out'))).toBe(false);
+  expect((await nightrender(['run'], { cwd })).code).toBe(2);
+  expect((await nightrender(['render', 'pipeline.yaml'], { cwd })).code).toBe(2);
+  expect((await nightrender(['run', 'pipeline.yaml', '--concurency', '2'], { cwd })).code).toBe(2);
+});
+
+it('2: a manifest with bad rows, each named by file and line, nothing written', async () => {
+  const cwd = folderWith({
+    'pipeline.yaml': pipeline('local'),
+    'scenes.csv': 'id,scene\na,sea\nb,\na,hills\nc\n',
+  });
+  const { code, stderr } = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  expect(code).toBe(2);
+  for (const place of ['scenes.csv:3: ', 'scenes.csv:4: ', 'scenes.csv:5: ']) expect(stderr).toContain(place);
+  expect(existsSync(join(cwd, 'out'))).toBe(false);
+});
+
+it('3: some scenes are not saved; bad rows that were skipped count, and are in the report as invalid', async () => {
+  const cwd = folderWith({
+    'pipeline.yaml': pipeline(
+      'local',
+      'input: {scene: "{{ scene }}", width: "{{ width }}"}\nretry: {attempts: 1}',
+    ),
+    'scenes.jsonl':
+      '{"id":"a","scene":"sea","width":64}\n{"id":"b","scene":"sea","width":-1}\n{"id":"c","scene":""}\n',
+  });
+  const args = ['run', 'pipeline.yaml', '--manifest', 'scenes.jsonl', '--skip-bad-rows'];
+  const { code, stderr } = await nightrender(args, { cwd });
+  expect(code, stderr).toBe(3);
+  const rows = readFileSync(join(cwd, 'out/report/results.csv'), 'utf8').split('\n');
+  expect(rows[1]).toMatch(/^a,saved,images\/a\.png,/);
+  expect(rows[2]).toMatch(/^b,failed,.*job-failed/);
+  expect(rows[3]).toMatch(/^c,invalid,/);
+});
+
+it('10: stopped by a halt rule', async () => {
+  const cwd = folderWith({
+    'pipeline.yaml': pipeline(
+      'local',
+      'input: {scene: "{{ scene }}", width: 0}\nhalt: {consecutive: 3}\nconcurrency: 2',
+    ),
+    'scenes.csv': scenes(40),
+  });
+  const { code, stderr } = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  expect(code).toBe(10);
+  expect(stderr).toMatch(/3 attempts in a row brought no picture/);
+});
+
+it('11: another run holds the batch, named with process, host and instant; the first goes on', async () => {
+  const service = await startPatientService();
+  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(4) });
+  const first = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  await first.event('scene-submitted', 4);
+  const second = await nightrender(['run', 'pipeline.yaml'], { cwd, ...withKey });
+  expect(second.code).toBe(11);
+  expect(second.stderr).toMatch(new RegExp(`process ${first.child.pid} on \\S+ since 20\\d\\d-`));
+  first.child.kill('SIGKILL');
+  await first.finish();
+  const third = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  await third.event('recovered');
+  expect(service.submissions).toBe(4);
+});
+
+it('12: the key is refused; no scene is touched, at most as many requests as lanes', async () => {
+  const dir = folderWith({});
+  const { url } = await serve(dir);
+  const cwd = folderWith({ 'pipeline.yaml': pipeline(url, 'concurrency: 3'), 'scenes.csv': scenes(30) });
+  const refused = await nightrender(['run', 'pipeline.yaml'], {
+    cwd,
+    env: { NIGHTRENDER_API_KEY: 'another-key-9' },
+  });
+  expect(refused.code).toBe(12);
+  expect(refused.stderr).toMatch(/does not accept the key/);
+  expect(refused.stdout).toMatch(/30 waiting/);
+  expect((await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey })).code).toBe(0);
+});
+
+it('13: the time for submissions is over', async () => {
+  const small = 'input: {scene: "{{ scene }}", width: 32, height: 32}\n';
+  // One after the other, each looked at after 50 ms at the earliest: three seconds' work at least.
+  const cwd = folderWith({
+    'pipeline.yaml': pipeline('local', `${small}concurrency: 1\nlimits: {for: 1s}`),
+    'scenes.csv': scenes(60),
+  });
+  const over = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  expect(over.code).toBe(13);
+  expect(over.stderr).toMatch(/`limits\.for`/);
+  writeFileSync(join(cwd, 'pipeline.yaml'), pipeline('local', small));
+  expect((await nightrender(['run', 'pipeline.yaml'], { cwd })).code).toBe(0);
+});
+
+it('14: the output folder cannot be written', async () => {
+  const cwd = folderWith({
+    'pipeline.yaml': pipeline('local'),
+    'scenes.csv': scenes(1),
+    out: 'a file in the place of the folder',
+  });
+  const { code, stderr } = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  expect(code, stderr).toBe(14);
+  expect(stderr).not.toContain('    at ');
+  expect(readFileSync(join(cwd, 'out'), 'utf8')).toBe('a file in the place of the folder');
+});
+
+it('14: a folder stands where a picture belongs; the result stays collectable and the next run saves it', async () => {
+  const dir = folderWith({});
+  const { url } = await serve(dir);
+  const cwd = folderWith({ 'pipeline.yaml': pipeline(url), 'scenes.csv': scenes(1) });
+  await import('node:fs').then(({ mkdirSync }) =>
+    mkdirSync(join(cwd, 'out/images/s0.png'), { recursive: true }),
+  );
+  const blocked = await nightrender(['run', 'pipeline.yaml'], { cwd, ...withKey });
+  expect(blocked.code, blocked.stderr).toBe(14);
+  await import('node:fs').then(({ rmdirSync }) => rmdirSync(join(cwd, 'out/images/s0.png')));
+  const again = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  expect(again.code).toBe(0);
+  expect(again.stdout).not.toContain('scene-submitted');
+});
+
+it.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)(
+  '%s: ends with %i, the jobs in flight stay on record, and nothing is submitted again',
+  async (signal, expected) => {
+    const service = await startPatientService();
+    const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(5) });
+    const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+    await run.event('scene-submitted', 5);
+    run.child.kill(signal);
+    expect((await run.finish()).code).toBe(expected);
+    const status = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd });
+    expect(JSON.parse(status.stdout)).toMatchObject({
+      isRunning: false,
+      summary: { attempts: { submitted: 5 }, lastRun: { exitCode: expected } },
+    });
+    const next = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+    expect(await next.event('recovered')).toMatchObject({ inFlight: 5, unanswered: 0 });
+    expect(service.submissions).toBe(5);
+  },
+);
+
+it('refuses an older Node in a sentence before any native module loads', async () => {
+  const older = "Object.defineProperty(process.versions, 'node', { value: '20.18.3' });";
+  const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(older)}`];
+  const { code, stderr } = await nightrender(['run', 'pipeline.yaml'], { nodeArgs });
+  expect(code).toBe(2);
+  expect(stderr).toBe('nightrender needs Node.js 20.19 or later; this is 20.18.3.\n');
+});
+
+it('has every exit code in its help', async () => {
+  const { stdout, code } = await nightrender(['--help']);
+  expect(code).toBe(0);
+  for (const exitCode of [0, 1, 2, 3, 10, 11, 12, 13, 14, 130, 143]) {
+    expect(stdout).toMatch(new RegExp(`^\\s+${exitCode}\\s{2}\\S`, 'm'));
+  }
+});

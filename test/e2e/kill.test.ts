@@ -1,0 +1,80 @@
+/** Promise: a program that is killed at any moment goes on with the same command; no picture is lost, wrong or paid twice. */
+import { createHash, randomInt } from 'node:crypto';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { expect, it } from 'vitest';
+import { folderWith, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+
+const sceneCount = 60;
+const kills = 20;
+const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
+
+it(`goes on after ${kills} kills at random moments, with the service's own books agreeing`, async () => {
+  const seed = Number(process.env['NIGHTRENDER_TEST_SEED'] ?? randomInt(2 ** 31));
+  console.info(`seed of the kills: ${seed} (NIGHTRENDER_TEST_SEED=${seed} repeats them)`);
+  const random = generator(seed);
+  const { url, dataDir } = await serve(folderWith({}));
+  const more = 'input: {scene: "{{ scene }}", width: 96, height: 64}\nconcurrency: 8\n';
+  const cwd = folderWith({ 'pipeline.yaml': pipeline(url, more), 'scenes.csv': scenes(sceneCount) });
+  for (let kill = 0; kill < kills; kill++) await killAfterLines(cwd, 1 + random(14));
+  const last = await nightrender(['run', 'pipeline.yaml'], { cwd, ...withKey });
+  expect(last.code, `seed ${seed}: ${last.stderr}`).toBe(0);
+  expectSameBooks(cwd, dataDir, seed);
+});
+
+/** The program's own lines are its clock: it dies right after the nth of them. */
+async function killAfterLines(cwd: string, lines: number): Promise<void> {
+  const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  program.child.stdout.on('data', () => {
+    if (program.stdout.split('\n').length > lines) program.child.kill('SIGKILL');
+  });
+  await program.finish();
+}
+
+interface SavedRow {
+  file: string;
+  sha256: string;
+  job_id: string;
+}
+
+/** Every picture is what the service made for its job; every job of the service is declared by the checkpoint. */
+function expectSameBooks(cwd: string, dataDir: string, seed: number): void {
+  const checkpoint = new Sqlite(join(cwd, 'out/checkpoint.sqlite'), { readonly: true });
+  const service = new Sqlite(join(dataDir, 'service.sqlite'), { readonly: true });
+  try {
+    const saved = checkpoint
+      .prepare<[], SavedRow>('SELECT file, sha256, job_id FROM pictures JOIN attempts USING (attempt)')
+      .all();
+    expect(saved, `seed ${seed}`).toHaveLength(sceneCount);
+    const outputOf = service.prepare<[string], { output: string }>('SELECT output FROM job WHERE id = ?');
+    for (const { file, sha256, job_id } of saved) {
+      const [made] = JSON.parse(outputOf.get(job_id)?.output ?? '[]') as { rendered_image: string }[];
+      const onDisk = readFileSync(join(cwd, 'out/images', file));
+      expect(onDisk.equals(Buffer.from(made?.rendered_image ?? '', 'base64')), `${file}, seed ${seed}`).toBe(
+        true,
+      );
+      expect(createHash('sha256').update(onDisk).digest('hex')).toBe(sha256);
+    }
+    expect(readdirSync(join(cwd, 'out/images'))).toHaveLength(sceneCount);
+    const jobs = service.prepare<[], { n: number }>('SELECT count(*) AS n FROM job').get()?.n ?? 0;
+    const unanswered =
+      checkpoint
+        .prepare<[], { n: number }>("SELECT count(*) AS n FROM attempts WHERE state = 'unanswered'")
+        .get()?.n ?? 0;
+    expect(jobs, `seed ${seed}: jobs at the service`).toBeGreaterThanOrEqual(sceneCount);
+    expect(jobs, `seed ${seed}: jobs at the service`).toBeLessThanOrEqual(sceneCount + unanswered);
+  } finally {
+    checkpoint.close();
+    service.close();
+  }
+}
+
+/** Whole numbers below `bound`, the same for the same seed. */
+function generator(seed: number): (bound: number) => number {
+  let state = seed;
+  return (bound) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * bound);
+  };
+}

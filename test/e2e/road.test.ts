@@ -1,0 +1,122 @@
+/** The whole road with the built program: real lists, manifests of every form, edits between runs, the report. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { parse } from 'csv-parse/sync';
+import sharp from 'sharp';
+import { expect, it } from 'vitest';
+import { folderWith, nightrender, pipeline, Program, root, scenes } from './cli.ts';
+
+const small = 'width: 32, height: 32';
+const realList = join(root, '../shared/data/parti-prompts.tsv');
+
+it.skipIf(!existsSync(realList))(
+  'renders a real list of 1,632 prompts as it comes (skipped where the list is not beside the project)',
+  async () => {
+    const cwd = folderWith({
+      'pipeline.yaml': pipeline('local', `input: {scene: "{{ Prompt }}", ${small}}\nconcurrency: 64\n`),
+    });
+    const { code, stderr } = await nightrender(['run', 'pipeline.yaml', '--manifest', realList], { cwd });
+    expect(code, stderr).toBe(0);
+    const rows = results(cwd);
+    expect(rows).toHaveLength(1632);
+    const prompts = readFileSync(realList, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .slice(1)
+      .map((line) => line.split('\t')[0]);
+    expect(rows.map((row) => row['Prompt'])).toEqual(prompts);
+    expect(new Set(rows.map((row) => row['file'])).size).toBe(1632);
+    for (const row of rows) expect(existsSync(join(cwd, 'out', row['file'] ?? '')), row['id']).toBe(true);
+    await sharp(join(cwd, 'out', rows[100]?.['file'] ?? '')).stats();
+  },
+);
+
+it.each([
+  ['scenes.tsv', 'id\tscene\na\tsea\nb\thills\n'],
+  ['scenes.jsonl', '{"id":"a","scene":"sea"}\n{"id":"b","scene":"hills"}\n'],
+  ['scenes.csv.gz', gzipSync('id,scene\na,sea\nb,"hills,\nfar away"\n')],
+  ['scenes.txt', 'sea\nhills\n'],
+] as const)('reads %s', async (name, content) => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local') });
+  writeFileSync(join(cwd, name), content);
+  const { code, stderr } = await nightrender(['run', 'pipeline.yaml', '--manifest', name], { cwd });
+  expect(code, stderr).toBe(0);
+  expect(results(cwd).map((row) => row['state'])).toEqual(['saved', 'saved']);
+});
+
+it('reads standard input', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local') });
+  const run = new Program(['run', 'pipeline.yaml', '--manifest', '-'], { cwd, stdin: 'id,scene\na,sea\n' });
+  expect((await run.finish()).code).toBe(0);
+  expect(results(cwd).map((row) => row['source'])).toEqual(['standard input:2']);
+});
+
+it('renders only what is new or edited after an edit, keeps the old picture, and reports in the order of the list', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(6) });
+  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const before = readFileSync(join(cwd, 'out/images/s2.png'));
+  writeFileSync(
+    join(cwd, 'scenes.csv'),
+    'scene,id\nA new sea,n\n"Hills and 5 trees",s5\nAn edited moon,s2\n"Hills and 0 trees",s0\n',
+  );
+  const { stdout, code } = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd });
+  expect(code).toBe(0);
+  const submitted = stdout
+    .split('\n')
+    .flatMap((line) =>
+      line.includes('"scene-submitted"') ? [(JSON.parse(line) as { scene: string }).scene] : [],
+    );
+  expect(submitted.toSorted()).toEqual(['n', 's2']);
+  const rows = results(cwd);
+  expect(rows.map((row) => row['id'])).toEqual(['n', 's5', 's2', 's0', 's1', 's2', 's3', 's4']);
+  expect(rows.map((row) => row['state']).slice(4)).toEqual([
+    'withdrawn',
+    'withdrawn',
+    'withdrawn',
+    'withdrawn',
+  ]);
+  const kept = rows[5]?.['file'] ?? '';
+  expect(kept).toMatch(/^images\/s2\.replaced-[0-9a-f]{8}\.png$/);
+  expect(readFileSync(join(cwd, 'out', kept)).equals(before)).toBe(true);
+  expect(readFileSync(join(cwd, 'out/images/s2.png')).equals(before)).toBe(false);
+});
+
+it('rebuilds the report from the checkpoint alone', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(3) });
+  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const before = readFileSync(join(cwd, 'out/report/results.csv'), 'utf8');
+  writeFileSync(join(cwd, 'out/report/results.csv'), 'spoilt');
+  const { code, stdout } = await nightrender(['report', 'pipeline.yaml'], { cwd });
+  expect(code).toBe(0);
+  expect(stdout.split('\n').slice(0, 3)).toEqual([
+    'out/report/results.csv',
+    'out/report/results.jsonl',
+    'out/report/summary.json',
+  ]);
+  expect(readFileSync(join(cwd, 'out/report/results.csv'), 'utf8')).toBe(before);
+});
+
+it('goes on when nobody reads its output any more', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(5) });
+  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd });
+  run.child.stdout.destroy();
+  run.child.stderr.destroy();
+  expect((await run.finish()).code).toBe(0);
+  expect(results(cwd).every((row) => row['state'] === 'saved')).toBe(true);
+});
+
+it('takes flags over environment over file', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local', 'concurrency: 3\n'), 'scenes.csv': scenes(1) });
+  const concurrency = async (args: string[], env: Record<string, string>): Promise<unknown> => {
+    const run = new Program(['run', 'pipeline.yaml', '--json', ...args], { cwd, env });
+    return (await run.event('run-started'))['concurrency'];
+  };
+  expect(await concurrency([], {})).toBe(3);
+  expect(await concurrency([], { NIGHTRENDER_CONCURRENCY: '4' })).toBe(4);
+  expect(await concurrency(['--concurrency', '5'], { NIGHTRENDER_CONCURRENCY: '4' })).toBe(5);
+});
+
+function results(cwd: string): Record<string, string>[] {
+  return parse(readFileSync(join(cwd, 'out/report/results.csv')), { columns: true });
+}

@@ -1,0 +1,55 @@
+/** Promise: `status` answers from another terminal, for a live, an ended and a killed run. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { folderWith, nightrender, pipeline, Program, scenes, testKey } from './cli.ts';
+import { startPatientService } from './patient-service.ts';
+
+const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
+
+it('tells a live run, without the key and though the manifest is gone; then its violent death', async () => {
+  const service = await startPatientService();
+  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(40) });
+  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  await run.event('scene-submitted', 16);
+  rmSync(join(cwd, 'scenes.csv'));
+  const live = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd });
+  expect(JSON.parse(live.stdout)).toMatchObject({
+    type: 'status',
+    isRunning: true,
+    summary: { scenes: { active: 16, waiting: 24, saved: 0 }, attempts: { total: 16, submitted: 16 } },
+  });
+  expect((await nightrender(['status', 'pipeline.yaml'], { cwd })).stdout).toMatch(
+    /running since .* \(process \d+ on /,
+  );
+  run.child.kill('SIGKILL');
+  await run.finish();
+  const dead = await nightrender(['status', 'pipeline.yaml'], { cwd });
+  expect(dead.code).toBe(0);
+  expect(dead.stdout).toMatch(/died without a word/);
+  expect(dead.stdout).toMatch(/16 in flight, 24 waiting/);
+});
+
+it('tells an ended run, and that there is no batch yet', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(2) });
+  const none = await nightrender(['status', 'pipeline.yaml'], { cwd });
+  expect(none.code).toBe(2);
+  expect(none.stderr).toContain('there is no batch here yet');
+  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const ended = await nightrender(['status', 'pipeline.yaml'], { cwd });
+  expect(ended.stdout).toMatch(/2 of 2 saved \(100 %\)/);
+  expect(ended.stdout).toMatch(/ended 20.* with exit code 0/);
+});
+
+it('leaves a file that is no checkpoint, or a newer program wrote, as it is, and says so', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const checkpoint = join(cwd, 'out/checkpoint.sqlite');
+  for (const suffix of ['', '-wal', '-shm']) rmSync(checkpoint + suffix, { force: true });
+  writeFileSync(checkpoint, 'not a database, but somebody wants to keep it');
+  for (const command of ['run', 'status', 'report']) {
+    const { code, stderr } = await nightrender([command, 'pipeline.yaml'], { cwd });
+    expect(code, command).toBe(2);
+    expect(stderr, command).toMatch(/checkpoint\.sqlite is damaged or no SQLite file; it was left as it is/);
+  }
+});

@@ -1,0 +1,27 @@
+/** A folder of pictures in memory; the words "bad" in the bytes stand for a picture that does not pass. */
+import { createHash } from 'node:crypto';
+import type { Failure } from '../../src/core/failure.ts';
+import type { CheckedPicture, FoundPicture } from '../../src/core/picture.ts';
+import type { ImageStore } from '../../src/pipeline/ports.ts';
+
+export class FakeImages implements ImageStore {
+  /** Contents by file name. */
+  readonly files = new Map<string, string>();
+
+  async check(picture: FoundPicture): Promise<CheckedPicture | Failure> {
+    const png = Buffer.from('base64' in picture ? picture.base64 : '', 'base64');
+    if (png.toString().includes('bad')) return { kind: 'bad-picture', text: 'the picture is cut' };
+    return { png, width: 8, height: 8, sha256: createHash('sha256').update(png).digest('hex') };
+  }
+
+  async write(picture: CheckedPicture, file: string): Promise<void> {
+    this.files.set(file, Buffer.from(picture.png).toString());
+  }
+
+  async move(from: string, to: string): Promise<void> {
+    const content = this.files.get(from);
+    if (content === undefined || this.files.has(to)) return;
+    this.files.delete(from);
+    this.files.set(to, content);
+  }
+}

@@ -1,0 +1,57 @@
+/** Ends a run at a chosen call of a port, before or after the call does its work, as a dying process would. */
+
+/** Nothing a dead process asked for ever comes back to it. */
+const never = new Promise<never>(() => undefined);
+
+export class Killer {
+  /** Calls so far; with `killAt` n, the run dies at its nth half call (odd: before a call, even: after it). */
+  halves = 0;
+  readonly #killAt: number;
+  /** `port.method` whose calls never come back. */
+  readonly #hang: string;
+  #outstanding = 0;
+  isDead = false;
+  /** Names of the calls, in order. */
+  readonly calls: string[] = [];
+
+  constructor(killAt = Infinity, hang = '') {
+    this.#killAt = killAt;
+    this.#hang = hang;
+  }
+
+  /** Whether no call is on its way. */
+  get isIdle(): boolean {
+    return this.#outstanding === 0;
+  }
+
+  guard<Port extends object>(name: string, port: Port): Port {
+    return new Proxy(port, {
+      get: (target, key) => {
+        const method = Reflect.get(target, key, target) as unknown;
+        if (typeof method !== 'function') return method;
+        return (...args: unknown[]) =>
+          this.#call(`${name}.${String(key)}`, () => Reflect.apply(method, target, args) as unknown);
+      },
+    });
+  }
+
+  async #call(name: string, work: () => unknown): Promise<unknown> {
+    if (this.isDead) return never;
+    this.calls.push(name);
+    if (name === this.#hang) return never;
+    if (this.#dies()) return never;
+    this.#outstanding += 1;
+    try {
+      const result = await work();
+      return this.isDead || this.#dies() ? await never : result;
+    } finally {
+      this.#outstanding -= 1;
+    }
+  }
+
+  #dies(): boolean {
+    this.halves += 1;
+    if (this.halves === this.#killAt) this.isDead = true;
+    return this.isDead;
+  }
+}

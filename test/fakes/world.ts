@@ -1,0 +1,140 @@
+/** A batch in a fake world: real checkpoint in memory, everything else in virtual time; it can die and come back. */
+import Sqlite from 'better-sqlite3';
+import { checkpointSchema } from '../../src/checkpoint/schema.ts';
+import { SqliteCheckpoint } from '../../src/checkpoint/sqlite-checkpoint.ts';
+import { portablePath } from '../../src/core/naming.ts';
+import { fingerprintOf, type BadRow, type Scene } from '../../src/core/scene.ts';
+import type { Event } from '../../src/pipeline/event.ts';
+import type { ManifestScenes } from '../../src/pipeline/ports.ts';
+import { runBatch, type BatchResult } from '../../src/pipeline/run-batch.ts';
+import type { BatchSettings } from '../../src/pipeline/settings.ts';
+import { Stop } from '../../src/pipeline/stop.ts';
+import { FakeImages } from './fake-images.ts';
+import { FakeService, type Behaviour } from './fake-service.ts';
+import { Killer } from './killer.ts';
+import { VirtualClock } from './virtual-clock.ts';
+
+export interface RunOptions {
+  manifest: ManifestScenes;
+  settings?: Partial<BatchSettings>;
+  killAt?: number;
+  /** Called at every event, to stop the run at some. */
+  onEvent?: (event: Event, stop: Stop) => void;
+  /** Wall time between the last run and this one. */
+  afterMs?: number;
+  /** `port.method` whose calls never come back; the run is then left at `until`. */
+  hang?: string;
+  /** The run is left, as if killed, when so much time has passed (ms). */
+  until?: number;
+}
+
+export class World {
+  readonly db = new Sqlite(':memory:');
+  readonly images = new FakeImages();
+  readonly service: FakeService;
+  readonly events: Event[] = [];
+  clock = new VirtualClock(Date.UTC(2026, 0, 1));
+
+  constructor(behaviour?: Behaviour) {
+    for (const statements of checkpointSchema.migrations) this.db.exec(statements);
+    this.db.pragma('foreign_keys = ON');
+    this.service = new FakeService(() => this.clock, behaviour);
+  }
+
+  /** One run; undefined where it was killed. */
+  async run({
+    manifest,
+    settings = {},
+    killAt,
+    onEvent,
+    afterMs = 0,
+    hang,
+    until,
+  }: RunOptions): Promise<BatchResult | undefined> {
+    this.clock = new VirtualClock(this.clock.now() + afterMs);
+    const killer = new Killer(killAt, hang);
+    const { clock } = this;
+    const run = this.db
+      .prepare("INSERT INTO runs (pid, host, program, started_at) VALUES (1, 'here', 'test', 0)")
+      .run();
+    const stop = new Stop();
+    const ports = {
+      service: killer.guard('service', this.service),
+      checkpoint: killer.guard('checkpoint', new SqliteCheckpoint(this.db, Number(run.lastInsertRowid))),
+      images: killer.guard('images', this.images),
+      report: killer.guard('report', { write: async () => 'report' }),
+      clock,
+      random: () => 0.5,
+      tell: (event: Event) => {
+        if (killer.isDead) return;
+        this.events.push(event);
+        onEvent?.(event, stop);
+      },
+    };
+    this.killer = killer;
+    return drive(runBatch(manifest, ports, { ...defaultSettings, ...settings }, stop), clock, killer, until);
+  }
+
+  killer = new Killer();
+
+  rows<Row>(sql: string): Row[] {
+    return this.db.prepare<[], Row>(sql).all();
+  }
+}
+
+/** Lets everything happen that can, then lets time pass, until the run has ended or died. */
+async function drive(
+  running: Promise<BatchResult>,
+  clock: VirtualClock,
+  killer: Killer,
+  until = Infinity,
+): Promise<BatchResult | undefined> {
+  let outcome: { result: BatchResult } | { error: unknown } | undefined;
+  running.then(
+    (result) => (outcome = { result }),
+    (error: unknown) => (outcome = { error }),
+  );
+  const ended = (): typeof outcome => outcome;
+  let stuck = 0;
+  for (let steps = 0; ended() === undefined && !killer.isDead && clock.elapsed() <= until; steps++) {
+    if (steps > 1_000_000 || stuck > 1_000) throw new Error('the run does not end');
+    await new Promise((resolve) => setImmediate(resolve));
+    if (ended() !== undefined || !killer.isIdle) continue;
+    stuck = clock.advance() ? 0 : stuck + 1;
+    if (stuck > 100 && until < Infinity) return undefined;
+  }
+  const end = ended();
+  if (end === undefined) return undefined;
+  if ('error' in end) throw end.error;
+  return end.result;
+}
+
+export const endpoint = { baseUrl: 'https://service.example', id: 'scene-renderer', version: 'v2' } as const;
+
+export const defaultSettings: BatchSettings = {
+  endpoint,
+  concurrency: 2,
+  retry: { attempts: 3, submissions: 10, firstWaitMs: 2_000, longestWaitMs: 120_000 },
+  polling: { share: 0.2, shortestMs: 250, longestMs: 30_000 },
+  halt: { consecutive: 20 },
+  timeouts: { queueMs: 3_600_000, executionMs: 1_800_000, freshnessMs: 150_000 },
+  submitForMs: undefined,
+  shutdownGraceMs: 10_000,
+  pictureName: ({ id }) => portablePath(id),
+};
+
+/** A manifest out of pairs of id and text. */
+export function manifestOf(pairs: [id: string, scene: string][], bad: BadRow[] = []): ManifestScenes {
+  const scenes = pairs.map(([id, scene], i): Scene => {
+    const input = { scene };
+    return {
+      id,
+      fingerprint: fingerprintOf(input),
+      input,
+      columns: { id, scene },
+      position: i + 1,
+      source: `list.csv:${i + 2}`,
+    };
+  });
+  return { scenes: () => scenes, badRows: () => bad };
+}

@@ -1,0 +1,60 @@
+/** The sections of the README that are made from the code. */
+import { attemptMoves } from '../src/core/attempt.ts';
+import { endings } from '../src/core/ending.ts';
+import { failureRules, type Consequence } from '../src/core/failure.ts';
+import { sceneMoves } from '../src/core/scene.ts';
+
+export const readmeSections: Record<string, () => string> = {
+  'exit codes': () =>
+    table(
+      ['code', 'means', 'resumable'],
+      Object.values(endings).map(({ exitCode, means, isResumable }) => [
+        String(exitCode),
+        means,
+        isResumable ? 'yes' : '',
+      ]),
+    ),
+  states: () => `${diagram('attempt', attemptMoves)}\n\n${diagram('scene', sceneMoves)}`,
+  failures: () =>
+    table(
+      ['kind', 'what came', 'whose', 'what happens'],
+      Object.entries(failureRules).map(([kind, { means, whose, next }]) => [
+        `\`${kind}\``,
+        means,
+        whose,
+        consequences[next],
+      ]),
+    ),
+};
+
+const consequences: Record<Consequence, string> = {
+  stop: 'the run stops; attempt and scene stay as they were',
+  'try-again': 'the same request is sent again after a growing wait; no attempt is counted',
+  resubmit: 'declared in the report, then submitted again, up to `retry.submissions`',
+  'new-attempt': 'another attempt, up to `retry.attempts`; then the scene has failed',
+  'new-attempt-once': 'one more attempt; then the scene has failed',
+  'fail-scene': 'the scene has failed at once',
+};
+
+function diagram(what: string, moves: Record<string, readonly string[]>): string {
+  const arrows = Object.entries(moves).flatMap(([from, to]) => to.map((state) => `  ${from} --> ${state}`));
+  const ends = Object.entries(moves).flatMap(([state, to]) =>
+    to.length === 0 ? [`  ${state} --> [*]`] : [],
+  );
+  const [first] = Object.keys(moves);
+  return [
+    '```mermaid',
+    'stateDiagram-v2',
+    `  %% the states of ${what === 'attempt' ? 'an attempt' : 'a scene'}`,
+    `  [*] --> ${first}`,
+    ...arrows,
+    ...ends,
+    '```',
+  ].join('\n');
+}
+
+function table(head: string[], rows: string[][]): string {
+  const line = (cells: string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}

@@ -1,0 +1,51 @@
+/** Promise: what the README says of states, failures, exit codes, commands and keys is what the code does. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { format, resolveConfig } from 'prettier';
+import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { sections, configSchema } from '../src/config/schema.ts';
+import { checkpointSchema } from '../src/checkpoint/schema.ts';
+import { readmeSections } from './readme-sections.ts';
+
+const path = resolve(import.meta.dirname, '../README.md');
+const readme = readFileSync(path, 'utf8');
+
+it('has its generated sections as the code makes them (UPDATE_README=1 writes them)', async () => {
+  let text = readme;
+  for (const [name, make] of Object.entries(readmeSections)) {
+    const section = new RegExp(`(<!-- generated: ${name} -->\n)[^]*?(<!-- end -->)`);
+    expect(readme, `the marks of ${name}`).toMatch(section);
+    text = text.replace(section, (_, before: string, after: string) => `${before}\n${make()}\n\n${after}`);
+  }
+  const expected = await format(text, { ...(await resolveConfig(path)), parser: 'markdown' });
+  if (process.env['UPDATE_README'] === '1') writeFileSync(path, expected);
+  else expect(readme).toBe(expected);
+});
+
+it('shows a pipeline.yaml with every key, and the defaults that the code has', () => {
+  const [, block = ''] = /## pipeline\.yaml\n\n```yaml\n([^]*?)```/.exec(readme) ?? [];
+  const shown = parse(block) as Record<string, unknown>;
+  expect(new Set(Object.keys(shown))).toEqual(new Set(Object.keys(configSchema.shape)));
+  for (const [name, section] of Object.entries(sections)) {
+    expect(new Set(Object.keys(shown[name] as object)), name).toEqual(new Set(Object.keys(section.shape)));
+  }
+  const { endpoint, manifest, output } = shown as {
+    endpoint: object;
+    manifest: string;
+    output: { dir: string };
+  };
+  const { baseUrl, id } = endpoint as { baseUrl: string; id: string };
+  const bare = configSchema.parse({ manifest, endpoint: { baseUrl, id }, output: { dir: output.dir } });
+  const full = configSchema.parse(shown);
+  const { image: _image, ...shownOutput } = full.output;
+  const { for: _for, ...shownLimits } = full.limits;
+  const { apiKey: _apiKey, ...shownEndpoint } = full.endpoint;
+  const { input: _input, ...rest } = full;
+  expect({ ...rest, output: shownOutput, limits: shownLimits, endpoint: shownEndpoint }).toEqual(bare);
+});
+
+it('names every table of the checkpoint', () => {
+  const tables = checkpointSchema.migrations.join('\n').matchAll(/CREATE TABLE (\w+)/g);
+  for (const [, name] of tables) expect(readme).toMatch(new RegExp(`^\\| \`${name}\``, 'm'));
+});

@@ -1,0 +1,60 @@
+/** The job book by itself: what it leaves on the disk, and moves that no job makes. */
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { JobBook } from '../../src/server/job-book.ts';
+import type { TakenJob } from '../../src/server/job-statements.ts';
+import { bytesIn, makeDataDir } from './service-harness.ts';
+
+it('refuses to settle a job twice, or one that it does not hold', async () => {
+  const book = new JobBook(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 10, now: () => 1_000 });
+  const id = await book.accept('a', '{"scene":"x"}');
+  const settle = (of: string) => book.settle(of, { state: 'COMPLETED', output: '1' });
+  await expect(settle(id)).rejects.toThrow('a job cannot move from IN_QUEUE to COMPLETED');
+  await book.take('a', 1);
+  await settle(id);
+  await expect(settle(id)).rejects.toThrow('a job cannot move from COMPLETED to COMPLETED');
+  await expect(settle('no-such')).rejects.toThrow('no-such');
+  book.close();
+});
+
+it('leaves nothing of results of all sizes that come and go in any order', async () => {
+  const dataDir = await makeDataDir();
+  const random = randomOf(8);
+  const retentionMs = 1_000;
+  let now = 1_000_000;
+  const book = new JobBook(join(dataDir, 'book.sqlite'), { retentionMs, now: () => now });
+  const text = (what: string) =>
+    JSON.stringify({ text: `TOKEN-${what}-${'z'.repeat(sizes[random(5)] ?? 0)}` });
+  const open: TakenJob[] = [];
+  const tokens = new Map<string, number>();
+  for (let round = 0; round < 500; round++) {
+    now += 10;
+    for (let count = random(10); count > 0; count--) void book.accept('a', text(`${round}.${count}-in`));
+    open.push(...(await book.take('a', 10)));
+    while (open.length > 100) {
+      const [job] = open.splice(random(open.length), 1);
+      if (job === undefined) break;
+      const output = text(`${job.id}-out`);
+      for (const each of [job.input, output]) tokens.set(/TOKEN-.*?-(in|out)-/.exec(each)?.[0] ?? '', now);
+      await book.settle(job.id, { state: 'COMPLETED', output });
+    }
+    while (book.deleteSomeExpired() > 0);
+  }
+  book.close();
+
+  const bytes = (await bytesIn(dataDir)).toString('latin1');
+  const isWrong = ([token, at]: [string, number]) => bytes.includes(token) !== now < at + retentionMs;
+  expect([...tokens].filter(isWrong)).toEqual([]);
+  expect(tokens.size).toBeGreaterThan(3_000);
+});
+
+const sizes = [40, 200, 900, 2_500, 9_000];
+
+/** The same whole numbers below a bound every time. */
+function randomOf(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return Math.floor((state / 0x80000000) * below);
+  };
+}

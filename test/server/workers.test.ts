@@ -1,0 +1,103 @@
+/** Workers: how many at once, in which order, and what a workload cannot do to the service. */
+import { describe, expect, it } from 'vitest';
+import type { WorkloadJob } from '../../src/server/workload.ts';
+import { askStatus, instantWorkload, openService, statusOnce, submit } from './service-harness.ts';
+
+it('runs as many jobs at once as the endpoint has workers, first come first served', async () => {
+  const { url, held } = await openService({ workers: 2 });
+  const ids = [];
+  for (let count = 0; count < 5; count++) ids.push(await submit(url, { count }));
+  const [first, second] = [await held.next(), await held.next()];
+  expect([first.job.id, second.job.id]).toEqual(ids.slice(0, 2));
+  expect((await askStatus(url, ids[2] ?? '')).json).toEqual({ id: ids[2], status: 'IN_QUEUE' });
+
+  second.complete('done');
+  expect((await held.next()).job.id).toBe(ids[2]);
+  first.complete('done');
+  expect((await held.next()).job.id).toBe(ids[3]);
+  expect((await askStatus(url, ids[4] ?? '')).json).toEqual({ id: ids[4], status: 'IN_QUEUE' });
+  expect(held.runs.length).toBe(4);
+});
+
+it('keeps the queues of its endpoints apart', async () => {
+  const seen: string[] = [];
+  const endpoints = ['one', 'two', 'idle'].map((id) => ({
+    id,
+    workers: id === 'idle' ? 0 : 1,
+    workload: instantWorkload((job) => seen.push(`${id} ${job.id}`)),
+  }));
+  const { url } = await openService({ endpoints });
+  const ids = await Promise.all(['idle', 'one', 'two'].map((id) => submit(url, { scene: 'x' }, 'v2', id)));
+  while (seen.length < 2) await askStatus(url, ids[0] ?? '');
+  expect(seen.toSorted()).toEqual([`one ${ids[1]}`, `two ${ids[2]}`]);
+});
+
+it('works off a burst with many workers, every job once', async () => {
+  const seen: string[] = [];
+  const { url } = await openService({ workers: 8, workload: instantWorkload(({ id }) => seen.push(id)) });
+  const ids = await Promise.all(Array.from({ length: 300 }, (_, count) => submit(url, { count })));
+  for (const id of ids) await statusOnce(url, id, 'COMPLETED');
+  expect(seen.toSorted()).toEqual(ids.toSorted());
+});
+
+describe('a workload that does not do its work', () => {
+  const cases: [string, (input: unknown) => unknown, string | RegExp][] = [
+    ['throws an error', () => raise(new RangeError('too wide')), 'too wide'],
+    ['throws an error without a message', () => raise(new TypeError()), 'TypeError'],
+    ['throws a text', () => raise('no'), 'no'],
+    ['throws an object without a prototype', () => raise(Object.create(null)), /.+/],
+    ['throws nothing', () => raise(undefined), 'undefined'],
+    ['returns nothing', () => undefined, 'the workload ended without an output'],
+    ['returns null', () => null, 'the workload ended without an output'],
+    ['returns a function', () => () => 1, 'the output of the workload cannot be written as JSON'],
+    ['returns a BigInt', () => [1n], /BigInt/],
+  ];
+
+  it.each(cases)('fails the job: %s', async (_what, outputOf, error) => {
+    const { url, troubles } = await openService({ workload: instantWorkload(outputOf) });
+    const id = await submit(url, { scene: 'x' });
+    const job = await statusOnce(url, id, 'FAILED');
+    expect(job.error).toMatch(error);
+    expect(troubles).toEqual([]);
+  });
+
+  it('fails the job where it throws before there is a promise, and the worker goes on', async () => {
+    const { url } = await openService({ workload: { name: 'rash', run: runRashly } });
+    const bad = await submit(url, { bad: true });
+    const good = await submit(url, { bad: false });
+    expect((await statusOnce(url, bad, 'FAILED')).error).toBe('at once');
+    expect((await statusOnce(url, good, 'COMPLETED')).output).toBe('fine');
+  });
+});
+
+function runRashly({ input }: WorkloadJob): Promise<unknown> {
+  return input['bad'] === true ? raise(new Error('at once')) : Promise.resolve('fine');
+}
+
+function raise(reason: unknown): never {
+  throw reason;
+}
+
+describe('close', () => {
+  it('tells running workloads to stop, and hears them no more', async () => {
+    const { url, held, close, dataDir } = await openService({ workers: 2 });
+    const ids = [await submit(url, { scene: 'one' }), await submit(url, { scene: 'two' })];
+    const runs = [await held.next(), await held.next()];
+    expect(runs.map(({ signal }) => signal.aborted)).toEqual([false, false]);
+
+    await close();
+    expect(runs.map(({ signal }) => signal.aborted)).toEqual([true, true]);
+    runs[0]?.complete('too late');
+    runs[1]?.fail(new Error('stopped'));
+    await expect(askStatus(url, ids[0] ?? '')).rejects.toThrow('fetch failed');
+
+    const next = await openService({ dataDir, workers: 2 });
+    expect([(await next.held.next()).job.id, (await next.held.next()).job.id]).toEqual(ids);
+  });
+
+  it('may be called twice, and leaves the folder to the next service', async () => {
+    const { close, dataDir } = await openService();
+    await Promise.all([close(), close()]);
+    await openService({ dataDir });
+  });
+});

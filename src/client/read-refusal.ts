@@ -1,23 +1,25 @@
 /** The answers that mean the same to every operation: the key, the account, the load. */
-import type { Failure } from '../core/failure.ts';
+import type { Failure, FailureKind } from '../core/failure.ts';
 import { bodyText } from '../wire/error-text.ts';
 import type { Answer } from './exchange.ts';
 
 /** Undefined where the answer is none of these. */
 export function readRefusal({ status, headers, body }: Answer): Failure | undefined {
+  const rule = rules[status];
+  if (rule === undefined) return undefined;
   const said = bodyText(body);
-  const words = said === undefined ? `${status}` : `${status}: ${said}`;
-  if (status === 401) return { kind: 'key-refused', text: `the service does not accept the key (${words})` };
-  if (status === 403) return { kind: 'key-refused', text: `the key may not use this endpoint (${words})` };
-  if (status === 402) return { kind: 'account-unusable', text: `the account cannot pay for jobs (${words})` };
-  if (status !== 429 && status !== 425) return undefined;
-  const retryAfterMs = readRetryAfter(headers);
-  return {
-    kind: 'overloaded',
-    text: `the service asks to wait (${words})`,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-  };
+  const text = `${rule.means} (${said === undefined ? status : `${status}: ${said}`})`;
+  const retryAfterMs = rule.kind === 'overloaded' ? readRetryAfter(headers) : undefined;
+  return { kind: rule.kind, text, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
+
+const rules: Record<number, { kind: FailureKind; means: string }> = {
+  401: { kind: 'key-refused', means: 'the service does not accept the key' },
+  402: { kind: 'account-unusable', means: 'the account cannot pay for jobs' },
+  403: { kind: 'key-refused', means: 'the key may not use this endpoint' },
+  425: { kind: 'overloaded', means: 'the service asks to wait' },
+  429: { kind: 'overloaded', means: 'the service asks to wait' },
+};
 
 const longestRetryAfterMs = 10 * 60_000;
 const httpDate = /^[A-Za-z]{3,9}, ?\d{2}[ -][A-Za-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;

@@ -116,16 +116,25 @@ function assertOneValue(part: Part): void {
   throw new TemplateError(text);
 }
 
-/** Liquid's messages, without the part that repeats the text. */
 function explained<T>(work: () => T, values?: JsonObject): T {
   try {
     return work();
   } catch (error) {
     if (!LiquidError.is(error)) throw error;
-    const message = error.message.split('\n')[0]?.replace(/, line:\d+, col:\d+$/, '') ?? 'it cannot be read';
+    const message = messageOf(error);
     const [, name] = /^undefined variable: (.*)$/.exec(message) ?? [];
     throw name === undefined || values === undefined ? new TemplateError(message) : notThere(name, values);
   }
+}
+
+/** Liquid's, without the pieces of the text that it cuts out: they may hold half of a key. */
+function messageOf(error: Error): string {
+  const [line = ''] = error.message.split('\n');
+  return line
+    .replace(/, line:\d+, col:\d+$/, '')
+    .replace(/^output ".*" not closed$/, 'a {{ is not closed')
+    .replace(/^(tag|raw) ".*" not closed$/, 'a {% is not closed')
+    .replace(/^(invalid value expression|unexpected (?:token|character)):? ".*"/, '$1');
 }
 
 function notThere(name: string, values: JsonObject): TemplateError {

@@ -10,14 +10,18 @@ const gzipMagic = Buffer.from([0x1f, 0x8b]);
 const utf8Mark = Buffer.from([0xef, 0xbb, 0xbf]);
 const utf16Marks = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
 
-/** Opens the file; throws `ManifestError` where it is missing or not to be read. */
-export async function openFile(shown: string, path: string): Promise<Readable> {
+/** Throws `ManifestError` where there is no file to read. */
+export async function assertReadable(path: string): Promise<void> {
   try {
-    if ((await stat(path)).isDirectory()) throw new ManifestError(shown, 'is a folder, not a file');
-    return createReadStream(path, { highWaterMark: chunkBytes });
+    if ((await stat(path)).isDirectory()) throw new ManifestError(path, 'is a folder, not a file');
   } catch (error) {
-    throw explain(shown, error);
+    throw explain(path, error);
   }
+}
+
+/** What goes wrong with the file shows when it is read. */
+export function openFile(path: string): Readable {
+  return createReadStream(path, { highWaterMark: chunkBytes });
 }
 
 /** The text's bytes in a stream; throws `ManifestError`, now or while the bytes are read. */

@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { formatOfEnding, formatOfFirstLine, knownEndings, type Format } from './detect-format.ts';
 import { ManifestError, type Manifest } from './manifest.ts';
-import { openFile, plainBytes } from './open-bytes.ts';
+import { assertReadable, openFile, plainBytes } from './open-bytes.ts';
 import { readJsonLine } from './read-json-line.ts';
 import { readLines } from './read-lines.ts';
 import { readTable } from './read-table.ts';
@@ -20,11 +20,10 @@ export type { Manifest, ManifestEntry } from './manifest.ts';
  */
 export async function openManifest(path: string, source?: Readable): Promise<Manifest> {
   if (source !== undefined) return readFrom(source, 'standard input');
-  const stream = await openFile(path, path);
+  await assertReadable(path);
   const format = formatOfEnding(path);
-  if (format !== undefined) return readFrom(stream, path, format);
-  stream.destroy();
-  throw unknownEnding(path);
+  if (format === undefined) throw unknownEnding(path);
+  return readFrom(openFile(path), path, format);
 }
 
 function unknownEnding(path: string): ManifestError {

@@ -1,41 +1,32 @@
 /** The words of an error, dug out of whatever a service or worker sends as one. */
+import { exactInteger, parseExactly } from './exact-integer.ts';
+import { isNothing, isRecord } from './json-value.ts';
 
 const longestText = 500;
-/** Where the words may be, in the order of how much they tell. */
-const textKeys = [
-  'error_message',
-  'message',
-  'msg',
-  'error',
-  'detail',
-  'errors',
-  'error_description',
-  'description',
-  'error_type',
-  'title',
-  'reason',
+const deepest = 6;
+const longestList = 20;
+
+/** Where an object may have its words: the general before the particular, and of each row the first that has any. */
+const rows = [
+  ['error_type', 'title'],
+  ['error', 'errors'],
+  ['error_message', 'message', 'msg', 'error_description', 'description'],
+  ['detail', 'details', 'reason'],
 ] as const;
 
 /**
- * Reads a string, a string that holds JSON, a list or an object; undefined where there are no words in it.
+ * Reads a text, JSON in a text, a list or an object; undefined where there are no words in it.
  * At most 500 characters, on one line.
  */
-export function errorText(error: unknown, depth = 0): string | undefined {
-  if (depth > 4 || error === null || error === undefined || error === '') return undefined;
-  if (typeof error === 'string') return textOfString(error, depth);
-  if (typeof error === 'number' || typeof error === 'boolean') return String(error);
-  if (Array.isArray(error)) return firstText(error, depth);
-  const object = error as Record<string, unknown>;
-  return firstText(
-    textKeys.map((key) => object[key]),
-    depth,
-  );
+export function errorText(error: unknown): string | undefined {
+  if (typeof error === 'boolean') return String(error);
+  return oneLine(wordsOf(error, 0) ?? '');
 }
 
 /** The words of an HTTP body: of its JSON, of a page's title, or its beginning; undefined for an empty one. */
 export function bodyText(body: string): string | undefined {
   const text = body.trim();
-  const parsed = parseJson(text);
+  const parsed = parseExactly(text);
   if (parsed !== undefined) return errorText(parsed) ?? oneLine(text);
   if (!/^<(!doctype|html|head|body)/i.test(text)) return oneLine(text);
   const title = titleOf(text);
@@ -44,12 +35,14 @@ export function bodyText(body: string): string | undefined {
 
 /** Printable, on one line and at most `longest` characters long; undefined where nothing is left. */
 export function oneLine(text: string, longest = longestText): string | undefined {
+  const whole = text.trim();
   // Twice as many code units as characters, and room for white space that is taken out.
-  const start = text.slice(0, 4 * longest);
+  const start = whole.slice(0, 4 * longest);
   const characters = Array.from(start.replaceAll(/[\s\p{C}]+/gu, ' ').trim());
   if (characters.length === 0) return undefined;
-  if (characters.length <= longest && start.length === text.length) return characters.join('');
-  return `${characters.slice(0, longest - 1).join('')}…`;
+  if (characters.length <= longest && start.length === whole.length) return characters.join('');
+  const kept = characters.slice(0, longest - 1).join('');
+  return `${kept.trimEnd()}…`;
 }
 
 function titleOf(page: string): string | undefined {
@@ -57,27 +50,61 @@ function titleOf(page: string): string | undefined {
   return oneLine(title);
 }
 
-function firstText(values: unknown[], depth: number): string | undefined {
-  for (const value of values.slice(0, 20)) {
-    const text = errorText(value, depth + 1);
-    if (text !== undefined) return text;
+function wordsOf(error: unknown, depth: number): string | undefined {
+  if (depth > deepest || isNothing(error)) return undefined;
+  if (typeof error === 'string') return wordsOfText(error, depth);
+  if (typeof error === 'number') return String(error);
+  if (Array.isArray(error)) return wordsOfList(error, depth);
+  return isRecord(error) ? wordsOfObject(error, depth) : undefined;
+}
+
+function wordsOfText(text: string, depth: number): string | undefined {
+  const parsed = /^\s*[[{"]/.test(text) ? parseExactly(text) : undefined;
+  const words = parsed === undefined ? undefined : wordsOf(parsed, depth + 1);
+  if (words !== undefined) return words;
+  if (/^\s*Traceback \(most recent/.test(text)) return oneLine(raisedIn(text));
+  return oneLine(text.replace(/^<class '(.*)'>$/, '$1'));
+}
+
+function wordsOfList(errors: unknown[], depth: number): string | undefined {
+  const words = errors.slice(0, longestList).flatMap((error) => wordsOf(error, depth + 1) ?? []);
+  return words.length === 0 ? undefined : [...new Set(words)].join('; ');
+}
+
+function wordsOfObject(error: Record<string, unknown>, depth: number): string | undefined {
+  const [heading, ...message] = rows.map((keys) => firstWords(error, keys, depth));
+  const isSilent = message.every((part) => part === undefined);
+  const traceback = isSilent ? (error['error_traceback'] ?? error['traceback']) : undefined;
+  const raised = typeof traceback === 'string' ? oneLine(raisedIn(traceback)) : undefined;
+  const words = joined([heading, ...message, raised].filter((part) => part !== undefined));
+  const code = exactInteger(error['code'] ?? error['status_code']);
+  return words === '' || code === undefined ? words || undefined : `${words} (code ${code})`;
+}
+
+function firstWords(
+  error: Record<string, unknown>,
+  keys: readonly string[],
+  depth: number,
+): string | undefined {
+  for (const key of keys) {
+    const words = wordsOf(error[key], depth + 1);
+    if (words !== undefined) return words;
   }
   return undefined;
 }
 
-function textOfString(text: string, depth: number): string | undefined {
-  const parsed = /^\s*[[{"]/.test(text) ? parseJson(text) : undefined;
-  return (parsed === undefined ? undefined : errorText(parsed, depth + 1)) ?? oneLine(text);
+/** `ValueError: bad size`; what another part says already is not said twice. */
+function joined(parts: string[]): string {
+  const news = [...new Set(parts)].filter(
+    (part) => !parts.some((other) => other !== part && other.includes(part)),
+  );
+  return news.map((part, i) => (i < news.length - 1 ? part.replace(/[.:;]$/, '') : part)).join(': ');
 }
 
-/** Words are not looked for in what is longer. */
-const longestJson = 1_000_000;
-
-function parseJson(text: string): unknown {
-  if (text.length > longestJson) return undefined;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
+/** What a Python traceback ends with: the exception, behind the innermost of the frames. */
+function raisedIn(traceback: string): string {
+  const lines = traceback.trim().split('\n');
+  const frame = lines.findLastIndex((line) => /^\s+File "/.test(line));
+  const raised = lines.findIndex((line, i) => i > frame && /^\S/.test(line));
+  return lines.slice(frame === -1 ? -1 : raised).join('\n');
 }

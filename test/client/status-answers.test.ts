@@ -132,10 +132,10 @@ describe('the job has ended without a picture', () => {
     [
       'JSON in text',
       { error: '{"error_type":"<class \'X\'>","error_message":"no such scene"}' },
-      /^FAILED: no such scene$/,
+      /^FAILED: X: no such scene$/,
     ],
-    ['a list', { error: [null, 'first', 'second'] }, /^FAILED: first$/],
-    ['an object', { error: { code: 3, message: 'no such model' } }, /^FAILED: no such model$/],
+    ['a list', { error: [null, 'first', 'second'] }, /^FAILED: first; second$/],
+    ['an object', { error: { code: 3, message: 'no such model' } }, /^FAILED: no such model \(code 3\)$/],
     [
       'a time-out of the platform',
       { error: 'job timed out after 1 retries' },

@@ -77,6 +77,20 @@ const places = {
   'in quotes that are not closed': remote(`apiKey: "${canary}`),
   'in a flow map': remote(`apiKey: {${canary}, {${canary}}`),
   'in the file and elsewhere': remote(`apiKey: ${canary}`, `concurrency: ${canary}`),
+  'in the file and elsewhere, at the end of what is shown': remote(
+    `apiKey: ${canary}`,
+    `concurrency: ${'x'.repeat(64)}${canary}`,
+  ),
+  'behind a bracket too many': remote('version: v2', `}\n${canary}\n`),
+  'in the file and in a template that is not closed': remote(
+    `apiKey: ${canary}`,
+    `input: {scene: "{{ abc ${canary}"}`,
+  ),
+  'in the file and in a tag that is not closed': remote(
+    `apiKey: ${canary}`,
+    `input: {scene: "{% if ${canary}"}`,
+  ),
+  'in the file and in an expression': remote(`apiKey: ${canary}`, `input: {scene: "{{ $abc ${canary} }}"}`),
   'in the file and in a template': remote(`apiKey: ${canary}`, `input: {scene: "{{ a | ${canary} }}"}`),
 };
 
@@ -86,6 +100,11 @@ const fromEnvironment = {
   'as the id': remote('version: v2').replace('id: x', 'id: "${K} "'),
   'as a key': remote('apiKey: ${K}', 'halt: {"${K}": 1}'),
   'in a template': remote('apiKey: ${K}', 'input: {scene: "{{ a | ${K} }}", b: "{{ ${K}"}'),
+  'in a template, beside other text': remote(
+    'apiKey: ${K}',
+    'input: {scene: "{{ a | x${K}y }}", c: "{% x${K} %}"}',
+  ),
+  'another, in a template': remote('apiKey: ${K}', 'input: {scene: "{{ a | ${OTHER} }}"}'),
   'in a name': remote('apiKey: ${K}').replace('dir: o', 'dir: o, name: "{% ${K} %}"'),
 };
 
@@ -94,7 +113,7 @@ it.each([
   ...Object.entries(fromEnvironment).map(([name, text]) => ({
     name: `out of the environment, ${name}`,
     text,
-    env: { K: canary, NIGHTRENDER_API_KEY: canary },
+    env: { K: canary, NIGHTRENDER_API_KEY: canary, OTHER: canary.toUpperCase() },
   })),
 ])('a key $name is in no problem', ({ text, env }) => {
   const error = thrownBy(() => configOf(text, { env }));
@@ -103,7 +122,8 @@ it.each([
   const all = [message, stack, JSON.stringify(error), JSON.stringify(problems)].join('\n');
   expect(problems.length).toBeGreaterThan(0);
   // A part of it is too much as well.
-  for (const part of [canary.slice(0, 12), canary.slice(-12)]) expect(all).not.toContain(part);
+  for (const part of [canary.slice(0, 12), canary.slice(-12)])
+    expect(all.toUpperCase()).not.toContain(part.toUpperCase());
 });
 
 it('a key in a place of the file where any text is good is in no warning', () => {

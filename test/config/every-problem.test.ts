@@ -37,7 +37,7 @@ skipBadRows: ▸yes
     '8:45: retry.firstWait is 3; expected a duration from 0s to 20d, such as 30s, 5m or 2h',
     '10:3: the key "folder" is not known in output; expected dir, name, image',
     '11:8: the environment variable UNSET is not set; expected it for ${UNSET}',
-    '12:9: this template cannot be read: output "{{ id" not closed',
+    '12:9: this template cannot be read: a {{ is not closed',
     expect.stringMatching(/^13:1: the key "colour" is not known; expected manifest, endpoint, input, /),
     '14:7: halt is empty; expected the keys consecutive',
     '15:10: polling is an empty list; expected the keys share, shortest, longest',

@@ -112,8 +112,9 @@ it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
 
 it.each([
   ['{{ scene | nope }}', 'undefined filter: nope'],
-  ['{{ scene', 'not closed'],
+  ['{{ scene', 'a {{ is not closed'],
   ['{% if scene %}', 'not closed'],
+  ['{% if scene', 'a {% is not closed'],
   ['{% nope %}', 'tag "nope" not found'],
   ['{{ }}', 'invalid value expression'],
   ['{{ My Column }}', 'a column with a space in its name is written {{ ["My Column"] }}'],

@@ -1,0 +1,127 @@
+/** Promise: the log of a night can be read, however bad the night. */
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { Event } from '../../src/pipeline/event.ts';
+import type { SceneCounts } from '../../src/pipeline/ports.ts';
+import { PlainView } from '../../src/terminal/plain-view.ts';
+
+const none: SceneCounts = { waiting: 0, active: 0, saved: 0, failed: 0, withdrawn: 0, invalid: 0 };
+const hour = 3_600_000;
+
+let lines: string[] = [];
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
+  lines = [];
+  const take = (text: string | Uint8Array): boolean => {
+    lines.push(...String(text).trimEnd().split('\n'));
+    return true;
+  };
+  vi.spyOn(process.stdout, 'write').mockImplementation(take);
+  vi.spyOn(process.stderr, 'write').mockImplementation(take);
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+function view(quiet = false): PlainView {
+  return new PlainView({
+    json: false,
+    quiet,
+    shownDir: 'out',
+    now: () => Date.now(),
+    elapsed: () => performance.now(),
+  });
+}
+
+function planMade(counts: Partial<SceneCounts>): Event {
+  return {
+    type: 'plan-made',
+    added: 0,
+    changed: 0,
+    unchanged: 0,
+    withdrawn: 0,
+    counts: { ...none, ...counts },
+  };
+}
+
+const failure: Event = {
+  type: 'attempt-failed',
+  scene: 'fox',
+  attempt: 1,
+  jobId: 'job-1',
+  kind: 'job-failed',
+  text: 'out of memory',
+  next: 'waiting',
+  dueAt: 0,
+};
+
+const ended: Event = {
+  type: 'run-ended',
+  ending: 'incomplete',
+  exitCode: 3,
+  text: '2 scenes are not saved',
+  counts: { ...none, saved: 8, failed: 2 },
+  outputDir: '/out',
+  report: '/out/report',
+};
+
+it('stays under 2,000 lines in eight hours in which everything goes wrong', () => {
+  const shown = view();
+  shown.tell(planMade({ waiting: 100_000 }));
+  for (let minute = 0; minute < 8 * 60; minute++) {
+    for (let i = 0; i < 200; i++) shown.tell(failure);
+    for (let i = 0; i < 200; i++) {
+      shown.tell({ type: 'request-troubled', scene: 'fox', kind: 'poll-failed', text: '502', waitMs: 1 });
+    }
+    vi.advanceTimersByTime(60_000);
+  }
+  shown.tell(ended);
+  expect(lines.length).toBeLessThan(2_000);
+  expect(lines.length).toBeGreaterThan(240);
+  const heldBack = lines.flatMap(
+    (line) => /and ([\d,]+) more troubles/.exec(line)?.[1]?.replaceAll(',', '') ?? [],
+  );
+  const told = lines.filter((line) => line.includes('fox:')).length;
+  expect(told + heldBack.reduce((sum, count) => sum + Number(count), 0)).toBe(8 * 60 * 400);
+});
+
+it('says now and then how far it is, with a rate and a time left that are right', () => {
+  const shown = view();
+  shown.tell(planMade({ waiting: 100 }));
+  for (let i = 0; i < 50; i++) {
+    shown.tell({ type: 'scene-submitted', scene: `s${i}`, attempt: 1, jobId: `j${i}` });
+    vi.advanceTimersByTime(1_000);
+    shown.tell({ type: 'scene-saved', scene: `s${i}`, attempt: 1, jobId: `j${i}`, files: [`s${i}.png`] });
+  }
+  vi.advanceTimersByTime(10_000);
+  expect(lines.at(-1)).toContain('50 of 100 saved, 0 in flight, 0 failed');
+  const during = lines.find((line) => line.includes('39 of 100 saved'));
+  expect(during).toMatch(/39 of 100 saved, 1 in flight, 0 failed, 58\.5\/min, about 1 min 3 s left$/);
+});
+
+it('names what failed and what follows, and ends with where things are', () => {
+  const shown = view();
+  shown.tell({ ...failure, dueAt: Date.now() + 4_000 });
+  shown.tell({ ...failure, attempt: 3, next: 'failed' });
+  shown.tell(ended);
+  expect(lines[0]).toMatch(/fox: attempt 1: out of memory; trying again in 4 s$/);
+  expect(lines[1]).toMatch(/fox: attempt 3: out of memory; the scene has failed \(job-failed\)$/);
+  expect(lines.slice(2).join('\n')).toContain('out/report/results.csv');
+  expect(lines.slice(2).join('\n')).toContain('8 saved, 2 failed');
+});
+
+it('when quiet says warnings and why it stops, and nothing else', () => {
+  const shown = view(true);
+  shown.tell(planMade({ waiting: 3 }));
+  shown.tell(failure);
+  shown.tell({ type: 'warning', text: 'the key stands in the file' });
+  shown.tell({ type: 'stopping', ending: 'halted', text: 'Halted: 20 attempts' });
+  vi.advanceTimersByTime(hour);
+  shown.tell(ended);
+  expect(lines.map((line) => line.replace(/^\S+ \S+ {2}/, ''))).toEqual([
+    'warning: the key stands in the file',
+    'stopping: Halted: 20 attempts',
+  ]);
+});

@@ -1,7 +1,8 @@
 /** The report of a batch folder, from its checkpoint. */
 import { join } from 'node:path';
 import { openCheckpointForReading, readBatch } from '../checkpoint/open-checkpoint.ts';
-import { readRows, readSummary } from '../checkpoint/read-report.ts';
+import { readRows } from '../checkpoint/read-rows.ts';
+import { readSummary } from '../checkpoint/read-summary.ts';
 import { writeReport, type ReportFiles } from '../report/write-report.ts';
 import { program } from './version.ts';
 

@@ -1,7 +1,7 @@
 /** `nightrender status`: where a batch stands, while it runs, after it ended and after it died. */
 import { isBatchHeld } from '../checkpoint/batch-lock.ts';
 import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
-import { readSummary } from '../checkpoint/read-report.ts';
+import { readNumbers } from '../checkpoint/read-summary.ts';
 import { readOutputDir } from '../config/read-output-dir.ts';
 import { showStatus } from '../terminal/show-status.ts';
 import { noBatch } from './no-batch.ts';
@@ -19,7 +19,7 @@ export function status(file: string, argv: Record<string, unknown>): number {
     if (db === undefined) throw noBatch(dir);
     try {
       showStatus(
-        { dir, shownDir: shownPath(dir), isRunning: isBatchHeld(dir), summary: readSummary(db) },
+        { dir, shownDir: shownPath(dir), isRunning: isBatchHeld(dir), summary: readNumbers(db) },
         json,
       );
     } finally {

@@ -26,8 +26,8 @@ export interface ReportRow {
   columns: JsonObject;
 }
 
-/** A batch in numbers. */
-export interface BatchSummary {
+/** A batch in numbers that are quick to tell, for `status`. */
+export interface BatchNumbers {
   /** Scenes by state; `invalid` counts the manifest's skipped rows. */
   scenes: Record<SceneState | 'invalid', number>;
   pictures: { files: number; bytes: number };
@@ -46,6 +46,12 @@ export interface BatchSummary {
   };
   /** Attempts that failed, by kind, most frequent first. */
   failures: { kind: string; attempts: number; lastText: string }[];
+  /** The newest start of the program on this batch. */
+  lastRun: RunRecord | null;
+}
+
+/** A batch in numbers, for the report. */
+export interface BatchSummary extends BatchNumbers {
   times: {
     firstSubmittedAt: number | null;
     lastSavedAt: number | null;
@@ -54,8 +60,6 @@ export interface BatchSummary {
     medianDelayTimeMs: number | null;
     medianExecutionTimeMs: number | null;
   };
-  /** The newest start of the program on this batch. */
-  lastRun: RunRecord | null;
 }
 
 export interface RunRecord {

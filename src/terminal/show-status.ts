@@ -1,5 +1,5 @@
 /** Where a batch stands, for people or as one JSON object. */
-import type { BatchSummary, RunRecord } from '../core/report-row.ts';
+import type { BatchNumbers, RunRecord } from '../core/report-row.ts';
 import { writeOut } from './console.ts';
 import { plural, showBytes, showInstant } from './words.ts';
 
@@ -8,7 +8,7 @@ export interface BatchStatus {
   shownDir: string;
   /** Whether a run holds the batch at this moment. */
   isRunning: boolean;
-  summary: BatchSummary;
+  summary: BatchNumbers;
 }
 
 export function showStatus(status: BatchStatus, json: boolean): void {
@@ -59,7 +59,7 @@ function endingOf(run: RunRecord): string {
   return run.ending ?? 'ended';
 }
 
-function otherStates({ waiting, active, failed, invalid, withdrawn }: BatchSummary['scenes']): string {
+function otherStates({ waiting, active, failed, invalid, withdrawn }: BatchNumbers['scenes']): string {
   const named: [number, string][] = [
     [active, 'in flight'],
     [waiting, 'waiting'],

@@ -1,11 +1,10 @@
-/** What the report and `status` say, read from the checkpoint. */
+/** The rows of the report, read from the checkpoint. */
 import type { FailureKind } from '../core/failure.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { SavedPicture } from '../core/picture.ts';
-import type { BatchSummary, ReportRow, RunRecord } from '../core/report-row.ts';
+import type { ReportRow } from '../core/report-row.ts';
 import type { SceneState } from '../core/scene.ts';
 import type { Database } from '../sqlite/database.ts';
-import { readCounts } from './read-counts.ts';
 
 /** Every scene: those of the manifest in its order, with its skipped rows between them, then the withdrawn ones. */
 export function* readRows(db: Database): Generator<ReportRow> {
@@ -23,22 +22,6 @@ export function* readRows(db: Database): Generator<ReportRow> {
   for (const scene of db.prepare<[], SceneRow>(withdrawnScenes).iterate()) yield toRow(scene);
 }
 
-export function readSummary(db: Database): BatchSummary {
-  const { n: files, bytes } = db
-    .prepare<[], { n: number; bytes: number }>(
-      'SELECT count(*) AS n, coalesce(sum(bytes), 0) AS bytes FROM pictures',
-    )
-    .get() ?? { n: 0, bytes: 0 };
-  return {
-    scenes: readCounts(db),
-    pictures: { files, bytes },
-    attempts: readAttemptCounts(db),
-    failures: readFailures(db),
-    times: readTimes(db),
-    lastRun: db.prepare<[], RunRecord>(lastRun).get() ?? null,
-  };
-}
-
 /** A scene with the attempt that says most of it: the saved one, else the latest. */
 const sceneColumns = `
   SELECT s.scene, s.id, s.position, s.state, s.source,
@@ -49,9 +32,6 @@ const sceneColumns = `
     (SELECT attempt FROM attempts l WHERE l.scene = s.scene ORDER BY l.state = 'saved' DESC, l.state = 'refused', l.number DESC LIMIT 1)`;
 const listedScenes = `${sceneColumns} WHERE s.position IS NOT NULL ORDER BY s.position`;
 const withdrawnScenes = `${sceneColumns} WHERE s.state = 'withdrawn' ORDER BY s.scene`;
-const lastRun = `
-  SELECT run, pid, host, started_at AS startedAt, ended_at AS endedAt, exit_code AS exitCode, ending
-  FROM runs ORDER BY run DESC LIMIT 1`;
 
 interface SceneRow {
   id: string;
@@ -124,63 +104,4 @@ function invalidRow({ source, id, problem }: BadRowRow): ReportRow {
     source,
     columns: {},
   };
-}
-
-function readAttemptCounts(db: Database): BatchSummary['attempts'] {
-  const counts = {
-    total: 0,
-    submitted: 0,
-    saved: 0,
-    failed: 0,
-    unanswered: 0,
-    expired: 0,
-    refused: 0,
-    intended: 0,
-  };
-  const states = db.prepare<[], { state: keyof typeof counts; n: number }>(
-    'SELECT state, count(*) AS n FROM attempts GROUP BY state',
-  );
-  for (const { state, n } of states.all()) {
-    counts[state] = n;
-    counts.total += n;
-  }
-  const { intended, ...rest } = counts;
-  return { ...rest, submitted: rest.submitted + intended };
-}
-
-function readFailures(db: Database): BatchSummary['failures'] {
-  return db
-    .prepare<[], BatchSummary['failures'][number]>(
-      `SELECT kind, attempts, (SELECT failure_text FROM attempts WHERE attempt = last) AS lastText
-       FROM (SELECT failure_kind AS kind, count(*) AS attempts, max(attempt) AS last
-             FROM attempts WHERE failure_kind IS NOT NULL GROUP BY failure_kind)
-       ORDER BY attempts DESC, kind`,
-    )
-    .all();
-}
-
-function readTimes(db: Database): BatchSummary['times'] {
-  const span = db
-    .prepare<[], Pick<BatchSummary['times'], 'firstSubmittedAt' | 'lastSavedAt' | 'executionTimeMs'>>(
-      `SELECT min(submitted_at) AS firstSubmittedAt,
-         max(CASE WHEN state = 'saved' THEN settled_at END) AS lastSavedAt,
-         coalesce(sum(CASE WHEN state = 'saved' THEN execution_time_ms END), 0) AS executionTimeMs
-       FROM attempts`,
-    )
-    .get() ?? { firstSubmittedAt: null, lastSavedAt: null, executionTimeMs: 0 };
-  return {
-    ...span,
-    medianDelayTimeMs: readMedian(db, 'delay_time_ms'),
-    medianExecutionTimeMs: readMedian(db, 'execution_time_ms'),
-  };
-}
-
-function readMedian(db: Database, column: 'delay_time_ms' | 'execution_time_ms'): number | null {
-  const saved = `FROM attempts WHERE state = 'saved' AND ${column} IS NOT NULL`;
-  const row = db
-    .prepare<[], { value: number }>(
-      `SELECT ${column} AS value ${saved} ORDER BY ${column} LIMIT 1 OFFSET (SELECT (count(*) - 1) / 2 ${saved})`,
-    )
-    .get();
-  return row?.value ?? null;
 }

@@ -1,0 +1,85 @@
+/** A batch in numbers, read from the checkpoint. */
+import type { BatchNumbers, BatchSummary, RunRecord } from '../core/report-row.ts';
+import type { Database } from '../sqlite/database.ts';
+import { readCounts } from './read-counts.ts';
+
+export function readSummary(db: Database): BatchSummary {
+  return { ...readNumbers(db), times: readTimes(db) };
+}
+
+/** Quick at any size. */
+export function readNumbers(db: Database): BatchNumbers {
+  const pictures = db.prepare<[], BatchNumbers['pictures']>(
+    'SELECT count(*) AS files, coalesce(sum(bytes), 0) AS bytes FROM pictures',
+  );
+  return {
+    scenes: readCounts(db),
+    pictures: pictures.get() ?? { files: 0, bytes: 0 },
+    attempts: readAttemptCounts(db),
+    failures: readFailures(db),
+    lastRun: db.prepare<[], RunRecord>(lastRun).get() ?? null,
+  };
+}
+
+const lastRun = `
+  SELECT run, pid, host, started_at AS startedAt, ended_at AS endedAt, exit_code AS exitCode, ending
+  FROM runs ORDER BY run DESC LIMIT 1`;
+
+function readAttemptCounts(db: Database): BatchSummary['attempts'] {
+  const counts = {
+    total: 0,
+    submitted: 0,
+    saved: 0,
+    failed: 0,
+    unanswered: 0,
+    expired: 0,
+    refused: 0,
+    intended: 0,
+  };
+  const states = db.prepare<[], { state: keyof typeof counts; n: number }>(
+    'SELECT state, count(*) AS n FROM attempts GROUP BY state',
+  );
+  for (const { state, n } of states.all()) {
+    counts[state] = n;
+    counts.total += n;
+  }
+  const { intended, ...rest } = counts;
+  return { ...rest, submitted: rest.submitted + intended };
+}
+
+function readFailures(db: Database): BatchSummary['failures'] {
+  return db
+    .prepare<[], BatchSummary['failures'][number]>(
+      `SELECT kind, attempts, (SELECT failure_text FROM attempts WHERE attempt = last) AS lastText
+       FROM (SELECT failure_kind AS kind, count(*) AS attempts, max(attempt) AS last
+             FROM attempts WHERE failure_kind IS NOT NULL GROUP BY failure_kind)
+       ORDER BY attempts DESC, kind`,
+    )
+    .all();
+}
+
+function readTimes(db: Database): BatchSummary['times'] {
+  const span = db
+    .prepare<[], Pick<BatchSummary['times'], 'firstSubmittedAt' | 'lastSavedAt' | 'executionTimeMs'>>(
+      `SELECT min(submitted_at) AS firstSubmittedAt,
+         max(CASE WHEN state = 'saved' THEN settled_at END) AS lastSavedAt,
+         coalesce(sum(CASE WHEN state = 'saved' THEN execution_time_ms END), 0) AS executionTimeMs
+       FROM attempts`,
+    )
+    .get() ?? { firstSubmittedAt: null, lastSavedAt: null, executionTimeMs: 0 };
+  return {
+    ...span,
+    medianDelayTimeMs: readMedian(db, 'delay_time_ms'),
+    medianExecutionTimeMs: readMedian(db, 'execution_time_ms'),
+  };
+}
+
+function readMedian(db: Database, column: 'delay_time_ms' | 'execution_time_ms'): number | null {
+  const saved = `FROM attempts WHERE state = 'saved' AND ${column} IS NOT NULL`;
+  const row = db
+    .prepare<[], { value: number }>(
+      `SELECT ${column} AS value ${saved} ORDER BY ${column} LIMIT 1 OFFSET (SELECT (count(*) - 1) / 2 ${saved})`,
+    )
+    .get();
+  return row?.value ?? null;
+}

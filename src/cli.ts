@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 /** From argv to a command and from its result to the exit code; the only place that ends the process. */
+import { isSupportedNode } from './commands/supported-node.ts';
 
 /** Native modules built for a newer Node end an older one without a word: nothing is loaded before this. */
-const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-if (major < 20 || (major === 20 && minor < 19)) {
-  process.stderr.write(`nightrender needs Node.js 20.19 or later; this is ${process.versions.node}.\n`);
+if (!isSupportedNode(process.versions.node)) {
+  const needed = 'nightrender needs Node.js 20.19 or later, 22.12 or later, or 24 and above';
+  process.stderr.write(`${needed}; this is ${process.versions.node}.\n`);
   process.exit(2);
 }
 

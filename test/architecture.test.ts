@@ -18,7 +18,7 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   disk: { ours: ['core'], packages: ['node:*'] },
   config: { ours: ['core'], packages: ['yaml', 'zod', 'liquidjs', 'node:*'] },
   client: { ours: ['core', 'wire', 'pipeline/ports'], packages: ['undici', 'node:*'] },
-  checkpoint: { ours: ['core', 'sqlite', 'pipeline/ports'], packages: ['better-sqlite3', 'node:*'] },
+  checkpoint: { ours: ['core', 'disk', 'sqlite', 'pipeline/ports'], packages: ['better-sqlite3', 'node:*'] },
   manifest: { ours: ['core'], packages: ['csv-parse', 'node:*'] },
   images: { ours: ['core', 'disk', 'pipeline/ports'], packages: ['sharp', 'node:*'] },
   report: { ours: ['core', 'disk', 'pipeline/ports'], packages: ['csv-stringify', 'node:*'] },

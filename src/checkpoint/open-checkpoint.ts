@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Endpoint } from '../core/attempt.ts';
 import { openForReading, openForWriting, type Database } from '../sqlite/database.ts';
+import { Reserve } from './reserve.ts';
 import { checkpointSchema } from './schema.ts';
 import { SqliteCheckpoint } from './sqlite-checkpoint.ts';
 
@@ -33,14 +34,18 @@ export function openCheckpoint(
   const db = openForWriting(path, checkpointSchema);
   chmodSync(path, 0o600);
   rememberBatch(db, batch);
+  const reserve = new Reserve(dir);
   const run = startRun(db, program, now);
   const end = db.prepare<[object]>(
     'UPDATE runs SET ended_at = @at, exit_code = @exitCode, ending = @ending WHERE run = @run',
   );
   return {
-    checkpoint: new SqliteCheckpoint(db, run),
+    checkpoint: new SqliteCheckpoint(db, run, () => reserve.release()),
     recordEnd: (ended) => void end.run({ ...ended, run }),
-    close: () => void db.close(),
+    close: () => {
+      db.close();
+      reserve.release();
+    },
   };
 }
 
@@ -48,6 +53,21 @@ export function openCheckpoint(
 export function openCheckpointForReading(dir: string): Database | undefined {
   const path = checkpointFile(dir);
   return existsSync(path) ? openForReading(path, checkpointSchema) : undefined;
+}
+
+/** Where jobs of earlier runs are still in flight; each endpoint once. */
+export function readEndpointsInFlight(dir: string): Endpoint[] {
+  const db = openCheckpointForReading(dir);
+  if (db === undefined) return [];
+  try {
+    return db
+      .prepare<[], Endpoint>(
+        `SELECT DISTINCT base_url AS baseUrl, endpoint_id AS id, version FROM attempts WHERE state IN ('intended', 'submitted')`,
+      )
+      .all();
+  } finally {
+    db.close();
+  }
 }
 
 export function readBatch(db: Database): BatchIdentity {

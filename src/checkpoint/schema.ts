@@ -64,6 +64,7 @@ CREATE TABLE attempts (
   UNIQUE (scene, number)
 ) STRICT;
 CREATE INDEX attempts_open ON attempts (submitted_at) WHERE state IN ('intended', 'submitted');
+CREATE INDEX attempts_by_job ON attempts (job_id) WHERE job_id IS NOT NULL;
 CREATE INDEX attempts_by_state ON attempts (state, failure_kind);
 
 CREATE TABLE pictures (

@@ -1,4 +1,5 @@
 /** The journal of a batch in SQLite: implements the road's `Checkpoint` port. */
+import { existsSync } from 'node:fs';
 import Sqlite from 'better-sqlite3';
 import {
   assertAttemptMove,
@@ -9,9 +10,17 @@ import {
 } from '../core/attempt.ts';
 import { Trouble } from '../core/failure.ts';
 import { nameKey } from '../core/naming.ts';
+import type { SavedPicture } from '../core/picture.ts';
 import type { Plan } from '../core/plan.ts';
 import { replacedSuffix } from '../core/scene.ts';
-import type { Checkpoint, ManifestScenes, PictureMove, SceneCounts, Settlement } from '../pipeline/ports.ts';
+import type {
+  Checkpoint,
+  ManifestScenes,
+  NextScene,
+  PictureMove,
+  SceneCounts,
+  Settlement,
+} from '../pipeline/ports.ts';
 import type { Database } from '../sqlite/database.ts';
 import { GroupCommit } from '../sqlite/group-commit.ts';
 import { readAttempt, readSubmittedAttempt } from './read-attempt.ts';
@@ -24,16 +33,22 @@ export class SqliteCheckpoint implements Checkpoint {
   readonly #commits: GroupCommit;
   readonly #sql: Statements;
   readonly #run: number;
+  readonly #freeRoom: () => boolean;
+  #hasFreedRoom = false;
 
-  /** `run` is the key of the run that attempts are recorded under (`startRun`). */
-  constructor(db: Database, run: number) {
+  /**
+   * `run` is the key of the run that attempts are recorded under. `freeRoom` is asked for room on a full disk, and
+   * tells whether there is some now.
+   */
+  constructor(db: Database, run: number, freeRoom: () => boolean = () => false) {
+    this.#freeRoom = freeRoom;
     this.#db = db;
     this.#commits = new GroupCommit(db);
     this.#sql = prepareStatements(db);
     this.#run = run;
   }
 
-  reconcile(manifest: ManifestScenes, _at: number): Promise<Plan> {
+  reconcile(manifest: ManifestScenes): Promise<Plan> {
     return this.#write(() => reconcile(this.#db, manifest));
   }
 
@@ -54,6 +69,7 @@ export class SqliteCheckpoint implements Checkpoint {
 
   claim(max: number, endpoint: Endpoint, at: number): Promise<Attempt[]> {
     return this.#write(() => {
+      this.#assertStillThere();
       const retries = this.#sql.dueRetries.all({ at, max });
       const fresh = this.#sql.dueFresh.all({ max: max - retries.length });
       return [...retries, ...fresh].map(({ scene }) => this.#intend(scene, endpoint, at));
@@ -64,10 +80,16 @@ export class SqliteCheckpoint implements Checkpoint {
     return this.#read(() => this.#sql.nextDue.get()?.due_at);
   }
 
-  recordSubmitted(attempt: Attempt, job: { jobId: string; status: string; at: number }): Promise<void> {
+  recordSubmitted(
+    attempt: Attempt,
+    job: { jobId: string; status: string; at: number },
+  ): Promise<'recorded' | 'taken'> {
     return this.#write(() => {
       this.#assertMove(attempt, 'submitted');
+      const { jobId } = job;
+      if (this.#sql.jobOf.get({ jobId, ...attempt.endpoint }) !== undefined) return 'taken';
       this.#sql.recordSubmitted.run({ attempt: attempt.key, ...job });
+      return 'recorded';
     });
   }
 
@@ -100,6 +122,13 @@ export class SqliteCheckpoint implements Checkpoint {
     return this.#read(() => readCounts(this.#db));
   }
 
+  /** Nothing is sent on the word of a journal that nobody will find again. */
+  #assertStillThere(): void {
+    if (this.#db.memory || existsSync(this.#db.name)) return;
+    const text = `${this.#db.name} was removed during the run, and with it what is known of the jobs in flight; see what removes files from the output folder`;
+    throw new Trouble({ kind: 'output-unwritable', text });
+  }
+
   #intend(scene: number, endpoint: Endpoint, at: number): Attempt {
     const { lastInsertRowid } = this.#sql.intend.run({ scene, run: this.#run, at, ...endpoint });
     this.#sql.activate.run({ scene });
@@ -109,51 +138,48 @@ export class SqliteCheckpoint implements Checkpoint {
   }
 
   #settle(attempt: Attempt, settlement: Settlement): void {
-    this.#assertMove(attempt, settlement.state);
-    const {
-      state,
-      at,
-      status,
-      failure,
-      pictures = [],
-      polls,
-      scene,
-      delayTimeMs,
-      executionTimeMs,
-    } = settlement;
+    const { state, at, failure, delayTimeMs, executionTimeMs } = settlement;
+    this.#assertMove(attempt, state);
     this.#sql.settle.run({
       attempt: attempt.key,
       state,
       at,
-      completedAt: pictures.length > 0 ? at : null,
-      status: status ?? null,
-      polls: polls ?? 0,
+      completedAt: settlement.completedAt ?? null,
+      status: settlement.status ?? null,
+      polls: settlement.polls ?? 0,
       delayTimeMs: delayTimeMs ?? null,
       executionTimeMs: executionTimeMs ?? null,
       failureKind: failure?.kind ?? null,
       failureText: failure?.text ?? null,
     });
-    for (const [i, { file, width, height, bytes, sha256, seed }] of pictures.entries()) {
-      const picture = {
-        attempt: attempt.key,
-        number: i + 1,
-        file,
-        key: nameKey(file),
-        width,
-        height,
-        bytes,
-        sha256,
-      };
-      const name = attempt.isReplaced ? file.replace(replacedSuffix(attempt.fingerprint), '') : file;
-      this.#sql.addPicture.run({ ...picture, name, seed: seed ?? null });
-    }
-    const given = scene.state === 'failed' ? scene.failure : undefined;
+    for (const [i, picture] of (settlement.pictures ?? []).entries())
+      this.#addPicture(attempt, i + 1, picture);
+    this.#moveScene(attempt, settlement.scene);
+  }
+
+  #addPicture(attempt: Attempt, number: number, picture: SavedPicture): void {
+    const { file, seed, ...facts } = picture;
+    const name = attempt.isReplaced ? file.replace(replacedSuffix(attempt.fingerprint), '') : file;
+    const row = {
+      ...facts,
+      attempt: attempt.key,
+      number,
+      name,
+      file,
+      key: nameKey(file),
+      seed: seed ?? null,
+    };
+    this.#sql.addPicture.run(row);
+  }
+
+  #moveScene(attempt: Attempt, scene: NextScene): void {
+    const failure = scene.state === 'failed' ? scene.failure : undefined;
     this.#sql.moveScene.run({
       attempt: attempt.key,
       state: scene.state,
       dueAt: scene.state === 'waiting' ? Math.max(1, scene.dueAt) : 0,
-      failureKind: given?.kind ?? null,
-      failureText: given?.text ?? null,
+      failureKind: failure?.kind ?? null,
+      failureText: failure?.text ?? null,
     });
   }
 
@@ -163,7 +189,15 @@ export class SqliteCheckpoint implements Checkpoint {
     assertAttemptMove(row.state, to);
   }
 
+  /** A write that finds the disk full gets the reserved room: what was heard of a paid job is not lost. */
   async #write<T>(work: () => T): Promise<T> {
+    try {
+      return await this.#commits.write(work);
+    } catch (error) {
+      // Writes that failed together are each written again, though the first of them freed the room.
+      if (isDiskFull(error)) this.#hasFreedRoom ||= this.#freeRoom();
+      if (!isDiskFull(error) || !this.#hasFreedRoom) throw asTrouble(error);
+    }
     try {
       return await this.#commits.write(work);
     } catch (error) {
@@ -180,6 +214,10 @@ const diedWhileSending = {
   kind: 'unanswered',
   text: 'the program ended between recording this submission and hearing of it: it may have been sent',
 } as const;
+
+function isDiskFull(error: unknown): boolean {
+  return error instanceof Sqlite.SqliteError && error.code === 'SQLITE_FULL';
+}
 
 /** SQLite's complaints about the disk are expected trouble; all others are bugs. */
 function asTrouble(error: unknown): unknown {

@@ -24,7 +24,6 @@ const attemptRow = `
          a.base_url, a.endpoint_id, a.version, a.job_id, a.submitted_at
   FROM attempts a JOIN scenes s USING (scene)`;
 
-/** How a picture of a scene that was replaced meanwhile is called is decided when it is saved; `name` is what it would be called now. */
 export type Statements = ReturnType<typeof prepareStatements>;
 
 export function prepareStatements(db: Database) {
@@ -77,6 +76,9 @@ function prepareReads(db: Database) {
     ),
     nextDue: db.prepare<[], { due_at: number }>(
       "SELECT due_at FROM scenes WHERE state = 'waiting' ORDER BY due_at LIMIT 1",
+    ),
+    jobOf: db.prepare<[object]>(
+      'SELECT 1 FROM attempts WHERE job_id = @jobId AND base_url = @baseUrl AND endpoint_id = @id',
     ),
     stateOf: db.prepare<[object], { state: AttemptState }>(
       'SELECT state FROM attempts WHERE attempt = @attempt',

@@ -144,10 +144,18 @@ function columnsOfName({ names }: Template): string[] {
 function missingColumns(config: Config, { path, columns }: Manifest): Problem[] {
   if (columns === undefined) return [];
   if (config.input === undefined && defaultInput(columns) === undefined) {
-    const text = `there is no column scene or prompt, only ${listed(columns)}; say in pipeline.yaml what is sent, such as input: {scene: '{{ [${JSON.stringify(columns[0])}] }}'}`;
+    const text = `there is no column scene or prompt, only ${listed(columns)}; say in pipeline.yaml what is sent${inputHint(columns)}`;
     return [{ where: path, text }];
   }
   return lacking(config, new Set(columns), path);
+}
+
+/** An id is no text to render. */
+function inputHint(columns: string[]): string {
+  const column = columns.find((name) => name.toLowerCase() !== 'id');
+  if (column === undefined) return ', under input';
+  const quoted = `{{ [${JSON.stringify(column)}] }}`.replaceAll("'", "''");
+  return `, such as input: {scene: '${quoted}'}`;
 }
 
 /** Problems at the templates that speak of a column which is not there. */

@@ -4,7 +4,7 @@ import { ConfigError, type Problem } from '../config/problem.ts';
 import type { EndingKind } from '../core/ending.ts';
 import { Trouble } from '../core/failure.ts';
 import { DataFolderInUse } from '../server/data-lock.ts';
-import { UnusableDatabase } from '../sqlite/database.ts';
+import { isDamage, UnusableDatabase } from '../sqlite/database.ts';
 import { showInstant } from '../terminal/words.ts';
 import { shownPath } from './shown-path.ts';
 
@@ -31,6 +31,10 @@ export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | u
     return { ending: 'wrong-use', text: `${thrown.message}.`, problems: [] };
   if (thrown instanceof Trouble)
     return { ending: 'output-unwritable', text: `${thrown.message}.`, problems: [] };
+  if (isDamage(thrown)) {
+    const text = `The checkpoint in ${shownDir} is damaged; it was left as it is. Put a copy back, or move the folder away to begin anew.`;
+    return { ending: 'wrong-use', text, problems: [] };
+  }
   const code = (thrown as { code?: unknown }).code;
   if (code === 'EADDRINUSE') {
     return {
@@ -40,7 +44,7 @@ export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | u
     };
   }
   if (typeof code !== 'string' || !isDiskCode(code)) return undefined;
-  const text = `${shownDir} cannot be written (${(thrown as Error).message}); nothing was sent.`;
+  const text = `${shownDir} cannot be written (${(thrown as Error).message}); mend that and start the same command again.`;
   return { ending: 'output-unwritable', text, problems: [] };
 }
 

@@ -1,9 +1,11 @@
 /** A run on a batch whose lock is held: puts the road and its edges together. */
 import { join } from 'node:path';
-import { openCheckpoint, type OpenCheckpoint } from '../checkpoint/open-checkpoint.ts';
+import { openCheckpoint, readEndpointsInFlight, type OpenCheckpoint } from '../checkpoint/open-checkpoint.ts';
 import { HttpRenderService } from '../client/http-render-service.ts';
 import type { Config } from '../config/config.ts';
+import type { Endpoint } from '../core/attempt.ts';
 import { endings, type Ending } from '../core/ending.ts';
+import { Trouble } from '../core/failure.ts';
 import { createImageStore } from '../images/image-store.ts';
 import { runBatch, type BatchResult } from '../pipeline/run-batch.ts';
 import type { Ports } from '../pipeline/run.ts';
@@ -11,8 +13,9 @@ import { Stop } from '../pipeline/stop.ts';
 import { createRunView, type RunView } from '../terminal/run-view.ts';
 import { writeBatchReport } from './batch-report.ts';
 import { batchSettings } from './batch-settings.ts';
-import { connect } from './connections.ts';
+import { assertCollectable, connect } from './connections.ts';
 import type { ReadScenes } from './read-scenes.ts';
+import { warningOfLostCheckpoint } from './lost-checkpoint.ts';
 import { refusalOf } from './refusal.ts';
 import { shownPath } from './shown-path.ts';
 import { stopOnSignals } from './signals.ts';
@@ -33,15 +36,19 @@ export async function runLocked(config: Config, scenes: ReadScenes): Promise<num
     endpoint: config.endpoint,
     columns: scenes.columns,
   };
+  const inFlight = readEndpointsInFlight(dir);
+  assertCollectable(config, inFlight);
+  const lost = warningOfLostCheckpoint(dir);
   const opened = openCheckpoint(dir, program, batch, Date.now());
   try {
     tellStart(config, view);
-    const result = await runConnected(config, scenes, opened, view);
+    if (lost !== undefined) view.tell({ type: 'warning', text: lost });
+    const result = await runConnected(config, scenes, opened, inFlight, view);
     tellEnd(config, result, view);
     recordEnd(opened, result.ending);
     return endings[result.ending.kind].exitCode;
   } catch (thrown) {
-    recordDeath(opened, { kind: refusalOf(thrown, dir)?.ending ?? 'bug', text: (thrown as Error).message });
+    recordEnd(opened, { kind: refusalOf(thrown, dir)?.ending ?? 'bug', text: (thrown as Error).message });
     throw thrown;
   } finally {
     view.close();
@@ -49,16 +56,12 @@ export async function runLocked(config: Config, scenes: ReadScenes): Promise<num
   }
 }
 
+/** Where the disk does not take even this, the run's own ending has said so. */
 function recordEnd(opened: OpenCheckpoint, { kind, text }: Ending): void {
-  opened.recordEnd({ at: Date.now(), exitCode: endings[kind].exitCode, ending: text });
-}
-
-/** Where not even this can be written, what was thrown first is what the user should hear. */
-function recordDeath(opened: OpenCheckpoint, ending: Ending): void {
   try {
-    recordEnd(opened, ending);
+    opened.recordEnd({ at: Date.now(), exitCode: endings[kind].exitCode, ending: text });
   } catch (error) {
-    if (refusalOf(error, undefined) === undefined) throw error;
+    if (refusalOf(error, undefined)?.ending !== 'output-unwritable') throw error;
   }
 }
 
@@ -66,11 +69,10 @@ async function runConnected(
   config: Config,
   scenes: ReadScenes,
   opened: OpenCheckpoint,
+  inFlight: Endpoint[],
   view: RunView,
 ): Promise<BatchResult> {
-  const connections = await connect(config, await opened.checkpoint.openAttempts(), (text) =>
-    view.tell({ type: 'warning', text }),
-  );
+  const connections = await connect(config, inFlight, (text) => view.tell({ type: 'warning', text }));
   const service = new HttpRenderService({
     connectionOf: connections.of,
     requestTimeoutMs: config.timeouts.requestMs,
@@ -99,7 +101,7 @@ async function assemblePorts(
     write: async (ending: Ending) => {
       recordEnd(opened, ending);
       const files = await writeBatchReport(dir, Date.now());
-      if (files === undefined) throw new Error('the checkpoint of this run is gone');
+      if (files === undefined) throw new Trouble({ kind: 'output-unwritable', text: checkpointGone });
       return join(dir, 'report');
     },
   };
@@ -116,6 +118,9 @@ async function runUntilStopped(config: Config, scenes: ReadScenes, ports: Ports)
     stopListening();
   }
 }
+
+const checkpointGone =
+  'the checkpoint was removed during the run: what it knew of jobs in flight is lost; see what removes files from the output folder';
 
 function tellStart(config: Config, view: RunView): void {
   const { baseUrl, id } = config.endpoint;

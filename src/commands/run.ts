@@ -2,9 +2,8 @@
 import { isBatch, lockBatch } from '../checkpoint/batch-lock.ts';
 import type { Config } from '../config/config.ts';
 import { readConfig } from '../config/read-config.ts';
-import { readScenes, type ReadScenes } from './read-scenes.ts';
+import type { ReadScenes } from './read-scenes.ts';
 import { refuse } from './refuse.ts';
-import { runLocked } from './run-locked.ts';
 import { overridesOf } from './run-options.ts';
 
 /** Resolves to the exit code. */
@@ -20,12 +19,14 @@ export async function run(file: string, argv: Record<string, unknown>): Promise<
 
 async function runConfig(config: Config): Promise<number> {
   const { dir } = config.output;
-  // A batch that runs is told at once; the folder of a new one is not made before its manifest is known to be good.
+  // A batch that runs is told at once, before the heavier parts are loaded; the folder of a new one is not made before its manifest is known to be good.
   let lock = isBatch(dir) ? await lockBatch(dir, Date.now()) : undefined;
   let scenes: ReadScenes | undefined;
   try {
+    const { readScenes } = await import('./read-scenes.ts');
     scenes = await readScenes(config, process.stdin);
     lock ??= await lockBatch(dir, Date.now());
+    const { runLocked } = await import('./run-locked.ts');
     return await runLocked(config, scenes);
   } finally {
     scenes?.stage.close();

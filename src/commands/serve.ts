@@ -14,11 +14,12 @@ import { shownPath } from './shown-path.ts';
 /** Serves until SIGINT or SIGTERM; resolves to the exit code. */
 export async function serve(argv: Record<string, unknown>): Promise<number> {
   const json = argv['json'] === true;
-  const dataDir = resolve(typeof argv['data'] === 'string' ? argv['data'] : defaultDataDir());
+  let dataDir: string | undefined;
   try {
+    dataDir = resolve(oneText(argv, 'data') ?? defaultDataDir());
     const givenKey = process.env['NIGHTRENDER_API_KEY'];
     const apiKey = givenKey ?? randomBytes(24).toString('hex');
-    const endpointId = String(argv['endpoint']);
+    const endpointId = oneText(argv, 'endpoint') ?? '';
     const service = await startService({
       dataDir,
       port: wholeNumber(argv, 'port', 0, 65_535),
@@ -48,13 +49,20 @@ function defaultDataDir(): string {
   return join(process.env['XDG_DATA_HOME'] ?? join(homedir(), '.local', 'share'), 'nightrender');
 }
 
+/** Undefined where it is not given. */
+function oneText(argv: Record<string, unknown>, name: string): string | undefined {
+  const value = argv[name];
+  if (value === undefined || (typeof value === 'string' && value !== '')) return value;
+  throw new ConfigError([{ where: `--${name}`, text: `${inWords(value)} is given; expected one text` }]);
+}
+
 function wholeNumber(argv: Record<string, unknown>, name: string, least: number, most: number): number {
   const value = argv[name];
   if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
   throw new ConfigError([
     {
       where: `--${name}`,
-      text: `${String(value)} is given; expected a whole number from ${least} to ${most}`,
+      text: `${inWords(value)} is given; expected a whole number from ${least} to ${most}`,
     },
   ]);
 }
@@ -63,6 +71,10 @@ function readRetention(value: unknown): number {
   const read = duration.safeParse(value);
   if (read.success && read.data >= 1) return read.data;
   throw new ConfigError([
-    { where: '--retention', text: `${String(value)} is given; expected a duration such as 30m` },
+    { where: '--retention', text: `${inWords(value)} is given; expected a duration such as 30m` },
   ]);
+}
+
+function inWords(value: unknown): string {
+  return Array.isArray(value) ? value.map(String).join(' and ') : JSON.stringify(value);
 }

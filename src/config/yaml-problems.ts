@@ -21,11 +21,12 @@ const words: Partial<Record<YAMLError['code'], string>> = {
     'a second key and value on one line; expected a line of its own, or quotes around a text with ": " in it',
   MULTILINE_IMPLICIT_KEY: 'this line is no key with a value; expected `key: value`',
   MULTIPLE_DOCS: 'a second document begins here; expected one',
+  TAB_AS_INDENT: 'a tab in the indentation; expected spaces',
   TAG_RESOLVE_FAILED: 'this tag (!name) is not known; expected quotes, if a text is meant',
   UNEXPECTED_TOKEN: 'this does not belong here; expected quotes, if it is a part of a text',
 };
 
-/** The first of each line, since one slip makes several. */
+/** The first of each line, since one slip makes several; of tabs the first of the file: an editor makes them everywhere. */
 export function syntaxProblems(document: Document, text: string): OffsetProblem[] {
   const found = [...document.errors, ...document.warnings].map((error) => syntaxProblem(error, text));
   const ofLine = new Map<number, OffsetProblem>();
@@ -33,7 +34,9 @@ export function syntaxProblems(document: Document, text: string): OffsetProblem[
     const line = text.lastIndexOf('\n', problem.offset - 1);
     if (!ofLine.has(line)) ofLine.set(line, problem);
   }
-  return [...ofLine.values()];
+  const problems = [...ofLine.values()];
+  const firstTab = problems.find((problem) => problem.text === words.TAB_AS_INDENT);
+  return problems.filter((problem) => problem.text !== words.TAB_AS_INDENT || problem === firstTab);
 }
 
 function syntaxProblem({ code, pos, message }: YAMLError, text: string): OffsetProblem {

@@ -3,7 +3,7 @@ import type { SubmittedAttempt } from '../core/attempt.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
 import { nextPollMs } from '../core/polling.ts';
 import { growingWaitMs } from '../core/waiting.ts';
-import type { StatusReply } from './ports.ts';
+import type { JobTimes, StatusReply } from './ports.ts';
 import type { Run } from './run.ts';
 import { save } from './save.ts';
 import { settleWithoutPicture, type JobFacts } from './settle.ts';
@@ -57,7 +57,7 @@ export async function look(run: Run, job: Job): Promise<Look> {
       await collect(run, job, reply);
       return 'settled';
     case 'ended':
-      await settleWithoutPicture(run, job.attempt, 'failed', reply.failure, factsOf(job, reply));
+      await settleWithoutPicture(run, job.attempt, 'failed', reply.failure, factsOfEnd(run, job, reply));
       return 'settled';
     case 'missing':
       return missing(run, job, reply.text);
@@ -86,13 +86,13 @@ async function stillRunning(run: Run, job: Job, reply: StatusReply & { kind: 'ru
   }
   const overdue = overdueFailure(run, job);
   if (overdue === undefined) return { waitMs: nextLookMs(run, job) };
-  await settleWithoutPicture(run, job.attempt, 'failed', overdue, factsOf(job, {}));
+  await settleWithoutPicture(run, job.attempt, 'failed', overdue, factsOf(job));
   return 'settled';
 }
 
 async function collect(run: Run, job: Job, reply: StatusReply & { kind: 'completed' }): Promise<void> {
   const age = ageMs(run, job);
-  const result = await save(run, job.attempt, reply.pictures, factsOf(job, reply));
+  const result = await save(run, job.attempt, reply.pictures, factsOfEnd(run, job, reply));
   if (result === 'saved') run.countSaved(job.isResumed ? undefined : age);
 }
 
@@ -100,7 +100,7 @@ async function missing(run: Run, job: Job, text: string): Promise<Look> {
   if (ageMs(run, job) < run.settings.timeouts.freshnessMs) {
     return troubled(run, job, { kind: 'not-known-yet', text });
   }
-  await settleWithoutPicture(run, job.attempt, 'expired', { kind: 'expired', text }, factsOf(job, {}));
+  await settleWithoutPicture(run, job.attempt, 'expired', { kind: 'expired', text }, factsOf(job));
   return 'settled';
 }
 
@@ -144,16 +144,17 @@ function ageMs(run: Run, job: Job): number {
   return run.ports.clock.elapsed() - job.submittedElapsed;
 }
 
-function factsOf(
-  job: Job,
-  reply: { status?: string; delayTimeMs?: number; executionTimeMs?: number },
-): JobFacts {
+function factsOf(job: Job): JobFacts {
+  return { jobId: job.attempt.jobId, isResumed: job.isResumed, polls: job.polls };
+}
+
+/** To be taken when the answer has just come. */
+function factsOfEnd(run: Run, job: Job, reply: JobTimes & { status: string }): JobFacts {
   const { status, delayTimeMs, executionTimeMs } = reply;
   return {
-    jobId: job.attempt.jobId,
-    isResumed: job.isResumed,
-    polls: job.polls,
-    ...(status !== undefined && { status }),
+    ...factsOf(job),
+    completedAt: run.ports.clock.now(),
+    status,
     ...(delayTimeMs !== undefined && { delayTimeMs }),
     ...(executionTimeMs !== undefined && { executionTimeMs }),
   };

@@ -38,6 +38,7 @@ export class Lanes {
   async renderWaiting(): Promise<void> {
     const { checkpoint, clock } = this.#run.ports;
     const { stop, settings } = this.#run;
+    this.#run.beginSubmitting();
     for (;;) {
       this.#run.stopAtDeadline();
       if (stop.draining.aborted) return;

@@ -44,7 +44,7 @@ export interface ManifestScenes {
 /** The journal of a batch. A call resolves when what it wrote is on the disk; a failing disk throws `Trouble`. */
 export interface Checkpoint {
   /** Brings the batch's scenes in line with the manifest, by identity, not position. */
-  reconcile(manifest: ManifestScenes, at: number): Promise<Plan>;
+  reconcile(manifest: ManifestScenes): Promise<Plan>;
   /** Marks attempts that a dead run intended as `unanswered`; returns how many. */
   recover(at: number): Promise<number>;
   /** Attempts whose jobs are in flight, oldest submission first. */
@@ -53,7 +53,11 @@ export interface Checkpoint {
   claim(max: number, endpoint: Endpoint, at: number): Promise<Attempt[]>;
   /** When the next waiting scene is due (0: now), or undefined where none waits. */
   nextDueAt(): Promise<number | undefined>;
-  recordSubmitted(attempt: Attempt, job: { jobId: string; status: string; at: number }): Promise<void>;
+  /** `taken`: the id is another attempt's at that endpoint, and nothing was recorded. */
+  recordSubmitted(
+    attempt: Attempt,
+    job: { jobId: string; status: string; at: number },
+  ): Promise<'recorded' | 'taken'>;
   recordStatus(attempt: Attempt, seen: { status: string; isExecuting: boolean; at: number }): Promise<void>;
   settle(attempt: Attempt, settlement: Settlement): Promise<void>;
   /** The scene that owns a file name within the images folder, compared as case-insensitive file systems do. */
@@ -68,6 +72,8 @@ export interface Checkpoint {
 export interface Settlement extends JobTimes {
   state: SettledState;
   at: number;
+  /** When the service was first seen to say that the job is over; absent where it never did. */
+  completedAt?: number;
   /** The service's last word. */
   status?: string;
   failure?: Failure;

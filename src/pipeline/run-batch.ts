@@ -42,8 +42,8 @@ export async function runBatch(
 }
 
 async function plan(run: Run, manifest: ManifestScenes): Promise<void> {
-  const { checkpoint, clock, images, tell } = run.ports;
-  const planned = await checkpoint.reconcile(manifest, clock.now());
+  const { checkpoint, images, tell } = run.ports;
+  const planned = await checkpoint.reconcile(manifest);
   for (const move of await checkpoint.pendingMoves()) {
     await images.move(move.from, move.to);
     await checkpoint.recordMoved(move);

@@ -35,7 +35,8 @@ export class Run {
   /** Submissions in a row that brought no readable answer, and when the next may be sent (monotonic ms). */
   #unanswered = 0;
   #nextSubmission = 0;
-  readonly #started: number;
+  /** Monotonic ms; until then the time for submissions does not run. */
+  #submittingSince = Infinity;
 
   constructor(ports: Ports, settings: BatchSettings, stop: Stop) {
     this.ports = ports;
@@ -43,7 +44,6 @@ export class Run {
     this.stop = stop;
     this.names = new PictureNames(ports.checkpoint, settings.pictureName);
     this.abandoned = abortAfterGrace(stop, settings.shutdownGraceMs, ports.clock);
-    this.#started = ports.clock.elapsed();
   }
 
   countAnswered(): void {
@@ -67,11 +67,15 @@ export class Run {
     return Math.max(0, this.#nextSubmission - this.ports.clock.elapsed());
   }
 
+  beginSubmitting(): void {
+    this.#submittingSince = this.ports.clock.elapsed();
+  }
+
   untilDeadlineMs(): number {
     const { submitForMs } = this.settings;
     return submitForMs === undefined
       ? Infinity
-      : Math.max(0, this.#started + submitForMs - this.ports.clock.elapsed());
+      : Math.max(0, this.#submittingSince + submitForMs - this.ports.clock.elapsed());
   }
 
   stopAtDeadline(): void {

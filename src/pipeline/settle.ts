@@ -7,7 +7,10 @@ import type { Settlement } from './ports.ts';
 import type { Run } from './run.ts';
 
 /** What is known of the job besides how it ended. */
-export type JobFacts = Pick<Settlement, 'status' | 'delayTimeMs' | 'executionTimeMs' | 'polls'> & {
+export type JobFacts = Pick<
+  Settlement,
+  'completedAt' | 'status' | 'delayTimeMs' | 'executionTimeMs' | 'polls'
+> & {
   jobId?: string;
   /** Whether an earlier run submitted it. */
   isResumed?: boolean;

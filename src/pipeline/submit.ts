@@ -29,12 +29,16 @@ async function recordAccepted(
   run: Run,
   attempt: Attempt,
   reply: SubmitReply & { kind: 'accepted' },
-): Promise<SubmittedAttempt> {
+): Promise<SubmittedAttempt | undefined> {
   const { checkpoint, clock, tell } = run.ports;
   const { jobId, status } = reply;
   const at = clock.now();
   run.countAnswered();
-  await checkpoint.recordSubmitted(attempt, { jobId, status, at });
+  if ((await checkpoint.recordSubmitted(attempt, { jobId, status, at })) === 'taken') {
+    const text = `the service answered with the id of another job, ${jobId}: whose picture it would bring, nobody can tell`;
+    await recordRefusal(run, attempt, { kind: 'unanswered', text });
+    return undefined;
+  }
   tell({ type: 'scene-submitted', scene: attempt.sceneId, attempt: attempt.number, jobId });
   return { ...attempt, jobId, submittedAt: at };
 }

@@ -5,6 +5,7 @@ import { stringify } from 'csv-stringify/sync';
 import type { BatchSummary, ReportRow } from '../core/report-row.ts';
 import { withDiskTrouble } from '../disk/disk-trouble.ts';
 import { syncFolder } from '../disk/sync-folder.ts';
+import { removeLeftovers } from '../disk/temporary-files.ts';
 import { csvTable } from './csv-table.ts';
 import { resultJson } from './result-json.ts';
 import { summaryJson, type ReportHeader } from './summary-json.ts';
@@ -42,6 +43,7 @@ export async function writeReport(
 ): Promise<ReportFiles> {
   const folder = resolve(dir);
   await withDiskTrouble(folder, () => mkdir(folder, { recursive: true }));
+  await withDiskTrouble(folder, () => removeLeftovers(folder, true));
   const files: UnfinishedFile[] = [];
   try {
     const csv = await begin(files, folder, 'results.csv');

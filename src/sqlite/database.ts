@@ -22,7 +22,10 @@ export function openForWriting(path: string, schema: Schema): Database {
   const isNew = !existsSync(path);
   const db = new Sqlite(path);
   try {
-    if (!isNew) assertOurs(db, path, schema);
+    if (!isNew) {
+      assertOurs(db, path, schema);
+      assertWhole(db, path);
+    }
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = FULL');
     db.pragma('foreign_keys = ON');
@@ -37,21 +40,26 @@ export function openForWriting(path: string, schema: Schema): Database {
   }
 }
 
-/** Opens an existing database for reading beside a writer. Throws as `openForWriting` does. */
-export function openForReading(path: string, schema: Schema): Database {
+/**
+ * Opens an existing database for reading beside a writer; undefined where nothing was ever written to it, as after a
+ * death between its making and its first table. Throws as `openForWriting` does.
+ */
+export function openForReading(path: string, schema: Schema): Database | undefined {
   const db = new Sqlite(path, { readonly: true, fileMustExist: true });
   try {
     assertOurs(db, path, schema);
-    return db;
+    if (hasTables(db)) return db;
   } catch (error) {
     db.close();
     throw error;
   }
+  db.close();
+  return undefined;
 }
 
 function assertOurs(db: Database, path: string, schema: Schema): void {
   const { applicationId, version } = readHeader(db, path);
-  const isEmpty = applicationId === 0 && version === 0 && !hasTables(db);
+  const isEmpty = applicationId === 0 && version === 0 && !readOrRefuse(path, () => hasTables(db));
   if (isEmpty) return;
   if (applicationId !== schema.applicationId) {
     throw new UnusableDatabase(`${path} is a SQLite file of another program; it was left as it is`);
@@ -64,16 +72,35 @@ function assertOurs(db: Database, path: string, schema: Schema): void {
 }
 
 function readHeader(db: Database, path: string): { applicationId: unknown; version: number } {
+  return readOrRefuse(path, () => ({
+    applicationId: db.pragma('application_id', { simple: true }),
+    version: Number(db.pragma('user_version', { simple: true })),
+  }));
+}
+
+function assertWhole(db: Database, path: string): void {
+  const found = readOrRefuse(path, () => db.pragma('quick_check(1)', { simple: true }));
+  if (found !== 'ok') throw damaged(path);
+}
+
+/** What only a damaged file answers becomes `UnusableDatabase`. */
+function readOrRefuse<T>(path: string, read: () => T): T {
   try {
-    return {
-      applicationId: db.pragma('application_id', { simple: true }),
-      version: Number(db.pragma('user_version', { simple: true })),
-    };
+    return read();
   } catch (error) {
-    if (!(error instanceof Sqlite.SqliteError) || !['SQLITE_NOTADB', 'SQLITE_CORRUPT'].includes(error.code))
-      throw error;
-    throw new UnusableDatabase(`${path} is damaged or no SQLite file; it was left as it is`);
+    if (isDamage(error)) throw damaged(path);
+    throw error;
   }
+}
+
+/** Damage shows under several codes: a broken schema is a plain SQLITE_ERROR. */
+export function isDamage(error: unknown): boolean {
+  if (!(error instanceof Sqlite.SqliteError)) return false;
+  return /^SQLITE_(NOTADB|CORRUPT)/.test(error.code) || /malformed|corrupt/.test(error.message);
+}
+
+function damaged(path: string): UnusableDatabase {
+  return new UnusableDatabase(`${path} is damaged or no SQLite file; it was left as it is`);
 }
 
 function hasTables(db: Database): boolean {

@@ -4,12 +4,11 @@ import type { Event } from '../pipeline/event.ts';
 import { writeError, writeOut } from './console.ts';
 import { describeEnding } from './describe-ending.ts';
 import { describeEvent } from './describe-event.ts';
-import { ProgressCount, type Progress } from './progress.ts';
+import { progressLine } from './progress-line.ts';
+import { ProgressCount } from './progress.ts';
 import type { RunView, ViewOptions } from './run-view.ts';
 import { TroubleBudget } from './trouble-budget.ts';
-import { showDuration, showRate } from './words.ts';
-
-const mostCells = 30;
+import { showDuration } from './words.ts';
 
 export class LiveView implements RunView {
   readonly #options: ViewOptions;
@@ -26,11 +25,10 @@ export class LiveView implements RunView {
     this.#startedElapsed = options.elapsed();
     this.#bars = new cliProgress.MultiBar({
       format: (bar, { progress }) =>
-        drawLine(this.#progress.now(), (barsize) =>
+        progressLine(this.#progress.now(), (process.stderr.columns || 80) - 3, (barsize) =>
           cliProgress.Format.BarFormat(progress, { ...bar, barsize }),
         ),
       stream: process.stderr,
-      barsize: mostCells,
       fps: 5,
       hideCursor: true,
       clearOnComplete: true,
@@ -68,20 +66,4 @@ export class LiveView implements RunView {
     if (this.#bar === undefined) writeError(line);
     else this.#bars.log(`${line}\n`);
   }
-}
-
-/** One line, never wider than the terminal: the bar gives way to the numbers. */
-function drawLine(progress: Progress, drawBar: (cells: number) => string): string {
-  const { total, saved, failed, inFlight, perSecond, leftMs } = progress;
-  const parts = [
-    `${saved}/${total}`,
-    `${inFlight} in flight`,
-    `${failed} failed`,
-    perSecond === undefined ? '' : showRate(perSecond),
-    leftMs === undefined ? '' : `${showDuration(leftMs)} left`,
-  ];
-  const numbers = parts.filter((part) => part !== '').join('  ');
-  const columns = (process.stderr.columns || 80) - 3;
-  const cells = Math.min(mostCells, columns - numbers.length - 1);
-  return (cells < 3 ? numbers : `${drawBar(cells)} ${numbers}`).slice(0, columns);
 }

@@ -33,7 +33,9 @@ export class PlainView implements RunView {
       this.close();
       this.#flushHeldBack();
       const took = showDuration(this.#options.elapsed() - this.#startedElapsed);
-      if (!this.#options.quiet) writeOut(describeEnding(event, this.#options.shownDir, took));
+      const said = describeEnding(event, this.#options.shownDir, took);
+      if (!this.#options.quiet) writeOut(said);
+      else if (event.ending !== 'complete') writeError(said);
       return;
     }
     const isTrouble = event.type === 'attempt-failed' || event.type === 'request-troubled';

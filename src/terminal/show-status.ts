@@ -12,8 +12,8 @@ export interface BatchStatus {
 }
 
 export function showStatus(status: BatchStatus, json: boolean): void {
-  const { shownDir, ...data } = status;
-  if (json) return writeOut(JSON.stringify({ type: 'status', ...data }));
+  if (json) return writeOut(JSON.stringify(statusJson(status)));
+  const { shownDir } = status;
   const { scenes, pictures, attempts, failures } = status.summary;
   const total = scenes.waiting + scenes.active + scenes.saved + scenes.failed + scenes.invalid;
   const doubtful = attempts.unanswered + attempts.expired;
@@ -44,6 +44,14 @@ export function showStatus(status: BatchStatus, json: boolean): void {
       ]),
   ];
   for (const [name, text] of rows) if (text !== '') writeOut(`${name.padEnd(10)}${text}`);
+}
+
+/** Instants as everywhere in JSON for others: ISO 8601. */
+function statusJson({ dir, isRunning, summary }: BatchStatus) {
+  const { lastRun: run } = summary;
+  const instant = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+  const lastRun = run && { ...run, startedAt: instant(run.startedAt), endedAt: instant(run.endedAt) };
+  return { type: 'status', dir, isRunning, summary: { ...summary, lastRun } };
 }
 
 function describeRun({ isRunning, summary }: BatchStatus): string {

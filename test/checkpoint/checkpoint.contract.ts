@@ -14,7 +14,7 @@ const abc = manifestOf([
 export function checkpointContract(open: () => { checkpoint: Checkpoint; reopen: () => Checkpoint }): void {
   const begin = async (): Promise<{ checkpoint: Checkpoint; reopen: () => Checkpoint }> => {
     const batch = open();
-    await batch.checkpoint.reconcile(abc, 1);
+    await batch.checkpoint.reconcile(abc);
     return batch;
   };
   const submitted = (attempt: Attempt, jobId: string): SubmittedAttempt => ({
@@ -89,6 +89,16 @@ export function checkpointContract(open: () => { checkpoint: Checkpoint; reopen:
     await expect(checkpoint.settle(a, saved)).rejects.toThrow('cannot move from saved to saved');
   });
 
+  it('does not take the id of one job for two attempts', async () => {
+    const { checkpoint } = await begin();
+    const [a, b] = await checkpoint.claim(2, endpoint, 10);
+    if (a === undefined || b === undefined) throw new Error('two were claimed');
+    const job = { jobId: 'job-1', status: 'IN_QUEUE', at: 20 };
+    expect(await checkpoint.recordSubmitted(a, job)).toBe('recorded');
+    expect(await checkpoint.recordSubmitted(b, job)).toBe('taken');
+    expect((await checkpoint.openAttempts()).map(({ sceneId }) => sceneId)).toEqual(['a']);
+  });
+
   it('knows whose a file is, as file systems compare names', async () => {
     const { checkpoint, reopen } = await begin();
     const [a] = await checkpoint.claim(1, endpoint, 10);
@@ -108,7 +118,7 @@ export function checkpointContract(open: () => { checkpoint: Checkpoint; reopen:
       ['b', 'hills, edited'],
       ['a', 'sea'],
     ]);
-    expect(await checkpoint.reconcile(next, 2)).toEqual({ added: 1, changed: 1, unchanged: 1, withdrawn: 1 });
+    expect(await checkpoint.reconcile(next)).toEqual({ added: 1, changed: 1, unchanged: 1, withdrawn: 1 });
     expect(await checkpoint.counts()).toMatchObject({ waiting: 3, withdrawn: 2 });
     expect((await checkpoint.claim(9, endpoint, 3)).map(({ sceneId }) => sceneId)).toEqual(['d', 'b', 'a']);
   });

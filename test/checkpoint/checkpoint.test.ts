@@ -1,5 +1,5 @@
 /** The checkpoint contract in memory and on file, and what only a file can show. */
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
@@ -7,8 +7,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { openCheckpoint } from '../../src/checkpoint/open-checkpoint.ts';
 import { checkpointSchema } from '../../src/checkpoint/schema.ts';
 import { SqliteCheckpoint } from '../../src/checkpoint/sqlite-checkpoint.ts';
+import type { Attempt } from '../../src/core/attempt.ts';
 import type { Checkpoint } from '../../src/pipeline/ports.ts';
-import { openForWriting, UnusableDatabase } from '../../src/sqlite/database.ts';
+import { openForWriting, UnusableDatabase, type Database } from '../../src/sqlite/database.ts';
 import { GroupCommit } from '../../src/sqlite/group-commit.ts';
 import { endpoint, manifestOf } from '../fakes/world.ts';
 import { checkpointContract } from './checkpoint.contract.ts';
@@ -68,6 +69,78 @@ describe('on file', () => {
   });
 });
 
+describe('a full disk', () => {
+  const half = async (freeRoom?: () => boolean): Promise<{ db: Database; checkpoint: SqliteCheckpoint }> => {
+    const db = openForWriting(join(folder(), 'x.sqlite'), checkpointSchema);
+    onTestFinished(() => void db.close());
+    db.exec("INSERT INTO runs (pid, host, program, started_at) VALUES (1, 'here', 'test', 0)");
+    const checkpoint = new SqliteCheckpoint(db, 1, freeRoom);
+    await checkpoint.reconcile(manifestOf(Array.from({ length: 400 }, (_, i) => [`s${i}`, `scene ${i}`])));
+    return { db, checkpoint };
+  };
+  const fill = (db: Database): void =>
+    void db.pragma(`max_page_count = ${String(db.pragma('page_count', { simple: true }))}`);
+  const record = (checkpoint: SqliteCheckpoint, attempts: Attempt[]): Promise<unknown> =>
+    Promise.all(
+      attempts.map((attempt) =>
+        checkpoint.recordSubmitted(attempt, {
+          jobId: `job-${attempt.key}-${'x'.repeat(80)}`,
+          status: 'IN_QUEUE',
+          at: 5,
+        }),
+      ),
+    );
+
+  it('loses no id of a job that was accepted: the reserved room is for these', async () => {
+    const room: Database[] = [];
+    const { db, checkpoint } = await half(() => {
+      const [full] = room.splice(0);
+      full?.pragma('max_page_count = 100000');
+      return full !== undefined;
+    });
+    const attempts = await checkpoint.claim(400, endpoint, 1);
+    fill(db);
+    room.push(db);
+    await record(checkpoint, attempts);
+    expect(room).toEqual([]);
+    expect(await checkpoint.openAttempts()).toHaveLength(400);
+  });
+
+  it('without any room left is told as trouble with the output folder', async () => {
+    const { db, checkpoint } = await half();
+    const attempts = await checkpoint.claim(400, endpoint, 1);
+    fill(db);
+    await expect(record(checkpoint, attempts)).rejects.toMatchObject({
+      failure: { kind: 'output-unwritable' },
+    });
+  });
+
+  it('is noticed before anything is sent where not even the reserve fits, and the reserve goes with the run', () => {
+    const dir = folder();
+    mkdirSync(join(dir, '.reserve'));
+    expect(() => openCheckpoint(dir, 'test', batch, 0)).toThrow(/EISDIR/);
+    rmSync(join(dir, '.reserve'), { recursive: true });
+    const opened = openCheckpoint(dir, 'test', batch, 0);
+    expect(statSync(join(dir, '.reserve')).size).toBe(1024 * 1024);
+    opened.close();
+    expect(existsSync(join(dir, '.reserve'))).toBe(false);
+  });
+});
+
+it('sends nothing on the word of a checkpoint that was removed', async () => {
+  const dir = folder();
+  const opened = openCheckpoint(dir, 'test', batch, 0);
+  onTestFinished(() => opened.close());
+  await opened.checkpoint.reconcile(manifestOf([['a', 'sea']]));
+  rmSync(join(dir, 'checkpoint.sqlite'));
+  await expect(opened.checkpoint.claim(1, endpoint, 1)).rejects.toMatchObject({
+    failure: {
+      kind: 'output-unwritable',
+      text: expect.stringContaining('was removed during the run') as string,
+    },
+  });
+});
+
 describe('a file that is not ours to change', () => {
   it('by another program is refused in a sentence and left as it is', () => {
     const path = join(folder(), 'x.sqlite');
@@ -76,6 +149,24 @@ describe('a file that is not ours to change', () => {
     foreign.close();
     expect(() => openForWriting(path, checkpointSchema)).toThrow(UnusableDatabase);
     expect(new Sqlite(path).prepare('SELECT name FROM sqlite_schema').all()).toEqual([{ name: 'theirs' }]);
+  });
+
+  it('with flipped bytes is refused in a sentence and left as it is', async () => {
+    const dir = folder();
+    const opened = openCheckpoint(dir, 'test', batch, 0);
+    await opened.checkpoint.reconcile(
+      manifestOf(Array.from({ length: 2_000 }, (_, i) => [`s${i}`, `scene ${i}`])),
+    );
+    opened.close();
+    const path = join(dir, 'checkpoint.sqlite');
+    const whole = readFileSync(path);
+    for (const at of [108, 2 * 4096, Math.floor(whole.length / 2) & ~4095]) {
+      const broken = Buffer.from(whole);
+      broken.fill(0xa5, at, at + 64);
+      writeFileSync(path, broken);
+      expect(() => openCheckpoint(dir, 'test', batch, 0), `damaged at ${at}`).toThrow(UnusableDatabase);
+      expect(readFileSync(path).equals(broken), `damaged at ${at}`).toBe(true);
+    }
   });
 
   it('by a newer version is refused in a sentence', () => {
@@ -93,8 +184,8 @@ it('reads a list of 10,000 in any order as the same scenes', async () => {
   const opened = openCheckpoint(dir, 'test', batch, 0);
   onTestFinished(() => opened.close());
   const pairs = Array.from({ length: 10_000 }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]);
-  await opened.checkpoint.reconcile(manifestOf(pairs), 1);
-  const plan = await opened.checkpoint.reconcile(manifestOf(pairs.toReversed()), 2);
+  await opened.checkpoint.reconcile(manifestOf(pairs));
+  const plan = await opened.checkpoint.reconcile(manifestOf(pairs.toReversed()));
   expect(plan).toEqual({ added: 0, changed: 0, unchanged: 10_000, withdrawn: 0 });
 });
 

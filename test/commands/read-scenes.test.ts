@@ -209,6 +209,12 @@ it('without an input and such a column it says what to write', async () => {
   expect(await problemsOf({ 'a.csv': 'My text,b\nx,y\n' })).toEqual([
     `a.csv: there is no column scene or prompt, only My text, b; say in pipeline.yaml what is sent, such as input: {scene: '{{ ["My text"] }}'}`,
   ]);
+  expect(await problemsOf({ 'a.csv': "ID,it's\n1,y\n" })).toEqual([
+    `a.csv: there is no column scene or prompt, only ID, it's; say in pipeline.yaml what is sent, such as input: {scene: '{{ ["it''s"] }}'}`,
+  ]);
+  expect(await problemsOf({ 'a.csv': 'id\n1\n' })).toEqual([
+    'a.csv: there is no column scene or prompt, only id; say in pipeline.yaml what is sent, under input',
+  ]);
   expect(await problemsOf({ 'a.jsonl': '{"text":"x"}\n' })).toEqual([
     'a.jsonl:1: it has no column scene or prompt',
   ]);

@@ -33,7 +33,7 @@ it.each([
   ['output:\n  name: x', '1:1: output.dir is missing; expected a path'],
   ['manifest: x', '1:1: output.dir is missing; expected a path'],
   ['output: {dir: 5}', '1:15: output.dir is missing; expected a path'],
-  ['output:\n\tdir: [', /^2:1: Tabs/],
+  ['output:\n\tdir: [', /^2:1: a tab/],
 ])('%j', (text, expected) => {
   const file = writePipeline(text);
   const [first] = linesOf(file, () => readOutputDir(file, [], {}));

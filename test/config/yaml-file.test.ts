@@ -118,8 +118,11 @@ it('yes and no are texts, as YAML 1.2 has it', () => {
   });
 });
 
-it('tabs are told as such', () => {
-  expect(problemsOf('endpoint:\n\tbaseUrl: local\n')).toEqual(['2:1: Tabs are not allowed as indentation']);
+it('tabs are told once, at the first, with what was expected, and do not hide another slip', () => {
+  expect(problemsOf('endpoint:\n\tbaseUrl: local\n\tid: x\noutput:\n\tdir: @o\nretry: @a\n')).toEqual([
+    '2:1: a tab in the indentation; expected spaces',
+    expect.stringMatching(/^6:8: /),
+  ]);
 });
 
 it('reads from any folder', () => {

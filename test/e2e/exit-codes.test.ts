@@ -182,18 +182,79 @@ it.each([
   },
 );
 
-it('refuses an older Node in a sentence before any native module loads', async () => {
-  const older = "Object.defineProperty(process.versions, 'node', { value: '20.18.3' });";
-  const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(older)}`];
-  const { code, stderr } = await nightrender(['run', 'pipeline.yaml'], { nodeArgs });
-  expect(code).toBe(2);
-  expect(stderr).toBe('nightrender needs Node.js 20.19 or later; this is 20.18.3.\n');
+it.each([
+  [['run', 'p.yaml', '--concurrency'], '--concurrency needs a value.', 'nightrender run --help'],
+  [['run', 'p.yaml', '--manifest'], '--manifest needs a value.', 'nightrender run --help'],
+  [['status', 'p.yaml', '--output'], '--output needs a value.', 'nightrender status --help'],
+  [['serve', '--port'], '--port needs a value.', 'nightrender serve --help'],
+  [['run', 'p.yaml', '--json=maybe'], '--json is "maybe"; expected true, false or no value.', 'run --help'],
+  [['run', 'p.yaml', '--skipBadRows='], '--skipBadRows is ""; expected true, false or', 'run --help'],
+  [['run'], 'Say which pipeline.yaml.', 'nightrender run --help'],
+  [['render', 'p.yaml'], 'render', 'nightrender --help'],
+])('2: %j is told in a sentence, with where to read more', async (args, sentence, help) => {
+  const env = { LC_ALL: 'de_DE.UTF-8' };
+  const { code, stdout, stderr } = await nightrender(args, { env });
+  expect(code, stderr).toBe(2);
+  expect(stdout).toBe('');
+  expect(stderr).toContain(sentence);
+  expect(stderr.trimEnd()).toMatch(new RegExp(`\\nSee .*${help}\\.$`));
+  expect(stderr.trimEnd().split('\n')).toHaveLength(2);
 });
 
-it('has every exit code in its help', async () => {
-  const { stdout, code } = await nightrender(['--help']);
+it.each([
+  [['serve', '--port', 'x'], '--port: "x" is given; expected a whole number from 0 to 65535'],
+  [['serve', '--workers', '0'], '--workers: 0 is given; expected a whole number from 1 to 1000'],
+  [['serve', '--data', 'a', '--data', 'b'], '--data: a and b is given; expected one text'],
+])('2: %j says what was given', async (args, sentence) => {
+  const { code, stderr } = await nightrender(args);
+  expect(code, stderr).toBe(2);
+  expect(stderr).toContain(sentence);
+});
+
+it('2: a number that is none is told as it was given', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+  const { code, stderr } = await nightrender(['run', 'pipeline.yaml', '--concurrency', 'many'], { cwd });
+  expect(code, stderr).toBe(2);
+  expect(stderr).toContain('--concurrency: concurrency is "many"');
+});
+
+it('1: an error of the parser’s name out of a command is a bug all the same', async () => {
+  const planted = `const { write } = process.stderr;
+    process.stderr.write = () => {
+      process.stderr.write = write;
+      throw Object.assign(new Error('planted'), { name: 'YError' });
+    };`;
+  const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(planted)}`];
+  const { code, stderr } = await nightrender(['run', 'nowhere.yaml'], { nodeArgs });
+  expect(code, stderr).toBe(1);
+  expect(stderr).toContain('planted');
+});
+
+it.each(['18.20.8', '20.18.3', '21.7.3', '22.11.0', '23.11.1'])(
+  'refuses Node %s in a sentence before any native module loads',
+  async (version) => {
+    const other = `Object.defineProperty(process.versions, 'node', { value: '${version}' });`;
+    const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(other)}`];
+    const { code, stderr } = await nightrender(['run', 'pipeline.yaml'], { nodeArgs });
+    expect(code).toBe(2);
+    const needed = 'nightrender needs Node.js 20.19 or later, 22.12 or later, or 24 and above';
+    expect(stderr).toBe(`${needed}; this is ${version}.\n`);
+  },
+);
+
+it.each([[], ['run']])('has every exit code in the help of %j', async (...command) => {
+  const { stdout, code } = await nightrender([...command, '--help']);
   expect(code).toBe(0);
   for (const exitCode of [0, 1, 2, 3, 10, 11, 12, 13, 14, 130, 143]) {
     expect(stdout).toMatch(new RegExp(`^\\s+${exitCode}\\s{2}\\S`, 'm'));
   }
+});
+
+it.each(['run', 'status', 'report', 'serve'])('%s --help is enough to work from', async (command) => {
+  const { stdout, code } = await nightrender([command, '--help']);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(new RegExp(`^nightrender ${command}[^\\n]*\\n\\n[A-Z][^]+?\\.\\n`));
+  expect(stdout).toMatch(new RegExp(`^Examples:\\n  nightrender ${command} `, 'm'));
+  for (const exitCode of [0, 1, 2, 14]) expect(stdout).toMatch(new RegExp(`^\\s+${exitCode}\\s{2}\\S`, 'm'));
+  if (command !== 'serve') expect(stdout).toContain('[output.dir, NIGHTRENDER_OUTPUT]');
 });

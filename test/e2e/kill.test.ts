@@ -6,7 +6,8 @@ import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { folderWith, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
 
-const sceneCount = 60;
+/** More than are done by the last of the kills, so that each meets a run at work. */
+const sceneCount = 240;
 const kills = 20;
 const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
 
@@ -17,7 +18,10 @@ it(`goes on after ${kills} kills at random moments, with the service's own books
   const { url, dataDir } = await serve(folderWith({}));
   const more = 'input: {scene: "{{ scene }}", width: 96, height: 64}\nconcurrency: 8\n';
   const cwd = folderWith({ 'pipeline.yaml': pipeline(url, more), 'scenes.csv': scenes(sceneCount) });
-  for (let kill = 0; kill < kills; kill++) await killAfterLines(cwd, 1 + random(14));
+  for (let kill = 0; kill < kills; kill += 2) {
+    await killAfterLines(cwd, 1 + random(14));
+    await killAfterMs(cwd, random(401));
+  }
   const last = await nightrender(['run', 'pipeline.yaml'], { cwd, ...withKey });
   expect(last.code, `seed ${seed}: ${last.stderr}`).toBe(0);
   expectSameBooks(cwd, dataDir, seed);
@@ -30,6 +34,21 @@ async function killAfterLines(cwd: string, lines: number): Promise<void> {
     if (program.stdout.split('\n').length > lines) program.child.kill('SIGKILL');
   });
   await program.finish();
+}
+
+/**
+ * It dies this long after its start was said: in the midst of a commit, an fsync or a decoding, which no line tells.
+ * The timer says when to kill and nothing else; the test waits for the death itself, never for time to pass.
+ */
+async function killAfterMs(cwd: string, ms: number): Promise<void> {
+  const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  let timer: NodeJS.Timeout | undefined;
+  program.child.stdout.on('data', () => {
+    if (program.stdout.includes('"run-started"'))
+      timer ??= setTimeout(() => program.child.kill('SIGKILL'), ms);
+  });
+  await program.finish();
+  clearTimeout(timer);
 }
 
 interface SavedRow {

@@ -10,27 +10,31 @@ import { folderWith, nightrender, pipeline, Program, root, scenes } from './cli.
 const small = 'width: 32, height: 32';
 const realList = join(root, '../shared/data/parti-prompts.tsv');
 
+it('renders a list of prompts with quotes, commas, many scripts and repetitions as it comes', async () => {
+  await expectRendered(join(root, 'test/fixtures/prompts.tsv'), 40);
+});
+
 it.skipIf(!existsSync(realList))(
   'renders a real list of 1,632 prompts as it comes (skipped where the list is not beside the project)',
-  async () => {
-    const cwd = folderWith({
-      'pipeline.yaml': pipeline('local', `input: {scene: "{{ Prompt }}", ${small}}\nconcurrency: 64\n`),
-    });
-    const { code, stderr } = await nightrender(['run', 'pipeline.yaml', '--manifest', realList], { cwd });
-    expect(code, stderr).toBe(0);
-    const rows = results(cwd);
-    expect(rows).toHaveLength(1632);
-    const prompts = readFileSync(realList, 'utf8')
-      .trimEnd()
-      .split('\n')
-      .slice(1)
-      .map((line) => line.split('\t')[0]);
-    expect(rows.map((row) => row['Prompt'])).toEqual(prompts);
-    expect(new Set(rows.map((row) => row['file'])).size).toBe(1632);
-    for (const row of rows) expect(existsSync(join(cwd, 'out', row['file'] ?? '')), row['id']).toBe(true);
-    await sharp(join(cwd, 'out', rows[100]?.['file'] ?? '')).stats();
-  },
+  () => expectRendered(realList, 1632),
 );
+
+/** Every row of the list has its prompt, unchanged, and a picture of its own. */
+async function expectRendered(list: string, count: number): Promise<void> {
+  const cwd = folderWith({
+    'pipeline.yaml': pipeline('local', `input: {scene: "{{ Prompt }}", ${small}}\nconcurrency: 64\n`),
+  });
+  const { code, stderr } = await nightrender(['run', 'pipeline.yaml', '--manifest', list], { cwd });
+  expect(code, stderr).toBe(0);
+  const rows = results(cwd);
+  expect(rows).toHaveLength(count);
+  const given = readFileSync(list, 'utf8').replace(/\n$/, '').split('\n').slice(1);
+  const columns = ['Prompt', 'Category', 'Challenge', 'Note'];
+  expect(rows.map((row) => columns.map((name) => row[name]).join('\t'))).toEqual(given);
+  expect(new Set(rows.map((row) => row['file'])).size).toBe(count);
+  for (const row of rows) expect(existsSync(join(cwd, 'out', row['file'] ?? '')), row['id']).toBe(true);
+  await sharp(join(cwd, 'out', rows[Math.floor(count / 2)]?.['file'] ?? '')).stats();
+}
 
 it.each([
   ['scenes.tsv', 'id\tscene\na\tsea\nb\thills\n'],

@@ -1,5 +1,5 @@
 /** Promise: `status` answers from another terminal, for a live, an ended and a killed run. */
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { folderWith, nightrender, pipeline, Program, scenes, testKey } from './cli.ts';
@@ -39,6 +39,45 @@ it('tells an ended run, and that there is no batch yet', async () => {
   const ended = await nightrender(['status', 'pipeline.yaml'], { cwd });
   expect(ended.stdout).toMatch(/2 of 2 saved \(100 %\)/);
   expect(ended.stdout).toMatch(/ended 20.* with exit code 0/);
+});
+
+it('gives instants as the report does: ISO 8601', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(2) });
+  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const { stdout } = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd });
+  type WithRun = { lastRun: { startedAt: unknown; endedAt: unknown } };
+  const { lastRun } = (JSON.parse(stdout) as { summary: WithRun }).summary;
+  const reported = JSON.parse(readFileSync(join(cwd, 'out/report/summary.json'), 'utf8')) as WithRun;
+  const instant = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
+  expect(lastRun.startedAt).toBe(reported.lastRun.startedAt);
+  expect([lastRun.startedAt, lastRun.endedAt]).toEqual(Array(2).fill(expect.stringMatching(instant)));
+});
+
+it('takes a checkpoint that nothing was ever written to for no batch yet, and a run begins it', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+  mkdirSync(join(cwd, 'out'));
+  writeFileSync(join(cwd, 'out/checkpoint.sqlite'), '');
+  const none = await nightrender(['status', 'pipeline.yaml'], { cwd });
+  expect(none.code).toBe(2);
+  expect(none.stderr).toContain('there is no batch here yet');
+  expect((await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
+});
+
+it('warns before it pays again for pictures that no checkpoint knows, and refuses an emptied checkpoint', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const checkpoint = join(cwd, 'out/checkpoint.sqlite');
+  for (const suffix of ['', '-wal', '-shm']) rmSync(checkpoint + suffix, { force: true });
+  writeFileSync(checkpoint, '');
+  const emptied = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  expect(emptied.code).toBe(2);
+  expect(emptied.stderr).toContain(
+    'out/checkpoint.sqlite: this file is empty, though out/images holds pictures',
+  );
+  rmSync(checkpoint);
+  const anew = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  expect(anew.code).toBe(0);
+  expect(anew.stderr).toContain('there is no checkpoint that knows them');
 });
 
 it('leaves a file that is no checkpoint, or a newer program wrote, as it is, and says so', async () => {

@@ -61,6 +61,27 @@ describe('a batch', () => {
     expect(world.images.files.size).toBe(40);
   });
 
+  it('puts every instant of an attempt on record, and how often it was asked for', async () => {
+    const world = new World(() => ({ queueMs: 3_000, executionMs: 5_000 }));
+    const started = world.clock.now();
+    await world.run({ manifest: manifestOf([['a', 'sea']]) });
+    const [row] = world.rows<Record<string, number>>('SELECT * FROM attempts');
+    const job = world.service.jobs[0];
+    expect(row).toMatchObject({ status: 'COMPLETED', delay_time_ms: 3_000, execution_time_ms: 5_000 });
+    expect(row).toMatchObject({ intended_at: started, submitted_at: started, polls: job?.polls });
+    expect(row?.['executing_at']).toBeGreaterThanOrEqual(started + 3_000);
+    expect(row?.['completed_at']).toBeGreaterThanOrEqual(started + 8_000);
+    expect(row?.['settled_at']).toBeGreaterThanOrEqual(row?.['completed_at'] ?? Infinity);
+  });
+
+  it('tells when a job that failed was seen to be over', async () => {
+    const world = new World(failing('hills', 9, 'job-failed'));
+    await world.run({ manifest: abc });
+    expect(
+      world.rows("SELECT count(*) AS n FROM attempts WHERE state = 'failed' AND completed_at IS NULL"),
+    ).toEqual([{ n: 0 }]);
+  });
+
   it('does nothing the second time', async () => {
     const world = new World();
     await world.run({ manifest: abc });
@@ -154,6 +175,21 @@ describe('a submission', () => {
     const world = new World(answering('hills', 2, 'unanswered'));
     expect((await world.run({ manifest: abc }))?.ending.kind).toBe('complete');
     expect(attemptStates(world, 'b')).toEqual(['unanswered', 'unanswered', 'saved']);
+  });
+
+  it('that is answered with the id of another job brings no picture of another scene', async () => {
+    const world = new World();
+    const submit = world.service.submit.bind(world.service);
+    let first = '';
+    world.service.submit = async (...args) => {
+      const reply = await submit(...args);
+      if (reply.kind !== 'accepted') return reply;
+      first ||= reply.jobId;
+      return world.service.jobs.length === 2 ? { ...reply, jobId: first } : reply;
+    };
+    expect((await world.run({ manifest: abc }))?.ending.kind).toBe('complete');
+    expect(attemptStates(world, 'b')).toEqual(['unanswered', 'saved']);
+    expect(new Set(world.images.files.values()).size).toBe(3);
   });
 
   it('without an answer makes the others wait: an outage is felt out one submission at a time', async () => {

@@ -1,4 +1,5 @@
 /** An older report is replaced as a whole or not at all, and writing one does not hold up a live run. */
+import { spawnSync } from 'node:child_process';
 import { mkdir, open, readdir, readFile, stat, writeFile, type FileHandle } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -89,6 +90,17 @@ describe('writing a report', () => {
       const files = await writeReport(relative(process.cwd(), folder), sourceOf([]), about);
       expect(files.csv).toBe(join(folder, 'results.csv'));
     });
+  });
+});
+
+it('removes what a dead writer left half-written, and nothing that a living one is writing', async () => {
+  await inFolder(async (folder) => {
+    const { pid } = spawnSync(process.execPath, ['-e', '0']);
+    const living = `.nightrender-${process.ppid}-abc-1.tmp`;
+    await writeFile(join(folder, `.nightrender-${pid}-abc-1.tmp`), 'half');
+    await writeFile(join(folder, living), 'half');
+    await writeReport(folder, sourceOf([savedRow]), about);
+    expect((await readdir(folder)).toSorted()).toEqual([living, ...names].toSorted());
   });
 });
 

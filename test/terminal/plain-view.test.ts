@@ -112,7 +112,7 @@ it('names what failed and what follows, and ends with where things are', () => {
   expect(lines.slice(2).join('\n')).toContain('8 saved, 2 failed');
 });
 
-it('when quiet says warnings and why it stops, and nothing else', () => {
+it('when quiet says warnings, why it stops and an end that is not a good one, and nothing else', () => {
   const shown = view(true);
   shown.tell(planMade({ waiting: 3 }));
   shown.tell(failure);
@@ -120,8 +120,14 @@ it('when quiet says warnings and why it stops, and nothing else', () => {
   shown.tell({ type: 'stopping', ending: 'halted', text: 'Halted: 20 attempts' });
   vi.advanceTimersByTime(hour);
   shown.tell(ended);
-  expect(lines.map((line) => line.replace(/^\S+ \S+ {2}/, ''))).toEqual([
-    'warning: the key stands in the file',
-    'stopping: Halted: 20 attempts',
-  ]);
+  const said = lines.map((line) => line.replace(/^20\S+ \S+ {2}/, ''));
+  expect(said.slice(0, 2)).toEqual(['warning: the key stands in the file', 'stopping: Halted: 20 attempts']);
+  expect(said[2]).toMatch(/^2 scenes are not saved: 8 of 10 scenes/);
+});
+
+it('when quiet says nothing of a good night', () => {
+  const shown = view(true);
+  shown.tell(planMade({ waiting: 3 }));
+  shown.tell({ ...ended, ending: 'complete', exitCode: 0 });
+  expect(lines).toEqual([]);
 });

@@ -1,0 +1,108 @@
+/** The help of every command: what it does, its options, examples and exit codes. */
+import { availableParallelism } from 'node:os';
+import type { Argv } from 'yargs';
+import { endings, type EndingKind } from '../core/ending.ts';
+import { optionRules, variableOf, type OptionName } from './run-options.ts';
+
+export function runOptions(parser: Argv) {
+  const purpose = `Renders every scene of the manifest that has no picture yet, and writes the report. The same command goes on after a stop, a crash or an edit of the manifest; nothing is paid twice.`;
+  return withPipeline(parser, ['manifest', 'output', 'concurrency', 'skip-bad-rows', 'json', 'quiet'])
+    .usage(`$0 run <pipeline>\n\n${purpose}`)
+    .example('$0 run pipeline.yaml', 'start, or go on after a stop or a crash')
+    .example('$0 run pipeline.yaml --concurrency 4', 'four jobs in flight at most')
+    .example('zcat list.txt.gz | $0 run pipeline.yaml --manifest -', 'scenes from standard input')
+    .example('$0 run pipeline.yaml --quiet', 'from cron: a line only where something is wrong')
+    .epilogue(`${precedence}\n\n${exitCodes()}`);
+}
+
+export function statusOptions(parser: Argv) {
+  const purpose = `Shows how many scenes are saved, in flight and failed, what failed most, and whether a run is at work. It only reads, and may be asked while a run is going on.`;
+  return withPipeline(parser, ['output', 'json'])
+    .usage(`$0 status <pipeline>\n\n${purpose}`)
+    .example('$0 status pipeline.yaml', 'while it runs, or in the morning')
+    .example('$0 status pipeline.yaml --json', 'for a script: one JSON object')
+    .epilogue(`${precedence}\n\n${exitCodes({ ...common, complete: 'the batch was shown' })}`);
+}
+
+export function reportOptions(parser: Argv) {
+  const purpose = `Writes results.csv, results.jsonl and summary.json anew from the checkpoint, as things stand now. It sends nothing, and may be called while a run is going on.`;
+  return withPipeline(parser, ['output', 'json'])
+    .usage(`$0 report <pipeline>\n\n${purpose}`)
+    .example('$0 report pipeline.yaml', 'results.csv as of now')
+    .example('$0 report pipeline.yaml --json', 'for a script: the paths as one JSON object')
+    .epilogue(`${precedence}\n\n${exitCodes({ ...common, complete: 'the files are written' })}`);
+}
+
+export function serveOptions(parser: Argv) {
+  const purpose = `Serves the job interface on 127.0.0.1 until SIGINT or SIGTERM. The key is taken from NIGHTRENDER_API_KEY; without one, a new one is made and shown.`;
+  const text = { type: 'string', requiresArg: true } as const;
+  return parser
+    .usage(`$0 serve\n\n${purpose}`)
+    .option('port', { requiresArg: true, default: 4747, describe: 'port on 127.0.0.1; 0 for a free one' })
+    .option('data', { ...text, describe: 'folder of its jobs (default: ~/.local/share/nightrender)' })
+    .option('endpoint', { ...text, default: 'scene-renderer', describe: 'id of its endpoint' })
+    .option('workers', {
+      requiresArg: true,
+      default: availableParallelism(),
+      describe: 'jobs worked on at once',
+    })
+    .option('retention', {
+      ...text,
+      default: '30m',
+      describe: 'results are deleted this long after completion',
+    })
+    .option('json', { type: 'boolean', describe: 'say the address as JSON' })
+    .example('$0 serve --data ./jobs-data', 'jobs survive a crash and are worked on again')
+    .example('$0 serve --port 0 --json', 'for a script: a free port, said as JSON')
+    .epilogue(exitCodes({ ...common, ...serving }));
+}
+
+/** A number has no type here: the parser would make NaN of what is none, and nobody could be told what was given. */
+function withPipeline(parser: Argv, names: OptionName[]) {
+  const base = parser.positional('pipeline', {
+    type: 'string',
+    demandOption: true,
+    describe: 'the file that says what is rendered where, such as pipeline.yaml',
+  });
+  for (const name of names) {
+    const { type, describe, path } = optionRules[name];
+    base.option(name, {
+      ...(type !== 'number' && { type }),
+      describe: `${describe}\n[${path.join('.')}, ${variableOf(name)}]`,
+      requiresArg: type !== 'boolean',
+    });
+  }
+  return base;
+}
+
+const precedence =
+  'In brackets: the key in pipeline.yaml and the environment variable of the same meaning. An option wins over the variable, and the variable over the file.';
+
+const common = {
+  bug: endings.bug.means,
+  'wrong-use': 'wrong use or configuration, no batch yet, or its file is damaged',
+  'output-unwritable': endings['output-unwritable'].means,
+};
+
+const serving = {
+  complete: 'ended by SIGINT or SIGTERM',
+  'wrong-use': 'wrong use, or the port is in use',
+  'already-running': 'another service works in this folder',
+};
+
+/** All of them as they are; or those of a command that only looks or serves, in its own words. */
+export function exitCodes(own?: Partial<Record<EndingKind, string>>): string {
+  const kinds = Object.keys(endings) as EndingKind[];
+  const lines = kinds.flatMap((kind) => {
+    const { exitCode, means, isResumable } = endings[kind];
+    if (own === undefined) return codeLine(exitCode, `${means}${isResumable ? ' (resumable)' : ''}`);
+    return own[kind] === undefined ? [] : codeLine(exitCode, own[kind]);
+  });
+  const head =
+    own === undefined ? 'Exit codes; after a resumable one the same command goes on:' : 'Exit codes:';
+  return [head, ...lines].join('\n');
+}
+
+function codeLine(exitCode: number, means: string): string {
+  return `${String(exitCode).padStart(5)}  ${means}`;
+}

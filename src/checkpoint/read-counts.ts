@@ -1,5 +1,5 @@
 /** How many scenes are in which state. */
-import type { SceneCounts } from '../pipeline/ports.ts';
+import type { SceneCounts } from '../core/scene.ts';
 import type { Database } from '../sqlite/database.ts';
 
 export function readCounts(db: Database): SceneCounts {

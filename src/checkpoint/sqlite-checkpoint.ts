@@ -13,14 +13,8 @@ import { nameKey } from '../core/naming.ts';
 import type { SavedPicture } from '../core/picture.ts';
 import type { Plan } from '../core/plan.ts';
 import { replacedSuffix } from '../core/scene.ts';
-import type {
-  Checkpoint,
-  ManifestScenes,
-  NextScene,
-  PictureMove,
-  SceneCounts,
-  Settlement,
-} from '../pipeline/ports.ts';
+import type { SceneCounts } from '../core/scene.ts';
+import type { Checkpoint, ManifestScenes, NextScene, PictureMove, Settlement } from '../pipeline/ports.ts';
 import type { Database } from '../sqlite/database.ts';
 import { GroupCommit } from '../sqlite/group-commit.ts';
 import { readAttempt, readSubmittedAttempt } from './read-attempt.ts';

@@ -48,6 +48,12 @@ export const sceneMoves = {
 
 export type SceneState = keyof typeof sceneMoves;
 
+/** How many scenes are in which state. */
+export type SceneCounts = Record<SceneState, number> & {
+  /** Bad rows of the manifest that were skipped on the user's word. */
+  invalid: number;
+};
+
 /** 32 hex characters that tell one input from another, whatever the order of its keys. */
 export function fingerprintOf(input: JsonObject): string {
   return createHash('sha256').update(canonicalJson(input)).digest('hex').slice(0, 32);

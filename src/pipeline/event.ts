@@ -2,7 +2,7 @@
 import type { EndingKind } from '../core/ending.ts';
 import type { FailureKind } from '../core/failure.ts';
 import type { Plan } from '../core/plan.ts';
-import type { SceneCounts } from './ports.ts';
+import type { SceneCounts } from '../core/scene.ts';
 
 export type Event =
   | {

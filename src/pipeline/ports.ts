@@ -5,7 +5,7 @@ import type { Failure } from '../core/failure.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { CheckedPicture, FoundPicture, SavedPicture } from '../core/picture.ts';
 import type { Plan } from '../core/plan.ts';
-import type { BadRow, Scene } from '../core/scene.ts';
+import type { BadRow, Scene, SceneCounts } from '../core/scene.ts';
 import type { Event } from './event.ts';
 
 /** The job service. Every call is one HTTP request and resolves to what it meant; expected trouble never throws. */
@@ -90,16 +90,6 @@ export interface PictureMove {
   key: number;
   from: string;
   to: string;
-}
-
-export interface SceneCounts {
-  waiting: number;
-  active: number;
-  saved: number;
-  failed: number;
-  withdrawn: number;
-  /** Bad rows of the manifest that were skipped on the user's word. */
-  invalid: number;
 }
 
 /** The folder of finished pictures. */

@@ -2,7 +2,8 @@
 import type { SubmittedAttempt } from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
 import { Lanes } from './lanes.ts';
-import type { ManifestScenes, SceneCounts } from './ports.ts';
+import type { SceneCounts } from '../core/scene.ts';
+import type { ManifestScenes } from './ports.ts';
 import { Run, type Ports } from './run.ts';
 import type { BatchSettings } from './settings.ts';
 import type { Stop } from './stop.ts';

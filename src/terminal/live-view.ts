@@ -6,7 +6,7 @@ import { describeEnding } from './describe-ending.ts';
 import { describeEvent } from './describe-event.ts';
 import { progressLine } from './progress-line.ts';
 import { ProgressCount } from './progress.ts';
-import type { RunView, ViewOptions } from './run-view.ts';
+import type { RunView, ViewOptions } from './view.ts';
 import { TroubleBudget } from './trouble-budget.ts';
 import { showDuration } from './words.ts';
 

@@ -4,7 +4,7 @@ import { writeError, writeOut } from './console.ts';
 import { describeEnding } from './describe-ending.ts';
 import { describeEvent } from './describe-event.ts';
 import { ProgressCount } from './progress.ts';
-import type { RunView, ViewOptions } from './run-view.ts';
+import type { RunView, ViewOptions } from './view.ts';
 import { TroubleBudget } from './trouble-budget.ts';
 import { plural, showDuration, showInstant, showRate } from './words.ts';
 

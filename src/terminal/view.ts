@@ -1,0 +1,18 @@
+/** What every way of showing a run has in common. */
+import type { Listener } from '../pipeline/ports.ts';
+
+export interface ViewOptions {
+  json: boolean;
+  quiet: boolean;
+  /** The output folder as people should read it. */
+  shownDir: string;
+  now: () => number;
+  /** Monotonic ms. */
+  elapsed: () => number;
+}
+
+export interface RunView {
+  tell: Listener;
+  /** Stops whatever still draws. */
+  close(): void;
+}

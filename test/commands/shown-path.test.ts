@@ -5,11 +5,11 @@ import { shownPath } from '../../src/commands/shown-path.ts';
 afterEach(() => void vi.restoreAllMocks());
 
 it.each([
-  ['/work', '/work/out', 'out'],
-  ['/work', '/work', '.'],
-  ['/work', '/other/out', '/other/out'],
-  ['/work', '-', 'standard input'],
-  ['/', '/work/out', '/work/out'],
+  ['/night', '/night/out', 'out'],
+  ['/night', '/night', '.'],
+  ['/night', '/other/out', '/other/out'],
+  ['/night', '-', 'standard input'],
+  ['/', '/night/out', '/night/out'],
   ['/', '/', '/'],
   ['/', '-', 'standard input'],
 ])('in %s, %s is shown as %s', (cwd, path, shown) => {

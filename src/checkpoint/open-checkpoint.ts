@@ -70,10 +70,10 @@ export function readEndpointsInFlight(dir: string): Endpoint[] {
   }
 }
 
-export function readBatch(db: Database): BatchIdentity {
+/** Undefined where a run died before it had written that. */
+export function readBatch(db: Database): BatchIdentity | undefined {
   const row = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'batch'").get();
-  if (row === undefined) throw new Error('the checkpoint does not say what its batch is');
-  return JSON.parse(row.value) as BatchIdentity;
+  return row === undefined ? undefined : (JSON.parse(row.value) as BatchIdentity);
 }
 
 function checkpointFile(dir: string): string {

@@ -6,14 +6,16 @@ import { readSummary } from '../checkpoint/read-summary.ts';
 import { writeReport, type ReportFiles } from '../report/write-report.ts';
 import { program } from './version.ts';
 
-/** Undefined where the folder has no checkpoint. */
+/** Undefined where the folder has no checkpoint that a run has begun. */
 export async function writeBatchReport(dir: string, now: number): Promise<ReportFiles | undefined> {
   const db = openCheckpointForReading(dir);
   if (db === undefined) return undefined;
   try {
     // One view of the batch for all three files, though a run may be writing.
     db.exec('BEGIN');
-    const { columns, manifest, endpoint } = readBatch(db);
+    const batch = readBatch(db);
+    if (batch === undefined) return undefined;
+    const { columns, manifest, endpoint } = batch;
     const source = { rows: () => readRows(db), columns: () => columns, summary: () => readSummary(db) };
     return await writeReport(join(dir, 'report'), source, {
       batch: { manifest, endpoint },

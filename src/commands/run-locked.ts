@@ -46,7 +46,8 @@ export async function runLocked(config: Config, scenes: ReadScenes): Promise<num
     if (lost !== undefined) view.tell({ type: 'warning', text: lost });
     const result = await runConnected(config, scenes, opened, inFlight, view);
     tellEnd(config, result, view);
-    recordEnd(opened, result.ending);
+    // With the report the end went on record; without one it is another than the report was given.
+    if (result.report === undefined) recordEnd(opened, result.ending);
     return endings[result.ending.kind].exitCode;
   } catch (thrown) {
     recordEnd(opened, { kind: refusalOf(thrown, dir)?.ending ?? 'bug', text: (thrown as Error).message });

@@ -86,7 +86,7 @@ describe('a disk that does not take the picture is told in words, and nothing is
   });
 
   test.skipIf(process.getuid?.() === 0 || process.platform === 'win32')(
-    'a folder without write permission',
+    'a folder without write permission (skipped for root, who may write everywhere)',
     async () => {
       const { dir, store } = folder();
       chmodSync(dir, 0o555);

@@ -4,7 +4,13 @@ import { type Database, openForWriting } from '../sqlite/database.ts';
 import { GroupCommit } from '../sqlite/group-commit.ts';
 import { assertJobMove, type JobState } from './job-moves.ts';
 import { jobSchema } from './job-schema.ts';
-import { type JobChange, type JobRecord, prepareJobStatements, type TakenJob } from './job-statements.ts';
+import {
+  type JobChange,
+  type JobRecord,
+  type JobStanding,
+  prepareJobStatements,
+  type TakenJob,
+} from './job-statements.ts';
 
 /** How a job ended; `output` is JSON text. */
 export type JobOutcome = { state: 'COMPLETED'; output: string } | { state: 'FAILED'; error: string };
@@ -66,16 +72,38 @@ export class JobBook {
     });
   }
 
+  /** Does nothing to a job that was cancelled in the meantime. */
   settle(id: string, outcome: JobOutcome): Promise<void> {
-    return this.#commit.write(() => this.#move(id, outcome.state, { ...outcome, endedAt: this.#now() }));
+    return this.#commit.write(() => {
+      if (this.#sql.standing.get(id)?.state === 'CANCELLED') return;
+      this.#move(id, outcome.state, { ...outcome, endedAt: this.#now() });
+    });
+  }
+
+  /** Ends a job that is not over yet, and returns its state; undefined where there is none, as for `find`. */
+  cancel(endpointId: string, id: string): Promise<JobState | undefined> {
+    return this.#commit.write(() => {
+      const job = this.#sql.standing.get(id);
+      if (job === undefined || !this.#isThere(job, endpointId)) return undefined;
+      if (job.endedAt !== null) return job.state;
+      this.#move(id, 'CANCELLED', { endedAt: this.#now() });
+      return 'CANCELLED';
+    });
+  }
+
+  isInProgress(id: string): boolean {
+    return this.#sql.standing.get(id)?.state === 'IN_PROGRESS';
+  }
+
+  /** How many jobs of the endpoint are in each state or ended in it, and how often one was put back into the queue. */
+  tally(endpointId: string): Partial<Record<JobState | 'retried', number>> {
+    return Object.fromEntries(this.#sql.tally.all(endpointId).map(({ what, jobs }) => [what, jobs]));
   }
 
   /** The job, unless there is none of this id at the endpoint or its time is over. */
   find(endpointId: string, id: string): JobRecord | undefined {
     const job = this.#sql.find.get(id);
-    if (job === undefined || job.endpointId !== endpointId) return undefined;
-    const isExpired = job.endedAt !== null && job.endedAt <= this.#newestExpiredEnd();
-    return isExpired ? undefined : job;
+    return job !== undefined && this.#isThere(job, endpointId) ? job : undefined;
   }
 
   /** Deletes a few of the jobs whose time is over and returns how many; call until 0, then `scrub`. */
@@ -132,11 +160,15 @@ export class JobBook {
   }
 
   #move(id: string, to: JobState, change: JobChange): void {
-    const from = this.#sql.stateOf.get(id)?.state;
+    const from = this.#sql.standing.get(id)?.state;
     if (from === undefined) throw new Error(`the book holds no job ${id} that could become ${to}`);
     assertJobMove(from, to);
     const nothing = { queuedAt: null, startedAt: null, endedAt: null, output: null, error: null };
     this.#sql.move.run({ ...nothing, ...change, id, state: to });
+  }
+
+  #isThere(job: JobStanding, endpointId: string): boolean {
+    return job.endpointId === endpointId && (job.endedAt === null || job.endedAt > this.#newestExpiredEnd());
   }
 
   /** Jobs that ended at this instant or before are over. */

@@ -3,10 +3,11 @@ import type { JobStatus } from '../wire/messages.ts';
 
 /** A state without moves is settled. A job goes back to the queue when its worker or the service dies. */
 export const jobMoves = {
-  IN_QUEUE: ['IN_PROGRESS'],
-  IN_PROGRESS: ['COMPLETED', 'FAILED', 'IN_QUEUE'],
+  IN_QUEUE: ['IN_PROGRESS', 'CANCELLED'],
+  IN_PROGRESS: ['COMPLETED', 'FAILED', 'CANCELLED', 'IN_QUEUE'],
   COMPLETED: [],
   FAILED: [],
+  CANCELLED: [],
 } as const satisfies Partial<Record<JobStatus, readonly JobStatus[]>>;
 
 export type JobState = keyof typeof jobMoves;

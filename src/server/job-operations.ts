@@ -1,6 +1,6 @@
-/** The operations of the job interface: submission and status. */
+/** The operations of the job interface: submission, status, cancellation, health. */
 import type { IncomingMessage } from 'node:http';
-import { acceptedAnswer, type Answer, refusal, statusAnswer } from './answer.ts';
+import { acceptedAnswer, type Answer, cancelAnswer, healthAnswer, refusal, statusAnswer } from './answer.ts';
 import type { ApiKeys } from './api-keys.ts';
 import type { JobBook } from './job-book.ts';
 import { readBody } from './read-body.ts';
@@ -35,8 +35,16 @@ export class JobOperations {
       return refusal(405, `${route.operation} is asked for by ${method}`, { Allow: method });
     const pool = this.#parts.pools.get(route.endpointId);
     if (pool === undefined) return refusal(404, 'endpoint not found');
-    if (route.operation === 'status') return this.#status(route);
-    return await this.#run(route, request, pool, askForBody);
+    switch (route.operation) {
+      case 'run':
+        return await this.#run(route, request, pool, askForBody);
+      case 'status':
+        return this.#status(route);
+      case 'cancel':
+        return await this.#cancel(route, pool);
+      case 'health':
+        return healthAnswer(this.#parts.book.tally(route.endpointId), pool);
+    }
   }
 
   async #run(
@@ -55,8 +63,19 @@ export class JobOperations {
     return acceptedAnswer(id);
   }
 
-  #status({ endpointId, jobId }: Route & { operation: 'status' }): Answer {
+  #status({ endpointId, jobId }: Route & { jobId: string }): Answer {
     const job = this.#parts.book.find(endpointId, jobId);
-    return job === undefined ? refusal(404, 'job not found') : statusAnswer(job);
+    return job === undefined ? jobNotFound() : statusAnswer(job);
   }
+
+  async #cancel({ endpointId, jobId }: Route & { jobId: string }, pool: WorkerPool): Promise<Answer> {
+    const state = await this.#parts.book.cancel(endpointId, jobId);
+    if (state === undefined) return jobNotFound();
+    if (state === 'CANCELLED') pool.abandon(jobId);
+    return cancelAnswer(jobId, state);
+  }
+}
+
+function jobNotFound(): Answer {
+  return refusal(404, 'job not found');
 }

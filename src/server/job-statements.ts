@@ -22,6 +22,9 @@ export interface JobRecord {
   payload: Buffer | null;
 }
 
+/** A job without its texts. */
+export type JobStanding = Pick<JobRecord, 'endpointId' | 'state' | 'endedAt'>;
+
 /** What a move writes; what is not given becomes empty, but `queuedAt` and `startedAt` stay. */
 export interface JobChange {
   queuedAt?: number;
@@ -49,7 +52,10 @@ export function prepareJobStatements(db: Database) {
          CAST(CASE state WHEN 'IN_PROGRESS' THEN input WHEN 'COMPLETED' THEN output END AS BLOB) AS payload
        FROM job WHERE id = ?`,
     ),
-    stateOf: db.prepare<[string], { state: JobState }>('SELECT state FROM job WHERE id = ?'),
+    standing: db.prepare<[string], JobStanding>('SELECT endpointId, state, endedAt FROM job WHERE id = ?'),
+    tally: db.prepare<[string], { what: JobState | 'retried'; jobs: number }>(
+      'SELECT what, jobs FROM tally WHERE endpointId = ?',
+    ),
     move: db.prepare<[StoredChange]>(
       `UPDATE job SET state = @state, queuedAt = coalesce(@queuedAt, queuedAt),
          startedAt = coalesce(@startedAt, startedAt), endedAt = @endedAt, output = @output, error = @error

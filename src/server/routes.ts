@@ -2,15 +2,17 @@
 import { jobIdPattern, versions } from '../wire/paths.ts';
 
 export type Route =
-  | { operation: 'run'; endpointId: string }
+  | { operation: 'run' | 'health'; endpointId: string }
   /** `jobId` has a job id's form, or is empty where the path holds something else. */
-  | { operation: 'status'; endpointId: string; jobId: string };
+  | { operation: 'status' | 'cancel'; endpointId: string; jobId: string };
 
 /** The one method of each operation. */
-export const routeMethods = { run: 'POST', status: 'GET' } as const satisfies Record<
-  Route['operation'],
-  string
->;
+export const routeMethods = {
+  run: 'POST',
+  status: 'GET',
+  cancel: 'POST',
+  health: 'GET',
+} as const satisfies Record<Route['operation'], string>;
 
 const knownVersions: ReadonlySet<string> = new Set(versions);
 
@@ -23,8 +25,9 @@ export function findRoute(target: string): Route | undefined {
     return undefined;
   if (encodedEndpointId === undefined) return undefined;
   const endpointId = decode(encodedEndpointId);
-  if (operation === 'run' && jobId === undefined) return { operation, endpointId };
-  if (operation === 'status' && jobId !== undefined)
+  if ((operation === 'run' || operation === 'health') && jobId === undefined)
+    return { operation, endpointId };
+  if ((operation === 'status' || operation === 'cancel') && jobId !== undefined)
     return { operation, endpointId, jobId: jobIdPattern.test(jobId) ? jobId : '' };
   return undefined;
 }

@@ -9,12 +9,19 @@ const maxOutputBytes = 100 * 1024 * 1024;
 
 const maxErrorLength = 10_000;
 
-/** Never rejects. */
-export async function runWorkload(
+/** Undefined, at once, where `signal` aborts, whether or not the workload heeds it. Never rejects. */
+export function runWorkload(
   workload: Workload,
   job: TakenJob,
   signal: AbortSignal,
-): Promise<JobOutcome> {
+): Promise<JobOutcome | undefined> {
+  const abandoned = new Promise<undefined>((resolve) =>
+    signal.addEventListener('abort', () => resolve(undefined), { once: true }),
+  );
+  return Promise.race([outcomeOf(workload, job, signal), abandoned]);
+}
+
+async function outcomeOf(workload: Workload, job: TakenJob, signal: AbortSignal): Promise<JobOutcome> {
   try {
     const input = JSON.parse(job.input) as Record<string, unknown>;
     return completed(await workload.run({ id: job.id, input }, signal));

@@ -21,6 +21,8 @@ export class WorkerPool {
   readonly #endpoint: EndpointSettings;
   readonly #onTrouble: (text: string) => void;
   readonly #stop = new AbortController();
+  /** What the workers are at, by the id of the job. */
+  readonly #runs = new Map<string, AbortController>();
   #idleWorkers: number;
   #isTaking = false;
   #isWoken = false;
@@ -41,6 +43,20 @@ export class WorkerPool {
   /** Takes no more jobs and tells running workloads to stop; what they still answer is not heard. */
   stop(): void {
     this.#stop.abort();
+    for (const run of this.#runs.values()) run.abort();
+  }
+
+  /** Frees the worker of a job that is no longer wanted, where it has one; a result of it is dropped. */
+  abandon(jobId: string): void {
+    this.#runs.get(jobId)?.abort();
+  }
+
+  get idle(): number {
+    return this.#idleWorkers;
+  }
+
+  get running(): number {
+    return this.#endpoint.workers - this.#idleWorkers;
   }
 
   async #takeJobs(): Promise<void> {
@@ -54,10 +70,14 @@ export class WorkerPool {
   }
 
   async #work(job: TakenJob): Promise<void> {
-    if (this.#stop.signal.aborted) return;
+    // It may have been cancelled since it was taken.
+    if (this.#stop.signal.aborted || !this.#book.isInProgress(job.id)) return;
     this.#idleWorkers -= 1;
-    const outcome = await runWorkload(this.#endpoint.workload, job, this.#stop.signal);
-    await this.#insist(() => this.#book.settle(job.id, outcome));
+    const run = new AbortController();
+    this.#runs.set(job.id, run);
+    const outcome = await runWorkload(this.#endpoint.workload, job, run.signal);
+    if (outcome !== undefined) await this.#insist(() => this.#book.settle(job.id, outcome));
+    this.#runs.delete(job.id);
     this.#idleWorkers += 1;
     this.wake();
   }

@@ -31,6 +31,18 @@ export interface StatusResponse {
   error?: string;
 }
 
+/** Answer to `POST …/cancel/{job_id}`: the job's status after it, which is another than `CANCELLED` where it was over. */
+export interface CancelResponse {
+  id: string;
+  status: JobStatus;
+}
+
+/** Answer to `GET …/health`. */
+export interface HealthResponse {
+  jobs: Record<'completed' | 'failed' | 'inProgress' | 'inQueue' | 'retried', number>;
+  workers: Record<'idle' | 'initializing' | 'ready' | 'running' | 'throttled' | 'unhealthy', number>;
+}
+
 /** Body of an answer that is not 2xx. */
 export interface ErrorResponse {
   error: string;

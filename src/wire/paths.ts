@@ -10,6 +10,16 @@ export function runPath(version: Version, endpointId: string): string {
   return `/${version}/${encodeURIComponent(endpointId)}/run`;
 }
 
+/** Stops a job: `POST` without a body. */
+export function cancelPath(version: Version, endpointId: string, jobId: string): string {
+  return `/${version}/${encodeURIComponent(endpointId)}/cancel/${encodeURIComponent(jobId)}`;
+}
+
+/** The endpoint's queue and workers in numbers. */
+export function healthPath(version: Version, endpointId: string): string {
+  return `/${version}/${encodeURIComponent(endpointId)}/health`;
+}
+
 export function statusPath(version: Version, endpointId: string, jobId: string): string {
   return `/${version}/${encodeURIComponent(endpointId)}/status/${encodeURIComponent(jobId)}`;
 }

@@ -17,6 +17,20 @@ it('refuses to settle a job twice, or one that it does not hold', async () => {
   book.close();
 });
 
+it('drops the result of a job that was cancelled, also where both come at once', async () => {
+  const book = new JobBook(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 10, now: () => 1_000 });
+  const ids = [await book.accept('a', '{"scene":"x"}'), await book.accept('a', '{"scene":"y"}')];
+  await book.take('a', 2);
+  const settle = (id: string) => book.settle(id, { state: 'COMPLETED', output: '1' });
+  expect(await Promise.all(ids.map((id) => book.cancel('a', id)))).toEqual(['CANCELLED', 'CANCELLED']);
+  await settle(ids[0] ?? '');
+  const third = await book.accept('a', '{"scene":"z"}');
+  await book.take('a', 1);
+  await Promise.all([book.cancel('a', third), settle(third)]);
+  expect([...ids, third].map((id) => book.find('a', id)?.state)).toEqual(Array(3).fill('CANCELLED'));
+  book.close();
+});
+
 it('leaves nothing of results of all sizes that come and go in any order', async () => {
   const dataDir = await makeDataDir();
   const random = randomOf(8);

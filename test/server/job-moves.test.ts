@@ -5,6 +5,8 @@ import { assertJobMove, jobMoves, type JobState } from '../../src/server/job-mov
 const states = Object.keys(jobMoves) as JobState[];
 const allowed: ReadonlySet<string> = new Set([
   'IN_QUEUE IN_PROGRESS',
+  'IN_QUEUE CANCELLED',
+  'IN_PROGRESS CANCELLED',
   'IN_PROGRESS COMPLETED',
   'IN_PROGRESS FAILED',
   'IN_PROGRESS IN_QUEUE',

@@ -18,6 +18,10 @@ it.each(['v2', 'v1'])('submits to and polls the service under %s', async (versio
     status: 'IN_PROGRESS',
   });
 
+  const unwanted = await endpoint?.run({ input: { scene: 'not this one' } });
+  expect(await endpoint?.cancel(unwanted?.id ?? '')).toMatchObject({ status: 'CANCELLED' });
+  expect(await endpoint?.health()).toMatchObject({ jobs: { inProgress: 1, inQueue: 0 } });
+
   run.complete([{ rendered_image: 'aGk=', seed: 7 }]);
   let job = await endpoint?.status(id);
   while (job?.status !== 'COMPLETED') job = await endpoint?.status(id);

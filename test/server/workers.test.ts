@@ -1,7 +1,17 @@
 /** Workers: how many at once, in which order, and what a workload cannot do to the service. */
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { JobBook } from '../../src/server/job-book.ts';
+import { WorkerPool } from '../../src/server/worker-pool.ts';
 import type { WorkloadJob } from '../../src/server/workload.ts';
-import { askStatus, instantWorkload, openService, statusOnce, submit } from './service-harness.ts';
+import {
+  askStatus,
+  instantWorkload,
+  makeDataDir,
+  openService,
+  statusOnce,
+  submit,
+} from './service-harness.ts';
 
 it('runs as many jobs at once as the endpoint has workers, first come first served', async () => {
   const { url, held } = await openService({ workers: 2 });
@@ -38,6 +48,24 @@ it('works off a burst with many workers, every job once', async () => {
   const ids = await Promise.all(Array.from({ length: 300 }, (_, count) => submit(url, { count })));
   for (const id of ids) await statusOnce(url, id, 'COMPLETED');
   expect(seen.toSorted()).toEqual(ids.toSorted());
+});
+
+it('never begins a job that is cancelled in the moment it is taken', async () => {
+  const book = new JobBook(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
+  const seen: string[] = [];
+  const workload = instantWorkload(({ id }) => seen.push(id));
+  const pool = new WorkerPool(book, { id: 'one', workers: 1, workload }, expect.fail);
+  const unwanted = await book.accept('one', '{"scene":"x"}');
+  pool.wake();
+  await book.cancel('one', unwanted);
+  pool.abandon(unwanted);
+  const wanted = await book.accept('one', '{"scene":"y"}');
+  pool.wake();
+  while (book.find('one', wanted)?.state !== 'COMPLETED') await new Promise((next) => setImmediate(next));
+  expect(seen).toEqual([wanted]);
+  expect([pool.idle, pool.running]).toEqual([1, 0]);
+  pool.stop();
+  book.close();
 });
 
 describe('a workload that does not do its work', () => {

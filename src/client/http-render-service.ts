@@ -1,11 +1,12 @@
 /** The job service over HTTP: implements the road's `RenderService` port with undici. One call, one request. */
 import { Agent } from 'undici';
 import type { Endpoint } from '../core/attempt.ts';
-import type { FailureKind } from '../core/failure.ts';
+import type { Failure, FailureKind } from '../core/failure.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { RenderService, StatusReply, SubmitReply } from '../pipeline/ports.ts';
-import { runPath, statusPath } from '../wire/paths.ts';
+import type { CancelReply, HealthReply, RenderService, StatusReply, SubmitReply } from '../pipeline/ports.ts';
+import { cancelPath, healthPath, runPath, statusPath } from '../wire/paths.ts';
 import { exchange, type Outcome } from './exchange.ts';
+import { readCancelAnswer, readHealthAnswer } from './read-side-answers.ts';
 import { readStatusAnswer } from './read-status-answer.ts';
 import { jobIdAtBeginning, readSubmitAnswer } from './read-submit-answer.ts';
 import { repeatsKey, withoutKey } from './without-key.ts';
@@ -50,7 +51,8 @@ export class HttpRenderService implements RenderService {
   async submit(endpoint: Endpoint, input: JsonObject, signal: AbortSignal): Promise<SubmitReply> {
     const connection = this.#options.connectionOf(endpoint);
     const path = runPath(endpoint.version, endpoint.id);
-    const outcome = await this.#exchange(connection, path, JSON.stringify({ input }), signal);
+    const request = { method: 'POST', path, body: JSON.stringify({ input }) } as const;
+    const outcome = await this.#exchange(connection, request, signal);
     const reply = this.#submitReply(outcome, connection.url + path);
     if (reply.kind === 'accepted' && repeatsKey(reply.jobId, connection.apiKey)) {
       return failure('unanswered', 'the service put the key into the job id, which must not be recorded');
@@ -61,8 +63,23 @@ export class HttpRenderService implements RenderService {
   async status(endpoint: Endpoint, jobId: string, signal: AbortSignal): Promise<StatusReply> {
     const connection = this.#options.connectionOf(endpoint);
     const path = statusPath(endpoint.version, endpoint.id, jobId);
-    const outcome = await this.#exchange(connection, path, undefined, signal);
+    const outcome = await this.#exchange(connection, { method: 'GET', path }, signal);
     return withoutKey(this.#statusReply(outcome, connection.url + path), connection.apiKey);
+  }
+
+  /** May be sent again: a job is stopped once. */
+  async cancel(endpoint: Endpoint, jobId: string, signal: AbortSignal): Promise<CancelReply> {
+    const connection = this.#options.connectionOf(endpoint);
+    const path = cancelPath(endpoint.version, endpoint.id, jobId);
+    const outcome = await this.#exchange(connection, { method: 'POST', path }, signal);
+    return withoutKey(cancelReply(outcome, connection.url + path), connection.apiKey);
+  }
+
+  async health(endpoint: Endpoint, signal: AbortSignal): Promise<HealthReply> {
+    const connection = this.#options.connectionOf(endpoint);
+    const path = healthPath(endpoint.version, endpoint.id);
+    const outcome = await this.#exchange(connection, { method: 'GET', path }, signal);
+    return withoutKey(healthReply(outcome, connection.url + path), connection.apiKey);
   }
 
   /** Requests in progress are cut. */
@@ -70,18 +87,16 @@ export class HttpRenderService implements RenderService {
     return this.#agent.destroy();
   }
 
-  /** A POST where there is a body, else a GET. */
   #exchange(
     { url, apiKey }: Connection,
-    path: string,
-    body: string | undefined,
+    { method, path, body }: { method: 'GET' | 'POST'; path: string; body?: string },
     signal: AbortSignal,
   ): Promise<Outcome> {
     const { origin, pathname } = new URL(url);
     const request = {
       origin,
       path: (pathname === '/' ? '' : pathname) + path,
-      method: body === undefined ? ('GET' as const) : ('POST' as const),
+      method,
       headers: {
         authorization: `Bearer ${apiKey}`,
         accept: 'application/json',
@@ -127,6 +142,28 @@ export class HttpRenderService implements RenderService {
   }
 }
 
-function failure(kind: FailureKind, text: string): SubmitReply & StatusReply & { kind: 'failure' } {
+function cancelReply(outcome: Outcome, place: string): CancelReply {
+  switch (outcome.kind) {
+    case 'answered':
+      return readCancelAnswer(outcome.answer);
+    case 'too-large':
+      return { kind: 'cancelled' };
+    case 'broken':
+      return failure('poll-failed', `${outcome.why} (${place})`);
+  }
+}
+
+function healthReply(outcome: Outcome, place: string): HealthReply {
+  switch (outcome.kind) {
+    case 'answered':
+      return readHealthAnswer(outcome.answer);
+    case 'too-large':
+      return { kind: 'unknown', text: `what came is too large for the health of an endpoint (${place})` };
+    case 'broken':
+      return failure('poll-failed', `${outcome.why} (${place})`);
+  }
+}
+
+function failure(kind: FailureKind, text: string): { kind: 'failure'; failure: Failure } {
   return { kind: 'failure', failure: { kind, text } };
 }

@@ -5,8 +5,9 @@ import { bodyText, errorText, oneLine } from '../wire/error-text.ts';
 import { findPictures } from '../wire/output-shapes.ts';
 import type { Answer } from './exchange.ts';
 import { parseObject } from './parse-body.ts';
-import { readRefusal, readRetryAfter } from './read-refusal.ts';
+import { readRefusal } from './read-refusal.ts';
 import { statusWord } from './status-word.ts';
+import { unreadable } from './unreadable.ts';
 
 export function readStatusAnswer(answer: Answer, imagePath: string | undefined): StatusReply {
   const { status, body } = answer;
@@ -20,18 +21,7 @@ export function readStatusAnswer(answer: Answer, imagePath: string | undefined):
   if (job?.['status'] !== undefined) return readJob(job, imagePath);
   // Kin of the service say so until the job is done.
   if (status === 202) return { kind: 'running', status: '202', isExecuting: false };
-  return { kind: 'failure', failure: unreadable(answer) };
-}
-
-function unreadable({ status, headers, body }: Answer): Failure {
-  const target = status >= 300 && status <= 399 ? oneLine(headers.location ?? '') : undefined;
-  const said = target === undefined ? (bodyText(body) ?? 'an empty body') : `a redirect to ${target}`;
-  const retryAfterMs = readRetryAfter(headers);
-  return {
-    kind: 'poll-failed',
-    text: `a status request was answered ${status}: ${said}`,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-  };
+  return { kind: 'failure', failure: unreadable(answer, 'a status request') };
 }
 
 const endings = new Map<string, FailureKind>([

@@ -1,8 +1,11 @@
 /** Keeps the key out of everything that is told, recorded or shown, whatever a service says back. */
-import type { StatusReply, SubmitReply } from '../pipeline/ports.ts';
+import type { CancelReply, HealthReply, StatusReply, SubmitReply } from '../pipeline/ports.ts';
 
 /** The reply with the key taken out of its words; pictures are left as they came. */
-export function withoutKey<Reply extends SubmitReply | StatusReply>(reply: Reply, key: string): Reply {
+export function withoutKey<Reply extends SubmitReply | StatusReply | CancelReply | HealthReply>(
+  reply: Reply,
+  key: string,
+): Reply {
   return {
     ...reply,
     ...('text' in reply && { text: textWithoutKey(reply.text, key) }),

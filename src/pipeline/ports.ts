@@ -12,6 +12,10 @@ import type { Event } from './event.ts';
 export interface RenderService {
   submit(endpoint: Endpoint, input: JsonObject, signal: AbortSignal): Promise<SubmitReply>;
   status(endpoint: Endpoint, jobId: string, signal: AbortSignal): Promise<StatusReply>;
+  /** Asks the service to stop a job; whatever comes back, the job is looked at again before it is believed. */
+  cancel(endpoint: Endpoint, jobId: string, signal: AbortSignal): Promise<CancelReply>;
+  /** Whether the endpoint is there: the evidence without which a 404 of an old job is not believed. */
+  health(endpoint: Endpoint, signal: AbortSignal): Promise<HealthReply>;
 }
 
 export type SubmitReply =
@@ -26,6 +30,18 @@ export type StatusReply =
   /** The service does not know the job (404). */
   | { kind: 'missing'; text: string }
   /** The answer says nothing of the job. */
+  | { kind: 'failure'; failure: Failure };
+
+export type CancelReply =
+  | { kind: 'cancelled' }
+  /** The service has no such operation, or no such job. */
+  | { kind: 'unsupported'; text: string }
+  | { kind: 'failure'; failure: Failure };
+
+export type HealthReply =
+  | { kind: 'answers' }
+  /** What came is no endpoint's answer: no such operation, no such endpoint, or a proxy's page. */
+  | { kind: 'unknown'; text: string }
   | { kind: 'failure'; failure: Failure };
 
 /** Milliseconds, as the service counts them. */

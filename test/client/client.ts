@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { expect, onTestFinished } from 'vitest';
 import { HttpRenderService, type HttpOptions } from '../../src/client/http-render-service.ts';
 import type { Endpoint } from '../../src/core/attempt.ts';
-import type { StatusReply, SubmitReply } from '../../src/pipeline/ports.ts';
+import type { CancelReply, HealthReply, StatusReply, SubmitReply } from '../../src/pipeline/ports.ts';
 import { scriptedServer, type Script } from '../fakes/scripted-server.ts';
 
 /** Holds characters that URLs escape. */
@@ -14,6 +14,8 @@ export interface TestClient {
   service: HttpRenderService;
   submit(signal?: AbortSignal): Promise<SubmitReply>;
   status(signal?: AbortSignal, id?: string): Promise<StatusReply>;
+  cancel(signal?: AbortSignal): Promise<CancelReply>;
+  health(signal?: AbortSignal): Promise<HealthReply>;
 }
 
 /** Ends with the test. */
@@ -34,6 +36,8 @@ export function clientOf(url: string, options: Partial<HttpOptions> & { apiKey?:
     service,
     submit: async (signal = never) => keepsKey(await service.submit(endpoint, { scene: 'a hill' }, signal)),
     status: async (signal = never, id = jobId) => keepsKey(await service.status(endpoint, id, signal)),
+    cancel: async (signal = never) => keepsKey(await service.cancel(endpoint, jobId, signal)),
+    health: async (signal = never) => keepsKey(await service.health(endpoint, signal)),
   };
 }
 
@@ -45,6 +49,16 @@ export async function submitTo(script: Script, options?: Partial<HttpOptions>): 
 /** What the client makes of one answer to a status request. */
 export async function statusFrom(script: Script, options?: Partial<HttpOptions>): Promise<StatusReply> {
   return clientOf((await scriptedServer(script)).url, options).status();
+}
+
+/** What the client makes of one answer to a cancellation. */
+export async function cancelAnswered(script: Script, options?: Partial<HttpOptions>): Promise<CancelReply> {
+  return clientOf((await scriptedServer(script)).url, options).cancel();
+}
+
+/** What the client makes of one answer to the question for the endpoint's health. */
+export async function healthAnswered(script: Script, options?: Partial<HttpOptions>): Promise<HealthReply> {
+  return clientOf((await scriptedServer(script)).url, options).health();
 }
 
 export function failure(kind: string, text: RegExp | string = /./): object {

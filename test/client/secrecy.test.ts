@@ -2,7 +2,16 @@
 import { describe, expect, it } from 'vitest';
 import { withoutKey } from '../../src/client/without-key.ts';
 import { answer, answerJson, scriptedServer } from '../fakes/scripted-server.ts';
-import { canary, clientOf, failure, jobId, statusFrom, submitTo } from './client.ts';
+import {
+  canary,
+  cancelAnswered,
+  clientOf,
+  failure,
+  healthAnswered,
+  jobId,
+  statusFrom,
+  submitTo,
+} from './client.ts';
 
 const page = `<html><head><title>No access with ${canary}</title></head></html>`;
 const encoded = encodeURIComponent(canary);
@@ -21,7 +30,8 @@ describe.each(statuses)('in an answer with %i', (status) => {
     ['a message that is cut within it', JSON.stringify({ message: `${'x'.repeat(492)}${canary} and more` })],
   ])('as %s', async (_, body) => {
     const script = answer(status, body, { Location: `https://else.example/${canary}/${encoded}` });
-    for (const reply of [await submitTo(script), await statusFrom(script)]) {
+    const asked = [submitTo, statusFrom, cancelAnswered, healthAnswered].map((ask) => ask(script));
+    for (const reply of await Promise.all(asked)) {
       expect(JSON.stringify(reply)).not.toContain('CANARY');
     }
   });

@@ -78,6 +78,37 @@ function jobContract(open: OpenWorld): void {
     });
   });
 
+  it('that waits is cancelled, and has ended so', async () => {
+    const world = await open('picture');
+    const { service, endpoint } = world;
+    const jobId = await submit(world);
+    expect(await service.cancel(endpoint, jobId, signal)).toEqual({ kind: 'cancelled' });
+    expect(await service.status(endpoint, jobId, signal)).toEqual(cancelled);
+  });
+
+  it('that runs is cancelled, twice as well as once', async () => {
+    const world = await open('picture');
+    const { service, endpoint } = world;
+    const jobId = await submit(world);
+    await world.begin();
+    for (let times = 0; times < 2; times++) {
+      expect(await service.cancel(endpoint, jobId, signal)).toEqual({ kind: 'cancelled' });
+      expect(await service.status(endpoint, jobId, signal)).toMatchObject(cancelled);
+    }
+  });
+
+  it('that has completed keeps its picture when it is cancelled', async () => {
+    const world = await open('picture');
+    const { service, endpoint } = world;
+    const jobId = await submit(world);
+    await world.begin();
+    await world.complete();
+    const before = await service.status(endpoint, jobId, signal);
+    expect(before.kind).toBe('completed');
+    await service.cancel(endpoint, jobId, signal);
+    expect(await service.status(endpoint, jobId, signal)).toEqual(before);
+  });
+
   it('is another one each time the same is submitted', async () => {
     const world = await open('picture');
     const ids = [await submit(world), await submit(world), await submit(world)];
@@ -85,6 +116,12 @@ function jobContract(open: OpenWorld): void {
     expect(await world.scenesTaken()).toEqual([input['scene'], input['scene'], input['scene']]);
   });
 }
+
+const cancelled = {
+  kind: 'ended',
+  status: 'CANCELLED',
+  failure: { kind: 'job-cancelled', text: expect.stringMatching(/./) as string },
+};
 
 function requestContract(open: OpenWorld): void {
   it('for a job that was never there says that it is missing', async () => {
@@ -95,23 +132,41 @@ function requestContract(open: OpenWorld): void {
     });
   });
 
+  it('to cancel a job that was never there finds nothing, and makes none', async () => {
+    const { service, endpoint, scenesTaken } = await open('picture');
+    expect(await service.cancel(endpoint, 'no-such-job', signal)).toEqual({
+      kind: 'unsupported',
+      text: expect.stringMatching(/./) as string,
+    });
+    expect(await scenesTaken()).toEqual([]);
+  });
+
+  it('for the health of the endpoint is answered', async () => {
+    const { service, endpoint } = await open('picture');
+    expect(await service.health(endpoint, signal)).toEqual({ kind: 'answers' });
+  });
+
   it('that is given up before it is sent makes no job', async () => {
     const { service, endpoint, scenesTaken } = await open('picture');
     const aborted = AbortSignal.abort();
     expect(await service.submit(endpoint, input, aborted)).toMatchObject({
       failure: { kind: 'not-reached' },
     });
-    expect(await service.status(endpoint, 'any', aborted)).toMatchObject({
-      failure: { kind: 'poll-failed' },
-    });
+    const cut = { failure: { kind: 'poll-failed' } };
+    expect(await service.status(endpoint, 'any', aborted)).toMatchObject(cut);
+    expect(await service.cancel(endpoint, 'any', aborted)).toMatchObject(cut);
+    expect(await service.health(endpoint, aborted)).toMatchObject(cut);
     expect(await scenesTaken()).toEqual([]);
   });
 
   it('with a wrong key is refused, and makes no job', async ({ skip }) => {
     const { withWrongKey: service, endpoint, scenesTaken } = await open('picture');
     if (service === undefined) return skip('this service has no keys');
-    expect(await service.submit(endpoint, input, signal)).toMatchObject({ failure: { kind: 'key-refused' } });
-    expect(await service.status(endpoint, 'any', signal)).toMatchObject({ failure: { kind: 'key-refused' } });
+    const refused = { failure: { kind: 'key-refused' } };
+    expect(await service.submit(endpoint, input, signal)).toMatchObject(refused);
+    expect(await service.status(endpoint, 'any', signal)).toMatchObject(refused);
+    expect(await service.cancel(endpoint, 'any', signal)).toMatchObject(refused);
+    expect(await service.health(endpoint, signal)).toMatchObject(refused);
     expect(await scenesTaken()).toEqual([]);
   });
 
@@ -123,6 +178,8 @@ function requestContract(open: OpenWorld): void {
       failure: { kind: 'endpoint-unknown' },
     });
     expect(await service.status(other, 'any', signal)).toMatchObject({ kind: 'missing' });
+    expect(await service.cancel(other, 'any', signal)).toMatchObject({ kind: 'unsupported' });
+    expect(await service.health(other, signal)).toMatchObject({ kind: 'unknown' });
   });
 
   it('with more than the service takes is refused in its words', async ({ skip }) => {

@@ -107,6 +107,8 @@ it.skipIf(missing)(
     expect(await clientOf(baseUrl, 'no-key-at-all').status(endpoint, 'any', signal)).toMatchObject({
       failure: { kind: 'key-refused' },
     });
+    expect(await service.cancel(endpoint, 'no-such-job', signal)).not.toMatchObject({ kind: 'failure' });
+    expect(await service.health(endpoint, signal)).not.toMatchObject({ kind: 'failure' });
     const submitted = await service.submit(endpoint, { scene: 'a hill under two moons' }, signal);
     expect(submitted).toMatchObject({ kind: 'accepted' });
     const jobId = submitted.kind === 'accepted' ? submitted.jobId : '';

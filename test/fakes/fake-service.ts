@@ -3,7 +3,14 @@ import type { Endpoint } from '../../src/core/attempt.ts';
 import type { Failure } from '../../src/core/failure.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { FoundPicture } from '../../src/core/picture.ts';
-import type { Clock, RenderService, StatusReply, SubmitReply } from '../../src/pipeline/ports.ts';
+import type {
+  CancelReply,
+  Clock,
+  HealthReply,
+  RenderService,
+  StatusReply,
+  SubmitReply,
+} from '../../src/pipeline/ports.ts';
 
 export interface FakeJob {
   id: string;
@@ -13,6 +20,7 @@ export interface FakeJob {
   submittedAt: number;
   completesAt: number;
   polls: number;
+  cancelledAt?: number;
 }
 
 export type Behaviour = (scene: string, nth: number) => Partial<JobPlan>;
@@ -31,7 +39,7 @@ export const retentionMs = 30 * 60_000;
 
 export class FakeService implements RenderService {
   readonly jobs: FakeJob[] = [];
-  /** Requests of either kind, in order. */
+  /** Requests of every kind, in order. */
   readonly log: string[] = [];
   readonly #clock: () => Clock;
   readonly #behaviour: Behaviour;
@@ -62,13 +70,15 @@ export class FakeService implements RenderService {
   async status(_endpoint: Endpoint, jobId: string, signal?: AbortSignal): Promise<StatusReply> {
     if (signal?.aborted) return { kind: 'failure', failure: { kind: 'poll-failed', text: 'cut short' } };
     this.log.push(`status ${jobId}`);
-    const job = this.jobs.find(({ id }) => id === jobId);
+    const job = this.#find(jobId);
     const plan = this.#plans.get(jobId);
+    if (job === undefined || plan === undefined) return { kind: 'missing', text: 'job not found' };
     const now = this.#clock().now();
-    if (job === undefined || plan === undefined || now >= job.completesAt + retentionMs) {
-      return { kind: 'missing', text: 'job not found' };
-    }
     job.polls += 1;
+    if (job.cancelledAt !== undefined) {
+      const failure = { kind: 'job-cancelled', text: 'CANCELLED: the service gave no reason' } as const;
+      return { kind: 'ended', status: 'CANCELLED', failure };
+    }
     const executionTimeMs = plan.executionMs ?? 4_000;
     if (now < job.completesAt - executionTimeMs)
       return { kind: 'running', status: 'IN_QUEUE', isExecuting: false };
@@ -84,8 +94,32 @@ export class FakeService implements RenderService {
     };
   }
 
+  /** A job that is over stays as it is. */
+  async cancel(_endpoint: Endpoint, jobId: string, signal?: AbortSignal): Promise<CancelReply> {
+    if (signal?.aborted) return { kind: 'failure', failure: { kind: 'poll-failed', text: 'cut short' } };
+    this.log.push(`cancel ${jobId}`);
+    const job = this.#find(jobId);
+    if (job === undefined) return { kind: 'unsupported', text: 'job not found' };
+    const now = this.#clock().now();
+    if (now < job.completesAt) job.cancelledAt ??= now;
+    return { kind: 'cancelled' };
+  }
+
+  async health(_endpoint: Endpoint, signal?: AbortSignal): Promise<HealthReply> {
+    if (signal?.aborted) return { kind: 'failure', failure: { kind: 'poll-failed', text: 'cut short' } };
+    this.log.push('health');
+    return { kind: 'answers' };
+  }
+
   submissionsOf(scene: string): number {
     return this.jobs.filter((job) => job.scene === scene).length;
+  }
+
+  /** Undefined once its result was deleted. */
+  #find(jobId: string): FakeJob | undefined {
+    const job = this.jobs.find(({ id }) => id === jobId);
+    const endsAt = job?.cancelledAt ?? job?.completesAt ?? 0;
+    return this.#clock().now() < endsAt + retentionMs ? job : undefined;
   }
 
   #refused(scene: string): number {

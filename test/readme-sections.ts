@@ -30,8 +30,11 @@ export const readmeSections: Record<string, () => string> = {
 const consequences: Record<Consequence, string> = {
   stop: 'the run stops; attempt and scene stay as they were',
   'try-again': 'the same request is sent again after a growing wait; no attempt is counted',
-  resubmit: 'declared in the report, then submitted again, up to `retry.submissions`',
-  'new-attempt': 'another attempt, up to `retry.attempts`; then the scene has failed',
+  resubmit:
+    'declared in the report, then submitted again, up to `retry.submissions` (`unanswered` only where `retry.unanswered` says so)',
+  'put-back': 'the scene waits to be rendered again; the attempt counts for nothing',
+  'new-attempt':
+    'another attempt, up to `retry.attempts`; then, or with the very same bytes again, the scene has failed',
   'new-attempt-once': 'one more attempt; then the scene has failed',
   'fail-scene': 'the scene has failed at once',
 };

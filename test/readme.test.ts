@@ -39,9 +39,9 @@ it('shows a pipeline.yaml with every key, and the defaults that the code has', (
   const bare = configSchema.parse({ manifest, endpoint: { baseUrl, id }, output: { dir: output.dir } });
   const full = configSchema.parse(shown);
   const { image: _image, ...shownOutput } = full.output;
-  const { for: _for, ...shownLimits } = full.limits;
+  const { for: _for, until: _until, cost: _cost, jobs: _jobs, ...shownLimits } = full.limits;
   const { apiKey: _apiKey, ...shownEndpoint } = full.endpoint;
-  const { input: _input, ...rest } = full;
+  const { input: _input, pricing: _pricing, ...rest } = full;
   expect({ ...rest, output: shownOutput, limits: shownLimits, endpoint: shownEndpoint }).toEqual(bare);
 });
 

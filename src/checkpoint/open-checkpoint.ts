@@ -4,17 +4,11 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Endpoint } from '../core/attempt.ts';
 import { openForReading, openForWriting, type Database } from '../sqlite/database.ts';
+import { InHandFile } from './in-hand.ts';
+import { rememberBatch, type BatchIdentity } from './batch-identity.ts';
 import { Reserve } from './reserve.ts';
 import { checkpointSchema } from './schema.ts';
 import { SqliteCheckpoint } from './sqlite-checkpoint.ts';
-
-/** What a batch is, as the report tells it. */
-export interface BatchIdentity {
-  manifest: string[];
-  endpoint: Endpoint;
-  /** The manifest's own columns, in order. */
-  columns: string[];
-}
 
 export interface OpenCheckpoint {
   checkpoint: SqliteCheckpoint;
@@ -35,15 +29,17 @@ export function openCheckpoint(
   chmodSync(path, 0o600);
   rememberBatch(db, batch);
   const reserve = new Reserve(dir);
+  const inHand = new InHandFile(join(dir, '.in-hand'));
   const run = startRun(db, program, now);
   const end = db.prepare<[object]>(
     'UPDATE runs SET ended_at = @at, exit_code = @exitCode, ending = @ending WHERE run = @run',
   );
   return {
-    checkpoint: new SqliteCheckpoint(db, run, () => reserve.release()),
+    checkpoint: new SqliteCheckpoint(db, run, inHand, () => reserve.release()),
     recordEnd: (ended) => void end.run({ ...ended, run }),
     close: () => {
       db.close();
+      inHand.close();
       reserve.release();
     },
   };
@@ -70,24 +66,8 @@ export function readEndpointsInFlight(dir: string): Endpoint[] {
   }
 }
 
-/** Undefined where a run died before it had written that. */
-export function readBatch(db: Database): BatchIdentity | undefined {
-  const row = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'batch'").get();
-  return row === undefined ? undefined : (JSON.parse(row.value) as BatchIdentity);
-}
-
 function checkpointFile(dir: string): string {
   return join(dir, 'checkpoint.sqlite');
-}
-
-/** Columns of earlier manifests are kept, for the scenes that were withdrawn. */
-function rememberBatch(db: Database, batch: BatchIdentity): void {
-  const known = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'batch'").get();
-  const earlier = known === undefined ? [] : (JSON.parse(known.value) as BatchIdentity).columns;
-  const value = JSON.stringify({ ...batch, columns: [...new Set([...batch.columns, ...earlier])] });
-  db.prepare("INSERT INTO batch VALUES ('batch', ?) ON CONFLICT DO UPDATE SET value = excluded.value").run(
-    value,
-  );
 }
 
 function startRun(db: Database, program: string, now: number): number {

@@ -1,7 +1,8 @@
 /** Attempts out of rows. */
 import type { Attempt, AttemptHistory, SubmittedAttempt } from '../core/attempt.ts';
+import { failureRules } from '../core/failure.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { AttemptRow, Statements } from './statements.ts';
+import type { AttemptRow, HistoryRow, Statements } from './statements.ts';
 
 export function readAttempt(sql: Statements, row: AttemptRow): Attempt {
   return {
@@ -14,6 +15,7 @@ export function readAttempt(sql: Statements, row: AttemptRow): Attempt {
     isReplaced: row.is_replaced === 1,
     endpoint: { baseUrl: row.base_url, id: row.endpoint_id, version: row.version },
     before: row.number === 1 ? noHistory : readHistory(sql, row),
+    deaths: row.deaths,
   };
 }
 
@@ -23,17 +25,22 @@ export function readSubmittedAttempt(sql: Statements, row: AttemptRow): Submitte
   return { ...readAttempt(sql, row), jobId: row.job_id, submittedAt: row.submitted_at };
 }
 
-const noHistory: AttemptHistory = { failed: 0, unanswered: 0, expired: 0, failedKinds: [] };
+const noHistory: AttemptHistory = { failed: 0, unanswered: 0, expired: 0, failedKinds: [], digests: [] };
 
 function readHistory(sql: Statements, row: AttemptRow): AttemptHistory {
-  const earlier = sql.history.all({ scene: row.scene, number: row.number });
-  const count = (state: string): number => earlier.filter((attempt) => attempt.state === state).length;
+  const earlier = sql.history.all({ scene: row.scene, number: row.number }).filter(isCounted);
+  const failed = earlier.filter(({ state }) => state === 'failed');
   return {
-    failed: count('failed'),
-    unanswered: count('unanswered'),
-    expired: count('expired'),
-    failedKinds: earlier.flatMap(({ state, failure_kind }) =>
-      state === 'failed' ? [failure_kind ?? ''] : [],
-    ),
+    failed: failed.length,
+    unanswered: earlier.filter(({ state }) => state === 'unanswered').length,
+    expired: earlier.filter(({ state }) => state === 'expired').length,
+    failedKinds: failed.map(({ failure_kind }) => failure_kind ?? ''),
+    digests: failed.flatMap(({ failure_digest }) => failure_digest ?? []),
   };
+}
+
+/** What a person had ended says nothing of the scene. */
+function isCounted({ failure_kind }: HistoryRow): boolean {
+  const rule = Object.entries(failureRules).find(([kind]) => kind === failure_kind)?.[1];
+  return rule?.next !== 'put-back';
 }

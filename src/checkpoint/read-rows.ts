@@ -29,7 +29,8 @@ const sceneColumns = `
          a.attempt, a.job_id, a.delay_time_ms, a.execution_time_ms, a.submitted_at, a.completed_at, a.settled_at,
          a.state AS attempt_state, a.failure_kind AS attempt_failure_kind, a.failure_text AS attempt_failure_text
   FROM scenes s LEFT JOIN attempts a ON a.attempt =
-    (SELECT attempt FROM attempts l WHERE l.scene = s.scene ORDER BY l.state = 'saved' DESC, l.state = 'refused', l.number DESC LIMIT 1)`;
+    (SELECT attempt FROM attempts l WHERE l.scene = s.scene
+     ORDER BY EXISTS (SELECT 1 FROM pictures p WHERE p.attempt = l.attempt) DESC, l.state = 'refused', l.number DESC LIMIT 1)`;
 const listedScenes = `${sceneColumns} WHERE s.position IS NOT NULL ORDER BY s.position`;
 const withdrawnScenes = `${sceneColumns} WHERE s.state = 'withdrawn' ORDER BY s.scene`;
 
@@ -66,8 +67,8 @@ function rowReader(db: Database): (row: SceneRow) => ReportRow {
     'SELECT file, width, height, bytes, sha256, seed FROM pictures WHERE attempt = ? ORDER BY number',
   );
   return (row) => {
-    const isSaved = row.attempt_state === 'saved';
-    const found = isSaved && row.attempt !== null ? pictures.all(row.attempt) : [];
+    const found = row.attempt === null ? [] : pictures.all(row.attempt);
+    const isSaved = found.length > 0;
     return {
       id: row.id,
       state: row.state,

@@ -1,7 +1,10 @@
 /** A batch in numbers, read from the checkpoint. */
 import type { BatchNumbers, BatchSummary, RunRecord } from '../core/report-row.ts';
+import { batchCost } from '../core/spending.ts';
 import type { Database } from '../sqlite/database.ts';
+import { readBatch } from './batch-identity.ts';
 import { readCounts } from './read-counts.ts';
+import { readSpending } from './read-spending.ts';
 
 export function readSummary(db: Database): BatchSummary {
   return { ...readNumbers(db), times: readTimes(db) };
@@ -12,13 +15,20 @@ export function readNumbers(db: Database): BatchNumbers {
   const pictures = db.prepare<[], BatchNumbers['pictures']>(
     'SELECT count(*) AS files, coalesce(sum(bytes), 0) AS bytes FROM pictures',
   );
+  const attempts = readAttemptCounts(db);
   return {
     scenes: readCounts(db),
     pictures: pictures.get() ?? { files: 0, bytes: 0 },
-    attempts: readAttemptCounts(db),
+    attempts,
+    cost: readCost(db, attempts.submitted),
     failures: readFailures(db),
     lastRun: db.prepare<[], RunRecord>(lastRun).get() ?? null,
   };
+}
+
+function readCost(db: Database, inFlight: number): BatchNumbers['cost'] {
+  const pricing = readBatch(db)?.pricing;
+  return pricing === undefined ? null : batchCost(readSpending(db), inFlight, pricing);
 }
 
 const lastRun = `

@@ -67,7 +67,7 @@ function restoreListed(db: Database): void {
   db.exec(`
     UPDATE scenes SET due_at = 0, state = CASE
       WHEN ${has("'intended', 'submitted'")} THEN 'active'
-      WHEN ${has("'saved'")} THEN 'saved'
+      WHEN EXISTS (SELECT 1 FROM attempts a JOIN pictures USING (attempt) WHERE a.scene = scenes.scene) THEN 'saved'
       WHEN failure_kind IS NOT NULL THEN 'failed'
       ELSE 'waiting' END
     WHERE state = 'withdrawn' AND scene IN (SELECT scene FROM temp.listed)`);

@@ -93,5 +93,18 @@ CREATE TABLE bad_rows (
 ) STRICT;
 `;
 
+/**
+ * - `deaths`: violent deaths of the program while it had the scene in hand; `died_in`: the run that died last so
+ * - `counted_from`: attempts up to this number count for nothing any more, since a person put the scene back
+ * - `failure_digest`: sha256 of what came instead of a good picture
+ */
+const second = `
+ALTER TABLE scenes ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE scenes ADD COLUMN died_in INTEGER;
+ALTER TABLE scenes ADD COLUMN counted_from INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE attempts ADD COLUMN failure_digest TEXT;
+CREATE INDEX scenes_suspected ON scenes (scene) WHERE deaths > 0;
+`;
+
 /** `application_id` spells "nRcp". */
-export const checkpointSchema: Schema = { applicationId: 0x6e526370, migrations: [first] };
+export const checkpointSchema: Schema = { applicationId: 0x6e526370, migrations: [first, second] };

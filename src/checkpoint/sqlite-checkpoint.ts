@@ -10,15 +10,19 @@ import {
 } from '../core/attempt.ts';
 import { Trouble } from '../core/failure.ts';
 import { nameKey } from '../core/naming.ts';
+import { withDiskTrouble } from '../disk/disk-trouble.ts';
 import type { SavedPicture } from '../core/picture.ts';
 import type { Plan } from '../core/plan.ts';
 import { replacedSuffix } from '../core/scene.ts';
 import type { SceneCounts } from '../core/scene.ts';
+import type { BatchSpending } from '../core/spending.ts';
 import type { Checkpoint, ManifestScenes, NextScene, PictureMove, Settlement } from '../pipeline/ports.ts';
 import type { Database } from '../sqlite/database.ts';
 import { GroupCommit } from '../sqlite/group-commit.ts';
 import { readAttempt, readSubmittedAttempt } from './read-attempt.ts';
+import type { InHand } from './in-hand.ts';
 import { readCounts } from './read-counts.ts';
+import { readSpending } from './read-spending.ts';
 import { reconcile } from './reconcile.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 
@@ -27,6 +31,7 @@ export class SqliteCheckpoint implements Checkpoint {
   readonly #commits: GroupCommit;
   readonly #sql: Statements;
   readonly #run: number;
+  readonly #inHand: InHand;
   readonly #freeRoom: () => boolean;
   #hasFreedRoom = false;
 
@@ -34,8 +39,9 @@ export class SqliteCheckpoint implements Checkpoint {
    * `run` is the key of the run that attempts are recorded under. `freeRoom` is asked for room on a full disk, and
    * tells whether there is some now.
    */
-  constructor(db: Database, run: number, freeRoom: () => boolean = () => false) {
+  constructor(db: Database, run: number, inHand: InHand, freeRoom: () => boolean = () => false) {
     this.#freeRoom = freeRoom;
+    this.#inHand = inHand;
     this.#db = db;
     this.#commits = new GroupCommit(db);
     this.#sql = prepareStatements(db);
@@ -46,15 +52,22 @@ export class SqliteCheckpoint implements Checkpoint {
     return this.#write(() => reconcile(this.#db, manifest));
   }
 
-  recover(at: number): Promise<number> {
-    return this.#write(() => {
-      const dead = this.#sql.intended.all().map((row) => readAttempt(this.#sql, row));
-      for (const attempt of dead) {
-        const scene = { state: 'waiting', dueAt: at } as const;
-        this.#settle(attempt, { state: 'unanswered', at, scene, failure: diedWhileSending });
-      }
-      return dead.length;
+  async recover(): Promise<Attempt[]> {
+    const intended = await this.#write(() => {
+      for (const mark of [...this.#inHand.left(), ...this.#sql.intendedIn.all()])
+        this.#sql.countDeath.run(mark);
+      return this.#sql.intended.all().map((row) => readAttempt(this.#sql, row));
     });
+    this.#inHand.forgetLeft();
+    return intended;
+  }
+
+  takeInHand({ key }: Attempt): Promise<void> {
+    return withDiskTrouble(this.#db.name, async () => this.#inHand.take({ run: this.#run, attempt: key }));
+  }
+
+  dropFromHand({ key }: Attempt): Promise<void> {
+    return withDiskTrouble(this.#db.name, async () => this.#inHand.drop({ run: this.#run, attempt: key }));
   }
 
   openAttempts(): Promise<SubmittedAttempt[]> {
@@ -70,8 +83,20 @@ export class SqliteCheckpoint implements Checkpoint {
     });
   }
 
-  nextDueAt(): Promise<number | undefined> {
-    return this.#read(() => this.#sql.nextDue.get()?.due_at);
+  claimSuspect(endpoint: Endpoint, at: number): Promise<Attempt | undefined> {
+    return this.#write(() => {
+      this.#assertStillThere();
+      const suspect = this.#sql.suspect.get();
+      return suspect === undefined ? undefined : this.#intend(suspect.scene, endpoint, at);
+    });
+  }
+
+  nextDue(): Promise<{ at: number; isSuspect: boolean } | undefined> {
+    return this.#read(() => {
+      const next = this.#sql.nextDue.get();
+      if (next !== undefined) return { at: next.due_at, isSuspect: false };
+      return this.#sql.suspect.get() && { at: 0, isSuspect: true };
+    });
   }
 
   recordSubmitted(
@@ -112,6 +137,10 @@ export class SqliteCheckpoint implements Checkpoint {
     });
   }
 
+  spending(): Promise<BatchSpending> {
+    return this.#read(() => readSpending(this.#db));
+  }
+
   counts(): Promise<SceneCounts> {
     return this.#read(() => readCounts(this.#db));
   }
@@ -145,6 +174,7 @@ export class SqliteCheckpoint implements Checkpoint {
       executionTimeMs: executionTimeMs ?? null,
       failureKind: failure?.kind ?? null,
       failureText: failure?.text ?? null,
+      failureDigest: failure?.digest ?? null,
     });
     for (const [i, picture] of (settlement.pictures ?? []).entries())
       this.#addPicture(attempt, i + 1, picture);
@@ -203,11 +233,6 @@ export class SqliteCheckpoint implements Checkpoint {
     return Promise.resolve(work());
   }
 }
-
-const diedWhileSending = {
-  kind: 'unanswered',
-  text: 'the program ended between recording this submission and hearing of it: it may have been sent',
-} as const;
 
 function isDiskFull(error: unknown): boolean {
   return error instanceof Sqlite.SqliteError && error.code === 'SQLITE_FULL';

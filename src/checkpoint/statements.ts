@@ -1,5 +1,6 @@
 /** The SQL of the road, prepared once. */
 import type { AttemptState } from '../core/attempt.ts';
+import { suspectDeaths } from '../core/quarantine.ts';
 import type { Database } from '../sqlite/database.ts';
 
 export interface AttemptRow {
@@ -16,10 +17,17 @@ export interface AttemptRow {
   version: 'v1' | 'v2';
   job_id: string | null;
   submitted_at: number | null;
+  deaths: number;
+}
+
+export interface HistoryRow {
+  state: AttemptState;
+  failure_kind: string | null;
+  failure_digest: string | null;
 }
 
 const attemptRow = `
-  SELECT a.attempt AS key, a.scene, s.id AS scene_id, s.fingerprint, a.number, s.input, s.columns,
+  SELECT a.attempt AS key, a.scene, s.id AS scene_id, s.fingerprint, a.number, s.input, s.columns, s.deaths,
          s.state = 'withdrawn' AND EXISTS (SELECT 1 FROM scenes l WHERE l.id = s.id AND l.state <> 'withdrawn') AS is_replaced,
          a.base_url, a.endpoint_id, a.version, a.job_id, a.submitted_at
   FROM attempts a JOIN scenes s USING (scene)`;
@@ -44,8 +52,11 @@ export function prepareStatements(db: Database) {
     settle: db.prepare<[object]>(`
       UPDATE attempts SET state = @state, settled_at = @at, completed_at = @completedAt, status = coalesce(@status, status),
         polls = polls + @polls, delay_time_ms = @delayTimeMs, execution_time_ms = @executionTimeMs,
-        failure_kind = @failureKind, failure_text = @failureText
+        failure_kind = @failureKind, failure_text = @failureText, failure_digest = @failureDigest
       WHERE attempt = @attempt`),
+    countDeath: db.prepare<[object]>(`
+      UPDATE scenes SET deaths = deaths + 1, died_in = @run
+      WHERE scene = (SELECT scene FROM attempts WHERE attempt = @attempt) AND died_in IS NOT @run`),
     addPicture: db.prepare<[object]>(`
       INSERT INTO pictures (attempt, number, name, file, file_key, width, height, bytes, sha256, seed)
       VALUES (@attempt, @number, @name, @file, @key, @width, @height, @bytes, @sha256, @seed)`),
@@ -65,17 +76,24 @@ function prepareReads(db: Database) {
     submitted: db.prepare<[], AttemptRow>(
       `${attemptRow} WHERE a.state = 'submitted' ORDER BY a.submitted_at`,
     ),
-    history: db.prepare<[object], { state: AttemptState; failure_kind: string | null }>(
-      'SELECT state, failure_kind FROM attempts WHERE scene = @scene AND number < @number ORDER BY number',
+    history: db.prepare<[object], HistoryRow>(`
+      SELECT state, failure_kind, failure_digest FROM attempts a WHERE scene = @scene AND number < @number
+        AND number > (SELECT counted_from FROM scenes s WHERE s.scene = a.scene) ORDER BY number`),
+    intendedIn: db.prepare<[], { attempt: number; run: number }>(
+      "SELECT attempt, run FROM attempts WHERE state = 'intended'",
     ),
     dueRetries: db.prepare<[object], { scene: number }>(
-      "SELECT scene FROM scenes WHERE state = 'waiting' AND due_at > 0 AND due_at <= @at ORDER BY due_at LIMIT @max",
+      `SELECT scene FROM scenes WHERE state = 'waiting' AND due_at > 0 AND due_at <= @at AND deaths < ${suspectDeaths}
+       ORDER BY due_at LIMIT @max`,
     ),
     dueFresh: db.prepare<[object], { scene: number }>(
       "SELECT scene FROM scenes WHERE state = 'waiting' AND due_at = 0 ORDER BY position LIMIT @max",
     ),
+    suspect: db.prepare<[], { scene: number }>(
+      `SELECT scene FROM scenes WHERE deaths >= ${suspectDeaths} AND state = 'waiting' LIMIT 1`,
+    ),
     nextDue: db.prepare<[], { due_at: number }>(
-      "SELECT due_at FROM scenes WHERE state = 'waiting' ORDER BY due_at LIMIT 1",
+      `SELECT due_at FROM scenes WHERE state = 'waiting' AND deaths < ${suspectDeaths} ORDER BY due_at LIMIT 1`,
     ),
     jobOf: db.prepare<[object]>(
       'SELECT 1 FROM attempts WHERE job_id = @jobId AND base_url = @baseUrl AND endpoint_id = @id',

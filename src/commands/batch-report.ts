@@ -1,6 +1,7 @@
 /** The report of a batch folder, from its checkpoint. */
 import { join } from 'node:path';
-import { openCheckpointForReading, readBatch } from '../checkpoint/open-checkpoint.ts';
+import { readBatch } from '../checkpoint/batch-identity.ts';
+import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
 import { readRows } from '../checkpoint/read-rows.ts';
 import { readSummary } from '../checkpoint/read-summary.ts';
 import { writeReport, type ReportFiles } from '../report/write-report.ts';

@@ -2,17 +2,39 @@
 import type { Config } from '../config/config.ts';
 import type { BatchSettings } from '../pipeline/settings.ts';
 
-export function batchSettings(config: Config): BatchSettings {
-  const { endpoint, concurrency, retry, polling, halt, timeouts, limits, shutdownGraceMs, output } = config;
+/** `now` is the moment at which the run begins, epoch ms. */
+export function batchSettings(config: Config, now: number): BatchSettings {
+  const { endpoint, concurrency, retry, polling, halt, rate, pricing, timeouts, output } = config;
   return {
     endpoint,
     concurrency,
     retry,
     polling,
     halt,
+    rate,
+    pricing,
     timeouts,
-    submitForMs: limits.forMs,
-    shutdownGraceMs,
+    limits: limitsOf(config, now),
+    shutdownGraceMs: config.shutdownGraceMs,
     pictureName: ({ columns, ...picture }) => output.name.renderText({ ...columns, ...picture }),
   };
+}
+
+function limitsOf({ limits }: Config, now: number): BatchSettings['limits'] {
+  const { forMs, until, cost, jobs } = limits;
+  return {
+    ...(forMs !== undefined && { forMs }),
+    ...(until !== undefined && { untilAt: nextHour(until, now) }),
+    ...(cost !== undefined && { cost }),
+    ...(jobs !== undefined && { jobs }),
+  };
+}
+
+/** When the clock on the wall next shows `07:00`, epoch ms. */
+export function nextHour(text: string, now: number): number {
+  const [hours = 0, minutes = 0] = text.split(':').map(Number);
+  const at = new Date(now);
+  at.setHours(hours, minutes, 0, 0);
+  if (at.getTime() <= now) at.setDate(at.getDate() + 1);
+  return at.getTime();
 }

@@ -36,6 +36,7 @@ export async function runLocked(config: Config, scenes: ReadScenes): Promise<num
     manifest: config.manifest.map(shownPath),
     endpoint: config.endpoint,
     columns: scenes.columns,
+    ...(config.pricing !== undefined && { pricing: config.pricing }),
   };
   const inFlight = readEndpointsInFlight(dir);
   assertCollectable(config, inFlight);
@@ -115,7 +116,7 @@ async function runUntilStopped(config: Config, scenes: ReadScenes, ports: Ports)
   const stop = new Stop(({ kind, text }) => ports.tell({ type: 'stopping', ending: kind, text }));
   const stopListening = stopOnSignals(stop);
   try {
-    return await runBatch(scenes.stage, ports, batchSettings(config), stop);
+    return await runBatch(scenes.stage, ports, batchSettings(config, systemClock.now()), stop);
   } finally {
     stopListening();
   }

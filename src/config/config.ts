@@ -1,8 +1,10 @@
 /** A checked pipeline.yaml: paths absolute, durations in ms, templates compiled. */
 import type { Endpoint } from '../core/attempt.ts';
 import type { HaltSettings } from '../core/halting.ts';
+import type { RateSettings } from '../core/pacing.ts';
 import type { PollSettings } from '../core/polling.ts';
 import type { RetrySettings } from '../core/retry.ts';
+import type { Pricing } from '../core/spending.ts';
 import type { InputTemplate } from './input-template.ts';
 import type { Template } from './template.ts';
 import type { Path } from './yaml-file.ts';
@@ -27,7 +29,18 @@ export interface Config {
   polling: PollSettings;
   halt: HaltSettings;
   timeouts: { requestMs: number; queueMs: number; executionMs: number; freshnessMs: number };
-  limits: { forMs: number | undefined; bodyBytes: number; pixels: number };
+  rate: { submit: RateSettings; status: RateSettings };
+  pricing: Pricing | undefined;
+  limits: {
+    forMs: number | undefined;
+    /** An hour of the day, `07:00`, in local time. */
+    until: string | undefined;
+    /** In the currency of `pricing`. */
+    cost: number | undefined;
+    jobs: number | undefined;
+    bodyBytes: number;
+    pixels: number;
+  };
   shutdownGraceMs: number;
   terminal: { json: boolean; quiet: boolean };
   skipBadRows: boolean;

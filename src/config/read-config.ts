@@ -107,7 +107,7 @@ function endpointOf({ endpoint }: RawConfig): Config['endpoint'] {
 }
 
 function plainSettings(raw: RawConfig) {
-  const { retry, polling, timeouts, limits } = raw;
+  const { retry, polling, halt, timeouts, limits } = raw;
   return {
     concurrency: raw.concurrency,
     retry: {
@@ -115,16 +115,31 @@ function plainSettings(raw: RawConfig) {
       submissions: retry.submissions,
       firstWaitMs: retry.firstWait,
       longestWaitMs: retry.longestWait,
+      unanswered: retry.unanswered,
     },
     polling: { share: polling.share, shortestMs: polling.shortest, longestMs: polling.longest },
-    halt: raw.halt,
+    halt: {
+      consecutive: halt.consecutive,
+      percent: halt.percent,
+      minimum: halt.minimum,
+      unreachableMs: halt.unreachable,
+    },
+    rate: raw.rate,
+    pricing: raw.pricing,
     timeouts: {
       requestMs: timeouts.request,
       queueMs: timeouts.queue,
       executionMs: timeouts.execution,
       freshnessMs: raw.endpoint.freshness,
     },
-    limits: { forMs: limits.for, bodyBytes: limits.body, pixels: limits.pixels },
+    limits: {
+      forMs: limits.for,
+      until: limits.until,
+      cost: limits.cost,
+      jobs: limits.jobs,
+      bodyBytes: limits.body,
+      pixels: limits.pixels,
+    },
     shutdownGraceMs: raw.shutdown.grace,
     terminal: raw.terminal,
     skipBadRows: raw.skipBadRows,

@@ -41,6 +41,7 @@ const retry = z.strictObject({
   submissions: count(1, 1000, 'submissions of one scene, whatever became of them').default(10),
   firstWait: duration.prefault('2s'),
   longestWait: duration.prefault('2m'),
+  unanswered: z.enum(['resubmit', 'hold'], 'resubmit or hold').default('resubmit'),
 });
 
 const polling = z.strictObject({
@@ -53,7 +54,29 @@ const polling = z.strictObject({
   longest: durationWithin('1ms', '15m').prefault('30s'),
 });
 
-const halt = z.strictObject({ consecutive: count(1, 1_000_000, 'failed attempts in a row').default(20) });
+const halt = z.strictObject({
+  consecutive: count(1, 1_000_000, 'failed attempts in a row').default(20),
+  percent: count(1, 100, 'percent of the finished attempts').default(50),
+  minimum: count(1, 1_000_000, 'finished attempts before halt.percent counts').default(50),
+  unreachable: durationWithin('1s', longestWait).prefault('30m'),
+});
+
+const rateOf = (atOnce: number, perTenSeconds: number) =>
+  z
+    .strictObject({
+      atOnce: count(1, 100_000, 'requests on their way at once').default(atOnce),
+      perTenSeconds: count(1, 1_000_000, 'requests in ten seconds').default(perTenSeconds),
+    })
+    .prefault({});
+
+const rate = z.strictObject({ submit: rateOf(200, 1_000), status: rateOf(400, 2_000) });
+
+const money = (what: string) => z.number(what).positive(what);
+
+const pricing = z.strictObject({
+  perSecond: money('the price of a second of execution, a number above 0'),
+  currency: z.string('a currency such as USD').min(1, 'a currency such as USD').max(12).default('USD'),
+});
 
 const timeouts = z.strictObject({
   request: durationWithin('1ms', longestWait).prefault('30s'),
@@ -61,8 +84,16 @@ const timeouts = z.strictObject({
   execution: durationWithin('1ms', longestWait).prefault('30m'),
 });
 
+const untilExpected = 'an hour of the day such as "07:00"';
+
 const limits = z.strictObject({
   for: duration.optional(),
+  until: z
+    .string(untilExpected)
+    .regex(/^([01]\d|2[0-3]):[0-5]\d$/, untilExpected)
+    .optional(),
+  cost: money('an amount above 0, in the currency of `pricing`').optional(),
+  jobs: count(1, 1_000_000_000, 'submissions of the batch').optional(),
   body: sizeWithin('1kB', '500MB').prefault('64MB'),
   pixels: count(1, 1_000_000_000, 'pixels of one picture').default(100_000_000),
 });
@@ -75,9 +106,21 @@ const terminal = z.strictObject({
 });
 
 /** The keys that hold keys. */
-export const sections = { endpoint, output, retry, polling, halt, timeouts, limits, shutdown, terminal };
+export const sections = {
+  endpoint,
+  output,
+  retry,
+  polling,
+  halt,
+  rate,
+  timeouts,
+  pricing,
+  limits,
+  shutdown,
+  terminal,
+};
 
-export const configSchema = z.strictObject({
+const configShape = z.strictObject({
   manifest: z.union([path, z.array(path, paths).min(1, paths)], paths),
   endpoint,
   // YAML gives JSON here; a record of zod would lose keys such as __proto__ without a word.
@@ -87,14 +130,22 @@ export const configSchema = z.strictObject({
   retry: retry.prefault({}),
   polling: polling.prefault({}),
   halt: halt.prefault({}),
+  rate: rate.prefault({}),
   timeouts: timeouts.prefault({}),
+  pricing: pricing.optional(),
   limits: limits.prefault({}),
   shutdown: shutdown.prefault({}),
   terminal: terminal.prefault({}),
   skipBadRows: z.boolean('true or false').default(false),
 });
 
-export type RawConfig = z.output<typeof configSchema>;
+export const configSchema = configShape.superRefine(({ limits: { cost }, pricing: price }, context) => {
+  if (cost === undefined || price !== undefined) return;
+  const message = 'pricing.perSecond as well: without a price nobody knows what was spent';
+  context.addIssue({ code: 'custom', path: ['limits', 'cost'], message });
+});
+
+export type RawConfig = z.output<typeof configShape>;
 
 function isFilled(value: unknown): boolean {
   return isJsonObject(value) && Object.keys(value).length > 0;

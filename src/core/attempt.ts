@@ -46,6 +46,8 @@ export interface Attempt {
   endpoint: Endpoint;
   /** How the scene's earlier attempts ended. */
   before: AttemptHistory;
+  /** Violent deaths of the program while it had this scene in hand. */
+  deaths: number;
 }
 
 /** An attempt whose job the service has named. */
@@ -54,13 +56,15 @@ export interface SubmittedAttempt extends Attempt {
   submittedAt: number;
 }
 
-/** How many earlier attempts of a scene ended in which way. */
+/** How many earlier attempts of a scene ended in which way, since a person last put it back. */
 export interface AttemptHistory {
   failed: number;
   unanswered: number;
   expired: number;
   /** The failure kinds of the failed ones, oldest first. */
   failedKinds: string[];
+  /** The digests of what the failed ones brought. */
+  digests: string[];
 }
 
 /** Throws where `to` cannot follow `from`: a bug of ours, never the user's or the service's doing. */

@@ -6,12 +6,13 @@
  * - `stop`: the run ends; the attempt and its scene stay as they were
  * - `try-again`: the same request is sent again later; neither attempt nor scene is touched
  * - `resubmit`: a new attempt, because nobody can tell what became of this one or its result is gone
- * - `new-attempt`: a new attempt while the scene has any left, else the scene has failed
+ * - `put-back`: the scene waits to be rendered again; the attempt counts for nothing
+ * - `new-attempt`: a new attempt while the scene has any left, else the scene has failed; the very same bytes twice: at once
  * - `new-attempt-once`: one new attempt, since it mostly fails the same way again
  * - `fail-scene`: the scene has failed: sending the same again cannot help
  */
 export type Consequence =
-  'stop' | 'try-again' | 'resubmit' | 'new-attempt' | 'new-attempt-once' | 'fail-scene';
+  'stop' | 'try-again' | 'resubmit' | 'put-back' | 'new-attempt' | 'new-attempt-once' | 'fail-scene';
 
 interface FailureRule {
   whose: 'yours' | 'network' | 'service' | 'worker' | 'machine';
@@ -43,6 +44,11 @@ export const failureRules = {
     next: 'try-again',
     means: 'the status of a job submitted moments ago is not known to the service yet (404)',
   },
+  'endpoint-doubtful': {
+    whose: 'service',
+    next: 'try-again',
+    means: 'a job is not known (404), and nothing shows yet that the endpoint itself still is there',
+  },
   unanswered: {
     whose: 'network',
     next: 'resubmit',
@@ -51,7 +57,8 @@ export const failureRules = {
   expired: {
     whose: 'service',
     next: 'resubmit',
-    means: 'the service no longer has the job: its result was deleted after the retention period, or lost',
+    means:
+      'the endpoint answers and no longer has the job (404): its result was deleted after the retention period, or lost',
   },
   'input-refused': {
     whose: 'yours',
@@ -61,6 +68,11 @@ export const failureRules = {
   'job-failed': { whose: 'worker', next: 'new-attempt', means: 'the job ended as FAILED' },
   'job-timed-out': { whose: 'worker', next: 'new-attempt', means: 'the job ended as TIMED_OUT' },
   'job-cancelled': { whose: 'worker', next: 'new-attempt', means: 'the job ended as CANCELLED' },
+  cancelled: {
+    whose: 'yours',
+    next: 'put-back',
+    means: 'you had the job cancelled (`nightrender cancel`)',
+  },
   'job-overdue': {
     whose: 'service',
     next: 'new-attempt',
@@ -86,6 +98,11 @@ export const failureRules = {
     next: 'new-attempt-once',
     means: 'the result is larger than `limits.body` allows to be read',
   },
+  quarantined: {
+    whose: 'machine',
+    next: 'fail-scene',
+    means: 'the program died three times while it had this scene in hand',
+  },
   'output-unwritable': {
     whose: 'machine',
     next: 'stop',
@@ -102,6 +119,8 @@ export interface Failure {
   text: string;
   /** Wait at least this long before the next request, as the service asked. */
   retryAfterMs?: number;
+  /** Hex sha256 of what came instead of a good picture: tells whether the very same comes again. */
+  digest?: string;
 }
 
 /** A failure that ends the run, thrown where no caller below the run itself could do anything about it. */

@@ -11,7 +11,7 @@ export interface PollSettings {
   longestMs: number;
 }
 
-/** Ms from submission to completion of the latest jobs of this run, ascending. */
+/** Ms that the latest jobs took, ascending: of this run, from submission to completion, where polls are planned. */
 export type ObservedTimes = readonly number[];
 
 const enoughObservations = 8;
@@ -33,6 +33,11 @@ export function withObservation(observed: ObservedTimes, ms: number, random: num
       ? observed
       : observed.toSpliced(Math.floor(random * observed.length), 1);
   return kept.toSpliced(countUpTo(ms, kept), 0, ms);
+}
+
+/** The time that the given share (0 to 1) of the times does not exceed; undefined where there are none. */
+export function shareOf(times: ObservedTimes, share: number): number | undefined {
+  return times[Math.max(0, Math.ceil(times.length * share) - 1)];
 }
 
 /** The time at which the wanted share of the jobs that take longer than `ageMs` has completed. */

@@ -3,6 +3,7 @@ import type { FailureKind } from './failure.ts';
 import type { JsonObject } from './json.ts';
 import type { SavedPicture } from './picture.ts';
 import type { SceneState } from './scene.ts';
+import type { BatchCost } from './spending.ts';
 
 /** One scene, or one row of the manifest that was skipped as `invalid`. Instants are epoch ms. */
 export interface ReportRow {
@@ -44,6 +45,8 @@ export interface BatchNumbers {
     /** Not accepted by the service: no job, no bill. */
     refused: number;
   };
+  /** Null where nobody said what the work costs (`pricing`). */
+  cost: BatchCost | null;
   /** Attempts that failed, by kind, most frequent first. */
   failures: { kind: string; attempts: number; lastText: string }[];
   /** The newest start of the program on this batch. */

@@ -8,38 +8,54 @@ export interface RetrySettings extends WaitSettings {
   attempts: number;
   /** Submissions of one scene after which it has failed, whatever became of them: a bound on what can be billed. */
   submissions: number;
+  /** What follows an attempt of which nobody can tell whether it runs: another one, or nothing until a person says so. */
+  unanswered: 'resubmit' | 'hold';
 }
 
-export type AfterFailure = { state: 'failed'; failure: Failure } | { state: 'waiting'; dueAt: number };
+export type AfterFailure =
+  | { state: 'failed'; failure: Failure }
+  /** `isAtBound`: it would have failed, had the service answered anybody; the run had better stop submitting. */
+  | { state: 'waiting'; dueAt: number; isAtBound?: true };
 
-/** `before` are the scene's attempts before this one; `random` is 0 ≤ random < 1. */
+export interface FailedAt {
+  now: number;
+  /** 0 ≤ random < 1. */
+  random: number;
+  /** Whether the service answers nobody at the moment: that is never held against a scene. */
+  isOutage: boolean;
+}
+
+/** `before` are the scene's attempts before this one, since it was last put back by a person. */
 export function sceneAfter(
   failure: Failure,
   before: AttemptHistory,
   settings: RetrySettings,
-  now: number,
-  random: number,
+  { now, random, isOutage }: FailedAt,
 ): AfterFailure {
-  const rule = failureRules[failure.kind].next;
   const submissions = before.failed + before.unanswered + before.expired + 1;
   const failures = before.failed + 1;
-  const again = (count: number): AfterFailure =>
-    submissions >= settings.submissions
-      ? { state: 'failed', failure }
-      : { state: 'waiting', dueAt: now + growingWaitMs(count, settings, random) };
-  switch (rule) {
+  const failed: AfterFailure = { state: 'failed', failure };
+  const again = (count: number): AfterFailure => {
+    const waiting = { state: 'waiting', dueAt: now + growingWaitMs(count, settings, random) } as const;
+    if (submissions < settings.submissions) return waiting;
+    return isOutage ? { ...waiting, isAtBound: true } : failed;
+  };
+  const cameBefore = failure.digest !== undefined && before.digests.includes(failure.digest);
+  switch (failureRules[failure.kind].next) {
     case 'stop':
     case 'try-again':
+    case 'put-back':
       return { state: 'waiting', dueAt: now };
     case 'resubmit':
+      if (failure.kind === 'unanswered' && settings.unanswered === 'hold') return failed;
       return again(before.unanswered + before.expired + 1);
     case 'new-attempt-once':
       return before.failedKinds.includes(failure.kind) || failures >= settings.attempts
-        ? { state: 'failed', failure }
+        ? failed
         : again(failures);
     case 'new-attempt':
-      return failures >= settings.attempts ? { state: 'failed', failure } : again(failures);
+      return failures >= settings.attempts || cameBefore ? failed : again(failures);
     case 'fail-scene':
-      return { state: 'failed', failure };
+      return failed;
   }
 }

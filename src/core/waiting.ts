@@ -10,6 +10,18 @@ export interface WaitSettings {
  * of which the upper half is left to `random` (0 ≤ random < 1) so that many waiters do not come back together.
  */
 export function growingWaitMs(count: number, settings: WaitSettings, random: number): number {
-  const full = Math.min(settings.longestWaitMs, settings.firstWaitMs * 2 ** Math.min(count - 1, 40));
+  const full = fullWaitMs(count, settings);
   return Math.round(full / 2 + (full / 2) * random);
+}
+
+/** Who waits longer than this for a service to be less busy comes back too late when it is. */
+const longestLoadWaitMs = 15_000;
+
+/** The wait of one of many that were told to come later: anything up to the bound ("full jitter"). */
+export function loadWaitMs(count: number, settings: WaitSettings, random: number): number {
+  return Math.round(Math.min(longestLoadWaitMs, fullWaitMs(count, settings)) * random);
+}
+
+function fullWaitMs(count: number, { firstWaitMs, longestWaitMs }: WaitSettings): number {
+  return Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(count - 1, 40));
 }

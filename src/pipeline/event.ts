@@ -3,6 +3,7 @@ import type { EndingKind } from '../core/ending.ts';
 import type { FailureKind } from '../core/failure.ts';
 import type { Plan } from '../core/plan.ts';
 import type { SceneCounts } from '../core/scene.ts';
+import type { Cost } from '../core/spending.ts';
 
 export type Event =
   | {
@@ -21,7 +22,15 @@ export type Event =
   | { type: 'scene-submitted'; scene: string; attempt: number; jobId: string }
   /** The service's word for a job has changed. */
   | { type: 'job-status'; scene: string; jobId: string; status: string }
-  | { type: 'scene-saved'; scene: string; attempt: number; jobId: string; files: string[]; seed?: string }
+  | {
+      type: 'scene-saved';
+      scene: string;
+      attempt: number;
+      jobId: string;
+      files: string[];
+      seed?: string;
+      cost?: Cost;
+    }
   | {
       type: 'attempt-failed';
       scene: string;
@@ -32,6 +41,8 @@ export type Event =
       /** `waiting`: there will be another attempt, at `dueAt` (epoch ms). */
       next: 'failed' | 'waiting';
       dueAt?: number;
+      /** What the batch has cost so far, where `pricing` tells. */
+      cost?: Cost;
     }
   /** A request was not answered usefully and will be sent again; neither attempt nor scene is touched. */
   | { type: 'request-troubled'; scene: string; kind: FailureKind; text: string; waitMs: number }

@@ -1,7 +1,8 @@
 /** The jobs in flight: never more at once than `concurrency` allows, fed from the checkpoint as lanes become free. */
-import pLimit from 'p-limit';
 import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
-import { follow, freshJob, look, nextLookMs, resumedJob } from './follow.ts';
+import { suspectDeaths } from '../core/quarantine.ts';
+import { follow, look, nextLookMs, type Look } from './follow.ts';
+import { freshJob, resumedJob, type Job } from './job.ts';
 import type { Run } from './run.ts';
 import { submit } from './submit.ts';
 
@@ -10,46 +11,41 @@ const longestIdleMs = 60_000;
 
 export class Lanes {
   readonly #run: Run;
-  readonly #limit;
   readonly #inFlight = new Set<Promise<void>>();
   #submitting = 0;
   #awake = new AbortController();
 
   constructor(run: Run) {
     this.#run = run;
-    this.#limit = pLimit(run.settings.concurrency);
     run.stop.draining.addEventListener('abort', () => this.#wake(), { once: true });
   }
 
   /**
    * Asks for every job that earlier runs left in flight, oldest first, and goes on following those that still run.
-   * They do not queue for the limit, however small it is by now: none may wait and expire.
+   * They do not queue for the limit, however small it is by now: none may wait and expire. Only those that the program
+   * died with wait for the others and for each other.
    */
   async resume(attempts: SubmittedAttempt[]): Promise<void> {
-    const jobs = attempts.map((attempt) => resumedJob(this.#run, attempt));
-    const looks = await Promise.all(jobs.map((job) => look(this.#run, job)));
-    for (const [i, job] of jobs.entries()) {
-      const next = looks[i];
-      if (next !== undefined && next !== 'settled') this.#keep(follow(this.#run, job, next.waitMs));
-    }
+    const isSuspect = ({ deaths }: SubmittedAttempt): boolean => deaths >= suspectDeaths;
+    const calm = attempts.filter((attempt) => !isSuspect(attempt));
+    await Promise.all(calm.map((attempt) => this.#resumeOne(attempt)));
+    for (const attempt of attempts.filter(isSuspect)) await this.#resumeOne(attempt);
   }
 
   /** Submits and collects until no scene is waiting and no job in flight, or the run is told to stop. */
   async renderWaiting(): Promise<void> {
-    const { checkpoint, clock } = this.#run.ports;
-    const { stop, settings } = this.#run;
-    this.#run.beginSubmitting();
-    for (;;) {
-      this.#run.stopAtDeadline();
-      if (stop.draining.aborted) return;
+    const { stop, ports, deadline } = this.#run;
+    deadline.begin();
+    while (!stop.draining.aborted) {
       const awake = this.#awake.signal;
-      const free = this.#freeLanes();
-      const attempts = free === 0 ? [] : await checkpoint.claim(free, settings.endpoint, clock.now());
-      for (const attempt of attempts) this.#keep(this.#limit(() => this.#render(attempt)));
-      if (attempts.length > 0) continue;
-      const dueAt = await checkpoint.nextDueAt();
-      if (dueAt === undefined && this.#inFlight.size === 0) return;
-      await clock.sleep(this.#idleMs(free, dueAt), awake);
+      const next = await ports.checkpoint.nextDue();
+      if (next === undefined && this.#inFlight.size === 0) return;
+      if (next !== undefined) {
+        this.#run.stopAtDeadline();
+        if (this.#submitting === 0) this.#run.stopAtBudget();
+        if (await this.#submitDue(next)) continue;
+      }
+      await ports.clock.sleep(this.#idleMs(next?.at), awake);
     }
   }
 
@@ -58,36 +54,70 @@ export class Lanes {
     await Promise.all(this.#inFlight);
   }
 
+  async #resumeOne(attempt: SubmittedAttempt): Promise<void> {
+    const job = resumedJob(this.#run, attempt);
+    const next: Look = await look(this.#run, job);
+    if (next !== 'settled') this.#keep(follow(this.#run, job, next.waitMs));
+  }
+
+  /** Whether anything was submitted. */
+  async #submitDue(next: { at: number; isSuspect: boolean }): Promise<boolean> {
+    const room = this.#room();
+    const attempts = room === 0 ? [] : await this.#claim(room, next);
+    this.#run.budget.countSubmissions(attempts.length);
+    for (const attempt of attempts) this.#keep(this.#render(attempt));
+    return attempts.length > 0;
+  }
+
+  async #claim(room: number, next: { at: number; isSuspect: boolean }): Promise<Attempt[]> {
+    const { checkpoint, clock } = this.#run.ports;
+    const { endpoint } = this.#run.settings;
+    if (next.at > clock.now()) return [];
+    if (!next.isSuspect) return checkpoint.claim(room, endpoint, clock.now());
+    // What the program died with is taken up when nothing else is left that would die with it.
+    const suspect =
+      this.#inFlight.size > 0 ? undefined : await checkpoint.claimSuspect(endpoint, clock.now());
+    return suspect === undefined ? [] : [suspect];
+  }
+
   async #render(attempt: Attempt): Promise<void> {
     this.#submitting += 1;
     const submitted = await submit(this.#run, attempt).finally(() => (this.#submitting -= 1));
     if (submitted === undefined) return;
-    const job = freshJob(this.#run, submitted);
+    const job: Job = freshJob(this.#run, submitted);
+    this.#wake();
     await follow(this.#run, job, nextLookMs(this.#run, job));
   }
 
   #keep(work: Promise<void>): void {
+    this.#run.inFlight += 1;
     const kept: Promise<void> = work
       .catch((thrown: unknown) => this.#run.stopForThrown(thrown))
       .finally(() => {
         this.#inFlight.delete(kept);
+        this.#run.inFlight -= 1;
         this.#wake();
       });
     this.#inFlight.add(kept);
   }
 
-  /** While submissions are not being answered, one at a time feels its way. */
-  #freeLanes(): number {
-    if (this.#run.submissionPauseMs() > 0) return 0;
-    const free = Math.max(0, this.#limit.concurrency - this.#inFlight.size);
-    return this.#run.isProbing() ? Math.min(free, this.#submitting === 0 ? 1 : 0) : free;
+  /** How many may be submitted now. */
+  #room(): number {
+    const { settings, contacts, budget, doubted, stop } = this.#run;
+    if (stop.draining.aborted) return 0;
+    // Where the endpoint is doubted, one submission at a time tells; doubted jobs do not stand in its way.
+    const known = this.#inFlight.size - doubted.size;
+    const free = Math.max(0, settings.concurrency - known);
+    const probing = doubted.size > 0 ? Math.max(0, 1 - this.#submitting) : Infinity;
+    return Math.min(free, probing, contacts.roomFor(this.#submitting), budget.roomFor(this.#inFlight.size));
   }
 
-  #idleMs(free: number, dueAt: number | undefined): number {
-    const { clock } = this.#run.ports;
-    const pauseMs = this.#run.submissionPauseMs();
-    const untilDueMs = free > 0 && dueAt !== undefined ? Math.max(0, dueAt - clock.now()) : longestIdleMs;
-    return Math.min(longestIdleMs, pauseMs > 0 ? pauseMs : untilDueMs, this.#run.untilDeadlineMs());
+  #idleMs(dueAt: number | undefined): number {
+    const { ports, contacts, deadline, observed } = this.#run;
+    const pauseMs = contacts.pauseMs();
+    const untilDueMs = dueAt === undefined ? Infinity : dueAt - ports.clock.now();
+    const wakeMs = [pauseMs, untilDueMs, deadline.leftMs(observed)].filter((ms) => ms > 0);
+    return Math.min(longestIdleMs, ...wakeMs);
   }
 
   #wake(): void {

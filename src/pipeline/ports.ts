@@ -5,6 +5,7 @@ import type { Failure } from '../core/failure.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { CheckedPicture, FoundPicture, SavedPicture } from '../core/picture.ts';
 import type { Plan } from '../core/plan.ts';
+import type { BatchSpending } from '../core/spending.ts';
 import type { BadRow, Scene, SceneCounts } from '../core/scene.ts';
 import type { Event } from './event.ts';
 
@@ -34,13 +35,13 @@ export type StatusReply =
 
 export type CancelReply =
   | { kind: 'cancelled' }
-  /** The service has no such operation, or no such job. */
+  /** No such operation, or no such job. */
   | { kind: 'unsupported'; text: string }
   | { kind: 'failure'; failure: Failure };
 
 export type HealthReply =
   | { kind: 'answers' }
-  /** What came is no endpoint's answer: no such operation, no such endpoint, or a proxy's page. */
+  /** No such operation, or no such endpoint. */
   | { kind: 'unknown'; text: string }
   | { kind: 'failure'; failure: Failure };
 
@@ -61,19 +62,24 @@ export interface ManifestScenes {
 export interface Checkpoint {
   /** Brings the batch's scenes in line with the manifest, by identity, not position. */
   reconcile(manifest: ManifestScenes): Promise<Plan>;
-  /** Marks attempts that a dead run intended as `unanswered`; returns how many. */
-  recover(at: number): Promise<number>;
+  /** Counts the violent deaths of scenes that dead runs had in hand; returns what those had intended, perhaps sent. */
+  recover(): Promise<Attempt[]>;
   /** Attempts whose jobs are in flight, oldest submission first. */
   openAttempts(): Promise<SubmittedAttempt[]>;
   /** Takes up to `max` scenes that are due, oldest due retry first, then manifest order, and records an attempt of each as intended. */
   claim(max: number, endpoint: Endpoint, at: number): Promise<Attempt[]>;
-  /** When the next waiting scene is due (0: now), or undefined where none waits. */
-  nextDueAt(): Promise<number | undefined>;
+  /** As `claim`, for one scene that the program died with repeatedly; `claim` leaves these out. */
+  claimSuspect(endpoint: Endpoint, at: number): Promise<Attempt | undefined>;
+  /** When the next waiting scene is due (0: now), or that only suspects are left, or undefined where none waits. */
+  nextDue(): Promise<{ at: number; isSuspect: boolean } | undefined>;
   /** `taken`: the id is another attempt's at that endpoint, and nothing was recorded. */
   recordSubmitted(
     attempt: Attempt,
     job: { jobId: string; status: string; at: number },
   ): Promise<'recorded' | 'taken'>;
+  /** From here to `dropFromHand` a death of the program is held against the scene too. */
+  takeInHand(attempt: Attempt): Promise<void>;
+  dropFromHand(attempt: Attempt): Promise<void>;
   recordStatus(attempt: Attempt, seen: { status: string; isExecuting: boolean; at: number }): Promise<void>;
   settle(attempt: Attempt, settlement: Settlement): Promise<void>;
   /** The scene that owns a file name within the images folder, compared as case-insensitive file systems do. */
@@ -82,6 +88,8 @@ export interface Checkpoint {
   pendingMoves(): Promise<PictureMove[]>;
   recordMoved(move: PictureMove): Promise<void>;
   counts(): Promise<SceneCounts>;
+  /** What the batch's submissions took so far. */
+  spending(): Promise<BatchSpending>;
 }
 
 /** How an attempt ended and where that leaves its scene. */

@@ -1,11 +1,13 @@
 /** The road of a batch: from the scenes of a manifest to pictures and a report. */
-import type { SubmittedAttempt } from '../core/attempt.ts';
+import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
+import { quarantine } from '../core/quarantine.ts';
 import { Lanes } from './lanes.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import type { ManifestScenes } from './ports.ts';
 import { Run, type Ports } from './run.ts';
 import type { BatchSettings } from './settings.ts';
+import { recordWithoutPicture, settleWithoutPicture } from './settle.ts';
 import type { Stop } from './stop.ts';
 
 export interface BatchResult {
@@ -30,6 +32,7 @@ export async function runBatch(
   try {
     await plan(run, manifest);
     const inFlight = await recover(run);
+    await run.loadBudget();
     await lanes.resume(inFlight);
     await lanes.renderWaiting();
   } catch (thrown) {
@@ -53,12 +56,28 @@ async function plan(run: Run, manifest: ManifestScenes): Promise<void> {
 }
 
 async function recover(run: Run): Promise<SubmittedAttempt[]> {
-  const { checkpoint, clock, tell } = run.ports;
-  const unanswered = await checkpoint.recover(clock.now());
-  const inFlight = await checkpoint.openAttempts();
-  if (unanswered + inFlight.length > 0) tell({ type: 'recovered', unanswered, inFlight: inFlight.length });
+  const { checkpoint, tell } = run.ports;
+  const intended = await checkpoint.recover();
+  await Promise.all(intended.map((attempt) => recordDeath(run, attempt)));
+  const open = await checkpoint.openAttempts();
+  const inFlight = open.filter(({ deaths }) => quarantine(deaths) === undefined);
+  if (intended.length + inFlight.length > 0)
+    tell({ type: 'recovered', unanswered: intended.length, inFlight: inFlight.length });
+  for (const attempt of open) {
+    const failure = quarantine(attempt.deaths);
+    if (failure !== undefined) await settleWithoutPicture(run, attempt, 'failed', failure);
+  }
   return inFlight;
 }
+
+/** A submission that a dead run had begun: it may have been sent. */
+async function recordDeath(run: Run, attempt: Attempt): Promise<void> {
+  const failure = quarantine(attempt.deaths) ?? { kind: 'unanswered' as const, text: diedWhileSending };
+  await recordWithoutPicture(run, attempt, 'unanswered', failure);
+}
+
+const diedWhileSending =
+  'the program ended between recording this submission and hearing of it: it may have been sent';
 
 async function writeReport(run: Run, ending: Ending): Promise<string | undefined> {
   try {

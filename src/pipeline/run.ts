@@ -1,10 +1,15 @@
 /** What everything in one run shares: the world, the settings, the stop, and what was seen so far. */
 import { setMaxListeners } from 'node:events';
+import type { Attempt } from '../core/attempt.ts';
 import { failureRules, Trouble, type Failure } from '../core/failure.ts';
 import type { Ending, EndingKind } from '../core/ending.ts';
-import { haltReason, type Streak } from '../core/halting.ts';
+import { haltReason, noAttempts, unreachableReason, type Tally } from '../core/halting.ts';
 import { withObservation, type ObservedTimes } from '../core/polling.ts';
-import { growingWaitMs } from '../core/waiting.ts';
+import { Budget } from './budget.ts';
+import { Contacts, type Operation } from './contacts.ts';
+import { Deadline } from './deadline.ts';
+import { Evidence } from './evidence.ts';
+import { Gate } from './gate.ts';
 import { PictureNames } from './picture-names.ts';
 import type { Checkpoint, Clock, ImageStore, Listener, RenderService, Report } from './ports.ts';
 import type { BatchSettings } from './settings.ts';
@@ -21,82 +26,109 @@ export interface Ports {
   tell: Listener;
 }
 
+/** What services of this kind allow for `/cancel`. */
+const cancelRate = { atOnce: 20, perTenSeconds: 100 };
+
+const nothingSpent = { jobs: 0, executedMs: 0, untold: 0, times: [] };
+
 export class Run {
   readonly ports: Ports;
   readonly settings: BatchSettings;
   readonly stop: Stop;
   readonly names: PictureNames;
+  readonly gates: Record<'submit' | 'status' | 'cancel', Gate>;
+  readonly contacts: Contacts;
+  readonly evidence: Evidence;
+  readonly deadline: Deadline;
+  budget: Budget;
   /** Aborts when the grace of a leaving run is over: requests in progress are cut. */
   readonly abandoned: AbortSignal;
+  /** Ages at which this run's jobs were seen to be done. */
   observed: ObservedTimes = [];
+  /** Jobs of which the service knows nothing, and nobody can tell yet whether that is the job's or the endpoint's end. */
+  readonly doubted = new Set<unknown>();
+  /** Attempts being submitted or followed. */
+  inFlight = 0;
   /** A bug of ours that ended the run. */
   bug: unknown;
-  #streak: Streak = { attempts: 0 };
-  /** Submissions in a row that brought no readable answer, and when the next may be sent (monotonic ms). */
-  #unanswered = 0;
-  #nextSubmission = 0;
-  /** Monotonic ms; until then the time for submissions does not run. */
-  #submittingSince = Infinity;
+  #tally: Tally = noAttempts;
 
   constructor(ports: Ports, settings: BatchSettings, stop: Stop) {
+    const { clock, random, service, checkpoint } = ports;
     this.ports = ports;
     this.settings = settings;
     this.stop = stop;
-    this.names = new PictureNames(ports.checkpoint, settings.pictureName);
-    this.abandoned = abortAfterGrace(stop, settings.shutdownGraceMs, ports.clock);
+    this.names = new PictureNames(checkpoint, settings.pictureName);
+    this.abandoned = abortAfterGrace(stop, settings.shutdownGraceMs, clock);
+    const { submit, status } = settings.rate;
+    this.gates = {
+      submit: new Gate(submit, clock),
+      status: new Gate(status, clock),
+      cancel: new Gate(cancelRate, clock),
+    };
+    this.contacts = new Contacts(settings.retry, () => clock.elapsed(), random);
+    this.evidence = new Evidence(clock, (endpoint) =>
+      this.gates.status.pass(stop.leaving, () => service.health(endpoint, this.abandoned)),
+    );
+    this.deadline = new Deadline(settings.limits, clock);
+    this.budget = new Budget(settings.limits, settings.pricing, nothingSpent, random);
   }
 
-  countAnswered(): void {
-    this.#unanswered = 0;
-    this.#nextSubmission = 0;
+  /** Learns what the batch has spent so far, where that matters. */
+  async loadBudget(): Promise<void> {
+    const { limits, pricing } = this.settings;
+    if (pricing === undefined && limits.jobs === undefined) return;
+    const spending = await this.ports.checkpoint.spending();
+    this.budget = new Budget(limits, pricing, spending, this.ports.random);
   }
 
-  /** Each submission without an answer may bill: the more of them, the longer the pause before the next. */
-  countUnanswered(): void {
-    this.#unanswered += 1;
-    const { clock, random } = this.ports;
-    this.#nextSubmission = clock.elapsed() + growingWaitMs(this.#unanswered, this.settings.retry, random());
-  }
-
-  /** Whether the latest submission brought no answer. */
-  isProbing(): boolean {
-    return this.#unanswered > 0;
-  }
-
-  submissionPauseMs(): number {
-    return Math.max(0, this.#nextSubmission - this.ports.clock.elapsed());
-  }
-
-  beginSubmitting(): void {
-    this.#submittingSince = this.ports.clock.elapsed();
-  }
-
-  untilDeadlineMs(): number {
-    const { submitForMs } = this.settings;
-    return submitForMs === undefined
-      ? Infinity
-      : Math.max(0, this.#submittingSince + submitForMs - this.ports.clock.elapsed());
-  }
-
+  /** Stops submitting where the time is up. */
   stopAtDeadline(): void {
-    if (this.untilDeadlineMs() > 0) return;
-    this.stop.request('drain', {
-      kind: 'limit-reached',
-      text: 'The time for submissions (`limits.for`) is over',
-    });
+    if (this.deadline.leftMs(this.observed) <= 0) this.#stopAtLimit(this.deadline.text);
+  }
+
+  /** Stops submitting where the money or the number is up; what is being submitted is counted, and still is to be sent. */
+  stopAtBudget(): void {
+    const text = this.budget.roomFor(0) <= 0 ? this.budget.spentText() : undefined;
+    if (text !== undefined) this.#stopAtLimit(text);
+  }
+
+  #stopAtLimit(text: string): void {
+    this.stop.request('drain', { kind: 'limit-reached', text });
   }
 
   /** A picture was saved `ageMs` after its submission; where it was resumed, nobody knows how long it waited. */
   countSaved(ageMs: number | undefined): void {
-    this.#streak = { attempts: 0 };
+    this.#tally = { ...this.#tally, saved: this.#tally.saved + 1, inARow: 0 };
     if (ageMs !== undefined) this.observed = withObservation(this.observed, ageMs, this.ports.random());
   }
 
-  /** An attempt ended without a picture; stops submitting where a halt rule says so. */
+  /** An attempt failed; stops submitting where a halt rule says so. */
   countFailed(failure: Failure): void {
-    this.#streak = { attempts: this.#streak.attempts + 1, last: failure };
-    const reason = haltReason(this.#streak, this.settings.halt);
+    const { saved, failed, inARow } = this.#tally;
+    this.#tally = { saved, failed: failed + 1, inARow: inARow + 1, last: failure };
+    const reason = haltReason(this.#tally, this.settings.halt);
     if (reason !== undefined) this.stop.request('drain', { kind: 'halted', text: `Halted: ${reason}` });
+  }
+
+  /** A request was not answered. Ends the run where that has lasted too long: without status requests nothing is collected. */
+  countSilence(operation: Operation, words: string): void {
+    if (this.abandoned.aborted) return;
+    this.contacts.silent(operation);
+    const now = this.ports.clock.elapsed();
+    const contact = this.contacts.of(operation);
+    const reason = unreachableReason(operation, contact, now, this.settings.halt, words);
+    if (reason === undefined) return;
+    this.stop.request(operation === 'submit' ? 'drain' : 'leave', {
+      kind: 'halted',
+      text: `Halted: ${reason}`,
+    });
+  }
+
+  /** A scene has been submitted as often as it may, and the service answers nobody: each more may be billed for nothing. */
+  stopForSilence({ sceneId, number }: Attempt, { text }: Failure): void {
+    const words = `scene ${sceneId} was submitted ${number} times and the service answers nobody (\`retry.submissions\`); the latest: ${text}`;
+    this.stop.request('drain', { kind: 'halted', text: `Halted: ${words}` });
   }
 
   /** Ends the run for a failure that stops it. */

@@ -2,8 +2,10 @@
 import type { Endpoint } from '../core/attempt.ts';
 import type { HaltSettings } from '../core/halting.ts';
 import type { JsonObject } from '../core/json.ts';
+import type { RateSettings } from '../core/pacing.ts';
 import type { PollSettings } from '../core/polling.ts';
 import type { RetrySettings } from '../core/retry.ts';
+import type { Pricing, SpendingLimits } from '../core/spending.ts';
 
 export interface BatchSettings {
   /** Where new jobs are sent; jobs in flight are followed where they were sent. */
@@ -21,8 +23,15 @@ export interface BatchSettings {
     /** A 404 for a job younger than this means that the service does not know it yet. */
     freshnessMs: number;
   };
-  /** Submit nothing more after this long; undefined for no bound. */
-  submitForMs: number | undefined;
+  rate: { submit: RateSettings; status: RateSettings };
+  /** Price of the work; undefined where nobody said. */
+  pricing: Pricing | undefined;
+  limits: SpendingLimits & {
+    /** Nothing is submitted that is not expected to be done this long after the first submission of the run. */
+    forMs?: number;
+    /** As above, by this instant (epoch ms). */
+    untilAt?: number;
+  };
   /** What is arriving when the run is told to leave has this long to arrive. */
   shutdownGraceMs: number;
   /** The portable file name of a picture, before it is made unique. */

@@ -2,7 +2,7 @@
 import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
 import type { SavedPicture } from '../core/picture.ts';
-import { sceneAfter } from '../core/retry.ts';
+import { sceneAfter, type AfterFailure } from '../core/retry.ts';
 import type { Settlement } from './ports.ts';
 import type { Run } from './run.ts';
 
@@ -12,38 +12,54 @@ export type JobFacts = Pick<
   'completedAt' | 'status' | 'delayTimeMs' | 'executionTimeMs' | 'polls'
 > & {
   jobId?: string;
-  /** Whether an earlier run submitted it. */
-  isResumed?: boolean;
+  /** How long this run saw it executing. */
+  executedMs?: number;
 };
+
+type StateWithoutPicture = 'unanswered' | 'refused' | 'failed' | 'expired';
 
 export async function settleWithoutPicture(
   run: Run,
   attempt: Attempt,
-  state: 'unanswered' | 'refused' | 'failed' | 'expired',
+  state: StateWithoutPicture,
   failure: Failure,
   facts: JobFacts = {},
 ): Promise<void> {
-  const { checkpoint, clock, random, tell } = run.ports;
-  const { jobId, isResumed: _, ...recorded } = facts;
-  const scene = sceneAfter(failure, attempt.before, run.settings.retry, clock.now(), random());
-  await checkpoint.settle(attempt, { ...recorded, state, at: clock.now(), failure, scene });
+  const scene = await recordWithoutPicture(run, attempt, state, failure, facts);
   if (failureRules[failure.kind].next === 'stop') return;
-  tell({
+  const cost = run.budget.cost();
+  run.ports.tell({
     type: 'attempt-failed',
     scene: attempt.sceneId,
     attempt: attempt.number,
-    ...(jobId !== undefined && { jobId }),
+    ...(facts.jobId !== undefined && { jobId: facts.jobId }),
     kind: failure.kind,
     text: failure.text,
-    next: scene.state,
+    next: scene.state === 'waiting' ? 'waiting' : 'failed',
     ...(scene.state === 'waiting' && { dueAt: scene.dueAt }),
+    ...(cost !== undefined && { cost }),
   });
-  if (!hadExpiredBefore(state, facts)) run.countFailed(failure);
+  if (scene.state === 'waiting' && scene.isAtBound === true) run.stopForSilence(attempt, failure);
+  // What got lost on the way says nothing against the work; silence is counted for itself.
+  if (state === 'failed' || state === 'refused') run.countFailed(failure);
 }
 
-/** What expired while no run was there to collect it says nothing against the service as it is now. */
-function hadExpiredBefore(state: string, { isResumed = false }: JobFacts): boolean {
-  return state === 'expired' && isResumed;
+/** Returns where it leaves the scene. */
+export async function recordWithoutPicture(
+  run: Run,
+  attempt: Attempt,
+  state: StateWithoutPicture,
+  failure: Failure,
+  facts: JobFacts = {},
+): Promise<AfterFailure> {
+  const { checkpoint, clock, random } = run.ports;
+  const now = clock.now();
+  const isOutage = run.contacts.isOutage();
+  const scene = sceneAfter(failure, attempt.before, run.settings.retry, { now, random: random(), isOutage });
+  await checkpoint.settle(attempt, { ...recorded(facts), state, at: now, failure, scene });
+  if (state === 'refused') run.budget.countRefused();
+  else run.budget.countEnd(state === 'failed' ? timesOf(facts) : 'untold');
+  return scene;
 }
 
 export async function settleSaved(
@@ -53,15 +69,16 @@ export async function settleSaved(
   facts: JobFacts,
 ): Promise<void> {
   const { checkpoint, clock, tell } = run.ports;
-  const { jobId: _id, isResumed: _is, ...recorded } = facts;
   await checkpoint.settle(attempt, {
-    ...recorded,
+    ...recorded(facts),
     state: 'saved',
     at: clock.now(),
     pictures,
     scene: { state: 'saved' },
   });
+  run.budget.countEnd(timesOf(facts));
   const seed = pictures[0]?.seed;
+  const cost = run.budget.cost();
   tell({
     type: 'scene-saved',
     scene: attempt.sceneId,
@@ -69,5 +86,21 @@ export async function settleSaved(
     jobId: attempt.jobId,
     files: pictures.map((picture) => picture.file),
     ...(seed !== undefined && { seed }),
+    ...(cost !== undefined && { cost }),
   });
+}
+
+function recorded({
+  jobId: _id,
+  executedMs: _ms,
+  ...facts
+}: JobFacts): Omit<JobFacts, 'jobId' | 'executedMs'> {
+  return facts;
+}
+
+function timesOf({ executionTimeMs, executedMs }: JobFacts): {
+  toldMs: number | undefined;
+  seenMs: number | undefined;
+} {
+  return { toldMs: executionTimeMs, seenMs: executedMs };
 }

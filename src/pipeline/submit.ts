@@ -1,27 +1,28 @@
 /** The step from an intended attempt to a job at the service. */
 import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
-import { growingWaitMs } from '../core/waiting.ts';
+import { growingWaitMs, loadWaitMs } from '../core/waiting.ts';
 import type { SubmitReply } from './ports.ts';
 import type { Run } from './run.ts';
 import { settleWithoutPicture } from './settle.ts';
 
 /** Sends the attempt until the service has answered; undefined where no job came of it, which is then on record. */
 export async function submit(run: Run, attempt: Attempt): Promise<SubmittedAttempt | undefined> {
+  const { service } = run.ports;
   for (let tries = 1; !run.stop.draining.aborted; tries++) {
-    const reply = await run.ports.service.submit(attempt.endpoint, attempt.input, run.abandoned);
+    const reply = await run.gates.submit.pass(run.stop.draining, () =>
+      service.submit(attempt.endpoint, attempt.input, run.abandoned),
+    );
+    if (reply === undefined) break;
     if (reply.kind === 'accepted') return recordAccepted(run, attempt, reply);
+    learnOfContact(run, reply.failure);
     if (failureRules[reply.failure.kind].next !== 'try-again') {
       await recordRefusal(run, attempt, reply.failure);
       return undefined;
     }
     await waitForNextTry(run, attempt, reply.failure, tries);
   }
-  await run.ports.checkpoint.settle(attempt, {
-    state: 'refused',
-    at: run.ports.clock.now(),
-    scene: { state: 'waiting', dueAt: run.ports.clock.now() },
-  });
+  await takeBack(run, attempt);
   return undefined;
 }
 
@@ -33,7 +34,8 @@ async function recordAccepted(
   const { checkpoint, clock, tell } = run.ports;
   const { jobId, status } = reply;
   const at = clock.now();
-  run.countAnswered();
+  run.contacts.answered('submit');
+  run.evidence.add(attempt.endpoint);
   if ((await checkpoint.recordSubmitted(attempt, { jobId, status, at })) === 'taken') {
     const text = `the service answered with the id of another job, ${jobId}: whose picture it would bring, nobody can tell`;
     await recordRefusal(run, attempt, { kind: 'unanswered', text });
@@ -43,16 +45,31 @@ async function recordAccepted(
   return { ...attempt, jobId, submittedAt: at };
 }
 
+function learnOfContact(run: Run, { kind, text }: Failure): void {
+  if (kind === 'unanswered' || kind === 'not-reached') run.countSilence('submit', text);
+  else run.contacts.answered('submit');
+}
+
 async function recordRefusal(run: Run, attempt: Attempt, failure: Failure): Promise<void> {
   if (failureRules[failure.kind].next === 'stop') run.stopFor(failure);
-  const isUnanswered = failure.kind === 'unanswered';
-  if (isUnanswered) run.countUnanswered();
-  await settleWithoutPicture(run, attempt, isUnanswered ? 'unanswered' : 'refused', failure);
+  await settleWithoutPicture(run, attempt, failure.kind === 'unanswered' ? 'unanswered' : 'refused', failure);
+}
+
+/** The run stops before the service has taken it: no job, no bill. */
+async function takeBack(run: Run, attempt: Attempt): Promise<void> {
+  const at = run.ports.clock.now();
+  run.budget.countRefused();
+  await run.ports.checkpoint.settle(attempt, {
+    state: 'refused',
+    at,
+    scene: { state: 'waiting', dueAt: at },
+  });
 }
 
 async function waitForNextTry(run: Run, attempt: Attempt, failure: Failure, tries: number): Promise<void> {
   const { clock, random, tell } = run.ports;
-  const waitMs = Math.max(failure.retryAfterMs ?? 0, growingWaitMs(tries, run.settings.retry, random()));
+  const wait = failure.kind === 'overloaded' ? loadWaitMs : growingWaitMs;
+  const waitMs = failure.retryAfterMs ?? wait(tries, run.settings.retry, random());
   tell({ type: 'request-troubled', scene: attempt.sceneId, kind: failure.kind, text: failure.text, waitMs });
   await clock.sleep(waitMs, run.stop.draining);
 }

@@ -1,4 +1,5 @@
 /** Lines for a log: few enough that a night of them can be read. */
+import { showCost } from '../core/spending.ts';
 import type { Event } from '../pipeline/event.ts';
 import { writeError, writeOut } from './console.ts';
 import { describeEnding } from './describe-ending.ts';
@@ -62,11 +63,12 @@ export class PlainView implements RunView {
   }
 
   #writeProgress(): void {
-    const { total, saved, failed, inFlight, perSecond, leftMs } = this.#progress.now();
+    const { total, saved, failed, inFlight, perSecond, leftMs, cost } = this.#progress.now();
     if (total === 0) return;
     const rate = perSecond === undefined ? '' : `, ${showRate(perSecond)}`;
     const left = leftMs === undefined ? '' : `, about ${showDuration(leftMs)} left`;
-    this.#write(`${saved} of ${total} saved, ${inFlight} in flight, ${failed} failed${rate}${left}`);
+    const money = cost === undefined ? '' : `, ${showCost(cost)} spent`;
+    this.#write(`${saved} of ${total} saved, ${inFlight} in flight, ${failed} failed${rate}${left}${money}`);
   }
 
   #flushHeldBack(): void {

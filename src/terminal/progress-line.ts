@@ -1,4 +1,5 @@
 /** How far a run is, in one line that is never wider than the terminal. */
+import { showCost } from '../core/spending.ts';
 import type { Progress } from './progress.ts';
 import { showDuration, showRate } from './words.ts';
 
@@ -20,19 +21,21 @@ export function progressLine(
 
 /** The same numbers with ever fewer words. */
 function narrowing(progress: Progress): string[] {
-  const { total, saved, failed, inFlight, perSecond, leftMs } = progress;
+  const { total, saved, failed, inFlight, perSecond, leftMs, cost } = progress;
   const count = `${saved}/${total}`;
   const active = `${inFlight} in flight`;
   const lost = `${failed} failed`;
   const lostAny = failed > 0 ? lost : '';
   const rate = perSecond === undefined ? '' : showRate(perSecond);
   const left = leftMs === undefined ? '' : `${showDuration(leftMs)} left`;
+  const money = cost === undefined ? '' : showCost(cost);
   const about = leftMs === undefined ? '' : `${roughly(leftMs)} left`;
   const lines = [
-    [count, active, lost, rate, left],
-    [count, active, lost, rate, about],
-    [count, active, lost, about],
-    [count, active, lostAny, about],
+    [count, active, lost, rate, left, money],
+    [count, active, lost, rate, about, money],
+    [count, active, lost, about, money],
+    [count, active, lostAny, about, money],
+    [count, lostAny, about, money],
     [count, lostAny, about],
     [count, lostAny],
     [count],

@@ -1,4 +1,5 @@
 /** How far a run is, kept up to date from its events. */
+import type { Cost } from '../core/spending.ts';
 import type { Event } from '../pipeline/event.ts';
 
 export interface Progress {
@@ -10,6 +11,7 @@ export interface Progress {
   /** Finished scenes a second, of late; undefined before the second one. */
   perSecond: number | undefined;
   leftMs: number | undefined;
+  cost: Cost | undefined;
 }
 
 /** The rate is that of the last minutes: a night's speed changes. */
@@ -22,6 +24,7 @@ export class ProgressCount {
   #failed = 0;
   #inFlight = 0;
   #marks: number[] = [];
+  #cost: Cost | undefined;
   readonly #elapsed: () => number;
 
   /** `elapsed`: monotonic ms. */
@@ -30,6 +33,7 @@ export class ProgressCount {
   }
 
   count(event: Event): void {
+    if ('cost' in event) this.#cost = event.cost;
     if (event.type === 'plan-made') {
       const { waiting, active, saved, failed } = event.counts;
       this.#total = waiting + active + saved + failed;
@@ -63,6 +67,7 @@ export class ProgressCount {
       inFlight: this.#inFlight,
       perSecond,
       leftMs,
+      cost: this.#cost,
     };
   }
 

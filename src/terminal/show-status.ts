@@ -1,5 +1,6 @@
 /** Where a batch stands, for people or as one JSON object. */
 import type { BatchNumbers, RunRecord } from '../core/report-row.ts';
+import { showCost, type BatchCost } from '../core/spending.ts';
 import { writeOut } from './console.ts';
 import { plural, showBytes, showInstant } from './words.ts';
 
@@ -14,7 +15,7 @@ export interface BatchStatus {
 export function showStatus(status: BatchStatus, json: boolean): void {
   if (json) return writeOut(JSON.stringify(statusJson(status)));
   const { shownDir } = status;
-  const { scenes, pictures, attempts, failures } = status.summary;
+  const { scenes, pictures, attempts, failures, cost } = status.summary;
   const total = scenes.waiting + scenes.active + scenes.saved + scenes.failed + scenes.invalid;
   const doubtful = attempts.unanswered + attempts.expired;
   const rows: [string, string][] = [
@@ -36,6 +37,7 @@ export function showStatus(status: BatchStatus, json: boolean): void {
         ? `${attempts.unanswered} unanswered, ${attempts.expired} expired: these may have been billed for nothing`
         : '',
     ],
+    ['cost', cost === null ? '' : describeCost(cost)],
     ...failures
       .slice(0, 8)
       .map(({ kind, attempts: count, lastText }, i): [string, string] => [
@@ -44,6 +46,16 @@ export function showStatus(status: BatchStatus, json: boolean): void {
       ]),
   ];
   for (const [name, text] of rows) if (text !== '') writeOut(`${name.padEnd(10)}${text}`);
+}
+
+function describeCost(cost: BatchCost): string {
+  const { inFlight, untold, currency } = cost;
+  const parts = [
+    `${showCost(cost)} so far`,
+    inFlight > 0 ? `up to ${showCost({ spent: inFlight, currency })} more in flight` : '',
+    untold > 0 ? `of it an estimate for ${plural(untold, 'submission')} of which nobody knows` : '',
+  ];
+  return parts.filter((part) => part !== '').join(', ');
 }
 
 /** Instants as everywhere in JSON for others: ISO 8601. */

@@ -44,8 +44,18 @@ export function checkpointContract(open: () => { checkpoint: Checkpoint; reopen:
     await checkpoint.recordSubmitted(c, { jobId: 'job-c', status: 'IN_QUEUE', at: 15 });
     await checkpoint.recordSubmitted(a, { jobId: 'job-a', status: 'IN_QUEUE', at: 20 });
     const later = reopen();
-    expect(await later.recover(100)).toBe(1);
-    expect(await later.recover(101)).toBe(0);
+    const [intended, ...others] = await later.recover();
+    expect(intended).toMatchObject({ sceneId: 'b', deaths: 1 });
+    expect(others).toEqual([]);
+    if (intended === undefined) throw new Error('one was intended');
+    const failure = { kind: 'unanswered', text: 'died' } as const;
+    await later.settle(intended, {
+      state: 'unanswered',
+      at: 100,
+      failure,
+      scene: { state: 'waiting', dueAt: 100 },
+    });
+    expect(await later.recover()).toEqual([]);
     expect(
       (await later.openAttempts()).map(({ sceneId, jobId, submittedAt }) => [sceneId, jobId, submittedAt]),
     ).toEqual([
@@ -63,7 +73,7 @@ export function checkpointContract(open: () => { checkpoint: Checkpoint; reopen:
     await checkpoint.recordSubmitted(a, { jobId: 'job-a', status: 'IN_QUEUE', at: 20 });
     const failure = { kind: 'job-failed', text: 'no memory' } as const;
     await checkpoint.settle(a, { state: 'failed', at: 30, failure, scene: { state: 'waiting', dueAt: 500 } });
-    expect(await checkpoint.nextDueAt()).toBe(0);
+    expect(await checkpoint.nextDue()).toEqual({ at: 0, isSuspect: false });
     expect((await checkpoint.claim(1, endpoint, 499)).map(({ sceneId }) => sceneId)).toEqual(['b']);
     const [retry] = await checkpoint.claim(1, endpoint, 500);
     expect(retry).toMatchObject({
@@ -72,7 +82,7 @@ export function checkpointContract(open: () => { checkpoint: Checkpoint; reopen:
       before: { failed: 1, failedKinds: ['job-failed'] },
     });
     await checkpoint.claim(1, endpoint, 501);
-    expect(await checkpoint.nextDueAt()).toBeUndefined();
+    expect(await checkpoint.nextDue()).toBeUndefined();
   });
 
   it('refuses moves that the table of states does not have', async () => {

@@ -11,6 +11,8 @@ import type { Attempt } from '../../src/core/attempt.ts';
 import type { Checkpoint } from '../../src/pipeline/ports.ts';
 import { openForWriting, UnusableDatabase, type Database } from '../../src/sqlite/database.ts';
 import { GroupCommit } from '../../src/sqlite/group-commit.ts';
+import type { InHandMark } from '../../src/checkpoint/in-hand.ts';
+import { InHandInMemory } from '../fakes/in-hand-in-memory.ts';
 import { endpoint, manifestOf } from '../fakes/world.ts';
 import { checkpointContract } from './checkpoint.contract.ts';
 
@@ -21,7 +23,9 @@ describe('in memory', () => {
     const db = new Sqlite(':memory:');
     for (const statements of checkpointSchema.migrations) db.exec(statements);
     db.exec("INSERT INTO runs (pid, host, program, started_at) VALUES (1, 'here', 'test', 0)");
-    return { checkpoint: new SqliteCheckpoint(db, 1), reopen: () => new SqliteCheckpoint(db, 1) };
+    const marks: InHandMark[] = [];
+    const open = (): Checkpoint => new SqliteCheckpoint(db, 1, new InHandInMemory(marks));
+    return { checkpoint: open(), reopen: open };
   });
 });
 
@@ -74,7 +78,7 @@ describe('a full disk', () => {
     const db = openForWriting(join(folder(), 'x.sqlite'), checkpointSchema);
     onTestFinished(() => void db.close());
     db.exec("INSERT INTO runs (pid, host, program, started_at) VALUES (1, 'here', 'test', 0)");
-    const checkpoint = new SqliteCheckpoint(db, 1, freeRoom);
+    const checkpoint = new SqliteCheckpoint(db, 1, new InHandInMemory(), freeRoom);
     await checkpoint.reconcile(manifestOf(Array.from({ length: 400 }, (_, i) => [`s${i}`, `scene ${i}`])));
     return { db, checkpoint };
   };

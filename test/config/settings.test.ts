@@ -21,11 +21,26 @@ it('has defaults for all but manifest, endpoint and folder', () => {
     apiKey: undefined,
     input: undefined,
     concurrency: 16,
-    retry: { attempts: 3, submissions: 10, firstWaitMs: 2_000, longestWaitMs: 120_000 },
+    retry: {
+      attempts: 3,
+      submissions: 10,
+      firstWaitMs: 2_000,
+      longestWaitMs: 120_000,
+      unanswered: 'resubmit',
+    },
     polling: { share: 0.2, shortestMs: 250, longestMs: 30_000 },
-    halt: { consecutive: 20 },
+    halt: { consecutive: 20, percent: 50, minimum: 50, unreachableMs: 1_800_000 },
+    rate: { submit: { atOnce: 200, perTenSeconds: 1_000 }, status: { atOnce: 400, perTenSeconds: 2_000 } },
+    pricing: undefined,
     timeouts: { requestMs: 30_000, queueMs: 3_600_000, executionMs: 1_800_000, freshnessMs: 150_000 },
-    limits: { forMs: undefined, bodyBytes: 64_000_000, pixels: 100_000_000 },
+    limits: {
+      forMs: undefined,
+      until: undefined,
+      cost: undefined,
+      jobs: undefined,
+      bodyBytes: 64_000_000,
+      pixels: 100_000_000,
+    },
     shutdownGraceMs: 10_000,
     terminal: { json: false, quiet: false },
     skipBadRows: false,
@@ -137,4 +152,15 @@ it('manifests are relative to the file, one or several, and - is standard input'
     '-',
     '/lists/b.csv',
   ]);
+});
+
+it.each(['7:00', '24:00', '07:60', '07', 'morning'])('no hour of the day: %j', (text) => {
+  expect(placesOf(problemsOf(withRequired(`limits: {until: "${text}"}`)))).toEqual(['7:17']);
+});
+
+it('wants to know the price before it limits the cost', () => {
+  const [problem] = problemsOf(withRequired('limits: {cost: 5}'));
+  expect(problem).toContain('pricing.perSecond');
+  const priced = configOf(withRequired('limits: {cost: 5}\npricing: {perSecond: 0.0004}'));
+  expect(priced).toMatchObject({ limits: { cost: 5 }, pricing: { perSecond: 0.0004, currency: 'USD' } });
 });

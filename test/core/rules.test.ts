@@ -4,13 +4,21 @@ import { describe, expect, it } from 'vitest';
 import { assertAttemptMove, attemptMoves, type AttemptState } from '../../src/core/attempt.ts';
 import { endings } from '../../src/core/ending.ts';
 import { failureRules, type FailureKind } from '../../src/core/failure.ts';
-import { haltReason } from '../../src/core/halting.ts';
+import { heard, withSilence } from '../../src/core/contact.ts';
+import { haltReason, unreachableReason } from '../../src/core/halting.ts';
 import { sceneAfter } from '../../src/core/retry.ts';
 import { fingerprintOf, sceneIdOf, sceneMoves } from '../../src/core/scene.ts';
 import { growingWaitMs } from '../../src/core/waiting.ts';
 
-const settings = { attempts: 3, submissions: 10, firstWaitMs: 1_000, longestWaitMs: 60_000 };
-const before = { failed: 0, unanswered: 0, expired: 0, failedKinds: [] };
+const settings = {
+  attempts: 3,
+  submissions: 10,
+  firstWaitMs: 1_000,
+  longestWaitMs: 60_000,
+  unanswered: 'resubmit',
+} as const;
+const before = { failed: 0, unanswered: 0, expired: 0, failedKinds: [], digests: [] };
+const at = { now: 0, random: 0.5, isOutage: false };
 
 describe('the state of an attempt', () => {
   it('moves as the table says and no other way', () => {
@@ -38,15 +46,15 @@ describe('what follows a failure', () => {
   it('bounds the submissions of a scene, whatever the failures', () => {
     const kinds = fc.constantFrom(
       ...(Object.keys(failureRules) as FailureKind[]).filter(
-        (kind) => !['stop', 'try-again'].includes(failureRules[kind].next),
+        (kind) => !['stop', 'try-again', 'put-back'].includes(failureRules[kind].next),
       ),
     );
     fc.assert(
       fc.property(fc.infiniteStream(kinds), (stream) => {
-        const history = { failed: 0, unanswered: 0, expired: 0, failedKinds: [] as string[] };
+        const history = { failed: 0, unanswered: 0, expired: 0, failedKinds: [] as string[], digests: [] };
         for (let submissions = 1; ; submissions++) {
           const kind = stream.next().value as FailureKind;
-          const after = sceneAfter({ kind, text: '' }, history, settings, 0, 0.5);
+          const after = sceneAfter({ kind, text: '' }, history, settings, at);
           if (after.state === 'failed') return submissions <= settings.submissions;
           if (kind === 'unanswered' || kind === 'expired') history[kind] += 1;
           else {
@@ -61,9 +69,38 @@ describe('what follows a failure', () => {
 
   it('gives a scene its attempts, and does not count what nobody knows against it', () => {
     const job = { kind: 'job-failed', text: '' } as const;
-    expect(sceneAfter(job, { ...before, failed: 1 }, settings, 0, 0.5).state).toBe('waiting');
-    expect(sceneAfter(job, { ...before, failed: 2 }, settings, 0, 0.5).state).toBe('failed');
-    expect(sceneAfter(job, { ...before, unanswered: 5, expired: 2 }, settings, 0, 0.5).state).toBe('waiting');
+    expect(sceneAfter(job, { ...before, failed: 1 }, settings, at).state).toBe('waiting');
+    expect(sceneAfter(job, { ...before, failed: 2 }, settings, at).state).toBe('failed');
+    expect(sceneAfter(job, { ...before, unanswered: 5, expired: 2 }, settings, at).state).toBe('waiting');
+  });
+
+  it('sets a scene aside at once when the very same damage comes again, and only then', () => {
+    const damage = (digest: string) => ({ kind: 'bad-picture', text: '', digest }) as const;
+    const once = { ...before, failed: 1, digests: ['aa'] };
+    expect(sceneAfter(damage('aa'), once, settings, at).state).toBe('failed');
+    expect(sceneAfter(damage('bb'), once, settings, at).state).toBe('waiting');
+    expect(sceneAfter(damage('aa'), before, settings, at).state).toBe('waiting');
+  });
+
+  it('holds what may run and bill where a person wants to decide', () => {
+    const lost = { kind: 'unanswered', text: '' } as const;
+    expect(sceneAfter(lost, before, settings, at).state).toBe('waiting');
+    expect(sceneAfter(lost, before, { ...settings, unanswered: 'hold' }, at)).toEqual({
+      state: 'failed',
+      failure: lost,
+    });
+    const gone = { kind: 'expired', text: '' } as const;
+    expect(sceneAfter(gone, before, { ...settings, unanswered: 'hold' }, at).state).toBe('waiting');
+  });
+
+  it('sets no scene aside while the service answers nobody, and says that the bound is reached', () => {
+    const lost = { kind: 'unanswered', text: '' } as const;
+    const often = { ...before, unanswered: 9 };
+    expect(sceneAfter(lost, often, settings, at).state).toBe('failed');
+    expect(sceneAfter(lost, often, settings, { ...at, isOutage: true })).toMatchObject({
+      state: 'waiting',
+      isAtBound: true,
+    });
   });
 });
 
@@ -83,10 +120,32 @@ it('waits longer each time, never beyond the bound, and not at the same moment a
   expect(growingWaitMs(3, settings, 0)).not.toBe(growingWaitMs(3, settings, 0.9));
 });
 
-it('halts at the bound and says why', () => {
+describe('a halt', () => {
   const last = { kind: 'job-failed', text: 'out of memory' } as const;
-  expect(haltReason({ attempts: 4, last }, { consecutive: 5 })).toBeUndefined();
-  expect(haltReason({ attempts: 5, last }, { consecutive: 5 })).toMatch(/5 attempts in a row.*out of memory/);
+  const halt = { consecutive: 5, percent: 40, minimum: 10, unreachableMs: 60_000 };
+
+  it('comes at the bound of failed attempts in a row, and says why', () => {
+    expect(haltReason({ saved: 90, failed: 4, inARow: 4, last }, halt)).toBeUndefined();
+    expect(haltReason({ saved: 90, failed: 5, inARow: 5, last }, halt)).toMatch(
+      /5 attempts in a row.*out of memory/,
+    );
+  });
+
+  it('comes at the share of failed attempts, once enough have finished', () => {
+    expect(haltReason({ saved: 5, failed: 4, inARow: 1, last }, halt)).toBeUndefined();
+    expect(haltReason({ saved: 61, failed: 39, inARow: 1, last }, halt)).toBeUndefined();
+    expect(haltReason({ saved: 60, failed: 40, inARow: 1, last }, halt)).toMatch(/40 of 100 attempts/);
+    expect(haltReason({ saved: 0, failed: 99, inARow: 1, last }, { ...halt, percent: 100 })).toBeUndefined();
+  });
+
+  it('comes when the service has been silent for long enough, not before', () => {
+    const contact = withSilence(withSilence(heard, 1_000), 50_000);
+    expect(unreachableReason('status', contact, 60_999, halt, '502')).toBeUndefined();
+    expect(unreachableReason('status', contact, 61_000, halt, '502')).toMatch(
+      /status requests for 1 min.*502/,
+    );
+    expect(unreachableReason('status', heard, 99_000_000, halt, '502')).toBeUndefined();
+  });
 });
 
 describe('the identity of a scene', () => {

@@ -10,8 +10,10 @@ export class FakeImages implements ImageStore {
 
   async check(picture: FoundPicture): Promise<CheckedPicture | Failure> {
     const png = Buffer.from('base64' in picture ? picture.base64 : '', 'base64');
-    if (png.toString().includes('bad')) return { kind: 'bad-picture', text: 'the picture is cut' };
-    return { png, width: 8, height: 8, sha256: createHash('sha256').update(png).digest('hex') };
+    const sha256 = createHash('sha256').update(png).digest('hex');
+    if (png.toString().includes('bad'))
+      return { kind: 'bad-picture', text: 'the picture is cut', digest: sha256 };
+    return { png, width: 8, height: 8, sha256 };
   }
 
   async write(picture: CheckedPicture, file: string): Promise<void> {

@@ -19,8 +19,8 @@ export interface FakeJob {
   endpoint: Endpoint;
   submittedAt: number;
   completesAt: number;
+  executionMs: number;
   polls: number;
-  cancelledAt?: number;
 }
 
 export type Behaviour = (scene: string, nth: number) => Partial<JobPlan>;
@@ -35,15 +35,27 @@ interface JobPlan {
   reply: Failure;
 }
 
+const cancelled: Failure = { kind: 'job-cancelled', text: 'CANCELLED: the service gave no reason' };
+
 export const retentionMs = 30 * 60_000;
 
+/** Answers that take the place of the fake's own wherever they give one; times are the fake's. */
+export interface Instead {
+  submit?: (scene: string) => SubmitReply | undefined;
+  status?: (jobId: string) => StatusReply | undefined;
+  cancel?: (jobId: string) => CancelReply | undefined;
+  health?: () => HealthReply | undefined;
+}
+
 export class FakeService implements RenderService {
+  instead: Instead = {};
   readonly jobs: FakeJob[] = [];
-  /** Requests of every kind, in order. */
+  /** Requests of either kind, in order. */
   readonly log: string[] = [];
   readonly #clock: () => Clock;
   readonly #behaviour: Behaviour;
   readonly #plans = new Map<string, Partial<JobPlan>>();
+  readonly #cancelled = new Set<string>();
 
   constructor(clock: () => Clock, behaviour: Behaviour = () => ({})) {
     this.#clock = clock;
@@ -54,6 +66,8 @@ export class FakeService implements RenderService {
     if (signal?.aborted) return { kind: 'failure', failure: { kind: 'not-reached', text: 'cut short' } };
     const scene = typeof input['scene'] === 'string' ? input['scene'] : '';
     this.log.push(`submit ${scene}`);
+    const instead = this.instead.submit?.(scene);
+    if (instead !== undefined) return instead;
     const plan = this.#behaviour(scene, this.submissionsOf(scene) + this.#refused(scene) + 1);
     if (plan.reply !== undefined) {
       this.log.push(`refused ${scene}`);
@@ -61,8 +75,9 @@ export class FakeService implements RenderService {
     }
     const at = this.#clock().now();
     const id = `job-${this.jobs.length + 1}`;
-    const completesAt = at + (plan.queueMs ?? 1_000) + (plan.executionMs ?? 4_000);
-    this.jobs.push({ id, scene, endpoint, submittedAt: at, completesAt, polls: 0 });
+    const executionMs = plan.executionMs ?? 4_000;
+    const completesAt = at + (plan.queueMs ?? 1_000) + executionMs;
+    this.jobs.push({ id, scene, endpoint, submittedAt: at, completesAt, executionMs, polls: 0 });
     this.#plans.set(id, plan);
     return { kind: 'accepted', jobId: id, status: 'IN_QUEUE' };
   }
@@ -70,15 +85,16 @@ export class FakeService implements RenderService {
   async status(_endpoint: Endpoint, jobId: string, signal?: AbortSignal): Promise<StatusReply> {
     if (signal?.aborted) return { kind: 'failure', failure: { kind: 'poll-failed', text: 'cut short' } };
     this.log.push(`status ${jobId}`);
-    const job = this.#find(jobId);
+    const instead = this.instead.status?.(jobId);
+    if (instead !== undefined) return instead;
+    const job = this.jobs.find(({ id }) => id === jobId);
     const plan = this.#plans.get(jobId);
-    if (job === undefined || plan === undefined) return { kind: 'missing', text: 'job not found' };
     const now = this.#clock().now();
-    job.polls += 1;
-    if (job.cancelledAt !== undefined) {
-      const failure = { kind: 'job-cancelled', text: 'CANCELLED: the service gave no reason' } as const;
-      return { kind: 'ended', status: 'CANCELLED', failure };
+    if (job === undefined || plan === undefined || now >= job.completesAt + retentionMs) {
+      return { kind: 'missing', text: 'job not found' };
     }
+    job.polls += 1;
+    if (this.#cancelled.has(jobId)) return { kind: 'ended', status: 'CANCELLED', failure: cancelled };
     const executionTimeMs = plan.executionMs ?? 4_000;
     if (now < job.completesAt - executionTimeMs)
       return { kind: 'running', status: 'IN_QUEUE', isExecuting: false };
@@ -94,32 +110,27 @@ export class FakeService implements RenderService {
     };
   }
 
-  /** A job that is over stays as it is. */
   async cancel(_endpoint: Endpoint, jobId: string, signal?: AbortSignal): Promise<CancelReply> {
     if (signal?.aborted) return { kind: 'failure', failure: { kind: 'poll-failed', text: 'cut short' } };
     this.log.push(`cancel ${jobId}`);
-    const job = this.#find(jobId);
-    if (job === undefined) return { kind: 'unsupported', text: 'job not found' };
+    const instead = this.instead.cancel?.(jobId);
+    if (instead !== undefined) return instead;
+    const job = this.jobs.find(({ id }) => id === jobId);
     const now = this.#clock().now();
-    if (now < job.completesAt) job.cancelledAt ??= now;
+    if (job === undefined || now >= job.completesAt + retentionMs)
+      return { kind: 'unsupported', text: 'job not found' };
+    if (now < job.completesAt) this.#cancelled.add(jobId);
     return { kind: 'cancelled' };
   }
 
   async health(_endpoint: Endpoint, signal?: AbortSignal): Promise<HealthReply> {
     if (signal?.aborted) return { kind: 'failure', failure: { kind: 'poll-failed', text: 'cut short' } };
     this.log.push('health');
-    return { kind: 'answers' };
+    return this.instead.health?.() ?? { kind: 'answers' };
   }
 
   submissionsOf(scene: string): number {
     return this.jobs.filter((job) => job.scene === scene).length;
-  }
-
-  /** Undefined once its result was deleted. */
-  #find(jobId: string): FakeJob | undefined {
-    const job = this.jobs.find(({ id }) => id === jobId);
-    const endsAt = job?.cancelledAt ?? job?.completesAt ?? 0;
-    return this.#clock().now() < endsAt + retentionMs ? job : undefined;
   }
 
   #refused(scene: string): number {

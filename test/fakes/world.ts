@@ -9,8 +9,10 @@ import type { ManifestScenes } from '../../src/pipeline/ports.ts';
 import { runBatch, type BatchResult } from '../../src/pipeline/run-batch.ts';
 import type { BatchSettings } from '../../src/pipeline/settings.ts';
 import { Stop } from '../../src/pipeline/stop.ts';
+import type { InHandMark } from '../../src/checkpoint/in-hand.ts';
 import { FakeImages } from './fake-images.ts';
 import { FakeService, type Behaviour } from './fake-service.ts';
+import { InHandInMemory } from './in-hand-in-memory.ts';
 import { Killer } from './killer.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
@@ -33,7 +35,10 @@ export class World {
   readonly images = new FakeImages();
   readonly service: FakeService;
   readonly events: Event[] = [];
-  clock = new VirtualClock(Date.UTC(2026, 0, 1));
+  /** What dead runs had in hand. */
+  readonly marks: InHandMark[] = [];
+  readonly started = Date.UTC(2026, 0, 1);
+  clock = new VirtualClock(this.started);
 
   constructor(behaviour?: Behaviour) {
     for (const statements of checkpointSchema.migrations) this.db.exec(statements);
@@ -60,7 +65,10 @@ export class World {
     const stop = new Stop();
     const ports = {
       service: killer.guard('service', this.service),
-      checkpoint: killer.guard('checkpoint', new SqliteCheckpoint(this.db, Number(run.lastInsertRowid))),
+      checkpoint: killer.guard(
+        'checkpoint',
+        new SqliteCheckpoint(this.db, Number(run.lastInsertRowid), new InHandInMemory(this.marks)),
+      ),
       images: killer.guard('images', this.images),
       report: killer.guard('report', { write: async () => 'report' }),
       clock,
@@ -104,6 +112,8 @@ async function drive(
     if (stuck > 100 && until < Infinity) return undefined;
   }
   const end = ended();
+  // What is left behind does nothing more, as after a kill.
+  killer.isDead ||= end === undefined;
   if (end === undefined) return undefined;
   if ('error' in end) throw end.error;
   return end.result;
@@ -114,11 +124,22 @@ export const endpoint = { baseUrl: 'https://service.example', id: 'scene-rendere
 export const defaultSettings: BatchSettings = {
   endpoint,
   concurrency: 2,
-  retry: { attempts: 3, submissions: 10, firstWaitMs: 2_000, longestWaitMs: 120_000 },
+  retry: {
+    attempts: 3,
+    submissions: 10,
+    firstWaitMs: 2_000,
+    longestWaitMs: 120_000,
+    unanswered: 'resubmit',
+  },
   polling: { share: 0.2, shortestMs: 250, longestMs: 30_000 },
-  halt: { consecutive: 20 },
+  halt: { consecutive: 20, percent: 50, minimum: 50, unreachableMs: 30 * 60_000 },
+  rate: {
+    submit: { atOnce: 200, perTenSeconds: 1_000 },
+    status: { atOnce: 400, perTenSeconds: 2_000 },
+  },
+  pricing: undefined,
   timeouts: { queueMs: 3_600_000, executionMs: 1_800_000, freshnessMs: 150_000 },
-  submitForMs: undefined,
+  limits: {},
   shutdownGraceMs: 10_000,
   pictureName: ({ id }) => portablePath(id),
 };

@@ -26,20 +26,6 @@ it('does not say saved before the picture has its name', async () => {
   expect(world.rows('SELECT state FROM attempts')).toEqual([{ state: 'submitted' }]);
 });
 
-it('waits longer after each submission that brings no answer', async () => {
-  const world = new World(() => ({ reply: { kind: 'unanswered', text: '503' } }));
-  const many = manifestOf(Array.from({ length: 30 }, (_, i) => [`s${i}`, `scene ${i}`]));
-  const sent: number[] = [];
-  const submit = world.service.submit.bind(world.service);
-  world.service.submit = (...args) => {
-    sent.push(world.clock.now());
-    return submit(...args);
-  };
-  await world.run({ manifest: many, settings: { concurrency: 1, halt: { consecutive: 6 } } });
-  const gaps = sent.slice(1).map((at, i) => at - (sent[i] ?? 0));
-  expect(gaps).toEqual([1_500, 3_000, 6_000, 12_000, 24_000]);
-});
-
 it('gives one name to one picture only, though nothing of it is on disk yet', async () => {
   const names = new PictureNames({ ownerOf: async () => undefined }, ({ id }) => portablePath(id));
   const attempt = (key: number, sceneId: string): Attempt => ({
@@ -51,7 +37,8 @@ it('gives one name to one picture only, though nothing of it is on disk yet', as
     columns: {},
     isReplaced: false,
     endpoint,
-    before: { failed: 0, unanswered: 0, expired: 0, failedKinds: [] },
+    before: { failed: 0, unanswered: 0, expired: 0, failedKinds: [], digests: [] },
+    deaths: 0,
   });
   const reserved = await Promise.all([
     names.reserve(attempt(1, 'fox'), ['1', '2']),

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { FailureKind } from '../../src/core/failure.ts';
 import { Trouble } from '../../src/core/failure.ts';
 import { pictureOf, type Behaviour } from '../fakes/fake-service.ts';
-import { manifestOf, World } from '../fakes/world.ts';
+import { defaultSettings, manifestOf, World } from '../fakes/world.ts';
 
 const minutes = 60_000;
 const abc = manifestOf([
@@ -192,21 +192,9 @@ describe('a submission', () => {
     expect(new Set(world.images.files.values()).size).toBe(3);
   });
 
-  it('without an answer makes the others wait: an outage is felt out one submission at a time', async () => {
-    const many = manifestOf(Array.from({ length: 50 }, (_, i) => [`s${i}`, `scene ${i}`]));
-    const world = new World(() => ({ reply: { kind: 'unanswered', text: '503' } }));
-    const result = await world.run({
-      manifest: many,
-      settings: { concurrency: 5, halt: { consecutive: 20 } },
-    });
-    expect(result?.ending.kind).toBe('halted');
-    expect(world.service.log.filter((line) => line.startsWith('submit')).length).toBeLessThanOrEqual(25);
-    expect(result?.counts.failed).toBe(0);
-  });
-
   it('never happens more often than the bound says, whatever becomes of it', async () => {
     const world = new World(answering('hills', 99, 'unanswered'));
-    const retry = { attempts: 3, submissions: 4, firstWaitMs: 1_000, longestWaitMs: 2_000 };
+    const retry = { ...defaultSettings.retry, submissions: 4, firstWaitMs: 1_000, longestWaitMs: 2_000 };
     await world.run({ manifest: abc, settings: { retry } });
     expect(world.service.log.filter((line) => line === 'submit hills')).toHaveLength(4);
     expect(sceneStates(world)).toMatchObject({ b: 'failed' });
@@ -268,7 +256,7 @@ describe('a run after an interruption', () => {
       "SELECT id FROM attempts JOIN scenes USING (scene) WHERE attempts.state = 'submitted'",
     );
     const before = world.service.log.length;
-    const halt = { consecutive: 3 };
+    const halt = { ...defaultSettings.halt, consecutive: 3 };
     const result = await world.run({
       manifest: many,
       settings: { concurrency: 10, halt },
@@ -363,7 +351,10 @@ describe('a run that should not go on', () => {
 
   it('submits nothing after its time is over, and collects what is in flight', async () => {
     const world = new World();
-    const result = await world.run({ manifest: many, settings: { concurrency: 4, submitForMs: 60_000 } });
+    const result = await world.run({
+      manifest: many,
+      settings: { concurrency: 4, limits: { forMs: 60_000 } },
+    });
     expect(result?.ending.kind).toBe('limit-reached');
     expect(result?.counts).toMatchObject({ active: 0, failed: 0 });
     expect(result?.counts.saved).toBe(world.service.jobs.length);

@@ -13,6 +13,7 @@ const large: Progress = {
   inFlight: 1_000,
   perSecond: 123.4,
   leftMs: 145.2 * hour,
+  cost: undefined,
 };
 const usual: Progress = {
   total: 1_632,
@@ -21,6 +22,7 @@ const usual: Progress = {
   inFlight: 16,
   perSecond: 0.5,
   leftMs: 27 * 60_000 + 12_000,
+  cost: undefined,
 };
 
 it.each([
@@ -58,4 +60,11 @@ it('fits in every width, and every piece of it stands in the widest line', () =>
       for (const word of line.split(/ +/)) if (!/^#+$|%|^\d+$/.test(word)) expect(words).toContain(word);
     }
   }
+});
+
+it('shows what was spent of the budget as long as there is room for it', () => {
+  const progress = { ...usual, cost: { spent: 1.2345, currency: 'USD', limit: 5 } };
+  expect(progressLine(progress, 120, bar)).toContain('27 min 12 s left  1.23 of 5.00 USD');
+  expect(progressLine(progress, 60, bar)).toMatch(/^815\/1632 {2}16 in flight {2}.*1\.23 of 5\.00 USD$/);
+  expect(progressLine(progress, 25, bar)).toBe('815/1632  27 min left');
 });

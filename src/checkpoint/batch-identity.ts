@@ -1,0 +1,29 @@
+/** What a batch is, kept in its checkpoint for those who have nothing else. */
+import type { Endpoint } from '../core/attempt.ts';
+import type { Pricing } from '../core/spending.ts';
+import type { Database } from '../sqlite/database.ts';
+
+/** What a batch is, as the report tells it. */
+export interface BatchIdentity {
+  manifest: string[];
+  endpoint: Endpoint;
+  /** The manifest's own columns, in order. */
+  columns: string[];
+  pricing?: Pricing;
+}
+
+/** Columns of earlier manifests are kept, for the scenes that were withdrawn. */
+export function rememberBatch(db: Database, batch: BatchIdentity): void {
+  const known = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'batch'").get();
+  const earlier = known === undefined ? [] : (JSON.parse(known.value) as BatchIdentity).columns;
+  const value = JSON.stringify({ ...batch, columns: [...new Set([...batch.columns, ...earlier])] });
+  db.prepare("INSERT INTO batch VALUES ('batch', ?) ON CONFLICT DO UPDATE SET value = excluded.value").run(
+    value,
+  );
+}
+
+/** Undefined where a run died before it had written that. */
+export function readBatch(db: Database): BatchIdentity | undefined {
+  const row = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'batch'").get();
+  return row === undefined ? undefined : (JSON.parse(row.value) as BatchIdentity);
+}

@@ -1,0 +1,22 @@
+/** What the submissions of a batch took so far, read from the checkpoint. */
+import type { BatchSpending } from '../core/spending.ts';
+import type { Database } from '../sqlite/database.ts';
+
+const latestTimes = 512;
+
+export function readSpending(db: Database): BatchSpending {
+  const row = db
+    .prepare<[], { jobs: number; executedMs: number; untold: number }>(
+      `SELECT coalesce(sum(state <> 'refused'), 0) AS jobs,
+         coalesce(sum(coalesce(execution_time_ms, settled_at - executing_at)), 0) AS executedMs,
+         coalesce(sum(state IN ('unanswered', 'expired')), 0) AS untold
+       FROM attempts`,
+    )
+    .get() ?? { jobs: 0, executedMs: 0, untold: 0 };
+  const times = db
+    .prepare<[number], { ms: number }>(
+      'SELECT execution_time_ms AS ms FROM attempts WHERE execution_time_ms IS NOT NULL ORDER BY attempt DESC LIMIT ?',
+    )
+    .all(latestTimes);
+  return { ...row, times: times.map(({ ms }) => ms).toSorted((a, b) => a - b) };
+}

@@ -1,0 +1,77 @@
+/** What a run may still submit, by money and by number. */
+import { withObservation } from '../core/polling.ts';
+import {
+  roomFor,
+  showCost,
+  spentOn,
+  type BatchSpending,
+  type Cost,
+  type Pricing,
+  type SpendingLimits,
+} from '../core/spending.ts';
+
+/** How long a job executed, by the service's word or else as it was seen; or that nobody knows. */
+export type JobEnd = 'untold' | { toldMs: number | undefined; seenMs: number | undefined };
+
+export class Budget {
+  readonly #limits: SpendingLimits;
+  readonly #pricing: Pricing | undefined;
+  readonly #random: () => number;
+  #spending: BatchSpending;
+
+  constructor(
+    limits: SpendingLimits,
+    pricing: Pricing | undefined,
+    spending: BatchSpending,
+    random: () => number,
+  ) {
+    this.#limits = limits;
+    this.#pricing = pricing;
+    this.#spending = spending;
+    this.#random = random;
+  }
+
+  /** How many more may be submitted beside `inFlight` others, all of which were counted. */
+  roomFor(inFlight: number): number {
+    return roomFor(inFlight, this.#spending, this.#spending.times, this.#limits, this.#pricing);
+  }
+
+  countSubmissions(count: number): void {
+    this.#spending = { ...this.#spending, jobs: this.#spending.jobs + count };
+  }
+
+  /** It was not accepted after all: no job, no bill. */
+  countRefused(): void {
+    this.countSubmissions(-1);
+  }
+
+  countEnd(end: JobEnd): void {
+    const { executedMs, untold, times } = this.#spending;
+    if (end === 'untold') {
+      this.#spending = { ...this.#spending, untold: untold + 1 };
+      return;
+    }
+    this.#spending = {
+      ...this.#spending,
+      executedMs: executedMs + (end.toldMs ?? end.seenMs ?? 0),
+      ...(end.toldMs !== undefined && { times: withObservation(times, end.toldMs, this.#random()) }),
+    };
+  }
+
+  /** Undefined where nobody said what the work costs. */
+  cost(): Cost | undefined {
+    if (this.#pricing === undefined) return undefined;
+    const spent = spentOn(this.#spending, this.#spending.times, this.#pricing);
+    const { cost: limit } = this.#limits;
+    return { spent, currency: this.#pricing.currency, ...(limit !== undefined && { limit }) };
+  }
+
+  /** Why nothing more may be submitted, in a sentence; undefined while something may. */
+  spentText(): string | undefined {
+    const { jobs } = this.#limits;
+    if (jobs !== undefined && this.#spending.jobs >= jobs)
+      return `The number of submissions is reached (\`limits.jobs\`: ${jobs})`;
+    const cost = this.cost();
+    return cost && `The budget is reached: ${showCost(cost)} are spent (\`limits.cost\`)`;
+  }
+}

@@ -1,0 +1,65 @@
+/** Whether the service answers submissions and status requests, and how carefully to send while it does not. */
+import { heard, isBlind, isLost, silentSinceLost, withSilence, type Contact } from '../core/contact.ts';
+import { growingWaitMs, type WaitSettings } from '../core/waiting.ts';
+
+export type Operation = 'submit' | 'status';
+
+export class Contacts {
+  readonly #elapsed: () => number;
+  readonly #random: () => number;
+  readonly #waits: WaitSettings;
+  #contacts: Record<Operation, Contact> = { submit: heard, status: heard };
+  /** Submissions that may be on their way at once: one while contact is lost, twice as many with each answer after that. */
+  #window = Infinity;
+  #nextSubmission = 0;
+
+  constructor(waits: WaitSettings, elapsed: () => number, random: () => number) {
+    this.#waits = waits;
+    this.#elapsed = elapsed;
+    this.#random = random;
+  }
+
+  of(operation: Operation): Contact {
+    return this.#contacts[operation];
+  }
+
+  /** A readable answer came, whatever it says. */
+  answered(operation: Operation): void {
+    this.#contacts[operation] = heard;
+    if (operation !== 'submit') return;
+    this.#window = this.#window > mostWindow ? Infinity : this.#window * 2;
+    this.#nextSubmission = 0;
+  }
+
+  /** No readable answer came. */
+  silent(operation: Operation): void {
+    const now = this.#elapsed();
+    const contact = withSilence(this.#contacts[operation], now);
+    this.#contacts[operation] = contact;
+    if (operation !== 'submit' || !isLost(contact)) return;
+    this.#window = 1;
+    this.#nextSubmission = now + growingWaitMs(silentSinceLost(contact), this.#waits, this.#random());
+  }
+
+  /** Whether nobody is answered at the moment. */
+  isOutage(): boolean {
+    return isLost(this.#contacts.submit);
+  }
+
+  /** Submissions that may be sent now beside `sending` others. */
+  roomFor(sending: number): number {
+    return this.pauseMs() > 0 ? 0 : Math.max(0, this.#window - sending);
+  }
+
+  /** Ms until submissions may be sent again. */
+  pauseMs(): number {
+    const now = this.#elapsed();
+    const blindMs = isBlind(this.#contacts.status, now) ? blindPauseMs : 0;
+    return Math.max(0, blindMs, this.#nextSubmission - now);
+  }
+}
+
+/** A window of so many has grown enough: nothing more is learned from holding back. */
+const mostWindow = 64;
+/** While status requests are not answered, it is looked around this often. */
+const blindPauseMs = 5_000;

@@ -1,0 +1,45 @@
+/** Until when a run may submit: so that what it submits is expected to be done in time. */
+import { shareOf, type ObservedTimes } from '../core/polling.ts';
+import type { Clock } from './ports.ts';
+import type { BatchSettings } from './settings.ts';
+
+/** This share of the jobs is done within the time that is left to the last ones. */
+const expectedShare = 0.95;
+
+export class Deadline {
+  readonly #limits: BatchSettings['limits'];
+  readonly #clock: Clock;
+  /** Monotonic ms; `forMs` does not run before. */
+  #beganElapsed = Infinity;
+
+  constructor(limits: BatchSettings['limits'], clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  begin(): void {
+    this.#beganElapsed = this.#clock.elapsed();
+  }
+
+  /** Ms until nothing more may be submitted; `ages` are those at which this run's jobs were done. */
+  leftMs(ages: ObservedTimes): number {
+    const expectedMs = shareOf(ages, expectedShare) ?? 0;
+    return Math.max(0, Math.min(this.#forLeftMs(), this.#untilLeftMs()) - expectedMs);
+  }
+
+  get text(): string {
+    const [name, what] =
+      this.#untilLeftMs() < this.#forLeftMs() ? ['limits.until', 'The hour'] : ['limits.for', 'The time'];
+    return `${what} for submissions (\`${name}\`) is over: what is in flight is collected`;
+  }
+
+  #forLeftMs(): number {
+    const { forMs = Infinity } = this.#limits;
+    return this.#beganElapsed + forMs - this.#clock.elapsed();
+  }
+
+  #untilLeftMs(): number {
+    const { untilAt = Infinity } = this.#limits;
+    return untilAt - this.#clock.now();
+  }
+}

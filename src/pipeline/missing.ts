@@ -1,0 +1,41 @@
+/** What a 404 of a job means: too early, gone, or that the endpoint itself is not there. */
+import { failureRules, type Failure } from '../core/failure.ts';
+import { ageMs, factsOf, type Job } from './job.ts';
+import type { Run } from './run.ts';
+import { settleWithoutPicture } from './settle.ts';
+
+/** With nothing else to learn from, the endpoint's silence is waited for this long before one job is given up for it. */
+const doubtMs = 60_000;
+
+/** Settles the job as `expired` once the endpoint is known to be there, else says why to ask again. */
+export async function missing(run: Run, job: Job, text: string): Promise<'settled' | Failure> {
+  const { endpoint } = job.attempt;
+  if (ageMs(run, job) < run.settings.timeouts.freshnessMs) return { kind: 'not-known-yet', text };
+  const now = run.ports.clock.elapsed();
+  const since = job.missingElapsed ?? now;
+  job.missingElapsed = since;
+  if (run.evidence.hasSignSince(endpoint, since) && since < now) return expire(run, job, text);
+  const health = await run.evidence.ask(endpoint);
+  if (health?.kind === 'answers') return expire(run, job, text);
+  if (health?.kind === 'failure' && failureRules[health.failure.kind].next === 'stop') return health.failure;
+  run.doubted.add(job);
+  if (now - since >= doubtMs && (await isOnlyWay(run))) {
+    run.doubted.delete(job);
+    return expire(run, job, text);
+  }
+  return { kind: 'endpoint-doubtful', text };
+}
+
+async function expire(run: Run, job: Job, text: string): Promise<'settled'> {
+  await settleWithoutPicture(run, job.attempt, 'expired', { kind: 'expired', text }, factsOf(run, job));
+  return 'settled';
+}
+
+/**
+ * Where every job in flight is doubted and no scene waits whose submission would tell, one job is given up: its scene
+ * is submitted again, and the answer speaks for all the others.
+ */
+async function isOnlyWay(run: Run): Promise<boolean> {
+  const next = await run.ports.checkpoint.nextDue();
+  return next === undefined && run.inFlight === run.doubted.size;
+}

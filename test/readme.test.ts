@@ -40,9 +40,16 @@ it('shows a pipeline.yaml with every key, and the defaults that the code has', (
   const full = configSchema.parse(shown);
   const { image: _image, ...shownOutput } = full.output;
   const { for: _for, until: _until, cost: _cost, jobs: _jobs, ...shownLimits } = full.limits;
+  const { minSide: _minSide, ...shownCheck } = full.check;
   const { apiKey: _apiKey, ...shownEndpoint } = full.endpoint;
   const { input: _input, pricing: _pricing, ...rest } = full;
-  expect({ ...rest, output: shownOutput, limits: shownLimits, endpoint: shownEndpoint }).toEqual(bare);
+  expect({
+    ...rest,
+    output: shownOutput,
+    limits: shownLimits,
+    check: shownCheck,
+    endpoint: shownEndpoint,
+  }).toEqual(bare);
 });
 
 it('names every table of the checkpoint', () => {

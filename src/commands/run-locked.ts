@@ -98,7 +98,7 @@ async function assemblePorts(
   view: RunView,
 ): Promise<Ports> {
   const { dir } = config.output;
-  const images = createImageStore(join(dir, 'images'), { maxPixels: config.limits.pixels });
+  const images = createImageStore(join(dir, 'images'), { maxPixels: config.limits.pixels, ...config.check });
   await images.prepare();
   const report = {
     write: async (ending: Ending) => {

@@ -41,6 +41,8 @@ export interface Config {
     bodyBytes: number;
     pixels: number;
   };
+  /** What a whole picture has to be besides. */
+  check: { isBlankRefused: boolean; minSide: number | undefined };
   shutdownGraceMs: number;
   terminal: { json: boolean; quiet: boolean };
   skipBadRows: boolean;

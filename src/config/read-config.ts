@@ -107,7 +107,7 @@ function endpointOf({ endpoint }: RawConfig): Config['endpoint'] {
 }
 
 function plainSettings(raw: RawConfig) {
-  const { retry, polling, halt, timeouts, limits } = raw;
+  const { retry, polling, halt, timeouts, limits, check } = raw;
   return {
     concurrency: raw.concurrency,
     retry: {
@@ -140,6 +140,7 @@ function plainSettings(raw: RawConfig) {
       bodyBytes: limits.body,
       pixels: limits.pixels,
     },
+    check: { isBlankRefused: check.blank, minSide: check.minSide },
     shutdownGraceMs: raw.shutdown.grace,
     terminal: raw.terminal,
     skipBadRows: raw.skipBadRows,

@@ -98,6 +98,11 @@ const limits = z.strictObject({
   pixels: count(1, 1_000_000_000, 'pixels of one picture').default(100_000_000),
 });
 
+const check = z.strictObject({
+  blank: z.boolean('true or false').default(false),
+  minSide: count(1, 1_000_000, 'pixels of the shorter side of a picture').optional(),
+});
+
 const shutdown = z.strictObject({ grace: duration.prefault('10s') });
 
 const terminal = z.strictObject({
@@ -116,6 +121,7 @@ export const sections = {
   timeouts,
   pricing,
   limits,
+  check,
   shutdown,
   terminal,
 };
@@ -134,6 +140,7 @@ const configShape = z.strictObject({
   timeouts: timeouts.prefault({}),
   pricing: pricing.optional(),
   limits: limits.prefault({}),
+  check: check.prefault({}),
   shutdown: shutdown.prefault({}),
   terminal: terminal.prefault({}),
   skipBadRows: z.boolean('true or false').default(false),

@@ -93,6 +93,16 @@ export const failureRules = {
     next: 'new-attempt',
     means: 'what came as a picture is none, or is cut or damaged',
   },
+  'blank-picture': {
+    whose: 'worker',
+    next: 'new-attempt',
+    means: 'the picture is of one colour or transparent throughout, where `check.blank` asks to look',
+  },
+  'picture-too-small': {
+    whose: 'worker',
+    next: 'new-attempt',
+    means: 'the shorter side of the picture has fewer pixels than `check.minSide` asks for',
+  },
   'result-too-large': {
     whose: 'yours',
     next: 'new-attempt-once',

@@ -1,11 +1,21 @@
 /** From what a job's output holds to a whole PNG, or to the reason why it is none. */
 import { createHash } from 'node:crypto';
-import sharp, { type SharpOptions } from 'sharp';
-import type { Failure } from '../core/failure.ts';
+import sharp, { type Sharp, type SharpOptions } from 'sharp';
+import type { Failure, FailureKind } from '../core/failure.ts';
 import type { CheckedPicture, FoundPicture } from '../core/picture.ts';
+import { blankness } from './blank.ts';
 import { checkPng } from './check-png.ts';
+import { withProfile } from './colour-profile.ts';
 import { decodeBase64 } from './decode-base64.ts';
 import { recognise, type PictureFormat } from './recognise.ts';
+
+export interface Demands {
+  maxPixels: number;
+  /** Pixels that the shorter side has at least. */
+  minSide: number;
+  /** Whether a picture that shows nothing fails. */
+  isBlankRefused: boolean;
+}
 
 /**
  * PNG bytes are kept as they came; JPEG and WebP become PNG, upright and with their colour profile. An animated WebP
@@ -13,24 +23,30 @@ import { recognise, type PictureFormat } from './recognise.ts';
  */
 export async function checkPicture(
   picture: FoundPicture,
-  maxPixels: number,
+  demands: Demands,
 ): Promise<CheckedPicture | Failure> {
-  if ('url' in picture) return badPicture(addressText(picture.url));
+  if ('url' in picture) return failure('bad-picture', addressText(picture.url), picture.url);
   const decoded = decodeBase64(picture.base64);
-  if ('problem' in decoded) return badPicture(decoded.problem);
-  const what = recognise(decoded.bytes);
-  if ('instead' in what) return badPicture(`it is ${what.instead}`);
-  const whole = await (what.format === 'PNG' ? wholePng : convertedToPng)(
-    decoded.bytes,
-    maxPixels,
-    what.format,
-  );
-  if ('problem' in whole) return badPicture(whole.problem);
-  return { ...whole, sha256: createHash('sha256').update(whole.png).digest('hex') };
+  if ('problem' in decoded) return failure('bad-picture', decoded.problem, picture.base64);
+  const { bytes } = decoded;
+  const what = recognise(bytes);
+  if ('instead' in what) return failure('bad-picture', `it is ${what.instead}`, bytes);
+  const whole = await (what.format === 'PNG' ? wholePng : convertedToPng)(bytes, demands, what.format);
+  if ('problem' in whole) return failure('bad-picture', whole.problem, bytes);
+  const { png, width, height, blank } = whole;
+  if (Math.min(width, height) < demands.minSide)
+    return failure('picture-too-small', tooSmall(whole, demands.minSide), bytes);
+  if (blank !== undefined) return failure('blank-picture', blank, bytes);
+  return { png, width, height, sha256: sha256Of(png) };
 }
 
-function badPicture(problem: string): Failure {
-  return { kind: 'bad-picture', text: `the picture cannot be used: ${problem}` };
+/** `came` is what tells whether the very same has come before. */
+function failure(kind: FailureKind, problem: string, came: Buffer | string): Failure {
+  return { kind, text: `the picture cannot be used: ${problem}`, digest: sha256Of(came) };
+}
+
+function sha256Of(came: Buffer | string): string {
+  return createHash('sha256').update(came).digest('hex');
 }
 
 function addressText(url: string): string {
@@ -38,41 +54,66 @@ function addressText(url: string): string {
   return `the output names an address (${shown}) instead of a picture, and downloads are not configured`;
 }
 
-type Whole = { png: Buffer; width: number; height: number } | { problem: string };
+/** `blank` says in words that it shows nothing; looked for only where that is refused. */
+type Whole = { png: Buffer; width: number; height: number; blank: string | undefined } | { problem: string };
 
-async function wholePng(png: Buffer, maxPixels: number, format: PictureFormat): Promise<Whole> {
+async function wholePng(png: Buffer, demands: Demands, format: PictureFormat): Promise<Whole> {
   const size = checkPng(png);
   if ('problem' in size) return size;
-  const problem = tooLarge(size, maxPixels);
+  const problem = tooLarge(size, demands.maxPixels);
   if (problem !== undefined) return { problem };
   try {
-    // One channel is enough to have every pixel decoded, at a third of the memory.
-    const image = sharp(png, { ...strict(maxPixels), ignoreIcc: true })
-      .extractChannel(0)
-      .raw();
-    const { info } = await image.toBuffer({ resolveWithObject: true });
+    const image = sharp(png, { ...strict(demands.maxPixels), ignoreIcc: true });
+    // One channel is enough to have every pixel decoded, at a third of the memory; what is blank shows in all of them.
+    const { data, info } = await pixelsOf(demands.isBlankRefused ? image : image.extractChannel(0));
     if (info.width !== size.width || info.height !== size.height)
       return { problem: 'its size is not what it says' };
-    return { png, ...size };
+    const blank = demands.isBlankRefused ? blankness(data, info.channels) : undefined;
+    return { png, ...size, blank };
   } catch (error) {
     return { problem: damage(format, error) };
   }
 }
 
-async function convertedToPng(bytes: Buffer, maxPixels: number, format: PictureFormat): Promise<Whole> {
+async function convertedToPng(bytes: Buffer, demands: Demands, format: PictureFormat): Promise<Whole> {
+  const { maxPixels, isBlankRefused } = demands;
   try {
-    const { width, height, pages = 1, space } = await sharp(bytes, { limitInputPixels: false }).metadata();
+    const {
+      width,
+      height,
+      pages = 1,
+      space,
+      icc,
+    } = await sharp(bytes, { limitInputPixels: false }).metadata();
     const problem = tooLarge({ width, height }, maxPixels);
     if (problem !== undefined) return { problem };
     if (pages > 1) return { problem: `it is an animation of ${pages} frames` };
     const upright = sharp(bytes, strict(maxPixels)).autoOrient();
     // A profile for inks says nothing of the red, green and blue that a PNG holds.
+    const profile = space === 'cmyk' ? undefined : icc;
     const image = space === 'cmyk' ? upright : upright.keepIccProfile();
-    const { data, info } = await image.png().toBuffer({ resolveWithObject: true });
-    return { png: data, width: info.width, height: info.height };
+    return await (isBlankRefused ? lookedAt(image, profile) : encoded(image));
   } catch (error) {
     return { problem: damage(format, error) };
   }
+}
+
+async function encoded(image: Sharp): Promise<Whole> {
+  const { data, info } = await image.png().toBuffer({ resolveWithObject: true });
+  return { png: data, width: info.width, height: info.height, blank: undefined };
+}
+
+/** Decoded once to be looked at and encoded; the profile does not come along with pixels. */
+async function lookedAt(image: Sharp, profile: Buffer | undefined): Promise<Whole> {
+  const { data, info } = await pixelsOf(image);
+  const { width, height, channels } = info;
+  const blank = blankness(data, channels);
+  const png = await sharp(data, { raw: { width, height, channels } }).png().toBuffer();
+  return { png: withProfile(png, profile), width, height, blank };
+}
+
+function pixelsOf(image: Sharp) {
+  return image.raw().toBuffer({ resolveWithObject: true });
 }
 
 /** `warning` is the strictest: it alone notices much of the damage within a JPEG. */
@@ -83,6 +124,10 @@ function strict(maxPixels: number): SharpOptions {
 function tooLarge(size: { width: number; height: number }, maxPixels: number): string | undefined {
   if (size.width * size.height <= maxPixels) return undefined;
   return `it says it is ${size.width}×${size.height} pixels, more than the limit of ${maxPixels / 1e6} megapixels`;
+}
+
+function tooSmall({ width, height }: { width: number; height: number }, minSide: number): string {
+  return `it is ${width}×${height} pixels, and \`check.minSide\` asks for ${minSide} at least`;
 }
 
 function damage(format: PictureFormat, error: unknown): string {

@@ -13,6 +13,10 @@ import { DurableFiles } from './durable-files.ts';
 export interface ImageStoreOptions {
   /** Larger pictures fail; 100 megapixels where left out. */
   maxPixels?: number;
+  /** Pictures whose shorter side has fewer pixels fail. */
+  minSide?: number | undefined;
+  /** Whether pictures that show nothing fail; false where left out. */
+  isBlankRefused?: boolean;
 }
 
 export interface PreparedImageStore extends ImageStore {
@@ -24,14 +28,15 @@ export interface PreparedImageStore extends ImageStore {
 export function createImageStore(dir: string, options: ImageStoreOptions = {}): PreparedImageStore {
   const root = resolve(dir);
   const files = new DurableFiles(root);
-  const { maxPixels = 100_000_000 } = options;
+  const { maxPixels = 100_000_000, minSide = 1, isBlankRefused = false } = options;
+  const demands = { maxPixels, minSide, isBlankRefused };
   return {
     prepare: () =>
       withDiskTrouble(root, async () => {
         await files.makeFolder(root);
         await removeLeftovers(root);
       }),
-    check: (picture) => checkPicture(picture, maxPixels),
+    check: (picture) => checkPicture(picture, demands),
     write: async (picture, file) => {
       const path = pathWithin(root, file);
       await withDiskTrouble(path, () => files.write(path, picture.png));

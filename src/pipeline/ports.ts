@@ -118,7 +118,10 @@ export interface PictureMove {
 
 /** The folder of finished pictures. */
 export interface ImageStore {
-  /** Decodes a picture strictly and checks that it is whole; a failure is `bad-picture`. */
+  /**
+   * Decodes a picture strictly and checks that it is whole and as asked for; a failure is `bad-picture`,
+   * `blank-picture` or `picture-too-small`, with the digest of what came.
+   */
   check(picture: FoundPicture): Promise<CheckedPicture | Failure>;
   /** Puts the file under its final name, durably and at once; `Trouble` where the disk does not take it. */
   write(picture: CheckedPicture, file: string): Promise<void>;

@@ -41,6 +41,7 @@ it('has defaults for all but manifest, endpoint and folder', () => {
       bodyBytes: 64_000_000,
       pixels: 100_000_000,
     },
+    check: { isBlankRefused: false, minSide: undefined },
     shutdownGraceMs: 10_000,
     terminal: { json: false, quiet: false },
     skipBadRows: false,
@@ -164,3 +165,17 @@ it('wants to know the price before it limits the cost', () => {
   const priced = configOf(withRequired('limits: {cost: 5}\npricing: {perSecond: 0.0004}'));
   expect(priced).toMatchObject({ limits: { cost: 5 }, pricing: { perSecond: 0.0004, currency: 'USD' } });
 });
+
+it('what a picture has to be besides whole', () => {
+  const { check } = configOf(withRequired('check: {blank: true, minSide: 512}'));
+  expect(check).toEqual({ isBlankRefused: true, minSide: 512 });
+});
+
+it.each(['blank: "yes"', 'minSide: 0', 'minSide: 1.5', 'minSide: 64px', 'least: 5'])(
+  'no demand of a picture: %s',
+  (text) => {
+    expect(placesOf(problemsOf(withRequired(`check:\n  ${text}`)))).toEqual([
+      expect.stringMatching(/^8:\d+$/),
+    ]);
+  },
+);

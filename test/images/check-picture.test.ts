@@ -237,7 +237,8 @@ test('what is said of a bad picture is short and printable, whatever came', asyn
 async function expectRefused(base64: string, reason: RegExp): Promise<void> {
   const dir = temporaryFolder();
   const result = await save(createImageStore(dir), base64, 'a.png');
-  expect(result).toEqual({ kind: 'bad-picture', text: expect.stringMatching(reason) });
+  const digest: unknown = expect.stringMatching(/^[0-9a-f]{64}$/);
+  expect(result).toEqual({ kind: 'bad-picture', text: expect.stringMatching(reason), digest });
   expect(filesIn(dir)).toEqual([]);
 }
 

@@ -58,12 +58,13 @@ function addressText(url: string): string {
 type Whole = { png: Buffer; width: number; height: number; blank: string | undefined } | { problem: string };
 
 async function wholePng(png: Buffer, demands: Demands, format: PictureFormat): Promise<Whole> {
-  const size = checkPng(png);
-  if ('problem' in size) return size;
+  const checked = checkPng(png);
+  if ('problem' in checked) return checked;
+  const { bare, ...size } = checked;
   const problem = tooLarge(size, demands.maxPixels);
   if (problem !== undefined) return { problem };
   try {
-    const image = sharp(png, { ...strict(demands.maxPixels), ignoreIcc: true });
+    const image = sharp(bare, { ...strict(demands.maxPixels), ignoreIcc: true });
     // One channel is enough to have every pixel decoded, at a third of the memory; what is blank shows in all of them.
     const { data, info } = await pixelsOf(demands.isBlankRefused ? image : image.extractChannel(0));
     if (info.width !== size.width || info.height !== size.height)

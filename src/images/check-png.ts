@@ -5,22 +5,44 @@ const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 /** Length, type and checksum around a chunk's data. */
 const frameBytes = 12;
 
-/** The size in pixels that a whole PNG declares, or what is wrong with the file. */
-export function checkPng(png: Buffer): { width: number; height: number } | { problem: string } {
+export interface WholePng {
+  /** Pixels, as the file declares them. */
+  width: number;
+  height: number;
+  /** The file without what the pixels do not depend on. */
+  bare: Buffer;
+}
+
+/** What a whole PNG holds, or what is wrong with the file. */
+export function checkPng(png: Buffer): WholePng | { problem: string } {
   if (!png.subarray(0, 8).equals(signature)) return { problem: 'its PNG signature is damaged' };
   const types: string[] = [];
+  const needed: Uint8Array[] = [signature];
   for (let at = signature.length; at < png.length;) {
     const chunk = readChunk(png, at);
     if ('problem' in chunk) return chunk;
     const problem = misplaced(chunk, types);
     if (problem !== undefined) return { problem };
     types.push(chunk.type);
-    at += frameBytes + chunk.data.length;
+    const end = at + frameBytes + chunk.data.length;
+    if (isNeeded(chunk.type)) needed.push(png.subarray(at, end));
+    at = end;
   }
   if (types.at(-1) !== 'IEND') return { problem: 'it is cut: the end mark (IEND) is missing' };
   if (!types.includes('IDAT')) return { problem: 'it holds no picture data (IDAT)' };
   // The header is the first chunk, so it stands where it always does.
-  return { width: png.readUInt32BE(16), height: png.readUInt32BE(20) };
+  const size = { width: png.readUInt32BE(16), height: png.readUInt32BE(20) };
+  return { ...size, bare: types.some(isCompressed) ? Buffer.concat(needed) : png };
+}
+
+/** Capital letters begin the chunks that no decoder may pass over. */
+function isNeeded(type: string): boolean {
+  return /^[A-Z]/.test(type) || type === 'tRNS';
+}
+
+/** Texts and profiles that decoders unpack whether they are asked for or not, a thousandfold in size. */
+function isCompressed(type: string): boolean {
+  return type === 'zTXt' || type === 'iTXt' || type === 'iCCP';
 }
 
 interface Chunk {
@@ -47,6 +69,8 @@ function misplaced({ type, data }: Chunk, before: readonly string[]): string | u
     return last === undefined ? 'it does not begin with its header (IHDR)' : 'it has two headers (IHDR)';
   }
   if (last === 'IEND') return 'something hangs on behind its end (IEND)';
+  // Decoders look at the first picture alone, so that nobody would know of damage in the others.
+  if (type === 'acTL') return 'it is an animation (APNG)';
   if (type === 'IHDR' && data.length !== 13) return 'its header (IHDR) has a wrong length';
   if (type === 'IEND' && data.length !== 0) return 'its end mark (IEND) is not empty';
   if (type === 'IDAT' && last !== 'IDAT' && before.includes('IDAT')) return 'its picture data is torn apart';

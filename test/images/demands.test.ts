@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { CheckedPicture } from '../../src/core/picture.ts';
 import type { Failure } from '../../src/core/failure.ts';
 import { createImageStore, type ImageStoreOptions } from '../../src/images/image-store.ts';
+import { dataOf, withBefore } from './damage.ts';
 import { noise } from './pictures.ts';
 import { filesIn, save, temporaryFolder } from './store.ts';
 
@@ -40,6 +41,16 @@ describe('check.blank refuses', () => {
   test.each(['png', 'webp'] as const)('a %s that is transparent, whatever its colours', async (format) => {
     const bytes = await invisible()[format]({ lossless: true }).toBuffer();
     await expectRefused(bytes, blankRefused, 'blank-picture', 'transparent throughout');
+  });
+
+  test('a PNG whose palette is transparent, also where it carries a text', async () => {
+    const palette = await noise(64, 48).png({ palette: true }).toBuffer();
+    const clear = { type: 'tRNS', data: Buffer.alloc(dataOf(palette, 'PLTE').length / 3) };
+    const text = { type: 'iTXt', data: Buffer.from('prompt\0\0\0\0\0a lighthouse') };
+    for (const more of [[clear], [clear, text]]) {
+      const bytes = withBefore(palette, 'IDAT', ...more);
+      await expectRefused(bytes, blankRefused, 'blank-picture', 'transparent throughout');
+    }
   });
 
   test('what lossy WebP makes of any grey, and of any colour from quality 80 on', async () => {

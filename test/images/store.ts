@@ -2,10 +2,10 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { CheckedPicture } from '../../src/core/picture.ts';
 import { Trouble, type Failure } from '../../src/core/failure.ts';
-import type { PreparedImageStore } from '../../src/images/image-store.ts';
+import { createImageStore, type PreparedImageStore } from '../../src/images/image-store.ts';
 
 export function temporaryFolder(): string {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-images-'));
@@ -30,6 +30,15 @@ export async function save(
   const checked = await store.check({ base64 });
   if ('png' in checked) await store.write(checked, file);
   return checked;
+}
+
+/** Goes the road's way with a picture that must not pass, and looks at the folder afterwards. */
+export async function expectNoFile(base64: string, reason: RegExp): Promise<void> {
+  const dir = temporaryFolder();
+  const result = await save(createImageStore(dir), base64, 'a.png');
+  const digest: unknown = expect.stringMatching(/^[0-9a-f]{64}$/);
+  expect(result).toEqual({ kind: 'bad-picture', text: expect.stringMatching(reason), digest });
+  expect(filesIn(dir)).toEqual([]);
 }
 
 export async function troubleOf(work: Promise<unknown>): Promise<string> {

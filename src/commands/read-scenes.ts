@@ -1,10 +1,10 @@
 /** From the configuration's manifests to checked scenes, set aside on disk; nothing of the batch is touched. */
-import { relative } from 'node:path';
 import { ManifestStage } from '../checkpoint/manifest-stage.ts';
 import type { Config } from '../config/config.ts';
 import { compileInput, defaultInput, type InputTemplate } from '../config/input-template.ts';
 import { ConfigError, type Problem } from '../config/problem.ts';
 import { nameValues } from '../config/read-config.ts';
+import { shownFile } from '../config/shown-file.ts';
 import { listed, TemplateError, type Template } from '../config/template.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
 import { fingerprintOf } from '../core/scene.ts';
@@ -47,7 +47,7 @@ async function readManifest(reading: Reading, index: number, stdin: NodeJS.Reada
   try {
     const manifest = await (path === '-'
       ? openManifest('-', stdin as NodeJS.ReadStream)
-      : openManifest(relative('', path) || path));
+      : openManifest(shownFile(path)));
     const missing = missingColumns(config, manifest);
     problems.push(...missing);
     for (const column of manifest.columns ?? []) reading.columns.add(column);
@@ -181,9 +181,7 @@ function assertGood({ config, stage, columns, problems }: Reading): void {
   const bad = config.skipBadRows ? [] : [...badRowProblems(stage)];
   if (problems.length + bad.length > 0) throw new ConfigError([...problems, ...bad]);
   if (count.scenes > 0) return;
-  const where = config.manifest
-    .map((path) => (path === '-' ? 'standard input' : relative('', path)))
-    .join(', ');
+  const where = config.manifest.map((path) => (path === '-' ? 'standard input' : shownFile(path))).join(', ');
   throw new ConfigError([{ where, text: 'there is no scene in it to render' }]);
 }
 

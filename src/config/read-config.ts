@@ -1,5 +1,5 @@
 /** From pipeline.yaml, environment and flags to a checked `Config`, or to every problem at once. */
-import { dirname, relative, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { checkShape } from './check-shape.ts';
 import { compileTemplates } from './compile-templates.ts';
 import type { Config } from './config.ts';
@@ -7,6 +7,7 @@ import { withOverrides, type Override } from './override.ts';
 import { ConfigError, type Problem } from './problem.ts';
 import { readText } from './read-text.ts';
 import type { RawConfig } from './schema.ts';
+import { shownFile } from './shown-file.ts';
 import { redact, secretsOf } from './shown.ts';
 import { warningsOf } from './warnings.ts';
 import { readYaml, type Path, type YamlFile } from './yaml-file.ts';
@@ -16,7 +17,7 @@ export const nameValues = ['id', 'seed', 'index'];
 
 /** `file` may be relative to the working directory; later overrides win. Throws `ConfigError`. */
 export function readConfig(file: string, overrides: Override[], env: NodeJS.ProcessEnv): Config {
-  const shown = relative('', file) || file;
+  const shown = shownFile(file);
   const yaml = withoutNeedlessKey(withOverrides(readYaml(shown, readText(file, shown), env), overrides));
   if (yaml.isBroken) throw new ConfigError(yaml.problems);
   const secrets = secretsOf(yaml.value, env);

@@ -5,6 +5,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ConfigError } from '../config/problem.ts';
 import { duration } from '../config/quantities.ts';
+import { makeFolder } from '../disk/make-folder.ts';
 import { painterWorkload } from '../server/painter-workload.ts';
 import { startService, type Service } from '../server/start-service.ts';
 import { showServing, showServiceTrouble } from '../terminal/show-serving.ts';
@@ -17,6 +18,7 @@ export async function serve(argv: Record<string, unknown>): Promise<number> {
   let dataDir: string | undefined;
   try {
     dataDir = resolve(oneText(argv, 'data') ?? defaultDataDir());
+    makeFolder(dataDir, 0o700);
     const givenKey = process.env['NIGHTRENDER_API_KEY'];
     const apiKey = givenKey ?? randomBytes(24).toString('hex');
     const endpointId = oneText(argv, 'endpoint') ?? '';

@@ -1,9 +1,9 @@
 /** Writes the report of a batch: `results.csv`, `results.jsonl` and `summary.json`. */
-import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { stringify } from 'csv-stringify/sync';
 import type { BatchSummary, ReportRow } from '../core/report-row.ts';
 import { withDiskTrouble } from '../disk/disk-trouble.ts';
+import { makeFolder } from '../disk/make-folder.ts';
 import { syncFolder } from '../disk/sync-folder.ts';
 import { removeLeftovers } from '../disk/temporary-files.ts';
 import { csvTable } from './csv-table.ts';
@@ -42,7 +42,7 @@ export async function writeReport(
   about: ReportHeader,
 ): Promise<ReportFiles> {
   const folder = resolve(dir);
-  await withDiskTrouble(folder, () => mkdir(folder, { recursive: true }));
+  await withDiskTrouble(folder, async () => makeFolder(folder, 0o700));
   await withDiskTrouble(folder, () => removeLeftovers(folder, true));
   const files: UnfinishedFile[] = [];
   try {

@@ -1,6 +1,7 @@
 /** Opening SQLite files so that a commit is on the disk when it returns, and bringing their schema up to date. */
 import { existsSync } from 'node:fs';
 import Sqlite from 'better-sqlite3';
+import { makePrivateFile, withdrawFromOthers } from './private-file.ts';
 
 export type Database = Sqlite.Database;
 
@@ -15,16 +16,18 @@ export interface Schema {
 export class UnusableDatabase extends Error {}
 
 /**
- * Opens or makes a database for writing: WAL, `synchronous=FULL`, foreign keys, newest schema.
+ * Opens or makes a database for writing, for its owner only: WAL, `synchronous=FULL`, foreign keys, newest schema.
  * Throws `UnusableDatabase` for a file that is not ours to change; SQLite's own errors pass through.
  */
 export function openForWriting(path: string, schema: Schema): Database {
   const isNew = !existsSync(path);
+  if (isNew) makePrivateFile(path);
   const db = new Sqlite(path);
   try {
     if (!isNew) {
       assertOurs(db, path, schema);
       assertWhole(db, path);
+      withdrawFromOthers(path);
     }
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = FULL');

@@ -1,6 +1,7 @@
 /** A lock on a file of its own that the kernel takes back however its holder dies: no lock is ever stale. */
 import { existsSync } from 'node:fs';
 import Sqlite from 'better-sqlite3';
+import { makePrivateFile } from './private-file.ts';
 
 export interface ExclusiveLock {
   release(): void;
@@ -15,6 +16,7 @@ const readersMomentMs = 200;
  * closes any descriptor of the file. Holds on local disks only; network file systems do not keep such locks reliably.
  */
 export function lockExclusively(path: string): ExclusiveLock | undefined {
+  makePrivateFile(path);
   const db = new Sqlite(path, { timeout: readersMomentMs });
   try {
     db.exec('BEGIN EXCLUSIVE');

@@ -1,0 +1,63 @@
+/** Promise: what holds prompts, ids or keys is its owner's alone, whatever the umask; pictures are as the umask has them. */
+import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { folderWith, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+
+let usual = 0;
+beforeEach(() => void (usual = process.umask(0o022)));
+afterEach(() => void process.umask(usual));
+
+const small = 'input: {scene: "{{ scene }}", width: 32, height: 32}\n';
+
+it('in the output folder, during and after a run with the local service', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local', small), 'scenes.csv': scenes(20) });
+  // A folder that is there already stays as its owner has it.
+  mkdirSync(join(cwd, 'out'), { mode: 0o755 });
+  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd });
+  await run.event('scene-saved');
+  const during = modes(join(cwd, 'out'));
+  expect((await run.finish()).code).toBe(0);
+  const after = modes(join(cwd, 'out'));
+  for (const name of ['checkpoint.sqlite-wal', 'checkpoint.sqlite-shm', 'local-service/service.sqlite-wal'])
+    expect(Object.keys(during)).toContain(name);
+  expect(after['report/results.csv']).toBe('600');
+  expect(Object.entries({ ...during, ...after }).filter(isOpen)).toEqual([]);
+  expect(after['images/s0.png']).toBe('644');
+});
+
+it('in the data folder of the service, while it works', async () => {
+  const { url, dataDir } = await serve(folderWith({}));
+  const cwd = folderWith({ 'pipeline.yaml': pipeline(url, small), 'scenes.csv': scenes(2) });
+  const env = { NIGHTRENDER_API_KEY: testKey };
+  expect((await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
+  const found = modes(dataDir);
+  expect(Object.keys(found)).toEqual(expect.arrayContaining(['service.sqlite', 'service.sqlite-wal']));
+  expect(Object.entries(found).filter(isOpen)).toEqual([]);
+  expect((statSync(dataDir).mode & 0o777).toString(8)).toBe('700');
+});
+
+it('also where a file came back from a copy that all may read', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local', small), 'scenes.csv': scenes(2) });
+  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const files = ['checkpoint.sqlite', 'local-service/service.sqlite'].map((name) => join(cwd, 'out', name));
+  for (const file of files) chmodSync(file, 0o644);
+  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  expect(Object.entries(modes(join(cwd, 'out'))).filter(isOpen)).toEqual([]);
+});
+
+/** Files by path, and folders. Those that come and go are left out. */
+function modes(dir: string): Record<string, string> {
+  const names = readdirSync(dir, { recursive: true, encoding: 'utf8' });
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const stats = statSync(join(dir, name), { throwIfNoEntry: false });
+      return stats === undefined ? [] : [[name, (stats.mode & 0o777).toString(8)]];
+    }),
+  );
+}
+
+/** Only pictures and their folder may be seen by others. */
+function isOpen([name, mode]: [string, string]): boolean {
+  return !/^images(\/|$)/.test(name) && !mode.endsWith('00');
+}

@@ -9,8 +9,17 @@ if (!isSupportedNode(process.versions.node)) {
   process.exit(2);
 }
 
-const { parseCommandLine } = await import('./commands/command-line.ts');
-const exitCode = await parseCommandLine(process.argv.slice(2));
+const exitCode = await start(process.argv.slice(2));
 // What is written to a pipe may still be on its way: the process ends when nothing is left to do, or shortly after.
 process.exitCode = exitCode;
 setTimeout(() => process.exit(exitCode), 2_000).unref();
+
+async function start(args: string[]): Promise<number> {
+  const { tolerateClosedOutput } = await import('./terminal/console.ts');
+  tolerateClosedOutput();
+  const { lockEarly } = await import('./commands/early-lock.ts');
+  const early = await lockEarly(args);
+  if (typeof early === 'number') return early;
+  const { parseCommandLine } = await import('./commands/command-line.ts');
+  return parseCommandLine(args, early);
+}

@@ -1,9 +1,11 @@
 /** One run a batch: a lock that the kernel releases however its holder dies. */
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isJsonObject } from '../core/json.ts';
 import { isAlive } from '../disk/is-alive.ts';
+import { makeFolder } from '../disk/make-folder.ts';
 import { isLocked, lockExclusively, type ExclusiveLock } from '../sqlite/exclusive-lock.ts';
 
 export interface LockHolder {
@@ -22,13 +24,30 @@ export class BatchHeld extends Error {
   }
 }
 
-/** Takes the lock of a batch folder or throws `BatchHeld` within about a second. */
-export async function lockBatch(dir: string, now: number): Promise<ExclusiveLock> {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const lock = lockExclusively(lockFile(dir));
-  if (lock === undefined) throw new BatchHeld(await readHolder(dir));
-  writeHolder(dir, { pid: process.pid, host: hostname(), since: now });
-  return lock;
+export interface BatchLock extends ExclusiveLock {
+  /** The batch's folder. */
+  dir: string;
+}
+
+/**
+ * Takes the lock of a batch folder or throws `BatchHeld`, at once where the holder has said its name. Where no living
+ * process has, the lock is tried for some two seconds: the holder writes its name just after it has the lock, and of
+ * many that start at once each may be in the way of all others for a moment.
+ */
+export async function lockBatch(dir: string, now: number): Promise<BatchLock> {
+  makeFolder(dir, 0o700);
+  for (let tries = 0; tries < 10; tries++) {
+    const lock = lockExclusively(lockFile(dir));
+    if (lock !== undefined) {
+      removeLeftovers(dir);
+      writeHolder(dir, { pid: process.pid, host: hostname(), since: now });
+      return { dir, release: () => lock.release() };
+    }
+    const holder = readHolder(dir);
+    if (holder !== undefined && isThere(holder)) throw new BatchHeld(holder);
+    await delay(50);
+  }
+  throw new BatchHeld(undefined);
 }
 
 /** Whether a run was ever begun on the folder. */
@@ -52,19 +71,25 @@ function writeHolder(dir: string, holder: LockHolder): void {
   renameSync(temporary, holderFile(dir));
 }
 
-/** The holder writes its name just after it has the lock: a name of a dead process is an older holder's. */
-async function readHolder(dir: string): Promise<LockHolder | undefined> {
-  for (let tries = 0; tries < 10; tries++) {
-    const holder = parseHolder(dir);
-    if (holder !== undefined && (holder.host !== hostname() || isAlive(holder.pid))) return holder;
-    await delay(50);
-  }
-  return undefined;
+/** Only the holder of the lock writes such files: others are of the dead. */
+function removeLeftovers(dir: string): void {
+  const leftovers = readdirSync(dir).filter((name) => /^\.lock\.json\.\d+\.tmp$/.test(name));
+  for (const name of leftovers) rmSync(join(dir, name), { force: true });
 }
 
-function parseHolder(dir: string): LockHolder | undefined {
+/** A name of a dead process is an older holder's. */
+function isThere({ host, pid }: LockHolder): boolean {
+  return host !== hostname() || isAlive(pid);
+}
+
+/** Undefined where nobody has written it yet, and where it is no name: it only ever explains. */
+function readHolder(dir: string): LockHolder | undefined {
   try {
-    return JSON.parse(readFileSync(holderFile(dir), 'utf8')) as LockHolder;
+    const holder = JSON.parse(readFileSync(holderFile(dir), 'utf8')) as unknown;
+    if (!isJsonObject(holder)) return undefined;
+    const { pid, host, since } = holder;
+    const isName = typeof pid === 'number' && typeof host === 'string' && typeof since === 'number';
+    return isName ? { pid, host, since } : undefined;
   } catch (error) {
     if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;

@@ -1,18 +1,18 @@
 /** The command line: from arguments to a command's work. Commands are loaded when they are called. */
 import yargs from 'yargs';
+import type { BatchLock } from '../checkpoint/batch-lock.ts';
 import { endings } from '../core/ending.ts';
-import { tolerateClosedOutput, writeError } from '../terminal/console.ts';
+import { writeError } from '../terminal/console.ts';
 import { exitCodes, reportOptions, runOptions, serveOptions, statusOptions } from './command-options.ts';
 import { optionRules } from './run-options.ts';
 import { program } from './version.ts';
 
-/** Resolves to the exit code. */
-export async function parseCommandLine(args: string[]): Promise<number> {
-  tolerateClosedOutput();
+/** Resolves to the exit code. `early`: the lock of the batch that is asked for, where it was taken already. */
+export async function parseCommandLine(args: string[], early?: BatchLock): Promise<number> {
   let work: Work;
   try {
     assertSwitches(args);
-    work = await workOf(args);
+    work = await workOf(args, early);
   } catch (thrown) {
     if (!isWrongUse(thrown)) throw thrown;
     writeError(`${thrown.message}\nSee ${['nightrender', ...commandIn(args), '--help'].join(' ')}.`);
@@ -25,12 +25,12 @@ export async function parseCommandLine(args: string[]): Promise<number> {
 /** What a command does, up to its exit code. */
 type Work = () => Promise<number> | number;
 
-async function workOf(args: string[]): Promise<Work> {
+async function workOf(args: string[], early: BatchLock | undefined): Promise<Work> {
   // Where help or the version was asked for, no command is chosen and nothing is left to do.
   let work: Work = () => 0;
   const parser = baseParser(args)
     .command('run <pipeline>', summaries.run, runOptions, (argv) => {
-      work = async () => (await import('./run.ts')).run(argv.pipeline, argv);
+      work = async () => (await import('./run.ts')).run(argv.pipeline, argv, early);
     })
     .command('status <pipeline>', summaries.status, statusOptions, (argv) => {
       work = async () => (await import('./status.ts')).status(argv.pipeline, argv);

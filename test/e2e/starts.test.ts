@@ -1,0 +1,123 @@
+/** Promise: one run a batch, however many are started at once, and the lock goes with its holder however it dies. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { folderWith, nightrender, pipeline, Program, scenes, testKey } from './cli.ts';
+import { startPatientService } from './patient-service.ts';
+
+const starts = 50;
+const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
+
+it.each([
+  ['a folder that is no batch yet', false],
+  ['a batch that was killed before', true],
+])(`of ${starts} starts at once on %s one runs, and all others name it`, async (_, isBatch) => {
+  const service = await startPatientService();
+  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(3) });
+  if (isBatch) await killedRun(cwd);
+  const programs = Array.from({ length: starts }, () => startRun(cwd));
+  const refused = programs.map(async (program) => ({ pid: program.child.pid, ...(await program.finish()) }));
+  // The one that runs goes on until it is killed, which is done when all others have ended.
+  const ended: Awaited<(typeof refused)[number]>[] = [];
+  await new Promise<void>((resolve) => {
+    for (const one of refused) void one.then((each) => ended.push(each) === starts - 1 && resolve());
+  });
+  const pids = new Set(ended.map(({ pid }) => pid));
+  const running = programs.filter(({ child }) => !pids.has(child.pid));
+  expect(running).toHaveLength(1);
+  const [one] = running;
+  const name = `another run, process ${one?.child.pid} on `;
+  for (const { code, stderr } of ended) {
+    expect(code, stderr).toBe(11);
+    expect(stderr).toContain(name);
+  }
+  one?.child.kill('SIGKILL');
+  await Promise.all(refused);
+  expect(service.submissions).toBeLessThanOrEqual(3);
+});
+
+it('gives the lock to the next start after a kill, whatever the dead one left', async () => {
+  const service = await startPatientService();
+  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(3) });
+  await killedRun(cwd);
+  writeFileSync(join(cwd, 'out/.lock.json.4711.tmp'), '{"pid"');
+  const next = startRun(cwd);
+  await next.event('recovered');
+  expect(service.submissions).toBe(3);
+  const left = readdirSync(join(cwd, 'out')).filter((name) => name.startsWith('.lock.json'));
+  expect(left).toEqual(['.lock.json']);
+});
+
+it.each([
+  ['a process that lives and has nothing to do with it', () => ({ pid: process.pid })],
+  ['a process of another machine', () => ({ host: 'elsewhere' })],
+  ['a process that is no more', () => ({ pid: endedPid() })],
+])('takes a name in the batch for no lock: that of %s', async (_, change) => {
+  const service = await startPatientService();
+  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(3) });
+  await killedRun(cwd);
+  const file = join(cwd, 'out/.lock.json');
+  writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), ...change() }));
+  await startRun(cwd).event('recovered');
+  expect(service.submissions).toBe(3);
+});
+
+it('tells what is wrong with the file where nobody holds the batch, and who holds it where somebody does', async () => {
+  const service = await startPatientService();
+  const good = pipeline(service.url);
+  const cwd = folderWith({ 'pipeline.yaml': good, 'scenes.csv': scenes(3) });
+  await killedRun(cwd);
+  writeFileSync(join(cwd, 'bad.yaml'), good.replace('output:', 'concurrency: many\noutput:'));
+  const wrong = await nightrender(['run', 'bad.yaml'], { cwd, ...withKey });
+  expect(wrong.code).toBe(2);
+  expect(wrong.stderr).toContain('concurrency is "many"');
+  const holder = startRun(cwd);
+  await holder.event('recovered');
+  const held = await nightrender(['run', 'bad.yaml'], { cwd, ...withKey });
+  expect(held.code).toBe(11);
+  expect(held.stderr).toContain(`process ${holder.child.pid} on `);
+});
+
+it('looks where flag and environment say, and speaks JSON where any of them asks for it', async () => {
+  const service = await startPatientService();
+  const text = pipeline(service.url);
+  const cwd = folderWith({
+    'pipeline.yaml': text,
+    'elsewhere.yaml': text.replace('dir: out', 'dir: other'),
+    'json.yaml': `${text}terminal: {json: true}\n`,
+    'scenes.csv': scenes(3),
+  });
+  await startRun(cwd).event('scene-submitted', 3);
+  const json = expect.stringMatching(/^\{"type":"refused",.*"exitCode":11/) as unknown;
+  const cases: [args: string[], env: Record<string, string>, stdout: unknown][] = [
+    [['elsewhere.yaml', '--output', 'out'], {}, ''],
+    [['elsewhere.yaml', '--output=out', '--quiet'], {}, ''],
+    [['elsewhere.yaml'], { NIGHTRENDER_OUTPUT: 'out' }, ''],
+    [['elsewhere.yaml', '--output', 'out', '--skipBadRows'], {}, ''],
+    [['json.yaml'], {}, json],
+    [['pipeline.yaml', '--json'], {}, json],
+    [['pipeline.yaml'], { NIGHTRENDER_JSON: 'true' }, json],
+  ];
+  for (const [args, env, stdout] of cases) {
+    const told = await nightrender(['run', ...args], { cwd, env: { ...withKey.env, ...env } });
+    expect([told.code, told.stdout], `${args.join(' ')} ${told.stderr}`).toEqual([11, stdout]);
+  }
+  expect(existsSync(join(cwd, 'other'))).toBe(false);
+});
+
+function startRun(cwd: string): Program {
+  return new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+}
+
+async function killedRun(cwd: string): Promise<void> {
+  const run = startRun(cwd);
+  await run.event('scene-submitted', 3);
+  run.child.kill('SIGKILL');
+  await run.finish();
+}
+
+/** Ids are given out in turn: this one is not another's soon. */
+function endedPid(): number {
+  return spawnSync(process.execPath, ['--version']).pid;
+}

@@ -1,0 +1,42 @@
+/** What the hostile service tells of itself afterwards: the oracle of the chaos. */
+
+export interface ServiceSettings {
+  seed: number;
+  /** Of the submissions, of the looks and of the jobs, this share (0 to 1) goes wrong. */
+  faultShare: number;
+  /** How long an ended job is kept. */
+  retentionMs: number;
+}
+
+/** One job as the service knows it; one job is one bill. Instants are epoch ms. */
+export interface JobRecord {
+  id: string;
+  number: number;
+  /** The id of the scene that was sent. */
+  scene: string;
+  /** How it ends: `good`, or what goes wrong. */
+  fate: string;
+  /** Of the picture it made; null for a job that made none that is whole. */
+  sha256: string | null;
+  acceptedAt: number;
+  /** Whether its id was told in an answer without a fault. */
+  isNamed: boolean;
+  /** Null for a job that never ends by itself. */
+  endedAt: number | null;
+  /** When its whole result was first handed out. */
+  deliveredAt: number | null;
+  /** Whether its result was deleted early, to make a long time pass while no run was up. */
+  isAged: boolean;
+  isCancelled: boolean;
+  /** How often it was said to be unknown: because it was deleted, or as a fault. */
+  deniedTruly: number;
+  deniedFalsely: number;
+}
+
+export interface Account {
+  answers: number;
+  faultyAnswers: number;
+  /** How often each fault was met. */
+  faults: Record<string, number>;
+  jobs: JobRecord[];
+}

@@ -1,0 +1,61 @@
+/** The batch that the chaos is about: its settings, its manifest, and the edits of it between runs. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Chance } from './chance.ts';
+
+export class Batch {
+  readonly dir: string;
+  readonly #ids: string[];
+
+  /** `dir` is a folder of its own. */
+  constructor(dir: string, url: string, sceneCount: number) {
+    this.dir = dir;
+    this.#ids = Array.from({ length: sceneCount }, (_, i) => `s${i + 1}`);
+    writeFileSync(join(dir, 'pipeline.yaml'), pipeline(url));
+    this.#write(this.#ids);
+  }
+
+  /** All scenes that were ever wanted; whatever was left out for a while is back at the end. */
+  get scenes(): readonly string[] {
+    return this.#ids;
+  }
+
+  /** What a user may do to the list between two runs; says what. */
+  edit(random: Chance): 'reordered' | 'added one' | 'left one out' {
+    const edit = random.pick(['reordered', 'added one', 'left one out'] as const);
+    const leftOut = random.between(0, this.#ids.length - 1);
+    if (edit === 'added one') this.#ids.splice(random.between(0, 3), 0, `s${this.#ids.length + 1}`);
+    if (edit === 'reordered') this.#ids.unshift(...this.#ids.splice(random.between(1, this.#ids.length - 1)));
+    this.#write(edit === 'left one out' ? this.#ids.toSpliced(leftOut, 1) : this.#ids);
+    return edit;
+  }
+
+  /** All rows, as they are to be at the end. */
+  restore(): void {
+    this.#write(this.#ids);
+  }
+
+  #write(ids: readonly string[]): void {
+    const rows = ids.map((id) => `${id},"${id}: hills and ${id.slice(1)} trees"\n`);
+    writeFileSync(join(this.dir, 'scenes.csv'), `id,scene\n${rows.join('')}`);
+  }
+}
+
+/** Waits are short so that much happens; the bounds are wide so that bad luck alone makes no scene fail. */
+function pipeline(url: string): string {
+  return `manifest: scenes.csv
+endpoint:
+  baseUrl: ${url}
+  id: scene-renderer
+  apiKey: \${NIGHTRENDER_API_KEY}
+  freshness: 1s
+concurrency: 8
+output:
+  dir: out
+retry: {attempts: 20, submissions: 200, firstWait: 20ms, longestWait: 400ms}
+polling: {shortest: 20ms, longest: 400ms}
+halt: {consecutive: 1000}
+timeouts: {request: 400ms, queue: 4s, execution: 4s}
+shutdown: {grace: 1s}
+`;
+}

@@ -1,0 +1,118 @@
+/** One start of the built program on the batch, to be followed line by line and struck. */
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { builtFolder } from './built-folder.ts';
+
+/** A time in which a run was up, had begun to follow its jobs, and nobody had told it to leave; epoch ms. */
+export interface Stretch {
+  from: number;
+  until: number;
+}
+
+export interface RunnerEnd {
+  /** Null where a signal ended it. */
+  code: number | null;
+  /** Whether it ended by itself or by what it was sent, and not by a crash. */
+  isOwnEnd: boolean;
+  /** Whether it came to its own last line before it ended. */
+  hasFinished: boolean;
+  stderr: string;
+  up: Stretch[];
+}
+
+/** What a run says right before it asks for the jobs that earlier runs left in flight. */
+const plan = '"type":"plan-made"';
+const end = '"type":"run-ended"';
+
+export class Runner {
+  readonly ended: Promise<RunnerEnd>;
+  readonly #child: ChildProcessByStdio<null, Readable, Readable>;
+  readonly #up: Stretch[] = [];
+  readonly #sent = new Set<NodeJS.Signals>();
+  #upFrom: number | undefined;
+  #stdout = '';
+  #stderr = '';
+  #lines = 0;
+  #watchers = new Set<() => void>();
+
+  constructor(dir: string) {
+    this.#child = spawn(process.execPath, [join(builtFolder, 'cli.js'), 'run', 'pipeline.yaml', '--json'], {
+      cwd: dir,
+      env: ownEnvironment(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => this.#hear(text));
+    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#stderr += text));
+    this.ended = this.#untilEnded();
+  }
+
+  /** Resolves when it has said so many lines, or has ended. */
+  lines(count: number): Promise<void> {
+    return this.#until(() => this.#lines >= count);
+  }
+
+  /** Resolves when it is about to ask for what is in flight, or has ended. */
+  planned(): Promise<void> {
+    return this.#until(() => this.#stdout.includes(plan));
+  }
+
+  signal(name: NodeJS.Signals): void {
+    if (name === 'SIGCONT') this.#upFrom ??= this.#stdout.includes(plan) ? Date.now() : undefined;
+    else this.#closeStretch();
+    this.#sent.add(name);
+    this.#child.kill(name);
+  }
+
+  async #untilEnded(): Promise<RunnerEnd> {
+    // Nothing is left behind by a driver that ends early, least of all a stopped process.
+    const kill = (): void => void this.#child.kill('SIGKILL');
+    process.once('exit', kill);
+    await once(this.#child, 'close');
+    process.off('exit', kill);
+    this.#closeStretch();
+    this.#wakeWatchers();
+    const hasFinished = this.#stdout.includes(end);
+    const { exitCode: code, signalCode } = this.#child;
+    const isOwnEnd = signalCode === null || this.#sent.has(signalCode);
+    return { code, isOwnEnd, hasFinished, stderr: this.#stderr, up: this.#up };
+  }
+
+  #hear(text: string): void {
+    const wasPlanned = this.#stdout.includes(plan);
+    this.#stdout += text;
+    this.#lines += text.split('\n').length - 1;
+    if (!wasPlanned && this.#stdout.includes(plan)) this.#upFrom = Date.now();
+    this.#wakeWatchers();
+  }
+
+  #closeStretch(): void {
+    if (this.#upFrom !== undefined) this.#up.push({ from: this.#upFrom, until: Date.now() });
+    this.#upFrom = undefined;
+  }
+
+  #until(isSo: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (!isSo() && this.#child.exitCode === null && this.#child.signalCode === null) return;
+        this.#watchers.delete(look);
+        resolve();
+      };
+      this.#watchers.add(look);
+      look();
+    });
+  }
+
+  #wakeWatchers(): void {
+    for (const look of this.#watchers) look();
+  }
+}
+
+/** Nothing of the machine's own settings reaches the program. */
+function ownEnvironment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('NIGHTRENDER_') && name !== 'NODE_OPTIONS',
+  );
+  return { ...Object.fromEntries(kept), NIGHTRENDER_API_KEY: 'key-of-the-chaos' };
+}

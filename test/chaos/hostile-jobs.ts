@@ -8,6 +8,8 @@ import { pictureOf } from './pictures.ts';
 export interface Job extends JobRecord {
   input: { scene: string };
   beginsAt: number;
+  /** Whether somebody looked when it should long have ended; the looks after that are no further faults. */
+  wasSeenStalled: boolean;
 }
 
 /** How a job stands: its status, and all fields of an honest answer. */
@@ -56,6 +58,7 @@ export class HostileJobs {
       deniedFalsely: 0,
       input,
       beginsAt,
+      wasSeenStalled: false,
     };
     this.#jobs.set(job.id, job);
     return job;

@@ -68,7 +68,9 @@ function tellStatus(job: Job | undefined, response: ServerResponse): void {
 }
 
 function tellHonestly({ response, job, standing }: Look): void {
-  const isBad = job.fate !== 'good' && (standing.isEnded || Date.now() - job.acceptedAt > longestExecutionMs);
+  const hasStalled = !job.wasSeenStalled && Date.now() - job.acceptedAt > longestExecutionMs;
+  const isBad = job.fate !== 'good' && (standing.isEnded || hasStalled);
+  job.wasSeenStalled ||= hasStalled;
   jobs.countAnswer(isBad ? `end: ${job.fate}` : undefined);
   if (standing.isEnded) response.once('finish', () => (job.deliveredAt ??= Date.now()));
   sendJson(response, standing.fields);

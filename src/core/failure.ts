@@ -47,7 +47,8 @@ export const failureRules = {
   'endpoint-doubtful': {
     whose: 'service',
     next: 'try-again',
-    means: 'a job is not known (404), and nothing shows yet that the endpoint itself still is there',
+    means:
+      'a job is not known (404): asked for again, until it is sure that the endpoint itself still is there',
   },
   unanswered: {
     whose: 'network',

@@ -20,6 +20,7 @@ export interface Pace {
   windowAt: number;
   answers: number;
   overloads: number;
+  isSlowed: boolean;
   answersBefore: number;
 }
 
@@ -29,12 +30,14 @@ const slowestPerSecond = 0.5;
 const windowMs = 1_000;
 /** Below what it bore, so that what has piled up at the service gets done. */
 const easing = 0.9;
+/** So few refusals among the answers are not worth slowing down for. */
+const strayShare = 0.05;
 const slowGrowth = 1.05;
 const quickGrowth = 2;
 
 export function fullPace(settings: RateSettings, now: number): Pace {
   const perSecond = fastest(settings);
-  const window = { windowAt: now, answers: 0, overloads: 0, answersBefore: 0 };
+  const window = { windowAt: now, answers: 0, overloads: 0, isSlowed: false, answersBefore: 0 };
   return { perSecond, bearable: perSecond, room: burst(settings), at: now, ...window };
 }
 
@@ -60,17 +63,22 @@ export function withAnswer(pace: Pace, settings: RateSettings, now: number): Pac
   return { ...current, answers: current.answers + 1 };
 }
 
-/** The service said that it is too much; however many say so within a second, the pace is slowed once. */
+/**
+ * The service said that it is too much. Where that was more than a stray answer the pace is slowed, once in a window
+ * however many say so, and to half at most: what little was sent before says little of what the service bears.
+ */
 export function withOverload(pace: Pace, settings: RateSettings, now: number): Pace {
   const current = withWindow(pace, settings, now);
-  const counted = { ...current, overloads: current.overloads + 1 };
-  if (current.overloads > 0) return counted;
+  const overloads = current.overloads + 1;
+  const share = overloads / (overloads + current.answers + current.answersBefore);
+  if (share < strayShare || current.isSlowed) return { ...current, overloads };
   const borne = Math.min(pace.perSecond, Math.max(current.answersBefore, current.answers));
   return {
-    ...counted,
-    perSecond: Math.max(slowestPerSecond, easing * borne),
-    // Where it took nothing, nobody knows what it would bear.
-    bearable: borne > 0 ? Math.max(slowestPerSecond, borne) : current.bearable,
+    ...current,
+    overloads,
+    isSlowed: true,
+    perSecond: Math.max(slowestPerSecond, easing * borne, current.perSecond / 2),
+    bearable: Math.max(slowestPerSecond, borne, borne > 0 ? current.bearable / 2 : current.bearable),
     room: Math.min(current.room, 1),
   };
 }
@@ -83,10 +91,11 @@ function withWindow(pace: Pace, settings: RateSettings, now: number): Pace {
   const perSecond = Math.min(fastest(settings), pace.perSecond * growth);
   return {
     ...pace,
-    perSecond: pace.overloads === 0 && pace.answers > 0 ? perSecond : pace.perSecond,
+    ...(!pace.isSlowed && pace.answers > 0 && { perSecond, bearable: Math.max(pace.bearable, perSecond) }),
     windowAt: now,
     answers: 0,
     overloads: 0,
+    isSlowed: false,
     answersBefore: (pace.answers * 1000) / lasted,
   };
 }

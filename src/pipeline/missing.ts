@@ -7,14 +7,16 @@ import { settleWithoutPicture } from './settle.ts';
 /** With nothing else to learn from, the endpoint's silence is waited for this long before one job is given up for it. */
 const doubtMs = 60_000;
 
-/** Settles the job as `expired` once the endpoint is known to be there, else says why to ask again. */
+/** Settles the job as `expired` at the second 404, once the endpoint is known to be there; else says why to ask again. */
 export async function missing(run: Run, job: Job, text: string): Promise<'settled' | Failure> {
   const { endpoint } = job.attempt;
   if (ageMs(run, job) < run.settings.timeouts.freshnessMs) return { kind: 'not-known-yet', text };
   const now = run.ports.clock.elapsed();
-  const since = job.missingElapsed ?? now;
-  job.missingElapsed = since;
-  if (run.evidence.hasSignSince(endpoint, since) && since < now) return expire(run, job, text);
+  const since = job.missingElapsed;
+  job.missingElapsed ??= now;
+  // A single one may be an accident on the way, and costs a job that is paid for.
+  if (since === undefined) return { kind: 'endpoint-doubtful', text };
+  if (run.evidence.hasSignSince(endpoint, since)) return expire(run, job, text);
   const health = await run.evidence.ask(endpoint);
   if (health?.kind === 'answers') return expire(run, job, text);
   if (health?.kind === 'failure' && failureRules[health.failure.kind].next === 'stop') return health.failure;

@@ -18,15 +18,28 @@ export interface ExchangeLimits {
   wholeAnswerMs: number;
 }
 
-export type Outcome =
-  | { kind: 'answered'; answer: Answer }
+/** The same before anything is made of its body. */
+export interface BytesAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  bytes: Buffer;
+}
+
+export type Outcome = OutcomeWith<Answer>;
+export type BytesOutcome = OutcomeWith<BytesAnswer>;
+
+type OutcomeWith<Body> =
+  | { kind: 'answered'; answer: Body }
   /** A 2xx answer with a larger body than is read. */
   | { kind: 'too-large' }
   /**
    * No answer that can be read, and why. `wasSent` is false only where surely nothing of the request was;
-   * `beginning` is what came of the body of a 2xx answer.
+   * `beginning` is what came first of the body of a 2xx answer, `cause` what was thrown.
    */
-  | { kind: 'broken'; wasSent: boolean; why: string; beginning: string };
+  | { kind: 'broken'; wasSent: boolean; why: string; beginning: string; cause?: unknown };
+
+/** Of a body that breaks off, this much is told. */
+const longestBeginning = 64 * 1024;
 
 /** Of the body of an answer that is not 2xx, this much is read: its words, for people. */
 const maxRefusalBytes = 64 * 1024;
@@ -38,7 +51,20 @@ export async function exchange(
   limits: ExchangeLimits,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const received = await new Promise<Received | Outcome>((resolve) => {
+  const outcome = await exchangeBytes(dispatcher, request, limits, signal);
+  if (outcome.kind !== 'answered') return outcome;
+  const { bytes, ...rest } = outcome.answer;
+  return { kind: 'answered', answer: { ...rest, body: textOf(bytes) } };
+}
+
+/** Never rejects. */
+export async function exchangeBytes(
+  dispatcher: Dispatcher,
+  request: Dispatcher.DispatchOptions,
+  limits: ExchangeLimits,
+  signal: AbortSignal,
+): Promise<BytesOutcome> {
+  const received = await new Promise<Received | BytesOutcome>((resolve) => {
     const receiver = new Receiver(limits, signal, resolve);
     if (signal.aborted) receiver.giveUp(cutShort);
     else dispatcher.dispatch(request, receiver);
@@ -46,12 +72,7 @@ export async function exchange(
   return received.kind === 'received' ? read(received, limits) : received;
 }
 
-interface Received {
-  kind: 'received';
-  status: number;
-  headers: IncomingHttpHeaders;
-  bytes: Buffer;
-}
+type Received = BytesAnswer & { kind: 'received' };
 
 const cutShort = 'the request was cut short, since the run is ending';
 
@@ -62,7 +83,7 @@ const cutShort = 'the request was cut short, since the run is ending';
 class Receiver implements Dispatcher.DispatchHandler {
   readonly #limits: ExchangeLimits;
   readonly #signal: AbortSignal;
-  #resolve: ((outcome: Received | Outcome) => void) | undefined;
+  #resolve: ((outcome: Received | BytesOutcome) => void) | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #timer: NodeJS.Timeout | undefined;
   #status = 0;
@@ -70,7 +91,11 @@ class Receiver implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] = [];
   #bytes = 0;
 
-  constructor(limits: ExchangeLimits, signal: AbortSignal, resolve: (outcome: Received | Outcome) => void) {
+  constructor(
+    limits: ExchangeLimits,
+    signal: AbortSignal,
+    resolve: (outcome: Received | BytesOutcome) => void,
+  ) {
     this.#limits = limits;
     this.#signal = signal;
     this.#resolve = resolve;
@@ -112,14 +137,15 @@ class Receiver implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: unknown): void {
-    this.giveUp(describeNetworkError(error));
+    this.giveUp(describeNetworkError(error), error);
   }
 
   /** Where the status tells everything, the body may be cut. */
-  giveUp(why: string): void {
+  giveUp(why: string, cause?: unknown): void {
     const wasSent = this.#controller !== undefined;
     if (this.#status >= 300) return this.#end(this.#received());
-    this.#end({ kind: 'broken', wasSent, why, beginning: this.#received().bytes.toString() });
+    const beginning = this.#received().bytes.toString('utf8', 0, longestBeginning);
+    this.#end({ kind: 'broken', wasSent, why, beginning, cause });
   }
 
   readonly #onAbort = (): void => this.giveUp(cutShort);
@@ -134,7 +160,7 @@ class Receiver implements Dispatcher.DispatchHandler {
     return { kind: 'received', status: this.#status, headers: this.#headers, bytes };
   }
 
-  #end(outcome: Received | Outcome): void {
+  #end(outcome: Received | BytesOutcome): void {
     const resolve = this.#resolve;
     if (resolve === undefined) return;
     this.#resolve = undefined;
@@ -149,7 +175,7 @@ class Receiver implements Dispatcher.DispatchHandler {
 async function read(
   { status, headers, bytes }: Received,
   { maxBodyBytes }: ExchangeLimits,
-): Promise<Outcome> {
+): Promise<BytesOutcome> {
   const isSuccess = status >= 200 && status <= 299;
   const unpacked = await unpack(
     bytes,
@@ -157,9 +183,9 @@ async function read(
     isSuccess ? maxBodyBytes : maxRefusalBytes,
   );
   if (unpacked.kind === 'unpacked') {
-    return { kind: 'answered', answer: { status, headers, body: textOf(unpacked.bytes) } };
+    return { kind: 'answered', answer: { status, headers, bytes: unpacked.bytes } };
   }
-  if (!isSuccess) return { kind: 'answered', answer: { status, headers, body: '' } };
+  if (!isSuccess) return { kind: 'answered', answer: { status, headers, bytes: Buffer.alloc(0) } };
   if (unpacked.kind === 'too-large') return unpacked;
   return { kind: 'broken', wasSent: true, why: unpacked.why, beginning: '' };
 }

@@ -27,7 +27,7 @@ const phrases = new Map([
 /** One sentence without a full stop. */
 export function describeNetworkError(error: unknown): string {
   const code = codeOf(error);
-  if (isCertificateCode(code)) return `the service's certificate is not accepted (${code})`;
+  if (isCertificateCode(code)) return `the certificate is not accepted (${code})`;
   if (error instanceof errors.HTTPParserError) return 'the answer is no HTTP';
   const phrase = phrases.get(code.startsWith('ERR_SSL_') ? 'EPROTO' : code);
   if (phrase !== undefined) return `${phrase} (${code})`;

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { openCheckpoint, readEndpointsInFlight, type OpenCheckpoint } from '../checkpoint/open-checkpoint.ts';
 import { HttpRenderService } from '../client/http-render-service.ts';
+import { HttpsDownloads } from '../client/https-downloads.ts';
 import type { Config } from '../config/config.ts';
 import type { Endpoint } from '../core/attempt.ts';
 import { endings, type Ending } from '../core/ending.ts';
@@ -82,11 +83,17 @@ async function runConnected(
     maxBodyBytes: config.limits.bodyBytes,
     imagePath: config.output.imagePath,
   });
+  const downloads = new HttpsDownloads({
+    hosts: config.output.hosts,
+    maxBytes: config.limits.bodyBytes,
+    requestTimeoutMs: config.timeouts.requestMs,
+  });
   try {
-    const ports = await assemblePorts(config, opened, service, view);
+    const ports = { ...(await assemblePorts(config, opened, view)), service, downloads };
     return await runUntilStopped(config, scenes, ports);
   } finally {
     await service.close();
+    await downloads.close();
     await connections.close();
   }
 }
@@ -94,9 +101,8 @@ async function runConnected(
 async function assemblePorts(
   config: Config,
   opened: OpenCheckpoint,
-  service: HttpRenderService,
   view: RunView,
-): Promise<Ports> {
+): Promise<Omit<Ports, 'service' | 'downloads'>> {
   const { dir } = config.output;
   const images = createImageStore(join(dir, 'images'), { maxPixels: config.limits.pixels, ...config.check });
   await images.prepare();
@@ -109,7 +115,7 @@ async function assemblePorts(
     },
   };
   const { checkpoint } = opened;
-  return { service, checkpoint, images, report, clock: systemClock, random: Math.random, tell: view.tell };
+  return { checkpoint, images, report, clock: systemClock, random: Math.random, tell: view.tell };
 }
 
 async function runUntilStopped(config: Config, scenes: ReadScenes, ports: Ports): Promise<BatchResult> {

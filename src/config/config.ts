@@ -24,6 +24,8 @@ export interface Config {
     /** Speaks of columns, `id`, `seed` and `index`; gives a portable path. */
     name: Template;
     imagePath: string | undefined;
+    /** Where pictures may be downloaded from: `cdn.example.com`, `*.example.com`, in lower case. */
+    hosts: string[];
   };
   retry: RetrySettings;
   polling: PollSettings;

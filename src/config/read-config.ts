@@ -35,7 +35,12 @@ export function readConfig(file: string, overrides: Override[], env: NodeJS.Proc
     endpoint: endpointOf(raw),
     apiKey,
     input: templates.input,
-    output: { dir: resolve(base, raw.output.dir), name: templates.name, imagePath: raw.output.image },
+    output: {
+      dir: resolve(base, raw.output.dir),
+      name: templates.name,
+      imagePath: raw.output.image,
+      hosts: raw.output.hosts,
+    },
     warnings: warningsOf(raw, yaml, templates.input),
     placeOf: (path) => yaml.placeOf(path),
   };

@@ -1,6 +1,7 @@
 /** Every key of pipeline.yaml, with its default. A message says what was expected. */
 import { z } from 'zod';
 import { isJsonObject, type JsonObject } from '../core/json.ts';
+import { host } from './hosts.ts';
 import { duration, durationWithin, longestWait, sizeWithin } from './quantities.ts';
 
 const count = (least: number, most: number, what: string) => {
@@ -34,6 +35,7 @@ const output = z.strictObject({
     .min(1, 'a template such as "{{ id }}.png"')
     .default('{{ id }}.png'),
   image: z.string('the path of the picture in the output, such as images[0].data').optional(),
+  hosts: z.array(host, 'a list of host names such as [cdn.example.com]').default([]),
 });
 
 const retry = z.strictObject({

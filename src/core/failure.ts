@@ -28,6 +28,11 @@ export const failureRules = {
     next: 'stop',
     means: 'the endpoint does not exist for this key (404 on submission)',
   },
+  'urls-not-allowed': {
+    whose: 'yours',
+    next: 'stop',
+    means: 'the output names pictures by address, and `output.hosts` lists no host to download from',
+  },
   'not-reached': {
     whose: 'network',
     next: 'try-again',
@@ -66,6 +71,12 @@ export const failureRules = {
     next: 'fail-scene',
     means: 'the service does not accept what the scene sends (400 and other 4xx)',
   },
+  'url-refused': {
+    whose: 'yours',
+    next: 'fail-scene',
+    means:
+      'the output names an address that nothing is downloaded from: no https, a host that `output.hosts` does not list, or none of the public internet',
+  },
   'job-failed': { whose: 'worker', next: 'new-attempt', means: 'the job ended as FAILED' },
   'job-timed-out': { whose: 'worker', next: 'new-attempt', means: 'the job ended as TIMED_OUT' },
   'job-cancelled': { whose: 'worker', next: 'new-attempt', means: 'the job ended as CANCELLED' },
@@ -88,6 +99,12 @@ export const failureRules = {
     whose: 'worker',
     next: 'new-attempt',
     means: 'the job COMPLETED, and its output reports a failure instead of a picture',
+  },
+  'download-failed': {
+    whose: 'network',
+    next: 'new-attempt',
+    means:
+      'a picture that the output names by address did not come, in four tries (404, 5xx, reset, time-out, cut)',
   },
   'bad-picture': {
     whose: 'worker',

@@ -1,10 +1,15 @@
 /** A picture on its way from a job's output to a file. */
 
-/** What a job's output holds: base64 text as it came (a `data:` prefix and white space included), or an address. */
-export type FoundPicture = ({ base64: string } | { url: string }) & {
+interface Seeded {
   /** The seed in the service's digits, exact beyond 2^53; absent where the output names none. */
   seed?: string;
-};
+}
+
+/** Base64 text as it came (a `data:` prefix and white space included), or what was downloaded. */
+export type HeldPicture = ({ base64: string } | { bytes: Uint8Array }) & Seeded;
+
+/** What a job's output holds: a picture, or the address of one. */
+export type FoundPicture = HeldPicture | ({ url: string } & Seeded);
 
 /** A picture that passed every check, as the PNG file that will be written. */
 export interface CheckedPicture {

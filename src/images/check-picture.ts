@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import sharp, { type Sharp, type SharpOptions } from 'sharp';
 import type { Failure, FailureKind } from '../core/failure.ts';
-import type { CheckedPicture, FoundPicture } from '../core/picture.ts';
+import type { CheckedPicture, HeldPicture } from '../core/picture.ts';
 import { blankness } from './blank.ts';
 import { checkPng } from './check-png.ts';
 import { withProfile } from './colour-profile.ts';
@@ -22,12 +22,12 @@ export interface Demands {
  * is refused: to keep one frame of many would lose the rest without a word.
  */
 export async function checkPicture(
-  picture: FoundPicture,
+  picture: HeldPicture,
   demands: Demands,
 ): Promise<CheckedPicture | Failure> {
-  if ('url' in picture) return failure('bad-picture', addressText(picture.url), picture.url);
-  const decoded = decodeBase64(picture.base64);
-  if ('problem' in decoded) return failure('bad-picture', decoded.problem, picture.base64);
+  const decoded = 'bytes' in picture ? { bytes: bufferOf(picture.bytes) } : decodeBase64(picture.base64);
+  if ('problem' in decoded)
+    return failure('bad-picture', decoded.problem, 'base64' in picture ? picture.base64 : '');
   const { bytes } = decoded;
   const what = recognise(bytes);
   if ('instead' in what) return failure('bad-picture', `it is ${what.instead}`, bytes);
@@ -49,9 +49,9 @@ function sha256Of(came: Buffer | string): string {
   return createHash('sha256').update(came).digest('hex');
 }
 
-function addressText(url: string): string {
-  const shown = url.length > 120 ? `${url.slice(0, 120)}…` : url;
-  return `the output names an address (${shown}) instead of a picture, and downloads are not configured`;
+/** The same memory. */
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 /** `blank` says in words that it shows nothing; looked for only where that is refused. */

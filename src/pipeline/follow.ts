@@ -96,7 +96,7 @@ async function collect(run: Run, job: Job, reply: StatusReply & { kind: 'complet
   const result = await save(run, job.attempt, reply.pictures, factsOfEnd(run, job, reply));
   await checkpoint.dropFromHand(job.attempt);
   if (result === 'saved') run.countSaved(job.isResumed ? undefined : age);
-  return 'settled';
+  return result === 'left' ? { waitMs: 0 } : 'settled';
 }
 
 /** Stops the job at the service, so that it does not go on costing, and takes what it has brought in the meantime. */

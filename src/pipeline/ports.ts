@@ -3,7 +3,7 @@ import type { Attempt, Endpoint, SettledState, SubmittedAttempt } from '../core/
 import type { Ending } from '../core/ending.ts';
 import type { Failure } from '../core/failure.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { CheckedPicture, FoundPicture, SavedPicture } from '../core/picture.ts';
+import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
 import type { Plan } from '../core/plan.ts';
 import type { BatchSpending } from '../core/spending.ts';
 import type { BadRow, Scene, SceneCounts } from '../core/scene.ts';
@@ -116,13 +116,19 @@ export interface PictureMove {
   to: string;
 }
 
+/** Pictures that an output names by address. */
+export interface Downloads {
+  /** One try. The text of a failure tells the host, and of the address nothing that could be a signature. */
+  fetch(url: string, signal: AbortSignal): Promise<{ bytes: Uint8Array } | Failure>;
+}
+
 /** The folder of finished pictures. */
 export interface ImageStore {
   /**
    * Decodes a picture strictly and checks that it is whole and as asked for; a failure is `bad-picture`,
    * `blank-picture` or `picture-too-small`, with the digest of what came.
    */
-  check(picture: FoundPicture): Promise<CheckedPicture | Failure>;
+  check(picture: HeldPicture): Promise<CheckedPicture | Failure>;
   /** Puts the file under its final name, durably and at once; `Trouble` where the disk does not take it. */
   write(picture: CheckedPicture, file: string): Promise<void>;
   /** Renames a picture durably; does nothing where that has happened already. */

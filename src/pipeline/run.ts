@@ -11,13 +11,14 @@ import { Deadline } from './deadline.ts';
 import { Evidence } from './evidence.ts';
 import { Gate } from './gate.ts';
 import { PictureNames } from './picture-names.ts';
-import type { Checkpoint, Clock, ImageStore, Listener, RenderService, Report } from './ports.ts';
+import type { Checkpoint, Clock, Downloads, ImageStore, Listener, RenderService, Report } from './ports.ts';
 import type { BatchSettings } from './settings.ts';
 import type { Stop } from './stop.ts';
 
 export interface Ports {
   service: RenderService;
   checkpoint: Checkpoint;
+  downloads: Downloads;
   images: ImageStore;
   report: Report;
   clock: Clock;
@@ -146,6 +147,7 @@ export class Run {
 }
 
 function endingOf(failure: Failure): Ending {
+  if (failure.kind === 'urls-not-allowed') return { kind: 'halted', text: `Halted: ${failure.text}` };
   const kind: EndingKind = failure.kind === 'output-unwritable' ? 'output-unwritable' : 'not-allowed';
   return { kind, text: failure.text };
 }

@@ -1,18 +1,27 @@
 /** The step from a completed job to checked pictures under their final names. */
 import type { SubmittedAttempt } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
-import type { CheckedPicture, FoundPicture, SavedPicture } from '../core/picture.ts';
+import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
+import { download } from './download.ts';
 import type { Run } from './run.ts';
 import { settleSaved, settleWithoutPicture, type JobFacts } from './settle.ts';
 
-/** All pictures of an output are saved, or none and the attempt has failed; returns which. */
+/**
+ * All pictures of an output are saved, or none: the attempt has failed, or it was left as it is since the run is
+ * ending. Returns which.
+ */
 export async function save(
   run: Run,
   attempt: SubmittedAttempt,
   found: FoundPicture[],
   facts: JobFacts,
-): Promise<'saved' | 'failed'> {
-  const checked = await Promise.all(found.map((picture) => run.ports.images.check(picture)));
+): Promise<'saved' | 'failed' | 'left'> {
+  const came = await Promise.all(found.map((picture) => download(run, attempt, picture)));
+  const held = came.filter((picture) => picture !== 'left');
+  if (held.length < came.length) return 'left';
+  const checked = await Promise.all(
+    held.map(async (picture) => (isFailure(picture) ? picture : run.ports.images.check(picture))),
+  );
   const bad = checked.find(isFailure);
   if (bad !== undefined) {
     await settleWithoutPicture(run, attempt, 'failed', bad, facts);
@@ -30,7 +39,7 @@ export async function save(
   return 'saved';
 }
 
-function isFailure(value: CheckedPicture | Failure): value is Failure {
+function isFailure(value: CheckedPicture | HeldPicture | Failure): value is Failure {
   return 'kind' in value;
 }
 

@@ -1,15 +1,15 @@
 /** A folder of pictures in memory; the words "bad" in the bytes stand for a picture that does not pass. */
 import { createHash } from 'node:crypto';
 import type { Failure } from '../../src/core/failure.ts';
-import type { CheckedPicture, FoundPicture } from '../../src/core/picture.ts';
+import type { CheckedPicture, HeldPicture } from '../../src/core/picture.ts';
 import type { ImageStore } from '../../src/pipeline/ports.ts';
 
 export class FakeImages implements ImageStore {
   /** Contents by file name. */
   readonly files = new Map<string, string>();
 
-  async check(picture: FoundPicture): Promise<CheckedPicture | Failure> {
-    const png = Buffer.from('base64' in picture ? picture.base64 : '', 'base64');
+  async check(picture: HeldPicture): Promise<CheckedPicture | Failure> {
+    const png = 'bytes' in picture ? Buffer.from(picture.bytes) : Buffer.from(picture.base64, 'base64');
     const sha256 = createHash('sha256').update(png).digest('hex');
     if (png.toString().includes('bad'))
       return { kind: 'bad-picture', text: 'the picture is cut', digest: sha256 };

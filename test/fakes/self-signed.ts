@@ -1,11 +1,11 @@
 /** A certificate that nobody has signed but its own key, made anew for each test. */
 import { generateKeyPairSync, sign } from 'node:crypto';
 
-/** PEM; valid for `localhost` and for nobody who checks. */
-export function selfSigned(): { key: string; cert: string } {
+/** PEM; valid for the one host name, to those who trust it. */
+export function selfSigned(host = 'localhost'): { key: string; cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const ecdsaWithSha256 = der(0x30, Buffer.from('06082a8648ce3d040302', 'hex'));
-  const commonName = der(0x30, Buffer.from('0603550403', 'hex'), der(0x0c, Buffer.from('localhost')));
+  const commonName = der(0x30, Buffer.from('0603550403', 'hex'), der(0x0c, Buffer.from(host)));
   const name = der(0x30, der(0x31, commonName));
   const validity = der(
     0x30,

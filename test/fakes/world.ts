@@ -10,6 +10,7 @@ import { runBatch, type BatchResult } from '../../src/pipeline/run-batch.ts';
 import type { BatchSettings } from '../../src/pipeline/settings.ts';
 import { Stop } from '../../src/pipeline/stop.ts';
 import type { InHandMark } from '../../src/checkpoint/in-hand.ts';
+import { FakeDownloads } from './fake-downloads.ts';
 import { FakeImages } from './fake-images.ts';
 import { FakeService, type Behaviour } from './fake-service.ts';
 import { InHandInMemory } from './in-hand-in-memory.ts';
@@ -33,6 +34,7 @@ export interface RunOptions {
 export class World {
   readonly db = new Sqlite(':memory:');
   readonly images = new FakeImages();
+  readonly downloads = new FakeDownloads();
   readonly service: FakeService;
   readonly events: Event[] = [];
   /** What dead runs had in hand. */
@@ -69,6 +71,7 @@ export class World {
         'checkpoint',
         new SqliteCheckpoint(this.db, Number(run.lastInsertRowid), new InHandInMemory(this.marks)),
       ),
+      downloads: killer.guard('downloads', this.downloads),
       images: killer.guard('images', this.images),
       report: killer.guard('report', { write: async () => 'report' }),
       clock,

@@ -115,8 +115,9 @@ describe('a good picture', () => {
 describe('no file comes of', () => {
   test('an address, until downloads are configured', async () => {
     const store = createImageStore(temporaryFolder());
-    const failure = await store.check({ url: 'https://cdn.example/x.png' });
-    expect(failure).toMatchObject({ kind: 'bad-picture', text: expect.stringMatching(/address.*downloads/) });
+    for (const bytes of [Buffer.from('<html>sign in</html>'), png.subarray(0, -20), Buffer.alloc(0)]) {
+      expect(await store.check({ bytes })).toMatchObject({ kind: 'bad-picture' });
+    }
   });
 
   test('a JPEG, WebP or PNG with more pixels than allowed', async () => {

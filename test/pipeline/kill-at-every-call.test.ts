@@ -10,6 +10,7 @@ const manifest = manifestOf([
   ['c', 'a job that fails once'],
   ['d', 'two pictures'],
   ['e', 'moon'],
+  ['g', 'by address'],
 ]);
 
 const edited = manifestOf([
@@ -23,6 +24,7 @@ const behaviour: Behaviour = (scene, nth) => {
   if (scene.includes('fails once') && nth === 1)
     return { failure: { kind: 'job-failed', text: 'out of memory' } };
   if (scene.includes('two')) return { pictures: [pictureOf('first'), pictureOf('second')] };
+  if (scene.includes('address')) return { pictures: [{ url: 'https://cdn.example/picture.png' }] };
   return {};
 };
 
@@ -83,7 +85,9 @@ function expectPicturesOfTheirJobs(world: World, place: string): void {
   for (const { scene, job_id, file, number } of saved) {
     const expected = scene.includes('two')
       ? `picture of ${number === 1 ? 'first' : 'second'}`
-      : `picture of ${job_id}`;
+      : scene.includes('address')
+        ? 'picture at https://cdn.example/picture.png'
+        : `picture of ${job_id}`;
     expect(world.images.files.get(file), `${file}, ${place}`).toBe(expected);
   }
   expect([...world.images.files.keys()].toSorted(), place).toEqual(saved.map(({ file }) => file).toSorted());

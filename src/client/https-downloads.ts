@@ -1,0 +1,141 @@
+/** Pictures by address: over https, from listed hosts at public addresses, and with nothing of ours in the request. */
+import { lookup as systemLookup } from 'node:dns/promises';
+import type { LookupAddress } from 'node:dns';
+import type { LookupFunction } from 'node:net';
+import { callbackify } from 'node:util';
+import { Agent } from 'undici';
+import type { Failure } from '../core/failure.ts';
+import type { Downloads } from '../pipeline/ports.ts';
+import { readDownloadAddress, shownAddress } from './download-address.ts';
+import { exchangeBytes, type BytesOutcome } from './exchange.ts';
+import { isPublicAddress } from './public-address.ts';
+import { readRetryAfter } from './read-refusal.ts';
+
+export interface DownloadOptions {
+  /** Host names in lower case, as `readDownloadAddress` takes them. */
+  hosts: readonly string[];
+  /** Largest picture. */
+  maxBytes: number;
+  /** Longest wait for a connection, for the beginning of an answer, and for each further part; ten times this for all of it. */
+  requestTimeoutMs: number;
+}
+
+/** The names and addresses beyond this machine; a test puts its own in their place. */
+export interface Internet {
+  lookup: (hostname: string) => Promise<LookupAddress[]>;
+  isPublic: (address: string) => boolean;
+  /** PEM; the certificates that are trusted instead of the usual. */
+  ca?: string;
+}
+
+const theInternet: Internet = {
+  lookup: (hostname) => systemLookup(hostname, { all: true }),
+  isPublic: isPublicAddress,
+};
+
+const mostRedirects = 3;
+const redirects = new Set([301, 302, 303, 307, 308]);
+const headers = { accept: 'image/png, image/*;q=0.9, */*;q=0.1', 'user-agent': 'nightrender' };
+
+export class HttpsDownloads implements Downloads {
+  readonly #options: DownloadOptions;
+  readonly #agent: Agent;
+
+  constructor(options: DownloadOptions, internet = theInternet) {
+    this.#options = options;
+    const { requestTimeoutMs: timeout } = options;
+    const { ca } = internet;
+    this.#agent = new Agent({
+      connections: 64,
+      pipelining: 1,
+      headersTimeout: timeout,
+      bodyTimeout: timeout,
+      connect: { timeout, lookup: publicLookup(internet), ...(ca !== undefined && { ca }) },
+    });
+  }
+
+  async fetch(url: string, signal: AbortSignal): Promise<{ bytes: Uint8Array } | Failure> {
+    let target = readDownloadAddress(url, this.#options.hosts);
+    for (let hops = 0; 'origin' in target; hops++) {
+      const outcome = await this.#get(target, signal);
+      const next = redirectOf(outcome, target);
+      if (next === undefined) return read(outcome, target);
+      if (hops === mostRedirects) return failed(target, `it is redirected more than ${mostRedirects} times`);
+      target = readDownloadAddress(next, this.#options.hosts);
+    }
+    return target;
+  }
+
+  /** Downloads in progress are cut. */
+  close(): Promise<void> {
+    return this.#agent.destroy();
+  }
+
+  #get({ origin, pathname, search }: URL, signal: AbortSignal): Promise<BytesOutcome> {
+    const { maxBytes, requestTimeoutMs } = this.#options;
+    const request = { origin, path: pathname + search, method: 'GET', headers } as const;
+    const limits = { maxBodyBytes: maxBytes, wholeAnswerMs: 10 * requestTimeoutMs };
+    return exchangeBytes(this.#agent, request, limits, signal);
+  }
+}
+
+class NoPublicAddress extends Error {}
+
+/** What is looked up here is what is connected to: nobody can answer another address in between. */
+function publicLookup({ lookup, isPublic }: Internet): LookupFunction {
+  const find = callbackify(async (hostname: string): Promise<LookupAddress[]> => {
+    const found = (await lookup(hostname)).filter(({ address }) => isPublic(address));
+    if (found.length === 0) throw new NoPublicAddress();
+    return found;
+  });
+  return (hostname, { all }, callback) =>
+    find(hostname, (error, found) => {
+      if (error !== null) callback(error, all ? [] : '');
+      else if (all) callback(null, found);
+      else callback(null, found[0]?.address ?? '', found[0]?.family);
+    });
+}
+
+/** Where the answer leads on; undefined where it is none of that kind. */
+function redirectOf(outcome: BytesOutcome, from: URL): string | undefined {
+  if (outcome.kind !== 'answered' || !redirects.has(outcome.answer.status)) return undefined;
+  const { location } = outcome.answer.headers;
+  if (location === undefined) return undefined;
+  // What cannot be resolved is refused as it stands.
+  return URL.canParse(location, from.href) ? new URL(location, from.href).href : location;
+}
+
+function read(outcome: BytesOutcome, from: URL): { bytes: Uint8Array } | Failure {
+  switch (outcome.kind) {
+    case 'answered':
+      return readAnswer(outcome.answer, from);
+    case 'too-large': {
+      const text = `the picture at ${shownAddress(from)} is larger than \`limits.body\` allows`;
+      return { kind: 'result-too-large', text };
+    }
+    case 'broken':
+      if (!(outcome.cause instanceof NoPublicAddress)) return failed(from, outcome.why);
+      return {
+        kind: 'url-refused',
+        text: `the picture at ${shownAddress(from)} is refused: ${from.host} is no host of the public internet`,
+      };
+  }
+}
+
+/** Of what a refusal says nothing is told: storage services repeat signatures in it. */
+function readAnswer(
+  { status, headers: heads, bytes }: (BytesOutcome & { kind: 'answered' })['answer'],
+  from: URL,
+): { bytes: Uint8Array } | Failure {
+  if (status >= 200 && status <= 299)
+    return bytes.length > 0 ? { bytes } : failed(from, 'what came is empty');
+  const retryAfterMs = readRetryAfter(heads);
+  return {
+    ...failed(from, `${from.host} answered ${status}`),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
+}
+
+function failed(from: URL, why: string): Failure {
+  return { kind: 'download-failed', text: `the picture at ${shownAddress(from)} was not downloaded: ${why}` };
+}

@@ -1,0 +1,40 @@
+/** Promise: a picture by address comes only from hosts that are allowed, and never from this machine or its network. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { answer, scriptedServer } from '../fakes/scripted-server.ts';
+import { selfSigned } from '../fakes/self-signed.ts';
+import { startAddressingService } from './addressing-service.ts';
+import { folderWith, nightrender, pipeline, scenes, testKey } from './cli.ts';
+
+it('stops with the first address where no host is allowed, and collects the job where one is, however it ends', async () => {
+  const certificate = selfSigned();
+  let connections = 0;
+  const inside = await scriptedServer(answer(200, 'not for the internet'), {
+    tls: certificate,
+    onConnection: () => (connections += 1),
+  });
+  const address = `https://localhost:${inside.port}/a.png?signature=CANARY`;
+  const service = await startAddressingService(address);
+  const file = pipeline(service.url, 'concurrency: 1');
+  const cwd = folderWith({ 'pipeline.yaml': file, 'scenes.csv': scenes(3), 'ca.pem': certificate.cert });
+  const env = { NIGHTRENDER_API_KEY: testKey, NODE_EXTRA_CA_CERTS: join(cwd, 'ca.pem') };
+
+  const first = await nightrender(['run', 'pipeline.yaml'], { cwd, env });
+  expect(first.code, first.stderr).toBe(10);
+  expect(first.stdout).toContain(`localhost:${inside.port}, and \`output.hosts\` is empty`);
+  expect(first.stdout).toContain('1 in flight, 2 waiting');
+  expect(service.submissions).toBe(1);
+
+  const allowing = file.replace('dir: out', `dir: out\n  hosts: ["localhost:${inside.port}"]`);
+  expect(allowing).not.toBe(file);
+  writeFileSync(join(cwd, 'pipeline.yaml'), allowing);
+  const second = await nightrender(['run', 'pipeline.yaml'], { cwd, env });
+  expect(second.code, second.stderr).toBe(3);
+  expect(second.stdout + second.stderr).toContain(
+    'is no host of the public internet; the scene has failed (url-refused)',
+  );
+  expect(first.stdout + second.stdout + first.stderr + second.stderr).not.toContain('CANARY');
+  expect(service.submissions).toBe(3);
+  expect(connections).toBe(0);
+});

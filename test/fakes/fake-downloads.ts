@@ -1,0 +1,17 @@
+/** Picture hosts in memory: what each address is answered, try for try. */
+import type { Failure } from '../../src/core/failure.ts';
+import type { Downloads } from '../../src/pipeline/ports.ts';
+
+export class FakeDownloads implements Downloads {
+  /** Every address that was asked for, in order. */
+  readonly log: string[] = [];
+  /** The answer to the nth try (from 1) of an address; a picture that tells its address where there is none. */
+  answer: (url: string, nth: number) => Failure | undefined = () => undefined;
+
+  async fetch(url: string, signal?: AbortSignal): Promise<{ bytes: Uint8Array } | Failure> {
+    if (signal?.aborted) return { kind: 'download-failed', text: 'cut short' };
+    this.log.push(url);
+    const nth = this.log.filter((asked) => asked === url).length;
+    return this.answer(url, nth) ?? { bytes: Buffer.from(`picture at ${url}`) };
+  }
+}

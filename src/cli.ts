@@ -9,7 +9,7 @@ if (!isSupportedNode(process.versions.node)) {
   process.exit(2);
 }
 
-const exitCode = await start(process.argv.slice(2));
+const exitCode = await start(process.argv.slice(2)).catch(refuseWithoutFiles);
 // What is written to a pipe may still be on its way: the process ends when nothing is left to do, or shortly after.
 process.exitCode = exitCode;
 setTimeout(() => process.exit(exitCode), 2_000).unref();
@@ -22,4 +22,12 @@ async function start(args: string[]): Promise<number> {
   if (typeof early === 'number') return early;
   const { parseCommandLine } = await import('./commands/command-line.ts');
   return parseCommandLine(args, early);
+}
+
+/** The parts of the program are files, too; with too few to be opened, none that would say so can be loaded. */
+function refuseWithoutFiles(error: NodeJS.ErrnoException): number {
+  if (error.code !== 'EMFILE' && error.code !== 'ENFILE') throw error;
+  const what = `nightrender cannot open its own files: too many files are open (${error.code})`;
+  process.stderr.write(`${what}. Raise the limit (ulimit -n) and give the same command again.\n`);
+  return 14;
 }

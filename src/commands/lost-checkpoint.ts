@@ -11,7 +11,9 @@ import { shownPath } from './shown-path.ts';
 export function warningOfLostCheckpoint(dir: string): string | undefined {
   const images = join(dir, 'images');
   const checkpoint = join(dir, 'checkpoint.sqlite');
-  if (!existsSync(images) || readdirSync(images).length === 0) return undefined;
+  // Whatever else stands there is told of where the pictures' folder is made ready.
+  const isFolder = statSync(images, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (!isFolder || readdirSync(images).length === 0) return undefined;
   if (!existsSync(checkpoint)) {
     return `${shownPath(images)} holds pictures, and there is no checkpoint that knows them: every scene is submitted again`;
   }

@@ -1,0 +1,182 @@
+/** Promise: a disk that is full, read-only or in the way ends the run in order; nothing half has a name, nothing is paid twice. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import Sqlite from 'better-sqlite3';
+import sharp from 'sharp';
+import { expect, it, onTestFinished } from 'vitest';
+import {
+  folderWith,
+  nightrender,
+  pipeline,
+  Program,
+  root,
+  scenes,
+  serve,
+  testKey,
+  type Finished,
+} from './cli.ts';
+import { canMount, mountSmallDisk, setReadOnly } from './small-disk.ts';
+
+const sceneCount = 40;
+const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
+const notMounted = '(skipped where this user may not mount a file system)';
+
+it.skipIf(!canMount)(`full: ends with 14 and goes on when there is room ${notMounted}`, async () => {
+  const { cwd, dataDir } = await batch();
+  mountSmallDisk(join(cwd, 'out'), 8);
+  // Room for the checkpoint and some pictures, but not for all.
+  const ballast = join(cwd, 'out/ballast');
+  writeFileSync(ballast, Buffer.alloc(6_000_000));
+  const full = await run(cwd);
+  expect(full.code, full.stderr).toBe(14);
+  expect(full.stderr).toMatch(/disk is full/);
+  expect(full.stderr).not.toContain('    at ');
+  const before = await wholePictures(cwd);
+  expect(before).toBeGreaterThan(0);
+  expect(before).toBeLessThan(sceneCount);
+  const again = await run(cwd);
+  expect(again.code, again.stderr).toBe(14);
+  rmSync(ballast);
+  await expectFinished(cwd, dataDir);
+});
+
+it.skipIf(!canMount)(`read-only from the middle of the run on: the same ${notMounted}`, async () => {
+  const { cwd, dataDir } = await batch();
+  const images = join(cwd, 'out/images');
+  mountSmallDisk(images, 64);
+  const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  await program.event('scene-saved', 3);
+  setReadOnly(images, true);
+  const { code, stderr } = await program.finish();
+  expect(code, stderr).toBe(14);
+  expect(program.stdout).toContain('the file system is read-only (EROFS)');
+  expect(await wholePictures(cwd)).toBeLessThan(sceneCount);
+  setReadOnly(images, false);
+  await expectFinished(cwd, dataDir);
+});
+
+it('a folder that has the name of a picture: the same', async () => {
+  const { cwd, dataDir } = await batch();
+  const folder = join(cwd, 'out/images/s3.png');
+  mkdirSync(folder, { recursive: true });
+  const { code, stderr } = await run(cwd);
+  expect(code, stderr).toBe(14);
+  expect(stderr).toContain('images/s3.png: a folder stands where the file belongs (EISDIR)');
+  rmdirSync(folder);
+  await wholePictures(cwd);
+  await expectFinished(cwd, dataDir);
+});
+
+it('a file in the place of the folder of pictures: nothing is sent', async () => {
+  const { cwd, dataDir } = await batch();
+  const images = join(cwd, 'out/images');
+  mkdirSync(join(cwd, 'out'));
+  writeFileSync(images, 'mine');
+  const { code, stderr } = await run(cwd);
+  expect(code, stderr).toBe(14);
+  expect(stderr).toContain('out/images: a file stands where a folder is needed');
+  expect(jobsAt(dataDir)).toBe(0);
+  expect(readFileSync(images, 'utf8')).toBe('mine');
+  rmSync(images);
+  await expectFinished(cwd, dataDir);
+});
+
+it.skipIf(process.platform !== 'linux')(
+  'an output folder that cannot be: 14, in a sentence (skipped where there is no /proc)',
+  async () => {
+    const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+    const { code, stderr } = await nightrender(['run', 'pipeline.yaml', '--output', '/proc/here/there'], {
+      cwd,
+    });
+    expect(code).toBe(14);
+    expect(stderr).toMatch(
+      /^cannot make the folder \/proc\/here: the file system takes no folders there; .*\n$/,
+    );
+  },
+);
+
+it.skipIf(process.platform === 'win32')(
+  'too many open files: 14, in a sentence, wherever it is met (skipped where a shell has no ulimit)',
+  async () => {
+    const { cwd, dataDir } = await batch('concurrency: 40\n');
+    // The lowest keep the program from loading itself, the others from writing many pictures at once.
+    for (const limit of [24, 40, 70, 100, 104, 108]) {
+      const { code, stderr } = await inShell(`ulimit -n ${limit}; exec "$@"`, cwd);
+      expect([0, 14], `${limit}: ${stderr}`).toContain(code);
+      expect(stderr, String(limit)).not.toMatch(/^ +at |Node\.js v/m);
+      if (code === 14) expect(stderr).toMatch(/too many files.*(EMFILE).*ulimit -n/);
+      if (limit < 50) expect(code).toBe(14);
+    }
+    await expectFinished(cwd, dataDir);
+  },
+);
+
+it.skipIf(process.platform === 'win32').each([
+  ['stdout is read for one line only', '"$@" --json | head -n 1 >&2; exit ${PIPESTATUS[0]}'],
+  ['stdout and stderr are read for one line only', '"$@" 2>&1 | head -n 1; exit ${PIPESTATUS[0]}'],
+  ['neither is there', '"$@" >&- 2>&-'],
+  ['stdout takes nothing more', '"$@" --json >/dev/full'],
+])('goes on to the end where %s (skipped where there is no such shell)', async (_, script) => {
+  const { cwd, dataDir } = await batch();
+  const { code, stderr } = await inShell(script, cwd);
+  expect(code, stderr).toBe(0);
+  await expectFinished(cwd, dataDir);
+});
+
+/** `run` as "$@" of a script. */
+async function inShell(script: string, cwd: string): Promise<Finished> {
+  const command = [process.execPath, join(root, 'dist/cli.js'), 'run', 'pipeline.yaml'];
+  const child = spawn('bash', ['-c', script, 'bash', ...command], {
+    cwd,
+    env: { PATH: process.env['PATH'], ...withKey.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  if (child.exitCode === null) await once(child, 'exit');
+  return { code: child.exitCode, stdout, stderr };
+}
+
+/** Runs on a service in a process of its own, whose books are the oracle. */
+async function batch(more = 'concurrency: 8\n'): Promise<{ cwd: string; dataDir: string }> {
+  const { url, dataDir } = await serve(folderWith({}));
+  const input = 'input: {scene: "{{ scene }}", width: 256, height: 256}\n';
+  const files = { 'pipeline.yaml': pipeline(url, input + more), 'scenes.csv': scenes(sceneCount) };
+  return { cwd: folderWith(files), dataDir };
+}
+
+function run(cwd: string): Promise<Finished> {
+  return nightrender(['run', 'pipeline.yaml'], { cwd, ...withKey });
+}
+
+/** Every picture is there and whole, and the service was asked once for each scene, over all runs. */
+async function expectFinished(cwd: string, dataDir: string): Promise<void> {
+  const { code, stderr } = await run(cwd);
+  expect(code, stderr).toBe(0);
+  expect(await wholePictures(cwd)).toBe(sceneCount);
+  expect(jobsAt(dataDir)).toBe(sceneCount);
+}
+
+/** How many pictures have their names; throws where one of them is not whole, or a file is there that is none. */
+async function wholePictures(cwd: string): Promise<number> {
+  const dir = join(cwd, 'out/images');
+  const names = readdirSync(dir).filter((name) => !name.startsWith('.nightrender-'));
+  for (const name of names) {
+    const bytes = readFileSync(join(dir, name));
+    expect(bytes.subarray(-8, -4).toString('latin1'), name).toBe('IEND');
+    expect((await sharp(bytes).raw().toBuffer()).length, name).toBeGreaterThan(0);
+  }
+  return names.length;
+}
+
+function jobsAt(dataDir: string): number {
+  const service = new Sqlite(join(dataDir, 'service.sqlite'), { readonly: true });
+  try {
+    return service.prepare<[], { n: number }>('SELECT count(*) AS n FROM job').get()?.n ?? 0;
+  } finally {
+    service.close();
+  }
+}

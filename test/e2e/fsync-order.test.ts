@@ -1,0 +1,87 @@
+/** Promise: every move is on the disk before the next step, as the system's own calls tell. */
+import { expect, it } from 'vitest';
+import { folderWith, pipeline, scenes, serve, testKey } from './cli.ts';
+import { canTrace, parseTrace, tracedRun, type SystemCall } from './system-calls.ts';
+
+it.skipIf(!canTrace)(
+  'intent before the POST, job id before the first GET, picture before it counts as saved (skipped where strace is not there, or may not trace)',
+  async () => {
+    const { url } = await serve(folderWith({}));
+    const more = 'input: {scene: "{{ scene }}", width: 64, height: 64}\n';
+    const cwd = folderWith({ 'pipeline.yaml': pipeline(url, more), 'scenes.csv': scenes(1) });
+    const calls = await tracedRun(['run', 'pipeline.yaml'], cwd, { NIGHTRENDER_API_KEY: testKey });
+
+    const post = first(calls, 'the POST', sends(/"POST \/v2\/scene-renderer\/run /));
+    const get = first(calls, 'the first GET', sends(/"GET \/v2\/scene-renderer\/status\//));
+    const [, jobId = ''] = /\/status\/([\w-]+)/.exec(get.args) ?? [];
+    const intended = committed(calls, new RegExp(`intended.{0,60}${url}`));
+    expectInOrder([...intended, post]);
+    const submitted = committed(calls, new RegExp(`submitted.{0,120}${jobId}`));
+    expectInOrder([post, ...submitted, get]);
+
+    const half = /images\/\.nightrender-[^/]*\.tmp>/;
+    const written = first(calls, "the picture's bytes", on(half, ...writing));
+    const synced = first(calls, "the picture's fsync", on(half, ...syncing));
+    const named = first(calls, "the picture's name", on(/images\/s0\.png"/, ...renaming));
+    const lasting = next(calls, named, "the folder's fsync", on(/out\/images>/, ...syncing));
+    const saved = committed(calls, new RegExp(`saved.{0,120}${jobId}`));
+    expectInOrder([get, written, synced, named, lasting, ...saved]);
+  },
+);
+
+it('reads calls that ran beside each other: what has not ended is not done', () => {
+  const [slow, quick, never] = parseTrace(
+    [
+      '11 fsync(20</out/a> <unfinished ...>',
+      '12 write(21<socket:[7]>, "GET / HTTP/1.1\\r\\n", 16) = 16',
+      '11 <... fsync resumed>)              = 0',
+      '12 rename("/out/a", "/out/b" <unfinished ...>',
+      '12 +++ killed by SIGKILL +++',
+    ].join('\n'),
+  );
+  expect([slow, quick]).toMatchObject([
+    { name: 'fsync', begin: 0, end: 2 },
+    { name: 'write', begin: 1, end: 1 },
+  ]);
+  expect(never?.end).toBe(Infinity);
+});
+
+const writing = ['write', 'writev', 'pwrite64', 'pwritev', 'pwritev2', 'sendto', 'sendmsg'];
+const syncing = ['fsync', 'fdatasync'];
+const renaming = ['rename', 'renameat', 'renameat2'];
+
+type Matcher = (call: SystemCall) => boolean;
+
+function on(pattern: RegExp, ...names: string[]): Matcher {
+  return ({ name, args }) => names.includes(name) && pattern.test(args);
+}
+
+function sends(pattern: RegExp): Matcher {
+  const isWrite = on(pattern, ...writing);
+  return (call) => isWrite(call) && call.args.includes('<socket:');
+}
+
+function first(calls: SystemCall[], what: string, matches: Matcher): SystemCall {
+  const found = calls.find(matches);
+  if (found === undefined) throw new Error(`the trace does not show ${what}`);
+  return found;
+}
+
+function next(calls: SystemCall[], after: SystemCall, what: string, matches: Matcher): SystemCall {
+  return first(calls, what, (call) => call.begin > after.end && matches(call));
+}
+
+/** The first writing of such a row into the checkpoint's log, and what made that last. */
+function committed(calls: SystemCall[], row: RegExp): [SystemCall, SystemCall] {
+  const log = /^\d+<[^>]*out\/checkpoint\.sqlite-wal>/;
+  const isWrite = on(log, ...writing);
+  const written = first(calls, `${row} in the log`, (call) => isWrite(call) && row.test(call.args));
+  return [written, next(calls, written, `the fsync of ${row}`, on(log, ...syncing))];
+}
+
+/** Each ended before the next began. */
+function expectInOrder(calls: SystemCall[]): void {
+  const places = calls.flatMap(({ begin, end }) => [begin, end]);
+  const shown = calls.map(({ name, args }) => `${name}(${args.slice(0, 100)}`).join('\n');
+  expect(places, shown).toEqual(places.toSorted((a, b) => a - b));
+}

@@ -7,6 +7,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     pool: 'forks',
+    setupFiles: ['test/fakes/properties.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
     env: { NO_COLOR: '1' },

@@ -1,4 +1,5 @@
 /** Names that every file system takes, whatever the manifest holds. */
+import { posix, win32 } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maxNameBytes, nameKey, portablePath, portableSegment, withSuffix } from '../../src/core/naming.ts';
@@ -75,6 +76,24 @@ describe('portablePath', () => {
         expect(path.split('/').length).toBeLessThanOrEqual(rendered.split('/').length);
       }),
       { numRuns: 3000 },
+    );
+  });
+
+  test('leads to no place but below the folder, on any system, for any text', () => {
+    fc.assert(
+      fc.property(anyName, (rendered) => {
+        for (const [system, folder] of [
+          [posix, '/renders/images'],
+          [win32, 'C:\\renders\\images'],
+        ] as const) {
+          const place = system.resolve(folder, portablePath(rendered));
+          expect(place.startsWith(folder + system.sep)).toBe(true);
+          expect(system.relative(folder, place).split(system.sep)).toHaveLength(
+            portablePath(rendered).split('/').length,
+          );
+        }
+      }),
+      { numRuns: 1000 },
     );
   });
 

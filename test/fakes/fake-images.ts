@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Failure } from '../../src/core/failure.ts';
 import type { CheckedPicture, HeldPicture } from '../../src/core/picture.ts';
+import { Trouble, type Failure } from '../../src/core/failure.ts';
 import type { ImageStore } from '../../src/pipeline/ports.ts';
 
 export class FakeImages implements ImageStore {
@@ -22,7 +23,10 @@ export class FakeImages implements ImageStore {
 
   async move(from: string, to: string): Promise<void> {
     const content = this.files.get(from);
-    if (content === undefined || this.files.has(to)) return;
+    if (content === undefined) return;
+    // As on disk: of two equal files one goes, and another picture is never overwritten.
+    const there = this.files.get(to) ?? content;
+    if (there !== content) throw new Trouble({ kind: 'output-unwritable', text: `${to} is another file` });
     this.files.delete(from);
     this.files.set(to, content);
   }

@@ -85,11 +85,19 @@ function planMoves(db: Database): void {
     WHERE p.file <> p.name AND s.state <> 'withdrawn'`);
   const move = db.prepare<[string, number]>('UPDATE pictures SET move_to = ? WHERE picture = ?');
   const staying = db.prepare<[string]>('SELECT 1 FROM pictures WHERE file_key = ? AND move_to IS NULL');
+  const pending = db.prepare<[], { picture: number; to: string }>(
+    'SELECT picture, move_to AS "to" FROM pictures WHERE move_to IS NOT NULL',
+  );
   for (const { picture, name, fingerprint } of replaced.all()) {
     move.run(withSuffix(name, replacedSuffix(fingerprint)), picture);
   }
+  // Of several pictures with one name, the first takes it; the others keep what they are called now.
+  const takers = new Map(pending.all().map(({ picture, to }) => [nameKey(to), picture]));
   for (const { picture, name } of restored.all()) {
-    if (staying.get(nameKey(name)) === undefined) move.run(name, picture);
+    const key = nameKey(name);
+    if ((takers.get(key) ?? picture) !== picture || staying.get(key) !== undefined) continue;
+    takers.set(key, picture);
+    move.run(name, picture);
   }
 }
 

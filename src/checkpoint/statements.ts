@@ -106,7 +106,6 @@ function prepareReads(db: Database) {
       WHERE p.file_key = @key`),
     pendingMoves: db.prepare<[], { key: number; from: string; to: string }>(`
       SELECT p.picture AS key, p.file AS "from", p.move_to AS "to"
-      FROM pictures p JOIN attempts USING (attempt) JOIN scenes s USING (scene)
-      WHERE p.move_to IS NOT NULL ORDER BY s.state <> 'withdrawn', p.picture`),
+      FROM pictures p WHERE p.move_to IS NOT NULL ORDER BY p.move_to = p.name, p.picture`),
   };
 }

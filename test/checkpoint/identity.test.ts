@@ -88,6 +88,8 @@ function edits(ids: string[]): fc.Arbitrary<Pair[][]> {
   return fc.array(list, { minLength: 1, maxLength: 6 });
 }
 
+/** Some file systems take some of these for one name, and some look like names we make. */
+const alike = ['a', 'A', 'b', 'a-2', 'a.png'];
 const deaths = fc.array(fc.integer({ min: 1, max: 120 }), { minLength: 6, maxLength: 6 });
 
 test('no sequence of edits loses or misnames a picture or pays for a row again, though runs die', async () => {
@@ -111,6 +113,25 @@ test('no sequence of edits loses or misnames a picture or pays for a row again, 
         expect(listed.map(({ file }) => file).toSorted()).toEqual(list.map(([id]) => `${id}.png`).toSorted());
         expectPaidOnce(world);
       }
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('what a death left behind under a name that an edit then needs is never overwritten', async () => {
+  await fc.assert(
+    fc.asyncProperty(edits(alike), deaths, async (lists, killAts) => {
+      const world = new World();
+      for (const [i, list] of lists.entries()) {
+        await world.run({ manifest: manifestOf(list), killAt: killAts[i] ?? Infinity });
+        expectRecorded(world);
+      }
+      const result = await world.run({ manifest: manifestOf(lists.at(-1) ?? []) });
+      // The name is told then, and a person moves one of the two files away.
+      expect(['complete', 'output-unwritable']).toContain(result?.ending.kind);
+      expectRecorded(world);
+      expectRecordedFiles(world);
+      expectPaidOnce(world);
     }),
     { numRuns: 50 },
   );

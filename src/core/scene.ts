@@ -32,8 +32,8 @@ export interface BadRow {
  *
  * - `waiting`: to be submitted, at once or at a later instant
  * - `active`: an attempt of it is recorded and not yet settled
- * - `saved`: its pictures are on disk under their final names; `verify --repair` puts it back where they are not
- * - `failed`: set aside, with a reason, until `retry` puts it back
+ * - `saved`: its pictures are on disk under their final names
+ * - `failed`: given up, with a reason
  * - `withdrawn`: no longer in the manifest; what is in flight for it is still collected
  *
  * A withdrawn scene whose row comes back takes the state its attempts tell (`stateAfter`).

@@ -6,6 +6,7 @@ import { attemptMoves, type Attempt, type AttemptState } from '../../src/core/at
 import type { FailureKind } from '../../src/core/failure.ts';
 import { sceneMoves, type SceneState } from '../../src/core/scene.ts';
 import type { NextScene, Settlement } from '../../src/pipeline/ports.ts';
+import { InHandInMemory } from '../fakes/in-hand-in-memory.ts';
 import { endpoint, manifestOf, World } from '../fakes/world.ts';
 
 type Step =
@@ -85,7 +86,7 @@ class Walk {
 
   async #perform(taken: Step): Promise<unknown> {
     if (taken.do === 'list') return this.#checkpoint.reconcile(manifestOf(taken.rows));
-    if (taken.do === 'recover') return this.#checkpoint.recover(this.#at);
+    if (taken.do === 'recover') return this.#recover();
     if (taken.do === 'claim') {
       const claimed = await this.#checkpoint.claim(taken.max, endpoint, this.#at);
       return this.#attempts.push(...claimed);
@@ -95,6 +96,14 @@ class Walk {
     if (taken.do === 'settle') return this.#checkpoint.settle(attempt, this.#settlement(attempt, taken));
     const job = { jobId: `job-${taken.job}`, status: 'IN_QUEUE', at: this.#at };
     return this.#checkpoint.recordSubmitted(attempt, job);
+  }
+
+  /** As a run's start does it. */
+  async #recover(): Promise<void> {
+    const failure = { kind: 'unanswered', text: 'died' } as const;
+    const scene = { state: 'waiting', dueAt: this.#at } as const;
+    for (const attempt of await this.#checkpoint.recover())
+      await this.#checkpoint.settle(attempt, { state: 'unanswered', at: this.#at, failure, scene });
   }
 
   #attempt(nth: number): Attempt | undefined {
@@ -181,5 +190,5 @@ function checkpointOf(world: World): SqliteCheckpoint {
   const run = world.db.prepare(
     "INSERT INTO runs (pid, host, program, started_at) VALUES (1, 'here', 'test', 0)",
   );
-  return new SqliteCheckpoint(world.db, Number(run.run().lastInsertRowid));
+  return new SqliteCheckpoint(world.db, Number(run.run().lastInsertRowid), new InHandInMemory());
 }

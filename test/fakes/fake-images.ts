@@ -1,6 +1,5 @@
 /** A folder of pictures in memory; the words "bad" in the bytes stand for a picture that does not pass. */
 import { createHash } from 'node:crypto';
-import type { Failure } from '../../src/core/failure.ts';
 import type { CheckedPicture, HeldPicture } from '../../src/core/picture.ts';
 import { Trouble, type Failure } from '../../src/core/failure.ts';
 import type { ImageStore } from '../../src/pipeline/ports.ts';

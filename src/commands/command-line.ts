@@ -62,7 +62,7 @@ function baseParser(args: string[]) {
     .version(program)
     .help()
     .alias('h', 'help')
-    .demandCommand(1, 'Say what to do: run, status, report or serve.')
+    .demandCommand(1, `Say what to do: ${Object.keys(summaries).join(', ')}.`)
     .strict()
     .epilogue(exitCodes())
     .wrap(Math.min(100, process.stdout.columns || 100))
@@ -87,7 +87,8 @@ function isWrongUse(thrown: unknown): thrown is Error {
 /** The parser takes every text but `true` for false. */
 function assertSwitches(args: string[]): void {
   const rules = Object.entries(optionRules);
-  const switches = new Set(rules.flatMap(([name, { type }]) => (type === 'boolean' ? name : [])));
+  const shared = rules.flatMap(([name, { type }]) => (type === 'boolean' ? name : []));
+  const switches = new Set([...shared, 'repair', 'failed', 'expired', 'held', 'elsewhere']);
   for (const arg of args) {
     if (arg === '--') return;
     const [, name = '', text = ''] = /^--([^=]+)=([^]*)$/.exec(arg) ?? [];

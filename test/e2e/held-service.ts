@@ -1,0 +1,41 @@
+/** The local service within the test, whose worker begins to paint when the test lets it. */
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { painterWorkload } from '../../src/server/painter-workload.ts';
+import { startService } from '../../src/server/start-service.ts';
+import { folderWith, testKey } from './cli.ts';
+
+export interface HeldService {
+  url: string;
+  dataDir: string;
+  /** From now on jobs are painted as they come. */
+  release(): void;
+}
+
+export async function startHeldService(): Promise<HeldService> {
+  const dataDir = join(folderWith({}), 'service');
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const service = await startService({
+    dataDir,
+    keys: [testKey],
+    endpoints: [
+      {
+        id: 'scene-renderer',
+        workers: 2,
+        workload: {
+          name: 'painter that waits',
+          run: async (job, signal) => {
+            await released;
+            return painterWorkload.run(job, signal);
+          },
+        },
+      },
+    ],
+  });
+  onTestFinished(() => {
+    release();
+    return service.close();
+  });
+  return { url: service.url, dataDir, release };
+}

@@ -17,10 +17,13 @@ export interface LockHolder {
 /** Thrown where another run holds the batch. */
 export class BatchHeld extends Error {
   readonly holder: LockHolder | undefined;
+  /** What to do about it, in a sentence; empty where waiting is all. */
+  readonly advice: string;
 
-  constructor(holder: LockHolder | undefined) {
+  constructor(holder: LockHolder | undefined, advice = '') {
     super('another run holds this batch');
     this.holder = holder;
+    this.advice = advice;
   }
 }
 
@@ -32,9 +35,9 @@ export interface BatchLock extends ExclusiveLock {
 /**
  * Takes the lock of a batch folder or throws `BatchHeld`, at once where the holder has said its name. Where no living
  * process has, the lock is tried for some two seconds: the holder writes its name just after it has the lock, and of
- * many that start at once each may be in the way of all others for a moment.
+ * many that start at once each may be in the way of all others for a moment. `advice` is for whoever is kept out.
  */
-export async function lockBatch(dir: string, now: number): Promise<BatchLock> {
+export async function lockBatch(dir: string, now: number, advice?: string): Promise<BatchLock> {
   makeFolder(dir, 0o700);
   for (let tries = 0; tries < 10; tries++) {
     const lock = lockExclusively(lockFile(dir));
@@ -44,10 +47,10 @@ export async function lockBatch(dir: string, now: number): Promise<BatchLock> {
       return { dir, release: () => lock.release() };
     }
     const holder = readHolder(dir);
-    if (holder !== undefined && isThere(holder)) throw new BatchHeld(holder);
+    if (holder !== undefined && isThere(holder)) throw new BatchHeld(holder, advice);
     await delay(50);
   }
-  throw new BatchHeld(undefined);
+  throw new BatchHeld(undefined, advice);
 }
 
 /** Whether a run was ever begun on the folder. */

@@ -51,16 +51,34 @@ export function openCheckpointForReading(dir: string): Database | undefined {
   return existsSync(path) ? openForReading(path, checkpointSchema) : undefined;
 }
 
-/** Where jobs of earlier runs are still in flight; each endpoint once. */
-export function readEndpointsInFlight(dir: string): Endpoint[] {
+/** To change what is on record without being a run: for whoever holds the batch's lock. Undefined as above. */
+export function openCheckpointForMending(dir: string): Database | undefined {
+  const read = openCheckpointForReading(dir);
+  if (read === undefined) return undefined;
+  read.close();
+  return openForWriting(checkpointFile(dir), checkpointSchema);
+}
+
+/** Jobs of earlier runs that are still in flight at an endpoint. */
+export interface JobsInFlight {
+  endpoint: Endpoint;
+  jobs: number;
+  /** When the first of them was submitted, epoch ms. */
+  oldestAt: number;
+}
+
+/** Each endpoint once. */
+export function readJobsInFlight(dir: string): JobsInFlight[] {
   const db = openCheckpointForReading(dir);
   if (db === undefined) return [];
   try {
     return db
-      .prepare<[], Endpoint>(
-        `SELECT DISTINCT base_url AS baseUrl, endpoint_id AS id, version FROM attempts WHERE state IN ('intended', 'submitted')`,
+      .prepare<[], Endpoint & Omit<JobsInFlight, 'endpoint'>>(
+        `SELECT base_url AS baseUrl, endpoint_id AS id, version, count(*) AS jobs, min(submitted_at) AS oldestAt
+         FROM attempts WHERE state = 'submitted' GROUP BY base_url, endpoint_id, version`,
       )
-      .all();
+      .all()
+      .map(({ jobs, oldestAt, ...endpoint }) => ({ endpoint, jobs, oldestAt }));
   } finally {
     db.close();
   }

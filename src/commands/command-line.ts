@@ -3,7 +3,14 @@ import yargs from 'yargs';
 import type { BatchLock } from '../checkpoint/batch-lock.ts';
 import { endings } from '../core/ending.ts';
 import { writeError } from '../terminal/console.ts';
-import { exitCodes, reportOptions, runOptions, serveOptions, statusOptions } from './command-options.ts';
+import {
+  exitCodes,
+  reportOptions,
+  retryOptions,
+  runOptions,
+  serveOptions,
+  statusOptions,
+} from './command-options.ts';
 import { optionRules } from './run-options.ts';
 import { program } from './version.ts';
 
@@ -38,6 +45,9 @@ async function workOf(args: string[], early: BatchLock | undefined): Promise<Wor
     .command('report <pipeline>', summaries.report, reportOptions, (argv) => {
       work = async () => (await import('./report.ts')).report(argv.pipeline, argv);
     })
+    .command('retry <pipeline>', summaries.retry, retryOptions, (argv) => {
+      work = async () => (await import('./retry.ts')).retry(argv.pipeline, argv);
+    })
     .command('serve', summaries.serve, serveOptions, (argv) => {
       work = async () => (await import('./serve.ts')).serve(argv);
     });
@@ -49,6 +59,7 @@ const summaries = {
   run: 'start or continue a batch',
   status: 'where a batch stands, from any terminal',
   report: 'write the result files anew from the checkpoint',
+  retry: 'put scenes that were set aside back to be rendered again',
   serve: 'run the local service: the same interface, on this machine',
 };
 

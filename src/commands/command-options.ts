@@ -33,6 +33,27 @@ export function reportOptions(parser: Argv) {
     .epilogue(`${precedence}\n\n${exitCodes({ ...common, complete: 'the files are written' })}`);
 }
 
+export function retryOptions(parser: Argv) {
+  const purpose = `Puts scenes that were set aside back, with fresh attempts: the next run renders them, and each is a new job and a new bill. What is asked for adds up; without any option it is --failed. It sends nothing.`;
+  const several = { type: 'string', requiresArg: true } as const;
+  return withPipeline(parser, ['output', 'json'])
+    .usage(`$0 retry <pipeline>\n\n${purpose}`)
+    .option('failed', { type: 'boolean', describe: 'every failed scene' })
+    .option('kind', { ...several, describe: 'failed scenes of this kind; may be given several times' })
+    .option('id', { ...several, describe: 'the failed scene of this id; may be given several times' })
+    .option('expired', { type: 'boolean', describe: 'the same as --kind expired' })
+    .option('held', { type: 'boolean', describe: 'set aside by retry.unanswered: hold (--kind unanswered)' })
+    .option('elsewhere', {
+      type: 'boolean',
+      describe: 'give up jobs in flight at another address than endpoint.baseUrl',
+    })
+    .example('$0 retry pipeline.yaml', 'every failed scene once more')
+    .example('$0 retry pipeline.yaml --kind job-failed --kind no-output', 'only these kinds')
+    .example('$0 retry pipeline.yaml --id harbour --id harbour-2', 'only these scenes')
+    .example('$0 retry pipeline.yaml --elsewhere', 'after moving to another service for good')
+    .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...mending, complete: 'the scenes wait again' })}`);
+}
+
 export function serveOptions(parser: Argv) {
   const purpose = `Serves the job interface on 127.0.0.1 until SIGINT or SIGTERM. The key is taken from NIGHTRENDER_API_KEY; without one, a new one is made and shown.`;
   const text = { type: 'string', requiresArg: true } as const;
@@ -83,6 +104,8 @@ const common = {
   'wrong-use': 'wrong use or configuration, no batch yet, or its file is damaged',
   'output-unwritable': endings['output-unwritable'].means,
 };
+
+const mending = { 'already-running': 'a run holds this batch: stop it first' };
 
 const serving = {
   complete: 'ended by SIGINT or SIGTERM',

@@ -1,8 +1,10 @@
-/** Where jobs are sent and asked for: the configured service, the ones of jobs still in flight, the local one. */
+/** Where jobs are sent and asked for: the configured service and the local one, each with its own key. */
+import type { JobsInFlight } from '../checkpoint/open-checkpoint.ts';
 import type { Connection } from '../client/http-render-service.ts';
 import type { Config } from '../config/config.ts';
 import { ConfigError } from '../config/problem.ts';
 import type { Endpoint } from '../core/attempt.ts';
+import { plural, showInstant } from '../terminal/words.ts';
 import { startLocalService } from './local-service.ts';
 
 export interface Connections {
@@ -10,38 +12,52 @@ export interface Connections {
   close(): Promise<void>;
 }
 
-/** Starts the local service where it is wanted or still has jobs; polls go where a job was sent, whatever the file says today. */
+/** Starts the local service where one of the endpoints is its own. */
 export async function connect(
   config: Config,
-  inFlight: Endpoint[],
+  endpoints: Endpoint[],
   warn: (text: string) => void,
 ): Promise<Connections> {
-  for (const url of elsewhere(config, inFlight)) {
-    warn(`jobs are still in flight at ${url}: they are collected there, with the key of this run`);
-  }
-  const local = [config.endpoint, ...inFlight].filter(({ baseUrl }) => baseUrl === 'local');
+  const local = endpoints.filter(({ baseUrl }) => baseUrl === 'local');
   const ids = [...new Set(local.map(({ id }) => id))];
   const service = ids.length > 0 ? await startLocalService(config.output.dir, ids, warn) : undefined;
-  const apiKey = keyOf(config);
   return {
-    of: ({ baseUrl }) => (baseUrl === 'local' && service !== undefined ? service : { url: baseUrl, apiKey }),
+    of: ({ baseUrl }) => {
+      if (baseUrl === 'local' && service !== undefined) return service;
+      if (baseUrl !== config.endpoint.baseUrl)
+        throw new Error(`the key of ${config.endpoint.baseUrl} would go to ${baseUrl}`);
+      return { url: baseUrl, apiKey: config.apiKey ?? '' };
+    },
     close: async () => service?.close(),
   };
 }
 
-/** Throws `ConfigError` where jobs are in flight that this run has no key to collect with. */
-export function assertCollectable(config: Config, inFlight: Endpoint[]): void {
-  const [url] = elsewhere(config, inFlight);
-  if (url === undefined || keyOf(config) !== '') return;
-  const text = `jobs are still in flight at ${url}, and there is no key to collect them with; set NIGHTRENDER_API_KEY for this run`;
-  throw new ConfigError([{ where: config.placeOf(['endpoint']), text }]);
+/**
+ * The key belongs to `endpoint.baseUrl` and goes nowhere else: throws `ConfigError` where jobs are in flight at another
+ * service. Those of the local service are collected with its own key, whatever the file says. `file` is the
+ * pipeline.yaml, as it was given.
+ */
+export function assertCollectable(file: string, config: Config, inFlight: JobsInFlight[]): void {
+  const urls = new Set(inFlight.map(({ endpoint }) => endpoint.baseUrl));
+  const problems = [...urls]
+    .filter((url) => url !== 'local' && url !== config.endpoint.baseUrl)
+    .map((url) => ({
+      where: config.placeOf(['endpoint', 'baseUrl']),
+      text: elsewhereText(
+        file,
+        url,
+        inFlight.filter(({ endpoint }) => endpoint.baseUrl === url),
+      ),
+    }));
+  if (problems.length > 0) throw new ConfigError(problems);
 }
 
-function elsewhere(config: Config, inFlight: Endpoint[]): Set<string> {
-  const urls = inFlight.map(({ baseUrl }) => baseUrl);
-  return new Set(urls.filter((url) => url !== 'local' && url !== config.endpoint.baseUrl));
-}
-
-function keyOf(config: Config): string {
-  return config.apiKey ?? process.env['NIGHTRENDER_API_KEY'] ?? '';
+function elsewhereText(file: string, url: string, inFlight: JobsInFlight[]): string {
+  const jobs = inFlight.reduce((sum, each) => sum + each.jobs, 0);
+  const since = showInstant(Math.min(...inFlight.map(({ oldestAt }) => oldestAt)));
+  return [
+    `${plural(jobs, 'job is', 'jobs are')} still in flight at ${url}, the oldest since ${since}, and this run's key must not go there.`,
+    `Set endpoint.baseUrl back to ${url} and run once to collect them (a result is kept for about 30 minutes),`,
+    `or give them up with \`nightrender retry ${file} --elsewhere\`: their scenes are then rendered again at the address in the file, and what runs there may still be billed`,
+  ].join(' ');
 }

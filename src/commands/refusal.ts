@@ -48,12 +48,12 @@ export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | u
   return { ending: 'output-unwritable', text, problems: [] };
 }
 
-function describeHolder({ holder }: BatchHeld, shownDir: string): string {
+function describeHolder({ holder, advice }: BatchHeld, shownDir: string): string {
   const who =
     holder === undefined
       ? 'another run'
       : `another run, process ${holder.pid} on ${holder.host} since ${showInstant(holder.since)},`;
-  return `${who} holds the batch in ${shownDir}; it goes on undisturbed.`;
+  return `${who} holds the batch in ${shownDir}; it goes on undisturbed.${advice === '' ? '' : ` ${advice}`}`;
 }
 
 function isDiskCode(code: string): boolean {

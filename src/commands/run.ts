@@ -15,7 +15,7 @@ export async function run(
   let config: Config | undefined;
   try {
     config = readConfig(file, overridesOf(argv, process.env), process.env);
-    return await runConfig(config, early);
+    return await runConfig(file, config, early);
   } catch (thrown) {
     return refuse(thrown, config?.output.dir, config?.terminal.json ?? argv['json'] === true);
   } finally {
@@ -23,7 +23,7 @@ export async function run(
   }
 }
 
-async function runConfig(config: Config, early: BatchLock | undefined): Promise<number> {
+async function runConfig(file: string, config: Config, early: BatchLock | undefined): Promise<number> {
   const { dir } = config.output;
   // A batch that runs is told at once, before its manifest is read; the folder of a new one is not made before its manifest is known to be good.
   let lock = early?.dir === dir ? early : undefined;
@@ -34,7 +34,7 @@ async function runConfig(config: Config, early: BatchLock | undefined): Promise<
     scenes = await readScenes(config, process.stdin);
     lock ??= await lockBatch(dir, Date.now());
     const { runLocked } = await import('./run-locked.ts');
-    return await runLocked(config, scenes);
+    return await runLocked(file, config, scenes);
   } finally {
     scenes?.stage.close();
     lock?.release();

@@ -105,11 +105,14 @@ function valueAt({ value }: YamlFile, key: string): unknown {
   return root?.endpoint?.[key];
 }
 
-/** One spelling for one service, since what is in flight is known by it. */
 function endpointOf({ endpoint }: RawConfig): Config['endpoint'] {
   const { baseUrl, id, version } = endpoint;
-  if (baseUrl === 'local') return { baseUrl, id, version };
-  return { baseUrl: new URL(baseUrl).href.replace(/\/+$/, ''), id, version };
+  return { baseUrl: endpointUrl(baseUrl), id, version };
+}
+
+/** One spelling for one service, since what is in flight is known by it. */
+export function endpointUrl(baseUrl: string): string {
+  return baseUrl === 'local' ? baseUrl : new URL(baseUrl).href.replace(/\/+$/, '');
 }
 
 function plainSettings(raw: RawConfig) {

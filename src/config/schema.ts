@@ -161,7 +161,7 @@ function isFilled(value: unknown): boolean {
 }
 
 /** Undefined where nothing is wrong with it. */
-function baseUrlExpected(text: string): string | undefined {
+export function baseUrlExpected(text: string): string | undefined {
   if (text === 'local') return undefined;
   if (!/^https?:\/\/[^\s\\]+$/i.test(text)) return '`local`, or a URL that begins with http:// or https://';
   if (/[?#]/.test(text)) return 'a URL without ? and #';

@@ -85,6 +85,11 @@ export const failureRules = {
     next: 'put-back',
     means: 'you had the job cancelled',
   },
+  'given-up': {
+    whose: 'yours',
+    next: 'put-back',
+    means: 'you gave up what was in flight at another address (`nightrender retry --elsewhere`)',
+  },
   'job-overdue': {
     whose: 'service',
     next: 'new-attempt',
@@ -139,6 +144,10 @@ export const failureRules = {
 } as const satisfies Record<string, FailureRule>;
 
 export type FailureKind = keyof typeof failureRules;
+
+export function isFailureKind(text: string): text is FailureKind {
+  return Object.hasOwn(failureRules, text);
+}
 
 /** Expected trouble. */
 export interface Failure {

@@ -1,5 +1,8 @@
 /** Numbers and durations for people. */
 
+/** Lines of a list that are shown; the rest is counted. */
+export const screenful = 20;
+
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 }

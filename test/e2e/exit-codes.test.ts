@@ -250,11 +250,15 @@ it.each([[], ['run']])('has every exit code in the help of %j', async (...comman
   }
 });
 
-it.each(['run', 'status', 'report', 'serve'])('%s --help is enough to work from', async (command) => {
-  const { stdout, code } = await nightrender([command, '--help']);
-  expect(code).toBe(0);
-  expect(stdout).toMatch(new RegExp(`^nightrender ${command}[^\\n]*\\n\\n[A-Z][^]+?\\.\\n`));
-  expect(stdout).toMatch(new RegExp(`^Examples:\\n  nightrender ${command} `, 'm'));
-  for (const exitCode of [0, 1, 2, 14]) expect(stdout).toMatch(new RegExp(`^\\s+${exitCode}\\s{2}\\S`, 'm'));
-  if (command !== 'serve') expect(stdout).toContain('[output.dir, NIGHTRENDER_OUTPUT]');
-});
+it.each(['run', 'status', 'report', 'retry', 'serve'])(
+  '%s --help is enough to work from',
+  async (command) => {
+    const { stdout, code } = await nightrender([command, '--help']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^nightrender ${command}[^\\n]*\\n\\n[A-Z][^]+?\\.\\n`));
+    expect(stdout).toMatch(new RegExp(`^Examples:\\n  nightrender ${command} `, 'm'));
+    for (const exitCode of [0, 1, 2, 14])
+      expect(stdout).toMatch(new RegExp(`^\\s+${exitCode}\\s{2}\\S`, 'm'));
+    if (command !== 'serve') expect(stdout).toContain('[output.dir, NIGHTRENDER_OUTPUT]');
+  },
+);

@@ -1,4 +1,4 @@
-/** A service of the test's own that accepts every job and finishes none until it is told to. */
+/** A service of the test's own that accepts every job, finishes none until it is told to and cancels none. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
@@ -6,15 +6,20 @@ import { onTestFinished } from 'vitest';
 export interface PatientService {
   url: string;
   submissions: number;
+  /** Every request, as `POST /v2/…`. */
+  requests: string[];
 }
 
 export async function startPatientService(): Promise<PatientService> {
-  const service: PatientService = { url: '', submissions: 0 };
+  const service: PatientService = { url: '', submissions: 0, requests: [] };
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
+      service.requests.push(`${request.method} ${request.url}`);
       response.setHeader('content-type', 'application/json');
-      if (request.method === 'POST') service.submissions += 1;
-      const id = request.method === 'POST' ? `job-${service.submissions}` : request.url?.split('/').at(-1);
+      if (request.url?.includes('/cancel/') === true) response.statusCode = 405;
+      const isSubmission = request.url?.endsWith('/run') === true;
+      if (isSubmission) service.submissions += 1;
+      const id = isSubmission ? `job-${service.submissions}` : request.url?.split('/').at(-1);
       response.end(JSON.stringify({ id, status: 'IN_QUEUE' }));
     });
   });

@@ -1,0 +1,90 @@
+/** Puts scenes that were set aside back to be rendered again. */
+import type { PutBack, PutBackChoice, WrongId } from '../core/put-back.ts';
+import type { SceneState } from '../core/scene.ts';
+import type { Database } from '../sqlite/database.ts';
+
+/** Scenes that are put back and why they were set aside, in the order of the manifest. */
+export interface ChosenScene {
+  id: string;
+  was: string;
+}
+
+export interface PutBackSession {
+  /** All or nothing: where an id is wrong, nothing is changed and the wrong ones are returned. */
+  putBack(choice: PutBackChoice, at: number): PutBack | WrongId[];
+  /** Those of the latest `putBack`. */
+  chosen(): Iterable<ChosenScene>;
+}
+
+/** Only for whoever holds the batch's lock. */
+export function putBackSession(db: Database): PutBackSession {
+  db.exec('CREATE TEMP TABLE chosen (scene INTEGER PRIMARY KEY, was TEXT NOT NULL)');
+  const chosen = db.prepare<[], ChosenScene>(
+    'SELECT s.id, c.was FROM temp.chosen c JOIN scenes s USING (scene) ORDER BY s.position',
+  );
+  return {
+    putBack: (choice, at) => {
+      const wrong = choice.ids.flatMap((id) => wrongId(db, id));
+      return wrong.length > 0 ? wrong : db.transaction(() => change(db, choice, at)).immediate();
+    },
+    // Begun when it is read: a statement that stays open keeps the file from being closed.
+    chosen: function* () {
+      yield* chosen.iterate();
+    },
+  };
+}
+
+function wrongId(db: Database, id: string): WrongId[] {
+  const states = db
+    .prepare<[string], { state: SceneState }>('SELECT state FROM scenes WHERE id = ?')
+    .all(id)
+    .map(({ state }) => state);
+  // An edited row leaves its earlier self behind under the same id.
+  const state = states.find((each) => each !== 'withdrawn') ?? states[0] ?? 'unknown';
+  return state === 'failed' ? [] : [{ id, state }];
+}
+
+function change(db: Database, choice: PutBackChoice, at: number): PutBack {
+  chooseFailed(db, choice);
+  const givenUp = choice.notAt === undefined ? 0 : giveUp(db, choice.notAt, at);
+  const { changes } = db
+    .prepare(
+      `UPDATE scenes SET state = 'waiting', due_at = 0, deaths = 0, failure_kind = NULL, failure_text = NULL,
+         counted_from = CASE state WHEN 'failed' THEN attempts ELSE counted_from END
+       WHERE scene IN (SELECT scene FROM temp.chosen)`,
+    )
+    .run();
+  return { scenes: changes, givenUp };
+}
+
+function chooseFailed(db: Database, { kinds, ids }: PutBackChoice): void {
+  db.exec('DELETE FROM temp.chosen');
+  db.prepare<[object]>(
+    `INSERT INTO temp.chosen SELECT scene, coalesce(failure_kind, '') FROM scenes
+     WHERE state = 'failed'
+       AND (@every OR failure_kind IN (SELECT value FROM json_each(@kinds)) OR id IN (SELECT value FROM json_each(@ids)))`,
+  ).run({
+    every: kinds === 'every' ? 1 : 0,
+    kinds: JSON.stringify(kinds === 'every' ? [] : kinds),
+    ids: JSON.stringify(ids),
+  });
+}
+
+const inFlightElsewhere = `
+  state IN ('intended', 'submitted') AND base_url <> 'local' AND base_url <> @baseUrl`;
+
+/** What was only intended may have been sent: it stays in the account of what may have been billed for nothing. */
+function giveUp(db: Database, baseUrl: string, at: number): number {
+  db.prepare<[object]>(
+    `INSERT INTO temp.chosen SELECT scene, 'given-up' FROM scenes
+     WHERE state = 'active' AND scene IN (SELECT scene FROM attempts WHERE ${inFlightElsewhere})`,
+  ).run({ baseUrl });
+  const { changes } = db
+    .prepare<[object]>(
+      `UPDATE attempts SET state = CASE state WHEN 'submitted' THEN 'expired' ELSE 'unanswered' END, settled_at = @at,
+         failure_kind = 'given-up', failure_text = 'given up while in flight at ' || base_url || ': it may have been billed'
+       WHERE ${inFlightElsewhere}`,
+    )
+    .run({ baseUrl, at });
+  return changes;
+}

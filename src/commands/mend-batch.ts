@@ -1,0 +1,37 @@
+/** Changes to a batch between its runs: under the lock, so that no run is at work meanwhile. */
+import { lockBatch } from '../checkpoint/batch-lock.ts';
+import { openCheckpointForMending, openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
+import type { Database } from '../sqlite/database.ts';
+import { noBatch } from './no-batch.ts';
+
+/** Throws `BatchHeld` where a run is at work, and `ConfigError` where there is no batch. */
+export async function mendBatch<Result>(
+  dir: string,
+  work: (db: Database) => Promise<Result> | Result,
+): Promise<Result> {
+  return whileLocked(dir, async () => {
+    const db = openCheckpointForMending(dir);
+    if (db === undefined) throw noBatch(dir);
+    try {
+      return await work(db);
+    } finally {
+      db.close();
+    }
+  });
+}
+
+/** As above. */
+export async function whileLocked<Result>(dir: string, work: () => Promise<Result>): Promise<Result> {
+  // A folder that is no batch is not made one by its lock.
+  const db = openCheckpointForReading(dir);
+  if (db === undefined) throw noBatch(dir);
+  db.close();
+  const lock = await lockBatch(dir, Date.now(), advice);
+  try {
+    return await work();
+  } finally {
+    lock.release();
+  }
+}
+
+const advice = 'Stop it first (Ctrl-C where it runs, or SIGTERM to its process), or wait for its end.';

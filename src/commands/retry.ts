@@ -1,0 +1,80 @@
+/** `nightrender retry`: puts scenes that were set aside back to be rendered again. */
+import { putBackSession, type ChosenScene } from '../checkpoint/put-back.ts';
+import { ConfigError, type Problem } from '../config/problem.ts';
+import { readBaseUrl } from '../config/read-base-url.ts';
+import { readOutputDir } from '../config/read-output-dir.ts';
+import { failureRules, isFailureKind, type FailureKind } from '../core/failure.ts';
+import type { PutBack, PutBackChoice, WrongId } from '../core/put-back.ts';
+import { showPutBack } from '../terminal/show-put-back.ts';
+import { closest } from './closest.ts';
+import { mendBatch } from './mend-batch.ts';
+import { refuse } from './refuse.ts';
+import { overridesOf } from './run-options.ts';
+
+/** Resolves to the exit code. */
+export async function retry(file: string, argv: Record<string, unknown>): Promise<number> {
+  const json = argv['json'] === true;
+  let dir: string | undefined;
+  try {
+    const choice = choiceOf(file, argv);
+    dir = readOutputDir(file, overridesOf(argv, process.env), process.env);
+    await mendBatch(dir, (db) => {
+      const session = putBackSession(db);
+      const done = session.putBack(choice, Date.now());
+      if (Array.isArray(done)) throw new ConfigError(done.map(wrongIdProblem));
+      show(file, done, session.chosen(), json);
+    });
+    return 0;
+  } catch (thrown) {
+    return refuse(thrown, dir, json);
+  }
+}
+
+function show(file: string, done: PutBack, chosen: Iterable<ChosenScene>, json: boolean): void {
+  showPutBack({ ...done, chosen, file }, json);
+}
+
+/** Options add up; none means every failed scene. */
+function choiceOf(file: string, argv: Record<string, unknown>): PutBackChoice {
+  const ids = textsOf(argv, 'id');
+  const kinds: FailureKind[] = [
+    ...textsOf(argv, 'kind').map(kindOf),
+    ...(argv['held'] === true ? (['unanswered'] as const) : []),
+    ...(argv['expired'] === true ? (['expired'] as const) : []),
+  ];
+  const isElsewhere = argv['elsewhere'] === true;
+  const isBare = argv['failed'] === undefined && kinds.length === 0 && ids.length === 0 && !isElsewhere;
+  return {
+    kinds: argv['failed'] === true || isBare ? 'every' : kinds,
+    ids,
+    notAt: isElsewhere ? readBaseUrl(file, process.env) : undefined,
+  };
+}
+
+function textsOf(argv: Record<string, unknown>, name: string): string[] {
+  return [argv[name] ?? []].flat().map(String);
+}
+
+function kindOf(text: string): FailureKind {
+  if (isFailureKind(text)) return text;
+  const meant = closest(text, Object.keys(failureRules));
+  const hint =
+    meant === undefined
+      ? `expected one of ${Object.keys(failureRules).join(', ')}`
+      : `did you mean ${meant}? \`nightrender status\` lists what failed`;
+  throw new ConfigError([
+    { where: '--kind', text: `${JSON.stringify(text)} is no kind of failure; ${hint}` },
+  ]);
+}
+
+function wrongIdProblem({ id, state }: WrongId): Problem {
+  return { where: '--id', text: `${JSON.stringify(id)} ${whyNot[state]}` };
+}
+
+const whyNot: Record<WrongId['state'], string> = {
+  unknown: 'is the id of no scene of this batch',
+  waiting: 'waits to be rendered already: the next run does it',
+  active: 'is in flight: the next run collects it',
+  saved: 'is saved: remove its picture and `nightrender verify --repair` puts it back',
+  withdrawn: 'is in the manifest no more',
+};

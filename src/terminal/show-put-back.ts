@@ -1,0 +1,35 @@
+/** Which scenes were put back to be rendered again, and what that may cost. */
+import { writeOut } from './console.ts';
+import { plural, screenful } from './words.ts';
+
+export interface ShownPutBack {
+  scenes: number;
+  /** Jobs in flight at another address that were given up. */
+  givenUp: number;
+  chosen: Iterable<{ id: string; was: string }>;
+  /** The pipeline.yaml, as it was given. */
+  file: string;
+}
+
+export function showPutBack({ scenes, givenUp, chosen, file }: ShownPutBack, json: boolean): void {
+  if (json) {
+    for (const { id, was } of chosen) writeOut(JSON.stringify({ type: 'scene-put-back', scene: id, was }));
+    return writeOut(JSON.stringify({ type: 'put-back', scenes, givenUp }));
+  }
+  if (scenes + givenUp === 0) return writeOut('There is nothing to put back.');
+  if (givenUp > 0)
+    writeOut(`${plural(givenUp, 'job')} in flight at another address given up; each may have been billed.`);
+  if (scenes === 0) return;
+  writeOut(`${plural(scenes, 'scene waits', 'scenes wait')} to be rendered again:`);
+  let shown = 0;
+  for (const { id, was } of chosen) {
+    if (shown === screenful) break;
+    writeOut(`  ${id} (${was})`);
+    shown += 1;
+  }
+  if (scenes > shown)
+    writeOut(`  and ${(scenes - shown).toLocaleString('en')} more; --json names all of them`);
+  writeOut(
+    `That is ${plural(scenes, 'new job')} at least, each with a bill of its own: \`nightrender run ${file}\`.`,
+  );
+}

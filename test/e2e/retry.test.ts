@@ -1,0 +1,202 @@
+/** Promise: `retry` puts back exactly the scenes that were chosen; the key stays with its service until a person says so. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { expect, it } from 'vitest';
+import { folderWith, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+import { startPatientService } from './patient-service.ts';
+
+const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
+const small = 'input: {scene: "{{ scene }}", width: 32, height: 32}\n';
+
+/** A batch with scenes that were set aside, one for each kind, and a saved one; the manifest's order is that of the kinds. */
+async function setAside(kinds: string[]): Promise<string> {
+  const cwd = folderWith({
+    'pipeline.yaml': pipeline('local', small),
+    'scenes.csv': scenes(kinds.length + 1),
+  });
+  const run = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  expect(run.code, run.stderr).toBe(0);
+  const db = new Sqlite(join(cwd, 'out/checkpoint.sqlite'));
+  for (const [i, kind] of kinds.entries()) {
+    const scene = db
+      .prepare<[string], { scene: number }>('SELECT scene FROM scenes WHERE id = ?')
+      .get(`s${i}`);
+    db.prepare(
+      "UPDATE scenes SET state = 'failed', failure_kind = ?, failure_text = 'told', deaths = 3 WHERE scene = ?",
+    ).run(kind, scene?.scene);
+    db.prepare("UPDATE attempts SET state = 'failed', failure_kind = ? WHERE scene = ?").run(
+      kind,
+      scene?.scene,
+    );
+    db.prepare('DELETE FROM pictures WHERE attempt IN (SELECT attempt FROM attempts WHERE scene = ?)').run(
+      scene?.scene,
+    );
+  }
+  db.close();
+  return cwd;
+}
+
+const kinds = ['job-failed', 'unanswered', 'expired', 'quarantined', 'job-failed'];
+
+it.each([
+  [[], ['s0', 's1', 's2', 's3', 's4']],
+  [['--failed'], ['s0', 's1', 's2', 's3', 's4']],
+  [['--held'], ['s1']],
+  [['--expired'], ['s2']],
+  [
+    ['--kind', 'job-failed'],
+    ['s0', 's4'],
+  ],
+  [
+    ['--kind', 'job-failed', '--kind', 'quarantined'],
+    ['s0', 's3', 's4'],
+  ],
+  [['--id', 's0'], ['s0']],
+  [
+    ['--id', 's4', '--held', '--id', 's4'],
+    ['s1', 's4'],
+  ],
+])('%j puts back %j, which the next run renders, and no others', async (options, expected) => {
+  const cwd = await setAside(kinds);
+  const { code, stdout, stderr } = await nightrender(['retry', 'pipeline.yaml', ...options, '--json'], {
+    cwd,
+  });
+  expect(code, stderr).toBe(0);
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(lines.flatMap(({ type, scene }) => (type === 'scene-put-back' ? [scene] : []))).toEqual(expected);
+  expect(lines.at(-1)).toEqual({ type: 'put-back', scenes: expected.length, givenUp: 0 });
+  const run = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  expect(run.code, run.stderr).toBe(expected.length === kinds.length ? 0 : 3);
+  const saved = run.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .flatMap(({ type, scene }) => (type === 'scene-saved' ? [String(scene)] : []));
+  expect(saved.toSorted()).toEqual(expected);
+});
+
+it('says how many, which and what it costs; and that there is nothing, which is no failure', async () => {
+  const cwd = await setAside(kinds);
+  const { stdout } = await nightrender(['retry', 'pipeline.yaml', '--kind', 'job-failed'], { cwd });
+  expect(stdout).toContain('2 scenes wait to be rendered again:\n  s0 (job-failed)\n  s4 (job-failed)\n');
+  expect(stdout).toContain(
+    '2 new jobs at least, each with a bill of its own: `nightrender run pipeline.yaml`',
+  );
+  const again = await nightrender(['retry', 'pipeline.yaml', '--kind', 'job-failed'], { cwd });
+  expect(again).toMatchObject({ code: 0, stdout: 'There is nothing to put back.\n' });
+});
+
+it('gives a scene fresh attempts: those before count no more', async () => {
+  const cwd = await setAside(['job-failed']);
+  const text = readFileSync(join(cwd, 'pipeline.yaml'), 'utf8');
+  await nightrender(['retry', 'pipeline.yaml'], { cwd });
+  // The first attempt cannot work; with the one before it there would be no third.
+  const scene = "UPDATE scenes SET input = json_set(input, '$.width', ?) WHERE state = 'waiting'";
+  const db = new Sqlite(join(cwd, 'out/checkpoint.sqlite'));
+  db.prepare(scene).run(0);
+  db.close();
+  writeFileSync(
+    join(cwd, 'pipeline.yaml'),
+    `${text}retry: {attempts: 2, firstWait: 1ms, longestWait: 2ms}\n`,
+  );
+  const run = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  expect(run.code, run.stderr).toBe(3);
+  expect(run.stdout.match(/"scene-submitted"/g)).toHaveLength(2);
+});
+
+it.each([
+  [['--kind', 'job-faild'], '--kind: "job-faild" is no kind of failure; did you mean job-failed?'],
+  [['--kind', 'weather'], '--kind: "weather" is no kind of failure; expected one of key-refused, '],
+  [['--id', 'nobody'], '--id: "nobody" is the id of no scene of this batch'],
+  [['--id', 's1', '--id', 's0'], '--id: "s1" is saved'],
+])('%j is refused in a sentence, and nothing is changed', async (options, sentence) => {
+  const cwd = await setAside(['job-failed']);
+  const { code, stderr } = await nightrender(['retry', 'pipeline.yaml', ...options], { cwd });
+  expect(code, stderr).toBe(2);
+  expect(stderr).toContain(sentence);
+  const status = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd });
+  expect(JSON.parse(status.stdout)).toMatchObject({ summary: { scenes: { failed: 1, waiting: 0 } } });
+});
+
+it('says of an id in flight or waiting that it is; and of a batch that runs or is none', async () => {
+  const service = await startPatientService();
+  const cwd = folderWith({
+    'pipeline.yaml': pipeline(service.url, 'concurrency: 1\n'),
+    'scenes.csv': scenes(2),
+  });
+  expect((await nightrender(['retry', 'pipeline.yaml'], { cwd })).stderr).toContain('there is no batch here');
+  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  await run.event('scene-submitted', 1);
+  expect((await nightrender(['retry', 'pipeline.yaml'], { cwd })).code).toBe(11);
+  run.child.kill('SIGKILL');
+  await run.finish();
+  const { code, stderr } = await nightrender(['retry', 'pipeline.yaml', '--id', 's0', '--id', 's1'], { cwd });
+  expect(code).toBe(2);
+  expect(stderr).toContain('"s0" is in flight');
+  expect(stderr).toContain('"s1" waits to be rendered already');
+});
+
+it('jobs in flight at another address: the key does not go there, until they are collected or given up', async () => {
+  const old = await startPatientService();
+  const cwd = folderWith({ 'pipeline.yaml': pipeline(old.url, small), 'scenes.csv': scenes(3) });
+  const first = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  await first.event('scene-submitted', 3);
+  first.child.kill('SIGKILL');
+  await first.finish();
+  const asked = old.requests.length;
+  const { url } = await serve(folderWith({}));
+  writeFileSync(join(cwd, 'pipeline.yaml'), pipeline(url, small));
+  for (const command of ['run', 'cancel']) {
+    const refused = await nightrender([command, 'pipeline.yaml'], { cwd, ...withKey });
+    expect(refused.code, refused.stderr).toBe(2);
+    expect(refused.stderr).toMatch(
+      new RegExp(
+        `pipeline\\.yaml:3:12: 3 jobs are still in flight at ${old.url}, the oldest since 20\\d\\d-`,
+      ),
+    );
+    expect(refused.stderr).toContain(`Set endpoint.baseUrl back to ${old.url}`);
+    expect(refused.stderr).toContain('`nightrender retry pipeline.yaml --elsewhere`');
+  }
+  expect(old.requests).toHaveLength(asked);
+  const given = await nightrender(['retry', 'pipeline.yaml', '--elsewhere'], { cwd });
+  expect(given.code, given.stderr).toBe(0);
+  expect(given.stdout).toContain('3 jobs in flight at another address given up');
+  expect(given.stdout).toContain('s2 (given-up)');
+  const run = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
+  expect(run.code, run.stderr).toBe(0);
+  expect(old.requests).toHaveLength(asked);
+  const status = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd });
+  expect(JSON.parse(status.stdout)).toMatchObject({
+    summary: { attempts: { expired: 3, saved: 3 }, failures: [{ kind: 'given-up', attempts: 3 }] },
+  });
+});
+
+it('jobs of the local service are collected with its own key, whatever the file says', async () => {
+  const more = 'input: {scene: "{{ scene }}", width: 512, height: 512}\nconcurrency: 6\n';
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local', more), 'scenes.csv': scenes(6) });
+  const first = new Program(['run', 'pipeline.yaml', '--json'], { cwd });
+  await first.event('scene-submitted', 6);
+  first.child.kill('SIGKILL');
+  await first.finish();
+  const { url } = await serve(folderWith({}));
+  writeFileSync(join(cwd, 'pipeline.yaml'), pipeline(url, more));
+  const run = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  expect(run.code, run.stderr).toBe(0);
+  expect(run.stdout).not.toContain('"scene-submitted"');
+});
+
+it('another endpoint at the same address is no other address', async () => {
+  const service = await startPatientService();
+  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(1) });
+  const first = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  await first.event('scene-submitted', 1);
+  first.child.kill('SIGKILL');
+  await first.finish();
+  writeFileSync(join(cwd, 'pipeline.yaml'), pipeline(`${service.url}/`).replace('scene-renderer', 'other'));
+  const next = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  expect(await next.event('recovered')).toMatchObject({ inFlight: 1 });
+});

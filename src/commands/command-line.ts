@@ -10,6 +10,7 @@ import {
   runOptions,
   serveOptions,
   statusOptions,
+  verifyOptions,
 } from './command-options.ts';
 import { optionRules } from './run-options.ts';
 import { program } from './version.ts';
@@ -45,6 +46,9 @@ async function workOf(args: string[], early: BatchLock | undefined): Promise<Wor
     .command('report <pipeline>', summaries.report, reportOptions, (argv) => {
       work = async () => (await import('./report.ts')).report(argv.pipeline, argv);
     })
+    .command('verify <pipeline>', summaries.verify, verifyOptions, (argv) => {
+      work = async () => (await import('./verify.ts')).verify(argv.pipeline, argv);
+    })
     .command('retry <pipeline>', summaries.retry, retryOptions, (argv) => {
       work = async () => (await import('./retry.ts')).retry(argv.pipeline, argv);
     })
@@ -59,6 +63,7 @@ const summaries = {
   run: 'start or continue a batch',
   status: 'where a batch stands, from any terminal',
   report: 'write the result files anew from the checkpoint',
+  verify: 'look at every saved picture; --repair puts back what is missing or damaged',
   retry: 'put scenes that were set aside back to be rendered again',
   serve: 'run the local service: the same interface, on this machine',
 };

@@ -33,6 +33,17 @@ export function reportOptions(parser: Argv) {
     .epilogue(`${precedence}\n\n${exitCodes({ ...common, complete: 'the files are written' })}`);
 }
 
+export function verifyOptions(parser: Argv) {
+  const purpose = `Looks at every saved picture: that its file is there, has the bytes and the sha256 on record, and decodes to the last pixel. It only reads, and may be asked while a run is going on. With --repair, which takes the batch for itself, exactly the scenes with a missing or damaged picture are put back, and damaged files are kept as <name>.damaged; the next run renders the scenes again.`;
+  return withPipeline(parser, ['output', 'json'])
+    .usage(`$0 verify <pipeline>\n\n${purpose}`)
+    .option('repair', { type: 'boolean', describe: 'put back what is missing or damaged' })
+    .example('$0 verify pipeline.yaml', 'after a disk was full, moved or mended')
+    .example('$0 verify pipeline.yaml --repair', 'put back what is gone; then $0 run renders it')
+    .example('$0 verify pipeline.yaml --json', 'for a script: a line for each bad picture')
+    .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...verifying })}`);
+}
+
 export function retryOptions(parser: Argv) {
   const purpose = `Puts scenes that were set aside back, with fresh attempts: the next run renders them, and each is a new job and a new bill. What is asked for adds up; without any option it is --failed. It sends nothing.`;
   const several = { type: 'string', requiresArg: true } as const;
@@ -103,6 +114,12 @@ const common = {
   bug: endings.bug.means,
   'wrong-use': 'wrong use or configuration, no batch yet, or its file is damaged',
   'output-unwritable': endings['output-unwritable'].means,
+};
+
+const verifying = {
+  complete: 'every saved picture is there and whole',
+  incomplete: 'some pictures are missing or damaged; also where --repair has put them back',
+  'already-running': 'a run holds this batch (--repair)',
 };
 
 const mending = { 'already-running': 'a run holds this batch: stop it first' };

@@ -57,7 +57,8 @@ function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
 /** `blank` says in words that it shows nothing; looked for only where that is refused. */
 type Whole = { png: Buffer; width: number; height: number; blank: string | undefined } | { problem: string };
 
-async function wholePng(png: Buffer, demands: Demands, format: PictureFormat): Promise<Whole> {
+/** What is wrong with a PNG, or its size: every chunk and every pixel is looked at. */
+export async function wholePng(png: Buffer, demands: Demands, format: PictureFormat): Promise<Whole> {
   const checked = checkPng(png);
   if ('problem' in checked) return checked;
   const { bare, ...size } = checked;

@@ -48,7 +48,8 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
   };
 }
 
-function pathWithin(root: string, file: string): string {
+/** Throws where the name leads out of the folder: a bug of ours. */
+export function pathWithin(root: string, file: string): string {
   const path = resolve(root, file);
   const way = relative(root, path);
   if (way === '' || way.split(/[/\\]/)[0] === '..' || isAbsolute(way) || isAbsolute(file))

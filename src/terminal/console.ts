@@ -12,3 +12,16 @@ export function writeOut(text: string): void {
 export function writeError(text: string): void {
   process.stderr.write(`${text}\n`);
 }
+
+/** One line on a terminal that the next one replaces; nothing elsewhere. */
+export function writeStatus(text: string): void {
+  if (isTerminal()) process.stderr.write(`\r${text.slice(0, (process.stderr.columns || 80) - 1)}\u001B[K`);
+}
+
+export function clearStatus(): void {
+  if (isTerminal()) process.stderr.write('\r\u001B[K');
+}
+
+function isTerminal(): boolean {
+  return process.stderr.isTTY && process.env['TERM'] !== 'dumb';
+}

@@ -1,0 +1,99 @@
+/** `nightrender verify`: whether every saved picture is still there and whole; `--repair` puts back what is not. */
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
+import { pictureRepair, type PictureRepair } from '../checkpoint/picture-repair.ts';
+import { countPictures, readSavedJobs, recordedReader } from '../checkpoint/saved-pictures.ts';
+import { ConfigError } from '../config/problem.ts';
+import { readOutputDir } from '../config/read-output-dir.ts';
+import { endings } from '../core/ending.ts';
+import type { Verified } from '../core/verification.ts';
+import { createImageStore } from '../images/image-store.ts';
+import { savedFiles } from '../images/saved-files.ts';
+import { verifyBatch, type VerifyPorts } from '../pipeline/verify-batch.ts';
+import type { Database } from '../sqlite/database.ts';
+import { createVerifyView, type VerifyView } from '../terminal/verify-view.ts';
+import { mendBatch } from './mend-batch.ts';
+import { noBatch } from './no-batch.ts';
+import { refuse } from './refuse.ts';
+import { overridesOf } from './run-options.ts';
+import { shownPath } from './shown-path.ts';
+import { systemClock } from './system-clock.ts';
+
+/** Resolves to the exit code. */
+export async function verify(file: string, argv: Record<string, unknown>): Promise<number> {
+  const json = argv['json'] === true;
+  let dir: string | undefined;
+  try {
+    dir = readOutputDir(file, overridesOf(argv, process.env), process.env);
+    const isRepair = argv['repair'] === true;
+    const view = createVerifyView({ json, isRepair, file, elapsed: () => systemClock.elapsed() });
+    const verified = isRepair ? await verifyAndRepair(dir, view) : await verifyOnly(dir, view);
+    const ending = verified.good === verified.checked ? 'complete' : 'incomplete';
+    view.end(verified, endings[ending].exitCode);
+    return endings[ending].exitCode;
+  } catch (thrown) {
+    return refuse(thrown, dir, json);
+  }
+}
+
+async function verifyOnly(dir: string, view: VerifyView): Promise<Verified> {
+  const db = openCheckpointForReading(dir);
+  if (db === undefined) throw noBatch(dir);
+  try {
+    return await lookAtAll(dir, db, view, undefined);
+  } finally {
+    db.close();
+  }
+}
+
+async function verifyAndRepair(dir: string, view: VerifyView): Promise<Verified> {
+  return mendBatch(dir, async (db) => {
+    assertFolder(dir);
+    const repair = pictureRepair(db);
+    await finishMoves(dir, repair);
+    const { setAside } = savedFiles(imagesOf(dir));
+    return lookAtAll(dir, db, view, { setAside: ({ file }) => setAside(file), putBack: repair.putBack });
+  });
+}
+
+/** A disk that is not mounted would have every picture rendered and paid again. */
+function assertFolder(dir: string): void {
+  const images = imagesOf(dir);
+  if (existsSync(images)) return;
+  const text =
+    'there is no such folder; mount its disk where it has one of its own. If the pictures are really gone, make an empty folder here and repair again: every scene is then rendered, and paid, anew';
+  throw new ConfigError([{ where: shownPath(images), text }]);
+}
+
+/** As the next run would begin: after that, every picture has the name that is on record. */
+async function finishMoves(dir: string, repair: PictureRepair): Promise<void> {
+  const images = createImageStore(imagesOf(dir));
+  for (const move of repair.pendingMoves()) {
+    await images.move(move.from, move.to);
+    await repair.recordMoved(move);
+  }
+}
+
+function lookAtAll(
+  dir: string,
+  db: Database,
+  view: VerifyView,
+  repair: VerifyPorts['repair'],
+): Promise<Verified> {
+  const total = countPictures(db);
+  const ports: VerifyPorts = {
+    jobs: () => readSavedJobs(db),
+    readAgain: recordedReader(db),
+    inspect: savedFiles(imagesOf(dir)).inspect,
+    repair,
+    tellBad: (bad) => view.tellBad(bad),
+    tellProgress: (checked) => view.tellProgress(checked, total),
+  };
+  return verifyBatch(ports, availableParallelism());
+}
+
+function imagesOf(dir: string): string {
+  return join(dir, 'images');
+}

@@ -1,0 +1,93 @@
+/** What the verification of a batch shows: how far it is, which pictures are bad, and a table at the end. */
+import type { BadPicture, Verified } from '../core/verification.ts';
+import { clearStatus, writeOut, writeStatus } from './console.ts';
+import { screenful, plural } from './words.ts';
+
+export interface VerifyView {
+  tellBad(bad: BadPicture): void;
+  tellProgress(checked: number, total: number): void;
+  end(verified: Verified, exitCode: number): void;
+}
+
+export interface VerifyViewOptions {
+  json: boolean;
+  isRepair: boolean;
+  /** The pipeline.yaml, as it was given. */
+  file: string;
+  /** Monotonic ms. */
+  elapsed: () => number;
+}
+
+export function createVerifyView(options: VerifyViewOptions): VerifyView {
+  return options.json ? jsonView() : plainView(options);
+}
+
+/** Every bad picture as soon as it is found. */
+function jsonView(): VerifyView {
+  return {
+    tellBad: ({ picture, verdict, keptAs }) => {
+      const { sceneId, sceneState, file } = picture;
+      const { kind, ...problem } = verdict;
+      const kept = keptAs === undefined ? {} : { keptAs };
+      const facts = { scene: sceneId, state: sceneState, file, ...problem, ...kept };
+      writeOut(JSON.stringify({ type: `picture-${kind}`, ...facts }));
+    },
+    tellProgress: () => undefined,
+    end: (verified, exitCode) => writeOut(JSON.stringify({ type: 'verified', ...verified, exitCode })),
+  };
+}
+
+const progressEveryMs = 500;
+
+function plainView({ isRepair, file, elapsed }: VerifyViewOptions): VerifyView {
+  const shown: BadPicture[] = [];
+  let shownElapsed = elapsed();
+  return {
+    tellBad: (bad) => {
+      if (shown.length < screenful) shown.push(bad);
+    },
+    tellProgress: (checked, total) => {
+      if (elapsed() - shownElapsed < progressEveryMs) return;
+      shownElapsed = elapsed();
+      writeStatus(`${checked.toLocaleString('en')} of ${plural(total, 'picture')} checked`);
+    },
+    end: (verified) => {
+      clearStatus();
+      for (const line of describe(verified, shown, isRepair, file)) writeOut(line);
+    },
+  };
+}
+
+function describe(verified: Verified, shown: BadPicture[], isRepair: boolean, file: string): string[] {
+  const { checked, good, missing, damaged } = verified;
+  const rows: [string, number][] = [
+    ['checked', checked],
+    ['good', good],
+    ['missing', missing],
+    ['damaged', damaged],
+  ];
+  const width = checked.toLocaleString('en').length;
+  const more = missing + damaged - shown.length;
+  return [
+    ...rows.map(([name, count]) => `${name.padEnd(10)}${count.toLocaleString('en').padStart(width)}`),
+    ...shown.map(describeBad),
+    ...(more > 0 ? [`  and ${more.toLocaleString('en')} more; --json names all of them`] : []),
+    ...(missing + damaged > 0 ? whatNext(verified, isRepair, file) : []),
+  ];
+}
+
+function describeBad({ picture, verdict, keptAs }: BadPicture): string {
+  const { file, sceneId, sceneState } = picture;
+  const what = verdict.kind === 'missing' ? 'missing' : `damaged: ${verdict.problem}`;
+  const gone = sceneState === 'withdrawn' ? ', no longer in the manifest' : '';
+  return `  ${file} (scene ${sceneId}${gone}): ${what}${keptAs === undefined ? '' : `; kept as ${keptAs}`}`;
+}
+
+function whatNext({ withdrawn, putBack }: Verified, isRepair: boolean, file: string): string[] {
+  if (!isRepair) {
+    return [`\`nightrender verify ${file} --repair\` puts these scenes back to be rendered again.`];
+  }
+  const back = `${plural(putBack, 'scene waits', 'scenes wait')} to be rendered again, each a new job and a new bill: \`nightrender run ${file}\`.`;
+  const gone = `${plural(withdrawn, 'picture')} of scenes that are no longer in the manifest: taken off the record, and rendered again only if their rows come back.`;
+  return [...(putBack > 0 ? [back] : []), ...(withdrawn > 0 ? [gone] : [])];
+}

@@ -4,6 +4,7 @@ import type { BatchLock } from '../checkpoint/batch-lock.ts';
 import { endings } from '../core/ending.ts';
 import { writeError } from '../terminal/console.ts';
 import {
+  cancelOptions,
   exitCodes,
   reportOptions,
   retryOptions,
@@ -52,6 +53,9 @@ async function workOf(args: string[], early: BatchLock | undefined): Promise<Wor
     .command('retry <pipeline>', summaries.retry, retryOptions, (argv) => {
       work = async () => (await import('./retry.ts')).retry(argv.pipeline, argv);
     })
+    .command('cancel <pipeline>', summaries.cancel, cancelOptions, (argv) => {
+      work = async () => (await import('./cancel.ts')).cancel(argv.pipeline, argv);
+    })
     .command('serve', summaries.serve, serveOptions, (argv) => {
       work = async () => (await import('./serve.ts')).serve(argv);
     });
@@ -65,6 +69,7 @@ const summaries = {
   report: 'write the result files anew from the checkpoint',
   verify: 'look at every saved picture; --repair puts back what is missing or damaged',
   retry: 'put scenes that were set aside back to be rendered again',
+  cancel: 'have the service cancel what is in flight',
   serve: 'run the local service: the same interface, on this machine',
 };
 

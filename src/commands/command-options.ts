@@ -65,6 +65,15 @@ export function retryOptions(parser: Argv) {
     .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...mending, complete: 'the scenes wait again' })}`);
 }
 
+export function cancelOptions(parser: Argv) {
+  const purpose = `Asks the service to cancel every job in flight, and looks at each once more: what is done already is saved, what was cancelled waits to be rendered again and counts as no attempt, and what still runs is left in flight and said. Stop the run first.`;
+  return withPipeline(parser, ['output', 'json', 'quiet'])
+    .usage(`$0 cancel <pipeline>\n\n${purpose}`)
+    .example('$0 cancel pipeline.yaml', 'after Ctrl-C, where nothing more should be paid tonight')
+    .example('$0 cancel pipeline.yaml --json', 'for a script: what became of each job')
+    .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...mending, ...cancelling })}`);
+}
+
 export function serveOptions(parser: Argv) {
   const purpose = `Serves the job interface on 127.0.0.1 until SIGINT or SIGTERM. The key is taken from NIGHTRENDER_API_KEY; without one, a new one is made and shown.`;
   const text = { type: 'string', requiresArg: true } as const;
@@ -123,6 +132,14 @@ const verifying = {
 };
 
 const mending = { 'already-running': 'a run holds this batch: stop it first' };
+
+const cancelling = {
+  complete: 'nothing is in flight any more',
+  incomplete: 'some jobs are still in flight',
+  'not-allowed': endings['not-allowed'].means,
+  interrupted: endings.interrupted.means,
+  terminated: endings.terminated.means,
+};
 
 const serving = {
   complete: 'ended by SIGINT or SIGTERM',

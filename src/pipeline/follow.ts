@@ -35,7 +35,7 @@ export function nextLookMs(run: Run, job: Job): number {
 }
 
 /** Undefined where the run is left. */
-async function ask(run: Run, job: Job): Promise<StatusReply | undefined> {
+export async function ask(run: Run, job: Job): Promise<StatusReply | undefined> {
   const { endpoint, jobId } = job.attempt;
   job.polls += 1;
   return run.gates.status.pass(run.stop.leaving, () =>
@@ -43,7 +43,7 @@ async function ask(run: Run, job: Job): Promise<StatusReply | undefined> {
   );
 }
 
-function learn(run: Run, job: Job, reply: StatusReply): void {
+export function learn(run: Run, job: Job, reply: StatusReply): void {
   if (reply.kind === 'failure' && reply.failure.kind === 'poll-failed') {
     return run.countSilence('status', reply.failure.text);
   }
@@ -89,7 +89,8 @@ async function stillRunning(run: Run, job: Job, reply: StatusReply & { kind: 'ru
   return overdue === undefined ? { waitMs: nextLookMs(run, job) } : giveUp(run, job, overdue);
 }
 
-async function collect(run: Run, job: Job, reply: StatusReply & { kind: 'completed' }): Promise<Look> {
+/** The pictures of a job that is done; where they do not pass, its attempt has failed. */
+export async function collect(run: Run, job: Job, reply: StatusReply & { kind: 'completed' }): Promise<Look> {
   const age = ageMs(run, job);
   const { checkpoint } = run.ports;
   await checkpoint.takeInHand(job.attempt);
@@ -122,7 +123,7 @@ async function overdueThoughAnswered(run: Run, job: Job, failure: Failure): Prom
   return giveUp(run, job, { ...overdue, text: `${overdue.text}; the latest: ${failure.text}` });
 }
 
-export function troubled(run: Run, job: Job, failure: Failure): Look {
+export function troubled(run: Run, job: Job, failure: Failure): { waitMs: number } {
   if (failureRules[failure.kind].next === 'stop') {
     run.stopFor(failure);
     return { waitMs: 0 };

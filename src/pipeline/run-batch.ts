@@ -1,13 +1,14 @@
 /** The road of a batch: from the scenes of a manifest to pictures and a report. */
-import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
+import type { SubmittedAttempt } from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
 import { quarantine } from '../core/quarantine.ts';
 import { Lanes } from './lanes.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import type { ManifestScenes } from './ports.ts';
+import { settleIntended } from './recover.ts';
 import { Run, type Ports } from './run.ts';
 import type { BatchSettings } from './settings.ts';
-import { recordWithoutPicture, settleWithoutPicture } from './settle.ts';
+import { settleWithoutPicture } from './settle.ts';
 import type { Stop } from './stop.ts';
 
 export interface BatchResult {
@@ -57,12 +58,10 @@ async function plan(run: Run, manifest: ManifestScenes): Promise<void> {
 
 async function recover(run: Run): Promise<SubmittedAttempt[]> {
   const { checkpoint, tell } = run.ports;
-  const intended = await checkpoint.recover();
-  await Promise.all(intended.map((attempt) => recordDeath(run, attempt)));
+  const unanswered = await settleIntended(run);
   const open = await checkpoint.openAttempts();
   const inFlight = open.filter(({ deaths }) => quarantine(deaths) === undefined);
-  if (intended.length + inFlight.length > 0)
-    tell({ type: 'recovered', unanswered: intended.length, inFlight: inFlight.length });
+  if (unanswered + inFlight.length > 0) tell({ type: 'recovered', unanswered, inFlight: inFlight.length });
   for (const attempt of open) {
     const failure = quarantine(attempt.deaths);
     if (failure !== undefined) await settleWithoutPicture(run, attempt, 'failed', failure);
@@ -70,16 +69,8 @@ async function recover(run: Run): Promise<SubmittedAttempt[]> {
   return inFlight;
 }
 
-/** A submission that a dead run had begun: it may have been sent. */
-async function recordDeath(run: Run, attempt: Attempt): Promise<void> {
-  const failure = quarantine(attempt.deaths) ?? { kind: 'unanswered' as const, text: diedWhileSending };
-  await recordWithoutPicture(run, attempt, 'unanswered', failure);
-}
-
-const diedWhileSending =
-  'the program ended between recording this submission and hearing of it: it may have been sent';
-
-async function writeReport(run: Run, ending: Ending): Promise<string | undefined> {
+/** Undefined where the disk does not take it, which then ends the run. */
+export async function writeReport(run: Run, ending: Ending): Promise<string | undefined> {
   try {
     return await run.ports.report.write(ending);
   } catch (thrown) {

@@ -5,8 +5,10 @@ import { SqliteCheckpoint } from '../../src/checkpoint/sqlite-checkpoint.ts';
 import { portablePath } from '../../src/core/naming.ts';
 import { fingerprintOf, type BadRow, type Scene } from '../../src/core/scene.ts';
 import type { Event } from '../../src/pipeline/event.ts';
+import { cancelBatch, type CancelResult } from '../../src/pipeline/cancel-batch.ts';
 import type { ManifestScenes } from '../../src/pipeline/ports.ts';
 import { runBatch, type BatchResult } from '../../src/pipeline/run-batch.ts';
+import type { Ports } from '../../src/pipeline/run.ts';
 import type { BatchSettings } from '../../src/pipeline/settings.ts';
 import { Stop } from '../../src/pipeline/stop.ts';
 import type { InHandMark } from '../../src/checkpoint/in-hand.ts';
@@ -49,15 +51,23 @@ export class World {
   }
 
   /** One run; undefined where it was killed. */
-  async run({
-    manifest,
-    settings = {},
-    killAt,
-    onEvent,
-    afterMs = 0,
-    hang,
-    until,
-  }: RunOptions): Promise<BatchResult | undefined> {
+  async run({ manifest, settings = {}, until, ...options }: RunOptions): Promise<BatchResult | undefined> {
+    const { ports, stop } = this.#begin(options);
+    const running = runBatch(manifest, ports, { ...defaultSettings, ...settings }, stop);
+    return drive(running, this.clock, this.killer, until);
+  }
+
+  /** As above, for the cancelling of what is in flight. */
+  async cancel({ settings = {}, until, ...options }: Omit<RunOptions, 'manifest'> = {}): Promise<
+    CancelResult | undefined
+  > {
+    const { ports, stop } = this.#begin(options);
+    const running = cancelBatch(ports, { ...defaultSettings, ...settings }, stop);
+    return drive(running, this.clock, this.killer, until);
+  }
+
+  /** The world as a new start of the program finds it. */
+  #begin({ killAt, onEvent, afterMs = 0, hang }: Omit<RunOptions, 'manifest'>): { ports: Ports; stop: Stop } {
     this.clock = new VirtualClock(this.clock.now() + afterMs);
     const killer = new Killer(killAt, hang);
     const { clock } = this;
@@ -83,7 +93,7 @@ export class World {
       },
     };
     this.killer = killer;
-    return drive(runBatch(manifest, ports, { ...defaultSettings, ...settings }, stop), clock, killer, until);
+    return { ports, stop };
   }
 
   killer = new Killer();
@@ -94,13 +104,13 @@ export class World {
 }
 
 /** Lets everything happen that can, then lets time pass, until the run has ended or died. */
-async function drive(
-  running: Promise<BatchResult>,
+async function drive<Result>(
+  running: Promise<Result>,
   clock: VirtualClock,
   killer: Killer,
   until = Infinity,
-): Promise<BatchResult | undefined> {
-  let outcome: { result: BatchResult } | { error: unknown } | undefined;
+): Promise<Result | undefined> {
+  let outcome: { result: Result } | { error: unknown } | undefined;
   running.then(
     (result) => (outcome = { result }),
     (error: unknown) => (outcome = { error }),

@@ -1,0 +1,70 @@
+/** `nightrender cancel`: has the service cancel what is in flight, and takes what is done already. */
+import {
+  openCheckpoint,
+  openCheckpointForReading,
+  readBatch,
+  readJobsInFlight,
+  type OpenCheckpoint,
+} from '../checkpoint/open-checkpoint.ts';
+import type { Config } from '../config/config.ts';
+import { readConfig } from '../config/read-config.ts';
+import { endings } from '../core/ending.ts';
+import { cancelBatch, type CancelResult } from '../pipeline/cancel-batch.ts';
+import { createCancelView, type CancelView } from '../terminal/cancel-view.ts';
+import { batchSettings } from './batch-settings.ts';
+import { assertCollectable } from './connections.ts';
+import { whileLocked } from './mend-batch.ts';
+import { noBatch } from './no-batch.ts';
+import { recordEnd, recordThrown } from './record-end.ts';
+import { refuse } from './refuse.ts';
+import { overridesOf } from './run-options.ts';
+import { systemClock } from './system-clock.ts';
+import { program } from './version.ts';
+import { withPorts } from './with-ports.ts';
+
+/** Resolves to the exit code. */
+export async function cancel(file: string, argv: Record<string, unknown>): Promise<number> {
+  let config: Config | undefined;
+  try {
+    const read = readConfig(file, overridesOf(argv, process.env), process.env);
+    config = read;
+    return await whileLocked(read.output.dir, () => cancelLocked(file, read));
+  } catch (thrown) {
+    return refuse(thrown, config?.output.dir, config?.terminal.json ?? argv['json'] === true);
+  }
+}
+
+async function cancelLocked(file: string, config: Config): Promise<number> {
+  const { dir } = config.output;
+  assertCollectable(file, config, readJobsInFlight(dir));
+  const opened = openKnown(dir);
+  const view = createCancelView({ ...config.terminal, file, now: Date.now });
+  try {
+    const result = await cancelOpened(config, opened, view);
+    const { exitCode } = endings[result.ending.kind];
+    view.end(result, exitCode);
+    if (result.report === undefined) recordEnd(opened, result.ending);
+    return exitCode;
+  } catch (thrown) {
+    recordThrown(opened, thrown, dir);
+    throw thrown;
+  } finally {
+    opened.close();
+  }
+}
+
+/** The batch stays what its latest run has made of it. */
+function openKnown(dir: string): OpenCheckpoint {
+  const db = openCheckpointForReading(dir);
+  const batch = db && readBatch(db);
+  db?.close();
+  if (batch === undefined) throw noBatch(dir);
+  return openCheckpoint(dir, program, batch, Date.now());
+}
+
+async function cancelOpened(config: Config, opened: OpenCheckpoint, view: CancelView): Promise<CancelResult> {
+  const endpoints = readJobsInFlight(config.output.dir).map(({ endpoint }) => endpoint);
+  return withPorts({ config, opened, endpoints, tell: view.tell }, (ports, stop) =>
+    cancelBatch(ports, batchSettings(config, systemClock.now()), stop),
+  );
+}

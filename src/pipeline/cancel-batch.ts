@@ -1,0 +1,175 @@
+/** Has the service cancel every job in flight, and takes what is done already. */
+import type { SubmittedAttempt } from '../core/attempt.ts';
+import type { Ending } from '../core/ending.ts';
+import type { Failure } from '../core/failure.ts';
+import { quarantine, suspectDeaths } from '../core/quarantine.ts';
+import { ask, collect, learn, troubled } from './follow.ts';
+import { factsOf, factsOfEnd, resumedJob, type Job } from './job.ts';
+import { missing } from './missing.ts';
+import type { CancelReply, StatusReply } from './ports.ts';
+import { settleIntended } from './recover.ts';
+import { Run, type Ports } from './run.ts';
+import { writeReport } from './run-batch.ts';
+import type { BatchSettings } from './settings.ts';
+import { settleWithoutPicture } from './settle.ts';
+import type { Stop } from './stop.ts';
+
+export interface CancelResult {
+  ending: Ending;
+  /** Jobs that were in flight. */
+  found: number;
+  /** Jobs that are in flight still, and why. */
+  left: JobLeft[];
+  /** Submissions of dead runs that may have been sent: nobody knows their jobs, so nobody can cancel them. */
+  unanswered: number;
+  /** The folder of the result files; undefined where the disk did not take them. */
+  report: string | undefined;
+}
+
+export interface JobLeft {
+  scene: string;
+  jobId: string;
+  why: string;
+}
+
+/** Nothing is submitted here, so that nothing has to be halted. */
+const neverHalt = { consecutive: Infinity, percent: 100, minimum: Infinity, unreachableMs: Infinity };
+/** A request that brings nothing useful is made again so often; whoever cancels is waiting for it. */
+const mostTries = 4;
+
+/** Works until each job was asked to be cancelled and looked at, or `stop` says so. Throws only for a bug. */
+export async function cancelBatch(ports: Ports, settings: BatchSettings, stop: Stop): Promise<CancelResult> {
+  const run = new Run(ports, { ...settings, halt: neverHalt }, stop);
+  const whys = new Map<number, string>();
+  const outcome = { found: 0, unanswered: 0 };
+  try {
+    outcome.unanswered = await settleIntended(run);
+    await run.loadBudget();
+    const inFlight = await ports.checkpoint.openAttempts();
+    outcome.found = inFlight.length;
+    await cancelAll(run, inFlight, whys);
+  } catch (thrown) {
+    run.stopForThrown(thrown);
+  }
+  const left = await leftOf(run, whys);
+  const report = await writeReport(run, endingOf(stop, left));
+  if (run.bug !== undefined) throw run.bug;
+  return { ...outcome, ending: endingOf(stop, left), left, report };
+}
+
+/** Those that the program died with come after the others and one by one. */
+async function cancelAll(run: Run, attempts: SubmittedAttempt[], whys: Map<number, string>): Promise<void> {
+  const isSuspect = ({ deaths }: SubmittedAttempt): boolean => deaths >= suspectDeaths;
+  const one = async (attempt: SubmittedAttempt): Promise<void> => {
+    try {
+      const why = await cancelOne(run, resumedJob(run, attempt));
+      if (why !== undefined) whys.set(attempt.key, why);
+    } catch (thrown) {
+      run.stopForThrown(thrown);
+    }
+  };
+  await Promise.all(attempts.filter((attempt) => !isSuspect(attempt)).map(one));
+  for (const attempt of attempts.filter(isSuspect)) await one(attempt);
+}
+
+/** Why it was left in flight, or undefined where it is settled. */
+async function cancelOne(run: Run, job: Job): Promise<string | undefined> {
+  const cancelled = await insist(run, job, () => askToCancel(run, job));
+  if (cancelled === undefined) return notAsked;
+  const deadly = quarantine(job.attempt.deaths);
+  if (deadly !== undefined) return settle(run, job, deadly);
+  const reply = await insist(run, job, () => look(run, job));
+  return reply === undefined ? notAsked : act(run, job, cancelled, reply);
+}
+
+/** The request's reply, once it says something, it was made often enough, or the run is left (undefined). */
+async function insist<Reply extends CancelReply | StatusReply>(
+  run: Run,
+  job: Job,
+  request: () => Promise<Reply | undefined>,
+): Promise<Reply | undefined> {
+  for (let tries = 1; ; tries++) {
+    const reply = await request();
+    if (reply?.kind !== 'failure' || tries === mostTries) return reply;
+    const { waitMs } = troubled(run, job, reply.failure);
+    await run.ports.clock.sleep(waitMs, run.stop.leaving);
+    if (run.stop.leaving.aborted) return undefined;
+  }
+}
+
+function askToCancel(run: Run, job: Job): Promise<CancelReply | undefined> {
+  const { endpoint, jobId } = job.attempt;
+  return run.gates.cancel.pass(run.stop.leaving, () =>
+    run.ports.service.cancel(endpoint, jobId, run.abandoned),
+  );
+}
+
+async function look(run: Run, job: Job): Promise<StatusReply | undefined> {
+  const reply = await ask(run, job);
+  if (reply !== undefined) learn(run, job, reply);
+  return reply;
+}
+
+async function act(
+  run: Run,
+  job: Job,
+  cancelled: CancelReply,
+  reply: StatusReply,
+): Promise<string | undefined> {
+  switch (reply.kind) {
+    case 'completed':
+      await collect(run, job, reply);
+      return undefined;
+    case 'ended': {
+      // What ended without our doing has failed by itself.
+      const isOurs = cancelled.kind === 'cancelled';
+      const text = `cancelled on your word; the service: ${reply.failure.text}`;
+      const failure: Failure = isOurs ? { kind: 'cancelled', text } : reply.failure;
+      return settle(run, job, failure, reply);
+    }
+    case 'missing': {
+      const verdict = await missing(run, job, reply.text);
+      return verdict === 'settled' ? undefined : `the service does not know it: ${verdict.text}`;
+    }
+    case 'running':
+      return whyRunning(cancelled, reply.status);
+    case 'failure':
+      return `it was not heard of: ${reply.failure.text}`;
+  }
+}
+
+async function settle(
+  run: Run,
+  job: Job,
+  failure: Failure,
+  reply?: StatusReply & { kind: 'ended' },
+): Promise<undefined> {
+  const facts = reply === undefined ? factsOf(run, job) : factsOfEnd(run, job, reply);
+  await settleWithoutPicture(run, job.attempt, 'failed', failure, facts);
+}
+
+function whyRunning(cancelled: CancelReply, status: string): string {
+  switch (cancelled.kind) {
+    case 'cancelled':
+      return `the service agreed to cancel it and still says ${status}`;
+    case 'unsupported':
+      return cancelled.text;
+    case 'failure':
+      return `it could not be cancelled: ${cancelled.failure.text}`;
+  }
+}
+
+const notAsked = 'it was not asked for any more';
+
+async function leftOf(run: Run, whys: Map<number, string>): Promise<JobLeft[]> {
+  const open = await run.ports.checkpoint.openAttempts();
+  return open.map(({ key, sceneId, jobId }) => ({ scene: sceneId, jobId, why: whys.get(key) ?? notAsked }));
+}
+
+function endingOf(stop: Stop, left: JobLeft[]): Ending {
+  if (stop.ending?.kind === 'output-unwritable') return stop.ending;
+  if (left.length === 0) return { kind: 'complete', text: 'Nothing is in flight any more' };
+  if (stop.ending !== undefined && stop.leaving.aborted) return stop.ending;
+  const text = `${left.length} ${left.length === 1 ? 'job is' : 'jobs are'} still in flight`;
+  return { kind: 'incomplete', text };
+}

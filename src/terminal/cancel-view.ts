@@ -1,0 +1,108 @@
+/** What cancelling a batch's jobs shows: troubles as they come, and what became of the jobs at the end. */
+import type { Event } from '../pipeline/event.ts';
+import type { Listener } from '../pipeline/ports.ts';
+import { writeError, writeOut } from './console.ts';
+import { describeEvent } from './describe-event.ts';
+import { jsonLines } from './json-lines.ts';
+import { plural, screenful } from './words.ts';
+
+export interface CancelView {
+  tell: Listener;
+  end(outcome: CancelOutcome, exitCode: number): void;
+}
+
+export interface CancelOutcome {
+  ending: { kind: string; text: string };
+  found: number;
+  left: { scene: string; jobId: string; why: string }[];
+  unanswered: number;
+}
+
+export interface CancelViewOptions {
+  json: boolean;
+  quiet: boolean;
+  /** The pipeline.yaml, as it was given. */
+  file: string;
+  now: () => number;
+}
+
+/** How many jobs ended in which way. */
+interface Ends {
+  saved: number;
+  cancelled: number;
+  expired: number;
+  failed: number;
+}
+
+export function createCancelView(options: CancelViewOptions): CancelView {
+  const ends: Ends = { saved: 0, cancelled: 0, expired: 0, failed: 0 };
+  const say = options.json ? jsonLines(options.now) : plainLines(options);
+  return {
+    tell: (event) => {
+      count(ends, event);
+      say(event);
+    },
+    end: ({ ending, ...outcome }, exitCode) => {
+      if (options.json) {
+        const facts = { ending: ending.kind, exitCode, text: ending.text, ...outcome, ...ends };
+        writeOut(
+          JSON.stringify({ type: 'cancel-ended', at: new Date(options.now()).toISOString(), ...facts }),
+        );
+        return;
+      }
+      if (options.quiet && exitCode === 0) return;
+      for (const line of describe({ ending, ...outcome }, ends, options.file)) writeOut(line);
+    },
+  };
+}
+
+function count(ends: Ends, event: Event): void {
+  if (event.type === 'scene-saved') ends.saved += 1;
+  if (event.type !== 'attempt-failed') return;
+  ends[event.kind === 'cancelled' || event.kind === 'expired' ? event.kind : 'failed'] += 1;
+}
+
+/** What was cancelled as it should be is only counted. */
+function plainLines({ quiet, now }: CancelViewOptions): Listener {
+  return (event) => {
+    const line = lineOf(event, quiet, now());
+    if (line !== undefined) writeError(line);
+  };
+}
+
+function lineOf(event: Event, isQuiet: boolean, now: number): string | undefined {
+  if (event.type === 'warning' || event.type === 'stopping') return describeEvent(event, now, '');
+  if (isQuiet) return undefined;
+  if (event.type === 'request-troubled') return describeEvent(event, now, '');
+  // Nothing is tried again here.
+  const isOwnFailure = event.type === 'attempt-failed' && event.kind !== 'cancelled';
+  return isOwnFailure ? `${event.scene}: attempt ${event.attempt}: ${event.text} (${event.kind})` : undefined;
+}
+
+function describe({ ending, found, left, unanswered }: CancelOutcome, ends: Ends, file: string): string[] {
+  const rows: [string, number, string][] = [
+    ['in flight', found, ''],
+    ['cancelled', ends.cancelled, `their scenes wait: \`nightrender run ${file}\` renders them`],
+    ['saved', ends.saved, 'done already, and paid'],
+    ['failed', ends.failed, 'by themselves'],
+    ['expired', ends.expired, 'the service no longer has them'],
+    ['left', left.length, ''],
+    ['unanswered', unanswered, 'may have been sent by a run that died: nobody knows their jobs'],
+  ];
+  const shown = rows.filter(([name, number]) => number > 0 || name === 'in flight');
+  const width = Math.max(...shown.map(([, number]) => number.toLocaleString('en').length));
+  const more = left.length - screenful;
+  return [
+    `${ending.text}.`,
+    ...shown.map(([name, number, note]) =>
+      `  ${name.padEnd(12)}${number.toLocaleString('en').padStart(width)}  ${note}`.trimEnd(),
+    ),
+    ...left.slice(0, screenful).map(({ scene, jobId, why }) => `  ${scene} (job ${jobId}): ${why}`),
+    ...(more > 0 ? [`  and ${more.toLocaleString('en')} more; --json names all of them`] : []),
+    ...(left.length > 0
+      ? [
+          `${plural(left.length, 'job runs', 'jobs run')} on and may be billed; the next run collects what comes of them.`,
+        ]
+      : []),
+  ];
+}

@@ -1,0 +1,122 @@
+/** Promise: `cancel` ends what is in flight at the service, keeps what is done, and says what runs on. */
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { expect, it } from 'vitest';
+import { folderWith, nightrender, pipeline, Program, scenes, testKey } from './cli.ts';
+import { startHeldService } from './held-service.ts';
+import { startPatientService } from './patient-service.ts';
+
+const small = 'input: {scene: "{{ scene }}", width: 48, height: 32}\n';
+const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
+
+it('cancels the jobs of a run that was stopped, and the next run renders their scenes', async () => {
+  const service = await startHeldService();
+  const cwd = folderWith({
+    'pipeline.yaml': pipeline(service.url, `${small}retry: {attempts: 1}\n`),
+    'scenes.csv': scenes(12),
+  });
+  await runAndKill(cwd, 12);
+  const { code, stdout, stderr } = await nightrender(['cancel', 'pipeline.yaml'], { cwd, ...withKey });
+  expect(code, stderr).toBe(0);
+  expect(stdout).toMatch(/^Nothing is in flight any more\.\n {2}in flight +12\n {2}cancelled +12 /);
+  expect(new Set(statesAt(service.dataDir))).toEqual(new Set(['CANCELLED']));
+  const status = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd });
+  expect(JSON.parse(status.stdout)).toMatchObject({
+    summary: {
+      scenes: { waiting: 12, active: 0, failed: 0 },
+      attempts: { submitted: 0 },
+      failures: [{ kind: 'cancelled', attempts: 12 }],
+      lastRun: { exitCode: 0, ending: 'Nothing is in flight any more' },
+    },
+  });
+  service.release();
+  const next = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
+  expect(next.code, next.stderr).toBe(0);
+  expect(statesAt(service.dataDir).filter((state) => state === 'COMPLETED')).toHaveLength(12);
+  expect(statesAt(service.dataDir)).toHaveLength(24);
+});
+
+it('saves what is done already: it is paid', async () => {
+  const service = await startHeldService();
+  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url, small), 'scenes.csv': scenes(3) });
+  await runAndKill(cwd, 3);
+  service.release();
+  await expect.poll(() => new Set(statesAt(service.dataDir))).toEqual(new Set(['COMPLETED']));
+  const { code, stdout, stderr } = await nightrender(['cancel', 'pipeline.yaml', '--json'], {
+    cwd,
+    ...withKey,
+  });
+  expect(code, stderr).toBe(0);
+  const end = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Record<string, unknown>;
+  expect(end).toMatchObject({
+    type: 'cancel-ended',
+    exitCode: 0,
+    found: 3,
+    saved: 3,
+    cancelled: 0,
+    left: [],
+  });
+  expect((await nightrender(['verify', 'pipeline.yaml'], { cwd })).stdout).toMatch(/^checked +3\ngood +3\n/);
+});
+
+it('leaves in flight what the service does not cancel, says so, and the next run follows it', async () => {
+  const service = await startPatientService();
+  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(2) });
+  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  await run.event('scene-submitted', 2);
+  const held = await nightrender(['cancel', 'pipeline.yaml'], { cwd, ...withKey });
+  expect(held.code).toBe(11);
+  expect(held.stderr).toContain('Stop it first');
+  run.child.kill('SIGKILL');
+  await run.finish();
+  const { code, stdout, stderr } = await nightrender(['cancel', 'pipeline.yaml'], { cwd, ...withKey });
+  expect(code, stderr).toBe(3);
+  expect(stdout).toContain('2 jobs are still in flight.');
+  expect(stdout).toMatch(/ {2}s0 \(job job-1\): the service does not cancel the job \(405/);
+  expect(stdout).toContain('2 jobs run on and may be billed');
+  const next = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  expect(await next.event('recovered')).toMatchObject({ inFlight: 2 });
+  expect(service.submissions).toBe(2);
+});
+
+it('ends with 12 where the key is refused, with 2 where there is no batch, and with 0 where nothing is in flight', async () => {
+  const service = await startHeldService();
+  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url, small), 'scenes.csv': scenes(6) });
+  expect((await nightrender(['cancel', 'pipeline.yaml'], { cwd, ...withKey })).code).toBe(2);
+  await runAndKill(cwd, 6);
+  const other = { env: { NIGHTRENDER_API_KEY: 'another-key-9' } };
+  const refused = await nightrender(['cancel', 'pipeline.yaml'], { cwd, ...other });
+  expect(refused.code, refused.stderr).toBe(12);
+  expect(refused.stdout).toMatch(/does not accept the key/);
+  expect((await nightrender(['cancel', 'pipeline.yaml', '--quiet'], { cwd, ...withKey })).code).toBe(0);
+  const nothing = await nightrender(['cancel', 'pipeline.yaml'], { cwd, ...withKey });
+  expect(nothing).toMatchObject({ code: 0, stdout: 'Nothing is in flight any more.\n  in flight   0\n' });
+});
+
+it('cancels at the local service of the batch', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local', small), 'scenes.csv': scenes(16) });
+  await runAndKill(cwd, 16);
+  const { code, stderr, stdout } = await nightrender(['cancel', 'pipeline.yaml', '--json'], { cwd });
+  expect(code, stderr).toBe(0);
+  expect(JSON.parse(stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({ left: [] });
+});
+
+/** A run that dies right after its nth submission. */
+async function runAndKill(cwd: string, submissions: number): Promise<void> {
+  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  await run.event('scene-submitted', submissions);
+  run.child.kill('SIGKILL');
+  await run.finish();
+}
+
+function statesAt(dataDir: string): string[] {
+  const db = new Sqlite(join(dataDir, 'service.sqlite'), { readonly: true });
+  try {
+    return db
+      .prepare<[], { state: string }>('SELECT state FROM job')
+      .all()
+      .map(({ state }) => state);
+  } finally {
+    db.close();
+  }
+}

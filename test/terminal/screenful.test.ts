@@ -1,0 +1,54 @@
+/** Promise: long lists do not flood the terminal: a screenful is shown and the rest is counted; JSON names all. */
+import { afterEach, expect, it, vi } from 'vitest';
+import type { BadPicture } from '../../src/core/verification.ts';
+import { showPutBack } from '../../src/terminal/show-put-back.ts';
+import { createVerifyView } from '../../src/terminal/verify-view.ts';
+
+const many = 1_050;
+
+afterEach(() => void vi.restoreAllMocks());
+
+function listen(): () => string[] {
+  const said: string[] = [];
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => said.push(String(text)) > 0);
+  return () => said.join('').trimEnd().split('\n');
+}
+
+const bad = (i: number): BadPicture => ({
+  picture: {
+    attempt: i,
+    number: 1,
+    sceneId: `s${i}`,
+    sceneState: 'saved',
+    file: `s${i}.png`,
+    moveTo: null,
+    width: 1,
+    height: 1,
+    bytes: 1,
+    sha256: '',
+  },
+  verdict: { kind: 'missing' },
+});
+
+it.each([
+  [false, 4 + 20 + 2],
+  [true, many + 1],
+])('of bad pictures (json: %j)', (json, lines) => {
+  const said = listen();
+  const view = createVerifyView({ json, isRepair: false, file: 'p.yaml', elapsed: () => 0 });
+  for (let i = 0; i < many; i++) view.tellBad(bad(i));
+  view.end({ checked: 2_000, good: 950, missing: many, damaged: 0, withdrawn: 0, putBack: 0 }, 3);
+  expect(said()).toHaveLength(lines);
+  if (!json) expect(said()).toContain('  and 1,030 more; --json names all of them');
+});
+
+it.each([
+  [false, 1 + 20 + 2],
+  [true, many + 1],
+])('of scenes that were put back (json: %j)', (json, lines) => {
+  const said = listen();
+  const chosen = Array.from({ length: many }, (_, i) => ({ id: `s${i}`, was: 'job-failed' }));
+  showPutBack({ scenes: many, givenUp: 0, chosen, file: 'p.yaml' }, json);
+  expect(said()).toHaveLength(lines);
+  if (!json) expect(said()).toContain('  and 1,030 more; --json names all of them');
+});

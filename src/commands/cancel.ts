@@ -1,8 +1,8 @@
 /** `nightrender cancel`: has the service cancel what is in flight, and takes what is done already. */
+import { readBatch } from '../checkpoint/batch-identity.ts';
 import {
   openCheckpoint,
   openCheckpointForReading,
-  readBatch,
   readJobsInFlight,
   type OpenCheckpoint,
 } from '../checkpoint/open-checkpoint.ts';

@@ -40,8 +40,9 @@ export class Lanes {
       const awake = this.#awake.signal;
       const next = await ports.checkpoint.nextDue();
       if (next === undefined && this.#inFlight.size === 0) return;
+      // What waits to be taken by a service that is full has not been submitted yet either.
+      if (next !== undefined || this.#submitting > 0) this.#run.stopAtDeadline();
       if (next !== undefined) {
-        this.#run.stopAtDeadline();
         if (this.#submitting === 0) this.#run.stopAtBudget();
         if (await this.#submitDue(next)) continue;
       }

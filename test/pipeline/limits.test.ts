@@ -130,4 +130,14 @@ describe('limits.until', () => {
     expect(last).toBeLessThanOrEqual(untilAt);
     expect(last).toBeGreaterThan(untilAt - 11 * minutes);
   });
+
+  it('holds for submissions that a full service has not taken yet', async () => {
+    const full: Behaviour = () => ({ reply: { kind: 'overloaded', text: '429: full' } });
+    const world = new World(full);
+    const untilAt = world.started + 10 * minutes;
+    const result = await world.run({ manifest: list(2), settings: { concurrency: 4, limits: { untilAt } } });
+    expect(result?.ending.kind).toBe('limit-reached');
+    expect(world.clock.now()).toBeLessThanOrEqual(untilAt + minutes);
+    expect(result?.counts).toMatchObject({ waiting: 2, active: 0, failed: 0 });
+  });
 });

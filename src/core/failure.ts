@@ -83,7 +83,7 @@ export const failureRules = {
   cancelled: {
     whose: 'yours',
     next: 'put-back',
-    means: 'you had the job cancelled',
+    means: 'you had the job cancelled (`nightrender cancel`)',
   },
   'given-up': {
     whose: 'yours',

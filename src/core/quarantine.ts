@@ -8,6 +8,6 @@ const mostDeaths = 3;
 /** Why a scene is set aside, or undefined where it is not. */
 export function quarantine(deaths: number): Failure | undefined {
   if (deaths < mostDeaths) return undefined;
-  const text = `the program died ${deaths} times while it sent this scene or handled its result`;
+  const text = `the program died ${deaths} times while it sent this scene or handled its result; \`nightrender retry\` puts it back`;
   return { kind: 'quarantined', text };
 }

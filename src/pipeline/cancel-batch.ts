@@ -51,6 +51,7 @@ export async function cancelBatch(ports: Ports, settings: BatchSettings, stop: S
   } catch (thrown) {
     run.stopForThrown(thrown);
   }
+  run.end();
   const left = await leftOf(run, whys);
   const report = await writeReport(run, endingOf(stop, left));
   if (run.bug !== undefined) throw run.bug;

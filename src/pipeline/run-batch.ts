@@ -40,6 +40,7 @@ export async function runBatch(
     run.stopForThrown(thrown);
   }
   await lanes.finish();
+  run.end();
   const counts = await ports.checkpoint.counts();
   const report = await writeReport(run, endingOf(stop, counts));
   if (run.bug !== undefined) throw run.bug;

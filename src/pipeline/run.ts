@@ -53,6 +53,7 @@ export class Run {
   /** A bug of ours that ended the run. */
   bug: unknown;
   #tally: Tally = noAttempts;
+  readonly #over = new AbortController();
 
   constructor(ports: Ports, settings: BatchSettings, stop: Stop) {
     const { clock, random, service, checkpoint } = ports;
@@ -60,7 +61,7 @@ export class Run {
     this.settings = settings;
     this.stop = stop;
     this.names = new PictureNames(checkpoint, settings.pictureName);
-    this.abandoned = abortAfterGrace(stop, settings.shutdownGraceMs, clock);
+    this.abandoned = abortAfterGrace(stop, settings.shutdownGraceMs, clock, this.#over.signal);
     const { submit, status } = settings.rate;
     this.gates = {
       submit: new Gate(submit, clock),
@@ -73,6 +74,11 @@ export class Run {
     );
     this.deadline = new Deadline(settings.limits, clock);
     this.budget = new Budget(settings.limits, settings.pricing, nothingSpent, random);
+  }
+
+  /** Nothing is in flight here any more, so that nothing has to be cut. */
+  end(): void {
+    this.#over.abort();
   }
 
   /** Learns what the batch has spent so far, where that matters. */
@@ -152,11 +158,11 @@ function endingOf(failure: Failure): Ending {
   return { kind, text: failure.text };
 }
 
-function abortAfterGrace(stop: Stop, graceMs: number, clock: Clock): AbortSignal {
+/** Until the run is `over`. */
+function abortAfterGrace(stop: Stop, graceMs: number, clock: Clock, over: AbortSignal): AbortSignal {
   const abandon = new AbortController();
-  const never = new AbortController();
   setMaxListeners(0, abandon.signal);
-  const afterGrace = (): Promise<void> => clock.sleep(graceMs, never.signal).then(() => abandon.abort());
+  const afterGrace = (): Promise<void> => clock.sleep(graceMs, over).then(() => abandon.abort());
   stop.leaving.addEventListener('abort', () => void afterGrace(), { once: true });
   return abandon.signal;
 }

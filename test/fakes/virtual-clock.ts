@@ -37,6 +37,11 @@ export class VirtualClock implements Clock {
     });
   }
 
+  /** How many sleep. */
+  get sleeping(): number {
+    return this.#sleepers.length;
+  }
+
   /** Lets the earliest sleeper wake; false where nobody sleeps. */
   advance(): boolean {
     const next = this.#sleepers.toSorted((a, b) => a.at - b.at)[0];

@@ -467,6 +467,17 @@ describe('an edited manifest', () => {
   });
 });
 
+it.each([
+  ['is done', {}],
+  ['was interrupted', { onEvent: leaveWhenSubmitted(2) }],
+  ['may not go on', { behaviour: answering('hills', 1, 'key-refused') }],
+] as const)('leaves nothing behind that keeps the program waiting, when it %s', async (_when, given) => {
+  const { behaviour, ...options } = { behaviour: undefined, ...given };
+  const world = new World(behaviour);
+  await world.run({ manifest: abc, ...options });
+  expect(world.clock.sleeping).toBe(0);
+});
+
 function leaveWhenSubmitted(count: number) {
   let seen = 0;
   return (

@@ -20,6 +20,7 @@ export async function runLocked(file: string, config: Config, scenes: ReadScenes
   const { dir } = config.output;
   const view = createRunView({
     ...config.terminal,
+    file,
     shownDir: shownPath(dir),
     now: Date.now,
     elapsed: () => systemClock.elapsed(),
@@ -67,7 +68,7 @@ function tellStart(config: Config, view: RunView): void {
   for (const text of config.warnings) view.tell({ type: 'warning', text });
 }
 
-function tellEnd(config: Config, { ending, counts, report }: BatchResult, view: RunView): void {
+function tellEnd(config: Config, { ending, counts, report, cost }: BatchResult, view: RunView): void {
   const { kind, text } = ending;
   const { exitCode } = endings[kind];
   view.tell({
@@ -78,5 +79,6 @@ function tellEnd(config: Config, { ending, counts, report }: BatchResult, view: 
     counts,
     outputDir: config.output.dir,
     report,
+    cost,
   });
 }

@@ -1,10 +1,12 @@
 /** The ways the program ends, with the exit codes that scripts rely on. */
 
-interface EndingRule {
+export interface EndingRule {
   exitCode: number;
   /** Whether the same command later goes on where this one stopped. */
   isResumable: boolean;
   means: string;
+  /** What has to be done before it can go on, where something has. */
+  first?: string;
 }
 
 export const endings = {
@@ -16,11 +18,26 @@ export const endings = {
     means: 'wrong use, configuration or manifest; nothing was sent or written',
   },
   incomplete: { exitCode: 3, isResumable: false, means: 'the run ended and some scenes are not saved' },
-  halted: { exitCode: 10, isResumable: true, means: 'stopped by a halt rule' },
+  halted: { exitCode: 10, isResumable: true, means: 'stopped by a halt rule', first: 'once that is mended' },
   'already-running': { exitCode: 11, isResumable: true, means: 'another run holds this batch' },
-  'not-allowed': { exitCode: 12, isResumable: true, means: 'key refused, or account or endpoint not usable' },
-  'limit-reached': { exitCode: 13, isResumable: true, means: 'deadline or budget reached' },
-  'output-unwritable': { exitCode: 14, isResumable: true, means: 'disk full or output not writable' },
+  'not-allowed': {
+    exitCode: 12,
+    isResumable: true,
+    means: 'key refused, or account or endpoint not usable',
+    first: 'once that is mended',
+  },
+  'limit-reached': {
+    exitCode: 13,
+    isResumable: true,
+    means: 'deadline or budget reached',
+    first: 'as soon as `limits` allow it',
+  },
+  'output-unwritable': {
+    exitCode: 14,
+    isResumable: true,
+    means: 'disk full or output not writable',
+    first: 'once that is mended',
+  },
   interrupted: { exitCode: 130, isResumable: true, means: 'stopped by SIGINT' },
   terminated: { exitCode: 143, isResumable: true, means: 'stopped by SIGTERM' },
 } as const satisfies Record<string, EndingRule>;

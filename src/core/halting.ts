@@ -1,4 +1,5 @@
 /** When going on only burns money or waits for nobody. */
+import { showDuration } from './duration.ts';
 import { silentForMs, type Contact } from './contact.ts';
 import type { FailureKind } from './failure.ts';
 
@@ -47,7 +48,7 @@ export function unreachableReason(
   words: string,
 ): string | undefined {
   if (silentForMs(contact, now) < settings.unreachableMs) return undefined;
-  const minutes = Math.round(silentForMs(contact, now) / 60_000);
+  const silence = showDuration(silentForMs(contact, now));
   const what = operation === 'submit' ? 'submissions' : 'status requests';
-  return `the service has not answered ${what} for ${minutes} min (\`halt.unreachable\`); the latest: ${words}`;
+  return `the service has not answered ${what} for ${silence} (\`halt.unreachable\`); the latest: ${words}`;
 }

@@ -55,4 +55,6 @@ export type Event =
       counts: SceneCounts;
       outputDir: string;
       report: string | undefined;
+      /** What the batch has cost so far, where the price is known. */
+      cost: Cost | undefined;
     };

@@ -1,4 +1,5 @@
 /** A job in flight and what this run has seen of it; ages and instants by the monotonic clock. */
+import { showDuration } from '../core/duration.ts';
 import type { SubmittedAttempt } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
 import type { JobTimes } from './ports.ts';
@@ -51,7 +52,7 @@ export function overdueFailure(run: Run, job: Job): Failure | undefined {
   const now = run.ports.clock.elapsed();
   const text = (ms: number, since: string): Failure => ({
     kind: 'job-overdue',
-    text: `still ${job.status === '' ? 'without a status' : job.status} ${inMinutes(ms)} after ${since}`,
+    text: `still ${job.status === '' ? 'without a status' : job.status} ${showDuration(ms)} after ${since}`,
   });
   if (job.executingElapsed === undefined && now - job.followedElapsed > queueMs) {
     return text(queueMs, job.isResumed ? 'it was resumed' : 'its submission');
@@ -60,10 +61,6 @@ export function overdueFailure(run: Run, job: Job): Failure | undefined {
     return text(executionMs, 'it began');
   }
   return undefined;
-}
-
-function inMinutes(ms: number): string {
-  return `${Math.round(ms / 6_000) / 10} min`;
 }
 
 export function factsOf(run: Run, job: Job): JobFacts {

@@ -4,6 +4,7 @@ import type { Ending } from '../core/ending.ts';
 import { quarantine } from '../core/quarantine.ts';
 import { Lanes } from './lanes.ts';
 import type { SceneCounts } from '../core/scene.ts';
+import type { Cost } from '../core/spending.ts';
 import type { ManifestScenes } from './ports.ts';
 import { settleIntended } from './recover.ts';
 import { Run, type Ports } from './run.ts';
@@ -16,6 +17,8 @@ export interface BatchResult {
   counts: SceneCounts;
   /** The folder of the result files; undefined where the disk did not take them. */
   report: string | undefined;
+  /** Undefined where nobody said what the work costs. */
+  cost: Cost | undefined;
 }
 
 /**
@@ -44,7 +47,7 @@ export async function runBatch(
   const counts = await ports.checkpoint.counts();
   const report = await writeReport(run, endingOf(stop, counts));
   if (run.bug !== undefined) throw run.bug;
-  return { ending: endingOf(stop, counts), counts, report };
+  return { ending: endingOf(stop, counts), counts, report, cost: run.budget.cost() };
 }
 
 async function plan(run: Run, manifest: ManifestScenes): Promise<void> {

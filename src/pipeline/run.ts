@@ -41,6 +41,7 @@ export class Run {
   readonly contacts: Contacts;
   readonly evidence: Evidence;
   readonly deadline: Deadline;
+  /** Knows no cost until it is loaded. */
   budget: Budget;
   /** Aborts when the grace of a leaving run is over: requests in progress are cut. */
   readonly abandoned: AbortSignal;
@@ -73,7 +74,7 @@ export class Run {
       this.gates.status.pass(stop.leaving, () => service.health(endpoint, this.abandoned)),
     );
     this.deadline = new Deadline(settings.limits, clock);
-    this.budget = new Budget(settings.limits, settings.pricing, nothingSpent, random);
+    this.budget = new Budget(settings.limits, undefined, nothingSpent, random);
   }
 
   /** Nothing is in flight here any more, so that nothing has to be cut. */

@@ -1,9 +1,15 @@
 /** The last words of a run: how it ended, where things are, what to do. */
-import { endings } from '../core/ending.ts';
+import { endings, type EndingRule } from '../core/ending.ts';
+import { showCost } from '../core/spending.ts';
 import type { Event } from '../pipeline/event.ts';
 import { plural } from './words.ts';
 
-export function describeEnding(event: Event & { type: 'run-ended' }, shownDir: string, took: string): string {
+/** `took` is how long it all took, in words. */
+export function describeEnding(
+  event: Event & { type: 'run-ended' },
+  { shownDir, file }: { shownDir: string; file: string },
+  took: string,
+): string {
   const { saved, waiting, active, failed, invalid } = event.counts;
   const total = saved + waiting + active + failed + invalid;
   const rows: [string, string][] = [
@@ -12,7 +18,8 @@ export function describeEnding(event: Event & { type: 'run-ended' }, shownDir: s
   ];
   if (event.report !== undefined)
     rows.push(['report', `${shownDir}/report/results.csv, results.jsonl, summary.json`]);
-  const hint = hintOf(event);
+  if (event.cost !== undefined) rows.push(['cost', `${showCost(event.cost)} so far`]);
+  const hint = hintOf(event, file);
   const head = `${event.text}: ${saved.toLocaleString('en')} of ${plural(total, 'scene')} in ${took}.`;
   return [
     head,
@@ -37,13 +44,14 @@ function countsOf(counts: (Event & { type: 'run-ended' })['counts']): string {
   return parts.join(', ') || 'none';
 }
 
-function hintOf(event: Event & { type: 'run-ended' }): string {
-  if (endings[event.ending].isResumable) {
+function hintOf(event: Event & { type: 'run-ended' }, file: string): string {
+  const ending: EndingRule = endings[event.ending];
+  if (ending.isResumable) {
+    const goesOn = `Nothing is lost: ${ending.first === undefined ? '' : `${ending.first}, `}the same command goes on from here.`;
     const inFlight = event.counts.active;
-    const soon =
-      inFlight > 0 ? ` within 30 minutes, so that ${plural(inFlight, 'job')} in flight can be collected` : '';
-    return `Nothing is lost: the same command goes on from here. Start it again${soon}.`;
+    if (inFlight === 0) return goesOn;
+    return `${goesOn} Start it within 30 minutes, so that ${plural(inFlight, 'job')} in flight can be collected.`;
   }
-  if (event.counts.failed > 0) return 'The report says of each failed scene why it failed.';
-  return '';
+  if (event.counts.failed === 0) return '';
+  return `The report says of each failed scene why it failed; \`nightrender retry ${file}\` gives them fresh attempts.`;
 }

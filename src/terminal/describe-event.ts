@@ -1,6 +1,7 @@
 /** An event as a line for people. */
+import { showDuration } from '../core/duration.ts';
 import type { Event } from '../pipeline/event.ts';
-import { plural, showDuration } from './words.ts';
+import { plural } from './words.ts';
 
 /** Undefined for events that are not worth a line. */
 export function describeEvent(event: Event, now: number, shownDir: string): string | undefined {
@@ -47,7 +48,7 @@ function describeRecovered({ inFlight, unanswered }: Event & { type: 'recovered'
       ? `${plural(inFlight, 'job')} of the run before ${inFlight === 1 ? 'is' : 'are'} collected first`
       : '',
     unanswered > 0
-      ? `${plural(unanswered, 'submission')} of the run before got no answer before it died: sent again, and may have been billed for nothing`
+      ? `${plural(unanswered, 'submission')} of the run before got no answer before it died: they may run, and be billed for nothing`
       : '',
   ];
   return parts.filter((part) => part !== '').join('; ');

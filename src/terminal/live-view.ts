@@ -1,4 +1,5 @@
 /** A bar on a terminal, with the troubles as lines above it. */
+import { showDuration } from '../core/duration.ts';
 import cliProgress, { type MultiBar, type SingleBar } from 'cli-progress';
 import type { Event } from '../pipeline/event.ts';
 import { writeError, writeOut } from './console.ts';
@@ -8,7 +9,6 @@ import { progressLine } from './progress-line.ts';
 import { ProgressCount } from './progress.ts';
 import type { RunView, ViewOptions } from './view.ts';
 import { TroubleBudget } from './trouble-budget.ts';
-import { showDuration } from './words.ts';
 
 export class LiveView implements RunView {
   readonly #options: ViewOptions;
@@ -44,7 +44,7 @@ export class LiveView implements RunView {
     if (event.type === 'run-ended') {
       this.close();
       const took = showDuration(this.#options.elapsed() - this.#startedElapsed);
-      writeOut(describeEnding(event, this.#options.shownDir, took));
+      writeOut(describeEnding(event, this.#options, took));
       return;
     }
     const isTrouble = event.type === 'attempt-failed' || event.type === 'request-troubled';

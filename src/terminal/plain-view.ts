@@ -1,4 +1,5 @@
 /** Lines for a log: few enough that a night of them can be read. */
+import { showDuration } from '../core/duration.ts';
 import { showCost } from '../core/spending.ts';
 import type { Event } from '../pipeline/event.ts';
 import { writeError, writeOut } from './console.ts';
@@ -7,7 +8,7 @@ import { describeEvent } from './describe-event.ts';
 import { ProgressCount } from './progress.ts';
 import type { RunView, ViewOptions } from './view.ts';
 import { TroubleBudget } from './trouble-budget.ts';
-import { plural, showDuration, showInstant, showRate } from './words.ts';
+import { plural, showInstant, showRate } from './words.ts';
 
 /** A line each ten seconds for the first minute, then one each two minutes: 240 in eight hours. */
 const soonMs = 10_000;
@@ -34,7 +35,7 @@ export class PlainView implements RunView {
       this.close();
       this.#flushHeldBack();
       const took = showDuration(this.#options.elapsed() - this.#startedElapsed);
-      const said = describeEnding(event, this.#options.shownDir, took);
+      const said = describeEnding(event, this.#options, took);
       if (!this.#options.quiet) writeOut(said);
       else if (event.ending !== 'complete') writeError(said);
       return;

@@ -1,7 +1,8 @@
 /** How far a run is, in one line that is never wider than the terminal. */
+import { showDuration } from '../core/duration.ts';
 import { showCost } from '../core/spending.ts';
 import type { Progress } from './progress.ts';
-import { showDuration, showRate } from './words.ts';
+import { showRate } from './words.ts';
 
 const mostCells = 30;
 const fewestCells = 3;

@@ -4,6 +4,8 @@ import type { Listener } from '../pipeline/ports.ts';
 export interface ViewOptions {
   json: boolean;
   quiet: boolean;
+  /** The pipeline.yaml, as it was given. */
+  file: string;
   /** The output folder as people should read it. */
   shownDir: string;
   now: () => number;

@@ -7,15 +7,6 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 }
 
-/** `8 s`, `3 min 20 s`, `2 h 5 min`. */
-export function showDuration(ms: number): string {
-  const seconds = Math.round(ms / 1000);
-  if (seconds < 60) return `${seconds} s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-}
-
 /** `3.1/s`, `12/min`, `40/h`: the unit in which it is a number one can grasp. */
 export function showRate(perSecond: number): string {
   if (perSecond >= 1) return `${perSecond.toFixed(1)}/s`;

@@ -29,6 +29,7 @@ function view(quiet = false): PlainView {
   return new PlainView({
     json: false,
     quiet,
+    file: 'night.yaml',
     shownDir: 'out',
     now: () => Date.now(),
     elapsed: () => performance.now(),
@@ -65,6 +66,7 @@ const ended: Event = {
   counts: { ...none, saved: 8, failed: 2 },
   outputDir: '/out',
   report: '/out/report',
+  cost: undefined,
 };
 
 it('stays under 2,000 lines in eight hours in which everything goes wrong', () => {

@@ -1,6 +1,7 @@
 /** Numbers as people read them. */
 import { expect, it } from 'vitest';
-import { plural, showBytes, showDuration, showRate } from '../../src/terminal/words.ts';
+import { showDuration } from '../../src/core/duration.ts';
+import { plural, showBytes, showRate } from '../../src/terminal/words.ts';
 
 it.each([
   [0, '0 s'],

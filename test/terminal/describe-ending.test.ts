@@ -1,0 +1,51 @@
+/** Promise: the last words of a run say what to do next. */
+import { describe, expect, it } from 'vitest';
+import { describeEnding } from '../../src/terminal/describe-ending.ts';
+import type { Event } from '../../src/pipeline/event.ts';
+
+type Ended = Event & { type: 'run-ended' };
+
+const ended: Ended = {
+  type: 'run-ended',
+  ending: 'complete',
+  exitCode: 0,
+  text: 'Every scene is saved',
+  counts: { waiting: 0, active: 0, saved: 3, failed: 0, withdrawn: 0, invalid: 0 },
+  outputDir: '/night/out',
+  report: '/night/out/report',
+  cost: undefined,
+};
+
+function lastWords(event: Partial<Ended>): string[] {
+  return describeEnding({ ...ended, ...event }, { shownDir: 'out', file: 'night.yaml' }, '3 s').split('\n');
+}
+
+describe('the last words of a run', () => {
+  it('name nothing to do where all is done', () => {
+    expect(lastWords({}).at(-1)).toContain('results.csv');
+  });
+
+  it.each([
+    ['interrupted', 'Nothing is lost: the same command goes on from here.'],
+    ['not-allowed', 'Nothing is lost: once that is mended, the same command goes on from here.'],
+    ['limit-reached', 'Nothing is lost: as soon as `limits` allow it, the same command goes on from here.'],
+  ] as const)('say that the same command goes on after %s, and what comes first', (ending, words) => {
+    expect(lastWords({ ending, counts: { ...ended.counts, waiting: 2 } }).at(-1)).toBe(words);
+  });
+
+  it('say until when jobs in flight can be collected', () => {
+    const words = lastWords({ ending: 'halted', counts: { ...ended.counts, active: 2 } }).at(-1);
+    expect(words).toContain('Start it within 30 minutes, so that 2 jobs in flight can be collected.');
+  });
+
+  it('name the command that gives failed scenes fresh attempts', () => {
+    const words = lastWords({ ending: 'incomplete', counts: { ...ended.counts, failed: 1 } }).at(-1);
+    expect(words).toContain('`nightrender retry night.yaml`');
+  });
+
+  it('tell the cost where the price is known', () => {
+    expect(lastWords({ cost: { spent: 1.5, currency: 'USD', limit: 5 } })).toContain(
+      '  cost      1.50 of 5.00 USD so far',
+    );
+  });
+});

@@ -7,6 +7,7 @@ import { blankness } from './blank.ts';
 import { checkPng } from './check-png.ts';
 import { withProfile } from './colour-profile.ts';
 import { decodeBase64 } from './decode-base64.ts';
+import { inflatePixels } from './inflate-pixels.ts';
 import { recognise, type PictureFormat } from './recognise.ts';
 
 export interface Demands {
@@ -61,9 +62,14 @@ type Whole = { png: Buffer; width: number; height: number; blank: string | undef
 export async function wholePng(png: Buffer, demands: Demands, format: PictureFormat): Promise<Whole> {
   const checked = checkPng(png);
   if ('problem' in checked) return checked;
-  const { bare, ...size } = checked;
+  const { bare, width, height } = checked;
+  const size = { width, height };
   const problem = tooLarge(size, demands.maxPixels);
   if (problem !== undefined) return { problem };
+  // What is blank shows in decoded pixels alone.
+  const pixels = demands.isBlankRefused ? 'not-plain' : await inflatePixels(checked);
+  if (pixels === 'whole') return { png, ...size, blank: undefined };
+  if (pixels !== 'not-plain') return pixels;
   try {
     const image = sharp(bare, { ...strict(demands.maxPixels), ignoreIcc: true });
     // One channel is enough to have every pixel decoded, at a third of the memory; what is blank shows in all of them.

@@ -11,6 +11,11 @@ export interface WholePng {
   height: number;
   /** The file without what the pixels do not depend on. */
   bare: Buffer;
+  /** Data of the header chunk, and of those that hold the pixels, as packed. */
+  header: Buffer;
+  pixelData: Buffer[];
+  /** Whether nothing else has a say in how the pixels are decoded, such as a palette. */
+  isPlain: boolean;
 }
 
 /** What a whole PNG holds, or what is wrong with the file. */
@@ -18,6 +23,7 @@ export function checkPng(png: Buffer): WholePng | { problem: string } {
   if (!png.subarray(0, 8).equals(signature)) return { problem: 'its PNG signature is damaged' };
   const types: string[] = [];
   const needed: Uint8Array[] = [signature];
+  const pixelData: Buffer[] = [];
   for (let at = signature.length; at < png.length;) {
     const chunk = readChunk(png, at);
     if ('problem' in chunk) return chunk;
@@ -26,14 +32,25 @@ export function checkPng(png: Buffer): WholePng | { problem: string } {
     types.push(chunk.type);
     const end = at + frameBytes + chunk.data.length;
     if (isNeeded(chunk.type)) needed.push(png.subarray(at, end));
+    if (chunk.type === 'IDAT') pixelData.push(chunk.data);
     at = end;
   }
   if (types.at(-1) !== 'IEND') return { problem: 'it is cut: the end mark (IEND) is missing' };
   if (!types.includes('IDAT')) return { problem: 'it holds no picture data (IDAT)' };
   // The header is the first chunk, so it stands where it always does.
-  const size = { width: png.readUInt32BE(16), height: png.readUInt32BE(20) };
-  return { ...size, bare: types.some(isCompressed) ? Buffer.concat(needed) : png };
+  const header = png.subarray(16, 29);
+  const size = { width: header.readUInt32BE(0), height: header.readUInt32BE(4) };
+  const isPlain = types.every((type) => plainTypes.has(type) || !isNeeded(type));
+  return {
+    ...size,
+    header,
+    pixelData,
+    isPlain,
+    bare: types.some(isCompressed) ? Buffer.concat(needed) : png,
+  };
 }
+
+const plainTypes: ReadonlySet<string> = new Set(['IHDR', 'IDAT', 'IEND']);
 
 /** Capital letters begin the chunks that no decoder may pass over. */
 function isNeeded(type: string): boolean {

@@ -1,0 +1,74 @@
+/** Decodes the pixel data of plain PNGs without a picture library's start-up, which costs more than small pictures do. */
+import { promisify } from 'node:util';
+import { inflate, inflateSync, type ZlibOptions } from 'node:zlib';
+import type { WholePng } from './check-png.ts';
+
+/** Samples a pixel by colour type: grey, RGB, grey with alpha, RGB with alpha. */
+const samples: Readonly<Record<number, number>> = { 0: 1, 2: 3, 4: 2, 6: 4 };
+/** Bits a sample that each of them may have (PNG specification, 11.2.1). */
+const depths: Readonly<Record<number, readonly number[]>> = {
+  0: [1, 2, 4, 8, 16],
+  2: [8, 16],
+  4: [8, 16],
+  6: [8, 16],
+};
+/** None, Sub, Up, Average, Paeth: the filter that begins each row. */
+const highestFilter = 4;
+/** Larger pictures go through the picture library, which holds less of them in memory. */
+const mostBytes = 64 * 1024 * 1024;
+/** Smaller ones are not worth the way to another thread and back. */
+const fewBytes = 256 * 1024;
+
+export type Pixels = 'whole' | 'not-plain' | { problem: string };
+
+/**
+ * Whether the data of every row of the picture is there and can be drawn. Unpacking is all that can fail: undoing a
+ * row's filter is arithmetic that takes any bytes. `not-plain` says that it takes more to tell (palettes, transparent
+ * colours, interlaced or very large pictures).
+ */
+export async function inflatePixels({ header, pixelData, isPlain }: WholePng): Promise<Pixels> {
+  const [depth = 0, colour = 0, compression, filter, interlace] = header.subarray(8);
+  const perPixel = samples[colour];
+  if (!isPlain || perPixel === undefined || interlace !== 0) return 'not-plain';
+  if (compression !== 0 || filter !== 0 || !depths[colour]?.includes(depth))
+    return { problem: 'it is damaged: its header (IHDR) says what no PNG may be' };
+  const width = header.readUInt32BE(0);
+  const height = header.readUInt32BE(4);
+  const rowBytes = 1 + Math.ceil((width * perPixel * depth) / 8);
+  if (width === 0 || height === 0 || rowBytes * height > mostBytes) return 'not-plain';
+  return unpackRows(pixelData, rowBytes, height);
+}
+
+async function unpackRows(packed: Buffer[], rowBytes: number, height: number): Promise<Pixels> {
+  const data = packed.length === 1 && packed[0] !== undefined ? packed[0] : Buffer.concat(packed);
+  const size = rowBytes * height;
+  let rows: Buffer;
+  try {
+    rows = await unpack(data, size);
+  } catch (error) {
+    // More than is drawn hurts nobody: the picture library may say.
+    if (isTooMuch(error)) return 'not-plain';
+    return { problem: `its pixel data is cut or damaged (${(error as Error).message})` };
+  }
+  if (rows.length < size)
+    return { problem: `it is damaged: its pixel data has ${rows.length} bytes instead of ${size}` };
+  for (let at = 0; at < size; at += rowBytes) {
+    if ((rows[at] ?? 0) > highestFilter)
+      return {
+        problem: `it is damaged in row ${at / rowBytes} of its pixel data: there is no filter ${rows[at]}`,
+      };
+  }
+  return 'whole';
+}
+
+/** One chunk, so that it is one piece of work; nothing beyond the rows is kept. */
+async function unpack(data: Buffer, size: number): Promise<Buffer> {
+  const options: ZlibOptions = { chunkSize: Math.max(64, size + 1), maxOutputLength: size };
+  return size <= fewBytes ? inflateSync(data, options) : inflateOnThread(data, options);
+}
+
+const inflateOnThread = promisify<Buffer, ZlibOptions, Buffer>(inflate);
+
+function isTooMuch(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
+}

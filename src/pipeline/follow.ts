@@ -1,5 +1,5 @@
 /** The step from a job at the service to its end: look, wait, look again. */
-import { failureRules, type Failure } from '../core/failure.ts';
+import { failureRules, Trouble, type Failure } from '../core/failure.ts';
 import { nextPollMs } from '../core/polling.ts';
 import { growingWaitMs, loadWaitMs } from '../core/waiting.ts';
 import { ageMs, factsOf, factsOfEnd, overdueFailure, type Job } from './job.ts';
@@ -94,7 +94,12 @@ export async function collect(run: Run, job: Job, reply: StatusReply & { kind: '
   const age = ageMs(run, job);
   const { checkpoint } = run.ports;
   await checkpoint.takeInHand(job.attempt);
-  const result = await save(run, job.attempt, reply.pictures, factsOfEnd(run, job, reply));
+  const saving = save(run, job.attempt, reply.pictures, factsOfEnd(run, job, reply));
+  const result = await saving.catch(async (thrown: unknown) => {
+    // A full disk ends the run in order: that is no death to hold against the scene.
+    if (thrown instanceof Trouble) await checkpoint.dropFromHand(job.attempt);
+    throw thrown;
+  });
   await checkpoint.dropFromHand(job.attempt);
   if (result === 'saved') run.countSaved(job.isResumed ? undefined : age);
   return result === 'left' ? { waitMs: 0 } : 'settled';

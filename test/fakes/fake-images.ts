@@ -2,11 +2,13 @@
 import { createHash } from 'node:crypto';
 import type { CheckedPicture, HeldPicture } from '../../src/core/picture.ts';
 import { Trouble, type Failure } from '../../src/core/failure.ts';
+import type { RecordedPicture, Verdict } from '../../src/core/verification.ts';
 import type { ImageStore } from '../../src/pipeline/ports.ts';
 
 export class FakeImages implements ImageStore {
   /** Contents by file name. */
   readonly files = new Map<string, string>();
+  isDiskFull = false;
 
   async check(picture: HeldPicture): Promise<CheckedPicture | Failure> {
     const png = 'bytes' in picture ? Buffer.from(picture.bytes) : Buffer.from(picture.base64, 'base64');
@@ -17,6 +19,7 @@ export class FakeImages implements ImageStore {
   }
 
   async write(picture: CheckedPicture, file: string): Promise<void> {
+    if (this.isDiskFull) throw new Trouble({ kind: 'output-unwritable', text: 'the disk is full' });
     this.files.set(file, Buffer.from(picture.png).toString());
   }
 
@@ -28,5 +31,21 @@ export class FakeImages implements ImageStore {
     if (there !== content) throw new Trouble({ kind: 'output-unwritable', text: `${to} is another file` });
     this.files.delete(from);
     this.files.set(to, content);
+  }
+
+  async inspect({ file, sha256 }: RecordedPicture): Promise<Verdict> {
+    const content = this.files.get(file);
+    if (content === undefined) return { kind: 'missing' };
+    return createHash('sha256').update(content).digest('hex') === sha256
+      ? { kind: 'good' }
+      : { kind: 'damaged', problem: 'it is cut' };
+  }
+
+  async setAside({ file }: RecordedPicture): Promise<string | undefined> {
+    const content = this.files.get(file);
+    if (content === undefined) return undefined;
+    this.files.set(`${file}.damaged`, content);
+    this.files.delete(file);
+    return `${file}.damaged`;
   }
 }

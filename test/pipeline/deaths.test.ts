@@ -55,6 +55,20 @@ it('holds no death against scenes that were only in flight, however often the pr
   expect(world.service.jobs).toHaveLength(12);
 });
 
+it('holds no death against scenes whose pictures a full disk does not take, however often', async () => {
+  const world = new World();
+  world.images.isDiskFull = true;
+  for (let run = 0; run < 4; run++) {
+    const result = await world.run({ manifest: list, settings: { concurrency: 4 }, afterMs: 1_000 });
+    expect(result?.ending.kind).toBe('output-unwritable');
+  }
+  world.images.isDiskFull = false;
+  const result = await world.run({ manifest: list, settings: { concurrency: 4 } });
+  expect(result?.ending.kind).toBe('complete');
+  expect(world.rows('SELECT DISTINCT deaths FROM scenes')).toEqual([{ deaths: 0 }]);
+  expect(world.service.jobs).toHaveLength(12);
+});
+
 it('sets aside a scene that is being sent at three deaths, and bills it no further', async () => {
   const world = new World();
   const three = manifestOf([

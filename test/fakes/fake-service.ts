@@ -25,7 +25,7 @@ export interface FakeJob {
 
 export type Behaviour = (scene: string, nth: number) => Partial<JobPlan>;
 
-interface JobPlan {
+export interface JobPlan {
   queueMs: number;
   executionMs: number;
   /** How the job ends instead of with pictures. */
@@ -33,9 +33,13 @@ interface JobPlan {
   pictures: FoundPicture[];
   /** What the submission is answered, instead of being accepted. */
   reply: Failure;
+  /** It is accepted, and the answer gets lost on the way. */
+  isAnswerLost: boolean;
 }
 
 const cancelled: Failure = { kind: 'job-cancelled', text: 'CANCELLED: the service gave no reason' };
+
+const unanswered: Failure = { kind: 'unanswered', text: 'a proxy says 502' };
 
 export const retentionMs = 30 * 60_000;
 
@@ -49,17 +53,18 @@ export interface Instead {
 
 export class FakeService implements RenderService {
   instead: Instead = {};
+  /** How jobs go that are submitted from now on. */
+  behaviour: Behaviour;
   readonly jobs: FakeJob[] = [];
   /** Requests of either kind, in order. */
   readonly log: string[] = [];
   readonly #clock: () => Clock;
-  readonly #behaviour: Behaviour;
   readonly #plans = new Map<string, Partial<JobPlan>>();
   readonly #cancelled = new Set<string>();
 
   constructor(clock: () => Clock, behaviour: Behaviour = () => ({})) {
     this.#clock = clock;
-    this.#behaviour = behaviour;
+    this.behaviour = behaviour;
   }
 
   async submit(endpoint: Endpoint, input: JsonObject, signal?: AbortSignal): Promise<SubmitReply> {
@@ -68,7 +73,7 @@ export class FakeService implements RenderService {
     this.log.push(`submit ${scene}`);
     const instead = this.instead.submit?.(scene);
     if (instead !== undefined) return instead;
-    const plan = this.#behaviour(scene, this.submissionsOf(scene) + this.#refused(scene) + 1);
+    const plan = this.behaviour(scene, this.submissionsOf(scene) + this.#refused(scene) + 1);
     if (plan.reply !== undefined) {
       this.log.push(`refused ${scene}`);
       return { kind: 'failure', failure: plan.reply };
@@ -79,6 +84,7 @@ export class FakeService implements RenderService {
     const completesAt = at + (plan.queueMs ?? 1_000) + executionMs;
     this.jobs.push({ id, scene, endpoint, submittedAt: at, completesAt, executionMs, polls: 0 });
     this.#plans.set(id, plan);
+    if (plan.isAnswerLost === true) return { kind: 'failure', failure: unanswered };
     return { kind: 'accepted', jobId: id, status: 'IN_QUEUE' };
   }
 
@@ -127,6 +133,14 @@ export class FakeService implements RenderService {
     if (signal?.aborted) return { kind: 'failure', failure: { kind: 'poll-failed', text: 'cut short' } };
     this.log.push('health');
     return this.instead.health?.() ?? { kind: 'answers' };
+  }
+
+  planOf({ id }: FakeJob): Partial<JobPlan> {
+    return this.#plans.get(id) ?? {};
+  }
+
+  wasCancelled({ id }: FakeJob): boolean {
+    return this.#cancelled.has(id);
   }
 
   submissionsOf(scene: string): number {

@@ -1,8 +1,5 @@
 /** Ends a run at a chosen call of a port, before or after the call does its work, as a dying process would. */
 
-/** Nothing a dead process asked for ever comes back to it. */
-const never = new Promise<never>(() => undefined);
-
 export class Killer {
   /** Calls so far; with `killAt` n, the run dies at its nth half call (odd: before a call, even: after it). */
   halves = 0;
@@ -36,14 +33,13 @@ export class Killer {
   }
 
   async #call(name: string, work: () => unknown): Promise<unknown> {
-    if (this.isDead) return never;
+    if (this.isDead) return never();
     this.calls.push(name);
-    if (name === this.#hang) return never;
-    if (this.#dies()) return never;
+    if (name === this.#hang || this.#dies()) return never();
     this.#outstanding += 1;
     try {
       const result = await work();
-      return this.isDead || this.#dies() ? await never : result;
+      return this.isDead || this.#dies() ? await never() : result;
     } finally {
       this.#outstanding -= 1;
     }
@@ -54,4 +50,9 @@ export class Killer {
     if (this.halves === this.#killAt) this.isDead = true;
     return this.isDead;
   }
+}
+
+/** Nothing a dead process asked for ever comes back to it. One promise for all would keep every dead run in memory. */
+function never(): Promise<never> {
+  return new Promise(() => undefined);
 }

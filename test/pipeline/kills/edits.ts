@@ -1,0 +1,43 @@
+/** Nights in which the manifest is edited between the runs. */
+import { manifestOf } from '../../fakes/world.ts';
+import { pictureOf, type Behaviour } from '../../fakes/fake-service.ts';
+import type { Scenario } from './scenario.ts';
+
+const listed = manifestOf([
+  ['a', 'sea'],
+  ['b', 'hills'],
+  ['c', 'two pictures'],
+]);
+
+const edited = manifestOf([
+  ['a', 'sea at night'],
+  ['b', 'hills'],
+  ['d', 'a new row'],
+]);
+
+const behaviour: Behaviour = (scene) =>
+  scene.includes('two') ? { pictures: [pictureOf('first'), pictureOf('second')] } : {};
+
+export const edits: Scenario[] = [
+  {
+    name: 'a manifest that was edited when all was saved, and then edited back',
+    behaviour,
+    steps: [
+      { what: 'run', manifest: listed, isSetup: true },
+      { what: 'run', manifest: edited },
+      { what: 'run', manifest: listed },
+    ],
+    everyNthInResume: 97,
+    atLeast: { deaths: 140, inResume: 45 },
+  },
+  {
+    name: 'a manifest that is edited after the death',
+    behaviour,
+    steps: [
+      { what: 'run', manifest: listed, afterDeath: 'on' },
+      { what: 'run', manifest: edited },
+    ],
+    everyNthInResume: 97,
+    atLeast: { deaths: 230, inResume: 40 },
+  },
+];

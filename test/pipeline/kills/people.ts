@@ -1,0 +1,123 @@
+/** Nights in which a person steps in: Ctrl-C, cancel, verify --repair, retry. */
+import { pictureOf } from '../../fakes/fake-service.ts';
+import { defaultSettings, endpoint, manifestOf, type World } from '../../fakes/world.ts';
+import type { Scenario, Step } from './scenario.ts';
+
+const three = manifestOf([
+  ['a', 'sea'],
+  ['b', 'hills'],
+  ['c', 'quick'],
+]);
+
+const five = manifestOf([
+  ['a', 'sea'],
+  ['b', 'hills'],
+  ['c', 'moon'],
+  ['d', 'fox'],
+  ['e', 'rain'],
+]);
+
+const leftInFlight: Step = {
+  what: 'run',
+  manifest: three,
+  settings: { concurrency: 3 },
+  until: 900,
+  isSetup: true,
+};
+
+const quick = (scene: string) => (scene === 'quick' ? { queueMs: 1_500, executionMs: 100 } : {});
+
+const cancel: Step = { what: 'cancel', afterMs: 700 };
+
+const elsewhere = { ...endpoint, baseUrl: 'https://other.example' };
+
+function damage({ images }: World): void {
+  images.files.delete('a.png');
+  images.files.set('b.png', 'cut');
+  images.files.delete('c-2.png');
+}
+
+export const people: Scenario[] = [
+  {
+    name: 'a run that is told to leave at each picture',
+    steps: [
+      {
+        what: 'run',
+        manifest: five,
+        settings: { concurrency: 1 },
+        onEvent: (event, stop) => {
+          if (event.type === 'scene-saved') stop.request('leave', { kind: 'interrupted', text: 'Ctrl-C' });
+        },
+      },
+      { what: 'run', manifest: five },
+    ],
+    everyNthInResume: 97,
+    atLeast: { deaths: 320, inResume: 135 },
+  },
+  {
+    name: 'cancel, and cancel again after its death',
+    behaviour: quick,
+    steps: [leftInFlight, cancel, { what: 'run', manifest: three }],
+    everyNthInResume: 97,
+    atLeast: { deaths: 150, inResume: 45 },
+  },
+  {
+    name: 'cancel, and a run after its death',
+    behaviour: quick,
+    steps: [leftInFlight, { ...cancel, afterDeath: 'on' }, { what: 'run', manifest: three }],
+    everyNthInResume: 97,
+    atLeast: { deaths: 140, inResume: 35 },
+  },
+  {
+    name: 'cancel at a service that cancels nothing (405)',
+    behaviour: quick,
+    steps: [
+      leftInFlight,
+      {
+        ...cancel,
+        before: ({ service }) => (service.instead.cancel = () => ({ kind: 'unsupported', text: '405' })),
+      },
+      { what: 'run', manifest: three },
+    ],
+    everyNthInResume: 97,
+    atLeast: { deaths: 120, inResume: 35 },
+  },
+  {
+    name: 'verify --repair of missing and damaged pictures',
+    behaviour: (scene) => (scene === 'quick' ? { pictures: [pictureOf('first'), pictureOf('second')] } : {}),
+    steps: [
+      { what: 'run', manifest: three, isSetup: true },
+      { what: 'repair', before: damage },
+      { what: 'run', manifest: three },
+    ],
+    everyNthInResume: 97,
+    atLeast: { deaths: 210, inResume: 85 },
+  },
+  {
+    name: 'retry of failed scenes',
+    behaviour: (scene, nth) =>
+      scene !== 'sea' && nth === 1 ? { failure: { kind: 'job-failed', text: 'out of memory' } } : {},
+    steps: [
+      {
+        what: 'run',
+        manifest: three,
+        settings: { retry: { ...defaultSettings.retry, attempts: 1 } },
+        isSetup: true,
+      },
+      { what: 'put-back' },
+      { what: 'run', manifest: three },
+    ],
+    everyNthInResume: 97,
+    atLeast: { deaths: 110, inResume: 35 },
+  },
+  {
+    name: 'retry --elsewhere of jobs at another address',
+    steps: [
+      leftInFlight,
+      { what: 'put-back', choice: { kinds: [], ids: [], notAt: elsewhere.baseUrl } },
+      { what: 'run', manifest: three, settings: { endpoint: elsewhere } },
+    ],
+    everyNthInResume: 97,
+    atLeast: { deaths: 170, inResume: 70 },
+  },
+];

@@ -1,0 +1,9 @@
+/** The nights that the kill tests go through, a death at every call of each. */
+import { edits } from './edits.ts';
+import { limits } from './limits.ts';
+import { outages } from './outages.ts';
+import { people } from './people.ts';
+import type { Scenario } from './scenario.ts';
+import { workers } from './workers.ts';
+
+export const scenarios: Scenario[] = [...workers, ...edits, ...outages, ...limits, ...people];

@@ -8,13 +8,16 @@ export interface PatientService {
   submissions: number;
   /** Every request, as `POST /v2/…`. */
   requests: string[];
+  /** Whether it lets status requests wait for ever. */
+  isSilent: boolean;
 }
 
 export async function startPatientService(): Promise<PatientService> {
-  const service: PatientService = { url: '', submissions: 0, requests: [] };
+  const service: PatientService = { url: '', submissions: 0, requests: [], isSilent: false };
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
       service.requests.push(`${request.method} ${request.url}`);
+      if (service.isSilent && request.url?.includes('/status/') === true) return;
       response.setHeader('content-type', 'application/json');
       if (request.url?.includes('/cancel/') === true) response.statusCode = 405;
       const isSubmission = request.url?.endsWith('/run') === true;

@@ -28,7 +28,7 @@ export const edits: Scenario[] = [
       { what: 'run', manifest: listed },
     ],
     everyNthInResume: 97,
-    atLeast: { deaths: 140, inResume: 45 },
+    atLeast: { deaths: 80, inResume: 30 },
   },
   {
     name: 'a manifest that is edited after the death',
@@ -38,6 +38,6 @@ export const edits: Scenario[] = [
       { what: 'run', manifest: edited },
     ],
     everyNthInResume: 97,
-    atLeast: { deaths: 230, inResume: 40 },
+    atLeast: { deaths: 135, inResume: 25 },
   },
 ];

@@ -33,7 +33,7 @@ export const limits: Scenario[] = [
       { what: 'run', manifest: list(4) },
     ],
     everyNthInResume: 97,
-    atLeast: { deaths: 260, inResume: 100 },
+    atLeast: { deaths: 155, inResume: 60 },
   },
   {
     name: 'limits.jobs',
@@ -47,7 +47,7 @@ export const limits: Scenario[] = [
       { what: 'run', manifest: list(4) },
     ],
     everyNthInResume: 97,
-    atLeast: { deaths: 210, inResume: 70 },
+    atLeast: { deaths: 125, inResume: 45 },
   },
   {
     name: 'limits.for',
@@ -56,7 +56,7 @@ export const limits: Scenario[] = [
       { what: 'run', manifest: list(4) },
     ],
     everyNthInResume: 97,
-    atLeast: { deaths: 250, inResume: 100 },
+    atLeast: { deaths: 150, inResume: 60 },
   },
   {
     name: 'a halt by consecutive failures',
@@ -74,7 +74,7 @@ export const limits: Scenario[] = [
       { what: 'run', manifest: list(2), before: ({ service }) => (service.behaviour = () => ({})) },
     ],
     everyNthInResume: 97,
-    atLeast: { deaths: 270, inResume: 110 },
+    atLeast: { deaths: 160, inResume: 70 },
     // Each run counts its own failures, and what is in flight at the halt may fail as well.
     moreJobs: (deaths) => deaths * (3 + 1),
   },
@@ -95,7 +95,7 @@ export const limits: Scenario[] = [
       { what: 'run', manifest: list(3), before: ({ service }) => (service.instead = {}) },
     ],
     everyNthInResume: 97,
-    atLeast: { deaths: 190, inResume: 60 },
+    atLeast: { deaths: 110, inResume: 40 },
   },
   {
     name: 'pictures by address where no host is allowed',
@@ -114,7 +114,7 @@ export const limits: Scenario[] = [
       { what: 'run', manifest: list(3), before: ({ downloads }) => (downloads.answer = () => undefined) },
     ],
     everyNthInResume: 97,
-    atLeast: { deaths: 200, inResume: 70 },
+    atLeast: { deaths: 120, inResume: 45 },
   },
   {
     name: 'a disk that is full',
@@ -128,6 +128,6 @@ export const limits: Scenario[] = [
       { what: 'run', manifest: list(3), before: ({ images }) => (images.isDiskFull = false) },
     ],
     everyNthInResume: 97,
-    atLeast: { deaths: 190, inResume: 65 },
+    atLeast: { deaths: 110, inResume: 40 },
   },
 ];

@@ -49,7 +49,7 @@ export const outages: Scenario[] = [
       },
     ],
     everyNthInResume: 97,
-    atLeast: { deaths: 80, inResume: 25 },
+    atLeast: { deaths: 45, inResume: 15 },
   },
   {
     name: 'forty minutes of being down: results have expired, one has not',
@@ -65,7 +65,7 @@ export const outages: Scenario[] = [
       },
     ],
     everyNthInResume: 97,
-    atLeast: { deaths: 170, inResume: 70 },
+    atLeast: { deaths: 100, inResume: 45 },
   },
   {
     name: 'forty minutes of being down at a service that does not tell its health',
@@ -79,7 +79,7 @@ export const outages: Scenario[] = [
       },
     ],
     everyNthInResume: 197,
-    atLeast: { deaths: 360, inResume: 150 },
+    atLeast: { deaths: 215, inResume: 90 },
   },
   {
     name: 'requests that are answered with 429, 404 and 502 at first',
@@ -87,14 +87,14 @@ export const outages: Scenario[] = [
       nth === 1 ? { reply: { kind: 'overloaded', text: '429', retryAfterMs: 7_000 } } : {},
     steps: [{ what: 'run', manifest: three, before: troubledAtFirst }],
     everyNthInResume: 97,
-    atLeast: { deaths: 200, inResume: 85 },
+    atLeast: { deaths: 120, inResume: 55 },
   },
   {
     name: 'submissions whose answer gets lost',
     behaviour: (scene, nth) => ({ isAnswerLost: scene !== 'sea' && nth === 1 }),
     steps: [{ what: 'run', manifest: three }],
     everyNthInResume: 97,
-    atLeast: { deaths: 230, inResume: 105 },
+    atLeast: { deaths: 135, inResume: 65 },
   },
   {
     name: 'submissions of one scene that nobody ever answers',
@@ -108,7 +108,7 @@ export const outages: Scenario[] = [
       },
     ],
     everyNthInResume: 97,
-    atLeast: { deaths: 170, inResume: 65 },
+    atLeast: { deaths: 100, inResume: 40 },
   },
   {
     name: 'submissions whose answer gets lost, held for a person and then put back',
@@ -127,6 +127,6 @@ export const outages: Scenario[] = [
       { what: 'run', manifest: three },
     ],
     everyNthInResume: 97,
-    atLeast: { deaths: 190, inResume: 60 },
+    atLeast: { deaths: 110, inResume: 40 },
   },
 ];

@@ -52,21 +52,21 @@ export const people: Scenario[] = [
       { what: 'run', manifest: five },
     ],
     everyNthInResume: 97,
-    atLeast: { deaths: 320, inResume: 135 },
+    atLeast: { deaths: 190, inResume: 85 },
   },
   {
     name: 'cancel, and cancel again after its death',
     behaviour: quick,
     steps: [leftInFlight, cancel, { what: 'run', manifest: three }],
     everyNthInResume: 97,
-    atLeast: { deaths: 150, inResume: 45 },
+    atLeast: { deaths: 90, inResume: 30 },
   },
   {
     name: 'cancel, and a run after its death',
     behaviour: quick,
     steps: [leftInFlight, { ...cancel, afterDeath: 'on' }, { what: 'run', manifest: three }],
     everyNthInResume: 97,
-    atLeast: { deaths: 140, inResume: 35 },
+    atLeast: { deaths: 80, inResume: 25 },
   },
   {
     name: 'cancel at a service that cancels nothing (405)',
@@ -80,7 +80,7 @@ export const people: Scenario[] = [
       { what: 'run', manifest: three },
     ],
     everyNthInResume: 97,
-    atLeast: { deaths: 120, inResume: 35 },
+    atLeast: { deaths: 70, inResume: 25 },
   },
   {
     name: 'verify --repair of missing and damaged pictures',
@@ -91,7 +91,7 @@ export const people: Scenario[] = [
       { what: 'run', manifest: three },
     ],
     everyNthInResume: 97,
-    atLeast: { deaths: 210, inResume: 85 },
+    atLeast: { deaths: 125, inResume: 55 },
   },
   {
     name: 'retry of failed scenes',
@@ -108,7 +108,7 @@ export const people: Scenario[] = [
       { what: 'run', manifest: three },
     ],
     everyNthInResume: 97,
-    atLeast: { deaths: 110, inResume: 35 },
+    atLeast: { deaths: 65, inResume: 25 },
   },
   {
     name: 'retry --elsewhere of jobs at another address',
@@ -118,6 +118,6 @@ export const people: Scenario[] = [
       { what: 'run', manifest: three, settings: { endpoint: elsewhere } },
     ],
     everyNthInResume: 97,
-    atLeast: { deaths: 170, inResume: 70 },
+    atLeast: { deaths: 100, inResume: 45 },
   },
 ];

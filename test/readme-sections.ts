@@ -3,6 +3,7 @@ import { attemptMoves } from '../src/core/attempt.ts';
 import { endings } from '../src/core/ending.ts';
 import { failureRules, type Consequence } from '../src/core/failure.ts';
 import { sceneMoves } from '../src/core/scene.ts';
+import { promises, type Promised } from './promises.ts';
 
 export const readmeSections: Record<string, () => string> = {
   'exit codes': () =>
@@ -25,7 +26,15 @@ export const readmeSections: Record<string, () => string> = {
         consequences[next],
       ]),
     ),
+  promises: () => Object.entries(promises).map(promisesOf).join('\n\n'),
 };
+
+function promisesOf([group, list]: [string, Promised[]]): string {
+  const lines = list.map(
+    ({ says, file, title }) => `- ${says}<br><sub>[${file}](test/${file}): ${title}</sub>`,
+  );
+  return `### ${group}\n\n${lines.join('\n')}`;
+}
 
 const consequences: Record<Consequence, string> = {
   stop: 'the run stops; attempt and scene stay as they were',

@@ -1,4 +1,4 @@
-/** Promise: what the README says of states, failures, exit codes, commands and keys is what the code does. */
+/** Promise: what the README says of states, failures, exit codes, commands and keys is what the code does, and what it promises is tested. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { format, resolveConfig } from 'prettier';
@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { sections, configSchema } from '../src/config/schema.ts';
 import { checkpointSchema } from '../src/checkpoint/schema.ts';
+import { promises } from './promises.ts';
 import { readmeSections } from './readme-sections.ts';
 
 const path = resolve(import.meta.dirname, '../README.md');
@@ -56,3 +57,28 @@ it('names every table of the checkpoint', () => {
   const tables = checkpointSchema.migrations.join('\n').matchAll(/CREATE TABLE (\w+)/g);
   for (const [, name] of tables) expect(readme).toMatch(new RegExp(`^\\| \`${name}\``, 'm'));
 });
+
+it.each(Object.values(promises).flat())('names a test that shows it: $says', ({ file, title }) => {
+  expect(titlesIn(file).filter((each) => each === title)).toEqual([title]);
+});
+
+it('promises nothing twice', () => {
+  const sentences = Object.values(promises)
+    .flat()
+    .map(({ says }) => says);
+  expect(new Set(sentences).size).toBe(sentences.length);
+});
+
+/** What tests and groups of a file are called; what is filled in as `…`. */
+function titlesIn(file: string): string[] {
+  const source = readFileSync(resolve(import.meta.dirname, file), 'utf8');
+  const calls = source.matchAll(
+    /(?:\b(?:it|test|describe)(?:\.\w+)*|\))\s*\(\s*('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`),/g,
+  );
+  return [...calls].map(([, literal = '']) =>
+    literal
+      .slice(1, -1)
+      .replaceAll(/\$\{[^}]*\}|%[a-z]/g, '…')
+      .replaceAll(/\\(.)/g, '$1'),
+  );
+}

@@ -1,0 +1,401 @@
+/** What the README promises, each sentence with the test that shows it; kept true by readme.test.ts. */
+
+export interface Promised {
+  says: string;
+  /** Below test/. */
+  file: string;
+  /** As in the file: of a test, or of a group of tests all of which show it; `…` for what is filled in. */
+  title: string;
+}
+
+export const promises: Record<string, Promised[]> = {
+  'Nothing is lost': [
+    {
+      says: 'The program may die before or after anything that it does, and die again while it recovers: the same command goes on, no scene is missing, no picture is wrong, and every result that was paid for is collected.',
+      file: 'pipeline/kill-at-every-call.test.ts',
+      title: 'survives a death at every call, and another one in what resumes it',
+    },
+    {
+      says: 'So it does when it is killed for real at random moments, as the books of the service tell.',
+      file: 'e2e/kill.test.ts',
+      title: "goes on after … kills at random moments, with the service's own books agreeing",
+    },
+    {
+      says: 'It also does while the service does everything wrong that a service can do; no result expires while a run is up.',
+      file: 'e2e/chaos.test.ts',
+      title: 'keeps every promise through … kills against a service that does everything wrong',
+    },
+    {
+      says: 'Every move is on the disk before the next step: the intent before the request, the job id before it is first asked for, the picture before it counts as saved.',
+      file: 'e2e/fsync-order.test.ts',
+      title:
+        'intent before the POST, job id before the first GET, picture before it counts as saved (skipped where strace is not there, or may not trace)',
+    },
+    {
+      says: 'On resume what is in flight is asked for before anything is submitted, the oldest first.',
+      file: 'pipeline/run-batch.test.ts',
+      title:
+        'asks for the jobs in flight first, the oldest before the others, and submits none of them again',
+    },
+    {
+      says: 'While a run is up, every result is collected within a minute of its completion, long before it may expire.',
+      file: 'pipeline/retention.test.ts',
+      title: 'collects every result within a minute, with … jobs in flight',
+    },
+    {
+      says: 'A row that is edited is rendered anew, and its old picture is kept beside the new one.',
+      file: 'pipeline/run-batch.test.ts',
+      title: 'keeps the old picture of an edited row beside the new one, under a name that tells',
+    },
+    {
+      says: 'A row that goes while its job is in flight loses no picture.',
+      file: 'pipeline/run-batch.test.ts',
+      title: 'still collects what is in flight for rows that are gone, and keeps their pictures',
+    },
+    {
+      says: 'Two scenes never share a file, also where names differ in case alone.',
+      file: 'pipeline/run-batch.test.ts',
+      title:
+        'gives names that would be one file to one scene only, also where they are written at the same moment',
+    },
+    {
+      says: 'A scene that the program died with three times is set aside as `quarantined`, and no other with it.',
+      file: 'pipeline/deaths.test.ts',
+      title: 'sets aside the scene whose result the program dies with three times; all others are rendered',
+    },
+    {
+      says: 'A full disk sets no scene aside, however often.',
+      file: 'pipeline/deaths.test.ts',
+      title: 'holds no death against scenes whose pictures a full disk does not take, however often',
+    },
+    {
+      says: 'The report can always be written anew from the checkpoint alone.',
+      file: 'e2e/road.test.ts',
+      title: 'rebuilds the report from the checkpoint alone',
+    },
+  ],
+  'No wrong picture': [
+    {
+      says: 'No damaged PNG ever gets a final name.',
+      file: 'images/corrupt-png.test.ts',
+      title: 'no file comes of a PNG',
+    },
+    {
+      says: 'Nor does a damaged JPEG or WebP.',
+      file: 'images/corrupt-pictures.test.ts',
+      title: 'no file comes of',
+    },
+    {
+      says: 'Nor does text that is no strict base64.',
+      file: 'images/corrupt-pictures.test.ts',
+      title: 'no file comes of a text that is',
+    },
+    {
+      says: 'Black pictures and thumbnails are no success where `check` says so.',
+      file: 'images/demands.test.ts',
+      title: 'check.blank refuses',
+    },
+    {
+      says: 'The same damaged bytes twice set the scene aside, instead of paying a third time.',
+      file: 'pipeline/service-trouble.test.ts',
+      title: 'that bring the very same damaged bytes set the scene aside at the second',
+    },
+    {
+      says: 'A service that gives one job id twice brings no picture of another scene.',
+      file: 'pipeline/run-batch.test.ts',
+      title: 'that is answered with the id of another job brings no picture of another scene',
+    },
+    {
+      says: '`verify` finds what is missing, cut or changed since; `--repair` has exactly that rendered again.',
+      file: 'e2e/verify.test.ts',
+      title: 'puts exactly the bad ones back, keeps what is damaged, and the next run renders them',
+    },
+  ],
+  'Nothing is paid twice that need not be': [
+    {
+      says: 'A finished batch that is started again sends nothing.',
+      file: 'pipeline/run-batch.test.ts',
+      title: 'does nothing the second time',
+    },
+    {
+      says: 'After twenty minutes of being down nothing is submitted again.',
+      file: 'pipeline/missing-jobs.test.ts',
+      title: 'submits nothing again after a stop of 20 minutes',
+    },
+    {
+      says: 'After forty minutes exactly what has expired is, once all that was in flight was asked for.',
+      file: 'pipeline/missing-jobs.test.ts',
+      title: 'resubmits exactly what has expired, after all jobs were asked for, when /health answers',
+    },
+    {
+      says: 'An endpoint that answers 404 for everything stops the run, with one submission.',
+      file: 'pipeline/missing-jobs.test.ts',
+      title:
+        'stops with 12 where endpoint and jobs are gone, with one submission and every attempt as it was',
+    },
+    {
+      says: 'A clock that jumps by a day, either way, expires nothing.',
+      file: 'pipeline/missing-jobs.test.ts',
+      title: 'takes no job for expired when the clock was set forward by a day, nor when it was set back',
+    },
+    {
+      says: 'A submission that got no answer may run and bill: it is declared as `unanswered`, then submitted again.',
+      file: 'pipeline/run-batch.test.ts',
+      title: 'without an answer is declared, and the scene submitted again',
+    },
+    {
+      says: 'With `retry.unanswered: hold` it is not, until you say so.',
+      file: 'pipeline/service-trouble.test.ts',
+      title: 'are held for a person who wants to decide: nothing is submitted again',
+    },
+    {
+      says: 'The program never sends a submission twice by itself where a connection dies under it.',
+      file: 'client/broken-connections.test.ts',
+      title: 'sends nothing twice by itself where a used connection turns out to be dead',
+    },
+    {
+      says: 'No scene is submitted more often than `retry.submissions`, whatever becomes of it.',
+      file: 'pipeline/run-batch.test.ts',
+      title: 'never happens more often than the bound says, whatever becomes of it',
+    },
+    {
+      says: 'A row that is edited back costs nothing: its picture takes its name again.',
+      file: 'pipeline/run-batch.test.ts',
+      title: 'pays nothing for a row that was edited back, and its picture takes its name again',
+    },
+    {
+      says: 'Of a list of ten thousand that was edited half-way, exactly the new and the edited rows are submitted.',
+      file: 'pipeline/run-batch.test.ts',
+      title: 'submits exactly the new and the edited rows of a half-done list of 10,000',
+    },
+    {
+      says: 'A job without output, which mostly fails the same way again, is tried once more only.',
+      file: 'pipeline/run-batch.test.ts',
+      title: 'without output is tried once more only',
+    },
+    {
+      says: 'An input that the service refuses fails its scene at once.',
+      file: 'pipeline/run-batch.test.ts',
+      title: 'that is refused for its input fails the scene at once',
+    },
+    {
+      says: 'An overdue job is cancelled at the service, so that it does not go on billing.',
+      file: 'pipeline/overdue.test.ts',
+      title: 'is cancelled and rendered by another attempt',
+    },
+    {
+      says: '`cancel` saves what is done already: it is paid.',
+      file: 'e2e/cancel.test.ts',
+      title: 'saves what is done already: it is paid',
+    },
+    {
+      says: 'A download that fails is tried again; the job is paid once.',
+      file: 'pipeline/downloads.test.ts',
+      title: 'is tried again after growing waits, and the job is paid once',
+    },
+    {
+      says: '`retry` puts back exactly the scenes that you choose.',
+      file: 'e2e/retry.test.ts',
+      title: '… puts back …, which the next run renders, and no others',
+    },
+  ],
+  'It stops by itself': [
+    {
+      says: '`limits.cost` is exceeded by one job at most.',
+      file: 'pipeline/limits.test.ts',
+      title: 'is exceeded by one job at most, with … lanes, and nearly used up',
+    },
+    {
+      says: 'The limit holds over crashes and later runs.',
+      file: 'pipeline/limits.test.ts',
+      title: 'holds over a crash and the next run',
+    },
+    {
+      says: '`limits.jobs` bounds the submissions of all runs together.',
+      file: 'pipeline/limits.test.ts',
+      title: 'bounds the submissions of the batch, over all its runs',
+    },
+    {
+      says: '`limits.for` submits nothing once the time is over, and what is in flight is collected.',
+      file: 'pipeline/run-batch.test.ts',
+      title: 'submits nothing after its time is over, and collects what is in flight',
+    },
+    {
+      says: '`limits.until` submits nothing that is not expected to be done by then.',
+      file: 'pipeline/limits.test.ts',
+      title: 'submits nothing that is not expected to be done by then, and is done by then',
+    },
+    {
+      says: 'Failures one after the other halt the run, and what is in flight is collected.',
+      file: 'pipeline/run-batch.test.ts',
+      title: 'halts after so many failed attempts in a row, and collects what is in flight',
+    },
+    {
+      says: 'So does too large a share of failures.',
+      file: 'pipeline/service-trouble.test.ts',
+      title: 'halt the run when too large a share fails, though some succeed',
+    },
+    {
+      says: 'A service that answers no submission for half an hour ends the run, with no scene set aside.',
+      file: 'pipeline/service-trouble.test.ts',
+      title: 'for half an hour end the run, resumable, with no scene set aside',
+    },
+    {
+      says: 'Status requests that are not answered stop submissions within minutes, and the run after half an hour, with its jobs left to the next one.',
+      file: 'pipeline/service-trouble.test.ts',
+      title:
+        'for status requests stops new submissions within minutes, and the run after half an hour, leaving its jobs',
+    },
+    {
+      says: 'A job that stays in the queue longer than `timeouts.queue` has failed, and does not hold up the night.',
+      file: 'pipeline/run-batch.test.ts',
+      title: 'is bounded by the deadlines of queue and execution',
+    },
+    {
+      says: 'A refused key ends it after as many requests as there are lanes at most, with every scene as it was.',
+      file: 'pipeline/run-batch.test.ts',
+      title: 'ends the run after at most as many requests as lanes, and leaves every scene as it was',
+    },
+    {
+      says: 'A busy service (429) costs time only, is given as long as it asks for, and fails no scene.',
+      file: 'pipeline/run-batch.test.ts',
+      title: 'that meets a busy service waits as long as it is told to, and no scene fails of it',
+    },
+    {
+      says: 'The service is sent no more submissions than `rate` allows in any ten seconds.',
+      file: 'pipeline/service-trouble.test.ts',
+      title: 'is asked for no more than the set number in any ten seconds',
+    },
+  ],
+  'Disk, files and processes': [
+    {
+      says: 'A full disk ends the run in order (14), nothing half has a name, and the next run saves what is left, paying nothing twice.',
+      file: 'e2e/disk.test.ts',
+      title: 'full: ends with 14 and goes on when there is room …',
+    },
+    {
+      says: 'So do a folder in the place of a picture …',
+      file: 'e2e/disk.test.ts',
+      title: 'a folder that has the name of a picture: the same',
+    },
+    {
+      says: '… and too many open files.',
+      file: 'e2e/disk.test.ts',
+      title:
+        'too many open files: 14, in a sentence, wherever it is met (skipped where a shell has no ulimit)',
+    },
+    {
+      says: 'Ids of accepted jobs are not lost to a full disk: room is kept for them.',
+      file: 'checkpoint/checkpoint.test.ts',
+      title: 'loses no id of a job that was accepted: the reserved room is for these',
+    },
+    {
+      says: 'A damaged checkpoint is refused in a sentence and left as it is.',
+      file: 'checkpoint/checkpoint.test.ts',
+      title: 'with flipped bytes is refused in a sentence and left as it is',
+    },
+    {
+      says: 'So is one of a newer version.',
+      file: 'checkpoint/checkpoint.test.ts',
+      title: 'by a newer version is refused in a sentence',
+    },
+    {
+      says: 'Of fifty starts at once one runs, and all others name it.',
+      file: 'e2e/starts.test.ts',
+      title: 'of … starts at once on … one runs, and all others name it',
+    },
+    {
+      says: 'The lock is free as soon as its holder is dead.',
+      file: 'e2e/starts.test.ts',
+      title: 'gives the lock to the next start after a kill, whatever the dead one left',
+    },
+    {
+      says: 'SIGINT and SIGTERM leave the jobs in flight on record, and the next run submits none of them again.',
+      file: 'e2e/exit-codes.test.ts',
+      title: '…: ends with …, the jobs in flight stay on record, and nothing is submitted again',
+    },
+    {
+      says: 'They end the run once `shutdown.grace` is over, though the service answers nothing.',
+      file: 'e2e/leave.test.ts',
+      title: 'ends once the grace is over, though answers are awaited that never come',
+    },
+    {
+      says: 'A second one ends it at once, still resumable.',
+      file: 'e2e/leave.test.ts',
+      title: 'ends at once at the second signal, though the grace is long',
+    },
+    {
+      says: 'SIGHUP finishes what is in flight and submits nothing more.',
+      file: 'e2e/finish.test.ts',
+      title: 'ends with 3 where scenes are left, with nothing in flight, however often it is sent',
+    },
+    {
+      says: 'A run goes on when nobody reads its output any more.',
+      file: 'e2e/disk.test.ts',
+      title: 'goes on to the end where … (skipped where there is no such shell)',
+    },
+  ],
+  'Your key and your prompts': [
+    {
+      says: 'The key is in nothing that a run leaves or says.',
+      file: 'e2e/canary.test.ts',
+      title: 'keeps the key out of everything a good run leaves and says',
+    },
+    {
+      says: 'Nor does it get there through a service that repeats it.',
+      file: 'e2e/canary.test.ts',
+      title: 'keeps the key out of what a service says back that repeats it everywhere',
+    },
+    {
+      says: 'A redirect is not followed with it.',
+      file: 'client/submit-answers.test.ts',
+      title: 'does not follow a redirect (…), nor take the key there',
+    },
+    {
+      says: 'It does not go to an address where another run has left jobs, until you say so.',
+      file: 'e2e/retry.test.ts',
+      title:
+        'jobs in flight at another address: the key does not go there, until they are collected or given up',
+    },
+    {
+      says: 'Plain http to another machine warns.',
+      file: 'config/settings.test.ts',
+      title: 'plain http to another machine warns: …',
+    },
+    {
+      says: 'Pictures are downloaded over https from listed hosts only …',
+      file: 'client/downloads.test.ts',
+      title: 'an address is refused, and nothing is looked up',
+    },
+    {
+      says: '… and never from this machine or its network.',
+      file: 'client/downloads.test.ts',
+      title: 'is refused where it is …, and no connection is made',
+    },
+    {
+      says: 'An answer larger than `limits.body` is not read to its end.',
+      file: 'client/bodies.test.ts',
+      title: 'is not fetched any further',
+    },
+    {
+      says: 'A picture of more pixels than `limits.pixels` is not taken.',
+      file: 'images/check-picture.test.ts',
+      title: 'a JPEG, WebP or PNG with more pixels than allowed',
+    },
+    {
+      says: 'A template reads no file.',
+      file: 'config/template.test.ts',
+      title: 'reads no file',
+    },
+    {
+      says: 'No name leads out of the folder of pictures, whatever the manifest says.',
+      file: 'core/naming.test.ts',
+      title: 'leads to no place but below the folder, on any system, for any text',
+    },
+    {
+      says: 'What holds prompts or ids is for your eyes alone (0600).',
+      file: 'e2e/private-files.test.ts',
+      title: 'in the output folder, during and after a run with the local service',
+    },
+  ],
+};

@@ -1,6 +1,6 @@
 /** Nights in which a person steps in: Ctrl-C, cancel, verify --repair, retry. */
 import { pictureOf } from '../../fakes/fake-service.ts';
-import { defaultSettings, endpoint, manifestOf, type World } from '../../fakes/world.ts';
+import { endpoint, manifestOf, type World } from '../../fakes/world.ts';
 import type { Scenario, Step } from './scenario.ts';
 
 const three = manifestOf([
@@ -17,13 +17,9 @@ const five = manifestOf([
   ['e', 'rain'],
 ]);
 
-const leftInFlight: Step = {
-  what: 'run',
-  manifest: three,
-  settings: { concurrency: 3 },
-  until: 900,
-  isSetup: true,
-};
+const leftAtOnce: Step = { what: 'run', manifest: three, settings: { concurrency: 3 }, until: 900 };
+
+const leftInFlight: Step = { ...leftAtOnce, isSetup: true };
 
 const quick = (scene: string) => (scene === 'quick' ? { queueMs: 1_500, executionMs: 100 } : {});
 
@@ -94,26 +90,17 @@ export const people: Scenario[] = [
     atLeast: { deaths: 125, inResume: 55 },
   },
   {
-    name: 'retry of failed scenes',
+    name: 'retry of a failed scene, while others are in flight',
     behaviour: (scene, nth) =>
-      scene !== 'sea' && nth === 1 ? { failure: { kind: 'job-failed', text: 'out of memory' } } : {},
-    steps: [
-      {
-        what: 'run',
-        manifest: three,
-        settings: { retry: { ...defaultSettings.retry, attempts: 1 } },
-        isSetup: true,
-      },
-      { what: 'put-back' },
-      { what: 'run', manifest: three },
-    ],
+      scene === 'sea' && nth === 1 ? { reply: { kind: 'input-refused', text: '400' } } : {},
+    steps: [leftInFlight, { what: 'put-back' }, { what: 'run', manifest: three }],
     everyNthInResume: 97,
     atLeast: { deaths: 65, inResume: 25 },
   },
   {
-    name: 'retry --elsewhere of jobs at another address',
+    name: 'retry --elsewhere of jobs at another address, whenever the run there died',
     steps: [
-      leftInFlight,
+      { ...leftAtOnce, afterDeath: 'on' },
       { what: 'put-back', choice: { kinds: [], ids: [], notAt: elsewhere.baseUrl } },
       { what: 'run', manifest: three, settings: { endpoint: elsewhere } },
     ],

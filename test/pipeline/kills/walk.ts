@@ -55,7 +55,12 @@ async function takeStep(seen: Seen, step: Step, kills: number[]): Promise<void> 
       seen.endings.push(ending);
       return;
     }
-    await noteDeath(seen);
+    const isLeft = seen.world.killer.halves < killAt;
+    await noteDeath(seen, !isLeft);
+    if (isLeft) {
+      seen.endings.push('left');
+      return;
+    }
     afterMs = downMs;
     if (step.afterDeath === 'on') {
       seen.endings.push('died');

@@ -11,6 +11,13 @@ const three = manifestOf([
   ['c', 'slow'],
 ]);
 
+const four = manifestOf([
+  ['a', 'sea'],
+  ['b', 'hills'],
+  ['c', 'slow'],
+  ['d', 'waits'],
+]);
+
 const leftInFlight: Step = {
   what: 'run',
   manifest: three,
@@ -80,6 +87,28 @@ export const outages: Scenario[] = [
     ],
     everyNthInResume: 197,
     atLeast: { deaths: 215, inResume: 90 },
+  },
+  {
+    name: 'an endpoint that knows nothing for a while: 404 for everything',
+    steps: [
+      { ...leftInFlight, manifest: four },
+      {
+        what: 'run',
+        manifest: four,
+        afterMs: 5 * minutes,
+        before: ({ service }) => {
+          service.instead = {
+            status: () => ({ kind: 'missing', text: '404' }),
+            health: () => ({ kind: 'unknown', text: '404' }),
+            submit: () => ({ kind: 'failure', failure: { kind: 'endpoint-unknown', text: '404' } }),
+          };
+        },
+        wrong: ({ service }) => (service.jobs.length > 3 ? ['something was submitted'] : []),
+      },
+      { what: 'run', manifest: four, before: ({ service }) => (service.instead = {}) },
+    ],
+    everyNthInResume: 97,
+    atLeast: { deaths: 60, inResume: 20 },
   },
   {
     name: 'requests that are answered with 429, 404 and 502 at first',

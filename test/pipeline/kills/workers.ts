@@ -1,7 +1,7 @@
 /** Nights in which jobs and pictures go wrong. */
 import type { Failure } from '../../../src/core/failure.ts';
 import { pictureOf } from '../../fakes/fake-service.ts';
-import { defaultSettings, manifestOf } from '../../fakes/world.ts';
+import { defaultSettings, manifestOf, type World } from '../../fakes/world.ts';
 import type { Scenario } from './scenario.ts';
 
 const bad = { base64: Buffer.from('bad').toString('base64') };
@@ -16,6 +16,13 @@ const overdue = {
     ['b', 'hills'],
   ]),
 };
+
+function failedAttempts(world: World, scene: string): number {
+  const rows = world.rows<{ scene: string }>(
+    "SELECT json_extract(input, '$.scene') AS scene FROM attempts JOIN scenes USING (scene) WHERE attempts.state = 'failed'",
+  );
+  return rows.filter((row) => row.scene === scene).length;
+}
 
 export const workers: Scenario[] = [
   {
@@ -57,6 +64,13 @@ export const workers: Scenario[] = [
           ['d', 'refused'],
           ['e', 'sea'],
         ]),
+        wrong: (world) =>
+          Object.entries({ fails: 3, 'the same bytes': 2, 'no output': 2, refused: 0, sea: 0 }).flatMap(
+            ([scene, most]) => {
+              const count = failedAttempts(world, scene);
+              return count > most ? [`"${scene}" has failed ${count} times`] : [];
+            },
+          ),
       },
     ],
     everyNthInResume: 197,
@@ -131,7 +145,7 @@ export const workers: Scenario[] = [
           ['b', 'a killer'],
         ]),
         settings: { concurrency: 1 },
-        before: (world: Parameters<NonNullable<Scenario['steps'][0]['before']>>[0]) => {
+        before: (world: World) => {
           world.service.instead.submit = (scene) => {
             if (scene === 'a killer') world.killer.isDead = true;
             return undefined;

@@ -1,4 +1,5 @@
 /** What the answer to a status request means. */
+import { createHash } from 'node:crypto';
 import type { Failure, FailureKind } from '../core/failure.ts';
 import type { JobTimes, StatusReply } from '../pipeline/ports.ts';
 import { bodyText, errorText, oneLine } from '../wire/error-text.ts';
@@ -63,6 +64,7 @@ function readCompleted(
       return ended({
         kind: 'bad-picture',
         text: `no picture was found in the output, which holds ${oneLine(found.found)}; say where it is with output.image`,
+        digest: createHash('sha256').update(JSON.stringify(job['output'])).digest('hex'),
       });
   }
 }

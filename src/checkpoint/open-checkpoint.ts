@@ -1,5 +1,5 @@
 /** Opening the checkpoint of a batch: to run on it, or to read it beside a run. */
-import { chmodSync, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Endpoint } from '../core/attempt.ts';
@@ -24,9 +24,7 @@ export function openCheckpoint(
   batch: BatchIdentity,
   now: number,
 ): OpenCheckpoint {
-  const path = checkpointFile(dir);
-  const db = openForWriting(path, checkpointSchema);
-  chmodSync(path, 0o600);
+  const db = openForWriting(checkpointFile(dir), checkpointSchema);
   rememberBatch(db, batch);
   const reserve = new Reserve(dir);
   const inHand = new InHandFile(join(dir, '.in-hand'));

@@ -2,6 +2,7 @@
 import type { Attempt, AttemptHistory, SubmittedAttempt } from '../core/attempt.ts';
 import { failureRules } from '../core/failure.ts';
 import type { JsonObject } from '../core/json.ts';
+import type { SavedSettlement, UnfinishedWriting } from '../pipeline/ports.ts';
 import type { AttemptRow, HistoryRow, Statements } from './statements.ts';
 
 export function readAttempt(sql: Statements, row: AttemptRow): Attempt {
@@ -23,6 +24,11 @@ export function readSubmittedAttempt(sql: Statements, row: AttemptRow): Submitte
   if (row.job_id === null || row.submitted_at === null)
     throw new Error(`attempt ${row.key} was submitted without a job`);
   return { ...readAttempt(sql, row), jobId: row.job_id, submittedAt: row.submitted_at };
+}
+
+export function readWriting(sql: Statements, row: AttemptRow & { writing: string }): UnfinishedWriting {
+  const settlement = JSON.parse(row.writing) as SavedSettlement;
+  return { attempt: readAttempt(sql, row), isInFlight: row.state === 'submitted', settlement };
 }
 
 const noHistory: AttemptHistory = { failed: 0, unanswered: 0, expired: 0, failedKinds: [], digests: [] };

@@ -106,5 +106,11 @@ ALTER TABLE attempts ADD COLUMN failure_digest TEXT;
 CREATE INDEX scenes_suspected ON scenes (scene) WHERE deaths > 0;
 `;
 
+/** `writing`: JSON of what the attempt is to be settled with, from before its pictures are written until it is settled. */
+const third = `
+ALTER TABLE attempts ADD COLUMN writing TEXT;
+CREATE INDEX attempts_writing ON attempts (attempt) WHERE writing IS NOT NULL;
+`;
+
 /** `application_id` spells "nRcp". */
-export const checkpointSchema: Schema = { applicationId: 0x6e526370, migrations: [first, second] };
+export const checkpointSchema: Schema = { applicationId: 0x6e526370, migrations: [first, second, third] };

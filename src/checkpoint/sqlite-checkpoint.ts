@@ -16,10 +16,19 @@ import type { Plan } from '../core/plan.ts';
 import { replacedSuffix } from '../core/scene.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import type { BatchSpending } from '../core/spending.ts';
-import type { Checkpoint, ManifestScenes, NextScene, PictureMove, Settlement } from '../pipeline/ports.ts';
+import type {
+  Checkpoint,
+  ManifestScenes,
+  NextScene,
+  PictureMove,
+  SavedSettlement,
+  Settlement,
+  UnfinishedWriting,
+} from '../pipeline/ports.ts';
 import type { Database } from '../sqlite/database.ts';
 import { GroupCommit } from '../sqlite/group-commit.ts';
-import { readAttempt, readSubmittedAttempt } from './read-attempt.ts';
+import { commitUnsynced } from './commit-unsynced.ts';
+import { readAttempt, readSubmittedAttempt, readWriting } from './read-attempt.ts';
 import type { InHand } from './in-hand.ts';
 import { readCounts } from './read-counts.ts';
 import { readSpending } from './read-spending.ts';
@@ -119,12 +128,30 @@ export class SqliteCheckpoint implements Checkpoint {
     });
   }
 
+  beginWriting({ key }: Attempt, settlement: SavedSettlement): Promise<void> {
+    const writing = JSON.stringify(settlement);
+    const work = (): void => void this.#sql.beginWriting.run({ attempt: key, writing });
+    return this.#write(work, async () => commitUnsynced(this.#db, work));
+  }
+
+  unfinishedWriting(): Promise<UnfinishedWriting[]> {
+    return this.#read(() => this.#sql.unfinishedWriting.all().map((row) => readWriting(this.#sql, row)));
+  }
+
+  dropWriting({ key }: Attempt): Promise<void> {
+    return this.#write(() => void this.#sql.dropWriting.run({ attempt: key }));
+  }
+
   settle(attempt: Attempt, settlement: Settlement): Promise<void> {
     return this.#write(() => this.#settle(attempt, settlement));
   }
 
   ownerOf(file: string): Promise<{ sceneId: string; fingerprint: string } | undefined> {
-    return this.#read(() => this.#sql.ownerOf.get({ key: nameKey(file) }));
+    const key = nameKey(file);
+    return this.#read(() => {
+      const owner = this.#sql.ownerOf.get({ key });
+      return owner ?? this.#sql.takers.all().find(({ to }) => nameKey(to) === key);
+    });
   }
 
   pendingMoves(): Promise<PictureMove[]> {
@@ -214,16 +241,16 @@ export class SqliteCheckpoint implements Checkpoint {
   }
 
   /** A write that finds the disk full gets the reserved room: what was heard of a paid job is not lost. */
-  async #write<T>(work: () => T): Promise<T> {
+  async #write<T>(work: () => T, commit = () => this.#commits.write(work)): Promise<T> {
     try {
-      return await this.#commits.write(work);
+      return await commit();
     } catch (error) {
       // Writes that failed together are each written again, though the first of them freed the room.
       if (isDiskFull(error)) this.#hasFreedRoom ||= this.#freeRoom();
       if (!isDiskFull(error) || !this.#hasFreedRoom) throw asTrouble(error);
     }
     try {
-      return await this.#commits.write(work);
+      return await commit();
     } catch (error) {
       throw asTrouble(error);
     }

@@ -9,6 +9,8 @@ export interface AttemptRow {
   scene_id: string;
   fingerprint: string;
   number: number;
+  state: AttemptState;
+  writing: string | null;
   input: string;
   columns: string;
   is_replaced: 0 | 1;
@@ -27,7 +29,7 @@ export interface HistoryRow {
 }
 
 const attemptRow = `
-  SELECT a.attempt AS key, a.scene, s.id AS scene_id, s.fingerprint, a.number, s.input, s.columns, s.deaths,
+  SELECT a.attempt AS key, a.state, a.writing, a.scene, s.id AS scene_id, s.fingerprint, a.number, s.input, s.columns, s.deaths,
          s.state = 'withdrawn' AND EXISTS (SELECT 1 FROM scenes l WHERE l.id = s.id AND l.state <> 'withdrawn') AS is_replaced,
          a.base_url, a.endpoint_id, a.version, a.job_id, a.submitted_at
   FROM attempts a JOIN scenes s USING (scene)`;
@@ -49,10 +51,15 @@ export function prepareStatements(db: Database) {
     recordStatus: db.prepare<[object]>(`
       UPDATE attempts SET status = @status, executing_at = coalesce(executing_at, @executingAt)
       WHERE attempt = @attempt`),
+    beginWriting: db.prepare<[object]>(
+      "UPDATE attempts SET writing = @writing WHERE attempt = @attempt AND state = 'submitted'",
+    ),
+    dropWriting: db.prepare<[object]>('UPDATE attempts SET writing = NULL WHERE attempt = @attempt'),
     settle: db.prepare<[object]>(`
       UPDATE attempts SET state = @state, settled_at = @at, completed_at = @completedAt, status = coalesce(@status, status),
         polls = polls + @polls, delay_time_ms = @delayTimeMs, execution_time_ms = @executionTimeMs,
-        failure_kind = @failureKind, failure_text = @failureText, failure_digest = @failureDigest
+        failure_kind = @failureKind, failure_text = @failureText, failure_digest = @failureDigest,
+        writing = NULL
       WHERE attempt = @attempt`),
     countDeath: db.prepare<[object]>(`
       UPDATE scenes SET deaths = deaths + 1, died_in = @run
@@ -75,6 +82,9 @@ function prepareReads(db: Database) {
     intended: db.prepare<[], AttemptRow>(`${attemptRow} WHERE a.state = 'intended'`),
     submitted: db.prepare<[], AttemptRow>(
       `${attemptRow} WHERE a.state = 'submitted' ORDER BY a.submitted_at`,
+    ),
+    unfinishedWriting: db.prepare<[], AttemptRow & { writing: string }>(
+      `${attemptRow} WHERE a.writing IS NOT NULL ORDER BY a.attempt`,
     ),
     history: db.prepare<[object], HistoryRow>(`
       SELECT state, failure_kind, failure_digest FROM attempts a WHERE scene = @scene AND number < @number
@@ -104,6 +114,9 @@ function prepareReads(db: Database) {
     ownerOf: db.prepare<[object], { sceneId: string; fingerprint: string }>(`
       SELECT s.id AS sceneId, s.fingerprint FROM pictures p JOIN attempts USING (attempt) JOIN scenes s USING (scene)
       WHERE p.file_key = @key`),
+    takers: db.prepare<[], { sceneId: string; fingerprint: string; to: string }>(`
+      SELECT s.id AS sceneId, s.fingerprint, p.move_to AS "to"
+      FROM pictures p JOIN attempts USING (attempt) JOIN scenes s USING (scene) WHERE p.move_to IS NOT NULL`),
     pendingMoves: db.prepare<[], { key: number; from: string; to: string }>(`
       SELECT p.picture AS key, p.file AS "from", p.move_to AS "to"
       FROM pictures p WHERE p.move_to IS NOT NULL ORDER BY p.move_to = p.name, p.picture`),

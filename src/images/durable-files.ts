@@ -39,6 +39,12 @@ export class DurableFiles {
     if (dirname(from) !== dirname(to)) await syncFolder(dirname(from));
   }
 
+  /** Of a file that a dead run has written: its bytes were on the disk before it had its name. */
+  async makeLast(path: string): Promise<void> {
+    await this.makeFolder(dirname(path));
+    await syncFolder(dirname(path));
+  }
+
   /** Removes the file for good. */
   async remove(path: string): Promise<void> {
     await rm(path);

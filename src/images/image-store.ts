@@ -1,4 +1,5 @@
 /** The folder of finished pictures: nothing gets a name in it that is not whole and checked. */
+import { createHash } from 'node:crypto';
 import { lstat, readFile } from 'node:fs/promises';
 import { isAbsolute, relative, resolve } from 'node:path';
 import type { Stats } from 'node:fs';
@@ -6,6 +7,7 @@ import { Trouble } from '../core/failure.ts';
 import { isSystemError, withDiskTrouble } from '../disk/disk-trouble.ts';
 import { syncFolder } from '../disk/sync-folder.ts';
 import { removeLeftovers } from '../disk/temporary-files.ts';
+import type { SavedPicture } from '../core/picture.ts';
 import type { ImageStore } from '../pipeline/ports.ts';
 import { checkPicture } from './check-picture.ts';
 import { DurableFiles } from './durable-files.ts';
@@ -41,6 +43,14 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
       const path = pathWithin(root, file);
       await withDiskTrouble(path, () => files.write(path, picture.png));
     },
+    has: (picture) => {
+      const path = pathWithin(root, picture.file);
+      return withDiskTrouble(path, () => isWhole(files, path, picture));
+    },
+    remove: async (file) => {
+      const path = pathWithin(root, file);
+      await withDiskTrouble(path, () => files.remove(path));
+    },
     move: async (from, to) => {
       const paths = { from: pathWithin(root, from), to: pathWithin(root, to) };
       await withDiskTrouble(paths.to, () => move(files, paths.from, paths.to));
@@ -55,6 +65,19 @@ export function pathWithin(root: string, file: string): string {
   if (way === '' || way.split(/[/\\]/)[0] === '..' || isAbsolute(way) || isAbsolute(file))
     throw new Error(`a picture's name leads out of the images folder: ${JSON.stringify(file)}`);
   return path;
+}
+
+async function isWhole(files: DurableFiles, path: string, picture: SavedPicture): Promise<boolean> {
+  const stats = await statsOf(path);
+  if (stats?.isFile() !== true || stats.size !== picture.bytes) return false;
+  if (
+    createHash('sha256')
+      .update(await readFile(path))
+      .digest('hex') !== picture.sha256
+  )
+    return false;
+  await files.makeLast(path);
+  return true;
 }
 
 async function move(files: DurableFiles, from: string, to: string): Promise<void> {

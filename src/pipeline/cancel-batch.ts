@@ -7,7 +7,7 @@ import { ask, collect, learn, troubled } from './follow.ts';
 import { factsOf, factsOfEnd, resumedJob, type Job } from './job.ts';
 import { missing } from './missing.ts';
 import type { CancelReply, StatusReply } from './ports.ts';
-import { settleIntended } from './recover.ts';
+import { finishWriting, settleIntended } from './recover.ts';
 import { Run, type Ports } from './run.ts';
 import { writeReport } from './run-batch.ts';
 import type { BatchSettings } from './settings.ts';
@@ -43,6 +43,7 @@ export async function cancelBatch(ports: Ports, settings: BatchSettings, stop: S
   const whys = new Map<number, string>();
   const outcome = { found: 0, unanswered: 0 };
   try {
+    await finishWriting(run);
     outcome.unanswered = await settleIntended(run);
     await run.loadBudget();
     const inFlight = await ports.checkpoint.openAttempts();

@@ -81,6 +81,15 @@ export interface Checkpoint {
   takeInHand(attempt: Attempt): Promise<void>;
   dropFromHand(attempt: Attempt): Promise<void>;
   recordStatus(attempt: Attempt, seen: { status: string; isExecuting: boolean; at: number }): Promise<void>;
+  /**
+   * Puts down how the attempt is to be settled once its pictures are written. It outlives the program, not a power cut:
+   * it is on the disk with whatever is written next.
+   */
+  beginWriting(attempt: Attempt, settlement: SavedSettlement): Promise<void>;
+  /** What dead runs put down and did not settle. */
+  unfinishedWriting(): Promise<UnfinishedWriting[]>;
+  /** Forgets it. */
+  dropWriting(attempt: Attempt): Promise<void>;
   settle(attempt: Attempt, settlement: Settlement): Promise<void>;
   /** The scene that owns a file name within the images folder, compared as case-insensitive file systems do. */
   ownerOf(file: string): Promise<{ sceneId: string; fingerprint: string } | undefined>;
@@ -107,6 +116,15 @@ export interface Settlement extends JobTimes {
   scene: NextScene;
 }
 
+export type SavedSettlement = Settlement & { state: 'saved'; pictures: SavedPicture[] };
+
+export interface UnfinishedWriting {
+  attempt: Attempt;
+  /** Whether it still can be settled; a person may have given it up meanwhile. */
+  isInFlight: boolean;
+  settlement: SavedSettlement;
+}
+
 export type NextScene =
   { state: 'saved' } | { state: 'failed'; failure: Failure } | { state: 'waiting'; dueAt: number };
 
@@ -131,6 +149,10 @@ export interface ImageStore {
   check(picture: HeldPicture): Promise<CheckedPicture | Failure>;
   /** Puts the file under its final name, durably and at once; `Trouble` where the disk does not take it. */
   write(picture: CheckedPicture, file: string): Promise<void>;
+  /** Whether the file is there with exactly these bytes; it then stays, whatever happens to the machine. */
+  has(picture: SavedPicture): Promise<boolean>;
+  /** Removes a file durably. */
+  remove(file: string): Promise<void>;
   /** Renames a picture durably; does nothing where that has happened already. */
   move(from: string, to: string): Promise<void>;
 }

@@ -1,8 +1,37 @@
 /** What dead runs left behind, before anything is sent. */
 import type { Attempt } from '../core/attempt.ts';
 import { quarantine } from '../core/quarantine.ts';
+import type { UnfinishedWriting } from './ports.ts';
 import type { Run } from './run.ts';
 import { recordWithoutPicture } from './settle.ts';
+
+/** Does the renames that were decided; what was renamed already is not touched. */
+export async function finishMoves(run: Run): Promise<void> {
+  const { checkpoint, images } = run.ports;
+  for (const move of await checkpoint.pendingMoves()) {
+    await images.move(move.from, move.to);
+    await checkpoint.recordMoved(move);
+  }
+}
+
+/** Takes up what was written and not settled where it is there as a whole, and removes it where it is not. */
+export async function finishWriting(run: Run): Promise<void> {
+  for (const unfinished of await run.ports.checkpoint.unfinishedWriting()) await finishOne(run, unfinished);
+}
+
+async function finishOne(run: Run, { attempt, isInFlight, settlement }: UnfinishedWriting): Promise<void> {
+  const { checkpoint, images } = run.ports;
+  const files: string[] = [];
+  for (const picture of settlement.pictures) {
+    const isOnRecord = (await checkpoint.ownerOf(picture.file)) !== undefined;
+    if (!isOnRecord && (await images.has(picture))) files.push(picture.file);
+  }
+  if (isInFlight && files.length === settlement.pictures.length)
+    return checkpoint.settle(attempt, settlement);
+  // Its job is asked for again; by then the name may be another scene's.
+  for (const file of files) await images.remove(file);
+  await checkpoint.dropWriting(attempt);
+}
 
 /** Settles the submissions that dead runs had begun, each of which may have been sent; returns how many there were. */
 export async function settleIntended(run: Run): Promise<number> {

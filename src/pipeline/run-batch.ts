@@ -6,7 +6,7 @@ import { Lanes } from './lanes.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import type { Cost } from '../core/spending.ts';
 import type { ManifestScenes } from './ports.ts';
-import { settleIntended } from './recover.ts';
+import { finishMoves, finishWriting, settleIntended } from './recover.ts';
 import { Run, type Ports } from './run.ts';
 import type { BatchSettings } from './settings.ts';
 import { settleWithoutPicture } from './settle.ts';
@@ -34,6 +34,7 @@ export async function runBatch(
   const run = new Run(ports, settings, stop);
   const lanes = new Lanes(run);
   try {
+    await finishLastSteps(run);
     await plan(run, manifest);
     const inFlight = await recover(run);
     await run.loadBudget();
@@ -50,13 +51,16 @@ export async function runBatch(
   return { ending: endingOf(stop, counts), counts, report, cost: run.budget.cost() };
 }
 
+/** Of a dead run, on files: the folder is then as the checkpoint says, before another list decides anything about it. */
+async function finishLastSteps(run: Run): Promise<void> {
+  await finishMoves(run);
+  await finishWriting(run);
+}
+
 async function plan(run: Run, manifest: ManifestScenes): Promise<void> {
-  const { checkpoint, images, tell } = run.ports;
+  const { checkpoint, tell } = run.ports;
   const planned = await checkpoint.reconcile(manifest);
-  for (const move of await checkpoint.pendingMoves()) {
-    await images.move(move.from, move.to);
-    await checkpoint.recordMoved(move);
-  }
+  await finishMoves(run);
   tell({ type: 'plan-made', ...planned, counts: await checkpoint.counts() });
 }
 

@@ -4,7 +4,7 @@ import type { Failure } from '../core/failure.ts';
 import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
 import { download } from './download.ts';
 import type { Run } from './run.ts';
-import { settleSaved, settleWithoutPicture, type JobFacts } from './settle.ts';
+import { savedSettlement, settleSaved, settleWithoutPicture, type JobFacts } from './settle.ts';
 
 /**
  * All pictures of an output are saved, or none: the attempt has failed, or it was left as it is since the run is
@@ -30,9 +30,13 @@ export async function save(
   const good = checked.filter((picture): picture is CheckedPicture => !isFailure(picture));
   const seeds = found.map((picture) => picture.seed);
   const names = await run.names.reserve(attempt, seeds);
+  const pictures = good.map((picture, i) => saved(picture, names[i] ?? '', seeds[i]));
+  const settlement = savedSettlement(run, pictures, facts);
   try {
-    const saved = await Promise.all(good.map((picture, i) => write(run, picture, names[i] ?? '', seeds[i])));
-    await settleSaved(run, attempt, saved, facts);
+    // A run that dies from here on leaves files which nobody else could tell from a stranger's.
+    await run.ports.checkpoint.beginWriting(attempt, settlement);
+    await Promise.all(good.map((picture, i) => run.ports.images.write(picture, names[i] ?? '')));
+    await settleSaved(run, attempt, settlement, facts);
   } finally {
     run.names.release(names);
   }
@@ -43,13 +47,7 @@ function isFailure(value: CheckedPicture | HeldPicture | Failure): value is Fail
   return 'kind' in value;
 }
 
-async function write(
-  run: Run,
-  picture: CheckedPicture,
-  file: string,
-  seed: string | undefined,
-): Promise<SavedPicture> {
-  await run.ports.images.write(picture, file);
+function saved(picture: CheckedPicture, file: string, seed: string | undefined): SavedPicture {
   const { width, height, sha256 } = picture;
   return { file, width, height, bytes: picture.png.length, sha256, ...(seed !== undefined && { seed }) };
 }

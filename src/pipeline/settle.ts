@@ -3,7 +3,7 @@ import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
 import type { SavedPicture } from '../core/picture.ts';
 import { sceneAfter, type AfterFailure } from '../core/retry.ts';
-import type { Settlement } from './ports.ts';
+import type { SavedSettlement, Settlement } from './ports.ts';
 import type { Run } from './run.ts';
 
 /** What is known of the job besides how it ended. */
@@ -62,20 +62,20 @@ export async function recordWithoutPicture(
   return scene;
 }
 
+export function savedSettlement(run: Run, pictures: SavedPicture[], facts: JobFacts): SavedSettlement {
+  const at = run.ports.clock.now();
+  return { ...recorded(facts), state: 'saved', at, pictures, scene: { state: 'saved' } };
+}
+
 export async function settleSaved(
   run: Run,
   attempt: SubmittedAttempt,
-  pictures: SavedPicture[],
+  settlement: SavedSettlement,
   facts: JobFacts,
 ): Promise<void> {
-  const { checkpoint, clock, tell } = run.ports;
-  await checkpoint.settle(attempt, {
-    ...recorded(facts),
-    state: 'saved',
-    at: clock.now(),
-    pictures,
-    scene: { state: 'saved' },
-  });
+  const { checkpoint, tell } = run.ports;
+  const { pictures } = settlement;
+  await checkpoint.settle(attempt, settlement);
   run.budget.countEnd(timesOf(facts));
   const seed = pictures[0]?.seed;
   const cost = run.budget.cost();

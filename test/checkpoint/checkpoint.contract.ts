@@ -1,7 +1,7 @@
 /** What the road relies on from a checkpoint: one suite, for a database in memory and for one on file. */
 import { expect, it } from 'vitest';
 import type { Attempt, SubmittedAttempt } from '../../src/core/attempt.ts';
-import type { Checkpoint, Settlement } from '../../src/pipeline/ports.ts';
+import type { Checkpoint, SavedSettlement, Settlement } from '../../src/pipeline/ports.ts';
 import { endpoint, manifestOf } from '../fakes/world.ts';
 
 const abc = manifestOf([
@@ -119,6 +119,33 @@ export function checkpointContract(open: () => { checkpoint: Checkpoint; reopen:
     const owner = { sceneId: 'a', fingerprint: a.fingerprint };
     expect(await reopen().ownerOf('sea/a\u0308.PNG')).toEqual(owner);
     expect(await reopen().ownerOf('sea/b.png')).toBeUndefined();
+  });
+
+  it('tells the next run what was being written, until that is settled', async () => {
+    const { checkpoint, reopen } = await begin();
+    const [a, b] = await checkpoint.claim(2, endpoint, 10);
+    if (a === undefined || b === undefined) throw new Error('two were claimed');
+    for (const each of [a, b])
+      await checkpoint.recordSubmitted(each, { jobId: `job-${each.sceneId}`, status: 'IN_QUEUE', at: 20 });
+    const settlementOf = (file: string): SavedSettlement => ({
+      state: 'saved',
+      at: 30,
+      status: 'COMPLETED',
+      polls: 3,
+      pictures: [{ file, width: 1, height: 1, bytes: 9, sha256: file, seed: '12345678901234567890' }],
+      scene: { state: 'saved' },
+    });
+    await checkpoint.beginWriting(a, settlementOf('a.png'));
+    await checkpoint.beginWriting(b, settlementOf('b.png'));
+    await checkpoint.settle(b, settlementOf('b.png'));
+    const later = reopen();
+    const left = await later.unfinishedWriting();
+    expect(left).toMatchObject([
+      { attempt: { key: a.key, sceneId: 'a' }, isInFlight: true, settlement: settlementOf('a.png') },
+    ]);
+    await later.dropWriting(a);
+    expect(await reopen().unfinishedWriting()).toEqual([]);
+    expect((await later.openAttempts()).map(({ sceneId }) => sceneId)).toEqual(['a']);
   });
 
   it('counts what a new manifest changes', async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { commitUnsynced } from '../../src/checkpoint/commit-unsynced.ts';
 import { openCheckpoint } from '../../src/checkpoint/open-checkpoint.ts';
 import { checkpointSchema } from '../../src/checkpoint/schema.ts';
 import { SqliteCheckpoint } from '../../src/checkpoint/sqlite-checkpoint.ts';
@@ -51,6 +52,22 @@ describe('on file', () => {
     onTestFinished(() => void db.close());
     db.exec("INSERT INTO batch VALUES ('a', 'b')");
     expect(db.pragma('journal_mode', { simple: true })).toBe('wal');
+    expect(db.pragma('synchronous', { simple: true })).toBe(2);
+  });
+
+  it('puts down what is about to be written for whoever comes after a death, at no fsync; all else stays durable', async () => {
+    const db = openForWriting(join(folder(), 'x.sqlite'), checkpointSchema);
+    onTestFinished(() => void db.close());
+    const later = new Sqlite(db.name, { readonly: true });
+    onTestFinished(() => void later.close());
+    const levels: unknown[] = [];
+    commitUnsynced(db, () => {
+      levels.push(db.pragma('synchronous', { simple: true }));
+      db.exec("INSERT INTO batch VALUES ('a', '')");
+    });
+    expect(levels).toEqual([1]);
+    expect(later.prepare('SELECT name FROM batch').all()).toEqual([{ name: 'a' }]);
+    expect(() => commitUnsynced(db, () => db.exec("INSERT INTO batch VALUES ('a', '')"))).toThrow(/UNIQUE/);
     expect(db.pragma('synchronous', { simple: true })).toBe(2);
   });
 

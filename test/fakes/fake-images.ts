@@ -1,6 +1,6 @@
 /** A folder of pictures in memory; the words "bad" in the bytes stand for a picture that does not pass. */
 import { createHash } from 'node:crypto';
-import type { CheckedPicture, HeldPicture } from '../../src/core/picture.ts';
+import type { CheckedPicture, HeldPicture, SavedPicture } from '../../src/core/picture.ts';
 import { Trouble, type Failure } from '../../src/core/failure.ts';
 import type { RecordedPicture, Verdict } from '../../src/core/verification.ts';
 import type { ImageStore } from '../../src/pipeline/ports.ts';
@@ -21,6 +21,15 @@ export class FakeImages implements ImageStore {
   async write(picture: CheckedPicture, file: string): Promise<void> {
     if (this.isDiskFull) throw new Trouble({ kind: 'output-unwritable', text: 'the disk is full' });
     this.files.set(file, Buffer.from(picture.png).toString());
+  }
+
+  async has({ file, sha256 }: SavedPicture): Promise<boolean> {
+    const content = this.files.get(file);
+    return content !== undefined && createHash('sha256').update(content).digest('hex') === sha256;
+  }
+
+  async remove(file: string): Promise<void> {
+    this.files.delete(file);
   }
 
   async move(from: string, to: string): Promise<void> {

@@ -176,6 +176,8 @@ async function drive<Result>(
     stuck = clock.advance() ? 0 : stuck + 1;
     if (stuck > 100 && until < Infinity) return undefined;
   }
+  // What a dying process has handed over to the system arrives, before the next start looks.
+  await new Promise((resolve) => setImmediate(resolve));
   const end = ended();
   // What is left behind does nothing more, as after a kill.
   killer.isDead ||= end === undefined;

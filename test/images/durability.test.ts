@@ -1,4 +1,5 @@
 /** In which order a picture reaches the disk, and what is left when any of these calls fails. */
+import { createHash } from 'node:crypto';
 import type * as Fs from 'node:fs/promises';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -68,6 +69,17 @@ test('a picture that moved to another folder is made to last in both', async () 
   disk.calls = [];
   await store.move('sea/a.png', 'old/a.png');
   expect(disk.calls).toEqual(['rename a.png a.png', 'open old', 'sync old', 'open sea', 'sync sea']);
+});
+
+test('what a dead run has written is made to last before anybody relies on it', async () => {
+  const dir = temporaryFolder();
+  await createImageStore(dir).write(picture, 'sea/a.png');
+  disk.calls = [];
+  const { png, ...size } = picture;
+  const sha256 = createHash('sha256').update(png).digest('hex');
+  const recorded = { ...size, file: 'sea/a.png', bytes: png.length, sha256 };
+  expect(await createImageStore(dir).has(recorded)).toBe(true);
+  expect(disk.calls).toEqual([`open ${basename(dir)}`, `sync ${basename(dir)}`, 'open sea', 'sync sea']);
 });
 
 const codes = ['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'EIO', 'EWHATEVER'];

@@ -1,9 +1,10 @@
 /** The folder of pictures: whole files under final names or none, inside the folder, and words for every disk. */
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { CheckedPicture } from '../../src/core/picture.ts';
+import type { CheckedPicture, SavedPicture } from '../../src/core/picture.ts';
 import { createImageStore } from '../../src/images/image-store.ts';
 import { temporaryName } from '../../src/disk/temporary-files.ts';
 import { filesIn, temporaryFolder, troubleOf } from './store.ts';
@@ -172,6 +173,29 @@ describe('move', () => {
       /a file stands where a folder is needed/,
     );
     expect(read(dir, 'a.png')).toBe('a');
+  });
+});
+
+describe('what a dead run has written', () => {
+  const saved = (file: string, text: string): SavedPicture => {
+    const sha256 = createHash('sha256').update(text).digest('hex');
+    return { file, width: 1, height: 1, bytes: Buffer.byteLength(text), sha256 };
+  };
+
+  test('is known by its bytes', async () => {
+    const { store } = folder({ 'sea/a.png': 'the sea' });
+    expect(await store.has(saved('sea/a.png', 'the sea'))).toBe(true);
+    expect(await store.has(saved('sea/a.png', 'the sun'))).toBe(false);
+    expect(await store.has(saved('sea/a.png', 'the whole sea'))).toBe(false);
+    expect(await store.has(saved('sea', 'the sea'))).toBe(false);
+    expect(await store.has(saved('sea/b.png', 'the sea'))).toBe(false);
+    expect(await store.has(saved('sea/a.png/b.png', 'the sea'))).toBe(false);
+  });
+
+  test('is removed without a trace of it', async () => {
+    const { dir, store } = folder({ 'sea/a.png': 'a', 'sea/b.png': 'b' });
+    await store.remove('sea/a.png');
+    expect(filesIn(dir)).toEqual(['sea/b.png']);
   });
 });
 

@@ -5,6 +5,7 @@ import type { EndingKind } from '../core/ending.ts';
 import { Trouble } from '../core/failure.ts';
 import { DataFolderInUse } from '../server/data-lock.ts';
 import { isDamage, UnusableDatabase } from '../sqlite/database.ts';
+import { damagedLock, inTheWay } from './in-the-way.ts';
 import { showInstant } from '../terminal/words.ts';
 import { shownPath } from './shown-path.ts';
 
@@ -31,6 +32,9 @@ export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | u
     return { ending: 'wrong-use', text: `${thrown.message}.`, problems: [] };
   if (thrown instanceof Trouble)
     return { ending: 'output-unwritable', text: `${thrown.message}.`, problems: [] };
+  const lock = isDamage(thrown) && dir !== undefined ? damagedLock(dir) : undefined;
+  if (lock !== undefined)
+    return { ending: 'wrong-use', text: `${lock}, then start the same command again.`, problems: [] };
   if (isDamage(thrown)) {
     const text = `The checkpoint in ${shownDir} is damaged; it was left as it is. Put a copy back, or move the folder away to begin anew.`;
     return { ending: 'wrong-use', text, problems: [] };
@@ -43,9 +47,17 @@ export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | u
       problems: [],
     };
   }
-  if (typeof code !== 'string' || !isDiskCode(code)) return undefined;
-  const text = `${shownDir} cannot be written (${(thrown as Error).message}); mend that and start the same command again.`;
-  return { ending: 'output-unwritable', text, problems: [] };
+  if (!(thrown instanceof Error) || typeof code !== 'string' || !isDiskCode(code)) return undefined;
+  return { ending: 'output-unwritable', text: describeDisk(thrown, code, dir, shownDir), problems: [] };
+}
+
+function describeDisk(error: Error, code: string, dir: string | undefined, shownDir: string): string {
+  const seen = dir === undefined ? undefined : inTheWay(error, dir);
+  if (seen === undefined) {
+    const said = error.message.includes(code) ? error.message : `${error.message}, ${code}`;
+    return `${shownDir} cannot be written (${said}); mend that and start the same command again.`;
+  }
+  return seen.endsWith('again') ? `${seen}.` : `${seen}, then start the same command again.`;
 }
 
 function describeHolder({ holder, advice }: BatchHeld, shownDir: string): string {

@@ -45,7 +45,7 @@ export async function withDiskTrouble<T>(file: string, work: () => Promise<T>): 
   }
 }
 
-function diskTrouble(file: string, code: string): Trouble {
+export function diskTrouble(file: string, code: string): Trouble {
   const { cause, remedy } = meanings[code] ?? {
     cause: 'the operating system refuses',
     remedy: 'remove the cause',

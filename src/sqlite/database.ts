@@ -65,11 +65,13 @@ function assertOurs(db: Database, path: string, schema: Schema): void {
   const isEmpty = applicationId === 0 && version === 0 && !readOrRefuse(path, () => hasTables(db));
   if (isEmpty) return;
   if (applicationId !== schema.applicationId) {
-    throw new UnusableDatabase(`${path} is a SQLite file of another program; it was left as it is`);
+    throw new UnusableDatabase(
+      `${path} is a SQLite file of another program; it was left as it is. Move it away, or choose another folder`,
+    );
   }
   if (version > schema.migrations.length) {
     throw new UnusableDatabase(
-      `${path} was written by a newer version of nightrender (format ${version}, this one knows ${schema.migrations.length}); it was left as it is`,
+      `${path} was written by a newer version of nightrender (format ${version}, this one knows ${schema.migrations.length}); it was left as it is. Go on with a version that is as new`,
     );
   }
 }
@@ -103,7 +105,9 @@ export function isDamage(error: unknown): boolean {
 }
 
 function damaged(path: string): UnusableDatabase {
-  return new UnusableDatabase(`${path} is damaged or no SQLite file; it was left as it is`);
+  return new UnusableDatabase(
+    `${path} is damaged or no SQLite file; it was left as it is. Put a copy of it back, or move it away to begin anew`,
+  );
 }
 
 function hasTables(db: Database): boolean {

@@ -1,0 +1,137 @@
+/** Promise: whatever stands in the output folder where our files belong is named, with what to do, and left as it is. */
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { folderWith, nightrender, pipeline, scenes } from './cli.ts';
+
+const small = 'input: {scene: "{{ scene }}", width: 32, height: 32}\n';
+const files = { 'pipeline.yaml': pipeline('local', small), 'scenes.csv': scenes(1) };
+
+/** Made once, since each case only spoils a copy. */
+const finished = mkdtempSync(join(tmpdir(), 'nightrender-in-the-way-'));
+afterAll(() => rmSync(finished, { recursive: true }));
+
+describe.each([
+  ['a folder that is no batch yet', false],
+  ['a batch', true],
+])('in %s', (_, isBatch) => {
+  it.each<[what: string, name: string, says: RegExp]>([
+    [
+      'the checkpoint',
+      'checkpoint.sqlite',
+      /a folder stands where the file out\/checkpoint\.sqlite belongs; move it/,
+    ],
+    [
+      'its log',
+      'checkpoint.sqlite-wal',
+      /a folder stands where the file out\/checkpoint\.sqlite-wal belongs; move it/,
+    ],
+    ['the lock', '.lock.sqlite', /a folder stands where the file out\/\.lock\.sqlite belongs; move it/],
+    ['the name of the holder', '.lock.json', /out\/\.lock\.json: a folder stands where the file belongs/],
+    ['the marks', '.in-hand', /out\/\.in-hand: a folder stands where the file belongs/],
+  ])('a folder in the place of %s', async (_what, name, says) => {
+    const cwd = await begun(isBatch);
+    rmSync(join(cwd, 'out', name), { recursive: true, force: true });
+    mkdirSync(join(cwd, 'out', name), { recursive: true });
+    await expectRefusal(cwd, 14, says);
+    expect(existsSync(join(cwd, 'out', name))).toBe(true);
+  });
+
+  it.each<[what: string, name: string, code: number, says: RegExp]>([
+    [
+      'the checkpoint',
+      'checkpoint.sqlite',
+      2,
+      /checkpoint\.sqlite is damaged or no SQLite file.*Put a copy of it back/,
+    ],
+    ['the lock', '.lock.sqlite', 2, /out\/\.lock\.sqlite is damaged; it holds nothing .*: remove it, then/],
+    [
+      'the pictures',
+      'images',
+      14,
+      /out\/images: a file stands where a folder is needed .*; move what stands/,
+    ],
+    ['the report', 'report', 14, /out\/report: a file stands where a folder is needed .*; move what stands/],
+    ['the local service', 'local-service', 14, /out\/local-service: a file stands where a folder is needed/],
+  ])('a text in the place of %s', async (_what, name, code, says) => {
+    const cwd = await begun(isBatch);
+    rmSync(join(cwd, 'out', name), { recursive: true, force: true });
+    writeFileSync(join(cwd, 'out', name), 'a text');
+    await expectRefusal(cwd, code, says);
+    expect(readFileSync(join(cwd, 'out', name), 'utf8')).toBe('a text');
+  });
+});
+
+it('a file in the place of the output folder', async () => {
+  await expectRefusal(
+    folderWith({ ...files, out: 'a text' }),
+    14,
+    /out: a file stands where a folder is needed/,
+  );
+});
+
+it('an empty checkpoint beside pictures', async () => {
+  const cwd = await begun(true);
+  writeFileSync(join(cwd, 'out/checkpoint.sqlite'), '');
+  await expectRefusal(cwd, 2, /out\/checkpoint\.sqlite: this file is empty, though .* put a copy of it back/);
+});
+
+it('a link to what is not there', async () => {
+  const cwd = await begun(true);
+  rmSync(join(cwd, 'out/checkpoint.sqlite'));
+  symlinkSync('nowhere/at-all', join(cwd, 'out/checkpoint.sqlite'));
+  await expectRefusal(
+    cwd,
+    14,
+    /out\/checkpoint\.sqlite is a link to what is not there; mend or remove it, then/,
+  );
+});
+
+describe.skipIf(process.getuid?.() === 0 || process.platform === 'win32')(
+  'without the permission (skipped for root, who may do everything)',
+  () => {
+    it.each([
+      ['checkpoint.sqlite', 0o000, /this user may not read and write out\/checkpoint\.sqlite; give/],
+      ['.lock.sqlite', 0o000, /this user may not read and write out\/\.lock\.sqlite; give/],
+      ['', 0o555, /this user may not write in the folder out; give this user access to it/],
+    ])('for out/%s', async (name, mode, says) => {
+      const cwd = await begun(true);
+      const path = join(cwd, 'out', name);
+      chmodSync(path, mode);
+      onTestFinished(() => chmodSync(path, 0o700));
+      await expectRefusal(cwd, 14, says);
+    });
+  },
+);
+
+async function begun(isBatch: boolean): Promise<string> {
+  const cwd = folderWith(files);
+  if (isBatch) await finishOnce();
+  if (isBatch) cpSync(join(finished, 'out'), join(cwd, 'out'), { recursive: true });
+  else mkdirSync(join(cwd, 'out'));
+  return cwd;
+}
+
+async function finishOnce(): Promise<void> {
+  if (existsSync(join(finished, 'out'))) return;
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(finished, name), text);
+  expect((await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd: finished })).code).toBe(0);
+}
+
+async function expectRefusal(cwd: string, code: number, says: RegExp): Promise<void> {
+  const refused = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  expect(refused.stderr).toMatch(says);
+  expect(refused.stderr).not.toMatch(/\n {4}at /);
+  expect(refused.code).toBe(code);
+}

@@ -176,11 +176,11 @@ async function drive<Result>(
     stuck = clock.advance() ? 0 : stuck + 1;
     if (stuck > 100 && until < Infinity) return undefined;
   }
-  // What a dying process has handed over to the system arrives, before the next start looks.
-  await new Promise((resolve) => setImmediate(resolve));
   const end = ended();
-  // What is left behind does nothing more, as after a kill.
+  // What is left behind does nothing more, as after a kill; what it has handed over to the system arrives.
   killer.isDead ||= end === undefined;
+  for (let turns = 0; killer.isDead && turns < 3; turns++)
+    await new Promise((resolve) => setImmediate(resolve));
   if (end === undefined) return undefined;
   if ('error' in end) throw end.error;
   return end.result;

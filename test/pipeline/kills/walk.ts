@@ -106,16 +106,24 @@ async function start(
   }
 }
 
-/** Every job in flight is to be asked for before anything is submitted. */
-function watchQuestions({ db, service }: World): () => string[] {
-  const open = db.prepare<[], string>("SELECT job_id FROM attempts WHERE state = 'submitted'").pluck().all();
+/** Every job in flight is to be asked for before anything is submitted, unless all that it brought is written already. */
+function watchQuestions({ db, service, images }: World): () => string[] {
+  const inFlight = db
+    .prepare<[], { job_id: string; file: string | null }>(
+      `SELECT job_id, json_extract(picture.value, '$.file') AS file
+       FROM attempts LEFT JOIN json_each(writing, '$.pictures') AS picture WHERE state = 'submitted'`,
+    )
+    .all();
+  const isUnwritten = ({ file }: { file: string | null }): boolean =>
+    file === null || !images.files.has(file);
+  const open = new Set(inFlight.filter(isUnwritten).map((row) => row.job_id));
   const from = service.log.length;
   return () => {
     const log = service.log.slice(from);
     const first = log.findIndex((line) => line.startsWith('submit'));
     if (first === -1) return [];
     const before = new Set(log.slice(0, first));
-    return open
+    return [...open]
       .filter((id) => !before.has(`status ${id}`))
       .map((id) => `something was submitted before ${id} was asked for`);
   };

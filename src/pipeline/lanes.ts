@@ -18,6 +18,7 @@ export class Lanes {
   constructor(run: Run) {
     this.#run = run;
     run.stop.draining.addEventListener('abort', () => this.#wake(), { once: true });
+    run.onDoubt = () => this.#wake();
   }
 
   /**

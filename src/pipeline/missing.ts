@@ -20,7 +20,7 @@ export async function missing(run: Run, job: Job, text: string): Promise<'settle
   const health = await run.evidence.ask(endpoint);
   if (health?.kind === 'answers') return expire(run, job, text);
   if (health?.kind === 'failure' && failureRules[health.failure.kind].next === 'stop') return health.failure;
-  run.doubted.add(job);
+  run.doubt(job);
   if (now - since >= doubtMs && (await isOnlyWay(run))) {
     run.doubted.delete(job);
     return expire(run, job, text);

@@ -49,6 +49,8 @@ export class Run {
   observed: ObservedTimes = [];
   /** Jobs of which the service knows nothing, and nobody can tell yet whether that is the job's or the endpoint's end. */
   readonly doubted = new Set<unknown>();
+  /** Called when a job makes way for another, though it has not ended. */
+  onDoubt: () => void = () => undefined;
   /** Attempts being submitted or followed. */
   inFlight = 0;
   /** A bug of ours that ended the run. */
@@ -99,6 +101,13 @@ export class Run {
   stopAtBudget(): void {
     const text = this.budget.roomFor(0) <= 0 ? this.budget.spentText() : undefined;
     if (text !== undefined) this.#stopAtLimit(text);
+  }
+
+  /** Nobody can tell whether the service has lost this job or all of them: it no longer holds its lane. */
+  doubt(job: unknown): void {
+    if (this.doubted.has(job)) return;
+    this.doubted.add(job);
+    this.onDoubt();
   }
 
   #stopAtLimit(text: string): void {

@@ -67,6 +67,23 @@ it('stops with 12 where endpoint and jobs are gone, with one submission and ever
   expect(result?.counts).toMatchObject({ active: 50, waiting: 10, failed: 0 });
 });
 
+it('finds that out within seconds: doubted jobs make way for that one submission at once', async () => {
+  const world = await inFlight(8, 10);
+  world.service.instead.health = () => noHealth;
+  world.service.instead.status = () => gone;
+  world.service.instead.submit = () => ({
+    kind: 'failure',
+    failure: { kind: 'endpoint-unknown', text: '404 endpoint not found' },
+  });
+  const result = await world.run({
+    manifest: list(18),
+    afterMs: 40 * minutes,
+    settings: { concurrency: 8 },
+  });
+  expect(result?.ending.kind).toBe('not-allowed');
+  expect(world.clock.elapsed()).toBeLessThan(10_000);
+});
+
 it('gives up one job to find out where no other scene waits, and no second one', async () => {
   const world = await inFlight(50);
   world.service.instead.health = () => noHealth;

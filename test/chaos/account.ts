@@ -16,8 +16,12 @@ export interface JobRecord {
   scene: string;
   /** How it ends: `good`, or what goes wrong. */
   fate: string;
+  /** The failure that the fate is to be taken for; null for a good one, and for one that the service loses. */
+  kind: string | null;
   /** Of the picture it made; null for a job that made none that is whole. */
   sha256: string | null;
+  /** Of the text that stands in the place of a picture; null where there is none. */
+  brought: string | null;
   acceptedAt: number;
   /** Whether its id was told in an answer without a fault. */
   isNamed: boolean;
@@ -28,9 +32,14 @@ export interface JobRecord {
   /** Whether its result was deleted early, to make a long time pass while no run was up. */
   isAged: boolean;
   isCancelled: boolean;
-  /** How often it was said to be unknown: because it was deleted, or as a fault. */
-  deniedTruly: number;
-  deniedFalsely: number;
+  /** How often it was said to be unknown because it had been deleted, or was lost. */
+  denied: number;
+}
+
+/** A scene that can never be rendered, and why. */
+export interface Cursed {
+  scene: string;
+  curse: string;
 }
 
 export interface Account {
@@ -39,4 +48,15 @@ export interface Account {
   /** How often each fault was met. */
   faults: Record<string, number>;
   jobs: JobRecord[];
+  /** Those that were sent. */
+  cursed: Cursed[];
+  /** Requests that came where redirects lead, and those of them that carried the key. */
+  strays: number;
+  strayKeys: number;
+}
+
+/** Requests that a closed door met. */
+export interface TurnedAway {
+  submissions: number;
+  others: number;
 }

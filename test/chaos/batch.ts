@@ -41,7 +41,12 @@ export class Batch {
   }
 }
 
-/** Waits are short so that much happens; the bounds are wide so that bad luck alone makes no scene fail. */
+export const concurrency = 8;
+
+/**
+ * Waits are short so that much happens; the bounds are wide so that bad luck alone makes no scene fail. The halt rules
+ * are those of everybody: what goes wrong here must not set them off.
+ */
 function pipeline(url: string): string {
   return `manifest: scenes.csv
 endpoint:
@@ -49,13 +54,13 @@ endpoint:
   id: scene-renderer
   apiKey: \${NIGHTRENDER_API_KEY}
   freshness: 1s
-concurrency: 8
+concurrency: ${concurrency}
 output:
   dir: out
 retry: {attempts: 20, submissions: 200, firstWait: 20ms, longestWait: 400ms}
 polling: {shortest: 20ms, longest: 400ms}
-halt: {consecutive: 1000}
 timeouts: {request: 400ms, queue: 4s, execution: 4s}
+check: {blank: true, minSide: 8}
 shutdown: {grace: 1s}
 `;
 }

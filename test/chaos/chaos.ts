@@ -6,6 +6,10 @@ import { help, readOptions, type Options } from './options.ts';
 import { describeResult } from './describe-result.ts';
 import { runChaos } from './run-chaos.ts';
 
+// On their way out, the driver's parts end what they have started.
+process.once('SIGINT', () => process.exit(130));
+process.once('SIGTERM', () => process.exit(143));
+
 const options = readOptions(process.argv.slice(2));
 if (options === 'help') console.log(help);
 else await chaos(options);

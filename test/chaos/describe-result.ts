@@ -3,15 +3,16 @@ import { countBy, isUnanswered } from './judge.ts';
 import type { ChaosResult } from './run-chaos.ts';
 
 export function describeResult(result: ChaosResult, tookMs: number): string {
-  const { complaints, metAtWork, lastRuns, edits, agings, account, declared } = result;
+  const { complaints, counts, account, declared } = result;
   const share = ((100 * account.faultyAnswers) / account.answers).toFixed(1);
   const lines = [
-    `${Math.round(tookMs / 1000)} s; ${metAtWork} runs were struck at work, ${lastRuns} ran to the end; ` +
-      `${edits} edits of the list; ${agings} times all results were deleted while no run was up`,
+    `${Math.round(tookMs / 1000)} s; ${counts.kills} kills, ${counts.metAtWork} of runs at work; between them ` +
+      `${counts.edits} edits of the list, ${counts.agings} times all results were deleted, ` +
+      `${counts.turnedAway} times everybody was turned away, ${counts.outages} times no connection was made`,
     `${account.answers} answers, ${account.faultyAnswers} of them faulty (${share} %):`,
     ...indented(Object.entries(account.faults)),
-    `scenes: ${inWords(countBy(declared.scenes, ({ state, failure_kind }) => `${state} ${failure_kind ?? ''}`))}`,
-    `attempts: ${inWords(countBy(declared.attempts, ({ state, failure_kind }) => `${state} ${failure_kind ?? ''}`))}`,
+    `scenes: ${declared.scenes.length}: ${inWords(countBy(declared.scenes, ({ state, failure_kind }) => `${state} ${failure_kind ?? ''}`))}`,
+    `attempts: ${declared.attempts.length}: ${inWords(countBy(declared.attempts, ({ state, failure_kind }) => `${state} ${failure_kind ?? ''}`))}`,
     describeSubmissions(result),
     ...(complaints.length === 0
       ? ['Nothing lost, nothing wrong, nothing undeclared.']

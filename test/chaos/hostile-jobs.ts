@@ -1,8 +1,9 @@
 /** The hostile service's jobs and its account: what it took on, what became of it, what it handed out. */
 import { createHash } from 'node:crypto';
-import type { Account, JobRecord, ServiceSettings } from './account.ts';
+import type { Account, Cursed, JobRecord, ServiceSettings } from './account.ts';
 import { chance } from './chance.ts';
-import { drawFate, endOf, type End } from './fates.ts';
+import { curseOf, type Curse } from './curses.ts';
+import { drawFate, endOf, good, kindOf, lost, sameAgain, type End } from './fates.ts';
 import { pictureOf } from './pictures.ts';
 
 export interface Job extends JobRecord {
@@ -10,6 +11,8 @@ export interface Job extends JobRecord {
   beginsAt: number;
   /** Whether somebody looked when it should long have ended; the looks after that are no further faults. */
   wasSeenStalled: boolean;
+  /** Whether a look was told that it is unknown, and it was not: never twice, since that could not be told from the truth. */
+  wasDenied: boolean;
 }
 
 /** How a job stands: its status, and all fields of an honest answer. */
@@ -24,6 +27,7 @@ export const longestExecutionMs = 2_000;
 export class HostileJobs {
   readonly #settings: ServiceSettings;
   readonly #jobs = new Map<string, Job>();
+  readonly #cursed = new Map<string, Curse>();
   readonly #faults: Record<string, number> = {};
   #answers = 0;
   #faultyAnswers = 0;
@@ -32,33 +36,45 @@ export class HostileJobs {
     this.#settings = settings;
   }
 
+  /** The scene's curse, which from now on is in the account; undefined for most. */
+  curseOf(input: { scene: string }): Curse | undefined {
+    const scene = idOf(input);
+    const curse = curseOf(this.#settings.seed, scene);
+    if (curse !== undefined) this.#cursed.set(scene, curse);
+    return curse;
+  }
+
   accept(input: { scene: string }): Job {
     const { seed, faultShare } = this.#settings;
     const number = this.#jobs.size + 1;
     const random = chance(seed, 'job', number);
-    const fate = drawFate(random, faultShare);
+    const drawn = drawFate(random, faultShare);
+    const scene = idOf(input);
+    const fate = curseOf(seed, scene) === sameAgain ? sameAgain : drawn;
     const acceptedAt = Date.now();
     const beginsAt = fate === 'stalls in the queue' ? Infinity : acceptedAt + random.between(5, 60);
     const isSlow = random.hits(0.05);
     const endsAt = beginsAt + (isSlow ? random.between(600, longestExecutionMs) : random.between(30, 250));
-    const isEndless = endOf(fate, seed, number) === undefined;
+    const end = endOf(fate, seed, number, scene);
     const job: Job = {
       id: `${createHash('sha256').update(`${seed} ${number}`).digest('hex').slice(0, 12)}-u${number}`,
       number,
-      scene: input.scene.split(':')[0] ?? '',
+      scene,
       fate,
-      sha256: fate === 'good' ? sha256(pictureOf(seed, number)) : null,
+      kind: kindOf(fate),
+      sha256: fate === good ? sha256(pictureOf(seed, number)) : null,
+      brought: end?.image === undefined ? null : sha256(end.image),
       acceptedAt,
       isNamed: false,
-      endedAt: isEndless ? null : endsAt,
+      endedAt: end === undefined ? null : endsAt,
       deliveredAt: null,
       isAged: false,
       isCancelled: false,
-      deniedTruly: 0,
-      deniedFalsely: 0,
+      denied: 0,
       input,
       beginsAt,
       wasSeenStalled: false,
+      wasDenied: false,
     };
     this.#jobs.set(job.id, job);
     return job;
@@ -68,7 +84,7 @@ export class HostileJobs {
   find(id: string): Job | undefined {
     const job = this.#jobs.get(id);
     if (job === undefined || !this.#isDeleted(job)) return job;
-    job.deniedTruly += 1;
+    job.denied += 1;
     return undefined;
   }
 
@@ -78,7 +94,7 @@ export class HostileJobs {
     const end = endedAt !== null && endedAt <= now ? this.#endOf(job) : undefined;
     if (end !== undefined && endedAt !== null) {
       const times = { delayTime: beginsAt - acceptedAt, executionTime: endedAt - beginsAt };
-      return { isEnded: true, fields: { ...times, id, ...end } };
+      return { isEnded: true, fields: { ...times, id, ...end.fields } };
     }
     if (isCancelled) return { isEnded: true, fields: { id, status: 'CANCELLED' } };
     if (beginsAt > now) return { isEnded: false, fields: { id, status: 'IN_QUEUE' } };
@@ -101,20 +117,31 @@ export class HostileJobs {
     this.#faults[fault] = (this.#faults[fault] ?? 0) + 1;
   }
 
-  account(): Account {
+  account(): Omit<Account, 'strays' | 'strayKeys'> {
     const jobs = [...this.#jobs.values()];
-    return { answers: this.#answers, faultyAnswers: this.#faultyAnswers, faults: this.#faults, jobs };
+    const cursed: Cursed[] = [...this.#cursed].map(([scene, curse]) => ({ scene, curse }));
+    const counts = { answers: this.#answers, faultyAnswers: this.#faultyAnswers, faults: this.#faults };
+    return { ...counts, jobs, cursed };
   }
 
-  #endOf(job: Job): End | undefined {
-    return endOf(job.fate, this.#settings.seed, job.number);
+  #endOf({ fate, number, scene }: Job): End | undefined {
+    return endOf(fate, this.#settings.seed, number, scene);
   }
 
-  #isDeleted({ endedAt, isAged }: Job): boolean {
-    return isAged || (endedAt !== null && endedAt + this.#settings.retentionMs < Date.now());
+  #isDeleted({ fate, acceptedAt, endedAt, isAged }: Job): boolean {
+    const now = Date.now();
+    const isLost = fate === lost && acceptedAt + beforeLossMs < now;
+    return isLost || isAged || (endedAt !== null && endedAt + this.#settings.retentionMs < now);
   }
 }
 
-function sha256(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex');
+/** Younger, a job may be unknown to any service. */
+const beforeLossMs = 100;
+
+function idOf(input: { scene: string }): string {
+  return input.scene.split(':')[0] ?? '';
+}
+
+function sha256(what: Buffer | string): string {
+  return createHash('sha256').update(what).digest('hex');
 }

@@ -2,6 +2,7 @@
 import type { JobRecord } from './account.ts';
 import type { Evidence } from './evidence.ts';
 import { jobsById, wrongPictures } from './judge-pictures.ts';
+import { wrongVerdicts } from './judge-verdicts.ts';
 import type { AttemptRow } from './read-checkpoint.ts';
 
 /** One sentence for each thing that is wrong; none where all promises were kept. */
@@ -10,12 +11,14 @@ export function judge(evidence: Evidence): string[] {
   return [
     ...(quickCheck === 'ok' ? [] : [`the checkpoint is damaged: ${quickCheck}`]),
     ...lostScenes(evidence),
+    ...wrongVerdicts(evidence),
     ...wrongPictures(evidence),
     ...undeclaredJobs(evidence),
     ...forgottenAnswers(evidence),
     ...untrueAttempts(evidence),
     ...needlessJobs(evidence),
     ...resultsLeftToExpire(evidence),
+    ...strayRequests(evidence),
   ];
 }
 
@@ -51,35 +54,34 @@ function undeclaredJobs({ declared, account }: Evidence): string[] {
 }
 
 /**
- * No id is lost that was told to a run with time to write it down. On a busy machine an answer may come after the
- * run has given up waiting, so a few are let pass.
+ * No id is lost that was told to a run with time to write it down. On a busy machine an answer may come after the run
+ * has given up waiting for it, and only where the run says so that is let pass.
  */
 function forgottenAnswers({ declared, account, up }: Evidence): string[] {
   const known = new Set(declared.attempts.map(({ job_id }) => job_id));
-  const forgotten = account.jobs.filter(
-    ({ id, isNamed, acceptedAt }) =>
-      isNamed &&
-      !known.has(id) &&
+  const late = new Set(declared.attempts.filter(wasLate).map(({ scene }) => scene));
+  return account.jobs
+    .filter(({ id, isNamed, scene }) => isNamed && !known.has(id) && !late.has(scene))
+    .filter(({ acceptedAt }) =>
       up.some(({ from, until }) => from < acceptedAt && acceptedAt + enoughMs < until),
-  );
-  if (forgotten.length <= mostForgotten) return [];
-  return [`${forgotten.length} jobs were named to a run that was up, and are in no attempt`];
+    )
+    .map(({ id, scene }) => `${id} of scene ${scene} was named to a run that was up, and is in no attempt`);
 }
 
 const enoughMs = 2_000;
-const mostForgotten = 2;
+
+function wasLate(row: AttemptRow): boolean {
+  return isUnanswered(row) && /no answer came in time|not complete after/.test(row.failure_text ?? '');
+}
 
 /** What the checkpoint says of its jobs is what the service saw. */
 function untrueAttempts({ declared, account }: Evidence): string[] {
   const jobs = jobsById(account);
   const named = new Set<string>();
-  const setAside = new Set(
-    declared.scenes.filter(({ failure_kind }) => failure_kind === 'quarantined').map(({ id }) => id),
-  );
   return declared.attempts.flatMap((row) => {
-    if ((row.state === 'intended' || row.state === 'submitted') && !setAside.has(row.scene))
+    if (row.state === 'intended' || row.state === 'submitted')
       return [`attempt ${row.attempt} of scene ${row.scene} is left ${row.state}`];
-    if (row.job_id === null) return [];
+    if (row.job_id === null) return untrueRefusal(row);
     if (named.has(row.job_id)) return [`job ${row.job_id} belongs to two attempts`];
     named.add(row.job_id);
     const job = jobs.get(row.job_id);
@@ -90,19 +92,31 @@ function untrueAttempts({ declared, account }: Evidence): string[] {
   });
 }
 
-function untrueEnd(row: AttemptRow, job: JobRecord): string[] {
-  const what = `job ${job.id} of scene ${job.scene} (${job.fate})`;
-  if (row.state === 'saved' && job.fate !== 'good') return [`${what} is said to be saved`];
-  if (row.state === 'expired' && job.deniedTruly + job.deniedFalsely === 0)
-    return [`${what} is said to have expired, and the service never said so`];
-  const isGivenUp = row.state === 'failed' && !givenUpKinds.has(row.failure_kind ?? '');
-  if (isGivenUp && job.fate === 'good' && !job.isCancelled)
-    return [`${what} is said to have failed (${row.failure_kind})`];
-  return [];
+/** What the service was too busy for, and what nobody was there for, is sent again within its attempt. */
+function untrueRefusal({ attempt, scene, state, failure_kind, failure_text }: AttemptRow): string[] {
+  const what = `attempt ${attempt} of scene ${scene} is ${state} (${failure_kind}: ${failure_text})`;
+  if (state === 'refused') return refusals.has(failure_kind) ? [] : [what];
+  return /ECONNREFUSED/.test(failure_text ?? '') ? [what] : [];
 }
 
-/** Failures that speak of the time that a good job took, or of how often its result was met with a death. */
-const givenUpKinds = new Set(['job-overdue', 'quarantined']);
+/** Null where the run stopped before it was taken. */
+const refusals: ReadonlySet<string | null> = new Set([
+  null,
+  'input-refused',
+  'key-refused',
+  'account-unusable',
+  'endpoint-unknown',
+]);
+
+function untrueEnd({ state, failure_kind }: AttemptRow, job: JobRecord): string[] {
+  const what = `job ${job.id} of scene ${job.scene} (${job.fate})`;
+  if (state === 'saved' && job.fate !== 'good') return [`${what} is said to be saved`];
+  if (state === 'expired' && job.denied === 0)
+    return [`${what} is said to have expired, and the service never said so, or only once and wrongly`];
+  // How often a job was met with a death, only the program knows.
+  if (state !== 'failed' || failure_kind === 'quarantined' || failure_kind === job.kind) return [];
+  return [`${what} is said to have failed as ${failure_kind}, instead of ${job.kind ?? 'not at all'}`];
+}
 
 /** Nothing was submitted for a scene after the picture that was saved for it had been handed out. */
 function needlessJobs({ declared, account }: Evidence): string[] {
@@ -120,19 +134,29 @@ function needlessJobs({ declared, account }: Evidence): string[] {
   });
 }
 
-/** No result ran out of its retention while a run was there to collect it. */
+/** No result ran out of its retention while runs were there to collect it. */
 function resultsLeftToExpire({ declared, account, up, retentionMs }: Evidence): string[] {
   const rows = new Map(declared.attempts.map((row) => [row.job_id, row]));
-  return account.jobs.flatMap((job) => {
-    const state = rows.get(job.id)?.state;
-    const isLost = state === 'expired' || state === 'submitted';
-    if (!isLost || job.endedAt === null || job.isAged || job.deniedFalsely > 0) return [];
-    const { endedAt } = job;
-    const isCovered = up.some(
-      ({ from, until }) => Math.min(until, endedAt + retentionMs) - Math.max(from, endedAt) > retentionMs / 2,
+  return account.jobs.flatMap(({ id, scene, endedAt, isAged }) => {
+    if (rows.get(id)?.state !== 'expired' || endedAt === null || isAged) return [];
+    const stretches = up.map(
+      ({ from, until }) => Math.min(until, endedAt + retentionMs) - Math.max(from, endedAt),
     );
-    return isCovered ? [`the result of ${job.id} (scene ${job.scene}) expired while a run was up`] : [];
+    const collectingMs = stretches.reduce((sum, ms) => sum + Math.max(0, ms - beginningMs), 0);
+    if (collectingMs <= retentionMs / 4) return [];
+    return [
+      `the result of ${id} (scene ${scene}) expired, and runs were up for ${collectingMs} ms meanwhile`,
+    ];
   });
+}
+
+/** In this time of a stretch a look may meet one trouble and the wait after it. */
+const beginningMs = 1_500;
+
+/** Nobody follows a redirect, least of all with the key. */
+function strayRequests({ account: { strays, strayKeys } }: Evidence): string[] {
+  if (strays === 0) return [];
+  return [`${strays} requests came where a redirect led, ${strayKeys} of them with the key`];
 }
 
 export function isUnanswered({ state, job_id }: AttemptRow): boolean {

@@ -16,6 +16,7 @@ export interface AttemptRow {
   state: string;
   job_id: string | null;
   failure_kind: string | null;
+  failure_text: string | null;
 }
 
 export interface PictureRow {
@@ -42,7 +43,7 @@ export function readDeclared(dir: string): Declared {
       scenes: db.prepare<[], SceneRow>('SELECT id, state, failure_kind FROM scenes').all(),
       attempts: db
         .prepare<[], AttemptRow>(
-          `SELECT a.attempt, s.id AS scene, a.state, a.job_id, a.failure_kind
+          `SELECT a.attempt, s.id AS scene, a.state, a.job_id, a.failure_kind, a.failure_text
            FROM attempts a JOIN scenes s USING (scene) ORDER BY a.attempt`,
         )
         .all(),

@@ -2,13 +2,16 @@
 import { join } from 'node:path';
 import type { Account } from './account.ts';
 import { Batch } from './batch.ts';
-import { chance } from './chance.ts';
+import { chance, type Chance } from './chance.ts';
+import { closedDoors } from './closed-doors.ts';
+import { lastRuns } from './last-runs.ts';
 import { judge } from './judge.ts';
 import { readDeclared, type Declared } from './read-checkpoint.ts';
 import { Runner, type RunnerEnd, type Stretch } from './runner.ts';
 import { startHostileService, type HostileService } from './service-process.ts';
 import { Sightings } from './sightings.ts';
-import { drawStrike, endWithin, strike } from './strike.ts';
+import { drawStrike, strike } from './strike.ts';
+import { turnAway } from './turn-away.ts';
 
 export interface ChaosSettings {
   kills: number;
@@ -21,38 +24,48 @@ export interface ChaosSettings {
 export interface ChaosResult {
   /** What is wrong, a sentence each. */
   complaints: string[];
-  /** Runs that the strikes met before they had ended by themselves. */
-  metAtWork: number;
-  /** Runs after the last strike, until one had nothing more to do. */
-  lastRuns: number;
-  edits: number;
-  agings: number;
+  counts: Counts;
   account: Account;
   declared: Declared;
 }
 
+interface Counts {
+  kills: number;
+  /** Runs that the strikes met before they had ended by themselves. */
+  metAtWork: number;
+  /** Runs that no request of which got through the door. */
+  turnedAway: number;
+  edits: number;
+  agings: number;
+  /** Times in which no connection was made. */
+  outages: number;
+}
+
 /** Submissions, looks and jobs are drawn apart, which comes to 15 % of the answers. */
-const faultShare = 0.125;
+const faultShare = 0.117;
 const retentionMs = 8_000;
 
 export async function runChaos(settings: ChaosSettings): Promise<ChaosResult> {
-  const service = await startHostileService({ seed: settings.seed, faultShare, retentionMs });
-  const log: Log = { complaints: [], up: [], metAtWork: 0, lastRuns: 0, edits: 0, agings: 0 };
+  const { seed, kills, scenes, dir } = settings;
+  const service = await startHostileService({ seed, faultShare, retentionMs });
+  const counts = { kills, metAtWork: 0, turnedAway: 0, edits: 0, agings: 0, outages: 0 };
+  const log: Log = { complaints: [], up: [], counts };
   try {
-    const batch = new Batch(settings.dir, service.url, settings.scenes);
-    const images = new Sightings(join(batch.dir, 'out/images'));
-    for (let kill = 1; kill <= settings.kills; kill++) {
+    const batch = new Batch(dir, service.url, scenes);
+    const images = new Sightings(join(dir, 'out/images'));
+    for (let kill = 1; kill <= kills; kill++) {
       await killOnce(kill, settings, batch, service, log);
       images.look();
     }
     batch.restore();
-    await finish(batch, log);
+    const last = await lastRuns(batch, service);
+    for (const [when, end] of last.ends) record(when, end, log);
     const account = await service.account();
-    const declared = readDeclared(join(batch.dir, 'out'));
-    const { up, complaints, ...counts } = log;
+    const declared = readDeclared(join(dir, 'out'));
     const wanted = batch.scenes;
-    const found = judge({ wanted, declared, account, up, sightings: images.all, retentionMs });
-    return { ...counts, complaints: [...complaints, ...found], account, declared };
+    const found = judge({ wanted, declared, account, up: log.up, sightings: images.all, retentionMs });
+    const complaints = [...log.complaints, ...last.complaints, ...found];
+    return { complaints, counts, account, declared };
   } finally {
     await service.stop();
   }
@@ -61,56 +74,65 @@ export async function runChaos(settings: ChaosSettings): Promise<ChaosResult> {
 interface Log {
   complaints: string[];
   up: Stretch[];
-  metAtWork: number;
-  lastRuns: number;
-  edits: number;
-  agings: number;
+  counts: Counts;
 }
 
-/** Between two runs the list may be edited, and a long time may pass. */
 async function killOnce(
   kill: number,
-  { seed, kills }: ChaosSettings,
+  settings: ChaosSettings,
   batch: Batch,
   service: HostileService,
   log: Log,
 ): Promise<void> {
-  const random = chance(seed, 'kill', kill);
-  if (random.hits(0.2)) {
-    batch.edit(random);
-    log.edits += 1;
-  }
-  if (random.hits(0.04) || kill === kills >> 1) {
-    await service.age();
-    log.agings += 1;
-  }
+  const random = chance(settings.seed, 'kill', kill);
+  await prepare(kill, settings, random, batch, service, log);
   const end = await strike(new Runner(batch.dir), drawStrike(random));
   record(`kill ${kill}`, end, log);
-  if (!end.hasFinished || (end.code ?? 0) >= 128) log.metAtWork += 1;
+  if (!end.hasFinished || (end.code ?? 0) >= 128) log.counts.metAtWork += 1;
 }
 
-/** A run that halts is started again, as a person would; more than a few times is a complaint. */
-async function finish(batch: Batch, log: Log): Promise<void> {
-  const resumable = 10;
-  for (let run = 1; run <= mostLastRuns; run++) {
-    log.lastRuns = run;
-    const end = await endWithin(new Runner(batch.dir), longestRunMs);
-    record(`last run ${run}`, end, log);
-    if (end.code === 0 || end.code === 3) return;
-    if (end.code !== resumable) break;
+/**
+ * Between two runs the list may be edited, a long time may pass, everybody may be turned away for a while, and the
+ * service may be away when the next one comes. Half-way, all of it happens, however few kills there are.
+ */
+async function prepare(
+  kill: number,
+  { kills }: ChaosSettings,
+  random: Chance,
+  batch: Batch,
+  service: HostileService,
+  { complaints, counts }: Log,
+): Promise<void> {
+  const isHalfWay = kill === kills >> 1;
+  if (random.hits(0.2)) {
+    batch.edit(random);
+    counts.edits += 1;
   }
-  log.complaints.push(`the last run did not come to an end of the batch`);
+  if (random.hits(0.04) || isHalfWay) {
+    await service.age();
+    counts.agings += 1;
+  }
+  if (random.hits(0.06) || isHalfWay) {
+    const end = await turnAway(random.pick(Object.keys(closedDoors)), batch, service);
+    complaints.push(...end.complaints.map((text) => `before kill ${kill}: ${text}`));
+    record(`before kill ${kill}`, end, { complaints, up: [], counts });
+    counts.turnedAway += 1;
+  }
+  if (random.hits(0.06) || isHalfWay) {
+    await service.refuse(random.between(300, 2_500));
+    counts.outages += 1;
+  }
 }
 
-const mostLastRuns = 10;
-const longestRunMs = 300_000;
-/** All saved, some failed, halted, and left on SIGINT or SIGTERM; null is a death by what it was sent. */
-const orderlyCodes: ReadonlySet<number | null> = new Set([0, 3, 10, 130, 143, null]);
+/** All saved, some left, turned away, and left on SIGINT or SIGTERM; null is a death by what it was sent. */
+const orderlyCodes: ReadonlySet<number | null> = new Set([0, 3, 12, 130, 143, null]);
 
 function record(when: string, end: RunnerEnd & { isOverdue: boolean }, log: Log): void {
   log.up.push(...end.up);
   if (end.isOverdue) log.complaints.push(`${when}: the program did not end when it should have`);
   if (end.isOwnEnd && orderlyCodes.has(end.code)) return;
   const how = end.code ?? 'a crash';
-  log.complaints.push(`${when}: the program ended with ${how}: ${end.stderr.trim().slice(-500)}`);
+  log.complaints.push(
+    `${when}: the program ended with ${how}: ${(end.stderr.trim() || end.stdout).slice(-500)}`,
+  );
 }

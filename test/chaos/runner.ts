@@ -1,4 +1,4 @@
-/** One start of the built program on the batch, to be followed line by line and struck. */
+/** One start of a command of the built program on the batch, to be followed line by line and struck. */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -18,6 +18,7 @@ export interface RunnerEnd {
   isOwnEnd: boolean;
   /** Whether it came to its own last line before it ended. */
   hasFinished: boolean;
+  stdout: string;
   stderr: string;
   up: Stretch[];
 }
@@ -37,8 +38,8 @@ export class Runner {
   #lines = 0;
   #watchers = new Set<() => void>();
 
-  constructor(dir: string) {
-    this.#child = spawn(process.execPath, [join(builtFolder, 'cli.js'), 'run', 'pipeline.yaml', '--json'], {
+  constructor(dir: string, command = 'run') {
+    this.#child = spawn(process.execPath, [join(builtFolder, 'cli.js'), command, 'pipeline.yaml', '--json'], {
       cwd: dir,
       env: ownEnvironment(),
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -76,7 +77,7 @@ export class Runner {
     const hasFinished = this.#stdout.includes(end);
     const { exitCode: code, signalCode } = this.#child;
     const isOwnEnd = signalCode === null || this.#sent.has(signalCode);
-    return { code, isOwnEnd, hasFinished, stderr: this.#stderr, up: this.#up };
+    return { code, isOwnEnd, hasFinished, stdout: this.#stdout, stderr: this.#stderr, up: this.#up };
   }
 
   #hear(text: string): void {

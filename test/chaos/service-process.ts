@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { Account, ServiceSettings } from './account.ts';
+import type { Account, ServiceSettings, TurnedAway } from './account.ts';
 import { builtFolder } from './built-folder.ts';
 
 export interface HostileService {
@@ -10,6 +10,11 @@ export interface HostileService {
   account: () => Promise<Account>;
   /** Deletes the results that are there, as if the retention period had passed. */
   age: () => Promise<void>;
+  /** From now on everybody is turned away, by one of the closed doors. */
+  close: (door: string) => Promise<void>;
+  open: () => Promise<TurnedAway>;
+  /** For so long no connection is made. */
+  refuse: (ms: number) => Promise<void>;
   stop: () => Promise<void>;
 }
 
@@ -21,11 +26,16 @@ export async function startHostileService(settings: ServiceSettings): Promise<Ho
   const closed = once(child, 'close');
   const [said] = await Promise.race([once(child.stdout.setEncoding('utf8'), 'data'), closed]);
   if (child.exitCode !== null) throw new Error('the hostile service did not start');
-  const url = String(said).trim();
+  const [url = '', control = ''] = String(said).trim().split(' ');
+  const ask = async (what: string, word = ''): Promise<unknown> =>
+    (await fetch(`${control}/${what}?word=${encodeURIComponent(word)}`)).json();
   return {
     url,
-    account: async () => (await (await fetch(`${url}/account`)).json()) as Account,
-    age: async () => void (await (await fetch(`${url}/age`)).text()),
+    account: async () => (await ask('account')) as Account,
+    age: async () => void (await ask('age')),
+    close: async (door) => void (await ask('close', door)),
+    open: async () => (await ask('open')) as TurnedAway,
+    refuse: async (ms) => void (await ask('refuse', String(ms))),
     stop: async () => {
       child.stdin.end();
       await closed;

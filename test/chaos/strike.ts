@@ -57,7 +57,9 @@ function drawBlows(random: Chance): Strike['blows'] {
   const long = random.between(200, 1_000);
   if (kind < 0.55) return ['SIGKILL'];
   if (kind < 0.65) return ['SIGTERM'];
-  if (kind < 0.72) return ['SIGINT'];
+  if (kind < 0.7) return ['SIGINT'];
+  if (kind < 0.73) return ['SIGHUP'];
+  if (kind < 0.75) return ['SIGHUP', long, 'SIGKILL'];
   if (kind < 0.8) return ['SIGTERM', short, 'SIGKILL'];
   if (kind < 0.84) return ['SIGINT', short, 'SIGINT', short, 'SIGKILL'];
   if (kind < 0.9) return ['SIGSTOP', long, 'SIGKILL'];

@@ -5,7 +5,11 @@ import {
   inASecond,
   reset,
   sendCut,
+  sendCutChunks,
+  sendDripping,
   sendJson,
+  sendLate,
+  sendMismeasured,
   sendOverload,
   sendProxyTrouble,
   sendText,
@@ -17,10 +21,10 @@ export interface Submission {
   response: ServerResponse;
   random: Chance;
   /** Takes the job on: from here it runs and bills. */
-  accept: () => Promise<Job>;
+  accept: () => Job;
 }
 
-type Fault = (submission: Submission) => void | Promise<void>;
+type Fault = (submission: Submission) => void;
 
 const overloads: Record<string, Fault> = {
   'submit: 429, Retry-After in seconds': ({ response }) => sendOverload(response, { 'retry-after': '1' }, ''),
@@ -32,7 +36,7 @@ const overloads: Record<string, Fault> = {
 };
 
 const notTaken: Record<string, Fault> = {
-  'submit: reset before it was read': ({ response }) => reset(response),
+  'submit: reset, not taken': ({ response }) => reset(response),
   'submit: 5xx and HTML, not taken': ({ response, random }) => sendProxyTrouble(response, random),
   'submit: no answer, not taken': ({ response }) => hang(response),
   'submit: 200, a number as status': ({ response }) => sendJson(response, { status: 500, error: 'internal' }),
@@ -49,23 +53,45 @@ const taken: Record<string, Fault> = {
     ),
 };
 
+/** Answers that tell the id, or its beginning, in a way that not everybody can read. */
+const badlyTold: Record<string, (submission: Submission, reply: { id: string; status: string }) => void> = {
+  'submit: cut reply, taken': ({ response }, reply) => sendCut(response, reply),
+  'submit: cut reply behind the id, taken': ({ response }, reply) =>
+    sendCut(response, { ...reply, note: 'so that the id stands in the first half' }),
+  'submit: chunked reply breaks off, taken': ({ response }, reply) => sendCutChunks(response, reply),
+  'submit: longer than its content length, taken': ({ response }, reply) =>
+    sendMismeasured(response, reply, -20),
+  'submit: shorter than its content length, taken': ({ response }, reply) =>
+    sendMismeasured(response, reply, 20),
+  'submit: late reply, taken': ({ response, random }, reply) =>
+    sendLate(response, reply, random.between(100, 300)),
+  'submit: dripping reply, taken': ({ response }, reply) => sendDripping(response, reply),
+  'submit: 202 and IN_PROGRESS, taken': ({ response }, { id }) =>
+    sendJson(response, { id, status: 'IN_PROGRESS' }, 202),
+};
+
 export const submitFaults: Record<string, Fault> = {
   ...overloads,
   ...notTaken,
-  ...Object.fromEntries(Object.entries(taken).map(([name, fault]) => [name, afterTaking(fault)])),
-  'submit: cut reply, taken': async ({ response, accept }) => {
-    const { id } = await accept();
-    sendCut(response, { id, status: 'IN_QUEUE' });
-  },
-  'submit: cut reply behind the id, taken': async ({ response, accept }) => {
-    const { id } = await accept();
-    sendCut(response, { id, status: 'IN_QUEUE', note: 'so that the id stands in the first half' });
-  },
+  ...mapped(taken, (fault) => (submission) => {
+    submission.accept();
+    fault(submission);
+  }),
+  ...mapped(badlyTold, (tell) => (submission) => {
+    tell(submission, { id: submission.accept().id, status: 'IN_QUEUE' });
+  }),
 };
 
-function afterTaking(fault: Fault): Fault {
-  return async (submission) => {
-    await submission.accept();
-    await fault(submission);
-  };
+function mapped<T>(faults: Record<string, T>, asFault: (fault: T) => Fault): Record<string, Fault> {
+  return Object.fromEntries(Object.entries(faults).map(([name, fault]) => [name, asFault(fault)]));
+}
+
+/** One of the answers of a service that has too much to do. */
+export function refuseForLoad(response: ServerResponse, random: Chance): void {
+  const names = Object.keys(overloads);
+  overloads[random.pick(names)]?.({ response, random, accept: unwanted });
+}
+
+function unwanted(): never {
+  throw new Error('a service that has too much to do takes nothing on');
 }

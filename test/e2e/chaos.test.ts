@@ -10,6 +10,8 @@ import { folderWith, root } from './cli.ts';
 /** A short form of `npm run chaos`. */
 const kills = 12;
 const scenes = 120;
+/** Far longer than it takes: the waits are the program's own, and the machine may be busy. */
+const longestMs = 300_000;
 
 // The hostile service is a process of its own, which Node runs as built.
 beforeAll(() => {
@@ -17,12 +19,16 @@ beforeAll(() => {
   execFileSync(process.execPath, [compiler, '-p', join(root, 'test/chaos/tsconfig.json')]);
 });
 
-it(`keeps every promise through ${kills} kills against a service that does everything wrong`, async () => {
-  const seed = Number(process.env['NIGHTRENDER_TEST_SEED'] ?? randomInt(2 ** 31));
-  console.info(`seed of the chaos: ${seed} (NIGHTRENDER_TEST_SEED=${seed} repeats it)`);
-  const result = await runChaos({ kills, scenes, seed, dir: folderWith({}) });
-  expect(result.complaints, `seed ${seed}: ${describeResult(result, 0)}`).toEqual([]);
-  const saved = result.declared.scenes.filter(({ state }) => state === 'saved');
-  expect(saved.length, 'bad luck alone makes few scenes fail').toBeGreaterThan(scenes * 0.9);
-  expect(result.metAtWork, 'the kills met runs at work').toBeGreaterThan(kills / 2);
-});
+it(
+  `keeps every promise through ${kills} kills against a service that does everything wrong`,
+  async () => {
+    const seed = Number(process.env['NIGHTRENDER_TEST_SEED'] ?? randomInt(2 ** 31));
+    console.info(`seed of the chaos: ${seed} (NIGHTRENDER_TEST_SEED=${seed} repeats it)`);
+    const result = await runChaos({ kills, scenes, seed, dir: folderWith({}) });
+    expect(result.complaints, `seed ${seed}: ${describeResult(result, 0)}`).toEqual([]);
+    const saved = result.declared.scenes.filter(({ state }) => state === 'saved');
+    expect(saved.length, 'bad luck alone makes few scenes fail').toBeGreaterThan(scenes * 0.9);
+    expect(result.counts.metAtWork, 'the kills met runs at work').toBeGreaterThan(kills / 2);
+  },
+  longestMs,
+);

@@ -1,0 +1,41 @@
+/** A second address of the hostile service: for the driver's words, and as the place where redirects lead. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Account, TurnedAway } from './account.ts';
+import { sendJson } from './answers.ts';
+
+export interface Controlled {
+  account: () => Omit<Account, 'strays' | 'strayKeys'>;
+  age: () => void;
+  close: (door: string) => void;
+  open: () => TurnedAway;
+  refuse: (ms: number) => void;
+}
+
+interface Control {
+  url: string;
+  /** The same address under the name of another host. */
+  elsewhere: string;
+}
+
+export async function startControl(controlled: Controlled): Promise<Control> {
+  const strays = { strays: 0, strayKeys: 0 };
+  const words: Record<string, (word: string) => unknown> = {
+    account: () => ({ ...controlled.account(), ...strays }),
+    age: () => controlled.age(),
+    close: (door) => controlled.close(door),
+    open: () => controlled.open(),
+    refuse: (ms) => controlled.refuse(Number(ms)),
+  };
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://control');
+    const said = words[pathname.slice(1)];
+    if (said !== undefined) return sendJson(response, said(searchParams.get('word') ?? '') ?? {});
+    strays.strays += 1;
+    if (request.headers.authorization !== undefined) strays.strayKeys += 1;
+    sendJson(response, { error: 'nobody was to come here' }, 404);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, elsewhere: `http://localhost:${port}` };
+}

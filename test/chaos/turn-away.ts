@@ -1,0 +1,65 @@
+/** A run against a closed door: it stops at once, and leaves attempts and scenes as they were. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { concurrency, type Batch } from './batch.ts';
+import { closedDoors } from './closed-doors.ts';
+import type { TurnedAway } from './account.ts';
+import { readDeclared, type Declared } from './read-checkpoint.ts';
+import { Runner, type RunnerEnd } from './runner.ts';
+import type { HostileService } from './service-process.ts';
+import { endWithin } from './strike.ts';
+
+/** Key refused, or account or endpoint not usable. */
+const notAllowed = 12;
+/** It is a matter of seconds; the machine may be busy with other things. */
+const longestRunMs = 30_000;
+
+export interface TurnedAwayRun extends RunnerEnd {
+  isOverdue: boolean;
+  complaints: string[];
+}
+
+export async function turnAway(door: string, batch: Batch, service: HostileService): Promise<TurnedAwayRun> {
+  const before = declaredBy(batch);
+  await service.close(door);
+  const end = await endWithin(new Runner(batch.dir), longestRunMs);
+  const met = await service.open();
+  const complaints = [...untimely(door, end, met), ...changes(door, before, declaredBy(batch))];
+  return { ...end, complaints: complaints.map((text) => `${door}: ${text}`) };
+}
+
+function untimely(door: string, { code }: RunnerEnd, { submissions, others }: TurnedAway): string[] {
+  const isStopped = code === notAllowed || submissions + others === 0;
+  const requests = closedDoors[door]?.isPlain === true ? submissions + others : submissions;
+  return [
+    ...(isStopped
+      ? []
+      : [`the run ended with ${code} after ${submissions} submissions and ${others} others`]),
+    ...(requests <= concurrency ? [] : [`${requests} requests were sent`]),
+  ];
+}
+
+/** What was in flight still is, unless it could be asked for; nothing new was taken on, nothing given up. */
+function changes(door: string, before: Declared | undefined, after: Declared | undefined): string[] {
+  const attempts = new Map(before?.attempts.map((row) => [row.attempt, row]));
+  const failed = new Set(before?.scenes.filter(({ state }) => state === 'failed').map(({ id }) => id));
+  const isAnswering = closedDoors[door]?.isForSubmissions === true;
+  const settled = (after?.attempts ?? []).filter(({ attempt, state, failure_kind }) => {
+    const was = attempts.get(attempt)?.state;
+    if (was === undefined) return state !== 'refused';
+    return was === 'submitted' && state !== was && failure_kind !== 'quarantined' && !isAnswering;
+  });
+  const givenUp = (after?.scenes ?? []).filter(
+    ({ id, state, failure_kind }) => state === 'failed' && failure_kind !== 'quarantined' && !failed.has(id),
+  );
+  return [
+    ...settled.map(({ attempt, scene, state }) => `attempt ${attempt} of scene ${scene} is ${state} by that`),
+    ...(isAnswering ? [] : givenUp.map(({ id }) => `scene ${id} has failed by that`)),
+  ];
+}
+
+/** Undefined where no run has come so far. */
+function declaredBy({ dir }: Batch): Declared | undefined {
+  const out = join(dir, 'out');
+  return existsSync(join(out, 'images')) ? readDeclared(out) : undefined;
+}

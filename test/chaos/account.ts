@@ -20,7 +20,7 @@ export interface JobRecord {
   kind: string | null;
   /** Of the picture it made; null for a job that made none that is whole. */
   sha256: string | null;
-  /** Of the text that stands in the place of a picture; null where there is none. */
+  /** Of the text that stands in the place of a picture; null where there is none, or an empty one. */
   brought: string | null;
   acceptedAt: number;
   /** Whether its id was told in an answer without a fault. */

@@ -63,7 +63,7 @@ export class HostileJobs {
       fate,
       kind: kindOf(fate),
       sha256: fate === good ? sha256(pictureOf(seed, number)) : null,
-      brought: end?.image === undefined ? null : sha256(end.image),
+      brought: end?.image ? sha256(end.image) : null,
       acceptedAt,
       isNamed: false,
       endedAt: end === undefined ? null : endsAt,

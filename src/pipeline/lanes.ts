@@ -76,9 +76,9 @@ export class Lanes {
     const { endpoint } = this.#run.settings;
     if (next.at > clock.now()) return [];
     if (!next.isSuspect) return checkpoint.claim(room, endpoint, clock.now());
-    // What the program died with is taken up when nothing else is left that would die with it.
-    const suspect =
-      this.#inFlight.size > 0 ? undefined : await checkpoint.claimSuspect(endpoint, clock.now());
+    // What the program died with is taken up when nothing else is left that would die with it; doubted jobs bring nothing.
+    const isAlone = this.#inFlight.size === this.#run.doubted.size;
+    const suspect = isAlone ? await checkpoint.claimSuspect(endpoint, clock.now()) : undefined;
     return suspect === undefined ? [] : [suspect];
   }
 

@@ -21,7 +21,10 @@ export async function missing(run: Run, job: Job, text: string): Promise<'settle
   if (health?.kind === 'answers') return expire(run, job, text);
   if (health?.kind === 'failure' && failureRules[health.failure.kind].next === 'stop') return health.failure;
   run.doubt(job);
-  if (now - since >= doubtMs && (await isOnlyWay(run))) {
+  if (now - since < doubtMs || run.inFlight > run.doubted.size) return { kind: 'endpoint-doubtful', text };
+  // Nothing is submitted any more, whose answer would tell: the next run finds out.
+  if (run.stop.ending !== undefined) run.stop.request('leave', run.stop.ending);
+  else if (await isOnlyWay(run)) {
     run.doubted.delete(job);
     return expire(run, job, text);
   }
@@ -34,10 +37,10 @@ async function expire(run: Run, job: Job, text: string): Promise<'settled'> {
 }
 
 /**
- * Where every job in flight is doubted and no scene waits whose submission would tell, one job is given up: its scene
- * is submitted again, and the answer speaks for all the others.
+ * Where every job in flight is doubted and no scene can be submitted whose answer would tell, one job is given up: its
+ * scene is submitted again, and the answer speaks for all the others.
  */
 async function isOnlyWay(run: Run): Promise<boolean> {
-  const next = await run.ports.checkpoint.nextDue();
-  return next === undefined && run.inFlight === run.doubted.size;
+  if (run.budget.roomFor(run.inFlight) === 0) return true;
+  return (await run.ports.checkpoint.nextDue()) === undefined;
 }

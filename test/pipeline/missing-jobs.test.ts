@@ -126,3 +126,38 @@ it('takes no job for expired when the clock was set forward by a day, nor when i
     expect(world.service.jobs).toHaveLength(3);
   }
 });
+
+it('leaves jobs that nobody can tell about to the next run, where nothing is submitted any more', async () => {
+  const world = await inFlight(3, 5);
+  world.service.instead.health = () => noHealth;
+  world.service.instead.status = () => gone;
+  const result = await world.run({
+    manifest: list(8),
+    afterMs: 5 * minutes,
+    settings: { limits: { forMs: 1_000 }, concurrency: 3 },
+    onEvent: (event, stop) => {
+      if (event.type === 'recovered') stop.request('drain', { kind: 'limit-reached', text: 'limits.for' });
+    },
+  });
+  expect(result?.ending.kind).toBe('limit-reached');
+  expect(result?.counts).toMatchObject({ active: 3, waiting: 5 });
+  expect(world.service.jobs).toHaveLength(3);
+  world.service.instead = {};
+  const next = await world.run({ manifest: list(8), afterMs: minutes });
+  expect(next?.ending.kind).toBe('complete');
+  expect(world.service.jobs).toHaveLength(8);
+});
+
+it('gives one job up where the budget has no room for a submission that would tell', async () => {
+  const world = await inFlight(3, 2);
+  world.service.instead.health = () => noHealth;
+  const pricing = { perSecond: 0.01, currency: 'USD' };
+  const result = await world.run({
+    manifest: list(5),
+    afterMs: 40 * minutes,
+    settings: { pricing, limits: { cost: 5 }, concurrency: 3 },
+  });
+  expect(result?.ending.kind).toBe('complete');
+  expect(result?.counts.saved).toBe(5);
+  expect(world.rows("SELECT 1 FROM attempts WHERE state = 'expired'")).toHaveLength(3);
+});

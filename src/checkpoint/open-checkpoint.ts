@@ -17,15 +17,15 @@ export interface OpenCheckpoint {
   close(): void;
 }
 
-/** For a run that holds the batch's lock. Throws `UnusableDatabase` or SQLite's own errors. */
+/** For a run that holds the batch's lock; without `batch`, that is what its latest run has made of it. Throws `UnusableDatabase` or SQLite's own errors. */
 export function openCheckpoint(
   dir: string,
   program: string,
-  batch: BatchIdentity,
+  batch: BatchIdentity | undefined,
   now: number,
 ): OpenCheckpoint {
   const db = openForWriting(checkpointFile(dir), checkpointSchema);
-  rememberBatch(db, batch);
+  if (batch !== undefined) rememberBatch(db, batch);
   const reserve = new Reserve(dir);
   const inHand = new InHandFile(join(dir, '.in-hand'));
   const run = startRun(db, program, now);

@@ -1,21 +1,67 @@
 /** Brings the batch's scenes in line with its manifest: by identity (id and fingerprint), never by position. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { withSuffix, nameKey } from '../core/naming.ts';
 import type { Plan } from '../core/plan.ts';
 import { replacedSuffix, type Scene } from '../core/scene.ts';
 import type { ManifestScenes } from '../pipeline/ports.ts';
-import type { Database } from '../sqlite/database.ts';
+import type { Database, Statement } from '../sqlite/database.ts';
 
-/** Runs inside the caller's transaction. */
-export function reconcile(db: Database, manifest: ManifestScenes): Plan {
+/** Rows between two turns of the event loop: enough to be fast, few enough that a signal never waits for them. */
+const sliceRows = 500;
+
+/** As above, for what SQLite does by itself. */
+const sliceScenes = 20_000;
+
+/**
+ * Runs inside the caller's transaction, which stays open over many turns of the event loop: at a million rows this
+ * takes a while. Throws the reason of `signal` as soon as that aborts.
+ */
+export async function reconcile(db: Database, manifest: ManifestScenes, signal: AbortSignal): Promise<Plan> {
   db.exec('CREATE TEMP TABLE IF NOT EXISTS listed (scene INTEGER PRIMARY KEY); DELETE FROM temp.listed');
   const plan = { added: 0, changed: 0, unchanged: 0, withdrawn: 0 };
   const list = lister(db);
-  for (const scene of manifest.scenes()) plan[list(scene)] += 1;
-  plan.withdrawn = withdrawUnlisted(db);
-  restoreListed(db);
-  planMoves(db);
-  replaceBadRows(db, manifest);
+  await inSlices(manifest.scenes(), signal, (scene) => (plan[list(scene)] += 1));
+  const withdraw = withdrawer(db);
+  await overTable(db, 'scenes', signal, (slice) => (plan.withdrawn += withdraw(slice)));
+  listWithdrawn(db);
+  await overTable(db, 'temp.withdrawn', signal, restorer(db));
+  await overTable(db, 'temp.withdrawn', signal, wayMaker(db));
+  takeNamesAgain(db);
+  await replaceBadRows(db, manifest, signal);
   return plan;
+}
+
+async function inSlices<T>(items: Iterable<T>, signal: AbortSignal, work: (item: T) => void): Promise<void> {
+  let count = 0;
+  for (const item of items) {
+    work(item);
+    count += 1;
+    if (count % sliceRows === 0) await breathe(signal);
+  }
+}
+
+/** Rows by their keys, both ends included. */
+interface Slice {
+  from: number;
+  to: number;
+}
+
+async function overTable(
+  db: Database,
+  table: 'scenes' | 'temp.withdrawn',
+  signal: AbortSignal,
+  work: (slice: Slice) => void,
+): Promise<void> {
+  const last = db.prepare<[], { key: number | null }>(`SELECT max(rowid) AS key FROM ${table}`).get();
+  for (let from = 1; from <= (last?.key ?? 0); from += sliceScenes) {
+    work({ from, to: from + sliceScenes - 1 });
+    await breathe(signal);
+  }
+}
+
+async function breathe(signal: AbortSignal): Promise<void> {
+  await nextTurn();
+  signal.throwIfAborted();
 }
 
 /** Records one listed scene; tells what it was to the batch. */
@@ -49,51 +95,78 @@ function lister(db: Database): (scene: Scene) => 'added' | 'changed' | 'unchange
   };
 }
 
-/** Returns how many scenes went without another row taking their id. */
-function withdrawUnlisted(db: Database): number {
-  const gone = "state <> 'withdrawn' AND scene NOT IN (SELECT scene FROM temp.listed)";
-  const count = db.prepare<[], { n: number }>(`
+/** Tells how many scenes of a slice went without another row taking their id. */
+function withdrawer(db: Database): (slice: Slice) => number {
+  const gone = `scene BETWEEN @from AND @to AND state <> 'withdrawn' AND scene NOT IN (SELECT scene FROM temp.listed)`;
+  const count = db.prepare<[Slice], { n: number }>(`
     SELECT count(*) AS n FROM scenes s WHERE ${gone}
       AND NOT EXISTS (SELECT 1 FROM scenes l JOIN temp.listed USING (scene) WHERE l.id = s.id)`);
-  const withdrawn = count.get()?.n ?? 0;
-  db.exec(`UPDATE scenes SET state = 'withdrawn', position = NULL WHERE ${gone}`);
-  return withdrawn;
+  const withdraw = db.prepare<[Slice]>(
+    `UPDATE scenes SET state = 'withdrawn', position = NULL WHERE ${gone}`,
+  );
+  return (slice) => {
+    const withdrawn = count.get(slice)?.n ?? 0;
+    withdraw.run(slice);
+    return withdrawn;
+  };
 }
 
+/** Most often there is none, and no other scene has to be looked at again. */
+function listWithdrawn(db: Database): void {
+  db.exec(`
+    CREATE TEMP TABLE IF NOT EXISTS withdrawn (n INTEGER PRIMARY KEY, scene INTEGER NOT NULL);
+    DELETE FROM temp.withdrawn;
+    INSERT INTO temp.withdrawn (scene) SELECT scene FROM scenes WHERE state = 'withdrawn'`);
+}
+
+const withdrawnInSlice = '(SELECT scene FROM temp.withdrawn WHERE n BETWEEN @from AND @to)';
+
 /** A row that came back takes the state that its attempts tell. */
-function restoreListed(db: Database): void {
+function restorer(db: Database): (slice: Slice) => void {
   const has = (state: string): string =>
     `EXISTS (SELECT 1 FROM attempts a WHERE a.scene = scenes.scene AND a.state IN (${state}))`;
-  db.exec(`
+  const restore = db.prepare<[Slice]>(`
     UPDATE scenes SET due_at = 0, state = CASE
       WHEN ${has("'intended', 'submitted'")} THEN 'active'
       WHEN EXISTS (SELECT 1 FROM attempts a JOIN pictures USING (attempt) WHERE a.scene = scenes.scene) THEN 'saved'
       WHEN failure_kind IS NOT NULL THEN 'failed'
       ELSE 'waiting' END
-    WHERE state = 'withdrawn' AND scene IN (SELECT scene FROM temp.listed)`);
+    WHERE scene IN ${withdrawnInSlice}
+      AND EXISTS (SELECT 1 FROM temp.listed l WHERE l.scene = scenes.scene)`);
+  return (slice) => void restore.run(slice);
 }
 
-/** Pictures of edited rows make way for the new ones; those of rows that were edited back take their names again. */
-function planMoves(db: Database): void {
-  const replaced = db.prepare<[], { picture: number; name: string; fingerprint: string }>(`
+/** Pictures of edited rows make way for the new ones. The plus keeps SQLite from going through all that are withdrawn. */
+function wayMaker(db: Database): (slice: Slice) => void {
+  const replaced = db.prepare<[Slice], { picture: number; name: string; fingerprint: string }>(`
     SELECT p.picture, p.name, s.fingerprint
     FROM scenes s JOIN attempts a USING (scene) JOIN pictures p USING (attempt)
-    WHERE s.state = 'withdrawn' AND p.file = p.name
+    WHERE s.scene IN ${withdrawnInSlice} AND +s.state = 'withdrawn' AND p.file = p.name
       AND EXISTS (SELECT 1 FROM scenes l WHERE l.id = s.id AND l.state <> 'withdrawn')`);
-  const restored = db.prepare<[], { picture: number; name: string }>(`
-    SELECT p.picture, p.name FROM pictures p JOIN attempts a USING (attempt) JOIN scenes s USING (scene)
-    WHERE p.file <> p.name AND s.state <> 'withdrawn'`);
-  const move = db.prepare<[string, number]>('UPDATE pictures SET move_to = ? WHERE picture = ?');
+  const move = moveStatement(db);
+  return (slice) => {
+    for (const { picture, name, fingerprint } of replaced.all(slice))
+      move.run(withSuffix(name, replacedSuffix(fingerprint)), picture);
+  };
+}
+
+/** Pictures of rows that were edited back. */
+function takeNamesAgain(db: Database): void {
+  const restored = db
+    .prepare<[], { picture: number; name: string }>(
+      `SELECT p.picture, p.name FROM pictures p JOIN attempts a USING (attempt) JOIN scenes s USING (scene)
+       WHERE p.file <> p.name AND s.state <> 'withdrawn'`,
+    )
+    .all();
+  if (restored.length === 0) return;
+  const move = moveStatement(db);
   const staying = db.prepare<[string]>('SELECT 1 FROM pictures WHERE file_key = ? AND move_to IS NULL');
   const pending = db.prepare<[], { picture: number; to: string }>(
     'SELECT picture, move_to AS "to" FROM pictures WHERE move_to IS NOT NULL',
   );
-  for (const { picture, name, fingerprint } of replaced.all()) {
-    move.run(withSuffix(name, replacedSuffix(fingerprint)), picture);
-  }
   // Of several pictures with one name, the first takes it; the others keep what they are called now.
   const takers = new Map(pending.all().map(({ picture, to }) => [nameKey(to), picture]));
-  for (const { picture, name } of restored.all()) {
+  for (const { picture, name } of restored) {
     const key = nameKey(name);
     if ((takers.get(key) ?? picture) !== picture || staying.get(key) !== undefined) continue;
     takers.set(key, picture);
@@ -101,11 +174,16 @@ function planMoves(db: Database): void {
   }
 }
 
-function replaceBadRows(db: Database, manifest: ManifestScenes): void {
+function moveStatement(db: Database): Statement<[string, number]> {
+  return db.prepare<[string, number]>('UPDATE pictures SET move_to = ? WHERE picture = ?');
+}
+
+async function replaceBadRows(db: Database, manifest: ManifestScenes, signal: AbortSignal): Promise<void> {
   db.exec('DELETE FROM bad_rows');
   const insert = db.prepare<[number, string, string | null, string]>(
     'INSERT INTO bad_rows VALUES (?, ?, ?, ?)',
   );
-  for (const { position, source, id, problem } of manifest.badRows())
+  await inSlices(manifest.badRows(), signal, ({ position, source, id, problem }) => {
     insert.run(position, source, id ?? null, problem);
+  });
 }

@@ -57,8 +57,15 @@ export class SqliteCheckpoint implements Checkpoint {
     this.#run = run;
   }
 
-  reconcile(manifest: ManifestScenes): Promise<Plan> {
-    return this.#write(() => reconcile(this.#db, manifest));
+  async reconcile(manifest: ManifestScenes, signal: AbortSignal): Promise<Plan | undefined> {
+    try {
+      return await this.#orInReserve(() =>
+        this.#commits.writeAlone(() => reconcile(this.#db, manifest, signal)),
+      );
+    } catch (error) {
+      if (signal.aborted && error === signal.reason) return undefined;
+      throw error;
+    }
   }
 
   async recover(): Promise<Attempt[]> {
@@ -240,17 +247,21 @@ export class SqliteCheckpoint implements Checkpoint {
     assertAttemptMove(row.state, to);
   }
 
+  #write<T>(work: () => T, commit = () => this.#commits.write(work)): Promise<T> {
+    return this.#orInReserve(commit);
+  }
+
   /** A write that finds the disk full gets the reserved room: what was heard of a paid job is not lost. */
-  async #write<T>(work: () => T, commit = () => this.#commits.write(work)): Promise<T> {
+  async #orInReserve<T>(write: () => Promise<T>): Promise<T> {
     try {
-      return await commit();
+      return await write();
     } catch (error) {
       // Writes that failed together are each written again, though the first of them freed the room.
       if (isDiskFull(error)) this.#hasFreedRoom ||= this.#freeRoom();
       if (!isDiskFull(error) || !this.#hasFreedRoom) throw asTrouble(error);
     }
     try {
-      return await commit();
+      return await write();
     } catch (error) {
       throw asTrouble(error);
     }

@@ -7,8 +7,12 @@ import { readSummary } from '../checkpoint/read-summary.ts';
 import { writeReport, type ReportFiles } from '../report/write-report.ts';
 import { program } from './version.ts';
 
-/** Undefined where the folder has no checkpoint that a run has begun. */
-export async function writeBatchReport(dir: string, now: number): Promise<ReportFiles | undefined> {
+/** Undefined where the folder has no checkpoint that a run has begun. Throws the reason of `signal` where that cuts it. */
+export async function writeBatchReport(
+  dir: string,
+  now: number,
+  signal: AbortSignal,
+): Promise<ReportFiles | undefined> {
   const db = openCheckpointForReading(dir);
   if (db === undefined) return undefined;
   try {
@@ -18,11 +22,8 @@ export async function writeBatchReport(dir: string, now: number): Promise<Report
     if (batch === undefined) return undefined;
     const { columns, manifest, endpoint } = batch;
     const source = { rows: () => readRows(db), columns: () => columns, summary: () => readSummary(db) };
-    return await writeReport(join(dir, 'report'), source, {
-      batch: { manifest, endpoint },
-      program,
-      writtenAt: now,
-    });
+    const about = { batch: { manifest, endpoint }, program, writtenAt: now };
+    return await writeReport(join(dir, 'report'), source, about, signal);
   } finally {
     db.close();
   }

@@ -17,6 +17,7 @@ import { whileLocked } from './mend-batch.ts';
 import { noBatch } from './no-batch.ts';
 import { recordEnd, recordThrown } from './record-end.ts';
 import { refuse } from './refuse.ts';
+import { withSignals } from './signals.ts';
 import { overridesOf } from './run-options.ts';
 import { systemClock } from './system-clock.ts';
 import { program } from './version.ts';
@@ -64,7 +65,9 @@ function openKnown(dir: string): OpenCheckpoint {
 
 async function cancelOpened(config: Config, opened: OpenCheckpoint, view: CancelView): Promise<CancelResult> {
   const endpoints = readJobsInFlight(config.output.dir).map(({ endpoint }) => endpoint);
-  return withPorts({ config, opened, endpoints, tell: view.tell }, (ports, stop) =>
-    cancelBatch(ports, batchSettings(config, systemClock.now()), stop),
+  return withSignals((stop) =>
+    withPorts({ config, opened, endpoints, tell: view.tell, stop }, (ports) =>
+      cancelBatch(ports, batchSettings(config, systemClock.now()), stop),
+    ),
   );
 }

@@ -16,14 +16,23 @@ export interface ReadScenes {
   columns: string[];
 }
 
-/** Throws `ConfigError` for all that is wrong with the manifests; bad rows pass where `skipBadRows` says so. */
-export async function readScenes(config: Config, stdin: NodeJS.ReadableStream): Promise<ReadScenes> {
+/**
+ * Throws `ConfigError` for all that is wrong with the manifests; bad rows pass where `skipBadRows` says so. Throws an
+ * `AbortError` as soon as `signal` aborts.
+ */
+export async function readScenes(
+  config: Config,
+  stdin: NodeJS.ReadableStream,
+  signal: AbortSignal,
+): Promise<ReadScenes> {
   const stage = new ManifestStage();
   try {
     const columns = new Set<string>();
-    const reading = { config, stage, columns, problems: [] };
-    for (const index of config.manifest.keys()) await readManifest(reading, index, stdin);
+    const reading = { config, stage, columns, problems: [], stdin, signal };
+    for (const index of config.manifest.keys()) await readManifest(reading, index);
     stage.settleIds();
+    // A list that a dying terminal has cut short is not believed.
+    signal.throwIfAborted();
     assertGood(reading);
     return { stage, columns: [...columns] };
   } catch (error) {
@@ -36,18 +45,20 @@ interface Reading {
   config: Config;
   stage: ManifestStage;
   columns: Set<string>;
+  stdin: NodeJS.ReadableStream;
+  signal: AbortSignal;
   /** What is wrong besides bad rows. */
   problems: Problem[];
 }
 
 /** What is wrong with one manifest does not keep the others from being read: all is told at once. */
-async function readManifest(reading: Reading, index: number, stdin: NodeJS.ReadableStream): Promise<void> {
-  const { config, problems } = reading;
+async function readManifest(reading: Reading, index: number): Promise<void> {
+  const { config, problems, stdin, signal } = reading;
   const path = config.manifest[index] ?? '-';
   try {
     const manifest = await (path === '-'
-      ? openManifest('-', stdin as NodeJS.ReadStream)
-      : openManifest(shownFile(path)));
+      ? openManifest('-', { source: stdin as NodeJS.ReadStream, signal })
+      : openManifest(shownFile(path), { signal }));
     const missing = missingColumns(config, manifest);
     problems.push(...missing);
     for (const column of manifest.columns ?? []) reading.columns.add(column);

@@ -8,6 +8,7 @@ import { isDamage, UnusableDatabase } from '../sqlite/database.ts';
 import { damagedLock, inTheWay } from './in-the-way.ts';
 import { showInstant } from '../terminal/words.ts';
 import { shownPath } from './shown-path.ts';
+import { StoppedEarly } from './stopped-early.ts';
 
 export interface Refusal {
   ending: EndingKind;
@@ -24,6 +25,8 @@ export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | u
     const found = problems.length === 1 ? 'One problem was' : `${problems.length} problems were`;
     return { ending: 'wrong-use', text: `${found} found; nothing was sent and nothing written.`, problems };
   }
+  if (thrown instanceof StoppedEarly)
+    return { ending: thrown.ending.kind, text: thrown.message, problems: [] };
   if (thrown instanceof BatchHeld)
     return { ending: 'already-running', text: describeHolder(thrown, shownDir), problems: [] };
   if (thrown instanceof DataFolderInUse)

@@ -3,6 +3,7 @@ import { openCheckpoint, readJobsInFlight } from '../checkpoint/open-checkpoint.
 import type { Config } from '../config/config.ts';
 import { endings } from '../core/ending.ts';
 import { runBatch, type BatchResult } from '../pipeline/run-batch.ts';
+import type { Stop } from '../pipeline/stop.ts';
 import { createRunView } from '../terminal/run-view.ts';
 import type { RunView } from '../terminal/view.ts';
 import { batchSettings } from './batch-settings.ts';
@@ -15,8 +16,16 @@ import { systemClock } from './system-clock.ts';
 import { program } from './version.ts';
 import { withPorts } from './with-ports.ts';
 
-/** `file` is the pipeline.yaml, as it was given. Resolves to the exit code. */
-export async function runLocked(file: string, config: Config, scenes: ReadScenes): Promise<number> {
+/**
+ * `file` is the pipeline.yaml, as it was given. Without scenes what is in flight is collected, and the batch stays what
+ * its latest run has made of it. Resolves to the exit code.
+ */
+export async function runLocked(
+  file: string,
+  config: Config,
+  scenes: ReadScenes | undefined,
+  stop: Stop,
+): Promise<number> {
   const { dir } = config.output;
   const view = createRunView({
     ...config.terminal,
@@ -25,7 +34,7 @@ export async function runLocked(file: string, config: Config, scenes: ReadScenes
     now: Date.now,
     elapsed: () => systemClock.elapsed(),
   });
-  const batch = {
+  const batch = scenes && {
     manifest: config.manifest.map(shownPath),
     endpoint: config.endpoint,
     columns: scenes.columns,
@@ -39,8 +48,8 @@ export async function runLocked(file: string, config: Config, scenes: ReadScenes
     tellStart(config, view);
     if (lost !== undefined) view.tell({ type: 'warning', text: lost });
     const endpoints = [config.endpoint, ...inFlight.map(({ endpoint }) => endpoint)];
-    const result = await withPorts({ config, opened, endpoints, tell: view.tell }, (ports, stop) =>
-      runBatch(scenes.stage, ports, batchSettings(config, systemClock.now()), stop),
+    const result = await withPorts({ config, opened, endpoints, tell: view.tell, stop }, (ports) =>
+      runBatch(scenes?.stage, ports, batchSettings(config, systemClock.now()), stop),
     );
     tellEnd(config, result, view);
     // With the report the end went on record; without one it is another than the report was given.

@@ -1,10 +1,14 @@
 /** `nightrender run`: starts or continues a batch. */
 import { isBatch, lockBatch, type BatchLock } from '../checkpoint/batch-lock.ts';
+import { readJobsInFlight } from '../checkpoint/open-checkpoint.ts';
 import type { Config } from '../config/config.ts';
 import { readConfig } from '../config/read-config.ts';
+import type { Stop } from '../pipeline/stop.ts';
 import type { ReadScenes } from './read-scenes.ts';
 import { refuse } from './refuse.ts';
 import { overridesOf } from './run-options.ts';
+import { withSignals } from './signals.ts';
+import { StoppedEarly } from './stopped-early.ts';
 
 /** Resolves to the exit code. `early`: a lock that was taken on a first look at the file. */
 export async function run(
@@ -14,8 +18,9 @@ export async function run(
 ): Promise<number> {
   let config: Config | undefined;
   try {
-    config = readConfig(file, overridesOf(argv, process.env), process.env);
-    return await runConfig(file, config, early);
+    const read = readConfig(file, overridesOf(argv, process.env), process.env);
+    config = read;
+    return await withSignals((stop) => runConfig(file, read, early, stop));
   } catch (thrown) {
     return refuse(thrown, config?.output.dir, config?.terminal.json ?? argv['json'] === true);
   } finally {
@@ -23,20 +28,42 @@ export async function run(
   }
 }
 
-async function runConfig(file: string, config: Config, early: BatchLock | undefined): Promise<number> {
+async function runConfig(
+  file: string,
+  config: Config,
+  early: BatchLock | undefined,
+  stop: Stop,
+): Promise<number> {
   const { dir } = config.output;
   // A batch that runs is told at once, before its manifest is read; the folder of a new one is not made before its manifest is known to be good.
   let lock = early?.dir === dir ? early : undefined;
   if (isBatch(dir)) lock ??= await lockBatch(dir, Date.now());
   let scenes: ReadScenes | undefined;
   try {
-    const { readScenes } = await import('./read-scenes.ts');
-    scenes = await readScenes(config, process.stdin);
+    scenes = await readUnlessStopped(config, stop);
     lock ??= await lockBatch(dir, Date.now());
     const { runLocked } = await import('./run-locked.ts');
-    return await runLocked(file, config, scenes);
+    return await runLocked(file, config, scenes, stop);
   } finally {
     scenes?.stage.close();
     lock?.release();
   }
 }
+
+/** Undefined where a stop cut the reading short and there is something in flight to be collected nevertheless. */
+async function readUnlessStopped(config: Config, stop: Stop): Promise<ReadScenes | undefined> {
+  const { readScenes } = await import('./read-scenes.ts');
+  try {
+    return await readScenes(config, process.stdin, stop.draining);
+  } catch (error) {
+    if (stop.ending === undefined || !isAbort(error)) throw error;
+    if (!stop.leaving.aborted && readJobsInFlight(config.output.dir).length > 0) return undefined;
+    throw new StoppedEarly(stop.ending, untouched);
+  }
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError';
+}
+
+const untouched = 'The manifest was still being read: nothing was sent, and the batch is as it was.';

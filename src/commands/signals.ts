@@ -1,5 +1,5 @@
 /** SIGINT and SIGTERM as a request to leave, SIGHUP as one to finish. */
-import type { Stop, StopMode } from '../pipeline/stop.ts';
+import { Stop, type StopMode } from '../pipeline/stop.ts';
 import type { Ending } from '../core/ending.ts';
 
 const rules = {
@@ -15,15 +15,25 @@ const rules = {
 } as const satisfies Record<string, { mode: StopMode; ending: Ending }>;
 
 /**
- * Returns what takes the listening back. A second SIGINT or SIGTERM ends the process at once: nothing on disk needs an
- * ending. A second SIGHUP changes nothing: a closed terminal may send several.
+ * After one SIGINT or SIGTERM a second of either ends the process at once: nothing on disk needs an ending. A second
+ * SIGHUP changes nothing: a closed terminal may send several.
  */
-export function stopOnSignals(stop: Stop): () => void {
+export async function withSignals<Result>(work: (stop: Stop) => Promise<Result>): Promise<Result> {
+  const stop = new Stop();
   const listeners = Object.entries(rules).map(([signal, { mode, ending }]) => {
-    const listener = (): void => stop.request(mode, ending);
-    if (mode === 'leave') process.once(signal, listener);
-    else process.on(signal, listener);
-    return () => process.removeListener(signal, listener);
+    const listener = (): void => {
+      if (mode === 'leave') stopListening('leave');
+      stop.request(mode, ending);
+    };
+    process.on(signal, listener);
+    return { mode, remove: () => process.removeListener(signal, listener) };
   });
-  return () => listeners.forEach((remove) => remove());
+  const stopListening = (...modes: StopMode[]): void => {
+    for (const { mode, remove } of listeners) if (modes.includes(mode)) remove();
+  };
+  try {
+    return await work(stop);
+  } finally {
+    stopListening('leave', 'drain');
+  }
 }

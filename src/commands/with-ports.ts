@@ -5,16 +5,14 @@ import { HttpRenderService } from '../client/http-render-service.ts';
 import { HttpsDownloads } from '../client/https-downloads.ts';
 import type { Config } from '../config/config.ts';
 import type { Endpoint } from '../core/attempt.ts';
-import type { Ending } from '../core/ending.ts';
 import { Trouble } from '../core/failure.ts';
 import { createImageStore } from '../images/image-store.ts';
 import type { Listener, Report } from '../pipeline/ports.ts';
 import type { Ports } from '../pipeline/run.ts';
-import { Stop } from '../pipeline/stop.ts';
+import type { Stop } from '../pipeline/stop.ts';
 import { writeBatchReport } from './batch-report.ts';
 import { connect } from './connections.ts';
 import { recordEnd } from './record-end.ts';
-import { stopOnSignals } from './signals.ts';
 import { systemClock } from './system-clock.ts';
 
 interface Batch {
@@ -23,13 +21,15 @@ interface Batch {
   /** All that are talked to: where jobs are sent, and where some are in flight. */
   endpoints: Endpoint[];
   tell: Listener;
+  /** What it is told of is said to `tell`. */
+  stop: Stop;
 }
 
-/** Signals reach `stop` while the work is being done. */
 export async function withPorts<Result>(
-  { config, opened, endpoints, tell }: Batch,
-  work: (ports: Ports, stop: Stop) => Promise<Result>,
+  { config, opened, endpoints, tell, stop }: Batch,
+  work: (ports: Ports) => Promise<Result>,
 ): Promise<Result> {
+  stop.tellTo(({ kind, text }) => tell({ type: 'stopping', ending: kind, text }));
   const connections = await connect(config, endpoints, (text) => tell({ type: 'warning', text }));
   const service = new HttpRenderService({
     connectionOf: connections.of,
@@ -42,7 +42,6 @@ export async function withPorts<Result>(
     maxBytes: config.limits.bodyBytes,
     requestTimeoutMs: config.timeouts.requestMs,
   });
-  const stop = new Stop(({ kind, text }) => tell({ type: 'stopping', ending: kind, text }));
   try {
     const images = createImageStore(join(config.output.dir, 'images'), {
       maxPixels: config.limits.pixels,
@@ -61,8 +60,7 @@ export async function withPorts<Result>(
       random: Math.random,
       tell,
     };
-    const stopListening = stopOnSignals(stop);
-    return await work(ports, stop).finally(stopListening);
+    return await work(ports);
   } finally {
     await service.close();
     await downloads.close();
@@ -73,10 +71,15 @@ export async function withPorts<Result>(
 /** How the work ended goes on record first, since the report tells it. */
 function reportOf(dir: string, opened: OpenCheckpoint): Report {
   return {
-    write: async (ending: Ending) => {
+    write: async (ending, signal) => {
       recordEnd(opened, ending);
-      const files = await writeBatchReport(dir, Date.now());
-      if (files === undefined) throw new Trouble({ kind: 'output-unwritable', text: checkpointGone });
+      try {
+        const files = await writeBatchReport(dir, Date.now(), signal);
+        if (files === undefined) throw new Trouble({ kind: 'output-unwritable', text: checkpointGone });
+      } catch (error) {
+        if (signal.aborted && error === signal.reason) return undefined;
+        throw error;
+      }
       return join(dir, 'report');
     },
   };

@@ -1,6 +1,7 @@
 /** The bytes of a manifest, unpacked where they are gzipped and without a byte-order mark. */
-import { createReadStream } from 'node:fs';
+import { constants, createReadStream, openSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { Socket } from 'node:net';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { ManifestError } from './manifest.ts';
@@ -19,9 +20,16 @@ export async function assertReadable(path: string): Promise<void> {
   }
 }
 
-/** What goes wrong with the file shows when it is read. */
-export function openFile(path: string): Readable {
-  return createReadStream(path, { highWaterMark: chunkBytes });
+/** What goes wrong with the file shows now or when it is read. */
+export async function openFile(path: string): Promise<Readable> {
+  if (!(await stat(path)).isFIFO()) return createReadStream(path, { highWaterMark: chunkBytes });
+  // A reading that waits within the system keeps the process from ending until somebody writes.
+  try {
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    return new Socket({ fd, readable: true, writable: false });
+  } catch (error) {
+    throw explain(path, error);
+  }
 }
 
 /** The text's bytes in a stream; throws `ManifestError`, now or while the bytes are read. */

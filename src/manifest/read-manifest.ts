@@ -1,6 +1,6 @@
 /** Opens a manifest of any format and reads its rows as a stream. */
 import { extname } from 'node:path';
-import type { Readable } from 'node:stream';
+import { addAbortSignal, type Readable } from 'node:stream';
 import { formatOfEnding, formatOfFirstLine, knownEndings, type Format } from './detect-format.ts';
 import { ManifestError, type Manifest } from './manifest.ts';
 import { assertReadable, openFile, plainBytes } from './open-bytes.ts';
@@ -16,14 +16,22 @@ export type { Manifest, ManifestEntry } from './manifest.ts';
 /**
  * Opens the file at `path`, or `source` where `path` is `-`; gzip is recognised by its first bytes.
  * The format of a file is told by its ending, that of standard input by its first line.
- * Throws `ManifestError` for what makes the whole of it unreadable.
+ * Throws `ManifestError` for what makes the whole of it unreadable, and where `signal` aborts an `AbortError`, also
+ * while nothing comes.
  */
-export async function openManifest(path: string, source?: Readable): Promise<Manifest> {
-  if (source !== undefined) return readFrom(source, 'standard input');
+export async function openManifest(
+  path: string,
+  { source, signal }: { source?: Readable; signal?: AbortSignal } = {},
+): Promise<Manifest> {
+  if (source !== undefined) return readFrom(abortable(source, signal), 'standard input');
   await assertReadable(path);
   const format = formatOfEnding(path);
   if (format === undefined) throw unknownEnding(path);
-  return readFrom(openFile(path), path, format);
+  return readFrom(abortable(await openFile(path), signal), path, format);
+}
+
+function abortable(stream: Readable, signal: AbortSignal | undefined): Readable {
+  return signal === undefined ? stream : addAbortSignal(signal, stream);
 }
 
 function unknownEnding(path: string): ManifestError {

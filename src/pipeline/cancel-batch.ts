@@ -22,7 +22,7 @@ export interface CancelResult {
   left: JobLeft[];
   /** Submissions of dead runs that may have been sent: nobody knows their jobs, so nobody can cancel them. */
   unanswered: number;
-  /** The folder of the result files; undefined where the disk did not take them. */
+  /** The folder of the result files; undefined where they are what they were before. */
   report: string | undefined;
 }
 
@@ -52,11 +52,12 @@ export async function cancelBatch(ports: Ports, settings: BatchSettings, stop: S
   } catch (thrown) {
     run.stopForThrown(thrown);
   }
-  run.end();
   const left = await leftOf(run, whys);
   const report = await writeReport(run, endingOf(stop, left));
+  run.end();
   if (run.bug !== undefined) throw run.bug;
-  return { ...outcome, ending: endingOf(stop, left), left, report };
+  const cut = report === undefined ? stop.ending : undefined;
+  return { ...outcome, ending: cut ?? endingOf(stop, left), left, report };
 }
 
 /** Those that the program died with come after the others and one by one. */

@@ -60,8 +60,11 @@ export interface ManifestScenes {
 
 /** The journal of a batch. A call resolves when what it wrote is on the disk; a failing disk throws `Trouble`. */
 export interface Checkpoint {
-  /** Brings the batch's scenes in line with the manifest, by identity, not position. */
-  reconcile(manifest: ManifestScenes): Promise<Plan>;
+  /**
+   * Brings the batch's scenes in line with the manifest, by identity, not position. Undefined, and nothing is changed,
+   * where `signal` aborts before all is done. No read may be asked for meanwhile: it would see half of it.
+   */
+  reconcile(manifest: ManifestScenes, signal: AbortSignal): Promise<Plan | undefined>;
   /** Counts the violent deaths of scenes that dead runs had in hand; returns what those had intended, perhaps sent. */
   recover(): Promise<Attempt[]>;
   /** Attempts whose jobs are in flight, oldest submission first. */
@@ -159,8 +162,11 @@ export interface ImageStore {
 
 /** The result files; they can always be rebuilt from the checkpoint. */
 export interface Report {
-  /** Writes them anew, with how the run ended, and returns their folder; `Trouble` where the disk does not take them. */
-  write(ending: Ending): Promise<string>;
+  /**
+   * Writes them anew, with how the run ended, and returns their folder; `Trouble` where the disk does not take them.
+   * Undefined where `signal` aborts before they are complete: those of before stay.
+   */
+  write(ending: Ending, signal: AbortSignal): Promise<string | undefined>;
 }
 
 export interface Clock {

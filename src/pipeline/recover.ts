@@ -6,9 +6,9 @@ import type { Run } from './run.ts';
 import { recordWithoutPicture } from './settle.ts';
 
 /** Does the renames that were decided; what was renamed already is not touched. */
-export async function finishMoves(run: Run): Promise<void> {
-  const { checkpoint, images } = run.ports;
+export async function finishMoves({ ports: { checkpoint, images }, stop }: Run): Promise<void> {
   for (const move of await checkpoint.pendingMoves()) {
+    if (stop.leaving.aborted) return;
     await images.move(move.from, move.to);
     await checkpoint.recordMoved(move);
   }
@@ -16,7 +16,10 @@ export async function finishMoves(run: Run): Promise<void> {
 
 /** Takes up what was written and not settled where it is there as a whole, and removes it where it is not. */
 export async function finishWriting(run: Run): Promise<void> {
-  for (const unfinished of await run.ports.checkpoint.unfinishedWriting()) await finishOne(run, unfinished);
+  for (const unfinished of await run.ports.checkpoint.unfinishedWriting()) {
+    if (run.stop.leaving.aborted) return;
+    await finishOne(run, unfinished);
+  }
 }
 
 async function finishOne(run: Run, { attempt, isInFlight, settlement }: UnfinishedWriting): Promise<void> {

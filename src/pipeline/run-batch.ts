@@ -15,28 +15,30 @@ import type { Stop } from './stop.ts';
 export interface BatchResult {
   ending: Ending;
   counts: SceneCounts;
-  /** The folder of the result files; undefined where the disk did not take them. */
+  /** The folder of the result files; undefined where they are what they were before. */
   report: string | undefined;
   /** Undefined where nobody said what the work costs. */
   cost: Cost | undefined;
 }
 
 /**
- * Starts or continues a batch and works on it until every scene is saved or given up, or `stop` says so.
+ * Starts or continues a batch and works on it until every scene is saved or given up, or `stop` says so. Without a
+ * manifest, as when `stop` came while it was being read, what is in flight is collected and the batch stays what it is.
  * Throws only for a bug.
  */
 export async function runBatch(
-  manifest: ManifestScenes,
+  manifest: ManifestScenes | undefined,
   ports: Ports,
   settings: BatchSettings,
   stop: Stop,
 ): Promise<BatchResult> {
   const run = new Run(ports, settings, stop);
   const lanes = new Lanes(run);
+  let inFlight: SubmittedAttempt[] = [];
   try {
     await finishLastSteps(run);
     await plan(run, manifest);
-    const inFlight = await recover(run);
+    inFlight = await recover(run);
     await run.loadBudget();
     await lanes.resume(inFlight);
     await lanes.renderWaiting();
@@ -44,11 +46,14 @@ export async function runBatch(
     run.stopForThrown(thrown);
   }
   await lanes.finish();
-  run.end();
   const counts = await ports.checkpoint.counts();
-  const report = await writeReport(run, endingOf(stop, counts));
+  const hasNews = run.isPlanned || (inFlight.length > 0 && !stop.leaving.aborted);
+  const report = hasNews ? await writeReport(run, endingOf(run, counts)) : undefined;
+  run.end();
   if (run.bug !== undefined) throw run.bug;
-  return { ending: endingOf(stop, counts), counts, report, cost: run.budget.cost() };
+  // A report that was asked for and is lacking is told by what cut it, though every scene is saved.
+  const cut = hasNews && report === undefined ? stop.ending : undefined;
+  return { ending: cut ?? endingOf(run, counts), counts, report, cost: run.budget.cost() };
 }
 
 /** Of a dead run, on files: the folder is then as the checkpoint says, before another list decides anything about it. */
@@ -57,11 +62,13 @@ async function finishLastSteps(run: Run): Promise<void> {
   await finishWriting(run);
 }
 
-async function plan(run: Run, manifest: ManifestScenes): Promise<void> {
+/** A stop before it is made leaves the scenes as they are. */
+async function plan(run: Run, manifest: ManifestScenes | undefined): Promise<void> {
   const { checkpoint, tell } = run.ports;
-  const planned = await checkpoint.reconcile(manifest);
+  const planned = manifest && (await checkpoint.reconcile(manifest, run.stop.draining));
+  run.isPlanned = planned !== undefined;
   await finishMoves(run);
-  tell({ type: 'plan-made', ...planned, counts: await checkpoint.counts() });
+  if (planned !== undefined) tell({ type: 'plan-made', ...planned, counts: await checkpoint.counts() });
 }
 
 async function recover(run: Run): Promise<SubmittedAttempt[]> {
@@ -77,18 +84,20 @@ async function recover(run: Run): Promise<SubmittedAttempt[]> {
   return inFlight;
 }
 
-/** Undefined where the disk does not take it, which then ends the run. */
+/** Undefined where the disk does not take it, which then ends the run, and where the grace of a leaving run is over. */
 export async function writeReport(run: Run, ending: Ending): Promise<string | undefined> {
   try {
-    return await run.ports.report.write(ending);
+    return await run.ports.report.write(ending, run.hurried);
   } catch (thrown) {
     run.stopForThrown(thrown);
     return undefined;
   }
 }
 
-function endingOf(stop: Stop, counts: SceneCounts): Ending {
+function endingOf({ stop, isPlanned }: Run, counts: SceneCounts): Ending {
   if (stop.ending?.kind === 'output-unwritable') return stop.ending;
+  if (stop.ending !== undefined && !isPlanned)
+    return { ...stop.ending, text: `${stop.ending.text}; the manifest was not compared with the batch` };
   const missing = counts.waiting + counts.active + counts.failed + counts.invalid;
   if (missing === 0) return { kind: 'complete', text: 'Every scene is saved' };
   return (

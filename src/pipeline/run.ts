@@ -30,6 +30,9 @@ export interface Ports {
 /** What services of this kind allow for `/cancel`. */
 const cancelRate = { atOnce: 20, perTenSeconds: 100 };
 
+/** The report has this long beyond the grace: some ten thousand scenes. */
+const reportMs = 500;
+
 const nothingSpent = { jobs: 0, executedMs: 0, untold: 0, times: [] };
 
 export class Run {
@@ -45,6 +48,8 @@ export class Run {
   budget: Budget;
   /** Aborts when the grace of a leaving run is over: requests in progress are cut. */
   readonly abandoned: AbortSignal;
+  /** Aborts a moment later: the report of a very large batch is cut. */
+  readonly hurried: AbortSignal;
   /** Ages at which this run's jobs were seen to be done. */
   observed: ObservedTimes = [];
   /** Jobs of which the service knows nothing, and nobody can tell yet whether that is the job's or the endpoint's end. */
@@ -53,6 +58,8 @@ export class Run {
   onDoubt: () => void = () => undefined;
   /** Attempts being submitted or followed. */
   inFlight = 0;
+  /** Whether the scenes are those of the manifest. */
+  isPlanned = false;
   /** A bug of ours that ended the run. */
   bug: unknown;
   #tally: Tally = noAttempts;
@@ -64,7 +71,9 @@ export class Run {
     this.settings = settings;
     this.stop = stop;
     this.names = new PictureNames(checkpoint, settings.pictureName);
-    this.abandoned = abortAfterGrace(stop, settings.shutdownGraceMs, clock, this.#over.signal);
+    const { shutdownGraceMs } = settings;
+    this.abandoned = abortAfter(shutdownGraceMs, stop, clock, this.#over.signal);
+    this.hurried = abortAfter(shutdownGraceMs + reportMs, stop, clock, this.#over.signal);
     const { submit, status } = settings.rate;
     this.gates = {
       submit: new Gate(submit, clock),
@@ -79,7 +88,7 @@ export class Run {
     this.budget = new Budget(settings.limits, undefined, nothingSpent, random);
   }
 
-  /** Nothing is in flight here any more, so that nothing has to be cut. */
+  /** Nothing is in flight here any more and the report is written, so that nothing has to be cut. */
   end(): void {
     this.#over.abort();
   }
@@ -168,11 +177,11 @@ function endingOf(failure: Failure): Ending {
   return { kind, text: failure.text };
 }
 
-/** Until the run is `over`. */
-function abortAfterGrace(stop: Stop, graceMs: number, clock: Clock, over: AbortSignal): AbortSignal {
-  const abandon = new AbortController();
-  setMaxListeners(0, abandon.signal);
-  const afterGrace = (): Promise<void> => clock.sleep(graceMs, over).then(() => abandon.abort());
-  stop.leaving.addEventListener('abort', () => void afterGrace(), { once: true });
-  return abandon.signal;
+/** Counted from the word to leave, until the run is `over`. */
+function abortAfter(ms: number, stop: Stop, clock: Clock, over: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  const abortLater = (): Promise<void> => clock.sleep(ms, over).then(() => controller.abort());
+  stop.leaving.addEventListener('abort', () => void abortLater(), { once: true });
+  return controller.signal;
 }

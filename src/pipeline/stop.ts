@@ -13,10 +13,9 @@ export class Stop {
   readonly #draining = new AbortController();
   readonly #leaving = new AbortController();
   #ending: Ending | undefined;
-  readonly #onRequest: (ending: Ending) => void;
+  #listener: ((ending: Ending) => void) | undefined;
 
-  constructor(onRequest: (ending: Ending) => void = () => undefined) {
-    this.#onRequest = onRequest;
+  constructor() {
     // Every job in flight listens.
     setMaxListeners(0, this.#draining.signal, this.#leaving.signal);
   }
@@ -25,9 +24,15 @@ export class Stop {
     const controller = mode === 'leave' ? this.#leaving : this.#draining;
     if (this.#leaving.signal.aborted || controller.signal.aborted) return;
     this.#ending = ending;
-    this.#onRequest(ending);
+    this.#listener?.(ending);
     controller.abort();
     this.#draining.abort();
+  }
+
+  /** Whoever shows the run hears of each request, and of the one that came before. */
+  tellTo(listener: (ending: Ending) => void): void {
+    this.#listener = listener;
+    if (this.#ending !== undefined) listener(this.#ending);
   }
 
   get ending(): Ending | undefined {

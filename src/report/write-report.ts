@@ -34,12 +34,14 @@ const sliceRows = 500;
 
 /**
  * Writes the three files into `dir`, which is made where it is missing. They replace older ones only once all
- * are complete and on the disk. A disk that does not take them throws `Trouble`, and the older ones stay.
+ * are complete and on the disk. A disk that does not take them throws `Trouble`, and the older ones stay; so they do
+ * where `signal` aborts before, whose reason is then thrown.
  */
 export async function writeReport(
   dir: string,
   source: ReportSource,
   about: ReportHeader,
+  signal?: AbortSignal,
 ): Promise<ReportFiles> {
   const folder = resolve(dir);
   await withDiskTrouble(folder, async () => makeFolder(folder, 0o700));
@@ -50,8 +52,9 @@ export async function writeReport(
     const jsonl = await begin(files, folder, 'results.jsonl');
     const summary = await begin(files, folder, 'summary.json');
     await summary.write(`${JSON.stringify(summaryJson(source.summary(), about), undefined, 2)}\n`);
-    await writeRows(source, csv, jsonl);
+    await writeRows(source, csv, jsonl, signal);
     for (const file of files) await file.complete();
+    signal?.throwIfAborted();
     for (const file of files) await file.takeName();
     await withDiskTrouble(folder, () => syncFolder(folder));
   } catch (error) {
@@ -74,10 +77,16 @@ async function begin(files: UnfinishedFile[], folder: string, name: string): Pro
 /** Said aloud, since its default hangs on other options: some readers end the row at a bare carriage return. */
 const csvOptions = { quote_record_delimiter: true };
 
-async function writeRows(source: ReportSource, csv: UnfinishedFile, jsonl: UnfinishedFile): Promise<void> {
+async function writeRows(
+  source: ReportSource,
+  csv: UnfinishedFile,
+  jsonl: UnfinishedFile,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const table = csvTable(source.columns());
   await csv.write(stringify([table.header], csvOptions));
   for (const rows of slices(source.rows())) {
+    signal?.throwIfAborted();
     // Values that begin with = + - or @ are left exact: a changed prompt would be the greater surprise.
     await csv.write(
       stringify(

@@ -5,6 +5,8 @@ import { makePrivateFile, withdrawFromOthers } from './private-file.ts';
 
 export type Database = Sqlite.Database;
 
+export type Statement<Values extends unknown[]> = Sqlite.Statement<Values>;
+
 export interface Schema {
   /** Marks the file as ours (`PRAGMA application_id`): any 32-bit integer. */
   applicationId: number;

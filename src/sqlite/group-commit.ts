@@ -11,6 +11,8 @@ interface Write {
 export class GroupCommit {
   readonly #db: Database;
   #queue: Write[] = [];
+  /** A transaction is open over many turns: what is written now would be lost with it. */
+  #isHeld = false;
 
   constructor(db: Database) {
     this.#db = db;
@@ -24,10 +26,30 @@ export class GroupCommit {
     });
   }
 
+  /**
+   * Runs `work` inside a transaction of its own that stays open over as many turns of the event loop as `work` takes;
+   * what else is asked for meanwhile is committed after it. Where `work` throws, nothing of it is kept.
+   */
+  async writeAlone<T>(work: () => Promise<T>): Promise<T> {
+    this.flush();
+    this.#db.exec('BEGIN IMMEDIATE');
+    this.#isHeld = true;
+    try {
+      const result = await work();
+      this.#db.exec('COMMIT');
+      return result;
+    } finally {
+      // Some of SQLite's own errors have taken the transaction back already.
+      if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+      this.#isHeld = false;
+      this.flush();
+    }
+  }
+
   /** Commits what is queued now, without waiting for the turn to end. */
   flush(): void {
     const group = this.#queue;
-    if (group.length === 0) return;
+    if (group.length === 0 || this.#isHeld) return;
     this.#queue = [];
     try {
       const results = this.#db.transaction(() => group.map((write) => write.work())).immediate();

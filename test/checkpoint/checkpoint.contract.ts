@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { Attempt, SubmittedAttempt } from '../../src/core/attempt.ts';
 import type { Checkpoint, SavedSettlement, Settlement } from '../../src/pipeline/ports.ts';
-import { endpoint, manifestOf } from '../fakes/world.ts';
+import { endpoint, manifestOf, unstopped } from '../fakes/world.ts';
 
 const abc = manifestOf([
   ['a', 'sea'],
@@ -14,7 +14,7 @@ const abc = manifestOf([
 export function checkpointContract(open: () => { checkpoint: Checkpoint; reopen: () => Checkpoint }): void {
   const begin = async (): Promise<{ checkpoint: Checkpoint; reopen: () => Checkpoint }> => {
     const batch = open();
-    await batch.checkpoint.reconcile(abc);
+    await batch.checkpoint.reconcile(abc, unstopped);
     return batch;
   };
   const submitted = (attempt: Attempt, jobId: string): SubmittedAttempt => ({
@@ -155,7 +155,12 @@ export function checkpointContract(open: () => { checkpoint: Checkpoint; reopen:
       ['b', 'hills, edited'],
       ['a', 'sea'],
     ]);
-    expect(await checkpoint.reconcile(next)).toEqual({ added: 1, changed: 1, unchanged: 1, withdrawn: 1 });
+    expect(await checkpoint.reconcile(next, unstopped)).toEqual({
+      added: 1,
+      changed: 1,
+      unchanged: 1,
+      withdrawn: 1,
+    });
     expect(await checkpoint.counts()).toMatchObject({ waiting: 3, withdrawn: 2 });
     expect((await checkpoint.claim(9, endpoint, 3)).map(({ sceneId }) => sceneId)).toEqual(['d', 'b', 'a']);
   });

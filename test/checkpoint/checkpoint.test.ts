@@ -14,7 +14,7 @@ import { openForWriting, UnusableDatabase, type Database } from '../../src/sqlit
 import { GroupCommit } from '../../src/sqlite/group-commit.ts';
 import type { InHandMark } from '../../src/checkpoint/in-hand.ts';
 import { InHandInMemory } from '../fakes/in-hand-in-memory.ts';
-import { endpoint, manifestOf } from '../fakes/world.ts';
+import { endpoint, manifestOf, unstopped } from '../fakes/world.ts';
 import { checkpointContract } from './checkpoint.contract.ts';
 
 const batch = { manifest: ['list.csv'], endpoint, columns: ['id', 'scene'] };
@@ -96,7 +96,10 @@ describe('a full disk', () => {
     onTestFinished(() => void db.close());
     db.exec("INSERT INTO runs (pid, host, program, started_at) VALUES (1, 'here', 'test', 0)");
     const checkpoint = new SqliteCheckpoint(db, 1, new InHandInMemory(), freeRoom);
-    await checkpoint.reconcile(manifestOf(Array.from({ length: 400 }, (_, i) => [`s${i}`, `scene ${i}`])));
+    await checkpoint.reconcile(
+      manifestOf(Array.from({ length: 400 }, (_, i) => [`s${i}`, `scene ${i}`])),
+      unstopped,
+    );
     return { db, checkpoint };
   };
   const fill = (db: Database): void =>
@@ -152,7 +155,7 @@ it('sends nothing on the word of a checkpoint that was removed', async () => {
   const dir = folder();
   const opened = openCheckpoint(dir, 'test', batch, 0);
   onTestFinished(() => opened.close());
-  await opened.checkpoint.reconcile(manifestOf([['a', 'sea']]));
+  await opened.checkpoint.reconcile(manifestOf([['a', 'sea']]), unstopped);
   rmSync(join(dir, 'checkpoint.sqlite'));
   await expect(opened.checkpoint.claim(1, endpoint, 1)).rejects.toMatchObject({
     failure: {
@@ -177,6 +180,7 @@ describe('a file that is not ours to change', () => {
     const opened = openCheckpoint(dir, 'test', batch, 0);
     await opened.checkpoint.reconcile(
       manifestOf(Array.from({ length: 2_000 }, (_, i) => [`s${i}`, `scene ${i}`])),
+      unstopped,
     );
     opened.close();
     const path = join(dir, 'checkpoint.sqlite');
@@ -205,8 +209,8 @@ it('reads a list of 10,000 in any order as the same scenes', async () => {
   const opened = openCheckpoint(dir, 'test', batch, 0);
   onTestFinished(() => opened.close());
   const pairs = Array.from({ length: 10_000 }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]);
-  await opened.checkpoint.reconcile(manifestOf(pairs));
-  const plan = await opened.checkpoint.reconcile(manifestOf(pairs.toReversed()));
+  await opened.checkpoint.reconcile(manifestOf(pairs), unstopped);
+  const plan = await opened.checkpoint.reconcile(manifestOf(pairs.toReversed()), unstopped);
   expect(plan).toEqual({ added: 0, changed: 0, unchanged: 10_000, withdrawn: 0 });
 });
 

@@ -5,7 +5,7 @@ import { ManifestStage } from '../../src/checkpoint/manifest-stage.ts';
 import type { Settlement } from '../../src/pipeline/ports.ts';
 import { SqliteCheckpoint } from '../../src/checkpoint/sqlite-checkpoint.ts';
 import { InHandInMemory } from '../fakes/in-hand-in-memory.ts';
-import { endpoint, manifestOf, World } from '../fakes/world.ts';
+import { endpoint, manifestOf, unstopped, World } from '../fakes/world.ts';
 
 /** Two begin alike, as far as an id that is made of them goes. */
 const fingerprints = ['a'.repeat(32), `${'a'.repeat(12)}${'b'.repeat(20)}`, 'c'.repeat(32)];
@@ -55,7 +55,7 @@ test('a list in any other order finds every scene in the state it had, with its 
     fc.asyncProperty(fates, order, async (fate, other) => {
       const world = new World();
       const checkpoint = checkpointOf(world);
-      await checkpoint.reconcile(manifestOf(pairs));
+      await checkpoint.reconcile(manifestOf(pairs), unstopped);
       const attempts = await checkpoint.claim(pairs.length, endpoint, 1);
       for (const [i, attempt] of attempts.entries()) {
         if (fate[i] === 'active') continue;
@@ -71,7 +71,7 @@ test('a list in any other order finds every scene in the state it had, with its 
         await checkpoint.settle(attempt, settlementOf(fate[i] ?? '', i));
       }
       const before = standOf(world);
-      const plan = await checkpoint.reconcile(manifestOf(other));
+      const plan = await checkpoint.reconcile(manifestOf(other), unstopped);
       expect(plan).toEqual({ added: 0, changed: 0, unchanged: pairs.length, withdrawn: 0 });
       expect(standOf(world)).toEqual(before);
       const positions = world.rows<{ id: string }>('SELECT id FROM scenes ORDER BY position');

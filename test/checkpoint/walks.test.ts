@@ -7,7 +7,7 @@ import type { FailureKind } from '../../src/core/failure.ts';
 import { sceneMoves, type SceneState } from '../../src/core/scene.ts';
 import type { NextScene, Settlement } from '../../src/pipeline/ports.ts';
 import { InHandInMemory } from '../fakes/in-hand-in-memory.ts';
-import { endpoint, manifestOf, World } from '../fakes/world.ts';
+import { endpoint, manifestOf, unstopped, World } from '../fakes/world.ts';
 
 type Step =
   | { do: 'list'; rows: [string, string][] }
@@ -85,7 +85,7 @@ class Walk {
   }
 
   async #perform(taken: Step): Promise<unknown> {
-    if (taken.do === 'list') return this.#checkpoint.reconcile(manifestOf(taken.rows));
+    if (taken.do === 'list') return this.#checkpoint.reconcile(manifestOf(taken.rows), unstopped);
     if (taken.do === 'recover') return this.#recover();
     if (taken.do === 'claim') {
       const claimed = await this.#checkpoint.claim(taken.max, endpoint, this.#at);

@@ -8,6 +8,7 @@ import { readScenes, type ReadScenes } from '../../src/commands/read-scenes.ts';
 import { ConfigError } from '../../src/config/problem.ts';
 import { readConfig } from '../../src/config/read-config.ts';
 import type { Scene } from '../../src/core/scene.ts';
+import { unstopped } from '../fakes/world.ts';
 import { tempFolder } from '../config/pipeline-file.ts';
 
 const opened: ReadScenes[] = [];
@@ -44,6 +45,7 @@ async function read(
     const result = await readScenes(
       readConfig(pipeline, [], {}),
       Readable.from([Buffer.from(given.stdin ?? '')]),
+      unstopped,
     );
     opened.push(result);
     return { ...result, folder };

@@ -16,6 +16,8 @@ export interface CliOptions {
   env?: Record<string, string>;
   /** What it reads from standard input. */
   stdin?: string;
+  /** Standard input stays open after that. */
+  holdsStdin?: boolean;
   /** Arguments of Node itself. */
   nodeArgs?: string[];
 }
@@ -29,17 +31,24 @@ export interface Finished {
 /** A started program, with its JSON lines as they come. */
 export class Program {
   readonly child: ChildProcessByStdio<Writable, Readable, Readable>;
+  /** Resolves when all of its standard input is on its way. */
+  readonly stdinTaken: Promise<void>;
   readonly #closed: Promise<unknown>;
   stdout = '';
   stderr = '';
 
-  constructor(args: string[], { cwd = root, env = {}, nodeArgs = [], stdin = '' }: CliOptions = {}) {
+  constructor(
+    args: string[],
+    { cwd = root, env = {}, nodeArgs = [], stdin = '', holdsStdin = false }: CliOptions = {},
+  ) {
     this.child = spawn(process.execPath, [...nodeArgs, cli, ...args], {
       cwd,
       env: { ...cleanEnv(), ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
-    this.child.stdin.on('error', () => undefined).end(stdin);
+    this.child.stdin.on('error', () => undefined);
+    this.stdinTaken = new Promise((taken) => this.child.stdin.write(stdin, () => taken()));
+    if (!holdsStdin) this.child.stdin.end();
     this.child.stdout.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
     this.child.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
     this.#closed = once(this.child, 'close');

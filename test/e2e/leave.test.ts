@@ -26,7 +26,7 @@ it('ends at once at the second signal, though the grace is long', async () => {
 /** A run that waits for answers to its status requests, longer than any test lasts. */
 async function waiting(grace: string): Promise<{ service: PatientService; cwd: string; run: Program }> {
   const service = await startPatientService();
-  service.isSilent = true;
+  service.isStatusSilent = true;
   const more = `shutdown: {grace: ${grace}}\ntimeouts: {request: 1h}\n`;
   const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url, more), 'scenes.csv': scenes(count) });
   const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
@@ -38,7 +38,7 @@ async function waiting(grace: string): Promise<{ service: PatientService; cwd: s
 }
 
 async function expectResumable(service: PatientService, cwd: string): Promise<void> {
-  service.isSilent = false;
+  service.isStatusSilent = false;
   const next = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   expect(await next.event('recovered')).toMatchObject({ inFlight: count, unanswered: 0 });
   expect(service.submissions).toBe(count);

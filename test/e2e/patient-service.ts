@@ -1,4 +1,5 @@
 /** A service of the test's own that accepts every job, finishes none until it is told to and cancels none. */
+import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
@@ -8,16 +9,30 @@ export interface PatientService {
   submissions: number;
   /** Every request, as `POST /v2/…`. */
   requests: string[];
-  /** Whether it lets status requests wait for ever. */
+  /** Requests are heard and not answered. */
   isSilent: boolean;
+  /** The same for status requests alone. */
+  isStatusSilent: boolean;
+  /** Resolves when another request has come. */
+  nextRequest(): Promise<void>;
 }
 
 export async function startPatientService(): Promise<PatientService> {
-  const service: PatientService = { url: '', submissions: 0, requests: [], isSilent: false };
+  const heard = new EventEmitter();
+  const service: PatientService = {
+    url: '',
+    submissions: 0,
+    requests: [],
+    isSilent: false,
+    isStatusSilent: false,
+    nextRequest: async () => void (await once(heard, 'request')),
+  };
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
       service.requests.push(`${request.method} ${request.url}`);
-      if (service.isSilent && request.url?.includes('/status/') === true) return;
+      heard.emit('request');
+      const isStatus = request.url?.includes('/status/') === true;
+      if (service.isSilent || (service.isStatusSilent && isStatus)) return;
       response.setHeader('content-type', 'application/json');
       if (request.url?.includes('/cancel/') === true) response.statusCode = 405;
       const isSubmission = request.url?.endsWith('/run') === true;

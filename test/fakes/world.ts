@@ -11,7 +11,7 @@ import { fingerprintOf, type BadRow, type Scene } from '../../src/core/scene.ts'
 import type { Verified } from '../../src/core/verification.ts';
 import type { Event } from '../../src/pipeline/event.ts';
 import { cancelBatch, type CancelResult } from '../../src/pipeline/cancel-batch.ts';
-import type { ManifestScenes } from '../../src/pipeline/ports.ts';
+import type { ManifestScenes, Report } from '../../src/pipeline/ports.ts';
 import { runBatch, type BatchResult } from '../../src/pipeline/run-batch.ts';
 import type { Ports } from '../../src/pipeline/run.ts';
 import type { BatchSettings } from '../../src/pipeline/settings.ts';
@@ -26,11 +26,16 @@ import { Killer } from './killer.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 export interface RunOptions {
-  manifest: ManifestScenes;
+  /** Undefined where a stop came before it was read. */
+  manifest: ManifestScenes | undefined;
   settings?: Partial<BatchSettings>;
   killAt?: number;
   /** Called at every event, to stop the run at some. */
   onEvent?: (event: Event, stop: Stop) => void;
+  /** What the run is stopped by; one of its own where it is not given. */
+  stop?: Stop;
+  /** Writes the report; at once where it is not given. */
+  writeReport?: Report['write'];
   /** Wall time between the last run and this one. */
   afterMs?: number;
   /** `port.method` whose calls never come back; the run is then left at `until`. */
@@ -116,17 +121,20 @@ export class World {
   }
 
   /** The world as a new start of the program finds it. */
-  #begin({ killAt, onEvent, afterMs = 0, hang }: Omit<RunOptions, 'manifest'>): {
-    ports: Ports & { images: FakeImages };
-    stop: Stop;
-  } {
+  #begin({
+    killAt,
+    onEvent,
+    stop = new Stop(),
+    writeReport = async () => 'report',
+    afterMs = 0,
+    hang,
+  }: Omit<RunOptions, 'manifest'>): { ports: Ports & { images: FakeImages }; stop: Stop } {
     this.clock = new VirtualClock(this.clock.now() + afterMs);
     const killer = new Killer(killAt, hang);
     const { clock } = this;
     const run = this.db
       .prepare("INSERT INTO runs (pid, host, program, started_at) VALUES (1, 'here', 'test', 0)")
       .run();
-    const stop = new Stop();
     const ports = {
       service: killer.guard('service', this.service),
       checkpoint: killer.guard(
@@ -135,7 +143,7 @@ export class World {
       ),
       downloads: killer.guard('downloads', this.downloads),
       images: killer.guard('images', this.images),
-      report: killer.guard('report', { write: async () => 'report' }),
+      report: killer.guard('report', { write: writeReport }),
       clock,
       random: () => 0.5,
       tell: (event: Event) => {
@@ -210,6 +218,9 @@ export const defaultSettings: BatchSettings = {
   shutdownGraceMs: 10_000,
   pictureName: ({ id }) => portablePath(id),
 };
+
+/** Of what nobody stops. */
+export const unstopped = new AbortController().signal;
 
 /** A manifest out of pairs of id and text. */
 export function manifestOf(pairs: [id: string, scene: string][], bad: BadRow[] = []): ManifestScenes {

@@ -161,7 +161,9 @@ describe('the format', () => {
   });
 
   it('is named for people', async () => {
-    expect((await openManifest('-', Readable.from([Buffer.from('x')]))).path).toBe('standard input');
+    expect((await openManifest('-', { source: Readable.from([Buffer.from('x')]) })).path).toBe(
+      'standard input',
+    );
     await withFile('x.csv', csv, async (path) => expect((await openManifest(path)).path).toBe(path));
   });
 });
@@ -183,7 +185,7 @@ it('reads no further than it is asked to, and lets go of the source', async () =
   })();
   const source = Readable.from(endless, { highWaterMark: 1 });
   let rows = 0;
-  for await (const batch of (await openManifest('-', source)).batches) {
+  for await (const batch of (await openManifest('-', { source })).batches) {
     rows += batch.length;
     if (rows >= 5000) break;
   }

@@ -32,7 +32,9 @@ export function readFileOf(name: string, content: string | Uint8Array): Promise<
 
 /** What standard input gives when it brings these pieces. */
 export async function readStream(...pieces: (string | Uint8Array)[]): Promise<ReadManifest> {
-  return collect(await openManifest('-', Readable.from(pieces.map((piece) => Buffer.from(piece)))));
+  return collect(
+    await openManifest('-', { source: Readable.from(pieces.map((piece) => Buffer.from(piece))) }),
+  );
 }
 
 /** Values of good rows; bad rows as `line: problem`. */

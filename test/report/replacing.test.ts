@@ -78,6 +78,27 @@ describe('writing a report', () => {
     });
   });
 
+  it('that is cut short leaves the older one as it is, and nothing else', async () => {
+    await inFolder(async (folder) => {
+      await writeReport(folder, sourceOf([savedRow]), about);
+      const before = await contents(folder);
+      const stopped = new AbortController();
+      let read = 0;
+      const rows = (function* thousands(): Generator<ReportRow> {
+        for (let index = 0; index < 5_000; index++) {
+          read += 1;
+          if (index === 2_000) stopped.abort();
+          yield { ...savedRow, id: `scene-${index}` };
+        }
+      })();
+      const writing = writeReport(folder, sourceOf(rows, []), about, stopped.signal);
+      await expect(writing).rejects.toMatchObject({ name: 'AbortError' });
+      expect(read).toBeLessThan(5_000);
+      expect(await contents(folder)).toEqual(before);
+      expect((await readdir(folder)).toSorted()).toEqual(names);
+    });
+  });
+
   it('can be done by two at once', async () => {
     await inFolder(async (folder) => {
       await Promise.all([1, 2].map(() => writeReport(folder, sourceOf([savedRow]), about)));

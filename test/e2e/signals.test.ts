@@ -1,0 +1,118 @@
+/** Promise: a signal is answered in every state, also while the manifest is read; nothing is lost, and the next run goes on. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { folderWith, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+import { startHeldService } from './held-service.ts';
+import { startPatientService } from './patient-service.ts';
+
+const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
+const small = 'input: {scene: "{{ scene }}", width: 48, height: 32}\n';
+
+describe.skipIf(process.platform === 'win32')(
+  'while the manifest is read from a pipe that never ends',
+  () => {
+    it.each([
+      ['SIGINT', 130, /^Interrupted \(SIGINT\)\. .* nothing was sent, and the batch is as it was\.$/m],
+      ['SIGTERM', 143, /^Terminated \(SIGTERM\)\. .* nothing was sent, and the batch is as it was\.$/m],
+      ['SIGHUP', 3, /^Asked to finish \(SIGHUP\): .* nothing was sent, and the batch is as it was\.$/m],
+    ] as const)(
+      '%s ends it with %i and a sentence, and the next run does all',
+      async (signal, code, words) => {
+        const { url } = await serve(folderWith({}));
+        const cwd = folderWith({ 'pipeline.yaml': pipeline(url, small), 'scenes.csv': scenes(3) });
+        const { run, pipe } = await startReading(cwd);
+        await pipe.write('id,scene\ns0,"Hills"\n');
+        run.child.kill(signal);
+        const ended = await run.finish();
+        expect(ended.code).toBe(code);
+        expect(ended.stderr).toMatch(words);
+        expect(ended.stderr).not.toContain('    at ');
+        expect(existsSync(join(cwd, 'out'))).toBe(false);
+        await pipe.close();
+        const next = await nightrender(['run', 'pipeline.yaml'], { cwd, ...withKey });
+        expect(next.code, next.stderr).toBe(0);
+        expect(readdirSync(join(cwd, 'out/images'))).toHaveLength(3);
+      },
+    );
+
+    it('standard input is let go of, too', async () => {
+      const cwd = folderWith({ 'pipeline.yaml': pipeline('local') });
+      const stdin = `id,scene\n${'s,"x"\n'.repeat(100_000)}`;
+      const run = new Program(['run', 'pipeline.yaml', '--manifest', '-'], { cwd, stdin, holdsStdin: true });
+      // Far more than a pipe holds: the program is at work on it when the last of it is taken.
+      await run.stdinTaken;
+      run.child.kill('SIGTERM');
+      expect((await run.finish()).code).toBe(143);
+      expect(existsSync(join(cwd, 'out'))).toBe(false);
+    });
+
+    it('SIGHUP collects what is in flight, though the list may be cut short, and the next run does the rest', async () => {
+      const service = await startHeldService();
+      const cwd = folderWith({
+        'pipeline.yaml': pipeline(service.url, `${small}concurrency: 4\n`),
+        'scenes.csv': scenes(9),
+      });
+      const first = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+      await first.event('scene-submitted', 4);
+      first.child.kill('SIGKILL');
+      await first.finish();
+      service.release();
+      const { run, pipe } = await startReading(cwd, '--json');
+      await pipe.write('id,scene\ns0,"Hills and 0 trees"\n');
+      run.child.kill('SIGHUP');
+      const { code, stdout, stderr } = await run.finish();
+      await pipe.close();
+      expect(code, stderr).toBe(3);
+      expect(stdout).toMatch(/"type":"recovered","at":"[^"]+","unanswered":0,"inFlight":4/);
+      expect(stdout).not.toContain('scene-submitted');
+      const last = stdout.trim().split('\n').at(-1) ?? '';
+      expect(JSON.parse(last)).toMatchObject({ counts: { saved: 4, waiting: 5, active: 0, withdrawn: 0 } });
+      const next = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+      expect(next.code, next.stderr).toBe(0);
+      expect(next.stdout.match(/"scene-submitted"/g)).toHaveLength(5);
+    });
+
+    it('nobody needs to read what the program says', async () => {
+      const { url } = await serve(folderWith({}));
+      const cwd = folderWith({ 'pipeline.yaml': pipeline(url, small) });
+      const { run, pipe } = await startReading(cwd, '--json');
+      run.child.stdout.destroy();
+      run.child.stderr.destroy();
+      await pipe.write(scenes(3));
+      await pipe.close();
+      expect((await run.finish()).code).toBe(0);
+      expect(readdirSync(join(cwd, 'out/images'))).toHaveLength(3);
+    });
+  },
+);
+
+it.each([
+  ['SIGTERM', 'SIGINT'],
+  ['SIGINT', 'SIGINT'],
+] as const)('%s and then %s end the program at once, and the next run goes on', async (first, second) => {
+  const service = await startPatientService();
+  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(2) });
+  service.isSilent = true;
+  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  await service.nextRequest();
+  const stopping = run.event('stopping');
+  run.child.kill(first);
+  await stopping;
+  run.child.kill(second);
+  expect((await run.finish()).code).toBeNull();
+  expect(run.child.signalCode).toBe(second);
+  service.isSilent = false;
+  const next = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  expect(await next.event('recovered')).toMatchObject({ unanswered: 2 });
+});
+
+/** A run that has opened the named pipe that it reads its manifest from. */
+async function startReading(cwd: string, ...options: string[]): Promise<{ run: Program; pipe: FileHandle }> {
+  execFileSync('mkfifo', [join(cwd, 'list.csv')]);
+  const args = ['run', 'pipeline.yaml', '--manifest', 'list.csv', ...options];
+  const run = new Program(args, { cwd, ...withKey });
+  return { run, pipe: await open(join(cwd, 'list.csv'), 'w') };
+}

@@ -40,9 +40,11 @@ export async function serve(argv: Record<string, unknown>): Promise<number> {
   }
 }
 
-/** Both signals are how a service is meant to end. */
+/** Both signals are how a service is meant to end; a second of either ends it at once. */
 async function serveUntilSignal(service: Service): Promise<number> {
-  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+  const heard = new AbortController();
+  const signals = ['SIGINT', 'SIGTERM'].map((name) => once(process, name, heard));
+  await Promise.race(signals).finally(() => heard.abort());
   await service.close();
   return 0;
 }

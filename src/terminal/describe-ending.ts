@@ -18,9 +18,13 @@ export function describeEnding(
   ];
   if (event.report !== undefined)
     rows.push(['report', `${shownDir}/report/results.csv, results.jsonl, summary.json`]);
+  else if (event.ending !== 'output-unwritable' && total > 0)
+    rows.push(['report', `not written anew; \`nightrender report ${file}\` does it`]);
   if (event.cost !== undefined) rows.push(['cost', `${showCost(event.cost)} so far`]);
   const hint = hintOf(event, file);
-  const head = `${event.text}: ${saved.toLocaleString('en')} of ${plural(total, 'scene')} in ${took}.`;
+  const reached =
+    total === 0 ? '' : `: ${saved.toLocaleString('en')} of ${plural(total, 'scene')} in ${took}`;
+  const head = `${event.text}${reached}.`;
   return [
     head,
     ...rows.map(([name, text]) => `  ${name.padEnd(10)}${text}`),

@@ -43,6 +43,14 @@ describe('the last words of a run', () => {
     expect(words).toContain('`nightrender retry night.yaml`');
   });
 
+  it('tell where no report was written how to have it, and nothing of scenes where none is known', () => {
+    const cut = { ending: 'interrupted', text: 'Interrupted (SIGINT)', report: undefined } as const;
+    expect(lastWords(cut).join('\n')).toContain('not written anew; `nightrender report night.yaml` does it');
+    const none = { ...cut, counts: { ...ended.counts, saved: 0 } };
+    expect(lastWords(none)[0]).toBe('Interrupted (SIGINT).');
+    expect(lastWords(none).join('\n')).not.toContain('report');
+  });
+
   it('tell the cost where the price is known', () => {
     expect(lastWords({ cost: { spent: 1.5, currency: 'USD', limit: 5 } })).toContain(
       '  cost      1.50 of 5.00 USD so far',

@@ -12,7 +12,7 @@ if (!isSupportedNode(process.versions.node)) {
 const exitCode = await start(process.argv.slice(2)).catch(refuseWithoutFiles);
 // What is written to a pipe may still be on its way: the process ends when nothing is left to do, or shortly after.
 process.exitCode = exitCode;
-setTimeout(() => process.exit(exitCode), 2_000).unref();
+setTimeout(() => end(exitCode), 1_000).unref();
 
 async function start(args: string[]): Promise<number> {
   const { tolerateClosedOutput } = await import('./terminal/console.ts');
@@ -22,6 +22,14 @@ async function start(args: string[]): Promise<number> {
   if (typeof early === 'number') return early;
   const { parseCommandLine } = await import('./commands/command-line.ts');
   return parseCommandLine(args, early);
+}
+
+/** Even an exit waits for names that are being looked up, for as long as the system asks for them; a signal does not. */
+function end(code: number): void {
+  const signal = ({ 130: 'SIGINT', 143: 'SIGTERM' } as const)[code];
+  const isLookingUp = process.getActiveResourcesInfo().includes('GetAddrInfoReqWrap');
+  if (signal !== undefined && isLookingUp) process.kill(process.pid, signal);
+  process.exit(code);
 }
 
 /** The parts of the program are files, too; with too few to be opened, none that would say so can be loaded. */

@@ -114,7 +114,10 @@ it('takes flags over environment over file', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local', 'concurrency: 3\n'), 'scenes.csv': scenes(1) });
   const concurrency = async (args: string[], env: Record<string, string>): Promise<unknown> => {
     const run = new Program(['run', 'pipeline.yaml', '--json', ...args], { cwd, env });
-    return (await run.event('run-started'))['concurrency'];
+    const started = await run.event('run-started');
+    // The next one is kept out as long as this one is at work.
+    await run.finish();
+    return started['concurrency'];
   };
   expect(await concurrency([], {})).toBe(3);
   expect(await concurrency([], { NIGHTRENDER_CONCURRENCY: '4' })).toBe(4);

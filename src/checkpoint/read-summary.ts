@@ -1,4 +1,5 @@
 /** A batch in numbers, read from the checkpoint. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BatchNumbers, BatchSummary, RunRecord } from '../core/report-row.ts';
 import { batchCost } from '../core/spending.ts';
 import type { Database } from '../sqlite/database.ts';
@@ -6,8 +7,21 @@ import { readBatch } from './batch-identity.ts';
 import { readCounts } from './read-counts.ts';
 import { readSpending } from './read-spending.ts';
 
-export function readSummary(db: Database): BatchSummary {
-  return { ...readNumbers(db), times: readTimes(db) };
+/** With turns of the event loop in it: at a million scenes it takes seconds. Throws the reason of `signal`. */
+export async function readSummary(db: Database, signal: AbortSignal): Promise<BatchSummary> {
+  const breathe = async (): Promise<void> => {
+    await nextTurn();
+    signal.throwIfAborted();
+  };
+  const numbers = readNumbers(db);
+  await breathe();
+  const span = readSpan(db);
+  await breathe();
+  const medianDelayTimeMs = readMedian(db, 'delay_time_ms');
+  await breathe();
+  const medianExecutionTimeMs = readMedian(db, 'execution_time_ms');
+  await breathe();
+  return { ...numbers, times: { ...span, medianDelayTimeMs, medianExecutionTimeMs } };
 }
 
 /** Quick at any size. */
@@ -68,20 +82,18 @@ function readFailures(db: Database): BatchSummary['failures'] {
     .all();
 }
 
-function readTimes(db: Database): BatchSummary['times'] {
+type Span = Pick<BatchSummary['times'], 'firstSubmittedAt' | 'lastSavedAt' | 'executionTimeMs'>;
+
+function readSpan(db: Database): Span {
   const span = db
-    .prepare<[], Pick<BatchSummary['times'], 'firstSubmittedAt' | 'lastSavedAt' | 'executionTimeMs'>>(
+    .prepare<[], Span>(
       `SELECT min(submitted_at) AS firstSubmittedAt,
          max(CASE WHEN state = 'saved' THEN settled_at END) AS lastSavedAt,
          coalesce(sum(CASE WHEN state = 'saved' THEN execution_time_ms END), 0) AS executionTimeMs
        FROM attempts`,
     )
-    .get() ?? { firstSubmittedAt: null, lastSavedAt: null, executionTimeMs: 0 };
-  return {
-    ...span,
-    medianDelayTimeMs: readMedian(db, 'delay_time_ms'),
-    medianExecutionTimeMs: readMedian(db, 'execution_time_ms'),
-  };
+    .get();
+  return span ?? { firstSubmittedAt: null, lastSavedAt: null, executionTimeMs: 0 };
 }
 
 function readMedian(db: Database, column: 'delay_time_ms' | 'execution_time_ms'): number | null {

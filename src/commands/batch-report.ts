@@ -21,7 +21,11 @@ export async function writeBatchReport(
     const batch = readBatch(db);
     if (batch === undefined) return undefined;
     const { columns, manifest, endpoint } = batch;
-    const source = { rows: () => readRows(db), columns: () => columns, summary: () => readSummary(db) };
+    const source = {
+      rows: () => readRows(db),
+      columns: () => columns,
+      summary: () => readSummary(db, signal),
+    };
     const about = { batch: { manifest, endpoint }, program, writtenAt: now };
     return await writeReport(join(dir, 'report'), source, about, signal);
   } finally {

@@ -19,7 +19,7 @@ export interface ReportSource {
   rows(): Iterable<ReportRow>;
   /** The manifest's own columns, in order. */
   columns(): string[];
-  summary(): BatchSummary;
+  summary(): BatchSummary | Promise<BatchSummary>;
 }
 
 /** Absolute paths. */
@@ -51,7 +51,7 @@ export async function writeReport(
     const csv = await begin(files, folder, 'results.csv');
     const jsonl = await begin(files, folder, 'results.jsonl');
     const summary = await begin(files, folder, 'summary.json');
-    await summary.write(`${JSON.stringify(summaryJson(source.summary(), about), undefined, 2)}\n`);
+    await summary.write(`${JSON.stringify(summaryJson(await source.summary(), about), undefined, 2)}\n`);
     await writeRows(source, csv, jsonl, signal);
     for (const file of files) await file.complete();
     signal?.throwIfAborted();

@@ -134,6 +134,11 @@ export const promises: Record<string, Promised[]> = {
         'stops with 12 where endpoint and jobs are gone, with one submission and every attempt as it was',
     },
     {
+      says: 'One that takes jobs and loses every one of them halts the run as failures do.',
+      file: 'pipeline/missing-jobs.test.ts',
+      title: 'halts at an endpoint … that loses every job it takes',
+    },
+    {
       says: 'A clock that jumps by a day, either way, expires nothing.',
       file: 'pipeline/missing-jobs.test.ts',
       title: 'takes no job for expired when the clock was set forward by a day, nor when it was set back',

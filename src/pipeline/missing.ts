@@ -7,6 +7,9 @@ import { settleWithoutPicture } from './settle.ts';
 /** With nothing else to learn from, the endpoint's silence is waited for this long before one job is given up for it. */
 const doubtMs = 60_000;
 
+/** No result is deleted before, counted from its completion. */
+const retentionMs = 30 * 60_000;
+
 /** Settles the job as `expired` at the second 404, once the endpoint is known to be there; else says why to ask again. */
 export async function missing(run: Run, job: Job, text: string): Promise<'settled' | Failure> {
   const { endpoint } = job.attempt;
@@ -32,8 +35,16 @@ export async function missing(run: Run, job: Job, text: string): Promise<'settle
 }
 
 async function expire(run: Run, job: Job, text: string): Promise<'settled'> {
-  await settleWithoutPicture(run, job.attempt, 'expired', { kind: 'expired', text }, factsOf(run, job));
+  const failure: Failure = { kind: 'expired', text };
+  await settleWithoutPicture(run, job.attempt, 'expired', failure, factsOf(run, job));
+  if (isTooYoung(run, job)) run.countFailed(failure);
   return 'settled';
+}
+
+/** Its result cannot have been deleted yet: a service that loses what it takes is a reason to stop sending. */
+function isTooYoung(run: Run, job: Job): boolean {
+  const wallAgeMs = run.ports.clock.now() - job.attempt.submittedAt;
+  return Math.max(ageMs(run, job), wallAgeMs) < retentionMs;
 }
 
 /**

@@ -127,6 +127,26 @@ it('takes no job for expired when the clock was set forward by a day, nor when i
   }
 });
 
+it.each([
+  ['whose /health answers', { kind: 'answers' }],
+  ['without /health', noHealth],
+] as const)('halts at an endpoint %s that loses every job it takes', async (_name, health) => {
+  const world = new World();
+  world.service.instead.health = () => health;
+  world.service.instead.status = () => gone;
+  const result = await world.run({ manifest: list(300) });
+  expect(result?.ending).toMatchObject({ kind: 'halted' });
+  expect(result?.ending.text).toContain('halt.consecutive');
+  expect(result?.counts.failed).toBe(0);
+  expect(world.service.jobs.length).toBeLessThan(30);
+});
+
+it('does not hold it against the service that results are gone after a stop of 40 minutes', async () => {
+  const world = await inFlight(30);
+  const result = await world.run({ manifest: list(30), afterMs: 40 * minutes });
+  expect(result?.ending.kind).toBe('complete');
+});
+
 it('leaves jobs that nobody can tell about to the next run, where nothing is submitted any more', async () => {
   const world = await inFlight(3, 5);
   world.service.instead.health = () => noHealth;

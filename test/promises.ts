@@ -149,6 +149,11 @@ export const promises: Record<string, Promised[]> = {
       title: 'without an answer is declared, and the scene submitted again',
     },
     {
+      says: 'The report names every scene that has such submissions, also where a later one brought the picture.',
+      file: 'pipeline/service-trouble.test.ts',
+      title: 'are listed in the report, also where a later one brought the picture',
+    },
+    {
       says: 'With `retry.unanswered: hold` it is not, until you say so.',
       file: 'pipeline/service-trouble.test.ts',
       title: 'are held for a person who wants to decide: nothing is submitted again',

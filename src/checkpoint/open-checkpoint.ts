@@ -12,6 +12,8 @@ import { SqliteCheckpoint } from './sqlite-checkpoint.ts';
 
 export interface OpenCheckpoint {
   checkpoint: SqliteCheckpoint;
+  /** Submissions of the batch that may have been billed and of which nobody knows. */
+  untold(): number;
   /** Puts on record how the run ended; the last word counts. */
   recordEnd(ended: { at: number; exitCode: number; ending: string }): void;
   close(): void;
@@ -32,8 +34,12 @@ export function openCheckpoint(
   const end = db.prepare<[object]>(
     'UPDATE runs SET ended_at = @at, exit_code = @exitCode, ending = @ending WHERE run = @run',
   );
+  const untold = db.prepare<[], { n: number }>(
+    "SELECT count(*) AS n FROM attempts WHERE state IN ('unanswered', 'expired')",
+  );
   return {
     checkpoint: new SqliteCheckpoint(db, run, inHand, () => reserve.release()),
+    untold: () => untold.get()?.n ?? 0,
     recordEnd: (ended) => void end.run({ ...ended, run }),
     close: () => {
       db.close();

@@ -25,7 +25,10 @@ export function* readRows(db: Database): Generator<ReportRow> {
 /** A scene with the attempt that says most of it: the saved one, else the latest. */
 const sceneColumns = `
   SELECT s.scene, s.id, s.position, s.state, s.source,
-         (SELECT count(*) FROM attempts c WHERE c.scene = s.scene AND c.state <> 'refused') AS attempts, s.columns, s.failure_kind, s.failure_text,
+         (SELECT count(*) FROM attempts c WHERE c.scene = s.scene AND c.state <> 'refused') AS attempts,
+         (SELECT count(*) FROM attempts c WHERE c.scene = s.scene AND c.state = 'unanswered') AS unanswered,
+         (SELECT count(*) FROM attempts c WHERE c.scene = s.scene AND c.state = 'expired') AS expired,
+         s.columns, s.failure_kind, s.failure_text,
          a.attempt, a.job_id, a.delay_time_ms, a.execution_time_ms, a.submitted_at, a.completed_at, a.settled_at,
          a.state AS attempt_state, a.failure_kind AS attempt_failure_kind, a.failure_text AS attempt_failure_text
   FROM scenes s LEFT JOIN attempts a ON a.attempt =
@@ -39,6 +42,8 @@ interface SceneRow {
   position: number | null;
   state: SceneState;
   attempts: number;
+  unanswered: number;
+  expired: number;
   source: string;
   columns: string;
   failure_kind: FailureKind | null;
@@ -75,6 +80,8 @@ function rowReader(db: Database): (row: SceneRow) => ReportRow {
       pictures: found.map(({ seed, ...picture }) => ({ ...picture, ...(seed !== null && { seed }) })),
       jobId: row.job_id,
       attempts: row.attempts,
+      unanswered: row.unanswered,
+      expired: row.expired,
       delayTimeMs: row.delay_time_ms,
       executionTimeMs: row.execution_time_ms,
       submittedAt: row.submitted_at,
@@ -95,6 +102,8 @@ function invalidRow({ source, id, problem }: BadRowRow): ReportRow {
     pictures: [],
     jobId: null,
     attempts: 0,
+    unanswered: 0,
+    expired: 0,
     delayTimeMs: null,
     executionTimeMs: null,
     submittedAt: null,

@@ -51,7 +51,7 @@ export async function runLocked(
     const result = await withPorts({ config, opened, endpoints, tell: view.tell, stop }, (ports) =>
       runBatch(scenes?.stage, ports, batchSettings(config, systemClock.now()), stop),
     );
-    tellEnd(config, result, view);
+    tellEnd(config, result, opened.untold(), view);
     // With the report the end went on record; without one it is another than the report was given.
     if (result.report === undefined) recordEnd(opened, result.ending);
     return endings[result.ending.kind].exitCode;
@@ -77,7 +77,12 @@ function tellStart(config: Config, view: RunView): void {
   for (const text of config.warnings) view.tell({ type: 'warning', text });
 }
 
-function tellEnd(config: Config, { ending, counts, report, cost }: BatchResult, view: RunView): void {
+function tellEnd(
+  config: Config,
+  { ending, counts, report, cost }: BatchResult,
+  untold: number,
+  view: RunView,
+): void {
   const { kind, text } = ending;
   const { exitCode } = endings[kind];
   view.tell({
@@ -89,5 +94,6 @@ function tellEnd(config: Config, { ending, counts, report, cost }: BatchResult, 
     outputDir: config.output.dir,
     report,
     cost,
+    untold,
   });
 }

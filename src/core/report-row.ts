@@ -15,6 +15,10 @@ export interface ReportRow {
   jobId: string | null;
   /** Submissions so far. */
   attempts: number;
+  /** Those among them that were sent without an answer: each may have run and been billed for nothing. */
+  unanswered: number;
+  /** Those among them whose result was gone before it was collected: billed for nothing. */
+  expired: number;
   delayTimeMs: number | null;
   executionTimeMs: number | null;
   submittedAt: number | null;

@@ -57,4 +57,6 @@ export type Event =
       report: string | undefined;
       /** What the batch has cost so far, where the price is known. */
       cost: Cost | undefined;
+      /** Submissions of the batch that may have been billed and of which nobody knows: unanswered and expired ones. */
+      untold: number;
     };

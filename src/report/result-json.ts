@@ -18,6 +18,8 @@ export function resultJson(row: ReportRow): object {
     })),
     jobId: row.jobId,
     attempts: row.attempts,
+    unanswered: row.unanswered,
+    expired: row.expired,
     delayTime: row.delayTimeMs,
     executionTime: row.executionTimeMs,
     submittedAt: instant(row.submittedAt),

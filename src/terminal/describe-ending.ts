@@ -21,6 +21,7 @@ export function describeEnding(
   else if (event.ending !== 'output-unwritable' && total > 0)
     rows.push(['report', `not written anew; \`nightrender report ${file}\` does it`]);
   if (event.cost !== undefined) rows.push(['cost', `${showCost(event.cost)} so far`]);
+  if (event.untold > 0) rows.push(['in doubt', inDoubt(event.untold)]);
   const hint = hintOf(event, file);
   const reached =
     total === 0 ? '' : `: ${saved.toLocaleString('en')} of ${plural(total, 'scene')} in ${took}`;
@@ -46,6 +47,10 @@ function countsOf(counts: (Event & { type: 'run-ended' })['counts']): string {
     .filter(([count]) => count > 0)
     .map(([count, name]) => `${count.toLocaleString('en')} ${name}`);
   return parts.join(', ') || 'none';
+}
+
+function inDoubt(count: number): string {
+  return `${plural(count, 'submission')} without an answer or a result: each may be billed for nothing; the report says whose`;
 }
 
 function hintOf(event: Event & { type: 'run-ended' }, file: string): string {

@@ -1,5 +1,6 @@
 /** Promise: load, silence and outages of the service cost time, never a scene, and never a night of submissions that nobody answers. */
 import { describe, expect, it } from 'vitest';
+import { readRows } from '../../src/checkpoint/read-rows.ts';
 import type { FailureKind } from '../../src/core/failure.ts';
 import type { StatusReply, SubmitReply } from '../../src/pipeline/ports.ts';
 import { defaultSettings, manifestOf, World } from '../fakes/world.ts';
@@ -123,6 +124,22 @@ describe('lost answers', () => {
     expect(submissions(world)).toBe(3);
     expect(world.rows("SELECT failure_kind FROM scenes WHERE state = 'failed'")).toEqual([
       { failure_kind: 'unanswered' },
+    ]);
+  });
+
+  it('are listed in the report, also where a later one brought the picture', async () => {
+    const world = new World((scene, nth) => ({ isAnswerLost: scene === 'scene 1' && nth < 3 }));
+    await world.run({ manifest: list(3) });
+    const rows = [...readRows(world.db)].map(({ id, state, attempts, unanswered }) => ({
+      id,
+      state,
+      attempts,
+      unanswered,
+    }));
+    expect(rows).toEqual([
+      { id: 's0', state: 'saved', attempts: 1, unanswered: 0 },
+      { id: 's1', state: 'saved', attempts: 3, unanswered: 2 },
+      { id: 's2', state: 'saved', attempts: 1, unanswered: 0 },
     ]);
   });
 });

@@ -19,7 +19,7 @@ async function csvOf(source: Iterable<ReportRow>, columns?: string[]): Promise<s
 it('results.csv has a row a scene, our columns first, then those of the manifest', async () => {
   const [header = [], ...cells] = await csvOf(rows);
   expect(header.join()).toBe(
-    'id,state,file,more_files,width,height,bytes,sha256,seed,job_id,attempts,delay_time_ms,execution_time_ms,' +
+    'id,state,file,more_files,width,height,bytes,sha256,seed,job_id,attempts,unanswered,expired,delay_time_ms,execution_time_ms,' +
       'submitted_at,completed_at,saved_at,failure_kind,failure_text,source,scene,steps,tags',
   );
   const shown = cells.map((values) =>
@@ -37,6 +37,8 @@ it('results.csv has a row a scene, our columns first, then those of the manifest
     seed: '18446744073709551615',
     job_id: 'job-1',
     attempts: '2',
+    unanswered: '1',
+    expired: '0',
     delay_time_ms: '120',
     execution_time_ms: '0',
     submitted_at: '2024-02-29T23:59:59.007Z',
@@ -73,14 +75,14 @@ it('gives a manifest column with a name of ours another one, so that no value is
   const columns = ['State', 'id', 'seed', 'manifest.seed', 'ID', 'Scene'];
   const row = { ...savedRow, columns: Object.fromEntries(columns.map((name) => [name, `the ${name}`])) };
   const [header = [], values = []] = await csvOf([row], columns);
-  expect(header.slice(19)).toEqual([
+  expect(header.slice(21)).toEqual([
     'manifest.State',
     'manifest.manifest.seed',
     'manifest.seed',
     'manifest.ID',
     'Scene',
   ]);
-  expect(values.slice(19)).toEqual(['the State', 'the seed', 'the manifest.seed', 'the ID', 'the Scene']);
+  expect(values.slice(21)).toEqual(['the State', 'the seed', 'the manifest.seed', 'the ID', 'the Scene']);
   expect(new Set(header.map((name) => name.toLowerCase())).size).toBe(header.length);
 });
 
@@ -146,6 +148,8 @@ it('results.jsonl has an object a scene, with all pictures and all columns in th
       ],
       jobId: 'job-1',
       attempts: 2,
+      unanswered: 1,
+      expired: 0,
       delayTime: 120,
       executionTime: 0,
       submittedAt: '2024-02-29T23:59:59.007Z',

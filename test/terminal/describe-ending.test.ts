@@ -14,6 +14,7 @@ const ended: Ended = {
   outputDir: '/night/out',
   report: '/night/out/report',
   cost: undefined,
+  untold: 0,
 };
 
 function lastWords(event: Partial<Ended>): string[] {
@@ -49,6 +50,13 @@ describe('the last words of a run', () => {
     const none = { ...cut, counts: { ...ended.counts, saved: 0 } };
     expect(lastWords(none)[0]).toBe('Interrupted (SIGINT).');
     expect(lastWords(none).join('\n')).not.toContain('report');
+  });
+
+  it('say what may be billed for nothing', () => {
+    expect(lastWords({}).join('\n')).not.toContain('billed');
+    expect(lastWords({ untold: 2 }).join('\n')).toContain(
+      'in doubt  2 submissions without an answer or a result: each may be billed for nothing',
+    );
   });
 
   it('tell the cost where the price is known', () => {

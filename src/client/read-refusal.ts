@@ -14,9 +14,12 @@ export function readRefusal({ status, headers, body }: Answer): Failure | undefi
 }
 
 const rules: Record<number, { kind: FailureKind; means: string }> = {
-  401: { kind: 'key-refused', means: 'the service does not accept the key' },
-  402: { kind: 'account-unusable', means: 'the account cannot pay for jobs' },
-  403: { kind: 'key-refused', means: 'the key may not use this endpoint' },
+  401: { kind: 'key-refused', means: 'the service does not accept the key of `endpoint.apiKey`' },
+  402: { kind: 'account-unusable', means: 'the account cannot pay for jobs; add credit to it' },
+  403: {
+    kind: 'key-refused',
+    means: 'the key may not use this endpoint; see `endpoint.apiKey` and `endpoint.id`',
+  },
   425: { kind: 'overloaded', means: 'the service asks to wait' },
   429: { kind: 'overloaded', means: 'the service asks to wait' },
 };

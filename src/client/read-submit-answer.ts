@@ -20,7 +20,8 @@ export function readSubmitAnswer(answer: Answer): SubmitReply {
     return failure('endpoint-unknown', text);
   }
   if (status === 404 || status === 410) {
-    return failure('endpoint-unknown', `the endpoint is not known to the service (${status}: ${said})`);
+    const text = `the endpoint is not known to the service; see \`endpoint.baseUrl\` and \`endpoint.id\` (${status}: ${said})`;
+    return failure('endpoint-unknown', text);
   }
   if (status === 405) {
     return failure('endpoint-unknown', `the address takes no submissions (405: ${said})`);

@@ -131,7 +131,7 @@ function strict(maxPixels: number): SharpOptions {
 
 function tooLarge(size: { width: number; height: number }, maxPixels: number): string | undefined {
   if (size.width * size.height <= maxPixels) return undefined;
-  return `it says it is ${size.width}×${size.height} pixels, more than the limit of ${maxPixels / 1e6} megapixels`;
+  return `it says it is ${size.width}×${size.height} pixels, more than the limit of ${maxPixels / 1e6} megapixels (\`limits.pixels\`)`;
 }
 
 function tooSmall({ width, height }: { width: number; height: number }, minSide: number): string {

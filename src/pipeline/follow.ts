@@ -4,7 +4,7 @@ import { nextPollMs } from '../core/polling.ts';
 import { growingWaitMs, loadWaitMs } from '../core/waiting.ts';
 import { ageMs, factsOf, factsOfEnd, overdueFailure, type Job } from './job.ts';
 import { missing } from './missing.ts';
-import type { StatusReply } from './ports.ts';
+import type { CancelReply, StatusReply } from './ports.ts';
 import type { Run } from './run.ts';
 import { save } from './save.ts';
 import { settleWithoutPicture } from './settle.ts';
@@ -113,11 +113,19 @@ async function giveUp(run: Run, job: Job, overdue: Failure): Promise<Look> {
     service.cancel(endpoint, jobId, run.abandoned),
   );
   const last = cancelled && (await ask(run, job));
-  if (last === undefined) return { waitMs: 0 };
+  if (cancelled === undefined || last === undefined) return { waitMs: 0 };
   if (last.kind === 'completed') return collect(run, job, last);
   const facts = last.kind === 'ended' ? factsOfEnd(run, job, last) : factsOf(run, job);
-  await settleWithoutPicture(run, job.attempt, 'failed', overdue, facts);
+  const failure = last.kind === 'ended' ? overdue : afterCancel(overdue, cancelled);
+  await settleWithoutPicture(run, job.attempt, 'failed', failure, facts);
   return 'settled';
+}
+
+/** A job that nobody has stopped is not passed over in silence. */
+function afterCancel(overdue: Failure, cancelled: CancelReply): Failure {
+  if (cancelled.kind === 'cancelled') return overdue;
+  const why = cancelled.kind === 'failure' ? cancelled.failure.text : cancelled.text;
+  return { ...overdue, text: `${overdue.text}; it was not cancelled and may run on and bill: ${why}` };
 }
 
 /** A job of which nothing is heard has its deadline too, unless nothing is heard of any. */

@@ -50,15 +50,16 @@ export function ageMs(run: Run, job: Job): number {
 export function overdueFailure(run: Run, job: Job): Failure | undefined {
   const { queueMs, executionMs } = run.settings.timeouts;
   const now = run.ports.clock.elapsed();
-  const text = (ms: number, since: string): Failure => ({
+  const status = job.status === '' ? 'no status' : `its status is still "${job.status}"`;
+  const text = (ms: number, since: string, key: string): Failure => ({
     kind: 'job-overdue',
-    text: `still ${job.status === '' ? 'without a status' : job.status} ${showDuration(ms)} after ${since}`,
+    text: `${status} ${showDuration(ms)} after ${since} (\`${key}\`)`,
   });
   if (job.executingElapsed === undefined && now - job.followedElapsed > queueMs) {
-    return text(queueMs, job.isResumed ? 'it was resumed' : 'its submission');
+    return text(queueMs, job.isResumed ? 'it was resumed' : 'its submission', 'timeouts.queue');
   }
   if (job.executingElapsed !== undefined && now - job.executingElapsed > executionMs) {
-    return text(executionMs, 'it began');
+    return text(executionMs, 'it began', 'timeouts.execution');
   }
   return undefined;
 }

@@ -25,7 +25,7 @@ export function describeEnding(
   const hint = hintOf(event, file);
   const reached =
     total === 0 ? '' : `: ${saved.toLocaleString('en')} of ${plural(total, 'scene')} in ${took}`;
-  const head = `${event.text}${reached}.`;
+  const head = `${event.text.charAt(0).toUpperCase()}${event.text.slice(1)}${reached}.`;
   return [
     head,
     ...rows.map(([name, text]) => `  ${name.padEnd(10)}${text}`),

@@ -55,7 +55,8 @@ function describeRecovered({ inFlight, unanswered }: Event & { type: 'recovered'
 }
 
 function describeFailure(event: Event & { type: 'attempt-failed' }, now: number): string {
-  const what = `${event.scene}: attempt ${event.attempt}: ${event.text}`;
+  const doubt = event.kind === 'unanswered' ? '; it may run and be billed for nothing' : '';
+  const what = `${event.scene}: attempt ${event.attempt}: ${event.text}${doubt}`;
   if (event.next === 'failed') return `${what}; the scene has failed (${event.kind})`;
   return `${what}; trying again in ${showDuration(Math.max(0, (event.dueAt ?? now) - now))}`;
 }

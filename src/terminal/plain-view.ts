@@ -74,7 +74,10 @@ export class PlainView implements RunView {
 
   #flushHeldBack(): void {
     const held = this.#budget.takeHeldBack();
-    if (held > 0) this.#write(`and ${plural(held, 'more trouble')} like these; the report has every failure`);
+    if (held > 0)
+      this.#write(
+        `and ${plural(held, 'more trouble')} like these; the report counts failed attempts by kind`,
+      );
   }
 
   #write(line: string): void {

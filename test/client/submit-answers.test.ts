@@ -104,7 +104,7 @@ describe('there is surely no job', () => {
       'input-refused',
       /field required/,
     ],
-    ['401 as empty text', 401, '', 'key-refused', /\(401\)/],
+    ['401 as empty text', 401, '', 'key-refused', /`endpoint\.apiKey` \(401\)/],
     ['401 in JSON', 401, '{"message":"Invalid API key"}', 'key-refused', /Invalid API key/],
     ['403 as a page', 403, page, 'key-refused', /an HTML page/],
     ['402', 402, '{"error":"insufficient credit"}', 'account-unusable', /insufficient credit/],

@@ -15,6 +15,9 @@ it('is cancelled and rendered by another attempt', async () => {
     { state: 'failed', failure_kind: 'job-overdue' },
     { state: 'saved', failure_kind: null },
   ]);
+  expect(world.rows('SELECT failure_text FROM attempts WHERE number = 1')).toEqual([
+    { failure_text: 'its status is still "IN_QUEUE" 1 h 0 min after its submission (`timeouts.queue`)' },
+  ]);
 });
 
 it('is saved where it completes while it is being cancelled', async () => {
@@ -34,6 +37,12 @@ it('is given up also where the service cannot cancel', async () => {
   world.service.instead.cancel = () => ({ kind: 'unsupported', text: '405' });
   expect((await world.run({ manifest: one }))?.ending.kind).toBe('complete');
   expect(world.service.jobs).toHaveLength(2);
+  expect(world.rows('SELECT failure_text FROM attempts WHERE number = 1')).toEqual([
+    {
+      failure_text:
+        'its status is still "IN_QUEUE" 1 h 0 min after its submission (`timeouts.queue`); it was not cancelled and may run on and bill: 405',
+    },
+  ]);
 });
 
 it('is given up where only its own status is never answered, while those of others are', async () => {

@@ -59,6 +59,13 @@ describe('the last words of a run', () => {
     );
   });
 
+  it('begin as a sentence does, whatever ended the run', () => {
+    const text = 'the service does not accept the key of `endpoint.apiKey` (401)';
+    expect(lastWords({ ending: 'not-allowed', text })[0]).toBe(
+      'The service does not accept the key of `endpoint.apiKey` (401): 3 of 3 scenes in 3 s.',
+    );
+  });
+
   it('tell the cost where the price is known', () => {
     expect(lastWords({ cost: { spent: 1.5, currency: 'USD', limit: 5 } })).toContain(
       '  cost      1.50 of 5.00 USD so far',

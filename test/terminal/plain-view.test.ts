@@ -115,6 +115,14 @@ it('names what failed and what follows, and ends with where things are', () => {
   expect(lines.slice(2).join('\n')).toContain('8 saved, 2 failed');
 });
 
+it('says of a submission without an answer that it may be billed', () => {
+  const shown = view();
+  shown.tell({ ...failure, kind: 'unanswered', text: 'the service answered 502', dueAt: Date.now() + 4_000 });
+  expect(lines[0]).toMatch(
+    /the service answered 502; it may run and be billed for nothing; trying again in 4 s$/,
+  );
+});
+
 it('when quiet says warnings, why it stops and an end that is not a good one, and nothing else', () => {
   const shown = view(true);
   shown.tell(planMade({ waiting: 3 }));

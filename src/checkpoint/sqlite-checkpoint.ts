@@ -1,6 +1,5 @@
 /** The journal of a batch in SQLite: implements the road's `Checkpoint` port. */
 import { existsSync } from 'node:fs';
-import Sqlite from 'better-sqlite3';
 import {
   assertAttemptMove,
   type Attempt,
@@ -34,6 +33,7 @@ import { readCounts } from './read-counts.ts';
 import { readSpending } from './read-spending.ts';
 import { reconcile } from './reconcile.ts';
 import { prepareStatements, type Statements } from './statements.ts';
+import { writerInReserve } from './writer-in-reserve.ts';
 
 export class SqliteCheckpoint implements Checkpoint {
   readonly #db: Database;
@@ -41,15 +41,14 @@ export class SqliteCheckpoint implements Checkpoint {
   readonly #sql: Statements;
   readonly #run: number;
   readonly #inHand: InHand;
-  readonly #freeRoom: () => boolean;
-  #hasFreedRoom = false;
+  readonly #inReserve: <T>(write: () => Promise<T>) => Promise<T>;
 
   /**
    * `run` is the key of the run that attempts are recorded under. `freeRoom` is asked for room on a full disk, and
    * tells whether there is some now.
    */
   constructor(db: Database, run: number, inHand: InHand, freeRoom: () => boolean = () => false) {
-    this.#freeRoom = freeRoom;
+    this.#inReserve = writerInReserve(freeRoom);
     this.#inHand = inHand;
     this.#db = db;
     this.#commits = new GroupCommit(db);
@@ -59,7 +58,7 @@ export class SqliteCheckpoint implements Checkpoint {
 
   async reconcile(manifest: ManifestScenes, signal: AbortSignal): Promise<Plan | undefined> {
     try {
-      return await this.#orInReserve(() =>
+      return await this.#inReserve(() =>
         this.#commits.writeAlone(() => reconcile(this.#db, manifest, signal)),
       );
     } catch (error) {
@@ -248,38 +247,10 @@ export class SqliteCheckpoint implements Checkpoint {
   }
 
   #write<T>(work: () => T, commit = () => this.#commits.write(work)): Promise<T> {
-    return this.#orInReserve(commit);
-  }
-
-  /** A write that finds the disk full gets the reserved room: what was heard of a paid job is not lost. */
-  async #orInReserve<T>(write: () => Promise<T>): Promise<T> {
-    try {
-      return await write();
-    } catch (error) {
-      // Writes that failed together are each written again, though the first of them freed the room.
-      if (isDiskFull(error)) this.#hasFreedRoom ||= this.#freeRoom();
-      if (!isDiskFull(error) || !this.#hasFreedRoom) throw asTrouble(error);
-    }
-    try {
-      return await write();
-    } catch (error) {
-      throw asTrouble(error);
-    }
+    return this.#inReserve(commit);
   }
 
   async #read<T>(work: () => T): Promise<T> {
     return Promise.resolve(work());
   }
-}
-
-function isDiskFull(error: unknown): boolean {
-  return error instanceof Sqlite.SqliteError && error.code === 'SQLITE_FULL';
-}
-
-/** SQLite's complaints about the disk are expected trouble; all others are bugs. */
-function asTrouble(error: unknown): unknown {
-  if (!(error instanceof Sqlite.SqliteError)) return error;
-  if (!/^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB)/.test(error.code)) return error;
-  const text = `the checkpoint cannot be written (${error.message}, ${error.code}); what is saved is safe, and jobs in flight are collected by the next run`;
-  return new Trouble({ kind: 'output-unwritable', text });
 }

@@ -78,6 +78,9 @@ function readTimes(job: Record<string, unknown>): JobTimes {
   };
 }
 
+/** No job takes longer; what is said beyond it is no time, and the sum of many such fits into no column. */
+const longestTimeMs = 30 * 86_400_000;
+
 function readMs(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.round(value) : undefined;
+  return typeof value === 'number' && value >= 0 && value <= longestTimeMs ? Math.round(value) : undefined;
 }

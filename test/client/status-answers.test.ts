@@ -82,6 +82,8 @@ describe('the job has completed', () => {
     ['text', '2188'],
     ['false', false],
     ['a list', [1]],
+    ['longer than any job takes', 9.1e18],
+    ['more than any column holds', 1e308],
   ])('without its times where they are %s', async (_, time) => {
     const job = {
       status: 'COMPLETED',

@@ -64,7 +64,7 @@ export class HttpRenderService implements RenderService {
     const connection = this.#options.connectionOf(endpoint);
     const path = statusPath(endpoint.version, endpoint.id, jobId);
     const outcome = await this.#exchange(connection, { method: 'GET', path }, signal);
-    return withoutKey(this.#statusReply(outcome, connection.url + path), connection.apiKey);
+    return withoutKey(this.#statusReply(outcome, jobId, connection.url + path), connection.apiKey);
   }
 
   /** May be sent again: a job is stopped once. */
@@ -123,10 +123,10 @@ export class HttpRenderService implements RenderService {
     }
   }
 
-  #statusReply(outcome: Outcome, place: string): StatusReply {
+  #statusReply(outcome: Outcome, jobId: string, place: string): StatusReply {
     switch (outcome.kind) {
       case 'answered':
-        return readStatusAnswer(outcome.answer, this.#options.imagePath);
+        return readStatusAnswer(outcome.answer, jobId, this.#options.imagePath);
       case 'too-large': {
         const text = `the result is larger than ${this.#limit} (\`limits.body\`)`;
         return { kind: 'ended', status: 'COMPLETED', failure: { kind: 'result-too-large', text } };

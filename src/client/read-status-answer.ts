@@ -6,11 +6,12 @@ import { bodyText, errorText, oneLine } from '../wire/error-text.ts';
 import { findPictures } from '../wire/output-shapes.ts';
 import type { Answer } from './exchange.ts';
 import { parseObject } from './parse-body.ts';
+import { readJobId } from './read-job-id.ts';
 import { readRefusal } from './read-refusal.ts';
 import { statusWord } from './status-word.ts';
 import { unreadable } from './unreadable.ts';
 
-export function readStatusAnswer(answer: Answer, imagePath: string | undefined): StatusReply {
+export function readStatusAnswer(answer: Answer, jobId: string, imagePath: string | undefined): StatusReply {
   const { status, body } = answer;
   if (status === 404 || status === 410) {
     const text = `the service does not know the job (${status}: ${bodyText(body) ?? 'without a word'})`;
@@ -19,10 +20,21 @@ export function readStatusAnswer(answer: Answer, imagePath: string | undefined):
   const refusal = readRefusal(answer);
   if (refusal !== undefined) return { kind: 'failure', failure: refusal };
   const job = status >= 200 && status <= 299 ? parseObject(body) : undefined;
+  const other = job === undefined ? undefined : otherJob(job['id'], jobId);
+  if (other !== undefined) {
+    const text = `the status request for job ${jobId} was answered with the status of job ${other}`;
+    return { kind: 'failure', failure: { kind: 'poll-failed', text } };
+  }
   if (job?.['status'] !== undefined) return readJob(job, imagePath);
   // Kin of the service say so until the job is done.
   if (status === 202) return { kind: 'running', status: '202', isExecuting: false };
   return { kind: 'failure', failure: unreadable(answer, 'a status request') };
+}
+
+/** The job that the answer speaks of, where that is another: proxies mix answers up, and its picture would be a wrong one. */
+function otherJob(id: unknown, jobId: string): string | undefined {
+  const named = readJobId(id);
+  return named === jobId ? undefined : named;
 }
 
 const endings = new Map<string, FailureKind>([

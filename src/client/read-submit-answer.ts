@@ -2,9 +2,9 @@
 import type { FailureKind } from '../core/failure.ts';
 import type { SubmitReply } from '../pipeline/ports.ts';
 import { bodyText, oneLine } from '../wire/error-text.ts';
-import { jobIdPattern } from '../wire/paths.ts';
 import type { Answer } from './exchange.ts';
 import { parseObject } from './parse-body.ts';
+import { readJobId } from './read-job-id.ts';
 import { readRefusal } from './read-refusal.ts';
 import { statusWord } from './status-word.ts';
 
@@ -50,11 +50,6 @@ function readAccepted(answer: Answer): SubmitReply {
     'unanswered',
     `the service answered ${status} without a job id: ${bodyText(body) ?? 'an empty body'}`,
   );
-}
-
-function readJobId(id: unknown): string | undefined {
-  const text = Number.isSafeInteger(id) ? String(id) : id;
-  return typeof text === 'string' && jobIdPattern.test(text) ? text : undefined;
 }
 
 function failure(kind: FailureKind, text: string): SubmitReply {

@@ -174,6 +174,28 @@ describe('the job has ended without a picture', () => {
   });
 });
 
+it.each(['IN_PROGRESS', 'COMPLETED', 'FAILED'])(
+  'says nothing where it is that of another job (%s), whose picture would be a wrong one',
+  async (status) => {
+    const other = { id: 'another-job', status, output: [{ rendered_image: picture }] };
+    expect(await statusFrom(answerJson(other))).toEqual(failure('poll-failed', 'job another-job'));
+  },
+);
+
+it.each(['', null, 7.5, ['j'], { id: jobId }, 'no id at all'])(
+  'counts though what stands in the place of the id is none (%j)',
+  async (id) => {
+    const reply = await statusFrom(answerJson({ id, status: 'IN_QUEUE' }));
+    expect(reply).toMatchObject({ kind: 'running', status: 'IN_QUEUE' });
+  },
+);
+
+it('may name the job in digits without quotes', async () => {
+  const server = await scriptedServer(answer(200, '{"id":12345678901234567890,"status":"IN_QUEUE"}'));
+  const reply = await clientOf(server.url).status(undefined, '12345678901234567890');
+  expect(reply).toMatchObject({ kind: 'running' });
+});
+
 describe('the service does not know the job', () => {
   it.each<[number, string, RegExp]>([
     [404, '{"error":"job not found"}', /404: job not found/],

@@ -34,11 +34,15 @@ function textWithoutKey(text: string, key: string): string {
   return [...new Set([key, encodeURIComponent(key)])].reduce(withoutSpelling, text);
 }
 
-/** A text that was cut to its longest length may end within the key. */
+/** A text that was cut to its longest length may end within the key; some proxies repeat headers in another case. */
 function withoutSpelling(text: string, key: string): string {
-  let clean = text.replaceAll(key, '[key]');
+  let clean = text.replaceAll(inAnyCase(key), '[key]');
   for (let length = key.length - 1; length >= fewestTelling && clean.includes('…'); length--) {
-    clean = clean.replaceAll(`${key.slice(0, length)}…`, '[key]…');
+    clean = clean.replaceAll(inAnyCase(`${key.slice(0, length)}…`), '[key]…');
   }
   return clean;
+}
+
+function inAnyCase(text: string): RegExp {
+  return new RegExp(text.replaceAll(/[^A-Za-z0-9_…]/g, String.raw`\$&`), 'gi');
 }

@@ -22,6 +22,14 @@ export function loadWaitMs(count: number, settings: WaitSettings, random: number
   return Math.round(Math.min(longestLoadWaitMs, fullWaitMs(count, settings)) * random);
 }
 
+/** A service that is to be asked again sooner than this has not said when, and would be asked without a pause. */
+const shortestToldWaitMs = 1_000;
+
+/** What the service asked for, or `ownMs` where that is no wait at all. */
+export function toldWaitMs(retryAfterMs: number | undefined, ownMs: number): number {
+  return retryAfterMs !== undefined && retryAfterMs >= shortestToldWaitMs ? retryAfterMs : ownMs;
+}
+
 function fullWaitMs(count: number, { firstWaitMs, longestWaitMs }: WaitSettings): number {
   return Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(count - 1, 40));
 }

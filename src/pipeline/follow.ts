@@ -1,7 +1,7 @@
 /** The step from a job at the service to its end: look, wait, look again. */
 import { failureRules, Trouble, type Failure } from '../core/failure.ts';
 import { nextPollMs } from '../core/polling.ts';
-import { growingWaitMs, loadWaitMs } from '../core/waiting.ts';
+import { growingWaitMs, loadWaitMs, toldWaitMs } from '../core/waiting.ts';
 import { ageMs, factsOf, factsOfEnd, overdueFailure, type Job } from './job.ts';
 import { missing } from './missing.ts';
 import type { CancelReply, StatusReply } from './ports.ts';
@@ -144,7 +144,7 @@ export function troubled(run: Run, job: Job, failure: Failure): { waitMs: number
   job.troubles += 1;
   const { random, tell } = run.ports;
   const wait = failure.kind === 'overloaded' ? loadWaitMs : growingWaitMs;
-  const waitMs = failure.retryAfterMs ?? wait(job.troubles, run.settings.retry, random());
+  const waitMs = toldWaitMs(failure.retryAfterMs, wait(job.troubles, run.settings.retry, random()));
   tell({
     type: 'request-troubled',
     scene: job.attempt.sceneId,

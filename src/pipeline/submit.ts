@@ -1,7 +1,7 @@
 /** The step from an intended attempt to a job at the service. */
 import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
-import { growingWaitMs, loadWaitMs } from '../core/waiting.ts';
+import { growingWaitMs, loadWaitMs, toldWaitMs } from '../core/waiting.ts';
 import type { SubmitReply } from './ports.ts';
 import type { Run } from './run.ts';
 import { settleWithoutPicture } from './settle.ts';
@@ -69,7 +69,7 @@ async function takeBack(run: Run, attempt: Attempt): Promise<void> {
 async function waitForNextTry(run: Run, attempt: Attempt, failure: Failure, tries: number): Promise<void> {
   const { clock, random, tell } = run.ports;
   const wait = failure.kind === 'overloaded' ? loadWaitMs : growingWaitMs;
-  const waitMs = failure.retryAfterMs ?? wait(tries, run.settings.retry, random());
+  const waitMs = toldWaitMs(failure.retryAfterMs, wait(tries, run.settings.retry, random()));
   tell({ type: 'request-troubled', scene: attempt.sceneId, kind: failure.kind, text: failure.text, waitMs });
   await clock.sleep(waitMs, run.stop.draining);
 }

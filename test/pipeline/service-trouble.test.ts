@@ -69,6 +69,39 @@ describe('a busy service', () => {
   });
 });
 
+describe('a service that asks to be asked again at once', () => {
+  const atOnce = (kind: FailureKind): StatusReply & SubmitReply & { kind: 'failure' } => ({
+    kind: 'failure',
+    failure: { kind, text: 'Retry-After: 0', retryAfterMs: 0 },
+  });
+
+  it('while it cannot tell of a job is asked with growing waits all the same', async () => {
+    const world = new World();
+    let asked = 0;
+    world.service.instead.status = () => {
+      if (world.clock.elapsed() >= 10 * minutes) return undefined;
+      asked += 1;
+      return atOnce('poll-failed');
+    };
+    const result = await world.run({ manifest: list(1) });
+    expect(result?.counts).toMatchObject({ saved: 1 });
+    expect(asked, 'status requests in ten minutes').toBeLessThan(30);
+  });
+
+  it('while it is full is asked with growing waits all the same', async () => {
+    const world = new World();
+    let asked = 0;
+    world.service.instead.submit = (scene) => {
+      if (scene !== 'scene 0' || world.clock.elapsed() >= 10 * minutes) return undefined;
+      asked += 1;
+      return atOnce('overloaded');
+    };
+    const result = await world.run({ manifest: list(1_000), settings: { concurrency: 20 } });
+    expect(result?.counts).toMatchObject({ saved: 1_000 });
+    expect(asked, 'submissions in ten minutes').toBeLessThan(150);
+  });
+});
+
 describe('lost answers', () => {
   it('of one submission in seven do not slow the others down', async () => {
     const world = new World();

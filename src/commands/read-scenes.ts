@@ -72,12 +72,14 @@ async function readManifest(reading: Reading, index: number): Promise<void> {
 }
 
 async function readRows(reading: Reading, manifest: Manifest): Promise<void> {
-  const { stage, config } = reading;
+  const { stage, config, signal } = reading;
   const own = new Set<string>();
   const checkName = nameCheck(config, manifest);
   let input = config.input ?? inputFor(manifest.columns ?? []);
   let position = stage.lastPosition();
   for await (const entries of manifest.batches) {
+    // Of a packed list the last byte has long been read while most of it is still unpacked.
+    signal.throwIfAborted();
     for (const entry of entries) {
       position += 1;
       if (entry.kind === 'row' && manifest.columns === undefined) {

@@ -3,6 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { afterEach, expect, it } from 'vitest';
 import { readScenes, type ReadScenes } from '../../src/commands/read-scenes.ts';
 import { ConfigError } from '../../src/config/problem.ts';
@@ -58,6 +59,27 @@ async function read(
     );
   }
 }
+
+it('a stop cuts a packed list short, though all of its bytes have come long before', async () => {
+  const folder = tempFolder();
+  const pipeline = join(folder, 'pipeline.yaml');
+  writeFileSync(pipeline, "manifest: '-'\nendpoint: {baseUrl: local, id: x}\noutput: {dir: out}\n");
+  const rows = 200_000;
+  const stop = new AbortController();
+  let rendered = 0;
+  const input = {
+    columns: [],
+    render: () => {
+      rendered += 1;
+      stop.abort();
+      return { prompt: 'a hill' };
+    },
+  };
+  const config = { ...readConfig(pipeline, [], {}), input };
+  const packed = Readable.from([gzipSync('a hill\n'.repeat(rows))]);
+  await expect(readScenes(config, packed, stop.signal)).rejects.toMatchObject({ name: 'AbortError' });
+  expect(rendered).toBeLessThan(rows / 10);
+});
 
 async function scenesOf(files: Record<string, string>, given: Given = {}): Promise<Scene[]> {
   return [...(await read(files, given)).stage.scenes()];

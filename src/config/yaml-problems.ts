@@ -21,6 +21,7 @@ const words: Partial<Record<YAMLError['code'], string>> = {
     'a second key and value on one line; expected a line of its own, or quotes around a text with ": " in it',
   MULTILINE_IMPLICIT_KEY: 'this line is no key with a value; expected `key: value`',
   MULTIPLE_DOCS: 'a second document begins here; expected one',
+  RESOURCE_EXHAUSTION: 'this is nested too deeply to be read',
   TAB_AS_INDENT: 'a tab in the indentation; expected spaces',
   TAG_RESOLVE_FAILED: 'this tag (!name) is not known; expected quotes, if a text is meant',
   UNEXPECTED_TOKEN: 'this does not belong here; expected quotes, if it is a part of a text',
@@ -68,6 +69,10 @@ export function structureProblems(document: Document): OffsetProblem[] {
     },
     Scalar(_, node) {
       const { value } = node;
+      if (typeof value === 'string' && value.includes('\0'))
+        return report(node, 'this text holds a NUL character, which no path and no prompt may hold');
+      if (typeof value === 'object' && value !== null)
+        return report(node, 'this tag (!!name) makes a value that JSON does not have; expected quotes');
       if (typeof value !== 'number') return undefined;
       if (!Number.isFinite(value)) return report(node, 'this number is none that JSON has; expected quotes');
       const isExact = !Number.isInteger(value) || Number.isSafeInteger(value);

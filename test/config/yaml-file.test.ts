@@ -32,6 +32,8 @@ it.each([
   ['scene: ▸*nothing', 'there is no anchor (&name) before this alias'],
   ['scene: &a [▸*a]', 'contains it'],
   ['scene: ▸!foo a', 'this tag (!name) is not known'],
+  ['scene: !!binary ▸aGVsbG8=', 'a value that JSON does not have'],
+  ['scene: ▸"a\\0b"', 'holds a NUL character'],
   ['scene: ▸a: b', 'a second key and value on one line'],
   ['▸? [a, b]\n  : c', 'a key is not a text'],
   ['scene: "▸\\q"', 'what follows \\ in double quotes is not known'],

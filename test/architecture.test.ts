@@ -20,7 +20,7 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   client: { ours: ['core', 'wire', 'pipeline/ports'], packages: ['undici', 'ipaddr.js', 'node:*'] },
   checkpoint: { ours: ['core', 'disk', 'sqlite', 'pipeline/ports'], packages: ['better-sqlite3', 'node:*'] },
   manifest: { ours: ['core'], packages: ['csv-parse', 'node:*'] },
-  images: { ours: ['core', 'disk', 'pipeline/ports'], packages: ['sharp', 'node:*'] },
+  images: { ours: ['core', 'disk', 'pipeline/ports'], packages: ['p-limit', 'sharp', 'node:*'] },
   report: { ours: ['core', 'disk', 'pipeline/ports'], packages: ['csv-stringify', 'node:*'] },
   terminal: { ours: ['core', 'pipeline/ports', 'pipeline/event'], packages: ['cli-progress', 'node:*'] },
   server: { ours: ['wire', 'sqlite'], packages: ['better-sqlite3', 'sharp', 'node:*'] },

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { lstat, readFile } from 'node:fs/promises';
 import { isAbsolute, relative, resolve } from 'node:path';
 import type { Stats } from 'node:fs';
+import pLimit from 'p-limit';
 import { Trouble } from '../core/failure.ts';
 import { isSystemError, withDiskTrouble } from '../disk/disk-trouble.ts';
 import { syncFolder } from '../disk/sync-folder.ts';
@@ -26,11 +27,15 @@ export interface PreparedImageStore extends ImageStore {
   prepare(): Promise<void>;
 }
 
+/** Each takes an open file, of which some systems allow 256; more at once bring nothing. */
+const writesAtOnce = 32;
+
 /** Only one run at a time may write to `dir`. File names are relative, with `/` between folders. */
 export function createImageStore(dir: string, options: ImageStoreOptions = {}): PreparedImageStore {
   const root = resolve(dir);
   const files = new DurableFiles(root);
   const { maxPixels = 100_000_000, minSide = 1, isBlankRefused = false } = options;
+  const limitWrites = pLimit(writesAtOnce);
   const demands = { maxPixels, minSide, isBlankRefused };
   return {
     prepare: () =>
@@ -41,7 +46,7 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
     check: (picture) => checkPicture(picture, demands),
     write: async (picture, file) => {
       const path = pathWithin(root, file);
-      await withDiskTrouble(path, () => files.write(path, picture.png));
+      await limitWrites(() => withDiskTrouble(path, () => files.write(path, picture.png)));
     },
     has: (picture) => {
       const path = pathWithin(root, picture.file);

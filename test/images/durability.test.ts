@@ -8,7 +8,7 @@ import type { CheckedPicture } from '../../src/core/picture.ts';
 import { createImageStore } from '../../src/images/image-store.ts';
 import { filesIn, temporaryFolder, troubleOf } from './store.ts';
 
-const disk = vi.hoisted(() => ({ calls: [] as string[], failAt: '', code: '' }));
+const disk = vi.hoisted(() => ({ calls: [] as string[], failAt: '', code: '', open: 0, mostOpen: 0 }));
 
 vi.mock('node:fs/promises', async (original) => {
   const fs = await original<typeof Fs>();
@@ -16,6 +16,8 @@ vi.mock('node:fs/promises', async (original) => {
     ...fs,
     open: async (path: string, flags: string) => {
       step(`open ${shortName(path)}`);
+      disk.open += 1;
+      disk.mostOpen = Math.max(disk.mostOpen, disk.open);
       const handle = await fs.open(path, flags);
       return {
         writeFile: async (bytes: Uint8Array) => {
@@ -28,7 +30,10 @@ vi.mock('node:fs/promises', async (original) => {
           step(`sync ${shortName(path)}`);
           await handle.sync();
         },
-        close: () => handle.close(),
+        close: async () => {
+          await handle.close();
+          disk.open -= 1;
+        },
       };
     },
     rename: async (from: string, to: string) => {
@@ -40,7 +45,7 @@ vi.mock('node:fs/promises', async (original) => {
 
 const writeSteps = ['open tmp', 'write tmp', 'sync tmp', 'rename tmp a.png', 'open sea', 'sync sea'];
 
-beforeEach(() => Object.assign(disk, { calls: [], failAt: '', code: '' }));
+beforeEach(() => Object.assign(disk, { calls: [], failAt: '', code: '', open: 0, mostOpen: 0 }));
 
 test('the bytes are on the disk before the name is, and the name before it is said to be saved', async () => {
   const store = createImageStore(temporaryFolder());
@@ -48,6 +53,15 @@ test('the bytes are on the disk before the name is, and the name before it is sa
   disk.calls = [];
   await store.write(picture, 'sea/a.png');
   expect(disk.calls).toEqual(writeSteps);
+});
+
+test('a thousand pictures that come at once take few open files, and all are there', async () => {
+  const dir = temporaryFolder();
+  const store = createImageStore(dir);
+  const names = Array.from({ length: 1_000 }, (_, i) => `${i}.png`);
+  await Promise.all(names.map((name) => store.write(picture, name)));
+  expect(filesIn(dir)).toEqual(names.toSorted());
+  expect(disk.mostOpen).toBeLessThan(100);
 });
 
 test('a new folder is made to last before anything is put into it', async () => {

@@ -54,7 +54,10 @@ async function verifyAndRepair(dir: string, view: VerifyView): Promise<Verified>
     const repair = pictureRepair(db);
     await finishMoves(dir, repair);
     const { setAside } = savedFiles(imagesOf(dir));
-    return lookAtAll(dir, db, view, { setAside: ({ file }) => setAside(file), putBack: repair.putBack });
+    return lookAtAll(dir, db, view, {
+      setAside: ({ file }, as) => setAside(file, as),
+      putBack: repair.putBack,
+    });
   });
 }
 

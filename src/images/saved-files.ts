@@ -12,8 +12,8 @@ import { pathWithin } from './image-store.ts';
 export interface SavedFiles {
   /** Against the recorded bytes and digest, and by decoding; `Trouble` where that cannot be told. */
   inspect: (picture: RecordedPicture) => Promise<Verdict>;
-  /** Renames the file durably to one that ends in `.damaged`, and returns that name; undefined where there is none. */
-  setAside: (file: string) => Promise<string | undefined>;
+  /** Renames the file durably to one that ends in `as`, and returns that name; undefined where there is none. */
+  setAside: (file: string, as: string) => Promise<string | undefined>;
 }
 
 /** `dir` is the images folder. */
@@ -29,7 +29,7 @@ export function savedFiles(dir: string): SavedFiles {
         return verdictOf(path, error);
       }
     },
-    setAside: (file) => withDiskTrouble(pathWithin(root, file), () => setAside(files, root, file)),
+    setAside: (file, as) => withDiskTrouble(pathWithin(root, file), () => setAside(files, root, file, as)),
   };
 }
 
@@ -62,10 +62,15 @@ function verdictOf(path: string, error: unknown): Verdict {
 }
 
 /** What was set aside before keeps its name. */
-async function setAside(files: DurableFiles, root: string, file: string): Promise<string | undefined> {
+async function setAside(
+  files: DurableFiles,
+  root: string,
+  file: string,
+  as: string,
+): Promise<string | undefined> {
   if (!(await isThere(pathWithin(root, file)))) return undefined;
   for (let count = 1; ; count++) {
-    const name = `${file}.damaged${count === 1 ? '' : `-${count}`}`;
+    const name = `${file}.${as}${count === 1 ? '' : `-${count}`}`;
     if (await isThere(pathWithin(root, name))) continue;
     await files.rename(pathWithin(root, file), pathWithin(root, name));
     return name;

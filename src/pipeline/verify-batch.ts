@@ -15,8 +15,8 @@ export interface VerifyPorts {
 
 /** Only for whoever holds the batch's lock. */
 export interface Repair {
-  /** Gives the damaged file another name, durably, and returns that; undefined where none is there. */
-  setAside: (picture: RecordedPicture) => Promise<string | undefined>;
+  /** Gives the file another name, durably, which ends in `as`, and returns that; undefined where none is there. */
+  setAside: (picture: RecordedPicture, as: 'damaged' | 'former') => Promise<string | undefined>;
   /** Forgets the pictures of the attempt; resolves to whether its scene now waits to be rendered again. */
   putBack: (attempt: number) => Promise<boolean>;
 }
@@ -35,16 +35,18 @@ export async function verifyBatch(ports: VerifyPorts, atOnce: number): Promise<V
 
 async function verifyJob(ports: VerifyPorts, pictures: RecordedPicture[], verified: Verified): Promise<void> {
   const bad: BadPicture[] = [];
+  const good: RecordedPicture[] = [];
   for (const recorded of pictures) {
     const { picture, verdict } = await judge(ports, recorded);
     if (picture === undefined) continue;
     verified.checked += 1;
     verified[verdict.kind] += 1;
+    if (verdict.kind === 'good') good.push(picture);
     if (verdict.kind === 'good') continue;
     if (picture.sceneState === 'withdrawn') verified.withdrawn += 1;
     bad.push({ picture, verdict });
   }
-  await mend(ports, bad, verified);
+  await mend(ports, bad, good, verified);
   ports.tellProgress(verified.checked);
 }
 
@@ -76,14 +78,23 @@ async function inspectWhereItIs(ports: VerifyPorts, picture: RecordedPicture): P
   return moved.kind === 'missing' ? verdict : moved;
 }
 
-/** The files first: a death in between leaves pictures that are missing, which the next repair puts back. */
-async function mend({ repair, tellBad }: VerifyPorts, bad: BadPicture[], verified: Verified): Promise<void> {
+/**
+ * The files first: a death in between leaves pictures that are missing, which the next repair puts back. The whole ones
+ * of the job come off the record as well: left under their names, they would stand in the way of later renames.
+ */
+async function mend(
+  { repair, tellBad }: VerifyPorts,
+  bad: BadPicture[],
+  good: RecordedPicture[],
+  verified: Verified,
+): Promise<void> {
   for (const each of bad) {
     const isInTheWay = repair !== undefined && each.verdict.kind === 'damaged';
-    const keptAs = isInTheWay ? await repair.setAside(each.picture) : undefined;
+    const keptAs = isInTheWay ? await repair.setAside(each.picture, 'damaged') : undefined;
     tellBad({ ...each, ...(keptAs !== undefined && { keptAs }) });
   }
   const [first] = bad;
   if (repair === undefined || first === undefined) return;
+  for (const picture of good) await repair.setAside(picture, 'former');
   if (await repair.putBack(first.picture.attempt)) verified.putBack += 1;
 }

@@ -50,11 +50,11 @@ export class FakeImages implements ImageStore {
       : { kind: 'damaged', problem: 'it is cut' };
   }
 
-  async setAside({ file }: RecordedPicture): Promise<string | undefined> {
+  async setAside({ file }: RecordedPicture, as: string): Promise<string | undefined> {
     const content = this.files.get(file);
     if (content === undefined) return undefined;
-    this.files.set(`${file}.damaged`, content);
+    this.files.set(`${file}.${as}`, content);
     this.files.delete(file);
-    return `${file}.damaged`;
+    return `${file}.${as}`;
   }
 }

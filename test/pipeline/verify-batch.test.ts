@@ -23,11 +23,11 @@ function repairOf({ setAside }: Partial<Repair> = {}): Repair {
   return {
     setAside:
       setAside ??
-      (async ({ file }) => {
-        world.images.files.set(`${file}.damaged`, world.images.files.get(file) ?? '');
+      (async ({ file }, as) => {
+        world.images.files.set(`${file}.${as}`, world.images.files.get(file) ?? '');
         world.images.files.delete(file);
         damaged.delete(file);
-        return `${file}.damaged`;
+        return `${file}.${as}`;
       }),
     putBack: pictureRepair(world.db).putBack,
   };
@@ -101,10 +101,28 @@ describe('a repair', () => {
     ]);
     expect(world.rows('SELECT count(*) AS n FROM pictures')).toEqual([{ n: 4 }]);
     expect((await verify()).verified).toMatchObject({ checked: 4, good: 4 });
+    const files = ['s1-2.png.former', 's2-2.png.damaged', 's2.png.former'];
+    expect([...world.images.files.keys()].filter((name) => /s[12]/.test(name)).toSorted()).toEqual(files);
     const pairs = [0, 1, 2, 3].map((i): [string, string] => [`s${i}`, `scene ${i}`]);
     expect((await world.run({ manifest: manifestOf(pairs) }))?.ending.kind).toBe('complete');
     expect(world.service.jobs).toHaveLength(6);
     expect((await verify()).verified).toMatchObject({ checked: 8, good: 8 });
+  });
+
+  it('of a row that is gone does not stand in the way when the row comes and goes again', async () => {
+    const other = manifestOf([['s1', 'another scene']]);
+    const former = manifestOf([['s1', 'scene 1']]);
+    await world.run({ manifest: other });
+    const [replaced] = [...world.images.files.keys()].filter((name) => name.startsWith('s1.replaced'));
+    world.images.files.delete(replaced ?? '');
+    await verify({ repair: repairOf() });
+    world.service.behaviour = () => ({
+      queueMs: 0,
+      executionMs: 100,
+      pictures: ['new 1', 'new 2'].map(pictureOf),
+    });
+    for (const manifest of [former, other, former, other])
+      expect((await world.run({ manifest }))?.ending.kind).toBe('complete');
   });
 
   it('that dies once the damaged file is out of the way is made up for by the next', async () => {
@@ -118,7 +136,7 @@ describe('a repair', () => {
     await expect(dying).rejects.toThrow('killed');
     expect(world.images.files.has('s2.png')).toBe(false);
     const { verified } = await verify({ repair: repairOf() });
-    expect(verified).toMatchObject({ missing: 1, putBack: 1 });
+    expect(verified).toMatchObject({ missing: 2, putBack: 1 });
   });
 
   it('that dies before leaves all as it was', async () => {

@@ -89,10 +89,10 @@ export class SqliteCheckpoint implements Checkpoint {
     return this.#read(() => this.#sql.submitted.all().map((row) => readSubmittedAttempt(this.#sql, row)));
   }
 
-  claim(max: number, endpoint: Endpoint, at: number): Promise<Attempt[]> {
+  claim(max: number, endpoint: Endpoint, at: number, dueBy = at): Promise<Attempt[]> {
     return this.#write(() => {
       this.#assertStillThere();
-      const retries = this.#sql.dueRetries.all({ at, max });
+      const retries = this.#sql.dueRetries.all({ at: dueBy, max });
       const fresh = this.#sql.dueFresh.all({ max: max - retries.length });
       return [...retries, ...fresh].map(({ scene }) => this.#intend(scene, endpoint, at));
     });

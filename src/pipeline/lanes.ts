@@ -73,12 +73,15 @@ export class Lanes {
 
   async #claim(room: number, next: { at: number; isSuspect: boolean }): Promise<Attempt[]> {
     const { checkpoint, clock } = this.#run.ports;
-    const { endpoint } = this.#run.settings;
-    if (next.at > clock.now()) return [];
-    if (!next.isSuspect) return checkpoint.claim(room, endpoint, clock.now());
+    const { endpoint, retry } = this.#run.settings;
+    const now = clock.now();
+    // Due later than any wait lasts: the clock was set back since, and nobody means to wait for that.
+    const isStray = next.at > now + retry.longestWaitMs;
+    if (next.at > now && !isStray) return [];
+    if (!next.isSuspect) return checkpoint.claim(room, endpoint, now, Math.max(now, next.at));
     // What the program died with is taken up when nothing else is left that would die with it; doubted jobs bring nothing.
     const isAlone = this.#inFlight.size === this.#run.doubted.size;
-    const suspect = isAlone ? await checkpoint.claimSuspect(endpoint, clock.now()) : undefined;
+    const suspect = isAlone ? await checkpoint.claimSuspect(endpoint, now) : undefined;
     return suspect === undefined ? [] : [suspect];
   }
 

@@ -69,8 +69,11 @@ export interface Checkpoint {
   recover(): Promise<Attempt[]>;
   /** Attempts whose jobs are in flight, oldest submission first. */
   openAttempts(): Promise<SubmittedAttempt[]>;
-  /** Takes up to `max` scenes that are due, oldest due retry first, then manifest order, and records an attempt of each as intended. */
-  claim(max: number, endpoint: Endpoint, at: number): Promise<Attempt[]>;
+  /**
+   * Takes up to `max` scenes that are due, oldest due retry first, then manifest order, and records an attempt of each as
+   * intended. `dueBy`: retries due by then are taken; `at` where left out.
+   */
+  claim(max: number, endpoint: Endpoint, at: number, dueBy?: number): Promise<Attempt[]>;
   /** As `claim`, for one scene that the program died with repeatedly; `claim` leaves these out. */
   claimSuspect(endpoint: Endpoint, at: number): Promise<Attempt | undefined>;
   /** When the next waiting scene is due (0: now), or that only suspects are left, or undefined where none waits. */

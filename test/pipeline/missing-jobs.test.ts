@@ -147,6 +147,21 @@ it('does not hold it against the service that results are gone after a stop of 4
   expect(result?.ending.kind).toBe('complete');
 });
 
+it('waits for no retry that is due tomorrow because the clock was set back by a day', async () => {
+  const world = new World((_, nth) => (nth === 1 ? { failure: { kind: 'job-failed', text: 'once' } } : {}));
+  await world.run({
+    manifest: list(3),
+    onEvent: (event, stop) => {
+      if (event.type === 'attempt-failed')
+        stop.request('drain', { kind: 'limit-reached', text: 'limits.for' });
+    },
+  });
+  expect(world.rows("SELECT count(*) AS n FROM scenes WHERE state = 'waiting'")).toEqual([{ n: 3 }]);
+  const result = await world.run({ manifest: list(3), afterMs: -24 * 60 * minutes });
+  expect(result?.ending.kind).toBe('complete');
+  expect(world.clock.elapsed()).toBeLessThan(10 * minutes);
+});
+
 it('leaves jobs that nobody can tell about to the next run, where nothing is submitted any more', async () => {
   const world = await inFlight(3, 5);
   world.service.instead.health = () => noHealth;

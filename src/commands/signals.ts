@@ -20,9 +20,16 @@ const rules = {
  */
 export async function withSignals<Result>(work: (stop: Stop) => Promise<Result>): Promise<Result> {
   const stop = new Stop();
+  let isLeaving = false;
   const listeners = Object.entries(rules).map(([signal, { mode, ending }]) => {
     const listener = (): void => {
-      if (mode === 'leave') stopListening('leave');
+      // Listening no more after the first would lose a second that is on its way already.
+      if (mode === 'leave' && isLeaving) {
+        stopListening('leave');
+        process.kill(process.pid, signal);
+        return;
+      }
+      isLeaving ||= mode === 'leave';
       stop.request(mode, ending);
     };
     process.on(signal, listener);

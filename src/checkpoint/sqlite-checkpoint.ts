@@ -33,7 +33,7 @@ import { readCounts } from './read-counts.ts';
 import { readSpending } from './read-spending.ts';
 import { reconcile } from './reconcile.ts';
 import { prepareStatements, type Statements } from './statements.ts';
-import { writerInReserve } from './writer-in-reserve.ts';
+import { asTrouble, writerInReserve } from './writer-in-reserve.ts';
 
 export class SqliteCheckpoint implements Checkpoint {
   readonly #db: Database;
@@ -180,8 +180,11 @@ export class SqliteCheckpoint implements Checkpoint {
 
   /** Nothing is sent on the word of a journal that nobody will find again. */
   #assertStillThere(): void {
-    if (this.#db.memory || existsSync(this.#db.name)) return;
-    const text = `${this.#db.name} was removed during the run, and with it what is known of the jobs in flight; see what removes files from the output folder`;
+    if (this.#db.memory) return;
+    // What is not in the one is in the other.
+    const gone = [this.#db.name, `${this.#db.name}-wal`].find((file) => !existsSync(file));
+    if (gone === undefined) return;
+    const text = `${gone} was removed during the run, and with it what is known of the jobs in flight; see what removes files from the output folder`;
     throw new Trouble({ kind: 'output-unwritable', text });
   }
 
@@ -251,6 +254,10 @@ export class SqliteCheckpoint implements Checkpoint {
   }
 
   async #read<T>(work: () => T): Promise<T> {
-    return Promise.resolve(work());
+    try {
+      return await Promise.resolve(work());
+    } catch (error) {
+      throw asTrouble(error);
+    }
   }
 }

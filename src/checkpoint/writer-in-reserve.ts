@@ -29,9 +29,9 @@ function isDiskFull(error: unknown): boolean {
 }
 
 /** SQLite's complaints about the disk are expected trouble; all others are bugs. */
-function asTrouble(error: unknown): unknown {
+export function asTrouble(error: unknown): unknown {
   if (!(error instanceof Sqlite.SqliteError)) return error;
   if (!/^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB)/.test(error.code)) return error;
-  const text = `the checkpoint cannot be written (${error.message}, ${error.code}); what is saved is safe, and jobs in flight are collected by the next run`;
+  const text = `the checkpoint cannot be read or written (${error.message}, ${error.code}); what is saved is safe, and jobs in flight are collected by the next run`;
   return new Trouble({ kind: 'output-unwritable', text });
 }

@@ -1,5 +1,14 @@
 /** The checkpoint contract in memory and on file, and what only a file can show. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
@@ -151,18 +160,31 @@ describe('a full disk', () => {
   });
 });
 
-it('sends nothing on the word of a checkpoint that was removed', async () => {
+it.each(['checkpoint.sqlite', 'checkpoint.sqlite-wal'])('sends nothing once %s was removed', async (file) => {
   const dir = folder();
   const opened = openCheckpoint(dir, 'test', batch, 0);
   onTestFinished(() => opened.close());
   await opened.checkpoint.reconcile(manifestOf([['a', 'sea']]), unstopped);
-  rmSync(join(dir, 'checkpoint.sqlite'));
+  rmSync(join(dir, file));
   await expect(opened.checkpoint.claim(1, endpoint, 1)).rejects.toMatchObject({
     failure: {
       kind: 'output-unwritable',
       text: expect.stringContaining('was removed during the run') as string,
     },
   });
+});
+
+it('takes what the disk no longer gives back for trouble with the disk, not for a bug', async () => {
+  const path = join(folder(), 'checkpoint.sqlite');
+  const db = openForWriting(path, checkpointSchema);
+  onTestFinished(() => void db.close());
+  db.exec("INSERT INTO runs (pid, host, program, started_at) VALUES (1, 'here', 'test', 0)");
+  const checkpoint = new SqliteCheckpoint(db, 1, new InHandInMemory([]));
+  const rows = Array.from({ length: 3_000 }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]);
+  await checkpoint.reconcile(manifestOf(rows), unstopped);
+  db.pragma('shrink_memory');
+  truncateSync(`${path}-wal`, 0);
+  await expect(checkpoint.counts()).rejects.toMatchObject({ failure: { kind: 'output-unwritable' } });
 });
 
 describe('a file that is not ours to change', () => {

@@ -374,6 +374,19 @@ describe('imagePath', () => {
   });
 });
 
+test('of endless parts the last are looked through, where the picture stands, and the first are not', () => {
+  let looks = 0;
+  const first = {
+    get images() {
+      looks += 1;
+      return [];
+    },
+  };
+  const parts = [first, ...Array.from({ length: 20_000 }, (_, step) => ({ step })), { images: [base64] }];
+  expect(findPictures(parts)).toEqual({ kind: 'pictures', pictures: [{ base64 }] });
+  expect(looks).toBe(0);
+});
+
 /** An output as the client reads it from a body. */
 function asReceived(json: string): unknown {
   return parseObject(`{"output": ${json}}`)?.['output'];

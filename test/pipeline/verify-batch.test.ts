@@ -113,7 +113,7 @@ describe('a repair', () => {
     const other = manifestOf([['s1', 'another scene']]);
     const former = manifestOf([['s1', 'scene 1']]);
     await world.run({ manifest: other });
-    const [replaced] = [...world.images.files.keys()].filter((name) => name.startsWith('s1.replaced'));
+    const replaced = [...world.images.files.keys()].find((name) => name.startsWith('s1.replaced'));
     world.images.files.delete(replaced ?? '');
     await verify({ repair: repairOf() });
     world.service.behaviour = () => ({

@@ -148,7 +148,8 @@ function wrongPictures(seen: Seen): string[] {
   // The last death with a scene that is set aside may have come between its picture and its record.
   const isExplained = quarantined(seen).size > 0;
   for (const file of files.keys())
-    if (!isExplained && !names.has(file) && !file.endsWith('.damaged')) wrong.push(`${file} is on no record`);
+    if (!isExplained && !names.has(file) && !/\.(?:damaged|former)$/.test(file))
+      wrong.push(`${file} is on no record`);
   const bare = world.rows<{ id: string }>(`
     SELECT id FROM scenes s WHERE state = 'saved'
       AND NOT EXISTS (SELECT 1 FROM attempts a JOIN pictures USING (attempt) WHERE a.scene = s.scene)`);

@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os';
 import type { LookupFunction } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Endpoint } from '../../src/core/attempt.ts';
-import { answerJson, scriptedServer, type Script } from '../fakes/scripted-server.ts';
+import { answerJson, inTurn, scriptedServer, type Script } from '../fakes/scripted-server.ts';
 import { clientOf, jobId } from './client.ts';
 
 afterEach(() => vi.restoreAllMocks());
@@ -38,7 +38,7 @@ it.each<[string, Endpoint['version'], string, string]>([
   ['', 'v2', 'a b/c?d#e%', '/v2/a%20b%2Fc%3Fd%23e%25'],
   ['', 'v2', 'a\r\nX-Injected: 1', '/v2/a%0D%0AX-Injected%3A%201'],
 ])('the address of %j under %s with the id %j', async (prefix, version, id, path) => {
-  const server = await scriptedServer(inQueue);
+  const server = await scriptedServer(inTurn(inQueue, answerJson({ status: 'IN_QUEUE' })));
   const { service } = clientOf(server.url);
   const endpoint = { baseUrl: server.url + prefix, id, version };
   expect(await service.submit(endpoint, { scene: 'a' }, never)).toMatchObject({ kind: 'accepted' });

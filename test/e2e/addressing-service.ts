@@ -16,7 +16,8 @@ export async function startAddressingService(picture: string): Promise<Addressin
       response.setHeader('content-type', 'application/json');
       if (request.method === 'POST') service.submissions += 1;
       const accepted = { id: `job-${service.submissions}`, status: 'IN_QUEUE' };
-      const completed = { id: 'any', status: 'COMPLETED', output: { image_url: picture } };
+      const asked = request.url?.split('/').at(-1);
+      const completed = { id: asked, status: 'COMPLETED', output: { image_url: picture } };
       response.end(JSON.stringify(request.method === 'POST' ? accepted : completed));
     });
   });

@@ -27,13 +27,13 @@ import type {
 import type { Database } from '../sqlite/database.ts';
 import { GroupCommit } from '../sqlite/group-commit.ts';
 import { commitUnsynced } from './commit-unsynced.ts';
+import { asTrouble, writersWithReserve, type Writers } from './full-disk.ts';
 import { readAttempt, readSubmittedAttempt, readWriting } from './read-attempt.ts';
 import type { InHand } from './in-hand.ts';
 import { readCounts } from './read-counts.ts';
 import { readSpending } from './read-spending.ts';
 import { reconcile } from './reconcile.ts';
 import { prepareStatements, type Statements } from './statements.ts';
-import { asTrouble, writerInReserve } from './writer-in-reserve.ts';
 
 export class SqliteCheckpoint implements Checkpoint {
   readonly #db: Database;
@@ -41,14 +41,14 @@ export class SqliteCheckpoint implements Checkpoint {
   readonly #sql: Statements;
   readonly #run: number;
   readonly #inHand: InHand;
-  readonly #inReserve: <T>(write: () => Promise<T>) => Promise<T>;
+  readonly #writers: Writers;
 
   /**
    * `run` is the key of the run that attempts are recorded under. `freeRoom` is asked for room on a full disk, and
    * tells whether there is some now.
    */
   constructor(db: Database, run: number, inHand: InHand, freeRoom: () => boolean = () => false) {
-    this.#inReserve = writerInReserve(freeRoom);
+    this.#writers = writersWithReserve(freeRoom);
     this.#inHand = inHand;
     this.#db = db;
     this.#commits = new GroupCommit(db);
@@ -58,7 +58,7 @@ export class SqliteCheckpoint implements Checkpoint {
 
   async reconcile(manifest: ManifestScenes, signal: AbortSignal): Promise<Plan | undefined> {
     try {
-      return await this.#inReserve(() =>
+      return await this.#writers.planned(() =>
         this.#commits.writeAlone(() => reconcile(this.#db, manifest, signal)),
       );
     } catch (error) {
@@ -118,7 +118,7 @@ export class SqliteCheckpoint implements Checkpoint {
     attempt: Attempt,
     job: { jobId: string; status: string; at: number },
   ): Promise<'recorded' | 'taken'> {
-    return this.#write(() => {
+    return this.#writeHeard(() => {
       this.#assertMove(attempt, 'submitted');
       const { jobId } = job;
       if (this.#sql.jobOf.get({ jobId, ...attempt.endpoint }) !== undefined) return 'taken';
@@ -137,7 +137,7 @@ export class SqliteCheckpoint implements Checkpoint {
   beginWriting({ key }: Attempt, settlement: SavedSettlement): Promise<void> {
     const writing = JSON.stringify(settlement);
     const work = (): void => void this.#sql.beginWriting.run({ attempt: key, writing });
-    return this.#write(work, async () => commitUnsynced(this.#db, work));
+    return this.#writers.planned(async () => commitUnsynced(this.#db, work));
   }
 
   unfinishedWriting(): Promise<UnfinishedWriting[]> {
@@ -149,7 +149,7 @@ export class SqliteCheckpoint implements Checkpoint {
   }
 
   settle(attempt: Attempt, settlement: Settlement): Promise<void> {
-    return this.#write(() => this.#settle(attempt, settlement));
+    return this.#writeHeard(() => this.#settle(attempt, settlement));
   }
 
   ownerOf(file: string): Promise<{ sceneId: string; fingerprint: string } | undefined> {
@@ -249,8 +249,12 @@ export class SqliteCheckpoint implements Checkpoint {
     assertAttemptMove(row.state, to);
   }
 
-  #write<T>(work: () => T, commit = () => this.#commits.write(work)): Promise<T> {
-    return this.#inReserve(commit);
+  #write<T>(work: () => T): Promise<T> {
+    return this.#writers.planned(() => this.#commits.write(work));
+  }
+
+  #writeHeard<T>(work: () => T): Promise<T> {
+    return this.#writers.heard(() => this.#commits.write(work));
   }
 
   async #read<T>(work: () => T): Promise<T> {

@@ -139,6 +139,17 @@ describe('a full disk', () => {
     expect(await checkpoint.openAttempts()).toHaveLength(400);
   });
 
+  it('has nothing new begun in the room that it kept', async () => {
+    const { db, checkpoint } = await half(() => db.pragma('max_page_count = 100000') !== undefined);
+    const attempts = await checkpoint.claim(300, endpoint, 1);
+    fill(db);
+    await record(checkpoint, attempts);
+    await expect(checkpoint.claim(1, endpoint, 2)).rejects.toMatchObject({
+      failure: { kind: 'output-unwritable', text: expect.stringContaining('the disk is full') as string },
+    });
+    expect(await checkpoint.openAttempts()).toHaveLength(300);
+  });
+
   it('without any room left is told as trouble with the output folder', async () => {
     const { db, checkpoint } = await half();
     const attempts = await checkpoint.claim(400, endpoint, 1);

@@ -1,0 +1,60 @@
+/** What the checkpoint does where the disk does not take a write: some use the room kept for them, all others say so. */
+import Sqlite from 'better-sqlite3';
+import { Trouble } from '../core/failure.ts';
+
+/** Rejects with `Trouble` where the disk does not take the write. */
+export type Writer = <T>(write: () => Promise<T>) => Promise<T>;
+
+export interface Writers {
+  /** For what was heard of a paid job: is done once more where the disk is full and `freeRoom` has made some room. */
+  heard: Writer;
+  /** For all else: not done any more once the disk was found full, so that nothing new uses up the room. */
+  planned: Writer;
+}
+
+export function writersWithReserve(freeRoom: () => boolean): Writers {
+  let isFull = false;
+  const planned: Writer = async (write) => {
+    if (isFull) throw full();
+    return tried(write);
+  };
+  const heard: Writer = async (write) => {
+    try {
+      return await write();
+    } catch (error) {
+      // Writes that failed together are each written again, though the first of them freed the room.
+      if (isDiskFull(error)) isFull ||= freeRoom();
+      if (!isDiskFull(error) || !isFull) throw asTrouble(error);
+    }
+    return tried(write);
+  };
+  return { heard, planned };
+}
+
+async function tried<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    throw asTrouble(error);
+  }
+}
+
+function isDiskFull(error: unknown): boolean {
+  return error instanceof Sqlite.SqliteError && error.code === 'SQLITE_FULL';
+}
+
+/** SQLite's complaints about the disk are expected trouble; all others are bugs. */
+export function asTrouble(error: unknown): unknown {
+  if (!(error instanceof Sqlite.SqliteError)) return error;
+  if (!/^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB)/.test(error.code)) return error;
+  return troubleWith(`${error.message}, ${error.code}`);
+}
+
+function full(): Trouble {
+  return troubleWith('the disk is full');
+}
+
+function troubleWith(cause: string): Trouble {
+  const text = `the checkpoint cannot be read or written (${cause}); what is saved is safe, and jobs in flight are collected by the next run`;
+  return new Trouble({ kind: 'output-unwritable', text });
+}

@@ -27,6 +27,7 @@ export function readOptions(args: string[]): Options | 'help' {
   const { values } = parseStrictly(args);
   if (values.help === true) return 'help';
   const chosen = scenarios.filter(({ name }) => values.scenario === undefined || name === values.scenario);
+  const isKept = (line: string): boolean => values.shortest === undefined || !line.startsWith('polling:');
   if (chosen.length === 0) throw new Refusal(`There is no scenario '${values.scenario}'.\n\n${help}`);
   return {
     rounds: readCount('rounds', values.rounds, 1) ?? 3,
@@ -35,7 +36,7 @@ export function readOptions(args: string[]): Options | 'help' {
       ...scenario,
       scenes: readCount('scenes', values.scenes, 1) ?? scenario.scenes,
       seed: readCount('seed', values.seed, 0) ?? scenario.seed,
-      settings: values.shortest === undefined ? scenario.settings : pollingSettings(values.shortest),
+      settings: [...scenario.settings.filter(isKept), ...pollingSettings(values.shortest)],
     })),
     json: values.json,
     profile: values.profile,
@@ -77,6 +78,6 @@ function readCount(name: string, text: string | undefined, least: number): numbe
   return count;
 }
 
-function pollingSettings(shortest: string): string[] {
+function pollingSettings(shortest = 'default'): string[] {
   return shortest === 'default' ? [] : [`polling: {shortest: ${shortest}}`];
 }

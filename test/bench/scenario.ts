@@ -29,8 +29,12 @@ export const scenarios: readonly Scenario[] = [
     pictureBytes: 1_000,
     work: { kind: 'instant' },
     seed: 1,
-    // With the default of 250 ms it is this wait that is measured: 64 in flight would make at most 256 jobs a second.
-    settings: ['polling: {shortest: 1ms}'],
+    // With the default of 250 ms it is this wait that is measured (64 in flight would make at most 256 jobs a second),
+    // and with the default rate the limit of 100 submissions a second.
+    settings: [
+      'polling: {shortest: 1ms}',
+      'rate: {submit: {atOnce: 200, perTenSeconds: 1000000}, status: {atOnce: 400, perTenSeconds: 1000000}}',
+    ],
   },
   {
     name: 'short jobs',

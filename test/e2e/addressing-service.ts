@@ -1,7 +1,6 @@
 /** A service of the test's own whose worker hands in the address of its picture. */
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { listenOnLoopback } from './listen-on-loopback.ts';
 
 export interface AddressingService {
   url: string;
@@ -21,11 +20,6 @@ export async function startAddressingService(picture: string): Promise<Addressin
       response.end(JSON.stringify(request.method === 'POST' ? accepted : completed));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  service.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  service.url = await listenOnLoopback(server);
   return service;
 }

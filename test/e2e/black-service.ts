@@ -1,8 +1,7 @@
 /** A service of the test's own whose every job is done at once and brings a black picture of 64×48 pixels. */
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import sharp from 'sharp';
-import { onTestFinished } from 'vitest';
+import { listenOnLoopback } from './listen-on-loopback.ts';
 
 /** Resolves to its URL. */
 export async function startBlackService(): Promise<string> {
@@ -19,10 +18,5 @@ export async function startBlackService(): Promise<string> {
       response.end(JSON.stringify(isNew ? { id, status: 'IN_QUEUE' } : { id, status: 'COMPLETED', output }));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return listenOnLoopback(server);
 }

@@ -1,8 +1,7 @@
 /** A service of the test's own that accepts every job, finishes none until it is told to and cancels none. */
 import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { listenOnLoopback } from './listen-on-loopback.ts';
 
 export interface PatientService {
   url: string;
@@ -41,11 +40,6 @@ export async function startPatientService(): Promise<PatientService> {
       response.end(JSON.stringify({ id, status: 'IN_QUEUE' }));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  service.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  service.url = await listenOnLoopback(server);
   return service;
 }

@@ -48,7 +48,12 @@ function readJob(job: Record<string, unknown>, imagePath: string | undefined): S
   if (status === 'COMPLETED') return readCompleted(job, status, imagePath);
   const kind = endings.get(status);
   if (kind === undefined)
-    return { kind: 'running', status, isExecuting: status === 'IN_PROGRESS' || status === 'RUNNING' };
+    return {
+      kind: 'running',
+      status,
+      isExecuting: status === 'IN_PROGRESS' || status === 'RUNNING',
+      ...readTimes(job),
+    };
   const said = errorText(job['error']) ?? errorText(job['output']) ?? 'the service gave no reason';
   return { kind: 'ended', status, failure: { kind, text: `${status}: ${said}` }, ...readTimes(job) };
 }

@@ -126,7 +126,7 @@ function plainSettings(raw: RawConfig) {
       longestWaitMs: retry.longestWait,
       unanswered: retry.unanswered,
     },
-    polling: { share: polling.share, shortestMs: polling.shortest, longestMs: polling.longest },
+    polling: { lag: polling.lag, shortestMs: polling.shortest, longestMs: polling.longest },
     halt: {
       consecutive: halt.consecutive,
       percent: halt.percent,

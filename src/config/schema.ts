@@ -47,11 +47,11 @@ const retry = z.strictObject({
 });
 
 const polling = z.strictObject({
-  share: z
-    .number('a number from 0.01 to 1')
-    .min(0.01, 'a number from 0.01 to 1')
-    .max(1, 'a number from 0.01 to 1')
-    .default(0.2),
+  lag: z
+    .number('a share of the execution time, from 0.001 to 1')
+    .min(0.001, 'a share of the execution time, from 0.001 to 1')
+    .max(1, 'a share of the execution time, from 0.001 to 1')
+    .default(0.05),
   shortest: durationWithin('1ms', '15m').prefault('250ms'),
   longest: durationWithin('1ms', '15m').prefault('30s'),
 });

@@ -1,61 +1,108 @@
-/** When to look at a job again: often enough to collect it soon, seldom enough to be a good guest. */
+/** When to look at a job again: soon after it has completed, and seldom before. */
+import { countUpTo } from './observed-times.ts';
+import { untilLagMs, type LearnedTimes } from './learned-times.ts';
 
 export interface PollSettings {
   /**
-   * Look when the chance that the job has completed since the last look reaches this share (0 to 1).
-   * Smaller: results are collected sooner, for more requests.
+   * How long a finished result is to lie at the service on the average before it is collected, as a share (0 to 1) of
+   * the time that jobs execute. Smaller: results come sooner, for more requests (half the lag for twice as many).
    */
-  share: number;
+  lag: number;
   shortestMs: number;
   /** Far below the retention period, so that no result expires between two looks. */
   longestMs: number;
 }
 
-/** Ms that the latest jobs took, ascending: of this run, from submission to completion, where polls are planned. */
-export type ObservedTimes = readonly number[];
+/** What is known of a job since its latest look, or since its submission where there was none. */
+export interface Sight {
+  /** From its submission to that look. */
+  ageMs: number;
+  seen: 'nothing' | 'waiting' | 'executing';
+  /** From when it began to that look; 0 where it was not seen executing. */
+  executedMs: number;
+}
 
-const enoughObservations = 8;
-const mostObservations = 512;
-const unknownGrowth = 0.5;
-const overdueGrowth = 0.15;
+export interface Company {
+  /** Jobs in flight, where no scene waits any more: one of them will be the last, for which all else waits. */
+  lastOf: number | undefined;
+  /** Whether it is one of the few that are looked at often while nothing is known of such jobs. */
+  isScout: boolean;
+}
 
-/** Ms to wait before the next look at a job submitted `ageMs` ago that has not completed yet. */
-export function nextPollMs(ageMs: number, observed: ObservedTimes, settings: PollSettings): number {
+/** Of this many completed jobs more is to be learned than from growing waits. */
+export const enoughJobs = 4;
+
+/** For a batch that ends with this job, its lag counts as that of so many others. */
+const weightOfLast = 16;
+
+/** Ms from the latest look, or from the submission, to the next one. `random`: 0 ≤ random < 1. */
+export function nextPollMs(
+  sight: Sight,
+  learned: LearnedTimes,
+  settings: PollSettings,
+  company: Company,
+  random: number,
+): number {
   const wait =
-    observed.length < enoughObservations ? ageMs * unknownGrowth : learnedWaitMs(ageMs, observed, settings);
+    learned.jobs < enoughJobs
+      ? unlearnedWaitMs(sight, settings, company, random)
+      : untilLagMs(timesLeft(sight, learned), priceMs(learned, company));
   return Math.round(Math.min(settings.longestMs, Math.max(settings.shortestMs, wait)));
 }
 
-/** The times with one more; beyond a bound one is dropped, `random` (0 ≤ random < 1) telling which. */
-export function withObservation(observed: ObservedTimes, ms: number, random: number): ObservedTimes {
-  const kept =
-    observed.length < mostObservations
-      ? observed
-      : observed.toSpliced(Math.floor(random * observed.length), 1);
-  return kept.toSpliced(countUpTo(ms, kept), 0, ms);
+/** Waits grow with the age: those of scouts slowly, and the others learn from them and are spread meanwhile. */
+function unlearnedWaitMs(
+  { ageMs }: Sight,
+  { shortestMs }: PollSettings,
+  { isScout }: Company,
+  random: number,
+): number {
+  if (isScout) return ageMs / 4;
+  return ageMs === 0 ? shortestMs * (1 + 3 * random) : ageMs * (1 + random);
 }
 
-/** The time that the given share (0 to 1) of the times does not exceed; undefined where there are none. */
-export function shareOf(times: ObservedTimes, share: number): number | undefined {
-  return times[Math.max(0, Math.ceil(times.length * share) - 1)];
+function priceMs(learned: LearnedTimes, { lastOf }: Company): number {
+  const chanceOfLast = lastOf === undefined ? 0 : 1 / Math.max(1, lastOf);
+  return learned.priceMs / (1 + weightOfLast * chanceOfLast);
 }
 
-/** The time at which the wanted share of the jobs that take longer than `ageMs` has completed. */
-function learnedWaitMs(ageMs: number, observed: ObservedTimes, settings: PollSettings): number {
-  const passed = countUpTo(ageMs, observed);
-  const left = observed.length - passed;
-  const target = observed[passed + Math.ceil(left * settings.share)];
-  return target === undefined ? ageMs * overdueGrowth : target - ageMs;
+/** Ms from the latest look to the completion, ascending, each as likely as any other. */
+function timesLeft({ ageMs, seen, executedMs }: Sight, learned: LearnedTimes): number[] {
+  const { executions, delays } = learned;
+  if (seen === 'executing') return timesBeyond(executedMs, executions);
+  if (seen === 'nothing') return sums(delays, executions);
+  const longer = delays.filter((ms) => ms > ageMs).map((ms) => ms - ageMs);
+  // Where few have waited as long, it may begin at any moment.
+  return sums(longer.length < enoughDelays ? [0] : longer, executions);
 }
 
-/** How many of the ascending `times` are at most `ms`. */
-function countUpTo(ms: number, times: ObservedTimes): number {
-  let low = 0;
-  let high = times.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((times[middle] ?? Infinity) <= ms) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+const enoughDelays = 8;
+/** So few say little of how it goes on beyond them. */
+const fewTimes = 16;
+/** A job that outlasts others goes on, on the average, for this share of what it took so far. */
+const outlastingShare = 0.15;
+/** Four equally likely stretches of an exponential time of mean 1, each by its middle. */
+const exponential = [0.1335, 0.47, 0.9808, 2.0794];
+
+function timesBeyond(executedMs: number, executions: readonly number[]): number[] {
+  const left = executions.slice(countUpTo(executedMs, executions)).map((ms) => ms - executedMs);
+  if (left.length >= fewTimes) return left;
+  const beyond = exponential.map((times) => times * outlastingShare * executedMs);
+  const each = left.flatMap((ms) => exponential.map(() => ms));
+  return [...each, ...beyond].toSorted((a, b) => a - b);
+}
+
+/** So many sums stand for all of them. */
+const mostSums = 64;
+
+/** What comes of waiting first and executing then, where the one says nothing of the other. */
+function sums(delays: readonly number[], executions: readonly number[]): number[] {
+  const count = Math.min(mostSums, Math.max(delays.length, executions.length));
+  const sorted = delays.toSorted((a, b) => a - b);
+  // A step that has no divisor in common with the numbers brings each delay together with short and long executions.
+  const step = 13;
+  return Array.from({ length: count }, (_, i) => {
+    const execution = executions[Math.floor(((i + 0.5) / count) * executions.length)] ?? 0;
+    return execution + (sorted[(i * step) % Math.max(1, sorted.length)] ?? 0);
+  }).toSorted((a, b) => a - b);
 }

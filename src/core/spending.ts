@@ -1,5 +1,5 @@
 /** What a batch has cost so far, what its jobs in flight are expected to, and how many more may be sent. */
-import { shareOf, type ObservedTimes } from './polling.ts';
+import { shareOf, type ObservedTimes } from './observed-times.ts';
 
 export interface Pricing {
   /** Price of a second of execution. */

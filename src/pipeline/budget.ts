@@ -1,5 +1,5 @@
 /** What a run may still submit, by money and by number. */
-import { withObservation } from '../core/polling.ts';
+import { withObservation } from '../core/observed-times.ts';
 import {
   roomFor,
   showCost,

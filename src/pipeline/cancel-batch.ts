@@ -65,7 +65,7 @@ async function cancelAll(run: Run, attempts: SubmittedAttempt[], whys: Map<numbe
   const isSuspect = ({ deaths }: SubmittedAttempt): boolean => deaths >= suspectDeaths;
   const one = async (attempt: SubmittedAttempt): Promise<void> => {
     try {
-      const why = await cancelOne(run, resumedJob(run, attempt));
+      const why = await cancelOne(run, resumedJob(run.ports.clock, attempt));
       if (why !== undefined) whys.set(attempt.key, why);
     } catch (thrown) {
       run.stopForThrown(thrown);

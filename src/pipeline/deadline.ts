@@ -1,5 +1,5 @@
 /** Until when a run may submit: so that what it submits is expected to be done in time. */
-import { shareOf, type ObservedTimes } from '../core/polling.ts';
+import { shareOf, type ObservedTimes } from '../core/observed-times.ts';
 import type { Clock } from './ports.ts';
 import type { BatchSettings } from './settings.ts';
 

@@ -1,22 +1,23 @@
 /** The step from a job at the service to its end: look, wait, look again. */
 import { failureRules, Trouble, type Failure } from '../core/failure.ts';
-import { nextPollMs } from '../core/polling.ts';
 import { growingWaitMs, loadWaitMs, toldWaitMs } from '../core/waiting.ts';
-import { ageMs, factsOf, factsOfEnd, overdueFailure, type Job } from './job.ts';
+import { ageMs, factsOf, factsOfEnd, overdueFailure, see, timesTaken, type Job } from './job.ts';
 import { missing } from './missing.ts';
 import type { CancelReply, StatusReply } from './ports.ts';
 import type { Run } from './run.ts';
 import { save } from './save.ts';
 import { settleWithoutPicture } from './settle.ts';
 
-export type Look = 'settled' | { waitMs: number };
+/** Without `waitMs` it is looked at again when such jobs are likely to be done. */
+export type Look = 'settled' | { waitMs?: number };
 
-/** Follows a job from `waitMs` from now until it is settled or the run leaves; it then stays in the checkpoint. */
-export async function follow(run: Run, job: Job, waitMs: number): Promise<void> {
-  for (let next: Look = { waitMs }; next !== 'settled'; next = await look(run, job)) {
-    await run.ports.clock.sleep(next.waitMs, run.stop.leaving);
-    if (run.stop.leaving.aborted) return;
+/** Follows a job until it is settled or the run leaves; it then stays in the checkpoint. */
+export async function follow(run: Run, job: Job, first: Look = {}): Promise<void> {
+  for (let next = first; next !== 'settled'; next = await look(run, job)) {
+    await run.looks.wait(job, next.waitMs);
+    if (run.stop.leaving.aborted) break;
   }
+  run.looks.forget(job);
 }
 
 /** Asks for the job once, acts on the answer, and says how long to wait before the next look. */
@@ -27,11 +28,6 @@ export async function look(run: Run, job: Job): Promise<Look> {
   const next = await act(run, job, reply);
   if (next === 'settled') run.doubted.delete(job);
   return next;
-}
-
-/** Ms to wait before the first or next look at a job that has not ended. */
-export function nextLookMs(run: Run, job: Job): number {
-  return nextPollMs(ageMs(run, job), run.observed, run.settings.polling);
 }
 
 /** Undefined where the run is left. */
@@ -53,6 +49,10 @@ export function learn(run: Run, job: Job, reply: StatusReply): void {
   run.doubted.delete(job);
   job.missingElapsed = undefined;
   job.troubles = 0;
+  const now = run.ports.clock.elapsed();
+  if (reply.kind === 'running') see(job, reply, now);
+  const times = reply.kind === 'completed' ? timesTaken(job, reply, now) : undefined;
+  if (times !== undefined) run.looks.learn(times);
 }
 
 async function act(run: Run, job: Job, reply: StatusReply): Promise<Look> {
@@ -86,7 +86,7 @@ async function stillRunning(run: Run, job: Job, reply: StatusReply & { kind: 'ru
     tell({ type: 'job-status', scene: job.attempt.sceneId, jobId: job.attempt.jobId, status: reply.status });
   }
   const overdue = overdueFailure(run, job);
-  return overdue === undefined ? { waitMs: nextLookMs(run, job) } : giveUp(run, job, overdue);
+  return overdue === undefined ? {} : giveUp(run, job, overdue);
 }
 
 /** The pictures of a job that is done; where they do not pass, its attempt has failed. */

@@ -2,7 +2,8 @@
 import { showDuration } from '../core/duration.ts';
 import type { SubmittedAttempt } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
-import type { JobTimes } from './ports.ts';
+import type { Sight } from '../core/polling.ts';
+import type { Clock, JobTimes, StatusReply } from './ports.ts';
 import type { Run } from './run.ts';
 import type { JobFacts } from './settle.ts';
 
@@ -15,20 +16,23 @@ export interface Job {
   isResumed: boolean;
   status: string;
   executingElapsed: number | undefined;
+  /** When it was last seen to run. */
+  lookedElapsed: number | undefined;
+  /** When it began, as far as is known; undefined where it waits, be it again. */
+  beganElapsed: number | undefined;
   /** Since when the service says that it does not know it. */
   missingElapsed: number | undefined;
   polls: number;
   troubles: number;
 }
 
-export function freshJob(run: Run, attempt: SubmittedAttempt): Job {
-  const now = run.ports.clock.elapsed();
+export function freshJob(clock: Clock, attempt: SubmittedAttempt): Job {
+  const now = clock.elapsed();
   return { ...unseen, attempt, submittedElapsed: now, followedElapsed: now, isResumed: false };
 }
 
 /** Its age is told by the wall clock, the only one that spans runs. */
-export function resumedJob(run: Run, attempt: SubmittedAttempt): Job {
-  const { clock } = run.ports;
+export function resumedJob(clock: Clock, attempt: SubmittedAttempt): Job {
   const now = clock.elapsed();
   const agedMs = Math.max(0, clock.now() - attempt.submittedAt);
   return { ...unseen, attempt, submittedElapsed: now - agedMs, followedElapsed: now, isResumed: true };
@@ -37,6 +41,8 @@ export function resumedJob(run: Run, attempt: SubmittedAttempt): Job {
 const unseen = {
   status: '',
   executingElapsed: undefined,
+  lookedElapsed: undefined,
+  beganElapsed: undefined,
   missingElapsed: undefined,
   polls: 0,
   troubles: 0,
@@ -44,6 +50,49 @@ const unseen = {
 
 export function ageMs(run: Run, job: Job): number {
   return run.ports.clock.elapsed() - job.submittedElapsed;
+}
+
+/** The service says that it runs; `now` by the monotonic clock, as below. */
+export function see(job: Job, reply: StatusReply & { kind: 'running' }, now: number): void {
+  const earliest = job.lookedElapsed ?? job.submittedElapsed;
+  if (!reply.isExecuting) job.beganElapsed = undefined;
+  // It began since it was last seen to wait, whatever the service's own count says.
+  else
+    job.beganElapsed ??= Math.min(now, Math.max(earliest, job.submittedElapsed + (reply.delayTimeMs ?? 0)));
+  job.lookedElapsed = now;
+}
+
+/** What was seen of it at the latest look, and when that was. */
+export function sightOf({ submittedElapsed, lookedElapsed, beganElapsed }: Job): {
+  sight: Sight;
+  atElapsed: number;
+} {
+  const atElapsed = lookedElapsed ?? submittedElapsed;
+  const waiting = lookedElapsed === undefined ? 'nothing' : 'waiting';
+  const sight: Sight = {
+    ageMs: atElapsed - submittedElapsed,
+    seen: beganElapsed === undefined ? waiting : 'executing',
+    executedMs: beganElapsed === undefined ? 0 : atElapsed - beganElapsed,
+  };
+  return { sight, atElapsed };
+}
+
+/** How long a job that has just been found completed waited and executed; undefined where nobody can tell. */
+export function timesTaken(
+  job: Job,
+  { delayTimeMs, executionTimeMs }: JobTimes,
+  now: number,
+): { delayMs: number; executionMs: number } | undefined {
+  const tookMs = now - job.submittedElapsed;
+  const ranMs = (job.lookedElapsed ?? job.submittedElapsed) - job.submittedElapsed;
+  if (delayTimeMs !== undefined && executionTimeMs !== undefined && delayTimeMs + executionTimeMs <= tookMs) {
+    // What comes after the worker is done is part of it: it was still seen to run then.
+    return { delayMs: delayTimeMs, executionMs: Math.max(executionTimeMs, ranMs - delayTimeMs) };
+  }
+  if (job.isResumed) return undefined;
+  const delayMs = (job.beganElapsed ?? job.submittedElapsed) - job.submittedElapsed;
+  // Somewhere between the latest look and this one.
+  return { delayMs, executionMs: (ranMs + tookMs) / 2 - delayMs };
 }
 
 /** Why it has had long enough, or undefined where it has not. */

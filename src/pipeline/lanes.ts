@@ -1,7 +1,7 @@
 /** The jobs in flight: never more at once than `concurrency` allows, fed from the checkpoint as lanes become free. */
 import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
 import { suspectDeaths } from '../core/quarantine.ts';
-import { follow, look, nextLookMs, type Look } from './follow.ts';
+import { follow, look, type Look } from './follow.ts';
 import { freshJob, resumedJob, type Job } from './job.ts';
 import type { Run } from './run.ts';
 import { submit } from './submit.ts';
@@ -35,11 +35,12 @@ export class Lanes {
 
   /** Submits and collects until no scene is waiting and no job in flight, or the run is told to stop. */
   async renderWaiting(): Promise<void> {
-    const { stop, ports, deadline } = this.#run;
+    const { stop, ports, deadline, looks } = this.#run;
     deadline.begin();
     while (!stop.draining.aborted) {
       const awake = this.#awake.signal;
       const next = await ports.checkpoint.nextDue();
+      looks.hasMore = next !== undefined;
       if (next === undefined && this.#inFlight.size === 0) return;
       // What waits to be taken by a service that is full has not been submitted yet either.
       if (next !== undefined || this.#submitting > 0) this.#run.stopAtDeadline();
@@ -53,13 +54,14 @@ export class Lanes {
 
   /** Resolves when nothing is in flight here any more: every job settled, or left to the next run. */
   async finish(): Promise<void> {
+    this.#run.looks.hasMore = false;
     await Promise.all(this.#inFlight);
   }
 
   async #resumeOne(attempt: SubmittedAttempt): Promise<void> {
-    const job = resumedJob(this.#run, attempt);
+    const job = resumedJob(this.#run.ports.clock, attempt);
     const next: Look = await look(this.#run, job);
-    if (next !== 'settled') this.#keep(follow(this.#run, job, next.waitMs));
+    if (next !== 'settled') this.#keep(follow(this.#run, job, next));
   }
 
   /** Whether anything was submitted. */
@@ -89,9 +91,9 @@ export class Lanes {
     this.#submitting += 1;
     const submitted = await submit(this.#run, attempt).finally(() => (this.#submitting -= 1));
     if (submitted === undefined) return;
-    const job: Job = freshJob(this.#run, submitted);
+    const job: Job = freshJob(this.#run.ports.clock, submitted);
     this.#wake();
-    await follow(this.#run, job, nextLookMs(this.#run, job));
+    await follow(this.#run, job);
   }
 
   #keep(work: Promise<void>): void {

@@ -24,7 +24,7 @@ export type SubmitReply =
 
 export type StatusReply =
   /** `status` is the service's word; any word that is not terminal means running. */
-  | { kind: 'running'; status: string; isExecuting: boolean }
+  | ({ kind: 'running'; status: string; isExecuting: boolean } & JobTimes)
   | ({ kind: 'completed'; status: string; pictures: FoundPicture[] } & JobTimes)
   /** The job is over without a picture. */
   | ({ kind: 'ended'; status: string; failure: Failure } & JobTimes)

@@ -4,12 +4,13 @@ import type { Attempt } from '../core/attempt.ts';
 import { failureRules, Trouble, type Failure } from '../core/failure.ts';
 import type { Ending, EndingKind } from '../core/ending.ts';
 import { haltReason, noAttempts, unreachableReason, type Tally } from '../core/halting.ts';
-import { withObservation, type ObservedTimes } from '../core/polling.ts';
+import { withObservation, type ObservedTimes } from '../core/observed-times.ts';
 import { Budget } from './budget.ts';
 import { Contacts, type Operation } from './contacts.ts';
 import { Deadline } from './deadline.ts';
 import { Evidence } from './evidence.ts';
 import { Gate } from './gate.ts';
+import { Looks } from './looks.ts';
 import { PictureNames } from './picture-names.ts';
 import type { Checkpoint, Clock, Downloads, ImageStore, Listener, RenderService, Report } from './ports.ts';
 import type { BatchSettings } from './settings.ts';
@@ -44,6 +45,7 @@ export class Run {
   readonly contacts: Contacts;
   readonly evidence: Evidence;
   readonly deadline: Deadline;
+  readonly looks: Looks;
   /** Knows no cost until it is loaded. */
   budget: Budget;
   /** Aborts when the grace of a leaving run is over: requests in progress are cut. */
@@ -85,6 +87,7 @@ export class Run {
       this.gates.status.pass(stop.leaving, () => service.health(endpoint, this.abandoned)),
     );
     this.deadline = new Deadline(settings.limits, clock);
+    this.looks = new Looks(settings.polling, clock, random, stop);
     this.budget = new Budget(settings.limits, undefined, nothingSpent, random);
   }
 

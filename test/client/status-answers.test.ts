@@ -45,7 +45,15 @@ describe('the job is running', () => {
     ['under a word with control characters', '{"status":"A\\u001b[2J\\nB"}', 'A [2J B', false],
     ['under a word of any length', JSON.stringify({ status: 'x'.repeat(1e6) }), `${'x'.repeat(63)}…`, false],
   ])('%s', async (_, body, status, isExecuting) => {
-    expect(await statusFrom(answer(200, body))).toEqual({ kind: 'running', status, isExecuting });
+    expect(await statusFrom(answer(200, body))).toMatchObject({ kind: 'running', status, isExecuting });
+  });
+
+  it('since when, where the service says so', async () => {
+    const body = '{"delayTime":3,"input":{},"status":"IN_PROGRESS"}';
+    const running = { kind: 'running', status: 'IN_PROGRESS', isExecuting: true };
+    expect(await statusFrom(answer(200, body))).toEqual({ ...running, delayTimeMs: 3 });
+    const nonsense = '{"delayTime":-3,"status":"IN_PROGRESS"}';
+    expect(await statusFrom(answer(200, nonsense))).toEqual(running);
   });
 
   it('where kin of the service answer 202 without a word', async () => {

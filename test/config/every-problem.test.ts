@@ -40,7 +40,7 @@ skipBadRows: ▸yes
     '12:9: this template cannot be read: a {{ is not closed',
     expect.stringMatching(/^13:1: the key "colour" is not known; expected manifest, endpoint, input, /),
     '14:7: halt is empty; expected the keys consecutive, percent, minimum, unreachable',
-    '15:10: polling is an empty list; expected the keys share, shortest, longest',
+    '15:10: polling is an empty list; expected the keys lag, shortest, longest',
     '16:14: skipBadRows is "yes"; expected true or false',
   ]);
 });

@@ -28,7 +28,7 @@ it('has defaults for all but manifest, endpoint and folder', () => {
       longestWaitMs: 120_000,
       unanswered: 'resubmit',
     },
-    polling: { share: 0.2, shortestMs: 250, longestMs: 30_000 },
+    polling: { lag: 0.05, shortestMs: 250, longestMs: 30_000 },
     halt: { consecutive: 20, percent: 50, minimum: 50, unreachableMs: 1_800_000 },
     rate: { submit: { atOnce: 200, perTenSeconds: 1_000 }, status: { atOnce: 400, perTenSeconds: 2_000 } },
     pricing: undefined,

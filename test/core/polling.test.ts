@@ -1,50 +1,97 @@
 /** Polls are learned from what was seen, and stay within their bounds. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { nextPollMs, withObservation, type ObservedTimes } from '../../src/core/polling.ts';
+import {
+  nothingLearned,
+  untilLagMs,
+  withCompleted,
+  type LearnedTimes,
+} from '../../src/core/learned-times.ts';
+import { withObservation, type ObservedTimes } from '../../src/core/observed-times.ts';
+import { nextPollMs, type Company, type Sight } from '../../src/core/polling.ts';
 
-const settings = { share: 0.2, shortestMs: 250, longestMs: 30_000 };
-const observe = (times: number[]): ObservedTimes =>
-  times.reduce<ObservedTimes>((observed, ms) => withObservation(observed, ms, 0.5), []);
+const settings = { lag: 0.05, shortestMs: 250, longestMs: 30_000 };
+const learn = (executions: number[], delayMs = 0): LearnedTimes =>
+  executions.reduce<LearnedTimes>(
+    (learned, executionMs) => withCompleted(learned, { delayMs, executionMs }, settings, 0.5),
+    nothingLearned,
+  );
+const unseen: Sight = { seen: 'nothing', ageMs: 0, executedMs: 0 };
+const executing = (ms: number): Sight => ({ seen: 'executing', ageMs: ms, executedMs: ms });
+const amongMany: Company = { lastOf: undefined, isScout: false };
+const next = (sight: Sight, learned: LearnedTimes, company = amongMany): number =>
+  nextPollMs(sight, learned, settings, company, 0.5);
 
 it('never waits longer or shorter than allowed, whatever was seen', () => {
   fc.assert(
-    fc.property(fc.array(fc.nat(10_000_000), { maxLength: 700 }), fc.nat(20_000_000), (times, age) => {
-      const wait = nextPollMs(age, observe(times), settings);
-      expect(wait).toBeGreaterThanOrEqual(250);
-      expect(wait).toBeLessThanOrEqual(30_000);
-    }),
+    fc.property(
+      fc.array(fc.nat(10_000_000), { maxLength: 700 }),
+      fc.constantFrom<Sight['seen']>('nothing', 'waiting', 'executing'),
+      fc.nat(20_000_000),
+      fc.option(fc.integer({ min: 0, max: 300 }), { nil: undefined }),
+      (times, seen, age, lastOf) => {
+        const sight = { seen, ageMs: age, executedMs: seen === 'executing' ? age : 0 };
+        const wait = next(sight, learn(times, age / 2), { lastOf, isScout: false });
+        expect(wait).toBeGreaterThanOrEqual(250);
+        expect(wait).toBeLessThanOrEqual(30_000);
+      },
+    ),
   );
 });
 
 it('keeps what it saw in order and bounded', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(1_000_000), { maxLength: 1_200 }), (times) => {
-      const observed = observe(times);
+      const observed = times.reduce<ObservedTimes>((seen, ms) => withObservation(seen, ms, 0.5), []);
       expect(observed.length).toBe(Math.min(512, times.length));
       expect(observed).toEqual([...observed].toSorted((a, b) => a - b));
     }),
   );
 });
 
-it('looks first when the first fifth of such jobs has completed', () => {
-  const observed = observe(Array.from({ length: 100 }, (_, i) => 8_000 + i * 10));
-  const first = nextPollMs(0, observed, settings);
-  expect(first).toBeGreaterThanOrEqual(8_150);
-  expect(first).toBeLessThanOrEqual(8_250);
-  expect(nextPollMs(8_500, observed, settings)).toBe(250);
+it('finds the moment at which the expected lag is the price', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.integer({ min: 0, max: 100_000 }), { minLength: 1, maxLength: 100 }),
+      fc.integer({ min: 1, max: 50_000 }),
+      (times, price) => {
+        const at = untilLagMs(
+          times.toSorted((a, b) => a - b),
+          price,
+        );
+        const lag = times.reduce((sum, ms) => sum + Math.max(0, at - ms), 0) / times.length;
+        expect(lag).toBeCloseTo(price, 3);
+      },
+    ),
+  );
 });
 
-it('asks far fewer times than once a second for the same jobs', () => {
-  const observed = observe(Array.from({ length: 200 }, (_, i) => 20_000 + i * 100));
-  let polls = 0;
-  for (let age = 0; age < 30_000; polls++) age += nextPollMs(age, observed, settings);
-  expect(polls).toBeLessThan(10);
+it('looks first when some of such jobs are done, and at those that wait no sooner than one could be done', () => {
+  const learned = learn(Array.from({ length: 100 }, (_, i) => 8_000 + i * 20));
+  const first = next(unseen, learned);
+  expect(first).toBeGreaterThan(8_250);
+  expect(first).toBeLessThan(9_500);
+  expect(next({ seen: 'waiting', ageMs: 60_000, executedMs: 0 }, learned)).toBe(first);
+  expect(next(executing(8_500), learned)).toBeLessThan(1_000);
 });
 
-it('grows its waits while nothing is known, and for a job that outlasts all others', () => {
-  const waits = [0, 1_000, 10_000, 40_000].map((age) => nextPollMs(age, [], settings));
-  expect(waits).toEqual([250, 500, 5_000, 20_000]);
-  const observed = observe(Array.from({ length: 50 }, () => 1_000));
-  expect(nextPollMs(100_000, observed, settings)).toBe(15_000);
+it('looks more closely where all else waits for the job', () => {
+  const learned = learn(Array.from({ length: 100 }, (_, i) => 40_000 + i * 400));
+  const last = next(executing(50_000), learned, { lastOf: 1, isScout: false });
+  expect(last).toBeLessThan(next(executing(50_000), learned) / 2);
+});
+
+it('grows its waits while nothing is known, those of scouts slowly', () => {
+  const scout = { lastOf: undefined, isScout: true };
+  const ages = [0, 1_000, 10_000, 40_000];
+  const queued = (ageMs: number): Sight => ({ seen: 'waiting', ageMs, executedMs: 0 });
+  expect(ages.map((age) => next(queued(age), nothingLearned, scout))).toEqual([250, 250, 2_500, 10_000]);
+  expect(ages.map((age) => next(queued(age), nothingLearned))).toEqual([625, 1_500, 15_000, 30_000]);
+});
+
+it('looks ever more seldom at a job that outlasts all others', () => {
+  const learned = learn(Array.from({ length: 50 }, () => 10_000));
+  const waits = [20_000, 100_000, 1_000_000].map((ms) => next(executing(ms), learned));
+  expect(waits[0]).toBeLessThan(waits[1] ?? 0);
+  expect(waits[1]).toBeLessThan(waits[2] ?? 0);
 });

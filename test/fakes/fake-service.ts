@@ -104,8 +104,10 @@ export class FakeService implements RenderService {
     const executionTimeMs = plan.executionMs ?? 4_000;
     if (now < job.completesAt - executionTimeMs)
       return { kind: 'running', status: 'IN_QUEUE', isExecuting: false };
-    if (now < job.completesAt) return { kind: 'running', status: 'IN_PROGRESS', isExecuting: true };
-    const times = { delayTimeMs: plan.queueMs ?? 1_000, executionTimeMs };
+    const delayTimeMs = plan.queueMs ?? 1_000;
+    if (now < job.completesAt)
+      return { kind: 'running', status: 'IN_PROGRESS', isExecuting: true, delayTimeMs };
+    const times = { delayTimeMs, executionTimeMs };
     if (plan.failure !== undefined)
       return { kind: 'ended', status: 'FAILED', failure: plan.failure, ...times };
     return {

@@ -206,7 +206,7 @@ export const defaultSettings: BatchSettings = {
     longestWaitMs: 120_000,
     unanswered: 'resubmit',
   },
-  polling: { share: 0.2, shortestMs: 250, longestMs: 30_000 },
+  polling: { lag: 0.05, shortestMs: 250, longestMs: 30_000 },
   halt: { consecutive: 20, percent: 50, minimum: 50, unreachableMs: 30 * 60_000 },
   rate: {
     submit: { atOnce: 200, perTenSeconds: 1_000 },

@@ -230,8 +230,13 @@ describe('a run after an interruption', () => {
   };
   const many = manifestOf(Array.from({ length: 30 }, (_, i) => [`s${i}`, `scene ${i}`]));
 
+  /** No two are done at the same moment. */
+  const oneByOne: Behaviour = (scene) => ({
+    executionMs: 2_000 + 3_000 * Number(scene.replace('scene ', '')),
+  });
+
   it('asks for the jobs in flight first, the oldest before the others, and submits none of them again', async () => {
-    const world = new World();
+    const world = new World(oneByOne);
     const first = await world.run({
       manifest: many,
       settings: { concurrency: 10 },
@@ -276,7 +281,7 @@ describe('a run after an interruption', () => {
   });
 
   it('follows jobs where they were sent, whatever the file says today', async () => {
-    const world = new World();
+    const world = new World(oneByOne);
     await world.run({ manifest: many, settings: { concurrency: 4 }, onEvent: interruptAfter(1) });
     const elsewhere = { baseUrl: 'https://other.example', id: 'new', version: 'v1' } as const;
     const asked: string[] = [];

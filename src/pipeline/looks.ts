@@ -1,0 +1,104 @@
+/** When the jobs in flight are looked at: one queue of due looks, and what was learned of how long jobs take. */
+import TinyQueue from 'tinyqueue';
+import { nothingLearned, withCompleted, type LearnedTimes } from '../core/learned-times.ts';
+import { enoughJobs, nextPollMs, type PollSettings } from '../core/polling.ts';
+import type { Clock } from './ports.ts';
+import { sightOf, type Job } from './job.ts';
+import type { Stop } from './stop.ts';
+
+/** Some of a batch's first jobs are looked at often, so that something is known of the others. */
+const mostScouts = 4;
+
+interface DueLook {
+  job: Job;
+  dueElapsed: number;
+  /** Whether it is due when such jobs are likely to be done, and not after a wait that something else has set. */
+  isPlanned: boolean;
+  resolve: () => void;
+}
+
+export class Looks {
+  readonly #settings: PollSettings;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #stop: Stop;
+  #queue = queueOf([]);
+  #learned: LearnedTimes = nothingLearned;
+  readonly #followed = new Set<Job>();
+  #isSleeping = false;
+  #awake = new AbortController();
+  /** Whether scenes wait to be submitted. */
+  hasMore = true;
+
+  constructor(settings: PollSettings, clock: Clock, random: () => number, stop: Stop) {
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#random = random;
+    this.#stop = stop;
+    stop.leaving.addEventListener('abort', () => this.#wake(), { once: true });
+  }
+
+  /** Resolves when the job is to be looked at again, after `waitMs` where that is given, or the run leaves. */
+  wait(job: Job, waitMs?: number): Promise<void> {
+    this.#followed.add(job);
+    const isPlanned = waitMs === undefined;
+    const dueElapsed = isPlanned ? this.#plannedElapsed(job) : this.#clock.elapsed() + waitMs;
+    return new Promise((resolve) => {
+      const isFirst = dueElapsed < (this.#queue.peek()?.dueElapsed ?? Infinity);
+      this.#queue.push({ job, dueElapsed, isPlanned, resolve });
+      if (!this.#isSleeping) void this.#sleepUntilDue();
+      else if (isFirst) this.#wake();
+    });
+  }
+
+  /** The job is over, or left. */
+  forget(job: Job): void {
+    this.#followed.delete(job);
+  }
+
+  /** A job has completed. While little is known, what the first of them tell is worth a new plan for all the others. */
+  learn(times: { delayMs: number; executionMs: number }): void {
+    this.#learned = withCompleted(this.#learned, times, this.#settings, this.#random());
+    if (this.#learned.jobs === enoughJobs) this.#planAnew();
+  }
+
+  #planAnew(): void {
+    const due = this.#queue.data.map((look) =>
+      look.isPlanned ? { ...look, dueElapsed: this.#plannedElapsed(look.job) } : look,
+    );
+    this.#queue = queueOf(due);
+    this.#wake();
+  }
+
+  #plannedElapsed(job: Job): number {
+    const company = {
+      lastOf: this.hasMore ? undefined : this.#followed.size,
+      isScout: this.#learned.jobs < enoughJobs && this.#isScout(job),
+    };
+    const { sight, atElapsed } = sightOf(job);
+    return atElapsed + nextPollMs(sight, this.#learned, this.#settings, company, this.#random());
+  }
+
+  #isScout(job: Job): boolean {
+    return [...this.#followed].slice(0, mostScouts).includes(job);
+  }
+
+  async #sleepUntilDue(): Promise<void> {
+    this.#isSleeping = true;
+    for (let next = this.#queue.peek(); next !== undefined; next = this.#queue.peek()) {
+      const waitMs = next.dueElapsed - this.#clock.elapsed();
+      if (waitMs <= 0 || this.#stop.leaving.aborted) this.#queue.pop()?.resolve();
+      else await this.#clock.sleep(waitMs, this.#awake.signal);
+    }
+    this.#isSleeping = false;
+  }
+
+  #wake(): void {
+    this.#awake.abort();
+    this.#awake = new AbortController();
+  }
+}
+
+function queueOf(looks: DueLook[]): TinyQueue<DueLook> {
+  return new TinyQueue(looks, (a, b) => a.dueElapsed - b.dueElapsed);
+}

@@ -185,6 +185,16 @@ it.each(['checkpoint.sqlite', 'checkpoint.sqlite-wal'])('sends nothing once %s w
   });
 });
 
+it('takes no state that there is not, in a checkpoint that was opened again either', () => {
+  const dir = folder();
+  openCheckpoint(dir, 'test', batch, 0).close();
+  const db = openForWriting(join(dir, 'checkpoint.sqlite'), checkpointSchema);
+  onTestFinished(() => void db.close());
+  const insert =
+    "INSERT INTO scenes (id, fingerprint, source, input, columns, state) VALUES ('a', 'b', 'c', '', '', 'lost')";
+  expect(() => db.exec(insert)).toThrow(/CHECK constraint failed/);
+});
+
 it('takes what the disk no longer gives back for trouble with the disk, not for a bug', async () => {
   const path = join(folder(), 'checkpoint.sqlite');
   const db = openForWriting(path, checkpointSchema);

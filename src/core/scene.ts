@@ -1,5 +1,5 @@
 /** A scene: one wanted picture, known by its id and the fingerprint of what it sends, and the states it can be in. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { canonicalJson, type JsonObject } from './json.ts';
 
 /** One good row of a manifest, ready to be submitted. */
@@ -56,7 +56,7 @@ export type SceneCounts = Record<SceneState, number> & {
 
 /** 32 hex characters that tell one input from another, whatever the order of its keys. */
 export function fingerprintOf(input: JsonObject): string {
-  return createHash('sha256').update(canonicalJson(input)).digest('hex').slice(0, 32);
+  return hash('sha256', canonicalJson(input)).slice(0, 32);
 }
 
 /** The id of a row that has no `id` column: 12 characters of its fingerprint; the nth equal row gets `-n`. */

@@ -1,8 +1,8 @@
 /** A checked manifest, set aside on disk outside the batch until it is known to be good. */
 import Sqlite from 'better-sqlite3';
-import type { JsonObject } from '../core/json.ts';
-import { sceneIdOf, type BadRow, type Scene } from '../core/scene.ts';
+import { sceneIdOf, type BadRow, type ListedScene, type Scene } from '../core/scene.ts';
 import type { ManifestScenes } from '../pipeline/ports.ts';
+import { insertGrouped, type GroupedInsert } from './grouped-insert.ts';
 
 /** A scene whose row may have no id of its own. */
 export type StagedScene = Omit<Scene, 'id'> & { id: string | undefined };
@@ -13,15 +13,13 @@ export type StagedScene = Omit<Scene, 'id'> & { id: string | undefined };
  */
 export class ManifestStage implements ManifestScenes {
   readonly #db = openTemporary();
-  readonly #insert = this.#db.prepare<[number, string, number, string, string, string, string]>(
-    'INSERT INTO scenes VALUES (?, ?, ?, ?, ?, ?, ?)',
-  );
+  readonly #scenes: GroupedInsert = insertGrouped(this.#db, 'scenes', '(?, ?, ?, ?, ?, ?, ?)');
   readonly #insertBad = this.#db.prepare<[object]>(
     'INSERT INTO bad_rows VALUES (@position, @source, @id, @problem)',
   );
 
   add({ id, position, fingerprint, source, input, columns }: StagedScene): void {
-    this.#insert.run(
+    this.#scenes.add([
       position,
       id ?? sceneIdOf(fingerprint, 1),
       id === undefined ? 0 : 1,
@@ -29,7 +27,7 @@ export class ManifestStage implements ManifestScenes {
       source,
       JSON.stringify(input),
       JSON.stringify(columns),
-    );
+    ]);
   }
 
   addBad(row: BadRow): void {
@@ -41,6 +39,7 @@ export class ManifestStage implements ManifestScenes {
    * bad row. Once for all rows, since looking each id up as it comes takes many times as long.
    */
   settleIds(): void {
+    this.#scenes.flush();
     this.#db.exec(`
       CREATE TABLE repeated AS SELECT id FROM scenes GROUP BY id HAVING count(*) > 1;
       CREATE UNIQUE INDEX repeated_id ON repeated (id)`);
@@ -58,14 +57,20 @@ export class ManifestStage implements ManifestScenes {
       DELETE FROM scenes WHERE position IN (SELECT position FROM bad_rows)`);
   }
 
-  *scenes(): Generator<Scene> {
-    const rows = this.#db
-      .prepare<[], SceneRow>(
-        'SELECT position, id, fingerprint, source, input, columns FROM scenes ORDER BY position',
+  /** A few rows at a time: one by one they take twice as long, and a row may be long. */
+  *scenes(): Generator<ListedScene> {
+    const page = this.#db
+      .prepare<[number], SceneRow>(
+        `SELECT position, id, fingerprint, source, input, columns FROM scenes
+         WHERE position > ? ORDER BY position LIMIT ${pageRows}`,
       )
-      .iterate();
-    for (const { input, columns, ...row } of rows) {
-      yield { ...row, input: JSON.parse(input) as JsonObject, columns: JSON.parse(columns) as JsonObject };
+      .raw();
+    let last = 0;
+    for (let rows = page.all(last); rows.length > 0; rows = page.all(last)) {
+      for (const [position, id, fingerprint, source, input, columns] of rows) {
+        yield { position, id, fingerprint, source, input, columns };
+        last = position;
+      }
     }
   }
 
@@ -86,6 +91,7 @@ export class ManifestStage implements ManifestScenes {
 
   /** 0 where nothing was added yet. */
   lastPosition(): number {
+    this.#scenes.flush();
     const last = this.#db.prepare<[], { n: number | null }>(
       'SELECT max(n) AS n FROM (SELECT max(position) AS n FROM scenes UNION ALL SELECT max(position) FROM bad_rows)',
     );
@@ -97,10 +103,16 @@ export class ManifestStage implements ManifestScenes {
   }
 }
 
-interface SceneRow extends Omit<Scene, 'input' | 'columns'> {
-  input: string;
-  columns: string;
-}
+const pageRows = 16;
+
+type SceneRow = [
+  position: number,
+  id: string,
+  fingerprint: string,
+  source: string,
+  input: string,
+  columns: string,
+];
 
 function openTemporary(): Sqlite.Database {
   const db = new Sqlite('');

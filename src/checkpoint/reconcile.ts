@@ -2,9 +2,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { withSuffix, nameKey } from '../core/naming.ts';
 import type { Plan } from '../core/plan.ts';
-import { replacedSuffix, type Scene } from '../core/scene.ts';
+import { replacedSuffix } from '../core/scene.ts';
 import type { ManifestScenes } from '../pipeline/ports.ts';
 import type { Database, Statement } from '../sqlite/database.ts';
+import { lister } from './list-scenes.ts';
 
 /** Rows between two turns of the event loop: enough to be fast, few enough that a signal never waits for them. */
 const sliceRows = 500;
@@ -18,11 +19,13 @@ const sliceScenes = 20_000;
  */
 export async function reconcile(db: Database, manifest: ManifestScenes, signal: AbortSignal): Promise<Plan> {
   db.exec('CREATE TEMP TABLE IF NOT EXISTS listed (scene INTEGER PRIMARY KEY); DELETE FROM temp.listed');
+  const known = lastKey(db, 'scenes');
   const plan = { added: 0, changed: 0, unchanged: 0, withdrawn: 0 };
-  const list = lister(db);
-  await inSlices(manifest.scenes(), signal, (scene) => (plan[list(scene)] += 1));
-  const withdraw = withdrawer(db);
-  await overTable(db, 'scenes', signal, (slice) => (plan.withdrawn += withdraw(slice)));
+  const list = lister(db, known);
+  await inSlices(manifest.scenes(), signal, (scene) => (plan[list.add(scene)] += 1));
+  list.flush();
+  const withdraw = withdrawer(db, known);
+  await overTable(db, 'scenes', signal, (slice) => (plan.withdrawn += withdraw(slice)), known);
   listWithdrawn(db);
   await overTable(db, 'temp.withdrawn', signal, restorer(db));
   await overTable(db, 'temp.withdrawn', signal, wayMaker(db));
@@ -51,12 +54,16 @@ async function overTable(
   table: 'scenes' | 'temp.withdrawn',
   signal: AbortSignal,
   work: (slice: Slice) => void,
+  last = lastKey(db, table),
 ): Promise<void> {
-  const last = db.prepare<[], { key: number | null }>(`SELECT max(rowid) AS key FROM ${table}`).get();
-  for (let from = 1; from <= (last?.key ?? 0); from += sliceScenes) {
+  for (let from = 1; from <= last; from += sliceScenes) {
     work({ from, to: from + sliceScenes - 1 });
     await breathe(signal);
   }
+}
+
+function lastKey(db: Database, table: 'scenes' | 'temp.withdrawn'): number {
+  return db.prepare<[], { key: number | null }>(`SELECT max(rowid) AS key FROM ${table}`).get()?.key ?? 0;
 }
 
 async function breathe(signal: AbortSignal): Promise<void> {
@@ -64,43 +71,13 @@ async function breathe(signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
 }
 
-/** Records one listed scene; tells what it was to the batch. */
-function lister(db: Database): (scene: Scene) => 'added' | 'changed' | 'unchanged' {
-  const known = db.prepare<
-    [string, string],
-    { scene: number; position: number | null; source: string; columns: string }
-  >('SELECT scene, position, source, columns FROM scenes WHERE id = ? AND fingerprint = ?');
-  const sameId = db.prepare<[string]>('SELECT 1 FROM scenes WHERE id = ? LIMIT 1');
-  const insert = db.prepare<[object]>(`
-    INSERT INTO scenes (id, fingerprint, position, source, input, columns, state)
-    VALUES (@id, @fingerprint, @position, @source, @input, @columns, 'waiting')`);
-  const update = db.prepare<[object]>(
-    'UPDATE scenes SET position = @position, source = @source, columns = @columns WHERE scene = @scene',
-  );
-  const list = db.prepare<[number]>('INSERT INTO temp.listed VALUES (?)');
-  return ({ id, fingerprint, input, columns, position, source }) => {
-    const row = known.get(id, fingerprint);
-    const columnsText = JSON.stringify(columns);
-    if (row === undefined) {
-      const outcome = sameId.get(id) === undefined ? 'added' : 'changed';
-      const inputText = JSON.stringify(input);
-      const added = insert.run({ id, fingerprint, position, source, input: inputText, columns: columnsText });
-      list.run(Number(added.lastInsertRowid));
-      return outcome;
-    }
-    const isSame = row.position === position && row.source === source && row.columns === columnsText;
-    if (!isSame) update.run({ scene: row.scene, position, source, columns: columnsText });
-    list.run(row.scene);
-    return 'unchanged';
-  };
-}
-
 /** Tells how many scenes of a slice went without another row taking their id. */
-function withdrawer(db: Database): (slice: Slice) => number {
-  const gone = `scene BETWEEN @from AND @to AND state <> 'withdrawn' AND scene NOT IN (SELECT scene FROM temp.listed)`;
+function withdrawer(db: Database, known: number): (slice: Slice) => number {
+  const gone = `scene BETWEEN @from AND @to AND scene <= ${known} AND state <> 'withdrawn'
+    AND scene NOT IN (SELECT scene FROM temp.listed)`;
   const count = db.prepare<[Slice], { n: number }>(`
-    SELECT count(*) AS n FROM scenes s WHERE ${gone}
-      AND NOT EXISTS (SELECT 1 FROM scenes l JOIN temp.listed USING (scene) WHERE l.id = s.id)`);
+    SELECT count(*) AS n FROM scenes s WHERE ${gone} AND NOT EXISTS (SELECT 1 FROM scenes l
+      WHERE l.id = s.id AND (l.scene > ${known} OR EXISTS (SELECT 1 FROM temp.listed t WHERE t.scene = l.scene)))`);
   const withdraw = db.prepare<[Slice]>(
     `UPDATE scenes SET state = 'withdrawn', position = NULL WHERE ${gone}`,
   );

@@ -18,6 +18,12 @@ export interface Scene {
   source: string;
 }
 
+/** A scene as it is set aside and kept: what it sends and what its row says as JSON, which nobody on the way reads. */
+export interface ListedScene extends Omit<Scene, 'input' | 'columns'> {
+  input: string;
+  columns: string;
+}
+
 /** A row that cannot be rendered, with the reason, in words. */
 export interface BadRow {
   position: number;

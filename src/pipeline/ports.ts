@@ -6,7 +6,7 @@ import type { JsonObject } from '../core/json.ts';
 import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
 import type { Plan } from '../core/plan.ts';
 import type { BatchSpending } from '../core/spending.ts';
-import type { BadRow, Scene, SceneCounts } from '../core/scene.ts';
+import type { BadRow, ListedScene, SceneCounts } from '../core/scene.ts';
 import type { Event } from './event.ts';
 
 /** The job service. Every call is one HTTP request and resolves to what it meant; expected trouble never throws. */
@@ -53,7 +53,7 @@ export interface JobTimes {
 
 /** The scenes of a checked manifest, ready to be compared with the checkpoint. */
 export interface ManifestScenes {
-  scenes(): Iterable<Scene>;
+  scenes(): Iterable<ListedScene>;
   /** Rows that are skipped on the user's word. */
   badRows(): Iterable<BadRow>;
 }

@@ -2,6 +2,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { ManifestStage, type StagedScene } from '../../src/checkpoint/manifest-stage.ts';
 import type { JsonObject } from '../../src/core/json.ts';
+import { readList } from '../fakes/world.ts';
 
 const stages: ManifestStage[] = [];
 
@@ -45,7 +46,7 @@ it('gives scenes back in their order, with every value and type', () => {
   stage.addBad({ position: 5, source: 'm.csv:6', problem: 'is bad' });
   stage.addBad({ position: 4, source: 'm.csv:5', problem: 'is bad', id: 'x' });
   stage.settleIds();
-  expect([...stage.scenes()]).toEqual([scene(3, b, 'earlier'), later]);
+  expect(readList(stage)).toEqual([scene(3, b, 'earlier'), later]);
   expect([...stage.badRows()]).toEqual([
     { position: 4, source: 'm.csv:5', problem: 'is bad', id: 'x' },
     { position: 5, source: 'm.csv:6', problem: 'is bad' },

@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
 import { checkpointSchema } from '../../src/checkpoint/schema.ts';
 import { SqliteCheckpoint } from '../../src/checkpoint/sqlite-checkpoint.ts';
-import type { Scene } from '../../src/core/scene.ts';
+import type { ListedScene } from '../../src/core/scene.ts';
 import type { ManifestScenes } from '../../src/pipeline/ports.ts';
 import { openForWriting, type Database } from '../../src/sqlite/database.ts';
 import { InHandInMemory } from '../fakes/in-hand-in-memory.ts';
@@ -100,7 +100,7 @@ it('what is written meanwhile waits for its end, and is kept though the comparis
 /** A list that tells of each row that is asked for. */
 function watched(pairs: Pair[], onRow: () => void): ManifestScenes {
   const { scenes, badRows } = manifestOf(pairs);
-  function* told(): Generator<Scene> {
+  function* told(): Generator<ListedScene> {
     for (const scene of scenes()) {
       onRow();
       yield scene;

@@ -9,7 +9,7 @@ import { readScenes, type ReadScenes } from '../../src/commands/read-scenes.ts';
 import { ConfigError } from '../../src/config/problem.ts';
 import { readConfig } from '../../src/config/read-config.ts';
 import type { Scene } from '../../src/core/scene.ts';
-import { unstopped } from '../fakes/world.ts';
+import { readList, unstopped } from '../fakes/world.ts';
 import { tempFolder } from '../config/pipeline-file.ts';
 
 const opened: ReadScenes[] = [];
@@ -82,7 +82,7 @@ it('a stop cuts a packed list short, though all of its bytes have come long befo
 });
 
 async function scenesOf(files: Record<string, string>, given: Given = {}): Promise<Scene[]> {
-  return [...(await read(files, given)).stage.scenes()];
+  return readList((await read(files, given)).stage);
 }
 
 async function problemsOf(files: Record<string, string>, given: Given = {}): Promise<string[]> {
@@ -99,7 +99,7 @@ it('a scene has its id, its input, every column, and its place', async () => {
     { input: '{scene: "{{ scene }}, {{ style }}", steps: 30}' },
   );
   const place = relative('', join(folder, 'a.csv'));
-  const [first, second] = [...stage.scenes()];
+  const [first, second] = readList(stage);
   expect(first).toEqual({
     id: 'r1',
     position: 1,
@@ -151,7 +151,7 @@ it('tells every bad row at its line, and does not start', async () => {
     'a.csv:7: has 1 column; the header has 2',
   ]);
   const { stage } = await read({ 'a.csv': csv }, { input: scene, skipBadRows: true });
-  expect(Array.from(stage.scenes(), ({ id, position }) => [id, position])).toEqual([
+  expect(readList(stage).map(({ id, position }) => [id, position])).toEqual([
     ['r1', 1],
     ['r7', 7],
   ]);
@@ -252,7 +252,7 @@ it('several manifests, each with its own columns', async () => {
   };
   const { stage, columns } = await read(files);
   expect(columns).toEqual(['id', 'scene', 'style', 'prompt', 'n']);
-  expect(Array.from(stage.scenes(), ({ position, input }) => [position, input])).toEqual([
+  expect(readList(stage).map(({ position, input }) => [position, input])).toEqual([
     [1, { scene: 'hills' }],
     [2, { prompt: 'sea' }],
     [3, { prompt: 'sky' }],
@@ -298,7 +298,7 @@ it('a manifest without a row', async () => {
 
 it('reads standard input', async () => {
   const { stage } = await read({}, { manifest: "'-'", stdin: 'scene,x\nhills,1\n' });
-  expect(Array.from(stage.scenes(), ({ source }) => source)).toEqual(['standard input:2']);
+  expect(readList(stage).map(({ source }) => source)).toEqual(['standard input:2']);
 });
 
 it('a column named as those of every object is a column', async () => {
@@ -306,7 +306,7 @@ it('a column named as those of every object is a column', async () => {
     { 'a.csv': 'constructor,scene\nx,hills\n' },
     { input: '{scene: "{{ constructor }}"}' },
   );
-  expect(Array.from(stage.scenes(), (each) => each.input)).toEqual([{ scene: 'x' }]);
+  expect(readList(stage).map((each) => each.input)).toEqual([{ scene: 'x' }]);
   expect(await problemsOf({ 'a.csv': 'scene\nx\n' }, { input: '{scene: "{{ constructor }}"}' })).toEqual([
     'pipeline.yaml:3:16: there is no column "constructor"; a.csv has scene',
   ]);
@@ -318,7 +318,7 @@ it.skipIf(!existsSync(list))('a real list of 1,632 prompts (skipped where it is 
   const { stage, columns } = await read({}, { manifest: list, input: '{scene: "{{ Prompt }}"}' });
   expect(stage.count()).toEqual({ scenes: 1632, badRows: 0 });
   expect(columns).toContain('Prompt');
-  const scenes = [...stage.scenes()];
+  const scenes = readList(stage);
   expect(new Set(scenes.map(({ id }) => id)).size).toBe(1632);
   for (const { input, columns: row } of scenes) expect(input).toEqual({ scene: row['Prompt'] });
 });

@@ -5,9 +5,10 @@ import { putBackSession } from '../../src/checkpoint/put-back.ts';
 import { readSavedJobs, recordedReader } from '../../src/checkpoint/saved-pictures.ts';
 import { checkpointSchema } from '../../src/checkpoint/schema.ts';
 import { SqliteCheckpoint } from '../../src/checkpoint/sqlite-checkpoint.ts';
+import type { JsonObject } from '../../src/core/json.ts';
 import { portablePath } from '../../src/core/naming.ts';
 import type { PutBack, PutBackChoice, WrongId } from '../../src/core/put-back.ts';
-import { fingerprintOf, type BadRow, type Scene } from '../../src/core/scene.ts';
+import { fingerprintOf, type BadRow, type ListedScene, type Scene } from '../../src/core/scene.ts';
 import type { Verified } from '../../src/core/verification.ts';
 import type { Event } from '../../src/pipeline/event.ts';
 import { cancelBatch, type CancelResult } from '../../src/pipeline/cancel-batch.ts';
@@ -224,16 +225,25 @@ export const unstopped = new AbortController().signal;
 
 /** A manifest out of pairs of id and text. */
 export function manifestOf(pairs: [id: string, scene: string][], bad: BadRow[] = []): ManifestScenes {
-  const scenes = pairs.map(([id, scene], i): Scene => {
+  const scenes = pairs.map(([id, scene], i): ListedScene => {
     const input = { scene };
     return {
       id,
       fingerprint: fingerprintOf(input),
-      input,
-      columns: { id, scene },
+      input: JSON.stringify(input),
+      columns: JSON.stringify({ id, scene }),
       position: i + 1,
       source: `list.csv:${i + 2}`,
     };
   });
   return { scenes: () => scenes, badRows: () => bad };
+}
+
+/** The scenes of a list with what their rows say. */
+export function readList(list: ManifestScenes): Scene[] {
+  return Array.from(list.scenes(), ({ input, columns, ...scene }) => ({
+    ...scene,
+    input: JSON.parse(input) as JsonObject,
+    columns: JSON.parse(columns) as JsonObject,
+  }));
 }

@@ -1,6 +1,6 @@
 /** Promise: a stop while the manifest is read or compared ends the run in order, and the next run does all that is to be done, once. */
 import { expect, it } from 'vitest';
-import type { Scene } from '../../src/core/scene.ts';
+import type { ListedScene } from '../../src/core/scene.ts';
 import type { ManifestScenes } from '../../src/pipeline/ports.ts';
 import { Stop } from '../../src/pipeline/stop.ts';
 import { manifestOf, World } from '../fakes/world.ts';
@@ -101,7 +101,7 @@ async function passUntil(world: World, signal: AbortSignal | undefined): Promise
 
 /** The long list, with something that happens when so many of its rows were read. */
 function stoppingAt(row: number, happen: () => void): ManifestScenes {
-  function* scenes(): Generator<Scene> {
+  function* scenes(): Generator<ListedScene> {
     let read = 0;
     for (const scene of many.scenes()) {
       read += 1;

@@ -1,6 +1,7 @@
 /** What the checkpoint does where the disk does not take a write: some use the room kept for them, all others say so. */
 import Sqlite from 'better-sqlite3';
 import { Trouble } from '../core/failure.ts';
+import { diskTrouble, isSystemError } from '../disk/disk-trouble.ts';
 
 /** Rejects with `Trouble` where the disk does not take the write. */
 export type Writer = <T>(write: () => Promise<T>) => Promise<T>;
@@ -43,8 +44,9 @@ function isDiskFull(error: unknown): boolean {
   return error instanceof Sqlite.SqliteError && error.code === 'SQLITE_FULL';
 }
 
-/** SQLite's complaints about the disk are expected trouble; all others are bugs. */
+/** Complaints of SQLite and of the system about the disk are expected trouble; all others are bugs. */
 export function asTrouble(error: unknown): unknown {
+  if (isSystemError(error)) return diskTrouble(error.path ?? 'the checkpoint', error.code);
   if (!(error instanceof Sqlite.SqliteError)) return error;
   if (!/^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB)/.test(error.code)) return error;
   return troubleWith(`${error.message}, ${error.code}`);

@@ -37,11 +37,13 @@ export function openCheckpoint(
   const untold = db.prepare<[], { n: number }>(
     "SELECT count(*) AS n FROM attempts WHERE state IN ('unanswered', 'expired')",
   );
+  const checkpoint = new SqliteCheckpoint(db, run, inHand, () => reserve.release());
   return {
-    checkpoint: new SqliteCheckpoint(db, run, inHand, () => reserve.release()),
+    checkpoint,
     untold: () => untold.get()?.n ?? 0,
     recordEnd: (ended) => void end.run({ ...ended, run }),
     close: () => {
+      checkpoint.close();
       db.close();
       inHand.close();
       reserve.release();

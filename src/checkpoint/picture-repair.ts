@@ -2,7 +2,6 @@
 import { nameKey } from '../core/naming.ts';
 import type { PictureMove } from '../pipeline/ports.ts';
 import type { Database } from '../sqlite/database.ts';
-import { GroupCommit } from '../sqlite/group-commit.ts';
 import { prepareStatements } from './statements.ts';
 
 export interface PictureRepair {
@@ -15,7 +14,6 @@ export interface PictureRepair {
 
 /** Only for whoever holds the batch's lock. */
 export function pictureRepair(db: Database): PictureRepair {
-  const commits = new GroupCommit(db);
   const sql = prepareStatements(db);
   const wait = db.prepare<[number]>(`
     UPDATE scenes SET state = 'waiting', due_at = 0, deaths = 0, counted_from = attempts,
@@ -24,12 +22,13 @@ export function pictureRepair(db: Database): PictureRepair {
   const forget = db.prepare<[number]>('DELETE FROM pictures WHERE attempt = ?');
   return {
     pendingMoves: () => sql.pendingMoves.all(),
-    recordMoved: ({ key, to }) =>
-      commits.write(() => void sql.recordMoved.run({ key, to, fileKey: nameKey(to) })),
-    putBack: (attempt) =>
-      commits.write(() => {
-        forget.run(attempt);
-        return wait.run(attempt).changes > 0;
-      }),
+    recordMoved: async ({ key, to }) => void sql.recordMoved.run({ key, to, fileKey: nameKey(to) }),
+    putBack: async (attempt) =>
+      db
+        .transaction(() => {
+          forget.run(attempt);
+          return wait.run(attempt).changes > 0;
+        })
+        .immediate(),
   };
 }

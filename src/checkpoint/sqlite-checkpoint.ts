@@ -26,7 +26,6 @@ import type {
 } from '../pipeline/ports.ts';
 import type { Database } from '../sqlite/database.ts';
 import { GroupCommit } from '../sqlite/group-commit.ts';
-import { commitUnsynced } from './commit-unsynced.ts';
 import { asTrouble, writersWithReserve, type Writers } from './full-disk.ts';
 import { readAttempt, readSubmittedAttempt, readWriting } from './read-attempt.ts';
 import type { InHand } from './in-hand.ts';
@@ -137,7 +136,7 @@ export class SqliteCheckpoint implements Checkpoint {
   beginWriting({ key }: Attempt, settlement: SavedSettlement): Promise<void> {
     const writing = JSON.stringify(settlement);
     const work = (): void => void this.#sql.beginWriting.run({ attempt: key, writing });
-    return this.#writers.planned(async () => commitUnsynced(this.#db, work));
+    return this.#writers.planned(() => this.#commits.writeUnsynced(work));
   }
 
   unfinishedWriting(): Promise<UnfinishedWriting[]> {
@@ -176,6 +175,11 @@ export class SqliteCheckpoint implements Checkpoint {
 
   counts(): Promise<SceneCounts> {
     return this.#read(() => readCounts(this.#db));
+  }
+
+  /** To be called before the database is closed. */
+  close(): void {
+    this.#commits.close();
   }
 
   /** Nothing is sent on the word of a journal that nobody will find again. */

@@ -48,6 +48,7 @@ export class JobBook {
     try {
       this.#tidyUp();
     } catch (error) {
+      this.#commit.close();
       this.#db.close();
       throw error;
     }
@@ -130,15 +131,15 @@ export class JobBook {
     this.#db.pragma('wal_checkpoint(TRUNCATE)');
   }
 
-  /** Commits what was asked for so far; those who wait for it learn before the next turn of the event loop. */
-  flush(): void {
-    this.#commit.flush();
+  /** Commits what was asked for so far, at once; resolves when those who wait for it have been told. */
+  flush(): Promise<void> {
+    return this.#commit.flush();
   }
 
   /** Commits, puts what is in progress back into the queue and deletes what is over; the file is closed in any case. */
   close(): void {
     try {
-      this.flush();
+      this.#commit.close();
       this.#tidyUp();
     } finally {
       this.#db.close();

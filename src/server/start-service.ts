@@ -76,7 +76,7 @@ async function closeDown({ http, pools, sweeper, book, release, onTrouble }: Par
   sweeper.stop();
   for (const pool of pools) pool.stop();
   // Whoever has submitted a job that is committed learns its id before the connections end.
-  book.flush();
+  await book.flush();
   await nextTurn();
   await http.close();
   try {

@@ -1,29 +1,51 @@
-/** Many small writes, few fsyncs: all that is asked for in one turn of the event loop is committed as one. */
-import type { Database } from './database.ts';
+/** Many small writes, few fsyncs: what is asked for while the disk is busy is committed and made to last as one. */
+import type { Database, Statement } from './database.ts';
+import { openWriteAheadLog, type WriteAheadLog } from './write-ahead-log.ts';
 
 interface Write {
-  work: () => unknown;
-  resolve: (value: unknown) => void;
+  work: () => void;
+  /** Whether it counts as done only when it is on the disk. */
+  isLasting: boolean;
+  resolve: () => void;
   reject: (reason: unknown) => void;
 }
 
-/** Queues writes and commits them together; a write's promise settles after the commit, so its order is kept. */
+/**
+ * Queues writes and commits them in groups, in their order. A group is committed without an fsync, its log is synced
+ * beside the event loop, and only then its promises resolve; the next group is what came meanwhile, so that a slower
+ * disk makes larger groups.
+ */
 export class GroupCommit {
   readonly #db: Database;
+  /** Undefined for a database in memory. */
+  readonly #log: WriteAheadLog | undefined;
+  readonly #begin: Statement<[]>;
+  readonly #end: Statement<[]>;
   #queue: Write[] = [];
+  #synced: Promise<void> = Promise.resolve();
+  #isPlanned = false;
+  #isSyncing = false;
   /** A transaction is open over many turns: what is written now would be lost with it. */
   #isHeld = false;
+  /** After a failed fsync nobody knows what is on the disk, and the system tells of it but once. */
+  #broken: Error | undefined;
 
+  /** `db` is in WAL mode with `synchronous=FULL`, or in memory. */
   constructor(db: Database) {
     this.#db = db;
+    this.#log = db.memory ? undefined : openWriteAheadLog(db);
+    this.#begin = db.prepare('BEGIN IMMEDIATE');
+    this.#end = db.prepare('COMMIT');
   }
 
   /** Runs `work` inside the next transaction. Where any work of a group throws, none of the group is kept and all reject. */
   write<T>(work: () => T): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      if (this.#queue.length === 0) setImmediate(() => this.flush());
-      this.#queue.push({ work, resolve: resolve as (value: unknown) => void, reject });
-    });
+    return this.#ask(work, true);
+  }
+
+  /** As `write`, but resolves at the commit: it outlives the program, and a power cut once a later write is done. */
+  writeUnsynced<T>(work: () => T): Promise<T> {
+    return this.#ask(work, false);
   }
 
   /**
@@ -31,7 +53,8 @@ export class GroupCommit {
    * what else is asked for meanwhile is committed after it. Where `work` throws, nothing of it is kept.
    */
   async writeAlone<T>(work: () => Promise<T>): Promise<T> {
-    this.flush();
+    void this.flush();
+    if (this.#broken !== undefined) throw this.#broken;
     this.#db.exec('BEGIN IMMEDIATE');
     this.#isHeld = true;
     try {
@@ -39,23 +62,111 @@ export class GroupCommit {
       this.#db.exec('COMMIT');
       return result;
     } finally {
-      // Some of SQLite's own errors have taken the transaction back already.
-      if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+      this.#takeBack();
       this.#isHeld = false;
-      this.flush();
+      this.#commitSoon();
     }
   }
 
-  /** Commits what is queued now, without waiting for the turn to end. */
-  flush(): void {
+  /**
+   * Commits what is queued now, and waits here until it is on the disk. Resolves when what was on its way there before
+   * has arrived as well, or failed.
+   */
+  flush(): Promise<void> {
+    if (!this.#isHeld) resolveAll(this.#commit('FULL'));
+    return this.#synced;
+  }
+
+  /** To be called before the database is closed; nothing is written any more. */
+  close(): void {
+    void this.flush();
+    this.#log?.close();
+  }
+
+  #ask<T>(work: () => T, isLasting: boolean): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      let result: T;
+      const write = (): void => void (result = work());
+      this.#queue.push({ work: write, isLasting, resolve: () => resolve(result), reject });
+      this.#commitSoon();
+    });
+  }
+
+  /** All that is asked for in this turn of the event loop belongs to the group. */
+  #commitSoon(): void {
+    if (this.#isPlanned || this.#isHeld || this.#isSyncing || this.#queue.length === 0) return;
+    this.#isPlanned = true;
+    setImmediate(() => {
+      this.#isPlanned = false;
+      if (this.#isHeld) return;
+      if (this.#log === undefined) resolveAll(this.#commit('FULL'));
+      else this.#commitGroup(this.#log);
+    });
+  }
+
+  #commitGroup(log: WriteAheadLog): void {
+    const group = this.#commit('NORMAL');
+    resolveAll(group.filter((write) => !write.isLasting));
+    const lasting = group.filter((write) => write.isLasting);
+    if (lasting.length === 0) return;
+    this.#isSyncing = true;
+    this.#synced = new Promise((resolve) => {
+      log.sync((error) => {
+        this.#isSyncing = false;
+        this.#broken ??= error ?? undefined;
+        if (error === null) resolveAll(lasting);
+        else rejectAll(lasting, error);
+        this.#commitSoon();
+        resolve();
+      });
+    });
+  }
+
+  /** Returns what was queued and is committed now. With `NORMAL` the commit is not synced. */
+  #commit(synchronous: 'NORMAL' | 'FULL'): Write[] {
     const group = this.#queue;
-    if (group.length === 0 || this.#isHeld) return;
+    if (group.length === 0) return group;
     this.#queue = [];
     try {
-      const results = this.#db.transaction(() => group.map((write) => write.work())).immediate();
-      group.forEach((write, index) => write.resolve(results[index]));
+      if (this.#broken !== undefined) throw this.#broken;
+      if (synchronous === 'FULL') this.#transact(group);
+      else this.#withoutSync(() => this.#transact(group));
+      return group;
     } catch (error) {
-      for (const write of group) write.reject(error);
+      rejectAll(group, error);
+      return [];
     }
   }
+
+  #withoutSync(work: () => void): void {
+    this.#db.exec('PRAGMA synchronous = NORMAL');
+    try {
+      work();
+    } finally {
+      this.#db.exec('PRAGMA synchronous = FULL');
+    }
+  }
+
+  #transact(group: Write[]): void {
+    this.#begin.run();
+    try {
+      for (const write of group) write.work();
+      this.#end.run();
+    } finally {
+      this.#takeBack();
+    }
+  }
+
+  /** Some of SQLite's own errors have done so already. */
+  #takeBack(): void {
+    if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+  }
+}
+
+function resolveAll(group: Write[]): void {
+  for (const write of group) write.resolve();
+}
+
+function rejectAll(group: Write[], reason: unknown): void {
+  for (const write of group) write.reject(reason);
 }

@@ -13,14 +13,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { commitUnsynced } from '../../src/checkpoint/commit-unsynced.ts';
 import { openCheckpoint } from '../../src/checkpoint/open-checkpoint.ts';
 import { checkpointSchema } from '../../src/checkpoint/schema.ts';
 import { SqliteCheckpoint } from '../../src/checkpoint/sqlite-checkpoint.ts';
 import type { Attempt } from '../../src/core/attempt.ts';
 import type { Checkpoint } from '../../src/pipeline/ports.ts';
 import { openForWriting, UnusableDatabase, type Database } from '../../src/sqlite/database.ts';
-import { GroupCommit } from '../../src/sqlite/group-commit.ts';
 import type { InHandMark } from '../../src/checkpoint/in-hand.ts';
 import { InHandInMemory } from '../fakes/in-hand-in-memory.ts';
 import { endpoint, manifestOf, unstopped } from '../fakes/world.ts';
@@ -62,40 +60,6 @@ describe('on file', () => {
     db.exec("INSERT INTO batch VALUES ('a', 'b')");
     expect(db.pragma('journal_mode', { simple: true })).toBe('wal');
     expect(db.pragma('synchronous', { simple: true })).toBe(2);
-  });
-
-  it('puts down what is about to be written for whoever comes after a death, at no fsync; all else stays durable', async () => {
-    const db = openForWriting(join(folder(), 'x.sqlite'), checkpointSchema);
-    onTestFinished(() => void db.close());
-    const later = new Sqlite(db.name, { readonly: true });
-    onTestFinished(() => void later.close());
-    const levels: unknown[] = [];
-    commitUnsynced(db, () => {
-      levels.push(db.pragma('synchronous', { simple: true }));
-      db.exec("INSERT INTO batch VALUES ('a', '')");
-    });
-    expect(levels).toEqual([1]);
-    expect(later.prepare('SELECT name FROM batch').all()).toEqual([{ name: 'a' }]);
-    expect(() => commitUnsynced(db, () => db.exec("INSERT INTO batch VALUES ('a', '')"))).toThrow(/UNIQUE/);
-    expect(db.pragma('synchronous', { simple: true })).toBe(2);
-  });
-
-  it('commits what belongs together at once, and each promise waits for its commit', async () => {
-    const db = openForWriting(join(folder(), 'x.sqlite'), checkpointSchema);
-    onTestFinished(() => void db.close());
-    const other = new Sqlite(db.name, { readonly: true });
-    onTestFinished(() => void other.close());
-    const seen = (): unknown => other.prepare('SELECT count(*) AS n FROM batch').get();
-    const commits = new GroupCommit(db);
-    const write = (name: string): Promise<unknown> =>
-      commits.write(() => db.prepare("INSERT INTO batch VALUES (?, '')").run(name)).then(seen);
-    const before = seen();
-    const after = await Promise.all([write('a'), write('b'), write('c')]);
-    expect(before).toEqual({ n: 0 });
-    expect(after).toEqual([{ n: 3 }, { n: 3 }, { n: 3 }]);
-    const group = [write('d'), write('a')];
-    expect((await Promise.allSettled(group)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    expect(seen()).toEqual({ n: 3 });
   });
 });
 

@@ -1,7 +1,15 @@
 /** Promise: every move is on the disk before the next step, as the system's own calls tell. */
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, pipeline, scenes, serve, testKey } from './cli.ts';
-import { canTrace, parseTrace, tracedRun, type SystemCall } from './system-calls.ts';
+import { folderWith, nightrender, pipeline, root, scenes, serve, testKey } from './cli.ts';
+import {
+  canTrace,
+  parseTrace,
+  runOnFailingDisk,
+  tracedNode,
+  tracedRun,
+  type SystemCall,
+} from './system-calls.ts';
 
 it.skipIf(!canTrace)(
   'intent before the POST, job id before the first GET, picture before it counts as saved (skipped where strace is not there, or may not trace)',
@@ -26,6 +34,50 @@ it.skipIf(!canTrace)(
     const lasting = next(calls, named, "the folder's fsync", on(/out\/images>/, ...syncing));
     const saved = committed(calls, new RegExp(`saved.{0,120}${jobId}`));
     expectInOrder([get, written, synced, named, lasting, ...saved]);
+  },
+);
+
+it.skipIf(!canTrace)(
+  'the log is on the disk before a page of it replaces one of the checkpoint, and that before the log begins anew (skipped as above)',
+  async () => {
+    const cwd = folderWith({});
+    const calls = await tracedNode(['--input-type=module', '-e', manyCommits], cwd);
+    const files = calls.flatMap(({ name, args }) => {
+      const file = /^\d+<[^>]*x\.sqlite(-wal)?>/.exec(args);
+      return file === null ? [] : [`${writing.includes(name) ? 'write' : 'sync'} ${file[1] ?? 'pages'}`];
+    });
+    const steps = files.slice(files.indexOf('sync -wal')).filter((step, i, all) => step !== all[i - 1]);
+    const replaced = steps.flatMap((step, i) => (step === 'write pages' ? [i] : []));
+    expect(replaced.length).toBeGreaterThan(1);
+    for (const i of replaced)
+      expect(steps.slice(i - 1, i + 2)).toEqual(['sync -wal', 'write pages', 'sync pages']);
+  },
+);
+
+/** More than the log takes before its pages are put where they belong. */
+const manyCommits = `
+  import { openForWriting } from ${JSON.stringify(join(root, 'dist/sqlite/database.js'))};
+  import { GroupCommit } from ${JSON.stringify(join(root, 'dist/sqlite/group-commit.js'))};
+  const db = openForWriting('x.sqlite', { applicationId: 1, migrations: ['CREATE TABLE texts (text)'] });
+  const commits = new GroupCommit(db);
+  const insert = db.prepare('INSERT INTO texts VALUES (zeroblob(50000))');
+  for (let i = 0; i < 200; i++) await commits.write(() => void insert.run());`;
+
+it.skipIf(!canTrace)(
+  'a disk that fails ends the run in order, and the next goes on (skipped as above)',
+  async () => {
+    const { url } = await serve(folderWith({}));
+    const more = 'input: {scene: "{{ scene }}", width: 64, height: 64}\n';
+    const cwd = folderWith({ 'pipeline.yaml': pipeline(url, more), 'scenes.csv': scenes(3) });
+    const env = { NIGHTRENDER_API_KEY: testKey };
+    const failed = await runOnFailingDisk(['run', 'pipeline.yaml'], cwd, env);
+    expect(failed.code, failed.stderr).toBe(14);
+    expect(failed.stderr).toContain(
+      'cannot write the checkpoint: the disk reports an error (EIO); check the disk',
+    );
+    expect(failed.stderr).not.toMatch(/^ +at /m);
+    const again = await nightrender(['run', 'pipeline.yaml'], { cwd, env });
+    expect(again.code, again.stderr).toBe(0);
   },
 );
 

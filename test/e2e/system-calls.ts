@@ -3,8 +3,9 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
-import { root } from './cli.ts';
+import { root, type Finished } from './cli.ts';
 
 export interface SystemCall {
   name: string;
@@ -26,30 +27,64 @@ const traced =
 const longestText = 16_384;
 
 /** Runs nightrender in `cwd`; resolves to its calls by their beginning, once it has ended with 0. */
-export async function tracedRun(
+export function tracedRun(args: string[], cwd: string, env: Record<string, string>): Promise<SystemCall[]> {
+  return tracedNode([join(root, 'dist/cli.js'), ...args], cwd, env);
+}
+
+/** As above, for anything that Node runs. */
+export async function tracedNode(
   args: string[],
   cwd: string,
-  env: Record<string, string>,
+  env: Record<string, string> = {},
 ): Promise<SystemCall[]> {
   const file = join(cwd, 'trace.txt');
   const how = ['-f', '-y', '-s', String(longestText), '-e', `trace=${traced}`, '-o', file];
-  const child = spawn('strace', [...how, process.execPath, join(root, 'dist/cli.js'), ...args], {
-    cwd,
-    // What goes through io_uring is no system call.
-    env: { PATH: process.env['PATH'], UV_USE_IO_URING: '0', ...env },
-    stdio: 'ignore',
-  });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  await once(child, 'exit');
-  if (child.exitCode !== 0) throw new Error(`the traced run ended with ${child.exitCode}`);
+  const { code } = await underStrace(how, args, cwd, env);
+  if (code !== 0) throw new Error(`the traced program ended with ${code}`);
   return parseTrace(readFileSync(file, 'latin1'));
 }
 
+/** Runs nightrender in `cwd` with every sync of the checkpoint's log that its own thread does not wait for failing. */
+export function runOnFailingDisk(
+  args: string[],
+  cwd: string,
+  env: Record<string, string>,
+): Promise<Finished> {
+  const how = [
+    '-f',
+    '-e',
+    'trace=fdatasync',
+    '-e',
+    'inject=fdatasync:error=EIO',
+    '-o',
+    join(cwd, 'trace.txt'),
+  ];
+  return underStrace(how, [join(root, 'dist/cli.js'), ...args], cwd, env);
+}
+
+async function underStrace(
+  how: string[],
+  args: string[],
+  cwd: string,
+  env: Record<string, string>,
+): Promise<Finished> {
+  const child = spawn('strace', [...how, process.execPath, ...args], {
+    cwd,
+    // What goes through io_uring is no system call.
+    env: { PATH: process.env['PATH'], UV_USE_IO_URING: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  if (child.exitCode === null) await once(child, 'exit');
+  return { code: child.exitCode, stdout, stderr };
+}
+
 /** A call that others ran beside stands in two lines: its beginning with the arguments, and its end. */
-export function parseTrace(text: string): SystemCall[] {
+export function parseTrace(trace: string): SystemCall[] {
   const calls: SystemCall[] = [];
   const open = new Map<string, SystemCall>();
-  for (const [place, line] of text.split('\n').entries()) {
+  for (const [place, line] of trace.split('\n').entries()) {
     const [, thread = '', rest = ''] = /^(\d+) +(.*)$/.exec(line) ?? [];
     const resumed = open.get(thread);
     if (rest.startsWith('<... ') && resumed !== undefined) {

@@ -13,7 +13,7 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   // sha256 is a pure function.
   core: { ours: [], packages: ['node:crypto'] },
   wire: { ours: [], packages: [] },
-  pipeline: { ours: ['core'], packages: ['p-limit', 'tinyqueue', 'node:events'] },
+  pipeline: { ours: ['core'], packages: ['p-limit', 'tinyqueue', 'node:events', 'node:perf_hooks'] },
   sqlite: { ours: [], packages: ['better-sqlite3', 'node:*'] },
   disk: { ours: ['core'], packages: ['node:*'] },
   config: { ours: ['core'], packages: ['yaml', 'zod', 'liquidjs', 'node:*'] },

@@ -34,9 +34,11 @@ export async function look(run: Run, job: Job): Promise<Look> {
 export async function ask(run: Run, job: Job): Promise<StatusReply | undefined> {
   const { endpoint, jobId } = job.attempt;
   job.polls += 1;
-  return run.gates.status.pass(run.stop.leaving, () =>
-    run.ports.service.status(endpoint, jobId, run.abandoned),
-  );
+  const queuedAt = run.ports.clock.elapsed();
+  return run.gates.status.pass(run.stop.leaving, () => {
+    run.stats.asking(job.attempt, queuedAt);
+    return run.ports.service.status(endpoint, jobId, run.abandoned);
+  });
 }
 
 export function learn(run: Run, job: Job, reply: StatusReply): void {
@@ -47,6 +49,7 @@ export function learn(run: Run, job: Job, reply: StatusReply): void {
   if (reply.kind === 'failure' || reply.kind === 'missing') return;
   run.evidence.add(job.attempt.endpoint);
   run.doubted.delete(job);
+  run.stats.move(job.attempt, 'inFlight');
   job.missingElapsed = undefined;
   job.troubles = 0;
   const now = run.ports.clock.elapsed();
@@ -75,6 +78,7 @@ async function act(run: Run, job: Job, reply: StatusReply): Promise<Look> {
 
 async function stillRunning(run: Run, job: Job, reply: StatusReply & { kind: 'running' }): Promise<Look> {
   const { checkpoint, clock, tell } = run.ports;
+  run.stats.seenRunning(job.attempt);
   if (reply.isExecuting) job.executingElapsed ??= clock.elapsed();
   if (reply.status !== job.status) {
     job.status = reply.status;
@@ -92,6 +96,7 @@ async function stillRunning(run: Run, job: Job, reply: StatusReply & { kind: 'ru
 /** The pictures of a job that is done; where they do not pass, its attempt has failed. */
 export async function collect(run: Run, job: Job, reply: StatusReply & { kind: 'completed' }): Promise<Look> {
   const age = ageMs(run, job);
+  run.stats.collected(job.attempt, reply);
   const { checkpoint } = run.ports;
   await checkpoint.takeInHand(job.attempt);
   const saving = save(run, job.attempt, reply.pictures, factsOfEnd(run, job, reply));
@@ -145,6 +150,7 @@ export function troubled(run: Run, job: Job, failure: Failure): { waitMs: number
   const { random, tell } = run.ports;
   const wait = failure.kind === 'overloaded' ? loadWaitMs : growingWaitMs;
   const waitMs = toldWaitMs(failure.retryAfterMs, wait(job.troubles, run.settings.retry, random()));
+  run.stats.lookTroubled(failure, waitMs);
   tell({
     type: 'request-troubled',
     scene: job.attempt.sceneId,

@@ -28,6 +28,11 @@ export class Gate {
     this.#pace = fullPace(settings, clock.elapsed());
   }
 
+  /** Whether requests are sent more slowly than they might be, since the service said that it is too much. */
+  get isSlowed(): boolean {
+    return this.#pace.perSecond < fullPace(this.#settings, 0).perSecond;
+  }
+
   /** Sends the request when its turn comes; undefined where `signal` aborts before. */
   async pass<Reply extends { kind: string; failure?: Failure }>(
     signal: AbortSignal,

@@ -1,5 +1,6 @@
 /** The jobs in flight: never more at once than `concurrency` allows, fed from the checkpoint as lanes become free. */
 import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
+import type { LaneReason } from '../core/lane-time.ts';
 import { suspectDeaths } from '../core/quarantine.ts';
 import { follow, look, type Look } from './follow.ts';
 import { freshJob, resumedJob, type Job } from './job.ts';
@@ -48,8 +49,10 @@ export class Lanes {
         if (this.#submitting === 0) this.#run.stopAtBudget();
         if (await this.#submitDue(next)) continue;
       }
+      this.#run.stats.free(this.#whyFree(next));
       await ports.clock.sleep(this.#idleMs(next?.at), awake);
     }
+    this.#run.stats.free(this.#whyFree(undefined));
   }
 
   /** Resolves when nothing is in flight here any more: every job settled, or left to the next run. */
@@ -60,8 +63,10 @@ export class Lanes {
 
   async #resumeOne(attempt: SubmittedAttempt): Promise<void> {
     const job = resumedJob(this.#run.ports.clock, attempt);
+    this.#run.stats.resume(attempt);
     const next: Look = await look(this.#run, job);
-    if (next !== 'settled') this.#keep(follow(this.#run, job, next));
+    if (next === 'settled') this.#run.stats.leave(attempt);
+    else this.#keep(attempt, follow(this.#run, job, next));
   }
 
   /** Whether anything was submitted. */
@@ -69,13 +74,14 @@ export class Lanes {
     const room = this.#room();
     const attempts = room === 0 ? [] : await this.#claim(room, next);
     this.#run.budget.countSubmissions(attempts.length);
-    for (const attempt of attempts) this.#keep(this.#render(attempt));
+    for (const attempt of attempts) this.#keep(attempt, this.#render(attempt));
     return attempts.length > 0;
   }
 
   async #claim(room: number, next: { at: number; isSuspect: boolean }): Promise<Attempt[]> {
     const { checkpoint, clock } = this.#run.ports;
     const { endpoint, retry } = this.#run.settings;
+    this.#run.stats.free('disk');
     const now = clock.now();
     // Due later than any wait lasts: the clock was set back since, and nobody means to wait for that.
     const isStray = next.at > now + retry.longestWaitMs;
@@ -89,6 +95,7 @@ export class Lanes {
 
   async #render(attempt: Attempt): Promise<void> {
     this.#submitting += 1;
+    this.#run.stats.enter(attempt);
     const submitted = await submit(this.#run, attempt).finally(() => (this.#submitting -= 1));
     if (submitted === undefined) return;
     const job: Job = freshJob(this.#run.ports.clock, submitted);
@@ -96,13 +103,14 @@ export class Lanes {
     await follow(this.#run, job);
   }
 
-  #keep(work: Promise<void>): void {
+  #keep(attempt: Attempt, work: Promise<void>): void {
     this.#run.inFlight += 1;
     const kept: Promise<void> = work
       .catch((thrown: unknown) => this.#run.stopForThrown(thrown))
       .finally(() => {
         this.#inFlight.delete(kept);
         this.#run.inFlight -= 1;
+        this.#run.stats.leave(attempt);
         this.#wake();
       });
     this.#inFlight.add(kept);
@@ -117,6 +125,17 @@ export class Lanes {
     const free = Math.max(0, settings.concurrency - known);
     const probing = doubted.size > 0 ? Math.max(0, 1 - this.#submitting) : Infinity;
     return Math.min(free, probing, contacts.roomFor(this.#submitting), budget.roomFor(this.#inFlight.size));
+  }
+
+  /** Why lanes stay free though their turn to be filled was now. */
+  #whyFree(next: { at: number; isSuspect: boolean } | undefined): LaneReason {
+    const { stop, ports, budget, doubted, contacts } = this.#run;
+    if (stop.draining.aborted) return stop.ending?.kind === 'limit-reached' ? 'limits' : 'stopping';
+    // Suspects wait for each other, however many lanes there are.
+    if (next === undefined || next.isSuspect) return 'nothingLeft';
+    if (next.at > ports.clock.now()) return 'retries';
+    if (budget.roomFor(this.#inFlight.size) === 0) return 'limits';
+    return doubted.size > 0 || contacts.roomFor(this.#submitting) === 0 ? 'outage' : 'disk';
   }
 
   #idleMs(dueAt: number | undefined): number {

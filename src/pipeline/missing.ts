@@ -24,6 +24,7 @@ export async function missing(run: Run, job: Job, text: string): Promise<'settle
   if (health?.kind === 'answers') return expire(run, job, text);
   if (health?.kind === 'failure' && failureRules[health.failure.kind].next === 'stop') return health.failure;
   run.doubt(job);
+  run.stats.move(job.attempt, 'outage');
   if (now - since < doubtMs || run.inFlight > run.doubted.size) return { kind: 'endpoint-doubtful', text };
   // Nothing is submitted any more, whose answer would tell: the next run finds out.
   if (run.stop.ending !== undefined) run.stop.request('leave', run.stop.ending);

@@ -5,6 +5,7 @@ import type { Failure } from '../core/failure.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
 import type { Plan } from '../core/plan.ts';
+import type { RunStats } from '../core/run-stats.ts';
 import type { BatchSpending } from '../core/spending.ts';
 import type { BadRow, ListedScene, SceneCounts } from '../core/scene.ts';
 import type { Event } from './event.ts';
@@ -166,10 +167,10 @@ export interface ImageStore {
 /** The result files; they can always be rebuilt from the checkpoint. */
 export interface Report {
   /**
-   * Writes them anew, with how the run ended, and returns their folder; `Trouble` where the disk does not take them.
+   * Writes them anew, with how the run ended and what it needed, and returns their folder; `Trouble` where the disk does not take them.
    * Undefined where `signal` aborts before they are complete: those of before stay.
    */
-  write(ending: Ending, signal: AbortSignal): Promise<string | undefined>;
+  write(ending: Ending, signal: AbortSignal, stats?: RunStats): Promise<string | undefined>;
 }
 
 export interface Clock {

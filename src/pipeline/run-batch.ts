@@ -3,6 +3,7 @@ import type { SubmittedAttempt } from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
 import { quarantine } from '../core/quarantine.ts';
 import { Lanes } from './lanes.ts';
+import type { RunStats } from '../core/run-stats.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import type { Cost } from '../core/spending.ts';
 import type { ManifestScenes } from './ports.ts';
@@ -19,6 +20,7 @@ export interface BatchResult {
   report: string | undefined;
   /** Undefined where nobody said what the work costs. */
   cost: Cost | undefined;
+  stats: RunStats;
 }
 
 /**
@@ -46,14 +48,15 @@ export async function runBatch(
     run.stopForThrown(thrown);
   }
   await lanes.finish();
+  const stats = run.stats.result();
   const counts = await ports.checkpoint.counts();
   const hasNews = run.isPlanned || (inFlight.length > 0 && !stop.leaving.aborted);
-  const report = hasNews ? await writeReport(run, endingOf(run, counts)) : undefined;
+  const report = hasNews ? await writeReport(run, endingOf(run, counts), stats) : undefined;
   run.end();
   if (run.bug !== undefined) throw run.bug;
   // A report that was asked for and is lacking is told by what cut it, though every scene is saved.
   const cut = hasNews && report === undefined ? stop.ending : undefined;
-  return { ending: cut ?? endingOf(run, counts), counts, report, cost: run.budget.cost() };
+  return { ending: cut ?? endingOf(run, counts), counts, report, cost: run.budget.cost(), stats };
 }
 
 /** Of a dead run, on files: the folder is then as the checkpoint says, before another list decides anything about it. */
@@ -85,9 +88,9 @@ async function recover(run: Run): Promise<SubmittedAttempt[]> {
 }
 
 /** Undefined where the disk does not take it, which then ends the run, and where the grace of a leaving run is over. */
-export async function writeReport(run: Run, ending: Ending): Promise<string | undefined> {
+export async function writeReport(run: Run, ending: Ending, stats?: RunStats): Promise<string | undefined> {
   try {
-    return await run.ports.report.write(ending, run.hurried);
+    return await run.ports.report.write(ending, run.hurried, stats);
   } catch (thrown) {
     run.stopForThrown(thrown);
     return undefined;

@@ -14,6 +14,7 @@ import { Looks } from './looks.ts';
 import { PictureNames } from './picture-names.ts';
 import type { Checkpoint, Clock, Downloads, ImageStore, Listener, RenderService, Report } from './ports.ts';
 import type { BatchSettings } from './settings.ts';
+import { StatsRecorder } from './stats-recorder.ts';
 import type { Stop } from './stop.ts';
 
 export interface Ports {
@@ -46,6 +47,7 @@ export class Run {
   readonly evidence: Evidence;
   readonly deadline: Deadline;
   readonly looks: Looks;
+  readonly stats: StatsRecorder;
   /** Knows no cost until it is loaded. */
   budget: Budget;
   /** Aborts when the grace of a leaving run is over: requests in progress are cut. */
@@ -82,6 +84,10 @@ export class Run {
       status: new Gate(status, clock),
       cancel: new Gate(cancelRate, clock),
     };
+    this.stats = new StatsRecorder(settings.concurrency, clock, {
+      submit: () => this.gates.submit.isSlowed,
+      status: () => this.gates.status.isSlowed,
+    });
     this.contacts = new Contacts(settings.retry, () => clock.elapsed(), random);
     this.evidence = new Evidence(clock, (endpoint) =>
       this.gates.status.pass(stop.leaving, () => service.health(endpoint, this.abandoned)),

@@ -19,6 +19,7 @@ export async function save(
   const came = await Promise.all(found.map((picture) => download(run, attempt, picture)));
   const held = came.filter((picture) => picture !== 'left');
   if (held.length < came.length) return 'left';
+  run.stats.move(attempt, 'checking');
   const checked = await Promise.all(
     held.map(async (picture) => (isFailure(picture) ? picture : run.ports.images.check(picture))),
   );
@@ -29,6 +30,7 @@ export async function save(
   }
   const good = checked.filter((picture): picture is CheckedPicture => !isFailure(picture));
   const seeds = found.map((picture) => picture.seed);
+  run.stats.move(attempt, 'disk');
   const names = await run.names.reserve(attempt, seeds);
   const pictures = good.map((picture, i) => saved(picture, names[i] ?? '', seeds[i]));
   const settlement = savedSettlement(run, pictures, facts);

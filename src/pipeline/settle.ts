@@ -56,6 +56,7 @@ export async function recordWithoutPicture(
   const now = clock.now();
   const isOutage = run.contacts.isOutage();
   const scene = sceneAfter(failure, attempt.before, run.settings.retry, { now, random: random(), isOutage });
+  run.stats.move(attempt, 'disk');
   await checkpoint.settle(attempt, { ...recorded(facts), state, at: now, failure, scene });
   if (state === 'refused') run.budget.countRefused();
   else run.budget.countEnd(state === 'failed' ? timesOf(facts) : 'untold');
@@ -77,6 +78,7 @@ export async function settleSaved(
   const { pictures } = settlement;
   await checkpoint.settle(attempt, settlement);
   run.budget.countEnd(timesOf(facts));
+  run.stats.saved(pictures);
   const seed = pictures[0]?.seed;
   const cost = run.budget.cost();
   tell({

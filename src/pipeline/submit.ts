@@ -10,9 +10,11 @@ import { settleWithoutPicture } from './settle.ts';
 export async function submit(run: Run, attempt: Attempt): Promise<SubmittedAttempt | undefined> {
   const { service } = run.ports;
   for (let tries = 1; !run.stop.draining.aborted; tries++) {
-    const reply = await run.gates.submit.pass(run.stop.draining, () =>
-      service.submit(attempt.endpoint, attempt.input, run.abandoned),
-    );
+    run.stats.move(attempt, 'queued');
+    const reply = await run.gates.submit.pass(run.stop.draining, () => {
+      run.stats.submitting(attempt);
+      return service.submit(attempt.endpoint, attempt.input, run.abandoned);
+    });
     if (reply === undefined) break;
     if (reply.kind === 'accepted') return recordAccepted(run, attempt, reply);
     learnOfContact(run, reply.failure);
@@ -34,6 +36,7 @@ async function recordAccepted(
   const { checkpoint, clock, tell } = run.ports;
   const { jobId, status } = reply;
   const at = clock.now();
+  run.stats.accepted(attempt);
   run.contacts.answered('submit');
   run.evidence.add(attempt.endpoint);
   if ((await checkpoint.recordSubmitted(attempt, { jobId, status, at })) === 'taken') {
@@ -68,6 +71,7 @@ async function takeBack(run: Run, attempt: Attempt): Promise<void> {
 
 async function waitForNextTry(run: Run, attempt: Attempt, failure: Failure, tries: number): Promise<void> {
   const { clock, random, tell } = run.ports;
+  run.stats.backOff(attempt, failure);
   const wait = failure.kind === 'overloaded' ? loadWaitMs : growingWaitMs;
   const waitMs = toldWaitMs(failure.retryAfterMs, wait(tries, run.settings.retry, random()));
   tell({ type: 'request-troubled', scene: attempt.sceneId, kind: failure.kind, text: failure.text, waitMs });

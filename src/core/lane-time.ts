@@ -1,0 +1,100 @@
+/** What became of the time that a run's lanes had: with a job at the service, or why not; constant in size. */
+
+/**
+ * Why a lane has no job at the service, and what that means. A run has as many lanes as jobs may be in flight
+ * (`concurrency`); the order is that of the README.
+ */
+export const laneReasons = {
+  rate: 'a submission waits for its turn within `rate.submit`',
+  slowed: 'a submission waits for its turn, which comes later since the service answered 429',
+  load: 'a submission was answered 429 and waits to be sent again',
+  outage: 'the service does not answer, or knows none of its jobs: it is felt out',
+  downloads: 'the job is done, and its picture is fetched from the address that the output names',
+  memory: 'the job is done, and its answer waits for room in memory',
+  checking: 'the job is done, and its pictures are decoded and checked',
+  disk: 'a picture or a line of the checkpoint is being written',
+  limits: 'no more may be submitted: a deadline or a budget (`limits`)',
+  resuming: 'the plan is made, and the jobs of earlier runs are asked for first',
+  retries: 'all that is left are scenes that wait for their next attempt',
+  stopping: 'the run was told to stop and finishes what is in flight',
+  nothingLeft: 'fewer scenes are left than lanes',
+} as const satisfies Record<string, string>;
+
+export type LaneReason = keyof typeof laneReasons;
+export type LaneState = 'inFlight' | LaneReason;
+
+export const laneStates = ['inFlight', ...(Object.keys(laneReasons) as LaneReason[])] as const;
+
+type PerState = Record<LaneState, number>;
+
+export interface LaneTime {
+  /** How many lanes there are. */
+  limit: number;
+  /** Monotonic ms. */
+  at: number;
+  /** Attempts by what they do at present. */
+  attempts: PerState;
+  /** Why lanes without an attempt have none. */
+  free: LaneReason;
+  /** Ms until `at`, as if the run were one lane: their sum is the time that has passed. */
+  spentMs: PerState;
+}
+
+export function newLaneTime(limit: number, at: number, free: LaneReason): LaneTime {
+  return { limit, at, attempts: none(), free, spentMs: none() };
+}
+
+/** With an attempt that goes over from one state to another; undefined where it enters or leaves its lane. */
+export function withMove(
+  time: LaneTime,
+  at: number,
+  from: LaneState | undefined,
+  to: LaneState | undefined,
+  count = 1,
+): LaneTime {
+  const attempts = { ...time.attempts };
+  if (from !== undefined) attempts[from] -= count;
+  if (to !== undefined) attempts[to] += count;
+  return { ...laneTimeAt(time, at), attempts };
+}
+
+/** With another reason why lanes are without an attempt. */
+export function withFree(time: LaneTime, at: number, free: LaneReason): LaneTime {
+  return free === time.free ? time : { ...laneTimeAt(time, at), free };
+}
+
+/**
+ * With the time that has passed since it was last changed. More attempts than lanes, as a resumed batch can have, share
+ * the lanes that are not in flight.
+ */
+export function laneTimeAt(time: LaneTime, at: number): LaneTime {
+  const { limit, attempts, free } = time;
+  const passedMs = at - time.at;
+  if (passedMs <= 0) return time;
+  const idle = Math.max(0, limit - attempts.inFlight);
+  let held = 0;
+  for (const state of laneStates) if (state !== 'inFlight') held += attempts[state];
+  const each = (passedMs / limit) * (held > idle ? idle / held : 1);
+  const spentMs = { ...time.spentMs };
+  for (const state of laneStates) if (state !== 'inFlight') spentMs[state] += attempts[state] * each;
+  spentMs.inFlight += ((limit - idle) * passedMs) / limit;
+  spentMs[free] += (Math.max(0, idle - held) * passedMs) / limit;
+  return { ...time, at, spentMs };
+}
+
+/** Whole ms that sum to the whole time: what rounding takes from one it gives to the next. */
+export function wholeMs({ spentMs }: LaneTime): PerState {
+  const whole = none();
+  let toldMs = 0;
+  let exactMs = 0;
+  for (const state of laneStates) {
+    exactMs += spentMs[state];
+    whole[state] = Math.max(0, Math.round(exactMs) - toldMs);
+    toldMs += whole[state];
+  }
+  return whole;
+}
+
+function none(): PerState {
+  return Object.fromEntries(laneStates.map((state) => [state, 0])) as PerState;
+}

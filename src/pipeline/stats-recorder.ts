@@ -1,0 +1,205 @@
+/** Keeps the account of what a run needs and what holds it back; its size does not grow with the batch. */
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
+import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
+import type { Failure } from '../core/failure.ts';
+import {
+  laneTimeAt,
+  newLaneTime,
+  wholeMs,
+  withFree,
+  withMove,
+  type LaneReason,
+  type LaneState,
+} from '../core/lane-time.ts';
+import type { SavedPicture } from '../core/picture.ts';
+import { lagOf, type Percentiles, type RunStats } from '../core/run-stats.ts';
+import type { Clock, JobTimes } from './ports.ts';
+
+/** An attempt on its lane; `queued` waits for the gate, for a reason that is the gate's. */
+interface Lane {
+  state: LaneState | 'queued';
+  sentAt: number;
+  acceptedAt: number;
+  followedAt: number;
+  askedAt: number;
+  runningAt: number | undefined;
+}
+
+/** Longer lags count as this long: three digits of each are kept. */
+const longestLagMs = 30 * 86_400_000;
+
+export class StatsRecorder {
+  readonly #clock: Clock;
+  readonly #isSlowed: Record<'submit' | 'status', () => boolean>;
+  readonly #lanes = new Map<number, Lane>();
+  readonly #lags = { told: lagHistogram(), 'at-most': lagHistogram() };
+  readonly #jobs = { submitted: 0, resumed: 0 };
+  readonly #requests = { submissions: 0, status: 0 };
+  readonly #answers429 = { submissions: 0, status: 0 };
+  readonly #pictures = { files: 0, bytes: 0 };
+  #looksLaterMs = 0;
+  #time;
+  #queued: { lanes: number; as: 'rate' | 'slowed' } = { lanes: 0, as: 'rate' };
+
+  /** `isSlowed`: whether the service's 429 slow the requests of an operation down. */
+  constructor(concurrency: number, clock: Clock, isSlowed: Record<'submit' | 'status', () => boolean>) {
+    this.#clock = clock;
+    this.#isSlowed = isSlowed;
+    this.#time = newLaneTime(concurrency, clock.elapsed(), 'resuming');
+  }
+
+  /** Why lanes that have no attempt have none, from now on. */
+  free(reason: LaneReason): void {
+    this.#time = withFree(this.#time, this.#now, reason);
+  }
+
+  /** An attempt enters its lane, to be submitted. */
+  enter({ key }: Attempt): void {
+    this.#add(key, 'queued', this.#now);
+  }
+
+  /** As above, with a job that an earlier run has left; its age is told by the wall clock. */
+  resume({ key, submittedAt }: SubmittedAttempt): void {
+    this.#jobs.resumed += 1;
+    this.#add(key, 'inFlight', this.#now - Math.max(0, this.#clock.now() - submittedAt));
+  }
+
+  leave({ key }: Attempt): void {
+    const lane = this.#lanes.get(key);
+    if (lane !== undefined) this.#count(lane.state, undefined);
+    this.#lanes.delete(key);
+  }
+
+  /** Attempts without a lane are passed over. */
+  move({ key }: Attempt, to: LaneState | 'queued'): void {
+    const lane = this.#lanes.get(key);
+    if (lane === undefined) return;
+    this.#count(lane.state, to);
+    lane.state = to;
+  }
+
+  submitting(attempt: Attempt): void {
+    this.#requests.submissions += 1;
+    this.move(attempt, 'inFlight');
+    const lane = this.#lanes.get(attempt.key);
+    if (lane !== undefined) lane.sentAt = this.#now;
+  }
+
+  accepted({ key }: Attempt): void {
+    this.#jobs.submitted += 1;
+    const lane = this.#lanes.get(key);
+    if (lane !== undefined) lane.acceptedAt = lane.followedAt = this.#now;
+  }
+
+  /** A submission waits to be sent again. */
+  backOff(attempt: Attempt, { kind }: Failure): void {
+    if (kind === 'overloaded') this.#answers429.submissions += 1;
+    this.move(attempt, kind === 'overloaded' ? 'load' : 'outage');
+  }
+
+  /** A status request is sent that has waited for its turn since `queuedAt`. */
+  asking({ key }: Attempt, queuedAt: number): void {
+    this.#requests.status += 1;
+    if (this.#isSlowed.status()) this.#looksLaterMs += this.#now - queuedAt;
+    const lane = this.#lanes.get(key);
+    if (lane !== undefined) lane.askedAt = this.#now;
+  }
+
+  /** The answer said nothing of the job, which is asked for again after a wait. */
+  lookTroubled({ kind }: Failure, waitMs: number): void {
+    if (kind !== 'overloaded') return;
+    this.#answers429.status += 1;
+    this.#looksLaterMs += waitMs;
+  }
+
+  seenRunning({ key }: Attempt): void {
+    const lane = this.#lanes.get(key);
+    if (lane !== undefined) lane.runningAt = lane.askedAt;
+  }
+
+  /** The result has come. */
+  collected(attempt: Attempt, { delayTimeMs, executionTimeMs }: JobTimes): void {
+    const lane = this.#lanes.get(attempt.key);
+    this.move(attempt, 'downloads');
+    if (lane === undefined) return;
+    const isTold = delayTimeMs !== undefined && executionTimeMs !== undefined;
+    const toldMs = isTold ? delayTimeMs + executionTimeMs : undefined;
+    const lag = lagOf({ ...lane, collectedAt: this.#now, toldMs });
+    // It takes whole numbers above 0.
+    if (lag !== undefined) this.#lags[lag.kind].record(1 + Math.min(longestLagMs, Math.round(lag.ms)));
+  }
+
+  saved(pictures: SavedPicture[]): void {
+    this.#pictures.files += pictures.length;
+    for (const { bytes } of pictures) this.#pictures.bytes += bytes;
+  }
+
+  result(): RunStats {
+    const { submitted, resumed } = this.#jobs;
+    const timeMs = wholeMs(laneTimeAt(this.#time, this.#now));
+    const tookMs = Object.values(timeMs).reduce((sum, ms) => sum + ms, 0);
+    return {
+      tookMs,
+      concurrency: this.#time.limit,
+      jobs: { submitted, resumed },
+      requests: { ...this.#requests },
+      requestsPerJob: {
+        submissions: perOne(this.#requests.submissions, submitted),
+        status: perOne(this.#requests.status, submitted + resumed),
+      },
+      lagMs: percentilesOf(this.#lags.told),
+      lagAtMostMs: percentilesOf(this.#lags['at-most']),
+      lostTo429: {
+        answers: { ...this.#answers429 },
+        backOffMs: timeMs.load,
+        slowedMs: timeMs.slowed,
+        looksMs: Math.round(this.#looksLaterMs / this.#time.limit),
+      },
+      pictures: { ...this.#pictures, bytesPerSecond: perOne(this.#pictures.bytes, tookMs / 1000, 0) },
+      timeMs,
+    };
+  }
+
+  get #now(): number {
+    return this.#clock.elapsed();
+  }
+
+  #add(key: number, state: Lane['state'], acceptedAt: number): void {
+    const now = this.#now;
+    const seen = { sentAt: acceptedAt, acceptedAt, followedAt: now, askedAt: now, runningAt: undefined };
+    this.#lanes.set(key, { state, ...seen });
+    this.#count(undefined, state);
+  }
+
+  #count(from: Lane['state'] | undefined, to: Lane['state'] | undefined): void {
+    this.#tellQueueReason();
+    if (from === to) return;
+    const asState = (state: typeof from): LaneState | undefined =>
+      state === 'queued' ? this.#queued.as : state;
+    this.#time = withMove(this.#time, this.#now, asState(from), asState(to));
+    this.#queued.lanes += Number(to === 'queued') - Number(from === 'queued');
+  }
+
+  /** All that wait for the gate wait for the same reason, which changes while they do. */
+  #tellQueueReason(): void {
+    const { lanes, as } = this.#queued;
+    const reason = this.#isSlowed.submit() ? 'slowed' : 'rate';
+    if (reason === as) return;
+    this.#time = withMove(this.#time, this.#now, as, reason, lanes);
+    this.#queued.as = reason;
+  }
+}
+
+function lagHistogram(): RecordableHistogram {
+  return createHistogram({ lowest: 1, highest: longestLagMs + 1, figures: 3 });
+}
+
+function percentilesOf(lags: RecordableHistogram): Percentiles | null {
+  if (lags.count === 0) return null;
+  return { jobs: lags.count, p50: lags.percentile(50) - 1, p95: lags.percentile(95) - 1 };
+}
+
+/** Null where there is nothing to divide by. */
+function perOne(number: number, by: number, digits = 2): number | null {
+  return by > 0 ? Number((number / by).toFixed(digits)) : null;
+}

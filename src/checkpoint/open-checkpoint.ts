@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Endpoint } from '../core/attempt.ts';
+import type { RunStats } from '../core/run-stats.ts';
 import { openForReading, openForWriting, type Database } from '../sqlite/database.ts';
 import { InHandFile } from './in-hand.ts';
 import { rememberBatch, type BatchIdentity } from './batch-identity.ts';
@@ -14,9 +15,16 @@ export interface OpenCheckpoint {
   checkpoint: SqliteCheckpoint;
   /** Submissions of the batch that may have been billed and of which nobody knows. */
   untold(): number;
-  /** Puts on record how the run ended; the last word counts. */
-  recordEnd(ended: { at: number; exitCode: number; ending: string }): void;
+  /** Puts on record how the run ended and what it needed; the last word counts. */
+  recordEnd(ended: RunEnd): void;
   close(): void;
+}
+
+export interface RunEnd {
+  at: number;
+  exitCode: number;
+  ending: string;
+  stats: RunStats | undefined;
 }
 
 /** For a run that holds the batch's lock; without `batch`, that is what its latest run has made of it. Throws `UnusableDatabase` or SQLite's own errors. */
@@ -31,9 +39,9 @@ export function openCheckpoint(
   const reserve = new Reserve(dir);
   const inHand = new InHandFile(join(dir, '.in-hand'));
   const run = startRun(db, program, now);
-  const end = db.prepare<[object]>(
-    'UPDATE runs SET ended_at = @at, exit_code = @exitCode, ending = @ending WHERE run = @run',
-  );
+  const end = db.prepare<[object]>(`
+    UPDATE runs SET ended_at = @at, exit_code = @exitCode, ending = @ending, stats = coalesce(@stats, stats)
+    WHERE run = @run`);
   const untold = db.prepare<[], { n: number }>(
     "SELECT count(*) AS n FROM attempts WHERE state IN ('unanswered', 'expired')",
   );
@@ -41,7 +49,8 @@ export function openCheckpoint(
   return {
     checkpoint,
     untold: () => untold.get()?.n ?? 0,
-    recordEnd: (ended) => void end.run({ ...ended, run }),
+    recordEnd: ({ stats, ...ended }) =>
+      void end.run({ ...ended, stats: stats === undefined ? null : JSON.stringify(stats), run }),
     close: () => {
       checkpoint.close();
       db.close();

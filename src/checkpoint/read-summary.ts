@@ -1,6 +1,7 @@
 /** A batch in numbers, read from the checkpoint. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BatchNumbers, BatchSummary, RunRecord } from '../core/report-row.ts';
+import type { RunStats } from '../core/run-stats.ts';
 import { batchCost } from '../core/spending.ts';
 import type { Database } from '../sqlite/database.ts';
 import { readBatch } from './batch-identity.ts';
@@ -36,7 +37,7 @@ export function readNumbers(db: Database): BatchNumbers {
     attempts,
     cost: readCost(db, attempts.submitted),
     failures: readFailures(db),
-    lastRun: db.prepare<[], RunRecord>(lastRun).get() ?? null,
+    lastRun: readLastRun(db),
   };
 }
 
@@ -45,9 +46,20 @@ function readCost(db: Database, inFlight: number): BatchNumbers['cost'] {
   return pricing === undefined ? null : batchCost(readSpending(db), inFlight, pricing);
 }
 
-const lastRun = `
-  SELECT run, pid, host, started_at AS startedAt, ended_at AS endedAt, exit_code AS exitCode, ending
-  FROM runs ORDER BY run DESC LIMIT 1`;
+function readLastRun(db: Database): RunRecord | null {
+  // A checkpoint that is only read may be of a version that had no stats yet.
+  const hasStats =
+    db.prepare("SELECT 1 FROM pragma_table_info('runs') WHERE name = 'stats'").get() !== undefined;
+  const row = db
+    .prepare<[], Omit<RunRecord, 'stats'> & { stats: string | null }>(
+      `SELECT run, pid, host, started_at AS startedAt, ended_at AS endedAt, exit_code AS exitCode, ending,
+         ${hasStats ? 'stats' : 'NULL AS stats'}
+       FROM runs ORDER BY run DESC LIMIT 1`,
+    )
+    .get();
+  if (row === undefined) return null;
+  return { ...row, stats: row.stats === null ? null : (JSON.parse(row.stats) as RunStats) };
+}
 
 function readAttemptCounts(db: Database): BatchSummary['attempts'] {
   const counts = {

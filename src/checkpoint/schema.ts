@@ -112,5 +112,13 @@ ALTER TABLE attempts ADD COLUMN writing TEXT;
 CREATE INDEX attempts_writing ON attempts (attempt) WHERE writing IS NOT NULL;
 `;
 
+/** `stats`: JSON of what a run needed and what held it back, from its end on. */
+const fourth = `
+ALTER TABLE runs ADD COLUMN stats TEXT;
+`;
+
 /** `application_id` spells "nRcp". */
-export const checkpointSchema: Schema = { applicationId: 0x6e526370, migrations: [first, second, third] };
+export const checkpointSchema: Schema = {
+  applicationId: 0x6e526370,
+  migrations: [first, second, third, fourth],
+};

@@ -1,12 +1,13 @@
 /** Puts on record how the program ended on a batch. */
 import type { OpenCheckpoint } from '../checkpoint/open-checkpoint.ts';
 import { endings, type Ending } from '../core/ending.ts';
+import type { RunStats } from '../core/run-stats.ts';
 import { refusalOf } from './refusal.ts';
 
 /** Where the disk does not take even this, the ending itself has said so. */
-export function recordEnd(opened: OpenCheckpoint, { kind, text }: Ending): void {
+export function recordEnd(opened: OpenCheckpoint, { kind, text }: Ending, stats?: RunStats): void {
   try {
-    opened.recordEnd({ at: Date.now(), exitCode: endings[kind].exitCode, ending: text });
+    opened.recordEnd({ at: Date.now(), exitCode: endings[kind].exitCode, ending: text, stats });
   } catch (error) {
     if (refusalOf(error, undefined)?.ending !== 'output-unwritable') throw error;
   }

@@ -53,7 +53,7 @@ export async function runLocked(
     );
     tellEnd(config, result, opened.untold(), view);
     // With the report the end went on record; without one it is another than the report was given.
-    if (result.report === undefined) recordEnd(opened, result.ending);
+    if (result.report === undefined) recordEnd(opened, result.ending, result.stats);
     return endings[result.ending.kind].exitCode;
   } catch (thrown) {
     recordThrown(opened, thrown, dir);

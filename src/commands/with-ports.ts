@@ -71,8 +71,8 @@ export async function withPorts<Result>(
 /** How the work ended goes on record first, since the report tells it. */
 function reportOf(dir: string, opened: OpenCheckpoint): Report {
   return {
-    write: async (ending, signal) => {
-      recordEnd(opened, ending);
+    write: async (ending, signal, stats) => {
+      recordEnd(opened, ending, stats);
       try {
         const files = await writeBatchReport(dir, Date.now(), signal);
         if (files === undefined) throw new Trouble({ kind: 'output-unwritable', text: checkpointGone });

@@ -2,6 +2,7 @@
 import type { FailureKind } from './failure.ts';
 import type { JsonObject } from './json.ts';
 import type { SavedPicture } from './picture.ts';
+import type { RunStats } from './run-stats.ts';
 import type { SceneState } from './scene.ts';
 import type { BatchCost } from './spending.ts';
 
@@ -79,4 +80,6 @@ export interface RunRecord {
   exitCode: number | null;
   /** Why it ended, in a sentence; null as above. */
   ending: string | null;
+  /** What it needed and what held it back; null as above, and where it rendered nothing (`cancel`). */
+  stats: RunStats | null;
 }

@@ -96,6 +96,7 @@ export const summary: BatchSummary = {
     endedAt: null,
     exitCode: null,
     ending: null,
+    stats: null,
   },
 };
 

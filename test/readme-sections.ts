@@ -2,6 +2,7 @@
 import { attemptMoves } from '../src/core/attempt.ts';
 import { endings } from '../src/core/ending.ts';
 import { failureRules, type Consequence } from '../src/core/failure.ts';
+import { laneReasons } from '../src/core/lane-time.ts';
 import { sceneMoves } from '../src/core/scene.ts';
 import { promises, type Promised } from './promises.ts';
 
@@ -25,6 +26,11 @@ export const readmeSections: Record<string, () => string> = {
         whose,
         consequences[next],
       ]),
+    ),
+  'lane reasons': () =>
+    table(
+      ['reason', 'means'],
+      Object.entries(laneReasons).map(([reason, means]) => [`\`${reason}\``, means]),
     ),
   promises: () => Object.entries(promises).map(promisesOf).join('\n\n'),
 };

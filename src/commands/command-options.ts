@@ -6,17 +6,26 @@ import { optionRules, variableOf, type OptionName } from './run-options.ts';
 
 export function runOptions(parser: Argv) {
   const purpose = `Renders every scene of the manifest that has no picture yet, and writes the report. The same command goes on after a stop, a crash or an edit of the manifest; nothing is paid twice.`;
-  return withPipeline(parser, ['manifest', 'output', 'concurrency', 'skip-bad-rows', 'json', 'quiet'])
+  return withPipeline(parser, [
+    'manifest',
+    'output',
+    'concurrency',
+    'skip-bad-rows',
+    'stats',
+    'json',
+    'quiet',
+  ])
     .usage(`$0 run <pipeline>\n\n${purpose}`)
     .example('$0 run pipeline.yaml', 'start, or go on after a stop or a crash')
     .example('$0 run pipeline.yaml --concurrency 4', 'four jobs in flight at most')
+    .example('$0 run pipeline.yaml --stats', 'in the morning, see what held the night back')
     .example('zcat list.txt.gz | $0 run pipeline.yaml --manifest -', 'scenes from standard input')
     .example('$0 run pipeline.yaml --quiet', 'from cron: a line only where something is wrong')
     .epilogue(`${precedence}\n\n${exitCodes()}`);
 }
 
 export function statusOptions(parser: Argv) {
-  const purpose = `Shows how many scenes are saved, in flight and failed, what failed most, and whether a run is at work. It only reads, and may be asked while a run is going on.`;
+  const purpose = `Shows how many scenes are saved, in flight and failed, what failed most, whether a run is at work, and what held the last one back. It only reads, and may be asked while a run is going on.`;
   return withPipeline(parser, ['output', 'json'])
     .usage(`$0 status <pipeline>\n\n${purpose}`)
     .example('$0 status pipeline.yaml', 'while it runs, or in the morning')

@@ -79,12 +79,13 @@ function tellStart(config: Config, view: RunView): void {
 
 function tellEnd(
   config: Config,
-  { ending, counts, report, cost }: BatchResult,
+  { ending, counts, report, cost, stats }: BatchResult,
   untold: number,
   view: RunView,
 ): void {
   const { kind, text } = ending;
   const { exitCode } = endings[kind];
+  if (config.terminal.stats) view.tell({ type: 'run-stats', ...stats });
   view.tell({
     type: 'run-ended',
     ending: kind,

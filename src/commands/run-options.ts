@@ -25,6 +25,11 @@ export const optionRules = {
     type: 'boolean',
     describe: 'render the good rows and report the bad ones as invalid',
   },
+  stats: {
+    path: ['terminal', 'stats'],
+    type: 'boolean',
+    describe: 'at the end, say what the run needed and what held it back',
+  },
   json: { path: ['terminal', 'json'], type: 'boolean', describe: 'one JSON object a line on stdout' },
   quiet: { path: ['terminal', 'quiet'], type: 'boolean', describe: 'warnings and errors only' },
 } as const satisfies Record<string, OptionRule>;

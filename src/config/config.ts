@@ -46,7 +46,7 @@ export interface Config {
   /** What a whole picture has to be besides. */
   check: { isBlankRefused: boolean; minSide: number | undefined };
   shutdownGraceMs: number;
-  terminal: { json: boolean; quiet: boolean };
+  terminal: { json: boolean; quiet: boolean; stats: boolean };
   skipBadRows: boolean;
   /** What works and should be changed, in words. */
   warnings: string[];

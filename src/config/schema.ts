@@ -110,6 +110,7 @@ const shutdown = z.strictObject({ grace: duration.prefault('10s') });
 const terminal = z.strictObject({
   json: z.boolean('true or false').default(false),
   quiet: z.boolean('true or false').default(false),
+  stats: z.boolean('true or false').default(false),
 });
 
 /** The keys that hold keys. */

@@ -2,6 +2,7 @@
 import type { EndingKind } from '../core/ending.ts';
 import type { FailureKind } from '../core/failure.ts';
 import type { Plan } from '../core/plan.ts';
+import type { RunStats } from '../core/run-stats.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import type { Cost } from '../core/spending.ts';
 
@@ -47,6 +48,8 @@ export type Event =
   /** A request was not answered usefully and will be sent again; neither attempt nor scene is touched. */
   | { type: 'request-troubled'; scene: string; kind: FailureKind; text: string; waitMs: number }
   | { type: 'stopping'; ending: EndingKind; text: string }
+  /** What the run needed and what held it back; told where it was asked for. */
+  | ({ type: 'run-stats' } & RunStats)
   | {
       type: 'run-ended';
       ending: EndingKind;

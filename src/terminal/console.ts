@@ -13,6 +13,11 @@ export function writeError(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
+/** How wide a line on stdout may be; without bound where no terminal breaks it. */
+export function outColumns(): number {
+  return process.stdout.isTTY ? process.stdout.columns || 80 : Infinity;
+}
+
 /** One line on a terminal that the next one replaces; nothing elsewhere. */
 export function writeStatus(text: string): void {
   if (isTerminal()) process.stderr.write(`\r${text.slice(0, (process.stderr.columns || 80) - 1)}\u001B[K`);

@@ -17,6 +17,7 @@ export function describeEvent(event: Event, now: number, shownDir: string): stri
     case 'scene-submitted':
     case 'job-status':
     case 'scene-saved':
+    case 'run-stats':
       return undefined;
     case 'attempt-failed':
       return describeFailure(event, now);

@@ -2,9 +2,10 @@
 import { showDuration } from '../core/duration.ts';
 import cliProgress, { type MultiBar, type SingleBar } from 'cli-progress';
 import type { Event } from '../pipeline/event.ts';
-import { writeError, writeOut } from './console.ts';
+import { outColumns, writeError, writeOut } from './console.ts';
 import { describeEnding } from './describe-ending.ts';
 import { describeEvent } from './describe-event.ts';
+import { describeStats } from './describe-stats.ts';
 import { progressLine } from './progress-line.ts';
 import { ProgressCount } from './progress.ts';
 import type { RunView, ViewOptions } from './view.ts';
@@ -15,6 +16,8 @@ export class LiveView implements RunView {
   readonly #progress: ProgressCount;
   readonly #budget: TroubleBudget;
   readonly #startedElapsed: number;
+  /** Lines that follow the last words of the run. */
+  #stats: string[] = [];
   readonly #bars: MultiBar;
   #bar: SingleBar | undefined;
 
@@ -41,10 +44,11 @@ export class LiveView implements RunView {
 
   readonly tell = (event: Event): void => {
     this.#progress.count(event);
+    if (event.type === 'run-stats') this.#stats = describeStats(event, outColumns());
     if (event.type === 'run-ended') {
       this.close();
       const took = showDuration(this.#options.elapsed() - this.#startedElapsed);
-      writeOut(describeEnding(event, this.#options, took));
+      writeOut([describeEnding(event, this.#options, took), ...this.#stats].join('\n'));
       return;
     }
     const isTrouble = event.type === 'attempt-failed' || event.type === 'request-troubled';

@@ -2,9 +2,10 @@
 import { showDuration } from '../core/duration.ts';
 import { showCost } from '../core/spending.ts';
 import type { Event } from '../pipeline/event.ts';
-import { writeError, writeOut } from './console.ts';
+import { outColumns, writeError, writeOut } from './console.ts';
 import { describeEnding } from './describe-ending.ts';
 import { describeEvent } from './describe-event.ts';
+import { describeStats } from './describe-stats.ts';
 import { ProgressCount } from './progress.ts';
 import type { RunView, ViewOptions } from './view.ts';
 import { TroubleBudget } from './trouble-budget.ts';
@@ -19,6 +20,8 @@ export class PlainView implements RunView {
   readonly #progress: ProgressCount;
   readonly #budget: TroubleBudget;
   readonly #startedElapsed: number;
+  /** Lines that follow the last words of the run. */
+  #stats: string[] = [];
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: ViewOptions) {
@@ -31,11 +34,12 @@ export class PlainView implements RunView {
 
   readonly tell = (event: Event): void => {
     this.#progress.count(event);
+    if (event.type === 'run-stats') this.#stats = describeStats(event, outColumns());
     if (event.type === 'run-ended') {
       this.close();
       this.#flushHeldBack();
       const took = showDuration(this.#options.elapsed() - this.#startedElapsed);
-      const said = describeEnding(event, this.#options, took);
+      const said = [describeEnding(event, this.#options, took), ...this.#stats].join('\n');
       if (!this.#options.quiet) writeOut(said);
       else if (event.ending !== 'complete') writeError(said);
       return;

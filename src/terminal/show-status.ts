@@ -1,7 +1,8 @@
 /** Where a batch stands, for people or as one JSON object. */
 import type { BatchNumbers, RunRecord } from '../core/report-row.ts';
 import { showCost, type BatchCost } from '../core/spending.ts';
-import { writeOut } from './console.ts';
+import { outColumns, writeOut } from './console.ts';
+import { describeStats } from './describe-stats.ts';
 import { plural, showBytes, showInstant } from './words.ts';
 
 export interface BatchStatus {
@@ -46,6 +47,8 @@ export function showStatus(status: BatchStatus, json: boolean): void {
       ]),
   ];
   for (const [name, text] of rows) if (text !== '') writeOut(`${name.padEnd(10)}${text}`);
+  const stats = status.summary.lastRun?.stats ?? undefined;
+  if (stats !== undefined) writeOut(describeStats(stats, outColumns()).join('\n'));
 }
 
 function describeCost(cost: BatchCost): string {

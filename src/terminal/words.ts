@@ -1,5 +1,7 @@
 /** Numbers and durations for people. */
 
+import { showDuration } from '../core/duration.ts';
+
 /** Lines of a list that are shown; the rest is counted. */
 export const screenful = 20;
 
@@ -18,6 +20,12 @@ export function showBytes(bytes: number): string {
   if (bytes >= 1e9) return `${(bytes / 1e9).toFixed(1)} GB`;
   if (bytes >= 1e6) return `${(bytes / 1e6).toFixed(1)} MB`;
   return `${Math.ceil(bytes / 1e3)} kB`;
+}
+
+/** `137 ms`, `2.1 s`, `3 min 20 s`. */
+export function showShortTime(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  return ms < 59_950 ? `${(ms / 1_000).toFixed(1)} s` : showDuration(ms);
 }
 
 /** Local time, to the second. */

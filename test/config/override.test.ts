@@ -15,7 +15,7 @@ it('flags over environment over file', () => {
   expect(concurrencyOf({}, { NIGHTRENDER_CONCURRENCY: '3' })).toBe(3);
   expect(concurrencyOf({ concurrency: 4 }, { NIGHTRENDER_CONCURRENCY: '3' })).toBe(4);
   const { terminal } = configOf(text, given({ json: true, quiet: false }));
-  expect(terminal).toEqual({ json: true, quiet: false });
+  expect(terminal).toEqual({ json: true, quiet: false, stats: false });
 });
 
 it('paths of flags and variables are relative to the working directory', () => {

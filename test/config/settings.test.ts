@@ -43,7 +43,7 @@ it('has defaults for all but manifest, endpoint and folder', () => {
     },
     check: { isBlankRefused: false, minSide: undefined },
     shutdownGraceMs: 10_000,
-    terminal: { json: false, quiet: false },
+    terminal: { json: false, quiet: false, stats: false },
     skipBadRows: false,
     warnings: [],
     dir: join(dirname(file), 'renders'),

@@ -1,0 +1,112 @@
+/** What a run needed and what held it back, as a few lines. */
+import type { LaneReason } from '../core/lane-time.ts';
+import type { Percentiles, RunStats } from '../core/run-stats.ts';
+import { plural, showBytes, showShortTime } from './words.ts';
+
+/** `columns`: the width that no line exceeds. */
+export function describeStats(stats: RunStats, columns: number): string[] {
+  const { pictures, requestsPerJob } = stats;
+  const looks = requestsPerJob.status === null ? [] : `${requestsPerJob.status} status requests`;
+  const sent = requestsPerJob.submissions === null ? [] : plural(requestsPerJob.submissions, 'submission');
+  const requests = [sent, looks].flat().join(' and ');
+  const rows: [string, string][] = [
+    ['in flight', belowLimit(stats)],
+    ['requests', requests === '' ? '' : `${requests} a job`],
+    ...lagRows(stats),
+    ['429', describe429(stats)],
+    ['data', pictures.files === 0 ? '' : describePictures(stats)],
+  ];
+  const shown = rows.filter(([, text]) => text !== '');
+  return [
+    `What held the run back, in ${showShortTime(stats.tookMs)}:`,
+    ...shown.flatMap(([name, text]) => hanging(name, text, columns)),
+  ];
+}
+
+/** `below the limit of 16 for 23 % of the time: 15 % nothing left, 8 % the service answered 429`. */
+export function belowLimit({ timeMs, tookMs, concurrency }: RunStats): string {
+  const { inFlight, ...others } = timeMs;
+  const limit = `the limit of ${concurrency.toLocaleString('en')}`;
+  const below = tookMs - inFlight;
+  if (below <= 0) return `at ${limit} all the time`;
+  const parts = percents(Object.entries(others) as [LaneReason, number][], tookMs);
+  const sum = parts.reduce((total, [, percent]) => total + percent, 0);
+  if (sum === 0) return `at ${limit} for more than 99 % of the time`;
+  const why = parts.map(([reason, percent]) => `${percent} % ${words[reason]}`).join(', ');
+  return `below ${limit} for ${sum} % of the time: ${why}`;
+}
+
+const words: Record<LaneReason, string> = {
+  rate: 'your `rate`',
+  slowed: 'slower sending after 429',
+  load: 'the service answered 429',
+  outage: 'the service did not answer',
+  downloads: 'downloads of pictures',
+  memory: 'waiting for memory (`limits.memory`)',
+  checking: 'checking pictures',
+  disk: 'writing to disk',
+  limits: '`limits` reached',
+  resuming: 'planning and resuming',
+  retries: 'only scenes waiting for another attempt',
+  stopping: 'the run was stopping',
+  nothingLeft: 'nothing left',
+};
+
+/** Whole percents, largest first, that add up to the rounded whole of them; without those that come to nothing. */
+function percents(parts: [LaneReason, number][], wholeMs: number): [LaneReason, number][] {
+  const exact = parts.map(([reason, ms]) => ({ reason, percent: (100 * ms) / wholeMs }));
+  const sum = Math.round(exact.reduce((total, { percent }) => total + percent, 0));
+  let left = sum - exact.reduce((total, { percent }) => total + Math.floor(percent), 0);
+  return exact
+    .toSorted((a, b) => (b.percent % 1) - (a.percent % 1))
+    .map(({ reason, percent }): [LaneReason, number] => [reason, Math.floor(percent) + (left-- > 0 ? 1 : 0)])
+    .filter(([, percent]) => percent > 0)
+    .toSorted((a, b) => b[1] - a[1]);
+}
+
+function lagRows({ lagMs, lagAtMostMs }: RunStats): [string, string][] {
+  const rows: string[] = [];
+  if (lagMs !== null)
+    rows.push(`${showPercentiles(lagMs)} from completion to collection, by the service's times`);
+  if (lagAtMostMs !== null)
+    rows.push(`at most ${showPercentiles(lagAtMostMs)}, since last seen running: no times told`);
+  return rows.map((text, i) => [i === 0 ? 'lag' : '', text]);
+}
+
+function showPercentiles({ jobs, p50, p95 }: Percentiles): string {
+  return `${showShortTime(p50)} at p50, ${showShortTime(p95)} at p95 (${plural(jobs, 'job')})`;
+}
+
+function describe429({ lostTo429, requests }: RunStats): string {
+  const { answers, backOffMs, slowedMs, looksMs } = lostTo429;
+  if (answers.submissions + answers.status === 0) return '';
+  const lost: [number, string][] = [
+    [backOffMs, 'backing off'],
+    [slowedMs, 'sending slower'],
+    [looksMs, 'looking later'],
+  ];
+  const parts = lost.filter(([ms]) => ms > 0).map(([ms, how]) => `${showShortTime(ms)} ${how}`);
+  const sent = requests.submissions + requests.status;
+  const of = `${(answers.submissions + answers.status).toLocaleString('en')} of ${plural(sent, 'request')}`;
+  return parts.length === 0 ? of : `${of}; lost to it: ${parts.join(', ')}`;
+}
+
+function describePictures({ pictures: { files, bytes, bytesPerSecond } }: RunStats): string {
+  const rate = bytesPerSecond === null ? '' : `, ${showBytes(bytesPerSecond)} a second`;
+  return `${showBytes(bytes)} in ${plural(files, 'picture')}${rate}`;
+}
+
+const indent = 12;
+
+/** The text beside its name, broken between words where it is too long for a line. */
+function hanging(name: string, text: string, columns: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(/ (?!%)/)) {
+    const isFull = line !== '' && indent + line.length + 1 + word.length > columns;
+    if (isFull) lines.push(line);
+    line = line === '' || isFull ? word : `${line} ${word}`;
+  }
+  lines.push(line);
+  return lines.map((part, i) => `  ${(i === 0 ? name : '').padEnd(indent - 2)}${part}`);
+}

@@ -1,0 +1,69 @@
+/** Promise: `run --stats` says what held the run back; the report and `status` say the same, also later. */
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { RunStats } from '../../src/core/run-stats.ts';
+import { folderWith, nightrender, pipeline, Program, scenes } from './cli.ts';
+
+it('prints it, and summary.json, status and a report made anew say the same', async () => {
+  const cwd = folderWith({
+    'pipeline.yaml': pipeline('local', 'concurrency: 2\n'),
+    'scenes.csv': scenes(5),
+  });
+  const { code, stdout } = await nightrender(['run', 'pipeline.yaml', '--stats'], { cwd });
+  expect(code, stdout).toBe(0);
+  const stats = statsIn(cwd);
+  const block = /What held the run back, in .*:\n[^]*/.exec(stdout)?.[0];
+  expect(block).toContain(`${stats?.requestsPerJob.status} status requests a job`);
+  expect(block).toMatch(/ {2}in flight (below|at) the limit of 2 /);
+  expect(stats).toMatchObject({
+    concurrency: 2,
+    jobs: { submitted: 5, resumed: 0 },
+    requests: { submissions: 5 },
+    lagMs: { jobs: 5 },
+    lagAtMostMs: null,
+    pictures: { files: 5 },
+  });
+  expect(Object.values(stats?.timeMs ?? {}).reduce((sum, ms) => sum + ms, 0)).toBe(stats?.tookMs);
+  rmSync(join(cwd, 'out/report'), { recursive: true });
+  await nightrender(['report', 'pipeline.yaml'], { cwd });
+  expect(statsIn(cwd)).toEqual(stats);
+  expect((await nightrender(['status', 'pipeline.yaml'], { cwd })).stdout).toContain(block);
+  const status = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd });
+  expect(JSON.parse(status.stdout)).toMatchObject({ summary: { lastRun: { stats } } });
+});
+
+it('is one event with its fields before the end in JSON, and kept for the report where it was not asked for', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(2) });
+  const silent = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  expect(silent.stdout).not.toContain('What held');
+  expect(statsIn(cwd)).toMatchObject({ jobs: { submitted: 2 } });
+  const { stdout } = await nightrender(['run', 'pipeline.yaml', '--json', '--stats'], { cwd });
+  const events = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { type: string });
+  expect(events.slice(-2).map(({ type }) => type)).toEqual(['run-stats', 'run-ended']);
+  // Nothing was left to do.
+  const stats = statsIn(cwd);
+  expect(stats).toMatchObject({ jobs: { submitted: 0 }, requestsPerJob: { status: null }, lagMs: null });
+  expect(events.at(-2)).toEqual({ type: 'run-stats', at: expect.any(String) as string, ...stats });
+});
+
+it('is absent where the run died', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(40) });
+  const run = new Program(['run', 'pipeline.yaml', '--json', '--stats'], { cwd });
+  await run.event('scene-saved');
+  run.child.kill('SIGKILL');
+  await run.finish();
+  expect((await nightrender(['status', 'pipeline.yaml'], { cwd })).stdout).not.toContain('What held');
+  await nightrender(['report', 'pipeline.yaml'], { cwd });
+  expect(statsIn(cwd)).toBeNull();
+});
+
+function statsIn(cwd: string): RunStats | null {
+  const summary = JSON.parse(readFileSync(join(cwd, 'out/report/summary.json'), 'utf8')) as {
+    lastRun: { stats: RunStats | null };
+  };
+  return summary.lastRun.stats;
+}

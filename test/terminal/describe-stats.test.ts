@@ -1,0 +1,59 @@
+/** Promise: what held the night back is said in a few lines that fit the terminal, the reason in one. */
+import { expect, it } from 'vitest';
+import type { RunStats } from '../../src/core/run-stats.ts';
+import { belowLimit, describeStats } from '../../src/terminal/describe-stats.ts';
+import { stats, timeMs } from '../fakes/stats.ts';
+
+it('is a line or two each where there is room', () => {
+  expect(describeStats(stats, 120)).toEqual([
+    'What held the run back, in 8 h 0 min:',
+    '  in flight below the limit of 64 for 26 % of the time: 14 % nothing left, 8 % the service answered 429, 3 % slower',
+    '            sending after 429, 1 % writing to disk',
+    '  requests  1.05 submissions and 4.25 status requests a job',
+    "  lag       210 ms at p50, 1.4 s at p95 (9,300 jobs) from completion to collection, by the service's times",
+    '            at most 900 ms at p50, 2.5 s at p95 (100 jobs), since last seen running: no times told',
+    '  429       500 of 49,870 requests; lost to it: 38 min 24 s backing off, 14 min 24 s sending slower, 4.1 s looking later',
+    '  data      14.1 GB in 9,400 pictures, 490 kB a second',
+  ]);
+});
+
+it.each([40, 60, 80, 120])('is never wider than %i columns, with every word of it', (columns) => {
+  const lines = describeStats(stats, columns);
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns);
+  const words = (some: string[]): string => some.join(' ').replaceAll(/\s+/g, ' ');
+  expect(words(lines)).toBe(words(describeStats(stats, Infinity)));
+});
+
+it('leaves out what there was none of', () => {
+  const nothing: RunStats = {
+    ...stats,
+    tookMs: 4_000,
+    requestsPerJob: { submissions: null, status: null },
+    lagMs: null,
+    lagAtMostMs: null,
+    lostTo429: { answers: { submissions: 0, status: 0 }, backOffMs: 0, slowedMs: 0, looksMs: 0 },
+    pictures: { files: 0, bytes: 0, bytesPerSecond: 0 },
+    timeMs: timeMs({ nothingLeft: 4_000 }),
+  };
+  expect(describeStats(nothing, 80)).toEqual([
+    'What held the run back, in 4.0 s:',
+    '  in flight below the limit of 64 for 100 % of the time: 100 % nothing left',
+  ]);
+});
+
+it.each([
+  [{ inFlight: 1_000 }, 'at the limit of 64 all the time'],
+  [{ inFlight: 99_800, disk: 200 }, 'at the limit of 64 for more than 99 % of the time'],
+  [
+    { inFlight: 772, nothingLeft: 156, load: 72 },
+    'below the limit of 64 for 23 % of the time: 16 % nothing left, 7 % the service answered 429',
+  ],
+  // Three thirds of a percent are one together, which goes to one of them.
+  [
+    { inFlight: 2_970, nothingLeft: 10, load: 10, disk: 10 },
+    'below the limit of 64 for 1 % of the time: 1 % the service answered 429',
+  ],
+])('says of %j that the run was %s', (spent, text) => {
+  const tookMs = Object.values(spent).reduce((sum, ms) => sum + ms, 0);
+  expect(belowLimit({ ...stats, tookMs, timeMs: timeMs(spent) })).toBe(text);
+});

@@ -1,17 +1,21 @@
-/** The bench service, in a process of its own: `node bench-service.js SCENARIO PICTURE`; ends with its standard input. */
+/** The bench service, in a process of its own: `node bench-service.js LOAD PICTURE`; ends with its standard input. */
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { makeAccount } from './account.ts';
 import { JobBook, type Job } from './job-book.ts';
-import type { Scenario } from './scenario.ts';
+import type { Load } from './load.ts';
 
-const [scenario = '', pictureFile = ''] = process.argv.slice(2);
-const book = new JobBook(JSON.parse(scenario) as Scenario);
+const [load = '', pictureFile = ''] = process.argv.slice(2);
+const book = new JobBook(JSON.parse(load) as Load);
 const picture = Buffer.from(readFileSync(pictureFile).toString('base64'));
+/** A short answer is cheapest in one piece. */
+const shortPicture = picture.length < 64 * 1024 ? picture.toString() : undefined;
+/** Who wants to know when the next job is submitted. */
+const watchers: ServerResponse[] = [];
 
-const server = createServer((request, response) => {
-  void answer(request, response);
-});
+// As proxies do, longer than anybody waits between two requests: a closing in between would be no part of a measure.
+const server = createServer({ keepAliveTimeout: 75_000 }, answer);
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo;
   process.stdout.write(`http://127.0.0.1:${port}\n`);
@@ -20,38 +24,49 @@ process.stdin.resume().on('end', () => process.exit());
 
 const paths = /^\/v[12]\/[\w-]+\/(?:(?<run>run)|status\/(?<id>[\w-]+))$/;
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+function answer(request: IncomingMessage, response: ServerResponse): void {
+  if (request.url === '/account') return send(response, 200, JSON.stringify(makeAccount(book)));
+  if (request.url === '/watch') return void watchers.push(response);
   const path = paths.exec(request.url ?? '')?.groups;
   const id = path?.['id'];
-  if (request.method === 'POST' && path?.['run'] !== undefined) await submit(request, response);
+  if (!book.traffic.takesOne()) refuse(response, 429, 'too many requests');
+  else if (request.method === 'POST' && path?.['run'] !== undefined) submit(request, response);
   else if (request.method === 'GET' && id !== undefined) tellStatus(book.look(id), response);
-  else if (request.url === '/account') send(response, 200, book.account());
   else refuse(response, 404, 'no such operation');
 }
 
-async function submit(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  const { input } = JSON.parse(Buffer.concat(chunks).toString()) as { input?: unknown };
-  if (input === undefined) refuse(response, 400, 'input is missing');
-  else send(response, 200, { id: book.submit(input).id, status: 'IN_QUEUE' });
+function submit(request: IncomingMessage, response: ServerResponse): void {
+  let body = '';
+  request.setEncoding('utf8').on('data', (text: string) => (body += text));
+  request.on('end', () => {
+    const { input } = JSON.parse(body) as { input?: unknown };
+    if (input === undefined) return refuse(response, 400, 'input is missing');
+    const job = book.submit(JSON.stringify(input));
+    if (job === undefined) return refuse(response, 429, 'the queue is full');
+    sendServed(response, `{"id":"${job.id}","status":"IN_QUEUE"}`);
+    const at = performance.timeOrigin + job.submittedAt;
+    for (const watcher of watchers.splice(0)) send(watcher, 200, JSON.stringify({ at }));
+  });
 }
 
 function tellStatus(job: Job | undefined, response: ServerResponse): void {
-  if (job === undefined) refuse(response, 404, 'no such job');
-  else if (job.completedAt !== undefined) sendCompleted(response, job);
-  else if (job.startedAt === undefined) send(response, 200, { id: job.id, status: 'IN_QUEUE' });
+  if (job === undefined) return refuse(response, 404, 'no such job');
+  const { id, input } = job;
+  if (job.completedAt !== undefined) sendCompleted(response, job);
+  else if (job.startedAt === undefined) sendServed(response, `{"id":"${id}","status":"IN_QUEUE"}`);
   else {
-    const { id, input } = job;
-    send(response, 200, { delayTime: delayMs(job), id, input, status: 'IN_PROGRESS' });
+    const delay = `"delayTime":${delayMs(job)}`;
+    sendServed(response, `{${delay},"id":"${id}","input":${input},"status":"IN_PROGRESS"}`);
   }
 }
 
-/** The picture's text is the same for all jobs and is never copied. */
+/** A large picture's text is the same for all jobs and is never copied. */
 function sendCompleted(response: ServerResponse, job: Job): void {
   const times = `"delayTime":${delayMs(job)},"executionTime":${Math.round(job.executionMs)}`;
   const head = `{${times},"id":"${job.id}","output":[{"rendered_image":"`;
   const tail = `","seed":${job.number}}],"status":"COMPLETED"}`;
+  if (shortPicture !== undefined) return sendServed(response, head + shortPicture + tail);
+  book.traffic.count('served');
   response.writeHead(200, {
     'content-type': 'application/json',
     'content-length': head.length + picture.length + tail.length,
@@ -68,12 +83,17 @@ function delayMs({ submittedAt, startedAt = submittedAt }: Job): number {
 }
 
 function refuse(response: ServerResponse, status: number, error: string): void {
-  book.countRefused();
-  send(response, status, { error });
+  if (status === 429) book.traffic.count('tooMuch');
+  else book.refused += 1;
+  send(response, status, JSON.stringify({ error }));
 }
 
-function send(response: ServerResponse, status: number, body: object): void {
-  const text = JSON.stringify(body);
+function sendServed(response: ServerResponse, text: string): void {
+  book.traffic.count('served');
+  send(response, 200, text);
+}
+
+function send(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(text),

@@ -1,15 +1,11 @@
 /** `npm run bench`: this program against what a user would write, on the same service, as ratios in one run. */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { describeLoad } from './load.ts';
 import { describeMachine } from './machine.ts';
-import { compare, type Comparison, type Results } from './measures.ts';
 import { printHelp, readOptions, type Options } from './options.ts';
-import { makePicture } from './picture.ts';
 import { Refusal } from './refusal.ts';
-import { runSide } from './run-side.ts';
-import { describeScenario, type Scenario } from './scenario.ts';
-import { ours, sides } from './sides.ts';
-import { formatTable } from './table.ts';
+import type { Outcome, Scenario } from './scenario.ts';
+import { formatAllTargets, formatComparisons, formatTargets } from './table.ts';
 
 const args = process.argv.slice(2);
 try {
@@ -30,49 +26,33 @@ async function bench(options: Options): Promise<void> {
       .join(', ')
       .replace(/, (\d+),/, ', $1 cores,')}`,
   );
-  const outcomes: Outcome[] = [];
-  for (const scenario of options.scenarios) outcomes.push(await runScenario(scenario, options));
-  if (options.json !== undefined) {
+  const outcomes: (Pick<Scenario, 'name' | 'load' | 'rounds'> & Outcome)[] = [];
+  for (const scenario of options.scenarios) {
+    const outcome = await runScenario(scenario, options);
+    const { name, load, rounds } = scenario;
+    if (outcome !== undefined) outcomes.push({ name, load, rounds, ...outcome });
+    if (options.json === undefined) continue;
+    // After each, since a night of measuring may end early.
     const at = new Date().toISOString();
     writeFileSync(options.json, `${JSON.stringify({ at, command, machine, outcomes }, undefined, 2)}\n`);
   }
+  if (options.isMarkdown) console.log(`\n${formatAllTargets(outcomes)}`);
 }
 
-interface Outcome {
-  scenario: Scenario;
-  pictureBytes: number;
-  comparisons: Comparison[];
-  results: Results;
-}
-
-async function runScenario(scenario: Scenario, options: Options): Promise<Outcome> {
-  const picture = await makePicture(scenario.pictureBytes, scenario.seed);
-  const settings = scenario.settings.length === 0 ? 'defaults' : scenario.settings.join(', ');
-  console.log(`\n${scenario.name}: ${describeScenario(scenario)}; our settings: ${settings}\n`);
-  const results = await takeTurns(scenario, picture, options);
-  const comparisons = compare(scenario, results);
-  console.log(formatTable(comparisons));
-  if (options.profile !== undefined) await profileOurs(scenario, picture, options.profile);
-  return { scenario, pictureBytes: picture.length, comparisons, results };
-}
-
-/** Alternately, so that a machine that grows slower or faster does so for both. */
-async function takeTurns(scenario: Scenario, picture: Buffer, options: Options): Promise<Results> {
-  const results: Results = { ours: [], peer: [] };
-  for (let round = 1 - options.warmUps; round <= options.rounds; round++) {
-    for (const side of sides) {
-      const result = await runSide(side, scenario, picture);
-      if (round > 0) results[side.name].push(result);
-      const name = round > 0 ? `round ${round} of ${options.rounds}` : 'warm-up';
-      console.error(`${scenario.name}, ${name}, ${side.name}: ${(result.wallMs / 1_000).toFixed(2)} s`);
-    }
+/** Undefined where its results do not count, which is said; the others go on. */
+async function runScenario(scenario: Scenario, options: Options): Promise<Outcome | undefined> {
+  const { name, load } = scenario;
+  const settings = load.settings.length === 0 ? 'defaults' : load.settings.join(', ');
+  console.log(`\n${name}: ${describeLoad(load)}; our settings: ${settings}\n`);
+  try {
+    const outcome = await scenario.run(scenario, options);
+    if (outcome.comparisons.length > 0) console.log(`${formatComparisons(outcome.comparisons)}\n`);
+    console.log(formatTargets(outcome.targets));
+    return outcome;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    console.error(`${name}: ${error.message}`);
+    process.exitCode = 1;
+    return undefined;
   }
-  return results;
-}
-
-async function profileOurs(scenario: Scenario, picture: Buffer, folder: string): Promise<void> {
-  const dir = resolve(folder);
-  mkdirSync(dir, { recursive: true });
-  await runSide(ours, scenario, picture, ['--cpu-prof', '--cpu-prof-dir', dir]);
-  console.log(`\nThe CPU profile of our side is in ${dir}`);
 }

@@ -1,20 +1,20 @@
-/** What is compared: each measure with its name, its unit and how it follows from a result. */
+/** What is shown of every comparison: each measure with its name, its unit and how it follows from a result. */
+import type { Load } from './load.ts';
 import type { Result } from './run-side.ts';
-import type { Scenario } from './scenario.ts';
 import type { SideName } from './sides.ts';
 import { median } from './statistics.ts';
 
 interface Measure {
   name: string;
   digits: number;
-  of: (result: Result, scenario: Scenario) => number;
+  of: (result: Result, load: Load) => number;
 }
 
 const measures: readonly Measure[] = [
   {
     name: 'jobs a second, first submission to last collection',
     digits: 0,
-    of: ({ account }, { scenes }) => (scenes * 1_000) / account.spanMs,
+    of: jobsPerSecond,
   },
   {
     name: 'jobs a second, whole process',
@@ -22,13 +22,10 @@ const measures: readonly Measure[] = [
     of: ({ wallMs }, { scenes }) => (scenes * 1_000) / wallMs,
   },
   { name: 'wall time, s', digits: 2, of: ({ wallMs }) => wallMs / 1_000 },
-  { name: 'CPU a job, ms', digits: 2, of: ({ cpuMs }, { scenes }) => cpuMs / scenes },
+  { name: 'CPU a job, ms', digits: 2, of: cpuMsPerJob },
   { name: 'peak memory, MB', digits: 0, of: ({ peakBytes }) => peakBytes / 1e6 },
-  {
-    name: 'status requests a job',
-    digits: 2,
-    of: ({ account }, { scenes }) => account.statusRequests / scenes,
-  },
+  { name: 'status requests a job', digits: 2, of: requestsPerJob },
+  { name: 'answers that are 429, %', digits: 2, of: (result) => 100 * shareTooMuch(result) },
   { name: 'lag, mean, ms', digits: 0, of: ({ account }) => account.lagMs.mean },
   { name: 'lag, median, ms', digits: 0, of: ({ account }) => account.lagMs.median },
   { name: 'lag, p95, ms', digits: 0, of: ({ account }) => account.lagMs.p95 },
@@ -40,6 +37,29 @@ const measures: readonly Measure[] = [
   { name: 'most in flight', digits: 0, of: ({ account }) => account.mostInFlight },
 ];
 
+export function jobsPerSecond({ account }: Result, { scenes }: Load): number {
+  return (scenes * 1_000) / account.spanMs;
+}
+
+/** From the first submission until the last picture is on the disk and the process has ended. */
+export function workMs({ endedAt, account }: Result): number {
+  return endedAt - account.firstSubmissionAt;
+}
+
+export function cpuMsPerJob({ cpuMs }: Result, { scenes }: Load): number {
+  return cpuMs / scenes;
+}
+
+export function requestsPerJob({ account }: Result, { scenes }: Load): number {
+  return account.statusRequests / scenes;
+}
+
+/** Of the answers, those that were 429 (0 to 1). */
+export function shareTooMuch({ account: { tooMuch, submissions, statusRequests } }: Result): number {
+  return tooMuch / (tooMuch + submissions + statusRequests);
+}
+
+/** The peer has none where it was not asked or did not get through. */
 export type Results = Record<SideName, Result[]>;
 
 export interface Spread {
@@ -52,17 +72,24 @@ export interface Comparison {
   measure: string;
   digits: number;
   ours: Spread;
-  peer: Spread;
+  /** Undefined where the peer has no results. */
+  peer: Spread | undefined;
   /** Of the medians, ours by the peer's. */
   ratio: number;
 }
 
-export function compare(scenario: Scenario, results: Results): Comparison[] {
+export function compare(load: Load, results: Results): Comparison[] {
   return measures.map(({ name, digits, of }) => {
-    const spreadOf = (side: SideName): Spread => spread(results[side].map((result) => of(result, scenario)));
-    const sides = { ours: spreadOf('ours'), peer: spreadOf('peer') };
-    return { measure: name, digits, ...sides, ratio: sides.ours.median / sides.peer.median };
+    const spreadOf = (side: SideName): Spread => spread(results[side].map((result) => of(result, load)));
+    const ours = spreadOf('ours');
+    const peer = results.peer.length === 0 ? undefined : spreadOf('peer');
+    return { measure: name, digits, ours, peer, ratio: ours.median / (peer?.median ?? Number.NaN) };
   });
+}
+
+/** Of one side, over the rounds. */
+export function medianOf(results: Result[], value: (result: Result) => number): number {
+  return median(results.map(value));
 }
 
 function spread(values: number[]): Spread {

@@ -6,6 +6,8 @@ import pLimit from 'p-limit';
 import runpodSdk from 'runpod-sdk';
 
 const betweenLooksMs = 1_000;
+/** The SDK's own 3 s are too short for large pictures. */
+const timeoutMs = 60_000;
 
 const [url = '', manifest = '', folder = '', inFlight = ''] = process.argv.slice(2);
 const key = process.env['NIGHTRENDER_API_KEY'] ?? '';
@@ -18,12 +20,24 @@ await Promise.all(rows.map((row) => limit(() => render(row))));
 
 async function render(row: string): Promise<void> {
   const [name, scene] = row.split(',');
-  const submitted = await endpoint?.run({ input: { scene } });
-  let job = await endpoint?.status(submitted?.id ?? '');
+  const submitted = await untilAnswered(() => endpoint?.run({ input: { scene } }, timeoutMs));
+  const look = () => untilAnswered(() => endpoint?.status(submitted?.id ?? '', timeoutMs));
+  let job = await look();
   while (job?.status === 'IN_QUEUE' || job?.status === 'IN_PROGRESS') {
     await sleep(betweenLooksMs);
-    job = await endpoint?.status(submitted?.id ?? '');
+    job = await look();
   }
   const { output } = job as unknown as { output: [{ rendered_image: string }] };
   await writeFile(join(folder, `${name}.png`), Buffer.from(output[0].rendered_image, 'base64'));
+}
+
+/** The SDK throws whatever is no success, such as 429. */
+async function untilAnswered<Answer>(ask: () => Promise<Answer> | undefined): Promise<Answer | undefined> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch {
+      await sleep(betweenLooksMs);
+    }
+  }
 }

@@ -10,9 +10,8 @@ const bytesPerPixel = channels / 2;
 export function makePicture(bytes: number, seed: number): Promise<Buffer> {
   const side = Math.max(1, Math.round(Math.sqrt(bytes / bytesPerPixel)));
   const random = seededRandom(seed);
-  const raw = Buffer.from(
-    Uint8Array.from({ length: side * side * channels }, () => (random() * 256) & noiseMask),
-  );
+  const raw = Buffer.alloc(side * side * channels);
+  for (let i = 0; i < raw.length; i++) raw[i] = (random() * 256) & noiseMask;
   return sharp(raw, { raw: { width: side, height: side, channels } })
     .png()
     .toBuffer();

@@ -1,4 +1,5 @@
 /** Chance that can be repeated: the same seed gives the same draws. */
+import type { Work } from './load.ts';
 
 /** 0 ≤ draw < 1, evenly (mulberry32). */
 export function seededRandom(seed: number): () => number {
@@ -9,6 +10,12 @@ export function seededRandom(seed: number): () => number {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
+}
+
+/** Drawn in the order of submission, so that both sides, and whoever computes what could be, meet the same times. */
+export function drawExecutionMs(work: Work, seed: number): () => number {
+  const random = seededRandom(seed);
+  return work.kind === 'workers' ? () => logNormal(random, work.medianMs, work.sigma) : () => 0;
 }
 
 /** A draw from the log-normal distribution with this median. */

@@ -1,36 +1,39 @@
-/** One side through one scenario, against a bench service of its own: checked, then measured. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+/** One side under one load, against a bench service of its own: checked, then measured. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import type { Account } from './job-book.ts';
+import type { Account } from './account.ts';
+import type { Load } from './load.ts';
 import { runMeasured, type ProcessUse } from './measured-process.ts';
 import { Refusal } from './refusal.ts';
-import type { Scenario } from './scenario.ts';
 import { sceneId, type Side } from './sides.ts';
+import { startService } from './start-service.ts';
 
 export interface Result extends ProcessUse {
   account: Account;
 }
 
-/** Refuses where a scene was lost, submitted twice, or has a wrong file. `nodeArgs` go before the program's. */
+export interface SideOptions {
+  /** Go before the program's. */
+  nodeArgs?: string[];
+  samplesEveryMs?: number;
+}
+
+/** Refuses where a scene was lost, submitted twice, or has a wrong file. */
 export async function runSide(
   side: Side,
-  scenario: Scenario,
+  load: Load,
   picture: Buffer,
-  nodeArgs: string[] = [],
+  { nodeArgs = [], samplesEveryMs }: SideOptions = {},
 ): Promise<Result> {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-bench-'));
-  const service = await startService(dir, scenario, picture);
+  const service = await startService(dir, load, picture);
   try {
-    const args = side.prepare(dir, service.url, scenario);
-    const use = await runMeasured(side.name, [...nodeArgs, ...args], dir);
-    const account = (await (await fetch(`${service.url}/account`)).json()) as Account;
-    const problem =
-      accountProblem(account, scenario) ?? filesProblem(join(dir, side.picturesDir), scenario, picture);
-    if (problem !== undefined) throw new Refusal(`${scenario.name}: ${side.name} ${problem}`);
+    const args = side.prepare(dir, service.url, load);
+    const use = await runMeasured(side.name, [...nodeArgs, ...args], dir, samplesEveryMs);
+    const account = await service.account();
+    const problem = accountProblem(account, load) ?? filesProblem(join(dir, side.picturesDir), load, picture);
+    if (problem !== undefined) throw new Refusal(`${side.name} ${problem}`);
     return { ...use, account };
   } finally {
     await service.stop();
@@ -38,38 +41,18 @@ export async function runSide(
   }
 }
 
-async function startService(
-  dir: string,
-  scenario: Scenario,
-  picture: Buffer,
-): Promise<{ url: string; stop: () => Promise<void> }> {
-  const pictureFile = join(dir, 'picture.png');
-  writeFileSync(pictureFile, picture);
-  const program = fileURLToPath(new URL('./bench-service.js', import.meta.url));
-  const child = spawn(process.execPath, [program, JSON.stringify(scenario), pictureFile], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const closed = once(child, 'close');
-  const url = await Promise.race([once(child.stdout.setEncoding('utf8'), 'data'), closed]);
-  if (child.exitCode !== null) throw new Error('the bench service did not start');
-  const stop = async (): Promise<void> => {
-    child.stdin.end();
-    await closed;
-  };
-  return { url: String(url[0]).trim(), stop };
-}
-
-function accountProblem(account: Account, { scenes, inFlight }: Scenario): string | undefined {
-  const { submissions, collected, mostInFlight, refused } = account;
+function accountProblem(account: Account, { scenes, inFlight, bears }: Load): string | undefined {
+  const { submissions, collected, mostInFlight, refused, tooMuch } = account;
   if (account.scenes !== scenes) return `submitted ${account.scenes} of ${scenes} scenes`;
   if (submissions !== scenes) return `submitted ${submissions} jobs for ${scenes} scenes`;
   if (collected !== scenes) return `collected ${collected} of ${scenes} jobs`;
   if (mostInFlight > inFlight) return `had ${mostInFlight} jobs in flight where ${inFlight} are allowed`;
   if (refused > 0) return `sent ${refused} requests that had to be refused`;
+  if (tooMuch > 0 && bears === undefined) return `was told ${tooMuch} times of a limit that there is not`;
   return undefined;
 }
 
-function filesProblem(dir: string, { scenes }: Scenario, picture: Buffer): string | undefined {
+function filesProblem(dir: string, { scenes }: Load, picture: Buffer): string | undefined {
   const files = new Set(readdirSync(dir));
   for (let i = 0; i < scenes; i++) {
     const file = `${sceneId(i)}.png`;

@@ -1,13 +1,13 @@
 /** The two sides of the comparison: how each is started on the same list, and where it puts its pictures. */
-import { writeFileSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Scenario } from './scenario.ts';
+import type { Load } from './load.ts';
 
 export interface Side {
   name: SideName;
   /** Writes what it needs into `dir` and returns the arguments of Node. */
-  prepare(dir: string, url: string, scenario: Scenario): string[];
+  prepare(dir: string, url: string, load: Load): string[];
   /** Within `dir`. */
   picturesDir: string;
 }
@@ -15,45 +15,56 @@ export interface Side {
 export type SideName = 'ours' | 'peer';
 
 const cli = resolve(import.meta.dirname, '../cli.js');
-const peer = fileURLToPath(new URL('./peer.js', import.meta.url));
+const peerProgram = fileURLToPath(new URL('./peer.js', import.meta.url));
 
 export const ours: Side = {
   name: 'ours',
-  prepare: (dir, url, scenario) => {
-    writeManifest(dir, scenario.scenes);
-    writeFileSync(join(dir, 'pipeline.yaml'), pipeline(url, scenario));
+  prepare: (dir, url, load) => {
+    writeManifest(dir, load.scenes);
+    writeFileSync(join(dir, 'pipeline.yaml'), pipeline(url, load));
     return [cli, 'run', 'pipeline.yaml'];
   },
   picturesDir: 'out/images',
 };
 
-/** In the order in which they take turns. */
-export const sides: readonly Side[] = [
-  ours,
-  {
-    name: 'peer',
-    prepare: (dir, url, scenario) => [
-      peer,
-      url,
-      writeManifest(dir, scenario.scenes),
-      'out',
-      String(scenario.inFlight),
-    ],
-    picturesDir: 'out',
-  },
-];
+/** Of our side, once it was prepared. */
+export const statusArgs = [cli, 'status', 'pipeline.yaml'];
+
+export const peer: Side = {
+  name: 'peer',
+  prepare: (dir, url, { scenes, inFlight }) => [
+    peerProgram,
+    url,
+    writeManifest(dir, scenes),
+    'out',
+    String(inFlight),
+  ],
+  picturesDir: 'out',
+};
 
 export function sceneId(index: number): string {
   return `scene-${index + 1}`;
 }
 
+/** In pieces: a million rows need not be held at once. */
 function writeManifest(dir: string, count: number): string {
-  const rows = Array.from({ length: count }, (_, i) => `${sceneId(i)},hills and ${i + 1} trees\n`);
-  writeFileSync(join(dir, 'scenes.csv'), `id,scene\n${rows.join('')}`);
+  const file = openSync(join(dir, 'scenes.csv'), 'w');
+  writeSync(file, 'id,scene\n');
+  for (let first = 0; first < count; first += rowsAtOnce) {
+    const rows = Array.from({ length: Math.min(rowsAtOnce, count - first) }, (_, i) => row(first + i));
+    writeSync(file, rows.join(''));
+  }
+  closeSync(file);
   return 'scenes.csv';
 }
 
-function pipeline(url: string, { inFlight, settings }: Scenario): string {
+const rowsAtOnce = 10_000;
+
+function row(index: number): string {
+  return `${sceneId(index)},hills and ${index + 1} trees\n`;
+}
+
+function pipeline(url: string, { inFlight, settings }: Load): string {
   return `manifest: scenes.csv
 endpoint:
   baseUrl: ${url}

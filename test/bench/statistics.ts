@@ -16,6 +16,29 @@ export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
+export interface Point {
+  x: number;
+  y: number;
+}
+
+/** The slope that few stray points do not move: the median of those between all pairs (Theil and Sen). */
+export function slope(points: readonly Point[]): number {
+  const kept = thinned(points);
+  return median(
+    kept.flatMap((a, i) =>
+      kept.slice(i + 1).flatMap((b) => (b.x === a.x ? [] : [(b.y - a.y) / (b.x - a.x)])),
+    ),
+  );
+}
+
+/** Pairs grow with the square. */
+const mostPoints = 400;
+
+function thinned(points: readonly Point[]): Point[] {
+  const step = Math.ceil(points.length / mostPoints);
+  return points.filter((_, i) => i % step === 0);
+}
+
 function ascending(values: readonly number[]): number[] {
   return values.toSorted((a, b) => a - b);
 }

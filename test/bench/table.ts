@@ -1,16 +1,45 @@
-/** The comparison as a table that reads well on a terminal and in Markdown. */
+/** Tables that read well on a terminal and in Markdown. */
 import type { Comparison, Spread } from './measures.ts';
+import type { Target } from './target.ts';
 
-export function formatTable(comparisons: Comparison[]): string {
-  const head = ['', 'ours', 'peer', 'ours/peer'];
+export function formatComparisons(comparisons: Comparison[]): string {
   const rows = comparisons.map(({ measure, digits, ours, peer, ratio }) => [
     measure,
     formatSpread(ours, digits),
-    formatSpread(peer, digits),
+    peer === undefined ? '–' : formatSpread(peer, digits),
     Number.isFinite(ratio) ? ratio.toFixed(2) : '–',
   ]);
+  return formatTable(['', 'ours', 'peer', 'ours/peer'], rows);
+}
+
+export function formatTargets(targets: Target[]): string {
+  const rows = targets.map(({ measure, wanted, measured, isReached, peer }) => [
+    measure,
+    wanted,
+    measured,
+    isReached ? 'reached' : 'missed',
+    peer,
+  ]);
+  return formatTable(['target', 'to reach', 'measured', '', 'peer'], rows);
+}
+
+/** One row a target, for the README. */
+export function formatAllTargets(outcomes: { name: string; targets: Target[] }[]): string {
+  const rows = outcomes.flatMap(({ name, targets }) =>
+    targets.map(({ measure, wanted, measured, isReached, peer }, i) => [
+      i === 0 ? name : '',
+      measure,
+      wanted,
+      isReached ? measured : `${measured}, missed`,
+      peer,
+    ]),
+  );
+  return formatTable(['scenario', 'measure', 'target', 'measured', 'peer'], rows);
+}
+
+function formatTable(head: string[], rows: string[][]): string {
   const widths = head.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+    Math.max(3, title.length, ...rows.map((row) => row[column]?.length ?? 0)),
   );
   const line = (cells: string[]): string =>
     `| ${cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join(' | ')} |`;

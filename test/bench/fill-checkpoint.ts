@@ -1,0 +1,36 @@
+/** A batch that is nearly done, without doing it: scenes are put on record as saved, directly in the checkpoint. */
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+
+/** Until `saved` scenes are, in the order of the list; no run may be using the folder. */
+export function fillCheckpoint(dir: string, baseUrl: string, saved: number): void {
+  const db = new Sqlite(join(dir, 'checkpoint.sqlite'));
+  try {
+    db.transaction(() => {
+      const at = Date.now();
+      const counted = db.prepare<[], { n: number }>("SELECT count(*) AS n FROM scenes WHERE state = 'saved'");
+      const missing = Math.max(0, saved - (counted.get()?.n ?? 0));
+      db.prepare(addAttempts).run({ baseUrl, at, missing });
+      db.prepare(addPictures).run();
+      db.prepare(saveScenes).run();
+    })();
+  } finally {
+    db.close();
+  }
+}
+
+const addAttempts = `
+  INSERT INTO attempts (scene, number, run, state, base_url, endpoint_id, version, job_id, status,
+    intended_at, submitted_at, completed_at, settled_at, delay_time_ms, execution_time_ms, polls)
+  SELECT scene, attempts + 1, (SELECT max(run) FROM runs), 'saved', @baseUrl, 'scene-renderer', 'v2',
+    'filled-' || scene, 'COMPLETED', @at, @at, @at, @at, 0, 0, 1
+  FROM scenes WHERE state = 'waiting' ORDER BY position LIMIT @missing`;
+
+const addPictures = `
+  INSERT INTO pictures (attempt, number, name, file, file_key, width, height, bytes, sha256, seed)
+  SELECT attempt, 1, id || '.png', id || '.png', upper(id) || '.PNG', 26, 26, 1000, hex(randomblob(32)), attempt
+  FROM attempts JOIN scenes USING (scene) WHERE job_id LIKE 'filled-%'`;
+
+const saveScenes = `
+  UPDATE scenes SET state = 'saved', attempts = attempts + 1
+  WHERE scene IN (SELECT scene FROM attempts WHERE job_id LIKE 'filled-%')`;

@@ -1,0 +1,52 @@
+/** What a process holds while it runs: samples of its memory and its open files, as Linux tells them. */
+import { readdirSync, readFileSync } from 'node:fs';
+
+export interface Sample {
+  /** Epoch ms. */
+  at: number;
+  residentBytes: number;
+  openFiles: number;
+}
+
+/** Takes samples until it is stopped, and returns them then. */
+export function takeSamples(pid: number, everyMs: number): () => Sample[] {
+  const samples: Sample[] = [];
+  const timer = setInterval(() => {
+    const residentBytes = readMemory(pid, 'VmRSS');
+    const openFiles = countOpenFiles(pid);
+    if (residentBytes === undefined || openFiles === undefined) return;
+    samples.push({ at: epochMs(), residentBytes, openFiles });
+  }, everyMs);
+  return () => {
+    clearInterval(timer);
+    return samples;
+  };
+}
+
+/** The most memory that the process ever held; undefined where it has ended. */
+export function peakSoFar(pid: number): number | undefined {
+  return readMemory(pid, 'VmHWM');
+}
+
+/** Epoch ms on the monotonic clock, which all processes of a machine share well enough. */
+export function epochMs(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+function countOpenFiles(pid: number): number | undefined {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).length;
+  } catch {
+    return undefined;
+  }
+}
+
+function readMemory(pid: number, name: string): number | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const [, kilobytes] = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(text) ?? [];
+    return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,55 @@
+/** A service that bears so many requests a second: how much of that is used, and how often it has to refuse. */
+import { comparing } from '../compare-sides.ts';
+import type { Results } from '../measures.ts';
+import { medianOf, shareTooMuch } from '../measures.ts';
+import type { Result } from '../run-side.ts';
+import type { Scenario } from '../scenario.ts';
+import { mean } from '../statistics.ts';
+import { target, type Target } from '../target.ts';
+import { lookAtOnce } from './overhead.ts';
+
+const perSecond = 200;
+
+export const rateLimit: Scenario = {
+  name: 'rate limit',
+  load: {
+    scenes: 4_000,
+    inFlight: 64,
+    pictureBytes: 1_000,
+    work: { kind: 'instant' },
+    bears: { requests: { perSecond, burst: 20 } },
+    seed: 1,
+    // Ten times what the service bears: it is the service that says what is too much.
+    settings: [
+      lookAtOnce,
+      'rate: {submit: {atOnce: 200, perTenSeconds: 10000}, status: {atOnce: 400, perTenSeconds: 10000}}',
+    ],
+  },
+  quick: { scenes: 1_500 },
+  rounds: 1,
+  warmUps: 0,
+  run: comparing({ turns: 'at once', judge }),
+};
+
+function judge({ ours, peer }: Results): Target[] {
+  const used = (results: Result[]): number => (100 * medianOf(results, servedInTheMiddle)) / perSecond;
+  const tooMuch = (results: Result[]): number => 100 * medianOf(results, shareTooMuch);
+  return [
+    target('of what the limit allows, in the middle of the run', { atLeast: 90 }, used(ours), {
+      unit: ' %',
+      digits: 0,
+      peer: `${used(peer).toFixed(0)} %`,
+    }),
+    target('answers that are 429', { atMost: 2 }, tooMuch(ours), {
+      unit: ' %',
+      digits: 1,
+      peer: `${tooMuch(peer).toFixed(1)} %`,
+    }),
+  ];
+}
+
+/** Requests a second that were let through, between the first and the last fifth of the time. */
+function servedInTheMiddle({ account: { seconds } }: Result): number {
+  const edge = Math.ceil(seconds.length / 5);
+  return mean(seconds.slice(edge, -edge).map(({ served }) => served));
+}

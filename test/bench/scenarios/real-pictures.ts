@@ -1,0 +1,46 @@
+/** Pictures as they are rendered: what checking and keeping them costs beyond what cannot be avoided. */
+import { comparing } from '../compare-sides.ts';
+import type { Load } from '../load.ts';
+import { medianOf, workMs, type Results } from '../measures.ts';
+import { measureParts } from '../parts.ts';
+import type { Scenario } from '../scenario.ts';
+import { target, type Target } from '../target.ts';
+import { lookAtOnce, rateOutOfTheWay } from './overhead.ts';
+
+export const realPictures: Scenario = {
+  name: 'real pictures',
+  load: {
+    scenes: 350,
+    inFlight: 64,
+    pictureBytes: 1_500_000,
+    work: { kind: 'instant' },
+    seed: 1,
+    settings: [lookAtOnce, rateOutOfTheWay],
+  },
+  quick: { scenes: 150 },
+  rounds: 3,
+  warmUps: 1,
+  run: comparing({ turns: 'in turn', judge }),
+};
+
+async function judge({ ours, peer }: Results, load: Load, picture: Buffer): Promise<Target[]> {
+  const [ourMs, peerMs] = [medianOf(ours, workMs), medianOf(peer, workMs)];
+  const rate = (ms: number): string => ((load.scenes * 1_000) / ms).toFixed(1);
+  const parts = await measureParts(load, picture, ours.length);
+  const sumMs = parts.reduce((sum, { ms }) => sum + ms, 0);
+  const each = parts.map(({ name, ms }) => `${name} ${(ms / load.scenes).toFixed(1)}`).join(' + ');
+  return [
+    target('jobs a second to the peer, until all is on the disk', { atLeast: 1 }, peerMs / ourMs, {
+      unit: ' ×',
+      digits: 2,
+      from: rate(ourMs),
+      peer: rate(peerMs),
+    }),
+    target('time to the sum of the unavoidable parts', { atMost: 1.3 }, ourMs / sumMs, {
+      unit: ' ×',
+      digits: 2,
+      from: `${(ourMs / load.scenes).toFixed(1)} ms a picture; ${each}`,
+      peer: `${(peerMs / sumMs).toFixed(2)} ×`,
+    }),
+  ];
+}

@@ -18,7 +18,7 @@ export interface ProcessUse {
   samples: Sample[];
 }
 
-export const apiKey = 'key-of-the-benchmark';
+const apiKey = 'key-of-the-benchmark';
 
 const probe = new URL('./usage-probe.js', import.meta.url).href;
 /** This much of what it complained about is told. */
@@ -48,11 +48,20 @@ export async function runMeasured(
   return { wallMs: endedAt - startedAt, endedAt, samples, ...readUse(dir) };
 }
 
+/** Ms of `node ...args` from start to end, without anything in it that measures. */
+export async function timeOf(args: string[], dir: string): Promise<number> {
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, args, { cwd: dir, env: environment(), stdio: 'ignore' });
+  await once(child, 'close');
+  if (child.exitCode !== 0) throw new Refusal(`ended with ${child.exitCode ?? child.signalCode}`);
+  return performance.now() - startedAt;
+}
+
 /** Starts `node ...args` within `dir`; at its end, `readUse` tells what it took. */
 export function startMeasured(args: string[], dir: string, stdout: 'ignore' | 'pipe'): ChildProcess {
   return spawn(process.execPath, ['--import', probe, ...args], {
     cwd: dir,
-    env: { ...ownEnvironment(), NIGHTRENDER_API_KEY: apiKey, BENCH_USAGE_FILE: usageFile(dir) },
+    env: { ...environment(), BENCH_USAGE_FILE: usageFile(dir) },
     stdio: ['ignore', stdout, 'pipe'],
   });
 }
@@ -78,9 +87,9 @@ function usageFile(dir: string): string {
 }
 
 /** Nothing of the machine's own settings reaches what is measured. */
-function ownEnvironment(): NodeJS.ProcessEnv {
+function environment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('NIGHTRENDER_') && name !== 'NODE_OPTIONS',
   );
-  return Object.fromEntries(kept);
+  return { ...Object.fromEntries(kept), NIGHTRENDER_API_KEY: apiKey };
 }

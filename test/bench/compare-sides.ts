@@ -44,7 +44,7 @@ async function runRounds(scenario: Scenario, picture: Buffer, how: Comparing): P
       const time = result === undefined ? 'did not get through' : `${(result.wallMs / 1_000).toFixed(2)} s`;
       console.error(`${scenario.name}, ${name}, ${side.name}: ${time}`);
     };
-    if (how.turns === 'at once') await Promise.all([run(ours), run(peer)]);
+    if (how.turns === 'at once') await bothEnded(run(ours), run(peer));
     else {
       // Alternately, so that a machine that grows slower or faster does so for both.
       await run(ours);
@@ -52,6 +52,12 @@ async function runRounds(scenario: Scenario, picture: Buffer, how: Comparing): P
     }
   }
   return results;
+}
+
+/** Where one is refused the other still runs, and would be in the way of what comes next. */
+async function bothEnded(...runs: Promise<void>[]): Promise<void> {
+  await Promise.allSettled(runs);
+  await Promise.all(runs);
 }
 
 async function runOrFail(

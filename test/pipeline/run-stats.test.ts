@@ -111,6 +111,39 @@ describe('the time below the limit', () => {
     });
   });
 
+  it('tells the checking of pictures from their writing', async () => {
+    const world = new World();
+    const { check, write } = world.images;
+    world.images.check = async (picture) => (pass(world.clock, 200), check.call(world.images, picture));
+    world.images.write = async (...args) => (pass(world.clock, 100), write.apply(world.images, args));
+    const stats = await statsOf(world, 2, { concurrency: 1 });
+    expect(timeOf(stats)).toEqual({ inFlight: 10_000, checking: 400, disk: 200 });
+  });
+
+  it('names a service that answers nobody, while it is felt out', async () => {
+    const world = new World();
+    let losses = 5;
+    world.service.instead.submit = () =>
+      losses-- > 0 ? { kind: 'failure', failure: { kind: 'unanswered', text: '502' } } : undefined;
+    const stats = await statsOf(world, 20, { concurrency: 5 });
+    expect(submittedAt(world, 0)).toBeGreaterThan(0);
+    expect(stats.timeMs.outage).toBe(submittedAt(world, 0));
+  });
+
+  it('names the jobs of earlier runs that are asked for before anything is submitted', async () => {
+    const world = new World();
+    await world.run({ manifest: list(1), settings: { polling: eachSecond }, until: 1_500 });
+    const { status } = world.service;
+    let isFirst = true;
+    world.service.status = async (...args) => {
+      if (isFirst) pass(world.clock, 3_000);
+      isFirst = false;
+      return status.apply(world.service, args);
+    };
+    const stats = await statsOf(world, 4, { concurrency: 4 }, { afterMs: 600_000 });
+    expect(timeOf(stats)).toMatchObject({ resuming: (3_000 * 3) / 4 });
+  });
+
   it('names limits that are reached', async () => {
     const stats = await statsOf(new World(), 3, { concurrency: 2, limits: { jobs: 1 } });
     expect(timeOf(stats)).toEqual({ inFlight: 2_500, limits: 2_500 });
@@ -202,7 +235,7 @@ it('is what the report is given, too', async () => {
   expect(given).toEqual([stats]);
 });
 
-it('tells the checking and writing of pictures apart, and an answer that waits for memory', () => {
+it('tells the wait of an answer for memory from what comes before and after it', () => {
   const clock = new VirtualClock(0);
   const recorder = new StatsRecorder(1, clock, { submit: () => false, status: () => false });
   const attempt = { key: 7, submittedAt: 0, endpoint } as SubmittedAttempt;
@@ -215,12 +248,37 @@ it('tells the checking and writing of pictures apart, and an answer that waits f
   ];
   for (const [state, ms] of steps) {
     recorder.move(attempt, state);
-    void clock.sleep(ms, new AbortController().signal);
-    clock.advance();
+    pass(clock, ms);
   }
   recorder.leave(attempt);
   expect(timeOf(recorder.result())).toEqual(Object.fromEntries(steps));
 });
+
+it.each([
+  [500, { lagMs: { jobs: 1, p50: 70, p95: 70 }, lagAtMostMs: null }],
+  // Accepted before it was heard of.
+  [590, { lagMs: { jobs: 1, p50: 0, p95: 0 }, lagAtMostMs: null }],
+  // Longer than it can have taken.
+  [700, { lagMs: null, lagAtMostMs: { jobs: 1, p50: 570, p95: 570 } }],
+])('counts the %i ms that a job is said to have taken from its acceptance', (executionTimeMs, lags) => {
+  const clock = new VirtualClock(0);
+  const recorder = new StatsRecorder(1, clock, { submit: () => false, status: () => false });
+  const attempt = { key: 7, submittedAt: 0, endpoint } as SubmittedAttempt;
+  recorder.enter(attempt);
+  pass(clock, 200);
+  recorder.submitting(attempt);
+  pass(clock, 30);
+  recorder.accepted(attempt);
+  pass(clock, 570);
+  recorder.collected(attempt, { delayTimeMs: 0, executionTimeMs });
+  expect(recorder.result()).toMatchObject(lags);
+});
+
+/** Time passes while nothing else happens. */
+function pass(clock: VirtualClock, ms: number): void {
+  void clock.sleep(ms, new AbortController().signal);
+  clock.advance();
+}
 
 /** Ms after the start of the run at which the nth job (from 0) was taken. */
 function submittedAt(world: World, nth: number): number {

@@ -21,6 +21,7 @@ it.each([40, 60, 80, 120])('is never wider than %i columns, with every word of i
   const lines = describeStats(stats, columns);
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns);
   const words = (some: string[]): string => some.join(' ').replaceAll(/\s+/g, ' ');
+  expect(lines.filter((line) => /^ +%/.test(line))).toEqual([]);
   expect(words(lines)).toBe(words(describeStats(stats, Infinity)));
 });
 

@@ -1,18 +1,44 @@
-/** Making renames within a folder last. */
-import { open } from 'node:fs/promises';
+/** Making renames within a folder last, those that come together at once. */
+import { closeSync, fsync, openSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { isSystemError } from './disk-trouble.ts';
 
+/** By folder, the sync that is under way. */
+const running = new Map<string, Promise<void>>();
+
+/** By folder, the one that is yet to begin: all share it whose renames are done by then. */
+const planned = new Map<string, Promise<void>>();
+
 /** Errors are the operating system's. */
-export async function syncFolder(folder: string): Promise<void> {
+export function syncFolder(folder: string): Promise<void> {
+  const shared = planned.get(folder);
+  if (shared !== undefined) return shared;
+  const before = running.get(folder) ?? Promise.resolve();
+  const next = before
+    .catch(() => undefined)
+    .then(() => {
+      planned.delete(folder);
+      const sync = syncNow(folder).finally(() => running.delete(folder));
+      running.set(folder, sync);
+      return sync;
+    });
+  planned.set(folder, next);
+  return next;
+}
+
+const synced = promisify(fsync);
+
+async function syncNow(folder: string): Promise<void> {
   // Windows has no such operation; its file system keeps a journal of names.
   if (process.platform === 'win32') return;
-  const handle = await open(folder, 'r');
+  // Opened each time, since another folder may have taken its place.
+  const file = openSync(folder, 'r');
   try {
-    await handle.sync();
+    await synced(file);
   } catch (error) {
     // Some network file systems do not know it either.
     if (!isSystemError(error) || !['EINVAL', 'ENOTSUP', 'EOPNOTSUPP'].includes(error.code)) throw error;
   } finally {
-    await handle.close();
+    closeSync(file);
   }
 }

@@ -3,14 +3,19 @@ import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { syncFolder } from '../disk/sync-folder.ts';
 import { temporaryName } from '../disk/temporary-files.ts';
+import { SmallFiles } from './small-files.ts';
 
 /** How many folders are remembered as lasting; more are only looked at again. */
 const maxRemembered = 1000;
+
+/** Larger files are written in another thread, each by itself. */
+const smallBytes = 64 * 1024;
 
 /** Files below one folder, by absolute paths. Errors are the operating system's. */
 export class DurableFiles {
   readonly #root: string;
   readonly #lasting = new Set<string>();
+  readonly #small = new SmallFiles();
 
   constructor(root: string) {
     this.#root = root;
@@ -20,6 +25,7 @@ export class DurableFiles {
   async write(path: string, bytes: Uint8Array): Promise<void> {
     const folder = dirname(path);
     await this.makeFolder(folder);
+    if (bytes.length <= smallBytes) return this.#small.write(path, bytes);
     const temporary = join(folder, temporaryName());
     try {
       await writeThrough(temporary, bytes);

@@ -1,6 +1,7 @@
 /** In which order a picture reaches the disk, and what is left when any of these calls fails. */
 import { createHash } from 'node:crypto';
-import type * as Fs from 'node:fs/promises';
+import type * as Fs from 'node:fs';
+import type * as FsPromises from 'node:fs/promises';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { beforeEach, expect, test, vi } from 'vitest';
@@ -8,51 +9,102 @@ import type { CheckedPicture } from '../../src/core/picture.ts';
 import { createImageStore } from '../../src/images/image-store.ts';
 import { filesIn, temporaryFolder, troubleOf } from './store.ts';
 
-const disk = vi.hoisted(() => ({ calls: [] as string[], failAt: '', code: '', open: 0, mostOpen: 0 }));
+type OnOpen = (error: unknown, file?: number) => void;
+type OnSync = (error: unknown) => void;
 
-vi.mock('node:fs/promises', async (original) => {
+const disk = vi.hoisted(() => ({
+  calls: [] as string[],
+  failAt: '',
+  code: '',
+  /** Short names by open descriptors. */
+  open: new Map<number, string>(),
+  mostOpen: 0,
+}));
+
+vi.mock('node:fs', async (original) => {
   const fs = await original<typeof Fs>();
   return {
     ...fs,
-    open: async (path: string, flags: string) => {
-      step(`open ${shortName(path)}`);
-      disk.open += 1;
-      disk.mostOpen = Math.max(disk.mostOpen, disk.open);
-      const handle = await fs.open(path, flags);
-      return {
-        writeFile: async (bytes: Uint8Array) => {
-          // A disk that fills up takes a part first.
-          if (disk.failAt === `write ${shortName(path)}`) await handle.writeFile(bytes.subarray(0, 3));
-          step(`write ${shortName(path)}`);
-          await handle.writeFile(bytes);
-        },
-        sync: async () => {
-          step(`sync ${shortName(path)}`);
-          await handle.sync();
-        },
-        close: async () => {
-          await handle.close();
-          disk.open -= 1;
-        },
-      };
+    open: (path: string, flags: string, done: OnOpen) => callBack(done, () => open(fs, path, flags)),
+    openSync: (path: string, flags: string) => open(fs, path, flags),
+    writeFileSync: (file: number | string, bytes: Uint8Array) => {
+      if (typeof file === 'number') write(fs, file, bytes);
+      else fs.writeFileSync(file, bytes);
     },
-    rename: async (from: string, to: string) => {
-      step(`rename ${shortName(from)} ${shortName(to)}`);
-      await fs.rename(from, to);
-    },
+    fsync: (file: number, done: OnSync) => callBack(done, () => sync(fs, file)),
+    closeSync: (file: number) => close(fs, file),
+    renameSync: (from: string, to: string) => rename(fs, from, to),
   };
 });
 
+vi.mock('node:fs/promises', async (original) => {
+  const fs = await vi.importActual<typeof Fs>('node:fs');
+  return {
+    ...(await original<typeof FsPromises>()),
+    open: async (path: string, flags: string) => {
+      const file = open(fs, path, flags);
+      return {
+        writeFile: async (bytes: Uint8Array) => write(fs, file, bytes),
+        sync: async () => sync(fs, file),
+        close: async () => close(fs, file),
+      };
+    },
+    rename: async (from: string, to: string) => rename(fs, from, to),
+  };
+});
+
+const sizes = ['small', 'large'] as const;
+
 const writeSteps = ['open tmp', 'write tmp', 'sync tmp', 'rename tmp a.png', 'open sea', 'sync sea'];
 
-beforeEach(() => Object.assign(disk, { calls: [], failAt: '', code: '', open: 0, mostOpen: 0 }));
+beforeEach(() => Object.assign(disk, { calls: [], failAt: '', code: '', open: new Map(), mostOpen: 0 }));
 
-test('the bytes are on the disk before the name is, and the name before it is said to be saved', async () => {
+test.each(sizes)(
+  'the bytes of a %s picture are on the disk before the name is, and the name before it is said to be saved',
+  async (size) => {
+    const store = createImageStore(temporaryFolder());
+    await store.write(picture, 'sea/first.png');
+    disk.calls = [];
+    await store.write(pictures[size], 'sea/a.png');
+    expect(disk.calls).toEqual(writeSteps);
+    expect(disk.open.size).toBe(0);
+  },
+);
+
+test('small pictures that come at once share what can be shared', async () => {
   const store = createImageStore(temporaryFolder());
   await store.write(picture, 'sea/first.png');
   disk.calls = [];
-  await store.write(picture, 'sea/a.png');
-  expect(disk.calls).toEqual(writeSteps);
+  await Promise.all(['a.png', 'b.png', 'c.png'].map((name) => store.write(picture, `sea/${name}`)));
+  const each = (call: string): string[] => [call, call, call];
+  const steps = disk.calls.map((call) => call.replace(/ .\.png$/, ''));
+  expect(steps.slice(0, 6).toSorted()).toEqual([...each('open tmp'), ...each('write tmp')]);
+  expect(steps.slice(6)).toEqual([...each('sync tmp'), ...each('rename tmp'), 'open sea', 'sync sea']);
+});
+
+test('a picture that fails leaves the others of its group alone', async () => {
+  const dir = temporaryFolder();
+  const store = createImageStore(dir);
+  await store.write(picture, 'a.png');
+  Object.assign(disk, { failAt: 'rename tmp b.png', code: 'EISDIR' });
+  const outcomes = await Promise.allSettled(
+    ['a.png', 'b.png', 'c.png'].map((name) => store.write(picture, name)),
+  );
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  expect(filesIn(dir)).toEqual(['a.png', 'c.png']);
+});
+
+test('who renames while a folder is made to last waits for the next time', async () => {
+  const dir = temporaryFolder();
+  const store = createImageStore(dir);
+  await store.write(pictures.large, 'first.png');
+  disk.calls = [];
+  const names = ['a.png', 'b.png', 'c.png'];
+  await Promise.all(names.map((name) => store.write(pictures.large, name)));
+  const lastName = disk.calls.findLastIndex((call) => call.startsWith('rename'));
+  const folderSyncs = disk.calls.filter((call) => call === `sync ${basename(dir)}`);
+  expect(disk.calls.lastIndexOf(`sync ${basename(dir)}`)).toBeGreaterThan(lastName);
+  expect(folderSyncs.length).toBeLessThan(names.length);
 });
 
 test('a thousand pictures that come at once take few open files, and all are there', async () => {
@@ -62,6 +114,7 @@ test('a thousand pictures that come at once take few open files, and all are the
   await Promise.all(names.map((name) => store.write(picture, name)));
   expect(filesIn(dir)).toEqual(names.toSorted());
   expect(disk.mostOpen).toBeLessThan(100);
+  expect(disk.open.size).toBe(0);
 });
 
 test('a new folder is made to last before anything is put into it', async () => {
@@ -98,28 +151,27 @@ test('what a dead run has written is made to last before anybody relies on it', 
 
 const codes = ['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'EIO', 'EWHATEVER'];
 
-test.each(codes.flatMap((code) => writeSteps.map((at) => [code, at] as const)))(
-  '%s at "%s" ends in trouble and leaves no half file',
-  async (code, failAt) => {
-    const dir = temporaryFolder();
-    const store = createImageStore(dir);
-    await store.write({ ...picture, png: Buffer.from('the old one') }, 'sea/a.png');
-    Object.assign(disk, { failAt, code });
-    const text = await troubleOf(store.write(picture, 'sea/a.png'));
-    expect(text).toMatch(
-      new RegExp(
-        `^cannot write ${join(dir, 'sea', 'a.png')}: [a-z -]+ \\(${code}\\); .+ start the run again$`,
-      ),
-    );
-    expect(filesIn(dir)).toEqual(['sea/a.png']);
-    const hasNewName = writeSteps.indexOf(failAt) > writeSteps.indexOf('rename tmp a.png');
-    expect(readFileSync(join(dir, 'sea/a.png'), 'utf8')).toBe(hasNewName ? 'the new one' : 'the old one');
+test.each(
+  codes.flatMap((code) => sizes.flatMap((size) => writeSteps.map((at) => [code, at, size] as const))),
+)('%s at "%s" of a %s picture ends in trouble and leaves no half file', async (code, failAt, size) => {
+  const dir = temporaryFolder();
+  const store = createImageStore(dir);
+  await store.write({ ...picture, png: Buffer.from('the old one') }, 'sea/a.png');
+  Object.assign(disk, { failAt, code });
+  const text = await troubleOf(store.write(pictures[size], 'sea/a.png'));
+  expect(text).toMatch(
+    new RegExp(`^cannot write ${join(dir, 'sea', 'a.png')}: [a-z -]+ \\(${code}\\); .+ start the run again$`),
+  );
+  expect(filesIn(dir)).toEqual(['sea/a.png']);
+  const hasNewName = writeSteps.indexOf(failAt) > writeSteps.indexOf('rename tmp a.png');
+  const content = (): string => readFileSync(join(dir, 'sea/a.png'), 'utf8').trimEnd();
+  expect(content()).toBe(hasNewName ? 'the new one' : 'the old one');
+  expect(disk.open.size).toBe(0);
 
-    Object.assign(disk, { failAt: '' });
-    await store.write(picture, 'sea/a.png');
-    expect(readFileSync(join(dir, 'sea/a.png'), 'utf8')).toBe('the new one');
-  },
-);
+  Object.assign(disk, { failAt: '' });
+  await store.write(pictures[size], 'sea/a.png');
+  expect(content()).toBe('the new one');
+});
 
 test('a network folder that cannot make names last is no trouble', async () => {
   const dir = temporaryFolder();
@@ -140,6 +192,8 @@ test('a bug is not mistaken for a disk', async () => {
 
 const picture: CheckedPicture = { png: Buffer.from('the new one'), width: 1, height: 1, sha256: '' };
 
+const pictures = { small: picture, large: { ...picture, png: Buffer.from('the new one'.padEnd(100_000)) } };
+
 function step(call: string): void {
   disk.calls.push(call);
   if (call !== disk.failAt) return;
@@ -148,4 +202,50 @@ function step(call: string): void {
 
 function shortName(path: string): string {
   return path.endsWith('.tmp') ? 'tmp' : basename(path);
+}
+
+function nameOf(file: number): string {
+  return disk.open.get(file) ?? 'a file that is not open';
+}
+
+function open(fs: typeof Fs, path: string, flags: string): number {
+  step(`open ${shortName(path)}`);
+  const file = fs.openSync(path, flags);
+  disk.open.set(file, shortName(path));
+  disk.mostOpen = Math.max(disk.mostOpen, disk.open.size);
+  return file;
+}
+
+/** A disk that fills up takes a part first. */
+function write(fs: typeof Fs, file: number, bytes: Uint8Array): void {
+  const call = `write ${nameOf(file)}`;
+  if (disk.failAt === call) fs.writeFileSync(file, bytes.subarray(0, 3));
+  step(call);
+  fs.writeFileSync(file, bytes);
+}
+
+function sync(fs: typeof Fs, file: number): void {
+  step(`sync ${nameOf(file)}`);
+  fs.fsyncSync(file);
+}
+
+function close(fs: typeof Fs, file: number): void {
+  fs.closeSync(file);
+  disk.open.delete(file);
+}
+
+function rename(fs: typeof Fs, from: string, to: string): void {
+  step(`rename ${shortName(from)} ${shortName(to)}`);
+  fs.renameSync(from, to);
+}
+
+/** In a later turn, as the system does. */
+function callBack<T>(done: (error: unknown, value?: T) => void, work: () => T): void {
+  setImmediate(() => {
+    try {
+      done(null, work());
+    } catch (error) {
+      done(error);
+    }
+  });
 }

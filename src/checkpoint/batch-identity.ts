@@ -2,6 +2,7 @@
 import type { Endpoint } from '../core/attempt.ts';
 import type { Pricing } from '../core/spending.ts';
 import type { Database } from '../sqlite/database.ts';
+import { forgetComparedList } from './compared-list.ts';
 
 /** What a batch is, as the report tells it. */
 export interface BatchIdentity {
@@ -12,11 +13,16 @@ export interface BatchIdentity {
   pricing?: Pricing;
 }
 
-/** Columns of earlier manifests are kept, for the scenes that were withdrawn. */
+/**
+ * Columns of earlier manifests are kept, for the scenes that were withdrawn. Where others come to them or their order
+ * changes, the batch has yet to be compared with their list, and the next start reads it again.
+ */
 export function rememberBatch(db: Database, batch: BatchIdentity): void {
   const known = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'batch'").get();
   const earlier = known === undefined ? [] : (JSON.parse(known.value) as BatchIdentity).columns;
-  const value = JSON.stringify({ ...batch, columns: [...new Set([...batch.columns, ...earlier])] });
+  const columns = [...new Set([...batch.columns, ...earlier])];
+  if (JSON.stringify(columns) !== JSON.stringify(earlier)) forgetComparedList(db);
+  const value = JSON.stringify({ ...batch, columns });
   db.prepare("INSERT INTO batch VALUES ('batch', ?) ON CONFLICT DO UPDATE SET value = excluded.value").run(
     value,
   );

@@ -12,6 +12,8 @@ export type StagedScene = Omit<Scene, 'id'> & { id: string | undefined };
  * Rows are added first; `settleIds` gives each its id, and all else is asked for after that.
  */
 export class ManifestStage implements ManifestScenes {
+  /** Set when all is read and found good. */
+  digest: string | undefined;
   readonly #db = openTemporary();
   readonly #scenes: GroupedInsert = insertGrouped(this.#db, 'scenes', '(?, ?, ?, ?, ?, ?, ?)');
   readonly #insertBad = this.#db.prepare<[object]>(

@@ -6,6 +6,7 @@ import type { Endpoint } from '../core/attempt.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import { openForReading, openForWriting, type Database } from '../sqlite/database.ts';
 import { InHandFile } from './in-hand.ts';
+import { readComparedList } from './compared-list.ts';
 import { rememberBatch, type BatchIdentity } from './batch-identity.ts';
 import { Reserve } from './reserve.ts';
 import { checkpointSchema } from './schema.ts';
@@ -72,6 +73,16 @@ export function openCheckpointForMending(dir: string): Database | undefined {
   if (read === undefined) return undefined;
   read.close();
   return openForWriting(checkpointFile(dir), checkpointSchema);
+}
+
+/** The digest of the list that the batch was last compared with; undefined where nobody knows. Throws as above. */
+export function readComparedDigest(dir: string): string | undefined {
+  const db = openCheckpointForReading(dir);
+  try {
+    return db && readComparedList(db)?.digest;
+  } finally {
+    db?.close();
+  }
 }
 
 /** Jobs of earlier runs that are still in flight at an endpoint. */

@@ -5,6 +5,7 @@ import type { Plan } from '../core/plan.ts';
 import { replacedSuffix } from '../core/scene.ts';
 import type { ManifestScenes } from '../pipeline/ports.ts';
 import type { Database, Statement } from '../sqlite/database.ts';
+import { readComparedList, rememberComparedList, type ComparedList } from './compared-list.ts';
 import { lister } from './list-scenes.ts';
 
 /** Rows between two turns of the event loop: enough to be fast, few enough that a signal never waits for them. */
@@ -18,6 +19,21 @@ const sliceScenes = 20_000;
  * takes a while. Throws the reason of `signal` as soon as that aborts.
  */
 export async function reconcile(db: Database, manifest: ManifestScenes, signal: AbortSignal): Promise<Plan> {
+  const compared = readComparedList(db);
+  const isSame = compared !== undefined && manifest.digest === compared.digest;
+  const plan = isSame ? samePlan(db, compared) : await compare(db, manifest, signal);
+  await overTable(db, 'temp.withdrawn', signal, wayMaker(db));
+  takeNamesAgain(db);
+  return plan;
+}
+
+/** Every listed scene is there, and no other is. */
+function samePlan(db: Database, { scenes }: ComparedList): Plan {
+  listWithdrawn(db);
+  return { added: 0, changed: 0, unchanged: scenes, withdrawn: 0 };
+}
+
+async function compare(db: Database, manifest: ManifestScenes, signal: AbortSignal): Promise<Plan> {
   db.exec('CREATE TEMP TABLE IF NOT EXISTS listed (scene INTEGER PRIMARY KEY); DELETE FROM temp.listed');
   const known = lastKey(db, 'scenes');
   const plan = { added: 0, changed: 0, unchanged: 0, withdrawn: 0 };
@@ -28,9 +44,8 @@ export async function reconcile(db: Database, manifest: ManifestScenes, signal: 
   await overTable(db, 'scenes', signal, (slice) => (plan.withdrawn += withdraw(slice)), known);
   listWithdrawn(db);
   await overTable(db, 'temp.withdrawn', signal, restorer(db));
-  await overTable(db, 'temp.withdrawn', signal, wayMaker(db));
-  takeNamesAgain(db);
   await replaceBadRows(db, manifest, signal);
+  rememberComparedList(db, manifest.digest, plan.added + plan.changed + plan.unchanged);
   return plan;
 }
 

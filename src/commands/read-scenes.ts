@@ -1,4 +1,5 @@
 /** From the configuration's manifests to checked scenes, set aside on disk; nothing of the batch is touched. */
+import { createHash } from 'node:crypto';
 import { ManifestStage } from '../checkpoint/manifest-stage.ts';
 import type { Config } from '../config/config.ts';
 import { compileInput, defaultInput, type InputTemplate } from '../config/input-template.ts';
@@ -9,9 +10,11 @@ import { listed, TemplateError, type Template } from '../config/template.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
 import { fingerprintOf } from '../core/scene.ts';
 import { ManifestError, openManifest, type Manifest, type ManifestEntry } from '../manifest/read-manifest.ts';
+import type { ManifestScenes } from '../pipeline/ports.ts';
+import { listDigest } from './list-digest.ts';
 
 export interface ReadScenes {
-  stage: ManifestStage;
+  stage: ManifestScenes & { close(): void };
   /** Every column of every manifest, in the order first seen. */
   columns: string[];
 }
@@ -24,16 +27,18 @@ export async function readScenes(
   config: Config,
   stdin: NodeJS.ReadableStream,
   signal: AbortSignal,
-): Promise<ReadScenes> {
+): Promise<ReadScenes & { stage: ManifestStage }> {
   const stage = new ManifestStage();
   try {
     const columns = new Set<string>();
-    const reading = { config, stage, columns, problems: [], stdin, signal };
+    const reading: Reading = { config, stage, columns, contents: [], problems: [], stdin, signal };
     for (const index of config.manifest.keys()) await readManifest(reading, index);
     stage.settleIds();
     // A list that a dying terminal has cut short is not believed.
     signal.throwIfAborted();
     assertGood(reading);
+    if (reading.contents.length === config.manifest.length)
+      stage.digest = listDigest(config, reading.contents);
     return { stage, columns: [...columns] };
   } catch (error) {
     stage.close();
@@ -45,6 +50,8 @@ interface Reading {
   config: Config;
   stage: ManifestStage;
   columns: Set<string>;
+  /** The sha256 of each file that was read. */
+  contents: string[];
   stdin: NodeJS.ReadableStream;
   signal: AbortSignal;
   /** What is wrong besides bad rows. */
@@ -56,14 +63,16 @@ async function readManifest(reading: Reading, index: number): Promise<void> {
   const { config, problems, stdin, signal } = reading;
   const path = config.manifest[index] ?? '-';
   try {
+    const bytes = createHash('sha256');
     const manifest = await (path === '-'
       ? openManifest('-', { source: stdin as NodeJS.ReadStream, signal })
-      : openManifest(shownFile(path), { signal }));
+      : openManifest(shownFile(path), { signal, onBytes: (chunk) => void bytes.update(chunk) }));
     const missing = missingColumns(config, manifest);
     problems.push(...missing);
     for (const column of manifest.columns ?? []) reading.columns.add(column);
     // Every row would lack the column, too.
     if (missing.length === 0) await readRows(reading, manifest);
+    if (path !== '-') reading.contents.push(bytes.digest('hex'));
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error;
     const place = config.manifest.length > 1 ? ['manifest', index] : ['manifest'];

@@ -40,7 +40,7 @@ async function runConfig(
   if (isBatch(dir)) lock ??= await lockBatch(dir, Date.now());
   let scenes: ReadScenes | undefined;
   try {
-    scenes = await readUnlessStopped(config, stop);
+    scenes = await readUnlessStopped(config, stop, lock !== undefined);
     lock ??= await lockBatch(dir, Date.now());
     const { runLocked } = await import('./run-locked.ts');
     return await runLocked(file, config, scenes, stop);
@@ -50,11 +50,17 @@ async function runConfig(
   }
 }
 
-/** Undefined where a stop cut the reading short and there is something in flight to be collected nevertheless. */
-async function readUnlessStopped(config: Config, stop: Stop): Promise<ReadScenes | undefined> {
+/** Undefined where a stop cut the reading short and there is something in flight to be collected nevertheless. `isKnown`: the batch is there, and its lock is held. */
+async function readUnlessStopped(
+  config: Config,
+  stop: Stop,
+  isKnown: boolean,
+): Promise<ReadScenes | undefined> {
+  const { sameScenes } = await import('./same-scenes.ts');
   const { readScenes } = await import('./read-scenes.ts');
   try {
-    return await readScenes(config, process.stdin, stop.draining);
+    const same = isKnown ? await sameScenes(config, stop.draining) : undefined;
+    return same ?? (await readScenes(config, process.stdin, stop.draining));
   } catch (error) {
     if (stop.ending === undefined || !isAbort(error)) throw error;
     if (!stop.leaving.aborted && readJobsInFlight(config.output.dir).length > 0) return undefined;

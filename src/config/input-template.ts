@@ -3,6 +3,8 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { compileTemplate, TemplateError, type Template } from './template.ts';
 
 export interface InputTemplate {
+  /** As written, with its variables, as JSON. */
+  text: string;
   /** The columns it speaks of, with the path of the value that does. */
   columns: { name: string; path: (string | number)[] }[];
   /** Throws `TemplateError`, its message for the row's author. */
@@ -34,6 +36,7 @@ export function compileInput(
   const render = compileValue(input, ['input'], compileText) as (row: JsonObject) => JsonObject;
   const described = describingLeaves(leaves);
   return {
+    text: JSON.stringify(input),
     columns: leaves.flatMap(({ path, template }) => template.names.map((name) => ({ name, path }))),
     render: (row) => {
       const rendered = render(row);

@@ -7,6 +7,8 @@ import { makeEngine } from './liquid-engine.ts';
 export class TemplateError extends Error {}
 
 export interface Template {
+  /** As written. */
+  text: string;
   /** The names it speaks of, each once. */
   names: string[];
   /** It is made of text and columns alone, so that nothing but a column that is not there can go wrong. */
@@ -19,7 +21,8 @@ export interface Template {
 
 /** `escape`, if given, is applied to the text of every placeholder. Throws `TemplateError`. */
 export function compileTemplate(text: string, escape?: (value: string) => string): Template {
-  if (!/\{[{%]/.test(text)) return { names: [], isPlain: true, render: () => text, renderText: () => text };
+  if (!/\{[{%]/.test(text))
+    return { text, names: [], isPlain: true, render: () => text, renderText: () => text };
   const parts = explained(() => plainEngine.parse(text));
   for (const part of parts) assertOneValue(part);
   const names = explained(() => plainEngine.globalVariablesSync(parts));
@@ -29,6 +32,7 @@ export function compileTemplate(text: string, escape?: (value: string) => string
   const [only] = parts;
   const isAlone = parts.length === 1 && only instanceof Output && escape === undefined;
   return {
+    text,
     names,
     isPlain: pieces !== undefined,
     renderText,

@@ -32,10 +32,17 @@ export async function openFile(path: string): Promise<Readable> {
   }
 }
 
-/** The text's bytes in a stream; throws `ManifestError`, now or while the bytes are read. */
-export async function plainBytes(shown: string, stream: Readable): Promise<AsyncIterable<Buffer>> {
+/**
+ * The text's bytes in a stream; throws `ManifestError`, now or while the bytes are read. `onBytes` is told of all that
+ * comes, as it comes.
+ */
+export async function plainBytes(
+  shown: string,
+  stream: Readable,
+  onBytes: (bytes: Buffer) => void,
+): Promise<AsyncIterable<Buffer>> {
   try {
-    const raw = await peek(buffersOf(stream), gzipMagic.length);
+    const raw = await peek(told(buffersOf(stream), onBytes), gzipMagic.length);
     const isGzip = startsWith(raw.head, gzipMagic);
     const plain = await peek(isGzip ? gunzip(raw.bytes) : raw.bytes, utf8Mark.length);
     if (utf16Marks.some((mark) => startsWith(plain.head, mark))) {
@@ -53,6 +60,13 @@ async function* buffersOf(stream: AsyncIterable<unknown>): AsyncGenerator<Buffer
     if (Buffer.isBuffer(chunk)) yield chunk;
     else if (typeof chunk === 'string' || chunk instanceof Uint8Array) yield Buffer.from(chunk);
     else throw new TypeError('a manifest is read from bytes');
+  }
+}
+
+async function* told(bytes: AsyncIterable<Buffer>, onBytes: (bytes: Buffer) => void): AsyncGenerator<Buffer> {
+  for await (const chunk of bytes) {
+    onBytes(chunk);
+    yield chunk;
   }
 }
 

@@ -11,23 +11,29 @@ import { readTextLine } from './read-text-line.ts';
 import { isBlank, splitLines, type LineBlock } from './split-lines.ts';
 
 export { ManifestError } from './manifest.ts';
+export interface ManifestOptions {
+  source?: Readable;
+  signal?: AbortSignal;
+  onBytes?: (bytes: Buffer) => void;
+}
+
 export type { Manifest, ManifestEntry } from './manifest.ts';
 
 /**
  * Opens the file at `path`, or `source` where `path` is `-`; gzip is recognised by its first bytes.
  * The format of a file is told by its ending, that of standard input by its first line.
  * Throws `ManifestError` for what makes the whole of it unreadable, and where `signal` aborts an `AbortError`, also
- * while nothing comes.
+ * while nothing comes. `onBytes` is told of the bytes as they lie there, packed or not.
  */
 export async function openManifest(
   path: string,
-  { source, signal }: { source?: Readable; signal?: AbortSignal } = {},
+  { source, signal, onBytes = () => undefined }: ManifestOptions = {},
 ): Promise<Manifest> {
-  if (source !== undefined) return readFrom(abortable(source, signal), 'standard input');
+  if (source !== undefined) return readFrom(abortable(source, signal), 'standard input', onBytes);
   await assertReadable(path);
   const format = formatOfEnding(path);
   if (format === undefined) throw unknownEnding(path);
-  return readFrom(abortable(await openFile(path), signal), path, format);
+  return readFrom(abortable(await openFile(path), signal), path, onBytes, format);
 }
 
 function abortable(stream: Readable, signal: AbortSignal | undefined): Readable {
@@ -43,9 +49,14 @@ function unknownEnding(path: string): ManifestError {
   );
 }
 
-async function readFrom(stream: Readable, path: string, known?: Format): Promise<Manifest> {
+async function readFrom(
+  stream: Readable,
+  path: string,
+  onBytes: (bytes: Buffer) => void,
+  known?: Format,
+): Promise<Manifest> {
   try {
-    const { firstLine, blocks } = await startReading(path, await plainBytes(path, stream));
+    const { firstLine, blocks } = await startReading(path, await plainBytes(path, stream, onBytes));
     const format = known ?? formatOfFirstLine(firstLine);
     if (format === 'json-lines')
       return { path, columns: undefined, batches: readLines(blocks, readJsonLine) };

@@ -54,6 +54,11 @@ export interface JobTimes {
 
 /** The scenes of a checked manifest, ready to be compared with the checkpoint. */
 export interface ManifestScenes {
+  /**
+   * Lists of one digest have the same scenes and rows; undefined where that cannot be told. Of a list whose digest is that
+   * of the last one compared, scenes and rows are not asked for.
+   */
+  digest?: string | undefined;
   scenes(): Iterable<ListedScene>;
   /** Rows that are skipped on the user's word. */
   badRows(): Iterable<BadRow>;

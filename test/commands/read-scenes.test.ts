@@ -5,12 +5,14 @@ import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, it } from 'vitest';
-import { readScenes, type ReadScenes } from '../../src/commands/read-scenes.ts';
+import { readScenes } from '../../src/commands/read-scenes.ts';
 import { ConfigError } from '../../src/config/problem.ts';
 import { readConfig } from '../../src/config/read-config.ts';
 import type { Scene } from '../../src/core/scene.ts';
 import { readList, unstopped } from '../fakes/world.ts';
 import { tempFolder } from '../config/pipeline-file.ts';
+
+type ReadScenes = Awaited<ReturnType<typeof readScenes>>;
 
 const opened: ReadScenes[] = [];
 
@@ -68,6 +70,7 @@ it('a stop cuts a packed list short, though all of its bytes have come long befo
   const stop = new AbortController();
   let rendered = 0;
   const input = {
+    text: '',
     columns: [],
     render: () => {
       rendered += 1;

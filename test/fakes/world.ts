@@ -236,7 +236,7 @@ export function manifestOf(pairs: [id: string, scene: string][], bad: BadRow[] =
       source: `list.csv:${i + 2}`,
     };
   });
-  return { scenes: () => scenes, badRows: () => bad };
+  return { digest: JSON.stringify([scenes, bad]), scenes: () => scenes, badRows: () => bad };
 }
 
 /** The scenes of a list with what their rows say. */

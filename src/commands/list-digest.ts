@@ -1,0 +1,17 @@
+/** What decides the scenes of a batch, in one digest: while it stays the same, so does every scene. */
+import { hash } from 'node:crypto';
+import type { Config } from '../config/config.ts';
+import { shownFile } from '../config/shown-file.ts';
+import { program } from './version.ts';
+
+/** `contents`: the sha256 of each manifest's bytes. Another version of the program or of Node may read them otherwise. */
+export function listDigest(
+  { manifest, input, output, skipBadRows }: Config,
+  contents: readonly string[],
+): string {
+  // The ending tells the format, and the path as shown stands in every scene.
+  const files = manifest.map((path, index) => [shownFile(path), contents[index]]);
+  const readers = [program, process.version];
+  const templates = [input?.text ?? null, output.name.text];
+  return hash('sha256', JSON.stringify({ readers, files, templates, skipBadRows }));
+}

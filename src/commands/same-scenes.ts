@@ -1,0 +1,42 @@
+/** The scenes of a batch whose manifests and templates are what they were at the last comparison: nothing is read. */
+import { readComparedDigest } from '../checkpoint/open-checkpoint.ts';
+import type { Config } from '../config/config.ts';
+import { shownFile } from '../config/shown-file.ts';
+import { hashManifest } from '../manifest/hash-manifest.ts';
+import { listDigest } from './list-digest.ts';
+import type { ReadScenes } from './read-scenes.ts';
+
+/**
+ * For whoever holds the batch's lock. Undefined where the manifests have to be read, also for whatever is wrong: the
+ * reading tells of that. Throws the `AbortError` of `signal`.
+ */
+export async function sameScenes(config: Config, signal: AbortSignal): Promise<ReadScenes | undefined> {
+  const compared = await toldElsewhere(signal, () => readComparedDigest(config.output.dir));
+  if (compared === undefined) return undefined;
+  const contents: string[] = [];
+  for (const path of config.manifest) {
+    if (path === '-') return undefined;
+    const content = await toldElsewhere(signal, () => hashManifest(shownFile(path), signal));
+    if (content === undefined) return undefined;
+    contents.push(content);
+  }
+  if (listDigest(config, contents) !== compared) return undefined;
+  return {
+    stage: { digest: compared, scenes: unread, badRows: unread, close: () => undefined },
+    // The checkpoint knows them.
+    columns: [],
+  };
+}
+
+async function toldElsewhere<T>(signal: AbortSignal, work: () => T | Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return undefined;
+  }
+}
+
+function unread(): never {
+  throw new Error('the manifest was not read, since the batch has been compared with it before');
+}

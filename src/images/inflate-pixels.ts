@@ -1,7 +1,7 @@
 /** Decodes the pixel data of plain PNGs without a picture library's start-up, which costs more than small pictures do. */
-import { promisify } from 'node:util';
-import { inflate, inflateSync, type ZlibOptions } from 'node:zlib';
+import { inflateSync, type ZlibOptions } from 'node:zlib';
 import type { WholePng } from './check-png.ts';
+import { inflateInParts, inOnePiece, isTooMuch } from './inflate-in-parts.ts';
 
 /** Samples a pixel by colour type: grey, RGB, grey with alpha, RGB with alpha. */
 const samples: Readonly<Record<number, number>> = { 0: 1, 2: 3, 4: 2, 6: 4 };
@@ -36,39 +36,48 @@ export async function inflatePixels({ header, pixelData, isPlain }: WholePng): P
   const height = header.readUInt32BE(4);
   const rowBytes = 1 + Math.ceil((width * perPixel * depth) / 8);
   if (width === 0 || height === 0 || rowBytes * height > mostBytes) return 'not-plain';
-  return unpackRows(pixelData, rowBytes, height);
+  return unpackRows(pixelData, { rowBytes, height });
 }
 
-async function unpackRows(packed: Buffer[], rowBytes: number, height: number): Promise<Pixels> {
-  const data = packed.length === 1 && packed[0] !== undefined ? packed[0] : Buffer.concat(packed);
-  const size = rowBytes * height;
-  let rows: Buffer;
+interface Rows {
+  rowBytes: number;
+  height: number;
+}
+
+async function unpackRows(packed: Buffer[], rows: Rows): Promise<Pixels> {
+  const size = rows.rowBytes * rows.height;
+  const seen = { bytes: 0, problem: undefined as string | undefined };
+  const look = (part: Buffer): void => {
+    seen.problem ??= strangeFilter(part, seen.bytes, rows);
+    seen.bytes += part.length;
+  };
   try {
-    rows = await unpack(data, size);
+    if (size <= fewBytes) look(inflateSync(inOnePiece(packed), oneChunk(size)));
+    else await inflateInParts(packed, size, look);
   } catch (error) {
     // More than is drawn hurts nobody: the picture library may say.
     if (isTooMuch(error)) return 'not-plain';
     return { problem: `its pixel data is cut or damaged (${(error as Error).message})` };
   }
-  if (rows.length < size)
-    return { problem: `it is damaged: its pixel data has ${rows.length} bytes instead of ${size}` };
-  for (let at = 0; at < size; at += rowBytes) {
-    if ((rows[at] ?? 0) > highestFilter)
-      return {
-        problem: `it is damaged in row ${at / rowBytes} of its pixel data: there is no filter ${rows[at]}`,
-      };
+  if (seen.bytes < size)
+    return { problem: `it is damaged: its pixel data has ${seen.bytes} bytes instead of ${size}` };
+  return seen.problem === undefined ? 'whole' : { problem: seen.problem };
+}
+
+/** Of a part that begins so many bytes behind the first row. */
+function strangeFilter(part: Buffer, start: number, { rowBytes }: Rows): string | undefined {
+  const first = Math.ceil(start / rowBytes) * rowBytes - start;
+  for (let at = first; at < part.length; at += rowBytes) {
+    const filter = part[at] ?? 0;
+    if (filter > highestFilter) {
+      const row = (start + at) / rowBytes;
+      return `it is damaged in row ${row} of its pixel data: there is no filter ${filter}`;
+    }
   }
-  return 'whole';
+  return undefined;
 }
 
-/** One chunk, so that it is one piece of work; nothing beyond the rows is kept. */
-async function unpack(data: Buffer, size: number): Promise<Buffer> {
-  const options: ZlibOptions = { chunkSize: Math.max(64, size + 1), maxOutputLength: size };
-  return size <= fewBytes ? inflateSync(data, options) : inflateOnThread(data, options);
-}
-
-const inflateOnThread = promisify<Buffer, ZlibOptions, Buffer>(inflate);
-
-function isTooMuch(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
+/** So that it is one piece of work; nothing beyond the rows is kept. */
+function oneChunk(size: number): ZlibOptions {
+  return { chunkSize: Math.max(64, size + 1), maxOutputLength: size };
 }

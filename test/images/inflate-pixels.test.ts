@@ -89,3 +89,38 @@ it('takes nothing that the library refuses, and refuses nothing else but what do
   expect(seen.whole).toBeGreaterThan(20);
   expect(seen.refused).toBeGreaterThan(200);
 }, 60_000);
+
+/** Large enough to be unpacked in parts. */
+function large(filter: number, missing: number, extra: number, cut: number, pieces: number): Buffer {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(1500, 0);
+  header.writeUInt32BE(700, 4);
+  header.set([8, 2, 0, 0, 0], 8);
+  const rows = Buffer.alloc((1 + 1500 * 3) * 700 + extra, 0x04);
+  rows[600 * (1 + 1500 * 3)] = filter;
+  const data = deflateSync(rows.subarray(0, rows.length - missing), { level: 0 });
+  const kept = data.subarray(0, data.length - cut);
+  const size = Math.ceil(kept.length / pieces);
+  const parts = Array.from({ length: pieces }, (_, i) => kept.subarray(i * size, (i + 1) * size));
+  return pngOf([
+    { type: 'IHDR', data: header },
+    ...parts.map((part) => ({ type: 'IDAT', data: part })),
+    { type: 'IEND', data: Buffer.alloc(0) },
+  ]);
+}
+
+const isDamaged = (problem: RegExp): unknown => ({ problem: expect.stringMatching(problem) as unknown });
+
+it.each<[string, Buffer, unknown]>([
+  ['whole', large(4, 0, 0, 0, 1), 'whole'],
+  ['whole, in many pieces', large(4, 0, 0, 0, 900), 'whole'],
+  ['with a filter that is none', large(5, 0, 0, 0, 900), isDamaged(/in row 600 .* no filter 5/)],
+  ['too short', large(4, 1, 0, 0, 3), isDamaged(/has 3150699 bytes instead of 3150700/)],
+  ['cut', large(4, 0, 0, 5, 3), isDamaged(/is cut or damaged \(unexpected end of file\)/)],
+  ['cut, and with a filter that is none', large(5, 0, 0, 500, 3), isDamaged(/unexpected end of file/)],
+  ['too long', large(4, 0, 1, 0, 900), 'not-plain'],
+])('judges a large one that is %s by all of it', async (_, png, expected) => {
+  const checked = checkPng(png);
+  if ('problem' in checked) throw new Error(checked.problem);
+  expect(await inflatePixels(checked)).toEqual(expected);
+});

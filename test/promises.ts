@@ -388,6 +388,16 @@ export const promises: Record<string, Promised[]> = {
       title: 'is not fetched any further',
     },
     {
+      says: 'Of answers with pictures no more are in memory at a time than fit into `limits.memory`, and all come.',
+      file: 'client/memory.test.ts',
+      title: 'are never more at a time than have room, and all come',
+    },
+    {
+      says: 'One that is larger than `limits.memory` comes through alone.',
+      file: 'client/memory.test.ts',
+      title: 'one … that is larger than all of it comes through, alone',
+    },
+    {
       says: 'A picture of more pixels than `limits.pixels` is not taken.',
       file: 'images/check-picture.test.ts',
       title: 'a JPEG, WebP or PNG with more pixels than allowed',

@@ -3,9 +3,19 @@ import { Agent } from 'undici';
 import type { Endpoint } from '../core/attempt.ts';
 import type { Failure, FailureKind } from '../core/failure.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { CancelReply, HealthReply, RenderService, StatusReply, SubmitReply } from '../pipeline/ports.ts';
+import type {
+  CancelReply,
+  HealthReply,
+  Hold,
+  RenderService,
+  StatusReply,
+  SubmitReply,
+} from '../pipeline/ports.ts';
 import { cancelPath, healthPath, runPath, statusPath } from '../wire/paths.ts';
-import { exchange, type Outcome } from './exchange.ts';
+import { exchangeBytes, inText, type BytesOutcome, type Outcome } from './exchange.ts';
+import type { Memory } from './memory.ts';
+import { readLargeStatusAnswer } from './read-large-status-answer.ts';
+import type { ReceiveLimits } from './receiver.ts';
 import { readCancelAnswer, readHealthAnswer } from './read-side-answers.ts';
 import { readStatusAnswer } from './read-status-answer.ts';
 import { jobIdAtBeginning, readSubmitAnswer } from './read-submit-answer.ts';
@@ -26,8 +36,16 @@ export interface HttpOptions {
   wholeAnswerMs?: number;
   /** Largest answer that is read. */
   maxBodyBytes: number;
+  /** What large answers share. */
+  memory: Memory;
   /** Path of the picture in the output, for outputs of no known shape. */
   imagePath: string | undefined;
+}
+
+interface Request {
+  method: 'GET' | 'POST';
+  path: string;
+  body?: string;
 }
 
 /** Connections to one service; more bring nothing (40,000 requests a second with 64). */
@@ -63,8 +81,11 @@ export class HttpRenderService implements RenderService {
   async status(endpoint: Endpoint, jobId: string, signal: AbortSignal): Promise<StatusReply> {
     const connection = this.#options.connectionOf(endpoint);
     const path = statusPath(endpoint.version, endpoint.id, jobId);
-    const outcome = await this.#exchange(connection, { method: 'GET', path }, signal);
-    return withoutKey(this.#statusReply(outcome, jobId, connection.url + path), connection.apiKey);
+    const hold = this.#options.memory.open();
+    const limits = this.#limits(hold);
+    const outcome = await this.#receive(connection, { method: 'GET', path }, limits, signal);
+    const reply = await this.#statusReply(outcome, jobId, connection.url + path, limits, signal);
+    return withoutKey(withHold(reply, hold), connection.apiKey);
   }
 
   /** May be sent again: a job is stopped once. */
@@ -87,11 +108,30 @@ export class HttpRenderService implements RenderService {
     return this.#agent.destroy();
   }
 
-  #exchange(
+  /** Of an answer that brings no pictures. */
+  async #exchange(connection: Connection, request: Request, signal: AbortSignal): Promise<Outcome> {
+    const hold = this.#options.memory.open();
+    const limits = this.#limits(hold);
+    const outcome = await this.#receive(connection, request, limits, signal);
+    const read =
+      outcome.kind === 'answered'
+        ? { ...outcome, answer: await inText(outcome.answer, limits, signal) }
+        : outcome;
+    hold.release();
+    return read;
+  }
+
+  #limits(hold: Hold): ReceiveLimits {
+    const { requestTimeoutMs, maxBodyBytes, wholeAnswerMs = 10 * requestTimeoutMs } = this.#options;
+    return { maxBodyBytes, wholeAnswerMs, hold };
+  }
+
+  #receive(
     { url, apiKey }: Connection,
-    { method, path, body }: { method: 'GET' | 'POST'; path: string; body?: string },
+    { method, path, body }: Request,
+    limits: ReceiveLimits,
     signal: AbortSignal,
-  ): Promise<Outcome> {
+  ): Promise<BytesOutcome> {
     const { origin, pathname } = new URL(url);
     const request = {
       origin,
@@ -105,8 +145,7 @@ export class HttpRenderService implements RenderService {
       },
       body: body ?? null,
     };
-    const { requestTimeoutMs, maxBodyBytes, wholeAnswerMs = 10 * requestTimeoutMs } = this.#options;
-    return exchange(this.#agent, request, { maxBodyBytes, wholeAnswerMs }, signal);
+    return exchangeBytes(this.#agent, request, limits, signal);
   }
 
   #submitReply(outcome: Outcome, place: string): SubmitReply {
@@ -123,10 +162,19 @@ export class HttpRenderService implements RenderService {
     }
   }
 
-  #statusReply(outcome: Outcome, jobId: string, place: string): StatusReply {
+  async #statusReply(
+    outcome: BytesOutcome,
+    jobId: string,
+    place: string,
+    limits: ReceiveLimits,
+    signal: AbortSignal,
+  ): Promise<StatusReply> {
     switch (outcome.kind) {
-      case 'answered':
-        return readStatusAnswer(outcome.answer, jobId, this.#options.imagePath);
+      case 'answered': {
+        const { imagePath } = this.#options;
+        const reply = readLargeStatusAnswer(outcome.answer, jobId, imagePath);
+        return reply ?? readStatusAnswer(await inText(outcome.answer, limits, signal), jobId, imagePath);
+      }
       case 'too-large': {
         const text = `the result is larger than ${this.#limit} (\`limits.body\`)`;
         return { kind: 'ended', status: 'COMPLETED', failure: { kind: 'result-too-large', text } };
@@ -140,6 +188,16 @@ export class HttpRenderService implements RenderService {
     const { maxBodyBytes } = this.#options;
     return maxBodyBytes < 1e6 ? `${maxBodyBytes} bytes` : `${Math.round(maxBodyBytes / 1e6)} MB`;
   }
+}
+
+/** What large pictures and those that are still to come take is held until they are saved. */
+function withHold(reply: StatusReply, hold: Hold): StatusReply {
+  const pictures = reply.kind === 'completed' ? reply.pictures : [];
+  const isNamingAddresses = pictures.some((picture) => 'url' in picture);
+  // Nothing of the answer itself is of use any more, and what comes from the addresses may have to wait.
+  if (pictures.every((picture) => 'url' in picture)) hold.release();
+  if (reply.kind !== 'completed' || (hold.bytes === 0 && !isNamingAddresses)) return reply;
+  return { ...reply, hold };
 }
 
 function cancelReply(outcome: Outcome, place: string): CancelReply {

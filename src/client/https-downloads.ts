@@ -3,9 +3,10 @@ import { lookup as systemLookup } from 'node:dns/promises';
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { callbackify } from 'node:util';
+import pLimit from 'p-limit';
 import { Agent } from 'undici';
 import type { Failure } from '../core/failure.ts';
-import type { Downloads } from '../pipeline/ports.ts';
+import type { Downloads, Hold } from '../pipeline/ports.ts';
 import { readDownloadAddress, shownAddress } from './download-address.ts';
 import { exchangeBytes, type BytesOutcome } from './exchange.ts';
 import { isPublicAddress } from './public-address.ts';
@@ -40,13 +41,17 @@ const headers = { accept: 'image/png, image/*;q=0.9, */*;q=0.1', 'user-agent': '
 export class HttpsDownloads implements Downloads {
   readonly #options: DownloadOptions;
   readonly #agent: Agent;
+  /**
+   * Of jobs that hold nothing, so many are downloaded at once. Those that hold a picture already have connections of
+   * their own: were theirs all taken by answers that wait for what they hold, nothing would go on.
+   */
+  readonly #newcomers = pLimit(64);
 
   constructor(options: DownloadOptions, internet = theInternet) {
     this.#options = options;
     const { requestTimeoutMs: timeout } = options;
     const { ca } = internet;
     this.#agent = new Agent({
-      connections: 64,
       pipelining: 1,
       headersTimeout: timeout,
       bodyTimeout: timeout,
@@ -54,10 +59,20 @@ export class HttpsDownloads implements Downloads {
     });
   }
 
-  async fetch(url: string, signal: AbortSignal): Promise<{ bytes: Uint8Array } | Failure> {
+  fetch(url: string, signal: AbortSignal, hold?: Hold): Promise<{ bytes: Uint8Array } | Failure> {
+    const follow = (): Promise<{ bytes: Uint8Array } | Failure> => this.#follow(url, signal, hold);
+    return hold !== undefined && hold.bytes > 0 ? follow() : this.#newcomers(follow);
+  }
+
+  /** Downloads in progress are cut. */
+  close(): Promise<void> {
+    return this.#agent.destroy();
+  }
+
+  async #follow(url: string, signal: AbortSignal, hold?: Hold): Promise<{ bytes: Uint8Array } | Failure> {
     let target = readDownloadAddress(url, this.#options.hosts);
     for (let hops = 0; 'origin' in target; hops++) {
-      const outcome = await this.#get(target, signal);
+      const outcome = await this.#get(target, signal, hold);
       const next = redirectOf(outcome, target);
       if (next === undefined) return read(outcome, target);
       if (hops === mostRedirects) return failed(target, `it is redirected more than ${mostRedirects} times`);
@@ -66,15 +81,10 @@ export class HttpsDownloads implements Downloads {
     return target;
   }
 
-  /** Downloads in progress are cut. */
-  close(): Promise<void> {
-    return this.#agent.destroy();
-  }
-
-  #get({ origin, pathname, search }: URL, signal: AbortSignal): Promise<BytesOutcome> {
+  #get({ origin, pathname, search }: URL, signal: AbortSignal, hold?: Hold): Promise<BytesOutcome> {
     const { maxBytes, requestTimeoutMs } = this.#options;
     const request = { origin, path: pathname + search, method: 'GET', headers } as const;
-    const limits = { maxBodyBytes: maxBytes, wholeAnswerMs: 10 * requestTimeoutMs };
+    const limits = { maxBodyBytes: maxBytes, wholeAnswerMs: 10 * requestTimeoutMs, hold };
     return exchangeBytes(this.#agent, request, limits, signal);
   }
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { OpenCheckpoint } from '../checkpoint/open-checkpoint.ts';
 import { HttpRenderService } from '../client/http-render-service.ts';
 import { HttpsDownloads } from '../client/https-downloads.ts';
+import { Memory } from '../client/memory.ts';
 import type { Config } from '../config/config.ts';
 import type { Endpoint } from '../core/attempt.ts';
 import { Trouble } from '../core/failure.ts';
@@ -31,7 +32,9 @@ export async function withPorts<Result>(
 ): Promise<Result> {
   stop.tellTo(({ kind, text }) => tell({ type: 'stopping', ending: kind, text }));
   const connections = await connect(config, endpoints, (text) => tell({ type: 'warning', text }));
+  const memory = new Memory(config.limits.memoryBytes);
   const service = new HttpRenderService({
+    memory,
     connectionOf: connections.of,
     requestTimeoutMs: config.timeouts.requestMs,
     maxBodyBytes: config.limits.bodyBytes,

@@ -41,6 +41,8 @@ export interface Config {
     cost: number | undefined;
     jobs: number | undefined;
     bodyBytes: number;
+    /** What large answers take together. */
+    memoryBytes: number;
     pixels: number;
   };
   /** What a whole picture has to be besides. */

@@ -147,6 +147,7 @@ function plainSettings(raw: RawConfig) {
       cost: limits.cost,
       jobs: limits.jobs,
       bodyBytes: limits.body,
+      memoryBytes: limits.memory,
       pixels: limits.pixels,
     },
     check: { isBlankRefused: check.blank, minSide: check.minSide },

@@ -97,6 +97,7 @@ const limits = z.strictObject({
   cost: money('an amount above 0, in the currency of `pricing`').optional(),
   jobs: count(1, 1_000_000_000, 'submissions of the batch').optional(),
   body: sizeWithin('1kB', '500MB').prefault('64MB'),
+  memory: sizeWithin('1MB', '100GB').prefault('64MB'),
   pixels: count(1, 1_000_000_000, 'pixels of one picture').default(100_000_000),
 });
 

@@ -3,6 +3,7 @@ import type { SubmittedAttempt } from '../core/attempt.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
 import type { FoundPicture, HeldPicture } from '../core/picture.ts';
 import { growingWaitMs } from '../core/waiting.ts';
+import type { Hold } from './ports.ts';
 import type { Run } from './run.ts';
 
 /** Picture hosts hiccup, and the job is paid for: more than one try, and not so many that the night goes by. */
@@ -13,11 +14,12 @@ export async function download(
   run: Run,
   attempt: SubmittedAttempt,
   picture: FoundPicture,
+  hold?: Hold,
 ): Promise<HeldPicture | Failure | 'left'> {
   if (!('url' in picture)) return picture;
   const { url, ...rest } = picture;
   for (let tries = 1; ; tries++) {
-    const reply = await run.ports.downloads.fetch(url, run.abandoned);
+    const reply = await run.ports.downloads.fetch(url, run.abandoned, hold);
     if ('bytes' in reply) return { ...rest, ...reply };
     if (failureRules[reply.kind].next === 'stop') {
       run.stopFor(reply);

@@ -93,13 +93,26 @@ async function stillRunning(run: Run, job: Job, reply: StatusReply & { kind: 'ru
   return overdue === undefined ? {} : giveUp(run, job, overdue);
 }
 
+type Completed = StatusReply & { kind: 'completed' };
+
 /** The pictures of a job that is done; where they do not pass, its attempt has failed. */
-export async function collect(run: Run, job: Job, reply: StatusReply & { kind: 'completed' }): Promise<Look> {
+export async function collect(run: Run, job: Job, reply: Completed): Promise<Look> {
+  try {
+    const next = await collectHeld(run, job, reply);
+    reply.hold?.release();
+    return next;
+  } finally {
+    // Thrown out of the midst of it, other pictures of it may still be on their way to the disk.
+    reply.hold?.drop();
+  }
+}
+
+async function collectHeld(run: Run, job: Job, reply: Completed): Promise<Look> {
   const age = ageMs(run, job);
   run.stats.collected(job.attempt, reply);
   const { checkpoint } = run.ports;
   await checkpoint.takeInHand(job.attempt);
-  const saving = save(run, job.attempt, reply.pictures, factsOfEnd(run, job, reply));
+  const saving = save(run, job.attempt, reply.pictures, factsOfEnd(run, job, reply), reply.hold);
   const result = await saving.catch(async (thrown: unknown) => {
     // A full disk ends the run in order: that is no death to hold against the scene.
     if (thrown instanceof Trouble) await checkpoint.dropFromHand(job.attempt);

@@ -26,7 +26,8 @@ export type SubmitReply =
 export type StatusReply =
   /** `status` is the service's word; any word that is not terminal means running. */
   | ({ kind: 'running'; status: string; isExecuting: boolean } & JobTimes)
-  | ({ kind: 'completed'; status: string; pictures: FoundPicture[] } & JobTimes)
+  /** Who takes the pictures releases the `hold` when they are saved. */
+  | ({ kind: 'completed'; status: string; pictures: FoundPicture[]; hold?: Hold } & JobTimes)
   /** The job is over without a picture. */
   | ({ kind: 'ended'; status: string; failure: Failure } & JobTimes)
   /** The service does not know the job (404). */
@@ -45,6 +46,23 @@ export type HealthReply =
   /** No such operation, or no such endpoint. */
   | { kind: 'unknown'; text: string }
   | { kind: 'failure'; failure: Failure };
+
+/** A job's part of the memory that large answers and pictures share (`limits.memory`). */
+export interface Hold {
+  /** Bytes that are taken by now. */
+  readonly bytes: number;
+  /** Resolves once so many more are there for it; to false where `signal` aborts before. Others are waited for in turn. */
+  take(bytes: number, signal: AbortSignal): Promise<boolean>;
+  /** Whether they were there at once. */
+  tryTake(bytes: number): boolean;
+  giveBack(bytes: number): void;
+  /** Memory of at least so many bytes, which were taken before; its content is anything. */
+  buffer(bytes: number): Uint8Array;
+  /** Gives all back, to be used by others at once: nothing that came with it may be looked at any more. */
+  release(): void;
+  /** As above, where somebody may still look at it. */
+  drop(): void;
+}
 
 /** Milliseconds, as the service counts them. */
 export interface JobTimes {
@@ -148,8 +166,11 @@ export interface PictureMove {
 
 /** Pictures that an output names by address. */
 export interface Downloads {
-  /** One try. The text of a failure tells the host, and of the address nothing that could be a signature. */
-  fetch(url: string, signal: AbortSignal): Promise<{ bytes: Uint8Array } | Failure>;
+  /**
+   * One try; what comes is held by `hold`. The text of a failure tells the host, and of the address nothing that could be
+   * a signature.
+   */
+  fetch(url: string, signal: AbortSignal, hold?: Hold): Promise<{ bytes: Uint8Array } | Failure>;
 }
 
 /** The folder of finished pictures. */

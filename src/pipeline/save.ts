@@ -3,6 +3,7 @@ import type { SubmittedAttempt } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
 import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
 import { download } from './download.ts';
+import type { Hold } from './ports.ts';
 import type { Run } from './run.ts';
 import { savedSettlement, settleSaved, settleWithoutPicture, type JobFacts } from './settle.ts';
 
@@ -15,10 +16,15 @@ export async function save(
   attempt: SubmittedAttempt,
   found: FoundPicture[],
   facts: JobFacts,
+  hold?: Hold,
 ): Promise<'saved' | 'failed' | 'left'> {
-  const came = await Promise.all(found.map((picture) => download(run, attempt, picture)));
-  const held = came.filter((picture) => picture !== 'left');
-  if (held.length < came.length) return 'left';
+  const held: (HeldPicture | Failure)[] = [];
+  for (const picture of found) {
+    // One after the other: what comes first makes the others go before those of jobs that hold nothing.
+    const came = await download(run, attempt, picture, hold);
+    if (came === 'left') return 'left';
+    held.push(came);
+  }
   run.stats.move(attempt, 'checking');
   const checked = await Promise.all(
     held.map(async (picture) => (isFailure(picture) ? picture : run.ports.images.check(picture))),

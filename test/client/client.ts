@@ -2,8 +2,9 @@
 import { setMaxListeners } from 'node:events';
 import { expect, onTestFinished } from 'vitest';
 import { HttpRenderService, type HttpOptions } from '../../src/client/http-render-service.ts';
+import { Memory } from '../../src/client/memory.ts';
 import type { Endpoint } from '../../src/core/attempt.ts';
-import type { CancelReply, HealthReply, StatusReply, SubmitReply } from '../../src/pipeline/ports.ts';
+import type { CancelReply, HealthReply, Hold, StatusReply, SubmitReply } from '../../src/pipeline/ports.ts';
 import { scriptedServer, type Script } from '../fakes/scripted-server.ts';
 
 /** Holds characters that URLs escape. */
@@ -18,6 +19,8 @@ export interface TestClient {
   health(signal?: AbortSignal): Promise<HealthReply>;
 }
 
+type Held = StatusReply & { hold?: Hold };
+
 /** Ends with the test. */
 export function clientOf(url: string, options: Partial<HttpOptions> & { apiKey?: string } = {}): TestClient {
   const { apiKey = canary, ...rest } = options;
@@ -25,6 +28,7 @@ export function clientOf(url: string, options: Partial<HttpOptions> & { apiKey?:
     connectionOf: ({ baseUrl }) => ({ url: baseUrl, apiKey }),
     requestTimeoutMs: 30_000,
     maxBodyBytes: 64_000_000,
+    memory: new Memory(128_000_000),
     imagePath: undefined,
     ...rest,
   });
@@ -35,7 +39,16 @@ export function clientOf(url: string, options: Partial<HttpOptions> & { apiKey?:
   return {
     service,
     submit: async (signal = never) => keepsKey(await service.submit(endpoint, { scene: 'a hill' }, signal)),
-    status: async (signal = never, id = jobId) => keepsKey(await service.status(endpoint, id, signal)),
+    status: async (signal = never, id = jobId) => {
+      const { hold, ...reply } = keepsKey(await service.status(endpoint, id, signal)) as Held;
+      if (hold === undefined || reply.kind !== 'completed') return reply;
+      // What is released is used for others.
+      const pictures = reply.pictures.map((picture) =>
+        'bytes' in picture ? { ...picture, bytes: Buffer.from(picture.bytes) } : picture,
+      );
+      hold.release();
+      return { ...reply, pictures };
+    },
     cancel: async (signal = never) => keepsKey(await service.cancel(endpoint, jobId, signal)),
     health: async (signal = never) => keepsKey(await service.health(endpoint, signal)),
   };

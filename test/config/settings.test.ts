@@ -39,6 +39,7 @@ it('has defaults for all but manifest, endpoint and folder', () => {
       cost: undefined,
       jobs: undefined,
       bodyBytes: 64_000_000,
+      memoryBytes: 64_000_000,
       pixels: 100_000_000,
     },
     check: { isBlankRefused: false, minSide: undefined },

@@ -2,6 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { HttpRenderService } from '../../src/client/http-render-service.ts';
+import { Memory } from '../../src/client/memory.ts';
 import type { Endpoint } from '../../src/core/attempt.ts';
 import type { StatusReply } from '../../src/pipeline/ports.ts';
 import { FakeService } from '../fakes/fake-service.ts';
@@ -128,6 +129,7 @@ function clientOf(url: string, apiKey: string): HttpRenderService {
     requestTimeoutMs: 30_000,
     maxBodyBytes: 64_000_000,
     imagePath: undefined,
+    memory: new Memory(128_000_000),
   });
   onTestFinished(() => service.close());
   return service;

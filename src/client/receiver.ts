@@ -1,0 +1,221 @@
+/** Takes what undici tells of one request, until it has an answer with its body or none. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import type { Hold } from '../pipeline/ports.ts';
+import { Body } from './body.ts';
+import { describeNetworkError } from './network-error.ts';
+
+export interface ReceiveLimits {
+  /** Largest body of a 2xx answer, as it comes and unpacked. */
+  maxBodyBytes: number;
+  /** Longest time from sending to the end of the answer, however steadily it comes; waits for room do not count. */
+  wholeAnswerMs: number;
+  /** Holds what a body takes, from before it is received; without it, nothing waits for room. */
+  hold?: Hold | undefined;
+}
+
+/** An answer whose body is as it came. */
+export interface Received {
+  kind: 'received';
+  status: number;
+  headers: IncomingHttpHeaders;
+  parts: Buffer[];
+  /** Of the parts together. */
+  bytes: number;
+  /** What `hold` holds for them. */
+  taken: number;
+}
+
+/** The connection does not bear waiting, and this much has to be there before the answer is asked for again. */
+export interface NoRoom {
+  kind: 'no-room';
+  bytes: number;
+}
+
+export type NotReceived =
+  /** A 2xx answer with a larger body than is read. */
+  | { kind: 'too-large' }
+  /**
+   * No answer that can be read, and why. `wasSent` is false only where surely nothing of the request was;
+   * `beginning` is what came first of the body of a 2xx answer, `cause` what was thrown.
+   */
+  | { kind: 'broken'; wasSent: boolean; why: string; beginning: string; cause?: unknown };
+
+export const cutShort = 'the request was cut short, since the run is ending';
+
+/** Of the body of an answer that is not 2xx, this much is read: its words, for people. */
+export const maxRefusalBytes = 64 * 1024;
+
+/** Of a body that breaks off, this much is told. */
+const longestBeginning = 64 * 1024;
+
+/**
+ * Undici calls `onRequestStart` right before it writes to a connection that stands, and never before: what fails
+ * earlier (look-up, connection, TLS, the wait for a free connection) was surely not sent, whatever its code.
+ */
+export class Receiver implements Dispatcher.DispatchHandler {
+  readonly #limits: ReceiveLimits;
+  readonly #signal: AbortSignal;
+  /** Whether the request may be sent again. */
+  readonly #isRepeatable: boolean;
+  readonly #body = new Body();
+  /** Of a wait for room. */
+  #waiting: AbortController | undefined;
+  #resolve: ((outcome: Received | NotReceived | NoRoom) => void) | undefined;
+  /** What was taken for the answer before it was asked for. */
+  #reserved: number;
+  #controller: Dispatcher.DispatchController | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #leftMs: number;
+  #runningSince = 0;
+  #status = 0;
+  #headers: IncomingHttpHeaders = {};
+
+  constructor(
+    limits: ReceiveLimits,
+    request: { isRepeatable: boolean; reserved: number },
+    signal: AbortSignal,
+    resolve: (outcome: Received | NotReceived | NoRoom) => void,
+  ) {
+    this.#limits = limits;
+    this.#isRepeatable = request.isRepeatable;
+    this.#reserved = request.reserved;
+    this.#leftMs = limits.wholeAnswerMs;
+    this.#signal = signal;
+    this.#resolve = resolve;
+    signal.addEventListener('abort', this.#onAbort);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    const isUnwanted = this.#resolve === undefined;
+    // A request that is written a second time could be paid twice.
+    if (isUnwanted || this.#controller !== undefined) return controller.abort(new Error(cutShort));
+    this.#controller = controller;
+    this.#startTimer();
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    this.#status = status;
+    this.#headers = headers;
+    const length = Number(headers['content-length']);
+    if (!this.#isSuccess || Number.isNaN(length)) return;
+    if (length > this.#limits.maxBodyBytes) return this.#end({ kind: 'too-large' });
+    const lack = this.#body.lackFor(length);
+    this.#makeRoom(lack, lack, (hold) => this.#body.addRoom(lack, bufferOf(hold, length)));
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#body.add(chunk);
+    const { bytes } = this.#body;
+    const { maxBodyBytes } = this.#limits;
+    if (bytes > (this.#isSuccess ? maxBodyBytes : maxRefusalBytes)) {
+      return this.#end(this.#isSuccess ? { kind: 'too-large' } : this.#received());
+    }
+    const lack = this.#body.lackForMore(maxBodyBytes);
+    if (this.#isSuccess) this.#makeRoom(lack, maxBodyBytes, () => this.#body.addRoom(lack));
+  }
+
+  onResponseEnd(): void {
+    // Nothing is left to abort.
+    this.#controller = undefined;
+    this.#end(this.#received());
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: unknown): void {
+    this.giveUp(describeNetworkError(error), error);
+  }
+
+  /** Where the status tells everything, the body may be cut. */
+  giveUp(why: string, cause?: unknown): void {
+    const wasSent = this.#controller !== undefined;
+    const received = this.#received();
+    if (this.#status >= 300) return this.#end(received);
+    const beginning = Buffer.concat(received.parts.map((part) => part.subarray(0, longestBeginning)));
+    this.#end({
+      kind: 'broken',
+      wasSent,
+      why,
+      beginning: beginning.toString('utf8', 0, longestBeginning),
+      cause,
+    });
+  }
+
+  readonly #onAbort = (): void => this.giveUp(cutShort);
+
+  get #isSuccess(): boolean {
+    return this.#status >= 200 && this.#status <= 299;
+  }
+
+  /** `mostBytes` are needed in all, if the answer has to be asked for again. */
+  #makeRoom(bytes: number, mostBytes: number, onRoom: (hold: Hold) => void): void {
+    const { hold } = this.#limits;
+    if (bytes === 0 || hold === undefined) return;
+    if (bytes <= this.#reserved) {
+      this.#reserved -= bytes;
+      onRoom(hold);
+    } else if (hold.tryTake(bytes)) onRoom(hold);
+    else if (isLasting(this.#headers)) void this.#waitForRoom(hold, bytes, onRoom);
+    else if (this.#isRepeatable) this.#end({ kind: 'no-room', bytes: mostBytes });
+  }
+
+  /** Nothing more is read from the connection meanwhile, and no time-out runs: waiting is no fault of the service. */
+  async #waitForRoom(hold: Hold, bytes: number, onRoom: (hold: Hold) => void): Promise<void> {
+    this.#controller?.pause();
+    this.#stopTimer();
+    this.#waiting = new AbortController();
+    const isTaken = await hold.take(bytes, this.#waiting.signal);
+    // What was taken for an answer that has ended meanwhile is given back with the rest.
+    if (!isTaken || this.#resolve === undefined) return;
+    onRoom(hold);
+    this.#startTimer();
+    this.#controller?.resume();
+  }
+
+  #startTimer(): void {
+    const seconds = Math.round(this.#limits.wholeAnswerMs / 1000);
+    this.#runningSince = performance.now();
+    this.#timer = setTimeout(
+      () => this.giveUp(`the answer was not complete after ${seconds} s`),
+      this.#leftMs,
+    );
+  }
+
+  #stopTimer(): void {
+    clearTimeout(this.#timer);
+    this.#leftMs -= performance.now() - this.#runningSince;
+  }
+
+  #received(): Received {
+    const { taken, ...body } = this.#body.take();
+    const head = { status: this.#status, headers: this.#headers };
+    return { kind: 'received', ...head, ...body, taken: taken + this.#reserved };
+  }
+
+  #end(outcome: Received | NotReceived | NoRoom): void {
+    const resolve = this.#resolve;
+    if (resolve === undefined) return;
+    this.#resolve = undefined;
+    this.#body.take();
+    clearTimeout(this.#timer);
+    this.#waiting?.abort();
+    this.#signal.removeEventListener('abort', this.#onAbort);
+    resolve(outcome);
+    this.#controller?.abort(new Error(cutShort));
+  }
+}
+
+/**
+ * Whether the connection is surely to stay. One that is to end with its answer must not be made to wait: undici ends the
+ * process with an assertion where such a one is closed meanwhile. Where the service does not say so, nobody knows.
+ */
+function isLasting(headers: IncomingHttpHeaders): boolean {
+  const hasEnd =
+    headers['content-length'] !== undefined || /chunked\s*$/i.test(headers['transfer-encoding'] ?? '');
+  return hasEnd && /^\s*keep-alive\s*$/i.test(headers.connection ?? '');
+}
+
+/** The same memory. */
+function bufferOf(hold: Hold, length: number): Buffer {
+  const { buffer, byteOffset, byteLength } = hold.buffer(length);
+  return Buffer.from(buffer, byteOffset, byteLength);
+}

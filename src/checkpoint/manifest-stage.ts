@@ -121,7 +121,7 @@ function openTemporary(): Sqlite.Database {
   db.pragma('journal_mode = OFF');
   db.pragma('synchronous = OFF');
   db.pragma('page_size = 16384');
-  db.pragma('cache_size = -16000');
+  db.pragma('cache_size = -4000');
   db.function('scene_id', { deterministic: true }, (fingerprint, n) =>
     sceneIdOf(String(fingerprint), Number(n)),
   );

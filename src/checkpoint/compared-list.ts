@@ -1,5 +1,6 @@
 /** Which list the batch was last compared with, kept so that the same one need not be compared again. */
 import type { Database } from '../sqlite/database.ts';
+import { readCounts } from './read-counts.ts';
 
 export interface ComparedList {
   digest: string;
@@ -12,8 +13,9 @@ export function readComparedList(db: Database): ComparedList | undefined {
   const row = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'compared'").get();
   if (row === undefined) return undefined;
   const compared = JSON.parse(row.value) as ComparedList;
-  const listed = db.prepare<[], { n: number }>('SELECT count(*) AS n FROM scenes WHERE position IS NOT NULL');
-  return listed.get()?.n === compared.scenes ? compared : undefined;
+  const { waiting, active, saved, failed } = readCounts(db);
+  const scenes = waiting + active + saved + failed;
+  return scenes === compared.scenes ? compared : undefined;
 }
 
 /** In the transaction of the comparison. */

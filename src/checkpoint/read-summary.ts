@@ -5,7 +5,7 @@ import type { RunStats } from '../core/run-stats.ts';
 import { batchCost } from '../core/spending.ts';
 import type { Database } from '../sqlite/database.ts';
 import { readBatch } from './batch-identity.ts';
-import { readCounts } from './read-counts.ts';
+import { readAttemptStates, readCounts } from './read-counts.ts';
 import { readSpending } from './read-spending.ts';
 
 /** With turns of the event loop in it: at a million scenes it takes seconds. Throws the reason of `signal`. */
@@ -61,26 +61,12 @@ function readLastRun(db: Database): RunRecord | null {
   return { ...row, stats: row.stats === null ? null : (JSON.parse(row.stats) as RunStats) };
 }
 
+/** What was intended may have been sent: it counts as submitted. */
 function readAttemptCounts(db: Database): BatchSummary['attempts'] {
-  const counts = {
-    total: 0,
-    submitted: 0,
-    saved: 0,
-    failed: 0,
-    unanswered: 0,
-    expired: 0,
-    refused: 0,
-    intended: 0,
-  };
-  const states = db.prepare<[], { state: keyof typeof counts; n: number }>(
-    'SELECT state, count(*) AS n FROM attempts GROUP BY state',
-  );
-  for (const { state, n } of states.all()) {
-    counts[state] = n;
-    counts.total += n;
-  }
-  const { intended, ...rest } = counts;
-  return { ...rest, submitted: rest.submitted + intended };
+  const { intended, ...states } = readAttemptStates(db);
+  const { saved, failed, unanswered, expired, refused } = states;
+  const total = Object.values(states).reduce((sum, n) => sum + n, intended);
+  return { total, submitted: states.submitted + intended, saved, failed, unanswered, expired, refused };
 }
 
 function readFailures(db: Database): BatchSummary['failures'] {

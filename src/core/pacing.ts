@@ -11,40 +11,77 @@ export interface RateSettings {
 export interface Pace {
   /** Requests a second at present. */
   perSecond: number;
-  /** The rate that the service bore when it last said that it was too much: growth is quick below it, slow above. */
-  bearable: number;
   /** Requests that could be sent right away at `at`; below 1 the next one waits. */
   room: number;
   at: number;
-  /** What came back since `windowAt`, and useful answers a second in the window before. */
+  /** Tells answers to what was sent since the pace was last slowed from those to what was sent before. */
+  epoch: number;
+  heard: Heard;
+  /** Of the epoch before, whose answers still arrive. */
+  heardBefore: Heard & { perSecond: number };
+  /** When the latest request was sent. */
+  sentAt: number;
+  /** The present window: since when, and whether useful answers and refusals came in it. */
   windowAt: number;
-  answers: number;
-  overloads: number;
-  isSlowed: boolean;
-  answersBefore: number;
+  wasAnswered: boolean;
+  wasRefused: boolean;
+  /** Whether the latest answer was a refusal: more of them in a row tell of a number, not of a pace. */
+  isRefused: boolean;
+  /** Windows since the pace was slowed in which nothing was too much. */
+  calm: number;
 }
 
-/** Of ten seconds' requests a tenth may come in a burst and the rest evenly: in no ten seconds there are more. */
-const burstShare = 0.1;
+/** Answers, and how many of them said that it was too much: the latest weigh most. */
+interface Heard {
+  answers: number;
+  overloads: number;
+}
+
+const nothing: Heard = { answers: 0, overloads: 0 };
+
+/** Of ten seconds' requests so many may come in a burst and the rest evenly: in no ten seconds there are more. */
+const burstShare = 0.01;
+/** Where anything was refused, no more than this time's requests may be sent at once: who came late, not a burst. */
+const shortBurstMs = 25;
 const slowestPerSecond = 0.5;
 const windowMs = 1_000;
-/** Below what it bore, so that what has piled up at the service gets done. */
-const easing = 0.9;
+/** Below what was borne, so that what has piled up at the service gets done. */
+const easing = 0.95;
 /** So few refusals among the answers are not worth slowing down for. */
-const strayShare = 0.05;
-const slowGrowth = 1.05;
-const quickGrowth = 2;
+const strayShare = 0.01;
+/** In turns of the pace. */
+const closeBy = 1.5;
+/** Fewer answers tell nothing. */
+const fewestAnswers = 10;
+/** What was answered longer ago weighs half, and half again. */
+const memory = 200;
+/** Growth in the first window after a slowing, and how growth grows with each calm window: careful near what was refused. */
+const firstGrowth = 0.01;
+const growthOfGrowth = 1.3;
 
 export function fullPace(settings: RateSettings, now: number): Pace {
   const perSecond = fastest(settings);
-  const window = { windowAt: now, answers: 0, overloads: 0, isSlowed: false, answersBefore: 0 };
-  return { perSecond, bearable: perSecond, room: burst(settings), at: now, ...window };
+  return {
+    perSecond,
+    room: burst(settings),
+    at: now,
+    epoch: 0,
+    heard: nothing,
+    heardBefore: { ...nothing, perSecond },
+    sentAt: -Infinity,
+    windowAt: now,
+    wasAnswered: false,
+    wasRefused: false,
+    isRefused: false,
+    calm: 0,
+  };
 }
 
 /** The pace with the room that came since it was last looked at. */
 export function paceAt(pace: Pace, settings: RateSettings, now: number): Pace {
-  const most = Math.min(burst(settings), Math.max(1, pace.perSecond));
-  const room = Math.min(most, pace.room + (pace.perSecond * (now - pace.at)) / 1000);
+  const isRefused = pace.heard.overloads > 0 || pace.perSecond < fastest(settings);
+  const most = isRefused ? Math.max(1, (pace.perSecond * shortBurstMs) / 1000) : Infinity;
+  const room = Math.min(most, burst(settings), pace.room + (pace.perSecond * (now - pace.at)) / 1000);
   return { ...pace, room, at: now };
 }
 
@@ -53,51 +90,71 @@ export function untilRoomMs(pace: Pace): number {
   return pace.room >= 1 ? 0 : Math.ceil(((1 - pace.room) / pace.perSecond) * 1000);
 }
 
-export function withSent(pace: Pace): Pace {
-  return { ...pace, room: pace.room - 1 };
+/** Whether one more request would follow the latest about as closely as the pace allows; if not, it is none too fast. */
+export function isClose(pace: Pace): boolean {
+  return ((pace.at - pace.sentAt) * pace.perSecond) / 1000 <= closeBy;
 }
 
-/** A useful answer came. */
-export function withAnswer(pace: Pace, settings: RateSettings, now: number): Pace {
-  const current = withWindow(pace, settings, now);
-  return { ...current, answers: current.answers + 1 };
+export function withSent(pace: Pace): Pace {
+  return { ...pace, room: pace.room - 1, sentAt: pace.at };
+}
+
+/** A useful answer came to a request that was sent in `epoch`; undefined where it was sent too slowly to tell of the pace. */
+export function withAnswer(pace: Pace, settings: RateSettings, now: number, epoch: number | undefined): Pace {
+  const current = { ...withWindow(pace, settings, now), wasAnswered: true, isRefused: false };
+  return epoch === undefined ? current : withHeard(current, epoch, 0);
 }
 
 /**
- * The service said that it is too much. Where that was more than a stray answer the pace is slowed, once in a window
- * however many say so, and to half at most: what little was sent before says little of what the service bears.
+ * The service said that it is too much to a request that was sent in `epoch`. Where that was more than a stray answer,
+ * the pace is slowed to a little less than what was borne of it, and to half at most. What was on its way by then still
+ * tells how much that is, and slows it no further than to that.
  */
-export function withOverload(pace: Pace, settings: RateSettings, now: number): Pace {
-  const current = withWindow(pace, settings, now);
-  const overloads = current.overloads + 1;
-  const share = overloads / (overloads + current.answers + current.answersBefore);
-  if (share < strayShare || current.isSlowed) return { ...current, overloads };
-  const borne = Math.min(pace.perSecond, Math.max(current.answersBefore, current.answers));
+export function withOverload(pace: Pace, settings: RateSettings, now: number, epoch: number): Pace {
+  const refused = { ...withWindow(pace, settings, now), wasRefused: true, isRefused: true };
+  if (pace.isRefused) return refused;
+  const current = withHeard(refused, epoch, 1);
+  const { heard, heardBefore, perSecond } = current;
+  if (epoch === current.epoch - 1) {
+    return { ...current, perSecond: Math.min(perSecond, borneOf(heardBefore.perSecond, heardBefore)) };
+  }
+  const isStray = heard.answers < fewestAnswers || heard.overloads / heard.answers < strayShare;
+  if (epoch !== current.epoch || isStray) return current;
   return {
     ...current,
-    overloads,
-    isSlowed: true,
-    perSecond: Math.max(slowestPerSecond, easing * borne, current.perSecond / 2),
-    bearable: Math.max(slowestPerSecond, borne, borne > 0 ? current.bearable / 2 : current.bearable),
+    perSecond: borneOf(perSecond, heard),
     room: Math.min(current.room, 1),
+    epoch: epoch + 1,
+    heard: nothing,
+    heardBefore: { ...heard, perSecond },
+    calm: 0,
   };
+}
+
+function borneOf(perSecond: number, { answers, overloads }: Heard): number {
+  return Math.max(slowestPerSecond, perSecond * Math.max(0.5, easing * (1 - overloads / answers)));
+}
+
+function withHeard(pace: Pace, epoch: number, overloads: 0 | 1): Pace {
+  if (epoch === pace.epoch) return { ...pace, heard: more(pace.heard, overloads) };
+  if (epoch !== pace.epoch - 1) return pace;
+  const { perSecond } = pace.heardBefore;
+  return { ...pace, heardBefore: { ...more(pace.heardBefore, overloads), perSecond } };
+}
+
+function more({ answers, overloads }: Heard, one: 0 | 1): Heard {
+  const weight = answers >= memory ? 0.5 : 1;
+  return { answers: answers * weight + 1, overloads: overloads * weight + one };
 }
 
 /** Begins a new window where the present one is over; the pace grows after one in which nothing was too much. */
 function withWindow(pace: Pace, settings: RateSettings, now: number): Pace {
-  const lasted = now - pace.windowAt;
-  if (lasted < windowMs) return pace;
-  const growth = pace.perSecond < pace.bearable * easing ? quickGrowth : slowGrowth;
-  const perSecond = Math.min(fastest(settings), pace.perSecond * growth);
-  return {
-    ...pace,
-    ...(!pace.isSlowed && pace.answers > 0 && { perSecond, bearable: Math.max(pace.bearable, perSecond) }),
-    windowAt: now,
-    answers: 0,
-    overloads: 0,
-    isSlowed: false,
-    answersBefore: (pace.answers * 1000) / lasted,
-  };
+  if (now - pace.windowAt < windowMs) return pace;
+  const next = { ...pace, windowAt: now, wasAnswered: false, wasRefused: false };
+  if (!pace.wasAnswered || pace.wasRefused) return next;
+  const growth = Math.min(1, firstGrowth * growthOfGrowth ** pace.calm);
+  const perSecond = Math.min(fastest(settings), pace.perSecond * (1 + growth));
+  return { ...next, perSecond, calm: pace.calm + 1 };
 }
 
 function fastest({ perTenSeconds }: RateSettings): number {

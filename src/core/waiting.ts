@@ -17,8 +17,9 @@ export function growingWaitMs(count: number, settings: WaitSettings, random: num
 /** Who waits longer than this for a service to be less busy comes back too late when it is. */
 const longestLoadWaitMs = 15_000;
 
-/** The wait of one of many that were told to come later: anything up to the bound ("full jitter"). */
+/** The wait of one of many that were told to come later: anything up to the bound ("full jitter"); none for counts below 1. */
 export function loadWaitMs(count: number, settings: WaitSettings, random: number): number {
+  if (count < 1) return 0;
   return Math.round(Math.min(longestLoadWaitMs, fullWaitMs(count, settings)) * random);
 }
 

@@ -1,8 +1,21 @@
-/** Lets the requests of one operation through, no more at once and no faster than the service bears. */
-import pLimit from 'p-limit';
+/** Lets the requests of one operation through in the order in which they come, as many and as fast as the service bears. */
+import {
+  bears,
+  firstBearing,
+  jobRules,
+  requestRules,
+  untilProbeMs,
+  withRefused,
+  withSending,
+  withTaken,
+  withUntold,
+  type Bearing,
+  type Sent,
+} from '../core/bearing.ts';
 import type { Failure } from '../core/failure.ts';
 import {
   fullPace,
+  isClose,
   paceAt,
   untilRoomMs,
   withAnswer,
@@ -13,24 +26,41 @@ import {
 } from '../core/pacing.ts';
 import type { Clock } from './ports.ts';
 
+interface Passage {
+  epoch: number;
+  /** Whether it followed the one before as closely as the pace allows. */
+  isClose: boolean;
+  requests: Sent;
+  jobs: Sent | undefined;
+}
+
+/** What waits is sent within this time at the present pace, or is better not asked for yet. */
+const soonMs = 500;
+
 export class Gate {
   readonly #settings: RateSettings;
   readonly #clock: Clock;
-  readonly #limit;
+  /** Jobs that the service holds for us, where the operation brings it more of them. */
+  readonly #held: (() => number) | undefined;
+  readonly #queue = new Set<(passage: Passage) => void>();
   #pace: Pace;
-  /** Turns are taken one after the other, in the order in which they were asked for. */
-  #lastTurn: Promise<void> = Promise.resolve();
+  #requests = firstBearing(0);
+  #jobs: Bearing | undefined;
+  #sending = 0;
+  /** Aborts the wait for the next turn. */
+  #alarm: AbortController | undefined;
 
-  constructor(settings: RateSettings, clock: Clock) {
+  constructor(settings: RateSettings, clock: Clock, held?: () => number) {
     this.#settings = settings;
     this.#clock = clock;
-    this.#limit = pLimit(settings.atOnce);
+    this.#held = held;
     this.#pace = fullPace(settings, clock.elapsed());
   }
 
-  /** Whether requests are sent more slowly than they might be, since the service said that it is too much. */
+  /** Whether less is sent than might be, since the service said that it is too much. */
   get isSlowed(): boolean {
-    return this.#pace.perSecond < fullPace(this.#settings, 0).perSecond;
+    const wasCut = this.#requests.epoch > 0 || (this.#jobs?.epoch ?? 0) > 0;
+    return wasCut || this.#pace.perSecond < fullPace(this.#settings, 0).perSecond;
   }
 
   /** Sends the request when its turn comes; undefined where `signal` aborts before. */
@@ -38,35 +68,142 @@ export class Gate {
     signal: AbortSignal,
     request: () => Promise<Reply>,
   ): Promise<Reply | undefined> {
-    return this.#limit(async () => {
-      await this.#turn(signal);
-      if (signal.aborted) return undefined;
+    if (signal.aborted) return undefined;
+    const passage = (this.#queue.size === 0 ? this.#tryPassage() : undefined) ?? (await this.#turn(signal));
+    if (passage === undefined) return undefined;
+    try {
       const reply = await request();
-      this.#learn(reply.failure);
+      this.#learn(passage, reply.failure);
       return reply;
-    });
-  }
-
-  #turn(signal: AbortSignal): Promise<void> {
-    this.#lastTurn = this.#lastTurn.then(() => this.#waitForRoom(signal));
-    return this.#lastTurn;
-  }
-
-  async #waitForRoom(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      this.#pace = paceAt(this.#pace, this.#settings, this.#clock.elapsed());
-      const waitMs = untilRoomMs(this.#pace);
-      if (waitMs === 0) {
-        this.#pace = withSent(this.#pace);
-        return;
-      }
-      await this.#clock.sleep(waitMs, signal);
+    } finally {
+      this.#sending -= 1;
+      this.look();
     }
   }
 
-  #learn(failure: Failure | undefined): void {
+  /** How many more could be sent soon, beside those that wait already. */
+  room(): number {
     const now = this.#clock.elapsed();
-    if (failure?.kind === 'overloaded') this.#pace = withOverload(this.#pace, this.#settings, now);
-    else if (failure === undefined) this.#pace = withAnswer(this.#pace, this.#settings, now);
+    this.#pace = paceAt(this.#pace, this.#settings, now);
+    const waiting = this.#queue.size;
+    const soon = Math.ceil(this.#pace.room + (this.#pace.perSecond * soonMs) / 1000);
+    const atOnce = Math.min(this.#requests.size, this.#settings.atOnce) - this.#sending;
+    const jobs = this.#jobBearing();
+    const free = Math.min(soon, atOnce, jobs === undefined ? Infinity : jobs.size - this.#besideJob());
+    return Math.max(0, free - waiting, waiting === 0 && this.#bears(now) ? 1 : 0);
+  }
+
+  /** Ms until there may be room though nothing is answered meanwhile. */
+  pauseMs(): number {
+    const now = this.#clock.elapsed();
+    const probes = [this.#requests, this.#jobBearing()].map((it) => (it ? untilProbeMs(it, now) : Infinity));
+    return Math.min(...probes.filter((ms) => ms > 0));
+  }
+
+  /** Sends what may be sent now: something has changed outside. */
+  look(): void {
+    this.#dropAlarm();
+    for (const send of this.#queue) {
+      const passage = this.#tryPassage();
+      if (passage === undefined) return this.#setAlarm();
+      this.#queue.delete(send);
+      send(passage);
+    }
+  }
+
+  #turn(signal: AbortSignal): Promise<Passage | undefined> {
+    return new Promise((resolve) => {
+      const end = (passage?: Passage): void => {
+        this.#queue.delete(end);
+        signal.removeEventListener('abort', leave);
+        if (this.#queue.size === 0) this.#dropAlarm();
+        resolve(passage);
+      };
+      const leave = (): void => end();
+      signal.addEventListener('abort', leave);
+      this.#queue.add(end);
+      if (this.#alarm === undefined) this.#setAlarm();
+    });
+  }
+
+  #dropAlarm(): void {
+    this.#alarm?.abort();
+    this.#alarm = undefined;
+  }
+
+  #setAlarm(): void {
+    const now = this.#clock.elapsed();
+    const waitMs = this.#bears(now) ? untilRoomMs(this.#pace) : this.pauseMs();
+    if (waitMs === Infinity) return;
+    this.#alarm = new AbortController();
+    void this.#lookAfter(waitMs, this.#alarm.signal);
+  }
+
+  async #lookAfter(waitMs: number, dropped: AbortSignal): Promise<void> {
+    await this.#clock.sleep(waitMs, dropped);
+    if (!dropped.aborted) this.look();
+  }
+
+  #tryPassage(): Passage | undefined {
+    const now = this.#clock.elapsed();
+    this.#pace = paceAt(this.#pace, this.#settings, now);
+    if (untilRoomMs(this.#pace) > 0 || !this.#bears(now)) return undefined;
+    const requests = withSending(this.#requests, this.#sending);
+    const jobs = this.#jobs && withSending(this.#jobs, this.#besideJob());
+    const pace = { epoch: this.#pace.epoch, isClose: isClose(this.#pace) };
+    this.#pace = withSent(this.#pace);
+    this.#requests = requests.bearing;
+    this.#jobs = jobs?.bearing;
+    this.#sending += 1;
+    return { ...pace, requests: requests.sent, jobs: jobs?.sent };
+  }
+
+  #bears(now: number): boolean {
+    const jobs = this.#jobBearing();
+    return (
+      this.#sending < this.#settings.atOnce &&
+      bears(this.#requests, this.#sending, now) &&
+      (jobs === undefined || bears(jobs, this.#besideJob(), now))
+    );
+  }
+
+  /** Undefined where the operation brings the service no jobs. */
+  #jobBearing(): Bearing | undefined {
+    if (this.#held !== undefined) this.#jobs ??= firstBearing(this.#held());
+    return this.#jobs;
+  }
+
+  #besideJob(): number {
+    return (this.#held?.() ?? 0) + this.#sending;
+  }
+
+  #learn(passage: Passage, failure: Failure | undefined): void {
+    const { epoch, requests, jobs } = passage;
+    const isTelling = passage.isClose && !requests.isProbe && jobs?.isProbe !== true;
+    const now = this.#clock.elapsed();
+    if (failure === undefined) {
+      this.#pace = withAnswer(this.#pace, this.#settings, now, isTelling ? epoch : undefined);
+      this.#requests = withTaken(this.#requests, requests, requestRules, now);
+      this.#jobs = this.#jobs && jobs && withTaken(this.#jobs, jobs, jobRules, now);
+    } else if (failure.kind === 'overloaded') {
+      this.#learnOverload(passage, now);
+    } else {
+      this.#requests = withUntold(this.#requests, requests, now);
+      this.#jobs = this.#jobs && jobs && withUntold(this.#jobs, jobs, now);
+    }
+  }
+
+  /**
+   * What was tried beyond one size says nothing of the other, nor of the pace. What was sent slowly was refused for the
+   * number of jobs; of the rest nobody knows which it was, and all are held to account until one of them proves right.
+   */
+  #learnOverload({ epoch, isClose: wasClose, requests, jobs }: Passage, now: number): void {
+    const isProbe = requests.isProbe || jobs?.isProbe === true;
+    const isOfJobs = jobs !== undefined && (isProbe ? jobs.isProbe : !wasClose);
+    if (this.#jobs !== undefined && jobs !== undefined && (isOfJobs || !isProbe))
+      this.#jobs = withRefused(this.#jobs, jobs, jobRules, now, isOfJobs ? 1 : undefined);
+    if (requests.isProbe || (!isProbe && !isOfJobs))
+      this.#requests = withRefused(this.#requests, requests, requestRules, now);
+    if (!isProbe && !isOfJobs) this.#pace = withOverload(this.#pace, this.#settings, now, epoch);
   }
 }

@@ -64,9 +64,11 @@ export class Lanes {
   async #resumeOne(attempt: SubmittedAttempt): Promise<void> {
     const job = resumedJob(this.#run.ports.clock, attempt);
     this.#run.stats.resume(attempt);
+    this.#run.held += 1;
     const next: Look = await look(this.#run, job);
-    if (next === 'settled') this.#run.stats.leave(attempt);
-    else this.#keep(attempt, follow(this.#run, job, next));
+    if (next !== 'settled') return this.#keep(attempt, this.#follow(job, next));
+    this.#run.stats.leave(attempt);
+    this.#release();
   }
 
   /** Whether anything was submitted. */
@@ -100,7 +102,18 @@ export class Lanes {
     if (submitted === undefined) return;
     const job: Job = freshJob(this.#run.ports.clock, submitted);
     this.#wake();
-    await follow(this.#run, job);
+    await this.#follow(job);
+  }
+
+  async #follow(job: Job, first?: Look): Promise<void> {
+    await follow(this.#run, job, first);
+    this.#release();
+  }
+
+  /** The service holds one job less for us, and may take another. */
+  #release(): void {
+    this.#run.held -= 1;
+    this.#run.gates.submit.look();
   }
 
   #keep(attempt: Attempt, work: Promise<void>): void {
@@ -118,31 +131,39 @@ export class Lanes {
 
   /** How many may be submitted now. */
   #room(): number {
-    const { settings, contacts, budget, doubted, stop } = this.#run;
+    const { settings, contacts, budget, doubted, stop, gates } = this.#run;
     if (stop.draining.aborted) return 0;
     // Where the endpoint is doubted, one submission at a time tells; doubted jobs do not stand in its way.
     const known = this.#inFlight.size - doubted.size;
     const free = Math.max(0, settings.concurrency - known);
     const probing = doubted.size > 0 ? Math.max(0, 1 - this.#submitting) : Infinity;
-    return Math.min(free, probing, contacts.roomFor(this.#submitting), budget.roomFor(this.#inFlight.size));
+    return Math.min(
+      free,
+      probing,
+      gates.submit.room(),
+      contacts.roomFor(this.#submitting),
+      budget.roomFor(this.#inFlight.size),
+    );
   }
 
   /** Why lanes stay free though their turn to be filled was now. */
   #whyFree(next: { at: number; isSuspect: boolean } | undefined): LaneReason {
-    const { stop, ports, budget, doubted, contacts } = this.#run;
+    const { stop, ports, budget, doubted, contacts, gates } = this.#run;
     if (stop.draining.aborted) return stop.ending?.kind === 'limit-reached' ? 'limits' : 'stopping';
     // Suspects wait for each other, however many lanes there are.
     if (next === undefined || next.isSuspect) return 'nothingLeft';
     if (next.at > ports.clock.now()) return 'retries';
     if (budget.roomFor(this.#inFlight.size) === 0) return 'limits';
+    if (gates.submit.room() === 0) return gates.submit.isSlowed ? 'slowed' : 'rate';
     return doubted.size > 0 || contacts.roomFor(this.#submitting) === 0 ? 'outage' : 'disk';
   }
 
   #idleMs(dueAt: number | undefined): number {
-    const { ports, contacts, deadline, observed } = this.#run;
-    const pauseMs = contacts.pauseMs();
+    const { ports, contacts, deadline, observed, gates } = this.#run;
     const untilDueMs = dueAt === undefined ? Infinity : dueAt - ports.clock.now();
-    const wakeMs = [pauseMs, untilDueMs, deadline.leftMs(observed)].filter((ms) => ms > 0);
+    const wakeMs = [contacts.pauseMs(), gates.submit.pauseMs(), untilDueMs, deadline.leftMs(observed)].filter(
+      (ms) => ms > 0,
+    );
     return Math.min(longestIdleMs, ...wakeMs);
   }
 

@@ -28,11 +28,20 @@ export async function missing(run: Run, job: Job, text: string): Promise<'settle
   if (now - since < doubtMs || run.inFlight > run.doubted.size) return { kind: 'endpoint-doubtful', text };
   // Nothing is submitted any more, whose answer would tell: the next run finds out.
   if (run.stop.ending !== undefined) run.stop.request('leave', run.stop.ending);
-  else if (await isOnlyWay(run)) {
-    run.doubted.delete(job);
-    return expire(run, job, text);
-  }
+  else if (!run.isGivingUpOne) return giveUpOne(run, job, text);
   return { kind: 'endpoint-doubtful', text };
+}
+
+/** Answers come at the same moment; no second job is given up while it is being found out whether the first has to be. */
+async function giveUpOne(run: Run, job: Job, text: string): Promise<'settled' | Failure> {
+  run.isGivingUpOne = true;
+  try {
+    if (!(await isOnlyWay(run))) return { kind: 'endpoint-doubtful', text };
+    run.doubted.delete(job);
+    return await expire(run, job, text);
+  } finally {
+    run.isGivingUpOne = false;
+  }
 }
 
 async function expire(run: Run, job: Job, text: string): Promise<'settled'> {

@@ -58,10 +58,14 @@ export class Run {
   observed: ObservedTimes = [];
   /** Jobs of which the service knows nothing, and nobody can tell yet whether that is the job's or the endpoint's end. */
   readonly doubted = new Set<unknown>();
+  /** Whether it is being found out if one of these has to be given up, so that the others are not. */
+  isGivingUpOne = false;
   /** Called when a job makes way for another, though it has not ended. */
   onDoubt: () => void = () => undefined;
   /** Attempts being submitted or followed. */
   inFlight = 0;
+  /** Of these, jobs that the service has taken. */
+  held = 0;
   /** Whether the scenes are those of the manifest. */
   isPlanned = false;
   /** A bug of ours that ended the run. */
@@ -80,7 +84,7 @@ export class Run {
     this.hurried = abortAfter(shutdownGraceMs + reportMs, stop, clock, this.#over.signal);
     const { submit, status } = settings.rate;
     this.gates = {
-      submit: new Gate(submit, clock),
+      submit: new Gate(submit, clock, () => this.held),
       status: new Gate(status, clock),
       cancel: new Gate(cancelRate, clock),
     };

@@ -6,15 +6,17 @@ import type { SubmitReply } from './ports.ts';
 import type { Run } from './run.ts';
 import { settleWithoutPicture } from './settle.ts';
 
+/**
+ * So often an attempt that the service was too busy for lines up again at once, since the gate lets it through when there
+ * is room; one that is refused more often is not what the gate thinks, and waits by itself.
+ */
+const patientTries = 2;
+
 /** Sends the attempt until the service has answered; undefined where no job came of it, which is then on record. */
 export async function submit(run: Run, attempt: Attempt): Promise<SubmittedAttempt | undefined> {
-  const { service } = run.ports;
   for (let tries = 1; !run.stop.draining.aborted; tries++) {
     run.stats.move(attempt, 'queued');
-    const reply = await run.gates.submit.pass(run.stop.draining, () => {
-      run.stats.submitting(attempt);
-      return service.submit(attempt.endpoint, attempt.input, run.abandoned);
-    });
+    const reply = await run.gates.submit.pass(run.stop.draining, () => send(run, attempt));
     if (reply === undefined) break;
     if (reply.kind === 'accepted') return recordAccepted(run, attempt, reply);
     learnOfContact(run, reply.failure);
@@ -26,6 +28,13 @@ export async function submit(run: Run, attempt: Attempt): Promise<SubmittedAttem
   }
   await takeBack(run, attempt);
   return undefined;
+}
+
+async function send(run: Run, attempt: Attempt): Promise<SubmitReply> {
+  run.stats.submitting(attempt);
+  const reply = await run.ports.service.submit(attempt.endpoint, attempt.input, run.abandoned);
+  if (reply.kind === 'accepted') run.held += 1;
+  return reply;
 }
 
 async function recordAccepted(
@@ -40,6 +49,7 @@ async function recordAccepted(
   run.contacts.answered('submit');
   run.evidence.add(attempt.endpoint);
   if ((await checkpoint.recordSubmitted(attempt, { jobId, status, at })) === 'taken') {
+    run.held -= 1;
     const text = `the service answered with the id of another job, ${jobId}: whose picture it would bring, nobody can tell`;
     await recordRefusal(run, attempt, { kind: 'unanswered', text });
     return undefined;
@@ -72,8 +82,12 @@ async function takeBack(run: Run, attempt: Attempt): Promise<void> {
 async function waitForNextTry(run: Run, attempt: Attempt, failure: Failure, tries: number): Promise<void> {
   const { clock, random, tell } = run.ports;
   run.stats.backOff(attempt, failure);
-  const wait = failure.kind === 'overloaded' ? loadWaitMs : growingWaitMs;
-  const waitMs = toldWaitMs(failure.retryAfterMs, wait(tries, run.settings.retry, random()));
+  const { retry } = run.settings;
+  const ownMs =
+    failure.kind === 'overloaded'
+      ? loadWaitMs(tries - patientTries, retry, random())
+      : growingWaitMs(tries, retry, random());
+  const waitMs = toldWaitMs(failure.retryAfterMs, ownMs);
   tell({ type: 'request-troubled', scene: attempt.sceneId, kind: failure.kind, text: failure.text, waitMs });
   await clock.sleep(waitMs, run.stop.draining);
 }

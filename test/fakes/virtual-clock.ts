@@ -9,7 +9,8 @@ interface Sleeper {
 export class VirtualClock implements Clock {
   #elapsed = 0;
   readonly #start: number;
-  #sleepers: Sleeper[] = [];
+  /** Who wakes first stands last. */
+  readonly #sleepers: Sleeper[] = [];
 
   constructor(start: number) {
     this.#start = start;
@@ -27,14 +28,26 @@ export class VirtualClock implements Clock {
     return new Promise((resolve) => {
       if (signal.aborted) return resolve();
       const wake = (): void => {
-        this.#sleepers = this.#sleepers.filter((other) => other !== sleeper);
+        this.#sleepers.splice(this.#sleepers.indexOf(sleeper, this.#placeOf(sleeper.at)), 1);
         signal.removeEventListener('abort', wake);
         resolve();
       };
       const sleeper: Sleeper = { at: this.#elapsed + Math.max(0, ms), wake };
-      this.#sleepers.push(sleeper);
+      this.#sleepers.splice(this.#placeOf(sleeper.at), 0, sleeper);
       signal.addEventListener('abort', wake);
     });
+  }
+
+  /** Before all that sleep as long or shorter: of these, who came first wakes first. */
+  #placeOf(at: number): number {
+    let low = 0;
+    let high = this.#sleepers.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#sleepers[middle]?.at ?? -Infinity) > at) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
   /** How many sleep. */
@@ -44,7 +57,7 @@ export class VirtualClock implements Clock {
 
   /** Lets the earliest sleeper wake; false where nobody sleeps. */
   advance(): boolean {
-    const next = this.#sleepers.toSorted((a, b) => a.at - b.at)[0];
+    const next = this.#sleepers.at(-1);
     if (next === undefined) return false;
     this.#elapsed = Math.max(this.#elapsed, next.at);
     next.wake();

@@ -1,0 +1,142 @@
+/** How many at once the service bears (requests on their way, or jobs that it holds): found out by adding carefully. */
+
+export interface BearingRules {
+  /** The size is never cut to less. */
+  fewest: number;
+  /** What each one that is taken adds to the size while it grows, such that as many more are sent with each round. */
+  growth: number;
+}
+
+/** Those who have their answer make room themselves. So few at once are better kept apart by the pace. */
+export const requestRules: BearingRules = { fewest: 4, growth: 1 };
+/** A job stays. Where the service holds too many already, there is room for none. */
+export const jobRules: BearingRules = { fewest: 0, growth: 2 };
+
+/** Instants are monotonic ms. */
+export interface Bearing {
+  /** So many may be there at once. */
+  size: number;
+  /** While nothing was too much, each one that is taken makes room for two: the number doubles with each round. */
+  isGrowing: boolean;
+  /** What the size was before it grew; nothing at the beginning. */
+  grewFrom: number;
+  /** Where it does not grow, one beyond the size is tried from here on, and again after `pauseMs` if it is refused. */
+  probeAt: number;
+  pauseMs: number;
+  /** Whether one beyond the size is on its way, and how many of them in a row were taken. */
+  isProbing: boolean;
+  borne: number;
+  /** Refusals in a row that were no probes, and how few were there beside the one of them that had the fewest. */
+  inARow: number;
+  beside: number;
+  /** Tells answers to what was sent since the size was last cut from those to what was sent before. */
+  epoch: number;
+}
+
+/** What is known of a request when its answer comes. */
+export interface Sent {
+  /** Others that were there beside it. */
+  beside: number;
+  isProbe: boolean;
+  epoch: number;
+}
+
+/** A run begins with so many. */
+const firstSize = 10;
+/** One refusal may be a matter of pace; so many in a row with none taken between them are one of number. */
+const enoughInARow = 4;
+const firstPauseMs = 200;
+/** One wasted request in so long a time, for finding more room this soon. */
+const longestPauseMs = 8_000;
+/** Growth by less than this is nothing that was found out. */
+const someGrowth = 1.1;
+const fewUnseen = 4;
+/** Where what was borne before is refused. */
+const cut = 0.9;
+
+/** At the beginning, with `beside` of them there already. */
+export function firstBearing(beside: number): Bearing {
+  return {
+    size: beside + firstSize,
+    isGrowing: true,
+    grewFrom: 0,
+    probeAt: 0,
+    pauseMs: firstPauseMs,
+    isProbing: false,
+    borne: 0,
+    inARow: 0,
+    beside: Infinity,
+    epoch: 0,
+  };
+}
+
+/** Whether one more may be sent beside `beside` others. */
+export function bears(bearing: Bearing, beside: number, now: number): boolean {
+  return beside < bearing.size || untilProbeMs(bearing, now) === 0;
+}
+
+/** Ms until one beyond the size may be tried; none may where only an answer changes that. */
+export function untilProbeMs({ isGrowing, isProbing, probeAt }: Bearing, now: number): number {
+  return isGrowing || isProbing ? Infinity : Math.max(0, probeAt - now);
+}
+
+/** One is sent beside `beside` others. */
+export function withSending(bearing: Bearing, beside: number): { bearing: Bearing; sent: Sent } {
+  const isProbe = beside >= bearing.size;
+  const sent = { beside, isProbe, epoch: bearing.epoch };
+  return { bearing: isProbe ? { ...bearing, isProbing: true } : bearing, sent };
+}
+
+/** It was taken. Two probes in a row are needed: one may have met a place that had become free unseen. */
+export function withTaken(
+  bearing: Bearing,
+  { beside, isProbe }: Sent,
+  rules: BearingRules,
+  now: number,
+): Bearing {
+  const calm = { ...bearing, inARow: 0, beside: Infinity };
+  if (bearing.isGrowing)
+    return beside * 2 >= bearing.size ? { ...calm, size: calm.size + rules.growth } : calm;
+  if (!isProbe) return calm;
+  const borne = bearing.borne + 1;
+  if (borne < 2) return { ...calm, borne, isProbing: false, probeAt: now + firstPauseMs };
+  const grewFrom = bearing.size;
+  return { ...calm, size: beside + 2, isGrowing: true, grewFrom, isProbing: false, borne: 0 };
+}
+
+/** It was too much; `enough` refusals in a row cut the size. */
+export function withRefused(
+  bearing: Bearing,
+  sent: Sent,
+  rules: BearingRules,
+  now: number,
+  enough = enoughInARow,
+): Bearing {
+  if (sent.isProbe && bearing.isProbing) return withPause({ ...bearing, borne: 0 }, now);
+  if (sent.epoch !== bearing.epoch) return bearing;
+  if (hasFoundNothing(bearing, sent)) {
+    return withPause({ ...bearing, size: bearing.grewFrom, isGrowing: false, epoch: bearing.epoch + 1 }, now);
+  }
+  const inARow = bearing.inARow + 1;
+  const beside = Math.min(bearing.beside, sent.beside);
+  if (inARow < enough) return { ...bearing, inARow, beside };
+  const size = Math.max(rules.fewest, Math.floor(bearing.isGrowing ? beside : beside * cut));
+  const pauseMs = bearing.isGrowing ? firstPauseMs : bearing.pauseMs;
+  const after = { size, isGrowing: false, inARow: 0, beside: Infinity, pauseMs, epoch: bearing.epoch + 1 };
+  return { ...bearing, ...after, probeAt: now + pauseMs };
+}
+
+/** Places that had become free unseen let the size grow, and it is refused a little further on. */
+function hasFoundNothing({ isGrowing, grewFrom }: Bearing, { beside }: Sent): boolean {
+  return isGrowing && grewFrom > 0 && beside < grewFrom * someGrowth + fewUnseen;
+}
+
+/** It brought no answer that tells. */
+export function withUntold(bearing: Bearing, { isProbe }: Sent, now: number): Bearing {
+  return isProbe && bearing.isProbing ? withPause(bearing, now) : bearing;
+}
+
+function withPause(bearing: Bearing, now: number): Bearing {
+  const pauseMs = Math.min(longestPauseMs, bearing.pauseMs * 2);
+  return { ...bearing, isProbing: false, probeAt: now + bearing.pauseMs, pauseMs };
+}

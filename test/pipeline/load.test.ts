@@ -68,7 +68,11 @@ describe('a service that bears few at the beginning', () => {
       const failure = { kind: 'overloaded', text: '429' } as const;
       return world.service.jobs.length < 10 ? undefined : { kind: 'failure', failure };
     };
-    await world.run({ manifest: list(1_000), settings: { concurrency: 1_000 }, until: 2_000 });
+    await world.run({
+      manifest: list(1_000),
+      settings: { concurrency: 1_000, rate: rateOf(100_000) },
+      until: 2_000,
+    });
     expect(world.service.jobs).toHaveLength(10);
     expect(sentAt.length).toBeLessThan(50);
   });

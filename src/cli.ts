@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 /** From argv to a command and from its result to the exit code; the only place that ends the process. */
 import { isSupportedNode } from './commands/supported-node.ts';
 

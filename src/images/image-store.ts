@@ -30,12 +30,16 @@ export interface PreparedImageStore extends ImageStore {
 /** Each takes an open file, of which some systems allow 256; more at once bring nothing. */
 const writesAtOnce = 32;
 
+/** Each may hold a whole decoded picture, however many threads there are. */
+const checksAtOnce = 4;
+
 /** Only one run at a time may write to `dir`. File names are relative, with `/` between folders. */
 export function createImageStore(dir: string, options: ImageStoreOptions = {}): PreparedImageStore {
   const root = resolve(dir);
   const files = new DurableFiles(root);
   const { maxPixels = 100_000_000, minSide = 1, isBlankRefused = false } = options;
   const limitWrites = pLimit(writesAtOnce);
+  const limitChecks = pLimit(checksAtOnce);
   const demands = { maxPixels, minSide, isBlankRefused };
   return {
     prepare: () =>
@@ -43,7 +47,7 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
         await files.makeFolder(root);
         await removeLeftovers(root);
       }),
-    check: (picture) => checkPicture(picture, demands),
+    check: (picture) => limitChecks(() => checkPicture(picture, demands)),
     write: async (picture, file) => {
       const path = pathWithin(root, file);
       await limitWrites(() => withDiskTrouble(path, () => files.write(path, picture.png)));

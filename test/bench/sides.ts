@@ -14,7 +14,7 @@ export interface Side {
 
 export type SideName = 'ours' | 'peer';
 
-const cli = resolve(import.meta.dirname, '../cli.js');
+const cli = resolve(import.meta.dirname, '../nightrender.cjs');
 const peerProgram = fileURLToPath(new URL('./peer.js', import.meta.url));
 
 export const ours: Side = {

@@ -39,11 +39,15 @@ export class Runner {
   #watchers = new Set<() => void>();
 
   constructor(dir: string, command = 'run') {
-    this.#child = spawn(process.execPath, [join(builtFolder, 'cli.js'), command, 'pipeline.yaml', '--json'], {
-      cwd: dir,
-      env: ownEnvironment(),
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    this.#child = spawn(
+      process.execPath,
+      [join(builtFolder, 'nightrender.cjs'), command, 'pipeline.yaml', '--json'],
+      {
+        cwd: dir,
+        env: ownEnvironment(),
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
     this.#child.stdout.setEncoding('utf8').on('data', (text: string) => this.#hear(text));
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#stderr += text));
     this.ended = this.#untilEnded();

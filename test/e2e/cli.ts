@@ -9,7 +9,7 @@ import type { Readable, Writable } from 'node:stream';
 import { onTestFinished } from 'vitest';
 
 export const root = resolve(import.meta.dirname, '../..');
-const cli = join(root, 'dist/cli.js');
+const cli = join(root, 'dist/nightrender.cjs');
 
 export interface CliOptions {
   cwd?: string;

@@ -128,7 +128,7 @@ it.skipIf(process.platform === 'win32').each([
 
 /** `run` as "$@" of a script. */
 async function inShell(script: string, cwd: string): Promise<Finished> {
-  const command = [process.execPath, join(root, 'dist/cli.js'), 'run', 'pipeline.yaml'];
+  const command = [process.execPath, join(root, 'dist/nightrender.cjs'), 'run', 'pipeline.yaml'];
   const child = spawn('bash', ['-c', script, 'bash', ...command], {
     cwd,
     env: { PATH: process.env['PATH'], ...withKey.env },

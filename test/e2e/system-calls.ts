@@ -28,7 +28,7 @@ const longestText = 16_384;
 
 /** Runs nightrender in `cwd`; resolves to its calls by their beginning, once it has ended with 0. */
 export function tracedRun(args: string[], cwd: string, env: Record<string, string>): Promise<SystemCall[]> {
-  return tracedNode([join(root, 'dist/cli.js'), ...args], cwd, env);
+  return tracedNode([join(root, 'dist/nightrender.cjs'), ...args], cwd, env);
 }
 
 /** As above, for anything that Node runs. */
@@ -59,7 +59,7 @@ export function runOnFailingDisk(
     '-o',
     join(cwd, 'trace.txt'),
   ];
-  return underStrace(how, [join(root, 'dist/cli.js'), ...args], cwd, env);
+  return underStrace(how, [join(root, 'dist/nightrender.cjs'), ...args], cwd, env);
 }
 
 async function underStrace(

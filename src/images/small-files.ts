@@ -51,8 +51,7 @@ export class SmallFiles {
   async #writeGroup(group: SmallFile[]): Promise<void> {
     const half = there(await Promise.all(group.map(writeHalf)));
     const whole = there(await Promise.all(half.map(sync)));
-    const named = whole.filter(rename);
-    await Promise.all(named.map(makeNameLast));
+    for (const file of whole.filter(rename)) makeNameLast(file);
     if (this.#queue.length > 0) this.#begin();
     else this.#isBusy = false;
   }
@@ -101,8 +100,9 @@ function rename(file: HalfFile): boolean {
   }
 }
 
-function makeNameLast({ path, resolve, reject }: SmallFile): Promise<void> {
-  return syncFolder(dirname(path)).then(resolve, reject);
+/** The next group does not wait for it. */
+function makeNameLast({ path, resolve, reject }: SmallFile): void {
+  void syncFolder(dirname(path)).then(resolve, reject);
 }
 
 /** What went wrong first is what people have to know. */

@@ -168,7 +168,8 @@ export class Lanes {
   }
 
   #wake(): void {
-    this.#awake.abort();
+    // Without a reason of its own each abort would make an error with a stack.
+    this.#awake.abort('woken');
     this.#awake = new AbortController();
   }
 }

@@ -6,6 +6,7 @@ import { batchCost } from '../core/spending.ts';
 import type { Database } from '../sqlite/database.ts';
 import { readBatch } from './batch-identity.ts';
 import { readAttemptStates, readCounts } from './read-counts.ts';
+import { readMedians } from './read-medians.ts';
 import { readSpending } from './read-spending.ts';
 
 /** With turns of the event loop in it: at a million scenes it takes seconds. Throws the reason of `signal`. */
@@ -18,11 +19,8 @@ export async function readSummary(db: Database, signal: AbortSignal): Promise<Ba
   await breathe();
   const span = readSpan(db);
   await breathe();
-  const medianDelayTimeMs = readMedian(db, 'delay_time_ms');
-  await breathe();
-  const medianExecutionTimeMs = readMedian(db, 'execution_time_ms');
-  await breathe();
-  return { ...numbers, times: { ...span, medianDelayTimeMs, medianExecutionTimeMs } };
+  const medians = await readMedians(db, breathe);
+  return { ...numbers, times: { ...span, ...medians } };
 }
 
 /** Quick at any size. */
@@ -92,14 +90,4 @@ function readSpan(db: Database): Span {
     )
     .get();
   return span ?? { firstSubmittedAt: null, lastSavedAt: null, executionTimeMs: 0 };
-}
-
-function readMedian(db: Database, column: 'delay_time_ms' | 'execution_time_ms'): number | null {
-  const saved = `FROM attempts WHERE state = 'saved' AND ${column} IS NOT NULL`;
-  const row = db
-    .prepare<[], { value: number }>(
-      `SELECT ${column} AS value ${saved} ORDER BY ${column} LIMIT 1 OFFSET (SELECT (count(*) - 1) / 2 ${saved})`,
-    )
-    .get();
-  return row?.value ?? null;
 }

@@ -43,6 +43,15 @@ function withoutSpelling(text: string, key: string): string {
   return clean;
 }
 
+/** One key at a time is in use, in few spellings. */
+const patterns = new Map<string, RegExp>();
+const mostPatterns = 1_000;
+
 function inAnyCase(text: string): RegExp {
-  return new RegExp(text.replaceAll(/[^A-Za-z0-9_…]/g, String.raw`\$&`), 'gi');
+  const known = patterns.get(text);
+  if (known !== undefined) return known;
+  if (patterns.size >= mostPatterns) patterns.clear();
+  const pattern = new RegExp(text.replaceAll(/[^A-Za-z0-9_…]/g, String.raw`\$&`), 'gi');
+  patterns.set(text, pattern);
+  return pattern;
 }

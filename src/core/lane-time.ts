@@ -23,7 +23,8 @@ export const laneReasons = {
 export type LaneReason = keyof typeof laneReasons;
 export type LaneState = 'inFlight' | LaneReason;
 
-export const laneStates = ['inFlight', ...(Object.keys(laneReasons) as LaneReason[])] as const;
+const reasons = Object.keys(laneReasons) as LaneReason[];
+export const laneStates = ['inFlight', ...reasons] as const;
 
 type PerState = Record<LaneState, number>;
 
@@ -32,8 +33,9 @@ export interface LaneTime {
   limit: number;
   /** Monotonic ms. */
   at: number;
-  /** Attempts by what they do at present. */
+  /** Attempts by what they do at present, and how many of them are not in flight. */
   attempts: PerState;
+  held: number;
   /** Why lanes without an attempt have none. */
   free: LaneReason;
   /** Ms until `at`, as if the run were one lane: their sum is the time that has passed. */
@@ -41,7 +43,7 @@ export interface LaneTime {
 }
 
 export function newLaneTime(limit: number, at: number, free: LaneReason): LaneTime {
-  return { limit, at, attempts: none(), free, spentMs: none() };
+  return { limit, at, attempts: none(), held: 0, free, spentMs: none() };
 }
 
 /** With an attempt that goes over from one state to another; undefined where it enters or leaves its lane. */
@@ -55,7 +57,12 @@ export function withMove(
   const attempts = { ...time.attempts };
   if (from !== undefined) attempts[from] -= count;
   if (to !== undefined) attempts[to] += count;
-  return { ...laneTimeAt(time, at), attempts };
+  const held = time.held + count * (Number(isHeld(to)) - Number(isHeld(from)));
+  return { ...laneTimeAt(time, at), attempts, held };
+}
+
+function isHeld(state: LaneState | undefined): boolean {
+  return state !== undefined && state !== 'inFlight';
 }
 
 /** With another reason why lanes are without an attempt. */
@@ -68,15 +75,13 @@ export function withFree(time: LaneTime, at: number, free: LaneReason): LaneTime
  * the lanes that are not in flight.
  */
 export function laneTimeAt(time: LaneTime, at: number): LaneTime {
-  const { limit, attempts, free } = time;
+  const { limit, attempts, held, free } = time;
   const passedMs = at - time.at;
   if (passedMs <= 0) return time;
   const idle = Math.max(0, limit - attempts.inFlight);
-  let held = 0;
-  for (const state of laneStates) if (state !== 'inFlight') held += attempts[state];
   const each = (passedMs / limit) * (held > idle ? idle / held : 1);
   const spentMs = { ...time.spentMs };
-  for (const state of laneStates) if (state !== 'inFlight') spentMs[state] += attempts[state] * each;
+  for (const reason of reasons) if (attempts[reason] > 0) spentMs[reason] += attempts[reason] * each;
   spentMs.inFlight += ((limit - idle) * passedMs) / limit;
   spentMs[free] += (Math.max(0, idle - held) * passedMs) / limit;
   return { ...time, at, spentMs };

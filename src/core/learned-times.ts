@@ -15,8 +15,9 @@ export interface LearnedTimes {
 export const nothingLearned: LearnedTimes = { jobs: 0, executions: [], delays: [], priceMs: 0 };
 
 const mostDelays = 32;
-/** The price is worked out anew for each of the first jobs and then now and then. */
-const pricedEvery = 8;
+/** The price is worked out anew for each of the first jobs and then ever more seldom. */
+const pricedAlways = 8;
+const pricedAtLeastEvery = 64;
 
 /** With one more completed job. `lag` as in `PollSettings`; `random`: 0 ≤ random < 1. */
 export function withCompleted(
@@ -28,8 +29,8 @@ export function withCompleted(
   const jobs = learned.jobs + 1;
   const executions = withObservation(learned.executions, job.executionMs, random);
   const delays = [...learned.delays.slice(1 - mostDelays), job.delayMs];
-  const isPriced = jobs > pricedEvery && jobs % pricedEvery !== 0;
-  const priceMs = isPriced ? learned.priceMs : priceFor(executions, lag, shortestMs);
+  const every = Math.min(pricedAtLeastEvery, Math.max(1, Math.floor(jobs / pricedAlways)));
+  const priceMs = jobs % every === 0 ? priceFor(executions, lag, shortestMs) : learned.priceMs;
   return { jobs, executions, delays, priceMs };
 }
 

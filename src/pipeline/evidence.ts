@@ -50,5 +50,5 @@ export class Evidence {
 }
 
 function keyOf({ baseUrl, id, version }: Endpoint): string {
-  return JSON.stringify([baseUrl, id, version]);
+  return `${baseUrl} ${version} ${id}`;
 }

@@ -42,6 +42,7 @@ export class Gate {
   readonly #clock: Clock;
   /** Jobs that the service holds for us, where the operation brings it more of them. */
   readonly #held: (() => number) | undefined;
+  readonly #fullPerSecond: number;
   readonly #queue = new Set<(passage: Passage) => void>();
   #pace: Pace;
   #requests = firstBearing(0);
@@ -55,12 +56,13 @@ export class Gate {
     this.#clock = clock;
     this.#held = held;
     this.#pace = fullPace(settings, clock.elapsed());
+    this.#fullPerSecond = this.#pace.perSecond;
   }
 
   /** Whether less is sent than might be, since the service said that it is too much. */
   get isSlowed(): boolean {
     const wasCut = this.#requests.epoch > 0 || (this.#jobs?.epoch ?? 0) > 0;
-    return wasCut || this.#pace.perSecond < fullPace(this.#settings, 0).perSecond;
+    return wasCut || this.#pace.perSecond < this.#fullPerSecond;
   }
 
   /** Sends the request when its turn comes; undefined where `signal` aborts before. */

@@ -13,7 +13,7 @@ interface Write {
 /**
  * Queues writes and commits them in groups, in their order. A group is committed without an fsync, its log is synced
  * beside the event loop, and only then its promises resolve; the next group is what came meanwhile, so that a slower
- * disk makes larger groups.
+ * disk makes larger groups. Only who waits for no sync is not kept waiting by one.
  */
 export class GroupCommit {
   readonly #db: Database;
@@ -22,9 +22,12 @@ export class GroupCommit {
   readonly #begin: Statement<[]>;
   readonly #end: Statement<[]>;
   #queue: Write[] = [];
+  /** Committed, and waiting for the next sync. */
+  #unsynced: Write[] = [];
   #synced: Promise<void> = Promise.resolve();
   #isPlanned = false;
   #isSyncing = false;
+  #isClosing = false;
   /** A transaction is open over many turns: what is written now would be lost with it. */
   #isHeld = false;
   /** After a failed fsync nobody knows what is on the disk, and the system tells of it but once. */
@@ -72,15 +75,16 @@ export class GroupCommit {
    * Commits what is queued now, and waits here until it is on the disk. Resolves when what was on its way there before
    * has arrived as well, or failed.
    */
-  flush(): Promise<void> {
+  async flush(): Promise<void> {
     if (!this.#isHeld) resolveAll(this.#commit('FULL'));
-    return this.#synced;
+    while (this.#isSyncing) await this.#synced;
   }
 
   /** To be called before the database is closed; nothing is written any more. */
   close(): void {
     void this.flush();
-    this.#log?.close();
+    this.#isClosing = true;
+    if (!this.#isSyncing) this.#log?.close();
   }
 
   #ask<T>(work: () => T, isLasting: boolean): Promise<T> {
@@ -94,7 +98,8 @@ export class GroupCommit {
 
   /** All that is asked for in this turn of the event loop belongs to the group. */
   #commitSoon(): void {
-    if (this.#isPlanned || this.#isHeld || this.#isSyncing || this.#queue.length === 0) return;
+    if (this.#isPlanned || this.#isHeld || this.#queue.length === 0) return;
+    if (this.#isSyncing && this.#queue.every((write) => write.isLasting)) return;
     this.#isPlanned = true;
     setImmediate(() => {
       this.#isPlanned = false;
@@ -107,15 +112,22 @@ export class GroupCommit {
   #commitGroup(log: WriteAheadLog): void {
     const group = this.#commit('NORMAL');
     resolveAll(group.filter((write) => !write.isLasting));
-    const lasting = group.filter((write) => write.isLasting);
-    if (lasting.length === 0) return;
+    this.#unsynced.push(...group.filter((write) => write.isLasting));
+    this.#sync(log);
+  }
+
+  #sync(log: WriteAheadLog): void {
+    if (this.#isSyncing || this.#unsynced.length === 0) return;
+    const group = this.#unsynced.splice(0);
     this.#isSyncing = true;
     this.#synced = new Promise((resolve) => {
       log.sync((error) => {
         this.#isSyncing = false;
         this.#broken ??= error ?? undefined;
-        if (error === null) resolveAll(lasting);
-        else rejectAll(lasting, error);
+        if (this.#broken === undefined) resolveAll(group);
+        else rejectAll(group, this.#broken);
+        this.#sync(log);
+        if (!this.#isSyncing && this.#isClosing) log.close();
         this.#commitSoon();
         resolve();
       });

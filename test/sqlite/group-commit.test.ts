@@ -93,6 +93,37 @@ it('does not wait for the disk where only a death of the program is to be outliv
   expect(db.pragma('synchronous', { simple: true })).toBe(2);
 });
 
+it('does not keep such a write waiting for a sync, and makes what came before it last with the next one', async () => {
+  const { commits, write, insert, seen } = book();
+  const done = [settled(write('a'))];
+  await committed();
+  done.push(settled(write('b')));
+  await commits.writeUnsynced(() => insert('c'));
+  expect(seen()).toEqual(['a', 'b', 'c']);
+  expect(disk.syncs).toHaveLength(1);
+  expect(done.flat()).toEqual([]);
+  answer();
+  await nextTurn();
+  expect(done.flat()).toEqual(['a']);
+  expect(disk.syncs).toHaveLength(1);
+  answer();
+  await nextTurn();
+  expect(done.flat()).toEqual(['a', 'b']);
+});
+
+it('tells of the failed sync to those whose commit it was to be followed by another for', async () => {
+  const { commits, write, insert } = book();
+  const first = Promise.allSettled([write('a')]);
+  await committed();
+  const second = Promise.allSettled([write('b')]);
+  await commits.writeUnsynced(() => insert('c'));
+  answer('EIO');
+  const lost = { status: 'rejected', reason: { code: 'EIO' } };
+  expect(await first).toMatchObject([lost]);
+  answer();
+  expect(await second).toMatchObject([lost]);
+});
+
 it('syncs by itself what is flushed and what is written alone', async () => {
   const { db, commits, insert, seen } = book();
   const levels: unknown[] = [];

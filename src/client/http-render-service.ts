@@ -78,10 +78,15 @@ export class HttpRenderService implements RenderService {
     return withoutKey(reply, connection.apiKey);
   }
 
-  async status(endpoint: Endpoint, jobId: string, signal: AbortSignal): Promise<StatusReply> {
+  async status(
+    endpoint: Endpoint,
+    jobId: string,
+    signal: AbortSignal,
+    onHeldUp?: () => void,
+  ): Promise<StatusReply> {
     const connection = this.#options.connectionOf(endpoint);
     const path = statusPath(endpoint.version, endpoint.id, jobId);
-    const hold = this.#options.memory.open();
+    const hold = this.#options.memory.open(onHeldUp);
     const limits = this.#limits(hold);
     const outcome = await this.#receive(connection, { method: 'GET', path }, limits, signal);
     const reply = await this.#statusReply(outcome, jobId, connection.url + path, limits, signal);

@@ -20,9 +20,12 @@ export class Memory {
     this.buffers = new ReusedBuffers(limit);
   }
 
-  /** For what belongs together, such as one job's answer and pictures; takes nothing yet. */
-  open(): Share {
-    return new Share(this);
+  /**
+   * For what belongs together, such as one job's answer and pictures; takes nothing yet. `onWait` is called where
+   * something has to be waited for.
+   */
+  open(onWait?: () => void): Share {
+    return new Share(this, onWait);
   }
 
   bytesOf(holder: object): number {
@@ -80,17 +83,21 @@ export class Memory {
 /** The part of one job. */
 export class Share implements Hold {
   readonly #memory: Memory;
+  readonly #onWait: (() => void) | undefined;
   readonly #buffers: Buffer[] = [];
 
-  constructor(memory: Memory) {
+  constructor(memory: Memory, onWait?: () => void) {
     this.#memory = memory;
+    this.#onWait = onWait;
   }
 
   get bytes(): number {
     return this.#memory.bytesOf(this);
   }
 
-  take(bytes: number, signal: AbortSignal): Promise<boolean> {
+  async take(bytes: number, signal: AbortSignal): Promise<boolean> {
+    if (!signal.aborted && this.tryTake(bytes)) return true;
+    this.#onWait?.();
     return this.#memory.claim(this, bytes, signal);
   }
 

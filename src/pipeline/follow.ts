@@ -35,9 +35,12 @@ export async function ask(run: Run, job: Job): Promise<StatusReply | undefined> 
   const { endpoint, jobId } = job.attempt;
   job.polls += 1;
   const queuedAt = run.ports.clock.elapsed();
-  return run.gates.status.pass(run.stop.leaving, () => {
+  return run.gates.status.pass(run.stop.leaving, async () => {
     run.stats.asking(job.attempt, queuedAt);
-    return run.ports.service.status(endpoint, jobId, run.abandoned);
+    const heldUp = (): void => run.stats.move(job.attempt, 'memory');
+    const reply = await run.ports.service.status(endpoint, jobId, run.abandoned, heldUp);
+    run.stats.move(job.attempt, 'inFlight');
+    return reply;
   });
 }
 

@@ -13,7 +13,8 @@ import type { Event } from './event.ts';
 /** The job service. Every call is one HTTP request and resolves to what it meant; expected trouble never throws. */
 export interface RenderService {
   submit(endpoint: Endpoint, input: JsonObject, signal: AbortSignal): Promise<SubmitReply>;
-  status(endpoint: Endpoint, jobId: string, signal: AbortSignal): Promise<StatusReply>;
+  /** `onHeldUp` is called where the answer is there and waits for room in memory. */
+  status(endpoint: Endpoint, jobId: string, signal: AbortSignal, onHeldUp?: () => void): Promise<StatusReply>;
   /** Asks the service to stop a job; whatever comes back, the job is looked at again before it is believed. */
   cancel(endpoint: Endpoint, jobId: string, signal: AbortSignal): Promise<CancelReply>;
   /** Whether the endpoint is there: the evidence without which a 404 of an old job is not believed. */

@@ -197,3 +197,25 @@ function inChunks(text: string): Script {
     socket.write(`${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`);
   };
 }
+
+it('tells of the answer that waits, and of no other', async () => {
+  const { memory, other } = await takenMemory();
+  const { url } = await scriptedServer(answer(200, body, lasting));
+  const { service } = clientOf(url, { memory });
+  const endpoint = { baseUrl: url, id: 'scene-renderer', version: 'v2' } as const;
+  const heldUp = whenCalled();
+  const waiting = service.status(endpoint, jobId, never, heldUp.call);
+  await heldUp.called;
+  other.release();
+  const first = await waiting;
+  expect(first).toMatchObject({ kind: 'completed' });
+  if (first.kind === 'completed') first.hold?.release();
+  const second = await service.status(endpoint, jobId, never, () => expect.unreachable('it did not wait'));
+  expect(second).toMatchObject({ kind: 'completed' });
+});
+
+function whenCalled(): { call: () => void; called: Promise<void> } {
+  let call = (): void => undefined;
+  const called = new Promise<void>((resolve) => (call = resolve));
+  return { call: () => call(), called };
+}

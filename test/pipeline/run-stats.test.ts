@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { laneStates, type LaneState } from '../../src/core/lane-time.ts';
 import type { RunStats } from '../../src/core/run-stats.ts';
-import type { StatusReply } from '../../src/pipeline/ports.ts';
+import type { RenderService, StatusReply } from '../../src/pipeline/ports.ts';
 import { StatsRecorder } from '../../src/pipeline/stats-recorder.ts';
 import type { SubmittedAttempt } from '../../src/core/attempt.ts';
 import { pictureOf, type FakeJob } from '../fakes/fake-service.ts';
@@ -148,6 +148,20 @@ describe('the time below the limit', () => {
     };
     const stats = await statsOf(world, 4, { concurrency: 4 }, { afterMs: 600_000 });
     expect(timeOf(stats)).toMatchObject({ resuming: (3_000 * 3) / 4 });
+  });
+
+  it('names the memory that an answer waits for', async () => {
+    const world = new World();
+    const { status } = world.service;
+    world.service.status = async (...args: Parameters<RenderService['status']>) => {
+      const reply = await status.call(world.service, args[0], args[1], args[2]);
+      if (reply.kind === 'completed') {
+        args[3]?.();
+        pass(world.clock, 2_000);
+      }
+      return reply;
+    };
+    expect(timeOf(await statsOf(world, 1, { concurrency: 1 }))).toEqual({ inFlight: 5_000, memory: 2_000 });
   });
 
   it('names limits that are reached', async () => {

@@ -44,19 +44,24 @@ export async function exchange(
   return { kind: 'answered', answer: await inText(outcome.answer, limits, signal) };
 }
 
-/** Never rejects. */
+/**
+ * Never rejects. What is asked for again holds memory for its answer, which others may be waiting for on every
+ * connection of `dispatcher`: it goes through `again`.
+ */
 export async function exchangeBytes(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
   limits: ReceiveLimits,
   signal: AbortSignal,
+  again = dispatcher,
 ): Promise<BytesOutcome> {
   const isRepeatable = request.method === 'GET';
-  for (let reserved = 0; ;) {
+  let way = dispatcher;
+  for (let reserved = 0; ; way = again) {
     const received = await new Promise<Received | NotReceived | NoRoom>((resolve) => {
       const receiver = new Receiver(limits, { isRepeatable, reserved }, signal, resolve);
       if (signal.aborted) receiver.giveUp(cutShort);
-      else dispatcher.dispatch(request, receiver);
+      else way.dispatch(request, receiver);
     });
     if (received.kind === 'received') return read(received, limits, signal);
     if (received.kind !== 'no-room') return received;

@@ -48,22 +48,21 @@ interface Request {
   body?: string;
 }
 
-/** Connections to one service; more bring nothing (40,000 requests a second with 64). */
+/** Connections to one service, of either kind; more bring nothing (40,000 requests a second with 64). */
 const connections = 64;
 
 export class HttpRenderService implements RenderService {
   readonly #options: HttpOptions;
   readonly #agent: Agent;
+  /** For requests that hold memory for their answer: were they to wait behind those that wait for it, nothing would go on. */
+  readonly #again: Agent;
 
   constructor(options: HttpOptions) {
     this.#options = options;
-    this.#agent = new Agent({
-      connections,
-      pipelining: 1,
-      headersTimeout: options.requestTimeoutMs,
-      bodyTimeout: options.requestTimeoutMs,
-      connect: { timeout: options.requestTimeoutMs },
-    });
+    const { requestTimeoutMs: timeout } = options;
+    const times = { headersTimeout: timeout, bodyTimeout: timeout, connect: { timeout } };
+    this.#agent = new Agent({ ...times, connections, pipelining: 1 });
+    this.#again = new Agent({ ...times, connections, pipelining: 1 });
   }
 
   async submit(endpoint: Endpoint, input: JsonObject, signal: AbortSignal): Promise<SubmitReply> {
@@ -109,8 +108,8 @@ export class HttpRenderService implements RenderService {
   }
 
   /** Requests in progress are cut. */
-  close(): Promise<void> {
-    return this.#agent.destroy();
+  async close(): Promise<void> {
+    await Promise.all([this.#agent.destroy(), this.#again.destroy()]);
   }
 
   /** Of an answer that brings no pictures. */
@@ -150,7 +149,7 @@ export class HttpRenderService implements RenderService {
       },
       body: body ?? null,
     };
-    return exchangeBytes(this.#agent, request, limits, signal);
+    return exchangeBytes(this.#agent, request, limits, signal, this.#again);
   }
 
   #submitReply(outcome: Outcome, place: string): SubmitReply {

@@ -161,6 +161,25 @@ it.each<[string, string, Record<string, string>]>([
   expect(isPicture(await asked)).toBe(true);
 });
 
+it('of which one has lost its connection all come, though others hold every connection and wait for its room', async () => {
+  const { memory, other } = await takenMemory(body.length);
+  const ended = new EventTarget();
+  const { url, received } = await scriptedServer((socket, request) => {
+    socket.once('close', () => ended.dispatchEvent(new Event('ended')));
+    const isLost = request.path.endsWith('lost');
+    const headers = isLost ? { Connection: 'close' } : lasting;
+    answer(200, isLost ? body.replace(jobId, 'lost') : body, headers)(socket, request);
+  });
+  const gone = once(ended, 'ended');
+  const { status } = clientOf(url, { memory });
+  const lost = status(never, 'lost');
+  await gone;
+  const others = Array.from({ length: 64 }, () => status());
+  await received(65);
+  other.release();
+  for (const reply of await Promise.all([lost, ...others])) expect(isPicture(reply)).toBe(true);
+});
+
 it('are pictures by address as well; those of a job that holds one already go first', async () => {
   const { memory, other } = await takenMemory();
   const tls = selfSigned('cdn.test');

@@ -32,18 +32,6 @@ export type BytesOutcome = OutcomeWith<BytesAnswer>;
 
 type OutcomeWith<Body> = { kind: 'answered'; answer: Body } | NotReceived;
 
-/** Never rejects. */
-export async function exchange(
-  dispatcher: Dispatcher,
-  request: Dispatcher.DispatchOptions,
-  limits: ReceiveLimits,
-  signal: AbortSignal,
-): Promise<Outcome> {
-  const outcome = await exchangeBytes(dispatcher, request, limits, signal);
-  if (outcome.kind !== 'answered') return outcome;
-  return { kind: 'answered', answer: await inText(outcome.answer, limits, signal) };
-}
-
 /**
  * Never rejects. What is asked for again holds memory for its answer, which others may be waiting for on every
  * connection of `dispatcher`: it goes through `again`.

@@ -129,7 +129,8 @@ export class Gate {
   }
 
   #dropAlarm(): void {
-    this.#alarm?.abort();
+    // Without a reason of its own each abort would make an error with a stack.
+    this.#alarm?.abort('dropped');
     this.#alarm = undefined;
   }
 

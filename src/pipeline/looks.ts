@@ -80,7 +80,13 @@ export class Looks {
   }
 
   #isScout(job: Job): boolean {
-    return [...this.#followed].slice(0, mostScouts).includes(job);
+    let left = mostScouts;
+    for (const scout of this.#followed) {
+      if (scout === job) return true;
+      left -= 1;
+      if (left === 0) break;
+    }
+    return false;
   }
 
   async #sleepUntilDue(): Promise<void> {
@@ -94,7 +100,8 @@ export class Looks {
   }
 
   #wake(): void {
-    this.#awake.abort();
+    // Without a reason of its own each abort would make an error with a stack.
+    this.#awake.abort('woken');
     this.#awake = new AbortController();
   }
 }

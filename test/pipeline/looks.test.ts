@@ -31,7 +31,7 @@ it.each<[Partial<Night>, number]>([
   [{ tellsTimes: false }, 0.65],
   [{ inFlight: 20, scenes: 200 }, 0.75],
 ])(
-  'a night with %o: at most so much of the requests, for no more lag and within 3 %% of its end: %f',
+  'a night with %o takes at most %f of the requests, for no more lag, and ends about as soon',
   async (own, most) => {
     const night = { ...usual, ...own };
     const [planned, fixed, knowing] = await Promise.all([

@@ -47,7 +47,13 @@ export function nextPollMs(
     learned.jobs < enoughJobs
       ? unlearnedWaitMs(sight, settings, company, random)
       : untilLagMs(timesLeft(sight, learned), priceMs(learned, company));
-  return Math.round(Math.min(settings.longestMs, Math.max(settings.shortestMs, wait)));
+  const shortest = Math.max(settings.shortestMs, (settings.lag / 2) * takesAtLeastMs(sight));
+  return Math.round(Math.min(settings.longestMs, Math.max(shortest, wait)));
+}
+
+/** What it does at present takes this long already, whatever other jobs took: so little lag is nothing to it. */
+function takesAtLeastMs({ ageMs, seen, executedMs }: Sight): number {
+  return seen === 'executing' ? executedMs : ageMs;
 }
 
 /** Waits grow with the age: those of scouts slowly, and the others learn from them and are spread meanwhile. */

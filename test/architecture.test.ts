@@ -17,7 +17,10 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   sqlite: { ours: [], packages: ['better-sqlite3', 'node:*'] },
   disk: { ours: ['core'], packages: ['node:*'] },
   config: { ours: ['core'], packages: ['yaml', 'zod', 'liquidjs', 'node:*'] },
-  client: { ours: ['core', 'wire', 'pipeline/ports'], packages: ['undici', 'p-limit', 'ipaddr.js', 'node:*'] },
+  client: {
+    ours: ['core', 'wire', 'pipeline/ports'],
+    packages: ['undici', 'p-limit', 'ipaddr.js', 'node:*'],
+  },
   checkpoint: { ours: ['core', 'disk', 'sqlite', 'pipeline/ports'], packages: ['better-sqlite3', 'node:*'] },
   manifest: { ours: ['core'], packages: ['csv-parse', 'node:*'] },
   images: { ours: ['core', 'disk', 'pipeline/ports'], packages: ['p-limit', 'sharp', 'node:*'] },

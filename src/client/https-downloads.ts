@@ -59,9 +59,13 @@ export class HttpsDownloads implements Downloads {
     });
   }
 
-  fetch(url: string, signal: AbortSignal, hold?: Hold): Promise<{ bytes: Uint8Array } | Failure> {
+  async fetch(url: string, signal: AbortSignal, hold?: Hold): Promise<{ bytes: Uint8Array } | Failure> {
     const follow = (): Promise<{ bytes: Uint8Array } | Failure> => this.#follow(url, signal, hold);
-    return hold !== undefined && hold.bytes > 0 ? follow() : this.#newcomers(follow);
+    if (hold !== undefined && hold.bytes > 0) return follow();
+    const fetched = await this.#newcomers(follow);
+    // Whoever asks again waits before, and what came in part is of no use.
+    if (!('bytes' in fetched)) hold?.release();
+    return fetched;
   }
 
   /** Downloads in progress are cut. */

@@ -203,6 +203,23 @@ it('are pictures by address as well; those of a job that holds one already go fi
   later.release();
 });
 
+it('give back what they took where they break off: others do not wait until they are asked for again', async () => {
+  const memory = new Memory(1_000_000);
+  const tls = selfSigned('cdn.test');
+  const half: Script = (socket) =>
+    void socket.end(headOf(200, { ...lasting, 'Content-Length': '150000' }) + 'picture');
+  const { port } = await scriptedServer(half, { tls });
+  const downloads = new HttpsDownloads(
+    { hosts: [`cdn.test:${port}`], maxBytes: 1_000_000, requestTimeoutMs: 30_000 },
+    { lookup: async () => [{ address: '127.0.0.1', family: 4 }], isPublic: () => true, ca: tls.cert },
+  );
+  onTestFinished(() => downloads.close());
+  const hold = memory.open();
+  const fetched = await downloads.fetch(`https://cdn.test:${port}/a.png`, never, hold);
+  expect(fetched).toMatchObject({ kind: 'download-failed' });
+  expect(memory.open().tryTake(1_000_000)).toBe(true);
+});
+
 /** The comparison that `expect` makes takes seconds. */
 function isPicture(reply: StatusReply): boolean {
   const [found] = reply.kind === 'completed' ? reply.pictures : [];

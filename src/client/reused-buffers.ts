@@ -1,7 +1,8 @@
 /** Large buffers that are used again: what is left to the garbage collector stays in memory long after its use. */
 
-/** Sizes differ by this at least, and the buffer that fits best is larger by so many of these at most. */
+/** Sizes differ by this at least, those below the larger step by the smaller one; a buffer is larger by so many at most. */
 const stepBytes = 1024 * 1024;
+const smallStepBytes = 64 * 1024;
 const mostSpareSteps = 2;
 
 export class ReusedBuffers {
@@ -17,9 +18,9 @@ export class ReusedBuffers {
 
   /** At least of this size; holds whatever was in it. */
   take(bytes: number): Buffer {
-    const size = Math.ceil(bytes / stepBytes) * stepBytes;
-    const fits = ({ length }: Buffer): boolean =>
-      length >= size && length <= size + mostSpareSteps * stepBytes;
+    const step = bytes < stepBytes ? smallStepBytes : stepBytes;
+    const size = Math.ceil(bytes / step) * step;
+    const fits = ({ length }: Buffer): boolean => length >= size && length <= size + mostSpareSteps * step;
     const buffer = this.#idle.find(fits) ?? Buffer.allocUnsafeSlow(size);
     this.#idle = this.#idle.filter((other) => other !== buffer);
     this.#usedBytes += buffer.length;

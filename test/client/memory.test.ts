@@ -64,6 +64,17 @@ it('are never more at a time than have room, and all come', async () => {
   expect(most).toBeLessThanOrEqual(4);
 }, 60_000);
 
+it.each([70_000, 300_000, 1_500_000, 20_000_000])('of %i bytes are given about as much memory', (bytes) => {
+  const share = new Memory(64_000_000).open();
+  const spares = [1, 1, 1.3, 1].map((times) => {
+    const buffer = share.buffer(Math.round(bytes * times));
+    share.release();
+    return buffer.byteLength / (bytes * times);
+  });
+  expect(Math.min(...spares)).toBeGreaterThanOrEqual(1);
+  expect(Math.max(...spares)).toBeLessThan(3);
+});
+
 it.each<[string, Script]>([
   ['with its length', answer(200, body, lasting)],
   ['in chunks', inChunks(body)],

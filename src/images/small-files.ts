@@ -70,8 +70,7 @@ async function writeHalf(file: SmallFile): Promise<HalfFile | undefined> {
     writeFileSync(descriptor, file.bytes);
     return { ...file, temporary, descriptor };
   } catch (error) {
-    if (descriptor !== undefined) closeSync(descriptor);
-    giveUp({ ...file, temporary }, error);
+    giveUp({ ...file, temporary }, descriptor === undefined ? error : closed(descriptor, error));
     return undefined;
   }
 }
@@ -80,12 +79,24 @@ async function writeHalf(file: SmallFile): Promise<HalfFile | undefined> {
 async function sync(file: HalfFile): Promise<HalfFile | undefined> {
   try {
     await synced(file.descriptor);
-    return file;
   } catch (error) {
-    giveUp(file, error);
+    giveUp(file, closed(file.descriptor, error));
     return undefined;
-  } finally {
-    closeSync(file.descriptor);
+  }
+  const trouble = closed(file.descriptor, undefined);
+  if (trouble === undefined) return file;
+  // Some file systems tell only now that the disk did not take it.
+  giveUp(file, trouble);
+  return undefined;
+}
+
+/** What went wrong first: `error`, or else the closing. */
+function closed(descriptor: number, error: unknown): unknown {
+  try {
+    closeSync(descriptor);
+    return error;
+  } catch (trouble) {
+    return error ?? trouble;
   }
 }
 

@@ -43,7 +43,9 @@ export class Gate {
   /** Jobs that the service holds for us, where the operation brings it more of them. */
   readonly #held: (() => number) | undefined;
   readonly #fullPerSecond: number;
-  readonly #queue = new Set<(passage: Passage) => void>();
+  /** What sends each request, with the signal that makes it leave. */
+  readonly #queue = new Map<(passage: Passage | undefined) => void, AbortSignal>();
+  readonly #heeded = new WeakSet<AbortSignal>();
   #pace: Pace;
   #requests = firstBearing(0);
   #jobs: Bearing | undefined;
@@ -61,8 +63,10 @@ export class Gate {
 
   /** Whether less is sent than might be, since the service said that it is too much. */
   get isSlowed(): boolean {
-    const wasCut = this.#requests.epoch > 0 || (this.#jobs?.epoch ?? 0) > 0;
-    return wasCut || this.#pace.perSecond < this.#fullPerSecond;
+    const isCut = [this.#requests, this.#jobs].some(
+      (it) => it !== undefined && it.epoch > 0 && !it.isGrowing,
+    );
+    return isCut || this.#pace.perSecond < this.#fullPerSecond;
   }
 
   /** Sends the request when its turn comes; undefined where `signal` aborts before. */
@@ -105,7 +109,7 @@ export class Gate {
   /** Sends what may be sent now: something has changed outside. */
   look(): void {
     this.#dropAlarm();
-    for (const send of this.#queue) {
+    for (const send of this.#queue.keys()) {
       const passage = this.#tryPassage();
       if (passage === undefined) return this.#setAlarm();
       this.#queue.delete(send);
@@ -114,18 +118,24 @@ export class Gate {
   }
 
   #turn(signal: AbortSignal): Promise<Passage | undefined> {
+    this.#heed(signal);
     return new Promise((resolve) => {
-      const end = (passage?: Passage): void => {
-        this.#queue.delete(end);
-        signal.removeEventListener('abort', leave);
-        if (this.#queue.size === 0) this.#dropAlarm();
-        resolve(passage);
-      };
-      const leave = (): void => end();
-      signal.addEventListener('abort', leave);
-      this.#queue.add(end);
+      this.#queue.set(resolve, signal);
       if (this.#alarm === undefined) this.#setAlarm();
     });
+  }
+
+  /** One listener for all that wait: each more of a signal takes longer to add than the one before. */
+  #heed(signal: AbortSignal): void {
+    if (this.#heeded.has(signal)) return;
+    this.#heeded.add(signal);
+    const leave = (): void => {
+      for (const [send, its] of this.#queue) {
+        if (its === signal && this.#queue.delete(send)) send(undefined);
+      }
+      if (this.#queue.size === 0) this.#dropAlarm();
+    };
+    signal.addEventListener('abort', leave, { once: true });
   }
 
   #dropAlarm(): void {

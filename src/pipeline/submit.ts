@@ -50,6 +50,7 @@ async function recordAccepted(
   run.evidence.add(attempt.endpoint);
   if ((await checkpoint.recordSubmitted(attempt, { jobId, status, at })) === 'taken') {
     run.held -= 1;
+    run.gates.submit.look();
     const text = `the service answered with the id of another job, ${jobId}: whose picture it would bring, nobody can tell`;
     await recordRefusal(run, attempt, { kind: 'unanswered', text });
     return undefined;

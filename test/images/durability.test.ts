@@ -15,6 +15,7 @@ type OnSync = (error: unknown) => void;
 const disk = vi.hoisted(() => ({
   calls: [] as string[],
   failAt: '',
+  failAtClose: '',
   code: '',
   /** Short names by open descriptors. */
   open: new Map<number, string>(),
@@ -57,7 +58,9 @@ const sizes = ['small', 'large'] as const;
 
 const writeSteps = ['open tmp', 'write tmp', 'sync tmp', 'rename tmp a.png', 'open sea', 'sync sea'];
 
-beforeEach(() => Object.assign(disk, { calls: [], failAt: '', code: '', open: new Map(), mostOpen: 0 }));
+beforeEach(() =>
+  Object.assign(disk, { calls: [], failAt: '', failAtClose: '', code: '', open: new Map(), mostOpen: 0 }),
+);
 
 test.each(sizes)(
   'the bytes of a %s picture are on the disk before the name is, and the name before it is said to be saved',
@@ -182,6 +185,21 @@ test('a network folder that cannot make names last is no trouble', async () => {
   expect(filesIn(dir)).toEqual(['sea/a.png', 'sea/first.png']);
 });
 
+test.each(sizes)(
+  'a disk that tells only at the closing that it did not take a %s picture is believed',
+  async (size) => {
+    const dir = temporaryFolder();
+    const store = createImageStore(dir);
+    await store.write(picture, 'sea/first.png');
+    Object.assign(disk, { failAtClose: 'tmp', code: 'EDQUOT' });
+    expect(await troubleOf(store.write(pictures[size], 'sea/a.png'))).toContain('(EDQUOT)');
+    expect(filesIn(dir)).toEqual(['sea/first.png']);
+    Object.assign(disk, { failAtClose: '' });
+    await store.write(pictures[size], 'sea/a.png');
+    expect(filesIn(dir)).toEqual(['sea/a.png', 'sea/first.png']);
+  },
+);
+
 test('a bug is not mistaken for a disk', async () => {
   const dir = temporaryFolder();
   writeFileSync(join(dir, 'x'), '');
@@ -230,8 +248,11 @@ function sync(fs: typeof Fs, file: number): void {
 }
 
 function close(fs: typeof Fs, file: number): void {
+  const name = nameOf(file);
   fs.closeSync(file);
   disk.open.delete(file);
+  if (name === disk.failAtClose)
+    throw Object.assign(new Error(`${disk.code}: made up`), { code: disk.code, syscall: 'close' });
 }
 
 function rename(fs: typeof Fs, from: string, to: string): void {

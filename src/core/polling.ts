@@ -46,9 +46,18 @@ export function nextPollMs(
   const wait =
     learned.jobs < enoughJobs
       ? unlearnedWaitMs(sight, settings, company, random)
-      : untilLagMs(timesLeft(sight, learned), priceMs(learned, company));
+      : Math.min(
+          mostWaitMs(sight, learned),
+          untilLagMs(timesLeft(sight, learned), priceMs(learned, company)),
+        );
   const shortest = Math.max(settings.shortestMs, (settings.lag / 2) * takesAtLeastMs(sight));
   return Math.round(Math.min(settings.longestMs, Math.max(shortest, wait)));
+}
+
+/** Some jobs were done by now, and this may be one of them that takes a little longer, though all others take far longer. */
+function mostWaitMs({ seen, executedMs }: Sight, { executions }: LearnedTimes): number {
+  const isAmongDone = countUpTo(executedMs, executions) >= someDone * executions.length;
+  return seen === 'executing' && isAmongDone ? executedMs : Infinity;
 }
 
 /** What it does at present takes this long already, whatever other jobs took: so little lag is nothing to it. */
@@ -83,6 +92,8 @@ function timesLeft({ ageMs, seen, executedMs }: Sight, learned: LearnedTimes): n
 }
 
 const enoughDelays = 8;
+/** As a share of the jobs that were learned from. */
+const someDone = 0.1;
 /** So few say little of how it goes on beyond them. */
 const fewTimes = 16;
 /** A job that outlasts others goes on, on the average, for this share of what it took so far. */

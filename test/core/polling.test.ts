@@ -95,3 +95,14 @@ it('looks ever more seldom at a job that outlasts all others', () => {
   expect(waits[0]).toBeLessThan(waits[1] ?? 0);
   expect(waits[1]).toBeLessThan(waits[2] ?? 0);
 });
+
+it('does not wait for the longest jobs with one that is a little late among the shortest', () => {
+  const learned = learn([
+    ...Array.from({ length: 100 }, () => 20_000),
+    ...Array.from({ length: 300 }, () => 500),
+  ]);
+  const ages = [550, 1_200];
+  const waits = ages.map((ms) => next(executing(ms), learned));
+  expect(waits.every((wait, i) => wait <= (ages[i] ?? 0))).toBe(true);
+  expect(next(executing(100), learned)).toBeGreaterThan(250);
+});

@@ -164,8 +164,11 @@ export function troubled(run: Run, job: Job, failure: Failure): { waitMs: number
   }
   job.troubles += 1;
   const { random, tell } = run.ports;
+  const { retry } = run.settings;
   const wait = failure.kind === 'overloaded' ? loadWaitMs : growingWaitMs;
-  const waitMs = toldWaitMs(failure.retryAfterMs, wait(job.troubles, run.settings.retry, random()));
+  const toldMs = toldWaitMs(failure.retryAfterMs, wait(job.troubles, retry, random()));
+  // Its result may be lying there and be deleted meanwhile: the service is asked at least as often as that.
+  const waitMs = Math.min(retry.longestWaitMs, toldMs);
   run.stats.lookTroubled(failure, waitMs);
   tell({
     type: 'request-troubled',

@@ -102,6 +102,18 @@ describe('a service that asks to be asked again at once', () => {
   });
 });
 
+it('a service that asks to be left alone for ten minutes is asked for results all the same: they are deleted in thirty', async () => {
+  const world = new World();
+  let refusals = 4;
+  world.service.instead.status = () =>
+    refusals-- > 0
+      ? { kind: 'failure', failure: { kind: 'overloaded', text: '429', retryAfterMs: 10 * minutes } }
+      : undefined;
+  const result = await world.run({ manifest: list(1), settings: { concurrency: 1 } });
+  expect(result?.counts).toMatchObject({ saved: 1 });
+  expect(world.clock.elapsed()).toBeLessThan(9 * minutes);
+});
+
 describe('lost answers', () => {
   it('of one submission in seven do not slow the others down', async () => {
     const world = new World();

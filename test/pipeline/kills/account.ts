@@ -35,9 +35,11 @@ function attemptsOf(world: World): AttemptRow[] {
 
 function wrongEndings({ steps }: Scenario, seen: Seen, undisturbed: Seen): string[] {
   const isSetAside = quarantined(seen).size > 0;
-  return steps.flatMap((_, i) => {
+  return steps.flatMap(({ what }, i) => {
     const [is, was] = [seen.endings[i], undisturbed.endings[i]];
-    return is === was || is === 'died' || (isSetAside && is === 'incomplete')
+    // What nobody cancels comes to its end while the program is dead.
+    const hasRunOn = what === 'cancel' && was === 'incomplete' && is === 'complete';
+    return is === was || is === 'died' || hasRunOn || (isSetAside && is === 'incomplete')
       ? []
       : [`step ${i + 1} ended as ${is}, and undisturbed as ${was}`];
   });

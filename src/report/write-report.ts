@@ -30,7 +30,7 @@ export interface ReportFiles {
 }
 
 /** Rows between two breathers: enough to be fast, few enough that a live run's requests never wait long. */
-const sliceRows = 500;
+const sliceRows = 100;
 
 /**
  * Writes the three files into `dir`, which is made where it is missing. They replace older ones only once all

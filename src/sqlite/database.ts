@@ -31,6 +31,8 @@ export function openForWriting(path: string, schema: Schema): Database {
       assertWhole(db, path);
       withdrawFromOthers(path);
     }
+    // The system keeps pages, too: a larger cache is as fast, and stays the program's until its end.
+    db.pragma('cache_size = -4000');
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = FULL');
     db.pragma('foreign_keys = ON');

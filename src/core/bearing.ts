@@ -29,6 +29,14 @@ export interface Bearing {
   /** Refusals in a row that were no probes, and how few were there beside the one of them that had the fewest. */
   inARow: number;
   beside: number;
+  /** The most beside which one was taken since the size was last cut. */
+  most: number;
+  /** Cuts in a row though as many had been borne just before, and the size before the first of them. */
+  inVain: number;
+  soughtFrom: number;
+  cutAt: number;
+  /** Until then a single refusal tells nothing of a number, since it was found that some are refused at any. */
+  scatterUntil: number;
   /** Tells answers to what was sent since the size was last cut from those to what was sent before. */
   epoch: number;
 }
@@ -53,6 +61,9 @@ const someGrowth = 1.1;
 const fewUnseen = 4;
 /** Where what was borne before is refused. */
 const cut = 0.9;
+/** After so many cuts in a row that were of no use it is not the number that is refused. */
+const enoughInVain = 3;
+const scatterLastsMs = 30_000;
 
 /** At the beginning, with `beside` of them there already. */
 export function firstBearing(beside: number): Bearing {
@@ -66,6 +77,11 @@ export function firstBearing(beside: number): Bearing {
     borne: 0,
     inARow: 0,
     beside: Infinity,
+    most: -1,
+    inVain: 0,
+    soughtFrom: 0,
+    cutAt: -Infinity,
+    scatterUntil: -Infinity,
     epoch: 0,
   };
 }
@@ -87,21 +103,21 @@ export function withSending(bearing: Bearing, beside: number): { bearing: Bearin
   return { bearing: isProbe ? { ...bearing, isProbing: true } : bearing, sent };
 }
 
-/** It was taken. Two probes in a row are needed: one may have met a place that had become free unseen. */
-export function withTaken(
-  bearing: Bearing,
-  { beside, isProbe }: Sent,
-  rules: BearingRules,
-  now: number,
-): Bearing {
-  const calm = { ...bearing, inARow: 0, beside: Infinity };
+/** It was taken. Two probes in a row are needed: one may have met a place that had become free unseen, if any was ours. */
+export function withTaken(bearing: Bearing, sent: Sent, rules: BearingRules, now: number): Bearing {
+  const { beside, isProbe } = sent;
+  const isLate = sent.epoch !== bearing.epoch;
+  const most = isLate || isProbe ? bearing.most : Math.max(bearing.most, beside);
+  const calm = { ...bearing, inARow: 0, beside: Infinity, most };
   if (bearing.isGrowing)
     return beside * 2 >= bearing.size ? { ...calm, size: calm.size + rules.growth } : calm;
   if (!isProbe) return calm;
   const borne = bearing.borne + 1;
-  if (borne < 2) return { ...calm, borne, isProbing: false, probeAt: now + firstPauseMs };
+  const pauseMs = isScattered(bearing, now) ? firstPauseMs : bearing.pauseMs;
+  if (borne < 2 && beside > 0)
+    return { ...calm, borne, pauseMs, isProbing: false, probeAt: now + firstPauseMs };
   const grewFrom = bearing.size;
-  return { ...calm, size: beside + 2, isGrowing: true, grewFrom, isProbing: false, borne: 0 };
+  return { ...calm, size: beside + 2, isGrowing: true, grewFrom, pauseMs, isProbing: false, borne: 0 };
 }
 
 /** It was too much; `enough` refusals in a row cut the size. */
@@ -114,16 +130,39 @@ export function withRefused(
 ): Bearing {
   if (sent.isProbe && bearing.isProbing) return withPause({ ...bearing, borne: 0 }, now);
   if (sent.epoch !== bearing.epoch) return bearing;
-  if (hasFoundNothing(bearing, sent)) {
-    return withPause({ ...bearing, size: bearing.grewFrom, isGrowing: false, epoch: bearing.epoch + 1 }, now);
-  }
   const inARow = bearing.inARow + 1;
   const beside = Math.min(bearing.beside, sent.beside);
-  if (inARow < enough) return { ...bearing, inARow, beside };
-  const size = Math.max(rules.fewest, Math.floor(bearing.isGrowing ? beside : beside * cut));
-  const pauseMs = bearing.isGrowing ? firstPauseMs : bearing.pauseMs;
-  const after = { size, isGrowing: false, inARow: 0, beside: Infinity, pauseMs, epoch: bearing.epoch + 1 };
-  return { ...bearing, ...after, probeAt: now + pauseMs };
+  const isEnough = inARow >= (isScattered(bearing, now) ? enoughInARow : enough);
+  if (isScattered(bearing, now) && !isEnough) return { ...bearing, inARow, beside };
+  if (hasFoundNothing(bearing, sent)) {
+    const before = { size: bearing.grewFrom, isGrowing: false, most: -1, epoch: bearing.epoch + 1 };
+    return withPause({ ...bearing, ...before }, now);
+  }
+  if (!isEnough) return { ...bearing, inARow, beside };
+  const wasInVain = inARow < enoughInARow && sent.beside <= bearing.most;
+  return withCut({ ...bearing, beside }, rules, now, wasInVain);
+}
+
+/** Cuts that follow each other though some were taken in between were of no use, and are taken back. */
+function withCut(bearing: Bearing, rules: BearingRules, now: number, wasInVain: boolean): Bearing {
+  const { beside, isGrowing } = bearing;
+  const isChain = now - bearing.cutAt < scatterLastsMs && (wasInVain || isGrowing);
+  const inVain = (isChain ? bearing.inVain : 0) + (wasInVain ? 1 : 0);
+  const soughtFrom = inVain > 1 ? bearing.soughtFrom : bearing.size;
+  const pauseMs = isGrowing ? firstPauseMs : bearing.pauseMs;
+  const epoch = bearing.epoch + 1;
+  const calm = { ...bearing, inARow: 0, beside: Infinity, most: -1, cutAt: now, soughtFrom, epoch };
+  if (inVain >= enoughInVain) {
+    const scatterUntil = now + scatterLastsMs;
+    const before = { size: soughtFrom, isGrowing: true, grewFrom: 0, pauseMs: firstPauseMs };
+    return { ...calm, ...before, inVain: 0, scatterUntil };
+  }
+  const size = Math.max(rules.fewest, Math.floor(isGrowing ? beside : beside * cut));
+  return { ...calm, size, isGrowing: false, pauseMs, inVain, probeAt: now + pauseMs };
+}
+
+function isScattered({ scatterUntil }: Bearing, now: number): boolean {
+  return now < scatterUntil;
 }
 
 /** Places that had become free unseen let the size grow, and it is refused a little further on. */

@@ -25,10 +25,18 @@ export interface Pace {
   windowAt: number;
   wasAnswered: boolean;
   wasRefused: boolean;
-  /** Whether the latest answer was a refusal: more of them in a row tell of a number, not of a pace. */
-  isRefused: boolean;
+  /** Refusals since the latest useful answer: after the first they tell of a number, not of a pace. */
+  inARow: number;
   /** Windows since the pace was slowed in which nothing was too much. */
   calm: number;
+  /** Slowings in a row after which as much was refused as before, and the pace before the first of them. */
+  inVain: number;
+  /** Of the refusals meanwhile, how many more followed another one than did not. */
+  inRows: number;
+  soughtFrom: number;
+  /** The share that is refused at any pace, as was found out; forgotten at `scatterUntil`, to be tried once more. */
+  scatter: number;
+  scatterUntil: number;
 }
 
 /** Answers, and how many of them said that it was too much: the latest weigh most. */
@@ -58,6 +66,14 @@ const memory = 200;
 /** Growth in the first window after a slowing, and how growth grows with each calm window: careful near what was refused. */
 const firstGrowth = 0.01;
 const growthOfGrowth = 1.3;
+/** After so many slowings in a row that were of no use it is not the pace that is refused. */
+const enoughInVain = 3;
+/** So many in a row are not scattered: where a window is full, all are refused until it is over. */
+const tooManyInARow = 6;
+/** Chance puts refusals in rows, too. */
+const fewInRows = 2;
+/** So long nothing is slowed for a share that is refused at any pace: others use up what the service allows. */
+const scatterLastsMs = 30_000;
 
 export function fullPace(settings: RateSettings, now: number): Pace {
   const perSecond = fastest(settings);
@@ -72,8 +88,13 @@ export function fullPace(settings: RateSettings, now: number): Pace {
     windowAt: now,
     wasAnswered: false,
     wasRefused: false,
-    isRefused: false,
+    inARow: 0,
     calm: 0,
+    inVain: 0,
+    inRows: 0,
+    soughtFrom: perSecond,
+    scatter: 0,
+    scatterUntil: -Infinity,
   };
 }
 
@@ -101,7 +122,7 @@ export function withSent(pace: Pace): Pace {
 
 /** A useful answer came to a request that was sent in `epoch`; undefined where it was sent too slowly to tell of the pace. */
 export function withAnswer(pace: Pace, settings: RateSettings, now: number, epoch: number | undefined): Pace {
-  const current = { ...withWindow(pace, settings, now), wasAnswered: true, isRefused: false };
+  const current = { ...withWindow(pace, settings, now), wasAnswered: true, inARow: 0 };
   return epoch === undefined ? current : withHeard(current, epoch, 0);
 }
 
@@ -111,28 +132,67 @@ export function withAnswer(pace: Pace, settings: RateSettings, now: number, epoc
  * tells how much that is, and slows it no further than to that.
  */
 export function withOverload(pace: Pace, settings: RateSettings, now: number, epoch: number): Pace {
-  const refused = { ...withWindow(pace, settings, now), wasRefused: true, isRefused: true };
-  if (pace.isRefused) return refused;
+  const inARow = pace.inARow + 1;
+  const inRows = pace.inRows + (inARow > 1 ? 1 : -1);
+  const refused = withoutScatter({ ...withWindow(pace, settings, now), inARow, inRows }, now);
+  if (inARow > 1) return refused;
   const current = withHeard(refused, epoch, 1);
+  if (isScatter(current, now)) return current;
+  const slowing = { ...current, wasRefused: true };
   const { heard, heardBefore, perSecond } = current;
   if (epoch === current.epoch - 1) {
-    return { ...current, perSecond: Math.min(perSecond, borneOf(heardBefore.perSecond, heardBefore)) };
+    return { ...slowing, perSecond: Math.min(perSecond, borneOf(heardBefore.perSecond, heardBefore)) };
   }
-  const isStray = heard.answers < fewestAnswers || heard.overloads / heard.answers < strayShare;
-  if (epoch !== current.epoch || isStray) return current;
-  return {
-    ...current,
-    perSecond: borneOf(perSecond, heard),
-    room: Math.min(current.room, 1),
+  const isStray = heard.answers < fewestAnswers || shareOf(heard) < strayShare;
+  if (epoch !== current.epoch || isStray) return slowing;
+  return slowed(slowing, now);
+}
+
+function withoutScatter(pace: Pace, now: number): Pace {
+  if (pace.inARow < tooManyInARow) return now < pace.scatterUntil ? pace : { ...pace, wasRefused: true };
+  return { ...pace, wasRefused: true, inVain: 0, scatterUntil: now };
+}
+
+function slowed(pace: Pace, now: number): Pace {
+  const { epoch, heard, perSecond } = pace;
+  const wasInVain = isInVain(pace) && pace.inRows <= fewInRows;
+  const inVain = wasInVain ? pace.inVain + 1 : 0;
+  const soughtFrom = wasInVain ? pace.soughtFrom : perSecond;
+  const inRows = wasInVain ? pace.inRows : 0;
+  const after = {
+    ...pace,
+    room: Math.min(pace.room, 1),
     epoch: epoch + 1,
     heard: nothing,
     heardBefore: { ...heard, perSecond },
     calm: 0,
   };
+  if (inVain < enoughInVain)
+    return { ...after, perSecond: borneOf(perSecond, heard), inVain, inRows, soughtFrom };
+  const scatter = shareOf(heard);
+  return { ...after, perSecond: soughtFrom, inVain: 0, inRows, scatter, scatterUntil: now + scatterLastsMs };
 }
 
-function borneOf(perSecond: number, { answers, overloads }: Heard): number {
-  return Math.max(slowestPerSecond, perSecond * Math.max(0.5, easing * (1 - overloads / answers)));
+/** Whether more is refused than if the slowing before had been to what is borne, or half as far as it was possible. */
+function isInVain({ perSecond, heard, heardBefore, calm }: Pace): boolean {
+  if (heardBefore.answers === 0 || calm > 1) return false;
+  const before = shareOf(heardBefore);
+  const expected = Math.max(0, 1 - ((1 - before) * heardBefore.perSecond) / perSecond);
+  return shareOf(heard) >= (before + expected) / 2;
+}
+
+/** Whether no more is refused than what is refused at any pace. */
+function isScatter({ scatter, scatterUntil, heard }: Pace, now: number): boolean {
+  if (now >= scatterUntil) return false;
+  return heard.answers < 5 * fewestAnswers || shareOf(heard) < 2 * scatter + 3 * strayShare;
+}
+
+function shareOf({ answers, overloads }: Heard): number {
+  return overloads / answers;
+}
+
+function borneOf(perSecond: number, heard: Heard): number {
+  return Math.max(slowestPerSecond, perSecond * Math.max(0.5, easing * (1 - shareOf(heard))));
 }
 
 function withHeard(pace: Pace, epoch: number, overloads: 0 | 1): Pace {

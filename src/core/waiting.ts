@@ -17,10 +17,16 @@ export function growingWaitMs(count: number, settings: WaitSettings, random: num
 /** Who waits longer than this for a service to be less busy comes back too late when it is. */
 const longestLoadWaitMs = 15_000;
 
-/** The wait of one of many that were told to come later: anything up to the bound ("full jitter"); none for counts below 1. */
-export function loadWaitMs(count: number, settings: WaitSettings, random: number): number {
-  if (count < 1) return 0;
-  return Math.round(Math.min(longestLoadWaitMs, fullWaitMs(count, settings)) * random);
+/**
+ * So often one that the service was too busy for lines up again at once, since the gate lets it through when there is
+ * room; one that is refused more often is not what the gate thinks, and waits by itself.
+ */
+const patientTries = 4;
+
+/** The wait of one of many that were told to come later `tries` times in a row: anything up to the bound ("full jitter"). */
+export function loadWaitMs(tries: number, settings: WaitSettings, random: number): number {
+  if (tries <= patientTries) return 0;
+  return Math.round(Math.min(longestLoadWaitMs, fullWaitMs(tries - patientTries, settings)) * random);
 }
 
 /** A service that is to be asked again sooner than this has not said when, and would be asked without a pause. */

@@ -6,12 +6,6 @@ import type { SubmitReply } from './ports.ts';
 import type { Run } from './run.ts';
 import { settleWithoutPicture } from './settle.ts';
 
-/**
- * So often an attempt that the service was too busy for lines up again at once, since the gate lets it through when there
- * is room; one that is refused more often is not what the gate thinks, and waits by itself.
- */
-const patientTries = 2;
-
 /** Sends the attempt until the service has answered; undefined where no job came of it, which is then on record. */
 export async function submit(run: Run, attempt: Attempt): Promise<SubmittedAttempt | undefined> {
   for (let tries = 1; !run.stop.draining.aborted; tries++) {
@@ -84,11 +78,8 @@ async function waitForNextTry(run: Run, attempt: Attempt, failure: Failure, trie
   const { clock, random, tell } = run.ports;
   run.stats.backOff(attempt, failure);
   const { retry } = run.settings;
-  const ownMs =
-    failure.kind === 'overloaded'
-      ? loadWaitMs(tries - patientTries, retry, random())
-      : growingWaitMs(tries, retry, random());
-  const waitMs = toldWaitMs(failure.retryAfterMs, ownMs);
+  const wait = failure.kind === 'overloaded' ? loadWaitMs : growingWaitMs;
+  const waitMs = toldWaitMs(failure.retryAfterMs, wait(tries, retry, random()));
   tell({ type: 'request-troubled', scene: attempt.sceneId, kind: failure.kind, text: failure.text, waitMs });
   await clock.sleep(waitMs, run.stop.draining);
 }

@@ -66,21 +66,21 @@ export async function load(options: LoadOptions): Promise<Account> {
     } as const;
     return { kind: 'failure', failure };
   };
-  const ask = async (operation: Operation, freeTries: number): Promise<void> => {
+  const ask = async (operation: Operation): Promise<void> => {
     for (let tries = 1; clock.elapsed() < lastsMs; tries++) {
       const reply = await gates[operation].pass(unstopped, () => request(operation));
       if (reply?.kind === 'taken') return;
-      const ownMs = loadWaitMs(tries - freeTries, defaultSettings.retry, random());
+      const ownMs = loadWaitMs(tries, defaultSettings.retry, random());
       await clock.sleep(toldWaitMs(retryAfterMs, ownMs), unstopped);
     }
   };
   let inFlight = 0;
   const job = async (): Promise<void> => {
-    await ask('submit', 2);
+    await ask('submit');
     feed();
     for (let looks = 0; looks < 3; looks++) {
       await clock.sleep(jobMs / 3, unstopped);
-      await ask('status', 0);
+      await ask('status');
     }
     held -= 1;
     inFlight -= 1;

@@ -150,3 +150,43 @@ function serve(
   };
   return { refusedAt, answers: () => answers };
 }
+
+/** Other clients use up what the account may send, or a proxy sheds load: it is not of our number nor of our pace. */
+describe.each([0.02, 0.1, 0.3])(
+  'a service that refuses %d of all submissions or status requests, whoever sends them,',
+  (share) => {
+    it.each(['submit', 'status'] as const)(
+      `takes jobs hardly slower for it (%s, seed ${seed})`,
+      async (operation) => {
+        const jobs = {
+          seed,
+          lastsMs: 60_000,
+          latencyMs: [1, 1] as [number, number],
+          jobMs: 400,
+          concurrency: 64,
+        };
+        const random = seeded(seed);
+        const undisturbed = await load({ ...jobs, limits: {} });
+        const { taken } = await load({ ...jobs, limits: { [operation]: [() => random() < share] } });
+        const part = taken.submit.length / undisturbed.taken.submit.length;
+        expect(part, 'of what is taken otherwise').toBeGreaterThan(0.6 * (1 - share));
+      },
+    );
+  },
+);
+
+describe('a service that refuses every second submission', () => {
+  it(`is not left alone (seed ${seed})`, async () => {
+    const jobs = {
+      seed,
+      lastsMs: 60_000,
+      latencyMs: [1, 1] as [number, number],
+      jobMs: 400,
+      concurrency: 64,
+    };
+    let count = 0;
+    const undisturbed = await load({ ...jobs, limits: {} });
+    const { taken } = await load({ ...jobs, limits: { submit: [() => ++count % 2 === 0] } });
+    expect(taken.submit.length / undisturbed.taken.submit.length).toBeGreaterThan(0.1);
+  });
+});

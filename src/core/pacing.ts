@@ -66,8 +66,9 @@ const memory = 200;
 /** Growth in the first window after a slowing, and how growth grows with each calm window: careful near what was refused. */
 const firstGrowth = 0.01;
 const growthOfGrowth = 1.3;
-/** After so many slowings in a row that were of no use it is not the pace that is refused. */
+/** After so many slowings in a row that were of no use, to this part of the pace, it is not the pace that is refused. */
 const enoughInVain = 3;
+const slowEnough = 0.7;
 /** So many in a row are not scattered: where a window is full, all are refused until it is over. */
 const tooManyInARow = 6;
 /** Chance puts refusals in rows, too. */
@@ -167,7 +168,7 @@ function slowed(pace: Pace, now: number): Pace {
     heardBefore: { ...heard, perSecond },
     calm: 0,
   };
-  if (inVain < enoughInVain)
+  if (inVain < enoughInVain || perSecond > soughtFrom * slowEnough)
     return { ...after, perSecond: borneOf(perSecond, heard), inVain, inRows, soughtFrom };
   const scatter = shareOf(heard);
   return { ...after, perSecond: soughtFrom, inVain: 0, inRows, scatter, scatterUntil: now + scatterLastsMs };

@@ -54,7 +54,7 @@ const shortBurstMs = 25;
 const slowestPerSecond = 0.5;
 const windowMs = 1_000;
 /** Below what was borne, so that what has piled up at the service gets done. */
-const easing = 0.95;
+const easing = 0.94;
 /** So few refusals among the answers are not worth slowing down for. */
 const strayShare = 0.01;
 /** In turns of the pace. */

@@ -6,6 +6,6 @@
  * behind pictures, and looking up a name behind both. Node starts them to load modules, so that a module of the usual
  * kind comes too late to say how many there are.
  */
-if (process.env['UV_THREADPOOL_SIZE'] === undefined) process.env['UV_THREADPOOL_SIZE'] = '16';
+if (process.env['UV_THREADPOOL_SIZE'] === undefined) process.env['UV_THREADPOOL_SIZE'] = '8';
 
 void import('./cli.ts');

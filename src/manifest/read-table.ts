@@ -72,23 +72,11 @@ async function* readRows(
   }
 }
 
-/** The values of each record. Without a quote in it, a delimiter is nothing else, and no parser is needed. */
-function takeApart(records: TextRecord[], format: TableFormat): string[][] {
-  const quoted = parseQuoted(
-    records.filter(({ text }) => text.includes('"')),
-    format,
-  );
-  let next = 0;
-  return records.map(({ text }) =>
-    text.includes('"') ? (quoted[next++] ?? []) : text.split(delimiters[format]),
-  );
-}
-
 /**
- * Many records a call and without `info`, since their lines are known: this is twice as fast as asking csv-parse for
- * them, and a malformed record cannot take others with it.
+ * The values of each record. Many records a call and without `info`, since their lines are known: this is
+ * twice as fast as asking csv-parse for them, and a malformed record cannot take others with it.
  */
-function parseQuoted(records: TextRecord[], format: TableFormat): string[][] {
+function takeApart(records: TextRecord[], format: TableFormat): string[][] {
   const text = records.map((record) => `${record.text}\n`).join('');
   const rows = parse(text, {
     delimiter: delimiters[format],

@@ -50,7 +50,10 @@ async function runConfig(
   }
 }
 
-/** Undefined where a stop cut the reading short and there is something in flight to be collected nevertheless. `isKnown`: the batch is there, and its lock is held. */
+/**
+ * Undefined where a stop cut the reading short and there is something in flight to be collected nevertheless. `isKnown`:
+ * the batch is there, and its lock is held.
+ */
 async function readUnlessStopped(
   config: Config,
   stop: Stop,

@@ -33,9 +33,8 @@ export interface LaneTime {
   limit: number;
   /** Monotonic ms. */
   at: number;
-  /** Attempts by what they do at present, and how many of them are not in flight. */
+  /** Attempts by what they do at present. */
   attempts: PerState;
-  held: number;
   /** Why lanes without an attempt have none. */
   free: LaneReason;
   /** Ms until `at`, as if the run were one lane: their sum is the time that has passed. */
@@ -43,7 +42,7 @@ export interface LaneTime {
 }
 
 export function newLaneTime(limit: number, at: number, free: LaneReason): LaneTime {
-  return { limit, at, attempts: none(), held: 0, free, spentMs: none() };
+  return { limit, at, attempts: none(), free, spentMs: none() };
 }
 
 /** With an attempt that goes over from one state to another; undefined where it enters or leaves its lane. */
@@ -57,12 +56,7 @@ export function withMove(
   const attempts = { ...time.attempts };
   if (from !== undefined) attempts[from] -= count;
   if (to !== undefined) attempts[to] += count;
-  const held = time.held + count * (Number(isHeld(to)) - Number(isHeld(from)));
-  return { ...laneTimeAt(time, at), attempts, held };
-}
-
-function isHeld(state: LaneState | undefined): boolean {
-  return state !== undefined && state !== 'inFlight';
+  return { ...laneTimeAt(time, at), attempts };
 }
 
 /** With another reason why lanes are without an attempt. */
@@ -75,9 +69,10 @@ export function withFree(time: LaneTime, at: number, free: LaneReason): LaneTime
  * the lanes that are not in flight.
  */
 export function laneTimeAt(time: LaneTime, at: number): LaneTime {
-  const { limit, attempts, held, free } = time;
+  const { limit, attempts, free } = time;
   const passedMs = at - time.at;
   if (passedMs <= 0) return time;
+  const held = reasons.reduce((sum, reason) => sum + attempts[reason], 0);
   const idle = Math.max(0, limit - attempts.inFlight);
   const each = (passedMs / limit) * (held > idle ? idle / held : 1);
   const spentMs = { ...time.spentMs };

@@ -73,7 +73,7 @@ export class Looks {
   #plannedElapsed(job: Job): number {
     const company = {
       lastOf: this.hasMore ? undefined : this.#followed.size,
-      isScout: this.#learned.jobs < enoughJobs && this.#isScout(job),
+      isScout: this.#isScout(job),
     };
     const { sight, atElapsed } = sightOf(job);
     return atElapsed + nextPollMs(sight, this.#learned, this.#settings, company, this.#random());

@@ -59,12 +59,7 @@ export async function load(options: LoadOptions): Promise<Account> {
     arrived -= 1;
     if (!isTooMuch && operation === 'submit') held += 1;
     if (!isTooMuch) return { kind: 'taken' };
-    const failure = {
-      kind: 'overloaded',
-      text: '429',
-      ...(retryAfterMs !== undefined && { retryAfterMs }),
-    } as const;
-    return { kind: 'failure', failure };
+    return tooMuch(retryAfterMs);
   };
   const ask = async (operation: Operation): Promise<void> => {
     for (let tries = 1; clock.elapsed() < lastsMs; tries++) {
@@ -108,4 +103,14 @@ export async function load(options: LoadOptions): Promise<Account> {
 /** Of a list of instants, those from `from` to before `to`. */
 export function within(instants: number[], from: number, to: number): number {
   return instants.filter((at) => at >= from && at < to).length;
+}
+
+/** What a submission or a look resolves to where the service answers 429. */
+export function tooMuch(retryAfterMs: number | undefined) {
+  const failure = {
+    kind: 'overloaded',
+    text: '429',
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  } as const;
+  return { kind: 'failure', failure } as const;
 }

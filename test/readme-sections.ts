@@ -1,7 +1,9 @@
 /** The sections of the README that are made from the code. */
+import { pipelineSchema } from '../src/config/pipeline-schema.ts';
 import { attemptMoves } from '../src/core/attempt.ts';
 import { endings } from '../src/core/ending.ts';
 import { failureRules, type Consequence } from '../src/core/failure.ts';
+import type { JsonObject } from '../src/core/json.ts';
 import { laneReasons } from '../src/core/lane-time.ts';
 import { sceneMoves } from '../src/core/scene.ts';
 import { promises, type Promised } from './promises.ts';
@@ -16,6 +18,7 @@ export const readmeSections: Record<string, () => string> = {
         isResumable ? 'yes' : '',
       ]),
     ),
+  configuration: () => table(['key', 'default', 'meaning'], keysOf(pipelineSchema())),
   states: () => `${diagram('attempt', attemptMoves)}\n\n${diagram('scene', sceneMoves)}`,
   failures: () =>
     table(
@@ -34,6 +37,20 @@ export const readmeSections: Record<string, () => string> = {
     ),
   promises: () => Object.entries(promises).map(promisesOf).join('\n\n'),
 };
+
+/** A row for each key, those of a section below it. */
+function keysOf(section: JsonObject, above = ''): string[][] {
+  const required = new Set(section['required'] as string[] | undefined);
+  return Object.entries(section['properties'] as Record<string, JsonObject>).flatMap(([key, each]) => {
+    const { description, default: usual, properties } = each;
+    const path = `${above}${key}`;
+    const meaning = typeof description === 'string' ? description : '';
+    if (properties !== undefined) return [[`**\`${path}\`**`, '', meaning], ...keysOf(each, `${path}.`)];
+    const written = typeof usual === 'string' ? usual : JSON.stringify(usual);
+    const otherwise = usual === undefined ? '' : `\`${written}\``;
+    return [[`\`${path}\``, required.has(key) ? '**required**' : otherwise, meaning]];
+  });
+}
 
 function promisesOf([group, list]: [string, Promised[]]): string {
   const lines = list.map(

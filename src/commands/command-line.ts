@@ -9,6 +9,7 @@ import {
   reportOptions,
   retryOptions,
   runOptions,
+  schemaOptions,
   serveOptions,
   statusOptions,
   verifyOptions,
@@ -56,6 +57,9 @@ async function workOf(args: string[], early: BatchLock | undefined): Promise<Wor
     .command('cancel <pipeline>', summaries.cancel, cancelOptions, (argv) => {
       work = async () => (await import('./cancel.ts')).cancel(argv.pipeline, argv);
     })
+    .command('schema [what]', summaries.schema, schemaOptions, (argv) => {
+      work = async () => (await import('./schema.ts')).schema(argv.what);
+    })
     .command('serve', summaries.serve, serveOptions, (argv) => {
       work = async () => (await import('./serve.ts')).serve(argv);
     });
@@ -70,6 +74,7 @@ const summaries = {
   verify: 'look at every saved picture; --repair puts back what is missing or damaged',
   retry: 'put scenes that were set aside back to be rendered again',
   cancel: 'have the service cancel what is in flight',
+  schema: 'print the JSON Schema of pipeline.yaml',
   serve: 'run the local service: the same interface, on this machine',
 };
 

@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os';
 import type { Argv } from 'yargs';
 import { endings, type EndingKind } from '../core/ending.ts';
+import { schemaNames } from './schema-names.ts';
 import { optionRules, variableOf, type OptionName } from './run-options.ts';
 
 export function runOptions(parser: Argv) {
@@ -81,6 +82,19 @@ export function cancelOptions(parser: Argv) {
     .example('$0 cancel pipeline.yaml', 'after Ctrl-C, where nothing more should be paid tonight')
     .example('$0 cancel pipeline.yaml --json', 'for a script: what became of each job')
     .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...mending, ...cancelling })}`);
+}
+
+export function schemaOptions(parser: Argv) {
+  const purpose = `Prints the JSON Schema of pipeline.yaml to stdout. Editors check a file against it that begins with # yaml-language-server: $schema=<path>.`;
+  return parser
+    .positional('what', {
+      choices: schemaNames,
+      default: schemaNames[0],
+      describe: 'whose schema',
+    })
+    .usage(`$0 schema [what]\n\n${purpose}`)
+    .example('$0 schema > pipeline.schema.json', 'for an editor, beside the pipeline.yaml')
+    .epilogue(exitCodes({ bug: endings.bug.means, 'wrong-use': 'wrong use', complete: 'it was printed' }));
 }
 
 export function serveOptions(parser: Argv) {

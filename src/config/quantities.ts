@@ -38,7 +38,9 @@ export function sizeWithin(least: string, most: string) {
 }
 
 function quantity(units: Map<string, number>, least: string, most: string, expected: string) {
-  return z.string(expected).transform((text, context) => {
+  const pattern = String.raw`^\s*\d+(\.\d+)?\s*(${[...units.keys()].join('|')})\s*$`;
+  const written = z.string(expected).meta({ pattern });
+  return written.transform((text, context) => {
     const found = amountOf(text, units);
     if (found >= amountOf(least, units) && found <= amountOf(most, units)) return found;
     context.addIssue({ code: 'custom', message: expected });

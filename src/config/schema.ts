@@ -10,40 +10,65 @@ const count = (least: number, most: number, what: string) => {
 };
 
 const path = z.string('a path').min(1, 'a path');
+const flag = z.boolean('true or false').default(false);
 const paths = 'a path or a list of paths; - is standard input';
 
 const endpoint = z.strictObject({
-  baseUrl: z.string('`local` or an http(s) URL').superRefine((text, context) => {
-    const message = baseUrlExpected(text);
-    if (message !== undefined) context.addIssue({ code: 'custom', message });
-  }),
+  baseUrl: z
+    .string('`local` or an http(s) URL')
+    .superRefine((text, context) => {
+      const message = baseUrlExpected(text);
+      if (message !== undefined) context.addIssue({ code: 'custom', message });
+    })
+    .meta({ pattern: String.raw`^(local|[Hh][Tt][Tt][Pp][Ss]?://[^\s\\?#]+)$` })
+    .describe('where the service is: an http(s) URL, or `local`, which starts the local service'),
   id: z
     .string('the id of the endpoint')
-    .regex(/^[A-Za-z0-9_-]{1,128}$/, 'the id of the endpoint (letters, digits, - and _)'),
-  version: z.enum(['v1', 'v2'], 'v1 or v2').default('v2'),
+    .regex(/^[A-Za-z0-9_-]{1,128}$/, 'the id of the endpoint (letters, digits, - and _)')
+    .describe('the id of the endpoint'),
+  version: z.enum(['v1', 'v2'], 'v1 or v2').default('v2').describe('the version of the interface'),
   apiKey: z
     .string('the key, as ${NAME} of an environment variable')
     .min(1, 'a key that is not empty')
-    .optional(),
-  freshness: duration.prefault('150s'),
+    .optional()
+    .describe('the key, out of the environment as `${NIGHTRENDER_API_KEY}`; left out for `local`'),
+  freshness: duration.prefault('150s').describe('a 404 for a job younger than this means "not known yet"'),
 });
 
 const output = z.strictObject({
-  dir: path,
+  dir: path.describe('the folder of pictures, report and checkpoint, relative to this file'),
   name: z
     .string('a template such as "{{ id }}.png"')
     .min(1, 'a template such as "{{ id }}.png"')
-    .default('{{ id }}.png'),
-  image: z.string('the path of the picture in the output, such as images[0].data').optional(),
-  hosts: z.array(host, 'a list of host names such as [cdn.example.com]').default([]),
+    .default('{{ id }}.png')
+    .describe('file name: a template over `id`, `seed`, `index` and the columns; / makes folders'),
+  image: z
+    .string('the path of the picture in the output, such as images[0].data')
+    .optional()
+    .describe('where the picture is in an output of no known shape, such as `images[0].data`'),
+  hosts: z
+    .array(host, 'a list of host names such as [cdn.example.com]')
+    .prefault([])
+    .describe(
+      'where pictures may be downloaded from that the output names by address: `cdn.example.com`, `*.example.com`',
+    ),
 });
 
 const retry = z.strictObject({
-  attempts: count(1, 100, 'failed attempts after which a scene has failed').default(3),
-  submissions: count(1, 1000, 'submissions of one scene, whatever became of them').default(10),
-  firstWait: duration.prefault('2s'),
-  longestWait: duration.prefault('2m'),
-  unanswered: z.enum(['resubmit', 'hold'], 'resubmit or hold').default('resubmit'),
+  attempts: count(1, 100, 'failed attempts after which a scene has failed')
+    .default(3)
+    .describe('failed attempts after which a scene has failed'),
+  submissions: count(1, 1000, 'submissions of one scene, whatever became of them')
+    .default(10)
+    .describe('submissions of one scene, whatever became of them: what it can be billed at most'),
+  firstWait: duration.prefault('2s').describe('the wait before a second attempt; waits double from here'),
+  longestWait: duration.prefault('2m').describe('the longest wait before another attempt'),
+  unanswered: z
+    .enum(['resubmit', 'hold'], 'resubmit or hold')
+    .default('resubmit')
+    .describe(
+      'what becomes of a scene whose job may run and bill: `hold` fails it until `retry --held` puts it back',
+    ),
 });
 
 const polling = z.strictObject({
@@ -51,67 +76,121 @@ const polling = z.strictObject({
     .number('a share of the execution time, from 0.001 to 1')
     .min(0.001, 'a share of the execution time, from 0.001 to 1')
     .max(1, 'a share of the execution time, from 0.001 to 1')
-    .default(0.05),
-  shortest: durationWithin('1ms', '15m').prefault('250ms'),
-  longest: durationWithin('1ms', '15m').prefault('30s'),
+    .default(0.05)
+    .describe(
+      'how long a finished result lies at the service on average, as a share of the execution time: twice as much halves the requests',
+    ),
+  shortest: durationWithin('1ms', '15m')
+    .prefault('250ms')
+    .describe('the shortest time between two looks at a job'),
+  longest: durationWithin('1ms', '15m')
+    .prefault('30s')
+    .describe('the longest time between two looks at a job'),
 });
 
 const halt = z.strictObject({
-  consecutive: count(1, 1_000_000, 'failed attempts in a row').default(20),
-  percent: count(1, 100, 'percent of the finished attempts').default(50),
-  minimum: count(1, 1_000_000, 'finished attempts before halt.percent counts').default(50),
-  unreachable: durationWithin('1s', longestWait).prefault('30m'),
+  consecutive: count(1, 1_000_000, 'failed attempts in a row')
+    .default(20)
+    .describe(
+      'failed attempts in a row that stop the run, jobs that the service loses within 30 minutes too',
+    ),
+  percent: count(1, 100, 'percent of the finished attempts')
+    .default(50)
+    .describe("share of the run's finished attempts that failed and stop it; 100 never does"),
+  minimum: count(1, 1_000_000, 'finished attempts before halt.percent counts')
+    .default(50)
+    .describe('finished attempts before `percent` counts'),
+  unreachable: durationWithin('1s', longestWait)
+    .prefault('30m')
+    .describe('a service that has not answered for this long stops the run'),
 });
 
 const rateOf = (atOnce: number, perTenSeconds: number) =>
   z
     .strictObject({
-      atOnce: count(1, 100_000, 'requests on their way at once').default(atOnce),
-      perTenSeconds: count(1, 1_000_000, 'requests in ten seconds').default(perTenSeconds),
+      atOnce: count(1, 100_000, 'requests on their way at once')
+        .default(atOnce)
+        .describe('requests on their way at once'),
+      perTenSeconds: count(1, 1_000_000, 'requests in ten seconds')
+        .default(perTenSeconds)
+        .describe('requests in ten seconds'),
     })
     .prefault({});
 
-const rate = z.strictObject({ submit: rateOf(200, 1_000), status: rateOf(400, 2_000) });
+const rate = z.strictObject({
+  submit: rateOf(200, 1_000).describe('submissions'),
+  status: rateOf(400, 2_000).describe('status requests'),
+});
 
 const money = (what: string) => z.number(what).positive(what);
 
 const pricing = z.strictObject({
-  perSecond: money('the price of a second of execution, a number above 0'),
-  currency: z.string('a currency such as USD').min(1, 'a currency such as USD').max(12).default('USD'),
+  perSecond: money('the price of a second of execution, a number above 0').describe(
+    'the price of a second of execution, as the service tells it',
+  ),
+  currency: z
+    .string('a currency such as USD')
+    .min(1, 'a currency such as USD')
+    .max(12)
+    .default('USD')
+    .describe('the currency of the price'),
 });
 
 const timeouts = z.strictObject({
-  request: durationWithin('1ms', longestWait).prefault('30s'),
-  queue: durationWithin('1ms', longestWait).prefault('1h'),
-  execution: durationWithin('1ms', longestWait).prefault('30m'),
+  request: durationWithin('1ms', longestWait).prefault('30s').describe('one HTTP request'),
+  queue: durationWithin('1ms', longestWait)
+    .prefault('1h')
+    .describe('a job that has not begun by then has failed'),
+  execution: durationWithin('1ms', longestWait)
+    .prefault('30m')
+    .describe('a job that has not ended by then has failed'),
 });
 
 const untilExpected = 'an hour of the day such as "07:00"';
 
 const limits = z.strictObject({
-  for: duration.optional(),
+  for: duration
+    .optional()
+    .describe('submit nothing that is not expected to be done this long after the first submission'),
   until: z
     .string(untilExpected)
     .regex(/^([01]\d|2[0-3]):[0-5]\d$/, untilExpected)
-    .optional(),
-  cost: money('an amount above 0, in the currency of `pricing`').optional(),
-  jobs: count(1, 1_000_000_000, 'submissions of the batch').optional(),
-  body: sizeWithin('1kB', '500MB').prefault('64MB'),
-  memory: sizeWithin('1MB', '100GB').prefault('64MB'),
-  pixels: count(1, 1_000_000_000, 'pixels of one picture').default(100_000_000),
+    .optional()
+    .describe('submit nothing that is not expected to be done by this hour, such as "07:00", local time'),
+  cost: money('an amount above 0, in the currency of `pricing`')
+    .optional()
+    .describe(
+      'in the currency of `pricing`, for the whole batch: submit nothing once this is spent or on its way',
+    ),
+  jobs: count(1, 1_000_000_000, 'submissions of the batch')
+    .optional()
+    .describe('submissions of the whole batch'),
+  body: sizeWithin('1kB', '500MB').prefault('64MB').describe('the largest answer that is read'),
+  memory: sizeWithin('1MB', '100GB')
+    .prefault('64MB')
+    .describe('what large answers take together: others wait; one that is larger comes through alone'),
+  pixels: count(1, 1_000_000_000, 'pixels of one picture')
+    .default(100_000_000)
+    .describe('the largest picture that is decoded'),
 });
 
 const check = z.strictObject({
-  blank: z.boolean('true or false').default(false),
-  minSide: count(1, 1_000_000, 'pixels of the shorter side of a picture').optional(),
+  blank: flag.describe('a picture of one colour or transparent throughout is a failed attempt'),
+  minSide: count(1, 1_000_000, 'pixels of the shorter side of a picture')
+    .optional()
+    .describe('pixels that the shorter side of a picture has at least'),
 });
 
-const shutdown = z.strictObject({ grace: duration.prefault('10s') });
+const shutdown = z.strictObject({
+  grace: duration
+    .prefault('10s')
+    .describe('what is arriving when the run is stopped has this long to arrive'),
+});
 
 const terminal = z.strictObject({
-  json: z.boolean('true or false').default(false),
-  quiet: z.boolean('true or false').default(false),
-  stats: z.boolean('true or false').default(false),
+  json: flag.describe('one JSON object a line on stdout'),
+  quiet: flag.describe('warnings and errors only'),
+  stats: flag.describe('at the end, say what the run needed and what held it back'),
 });
 
 /** The keys that hold keys. */
@@ -131,23 +210,33 @@ export const sections = {
 };
 
 const configShape = z.strictObject({
-  manifest: z.union([path, z.array(path, paths).min(1, paths)], paths),
-  endpoint,
+  manifest: z
+    .union([path, z.array(path, paths).min(1, paths)], paths)
+    .describe('the list of scenes: a path or a list of paths, relative to this file; `-` is standard input'),
+  endpoint: endpoint.describe('the job service'),
   // YAML gives JSON here; a record of zod would lose keys such as __proto__ without a word.
-  input: z.custom<JsonObject>(isFilled, 'what each job is sent: at least one key with its value').optional(),
-  concurrency: count(1, 10_000, 'jobs in flight').default(16),
-  output,
-  retry: retry.prefault({}),
-  polling: polling.prefault({}),
-  halt: halt.prefault({}),
-  rate: rate.prefault({}),
-  timeouts: timeouts.prefault({}),
-  pricing: pricing.optional(),
-  limits: limits.prefault({}),
-  check: check.prefault({}),
-  shutdown: shutdown.prefault({}),
-  terminal: terminal.prefault({}),
-  skipBadRows: z.boolean('true or false').default(false),
+  input: z
+    .custom<JsonObject>(isFilled, 'what each job is sent: at least one key with its value')
+    .meta({ type: 'object', minProperties: 1 })
+    .optional()
+    .describe('what each job is sent: `{{ column }}` is replaced, other keys are sent as they are'),
+  concurrency: count(1, 10_000, 'jobs in flight').default(16).describe('jobs in flight'),
+  output: output.describe('where pictures go'),
+  retry: retry.prefault({}).describe('attempts and submissions of a scene'),
+  polling: polling
+    .prefault({})
+    .describe('when jobs are looked at, planned from what the jobs of this run took'),
+  halt: halt.prefault({}).describe('what stops a run'),
+  rate: rate.prefault({}).describe('what the service allows; it is slowed down further while it answers 429'),
+  timeouts: timeouts.prefault({}).describe('how long a request and a job may take'),
+  pricing: pricing
+    .optional()
+    .describe('what the work costs, so that it can be shown and limited; without it, neither'),
+  limits: limits.prefault({}).describe('what a run may take'),
+  check: check.prefault({}).describe('a picture that is whole but not as asked for is a failed attempt'),
+  shutdown: shutdown.prefault({}).describe('how a run is stopped'),
+  terminal: terminal.prefault({}).describe('what a run shows'),
+  skipBadRows: flag.describe('true renders the good rows and reports the bad ones as invalid'),
 });
 
 export const configSchema = configShape.superRefine(({ limits: { cost }, pricing: price }, context) => {

@@ -1,0 +1,5 @@
+/** The schemas that can be printed, by name, the usual one first. */
+
+export const schemaNames = ['pipeline'] as const;
+
+export type SchemaName = (typeof schemaNames)[number];

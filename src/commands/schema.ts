@@ -1,0 +1,12 @@
+/** `nightrender schema`: prints a JSON Schema. */
+import { pipelineSchemaText } from '../config/pipeline-schema.ts';
+import { writeOut } from '../terminal/console.ts';
+import type { SchemaName } from './schema-names.ts';
+
+const texts: Record<SchemaName, () => string> = { pipeline: pipelineSchemaText };
+
+/** Returns the exit code. */
+export function schema(what: SchemaName): number {
+  writeOut(texts[what]().trimEnd());
+  return 0;
+}

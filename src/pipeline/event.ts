@@ -30,6 +30,8 @@ export type Event =
       jobId: string;
       files: string[];
       seed?: string;
+      /** As the service told it. */
+      executionTimeMs?: number;
       cost?: Cost;
     }
   | {
@@ -42,6 +44,7 @@ export type Event =
       /** `waiting`: there will be another attempt, at `dueAt` (epoch ms). */
       next: 'failed' | 'waiting';
       dueAt?: number;
+      executionTimeMs?: number;
       /** What the batch has cost so far, where `pricing` tells. */
       cost?: Cost;
     }

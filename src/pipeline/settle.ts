@@ -37,6 +37,7 @@ export async function settleWithoutPicture(
     text: failure.text,
     next: scene.state === 'waiting' ? 'waiting' : 'failed',
     ...(scene.state === 'waiting' && { dueAt: scene.dueAt }),
+    ...executionTime(facts),
     ...(cost !== undefined && { cost }),
   });
   if (scene.state === 'waiting' && scene.isAtBound === true) run.stopForSilence(attempt, failure);
@@ -88,8 +89,13 @@ export async function settleSaved(
     jobId: attempt.jobId,
     files: pictures.map((picture) => picture.file),
     ...(seed !== undefined && { seed }),
+    ...executionTime(facts),
     ...(cost !== undefined && { cost }),
   });
+}
+
+function executionTime({ executionTimeMs }: JobFacts): { executionTimeMs?: number } {
+  return executionTimeMs === undefined ? {} : { executionTimeMs };
 }
 
 function recorded({

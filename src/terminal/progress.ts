@@ -1,5 +1,14 @@
 /** How far a run is, kept up to date from its events. */
+import type { SceneCounts } from '../core/scene.ts';
 import type { Cost } from '../core/spending.ts';
+import {
+  finishedPerMs,
+  noneFinished,
+  timeLeftMs,
+  withFinished,
+  withJobTime,
+  type Finished,
+} from '../core/time-left.ts';
 import type { Event } from '../pipeline/event.ts';
 
 export interface Progress {
@@ -8,79 +17,82 @@ export interface Progress {
   saved: number;
   failed: number;
   inFlight: number;
-  /** Finished scenes a second, of late; undefined before the second one. */
+  /** Scenes that are still to be submitted. */
+  queued: number;
+  /** Finished scenes a second, of late; undefined before a few were. */
   perSecond: number | undefined;
+  /** Of what is in flight only, where the run finishes early. */
   leftMs: number | undefined;
   cost: Cost | undefined;
 }
-
-/** The rate is that of the last minutes: a night's speed changes. */
-const windowMs = 5 * 60_000;
-const mostMarks = 2_000;
 
 export class ProgressCount {
   #total = 0;
   #saved = 0;
   #failed = 0;
   #inFlight = 0;
-  #marks: number[] = [];
+  #isStopping = false;
   #cost: Cost | undefined;
+  #finished: Finished;
+  /** Where the service does not tell how long a job executed, its age is what there is. */
+  readonly #submittedAt = new Map<string, number>();
   readonly #elapsed: () => number;
 
   /** `elapsed`: monotonic ms. */
   constructor(elapsed: () => number) {
     this.#elapsed = elapsed;
+    this.#finished = noneFinished(elapsed());
   }
 
   count(event: Event): void {
     if ('cost' in event) this.#cost = event.cost;
-    if (event.type === 'plan-made') {
-      const { waiting, active, saved, failed } = event.counts;
-      this.#total = waiting + active + saved + failed;
-      this.#saved = saved;
-      this.#failed = failed;
-      this.#marks = [this.#elapsed()];
-    } else if (event.type === 'recovered') {
-      this.#inFlight += event.inFlight;
-    } else if (event.type === 'scene-submitted') {
+    if (event.type === 'plan-made') this.#begin(event.counts);
+    else if (event.type === 'recovered') this.#inFlight += event.inFlight;
+    else if (event.type === 'stopping') this.#isStopping = true;
+    else if (event.type === 'scene-submitted') {
       this.#inFlight += 1;
+      this.#submittedAt.set(event.jobId, this.#elapsed());
     } else if (event.type === 'scene-saved') {
       this.#saved += 1;
-      this.#inFlight -= 1;
-      this.#mark();
+      this.#endJob(event);
+      this.#finished = withFinished(this.#finished, this.#elapsed());
     } else if (event.type === 'attempt-failed') {
-      if (event.jobId !== undefined) this.#inFlight -= 1;
+      if (event.jobId !== undefined) this.#endJob({ ...event, jobId: event.jobId });
       if (event.next !== 'failed') return;
       this.#failed += 1;
-      this.#mark();
+      this.#finished = withFinished(this.#finished, this.#elapsed());
     }
   }
 
+  #begin({ waiting, active, saved, failed }: SceneCounts): void {
+    this.#total = waiting + active + saved + failed;
+    this.#saved = saved;
+    this.#failed = failed;
+    this.#finished = noneFinished(this.#elapsed());
+  }
+
   now(): Progress {
-    const perSecond = this.#perSecond();
-    const left = this.#total - this.#saved - this.#failed;
-    const leftMs = perSecond === undefined ? undefined : (left / perSecond) * 1000;
+    const now = this.#elapsed();
+    const left = Math.max(0, this.#total - this.#saved - this.#failed);
+    const inFlight = this.#inFlight;
+    const perMs = finishedPerMs(this.#finished, now, inFlight);
     return {
       total: this.#total,
       saved: this.#saved,
       failed: this.#failed,
-      inFlight: this.#inFlight,
-      perSecond,
-      leftMs,
+      inFlight,
+      queued: Math.max(0, left - inFlight),
+      perSecond: perMs === undefined ? undefined : perMs * 1000,
+      leftMs: timeLeftMs(this.#finished, now, this.#isStopping ? inFlight : left, inFlight),
       cost: this.#cost,
     };
   }
 
-  #mark(): void {
-    this.#marks.push(this.#elapsed());
-    if (this.#marks.length > 2 * mostMarks) this.#marks = this.#marks.slice(-mostMarks);
-  }
-
-  #perSecond(): number | undefined {
-    const now = this.#elapsed();
-    const recent = this.#marks.filter((mark) => mark >= now - windowMs).slice(-mostMarks);
-    const [first] = recent;
-    if (first === undefined || recent.length < 3 || now <= first) return undefined;
-    return (recent.length - 1) / ((now - first) / 1000);
+  #endJob({ jobId, executionTimeMs }: { jobId: string; executionTimeMs?: number }): void {
+    const submittedAt = this.#submittedAt.get(jobId);
+    this.#submittedAt.delete(jobId);
+    this.#inFlight -= 1;
+    const ms = executionTimeMs ?? (submittedAt === undefined ? undefined : this.#elapsed() - submittedAt);
+    if (ms !== undefined) this.#finished = withJobTime(this.#finished, ms, Math.random());
   }
 }

@@ -24,13 +24,18 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   checkpoint: { ours: ['core', 'disk', 'sqlite', 'pipeline/ports'], packages: ['better-sqlite3', 'node:*'] },
   manifest: { ours: ['core'], packages: ['csv-parse', 'node:*'] },
   images: { ours: ['core', 'disk', 'pipeline/ports'], packages: ['p-limit', 'sharp', 'node:*'] },
-  report: { ours: ['core', 'disk', 'pipeline/ports'], packages: ['csv-stringify', 'node:*'] },
+  report: {
+    ours: ['core', 'disk', 'pipeline/ports', 'pages/gallery-data'],
+    packages: ['csv-stringify', 'node:*'],
+  },
   terminal: { ours: ['core', 'pipeline/ports', 'pipeline/event'], packages: ['cli-progress', 'node:*'] },
+  // What runs in the browser is bundled by itself: nothing of Node's may get into it.
+  pages: { ours: [], packages: ['preact'] },
   server: { ours: ['wire', 'sqlite'], packages: ['better-sqlite3', 'sharp', 'node:*'] },
 };
 
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.ts'))
+  .filter((file) => /\.tsx?$/.test(file))
   .map((file) => file.replaceAll('\\', '/'));
 
 describe.each(Object.entries(table))('%s', (folder, { ours, packages }) => {

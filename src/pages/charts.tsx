@@ -1,0 +1,74 @@
+/** Small charts in SVG; each says in words what it shows, for those who do not see it. */
+import type { ComponentChildren, JSX } from 'preact';
+
+export interface Bar {
+  value: number;
+  /** Drawn on top of the value, in the colour of trouble. */
+  bad?: number;
+  /** What the pointer is told. */
+  title: string;
+}
+
+interface Props {
+  /** What it shows, in a sentence. */
+  label: string;
+  bars: Bar[];
+  /** Where on the axis a line is drawn, 0 to 1. */
+  marks?: number[];
+  /** What stands at the ends of the axis. */
+  start: ComponentChildren;
+  end: ComponentChildren;
+}
+
+/** Units of the drawing; it is stretched to the room there is. */
+const width = 600;
+const height = 120;
+
+/** Bars from left to right, the highest as high as the chart. */
+export function Bars({ label, bars, marks = [], start, end }: Props): JSX.Element {
+  const most = Math.max(1, ...bars.map(({ value, bad = 0 }) => value + bad));
+  const step = width / Math.max(1, bars.length);
+  const gap = step > 4 ? 1 : 0;
+  return (
+    <div class="chart">
+      <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={label} preserveAspectRatio="none">
+        {bars.map((bar, index) => (
+          <OneBar key={index} bar={bar} x={index * step} wide={step - gap} scale={height / most} />
+        ))}
+        <line class="floor" x1="0" x2={width} y1={height} y2={height} />
+        {marks.map((at, index) => (
+          <line key={index} class="mark" x1={at * width} x2={at * width} y1="0" y2={height} />
+        ))}
+      </svg>
+      <div class="ends">
+        <span>{start}</span>
+        <span>{end}</span>
+      </div>
+    </div>
+  );
+}
+
+interface BarProps {
+  bar: Bar;
+  x: number;
+  wide: number;
+  /** Units of the drawing for one of what is counted. */
+  scale: number;
+}
+
+function OneBar({ bar, x, wide, scale }: BarProps): JSX.Element {
+  const good = tall(bar.value, scale);
+  const bad = tall(bar.bad ?? 0, scale);
+  return (
+    <g>
+      <title>{bar.title}</title>
+      {good > 0 && <rect class="bar" x={x} y={height - good} width={wide} height={good} />}
+      {bad > 0 && <rect class="bar bad" x={x} y={height - good - bad} width={wide} height={bad} />}
+    </g>
+  );
+}
+
+/** What is there is seen, however little it is beside the most. */
+function tall(value: number, scale: number): number {
+  return value === 0 ? 0 : Math.max(1.5, value * scale);
+}

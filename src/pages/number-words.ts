@@ -1,0 +1,57 @@
+/** Numbers, times and amounts as pages say them. */
+
+/** `12,345` */
+export function countWords(count: number): string {
+  return count.toLocaleString('en');
+}
+
+/** `1 picture`, `1,200 pictures`; `many` where it is not the word with an s. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${countWords(count)} ${count === 1 ? one : many}`;
+}
+
+/** `320 ms`, `8.4 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
+export function durationWords(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 59_500) return `${(ms / 1000).toFixed(ms < 9950 ? 1 : 0)} s`;
+  const seconds = Math.round(ms / 1000);
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return inTwo(minutes, 'min', seconds % 60, 's');
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return inTwo(hours, 'h', minutes % 60, 'min');
+  return inTwo(Math.floor(hours / 24), 'd', hours % 24, 'h');
+}
+
+function inTwo(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
+}
+
+/** `312 B`, `1.4 MB` */
+export function byteWords(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  let amount = bytes;
+  let unit = 0;
+  while (amount >= 999.5 && unit < units.length - 1) {
+    amount /= 1000;
+    unit += 1;
+  }
+  return `${unit === 0 || amount >= 99.95 ? Math.round(amount) : amount.toFixed(1)} ${units[unit]}`;
+}
+
+/** `3.20 USD`; small amounts with as many digits as they need. */
+export function moneyWords(amount: number, currency: string): string {
+  const digits = amount <= 0 || amount >= 1 ? 2 : Math.min(8, 1 - Math.floor(Math.log10(amount)));
+  const shown = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return `${amount.toLocaleString('en', shown)} ${currency}`;
+}
+
+/** An instant (epoch ms) in the reader's own time: `Fri 3 May, 23:07`. */
+export function instantWords(at: number): string {
+  const day = new Date(at).toLocaleDateString('en-GB', { weekday: 'short', day: 'numeric', month: 'short' });
+  return `${day}, ${hourWords(at)}`;
+}
+
+/** `23:07` */
+export function hourWords(at: number): string {
+  return new Date(at).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+}

@@ -1,0 +1,66 @@
+/** A grid of pictures, each a button that opens it. */
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+
+export interface GridPicture {
+  /** Tells it from the others of the grid. */
+  key: string;
+  /** Addresses to try in turn, the smallest picture first; none where there is no picture. */
+  sources: string[];
+  /** What a screen reader says: the prompt. */
+  alt: string;
+  caption: string;
+  /** The state of its scene, said where there is no picture to show. */
+  state: string;
+  /** Pictures of the same scene that are not shown. */
+  more: number;
+}
+
+interface Props {
+  pictures: GridPicture[];
+  isSmall?: boolean;
+  onOpen(index: number): void;
+}
+
+export function PictureGrid({ pictures, isSmall = false, onOpen }: Props): JSX.Element {
+  return (
+    <ul class={isSmall ? 'pictures small' : 'pictures'}>
+      {pictures.map((picture, index) => (
+        <li key={picture.key}>
+          <button type="button" class="picture" data-key={picture.key} onClick={() => onOpen(index)}>
+            <span class="frame">
+              <Image {...picture} />
+              {picture.more > 0 && <span class="more">+{picture.more}</span>}
+            </span>
+            {!isSmall && <bdi class="caption">{picture.caption}</bdi>}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Goes on to the next address where one does not load, and says so where none does. */
+export function Image({ sources, alt, state }: Pick<GridPicture, 'sources' | 'alt' | 'state'>): JSX.Element {
+  const first = sources[0];
+  const [tried, setTried] = useState({ first, failures: 0 });
+  const failures = tried.first === first ? tried.failures : 0;
+  const source = sources[failures];
+  if (source === undefined)
+    return (
+      <span class={`word is-${state}`}>
+        <span class="unseen">{alt}: </span>
+        {sources.length > 0 ? 'the file is gone' : state}
+      </span>
+    );
+  return (
+    <img
+      key={source}
+      src={source}
+      alt={alt}
+      loading="lazy"
+      decoding="async"
+      onError={() => setTried({ first, failures: failures + 1 })}
+    />
+  );
+}

@@ -1,38 +1,57 @@
 /** `nightrender report`: writes the result files anew from the checkpoint. */
 import { readOutputDir } from '../config/read-output-dir.ts';
-import type { ReportFiles } from '../report/write-report.ts';
-import { showFiles } from '../terminal/show-files.ts';
+import { readReportSettings, type ReportSettings } from '../config/read-report-settings.ts';
+import type { MadeThumbnails } from '../images/missing-thumbnails.ts';
+import { createFilesView, type FilesView } from '../terminal/files-view.ts';
 import { writeBatchReport } from './batch-report.ts';
+import { makeThumbnails } from './make-thumbnails.ts';
 import { noBatch } from './no-batch.ts';
 import { refuse } from './refuse.ts';
 import { overridesOf } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
 import { withSignals } from './signals.ts';
 import { StoppedEarly } from './stopped-early.ts';
+import { systemClock } from './system-clock.ts';
 
 /** Resolves to the exit code. */
 export async function report(file: string, argv: Record<string, unknown>): Promise<number> {
   const json = argv['json'] === true;
   let dir: string | undefined;
   try {
-    dir = readOutputDir(file, overridesOf(argv, process.env), process.env);
-    const files = await writeUnlessStopped(dir);
-    if (files === undefined) throw noBatch(dir);
-    showFiles([files.csv, files.jsonl, files.summary].map(shownPath), json);
+    const overrides = overridesOf(argv, process.env);
+    dir = readOutputDir(file, overrides, process.env);
+    const settings = readReportSettings(file, overrides, process.env);
+    const view = createFilesView({ json, file, elapsed: () => systemClock.elapsed() });
+    const { files, thumbnails } = await writeUnlessStopped(dir, settings, view);
+    view.end(files.map(shownPath), thumbnails);
     return 0;
   } catch (thrown) {
     return refuse(thrown, dir, json);
   }
 }
 
-/** Of a report that is not finished nothing is left. */
-function writeUnlessStopped(dir: string): Promise<ReportFiles | undefined> {
+interface Written {
+  /** Absolute paths. */
+  files: string[];
+  /** Undefined where none are wanted. */
+  thumbnails: MadeThumbnails | undefined;
+}
+
+/** Of a result file that is not finished nothing is left. */
+function writeUnlessStopped(dir: string, settings: ReportSettings, view: FilesView): Promise<Written> {
   return withSignals(async (stop) => {
+    let consequence = 'The result files are what they were before.';
     try {
-      return await writeBatchReport(dir, Date.now(), stop.leaving);
+      const files = await writeBatchReport(dir, Date.now(), stop.leaving);
+      if (files === undefined) throw noBatch(dir);
+      consequence = 'The result files are written; the thumbnails that are missing are made the next time.';
+      const thumbnails = settings.hasThumbnails
+        ? await makeThumbnails(dir, stop.leaving, (made) => view.tellProgress(made))
+        : undefined;
+      return { files: [files.csv, files.jsonl, files.summary], thumbnails };
     } catch (error) {
       if (stop.ending === undefined || error !== stop.leaving.reason) throw error;
-      throw new StoppedEarly(stop.ending, 'The result files are what they were before.');
+      throw new StoppedEarly(stop.ending, consequence);
     }
   });
 }

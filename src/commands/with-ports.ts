@@ -49,6 +49,7 @@ export async function withPorts<Result>(
     const images = createImageStore(join(config.output.dir, 'images'), {
       maxPixels: config.limits.pixels,
       ...config.check,
+      reportDir: config.report.hasThumbnails ? join(config.output.dir, 'report') : undefined,
     });
     await images.prepare();
     const report = reportOf(config.output.dir, opened);

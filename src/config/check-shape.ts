@@ -7,11 +7,20 @@ import type { Path, YamlFile } from './yaml-file.ts';
 
 /** The configuration, or every problem that it has. */
 export function checkShape(yaml: YamlFile, secrets: string[]): { raw?: RawConfig; problems: Problem[] } {
+  return checkAgainst(configSchema, yaml, secrets);
+}
+
+/** As above, of a schema that may know a part of the keys only. */
+export function checkAgainst<T>(
+  schema: z.ZodType<T>,
+  yaml: YamlFile,
+  secrets: string[],
+): { raw?: T; problems: Problem[] } {
   const value = yaml.value ?? {};
-  const first = configSchema.safeParse(value);
+  const first = schema.safeParse(value);
   if (first.success) return { raw: first.data, problems: [] };
   const issues = first.error.issues.flatMap((issue) => deepest(issue));
-  const second = configSchema.safeParse(withTypedVariables(value, issues, yaml));
+  const second = schema.safeParse(withTypedVariables(value, issues, yaml));
   if (second.success) return { raw: second.data, problems: [] };
   const left = second.error.issues.flatMap((issue) => deepest(issue));
   return { problems: left.flatMap((issue) => problemsOf(issue, value, yaml, secrets)) };

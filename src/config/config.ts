@@ -47,6 +47,8 @@ export interface Config {
   };
   /** What a whole picture has to be besides. */
   check: { isBlankRefused: boolean; minSide: number | undefined };
+  /** `hasThumbnails`: small WebPs for its gallery are made. */
+  report: { hasThumbnails: boolean };
   shutdownGraceMs: number;
   terminal: { json: boolean; quiet: boolean; stats: boolean };
   skipBadRows: boolean;

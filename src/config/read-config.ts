@@ -151,6 +151,7 @@ function plainSettings(raw: RawConfig) {
       pixels: limits.pixels,
     },
     check: { isBlankRefused: check.blank, minSide: check.minSide },
+    report: { hasThumbnails: raw.report.thumbnails },
     shutdownGraceMs: raw.shutdown.grace,
     terminal: raw.terminal,
     skipBadRows: raw.skipBadRows,

@@ -181,6 +181,13 @@ const check = z.strictObject({
     .describe('pixels that the shorter side of a picture has at least'),
 });
 
+const report = z.strictObject({
+  thumbnails: z
+    .boolean('true or false')
+    .default(true)
+    .describe('whether a small WebP of each picture is made for the gallery of the report'),
+});
+
 const shutdown = z.strictObject({
   grace: duration
     .prefault('10s')
@@ -205,6 +212,7 @@ export const sections = {
   pricing,
   limits,
   check,
+  report,
   shutdown,
   terminal,
 };
@@ -234,6 +242,7 @@ const configShape = z.strictObject({
     .describe('what the work costs, so that it can be shown and limited; without it, neither'),
   limits: limits.prefault({}).describe('what a run may take'),
   check: check.prefault({}).describe('a picture that is whole but not as asked for is a failed attempt'),
+  report: report.prefault({}).describe('the result files'),
   shutdown: shutdown.prefault({}).describe('how a run is stopped'),
   terminal: terminal.prefault({}).describe('what a run shows'),
   skipBadRows: flag.describe('true renders the good rows and reports the bad ones as invalid'),
@@ -244,6 +253,9 @@ export const configSchema = configShape.superRefine(({ limits: { cost }, pricing
   const message = 'pricing.perSecond as well: without a price nobody knows what was spent';
   context.addIssue({ code: 'custom', path: ['limits', 'cost'], message });
 });
+
+/** What the report is told, with nothing of the rest looked at. */
+export const reportPartSchema = z.looseObject({ report: report.prefault({}) });
 
 export type RawConfig = z.output<typeof configShape>;
 

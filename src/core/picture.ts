@@ -19,6 +19,8 @@ export interface CheckedPicture {
   height: number;
   /** Hex, of `png`. */
   sha256: string;
+  /** WebP; absent where the picture needs none, none was asked for, or none could be made. */
+  thumbnail?: Uint8Array;
 }
 
 /** A picture on disk under its final name. */

@@ -3,12 +3,14 @@ import { createHash } from 'node:crypto';
 import sharp, { type Sharp, type SharpOptions } from 'sharp';
 import type { Failure, FailureKind } from '../core/failure.ts';
 import type { CheckedPicture, HeldPicture } from '../core/picture.ts';
+import { thumbnailOf } from '../core/thumbnail.ts';
 import { blankness } from './blank.ts';
-import { checkPng } from './check-png.ts';
+import { checkPng, headerEnd, type WholePng } from './check-png.ts';
 import { withProfile } from './colour-profile.ts';
 import { decodeBase64 } from './decode-base64.ts';
 import { inflatePixels } from './inflate-pixels.ts';
 import { recognise, type PictureFormat } from './recognise.ts';
+import { triedThumbnail } from './thumbnail.ts';
 
 export interface Demands {
   maxPixels: number;
@@ -16,6 +18,8 @@ export interface Demands {
   minSide: number;
   /** Whether a picture that shows nothing fails. */
   isBlankRefused: boolean;
+  /** Whether a thumbnail is made on the way, of pictures that need one. */
+  isThumbnailWanted: boolean;
 }
 
 /**
@@ -34,11 +38,11 @@ export async function checkPicture(
   if ('instead' in what) return failure('bad-picture', `it is ${what.instead}`, bytes);
   const whole = await (what.format === 'PNG' ? wholePng : convertedToPng)(bytes, demands, what.format);
   if ('problem' in whole) return failure('bad-picture', whole.problem, bytes);
-  const { png, width, height, blank } = whole;
+  const { png, width, height, blank, thumbnail } = whole;
   if (Math.min(width, height) < demands.minSide)
     return failure('picture-too-small', tooSmall(whole, demands.minSide), bytes);
   if (blank !== undefined) return failure('blank-picture', blank, bytes);
-  return { png, width, height, sha256: sha256Of(png) };
+  return { png, width, height, sha256: sha256Of(png), ...(thumbnail !== undefined && { thumbnail }) };
 }
 
 /** `came` is what tells whether the very same has come before. */
@@ -56,28 +60,64 @@ function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
 }
 
 /** `blank` says in words that it shows nothing; looked for only where that is refused. */
-type Whole = { png: Buffer; width: number; height: number; blank: string | undefined } | { problem: string };
+type Whole = Seen | { problem: string };
+
+interface Seen {
+  png: Buffer;
+  width: number;
+  height: number;
+  blank: string | undefined;
+  thumbnail?: Buffer | undefined;
+}
 
 /** What is wrong with a PNG, or its size: every chunk and every pixel is looked at. */
 export async function wholePng(png: Buffer, demands: Demands, format: PictureFormat): Promise<Whole> {
   const checked = checkPng(png);
   if ('problem' in checked) return checked;
-  const { bare, width, height } = checked;
+  const { width, height } = checked;
   const size = { width, height };
   const problem = tooLarge(size, demands.maxPixels);
   if (problem !== undefined) return { problem };
+  const isThumbnailWanted = demands.isThumbnailWanted && needsThumbnail(png, size);
   // What is blank shows in decoded pixels alone.
-  const pixels = demands.isBlankRefused ? 'not-plain' : await inflatePixels(checked);
-  if (pixels === 'whole') return { png, ...size, blank: undefined };
-  if (pixels !== 'not-plain') return pixels;
+  if (demands.isBlankRefused) return decodedPng(png, checked, { ...demands, isThumbnailWanted }, format);
+  const pixels = await inflatePixels(checked);
+  if (typeof pixels !== 'string') return pixels;
+  const thumbnail = isThumbnailWanted
+    ? await triedThumbnail(() => sharp(coloured(checked), strict(demands.maxPixels)))
+    : undefined;
+  // Making one has decoded every pixel.
+  if (pixels === 'whole' || thumbnail !== undefined) return { png, ...size, blank: undefined, thumbnail };
+  return decodedPng(png, checked, { ...demands, isThumbnailWanted: false }, format);
+}
+
+function needsThumbnail(png: Buffer, size: { width: number; height: number }): boolean {
+  return thumbnailOf({ ...size, bytes: png.length, sha256: '' }) !== undefined;
+}
+
+/** With the colours that it says it has, and nothing else that pixels do not depend on. */
+export function coloured({ bare, profile }: WholePng): Buffer {
+  if (profile === undefined) return bare;
+  return Buffer.concat([bare.subarray(0, headerEnd), profile, bare.subarray(headerEnd)]);
+}
+
+async function decodedPng(
+  png: Buffer,
+  { bare, width, height }: WholePng,
+  demands: Demands,
+  format: PictureFormat,
+): Promise<Whole> {
+  const { isBlankRefused, isThumbnailWanted } = demands;
   try {
     const image = sharp(bare, { ...strict(demands.maxPixels), ignoreIcc: true });
     // One channel is enough to have every pixel decoded, at a third of the memory; what is blank shows in all of them.
-    const { data, info } = await pixelsOf(demands.isBlankRefused ? image : image.extractChannel(0));
-    if (info.width !== size.width || info.height !== size.height)
-      return { problem: 'its size is not what it says' };
-    const blank = demands.isBlankRefused ? blankness(data, info.channels) : undefined;
-    return { png, ...size, blank };
+    const { data, info } = await pixelsOf(isBlankRefused ? image : image.extractChannel(0));
+    if (info.width !== width || info.height !== height) return { problem: 'its size is not what it says' };
+    const blank = isBlankRefused ? blankness(data, info.channels) : undefined;
+    const thumbnail = isThumbnailWanted
+      ? await triedThumbnail(() => sharp(data, { raw: { width, height, channels: info.channels } }))
+      : undefined;
+    return { png, width, height, blank, thumbnail };
   } catch (error) {
     return { problem: damage(format, error) };
   }
@@ -100,19 +140,22 @@ async function convertedToPng(bytes: Buffer, demands: Demands, format: PictureFo
     // A profile for inks says nothing of the red, green and blue that a PNG holds.
     const profile = space === 'cmyk' ? undefined : icc;
     const image = space === 'cmyk' ? upright : upright.keepIccProfile();
-    return await (isBlankRefused ? lookedAt(image, profile) : encoded(image));
+    const whole = await (isBlankRefused ? lookedAt(image, profile) : encoded(image));
+    if (!demands.isThumbnailWanted || !needsThumbnail(whole.png, whole)) return whole;
+    // These formats are decoded at the smaller size at once, which takes a fraction of the time.
+    return { ...whole, thumbnail: await triedThumbnail(() => sharp(bytes, strict(maxPixels))) };
   } catch (error) {
     return { problem: damage(format, error) };
   }
 }
 
-async function encoded(image: Sharp): Promise<Whole> {
+async function encoded(image: Sharp): Promise<Seen> {
   const { data, info } = await image.png().toBuffer({ resolveWithObject: true });
   return { png: data, width: info.width, height: info.height, blank: undefined };
 }
 
 /** Decoded once to be looked at and encoded; the profile does not come along with pixels. */
-async function lookedAt(image: Sharp, profile: Buffer | undefined): Promise<Whole> {
+async function lookedAt(image: Sharp, profile: Buffer | undefined): Promise<Seen> {
   const { data, info } = await pixelsOf(image);
   const { width, height, channels } = info;
   const blank = blankness(data, channels);

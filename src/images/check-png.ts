@@ -5,12 +5,20 @@ const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 /** Length, type and checksum around a chunk's data. */
 const frameBytes = 12;
 
+/** Those of cameras and screens have less; unpacked it may be a thousandfold. */
+const fewProfileBytes = 16_000;
+
+/** Where the header (IHDR), always the first chunk, ends. */
+export const headerEnd = 33;
+
 export interface WholePng {
   /** Pixels, as the file declares them. */
   width: number;
   height: number;
   /** The file without what the pixels do not depend on. */
   bare: Buffer;
+  /** The chunk that says what the colours are, where it is not too large to be unpacked by whoever looks at the picture. */
+  profile: Buffer | undefined;
   /** Data of the header chunk, and of those that hold the pixels, as packed. */
   header: Buffer;
   pixelData: Buffer[];
@@ -24,6 +32,7 @@ export function checkPng(png: Buffer): WholePng | { problem: string } {
   const types: string[] = [];
   const needed: Uint8Array[] = [signature];
   const pixelData: Buffer[] = [];
+  let profile: Buffer | undefined;
   for (let at = signature.length; at < png.length;) {
     const chunk = readChunk(png, at);
     if ('problem' in chunk) return chunk;
@@ -33,6 +42,7 @@ export function checkPng(png: Buffer): WholePng | { problem: string } {
     const end = at + frameBytes + chunk.data.length;
     if (isNeeded(chunk.type)) needed.push(png.subarray(at, end));
     if (chunk.type === 'IDAT') pixelData.push(chunk.data);
+    if (chunk.type === 'iCCP' && chunk.data.length <= fewProfileBytes) profile = png.subarray(at, end);
     at = end;
   }
   if (types.at(-1) !== 'IEND') return { problem: 'it is cut: the end mark (IEND) is missing' };
@@ -45,6 +55,7 @@ export function checkPng(png: Buffer): WholePng | { problem: string } {
     ...size,
     header,
     pixelData,
+    profile,
     isPlain,
     bare: types.some(isCompressed) ? Buffer.concat(needed) : png,
   };

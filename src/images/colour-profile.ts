@@ -1,8 +1,6 @@
 /** Puts a colour profile into a PNG that was made of bare pixels. */
 import { crc32, deflateSync } from 'node:zlib';
-
-/** Where the header (IHDR), always the first chunk, ends; the profile has to stand before the pixels. */
-const headerEnd = 33;
+import { headerEnd } from './check-png.ts';
 
 /** Left as it is where the profile is of other colours than red, green and blue, of which it would say nothing. */
 export function withProfile(png: Buffer, profile: Buffer | undefined): Buffer {
@@ -13,5 +11,6 @@ export function withProfile(png: Buffer, profile: Buffer | undefined): Buffer {
   length.writeUInt32BE(body.length - 4);
   const checksum = Buffer.alloc(4);
   checksum.writeUInt32BE(crc32(body));
+  // It has to stand before the pixels.
   return Buffer.concat([png.subarray(0, headerEnd), length, body, checksum, png.subarray(headerEnd)]);
 }

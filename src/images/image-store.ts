@@ -8,10 +8,11 @@ import { Trouble } from '../core/failure.ts';
 import { isSystemError, withDiskTrouble } from '../disk/disk-trouble.ts';
 import { syncFolder } from '../disk/sync-folder.ts';
 import { removeLeftovers } from '../disk/temporary-files.ts';
-import type { SavedPicture } from '../core/picture.ts';
+import type { CheckedPicture, SavedPicture } from '../core/picture.ts';
 import type { ImageStore } from '../pipeline/ports.ts';
 import { checkPicture } from './check-picture.ts';
 import { DurableFiles } from './durable-files.ts';
+import { thumbnailFiles, type ThumbnailFiles } from './thumbnail-files.ts';
 
 export interface ImageStoreOptions {
   /** Larger pictures fail; 100 megapixels where left out. */
@@ -20,6 +21,8 @@ export interface ImageStoreOptions {
   minSide?: number | undefined;
   /** Whether pictures that show nothing fail; false where left out. */
   isBlankRefused?: boolean;
+  /** The report's folder, where thumbnails are to be put into it. */
+  reportDir?: string | undefined;
 }
 
 export interface PreparedImageStore extends ImageStore {
@@ -31,16 +34,17 @@ export interface PreparedImageStore extends ImageStore {
 const writesAtOnce = 32;
 
 /** Each may hold a whole decoded picture, however many threads there are. */
-const checksAtOnce = 4;
+export const checksAtOnce = 4;
 
 /** Only one run at a time may write to `dir`. File names are relative, with `/` between folders. */
 export function createImageStore(dir: string, options: ImageStoreOptions = {}): PreparedImageStore {
   const root = resolve(dir);
   const files = new DurableFiles(root);
-  const { maxPixels = 100_000_000, minSide = 1, isBlankRefused = false } = options;
+  const { maxPixels = 100_000_000, minSide = 1, isBlankRefused = false, reportDir } = options;
+  const thumbnails = reportDir === undefined ? undefined : thumbnailFiles(reportDir);
   const limitWrites = pLimit(writesAtOnce);
   const limitChecks = pLimit(checksAtOnce);
-  const demands = { maxPixels, minSide, isBlankRefused };
+  const demands = { maxPixels, minSide, isBlankRefused, isThumbnailWanted: thumbnails !== undefined };
   return {
     prepare: () =>
       withDiskTrouble(root, async () => {
@@ -51,6 +55,8 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
     write: async (picture, file) => {
       const path = pathWithin(root, file);
       await limitWrites(() => withDiskTrouble(path, () => files.write(path, picture.png)));
+      // Missing where the program dies here, until the report is asked for.
+      writeThumbnail(thumbnails, picture);
     },
     has: (picture) => {
       const path = pathWithin(root, picture.file);
@@ -65,6 +71,11 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
       await withDiskTrouble(paths.to, () => move(files, paths.from, paths.to));
     },
   };
+}
+
+function writeThumbnail(thumbnails: ThumbnailFiles | undefined, picture: CheckedPicture): void {
+  const path = thumbnails?.pathOf({ ...picture, bytes: picture.png.length });
+  if (path !== undefined && picture.thumbnail !== undefined) thumbnails?.write(path, picture.thumbnail);
 }
 
 /** Throws where the name leads out of the folder: a bug of ours. */

@@ -40,7 +40,8 @@ async function inspect(path: string, { bytes, sha256, width, height }: RecordedP
   const png = await readFile(path);
   if (createHash('sha256').update(png).digest('hex') !== sha256)
     return damaged('its bytes are not those that were saved (sha256)');
-  const whole = await wholePng(png, { maxPixels: width * height, minSide: 1, isBlankRefused: false }, 'PNG');
+  const demands = { maxPixels: width * height, minSide: 1, isBlankRefused: false, isThumbnailWanted: false };
+  const whole = await wholePng(png, demands, 'PNG');
   return 'problem' in whole ? damaged(whole.problem) : { kind: 'good' };
 }
 

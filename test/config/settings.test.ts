@@ -43,6 +43,7 @@ it('has defaults for all but manifest, endpoint and folder', () => {
       pixels: 100_000_000,
     },
     check: { isBlankRefused: false, minSide: undefined },
+    report: { hasThumbnails: true },
     shutdownGraceMs: 10_000,
     terminal: { json: false, quiet: false, stats: false },
     skipBadRows: false,
@@ -180,3 +181,8 @@ it.each(['blank: "yes"', 'minSide: 0', 'minSide: 1.5', 'minSide: 64px', 'least: 
     ]);
   },
 );
+
+it('thumbnails for the report, unless they are not wanted', () => {
+  expect(configOf(withRequired('report: {thumbnails: false}')).report).toEqual({ hasThumbnails: false });
+  expect(placesOf(problemsOf(withRequired('report:\n  thumbnails: few')))).toEqual(['8:15']);
+});

@@ -1,0 +1,25 @@
+/** What pipeline.yaml says of the report, and nothing else of it: for `report`, which needs no key and no manifest. */
+import { checkAgainst } from './check-shape.ts';
+import { withOverrides, type Override } from './override.ts';
+import { ConfigError } from './problem.ts';
+import { readText } from './read-text.ts';
+import { reportPartSchema } from './schema.ts';
+import { shownFile } from './shown-file.ts';
+import { readYaml } from './yaml-file.ts';
+
+export interface ReportSettings {
+  hasThumbnails: boolean;
+}
+
+/** Throws `ConfigError`. */
+export function readReportSettings(
+  file: string,
+  overrides: Override[],
+  env: NodeJS.ProcessEnv,
+): ReportSettings {
+  const shown = shownFile(file);
+  const yaml = withOverrides(readYaml(shown, readText(file, shown), env), overrides);
+  const { raw, problems } = checkAgainst(reportPartSchema, yaml, []);
+  if (raw === undefined) throw new ConfigError(problems);
+  return { hasThumbnails: raw.report.thumbnails };
+}

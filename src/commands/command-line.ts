@@ -114,7 +114,7 @@ function isWrongUse(thrown: unknown): thrown is Error {
 function assertSwitches(args: string[]): void {
   const rules = Object.entries(optionRules);
   const shared = rules.flatMap(([name, { type }]) => (type === 'boolean' ? name : []));
-  const switches = new Set([...shared, 'repair', 'failed', 'expired', 'held', 'elsewhere']);
+  const switches = new Set([...shared, 'repair', 'contact-sheet', 'failed', 'expired', 'held', 'elsewhere']);
   for (const arg of args) {
     if (arg === '--') return;
     const [, name = '', text = ''] = /^--([^=]+)=([^]*)$/.exec(arg) ?? [];

@@ -38,7 +38,12 @@ export function reportOptions(parser: Argv) {
   const purpose = `Writes results.csv, results.jsonl and summary.json anew from the checkpoint, as things stand now, and makes the thumbnails that are missing. It sends nothing, and may be called while a run is going on.`;
   return withPipeline(parser, ['output', 'json'])
     .usage(`$0 report <pipeline>\n\n${purpose}`)
+    .option('contact-sheet', {
+      type: 'boolean',
+      describe: 'also contact-sheet-1.png and so on: eighty pictures on each, with their ids',
+    })
     .example('$0 report pipeline.yaml', 'results.csv as of now')
+    .example('$0 report pipeline.yaml --contact-sheet', 'all saved pictures at a glance')
     .example('$0 report pipeline.yaml --json', 'for a script: the paths as one JSON object')
     .epilogue(`${precedence}\n\n${exitCodes({ ...common, complete: 'the files are written' })}`);
 }

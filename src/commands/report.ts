@@ -4,6 +4,7 @@ import { readReportSettings, type ReportSettings } from '../config/read-report-s
 import type { MadeThumbnails } from '../images/missing-thumbnails.ts';
 import { createFilesView, type FilesView } from '../terminal/files-view.ts';
 import { writeBatchReport } from './batch-report.ts';
+import { makeContactSheets } from './contact-sheets.ts';
 import { makeThumbnails } from './make-thumbnails.ts';
 import { noBatch } from './no-batch.ts';
 import { refuse } from './refuse.ts';
@@ -22,7 +23,8 @@ export async function report(file: string, argv: Record<string, unknown>): Promi
     dir = readOutputDir(file, overrides, process.env);
     const settings = readReportSettings(file, overrides, process.env);
     const view = createFilesView({ json, file, elapsed: () => systemClock.elapsed() });
-    const { files, thumbnails } = await writeUnlessStopped(dir, settings, view);
+    const isWithSheets = argv['contactSheet'] === true;
+    const { files, thumbnails } = await writeUnlessStopped(dir, { ...settings, isWithSheets }, view);
     view.end(files.map(shownPath), thumbnails);
     return 0;
   } catch (thrown) {
@@ -38,17 +40,22 @@ interface Written {
 }
 
 /** Of a result file that is not finished nothing is left. */
-function writeUnlessStopped(dir: string, settings: ReportSettings, view: FilesView): Promise<Written> {
+function writeUnlessStopped(
+  dir: string,
+  settings: ReportSettings & { isWithSheets: boolean },
+  view: FilesView,
+): Promise<Written> {
   return withSignals(async (stop) => {
     let consequence = 'The result files are what they were before.';
     try {
       const files = await writeBatchReport(dir, Date.now(), stop.leaving);
       if (files === undefined) throw noBatch(dir);
-      consequence = 'The result files are written; the thumbnails that are missing are made the next time.';
+      consequence = 'The result files are written; thumbnails and contact sheets are left to the next time.';
       const thumbnails = settings.hasThumbnails
         ? await makeThumbnails(dir, stop.leaving, (made) => view.tellProgress(made))
         : undefined;
-      return { files: [files.csv, files.jsonl, files.summary], thumbnails };
+      const sheets = settings.isWithSheets ? await makeContactSheets(dir, stop.leaving) : [];
+      return { files: [files.csv, files.jsonl, files.summary, ...sheets], thumbnails };
     } catch (error) {
       if (stop.ending === undefined || error !== stop.leaving.reason) throw error;
       throw new StoppedEarly(stop.ending, consequence);

@@ -58,8 +58,11 @@ export async function makeMissingThumbnails(
   return sum;
 }
 
-/** Undefined where the picture is not what was saved: the thumbnail's name is that of the content. */
-async function thumbnailFrom(root: string, picture: RecordedPicture): Promise<Buffer | undefined> {
+/** Undefined where the picture is not what was saved: the thumbnail's name is that of the content. `root` is the images folder. */
+export async function thumbnailFrom(
+  root: string,
+  picture: Pick<RecordedPicture, 'file' | 'moveTo' | 'sha256' | 'width' | 'height'>,
+): Promise<Buffer | undefined> {
   const png = (await readIfThere(root, picture.file)) ?? (await readIfThere(root, picture.moveTo));
   if (png === undefined || createHash('sha256').update(png).digest('hex') !== picture.sha256)
     return undefined;

@@ -23,8 +23,8 @@ export class UnfinishedFile {
     return new UnfinishedFile(path, temporary, handle);
   }
 
-  write(text: string): Promise<void> {
-    return withDiskTrouble(this.#path, () => this.#handle.appendFile(text));
+  write(content: string | Uint8Array): Promise<void> {
+    return withDiskTrouble(this.#path, () => this.#handle.appendFile(content));
   }
 
   async complete(): Promise<void> {

@@ -1,6 +1,7 @@
 /** Promise: the report has a thumbnail of every picture; `report` makes those that are missing, and nothing waits for them. */
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import { folderWith, nightrender, pipeline, scenes } from './cli.ts';
 
@@ -41,3 +42,18 @@ function thumbnails(cwd: string): string[] {
     (name) => name.endsWith('.webp'),
   );
 }
+
+it('`report --contact-sheet` shows every saved picture of the list', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local', large), 'scenes.csv': scenes(9) });
+  expect((await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
+  writeFileSync(join(cwd, 'out/report/contact-sheet-2.png'), 'an old one');
+  rmSync(join(cwd, 'out/report/thumbnails'), { recursive: true });
+  const { code, stdout } = await nightrender(['report', 'pipeline.yaml', '--contact-sheet'], { cwd });
+  expect(code).toBe(0);
+  expect(stdout).toContain('out/report/contact-sheet-1.png\n');
+  expect(await sharp(join(cwd, 'out/report/contact-sheet-1.png')).metadata()).toMatchObject({
+    width: 1644,
+    height: 12 + 2 * (144 + 34),
+  });
+  expect(existsSync(join(cwd, 'out/report/contact-sheet-2.png'))).toBe(false);
+});

@@ -7,6 +7,7 @@ import { ConfigError, type Problem } from '../config/problem.ts';
 import { nameValues } from '../config/read-config.ts';
 import { shownFile } from '../config/shown-file.ts';
 import { listed, TemplateError, type Template } from '../config/template.ts';
+import { closest } from '../core/closest.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
 import { fingerprintOf } from '../core/scene.ts';
 import { ManifestError, openManifest, type Manifest, type ManifestEntry } from '../manifest/read-manifest.ts';
@@ -186,12 +187,17 @@ function lacking(config: Config, columns: Set<string>, manifest: string): Proble
     ...(config.input?.columns ?? []),
     ...columnsOfName(config.output.name).map((name) => ({ name, path: ['output', 'name'] })),
   ];
-  const there = `${manifest} has ${listed([...columns])}`;
+  const hintAt = (name: string): string => {
+    const word = closest(name, columns);
+    return word === undefined
+      ? `${manifest} has ${listed([...columns])}`
+      : `did you mean ${JSON.stringify(word)}?`;
+  };
   return wanted
     .filter(({ name }) => !columns.has(name))
     .map(({ name, path }) => ({
       where: config.placeOf(path),
-      text: `there is no column ${JSON.stringify(name)}; ${there}`,
+      text: `there is no column ${JSON.stringify(name)}; ${hintAt(name)}`,
     }));
 }
 

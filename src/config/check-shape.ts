@@ -1,5 +1,6 @@
 /** The values of the file against the schema, with each problem where it stands. */
 import type { z } from 'zod';
+import { closest } from '../core/closest.ts';
 import type { Problem } from './problem.ts';
 import { configSchema, sections, type RawConfig } from './schema.ts';
 import { shownKey, shownValue } from './shown.ts';
@@ -60,7 +61,7 @@ function problemsOf(issue: z.core.$ZodIssue, value: unknown, yaml: YamlFile, sec
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
       where: yaml.placeOf([...path, key], true),
-      text: `${shownKey(key)} is not known${path.length === 0 ? '' : ` in ${name}`}; expected ${knownKeys(path)}`,
+      text: `${shownKey(key)} is not known${path.length === 0 ? '' : ` in ${name}`}; ${expectedKey(key, path)}`,
     }));
   }
   const found = valueAt(value, path);
@@ -80,9 +81,22 @@ function expectedOf(issue: z.core.$ZodIssue, path: Path): string {
   return isSection ? `the keys ${knownKeys(path)}` : issue.message;
 }
 
+/** A key may also be spelled right and stand in the wrong place. */
+function expectedKey(key: string, path: Path): string {
+  const word = closest(key, keysAt(path));
+  if (word !== undefined) return `did you mean ${word}?`;
+  const section = Object.entries(sections).find(([, { shape }]) => Object.hasOwn(shape, key));
+  const place = section === undefined ? '' : ` (${key} belongs under ${section[0]})`;
+  return `expected ${knownKeys(path)}${place}`;
+}
+
 function knownKeys(path: Path): string {
+  return keysAt(path).join(', ');
+}
+
+function keysAt(path: Path): string[] {
   const section = Object.entries(sections).find(([name]) => name === path[0]);
-  return Object.keys((section?.[1] ?? configSchema).shape).join(', ');
+  return Object.keys((section?.[1] ?? configSchema).shape);
 }
 
 function valueAt(value: unknown, path: Path): unknown {

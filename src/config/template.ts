@@ -1,5 +1,6 @@
 /** Text with `{{ column }}` placeholders: Liquid, strict, without access to files or code. */
 import { Context, Drop, LiquidError, Output, toValueSync, TypeGuards, type Template as Part } from 'liquidjs';
+import { closest } from '../core/closest.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
 import { makeEngine } from './liquid-engine.ts';
 
@@ -142,9 +143,10 @@ function messageOf(error: Error): string {
 }
 
 function notThere(name: string, values: JsonObject): TemplateError {
-  return new TemplateError(
-    `there is no column ${JSON.stringify(name)}; there is ${listed(Object.keys(values))}`,
-  );
+  const columns = Object.keys(values);
+  const word = closest(name, columns);
+  const hint = word === undefined ? `there is ${listed(columns)}` : `did you mean ${JSON.stringify(word)}?`;
+  return new TemplateError(`there is no column ${JSON.stringify(name)}; ${hint}`);
 }
 
 const mostListed = 30;

@@ -212,6 +212,12 @@ it.each([
   ]);
 });
 
+it('a mistyped column is met with the one that was meant', async () => {
+  expect(
+    await problemsOf({ 'a.csv': 'prompt,style\nx,oil\n' }, { input: '{prompt: "{{ promt }}"}' }),
+  ).toEqual(['pipeline.yaml:3:17: there is no column "promt"; did you mean "prompt"?']);
+});
+
 it('a name that a row cannot have shows before anything is sent', async () => {
   const lines = '{"scene":"a","title":"t"}\n{"scene":"b"}\n{"scene":"c","title":5}';
   expect(await problemsOf({ 'a.jsonl': lines }, { name: '{{ title }}.png' })).toEqual([

@@ -28,11 +28,11 @@ skipBadRows: ▸yes
     expect.stringMatching(/^2:1: endpoint.apiKey is missing; expected apiKey: /),
     expect.stringMatching(/^3:12: .*; expected `local`, or a URL that begins with http:\/\/ or https:\/\//),
     expect.stringMatching(/^4:7: .*letters, digits, - and _/),
-    '5:3: the key "verion" is not known in endpoint; expected baseUrl, id, version, apiKey, freshness',
+    '5:3: the key "verion" is not known in endpoint; did you mean version?',
     '6:16: this template cannot be read: undefined filter: nope',
     expect.stringMatching(/^6:56: this template cannot be read: /),
     '7:14: concurrency is "16"; expected jobs in flight, a whole number from 1 to 10000',
-    '8:9: the key "atempts" is not known in retry; expected attempts, submissions, firstWait, longestWait, unanswered',
+    '8:9: the key "atempts" is not known in retry; did you mean attempts?',
     expect.stringMatching(/^8:31: retry.attempts is 0; expected .*, a whole number from 1 to 100$/),
     '8:45: retry.firstWait is 3; expected a duration from 0s to 20d, such as 30s, 5m or 2h',
     '10:3: the key "folder" is not known in output; expected dir, name, image, hosts',
@@ -100,7 +100,7 @@ it.each([
   const rest = Object.entries(others).filter(([key]) => key !== own);
   const problems = problemsOf([text, ...rest.map(([key, value]) => `${key}: ${value}`)].join('\n'));
   expect(placesOf(problems)).toEqual(places);
-  expect(problems[0]).toMatch(/is not known.*; expected \w+/);
+  expect(problems[0]).toMatch(/is not known.*; (expected|did you mean) \w+/);
 });
 
 it.each(['timeouts: {request: 0s}', 'limits: {for: 21d}', 'limits: {body: 1GB}', 'limits: {body: 10}'])(
@@ -130,4 +130,11 @@ it('input must hold something, and be keys and values', () => {
   for (const input of ['{}', '[]', '"{{ scene }}"', '5', '']) {
     expect(problemsOf(withRequired(`input: ${input}`))).toEqual([expect.stringMatching(/^7:\d+: input is /)]);
   }
+});
+
+it('tells where a key belongs that stands in the wrong place', () => {
+  const text = 'manifest: a\nendpoint: {baseUrl: local, id: x}\noutput: {dir: o}\nperSecond: 3\n';
+  expect(problemsOf(text)).toEqual([
+    expect.stringMatching(/^4:1: the key "perSecond" is not known; .* \(perSecond belongs under pricing\)$/),
+  ]);
 });

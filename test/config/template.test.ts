@@ -89,6 +89,12 @@ it.each([
   );
 });
 
+it('names the column that a mistyped one was meant to be', () => {
+  expect(() => compileTemplate('{{ scen }}').render(row)).toThrow(
+    new TemplateError('there is no column "scen"; did you mean "scene"?'),
+  );
+});
+
 it('lists no more columns than a person reads', () => {
   const wide = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`c${i}`, 'x']));
   expect(() => compileTemplate('{{ x }}').render(wide)).toThrow(/c29 and 970 more$/);

@@ -1,0 +1,47 @@
+/** What somebody may have meant who mistyped a word. */
+
+/** The word that is fewest changes away; undefined where all are too far to be meant. */
+export function closest(typed: string, words: Iterable<string>): string | undefined {
+  return closestFew(typed, words, 1)[0];
+}
+
+/** Up to `most` words that may have been meant, the likeliest first; of a hundred thousand in a moment. */
+export function closestFew(typed: string, words: Iterable<string>, most: number): string[] {
+  const lower = typed.toLowerCase();
+  const mostChanges = Math.max(2, Math.floor(typed.length / 3));
+  let near: { word: string; changes: number }[] = [];
+  for (const word of words) {
+    const changes = changesBetween(lower, word.toLowerCase(), mostChanges);
+    // With as many changes as letters any word becomes any other.
+    if (changes > mostChanges || changes >= Math.max(typed.length, word.length)) continue;
+    near.push({ word, changes });
+    if (near.length >= 1_000) near = near.toSorted(byChanges).slice(0, most);
+  }
+  return near
+    .toSorted(byChanges)
+    .slice(0, most)
+    .map(({ word }) => word);
+}
+
+function byChanges(a: { changes: number }, b: { changes: number }): number {
+  return a.changes - b.changes;
+}
+
+/** Letters to insert, remove or replace; more than `most` where there are more, without counting them. */
+function changesBetween(from: string, to: string, most: number): number {
+  if (Math.abs(from.length - to.length) > most) return most + 1;
+  let row = Array.from({ length: to.length + 1 }, (_, i) => i);
+  for (let i = 0; i < from.length; i++) {
+    const next = [i + 1];
+    let fewest = i + 1;
+    for (let j = 1; j <= to.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (from[i] === to[j - 1] ? 0 : 1);
+      const changes = Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1);
+      next.push(changes);
+      if (changes < fewest) fewest = changes;
+    }
+    if (fewest > most) return most + 1;
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}

@@ -22,7 +22,10 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
     packages: ['undici', 'p-limit', 'ipaddr.js', 'node:*'],
   },
   checkpoint: { ours: ['core', 'disk', 'sqlite', 'pipeline/ports'], packages: ['better-sqlite3', 'node:*'] },
-  manifest: { ours: ['core'], packages: ['csv-parse', 'node:*'] },
+  manifest: {
+    ours: ['core'],
+    packages: ['csv-parse', 'fzstd', 'hyparquet', 'hyparquet-compressors', 'xxhash-wasm', 'node:*'],
+  },
   images: { ours: ['core', 'disk', 'pipeline/ports'], packages: ['p-limit', 'sharp', 'node:*'] },
   report: {
     ours: ['core', 'disk', 'pipeline/ports', 'pages/gallery-data'],

@@ -1,7 +1,10 @@
 /** What reading a manifest gives, and the limits that it is read within. */
 import type { JsonObject } from '../core/json.ts';
 
-/** A row as read; `line` is where it starts, 1-based. CSV, TSV and text give strings, JSON Lines its own types. */
+/**
+ * A row as read; `line` is where it starts, 1-based, and in Parquet, which has no lines, the number of the row. CSV, TSV
+ * and text give strings, JSON and Parquet their own types.
+ */
 export interface ManifestRow {
   kind: 'row';
   columns: JsonObject;
@@ -22,7 +25,7 @@ export type ManifestEntry = ManifestRow | BadManifestRow;
 export interface Manifest {
   /** As given, for messages; `-` is shown as `standard input`. */
   path: string;
-  /** The header of CSV and TSV, `['prompt']` for plain text; undefined for JSON Lines, where each row has its own. */
+  /** Those of a header or a schema, `['prompt']` for plain text; undefined for JSON, where each row has its own. */
   columns: string[] | undefined;
   /**
    * Every row in the order of the file, good or bad, in arrays of up to `maxBatchRows`; can be read once.

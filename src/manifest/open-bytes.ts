@@ -1,13 +1,16 @@
-/** The bytes of a manifest, unpacked where they are gzipped and without a byte-order mark. */
+/** The bytes of a manifest, unpacked where they are packed with gzip or zstd, and without a byte-order mark. */
 import { constants, createReadStream, openSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { ManifestError } from './manifest.ts';
+import { isZstd, ZstdProblem } from './zstd-frame.ts';
 
 const chunkBytes = 128 * 1024;
 const gzipMagic = Buffer.from([0x1f, 0x8b]);
+/** As many as tell how a file is packed. */
+const magicBytes = 4;
 const utf8Mark = Buffer.from([0xef, 0xbb, 0xbf]);
 const utf16Marks = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
 
@@ -40,11 +43,10 @@ export async function plainBytes(
   shown: string,
   stream: Readable,
   onBytes: (bytes: Buffer) => void,
-): Promise<AsyncIterable<Buffer>> {
+): Promise<AsyncGenerator<Buffer>> {
   try {
-    const raw = await peek(told(buffersOf(stream), onBytes), gzipMagic.length);
-    const isGzip = startsWith(raw.head, gzipMagic);
-    const plain = await peek(isGzip ? gunzip(raw.bytes) : raw.bytes, utf8Mark.length);
+    const raw = await peek(told(buffersOf(stream), onBytes), magicBytes);
+    const plain = await peek(unpacked(raw), utf8Mark.length);
     if (utf16Marks.some((mark) => startsWith(plain.head, mark))) {
       throw new ManifestError(shown, 'is written in UTF-16; save it as UTF-8');
     }
@@ -70,11 +72,13 @@ async function* told(bytes: AsyncIterable<Buffer>, onBytes: (bytes: Buffer) => v
   }
 }
 
-/** The first `count` bytes, or all where there are fewer, beside all of the bytes. */
-async function peek(
-  bytes: AsyncGenerator<Buffer>,
-  count: number,
-): Promise<{ head: Buffer; bytes: AsyncGenerator<Buffer> }> {
+export interface Peeked {
+  head: Buffer;
+  bytes: AsyncGenerator<Buffer>;
+}
+
+/** The first `count` bytes or more, or all where there are fewer, beside all of the bytes. */
+export async function peek(bytes: AsyncGenerator<Buffer>, count: number): Promise<Peeked> {
   let head = Buffer.alloc(0);
   while (head.length < count) {
     const next = await bytes.next();
@@ -91,6 +95,17 @@ async function* startingWith(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGe
 
 function startsWith(bytes: Buffer, mark: Buffer): boolean {
   return bytes.subarray(0, mark.length).equals(mark);
+}
+
+function unpacked({ head, bytes }: Peeked): AsyncGenerator<Buffer> {
+  if (startsWith(head, gzipMagic)) return gunzip(bytes);
+  return isZstd(head) ? unzstd(bytes) : bytes;
+}
+
+async function* unzstd(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  // Most lists are not packed with it, and need not wait for its unpacker to be loaded.
+  const { unpackZstd } = await import('./unpack-zstd.ts');
+  yield* unpackZstd(bytes);
 }
 
 async function* gunzip(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -123,8 +138,9 @@ const reasons: Record<string, string> = {
 };
 
 /** The error in words for people; an error that the system did not raise is a bug and stays as it is. */
-function explain(shown: string, error: unknown): unknown {
+export function explain(shown: string, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ManifestError) return error;
+  if (error instanceof ZstdProblem) return new ManifestError(shown, `is a zstd file that ${error.message}`);
   const code = 'code' in error ? String(error.code) : '';
   if (code.startsWith('Z_')) {
     return new ManifestError(shown, `is a gzip file that is damaged or cut short (${error.message})`);

@@ -1,4 +1,4 @@
-/** Reads a line of JSON Lines: an object, whose values keep their types. */
+/** Reads a line of JSON Lines, or an element of a JSON array: an object, whose values keep their types. */
 import { isJsonObject, type JsonObject } from '../core/json.ts';
 import type { ManifestEntry } from './manifest.ts';
 
@@ -13,18 +13,17 @@ export function readJsonLine(text: string, line: number): ManifestEntry {
   if (!isJsonObject(value)) {
     return { kind: 'bad', line, problem: `is not a JSON object but ${nameOf(value)}` };
   }
-  if (nestingOf(text) > deepestNesting) {
-    return {
-      kind: 'bad',
-      line,
-      problem: `is nested more than ${deepestNesting} levels deep`,
-      ...idOf(value),
-    };
-  }
-  const lost = numbersLostIn(text);
-  if (lost.length === 0) return { kind: 'row', columns: value, line };
-  const problem = `holds ${lost.join(', ')}, which cannot be kept exactly; write it in quotes`;
+  const problem = whyNotKept(text);
+  if (problem === undefined) return { kind: 'row', columns: value, line };
   return { kind: 'bad', line, problem, ...idOf(value) };
+}
+
+/** Why valid JSON cannot be sent as it stands, in words that follow the place; undefined where it can. */
+export function whyNotKept(json: string): string | undefined {
+  if (nestingOf(json) > deepestNesting) return `is nested more than ${deepestNesting} levels deep`;
+  const lost = numbersLostIn(json);
+  if (lost.length === 0) return undefined;
+  return `holds ${lost.join(', ')}, which cannot be kept exactly; write it in quotes`;
 }
 
 function nameOf(value: unknown): string {
@@ -61,7 +60,8 @@ function numbersLostIn(json: string): string[] {
   });
 }
 
-function idOf(columns: JsonObject): { id?: string } {
+/** Of a bad row. */
+export function idOf(columns: JsonObject): { id?: string } {
   const id = columns['id'];
   return typeof id === 'string' && id !== '' ? { id } : {};
 }

@@ -1,9 +1,18 @@
 /** Opens a manifest of any format and reads its rows as a stream. */
 import { extname } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
-import { formatOfEnding, formatOfFirstLine, knownEndings, type Format } from './detect-format.ts';
+import {
+  arrayStartBytes,
+  beginsArray,
+  formatOfEnding,
+  formatOfFirstLine,
+  knownEndings,
+  type Format,
+  type TextFormat,
+} from './detect-format.ts';
 import { ManifestError, type Manifest } from './manifest.ts';
-import { assertReadable, openFile, plainBytes } from './open-bytes.ts';
+import { assertReadable, openFile, peek, plainBytes } from './open-bytes.ts';
+import { readJsonArray } from './read-json-array.ts';
 import { readJsonLine } from './read-json-line.ts';
 import { readLines } from './read-lines.ts';
 import { readTable } from './read-table.ts';
@@ -20,8 +29,8 @@ export interface ManifestOptions {
 export type { Manifest, ManifestEntry } from './manifest.ts';
 
 /**
- * Opens the file at `path`, or `source` where `path` is `-`; gzip is recognised by its first bytes.
- * The format of a file is told by its ending, that of standard input by its first line.
+ * Opens the file at `path`, or `source` where `path` is `-`; gzip and zstd are recognised by their first
+ * bytes. The format of a file is told by its ending, that of standard input by how it begins.
  * Throws `ManifestError` for what makes the whole of it unreadable, and where `signal` aborts an `AbortError`, also
  * while nothing comes. `onBytes` is told of the bytes as they lie there, packed or not.
  */
@@ -33,6 +42,11 @@ export async function openManifest(
   await assertReadable(path);
   const format = formatOfEnding(path);
   if (format === undefined) throw unknownEnding(path);
+  if (format === 'parquet') {
+    // Its libraries are loaded where there is a use for them.
+    const { readParquet } = await import('./read-parquet.ts');
+    return readParquet(path, onBytes, signal);
+  }
   return readFrom(abortable(await openFile(path), signal), path, onBytes, format);
 }
 
@@ -43,29 +57,44 @@ function abortable(stream: Readable, signal: AbortSignal | undefined): Readable 
 function unknownEnding(path: string): ManifestError {
   const ending = extname(path);
   const found = ending === '' ? 'it has no ending' : `the ending ${ending} is not known`;
-  return new ManifestError(
-    path,
-    `cannot tell the format: ${found}; known are ${knownEndings.join(', ')}, each also with .gz`,
-  );
+  return new ManifestError(path, `cannot tell the format: ${found}; known are ${knownEndings}`);
 }
 
 async function readFrom(
   stream: Readable,
   path: string,
   onBytes: (bytes: Buffer) => void,
-  known?: Format,
+  known?: Exclude<Format, 'parquet'>,
 ): Promise<Manifest> {
   try {
-    const { firstLine, blocks } = await startReading(path, await plainBytes(path, stream, onBytes));
-    const format = known ?? formatOfFirstLine(firstLine);
-    if (format === 'json-lines')
-      return { path, columns: undefined, batches: readLines(blocks, readJsonLine) };
-    if (format === 'text') return { path, columns: ['prompt'], batches: readLines(blocks, readTextLine) };
-    return { path, ...(await readTable(path, blocks, format)) };
+    const start = await peek(await plainBytes(path, stream, onBytes), arrayStartBytes);
+    if (known === undefined && isParquet(start.head)) throw new ManifestError(path, parquetFromStream);
+    const isArray = known === undefined ? beginsArray(start.head) : known === 'json';
+    if (isArray) return { path, columns: undefined, batches: readJsonArray(path, start.bytes) };
+    return await readText(path, start.bytes, known === 'json' ? undefined : known);
   } catch (error) {
     stream.destroy();
     throw error;
   }
+}
+
+function isParquet(start: Buffer): boolean {
+  return start.toString('latin1', 0, 4) === 'PAR1';
+}
+
+const parquetFromStream =
+  'is Parquet, which cannot be read from a stream: what tells its rows apart stands at its end; name the file itself as the manifest';
+
+async function readText(
+  path: string,
+  bytes: AsyncIterable<Buffer>,
+  known: TextFormat | undefined,
+): Promise<Manifest> {
+  const { firstLine, blocks } = await startReading(path, bytes);
+  const format = known ?? formatOfFirstLine(firstLine);
+  if (format === 'json-lines') return { path, columns: undefined, batches: readLines(blocks, readJsonLine) };
+  if (format === 'text') return { path, columns: ['prompt'], batches: readLines(blocks, readTextLine) };
+  return { path, ...(await readTable(path, blocks, format)) };
 }
 
 /** Reads up to the first line that says anything, so that the format can be told from it. */

@@ -288,8 +288,8 @@ it('what is wrong with one manifest does not hide what is wrong with the next', 
 it.each([
   [
     'an unknown ending',
-    fileURLToPath(new URL('../../package.json', import.meta.url)),
-    /^pipeline.yaml:1:11: package.json: cannot tell the format/,
+    fileURLToPath(new URL('../../README.md', import.meta.url)),
+    /^pipeline.yaml:1:11: README.md: cannot tell the format/,
   ],
   ['a folder', '.', /^pipeline.yaml:1:11: .*is a folder/],
 ])('%s', async (_, manifest, expected) => {

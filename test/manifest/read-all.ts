@@ -3,7 +3,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { openManifest, type Manifest, type ManifestEntry } from '../../src/manifest/read-manifest.ts';
+import {
+  ManifestError,
+  openManifest,
+  type Manifest,
+  type ManifestEntry,
+} from '../../src/manifest/read-manifest.ts';
 
 export interface ReadManifest {
   columns: string[] | undefined;
@@ -44,6 +49,16 @@ export function shown({ entries }: ReadManifest): unknown[] {
 
 export function badRows({ entries }: ReadManifest): ManifestEntry[] {
   return entries.filter((entry) => entry.kind === 'bad');
+}
+
+/** The message of the error, with the temporary folder left out. */
+export async function complaint(reading: Promise<unknown>): Promise<string> {
+  const error: unknown = await reading.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof ManifestError)) throw new Error('no ManifestError', { cause: error });
+  return error.message.replace(/^.*manifest-[^/]+\//, '');
 }
 
 async function collect({ columns, batches }: Manifest): Promise<ReadManifest> {

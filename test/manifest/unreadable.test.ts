@@ -4,18 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { ManifestError, openManifest } from '../../src/manifest/read-manifest.ts';
-import { readFileOf, readStream, withFile } from './read-all.ts';
-
-/** The message of the error, with the temporary folder left out. */
-async function complaint(reading: Promise<unknown>): Promise<string> {
-  const error: unknown = await reading.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (!(error instanceof ManifestError)) throw new Error('no ManifestError', { cause: error });
-  return error.message.replace(/^.*manifest-[^/]+\//, '');
-}
+import { openManifest } from '../../src/manifest/read-manifest.ts';
+import { complaint, readFileOf, readStream, withFile } from './read-all.ts';
 
 describe('the file', () => {
   it('is missing, in a missing folder, or below a file', async () => {
@@ -46,7 +36,7 @@ describe('the file', () => {
 
   it('has an unknown ending', async () => {
     expect(await complaint(readFileOf('x.xlsx', 'x'))).toBe(
-      'x.xlsx: cannot tell the format: the ending .xlsx is not known; known are .csv, .tsv, .jsonl, .ndjson, .txt, each also with .gz',
+      'x.xlsx: cannot tell the format: the ending .xlsx is not known; known are .csv, .tsv, .jsonl, .ndjson, .txt, .json, each also with .gz or .zst, and .parquet',
     );
     expect(await complaint(readFileOf('x', 'x'))).toContain('it has no ending');
   });

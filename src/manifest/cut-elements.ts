@@ -1,0 +1,139 @@
+/** Cuts the bytes of a JSON array into its elements, without reading what these say. */
+import { isUtf8 } from 'node:buffer';
+import { maxRowBytes } from './manifest.ts';
+
+/** One element as it stands between its commas. */
+export interface TextElement {
+  /** Where it starts, 1-based; of one that is not there, where its comma or the end of the array is. */
+  line: number;
+  /** Empty where nothing of it can be read. */
+  text: string;
+  problem?: string;
+}
+
+/** What is wrong with the whole array, in words that follow the place. */
+export class ArrayProblem extends Error {
+  readonly line: number | undefined;
+
+  constructor(problem: string, line?: number) {
+    super(problem);
+    this.line = line;
+  }
+}
+
+/** The elements that end in each piece of the bytes. Throws `ArrayProblem` where they are no array or do not end one. */
+export async function* cutElements(bytes: AsyncIterable<Buffer>): AsyncGenerator<TextElement[]> {
+  const cutter = new ElementCutter();
+  for await (const piece of bytes) yield cutter.cut(piece);
+  cutter.end();
+}
+
+const lineFeed = 0x0a;
+const quote = 0x22;
+const comma = 0x2c;
+const opening = 0x5b;
+const backslash = 0x5c;
+const closing = 0x5d;
+const openingBrace = 0x7b;
+const closingBrace = 0x7d;
+
+class ElementCutter {
+  #line = 1;
+  /** Brackets that are open; 1 between the elements of the array. */
+  #depth = 0;
+  #place: 'before' | 'within' | 'after' = 'before';
+  #isInString = false;
+  #isEscaped = false;
+  /** Of the element that has begun: where, and its bytes in earlier pieces; of one that is too long nothing is kept. */
+  #beganAt: number | undefined;
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+  #elements = 0;
+
+  cut(piece: Buffer): TextElement[] {
+    const found: TextElement[] = [];
+    /** Where the element begins, or goes on, in this piece. */
+    let from = 0;
+    for (let at = 0; at < piece.length; at++) {
+      const byte = piece[at] ?? 0;
+      if (byte === lineFeed) this.#line += 1;
+      if (this.#isInString) this.#goThroughString(byte);
+      else if (isBlank(byte)) continue;
+      else if (this.#place !== 'within') this.#goOutside(byte);
+      else if (this.#depth === 1 && (byte === comma || byte === closing)) {
+        if (this.#beganAt !== undefined) this.#add(piece.subarray(from, at));
+        const element = this.#take(byte === closing);
+        if (element !== undefined) found.push(element);
+        if (byte === closing) this.#place = 'after';
+      } else {
+        if (this.#beganAt === undefined) from = at;
+        this.#goThroughElement(byte);
+      }
+    }
+    if (this.#beganAt !== undefined) this.#add(piece.subarray(from));
+    return found;
+  }
+
+  end(): void {
+    if (this.#place === 'after') return;
+    if (this.#place === 'before') throw new ArrayProblem('is empty');
+    const where =
+      this.#beganAt === undefined ? '' : `: the element that begins in line ${this.#beganAt} does not end`;
+    throw new ArrayProblem(`ends before its array does, so that rows may be missing${where}`, this.#line);
+  }
+
+  #goThroughString(byte: number): void {
+    if (this.#isEscaped) this.#isEscaped = false;
+    else if (byte === backslash) this.#isEscaped = true;
+    else if (byte === quote) this.#isInString = false;
+  }
+
+  #goThroughElement(byte: number): void {
+    this.#beganAt ??= this.#line;
+    if (byte === quote) this.#isInString = true;
+    else if (byte === opening || byte === openingBrace) this.#depth += 1;
+    else if ((byte === closing || byte === closingBrace) && this.#depth > 1) this.#depth -= 1;
+  }
+
+  #goOutside(byte: number): void {
+    if (this.#place === 'after') throw new ArrayProblem('goes on after the end of its array', this.#line);
+    if (byte !== opening) {
+      const hint = byte === openingBrace ? '; a list with one object a line is called .jsonl' : '';
+      throw new ArrayProblem(`is no JSON array of objects, [{…}, {…}]${hint}`, this.#line);
+    }
+    this.#place = 'within';
+    this.#depth = 1;
+  }
+
+  #add(bytes: Buffer): void {
+    this.#bytes += bytes.length;
+    if (this.#bytes <= maxRowBytes) this.#pieces.push(bytes);
+    else this.#pieces = [];
+  }
+
+  /** Undefined where an array ends that has no elements. */
+  #take(isLast: boolean): TextElement | undefined {
+    const line = this.#beganAt ?? this.#line;
+    const isThere = this.#beganAt !== undefined;
+    const isTooLong = this.#bytes > maxRowBytes;
+    const bytes = Buffer.concat(this.#pieces);
+    this.#pieces = [];
+    this.#bytes = 0;
+    this.#beganAt = undefined;
+    this.#elements += 1;
+    if (isTooLong) return { line, text: '', problem: 'is longer than 1 MiB' };
+    if (isThere) return readElement(bytes, line);
+    if (isLast && this.#elements === 1) return undefined;
+    return { line, text: '', problem: 'is no element: there is a comma too many' };
+  }
+}
+
+function isBlank(byte: number): boolean {
+  return byte === 0x20 || byte === 0x09 || byte === lineFeed || byte === 0x0d;
+}
+
+function readElement(bytes: Buffer, line: number): TextElement {
+  const text = bytes.toString();
+  if (!isUtf8(bytes)) return { line, text, problem: 'is not valid UTF-8' };
+  return bytes.includes(0) ? { line, text, problem: 'holds a NUL character' } : { line, text };
+}

@@ -1,0 +1,138 @@
+/** Unpacks zstd block by block, holding every frame against its checksum. */
+import { Decompress } from 'fzstd';
+import xxhash from 'xxhash-wasm';
+import {
+  isFrame,
+  isSkippable,
+  longestHeaderBytes,
+  readZstdFrame,
+  ZstdProblem,
+  type ZstdFrame,
+} from './zstd-frame.ts';
+
+/** As much as zstd's own program unpacks without being told to: `--long` goes beyond it. */
+const mostWindowBytes = 128n * 1024n * 1024n;
+
+/**
+ * What the frames hold, one after the other. Throws `ZstdProblem` where the bytes are damaged or end early, or take too
+ * much memory. A block at a time goes to the unpacker, so that a bomb fills no memory.
+ */
+export async function* unpackZstd(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const { create64 } = await xxhash();
+  const input = new Input(bytes);
+  while ((await input.peek(1)).length > 0) {
+    const start = await input.peek(longestHeaderBytes);
+    if (isSkippable(start)) {
+      if (start.length < 8) throw cut();
+      await input.skip(8 + start.readUInt32LE(4));
+    } else {
+      yield* unpackFrame(input, frameOf(start), create64());
+    }
+  }
+}
+
+function frameOf(start: Buffer): ZstdFrame {
+  if (!isFrame(start)) throw new ZstdProblem('is damaged or cut short (what follows is no frame)');
+  const frame = readZstdFrame(start);
+  if (frame === undefined) throw new ZstdProblem('is damaged or cut short (the header of a frame)');
+  if (frame.hasDictionary) throw new ZstdProblem('needs a dictionary; pack it anew without one');
+  if (frame.windowBytes > mostWindowBytes) {
+    const mebibytes = frame.windowBytes / (1024n * 1024n);
+    throw new ZstdProblem(
+      `takes a window of ${mebibytes} MiB to unpack, and at most 128 are read; pack it anew without --long or --ultra`,
+    );
+  }
+  return frame;
+}
+
+type Hash = ReturnType<Awaited<ReturnType<typeof xxhash>>['create64']>;
+
+async function* unpackFrame(
+  input: Input,
+  { headerBytes, hasChecksum }: ZstdFrame,
+  hash: Hash,
+): AsyncGenerator<Buffer> {
+  let unpacked: Buffer[] = [];
+  const unpacker = new Decompress((data) => void unpacked.push(Buffer.from(data)));
+  const header = Buffer.from(await input.take(headerBytes));
+  // The checksum is looked at here: the unpacker skips it.
+  header[4] = (header[4] ?? 0) & ~4;
+  push(unpacker, header, false);
+  for (let isLast = false; !isLast;) {
+    const block = await takeBlock(input);
+    isLast = block.isLast;
+    push(unpacker, block.bytes, isLast);
+    for (const data of unpacked) {
+      hash.update(data);
+      yield data;
+    }
+    unpacked = [];
+  }
+  if (!hasChecksum) return;
+  const expected = (await input.take(4)).readUInt32LE(0);
+  if (Number(hash.digest() & 0xffff_ffffn) !== expected)
+    throw new ZstdProblem('is damaged (its checksum does not fit)');
+}
+
+/** With its header. */
+async function takeBlock(input: Input): Promise<{ bytes: Buffer; isLast: boolean }> {
+  const start = await input.peek(3);
+  if (start.length < 3) throw cut();
+  const header = start.readUIntLE(0, 3);
+  const isRepeatedByte = ((header >> 1) & 3) === 1;
+  const size = isRepeatedByte ? 1 : header >> 3;
+  return { bytes: await input.take(3 + size), isLast: (header & 1) === 1 };
+}
+
+/** The unpacker trips over damaged bytes in many ways: each of them says the same. */
+function push(unpacker: Decompress, bytes: Buffer, isLast: boolean): void {
+  try {
+    unpacker.push(bytes, isLast);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ZstdProblem(`is damaged or cut short (${reason})`);
+  }
+}
+
+function cut(): ZstdProblem {
+  return new ZstdProblem('is damaged or cut short (unexpected end of file)');
+}
+
+/** The packed bytes, to be taken in pieces of any size. */
+class Input {
+  readonly #source: AsyncIterator<Buffer>;
+  #held: Buffer = Buffer.alloc(0);
+
+  constructor(bytes: AsyncIterable<Buffer>) {
+    this.#source = bytes[Symbol.asyncIterator]();
+  }
+
+  /** The next bytes, which stay; fewer only at the end. */
+  async peek(count: number): Promise<Buffer> {
+    const pieces = [this.#held];
+    let length = this.#held.length;
+    while (length < count) {
+      const next = await this.#source.next();
+      if (next.done === true) break;
+      pieces.push(next.value);
+      length += next.value.length;
+    }
+    if (pieces.length > 1) this.#held = Buffer.concat(pieces);
+    return this.#held.subarray(0, count);
+  }
+
+  async take(count: number): Promise<Buffer> {
+    const bytes = await this.peek(count);
+    if (bytes.length < count) throw cut();
+    this.#held = this.#held.subarray(count);
+    return bytes;
+  }
+
+  async skip(count: number): Promise<void> {
+    for (let left = count; left > 0;) {
+      const step = Math.min(left, 128 * 1024);
+      await this.take(step);
+      left -= step;
+    }
+  }
+}

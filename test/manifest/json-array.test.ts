@@ -1,0 +1,140 @@
+/** A JSON array comes out as JSON Lines of the same objects does, however the bytes arrive, and is believed only where it ends. */
+import * as fc from 'fast-check';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { badRows, complaint, readFileOf, readStream, shown } from './read-all.ts';
+
+const row = fc.dictionary(
+  fc.string({ maxLength: 6 }).filter((key) => key !== '__proto__'),
+  fc.jsonValue({ maxDepth: 3 }),
+);
+
+it('gives what JSON Lines of the same objects gives', async () => {
+  const cases = fc.record({
+    rows: fc.array(row, { maxLength: 6 }),
+    indent: fc.constantFrom(0, 2, '\t'),
+    lineBreak: fc.constantFrom('\n', '\r\n'),
+    isGzip: fc.boolean(),
+    cuts: fc.array(fc.nat(300), { maxLength: 5 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(cases, async ({ rows, indent, lineBreak, isGzip, cuts }) => {
+      const text = `\uFEFF ${JSON.stringify(rows, null, indent).replaceAll('\n', lineBreak)}${lineBreak}`;
+      const bytes = isGzip ? gzipSync(text) : Buffer.from(text);
+      const lines = await readFileOf('x.jsonl', `{}\n${rows.map((each) => JSON.stringify(each)).join('\n')}`);
+      const expected = withoutLines(shown(lines).slice(1));
+      expect(withoutLines(shown(await readStream(...pieces(bytes, cuts))))).toEqual(expected);
+      expect(withoutLines(shown(await readFileOf('x.json', bytes)))).toEqual(expected);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+it('tells the line that each element begins in, whatever strings hold', async () => {
+  const text = '[\n{"a": "]}\\"\\\\",\n "b": 1}, {"c": [\n{}]}\n\n,{"d":"\\u005d"}]\n';
+  expect(await readFileOf('x.json', text)).toEqual({
+    columns: undefined,
+    entries: [
+      { kind: 'row', line: 2, columns: { a: ']}"\\', b: 1 } },
+      { kind: 'row', line: 3, columns: { c: [{}] } },
+      { kind: 'row', line: 6, columns: { d: ']' } },
+    ],
+  });
+});
+
+it('names every element that is no good row, and reads the others', async () => {
+  const elements = ['{"a": tru}', '[1]', '"x"', 'null', '{"n": 9007199254740993}', '{"a":1} {"b":2}', ''];
+  const read = await readFileOf('x.json', `[${elements.join(',\n')}\n,{"good": 1}]`);
+  expect(shown(read)).toEqual([
+    expect.stringMatching(/^1: is not valid JSON: /),
+    '2: is not a JSON object but an array',
+    '3: is not a JSON object but a string',
+    '4: is not a JSON object but null',
+    expect.stringContaining('5: holds 9007199254740993, which cannot be kept exactly'),
+    expect.stringMatching(/^6: is not valid JSON: /),
+    '8: is no element: there is a comma too many',
+    { good: 1 },
+  ]);
+});
+
+it('takes of a repeated key the last, as JSON Lines does', async () => {
+  const object = '{"a": 1, "a": 2}';
+  expect(shown(await readFileOf('x.json', `[${object}]`))).toEqual(
+    shown(await readFileOf('x.jsonl', object)),
+  );
+});
+
+it('is none the worse for an element without end, bytes that are no text, and space between elements', async () => {
+  const long = `{"a": "${'x'.repeat(1024 * 1024)}"}`;
+  const bytes = Buffer.concat([
+    Buffer.from(`[${long},\n`),
+    Buffer.from('{"a": "\xe9"},', 'latin1'),
+    Buffer.from(`{"a": "\0"}, ${' '.repeat(2 * 1024 * 1024)} {"good": 1},]`),
+  ]);
+  expect(badRows(await readFileOf('x.json', bytes))).toEqual([
+    { kind: 'bad', line: 1, problem: 'is longer than 1 MiB' },
+    { kind: 'bad', line: 2, problem: 'is not valid UTF-8' },
+    { kind: 'bad', line: 2, problem: 'holds a NUL character' },
+    { kind: 'bad', line: 2, problem: 'is no element: there is a comma too many' },
+  ]);
+});
+
+it('may be empty of elements', async () => {
+  expect(await readFileOf('x.json', ' [ \n ] ')).toEqual({ columns: undefined, entries: [] });
+});
+
+describe('is refused as a whole where', () => {
+  it.each([
+    [
+      'it is cut',
+      '[{"a": 1},\n{"b"',
+      '2: ends before its array does, so that rows may be missing: the element that begins in line 2 does not end',
+    ],
+    [
+      'it is cut between elements',
+      '[{"a": 1},\n',
+      '2: ends before its array does, so that rows may be missing',
+    ],
+    [
+      'a quote is never closed',
+      '[{"a": "1},\n{"b":1}]',
+      '2: ends before its array does, so that rows may be missing: the element that begins in line 1 does not end',
+    ],
+    [
+      'a bracket is never closed',
+      '[{"a": {},\n{"b":1}]',
+      '2: ends before its array does, so that rows may be missing: the element that begins in line 1 does not end',
+    ],
+    ['something follows it', '[{"a": 1}]\n[{"b": 1}]', '2: goes on after the end of its array'],
+    [
+      'it is JSON Lines',
+      '{"a": 1}\n',
+      '1: is no JSON array of objects, [{…}, {…}]; a list with one object a line is called .jsonl',
+    ],
+    ['it is something else', '\n"x"', '2: is no JSON array of objects, [{…}, {…}]'],
+    ['it is empty', ' \n', ' is empty'],
+  ])('%s', async (_name, text, problem) => {
+    expect(await complaint(readFileOf('x.json', text))).toBe(`x.json:${problem}`);
+    expect(await complaint(readFileOf('x.json.gz', gzipSync(text)))).toBe(`x.json.gz:${problem}`);
+  });
+});
+
+it('of standard input is told from prompts that begin with a bracket', async () => {
+  expect(shown(await readStream(' \n[\n', '{"a": 1}]'))).toEqual([{ a: 1 }]);
+  expect(shown(await readStream('[', ']'))).toEqual([]);
+  expect(shown(await readStream('[oil] a hill\n[[blurry]] sea\n'))).toEqual([
+    { prompt: '[oil] a hill' },
+    { prompt: '[[blurry]] sea' },
+  ]);
+});
+
+function withoutLines(rows: unknown[]): unknown[] {
+  return rows.map((each) => (typeof each === 'string' ? each.replace(/^\d+: /, '') : each));
+}
+
+function pieces(bytes: Buffer, cuts: number[]): Buffer[] {
+  const places = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)), bytes.length].toSorted(
+    (a, b) => a - b,
+  );
+  return places.slice(1).map((end, index) => bytes.subarray(places[index], end));
+}

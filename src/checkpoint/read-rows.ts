@@ -22,22 +22,31 @@ export function* readRows(db: Database): Generator<ReportRow> {
   for (const scene of db.prepare<[], SceneRow>(withdrawnScenes).iterate()) yield toRow(scene);
 }
 
-/** A scene with the attempt that says most of it: the saved one, else the latest. */
-const sceneColumns = `
+/**
+ * A scene with the attempt that says most of it: the saved one, else the latest. Most scenes have one attempt alone, and
+ * only of others there is something to choose or to count.
+ */
+export const sceneColumns = `
   SELECT s.scene, s.id, s.position, s.state, s.source,
-         (SELECT count(*) FROM attempts c WHERE c.scene = s.scene AND c.state <> 'refused') AS attempts,
-         (SELECT count(*) FROM attempts c WHERE c.scene = s.scene AND c.state = 'unanswered') AS unanswered,
-         (SELECT count(*) FROM attempts c WHERE c.scene = s.scene AND c.state = 'expired') AS expired,
+         ${attemptCount("c.state <> 'refused'")} AS attempts,
+         ${attemptCount("c.state = 'unanswered'")} AS unanswered,
+         ${attemptCount("c.state = 'expired'")} AS expired,
          s.columns, s.failure_kind, s.failure_text,
          a.attempt, a.job_id, a.delay_time_ms, a.execution_time_ms, a.submitted_at, a.completed_at, a.settled_at,
          a.state AS attempt_state, a.failure_kind AS attempt_failure_kind, a.failure_text AS attempt_failure_text
-  FROM scenes s LEFT JOIN attempts a ON a.attempt =
-    (SELECT attempt FROM attempts l WHERE l.scene = s.scene
-     ORDER BY EXISTS (SELECT 1 FROM pictures p WHERE p.attempt = l.attempt) DESC, l.state = 'refused', l.number DESC LIMIT 1)`;
+  FROM scenes s LEFT JOIN attempts a ON a.scene = s.scene AND a.number = CASE WHEN s.attempts <= 1 THEN s.attempts ELSE
+    (SELECT number FROM attempts l WHERE l.scene = s.scene
+     ORDER BY EXISTS (SELECT 1 FROM pictures p WHERE p.attempt = l.attempt) DESC, l.state = 'refused', l.number DESC LIMIT 1)
+    END`;
 const listedScenes = `${sceneColumns} WHERE s.position IS NOT NULL ORDER BY s.position`;
 const withdrawnScenes = `${sceneColumns} WHERE s.state = 'withdrawn' ORDER BY s.scene`;
 
-interface SceneRow {
+function attemptCount(which: string): string {
+  const counted = `(SELECT count(*) FROM attempts c WHERE c.scene = s.scene AND ${which})`;
+  return `CASE s.attempts WHEN 0 THEN 0 WHEN 1 THEN ${which.replace('c.', 'a.')} ELSE ${counted} END`;
+}
+
+export interface SceneRow {
   id: string;
   position: number | null;
   state: SceneState;
@@ -60,14 +69,14 @@ interface SceneRow {
   attempt_failure_text: string | null;
 }
 
-interface BadRowRow {
+export interface BadRowRow {
   position: number;
   source: string;
   id: string | null;
   problem: string;
 }
 
-function rowReader(db: Database): (row: SceneRow) => ReportRow {
+export function rowReader(db: Database): (row: SceneRow) => ReportRow {
   const pictures = db.prepare<[number], Omit<SavedPicture, 'seed'> & { seed: string | null }>(
     'SELECT file, width, height, bytes, sha256, seed FROM pictures WHERE attempt = ? ORDER BY number',
   );
@@ -95,7 +104,7 @@ function rowReader(db: Database): (row: SceneRow) => ReportRow {
   };
 }
 
-function invalidRow({ source, id, problem }: BadRowRow): ReportRow {
+export function invalidRow({ source, id, problem }: BadRowRow): ReportRow {
   return {
     id,
     state: 'invalid',

@@ -6,6 +6,7 @@ import { writeError } from '../terminal/console.ts';
 import {
   cancelOptions,
   exitCodes,
+  listOptions,
   reportOptions,
   retryOptions,
   runOptions,
@@ -45,6 +46,9 @@ async function workOf(args: string[], early: BatchLock | undefined): Promise<Wor
     .command('status <pipeline>', summaries.status, statusOptions, (argv) => {
       work = async () => (await import('./status.ts')).status(argv.pipeline, argv);
     })
+    .command('list <pipeline>', summaries.list, listOptions, (argv) => {
+      work = async () => (await import('./list.ts')).list(argv.pipeline, argv);
+    })
     .command('report <pipeline>', summaries.report, reportOptions, (argv) => {
       work = async () => (await import('./report.ts')).report(argv.pipeline, argv);
     })
@@ -70,6 +74,7 @@ async function workOf(args: string[], early: BatchLock | undefined): Promise<Wor
 const summaries = {
   run: 'start or continue a batch',
   status: 'where a batch stands, from any terminal',
+  list: 'the scenes, all or some, one a line',
   report: 'write the result files anew from the checkpoint',
   verify: 'look at every saved picture; --repair puts back what is missing or damaged',
   retry: 'put scenes that were set aside back to be rendered again',
@@ -114,7 +119,8 @@ function isWrongUse(thrown: unknown): thrown is Error {
 function assertSwitches(args: string[]): void {
   const rules = Object.entries(optionRules);
   const shared = rules.flatMap(([name, { type }]) => (type === 'boolean' ? name : []));
-  const switches = new Set([...shared, 'repair', 'contact-sheet', 'failed', 'expired', 'held', 'elsewhere']);
+  const own = ['csv', 'repair', 'contact-sheet', 'failed', 'expired', 'held', 'elsewhere'];
+  const switches = new Set([...shared, ...own]);
   for (const arg of args) {
     if (arg === '--') return;
     const [, name = '', text = ''] = /^--([^=]+)=([^]*)$/.exec(arg) ?? [];

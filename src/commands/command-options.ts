@@ -34,6 +34,31 @@ export function statusOptions(parser: Argv) {
     .epilogue(`${precedence}\n\n${exitCodes({ ...common, complete: 'the batch was shown' })}`);
 }
 
+export function listOptions(parser: Argv) {
+  const purpose = `Lists the scenes of the batch, one a line: id, state, attempts, and its file or what went wrong. Options narrow it down; of one that is given several times any may hold. It only reads, and may be asked while a run is going on.`;
+  const text = { type: 'string', requiresArg: true } as const;
+  return withPipeline(parser, ['output', 'json'])
+    .usage(`$0 list <pipeline>\n\n${purpose}`)
+    .option('state', {
+      ...text,
+      describe: 'scenes in this state: waiting, active, saved, failed, withdrawn, invalid',
+    })
+    .option('kind', { ...text, describe: 'scenes whose last failure is of this kind, such as job-failed' })
+    .option('search', {
+      ...text,
+      describe: 'scenes with this in their id, a column or the words of the failure',
+    })
+    .option('limit', { requiresArg: true, describe: 'so many at most' })
+    .option('csv', { type: 'boolean', describe: 'as in results.csv' })
+    .example('$0 list pipeline.yaml --state failed', 'what did not come out, and why')
+    .example('$0 list pipeline.yaml --kind job-failed --search harbour', 'both must hold')
+    .example('$0 list pipeline.yaml --state saved --json', 'for a script: a line each, as in results.jsonl')
+    .example('$0 list pipeline.yaml --state failed --csv > failed.csv', 'for a spreadsheet')
+    .epilogue(
+      `${precedence}\n\n${exitCodes({ ...common, complete: 'the scenes were listed; none is no failure' })}`,
+    );
+}
+
 export function reportOptions(parser: Argv) {
   const purpose = `Writes results.csv, results.jsonl and summary.json anew from the checkpoint, as things stand now, and makes the thumbnails that are missing. It sends nothing, and may be called while a run is going on.`;
   return withPipeline(parser, ['output', 'json'])

@@ -1,4 +1,5 @@
 /** The columns of `results.csv`, and a scene as one row of it. */
+import { stringify } from 'csv-stringify/sync';
 import type { JsonValue } from '../core/json.ts';
 import type { ReportRow } from '../core/report-row.ts';
 import { instant, pathOf } from './result-json.ts';
@@ -29,9 +30,14 @@ const ownColumns = {
 } satisfies Record<string, (row: ReportRow) => string | number | null | undefined>;
 
 export interface CsvTable {
-  header: string[];
-  values(row: ReportRow): string[];
+  /** The first line. */
+  header: string;
+  /** A line a row; values that begin with = + - or @ are exact: a changed prompt would be the greater surprise. */
+  text(rows: ReportRow[]): string;
 }
+
+/** Said aloud, since its default hangs on other options: some readers end the row at a bare carriage return. */
+const csvOptions = { quote_record_delimiter: true };
 
 /**
  * Our columns, then the manifest's. Its `id` is the first column already; one that has a name of ours, in any
@@ -40,12 +46,13 @@ export interface CsvTable {
 export function csvTable(manifestColumns: string[]): CsvTable {
   const own = Object.values(ownColumns);
   const names = manifestColumns.filter((name) => name !== 'id');
+  const valuesOf = (row: ReportRow): string[] => [
+    ...own.map((valueOf) => String(valueOf(row) ?? '')),
+    ...names.map((name) => textOf(row.columns[name])),
+  ];
   return {
-    header: [...Object.keys(ownColumns), ...renamed(names)],
-    values: (row) => [
-      ...own.map((valueOf) => String(valueOf(row) ?? '')),
-      ...names.map((name) => textOf(row.columns[name])),
-    ],
+    header: stringify([[...Object.keys(ownColumns), ...renamed(names)]], csvOptions),
+    text: (rows) => stringify(rows.map(valuesOf), csvOptions),
   };
 }
 

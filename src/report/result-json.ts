@@ -2,8 +2,12 @@
 import type { SavedPicture } from '../core/picture.ts';
 import type { ReportRow } from '../core/report-row.ts';
 
+export function resultLine(row: ReportRow): string {
+  return `${JSON.stringify(resultJson(row))}\n`;
+}
+
 /** Times in ms as the service counts them, instants in ISO 8601 UTC, null for what is not known. */
-export function resultJson(row: ReportRow): object {
+function resultJson(row: ReportRow): object {
   return {
     id: row.id,
     state: row.state,

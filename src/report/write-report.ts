@@ -1,13 +1,12 @@
 /** Writes the report of a batch: `results.csv`, `results.jsonl` and `summary.json`. */
 import { join, resolve } from 'node:path';
-import { stringify } from 'csv-stringify/sync';
 import type { BatchSummary, ReportRow } from '../core/report-row.ts';
 import { withDiskTrouble } from '../disk/disk-trouble.ts';
 import { makeFolder } from '../disk/make-folder.ts';
 import { syncFolder } from '../disk/sync-folder.ts';
 import { removeLeftovers } from '../disk/temporary-files.ts';
 import { csvTable } from './csv-table.ts';
-import { resultJson } from './result-json.ts';
+import { resultLine } from './result-json.ts';
 import { summaryJson, type ReportHeader } from './summary-json.ts';
 import { UnfinishedFile } from './unfinished-file.ts';
 
@@ -74,9 +73,6 @@ async function begin(files: UnfinishedFile[], folder: string, name: string): Pro
   return file;
 }
 
-/** Said aloud, since its default hangs on other options: some readers end the row at a bare carriage return. */
-const csvOptions = { quote_record_delimiter: true };
-
 async function writeRows(
   source: ReportSource,
   csv: UnfinishedFile,
@@ -84,17 +80,11 @@ async function writeRows(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const table = csvTable(source.columns());
-  await csv.write(stringify([table.header], csvOptions));
+  await csv.write(table.header);
   for (const rows of slices(source.rows())) {
     signal?.throwIfAborted();
-    // Values that begin with = + - or @ are left exact: a changed prompt would be the greater surprise.
-    await csv.write(
-      stringify(
-        rows.map((row) => table.values(row)),
-        csvOptions,
-      ),
-    );
-    await jsonl.write(rows.map((row) => `${JSON.stringify(resultJson(row))}\n`).join(''));
+    await csv.write(table.text(rows));
+    await jsonl.write(rows.map((row) => resultLine(row)).join(''));
   }
 }
 

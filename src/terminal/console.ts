@@ -9,6 +9,13 @@ export function writeOut(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
+/** Of much to say a part, when there is room for it; false where nobody reads any more. */
+export function writeOutPart(text: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    process.stdout.write(text, (error) => resolve(error === null || error === undefined));
+  });
+}
+
 export function writeError(text: string): void {
   process.stderr.write(`${text}\n`);
 }

@@ -1,0 +1,127 @@
+/** `nightrender list`: the scenes of a batch, all or some, one a line. */
+import { readBatch } from '../checkpoint/batch-identity.ts';
+import { findRows, type RowChoice } from '../checkpoint/find-rows.ts';
+import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
+import { ConfigError } from '../config/problem.ts';
+import { readOutputDir } from '../config/read-output-dir.ts';
+import { closest } from '../core/closest.ts';
+import { failureRules } from '../core/failure.ts';
+import type { ReportRow } from '../core/report-row.ts';
+import { sceneMoves } from '../core/scene.ts';
+import { csvTable } from '../report/csv-table.ts';
+import { resultLine } from '../report/result-json.ts';
+import type { Database } from '../sqlite/database.ts';
+import { writeError, writeOutPart } from '../terminal/console.ts';
+import { listLines } from '../terminal/list-lines.ts';
+import { noBatch } from './no-batch.ts';
+import { refuse } from './refuse.ts';
+import { overridesOf } from './run-options.ts';
+import { shownPath } from './shown-path.ts';
+
+export const rowStates = [...Object.keys(sceneMoves), 'invalid'];
+export const rowKinds = [...Object.keys(failureRules), 'invalid-row'];
+
+type Form = 'lines' | 'json' | 'csv';
+
+/** Resolves to the exit code. */
+export async function list(file: string, argv: Record<string, unknown>): Promise<number> {
+  const json = argv['json'] === true;
+  let dir: string | undefined;
+  try {
+    const choice = choiceOf(argv);
+    const most = limitOf(argv['limit']);
+    const form = formOf(argv);
+    dir = readOutputDir(file, overridesOf(argv, process.env), process.env);
+    const db = openCheckpointForReading(dir);
+    if (db === undefined) throw noBatch(dir);
+    try {
+      const count = await show(findRows(db, choice), formatter(form, db, dir), most);
+      if (count === 0 && form === 'lines') writeError('No scene of this batch is as asked for.');
+    } finally {
+      db.close();
+    }
+    return 0;
+  } catch (thrown) {
+    return refuse(thrown, dir, json);
+  }
+}
+
+/** Written at a time: enough to be fast, few enough that the first ones are seen at once. */
+const rowsAtOnce = 500;
+
+/** How many were shown; fewer than there are where nobody reads any more. */
+async function show(rows: Iterable<ReportRow>, { head, text }: Formatter, most: number): Promise<number> {
+  let count = 0;
+  let waiting: ReportRow[] = [];
+  if (!(await writeOutPart(head))) return count;
+  for (const row of rows) {
+    waiting.push(row);
+    count += 1;
+    if (count === most) break;
+    if (waiting.length < rowsAtOnce) continue;
+    if (!(await writeOutPart(text(waiting)))) return count;
+    waiting = [];
+  }
+  if (waiting.length > 0) await writeOutPart(text(waiting));
+  return count;
+}
+
+interface Formatter {
+  head: string;
+  text: (rows: ReportRow[]) => string;
+}
+
+function formatter(form: Form, db: Database, dir: string): Formatter {
+  switch (form) {
+    case 'json':
+      return { head: '', text: (rows) => rows.map(resultLine).join('') };
+    case 'csv': {
+      const { header, text } = csvTable(readBatch(db)?.columns ?? []);
+      return { head: header, text };
+    }
+    case 'lines':
+      return { head: '', text: listLines(shownPath(dir)) };
+  }
+}
+
+function choiceOf(argv: Record<string, unknown>): RowChoice {
+  const states = wordsOf(argv, 'state', rowStates, 'state of a scene');
+  const kinds = wordsOf(argv, 'kind', rowKinds, 'kind of failure');
+  return {
+    ...(states.length > 0 && { states }),
+    ...(kinds.length > 0 && { kinds }),
+    ...(typeof argv['search'] === 'string' && { search: argv['search'] }),
+  };
+}
+
+function wordsOf(argv: Record<string, unknown>, name: string, known: string[], what: string): string[] {
+  const given = [argv[name] ?? []].flat().map(String);
+  const problems = given
+    .filter((word) => !known.includes(word))
+    .map((word) => {
+      const meant = closest(word, known);
+      const hint = meant === undefined ? `expected one of ${known.join(', ')}` : `did you mean ${meant}?`;
+      return { where: `--${name}`, text: `${JSON.stringify(word)} is no ${what}; ${hint}` };
+    });
+  if (problems.length > 0) throw new ConfigError(problems);
+  return given;
+}
+
+function limitOf(given: unknown): number {
+  if (given === undefined) return Infinity;
+  const most = Number(given);
+  if (Number.isSafeInteger(most) && most > 0) return most;
+  throw new ConfigError([
+    {
+      where: '--limit',
+      text: `${JSON.stringify(given)} is no number of scenes; expected a whole number from 1`,
+    },
+  ]);
+}
+
+function formOf(argv: Record<string, unknown>): Form {
+  if (argv['json'] === true && argv['csv'] === true)
+    throw new ConfigError([{ where: '--csv', text: '--json is given as well; expected one of the two' }]);
+  if (argv['csv'] === true) return 'csv';
+  return argv['json'] === true ? 'json' : 'lines';
+}

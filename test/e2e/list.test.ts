@@ -1,0 +1,92 @@
+/** Promise: `list` names the scenes of a batch as they are asked for, as lines, as JSON and as CSV. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { folderWith, nightrender, pipeline, Program, root, scenes, testKey } from './cli.ts';
+import { startHeldService } from './held-service.ts';
+import { lookedAtBatch } from './looked-at.ts';
+
+it('lists a batch: a line each, harmless, and the same as the report where asked for', async () => {
+  const cwd = await lookedAtBatch();
+  const list = async (...args: string[]) => nightrender(['list', 'pipeline.yaml', ...args], { cwd });
+  const all = await list();
+  expect(all.code).toBe(0);
+  expect(all.stdout.split('\n')).toEqual([
+    expect.stringMatching(/^harbour +saved +3× +out\/images\/harbour\.png$/),
+    expect.stringMatching(/^夜の港 +saved +3× +out\/images\/夜の港\.png$/),
+    expect.stringMatching(/^loud +failed +2× +picture-too-small: /),
+    expect.stringMatching(/^\(no id\) +invalid +scenes\.csv:\d+: /),
+    expect.stringMatching(/^lighthouse +failed +2× +picture-too-small: /),
+    '',
+  ]);
+  expect((await list('--json')).stdout).toBe(readFileSync(join(cwd, 'out/report/results.jsonl'), 'utf8'));
+  expect((await list('--csv')).stdout).toBe(readFileSync(join(cwd, 'out/report/results.csv'), 'utf8'));
+
+  const idsOf = async (...args: string[]): Promise<unknown[]> => {
+    const { stdout } = await list('--json', ...args);
+    const rows = stdout.split('\n').filter((line) => line !== '');
+    return rows.map((line) => (JSON.parse(line) as { id: unknown }).id);
+  };
+  expect(await idsOf('--state', 'failed')).toEqual(['loud', 'lighthouse']);
+  expect(await idsOf('--state', 'saved', '--state', 'invalid')).toEqual(['harbour', '夜の港', null]);
+  expect(await idsOf('--kind', 'picture-too-small')).toEqual(['loud', 'lighthouse']);
+  expect(await idsOf('--kind', 'invalid-row')).toEqual([null]);
+  expect(await idsOf('--search', 'HARBOUR')).toEqual(['harbour']);
+  expect(await idsOf('--search', '港に船')).toEqual(['夜の港']);
+  expect(await idsOf('--search', 'ink', '--state', 'failed')).toEqual([]);
+  expect(await idsOf('--search', 'style')).toEqual([]);
+  expect(await idsOf('--search', '\u0007\nand')).toEqual(['loud']);
+  expect(await idsOf('--limit', '2')).toEqual(['harbour', '夜の港']);
+});
+
+it('says in words what cannot be listed, and that nothing is as asked for', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+  const list = async (...args: string[]) => nightrender(['list', 'pipeline.yaml', ...args], { cwd });
+  const none = await list();
+  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('there is no batch here yet')]);
+  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const wrong: [string[], string][] = [
+    [['--state', 'faild'], '--state: "faild" is no state of a scene; did you mean failed?'],
+    [['--kind', 'job-faild'], '--kind: "job-faild" is no kind of failure; did you mean job-failed?'],
+    [['--limit', '0'], '--limit: 0 is no number of scenes; expected a whole number from 1'],
+    [['--json', '--csv'], '--csv: --json is given as well'],
+  ];
+  for (const [args, said] of wrong) {
+    const { code, stderr } = await list(...args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
+  }
+  const empty = await list('--state', 'failed');
+  expect([empty.code, empty.stdout, empty.stderr]).toEqual([
+    0,
+    '',
+    'No scene of this batch is as asked for.\n',
+  ]);
+});
+
+it('tells a live run, and the same after its violent death', async () => {
+  const service = await startHeldService();
+  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(20) });
+  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env: { NIGHTRENDER_API_KEY: testKey } });
+  await run.event('scene-submitted', 16);
+  const live = await nightrender(['list', 'pipeline.yaml', '--state', 'active'], { cwd });
+  expect(live.stdout).toMatch(/^s0 +active +1× +job \S+\n/);
+  expect(live.stdout.trim().split('\n')).toHaveLength(16);
+  run.child.kill('SIGKILL');
+  await run.finish();
+  expect((await nightrender(['list', 'pipeline.yaml', '--state', 'active'], { cwd })).stdout).toBe(
+    live.stdout,
+  );
+});
+
+it('ends quietly where its reader has seen enough', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(2) });
+  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const program = `'${process.execPath}' '${join(root, 'dist/nightrender.cjs')}'`;
+  const { stdout, stderr } = spawnSync(
+    'bash',
+    ['-c', `${program} list pipeline.yaml | true; echo "\${PIPESTATUS[0]}"`],
+    { cwd, encoding: 'utf8' },
+  );
+  expect([stdout, stderr]).toEqual(['0\n', '']);
+});

@@ -6,6 +6,7 @@ import { writeError } from '../terminal/console.ts';
 import {
   cancelOptions,
   exitCodes,
+  explainOptions,
   listOptions,
   reportOptions,
   retryOptions,
@@ -49,6 +50,9 @@ async function workOf(args: string[], early: BatchLock | undefined): Promise<Wor
     .command('list <pipeline>', summaries.list, listOptions, (argv) => {
       work = async () => (await import('./list.ts')).list(argv.pipeline, argv);
     })
+    .command('explain <pipeline> <id>', summaries.explain, explainOptions, (argv) => {
+      work = async () => (await import('./explain.ts')).explain(argv.pipeline, argv.id, argv);
+    })
     .command('report <pipeline>', summaries.report, reportOptions, (argv) => {
       work = async () => (await import('./report.ts')).report(argv.pipeline, argv);
     })
@@ -75,6 +79,7 @@ const summaries = {
   run: 'start or continue a batch',
   status: 'where a batch stands, from any terminal',
   list: 'the scenes, all or some, one a line',
+  explain: 'one scene: its attempts, pictures and failures, and what happens next',
   report: 'write the result files anew from the checkpoint',
   verify: 'look at every saved picture; --repair puts back what is missing or damaged',
   retry: 'put scenes that were set aside back to be rendered again',
@@ -103,9 +108,11 @@ function baseParser(args: string[]) {
     });
 }
 
-/** A command takes one argument without a name, and the parser counts instead of saying which. */
+/** The parser counts arguments without a name instead of saying which are missing. */
 function inWords(message: string): string {
-  return message.startsWith('Not enough non-option arguments') ? 'Say which pipeline.yaml.' : message;
+  const [, got] = /^Not enough non-option arguments: got (\d+), /.exec(message) ?? [];
+  if (got === undefined) return message;
+  return got === '0' ? 'Say which pipeline.yaml.' : `Say which scene, by its id.`;
 }
 
 class WrongUse extends Error {}

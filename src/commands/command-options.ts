@@ -59,6 +59,21 @@ export function listOptions(parser: Argv) {
     );
 }
 
+export function explainOptions(parser: Argv) {
+  const purpose = `Tells the whole story of one scene: its row and what is sent, every attempt with its job and its instants, the pictures, what went wrong in words, and what decides what happens next. It only reads, and may be asked while a run is going on.`;
+  return withPipeline(parser, ['output', 'json'])
+    .usage(`$0 explain <pipeline> <id>\n\n${purpose}`)
+    .positional('id', {
+      type: 'string',
+      demandOption: true,
+      describe: 'the id of the scene, as list shows it',
+    })
+    .example('$0 explain pipeline.yaml harbour', 'why there is no picture of it, say')
+    .example('$0 explain pipeline.yaml harbour --json', 'for a script: one JSON object')
+    .example('$0 explain pipeline.yaml -- -1', 'an id that begins with a dash')
+    .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...explaining })}`);
+}
+
 export function reportOptions(parser: Argv) {
   const purpose = `Writes results.csv, results.jsonl and summary.json anew from the checkpoint, as things stand now, and makes the thumbnails that are missing. It sends nothing, and may be called while a run is going on.`;
   return withPipeline(parser, ['output', 'json'])
@@ -176,6 +191,11 @@ const common = {
   bug: endings.bug.means,
   'wrong-use': 'wrong use or configuration, no batch yet, or its file is damaged',
   'output-unwritable': endings['output-unwritable'].means,
+};
+
+const explaining = {
+  complete: 'the story was told',
+  'wrong-use': 'wrong use or configuration, no batch yet, no such id, or its file is damaged',
 };
 
 const verifying = {

@@ -31,17 +31,17 @@ function byChanges(a: { changes: number }, b: { changes: number }): number {
 function changesBetween(from: string, to: string, most: number): number {
   if (Math.abs(from.length - to.length) > most) return most + 1;
   let row = Array.from({ length: to.length + 1 }, (_, i) => i);
+  let next = row.slice();
   for (let i = 0; i < from.length; i++) {
-    const next = [i + 1];
-    let fewest = i + 1;
+    let fewest = (next[0] = i + 1);
     for (let j = 1; j <= to.length; j++) {
-      const replaced = (row[j - 1] ?? 0) + (from[i] === to[j - 1] ? 0 : 1);
+      const replaced = (row[j - 1] ?? 0) + (from.charCodeAt(i) === to.charCodeAt(j - 1) ? 0 : 1);
       const changes = Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1);
-      next.push(changes);
+      next[j] = changes;
       if (changes < fewest) fewest = changes;
     }
     if (fewest > most) return most + 1;
-    row = next;
+    [row, next] = [next, row];
   }
   return row[to.length] ?? 0;
 }

@@ -1,0 +1,129 @@
+/** All that the checkpoint knows of one id. */
+import type { AttemptState } from '../core/attempt.ts';
+import { failureRules, isFailureKind } from '../core/failure.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { SavedPicture } from '../core/picture.ts';
+import type { SceneState } from '../core/scene.ts';
+import type { AttemptStory, SceneStory, SceneVersion } from '../core/scene-story.ts';
+import type { Database } from '../sqlite/database.ts';
+
+/** Undefined where there is no such id. */
+export function readStory(db: Database, id: string): SceneStory | undefined {
+  const scenes = db
+    .prepare<[string], SceneRow>("SELECT * FROM scenes WHERE id = ? ORDER BY state = 'withdrawn', scene DESC")
+    .all(id);
+  const invalid = db
+    .prepare<[string], { source: string; problem: string }>(
+      'SELECT source, problem FROM bad_rows WHERE id = ? ORDER BY position',
+    )
+    .all(id);
+  if (scenes.length + invalid.length === 0) return undefined;
+  return { id, versions: scenes.map((scene) => readVersion(db, scene)), invalid };
+}
+
+/** Every id of the batch. */
+export function* readIds(db: Database): Generator<string> {
+  yield* db.prepare<[], string>('SELECT id FROM scenes').pluck().iterate();
+}
+
+interface SceneRow {
+  scene: number;
+  position: number | null;
+  state: SceneState;
+  fingerprint: string;
+  source: string;
+  columns: string;
+  input: string;
+  failure_kind: string | null;
+  failure_text: string | null;
+  due_at: number;
+  /** A checkpoint that is only read may be of a version that had none of these yet. */
+  deaths?: number;
+  counted_from?: number;
+}
+
+interface AttemptRow {
+  attempt: number;
+  number: number;
+  run: number;
+  state: AttemptState;
+  base_url: string;
+  endpoint_id: string;
+  version: 'v1' | 'v2';
+  job_id: string | null;
+  status: string | null;
+  intended_at: number;
+  submitted_at: number | null;
+  executing_at: number | null;
+  completed_at: number | null;
+  settled_at: number | null;
+  delay_time_ms: number | null;
+  execution_time_ms: number | null;
+  polls: number;
+  failure_kind: string | null;
+  failure_text: string | null;
+}
+
+function readVersion(db: Database, row: SceneRow): SceneVersion {
+  const attempts = db
+    .prepare<[number], AttemptRow>('SELECT * FROM attempts WHERE scene = ? ORDER BY number')
+    .all(row.scene);
+  return {
+    state: row.state,
+    fingerprint: row.fingerprint,
+    source: row.source,
+    columns: JSON.parse(row.columns) as JsonObject,
+    input: JSON.parse(row.input) as JsonObject,
+    failureKind: row.failure_kind,
+    failureText: row.failure_text,
+    dueAt: row.due_at,
+    ahead: row.state === 'waiting' && row.due_at === 0 ? countAhead(db, row.position ?? 0) : 0,
+    deaths: row.deaths ?? 0,
+    attempts: attempts.map((attempt) => readAttempt(db, attempt, row.counted_from ?? 0)),
+  };
+}
+
+function countAhead(db: Database, position: number): number {
+  return (
+    db
+      .prepare<[number], number>(
+        "SELECT count(*) FROM scenes WHERE state = 'waiting' AND due_at = 0 AND position < ?",
+      )
+      .pluck()
+      .get(position) ?? 0
+  );
+}
+
+function readAttempt(db: Database, row: AttemptRow, countedFrom: number): AttemptStory {
+  const kind = row.failure_kind;
+  const isPutBack = kind !== null && isFailureKind(kind) && failureRules[kind].next === 'put-back';
+  return {
+    number: row.number,
+    run: row.run,
+    state: row.state,
+    endpoint: { baseUrl: row.base_url, id: row.endpoint_id, version: row.version },
+    jobId: row.job_id,
+    status: row.status,
+    intendedAt: row.intended_at,
+    submittedAt: row.submitted_at,
+    executingAt: row.executing_at,
+    completedAt: row.completed_at,
+    settledAt: row.settled_at,
+    delayTimeMs: row.delay_time_ms,
+    executionTimeMs: row.execution_time_ms,
+    polls: row.polls,
+    failureKind: kind,
+    failureText: row.failure_text,
+    isCounted: row.number > countedFrom && !isPutBack,
+    pictures: readPictures(db, row.attempt),
+  };
+}
+
+function readPictures(db: Database, attempt: number): SavedPicture[] {
+  return db
+    .prepare<[number], Omit<SavedPicture, 'seed'> & { seed: string | null }>(
+      'SELECT file, width, height, bytes, sha256, seed FROM pictures WHERE attempt = ? ORDER BY number',
+    )
+    .all(attempt)
+    .map(({ seed, ...picture }) => ({ ...picture, ...(seed !== null && { seed }) }));
+}

@@ -1,0 +1,59 @@
+/** `nightrender explain`: one scene's whole story, and what decides what happens to it next. */
+import { isBatchHeld } from '../checkpoint/batch-lock.ts';
+import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
+import { readIds, readStory } from '../checkpoint/read-story.ts';
+import { ConfigError } from '../config/problem.ts';
+import { readOutputDir } from '../config/read-output-dir.ts';
+import { closestFew } from '../core/closest.ts';
+import type { Database } from '../sqlite/database.ts';
+import { showStory } from '../terminal/show-story.ts';
+import { noBatch } from './no-batch.ts';
+import { refuse } from './refuse.ts';
+import { overridesOf } from './run-options.ts';
+import { shownPath } from './shown-path.ts';
+
+/** Resolves to the exit code. */
+export function explain(file: string, id: string, argv: Record<string, unknown>): number {
+  const json = argv['json'] === true;
+  let dir: string | undefined;
+  try {
+    dir = readOutputDir(file, overridesOf(argv, process.env), process.env);
+    const db = openCheckpointForReading(dir);
+    if (db === undefined) throw noBatch(dir);
+    try {
+      // One view of it, though a run may be writing.
+      db.exec('BEGIN');
+      const story = readStory(db, id);
+      if (story === undefined) throw unknownId(db, id);
+      const retryCommand = `nightrender retry ${quoted(file)} --id ${quoted(id)}`;
+      const shown = {
+        ...story,
+        isRunning: isBatchHeld(dir),
+        shownDir: shownPath(dir),
+        retryCommand,
+        now: Date.now(),
+      };
+      showStory(shown, json);
+    } finally {
+      db.close();
+    }
+    return 0;
+  } catch (thrown) {
+    return refuse(thrown, dir, json);
+  }
+}
+
+function unknownId(db: Database, id: string): ConfigError {
+  const near = closestFew(id, readIds(db), 3).map((each) => JSON.stringify(each));
+  const hint = near.length === 0 ? '`nightrender list` names all' : `did you mean ${near.join(' or ')}?`;
+  return new ConfigError([
+    { where: '', text: `${JSON.stringify(id)} is the id of no scene of this batch; ${hint}` },
+  ]);
+}
+
+/** As a shell takes it for one word. */
+function quoted(text: string): string {
+  return /^[\p{L}\p{N}_./:@%+,][\p{L}\p{N}_./:@%+,-]*$/u.test(text)
+    ? text
+    : `'${text.replaceAll("'", `'\\''`)}'`;
+}

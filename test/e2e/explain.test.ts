@@ -1,0 +1,97 @@
+/** Promise: `explain` tells a scene's whole story and what decides what happens to it next. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { folderWith, nightrender, pipeline, Program, scenes, testKey } from './cli.ts';
+import { startHeldService } from './held-service.ts';
+import { lookedAtBatch } from './looked-at.ts';
+
+it('tells the row, every attempt, the picture and the failures, and which of them count', async () => {
+  const cwd = await lookedAtBatch();
+  const explain = async (...args: string[]) => nightrender(['explain', 'pipeline.yaml', ...args], { cwd });
+  const saved = await explain('夜の港');
+  expect(saved.code).toBe(0);
+  expect(saved.stdout).toMatch(/^scene +夜の港\nstate +saved\nnext +nothing is left to do/);
+  expect(saved.stdout).toMatch(/attempt 1 failed after .*; counts no more\n/);
+  expect(saved.stdout).toMatch(
+    /attempt 3 saved after .*\n.* sent to the local service in run 2\n.*accepted as job \S+\n/,
+  );
+  expect(saved.stdout).toMatch(/out\/images\/夜の港\.png {2}\d+×\d+, \d+ kB, seed \d+/);
+  const failed = await explain('loud');
+  expect(failed.stdout).toContain('state     failed: picture-too-small: ');
+  expect(failed.stdout).toContain('`nightrender retry pipeline.yaml --id loud` gives it fresh attempts');
+  expect(failed.stdout).toContain('scene: Hills \\x1b[31mred\\x1b[0m\\x07\\nand a second line\n');
+  expect(failed.stdout).toContain(
+    '2 failed of `retry.attempts` and 2 sent of `retry.submissions` count so far',
+  );
+
+  const { stdout } = await explain('harbour', '--json');
+  expect(JSON.parse(stdout)).toMatchObject({
+    type: 'scene-story',
+    id: 'harbour',
+    isRunning: false,
+    invalid: [],
+    versions: [
+      {
+        state: 'saved',
+        source: 'scenes.csv:2',
+        columns: { id: 'harbour', style: 'oil' },
+        input: { scene: 'A harbour at dawn' },
+        attempts: [
+          { number: 1, state: 'failed', failureKind: 'picture-too-small', isCounted: false },
+          { number: 2, state: 'failed', isCounted: false },
+          { number: 3, state: 'saved', isCounted: true, pictures: [{ file: 'harbour.png' }] },
+        ],
+      },
+    ],
+  });
+});
+
+it('asks which id was meant where there is none such', async () => {
+  const cwd = await lookedAtBatch();
+  const near = await nightrender(['explain', 'pipeline.yaml', 'harbor'], { cwd });
+  expect([near.code, near.stdout]).toEqual([2, '']);
+  expect(near.stderr).toContain('"harbor" is the id of no scene of this batch; did you mean "harbour"?');
+  const far = await nightrender(['explain', 'pipeline.yaml', 'weather-station'], { cwd });
+  expect(far.stderr).toContain('is the id of no scene of this batch; `nightrender list` names all');
+  const without = await nightrender(['explain', 'pipeline.yaml'], { cwd });
+  expect([without.code, without.stderr]).toEqual([2, expect.stringContaining('Say which scene')]);
+});
+
+it('tells what an id was before its row was edited, and what became of one that is listed no more', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(2) });
+  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const edited = readFileSync(join(cwd, 'scenes.csv'), 'utf8')
+    .replace('0 trees', '7 birches')
+    .replace(/^s1.*\n/m, '');
+  writeFileSync(join(cwd, 'scenes.csv'), edited);
+  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const { stdout } = await nightrender(['explain', 'pipeline.yaml', 's0'], { cwd });
+  const [now = '', before = ''] = stdout.split('Before its row was edited');
+  expect(now).toMatch(/scene: Hills and 7 birches[^]*out\/images\/s0\.png/);
+  expect(before).toMatch(/scene: Hills and 0 trees[^]*out\/images\/s0\.replaced-\w+\.png/);
+  expect(before).toContain('take their names again if the row is edited back');
+  const gone = await nightrender(['explain', 'pipeline.yaml', 's1'], { cwd });
+  expect(gone.stdout).toContain('its row is not in the manifest any more');
+});
+
+it('tells what a live run does with a scene, and what is left of it after a violent death', async () => {
+  const service = await startHeldService();
+  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(20) });
+  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env: { NIGHTRENDER_API_KEY: testKey } });
+  await run.event('scene-submitted', 16);
+  const nextOf = async (id: string): Promise<string> => {
+    const { stdout } = await nightrender(['explain', 'pipeline.yaml', id], { cwd });
+    return /^next +(.*)$/m.exec(stdout)?.[1] ?? '';
+  };
+  expect(await nextOf('s0')).toContain('the run asks the service for its job until it is done');
+  expect(await nextOf('s19')).toBe(
+    'the run sends it when its turn comes: 3 scenes of the list come before it',
+  );
+  run.child.kill('SIGKILL');
+  await run.finish();
+  expect(await nextOf('s0')).toMatch(
+    /^its job is in flight, sent .* ago, and no run is at work: the next one asks/,
+  );
+  expect(await nextOf('s16')).toBe('the next run sends it when its turn comes: it is next in line');
+});

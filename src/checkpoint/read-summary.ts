@@ -5,6 +5,7 @@ import type { RunStats } from '../core/run-stats.ts';
 import { batchCost } from '../core/spending.ts';
 import type { Database } from '../sqlite/database.ts';
 import { readBatch } from './batch-identity.ts';
+import { readPart } from './chosen-part.ts';
 import { readAttemptStates, readCounts } from './read-counts.ts';
 import { readMedians } from './read-medians.ts';
 import { readSpending } from './read-spending.ts';
@@ -35,6 +36,7 @@ export function readNumbers(db: Database): BatchNumbers {
     attempts,
     cost: readCost(db, attempts.submitted),
     failures: readFailures(db),
+    part: readPart(db),
     lastRun: readLastRun(db),
   };
 }

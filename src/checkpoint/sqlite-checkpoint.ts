@@ -10,6 +10,7 @@ import {
 import { Trouble } from '../core/failure.ts';
 import { nameKey } from '../core/naming.ts';
 import { withDiskTrouble } from '../disk/disk-trouble.ts';
+import type { Part } from '../core/part.ts';
 import type { SavedPicture } from '../core/picture.ts';
 import type { Plan } from '../core/plan.ts';
 import { replacedSuffix } from '../core/scene.ts';
@@ -26,6 +27,8 @@ import type {
 } from '../pipeline/ports.ts';
 import type { Database } from '../sqlite/database.ts';
 import { GroupCommit } from '../sqlite/group-commit.ts';
+import { choosePart, readPartCounts, rememberPart } from './chosen-part.ts';
+import { dueOfPart, dueScenes, type DueScenes } from './due-scenes.ts';
 import { asTrouble, writersWithReserve, type Writers } from './full-disk.ts';
 import { readAttempt, readSubmittedAttempt, readWriting } from './read-attempt.ts';
 import type { InHand } from './in-hand.ts';
@@ -41,6 +44,9 @@ export class SqliteCheckpoint implements Checkpoint {
   readonly #run: number;
   readonly #inHand: InHand;
   readonly #writers: Writers;
+  /** Undefined where no part was chosen. */
+  #part: DueScenes | undefined;
+  readonly #due: DueScenes;
 
   /**
    * `run` is the key of the run that attempts are recorded under. `freeRoom` is asked for room on a full disk, and
@@ -52,14 +58,21 @@ export class SqliteCheckpoint implements Checkpoint {
     this.#db = db;
     this.#commits = new GroupCommit(db);
     this.#sql = prepareStatements(db);
+    this.#due = dueScenes(db);
     this.#run = run;
   }
 
-  async reconcile(manifest: ManifestScenes, signal: AbortSignal): Promise<Plan | undefined> {
+  async reconcile(manifest: ManifestScenes, signal: AbortSignal, part?: Part): Promise<Plan | undefined> {
+    const work = async (): Promise<Plan> => {
+      const plan = await reconcile(this.#db, manifest, signal);
+      if (part === undefined) rememberPart(this.#db, undefined);
+      else await choosePart(this.#db, part, signal);
+      return plan;
+    };
     try {
-      return await this.#writers.planned(() =>
-        this.#commits.writeAlone(() => reconcile(this.#db, manifest, signal)),
-      );
+      const plan = await this.#writers.planned(() => this.#commits.writeAlone(work));
+      this.#part = part && dueOfPart(this.#db);
+      return plan;
     } catch (error) {
       if (signal.aborted && error === signal.reason) return undefined;
       throw error;
@@ -91,25 +104,23 @@ export class SqliteCheckpoint implements Checkpoint {
   claim(max: number, endpoint: Endpoint, at: number, dueBy = at): Promise<Attempt[]> {
     return this.#write(() => {
       this.#assertStillThere();
-      const retries = this.#sql.dueRetries.all({ at: dueBy, max });
-      const fresh = this.#sql.dueFresh.all({ max: max - retries.length });
-      return [...retries, ...fresh].map(({ scene }) => this.#intend(scene, endpoint, at));
+      return this.#next.take(max, dueBy).map((scene) => this.#intend(scene, endpoint, at));
     });
   }
 
   claimSuspect(endpoint: Endpoint, at: number): Promise<Attempt | undefined> {
     return this.#write(() => {
       this.#assertStillThere();
-      const suspect = this.#sql.suspect.get();
-      return suspect === undefined ? undefined : this.#intend(suspect.scene, endpoint, at);
+      const suspect = this.#next.suspect();
+      return suspect === undefined ? undefined : this.#intend(suspect, endpoint, at);
     });
   }
 
   nextDue(): Promise<{ at: number; isSuspect: boolean } | undefined> {
     return this.#read(() => {
-      const next = this.#sql.nextDue.get();
-      if (next !== undefined) return { at: next.due_at, isSuspect: false };
-      return this.#sql.suspect.get() && { at: 0, isSuspect: true };
+      const at = this.#next.nextAt();
+      if (at !== undefined) return { at, isSuspect: false };
+      return this.#next.suspect() === undefined ? undefined : { at: 0, isSuspect: true };
     });
   }
 
@@ -177,9 +188,17 @@ export class SqliteCheckpoint implements Checkpoint {
     return this.#read(() => readCounts(this.#db));
   }
 
+  partCounts(): Promise<SceneCounts | undefined> {
+    return this.#read(() => this.#part && readPartCounts(this.#db));
+  }
+
   /** To be called before the database is closed. */
   close(): void {
     this.#commits.close();
+  }
+
+  get #next(): DueScenes {
+    return this.#part ?? this.#due;
   }
 
   /** Nothing is sent on the word of a journal that nobody will find again. */

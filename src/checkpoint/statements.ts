@@ -1,6 +1,5 @@
 /** The SQL of the road, prepared once. */
 import type { AttemptState } from '../core/attempt.ts';
-import { suspectDeaths } from '../core/quarantine.ts';
 import type { Database } from '../sqlite/database.ts';
 
 export interface AttemptRow {
@@ -91,19 +90,6 @@ function prepareReads(db: Database) {
         AND number > (SELECT counted_from FROM scenes s WHERE s.scene = a.scene) ORDER BY number`),
     intendedIn: db.prepare<[], { attempt: number; run: number }>(
       "SELECT attempt, run FROM attempts WHERE state = 'intended'",
-    ),
-    dueRetries: db.prepare<[object], { scene: number }>(
-      `SELECT scene FROM scenes WHERE state = 'waiting' AND due_at > 0 AND due_at <= @at AND deaths < ${suspectDeaths}
-       ORDER BY due_at LIMIT @max`,
-    ),
-    dueFresh: db.prepare<[object], { scene: number }>(
-      "SELECT scene FROM scenes WHERE state = 'waiting' AND due_at = 0 ORDER BY position LIMIT @max",
-    ),
-    suspect: db.prepare<[], { scene: number }>(
-      `SELECT scene FROM scenes WHERE deaths >= ${suspectDeaths} AND state = 'waiting' LIMIT 1`,
-    ),
-    nextDue: db.prepare<[], { due_at: number }>(
-      `SELECT due_at FROM scenes WHERE state = 'waiting' AND deaths < ${suspectDeaths} ORDER BY due_at LIMIT 1`,
     ),
     jobOf: db.prepare<[object]>(
       'SELECT 1 FROM attempts WHERE job_id = @jobId AND base_url = @baseUrl AND endpoint_id = @id',

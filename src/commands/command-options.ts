@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import type { Argv } from 'yargs';
 import { endings, type EndingKind } from '../core/ending.ts';
 import { schemaNames } from './schema-names.ts';
+import { partOptions } from './part-options.ts';
 import { optionRules, variableOf, type OptionName } from './run-options.ts';
 
 export function runOptions(parser: Argv) {
@@ -17,8 +18,13 @@ export function runOptions(parser: Argv) {
     'quiet',
   ])
     .usage(`$0 run <pipeline>\n\n${purpose}`)
+    .options(partOptions)
     .example('$0 run pipeline.yaml', 'start, or go on after a stop or a crash')
     .example('$0 run pipeline.yaml --concurrency 4', 'four jobs in flight at most')
+    .example(
+      '$0 run pipeline.yaml --limit 20',
+      'a preview: 20 scenes from all over the list, once and for good',
+    )
     .example('$0 run pipeline.yaml --stats', 'in the morning, see what held the night back')
     .example('zcat list.txt.gz | $0 run pipeline.yaml --manifest -', 'scenes from standard input')
     .example('$0 run pipeline.yaml --quiet', 'from cron: a line only where something is wrong')

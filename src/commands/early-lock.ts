@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { BatchHeld, isBatch, lockBatch, type BatchLock } from '../checkpoint/batch-lock.ts';
 import { readGlance } from '../config/read-output-dir.ts';
 import { refuse } from './refuse.ts';
+import { partOptions } from './part-options.ts';
 import { optionRules, overridesOf } from './run-options.ts';
 
 /**
@@ -35,7 +36,7 @@ function readRun(args: string[]): { file: string; options: Record<string, unknow
 
 /** Numbers are texts here, and nobody reads them. */
 function plainOptions() {
-  const rules = Object.entries(optionRules);
+  const rules = [...Object.entries(optionRules), ...Object.entries(partOptions)];
   return Object.fromEntries(
     rules.map(([name, { type }]) => [
       name,

@@ -2,6 +2,7 @@
 import { openCheckpoint, readJobsInFlight } from '../checkpoint/open-checkpoint.ts';
 import type { Config } from '../config/config.ts';
 import { endings } from '../core/ending.ts';
+import type { Part } from '../core/part.ts';
 import { runBatch, type BatchResult } from '../pipeline/run-batch.ts';
 import type { Stop } from '../pipeline/stop.ts';
 import { createRunView } from '../terminal/run-view.ts';
@@ -18,12 +19,13 @@ import { withPorts } from './with-ports.ts';
 
 /**
  * `file` is the pipeline.yaml, as it was given. Without scenes what is in flight is collected, and the batch stays what
- * its latest run has made of it. Resolves to the exit code.
+ * its latest run has made of it. Of a `part`, only its scenes are rendered. Resolves to the exit code.
  */
 export async function runLocked(
   file: string,
   config: Config,
   scenes: ReadScenes | undefined,
+  part: Part | undefined,
   stop: Stop,
 ): Promise<number> {
   const { dir } = config.output;
@@ -49,7 +51,12 @@ export async function runLocked(
     if (lost !== undefined) view.tell({ type: 'warning', text: lost });
     const endpoints = [config.endpoint, ...inFlight.map(({ endpoint }) => endpoint)];
     const result = await withPorts({ config, opened, endpoints, tell: view.tell, stop }, (ports) =>
-      runBatch(scenes?.stage, ports, batchSettings(config, systemClock.now()), stop),
+      runBatch(
+        scenes?.stage,
+        ports,
+        { ...batchSettings(config, systemClock.now()), ...(part && { part }) },
+        stop,
+      ),
     );
     tellEnd(config, result, opened.untold(), view);
     // With the report the end went on record; without one it is another than the report was given.
@@ -79,7 +86,7 @@ function tellStart(config: Config, view: RunView): void {
 
 function tellEnd(
   config: Config,
-  { ending, counts, report, cost, stats }: BatchResult,
+  { ending, counts, part, report, cost, stats }: BatchResult,
   untold: number,
   view: RunView,
 ): void {
@@ -92,6 +99,7 @@ function tellEnd(
     exitCode,
     text,
     counts,
+    ...(part && { part }),
     outputDir: config.output.dir,
     report,
     cost,

@@ -3,9 +3,11 @@ import { isBatch, lockBatch, type BatchLock } from '../checkpoint/batch-lock.ts'
 import { readJobsInFlight } from '../checkpoint/open-checkpoint.ts';
 import type { Config } from '../config/config.ts';
 import { readConfig } from '../config/read-config.ts';
+import type { Part } from '../core/part.ts';
 import type { Stop } from '../pipeline/stop.ts';
 import type { ReadScenes } from './read-scenes.ts';
 import { refuse } from './refuse.ts';
+import { partOf } from './part-options.ts';
 import { overridesOf } from './run-options.ts';
 import { withSignals } from './signals.ts';
 import { StoppedEarly } from './stopped-early.ts';
@@ -20,7 +22,8 @@ export async function run(
   try {
     const read = readConfig(file, overridesOf(argv, process.env), process.env);
     config = read;
-    return await withSignals((stop) => runConfig(file, read, early, stop));
+    const part = partOf(argv);
+    return await withSignals((stop) => runConfig(file, read, part, early, stop));
   } catch (thrown) {
     return refuse(thrown, config?.output.dir, config?.terminal.json ?? argv['json'] === true);
   } finally {
@@ -31,6 +34,7 @@ export async function run(
 async function runConfig(
   file: string,
   config: Config,
+  part: Part | undefined,
   early: BatchLock | undefined,
   stop: Stop,
 ): Promise<number> {
@@ -43,7 +47,7 @@ async function runConfig(
     scenes = await readUnlessStopped(config, stop, lock !== undefined);
     lock ??= await lockBatch(dir, Date.now());
     const { runLocked } = await import('./run-locked.ts');
-    return await runLocked(file, config, scenes, stop);
+    return await runLocked(file, config, scenes, part, stop);
   } finally {
     scenes?.stage.close();
     lock?.release();

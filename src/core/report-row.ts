@@ -1,6 +1,7 @@
 /** What the report says of a scene and of a batch; made by the checkpoint, written by `report/`, shown by `status`. */
 import type { FailureKind } from './failure.ts';
 import type { JsonObject } from './json.ts';
+import type { PartRecord } from './part.ts';
 import type { SavedPicture } from './picture.ts';
 import type { RunStats } from './run-stats.ts';
 import type { SceneState } from './scene.ts';
@@ -54,6 +55,8 @@ export interface BatchNumbers {
   cost: BatchCost | null;
   /** Attempts that failed, by kind, most frequent first. */
   failures: { kind: string; attempts: number; lastText: string }[];
+  /** What the latest run had to render, where that was a preview; null where it was all of the batch. */
+  part: PartRecord | null;
   /** The newest start of the program on this batch. */
   lastRun: RunRecord | null;
 }

@@ -17,7 +17,8 @@ export type Event =
     }
   /** Something the user should know and may want to change; the run goes on. */
   | { type: 'warning'; text: string }
-  | ({ type: 'plan-made'; counts: SceneCounts } & Plan)
+  /** `part`: of the scenes that a preview renders; those of all where there is none. */
+  | ({ type: 'plan-made'; counts: SceneCounts; part?: SceneCounts } & Plan)
   /** Attempts of dead runs that may have been sent without an answer, and jobs that are still in flight. */
   | { type: 'recovered'; unanswered: number; inFlight: number }
   | { type: 'scene-submitted'; scene: string; attempt: number; jobId: string }
@@ -59,6 +60,8 @@ export type Event =
       exitCode: number;
       text: string;
       counts: SceneCounts;
+      /** As in `plan-made`. */
+      part?: SceneCounts;
       outputDir: string;
       report: string | undefined;
       /** What the batch has cost so far, where the price is known. */

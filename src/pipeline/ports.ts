@@ -4,6 +4,7 @@ import type { Ending } from '../core/ending.ts';
 import type { Failure } from '../core/failure.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
+import type { Part } from '../core/part.ts';
 import type { Plan } from '../core/plan.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { BatchSpending } from '../core/spending.ts';
@@ -87,9 +88,10 @@ export interface ManifestScenes {
 export interface Checkpoint {
   /**
    * Brings the batch's scenes in line with the manifest, by identity, not position. Undefined, and nothing is changed,
-   * where `signal` aborts before all is done. No read may be asked for meanwhile: it would see half of it.
+   * where `signal` aborts before all is done. No read may be asked for meanwhile: it would see half of it. With a `part`,
+   * all of the manifest is compared and only scenes of that part wait to be claimed from then on.
    */
-  reconcile(manifest: ManifestScenes, signal: AbortSignal): Promise<Plan | undefined>;
+  reconcile(manifest: ManifestScenes, signal: AbortSignal, part?: Part): Promise<Plan | undefined>;
   /** Counts the violent deaths of scenes that dead runs had in hand; returns what those had intended, perhaps sent. */
   recover(): Promise<Attempt[]>;
   /** Attempts whose jobs are in flight, oldest submission first. */
@@ -128,6 +130,8 @@ export interface Checkpoint {
   pendingMoves(): Promise<PictureMove[]>;
   recordMoved(move: PictureMove): Promise<void>;
   counts(): Promise<SceneCounts>;
+  /** Of the scenes of the part that was chosen; undefined where none was. */
+  partCounts(): Promise<SceneCounts | undefined>;
   /** What the batch's submissions took so far. */
   spending(): Promise<BatchSpending>;
 }

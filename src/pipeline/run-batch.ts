@@ -16,6 +16,8 @@ import type { Stop } from './stop.ts';
 export interface BatchResult {
   ending: Ending;
   counts: SceneCounts;
+  /** Of the scenes that a preview was to render; undefined where all of the batch was. */
+  part: SceneCounts | undefined;
   /** The folder of the result files; undefined where they are what they were before. */
   report: string | undefined;
   /** Undefined where nobody said what the work costs. */
@@ -50,13 +52,15 @@ export async function runBatch(
   await lanes.finish();
   const stats = run.stats.result();
   const counts = await ports.checkpoint.counts();
+  const part = await ports.checkpoint.partCounts();
   const hasNews = run.isPlanned || (inFlight.length > 0 && !stop.leaving.aborted);
-  const report = hasNews ? await writeReport(run, endingOf(run, counts), stats) : undefined;
+  const report = hasNews ? await writeReport(run, endingOf(run, counts, part), stats) : undefined;
   run.end();
   if (run.bug !== undefined) throw run.bug;
   // A report that was asked for and is lacking is told by what cut it, though every scene is saved.
   const cut = hasNews && report === undefined ? stop.ending : undefined;
-  return { ending: cut ?? endingOf(run, counts), counts, report, cost: run.budget.cost(), stats };
+  const ending = cut ?? endingOf(run, counts, part);
+  return { ending, counts, part, report, cost: run.budget.cost(), stats };
 }
 
 /** Of a dead run, on files: the folder is then as the checkpoint says, before another list decides anything about it. */
@@ -68,10 +72,12 @@ async function finishLastSteps(run: Run): Promise<void> {
 /** A stop before it is made leaves the scenes as they are. */
 async function plan(run: Run, manifest: ManifestScenes | undefined): Promise<void> {
   const { checkpoint, tell } = run.ports;
-  const planned = manifest && (await checkpoint.reconcile(manifest, run.stop.draining));
+  const planned = manifest && (await checkpoint.reconcile(manifest, run.stop.draining, run.settings.part));
   run.isPlanned = planned !== undefined;
   await finishMoves(run);
-  if (planned !== undefined) tell({ type: 'plan-made', ...planned, counts: await checkpoint.counts() });
+  if (planned === undefined) return;
+  const part = await checkpoint.partCounts();
+  tell({ type: 'plan-made', ...planned, counts: await checkpoint.counts(), ...(part && { part }) });
 }
 
 async function recover(run: Run): Promise<SubmittedAttempt[]> {
@@ -97,16 +103,23 @@ export async function writeReport(run: Run, ending: Ending, stats?: RunStats): P
   }
 }
 
-function endingOf({ stop, isPlanned }: Run, counts: SceneCounts): Ending {
+function endingOf({ stop, isPlanned }: Run, counts: SceneCounts, part: SceneCounts | undefined): Ending {
   if (stop.ending?.kind === 'output-unwritable') return stop.ending;
   if (stop.ending !== undefined && !isPlanned)
     return { ...stop.ending, text: `${stop.ending.text}; the manifest was not compared with the batch` };
-  const missing = counts.waiting + counts.active + counts.failed + counts.invalid;
-  if (missing === 0) return { kind: 'complete', text: 'Every scene is saved' };
-  return (
-    stop.ending ?? {
-      kind: 'incomplete',
-      text: `${missing} ${missing === 1 ? 'scene is' : 'scenes are'} not saved`,
-    }
-  );
+  if (missingOf(counts) === 0) return { kind: 'complete', text: 'Every scene is saved' };
+  const missing = missingOf(part ?? counts);
+  if (part !== undefined && missing === 0) return { kind: 'complete', text: previewText(part, counts) };
+  const text = `${missing} ${missing === 1 ? 'scene' : 'scenes'}${part ? ' of this preview' : ''} ${missing === 1 ? 'is' : 'are'} not saved`;
+  return stop.ending ?? { kind: 'incomplete', text };
+}
+
+function missingOf({ waiting, active, failed, invalid }: SceneCounts): number {
+  return waiting + active + failed + invalid;
+}
+
+function previewText({ saved }: SceneCounts, { waiting }: SceneCounts): string {
+  const scenes = saved === 1 ? 'The scene of this preview is' : `The ${saved} scenes of this preview are`;
+  if (waiting === 0) return `${scenes} saved`;
+  return `${scenes} saved; ${waiting} ${waiting === 1 ? 'waits' : 'wait'} for the full run`;
 }

@@ -3,6 +3,7 @@ import type { Endpoint } from '../core/attempt.ts';
 import type { HaltSettings } from '../core/halting.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { RateSettings } from '../core/pacing.ts';
+import type { Part } from '../core/part.ts';
 import type { PollSettings } from '../core/polling.ts';
 import type { RetrySettings } from '../core/retry.ts';
 import type { Pricing, SpendingLimits } from '../core/spending.ts';
@@ -10,6 +11,8 @@ import type { Pricing, SpendingLimits } from '../core/spending.ts';
 export interface BatchSettings {
   /** Where new jobs are sent; jobs in flight are followed where they were sent. */
   endpoint: Endpoint;
+  /** The part of the batch that is rendered; all of it where left out. */
+  part?: Part;
   /** Jobs in flight at most. */
   concurrency: number;
   retry: RetrySettings;

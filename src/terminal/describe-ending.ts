@@ -24,8 +24,11 @@ export function describeEnding(
   if (event.untold > 0) rows.push(['in doubt', inDoubt(event.untold)]);
   const hint = hintOf(event, file);
   const reached =
-    total === 0 ? '' : `: ${saved.toLocaleString('en')} of ${plural(total, 'scene')} in ${took}`;
-  const head = `${event.text.charAt(0).toUpperCase()}${event.text.slice(1)}${reached}.`;
+    total === 0 || event.part !== undefined
+      ? ''
+      : `: ${saved.toLocaleString('en')} of ${plural(total, 'scene')} in ${took}`;
+  const preview = event.part === undefined ? '' : ` (${took})`;
+  const head = `${event.text.charAt(0).toUpperCase()}${event.text.slice(1)}${reached}${preview}.`;
   return [
     head,
     ...rows.map(([name, text]) => `  ${name.padEnd(10)}${text}`),
@@ -61,6 +64,8 @@ function hintOf(event: Event & { type: 'run-ended' }, file: string): string {
     if (inFlight === 0) return goesOn;
     return `${goesOn} Start it within 30 minutes, so that ${plural(inFlight, 'job')} in flight can be collected.`;
   }
+  if (event.ending === 'complete' && event.part !== undefined && event.counts.waiting > 0)
+    return `Their pictures count: \`nightrender run ${file}\` renders the rest.`;
   if (event.counts.failed === 0) return '';
   return `The report says of each failed scene why it failed; \`nightrender retry ${file}\` gives them fresh attempts.`;
 }

@@ -32,15 +32,19 @@ export function describeEvent(event: Event, now: number, shownDir: string): stri
 
 function describePlan(event: Event & { type: 'plan-made' }): string {
   const { waiting, active, saved, failed, invalid } = event.counts;
+  const { part } = event;
+  const rest = plural(waiting + active, 'scene');
   const parts = [
-    `${plural(waiting + active, 'scene')} to render`,
+    part === undefined
+      ? `${rest} to render`
+      : `a preview: ${(part.waiting + part.active).toLocaleString('en')} of ${rest} to render`,
     saved > 0 ? `${saved.toLocaleString('en')} saved already` : '',
     failed > 0 ? `${failed.toLocaleString('en')} failed before` : '',
     event.changed > 0 ? `${event.changed.toLocaleString('en')} edited since` : '',
     event.withdrawn > 0 ? `${event.withdrawn.toLocaleString('en')} no longer listed` : '',
     invalid > 0 ? `${plural(invalid, 'bad row')} skipped` : '',
   ];
-  return parts.filter((part) => part !== '').join(', ');
+  return parts.filter((text) => text !== '').join(', ');
 }
 
 function describeRecovered({ inFlight, unanswered }: Event & { type: 'recovered' }): string {

@@ -46,7 +46,7 @@ export class ProgressCount {
 
   count(event: Event): void {
     if ('cost' in event) this.#cost = event.cost;
-    if (event.type === 'plan-made') this.#begin(event.counts);
+    if (event.type === 'plan-made') this.#begin(event);
     else if (event.type === 'recovered') this.#inFlight += event.inFlight;
     else if (event.type === 'stopping') this.#isStopping = true;
     else if (event.type === 'scene-submitted') {
@@ -64,7 +64,10 @@ export class ProgressCount {
     }
   }
 
-  #begin({ waiting, active, saved, failed }: SceneCounts): void {
+  /** What is in flight of other scenes is collected beside a part. */
+  #begin({ counts, part }: Event & { type: 'plan-made' }): void {
+    const { waiting, saved, failed } = part ?? counts;
+    const { active } = counts;
     this.#total = waiting + active + saved + failed;
     this.#saved = saved;
     this.#failed = failed;

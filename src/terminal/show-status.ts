@@ -3,6 +3,7 @@ import type { BatchNumbers, RunRecord } from '../core/report-row.ts';
 import { showCost, type BatchCost } from '../core/spending.ts';
 import { outColumns, writeOut } from './console.ts';
 import { describeStats } from './describe-stats.ts';
+import { showPart } from '../core/part.ts';
 import { plural, showBytes, showInstant } from './words.ts';
 
 export interface BatchStatus {
@@ -16,7 +17,7 @@ export interface BatchStatus {
 export function showStatus(status: BatchStatus, json: boolean): void {
   if (json) return writeOut(JSON.stringify(statusJson(status)));
   const { shownDir } = status;
-  const { scenes, pictures, attempts, failures, cost } = status.summary;
+  const { scenes, pictures, attempts, failures, cost, part } = status.summary;
   const total = scenes.waiting + scenes.active + scenes.saved + scenes.failed + scenes.invalid;
   const doubtful = attempts.unanswered + attempts.expired;
   const rows: [string, string][] = [
@@ -27,6 +28,12 @@ export function showStatus(status: BatchStatus, json: boolean): void {
       `${scenes.saved.toLocaleString('en')} of ${total.toLocaleString('en')} saved${percent(scenes.saved, total)}`,
     ],
     ['', otherStates(scenes)],
+    [
+      'preview',
+      part === null
+        ? ''
+        : `${plural(part.scenes, 'scene')} (${showPart(part)}); a run without it renders the rest`,
+    ],
     ['pictures', `${plural(pictures.files, 'file')}, ${showBytes(pictures.bytes)}`],
     [
       'attempts',

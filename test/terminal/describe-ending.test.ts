@@ -52,6 +52,18 @@ describe('the last words of a run', () => {
     expect(lastWords(none).join('\n')).not.toContain('report');
   });
 
+  it('say of a preview that it is one, and how the rest is rendered', () => {
+    const part = { ...ended.counts, saved: 2 };
+    const counts = { ...ended.counts, saved: 2, waiting: 8 };
+    const words = lastWords({
+      text: 'The 2 scenes of this preview are saved; 8 wait for the full run',
+      part,
+      counts,
+    });
+    expect(words[0]).toBe('The 2 scenes of this preview are saved; 8 wait for the full run (3 s).');
+    expect(words.at(-1)).toBe('Their pictures count: `nightrender run night.yaml` renders the rest.');
+  });
+
   it('say what may be billed for nothing', () => {
     expect(lastWords({}).join('\n')).not.toContain('billed');
     expect(lastWords({ untold: 2 }).join('\n')).toContain(

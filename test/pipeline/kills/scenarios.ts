@@ -3,7 +3,8 @@ import { edits } from './edits.ts';
 import { limits } from './limits.ts';
 import { outages } from './outages.ts';
 import { people } from './people.ts';
+import { previews } from './previews.ts';
 import type { Scenario } from './scenario.ts';
 import { workers } from './workers.ts';
 
-export const scenarios: Scenario[] = [...workers, ...edits, ...outages, ...limits, ...people];
+export const scenarios: Scenario[] = [...workers, ...edits, ...outages, ...limits, ...people, ...previews];

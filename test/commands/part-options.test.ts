@@ -1,0 +1,47 @@
+/** Promise: `--sample` and `--limit` are understood as written, or refused by name. */
+import { expect, it } from 'vitest';
+import { partOf } from '../../src/commands/part-options.ts';
+import { ConfigError } from '../../src/config/problem.ts';
+
+it.each([
+  [{}, undefined],
+  [{ sample: '1%' }, { share: 0.01 }],
+  [{ sample: '12.5 %' }, { share: 0.125 }],
+  [{ sample: '0.01' }, { share: 0.01 }],
+  [{ sample: '.5' }, { share: 0.5 }],
+  [{ sample: '100%' }, { share: 1 }],
+  [{ limit: '20' }, { limit: 20 }],
+  [
+    { sample: '1%', limit: '20' },
+    { share: 0.01, limit: 20 },
+  ],
+])('%o', (argv, part) => {
+  expect(partOf(argv)).toEqual(part);
+});
+
+it.each([
+  [{ sample: '0' }, '--sample: is "0"; expected a share such as 1% or 0.01, above 0 and at most 100%'],
+  [{ sample: '20' }, '--sample: is "20"; expected a share'],
+  [{ sample: '101%' }, '--sample: is "101%"'],
+  [{ sample: 'some' }, '--sample: is "some"'],
+  [{ limit: '0' }, '--limit: is "0"; expected a number of scenes, 1 or more'],
+  [{ limit: '2.5' }, '--limit: is "2.5"'],
+  [{ limit: ['1', '2'] }, '--limit: is "1" and "2"'],
+])('refuses %o', (argv, words) => {
+  expect(problemsOf(argv)).toContain(words);
+});
+
+it('names both at once', () => {
+  expect(problemsOf({ sample: 'x', limit: 'y' })).toMatch(/--sample: .*\n--limit: /);
+});
+
+function problemsOf(argv: Record<string, unknown>): string {
+  try {
+    partOf(argv);
+  } catch (error) {
+    if (error instanceof ConfigError)
+      return error.problems.map(({ where, text }) => `${where}: ${text}`).join('\n');
+    throw error;
+  }
+  return 'nothing was refused';
+}

@@ -6,12 +6,12 @@ import { program } from './version.ts';
 
 /** `contents`: the sha256 of each manifest's bytes. Another version of the program or of Node may read them otherwise. */
 export function listDigest(
-  { manifest, input, output, skipBadRows }: Config,
+  { manifest, columns, input, output, skipBadRows }: Config,
   contents: readonly string[],
 ): string {
   // The ending tells the format, and the path as shown stands in every scene.
   const files = manifest.map((path, index) => [shownFile(path), contents[index]]);
   const readers = [program, process.version];
   const templates = [input?.text ?? null, output.name.text];
-  return hash('sha256', JSON.stringify({ readers, files, templates, skipBadRows }));
+  return hash('sha256', JSON.stringify({ readers, files, types: [...columns], templates, skipBadRows }));
 }

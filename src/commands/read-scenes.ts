@@ -13,6 +13,7 @@ import { fingerprintOf } from '../core/scene.ts';
 import { ManifestError, openManifest, type Manifest, type ManifestEntry } from '../manifest/read-manifest.ts';
 import type { ManifestScenes } from '../pipeline/ports.ts';
 import { listDigest } from './list-digest.ts';
+import { typedRow, undeclared } from './typed-row.ts';
 
 export interface ReadScenes {
   stage: ManifestScenes & { close(): void };
@@ -97,14 +98,14 @@ async function readRows(reading: Reading, manifest: Manifest): Promise<void> {
         for (const name of names) own.add(name);
         input ??= inputFor(names);
       }
-      addEntry(stage, entry, { position, source: `${manifest.path}:${entry.line}` }, input, checkName);
+      addEntry(reading, entry, { position, source: `${manifest.path}:${entry.line}` }, input, checkName);
     }
   }
   for (const name of own) reading.columns.add(name);
 }
 
 function addEntry(
-  stage: ManifestStage,
+  { stage, config }: Reading,
   entry: ManifestEntry,
   place: { position: number; source: string },
   input: InputTemplate | undefined,
@@ -116,10 +117,10 @@ function addEntry(
     stage.addBad({ position, source, problem, ...(id !== undefined && { id }) });
     return;
   }
-  const { columns } = entry;
   let id: string | undefined;
   try {
-    id = readId(columns['id']);
+    id = readId(entry.columns['id']);
+    const columns = typedRow(entry.columns, config.columns);
     if (input === undefined) throw new TemplateError('it has no column scene or prompt');
     const rendered = input.render(columns);
     checkName(columns);
@@ -203,7 +204,10 @@ function lacking(config: Config, columns: Set<string>, manifest: string): Proble
 
 function assertGood({ config, stage, columns, problems }: Reading): void {
   // JSON Lines show what columns they have when all is read; without any, there is no good row to speak of.
-  const unknown = problems.length === 0 && columns.size > 0 ? lacking(config, columns, 'the manifest') : [];
+  const isKnown = problems.length === 0 && columns.size > 0;
+  const unknown = isKnown
+    ? [...undeclared(config, columns), ...lacking(config, columns, 'the manifest')]
+    : [];
   if (unknown.length > 0) throw new ConfigError(unknown);
   const count = stage.count();
   const bad = config.skipBadRows ? [] : [...badRowProblems(stage)];

@@ -5,6 +5,7 @@ import type { RateSettings } from '../core/pacing.ts';
 import type { PollSettings } from '../core/polling.ts';
 import type { RetrySettings } from '../core/retry.ts';
 import type { Pricing } from '../core/spending.ts';
+import type { ColumnType } from '../core/typed-column.ts';
 import type { InputTemplate } from './input-template.ts';
 import type { Template } from './template.ts';
 import type { Path } from './yaml-file.ts';
@@ -17,6 +18,8 @@ export interface Config {
   apiKey: string | undefined;
   /** Undefined where the manifest's column `scene` or `prompt` is sent. */
   input: InputTemplate | undefined;
+  /** Of the columns that are not text, in the order of the file. */
+  columns: ReadonlyMap<string, ColumnType>;
   concurrency: number;
   output: {
     /** Absolute. */
@@ -54,6 +57,6 @@ export interface Config {
   skipBadRows: boolean;
   /** What works and should be changed, in words. */
   warnings: string[];
-  /** Where a value was set, for problems that show later: `pipeline.yaml:7:14`. */
-  placeOf(path: Path): string;
+  /** Where a value was set, or its key with `ofKey`, for problems that show later: `pipeline.yaml:7:14`. */
+  placeOf(path: Path, ofKey?: boolean): string;
 }

@@ -42,7 +42,7 @@ export function readConfig(file: string, overrides: Override[], env: NodeJS.Proc
       hosts: raw.output.hosts,
     },
     warnings: warningsOf(raw, yaml, templates.input),
-    placeOf: (path) => yaml.placeOf(path),
+    placeOf: (path, ofKey) => yaml.placeOf(path, ofKey),
   };
 }
 
@@ -118,6 +118,7 @@ export function endpointUrl(baseUrl: string): string {
 function plainSettings(raw: RawConfig) {
   const { retry, polling, halt, timeouts, limits, check } = raw;
   return {
+    columns: new Map(raw.columns),
     concurrency: raw.concurrency,
     retry: {
       attempts: retry.attempts,

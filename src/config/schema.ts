@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { isJsonObject, type JsonObject } from '../core/json.ts';
 import { host } from './hosts.ts';
 import { duration, durationWithin, longestWait, sizeWithin } from './quantities.ts';
+import { columns } from './scene-schema.ts';
 
 const count = (least: number, most: number, what: string) => {
   const expected = `${what}, a whole number from ${least} to ${most}`;
@@ -228,6 +229,7 @@ const configShape = z.strictObject({
     .meta({ type: 'object', minProperties: 1 })
     .optional()
     .describe('what each job is sent: `{{ column }}` is replaced, other keys are sent as they are'),
+  columns: columns.prefault({}).describe('the types of columns that are not text'),
   concurrency: count(1, 10_000, 'jobs in flight').default(16).describe('jobs in flight'),
   output: output.describe('where pictures go'),
   retry: retry.prefault({}).describe('attempts and submissions of a scene'),

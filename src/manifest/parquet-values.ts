@@ -1,10 +1,11 @@
 /** Values of Parquet as those of JSON: exactly, or not at all. */
 import { isUtf8 } from 'node:buffer';
 import type { ParquetParsers } from 'hyparquet';
+import { whyNotKept } from '../core/exact-json.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { maxRowBytes, type ManifestEntry } from './manifest.ts';
 import type { ParquetColumn } from './parquet-columns.ts';
-import { idOf, whyNotKept } from './read-json-line.ts';
+import { idOf } from './read-json-line.ts';
 
 /** A value that JSON does not have, with the reason in words that follow the column. */
 class Unfit {

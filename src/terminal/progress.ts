@@ -1,5 +1,4 @@
 /** How far a run is, kept up to date from its events. */
-import type { SceneCounts } from '../core/scene.ts';
 import type { Cost } from '../core/spending.ts';
 import {
   finishedPerMs,

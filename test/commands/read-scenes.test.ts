@@ -26,6 +26,8 @@ interface Given {
   skipBadRows?: boolean;
   stdin?: string;
   manifest?: string;
+  /** Further lines, from line 6 on. */
+  more?: string;
 }
 
 /** Reads the files, in their order, as the manifests of a pipeline.yaml whose `input` stands in line 3. */
@@ -42,6 +44,7 @@ async function read(
     given.input === undefined ? '' : `input: ${given.input}`,
     `output: {dir: out, name: ${JSON.stringify(given.name ?? '{{ id }}.png')}}`,
     `skipBadRows: ${String(given.skipBadRows ?? false)}`,
+    given.more ?? '',
   ];
   writeFileSync(pipeline, lines.join('\n'));
   try {
@@ -318,6 +321,48 @@ it('a column named as those of every object is a column', async () => {
   expect(readList(stage).map((each) => each.input)).toEqual([{ scene: 'x' }]);
   expect(await problemsOf({ 'a.csv': 'scene\nx\n' }, { input: '{scene: "{{ constructor }}"}' })).toEqual([
     'pipeline.yaml:3:16: there is no column "constructor"; a.csv has scene',
+  ]);
+});
+
+it('declared columns arrive with their types, from texts and from values that have them', async () => {
+  const more = 'columns: {steps: number, hd: boolean, extra: json}';
+  const input =
+    '{scene: "{{ scene }} {{ steps }}", steps: "{{ steps }}", hd: "{{ hd }}", extra: "{{ extra }}"}';
+  const csv = 'scene,steps,hd,extra\na, 30 ,TRUE,"{""a"": [1]}"\nb,,,\n';
+  const lines =
+    '{"scene":"c","steps":0.5,"hd":false,"extra":{"a":[1]}}\n{"scene":"d","steps":"30","hd":null,"extra":[]}';
+  const { stage } = await read({ 'a.csv': csv, 'b.jsonl': lines }, { input, more });
+  const scenes = readList(stage);
+  expect(scenes.map((each) => each.input)).toEqual([
+    { scene: 'a 30', steps: 30, hd: true, extra: { a: [1] } },
+    { scene: 'b ', steps: null, hd: null, extra: null },
+    { scene: 'c 0.5', steps: 0.5, hd: false, extra: { a: [1] } },
+    { scene: 'd 30', steps: 30, hd: null, extra: [] },
+  ]);
+  expect(scenes[0]?.columns).toEqual({ scene: 'a', steps: 30, hd: true, extra: { a: [1] } });
+});
+
+it('a value that is none of the declared type makes its row bad', async () => {
+  const more = 'columns: {seed: number, hd: boolean, extra: json}';
+  const csv = 'id,scene,seed,hd,extra\nx,a,030,,\ny,a,18446744073709551615,,\nz,a,,yes,\nw,a,,,"{a: 1}"\n';
+  expect(await problemsOf({ 'a.csv': csv }, { input: scene, more })).toEqual([
+    'a.csv:2: the column "seed" is "030"; expected a number such as 30, -1.5 or 1e3',
+    'a.csv:3: the column "seed" is "18446744073709551615"; expected a number that keeps every digit (2^53 at most); a column that is not declared is sent as text',
+    'a.csv:4: the column "hd" is "yes"; expected true or false',
+    expect.stringMatching(
+      /^a.csv:5: the column "extra" is "{a: 1}"; expected JSON, such as .*; it is not valid JSON: /,
+    ),
+  ]);
+  const { stage } = await read({ 'a.csv': `${csv}v,a,7,,\n` }, { input: scene, more, skipBadRows: true });
+  expect(Array.from(stage.badRows(), ({ id }) => id)).toEqual(['x', 'y', 'z', 'w']);
+});
+
+it('a declared column that no manifest has is told where it is declared', async () => {
+  const files = { 'a.csv': 'scene,steps\na,1\n', 'b.jsonl': '{"scene":"b","hd":true}' };
+  const more = 'columns: {stepz: number, hd: boolean, steps: number, weather: json}';
+  expect(await problemsOf(files, { input: scene, more })).toEqual([
+    'pipeline.yaml:6:11: the manifest has no column "stepz"; did you mean steps?',
+    'pipeline.yaml:6:54: the manifest has no column "weather"; there is scene, steps, hd',
   ]);
 });
 

@@ -2,7 +2,7 @@
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { readConfig } from '../../src/config/read-config.ts';
-import { configOf, placesOf, problemsOf, withRequired, writePipeline } from './pipeline-file.ts';
+import { configOf, marked, placesOf, problemsOf, withRequired, writePipeline } from './pipeline-file.ts';
 
 const env = { NIGHTRENDER_API_KEY: 'key' };
 
@@ -20,6 +20,7 @@ it('has defaults for all but manifest, endpoint and folder', () => {
     endpoint: { baseUrl: 'local', id: 'scene-renderer', version: 'v2' },
     apiKey: undefined,
     input: undefined,
+    columns: new Map(),
     concurrency: 16,
     retry: {
       attempts: 3,
@@ -171,6 +172,26 @@ it('wants to know the price before it limits the cost', () => {
 it('what a picture has to be besides whole', () => {
   const { check } = configOf(withRequired('check: {blank: true, minSide: 512}'));
   expect(check).toEqual({ isBlankRefused: true, minSide: 512 });
+});
+
+it('types of columns, in the order of the file', () => {
+  const { columns } = configOf(withRequired('columns: {steps: number, "My hd": boolean, constructor: json}'));
+  expect([...columns]).toEqual([
+    ['steps', 'number'],
+    ['My hd', 'boolean'],
+    ['constructor', 'json'],
+  ]);
+});
+
+it.each([
+  ['columns: {a: number, b: ▸int}', 'columns.b is "int"; expected number, boolean or json'],
+  ['columns: {__proto__: ▸number}', 'columns.__proto__ is "number"; expected another name'],
+  ['columns: ▸[steps]', 'columns is a list; expected columns with their types, such as {steps: number'],
+])('no types of columns: %s', (line, expected) => {
+  const { text, places } = marked(withRequired(line));
+  const problems = problemsOf(text);
+  expect(placesOf(problems)).toEqual(places);
+  expect(problems[0]).toContain(expected);
 });
 
 it.each(['blank: "yes"', 'minSide: 0', 'minSide: 1.5', 'minSide: 64px', 'least: 5'])(

@@ -1,0 +1,44 @@
+/** A row with the values of its declared columns read as what they were declared to be. */
+import { closest } from '../core/closest.ts';
+import type { Config } from '../config/config.ts';
+import type { Problem } from '../config/problem.ts';
+import { listed, TemplateError } from '../config/template.ts';
+import type { JsonObject, JsonValue } from '../core/json.ts';
+import { typedColumn, type ColumnType } from '../core/typed-column.ts';
+
+/** Throws `TemplateError`, its message for the row's author, where a value is none of the declared type. */
+export function typedRow(columns: JsonObject, types: Config['columns']): JsonObject {
+  if (types.size === 0) return columns;
+  const typed = { ...columns };
+  for (const [name, type] of types) {
+    const value = Object.hasOwn(columns, name) ? columns[name] : undefined;
+    if (value !== undefined) typed[name] = typedValue(value, type, `the column ${JSON.stringify(name)}`);
+  }
+  return typed;
+}
+
+/** Throws as above; `name` begins the message. */
+export function typedValue(value: JsonValue, type: ColumnType, name: string): JsonValue {
+  const read = typedColumn(value, type);
+  if ('value' in read) return read.value;
+  throw new TemplateError(`${name} is ${shown(value)}; expected ${read.expected}`);
+}
+
+/** Problems at the declarations of columns that no manifest has. */
+export function undeclared({ columns, placeOf }: Config, there: ReadonlySet<string>): Problem[] {
+  return [...columns.keys()]
+    .filter((name) => !there.has(name))
+    .map((name) => {
+      const meant = closest(name, [...there]);
+      const hint = meant === undefined ? `there is ${listed([...there])}` : `did you mean ${meant}?`;
+      const text = `the manifest has no column ${JSON.stringify(name)}; ${hint}`;
+      return { where: placeOf(['columns', name], true), text };
+    });
+}
+
+const maxLength = 80;
+
+export function shown(value: JsonValue): string {
+  const text = JSON.stringify(value);
+  return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
+}

@@ -1,0 +1,50 @@
+/** Ranges as people write them: `1..10`, `1..100 step 5`, `10..1`, `0.5..2 step 0.5`. */
+
+export type Range =
+  | { values: number[] }
+  /** What a range looks like that can be walked, in words that follow "expected". */
+  | { expected: string };
+
+/** The most values that one list or range has: each is held in memory. */
+export const mostValues = 100_000;
+
+const number = String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?`;
+const range = new RegExp(String.raw`^\s*(${number})\s*\.\.\s*(${number})(?:\s+step\s+(${number}))?\s*$`);
+
+/** Both ends included where the steps meet them; downwards where the first is the larger. Undefined for any other text. */
+export function readRange(text: string): Range | undefined {
+  const found = range.exec(text);
+  if (found === null) return undefined;
+  const [, first = '', last = '', stepped = '1'] = found;
+  const places = Math.max(...[first, last, stepped].map(placesOf));
+  const [from, to, step] = [first, last, stepped].map((each) => scaled(each, places)) as Whole;
+  if (step <= 0n) return { expected: 'a step above 0; 10..1 counts down by itself' };
+  if ([from, to, step].some((each) => each > mostExact || each < -mostExact))
+    return { expected: 'numbers of at most 15 digits, which are kept exactly' };
+  const count = (to > from ? to - from : from - to) / step + 1n;
+  if (count > BigInt(mostValues))
+    return { expected: `at most ${mostValues} values; a longer list belongs into a manifest` };
+  const signed = to < from ? -step : step;
+  // Out of its digits, each is the number that is written so: adding 0.1 ten times does not give 1.
+  const valueAt = (index: number): number => Number(`${from + BigInt(index) * signed}e-${places}`);
+  return { values: Array.from({ length: Number(count) }, (_, index) => valueAt(index)) };
+}
+
+/** `1..10` within a list is a text, which nobody means. */
+export function isRange(text: string): boolean {
+  return range.test(text);
+}
+
+type Whole = [from: bigint, to: bigint, step: bigint];
+
+const mostExact = 10n ** 15n;
+
+function placesOf(text: string): number {
+  return text.split('.')[1]?.length ?? 0;
+}
+
+/** The number times ten to the power of `places`. */
+function scaled(text: string, places: number): bigint {
+  const [whole = '', part = ''] = text.split('.');
+  return BigInt(whole + part.padEnd(places, '0'));
+}

@@ -11,6 +11,8 @@ export interface BatchIdentity {
   /** The manifest's own columns, in order. */
   columns: string[];
   pricing?: Pricing;
+  /** The pipeline.yaml, as an absolute path; earlier versions did not keep it. */
+  pipeline?: string;
 }
 
 /**

@@ -22,6 +22,9 @@ export function* readRows(db: Database): Generator<ReportRow> {
   for (const scene of db.prepare<[], SceneRow>(withdrawnScenes).iterate()) yield toRow(scene);
 }
 
+/** Characters. Some send pictures along. */
+const mostInput = 65_536;
+
 /**
  * A scene with the attempt that says most of it: the saved one, else the latest. Most scenes have one attempt alone, and
  * only of others there is something to choose or to count.
@@ -31,7 +34,7 @@ export const sceneColumns = `
          ${attemptCount("c.state <> 'refused'")} AS attempts,
          ${attemptCount("c.state = 'unanswered'")} AS unanswered,
          ${attemptCount("c.state = 'expired'")} AS expired,
-         s.columns, s.failure_kind, s.failure_text,
+         s.columns, CASE WHEN length(s.input) <= ${mostInput} THEN s.input END AS input, s.failure_kind, s.failure_text,
          a.attempt, a.job_id, a.delay_time_ms, a.execution_time_ms, a.submitted_at, a.completed_at, a.settled_at,
          a.state AS attempt_state, a.failure_kind AS attempt_failure_kind, a.failure_text AS attempt_failure_text
   FROM scenes s LEFT JOIN attempts a ON a.scene = s.scene AND a.number = CASE WHEN s.attempts <= 1 THEN s.attempts ELSE
@@ -55,6 +58,7 @@ export interface SceneRow {
   expired: number;
   source: string;
   columns: string;
+  input: string | null;
   failure_kind: FailureKind | null;
   failure_text: string | null;
   attempt: number | null;
@@ -100,6 +104,7 @@ export function rowReader(db: Database): (row: SceneRow) => ReportRow {
       failureText: row.failure_text ?? row.attempt_failure_text,
       source: row.source,
       columns: JSON.parse(row.columns) as JsonObject,
+      input: row.input === null ? null : (JSON.parse(row.input) as JsonObject),
     };
   };
 }
@@ -122,5 +127,6 @@ export function invalidRow({ source, id, problem }: BadRowRow): ReportRow {
     failureText: problem,
     source,
     columns: {},
+    input: null,
   };
 }

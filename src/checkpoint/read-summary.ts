@@ -1,6 +1,6 @@
 /** A batch in numbers, read from the checkpoint. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { BatchNumbers, BatchSummary, RunRecord } from '../core/report-row.ts';
+import type { BatchNumbers, BatchSummary, RunRecord, RunSpan } from '../core/report-row.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import { batchCost } from '../core/spending.ts';
 import type { Database } from '../sqlite/database.ts';
@@ -59,6 +59,17 @@ function readLastRun(db: Database): RunRecord | null {
     .get();
   if (row === undefined) return null;
   return { ...row, stats: row.stats === null ? null : (JSON.parse(row.stats) as RunStats) };
+}
+
+/** The latest ones, oldest first. */
+export function readRuns(db: Database, most: number): RunSpan[] {
+  return db
+    .prepare<[number], RunSpan>(
+      `SELECT run, pid, host, started_at AS startedAt, ended_at AS endedAt, exit_code AS exitCode, ending
+       FROM runs ORDER BY run DESC LIMIT ?`,
+    )
+    .all(most)
+    .toReversed();
 }
 
 /** What was intended may have been sent: it counts as submitted. */

@@ -3,9 +3,12 @@ import { join } from 'node:path';
 import { readBatch } from '../checkpoint/batch-identity.ts';
 import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
 import { readRows } from '../checkpoint/read-rows.ts';
-import { readSummary } from '../checkpoint/read-summary.ts';
+import { readRuns, readSummary } from '../checkpoint/read-summary.ts';
 import { writeReport, type ReportFiles } from '../report/write-report.ts';
 import { program } from './version.ts';
+
+/** In the timeline of the report. */
+const mostRuns = 200;
 
 /** Undefined where the folder has no checkpoint that a run has begun. Throws the reason of `signal` where that cuts it. */
 export async function writeBatchReport(
@@ -20,13 +23,14 @@ export async function writeBatchReport(
     db.exec('BEGIN');
     const batch = readBatch(db);
     if (batch === undefined) return undefined;
-    const { columns, manifest, endpoint } = batch;
+    const { columns, manifest, endpoint, pipeline } = batch;
     const source = {
       rows: () => readRows(db),
       columns: () => columns,
+      runs: () => readRuns(db, mostRuns),
       summary: () => readSummary(db, signal),
     };
-    const about = { batch: { manifest, endpoint }, program, writtenAt: now };
+    const about = { batch: { manifest, endpoint }, pipeline, program, writtenAt: now };
     return await writeReport(join(dir, 'report'), source, about, signal);
   } finally {
     db.close();

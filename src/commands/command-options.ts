@@ -81,7 +81,7 @@ export function explainOptions(parser: Argv) {
 }
 
 export function reportOptions(parser: Argv) {
-  const purpose = `Writes results.csv, results.jsonl and summary.json anew from the checkpoint, as things stand now, and makes the thumbnails that are missing. It sends nothing, and may be called while a run is going on.`;
+  const purpose = `Writes the gallery (index.html), results.csv, results.jsonl and summary.json anew from the checkpoint, as things stand now, and makes the thumbnails that are missing. It sends nothing, and may be called while a run is going on.`;
   return withPipeline(parser, ['output', 'json'])
     .usage(`$0 report <pipeline>\n\n${purpose}`)
     .option('contact-sheet', {

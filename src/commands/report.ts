@@ -55,7 +55,7 @@ function writeUnlessStopped(
         ? await makeThumbnails(dir, stop.leaving, (made) => view.tellProgress(made))
         : undefined;
       const sheets = settings.isWithSheets ? await makeContactSheets(dir, stop.leaving) : [];
-      return { files: [files.csv, files.jsonl, files.summary, ...sheets], thumbnails };
+      return { files: [files.index, files.csv, files.jsonl, files.summary, ...sheets], thumbnails };
     } catch (error) {
       if (stop.ending === undefined || error !== stop.leaving.reason) throw error;
       throw new StoppedEarly(stop.ending, consequence);

@@ -1,4 +1,5 @@
 /** A run on a batch whose lock is held. */
+import { resolve } from 'node:path';
 import { openCheckpoint, readJobsInFlight } from '../checkpoint/open-checkpoint.ts';
 import type { Config } from '../config/config.ts';
 import { endings } from '../core/ending.ts';
@@ -40,6 +41,7 @@ export async function runLocked(
     manifest: config.manifest.map(shownPath),
     endpoint: config.endpoint,
     columns: scenes.columns,
+    pipeline: resolve(file),
     ...(config.pricing !== undefined && { pricing: config.pricing }),
   };
   const inFlight = readJobsInFlight(dir);

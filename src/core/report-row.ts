@@ -31,6 +31,8 @@ export interface ReportRow {
   /** Where the row stands: `jobs/scenes.csv:17`. */
   source: string;
   columns: JsonObject;
+  /** What is sent; null where there is none or it is too large to be shown. */
+  input: JsonObject | null;
 }
 
 /** A batch in numbers that are quick to tell, for `status`. */
@@ -72,6 +74,9 @@ export interface BatchSummary extends BatchNumbers {
     medianExecutionTimeMs: number | null;
   };
 }
+
+/** A start of the program on the batch, without what it needed. */
+export type RunSpan = Omit<RunRecord, 'stats'>;
 
 export interface RunRecord {
   run: number;

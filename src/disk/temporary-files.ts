@@ -21,9 +21,14 @@ export async function removeLeftovers(dir: string, sparesLiving = false): Promis
   // Read a thousand at a time: the folder of a long batch holds a million pictures.
   for await (const entry of await opendir(dir, { bufferSize: 1024 })) {
     const path = join(dir, entry.name);
-    if (entry.isDirectory()) await removeLeftovers(path, sparesLiving);
+    if (entry.isDirectory()) await removeLeftovers(path, sparesLiving).catch(unlessGone);
     else if (isLeftover(entry.name, sparesLiving)) await rm(path, { force: true });
   }
+}
+
+/** Another process may remove a folder meanwhile. */
+function unlessGone(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error;
 }
 
 function isLeftover(name: string, sparesLiving: boolean): boolean {

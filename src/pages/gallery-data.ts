@@ -1,7 +1,107 @@
-/** What the page of the report is given: in the page itself, and in the chunks of rows that it loads. */
+/** What the page of the report is given: in the page itself, and in the files of rows that it loads. Instants are epoch ms. */
 
 /** In the page, as JSON. */
 export interface GalleryData {
-  /** What it is a report of, for the title. */
+  /** What it is a report of. */
   title: string;
+  endpoint: string;
+  program: string;
+  writtenAt: number;
+  /** Scenes by state. */
+  scenes: Record<string, number>;
+  pictures: { files: number; bytes: number };
+  /** Submissions so far, and those among them of which nobody knows what they cost. */
+  attempts: { total: number; unanswered: number; expired: number };
+  cost: { spent: number; currency: string } | null;
+  times: { firstSubmittedAt: number | null; lastSavedAt: number | null; executionTimeMs: number };
+  failures: GalleryFailure[];
+  /** The latest runs, oldest first. */
+  runs: GalleryRun[];
+  columns: GalleryColumn[];
+  /** Where the rows are: their folder, relative to the page, and how many each file has, in order. */
+  chunks: { folder: string; rows: number[] };
+  /** Of the whole batch; with a second one, of the latest run. */
+  nights: GalleryNight[];
+  delay: GalleryTimes | null;
+  execution: GalleryTimes | null;
+}
+
+/** A kind of failure for which scenes were set aside. */
+export interface GalleryFailure {
+  kind: string;
+  means: string;
+  scenes: number;
+  /** In the words of the service, of one of them. */
+  text: string;
+  /** What puts exactly these back; null for what no retry can mend. */
+  command: string | null;
+}
+
+export interface GalleryRun {
+  run: number;
+  startedAt: number;
+  /** Null while it runs, and after a death without a word. */
+  endedAt: number | null;
+  ending: string | null;
+}
+
+export interface GalleryColumn {
+  name: string;
+  /** Its values as text with the number of rows each, where they are few; null where they are many. */
+  choices: [text: string, rows: number][] | null;
+}
+
+/** How many scenes were saved and failed in which part of a time, all parts being as long. */
+export interface GalleryNight {
+  startedAt: number;
+  endedAt: number;
+  saved: number[];
+  failed: number[];
+}
+
+/** How often which times were seen. Ms. */
+export interface GalleryTimes {
+  count: number;
+  p50Ms: number;
+  p95Ms: number;
+  mostMs: number;
+  /** Where the last bin ends; longer ones are in it too. */
+  upToMs: number;
+  bins: number[];
+}
+
+/** A scene. What is null, nought or empty is left out. */
+export interface GalleryRow {
+  id?: string;
+  state: string;
+  /** The text, or the number of the column that it stands in. */
+  prompt?: string | number;
+  pictures?: GalleryPicture[];
+  /** In the order of the columns. */
+  values?: unknown[];
+  /** What is sent besides the prompt and what stands in a column of the same name. */
+  input?: Record<string, unknown>;
+  job?: string;
+  attempts?: number;
+  unanswered?: number;
+  expired?: number;
+  delayMs?: number;
+  executionMs?: number;
+  submittedAt?: number;
+  completedAt?: number;
+  savedAt?: number;
+  failure?: [kind: string, text: string];
+  source: string;
+}
+
+/** Addresses are relative to the page. */
+export interface GalleryPicture {
+  file: string;
+  /** Left out where the picture itself is small. */
+  thumbnail?: string;
+  /** Pixels. */
+  width: number;
+  height: number;
+  bytes: number;
+  seed?: string;
 }

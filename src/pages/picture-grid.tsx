@@ -10,8 +10,10 @@ export interface GridPicture {
   /** What a screen reader says: the prompt. */
   alt: string;
   caption: string;
-  /** The state of its scene, said where there is no picture to show. */
+  /** The state of its scene. */
   state: string;
+  /** Said where there is no picture to show. */
+  word: string;
   /** Pictures of the same scene that are not shown. */
   more: number;
 }
@@ -41,7 +43,12 @@ export function PictureGrid({ pictures, isSmall = false, onOpen }: Props): JSX.E
 }
 
 /** Goes on to the next address where one does not load, and says so where none does. */
-export function Image({ sources, alt, state }: Pick<GridPicture, 'sources' | 'alt' | 'state'>): JSX.Element {
+export function Image({
+  sources,
+  alt,
+  state,
+  word,
+}: Pick<GridPicture, 'sources' | 'alt' | 'state' | 'word'>): JSX.Element {
   const first = sources[0];
   const [tried, setTried] = useState({ first, failures: 0 });
   const failures = tried.first === first ? tried.failures : 0;
@@ -50,7 +57,7 @@ export function Image({ sources, alt, state }: Pick<GridPicture, 'sources' | 'al
     return (
       <span class={`word is-${state}`}>
         <span class="unseen">{alt}: </span>
-        {sources.length > 0 ? 'the file is gone' : state}
+        {sources.length > 0 ? 'the file is gone' : word}
       </span>
     );
   return (

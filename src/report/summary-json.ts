@@ -5,6 +5,8 @@ import { instant } from './result-json.ts';
 /** What the report is about, and who wrote it when. */
 export interface ReportHeader {
   batch: { manifest: string[]; endpoint: { baseUrl: string; id: string; version: string } };
+  /** The pipeline.yaml, as an absolute path; undefined where nobody knows. */
+  pipeline: string | undefined;
   /** `nightrender x.y.z` */
   program: string;
   /** Epoch ms. */

@@ -1,11 +1,13 @@
-/** Writes the report of a batch: `results.csv`, `results.jsonl` and `summary.json`. */
+/** Writes the report of a batch: `results.csv`, `results.jsonl`, `summary.json` and the gallery, `index.html`. */
 import { join, resolve } from 'node:path';
-import type { BatchSummary, ReportRow } from '../core/report-row.ts';
+import type { BatchSummary, ReportRow, RunSpan } from '../core/report-row.ts';
 import { withDiskTrouble } from '../disk/disk-trouble.ts';
 import { makeFolder } from '../disk/make-folder.ts';
 import { syncFolder } from '../disk/sync-folder.ts';
 import { removeLeftovers } from '../disk/temporary-files.ts';
 import { csvTable } from './csv-table.ts';
+import { GalleryCounts } from './gallery-counts.ts';
+import { GalleryFiles } from './gallery-files.ts';
 import { resultLine } from './result-json.ts';
 import { summaryJson, type ReportHeader } from './summary-json.ts';
 import { UnfinishedFile } from './unfinished-file.ts';
@@ -18,11 +20,14 @@ export interface ReportSource {
   rows(): Iterable<ReportRow>;
   /** The manifest's own columns, in order. */
   columns(): string[];
+  /** The latest ones, oldest first. */
+  runs(): RunSpan[];
   summary(): BatchSummary | Promise<BatchSummary>;
 }
 
 /** Absolute paths. */
 export interface ReportFiles {
+  index: string;
   csv: string;
   jsonl: string;
   summary: string;
@@ -32,7 +37,7 @@ export interface ReportFiles {
 const sliceRows = 100;
 
 /**
- * Writes the three files into `dir`, which is made where it is missing. They replace older ones only once all
+ * Writes these files into `dir`, which is made where it is missing. They replace older ones only once all
  * are complete and on the disk. A disk that does not take them throws `Trouble`, and the older ones stay; so they do
  * where `signal` aborts before, whose reason is then thrown.
  */
@@ -45,13 +50,20 @@ export async function writeReport(
   const folder = resolve(dir);
   await withDiskTrouble(folder, async () => makeFolder(folder, 0o700));
   await withDiskTrouble(folder, () => removeLeftovers(folder, true));
-  const files: UnfinishedFile[] = [];
+  const files: Unfinished[] = [];
   try {
     const csv = await begin(files, folder, 'results.csv');
     const jsonl = await begin(files, folder, 'results.jsonl');
     const summary = await begin(files, folder, 'summary.json');
-    await summary.write(`${JSON.stringify(summaryJson(await source.summary(), about), undefined, 2)}\n`);
-    await writeRows(source, csv, jsonl, signal);
+    const numbers = await source.summary();
+    await summary.write(`${JSON.stringify(summaryJson(numbers, about), undefined, 2)}\n`);
+    const columns = source.columns();
+    const counts = new GalleryCounts({ about, summary: numbers, runs: source.runs(), columns });
+    const gallery = new GalleryFiles(folder, columns, counts);
+    // The last to take its name: what it speaks of is there then.
+    files.push(gallery);
+    await gallery.begin();
+    await writeRows(source, { csv, jsonl, gallery }, signal);
     for (const file of files) await file.complete();
     signal?.throwIfAborted();
     for (const file of files) await file.takeName();
@@ -61,13 +73,17 @@ export async function writeReport(
     throw error;
   }
   return {
+    index: join(folder, 'index.html'),
     csv: join(folder, 'results.csv'),
     jsonl: join(folder, 'results.jsonl'),
     summary: join(folder, 'summary.json'),
   };
 }
 
-async function begin(files: UnfinishedFile[], folder: string, name: string): Promise<UnfinishedFile> {
+/** What has no name yet. */
+type Unfinished = Pick<UnfinishedFile, 'complete' | 'takeName' | 'discard'>;
+
+async function begin(files: Unfinished[], folder: string, name: string): Promise<UnfinishedFile> {
   const file = await UnfinishedFile.begin(folder, name);
   files.push(file);
   return file;
@@ -75,8 +91,7 @@ async function begin(files: UnfinishedFile[], folder: string, name: string): Pro
 
 async function writeRows(
   source: ReportSource,
-  csv: UnfinishedFile,
-  jsonl: UnfinishedFile,
+  { csv, jsonl, gallery }: { csv: UnfinishedFile; jsonl: UnfinishedFile; gallery: GalleryFiles },
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const table = csvTable(source.columns());
@@ -85,6 +100,7 @@ async function writeRows(
     signal?.throwIfAborted();
     await csv.write(table.text(rows));
     await jsonl.write(rows.map((row) => resultLine(row)).join(''));
+    await gallery.add(rows);
   }
 }
 

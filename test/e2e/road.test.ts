@@ -93,7 +93,8 @@ it('rebuilds the report from the checkpoint alone', async () => {
   writeFileSync(join(cwd, 'out/report/results.csv'), 'spoilt');
   const { code, stdout } = await nightrender(['report', 'pipeline.yaml'], { cwd });
   expect(code).toBe(0);
-  expect(stdout.split('\n').slice(0, 3)).toEqual([
+  expect(stdout.split('\n').slice(0, 4)).toEqual([
+    'out/report/index.html',
     'out/report/results.csv',
     'out/report/results.jsonl',
     'out/report/summary.json',

@@ -10,6 +10,9 @@ import { about, failedRow, inFolder, savedRow, sourceOf } from './report-fixture
 
 const names = ['results.csv', 'results.jsonl', 'summary.json'];
 
+/** What is in the folder of a report. */
+const whole = ['gallery', 'index.html', ...names];
+
 afterEach(() => {
   vi.restoreAllMocks();
 });
@@ -47,7 +50,7 @@ describe('writing a report', () => {
       const before = await contents(folder);
       await writeReport(folder, sourceOf([savedRow, failedRow]), about);
       expect((await contents(folder))[0]).not.toBe(before[0]);
-      expect((await readdir(folder)).toSorted()).toEqual(names);
+      expect((await readdir(folder)).toSorted()).toEqual(whole);
       for (const name of names) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
     });
   });
@@ -95,14 +98,14 @@ describe('writing a report', () => {
       await expect(writing).rejects.toMatchObject({ name: 'AbortError' });
       expect(read).toBeLessThan(5_000);
       expect(await contents(folder)).toEqual(before);
-      expect((await readdir(folder)).toSorted()).toEqual(names);
+      expect((await readdir(folder)).toSorted()).toEqual(whole);
     });
   });
 
   it('can be done by two at once', async () => {
     await inFolder(async (folder) => {
       await Promise.all([1, 2].map(() => writeReport(folder, sourceOf([savedRow]), about)));
-      expect((await readdir(folder)).toSorted()).toEqual(names);
+      expect((await readdir(folder)).toSorted()).toEqual(whole);
     });
   });
 
@@ -121,7 +124,7 @@ it('removes what a dead writer left half-written, and nothing that a living one 
     await writeFile(join(folder, `.nightrender-${pid}-abc-1.tmp`), 'half');
     await writeFile(join(folder, living), 'half');
     await writeReport(folder, sourceOf([savedRow]), about);
-    expect((await readdir(folder)).toSorted()).toEqual([living, ...names].toSorted());
+    expect((await readdir(folder)).toSorted()).toEqual([living, ...whole].toSorted());
   });
 });
 
@@ -145,7 +148,7 @@ describe('trouble', () => {
           });
           vi.restoreAllMocks();
           expect(await contents(folder)).toEqual(before);
-          expect((await readdir(folder)).toSorted()).toEqual(names);
+          expect((await readdir(folder)).toSorted()).toEqual(whole);
         }
       });
     },
@@ -166,7 +169,8 @@ describe('trouble', () => {
       expect(await troubleOf(writeReport(join(folder, 'report'), sourceOf([]), about))).toMatchObject({
         text: expect.stringContaining('a folder stands where the file belongs') as string,
       });
-      expect(await readdir(join(folder, 'report'))).toEqual(['results.csv']);
+      expect((await readdir(join(folder, 'report'))).toSorted()).toEqual(['gallery', 'results.csv']);
+      expect(await readdir(join(folder, 'report/gallery'))).toEqual([]);
     });
   });
 
@@ -181,7 +185,7 @@ describe('trouble', () => {
       })();
       await expect(writeReport(folder, sourceOf(rows), about)).rejects.toBe(bug);
       expect(await contents(folder)).toEqual(before);
-      expect((await readdir(folder)).toSorted()).toEqual(names);
+      expect((await readdir(folder)).toSorted()).toEqual(whole);
     });
   });
 });

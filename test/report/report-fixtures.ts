@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { BatchSummary, ReportRow } from '../../src/core/report-row.ts';
+import type { BatchSummary, ReportRow, RunSpan } from '../../src/core/report-row.ts';
 import type { ReportHeader, ReportSource } from '../../src/report/write-report.ts';
 
 export async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
@@ -42,6 +42,7 @@ export const savedRow: ReportRow = {
   failureText: null,
   source: 'jobs/scenes.csv:2',
   columns: { id: 'harbour', scene: 'a "red"\nharbour, at dusk', steps: 30, tags: ['x', { y: null }] },
+  input: { scene: 'a "red"\nharbour, at dusk', steps: 30 },
 };
 
 export const failedRow: ReportRow = {
@@ -61,6 +62,7 @@ export const failedRow: ReportRow = {
   failureText: 'the job ended as FAILED: "CUDA, out of\nmemory"',
   source: 'jobs/scenes.csv:4',
   columns: { id: 'moon', scene: '=cmd()', steps: null },
+  input: { scene: '=cmd()' },
 };
 
 export const invalidRow: ReportRow = {
@@ -73,6 +75,7 @@ export const invalidRow: ReportRow = {
   failureText: 'is not valid UTF-8',
   source: 'jobs/scenes.csv:5',
   columns: {},
+  input: null,
 };
 
 export const summary: BatchSummary = {
@@ -101,11 +104,22 @@ export const summary: BatchSummary = {
   },
 };
 
+export const runSpan: RunSpan = {
+  run: 2,
+  pid: 17,
+  host: 'attic',
+  startedAt: Date.UTC(2024, 1, 29),
+  endedAt: null,
+  exitCode: null,
+  ending: null,
+};
+
 export const about: ReportHeader = {
   batch: {
     manifest: ['jobs/scenes.csv'],
     endpoint: { baseUrl: 'https://api.example/v2', id: 'renderer', version: 'v2' },
   },
+  pipeline: '/home/me/my night/pipeline.yaml',
   program: 'nightrender 0.1.0',
   writtenAt: Date.UTC(2024, 2, 1, 6),
 };
@@ -114,5 +128,5 @@ export function sourceOf(
   rows: Iterable<ReportRow>,
   columns: string[] = ['id', 'scene', 'steps', 'tags'],
 ): ReportSource {
-  return { rows: () => rows, columns: () => columns, summary: () => summary };
+  return { rows: () => rows, columns: () => columns, runs: () => [runSpan], summary: () => summary };
 }

@@ -193,6 +193,7 @@ it('is the header alone, and no last run, for a batch without either', async () 
     const source = { ...sourceOf([]), summary: () => ({ ...summary, lastRun: null }) };
     const files = await writeReport(join(folder, 'new', 'report'), source, about);
     expect(files).toEqual({
+      index: join(folder, 'new/report/index.html'),
       csv: join(folder, 'new/report/results.csv'),
       jsonl: join(folder, 'new/report/results.jsonl'),
       summary: join(folder, 'new/report/summary.json'),

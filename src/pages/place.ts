@@ -1,0 +1,75 @@
+/** Where in the page a reader is: kept in the address, so that it can be sent to somebody. */
+import { everything, orders, type Order, type Query } from './query.ts';
+
+export const views = {
+  pictures: 'Pictures',
+  grid: 'Grid',
+  failures: 'Failures',
+  night: 'The night',
+} as const;
+
+export type View = keyof typeof views;
+
+export interface Place {
+  view: View;
+  query: Query;
+  /** From 1. */
+  page: number;
+  /** The scene that is looked at, by its number in the list from 1; with its id, should that number have changed. */
+  open: { number: number; id: string } | undefined;
+  /** Names of the columns of the grid; empty for the first that will do. */
+  across: string;
+  down: string;
+}
+
+/** `names` are the manifest's columns. */
+export function readPlace(hash: string, names: string[]): Place {
+  const values = new URLSearchParams(hash.replace(/^#/, ''));
+  const of = (name: string): string => values.get(name) ?? '';
+  const columns = names.flatMap((name, index) => {
+    const value = of(`column.${name}`);
+    return value === '' ? [] : [[index, value]];
+  });
+  const number = wholeNumber(of('scene'));
+  return {
+    view: isKeyOf(views, of('view')) ? (of('view') as View) : 'pictures',
+    query: {
+      text: of('search'),
+      state: of('state'),
+      kind: of('kind'),
+      columns: Object.fromEntries(columns) as Query['columns'],
+      order: isKeyOf(orders, of('order')) ? (of('order') as Order) : everything.order,
+    },
+    page: wholeNumber(of('page')) ?? 1,
+    open: number === undefined ? undefined : { number, id: of('id') },
+    across: of('across'),
+    down: of('down'),
+  };
+}
+
+export function writePlace({ view, query, page, open, across, down }: Place, names: string[]): string {
+  const values = new URLSearchParams();
+  const add = (name: string, value: string, usual = ''): void => {
+    if (value !== usual) values.set(name, value);
+  };
+  add('view', view, 'pictures');
+  add('search', query.text);
+  add('state', query.state);
+  add('kind', query.kind);
+  for (const [index, value] of Object.entries(query.columns)) add(`column.${names[Number(index)]}`, value);
+  add('order', query.order, everything.order);
+  add('across', across);
+  add('down', down);
+  add('page', String(page), '1');
+  add('scene', open === undefined ? '' : String(open.number));
+  add('id', open?.id ?? '');
+  return values.size === 0 ? '' : `#${values.toString()}`;
+}
+
+function isKeyOf(table: object, text: string): boolean {
+  return Object.hasOwn(table, text);
+}
+
+function wholeNumber(text: string): number | undefined {
+  return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined;
+}

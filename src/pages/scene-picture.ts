@@ -1,0 +1,27 @@
+/** A scene as a picture of a grid. */
+import type { GalleryRow } from './gallery-data.ts';
+import type { GridPicture } from './picture-grid.tsx';
+import { promptOf } from './query.ts';
+
+/** `index` is the number of the row from 0. */
+export function scenePicture(row: GalleryRow, index: number): GridPicture {
+  const [picture, ...others] = row.pictures ?? [];
+  const prompt = promptOf(row);
+  return {
+    key: String(index + 1),
+    sources:
+      picture === undefined
+        ? []
+        : [...(picture.thumbnail === undefined ? [] : [picture.thumbnail]), picture.file],
+    alt: short(prompt) || row.id || 'a scene without a prompt',
+    caption: row.id ?? row.source,
+    state: row.state,
+    word: row.failure?.[0] ?? row.state,
+    more: others.length,
+  };
+}
+
+/** A screen reader is not to read ten pages. */
+function short(text: string): string {
+  return text.length <= 300 ? text : `${text.slice(0, 300)} …`;
+}

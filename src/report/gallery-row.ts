@@ -1,0 +1,105 @@
+/** A scene as the page of the report is given it. */
+import type { JsonObject, JsonValue } from '../core/json.ts';
+import type { SavedPicture } from '../core/picture.ts';
+import type { ReportRow } from '../core/report-row.ts';
+import { thumbnailOf } from '../core/thumbnail.ts';
+import type { GalleryPicture, GalleryRow } from '../pages/gallery-data.ts';
+import { pathOf } from './result-json.ts';
+
+/** `columns` are the manifest's, in order. */
+export function galleryRow(row: ReportRow, columns: string[]): GalleryRow {
+  const values = columns.map((name) => shortened(row.columns[name] ?? null));
+  const prompt = promptOf(row, columns);
+  const input = unsaid(row, prompt);
+  const { failureKind, failureText } = row;
+  return {
+    ...(row.id !== null && { id: row.id }),
+    state: row.state,
+    ...(prompt !== undefined && { prompt }),
+    ...(row.pictures.length > 0 && { pictures: row.pictures.map(galleryPicture) }),
+    ...(values.some((value) => value !== null) && { values }),
+    ...(Object.keys(input).length > 0 && { input }),
+    ...known({
+      job: row.jobId,
+      attempts: row.attempts,
+      unanswered: row.unanswered,
+      expired: row.expired,
+      delayMs: row.delayTimeMs,
+      executionMs: row.executionTimeMs,
+      submittedAt: row.submittedAt,
+      completedAt: row.completedAt,
+      savedAt: row.savedAt,
+    }),
+    // A scene that came out at last has no failure to tell of.
+    ...(failureKind !== null && row.state !== 'saved' && { failure: [failureKind, failureText ?? ''] }),
+    source: row.source,
+  };
+}
+
+function galleryPicture(picture: SavedPicture): GalleryPicture {
+  const { width, height, bytes, seed } = picture;
+  const thumbnail = thumbnailOf(picture);
+  return {
+    file: `../${addressOf(pathOf(picture))}`,
+    ...(thumbnail !== undefined && { thumbnail }),
+    width,
+    height,
+    bytes,
+    ...(seed !== undefined && { seed }),
+  };
+}
+
+/** Names may hold anything that file systems take: `#`, `?` and `%` too. */
+function addressOf(path: string): string {
+  return path.split('/').map(encodeURIComponent).join('/');
+}
+
+const promptNames = ['scene', 'prompt', 'text', 'positive_prompt'];
+
+/** What is sent as the prompt; where that is a column as it stands, its number. */
+function promptOf({ input, columns }: ReportRow, names: string[]): string | number | undefined {
+  const text = promptIn(input ?? {}) ?? promptIn(columns);
+  if (text === undefined) return undefined;
+  const column = names.findIndex((name) => columns[name] === text);
+  return column === -1 ? short(text) : column;
+}
+
+function promptIn(values: JsonObject): string | undefined {
+  const texts = Object.entries(values).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  );
+  for (const name of promptNames) {
+    const found = texts.find(([key]) => key.toLowerCase() === name);
+    if (found !== undefined) return found[1];
+  }
+  return texts.filter(([key]) => key !== 'id').toSorted(([, a], [, b]) => b.length - a.length)[0]?.[1];
+}
+
+/** What is sent and stands neither in the prompt nor in a column of that name. */
+function unsaid({ input, columns }: ReportRow, prompt: string | number | undefined): JsonObject {
+  const hasPrompt = prompt !== undefined;
+  const shown = hasPrompt ? promptIn(input ?? {}) : undefined;
+  const entries = Object.entries(input ?? {}).filter(
+    ([name, value]) => value !== columns[name] && !(typeof value === 'string' && value === shown),
+  );
+  return Object.fromEntries(entries.map(([name, value]) => [name, shortened(value)]));
+}
+
+function known(numbers: Record<string, string | number | null>): Partial<GalleryRow> {
+  return Object.fromEntries(Object.entries(numbers).filter(([, value]) => value !== null && value !== 0));
+}
+
+/** Characters of one value in the page; results.csv has all of it. */
+const mostText = 20_000;
+
+function short(text: string): string {
+  if (text.length <= mostText) return text;
+  return `${text.slice(0, mostText)} … (${text.length - mostText} more characters)`;
+}
+
+function shortened(value: JsonValue): JsonValue {
+  if (typeof value === 'string') return short(value);
+  if (typeof value !== 'object' || value === null) return value;
+  const text = JSON.stringify(value);
+  return text.length <= mostText ? value : short(text);
+}

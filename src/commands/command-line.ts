@@ -126,7 +126,7 @@ function isWrongUse(thrown: unknown): thrown is Error {
 function assertSwitches(args: string[]): void {
   const rules = Object.entries(optionRules);
   const shared = rules.flatMap(([name, { type }]) => (type === 'boolean' ? name : []));
-  const own = ['csv', 'repair', 'contact-sheet', 'failed', 'expired', 'held', 'elsewhere'];
+  const own = ['watch', 'csv', 'repair', 'contact-sheet', 'failed', 'expired', 'held', 'elsewhere'];
   const switches = new Set([...shared, ...own]);
   for (const arg of args) {
     if (arg === '--') return;

@@ -1,16 +1,21 @@
 /** `nightrender status`: where a batch stands, while it runs, after it ended and after it died. */
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
 import { isBatchHeld } from '../checkpoint/batch-lock.ts';
 import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
+import { readLatest } from '../checkpoint/read-latest.ts';
 import { readNumbers } from '../checkpoint/read-summary.ts';
 import { readOutputDir } from '../config/read-output-dir.ts';
-import { showStatus } from '../terminal/show-status.ts';
+import { recentPace } from '../core/recent-pace.ts';
+import type { Database } from '../sqlite/database.ts';
+import { showStatus, type BatchStatus } from '../terminal/show-status.ts';
 import { noBatch } from './no-batch.ts';
 import { refuse } from './refuse.ts';
 import { overridesOf } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
 
 /** Resolves to the exit code. */
-export function status(file: string, argv: Record<string, unknown>): number {
+export async function status(file: string, argv: Record<string, unknown>): Promise<number> {
   const json = argv['json'] === true;
   let dir: string | undefined;
   try {
@@ -18,10 +23,8 @@ export function status(file: string, argv: Record<string, unknown>): number {
     const db = openCheckpointForReading(dir);
     if (db === undefined) throw noBatch(dir);
     try {
-      showStatus(
-        { dir, shownDir: shownPath(dir), isRunning: isBatchHeld(dir), summary: readNumbers(db) },
-        json,
-      );
+      if (argv['watch'] === true) await watch(dir, db, json);
+      else showStatus(readStatus(dir, db), json);
     } finally {
       db.close();
     }
@@ -29,4 +32,45 @@ export function status(file: string, argv: Record<string, unknown>): number {
   } catch (thrown) {
     return refuse(thrown, dir, json);
   }
+}
+
+const lookEveryMs = 1_000;
+/** Of a list so long that a look takes a while, the run is left alone most of the time. */
+const restShare = 10;
+
+/** Until the run is over, a signal comes or nobody reads any more; each is a good end. */
+async function watch(dir: string, db: Database, json: boolean): Promise<void> {
+  const { watchStatus } = await import('../terminal/watch-status.ts');
+  const { withSignals } = await import('./signals.ts');
+  const elapsed = () => performance.now();
+  const view = watchStatus(json, elapsed, Date.now);
+  await withSignals(async ({ draining }) => {
+    for (;;) {
+      const began = elapsed();
+      const seen = readStatus(dir, db);
+      if (!seen.isRunning || draining.aborted) return view.end(seen);
+      if (!(await view.show(seen))) return;
+      const restMs = Math.max(lookEveryMs, restShare * (elapsed() - began));
+      await delay(restMs, undefined, { signal: draining }).catch(() => undefined);
+    }
+  });
+}
+
+/** Whether a run is at work is asked first: of one that ends meanwhile the numbers are the last ones. */
+function readStatus(dir: string, db: Database): BatchStatus {
+  const isRunning = isBatchHeld(dir);
+  return db.transaction(() => {
+    const summary = readNumbers(db);
+    const { savedAt, picture, trouble } = readLatest(db);
+    const { waiting, active } = summary.scenes;
+    return {
+      dir,
+      shownDir: shownPath(dir),
+      isRunning,
+      summary,
+      pace: isRunning ? recentPace(savedAt, waiting + active, Date.now()) : undefined,
+      latestPicture: picture,
+      lastTrouble: trouble,
+    };
+  })();
 }

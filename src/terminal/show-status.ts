@@ -1,10 +1,13 @@
 /** Where a batch stands, for people or as one JSON object. */
 import type { BatchNumbers, RunRecord } from '../core/report-row.ts';
 import { showCost, type BatchCost } from '../core/spending.ts';
+import { showDuration } from '../core/duration.ts';
+import type { Pace } from '../core/recent-pace.ts';
 import { outColumns, writeOut } from './console.ts';
 import { describeStats } from './describe-stats.ts';
 import { showPart } from '../core/part.ts';
-import { plural, showBytes, showInstant } from './words.ts';
+import { hanging } from './hanging.ts';
+import { plural, showBytes, showInstant, showRate } from './words.ts';
 
 export interface BatchStatus {
   dir: string;
@@ -12,21 +15,30 @@ export interface BatchStatus {
   /** Whether a run holds the batch at this moment. */
   isRunning: boolean;
   summary: BatchNumbers;
+  /** Undefined where no run is at work, or too little was saved of late to tell. */
+  pace: Pace | undefined;
+  /** The newest picture, relative to the images folder. */
+  latestPicture: string | undefined;
+  lastTrouble: { sceneId: string; kind: string; text: string; at: number } | undefined;
 }
 
 export function showStatus(status: BatchStatus, json: boolean): void {
-  if (json) return writeOut(JSON.stringify(statusJson(status)));
-  const { shownDir } = status;
-  const { scenes, pictures, attempts, failures, cost, part } = status.summary;
-  const total = scenes.waiting + scenes.active + scenes.saved + scenes.failed + scenes.invalid;
+  writeOut(json ? statusLine(status) : statusLines(status, outColumns()).join('\n'));
+}
+
+/** As one line of JSON. */
+export function statusLine(status: BatchStatus): string {
+  return JSON.stringify(statusJson(status));
+}
+
+/** `columns`: the width that no line exceeds. */
+export function statusLines(status: BatchStatus, columns: number): string[] {
+  const { scenes, pictures, attempts, cost, part, lastRun } = status.summary;
   const doubtful = attempts.unanswered + attempts.expired;
   const rows: [string, string][] = [
-    ['batch', shownDir],
+    ['batch', status.shownDir],
     ['run', describeRun(status)],
-    [
-      'scenes',
-      `${scenes.saved.toLocaleString('en')} of ${total.toLocaleString('en')} saved${percent(scenes.saved, total)}`,
-    ],
+    ['scenes', savedOf(scenes)],
     ['', otherStates(scenes)],
     [
       'preview',
@@ -34,7 +46,9 @@ export function showStatus(status: BatchStatus, json: boolean): void {
         ? ''
         : `${plural(part.scenes, 'scene')} (${showPart(part)}); a run without it renders the rest`,
     ],
+    ['pace', describePace(status.pace)],
     ['pictures', `${plural(pictures.files, 'file')}, ${showBytes(pictures.bytes)}`],
+    ['latest', describeLatest(status)],
     [
       'attempts',
       `${plural(attempts.total, 'submission')}, ${attempts.submitted.toLocaleString('en')} in flight`,
@@ -46,16 +60,48 @@ export function showStatus(status: BatchStatus, json: boolean): void {
         : '',
     ],
     ['cost', cost === null ? '' : describeCost(cost)],
-    ...failures
-      .slice(0, 8)
-      .map(({ kind, attempts: count, lastText }, i): [string, string] => [
-        i === 0 ? 'failures' : '',
-        `${count.toLocaleString('en')} × ${kind}: ${lastText}`,
-      ]),
+    ...describeFailures(status.summary),
+    ['trouble', describeTrouble(status)],
   ];
-  for (const [name, text] of rows) if (text !== '') writeOut(`${name.padEnd(10)}${text}`);
-  const stats = status.summary.lastRun?.stats ?? undefined;
-  if (stats !== undefined) writeOut(describeStats(stats, outColumns()).join('\n'));
+  const stats = lastRun?.stats ?? undefined;
+  return [
+    ...rows.flatMap(([name, text]) => (text === '' ? [] : hanging(name, text, columns, 10))),
+    ...(stats === undefined || status.isRunning ? [] : describeStats(stats, columns)),
+  ];
+}
+
+/** `12 of 40 saved (30 %)`. */
+export function savedOf(scenes: BatchNumbers['scenes']): string {
+  const total = scenes.waiting + scenes.active + scenes.saved + scenes.failed + scenes.invalid;
+  const { saved } = scenes;
+  return `${saved.toLocaleString('en')} of ${total.toLocaleString('en')} saved${percent(saved, total)}`;
+}
+
+/** Empty where nobody can tell. */
+export function describePace(pace: Pace | undefined): string {
+  return pace === undefined
+    ? ''
+    : `${showRate(pace.perSecond)} of late, about ${showDuration(pace.leftMs)} left`;
+}
+
+function describeFailures({ failures }: BatchNumbers): [string, string][] {
+  return failures
+    .slice(0, 8)
+    .map(({ kind, attempts: count, lastText }, i): [string, string] => [
+      i === 0 ? 'failures' : '',
+      `${count.toLocaleString('en')} × ${kind}: ${lastText}`,
+    ]);
+}
+
+/** While a run is at work, both are news. */
+function describeLatest({ isRunning, shownDir, latestPicture }: BatchStatus): string {
+  return isRunning && latestPicture !== undefined ? `${shownDir}/images/${latestPicture}` : '';
+}
+
+function describeTrouble({ isRunning, lastTrouble }: BatchStatus): string {
+  if (!isRunning || lastTrouble === undefined) return '';
+  const { at, sceneId, kind, text } = lastTrouble;
+  return `${showInstant(at)} ${sceneId}: ${kind}: ${text}`;
 }
 
 function describeCost(cost: BatchCost): string {
@@ -69,11 +115,19 @@ function describeCost(cost: BatchCost): string {
 }
 
 /** Instants as everywhere in JSON for others: ISO 8601. */
-function statusJson({ dir, isRunning, summary }: BatchStatus) {
+function statusJson({ dir, isRunning, summary, pace, latestPicture, lastTrouble }: BatchStatus) {
   const { lastRun: run } = summary;
   const instant = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
   const lastRun = run && { ...run, startedAt: instant(run.startedAt), endedAt: instant(run.endedAt) };
-  return { type: 'status', dir, isRunning, summary: { ...summary, lastRun } };
+  return {
+    type: 'status',
+    dir,
+    isRunning,
+    summary: { ...summary, lastRun },
+    pace: pace ?? null,
+    latestPicture: latestPicture === undefined ? null : `images/${latestPicture}`,
+    lastTrouble: lastTrouble === undefined ? null : { ...lastTrouble, at: instant(lastTrouble.at) },
+  };
 }
 
 function describeRun({ isRunning, summary }: BatchStatus): string {
@@ -89,7 +143,7 @@ function endingOf(run: RunRecord): string {
   return run.ending ?? 'ended';
 }
 
-function otherStates({ waiting, active, failed, invalid, withdrawn }: BatchNumbers['scenes']): string {
+export function otherStates({ waiting, active, failed, invalid, withdrawn }: BatchNumbers['scenes']): string {
   const named: [number, string][] = [
     [active, 'in flight'],
     [waiting, 'waiting'],

@@ -1,0 +1,84 @@
+/** A batch that is watched: one calm block on a terminal, lines now and then elsewhere, JSON where asked for. */
+import { block } from './block.ts';
+import { canRedraw, outColumns, writeOutPart } from './console.ts';
+import {
+  describePace,
+  otherStates,
+  savedOf,
+  statusLine,
+  statusLines,
+  type BatchStatus,
+} from './show-status.ts';
+import { showInstant } from './words.ts';
+
+export interface StatusWatch {
+  /** Shows a look at the batch, or waits for more to tell; false where nobody reads any more. */
+  show(status: BatchStatus): Promise<boolean>;
+  /** Shows the last one in full. */
+  end(status: BatchStatus): Promise<void>;
+}
+
+/** `elapsed`: monotonic ms; `now`: epoch ms. */
+export function watchStatus(json: boolean, elapsed: () => number, now: () => number): StatusWatch {
+  if (json) return jsonWatch();
+  return canRedraw() ? blockWatch() : plainWatch(elapsed, now);
+}
+
+function blockWatch(): StatusWatch {
+  const draw = block();
+  const show = (status: BatchStatus): Promise<boolean> => draw(watchedLines(status, outColumns() - 1));
+  return { show, end: async (status) => void (await draw(statusLines(status, outColumns() - 1))) };
+}
+
+const mostCells = 40;
+
+/** The bar stands above the numbers, as wide as there is room. */
+function watchedLines(status: BatchStatus, columns: number): string[] {
+  const { saved, failed, waiting, active } = status.summary.scenes;
+  const total = saved + failed + waiting + active;
+  const cells = Math.max(0, Math.min(mostCells, columns - 10));
+  const full = total === 0 ? 0 : Math.floor((cells * (saved + failed)) / total);
+  return [`${' '.repeat(10)}${'█'.repeat(full)}${'░'.repeat(cells - full)}`, ...statusLines(status, columns)];
+}
+
+function jsonWatch(): StatusWatch {
+  const show = onlyNews((status) => writeOutPart(`${statusLine(status)}\n`));
+  return { show, end: async (status) => void (await show(status)) };
+}
+
+/** As a run's own log does: a line each ten seconds for the first minute, then one each two minutes. */
+const soonMs = 10_000;
+const laterMs = 120_000;
+
+function plainWatch(elapsed: () => number, now: () => number): StatusWatch {
+  const startedElapsed = elapsed();
+  let nextElapsed = startedElapsed;
+  const tell = onlyNews((status) => writeOutPart(`${showInstant(now())}  ${plainLine(status)}\n`));
+  return {
+    show: async (status) => {
+      if (elapsed() < nextElapsed) return true;
+      nextElapsed = elapsed() + (elapsed() - startedElapsed < 60_000 ? soonMs : laterMs);
+      return tell(status);
+    },
+    end: async (status) => void (await writeOutPart(`${statusLines(status, outColumns()).join('\n')}\n`)),
+  };
+}
+
+function plainLine({ summary, pace }: BatchStatus): string {
+  return [savedOf(summary.scenes), otherStates(summary.scenes), describePace(pace)]
+    .filter((part) => part !== '')
+    .join(', ');
+}
+
+/** What was shown already is not shown again; a pace changes by itself. */
+function onlyNews(
+  show: (status: BatchStatus) => Promise<boolean>,
+): (status: BatchStatus) => Promise<boolean> {
+  let last: string | undefined;
+  return async (status) => {
+    const news = statusLine({ ...status, pace: undefined });
+    if (news === last) return true;
+    last = news;
+    return show(status);
+  };
+}

@@ -1,0 +1,109 @@
+/** Promise: `status --watch` shows a run from another terminal until it is over, calmly, and leaves it alone. */
+import { spawn, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import stringWidth from 'string-width';
+import { expect, it } from 'vitest';
+import { folderWith, nightrender, pipeline, Program, root, scenes, testKey } from './cli.ts';
+import { startHeldService } from './held-service.ts';
+
+const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
+
+/** A run with all its jobs in flight. */
+async function heldRun() {
+  const service = await startHeldService();
+  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(3) });
+  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  await run.event('scene-submitted', 3);
+  return { cwd, run, service };
+}
+
+/** Resolves when the program has said it. */
+async function said(program: Program, what: RegExp): Promise<void> {
+  if (what.test(program.stdout)) return;
+  await new Promise<void>((resolve) => {
+    const look = (): void => {
+      if (!what.test(program.stdout)) return;
+      program.child.stdout.off('data', look);
+      resolve();
+    };
+    program.child.stdout.on('data', look);
+  });
+}
+
+it('says lines where it is no terminal, and ends with 0 and the last state when the run is over', async () => {
+  const { cwd, service, run } = await heldRun();
+  const watch = new Program(['status', 'pipeline.yaml', '--watch'], { cwd });
+  await said(watch, /^20\S+ \S+ {2}0 of 3 saved \(0 %\), 3 in flight\n/);
+  service.release();
+  await run.finish();
+  const { code, stdout, stderr } = await watch.finish();
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(/3 of 3 saved \(100 %\)\n[^]*What held the run back/);
+  expect(stdout).not.toContain('\u001b');
+});
+
+it('tells each news as a line of JSON, and the violent death of the run as the last', async () => {
+  const { cwd, run } = await heldRun();
+  const watch = new Program(['status', 'pipeline.yaml', '--watch', '--json'], { cwd });
+  await said(watch, /\n/);
+  run.child.kill('SIGKILL');
+  await run.finish();
+  const { code, stdout } = await watch.finish();
+  const states = stdout
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { isRunning: boolean }).isRunning);
+  expect([code, ...states]).toEqual([0, true, false]);
+});
+
+it.each(['SIGINT', 'SIGTERM'] as const)('ends with 0 at %s, and the run goes on', async (signal) => {
+  const { cwd, run, service } = await heldRun();
+  const watch = new Program(['status', 'pipeline.yaml', '--watch'], { cwd });
+  await said(watch, /3 in flight/);
+  watch.child.kill(signal);
+  const { code, stdout } = await watch.finish();
+  expect([code, stdout]).toEqual([0, expect.stringContaining('running since')]);
+  service.release();
+  expect((await run.finish()).code).toBe(0);
+});
+
+it('shows a batch without a run once, and ends', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const watch = await nightrender(['status', 'pipeline.yaml', '--watch'], { cwd });
+  expect(watch.code).toBe(0);
+  expect(watch.stdout).toBe((await nightrender(['status', 'pipeline.yaml'], { cwd })).stdout);
+});
+
+const hasScript = spawnSync('script', ['--version']).status === 0;
+
+it.skipIf(!hasScript).each([
+  ['draws anew in its place on a terminal of 60 columns', 'xterm', true],
+  ['says lines on a terminal that can do no more', 'dumb', false],
+])('%s (skipped where there is no `script` to make a terminal)', async (_, TERM, isDrawn) => {
+  const { cwd, run, service } = await heldRun();
+  const program = `'${process.execPath}' '${join(root, 'dist/nightrender.cjs')}' status pipeline.yaml --watch`;
+  const terminal = spawn('script', ['-qec', `stty cols 60 rows 24; ${program}`, '/dev/null'], {
+    cwd,
+    env: { ...process.env, TERM },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  let shown = '';
+  const ended = new Promise<number | null>((resolve) => terminal.on('close', resolve));
+  await new Promise<void>((resolve) => {
+    terminal.stdout.setEncoding('utf8').on('data', (text: string) => {
+      shown += text;
+      if (/3 in flight/.test(shown)) resolve();
+    });
+  });
+  service.release();
+  await run.finish();
+  expect(await ended).toBe(0);
+  expect(/\[\d+F/.test(shown)).toBe(isDrawn);
+  expect(shown.includes('\u001b')).toBe(isDrawn);
+  expect(shown).not.toContain('\u001b[2J');
+  const lines = stripVTControlCharacters(shown).split(/\r?\n/);
+  expect(lines.filter((line) => stringWidth(line) > 60)).toEqual([]);
+  expect(lines).toContain('scenes    3 of 3 saved (100 %)');
+});

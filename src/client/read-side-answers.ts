@@ -5,6 +5,7 @@ import { bodyText } from '../wire/error-text.ts';
 import type { Answer } from './exchange.ts';
 import { parseObject } from './parse-body.ts';
 import { readRefusal } from './read-refusal.ts';
+import { readWorkers } from './read-workers.ts';
 import { unreadable } from './unreadable.ts';
 
 export function readCancelAnswer(answer: Answer): CancelReply {
@@ -26,7 +27,8 @@ export function readHealthAnswer(answer: Answer): HealthReply {
   const health = isSuccess(status) ? parseObject(body) : undefined;
   const failure = refusalOf(answer, health);
   if (failure !== undefined) return { kind: 'failure', failure };
-  if (health !== undefined) return { kind: 'answers' };
+  const workers = health && readWorkers(health);
+  if (health !== undefined) return { kind: 'answers', ...(workers && { workers }) };
   if (isSuccess(status)) {
     return {
       kind: 'unknown',

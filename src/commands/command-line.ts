@@ -8,6 +8,7 @@ import {
   exitCodes,
   explainOptions,
   listOptions,
+  planOptions,
   reportOptions,
   retryOptions,
   runOptions,
@@ -44,6 +45,9 @@ async function workOf(args: string[], early: BatchLock | undefined): Promise<Wor
     .command('run <pipeline>', summaries.run, runOptions, (argv) => {
       work = async () => (await import('./run.ts')).run(argv.pipeline, argv, early);
     })
+    .command('plan <pipeline>', summaries.plan, planOptions, (argv) => {
+      work = async () => (await import('./plan.ts')).plan(argv.pipeline, argv);
+    })
     .command('status <pipeline>', summaries.status, statusOptions, (argv) => {
       work = async () => (await import('./status.ts')).status(argv.pipeline, argv);
     })
@@ -76,6 +80,7 @@ async function workOf(args: string[], early: BatchLock | undefined): Promise<Wor
 }
 
 const summaries = {
+  plan: 'what a run would do, cost and take; nothing is sent',
   run: 'start or continue a batch',
   status: 'where a batch stands, from any terminal',
   list: 'the scenes, all or some, one a line',
@@ -126,7 +131,7 @@ function isWrongUse(thrown: unknown): thrown is Error {
 function assertSwitches(args: string[]): void {
   const rules = Object.entries(optionRules);
   const shared = rules.flatMap(([name, { type }]) => (type === 'boolean' ? name : []));
-  const own = ['watch', 'csv', 'repair', 'contact-sheet', 'failed', 'expired', 'held', 'elsewhere'];
+  const own = ['watch', 'csv', 'repair', 'contact-sheet', 'failed', 'expired', 'held', 'elsewhere', 'check'];
   const switches = new Set([...shared, ...own]);
   for (const arg of args) {
     if (arg === '--') return;

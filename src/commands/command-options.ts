@@ -31,6 +31,27 @@ export function runOptions(parser: Argv) {
     .epilogue(`${precedence}\n\n${exitCodes()}`);
 }
 
+export function planOptions(parser: Argv) {
+  const purpose = `Checks all that a run would check, and tells what it would do: which scenes are new, edited, done or failed, the first requests in full, the names of their pictures, and what it will cost and take by what earlier runs of this batch needed. It sends nothing, writes nothing and takes no lock, and may be asked beside a run and where no folder is yet. Room for a copy of the checkpoint is needed in the folder of temporary files.`;
+  return withPipeline(parser, ['manifest', 'output', 'concurrency', 'skip-bad-rows', 'json'])
+    .usage(`$0 plan <pipeline>\n\n${purpose}`)
+    .options(partOptions)
+    .option('check', {
+      type: 'boolean',
+      describe: 'ask the service whether key and endpoint are right; that starts nothing',
+    })
+    .option('requests', {
+      type: 'string',
+      requiresArg: true,
+      describe: 'how many of the first requests are shown (default: 3)',
+    })
+    .example('$0 plan pipeline.yaml', 'before the night')
+    .example('$0 plan pipeline.yaml --check', 'the key and the endpoint, too')
+    .example('$0 plan pipeline.yaml --limit 20', 'what a preview of 20 scenes would do')
+    .example('$0 plan pipeline.yaml --json', 'for a script: one JSON object')
+    .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...planning })}`);
+}
+
 export function statusOptions(parser: Argv) {
   const purpose = `Shows how many scenes are saved, in flight and failed, what failed most, whether a run is at work, and what held the last one back; of a run at work also its pace, the time left and the latest picture. It only reads, and may be asked while a run is going on.`;
   return withPipeline(parser, ['output', 'json'])
@@ -204,6 +225,16 @@ const common = {
 const explaining = {
   complete: 'the story was told',
   'wrong-use': 'wrong use or configuration, no batch yet, no such id, or its file is damaged',
+};
+
+const planning = {
+  complete: 'a run could begin',
+  'wrong-use': endings['wrong-use'].means,
+  halted: 'with --check: no useful answer came',
+  'not-allowed': `with --check: ${endings['not-allowed'].means}`,
+  'output-unwritable': 'the plan was shown, and a run could not write',
+  interrupted: endings.interrupted.means,
+  terminated: endings.terminated.means,
 };
 
 const verifying = {

@@ -12,12 +12,19 @@ export function inTheWay(error: Error & { path?: unknown; dest?: unknown }, dir:
   const path = error.dest ?? error.path;
   if (isSystemError(error) && typeof path === 'string')
     return diskTrouble(nearestThere(path), error.code).message;
-  const folders = [dir, join(dir, 'local-service')];
+  const folders = [dir, join(dir, 'images'), join(dir, 'report'), join(dir, 'local-service')];
   const paths = folders.flatMap((folder) => [
     ...databases.flatMap((name) => besides.map((end) => join(folder, name + end))),
     folder,
   ]);
   return paths.map((each) => obstacle(each, folders.includes(each))).find((text) => text !== undefined);
+}
+
+/** Why a run could not write what it has to, as far as that can be seen without writing; undefined where it could. */
+export function notWritable(dir: string): string | undefined {
+  if (isThere(dir)) return inTheWay(new Error(), dir);
+  const parent = nearestThere(dirname(dir));
+  return obstacle(parent, true);
 }
 
 /** A file that is only locked and never written to, and yet holds something. */

@@ -1,6 +1,4 @@
 /** A run on a batch whose lock is held. */
-import { resolve } from 'node:path';
-import { openCheckpoint, readJobsInFlight } from '../checkpoint/open-checkpoint.ts';
 import type { Config } from '../config/config.ts';
 import { endings } from '../core/ending.ts';
 import type { Part } from '../core/part.ts';
@@ -9,9 +7,8 @@ import type { Stop } from '../pipeline/stop.ts';
 import { createRunView } from '../terminal/run-view.ts';
 import type { RunView } from '../terminal/view.ts';
 import { batchSettings } from './batch-settings.ts';
-import { assertCollectable } from './connections.ts';
+import { beginBatch } from './begin-batch.ts';
 import type { ReadScenes } from './read-scenes.ts';
-import { warningOfLostCheckpoint } from './lost-checkpoint.ts';
 import { recordEnd, recordThrown } from './record-end.ts';
 import { shownPath } from './shown-path.ts';
 import { systemClock } from './system-clock.ts';
@@ -37,20 +34,10 @@ export async function runLocked(
     now: Date.now,
     elapsed: () => systemClock.elapsed(),
   });
-  const batch = scenes && {
-    manifest: config.manifest.map(shownPath),
-    endpoint: config.endpoint,
-    columns: scenes.columns,
-    pipeline: resolve(file),
-    ...(config.pricing !== undefined && { pricing: config.pricing }),
-  };
-  const inFlight = readJobsInFlight(dir);
-  assertCollectable(file, config, inFlight);
-  const lost = warningOfLostCheckpoint(dir);
-  const opened = openCheckpoint(dir, program, batch, Date.now());
+  const { opened, inFlight, warning } = beginBatch(file, config, scenes, dir);
   try {
     tellStart(config, view);
-    if (lost !== undefined) view.tell({ type: 'warning', text: lost });
+    if (warning !== undefined) view.tell({ type: 'warning', text: warning });
     const endpoints = [config.endpoint, ...inFlight.map(({ endpoint }) => endpoint)];
     const result = await withPorts({ config, opened, endpoints, tell: view.tell, stop }, (ports) =>
       runBatch(

@@ -7,11 +7,15 @@ import { listDigest } from './list-digest.ts';
 import type { ReadScenes } from './read-scenes.ts';
 
 /**
- * For whoever holds the batch's lock. Undefined where the manifests have to be read, also for whatever is wrong: the
+ * For whoever holds the batch's lock, or has a copy of its checkpoint in `checkpointDir`. Undefined where the manifests have to be read, also for whatever is wrong: the
  * reading tells of that. Throws the `AbortError` of `signal`.
  */
-export async function sameScenes(config: Config, signal: AbortSignal): Promise<ReadScenes | undefined> {
-  const compared = await toldElsewhere(signal, () => readComparedDigest(config.output.dir));
+export async function sameScenes(
+  config: Config,
+  signal: AbortSignal,
+  checkpointDir = config.output.dir,
+): Promise<ReadScenes | undefined> {
+  const compared = await toldElsewhere(signal, () => readComparedDigest(checkpointDir));
   if (compared === undefined) return undefined;
   const contents: string[] = [];
   for (const path of config.manifest) {

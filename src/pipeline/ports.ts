@@ -44,7 +44,8 @@ export type CancelReply =
   | { kind: 'failure'; failure: Failure };
 
 export type HealthReply =
-  | { kind: 'answers' }
+  /** `workers`: how many are in which state, in the service's words, where it tells. */
+  | { kind: 'answers'; workers?: Record<string, number> }
   /** No such operation, or no such endpoint. */
   | { kind: 'unknown'; text: string }
   | { kind: 'failure'; failure: Failure };

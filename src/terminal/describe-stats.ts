@@ -1,6 +1,7 @@
 /** What a run needed and what held it back, as a few lines. */
 import type { LaneReason } from '../core/lane-time.ts';
 import type { Percentiles, RunStats } from '../core/run-stats.ts';
+import { hanging } from './hanging.ts';
 import { plural, showBytes, showShortTime } from './words.ts';
 
 /** `columns`: the width that no line exceeds. */
@@ -19,7 +20,7 @@ export function describeStats(stats: RunStats, columns: number): string[] {
   const shown = rows.filter(([, text]) => text !== '');
   return [
     `What held the run back, in ${showShortTime(stats.tookMs)}:`,
-    ...shown.flatMap(([name, text]) => hanging(name, text, columns)),
+    ...shown.flatMap(([name, text]) => hanging(`  ${name}`, text, columns)),
   ];
 }
 
@@ -94,19 +95,4 @@ function describe429({ lostTo429, requests }: RunStats): string {
 function describePictures({ pictures: { files, bytes, bytesPerSecond } }: RunStats): string {
   const rate = bytesPerSecond === null ? '' : `, ${showBytes(bytesPerSecond)} a second`;
   return `${showBytes(bytes)} in ${plural(files, 'picture')}${rate}`;
-}
-
-const indent = 12;
-
-/** The text beside its name, broken between words where it is too long for a line. */
-function hanging(name: string, text: string, columns: number): string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(/ (?!%)/)) {
-    const isFull = line !== '' && indent + line.length + 1 + word.length > columns;
-    if (isFull) lines.push(line);
-    line = line === '' || isFull ? word : `${line} ${word}`;
-  }
-  lines.push(line);
-  return lines.map((part, i) => `  ${(i === 0 ? name : '').padEnd(indent - 2)}${part}`);
 }

@@ -2,12 +2,12 @@
 import { harmless, padTo, widthOf } from './fit-text.ts';
 
 /** `indent`: cells before the text, of which its name takes the first. Without bound where `columns` is infinite. */
-export function hanging(name: string, text: string, columns: number, indent: number): string[] {
+export function hanging(name: string, text: string, columns: number, indent = 12): string[] {
   const room = Math.max(10, columns - indent);
   const lines: string[] = [];
   let line = '';
   for (const word of harmless(text)
-    .split(' ')
+    .split(/ (?!%)/)
     .flatMap((each) => broken(each, room))) {
     const isFull = line !== '' && widthOf(line) + 1 + widthOf(word) > room;
     if (isFull) lines.push(line);

@@ -1,0 +1,131 @@
+/** What the next run of a batch would do, found by doing it to a copy of the checkpoint that nobody else sees. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isBatch, isBatchHeld } from '../checkpoint/batch-lock.ts';
+import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
+import { readExperience } from '../checkpoint/read-experience.ts';
+import { readSetAside } from '../checkpoint/read-set-aside.ts';
+import type { Config } from '../config/config.ts';
+import { forecast } from '../core/forecast.ts';
+import type { Part } from '../core/part.ts';
+import type { BatchPlan, Plan } from '../core/plan.ts';
+import { jobSchema } from '../server/job-schema.ts';
+import { copyDatabase } from '../sqlite/copy-database.ts';
+import { isLocked } from '../sqlite/exclusive-lock.ts';
+import { openForWriting, UnusableDatabase } from '../sqlite/database.ts';
+import { batchSettings } from './batch-settings.ts';
+import { beginBatch, type BegunBatch } from './begin-batch.ts';
+import { firstRequests } from './first-requests.ts';
+import { readScenes, type ReadScenes } from './read-scenes.ts';
+import { sameScenes } from './same-scenes.ts';
+
+export interface PlanOptions {
+  part: Part | undefined;
+  /** How many of the first requests are told. */
+  requests: number;
+}
+
+/**
+ * Refuses what a run refuses, in its order and its words. Undefined where `signal` aborts before all is compared; throws
+ * its `AbortError` where the manifest is still being read.
+ */
+export async function planOnCopy(
+  file: string,
+  config: Config,
+  options: PlanOptions,
+  signal: AbortSignal,
+): Promise<BatchPlan | undefined> {
+  const copy = mkdtempSync(join(tmpdir(), 'nightrender-plan-'));
+  let scenes: ReadScenes | undefined;
+  let begun: BegunBatch | undefined;
+  try {
+    const isRunning = isBatchHeld(config.output.dir);
+    await copyCheckpoint(config.output.dir, copy);
+    const same = isBatch(config.output.dir) ? await sameScenes(config, signal, copy) : undefined;
+    scenes = same ?? (await readScenes(config, process.stdin, signal));
+    begun = beginBatch(file, config, scenes, copy);
+    await assertLocalService(config, copy);
+    const changes = await compare(begun, scenes, options.part, signal);
+    return (
+      changes && {
+        isRunning,
+        changes,
+        ...(await lookAt(config, begun, copy, options)),
+        warning: begun.warning ?? null,
+      }
+    );
+  } catch (error) {
+    throw error instanceof UnusableDatabase ? namedAs(error, copy, config.output.dir) : error;
+  } finally {
+    scenes?.stage.close();
+    begun?.opened.close();
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+async function copyCheckpoint(dir: string, copy: string): Promise<void> {
+  const name = 'checkpoint.sqlite';
+  await copyDatabase(join(dir, name), join(copy, name), () => isBatchHeld(dir));
+}
+
+/** The local service has a file of its own, which has to be of use as well. */
+async function assertLocalService({ endpoint, output }: Config, copy: string): Promise<void> {
+  if (endpoint.baseUrl !== 'local') return;
+  const folder = join(output.dir, 'local-service');
+  const [book, copied] = [join(folder, 'service.sqlite'), join(copy, 'local-service.sqlite')];
+  if (isLocked(join(folder, 'lock.sqlite'))) return;
+  await copyDatabase(book, copied, () => false);
+  try {
+    openForWriting(copied, jobSchema).close();
+  } catch (error) {
+    throw error instanceof UnusableDatabase ? namedAs(error, copied, book) : error;
+  }
+}
+
+/** People know the original. */
+function namedAs(error: UnusableDatabase, copy: string, original: string): UnusableDatabase {
+  return new UnusableDatabase(error.message.replaceAll(copy, original));
+}
+
+async function compare(
+  { opened: { checkpoint } }: BegunBatch,
+  { stage }: ReadScenes,
+  part: Part | undefined,
+  signal: AbortSignal,
+): Promise<Plan | undefined> {
+  // Of the files nothing is moved; a name that a picture is about to leave is free.
+  for (const move of await checkpoint.pendingMoves()) await checkpoint.recordMoved(move);
+  const changes = await checkpoint.reconcile(stage, signal, part);
+  for (const move of await checkpoint.pendingMoves()) await checkpoint.recordMoved(move);
+  return changes;
+}
+
+async function lookAt(config: Config, { opened }: BegunBatch, copy: string, options: PlanOptions) {
+  const { checkpoint } = opened;
+  const settings = batchSettings(config, Date.now());
+  const [counts, part] = [await checkpoint.counts(), await checkpoint.partCounts()];
+  const db = openCheckpointForReading(copy);
+  if (db === undefined) throw new Error('the copy that was just written is not there');
+  try {
+    const asked = {
+      scenes: (part ?? counts).waiting,
+      concurrency: config.concurrency,
+      pricing: config.pricing,
+      limits: settings.limits,
+      leftMs: leftMsOf(settings.limits),
+    };
+    const told = { counts, part: part ?? null, setAside: readSetAside(db) };
+    const expected = forecast(asked, readExperience(db, config.pricing));
+    // Last, since it puts attempts on record.
+    const requests = await firstRequests(checkpoint, settings, options.requests);
+    return { ...told, forecast: expected, requests };
+  } finally {
+    db.close();
+  }
+}
+
+function leftMsOf({ forMs, untilAt }: { forMs?: number; untilAt?: number }): number | undefined {
+  const least = Math.min(forMs ?? Infinity, untilAt === undefined ? Infinity : untilAt - Date.now());
+  return least === Infinity ? undefined : least;
+}

@@ -1,0 +1,92 @@
+/** `nightrender plan`: what a run would do, cost and take; it sends nothing, writes nothing into the batch and takes no lock. */
+import type { Config } from '../config/config.ts';
+import { readConfig } from '../config/read-config.ts';
+import { ConfigError } from '../config/problem.ts';
+import { endings, type EndingKind } from '../core/ending.ts';
+import type { Stop } from '../pipeline/stop.ts';
+import { showPlan } from '../terminal/show-plan.ts';
+import { checkEndpoint } from './check-endpoint.ts';
+import { notWritable } from './in-the-way.ts';
+import { partOf } from './part-options.ts';
+import { planOnCopy, type PlanOptions } from './plan-on-copy.ts';
+import { refuse } from './refuse.ts';
+import { overridesOf } from './run-options.ts';
+import { shownPath } from './shown-path.ts';
+import { withSignals } from './signals.ts';
+import { StoppedEarly } from './stopped-early.ts';
+import { program } from './version.ts';
+
+/** Resolves to the exit code: that of a run which could not begin, and 0 where it could. */
+export async function plan(file: string, argv: Record<string, unknown>): Promise<number> {
+  let config: Config | undefined;
+  try {
+    const read = readConfig(file, overridesOf(argv, process.env), process.env);
+    config = read;
+    const options = { part: partOf(argv), requests: requestsOf(argv) };
+    const isChecked = argv['check'] === true;
+    return await withSignals((stop) => planConfig(file, read, options, isChecked, stop));
+  } catch (thrown) {
+    return refuse(thrown, config?.output.dir, config?.terminal.json ?? argv['json'] === true);
+  }
+}
+
+async function planConfig(
+  file: string,
+  config: Config,
+  options: PlanOptions,
+  isChecked: boolean,
+  stop: Stop,
+): Promise<number> {
+  const { dir } = config.output;
+  const batch = await unlessStopped(stop, () => planOnCopy(file, config, options, stop.draining));
+  const check = isChecked ? await unlessStopped(stop, () => checkEndpoint(config, stop.draining)) : null;
+  const obstacle = notWritable(dir) ?? null;
+  const ending = endingOf(check?.ending, obstacle);
+  showPlan(
+    {
+      ...batch,
+      program,
+      file,
+      manifest: config.manifest.map(shownPath),
+      endpoint: config.endpoint,
+      dir,
+      shownDir: shownPath(dir),
+      asked: options.part ?? null,
+      warnings: config.warnings,
+      check,
+      obstacle,
+      exitCode: endings[ending].exitCode,
+    },
+    config.terminal.json,
+  );
+  return endings[ending].exitCode;
+}
+
+function endingOf(checked: EndingKind | undefined, obstacle: string | null): EndingKind {
+  if (checked !== undefined && checked !== 'complete') return checked;
+  return obstacle === null ? 'complete' : 'output-unwritable';
+}
+
+async function unlessStopped<T>(stop: Stop, work: () => Promise<T | undefined>): Promise<T> {
+  try {
+    const result = await work();
+    if (stop.ending === undefined && result !== undefined) return result;
+  } catch (error) {
+    if (stop.ending === undefined) throw error;
+  }
+  throw new StoppedEarly(
+    stop.ending ?? { kind: 'bug', text: 'The plan was not finished' },
+    'Nothing was sent, and the batch is as it was.',
+  );
+}
+
+const mostRequests = 1_000;
+
+function requestsOf(argv: Record<string, unknown>): number {
+  const text = argv['requests'];
+  if (text === undefined) return 3;
+  const count = typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : -1;
+  if (count >= 0 && count <= mostRequests) return count;
+  const expected = `expected how many requests are shown, a whole number from 0 to ${mostRequests}`;
+  throw new ConfigError([{ where: '--requests', text: `is ${JSON.stringify(text)}; ${expected}` }]);
+}

@@ -1,0 +1,93 @@
+/** What the rest of a batch will cost and how long it will take, by what its earlier runs needed; unknown where none was. */
+import type { Pricing, SpendingLimits } from './spending.ts';
+
+/** What earlier runs of the batch needed. */
+export interface Experience {
+  /** Scenes that were saved. */
+  saved: number;
+  /** What all submissions cost together, failed ones included; undefined without a price. */
+  spent: number | undefined;
+  /** Submissions so far. */
+  jobs: number;
+  /** Medians of the latest saved jobs, how many these are; null where the service told nothing. */
+  sample: number;
+  executionMs: number | null;
+  /** From submission to the saved picture. */
+  inFlightMs: number | null;
+  /** The latest run with an orderly end that rendered something. */
+  lastRun: { jobs: number; tookMs: number; concurrency: number } | null;
+}
+
+export interface Forecast {
+  /** How many are to be rendered. */
+  scenes: number;
+  /** In the currency of `pricing`; null where nobody knows. */
+  cost: { amount: number; perScene: number; currency: string } | null;
+  /** Null where nobody knows. */
+  time: { fromMs: number; toMs: number } | null;
+  /** What it is told by. */
+  ground: Omit<Experience, 'spent'>;
+  /** Limits that end the run before all is rendered, and how many are rendered by then. */
+  cuts: Cut[];
+}
+
+export type Cut =
+  | { limit: 'cost'; of: number; spent: number; currency: string; scenes: number }
+  | { limit: 'jobs'; of: number; submitted: number; scenes: number }
+  | { limit: 'time'; leftMs: number; scenes: number };
+
+export interface Asked {
+  scenes: number;
+  concurrency: number;
+  pricing: Pricing | undefined;
+  limits: SpendingLimits;
+  /** Until the run submits nothing more; undefined without such a limit. */
+  leftMs: number | undefined;
+}
+
+export function forecast(asked: Asked, experience: Experience): Forecast {
+  const { spent: _, ...ground } = experience;
+  const cost = costOf(asked, experience);
+  const time = asked.scenes === 0 ? null : timeOf(asked, experience);
+  return { scenes: asked.scenes, cost, time, ground, cuts: cutsOf(asked, experience, cost, time) };
+}
+
+/** What a saved scene has cost on the average, with all that failed on the way. */
+function costOf({ scenes, pricing }: Asked, { saved, spent }: Experience): Forecast['cost'] {
+  if (pricing === undefined || spent === undefined || saved === 0 || spent === 0) return null;
+  const perScene = spent / saved;
+  return { amount: scenes * perScene, perScene, currency: pricing.currency };
+}
+
+/**
+ * With as many jobs in flight as may be, each as long as it was; or at the pace of the latest run, whatever held it
+ * back.
+ */
+function timeOf({ scenes, concurrency }: Asked, seen: Experience): Forecast['time'] {
+  const rounds = Math.max(1, scenes / concurrency);
+  const times = [
+    seen.inFlightMs === null ? [] : rounds * seen.inFlightMs,
+    seen.lastRun === null ? [] : (scenes / seen.lastRun.jobs) * seen.lastRun.tookMs,
+  ].flat();
+  return times.length === 0
+    ? null
+    : { fromMs: Math.round(Math.min(...times)), toMs: Math.round(Math.max(...times)) };
+}
+
+function cutsOf(
+  { scenes, limits, leftMs }: Asked,
+  { spent = 0, jobs }: Experience,
+  cost: Forecast['cost'],
+  time: Forecast['time'],
+): Cut[] {
+  const cuts: Cut[] = [];
+  if (limits.jobs !== undefined && limits.jobs - jobs < scenes)
+    cuts.push({ limit: 'jobs', of: limits.jobs, submitted: jobs, scenes: Math.max(0, limits.jobs - jobs) });
+  if (limits.cost !== undefined && cost !== null && spent + cost.amount > limits.cost) {
+    const affordable = Math.max(0, Math.floor((limits.cost - spent) / cost.perScene));
+    cuts.push({ limit: 'cost', of: limits.cost, spent, currency: cost.currency, scenes: affordable });
+  }
+  if (leftMs !== undefined && time !== null && time.toMs > leftMs)
+    cuts.push({ limit: 'time', leftMs, scenes: Math.floor((scenes * leftMs) / time.toMs) });
+  return cuts;
+}

@@ -1,0 +1,51 @@
+/** A copy of a database as it is at a moment, made without a trace beside the original. */
+import { constants, existsSync, statSync } from 'node:fs';
+import { copyFile, rm } from 'node:fs/promises';
+import Sqlite from 'better-sqlite3';
+
+/** SQLite copies all that is left in one step, so that no writer comes in between. */
+const allPages = 2 ** 31 - 1;
+const mostTries = 5;
+
+/**
+ * Copies `from`, where it is there, to `to`. Opening a database leaves files beside it, even for reading: its files are
+ * copied as they lie, and only where somebody has it open (`isOpen`) SQLite is asked for what is in it at that moment.
+ * System errors and SQLite's own pass through.
+ */
+export async function copyDatabase(from: string, to: string, isOpen: () => boolean): Promise<void> {
+  for (let tries = 1; existsSync(from); tries++) {
+    if (isOpen() || tries > mostTries) return copyOpen(from, to);
+    const before = stampOf(from);
+    await copyIfThere(from, to);
+    await copyIfThere(`${from}-wal`, `${to}-wal`);
+    // Somebody may have begun to write meanwhile, and a copy of two moments is none.
+    if (!isOpen() && stampOf(from) === before) return;
+  }
+}
+
+async function copyOpen(from: string, to: string): Promise<void> {
+  for (const path of [to, `${to}-wal`]) await rm(path, { force: true });
+  const db = new Sqlite(from, { readonly: true, fileMustExist: true });
+  try {
+    await db.backup(to, { progress: () => allPages });
+  } finally {
+    db.close();
+  }
+}
+
+async function copyIfThere(from: string, to: string): Promise<void> {
+  try {
+    await copyFile(from, to, constants.COPYFILE_FICLONE);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    await rm(to, { force: true });
+  }
+}
+
+function stampOf(path: string): string {
+  const stamps = [path, `${path}-wal`].map((file) => {
+    const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
+    return stats && `${stats.ino} ${stats.size} ${stats.mtimeNs}`;
+  });
+  return stamps.join();
+}

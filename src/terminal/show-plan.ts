@@ -1,0 +1,137 @@
+/** What a run would do, for people or as one JSON object. */
+import type { Endpoint } from '../core/attempt.ts';
+import { showPart, type Part } from '../core/part.ts';
+import type { BatchPlan, EndpointCheck } from '../core/plan.ts';
+import type { SceneCounts } from '../core/scene.ts';
+import { outColumns, writeOut } from './console.ts';
+import { describeCost, describeCuts, describeTime } from './describe-forecast.ts';
+import { describeRequest } from './describe-request.ts';
+import { hanging } from './hanging.ts';
+import { plural } from './words.ts';
+
+export interface ShownPlan extends BatchPlan {
+  program: string;
+  /** The pipeline.yaml, as it was given. */
+  file: string;
+  manifest: string[];
+  endpoint: Endpoint;
+  dir: string;
+  shownDir: string;
+  /** The part that was asked for; null for all of the batch. */
+  asked: Part | null;
+  warnings: string[];
+  /** Null where the endpoint was not to be asked. */
+  check: EndpointCheck | null;
+  /** Why a run could not write, in a sentence; null where it could. */
+  obstacle: string | null;
+  exitCode: number;
+}
+
+export function showPlan(plan: ShownPlan, json: boolean): void {
+  if (json) {
+    const { shownDir: _, ...told } = plan;
+    return writeOut(JSON.stringify({ type: 'plan', at: new Date().toISOString(), ...told }));
+  }
+  const columns = outColumns();
+  const rows = rowsOf(plan).filter(([, text]) => text !== '');
+  const lines = [
+    ...hanging('', headOf(plan), columns, 0),
+    '',
+    ...rows.flatMap(([name, text]) => hanging(`  ${name}`, text, columns)),
+    ...plan.requests.flatMap((request, i) => ['', ...describeRequest(request, i + 1, columns)]),
+    '',
+    ...hanging('', lastWords(plan), columns, 0),
+  ];
+  writeOut(lines.join('\n'));
+}
+
+function headOf({ counts, part, asked, shownDir, file }: ShownPlan): string {
+  const { waiting, active } = part ?? counts;
+  if (waiting + active === 0) return `Nothing is left to render in ${shownDir} (${file}).`;
+  const what = plural(waiting, 'scene');
+  const preview =
+    asked === null ? '' : `, a preview (${showPart(asked)}) of ${plural(counts.waiting, 'scene')} that wait`;
+  return `A run of ${file} submits ${what}${preview}.`;
+}
+
+function rowsOf(plan: ShownPlan): [string, string][] {
+  const { manifest, endpoint, shownDir, changes, counts, part, setAside, forecast, check } = plan;
+  const where = endpoint.baseUrl === 'local' ? 'the local service' : endpoint.baseUrl;
+  return [
+    ['manifest', manifest.join(', ')],
+    ['endpoint', `${where}, ${endpoint.id}`],
+    ['', check === null ? '' : describeCheck(check)],
+    ['output', shownDir],
+    ['scenes', statesOf(counts)],
+    ['', changesOf(changes)],
+    ['preview', part === null ? '' : statesOf(part)],
+    ['run', plan.isRunning ? 'a run is at work on this batch: this is what stands there at the moment' : ''],
+    ['in flight', inFlightOf(plan)],
+    [
+      'failed',
+      setAside.failed.map(({ kind, scenes }) => `${scenes.toLocaleString('en')} × ${kind}`).join(', '),
+    ],
+    ['', setAside.failed.length === 0 ? '' : `\`nightrender retry ${plan.file}\` gives them fresh attempts`],
+    ...badRowsOf(plan),
+    ['cost', describeCost(forecast)],
+    ['time', describeTime(forecast)],
+    ...describeCuts(forecast).map((text, i): [string, string] => [i === 0 ? 'limits' : '', text]),
+    ...[...plan.warnings, plan.warning ?? ''].map((text): [string, string] => ['warning', text]),
+    ['problem', plan.obstacle ?? ''],
+  ];
+}
+
+function statesOf({ waiting, active, saved, failed, invalid, withdrawn }: SceneCounts): string {
+  const named: [number, string][] = [
+    [waiting, 'to render'],
+    [active, 'in flight'],
+    [saved, 'done'],
+    [failed, 'failed'],
+    [withdrawn, 'withdrawn'],
+    [invalid, invalid === 1 ? 'bad row skipped' : 'bad rows skipped'],
+  ];
+  const parts = named.filter(([count]) => count > 0);
+  return parts.map(([count, name]) => `${count.toLocaleString('en')} ${name}`).join(', ');
+}
+
+function changesOf({ added, changed, withdrawn }: BatchPlan['changes']): string {
+  const named: [number, string][] = [
+    [added, 'new'],
+    [changed, 'edited since: the old picture is kept beside the new one'],
+    [withdrawn, 'no longer listed: their pictures stay'],
+  ];
+  const parts = named.filter(([count]) => count > 0);
+  return parts.map(([count, name]) => `${count.toLocaleString('en')} ${name}`).join('; ');
+}
+
+function inFlightOf({ setAside: { inFlight, intended }, isRunning }: ShownPlan): string {
+  const jobs = isRunning
+    ? `${plural(inFlight, 'job')} of that run`
+    : `${plural(inFlight, 'job')} of an earlier run, collected first`;
+  const doubt = isRunning
+    ? `${plural(intended, 'submission')} on the way`
+    : `${plural(intended, 'submission')} of a dead run that may have been sent, and billed`;
+  return [inFlight > 0 ? jobs : [], intended > 0 ? doubt : []].flat().join('; ');
+}
+
+function badRowsOf({ setAside: { badRows }, counts }: ShownPlan): [string, string][] {
+  const shown = badRows.map(({ source, problem }) => `${source}: ${problem}`);
+  const more = counts.invalid - badRows.length;
+  const all = more > 0 ? [...shown, `and ${more.toLocaleString('en')} more`] : shown;
+  return all.map((text, i): [string, string] => [i === 0 ? 'bad rows' : '', text]);
+}
+
+function describeCheck({ text, workers = {} }: EndpointCheck): string {
+  const states = Object.entries(workers).filter(([, count]) => count > 0);
+  const shown = states.map(([state, count]) => `${count.toLocaleString('en')} ${state}`).join(', ');
+  return shown === '' ? `asked: ${text}` : `asked: ${text}; workers: ${shown}`;
+}
+
+function lastWords({ file, asked, counts, part, obstacle }: ShownPlan): string {
+  if (obstacle !== null)
+    return 'Nothing was sent and nothing written; a run could not begin before the problem is mended.';
+  const { waiting, active } = part ?? counts;
+  if (waiting + active === 0) return 'Nothing was sent and nothing written.';
+  const options = asked === null ? '' : ` ${showPart(asked)}`;
+  return `Nothing was sent and nothing written. \`nightrender run ${file}${options}\` does it.`;
+}

@@ -1,0 +1,198 @@
+/** Promise: `plan` tells what a run then does, beside a live run, of a killed one, without a folder and in one that nobody may write. */
+import { createServer } from 'node:http';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { expect, it } from 'vitest';
+import { folderWith, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+import { listenOnLoopback } from './listen-on-loopback.ts';
+import { startPatientService } from './patient-service.ts';
+import { canMount, mountSmallDisk, setReadOnly } from './small-disk.ts';
+
+const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
+
+interface Told {
+  exitCode: number;
+  isRunning: boolean;
+  counts: Record<string, number>;
+  part: Record<string, number> | null;
+  changes: Record<string, number>;
+  requests: { url: string; body: unknown; file: string; taken: string | null; scene: string }[];
+  setAside: { inFlight: number; intended: number; failed: unknown[] };
+  forecast: { cost: { amount: number } | null; time: { fromMs: number; toMs: number } | null };
+}
+
+async function planOf(cwd: string, ...args: string[]): Promise<Told> {
+  const { stdout, code } = await nightrender(['plan', 'pipeline.yaml', '--json', ...args], {
+    cwd,
+    ...withKey,
+  });
+  const told = JSON.parse(stdout) as Told;
+  expect(told.exitCode).toBe(code);
+  return told;
+}
+
+it('tells the requests that a run then sends and the files that it then makes, and writes nothing', async () => {
+  const name = 'output:\n  dir: out\n  name: "{{ mood }}.png"';
+  const rows = ['id,scene,mood', 'a,sea,calm', 'b,hills,Calm', 'c,a lake,"odd: name"'].join('\n');
+  const cwd = folderWith({
+    'pipeline.yaml': pipeline('local', 'concurrency: 1\n').replace('output:\n  dir: out', name),
+    'scenes.csv': rows,
+  });
+  const told = await planOf(cwd);
+  expect(readdirSync(cwd).toSorted()).toEqual(['pipeline.yaml', 'scenes.csv']);
+  expect(told).toMatchObject({
+    exitCode: 0,
+    isRunning: false,
+    changes: { added: 3 },
+    counts: { waiting: 3 },
+  });
+  expect(told.requests.map(({ body }) => body)).toEqual([
+    { input: { scene: 'sea' } },
+    { input: { scene: 'hills' } },
+    { input: { scene: 'a lake' } },
+  ]);
+  expect(told.requests[1]).toMatchObject({ scene: 'b', taken: 'Calm.png' });
+  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const made = readdirSync(join(cwd, 'out/images')).filter((file) => file.endsWith('.png'));
+  expect(told.requests.map(({ file }) => file).toSorted()).toEqual(made.toSorted());
+});
+
+it('speaks to people, and tells an edited list and what earlier runs needed', async () => {
+  const more = 'pricing: {perSecond: 0.001}\nlimits: {jobs: 5}\n';
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local', more), 'scenes.csv': scenes(4) });
+  const before = await nightrender(['plan', 'pipeline.yaml'], { cwd });
+  expect(before.stdout).toContain('A run of pipeline.yaml submits 4 scenes.');
+  expect(before.stdout).toContain('cost      unknown: no scene of this batch is rendered yet');
+  expect(before.stdout).toContain('POST the local service/v2/scene-renderer/run');
+  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  writeFileSync(
+    join(cwd, 'scenes.csv'),
+    scenes(8)
+      .replace('and 1 trees', 'and one tree')
+      .replace(/s0,.*\n/, ''),
+  );
+  const { stdout, code } = await nightrender(['plan', 'pipeline.yaml', '--requests', '1'], { cwd });
+  expect(code).toBe(0);
+  expect(stdout).toContain('5 to render, 2 done');
+  expect(stdout).toMatch(/4 new; 1 edited since.*; 1 no longer listed/);
+  expect(stdout).toMatch(
+    /cost {6}about .* USD: .* USD a scene, as for the 4 scenes of this batch that are saved/,
+  );
+  expect(stdout).toMatch(/time {6}.*median of 4.*the last run did 4 jobs/);
+  expect(stdout).toContain('`limits.jobs` ends the run after 1 submission: 4 of 5 were made');
+  expect(stdout).toContain('images/s1.png');
+  expect(stdout).not.toContain('  2. ');
+  expect((await planOf(cwd, '--requests', '1')).requests).toHaveLength(1);
+  expect((await nightrender(['plan', 'pipeline.yaml', '--requests', 'x'], { cwd })).code).toBe(2);
+});
+
+it('works beside a live run, which goes on, and tells of a killed one', async () => {
+  const service = await startPatientService();
+  const cwd = folderWith({
+    'pipeline.yaml': pipeline(service.url, 'concurrency: 4\n'),
+    'scenes.csv': scenes(10),
+  });
+  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  await run.event('scene-submitted', 4);
+  const live = await planOf(cwd);
+  expect(live).toMatchObject({
+    exitCode: 0,
+    isRunning: true,
+    counts: { active: 4, waiting: 6 },
+    setAside: { inFlight: 4 },
+  });
+  expect((await nightrender(['plan', 'pipeline.yaml'], { cwd, ...withKey })).stdout).toContain(
+    'a run is at work',
+  );
+  expect(run.child.exitCode).toBeNull();
+  run.child.kill('SIGKILL');
+  await run.finish();
+  const before = readdirSync(join(cwd, 'out')).toSorted();
+  const dead = await planOf(cwd);
+  expect(dead).toMatchObject({
+    isRunning: false,
+    counts: { active: 4, waiting: 6 },
+    setAside: { inFlight: 4 },
+  });
+  expect(dead.requests.map(({ scene }) => scene)).toEqual(['s4', 's5', 's6']);
+  expect(readdirSync(join(cwd, 'out')).toSorted()).toEqual(before);
+  expect(service.submissions).toBe(4);
+});
+
+it('tells what a preview does, which a run then does', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(40) });
+  const told = await planOf(cwd, '--sample', '10%', '--requests', '10');
+  expect(told).toMatchObject({ counts: { waiting: 40 }, part: { waiting: 4 } });
+  const run = await nightrender(['run', 'pipeline.yaml', '--sample=10%'], { cwd });
+  expect(run.code).toBe(0);
+  expect(run.stdout).toContain('The 4 scenes of this preview are saved; 36 wait for the full run');
+  const made = readdirSync(join(cwd, 'out/images')).filter((file) => file.endsWith('.png'));
+  expect(made.toSorted()).toEqual(told.requests.map(({ file }) => file).toSorted());
+  const again = await nightrender(['run', 'pipeline.yaml', '--limit', '4', '--json'], { cwd });
+  expect(again.stdout).not.toContain('scene-submitted');
+  const status = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd });
+  expect(JSON.parse(status.stdout)).toMatchObject({ summary: { part: { limit: 4, scenes: 4 } } });
+  expect((await nightrender(['run', 'pipeline.yaml', '--limit', '0'], { cwd })).code).toBe(2);
+});
+
+it.skipIf(!canMount)(
+  'shows the plan of a folder that nobody may write, and ends as a run would: 14 (skipped where this user may not mount)',
+  async () => {
+    const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(6) });
+    mountSmallDisk(join(cwd, 'out'), 16);
+    await nightrender(['run', 'pipeline.yaml', '--limit', '2', '--quiet'], { cwd });
+    setReadOnly(join(cwd, 'out'), true);
+    const { stdout, code } = await nightrender(['plan', 'pipeline.yaml'], { cwd });
+    expect(stdout).toContain('4 to render, 2 done');
+    expect(stdout).toMatch(/problem {3}.*may not (write|read and write)/);
+    expect(code).toBe(14);
+    expect((await nightrender(['run', 'pipeline.yaml'], { cwd })).code).toBe(14);
+  },
+);
+
+it('asks the service with --check, and starts nothing there', async () => {
+  const { url } = await serve(folderWith({}));
+  const cwd = folderWith({ 'pipeline.yaml': pipeline(url), 'scenes.csv': scenes(2) });
+  const check = (more: string[] = [], env = withKey.env) =>
+    nightrender(['plan', 'pipeline.yaml', '--check', ...more], { cwd, env });
+  const good = await check();
+  expect(good.code).toBe(0);
+  expect(good.stdout).toMatch(/asked: it knows the key and the endpoint; workers: \d+ /);
+  const refused = await check([], { NIGHTRENDER_API_KEY: 'another' });
+  expect(refused.code).toBe(12);
+  expect(refused.stdout).toContain('asked: the service does not accept the key');
+  writeFileSync(join(cwd, 'pipeline.yaml'), pipeline(url).replace('id: scene-renderer', 'id: nobody'));
+  const unknown = await check();
+  expect(unknown.code).toBe(12);
+  expect(unknown.stdout).toContain('the service does not know the endpoint nobody (404)');
+  writeFileSync(join(cwd, 'pipeline.yaml'), pipeline('http://127.0.0.1:9'));
+  const nobody = await check();
+  expect(nobody.code).toBe(10);
+  expect(nobody.stdout).toContain('asked: no useful answer came');
+  writeFileSync(join(cwd, 'pipeline.yaml'), pipeline('local'));
+  const local = await check();
+  expect(local.code).toBe(0);
+  expect(local.stdout).toContain('there is nobody to ask');
+  expect(existsSync(join(cwd, 'out'))).toBe(false);
+});
+
+it('asks for a job that cannot be where the service tells no health', async () => {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    void json(request).catch(() => undefined);
+    response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"job not found"}');
+  });
+  const cwd = folderWith({
+    'pipeline.yaml': pipeline(await listenOnLoopback(server)),
+    'scenes.csv': scenes(1),
+  });
+  const { stdout, code } = await nightrender(['plan', 'pipeline.yaml', '--check'], { cwd, ...withKey });
+  expect(code).toBe(0);
+  expect(stdout).toContain('asked: it answers and does not refuse the key');
+  expect(asked).toEqual([
+    'GET /v2/scene-renderer/health',
+    'GET /v2/scene-renderer/status/nightrender-asks-whether-this-endpoint-is-there',
+  ]);
+});

@@ -16,6 +16,7 @@ export function batchSettings(config: Config, now: number): BatchSettings {
     timeouts,
     limits: limitsOf(config, now),
     shutdownGraceMs: config.shutdownGraceMs,
+    reportEveryMs: config.report.everyMs,
     pictureName: ({ columns, ...picture }) => output.name.renderText({ ...columns, ...picture }),
   };
 }

@@ -77,16 +77,22 @@ function reportOf(dir: string, opened: OpenCheckpoint): Report {
   return {
     write: async (ending, signal, stats) => {
       recordEnd(opened, ending, stats);
-      try {
-        const files = await writeBatchReport(dir, Date.now(), signal);
-        if (files === undefined) throw new Trouble({ kind: 'output-unwritable', text: checkpointGone });
-      } catch (error) {
-        if (signal.aborted && error === signal.reason) return undefined;
-        throw error;
-      }
-      return join(dir, 'report');
+      return (await isWritten(dir, signal)) ? join(dir, 'report') : undefined;
     },
+    update: async (signal) => void (await isWritten(dir, signal)),
   };
+}
+
+/** Not where `signal` aborts before. */
+async function isWritten(dir: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    const files = await writeBatchReport(dir, Date.now(), signal);
+    if (files === undefined) throw new Trouble({ kind: 'output-unwritable', text: checkpointGone });
+    return true;
+  } catch (error) {
+    if (signal.aborted && error === signal.reason) return false;
+    throw error;
+  }
 }
 
 const checkpointGone =

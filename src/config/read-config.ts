@@ -152,7 +152,10 @@ function plainSettings(raw: RawConfig) {
       pixels: limits.pixels,
     },
     check: { isBlankRefused: check.blank, minSide: check.minSide },
-    report: { hasThumbnails: raw.report.thumbnails },
+    report: {
+      hasThumbnails: raw.report.thumbnails,
+      everyMs: raw.report.every === 'never' ? undefined : raw.report.every,
+    },
     shutdownGraceMs: raw.shutdown.grace,
     terminal: raw.terminal,
     skipBadRows: raw.skipBadRows,

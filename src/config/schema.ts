@@ -182,7 +182,13 @@ const check = z.strictObject({
     .describe('pixels that the shorter side of a picture has at least'),
 });
 
+const every = 'never, or a duration from 1s to 20d, such as 5m';
+
 const report = z.strictObject({
+  every: z
+    .union([z.literal('never'), durationWithin('1s', longestWait)], every)
+    .prefault('5m')
+    .describe('how often the report is written during a run, where that is quick; never: at its end alone'),
   thumbnails: z
     .boolean('true or false')
     .default(true)

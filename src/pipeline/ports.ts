@@ -203,6 +203,8 @@ export interface Report {
    * Undefined where `signal` aborts before they are complete: those of before stay.
    */
   write(ending: Ending, signal: AbortSignal, stats?: RunStats): Promise<string | undefined>;
+  /** As above, of a run that goes on; resolves early where `signal` aborts. */
+  update(signal: AbortSignal): Promise<void>;
 }
 
 export interface Clock {

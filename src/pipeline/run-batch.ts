@@ -2,6 +2,7 @@
 import type { SubmittedAttempt } from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
 import { quarantine } from '../core/quarantine.ts';
+import { InterimReports } from './interim-reports.ts';
 import { Lanes } from './lanes.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { SceneCounts } from '../core/scene.ts';
@@ -38,10 +39,12 @@ export async function runBatch(
 ): Promise<BatchResult> {
   const run = new Run(ports, settings, stop);
   const lanes = new Lanes(run);
+  const interim = new InterimReports(run);
   let inFlight: SubmittedAttempt[] = [];
   try {
     await finishLastSteps(run);
     await plan(run, manifest);
+    if (run.isPlanned) interim.begin();
     inFlight = await recover(run);
     await run.loadBudget();
     await lanes.resume(inFlight);
@@ -50,6 +53,7 @@ export async function runBatch(
     run.stopForThrown(thrown);
   }
   await lanes.finish();
+  await interim.end();
   const stats = run.stats.result();
   const counts = await ports.checkpoint.counts();
   const part = await ports.checkpoint.partCounts();

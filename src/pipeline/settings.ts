@@ -37,6 +37,8 @@ export interface BatchSettings {
   };
   /** What is arriving when the run is told to leave has this long to arrive. */
   shutdownGraceMs: number;
+  /** The report is written so often during the run, where that is quick; undefined: at its end alone. */
+  reportEveryMs: number | undefined;
   /** The portable file name of a picture, before it is made unique. */
   pictureName: (picture: PictureData) => string;
 }

@@ -90,6 +90,7 @@ it.each([
   'timeouts: {▸connect: 3s}',
   'limits: {▸hours: 3}',
   'shutdown: {▸wait: 3s}',
+  'report: {▸often: 3s}',
   'terminal: {▸colour: true}',
   '▸concurency: 3',
   '▸__proto__: {concurrency: 3}',
@@ -103,14 +104,18 @@ it.each([
   expect(problems[0]).toMatch(/is not known.*; (expected|did you mean) \w+/);
 });
 
-it.each(['timeouts: {request: 0s}', 'limits: {for: 21d}', 'limits: {body: 1GB}', 'limits: {body: 10}'])(
-  'bounds: %s',
-  (line) => {
-    expect(problemsOf(withRequired(line))).toEqual([
-      expect.stringMatching(/^7:\d+: \w+\.\w+ is .*; expected a/),
-    ]);
-  },
-);
+it.each([
+  'timeouts: {request: 0s}',
+  'limits: {for: 21d}',
+  'limits: {body: 1GB}',
+  'limits: {body: 10}',
+  'report: {every: 0s}',
+  'report: {every: always}',
+])('bounds: %s', (line) => {
+  expect(problemsOf(withRequired(line))).toEqual([
+    expect.stringMatching(/^7:\d+: \w+\.\w+ is .*; expected (a|never)/),
+  ]);
+});
 
 it.each(['0', '10001', '1.5', '-1', '.inf', '1e9', 'true', '[]', '{}', 'null', 'many'])(
   'no concurrency: %s',

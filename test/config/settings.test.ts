@@ -44,7 +44,7 @@ it('has defaults for all but manifest, endpoint and folder', () => {
       pixels: 100_000_000,
     },
     check: { isBlankRefused: false, minSide: undefined },
-    report: { hasThumbnails: true },
+    report: { hasThumbnails: true, everyMs: 300_000 },
     shutdownGraceMs: 10_000,
     terminal: { json: false, quiet: false, stats: false },
     skipBadRows: false,
@@ -78,6 +78,13 @@ it.each([
   ['2000B', 2_000],
 ])('the size %s', (text, bytes) => {
   expect(configOf(withRequired(`limits: {body: ${text}}`)).limits.bodyBytes).toBe(bytes);
+});
+
+it.each([
+  ['never', undefined],
+  ['90s', 90_000],
+])('a report every %s', (text, ms) => {
+  expect(configOf(withRequired(`report: {every: ${text}}`)).report.everyMs).toBe(ms);
 });
 
 it.each(['64', '64Mb', '64 M', '-1MB', '5 constructor'])('no size: %s', (text) => {

@@ -37,6 +37,8 @@ export interface RunOptions {
   stop?: Stop;
   /** Writes the report; at once where it is not given. */
   writeReport?: Report['write'];
+  /** Writes the one of a run that goes on. */
+  updateReport?: Report['update'];
   /** Wall time between the last run and this one. */
   afterMs?: number;
   /** `port.method` whose calls never come back; the run is then left at `until`. */
@@ -127,6 +129,7 @@ export class World {
     onEvent,
     stop = new Stop(),
     writeReport = async () => 'report',
+    updateReport = async () => undefined,
     afterMs = 0,
     hang,
   }: Omit<RunOptions, 'manifest'>): { ports: Ports & { images: FakeImages }; stop: Stop } {
@@ -144,7 +147,8 @@ export class World {
       ),
       downloads: killer.guard('downloads', this.downloads),
       images: killer.guard('images', this.images),
-      report: killer.guard('report', { write: writeReport }),
+      // Time goes on while the one of a run that goes on is written.
+      report: { ...killer.guard('report', { write: writeReport }), update: updateReport },
       clock,
       random: () => 0.5,
       tell: (event: Event) => {
@@ -217,6 +221,7 @@ export const defaultSettings: BatchSettings = {
   timeouts: { queueMs: 3_600_000, executionMs: 1_800_000, freshnessMs: 150_000 },
   limits: {},
   shutdownGraceMs: 10_000,
+  reportEveryMs: undefined,
   pictureName: ({ id }) => portablePath(id),
 };
 

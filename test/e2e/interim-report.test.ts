@@ -1,0 +1,22 @@
+/** Promise: a run that is killed has left a report of what it had done. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { folderWith, pipeline, Program, scenes, testKey } from './cli.ts';
+import { startHeldService } from './held-service.ts';
+
+it('leaves a report, though the run is killed', async () => {
+  const service = await startHeldService();
+  const cwd = folderWith({
+    'pipeline.yaml': pipeline(service.url, 'report: {every: 1s}\n'),
+    'scenes.csv': scenes(3),
+  });
+  const env = { NIGHTRENDER_API_KEY: testKey };
+  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env });
+  await run.event('scene-submitted', 3);
+  await expect.poll(() => existsSync(join(cwd, 'out/report/index.html')), { timeout: 30_000 }).toBe(true);
+  run.child.kill('SIGKILL');
+  await run.finish();
+  expect(readFileSync(join(cwd, 'out/report/results.csv'), 'utf8').split('\n')).toHaveLength(5);
+  expect(readFileSync(join(cwd, 'out/report/summary.json'), 'utf8')).toMatch(/"active": 3/);
+});

@@ -1,11 +1,12 @@
 /** What the answers to the side operations mean: cancelling a job, and asking for the endpoint's health. */
 import type { Failure } from '../core/failure.ts';
+import { isJsonObject } from '../core/json.ts';
+import { jobStates, workerStates, type ServiceHealth } from '../core/service-health.ts';
 import type { CancelReply, HealthReply } from '../pipeline/ports.ts';
 import { bodyText } from '../wire/error-text.ts';
 import type { Answer } from './exchange.ts';
 import { parseObject } from './parse-body.ts';
 import { readRefusal } from './read-refusal.ts';
-import { readWorkers } from './read-workers.ts';
 import { unreadable } from './unreadable.ts';
 
 export function readCancelAnswer(answer: Answer): CancelReply {
@@ -27,8 +28,7 @@ export function readHealthAnswer(answer: Answer): HealthReply {
   const health = isSuccess(status) ? parseObject(body) : undefined;
   const failure = refusalOf(answer, health);
   if (failure !== undefined) return { kind: 'failure', failure };
-  const workers = health && readWorkers(health);
-  if (health !== undefined) return { kind: 'answers', ...(workers && { workers }) };
+  if (health !== undefined) return { kind: 'answers', ...readHealth(health) };
   if (isSuccess(status)) {
     return {
       kind: 'unknown',
@@ -36,6 +36,24 @@ export function readHealthAnswer(answer: Answer): HealthReply {
     };
   }
   return { kind: 'failure', failure: unreadable(answer, 'the question for the health of the endpoint') };
+}
+
+/** What is no count is left out; what tells none is no health. */
+function readHealth(body: Record<string, unknown>): { health?: ServiceHealth } {
+  const workers = countsIn(body['workers'], workerStates);
+  const jobs = countsIn(body['jobs'], jobStates);
+  const isTold = Object.keys(workers).length + Object.keys(jobs).length > 0;
+  return isTold ? { health: { workers, jobs } } : {};
+}
+
+function countsIn<Key extends string>(value: unknown, keys: readonly Key[]): Partial<Record<Key, number>> {
+  if (!isJsonObject(value)) return {};
+  const counts: Partial<Record<Key, number>> = {};
+  for (const key of keys) {
+    const count = value[key];
+    if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 0) counts[key] = count;
+  }
+  return counts;
 }
 
 /** Some paths answer 200 and put the real status into the body. */

@@ -2,6 +2,9 @@
 import type { Config } from '../config/config.ts';
 import type { BatchSettings } from '../pipeline/settings.ts';
 
+/** One request beside thousands of others. */
+const healthEveryMs = 30_000;
+
 /** `now` is the moment at which the run begins, epoch ms. */
 export function batchSettings(config: Config, now: number): BatchSettings {
   const { endpoint, concurrency, retry, polling, halt, rate, pricing, timeouts, output } = config;
@@ -15,6 +18,7 @@ export function batchSettings(config: Config, now: number): BatchSettings {
     pricing,
     timeouts,
     limits: limitsOf(config, now),
+    healthEveryMs,
     shutdownGraceMs: config.shutdownGraceMs,
     reportEveryMs: config.report.everyMs,
     pictureName: ({ columns, ...picture }) => output.name.renderText({ ...columns, ...picture }),

@@ -37,7 +37,7 @@ async function judge(
 ): Promise<EndpointCheck> {
   switch (health.kind) {
     case 'answers': {
-      const { workers } = health;
+      const { workers } = health.health ?? {};
       return { ending: 'complete', text: 'it knows the key and the endpoint', ...(workers && { workers }) };
     }
     case 'failure':

@@ -1,4 +1,5 @@
 /** What a manifest asks for beside what the checkpoint holds: the answer to "what is left to do". */
+import type { ServiceHealth } from './service-health.ts';
 import type { EndingKind } from './ending.ts';
 import type { Forecast } from './forecast.ts';
 import type { JsonObject } from './json.ts';
@@ -65,5 +66,5 @@ export interface EndpointCheck {
   /** One sentence. */
   text: string;
   /** By state, in the service's words. */
-  workers?: Record<string, number>;
+  workers?: ServiceHealth['workers'];
 }

@@ -4,6 +4,7 @@ import type { FailureKind } from '../core/failure.ts';
 import type { Plan } from '../core/plan.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { SceneCounts } from '../core/scene.ts';
+import type { ServiceHealth } from '../core/service-health.ts';
 import type { Cost } from '../core/spending.ts';
 
 export type Event =
@@ -51,6 +52,8 @@ export type Event =
     }
   /** A request was not answered usefully and will be sent again; neither attempt nor scene is touched. */
   | { type: 'request-troubled'; scene: string; kind: FailureKind; text: string; waitMs: number }
+  /** How the endpoint's workers and jobs are, where the service tells; said now and then. */
+  | ({ type: 'service-health' } & ServiceHealth)
   | { type: 'stopping'; ending: EndingKind; text: string }
   /** What the run needed and what held it back; told where it was asked for. */
   | ({ type: 'run-stats' } & RunStats)

@@ -7,6 +7,7 @@ import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '..
 import type { Part } from '../core/part.ts';
 import type { Plan } from '../core/plan.ts';
 import type { RunStats } from '../core/run-stats.ts';
+import type { ServiceHealth } from '../core/service-health.ts';
 import type { BatchSpending } from '../core/spending.ts';
 import type { BadRow, ListedScene, SceneCounts } from '../core/scene.ts';
 import type { Event } from './event.ts';
@@ -44,8 +45,8 @@ export type CancelReply =
   | { kind: 'failure'; failure: Failure };
 
 export type HealthReply =
-  /** `workers`: how many are in which state, in the service's words, where it tells. */
-  | { kind: 'answers'; workers?: Record<string, number> }
+  /** `health` where the answer tells any. */
+  | { kind: 'answers'; health?: ServiceHealth }
   /** No such operation, or no such endpoint. */
   | { kind: 'unknown'; text: string }
   | { kind: 'failure'; failure: Failure };

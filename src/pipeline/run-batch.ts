@@ -13,6 +13,7 @@ import { Run, type Ports } from './run.ts';
 import type { BatchSettings } from './settings.ts';
 import { settleWithoutPicture } from './settle.ts';
 import type { Stop } from './stop.ts';
+import { watchHealth } from './watch-health.ts';
 
 export interface BatchResult {
   ending: Ending;
@@ -47,6 +48,7 @@ export async function runBatch(
     if (run.isPlanned) interim.begin();
     inFlight = await recover(run);
     await run.loadBudget();
+    watchHealth(run).catch((thrown: unknown) => run.stopForThrown(thrown));
     await lanes.resume(inFlight);
     await lanes.renderWaiting();
   } catch (thrown) {

@@ -101,6 +101,11 @@ export class Run {
     this.budget = new Budget(settings.limits, undefined, nothingSpent, random);
   }
 
+  /** Aborts when the run has ended. */
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
   /** Nothing is in flight here any more and the report is written, so that nothing has to be cut. */
   end(): void {
     this.#over.abort();

@@ -35,6 +35,8 @@ export interface BatchSettings {
     /** As above, by this instant (epoch ms). */
     untilAt?: number;
   };
+  /** How often the endpoint's health is asked for; never where left out. */
+  healthEveryMs?: number;
   /** What is arriving when the run is told to leave has this long to arrive. */
   shutdownGraceMs: number;
   /** The report is written so often during the run, where that is quick; undefined: at its end alone. */

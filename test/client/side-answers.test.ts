@@ -42,6 +42,16 @@ describe('a cancellation', () => {
 });
 
 describe('the health of an endpoint', () => {
+  it('tells of workers and jobs what is a count', async () => {
+    const workers = { running: 3, idle: '2', throttled: -1, unhealthy: 0.5, ready: 4, resting: 7 };
+    const jobs = { inProgress: 3, inQueue: 0, completed: 1e300 };
+    expect(await healthAnswered(answerJson({ workers, jobs }))).toEqual({
+      kind: 'answers',
+      health: { workers: { running: 3, ready: 4 }, jobs: { inProgress: 3, inQueue: 0 } },
+    });
+    expect(await healthAnswered(answerJson({ workers: [3], jobs: null }))).toEqual({ kind: 'answers' });
+  });
+
   it.each([404, 405, 410, 501])('is not told with %i', async (status) => {
     expect(await healthAnswered(answer(status, '{"detail":"no"}'))).toEqual({ kind: 'unknown', text: words });
   });

@@ -211,6 +211,6 @@ it.each(['blank: "yes"', 'minSide: 0', 'minSide: 1.5', 'minSide: 64px', 'least: 
 );
 
 it('thumbnails for the report, unless they are not wanted', () => {
-  expect(configOf(withRequired('report: {thumbnails: false}')).report).toEqual({ hasThumbnails: false });
+  expect(configOf(withRequired('report: {thumbnails: false}')).report).toMatchObject({ hasThumbnails: false });
   expect(placesOf(problemsOf(withRequired('report:\n  thumbnails: few')))).toEqual(['8:15']);
 });

@@ -1,0 +1,16 @@
+/** What a service tells of an endpoint's workers and jobs, as far as it does. */
+
+export const workerStates = ['running', 'idle', 'ready', 'initializing', 'throttled', 'unhealthy'] as const;
+export const jobStates = ['inProgress', 'inQueue', 'completed', 'failed', 'retried'] as const;
+
+export interface ServiceHealth {
+  workers: Partial<Record<(typeof workerStates)[number], number>>;
+  jobs: Partial<Record<(typeof jobStates)[number], number>>;
+}
+
+/** Whether it tells of its workers and none of them can take a job. */
+export function hasNoWorker({ workers }: ServiceHealth): boolean {
+  const { running, idle, ready } = workers;
+  const able = [running, idle, ready].filter((count) => count !== undefined);
+  return able.length > 0 && able.every((count) => count === 0);
+}

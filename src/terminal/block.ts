@@ -1,25 +1,52 @@
-/** Lines on a terminal that the next ones replace, in one piece and without clearing what is there. */
-import { outColumns, outRows, writeOutPart } from './console.ts';
-import { cutTo, widthOf } from './fit-text.ts';
+/** A few lines at the end of a terminal that are drawn over again in place. */
+import { widthOf } from './fit-text.ts';
 
-/** Draws the lines where the ones before stand; false where nobody reads any more. */
-export function block(): (lines: string[]) => Promise<boolean> {
-  let before: string[] = [];
-  return (lines) => {
-    // One cell stays free: a full line would have the terminal begin the next one.
-    const columns = outColumns() - 1;
-    const shown = lines.slice(0, outRows() - 1).map((line) => cutTo(line, columns));
-    const up = before.reduce((rows, line) => rows + rowsOf(line, columns + 1), 0);
-    const text = shown.map((line) => `${line}${eraseLine}\n`).join('');
-    before = shown;
-    return writeOutPart(`${up > 0 ? `\u001B[${up}F` : ''}${text}${eraseBelow}`);
+interface Terminal {
+  columns?: number;
+  rows?: number;
+  write(text: string): unknown;
+}
+
+export interface Block {
+  /** Each line is narrower than the terminal. Nothing is written where they are as before. */
+  draw(lines: string[]): void;
+  /** Writes lines above, which stay. */
+  above(text: string): void;
+  /** Takes it away. */
+  clear(): void;
+}
+
+export function createBlock(terminal: Terminal): Block {
+  let drawn: string[] = [];
+  let width = 0;
+  const write = (before: string, lines: string[]): void => {
+    const up = upOver(drawn, terminal.columns || 80);
+    const body = lines.map((line) => `${line}${eraseRight}\n`).join('');
+    terminal.write(`${beginFrame}${up}${before}${body}${eraseBelow}${endFrame}`);
+    drawn = lines;
+    width = terminal.columns || 80;
+  };
+  return {
+    draw: (lines) => {
+      const shown = lines.slice(0, Math.max(1, (terminal.rows || 24) - 1));
+      const isSame = width === (terminal.columns || 80) && shown.join('\n') === drawn.join('\n');
+      if (!isSame) write('', shown);
+    },
+    above: (text) => write(`${text.replaceAll('\n', `${eraseRight}\n`)}${eraseRight}\n`, drawn),
+    clear: () => {
+      if (drawn.length > 0) write('', []);
+    },
   };
 }
 
-const eraseLine = '\u001B[K';
+/** Terminals that know it show the frame at once, others pass over it. */
+const beginFrame = '\u001B[?2026h';
+const endFrame = '\u001B[?2026l';
+const eraseRight = '\u001B[K';
 const eraseBelow = '\u001B[J';
 
-/** A terminal that was made narrower has broken its lines. */
-function rowsOf(line: string, columns: number): number {
-  return Math.max(1, Math.ceil(widthOf(line) / columns));
+/** To the first of the lines, which a terminal that became narrower has broken. */
+function upOver(lines: string[], columns: number): string {
+  const rows = lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0);
+  return rows === 0 ? '\r' : `\r\u001B[${rows}A`;
 }

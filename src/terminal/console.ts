@@ -30,11 +30,6 @@ export function canRedraw(): boolean {
   return process.stdout.isTTY && process.env['TERM'] !== 'dumb';
 }
 
-/** Lines of the terminal that stdout is. */
-export function outRows(): number {
-  return process.stdout.rows || 24;
-}
-
 /** One line on a terminal that the next one replaces; nothing elsewhere. */
 export function writeStatus(text: string): void {
   if (isTerminal()) process.stderr.write(`\r${text.slice(0, (process.stderr.columns || 80) - 1)}\u001B[K`);

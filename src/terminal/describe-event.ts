@@ -18,6 +18,7 @@ export function describeEvent(event: Event, now: number, shownDir: string): stri
     case 'job-status':
     case 'scene-saved':
     case 'run-stats':
+    case 'service-health':
       return undefined;
     case 'attempt-failed':
       return describeFailure(event, now);

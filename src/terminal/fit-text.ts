@@ -10,6 +10,19 @@ export function harmless(text: string): string {
   return text.replaceAll(obeyed, (mark) => escapes[mark] ?? codeOf(mark));
 }
 
+/** Harmless and within `columns` cells; what is left out is at the end, or, where the end is kept, at the beginning. */
+export function fitted(text: string, columns: number, keep: 'start' | 'end' = 'start'): string {
+  const shown = harmless(text);
+  return keep === 'start' ? cutTo(shown, columns) : turned(cutTo(turned(shown), columns));
+}
+
+/** From the last to the first of what is seen as one character. */
+function turned(text: string): string {
+  return Array.from(characters.segment(text), ({ segment }) => segment)
+    .toReversed()
+    .join('');
+}
+
 /** The text within `columns` cells, cut between characters that are seen as one; what is cut off leaves a `…`. */
 export function cutTo(text: string, columns: number): string {
   if (text.length <= columns && isPlain(text)) return text;

@@ -1,49 +1,44 @@
-/** A bar on a terminal, with the troubles as lines above it. */
+/** A block of lines on a terminal that says how the run stands, with the troubles as lines above it. */
 import { showDuration } from '../core/duration.ts';
-import cliProgress, { type MultiBar, type SingleBar } from 'cli-progress';
 import type { Event } from '../pipeline/event.ts';
-import { outColumns, writeError, writeOut } from './console.ts';
+import { createBlock, type Block } from './block.ts';
+import { outColumns, writeOut } from './console.ts';
 import { describeEnding } from './describe-ending.ts';
 import { describeEvent } from './describe-event.ts';
 import { describeStats } from './describe-stats.ts';
-import { progressLine } from './progress-line.ts';
+import { frameLines, type Frame } from './frame.ts';
+import { createPaint } from './paint.ts';
+import { harmless } from './fit-text.ts';
 import { ProgressCount } from './progress.ts';
-import type { RunView, ViewOptions } from './view.ts';
 import { TroubleBudget } from './trouble-budget.ts';
+import type { RunView, ViewOptions } from './view.ts';
+
+const frameMs = 250;
 
 export class LiveView implements RunView {
   readonly #options: ViewOptions;
   readonly #progress: ProgressCount;
   readonly #budget: TroubleBudget;
   readonly #startedElapsed: number;
+  readonly #block: Block;
+  readonly #paint = createPaint(process.stderr);
   /** Lines that follow the last words of the run. */
   #stats: string[] = [];
-  readonly #bars: MultiBar;
-  #bar: SingleBar | undefined;
+  #seen: Pick<Frame, 'health' | 'latest' | 'trouble' | 'stopping'>;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(options: ViewOptions) {
     this.#options = options;
     this.#progress = new ProgressCount(options.elapsed);
     this.#budget = new TroubleBudget(options.elapsed);
     this.#startedElapsed = options.elapsed();
-    this.#bars = new cliProgress.MultiBar({
-      format: (bar, { progress }) =>
-        progressLine(this.#progress.now(), (process.stderr.columns || 80) - 3, (barsize) =>
-          cliProgress.Format.BarFormat(progress, { ...bar, barsize }),
-        ),
-      stream: process.stderr,
-      fps: 5,
-      hideCursor: true,
-      clearOnComplete: true,
-      linewrap: true,
-      gracefulExit: false,
-      barCompleteChar: '█',
-      barIncompleteChar: '░',
-    });
+    this.#block = createBlock(process.stderr);
+    this.#seen = { health: undefined, latest: undefined, trouble: undefined, stopping: undefined };
   }
 
   readonly tell = (event: Event): void => {
     this.#progress.count(event);
+    this.#see(event);
     if (event.type === 'run-stats') this.#stats = describeStats(event, outColumns());
     if (event.type === 'run-ended') {
       this.close();
@@ -51,23 +46,43 @@ export class LiveView implements RunView {
       writeOut([describeEnding(event, this.#options, took), ...this.#stats].join('\n'));
       return;
     }
-    const isTrouble = event.type === 'attempt-failed' || event.type === 'request-troubled';
     const line = describeEvent(event, this.#options.now(), this.#options.shownDir);
-    if (line !== undefined && (!isTrouble || this.#budget.mayShow())) this.#above(line);
-    if (event.type === 'plan-made') this.#bar = this.#bars.create(Math.max(1, this.#progress.now().total), 0);
-    this.#bar?.update(this.#progress.now().saved + this.#progress.now().failed);
+    if (line !== undefined && (!isTrouble(event) || this.#budget.mayShow())) {
+      this.#block.above(harmless(line));
+    }
+    if (event.type === 'plan-made') this.#begin();
   };
 
   close(): void {
-    if (this.#bar === undefined) return;
-    // Draws what was still to be said above the bar.
-    this.#bars.update();
-    this.#bars.stop();
-    this.#bar = undefined;
+    if (this.#timer === undefined) return;
+    clearInterval(this.#timer);
+    process.stderr.off('resize', this.#draw);
+    this.#timer = undefined;
+    this.#block.clear();
   }
 
-  #above(line: string): void {
-    if (this.#bar === undefined) writeError(line);
-    else this.#bars.log(`${line}\n`);
+  #begin(): void {
+    this.#timer ??= setInterval(this.#draw, frameMs).unref();
+    process.stderr.on('resize', this.#draw);
+    this.#draw();
   }
+
+  readonly #draw = (): void => {
+    const frame = { ...this.#seen, progress: this.#progress.now(), now: this.#options.now() };
+    this.#block.draw(frameLines(frame, process.stderr.columns || 80, this.#paint));
+  };
+
+  #see(event: Event): void {
+    if (event.type === 'service-health') this.#seen.health = event;
+    else if (event.type === 'stopping') this.#seen.stopping = event.text;
+    else if (event.type === 'scene-saved') {
+      this.#seen.latest = `${this.#options.shownDir}/images/${event.files.at(-1) ?? ''}`;
+    } else if (isTrouble(event)) {
+      this.#seen.trouble = { at: this.#options.now(), text: `${event.scene}: ${event.text}` };
+    }
+  }
+}
+
+function isTrouble(event: Event): event is Event & { type: 'attempt-failed' | 'request-troubled' } {
+  return event.type === 'attempt-failed' || event.type === 'request-troubled';
 }

@@ -1,11 +1,14 @@
 /** Lines for a log: few enough that a night of them can be read. */
 import { showDuration } from '../core/duration.ts';
+import type { ServiceHealth } from '../core/service-health.ts';
 import { showCost } from '../core/spending.ts';
 import type { Event } from '../pipeline/event.ts';
 import { outColumns, writeError, writeOut } from './console.ts';
 import { describeEnding } from './describe-ending.ts';
 import { describeEvent } from './describe-event.ts';
+import { stallText } from './describe-health.ts';
 import { describeStats } from './describe-stats.ts';
+import { harmless } from './fit-text.ts';
 import { ProgressCount } from './progress.ts';
 import type { RunView, ViewOptions } from './view.ts';
 import { TroubleBudget } from './trouble-budget.ts';
@@ -22,6 +25,7 @@ export class PlainView implements RunView {
   readonly #startedElapsed: number;
   /** Lines that follow the last words of the run. */
   #stats: string[] = [];
+  #health: ServiceHealth | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: ViewOptions) {
@@ -34,6 +38,7 @@ export class PlainView implements RunView {
 
   readonly tell = (event: Event): void => {
     this.#progress.count(event);
+    if (event.type === 'service-health') this.#health = event;
     if (event.type === 'run-stats') this.#stats = describeStats(event, outColumns());
     if (event.type === 'run-ended') {
       this.close();
@@ -68,12 +73,14 @@ export class PlainView implements RunView {
   }
 
   #writeProgress(): void {
-    const { total, saved, failed, inFlight, perSecond, leftMs, cost } = this.#progress.now();
+    const { total, saved, failed, inFlight, perSecond, leftMs, cost, stalledMs } = this.#progress.now();
     if (total === 0) return;
     const rate = perSecond === undefined ? '' : `, ${showRate(perSecond)}`;
     const left = leftMs === undefined ? '' : `, about ${showDuration(leftMs)} left`;
     const money = cost === undefined ? '' : `, ${showCost(cost)} spent`;
     this.#write(`${saved} of ${total} saved, ${inFlight} in flight, ${failed} failed${rate}${left}${money}`);
+    const stalled = stallText(stalledMs, this.#health);
+    if (stalled !== undefined) this.#write(stalled);
   }
 
   #flushHeldBack(): void {
@@ -85,6 +92,6 @@ export class PlainView implements RunView {
   }
 
   #write(line: string): void {
-    writeError(`${showInstant(this.#options.now())}  ${line}`);
+    writeError(`${showInstant(this.#options.now())}  ${harmless(line)}`);
   }
 }

@@ -22,8 +22,13 @@ export interface Progress {
   perSecond: number | undefined;
   /** Of what is in flight only, where the run finishes early. */
   leftMs: number | undefined;
+  /** How long nothing was finished, where that is longer than jobs take. */
+  stalledMs: number | undefined;
   cost: Cost | undefined;
 }
+
+/** With nothing to compare it with, as at the start of workers, silence this long is worth a word. */
+const leastStallMs = 2 * 60_000;
 
 export class ProgressCount {
   #total = 0;
@@ -31,6 +36,8 @@ export class ProgressCount {
   #failed = 0;
   #inFlight = 0;
   #isStopping = false;
+  /** Since when nothing was finished though something is in flight. */
+  #quietSince = 0;
   #cost: Cost | undefined;
   #finished: Finished;
   /** Where the service does not tell how long a job executed, its age is what there is. */
@@ -46,10 +53,10 @@ export class ProgressCount {
   count(event: Event): void {
     if ('cost' in event) this.#cost = event.cost;
     if (event.type === 'plan-made') this.#begin(event);
-    else if (event.type === 'recovered') this.#inFlight += event.inFlight;
+    else if (event.type === 'recovered') this.#add(event.inFlight);
     else if (event.type === 'stopping') this.#isStopping = true;
     else if (event.type === 'scene-submitted') {
-      this.#inFlight += 1;
+      this.#add(1);
       this.#submittedAt.set(event.jobId, this.#elapsed());
     } else if (event.type === 'scene-saved') {
       this.#saved += 1;
@@ -61,6 +68,11 @@ export class ProgressCount {
       this.#failed += 1;
       this.#finished = withFinished(this.#finished, this.#elapsed());
     }
+  }
+
+  #add(jobs: number): void {
+    if (this.#inFlight <= 0) this.#quietSince = this.#elapsed();
+    this.#inFlight += jobs;
   }
 
   /** What is in flight of other scenes is collected beside a part. */
@@ -86,14 +98,23 @@ export class ProgressCount {
       queued: Math.max(0, left - inFlight),
       perSecond: perMs === undefined ? undefined : perMs * 1000,
       leftMs: timeLeftMs(this.#finished, now, this.#isStopping ? inFlight : left, inFlight),
+      stalledMs: this.#stalledMs(now),
       cost: this.#cost,
     };
+  }
+
+  #stalledMs(now: number): number | undefined {
+    if (this.#inFlight <= 0) return undefined;
+    const quietMs = now - this.#quietSince;
+    const usualMs = this.#finished.times.at(-1) ?? 0;
+    return quietMs > Math.max(leastStallMs, 2 * usualMs) ? quietMs : undefined;
   }
 
   #endJob({ jobId, executionTimeMs }: { jobId: string; executionTimeMs?: number }): void {
     const submittedAt = this.#submittedAt.get(jobId);
     this.#submittedAt.delete(jobId);
     this.#inFlight -= 1;
+    this.#quietSince = this.#elapsed();
     const ms = executionTimeMs ?? (submittedAt === undefined ? undefined : this.#elapsed() - submittedAt);
     if (ms !== undefined) this.#finished = withJobTime(this.#finished, ms, Math.random());
   }

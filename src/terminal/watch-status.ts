@@ -1,6 +1,6 @@
 /** A batch that is watched: one calm block on a terminal, lines now and then elsewhere, JSON where asked for. */
-import { block } from './block.ts';
-import { canRedraw, outColumns, writeOutPart } from './console.ts';
+import { createBlock } from './block.ts';
+import { canRedraw, outColumns, writeOut, writeOutPart } from './console.ts';
 import {
   describePace,
   otherStates,
@@ -25,9 +25,17 @@ export function watchStatus(json: boolean, elapsed: () => number, now: () => num
 }
 
 function blockWatch(): StatusWatch {
-  const draw = block();
-  const show = (status: BatchStatus): Promise<boolean> => draw(watchedLines(status, outColumns() - 1));
-  return { show, end: async (status) => void (await draw(statusLines(status, outColumns() - 1))) };
+  const block = createBlock(process.stdout);
+  return {
+    show: async (status) => {
+      block.draw(watchedLines(status, outColumns() - 1));
+      return true;
+    },
+    end: async (status) => {
+      block.clear();
+      writeOut(statusLines(status, outColumns()).join('\n'));
+    },
+  };
 }
 
 const mostCells = 40;

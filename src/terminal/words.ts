@@ -28,6 +28,18 @@ export function showShortTime(ms: number): string {
   return ms < 59_950 ? `${(ms / 1_000).toFixed(1)} s` : showDuration(ms);
 }
 
+/** As exact as anybody can know a time to come: `45 s`, `8 min 20 s`, `25 min`, `3 h 20 min`. */
+export function showRoughly(ms: number): string {
+  const toS = ms < 60_000 ? 1 : ms < 600_000 ? 10 : ms < 3_600_000 ? 60 : 300;
+  const text = showDuration(Math.round(ms / 1000 / toS) * toS * 1000);
+  return toS === 60 ? text.replace(/ 0 s$/, '') : text;
+}
+
+/** `22:47`, local time. */
+export function showClock(at: number): string {
+  return showInstant(at).slice(11, 16);
+}
+
 /** Local time, to the second. */
 export function showInstant(at: number): string {
   const date = new Date(at);

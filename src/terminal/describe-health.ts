@@ -1,0 +1,34 @@
+/** What a service tells of its workers, in words. */
+import { showDuration } from '../core/duration.ts';
+import { hasNoWorker, workerStates, type ServiceHealth } from '../core/service-health.ts';
+
+const words = {
+  running: 'running',
+  idle: 'idle',
+  ready: 'ready',
+  initializing: 'starting',
+  throttled: 'throttled',
+  unhealthy: 'unhealthy',
+} as const;
+
+/** `7 running, 2 idle`; undefined where nothing is told of workers. */
+export function workersText({ workers }: ServiceHealth): string | undefined {
+  const told = workerStates.filter((state) => workers[state] !== undefined);
+  if (told.length === 0) return undefined;
+  // Services count running and idle ones among those that are ready.
+  const isSplit = (workers.running ?? 0) + (workers.idle ?? 0) > 0;
+  const some = told.filter((state) => (workers[state] ?? 0) > 0 && !(state === 'ready' && isSplit));
+  return some.map((state) => `${workers[state]?.toLocaleString('en')} ${words[state]}`).join(', ') || 'none';
+}
+
+/** Undefined where `stalledMs` is; the latest health says why, where it can. */
+export function stallText(
+  stalledMs: number | undefined,
+  health: ServiceHealth | undefined,
+): string | undefined {
+  if (stalledMs === undefined) return undefined;
+  const silence = `nothing has finished for ${showDuration(stalledMs).replace(/ \d+ s$/, '')}`;
+  if (health === undefined || !hasNoWorker(health)) return silence;
+  const others = workersText(health);
+  return `${silence}: no worker is ready${others === 'none' ? '' : ` (${others})`}`;
+}

@@ -1,0 +1,115 @@
+/** What a terminal shows of a run at one moment: a few lines, each narrower than it. */
+import type { ServiceHealth } from '../core/service-health.ts';
+import { showCost } from '../core/spending.ts';
+import { stallText, workersText } from './describe-health.ts';
+import { fitted } from './fit-text.ts';
+import type { Progress } from './progress.ts';
+import { showClock, showRate, showRoughly } from './words.ts';
+
+export interface Frame {
+  progress: Progress;
+  health: ServiceHealth | undefined;
+  /** Path of the latest picture. */
+  latest: string | undefined;
+  /** The last trouble in words, and when it came (epoch ms). */
+  trouble: { at: number; text: string } | undefined;
+  /** Why the run ends early. */
+  stopping: string | undefined;
+  /** Epoch ms. */
+  now: number;
+}
+
+export type Colour = 'green' | 'red' | 'yellow' | 'dim';
+export type Paint = (text: string, colour: Colour) => string;
+
+export function frameLines(frame: Frame, columns: number, paint: Paint): string[] {
+  const { progress, health, latest, trouble, stopping, now } = frame;
+  const room = Math.max(1, columns - 1);
+  const workers = health === undefined ? undefined : workersText(health);
+  const stalled = stallText(progress.stalledMs, health);
+  const row = (name: string, text: string | undefined, colour?: Colour, from?: 'end'): string[] =>
+    text === undefined ? [] : [labelled(name, text, room, paint, colour, from)];
+  return [
+    barLine(progress, room, paint),
+    countLine(progress, room, paint),
+    ...paceLine(progress, room, now),
+    ...row('workers', workers),
+    ...row('latest', latest, undefined, 'end'),
+    ...row('trouble', trouble && `${showClock(trouble.at)} ${trouble.text}`, 'yellow'),
+    ...row('stalled', stalled, 'yellow'),
+    ...row('stopping', stopping, 'yellow'),
+  ];
+}
+
+const mostCells = 50;
+const fewestCells = 5;
+const labelWidth = 10;
+
+function barLine(progress: Progress, room: number, paint: Paint): string {
+  const { total, saved, failed, inFlight } = progress;
+  const percent = `${Math.floor((saved / Math.max(1, total)) * 100)} %`;
+  const numbers = `${percent}  ${saved.toLocaleString('en')} of ${total.toLocaleString('en')} saved`;
+  const cells = Math.min(mostCells, room - numbers.length - 2);
+  if (cells < fewestCells) return fitted(numbers.length <= room ? numbers : percent, room);
+  // Rounded down, so that a bar is full when all is done.
+  const cellsOf = (count: number): number => Math.floor((count / Math.max(1, total)) * cells);
+  const [done, over, active] = [saved, saved + failed, saved + failed + inFlight].map(cellsOf) as [
+    number,
+    number,
+    number,
+  ];
+  const bar = [
+    paint('█'.repeat(done), 'green'),
+    paint('█'.repeat(over - done), 'red'),
+    '▒'.repeat(Math.max(0, Math.min(cells, active) - over)),
+    paint('░'.repeat(Math.max(0, cells - Math.max(over, active))), 'dim'),
+  ];
+  return `${bar.join('')}  ${numbers}`;
+}
+
+function countLine({ inFlight, queued, failed }: Progress, room: number, paint: Paint): string {
+  const active = `${inFlight.toLocaleString('en')} in flight`;
+  const waiting = `${queued.toLocaleString('en')} queued`;
+  const lost = `${failed.toLocaleString('en')} failed`;
+  const shown = firstFitting([[active, waiting, lost], [waiting, lost], [lost]], room);
+  return failed > 0 ? shown.replace(lost, () => paint(lost, 'red')) : shown;
+}
+
+/** Nothing before anything is known. */
+function paceLine({ perSecond, leftMs, cost }: Progress, room: number, now: number): string[] {
+  const rate = perSecond === undefined ? [] : [showRate(perSecond)];
+  const money = cost === undefined ? [] : [showCost(cost)];
+  const left = leftMs === undefined ? [] : [`${showRoughly(leftMs)} left`];
+  // What is soon over is not looked up on a clock.
+  const clock = leftMs === undefined || leftMs < 10 * 60_000 ? '' : `, until ${showClock(now + leftMs)}`;
+  const until = left.map((text) => `${text}${clock}`);
+  const shown = firstFitting(
+    [
+      [...rate, ...until, ...money],
+      [...rate, ...left, ...money],
+      [...left, ...money],
+      [...money, ...left].slice(0, 1),
+    ],
+    room,
+  );
+  return shown === '' ? [] : [shown];
+}
+
+function firstFitting(choices: string[][], room: number): string {
+  const lines = choices.map((parts) => parts.join(' · '));
+  return lines.find((line) => line.length <= room) ?? '';
+}
+
+function labelled(
+  name: string,
+  text: string,
+  room: number,
+  paint: Paint,
+  colour?: Colour,
+  from?: 'end',
+): string {
+  // Where it is very narrow, the words say enough without their name.
+  const label = room < 3 * labelWidth ? '' : name.padEnd(labelWidth);
+  const shown = fitted(text, room - label.length, from);
+  return `${label && paint(label, 'dim')}${colour === undefined ? shown : paint(shown, colour)}`;
+}

@@ -1,0 +1,47 @@
+/** Promise: a terminal shows one block that is gone at the end; without colours where none are wanted, plain lines where it is dumb. */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { folderWith, pipeline, root, scenes } from './cli.ts';
+
+/** A pseudoterminal of 60 columns is what `script` (util-linux) makes. */
+const hasScript = spawnSync('script', ['--version']).status === 0;
+
+/** What a run writes to a terminal. */
+function onTerminal(env: Record<string, string>): { code: number | null; text: string } {
+  const dir = folderWith({ 'scenes.csv': scenes(12), 'pipeline.yaml': pipeline('local') });
+  const command = `stty cols 60 rows 20; exec node ${join(root, 'dist/nightrender.cjs')} run pipeline.yaml`;
+  const { NO_COLOR: _none, FORCE_COLOR: _forced, ...clean } = process.env;
+  const { status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
+    cwd: dir,
+    env: { ...clean, TERM: 'xterm-256color', ...env },
+    encoding: 'utf8',
+  });
+  return { code: status, text: stdout };
+}
+
+const colour = /\p{Cc}\[\d+m/u;
+
+it.skipIf(!hasScript)('shows a block with colours, and at the end what came of it', () => {
+  const { code, text } = onTerminal({});
+  expect(code).toBe(0);
+  expect(text).toMatch(/\p{Cc}\[\d+A/u);
+  expect(text).toMatch(colour);
+  expect(text).toMatch(/12 of 12 saved|in flight/);
+  const last = text.lastIndexOf('\u001B[J');
+  expect(text.slice(last)).toContain('Every scene is saved');
+  expect(text.slice(last)).not.toContain('in flight ·');
+});
+
+it.skipIf(!hasScript)('without colours where NO_COLOR is set', () => {
+  const { text } = onTerminal({ NO_COLOR: '1' });
+  expect(text).toMatch(/\p{Cc}\[\d+A/u);
+  expect(text).not.toMatch(colour);
+});
+
+it.skipIf(!hasScript)('in plain lines where TERM is dumb', () => {
+  const { code, text } = onTerminal({ TERM: 'dumb' });
+  expect(code).toBe(0);
+  expect(text).not.toContain('\u001B');
+  expect(text).toContain('12 scenes to render');
+});

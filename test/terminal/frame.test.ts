@@ -1,0 +1,119 @@
+/** Promise: what a terminal shows of a run fits it, whatever the numbers and texts, and steers it nowhere. */
+import fc from 'fast-check';
+import stringWidth from 'string-width';
+import { expect, it } from 'vitest';
+import { frameLines, type Frame, type Paint } from '../../src/terminal/frame.ts';
+import type { Progress } from '../../src/terminal/progress.ts';
+
+const plain: Paint = (text) => text;
+const minuteMs = 60_000;
+const now = new Date(2026, 0, 2, 22, 41).getTime();
+
+const usual: Progress = {
+  total: 1_632,
+  saved: 815,
+  failed: 3,
+  inFlight: 16,
+  queued: 798,
+  perSecond: 0.5,
+  leftMs: 27.2 * minuteMs,
+  stalledMs: undefined,
+  cost: { spent: 1.2345, currency: 'USD', limit: 5 },
+};
+const frame: Frame = {
+  progress: usual,
+  health: { workers: { running: 7, idle: 2, ready: 9, initializing: 1, throttled: 0 }, jobs: {} },
+  latest: 'renders/scenes/images/harbour-at-dawn.png',
+  trouble: { at: now - minuteMs, text: 'harbour-7: FAILED: out of memory' },
+  stopping: undefined,
+  now,
+};
+
+it.each([
+  [
+    120,
+    [
+      `${'█'.repeat(25)}${'░'.repeat(25)}  49 %  815 of 1,632 saved`,
+      '16 in flight · 798 queued · 3 failed',
+      '30.0/min · 27 min left, until 23:08 · 1.23 of 5.00 USD',
+      'workers   7 running, 2 idle, 1 starting',
+      'latest    renders/scenes/images/harbour-at-dawn.png',
+      'trouble   22:40 harbour-7: FAILED: out of memory',
+    ],
+  ],
+  [
+    60,
+    [
+      `${'█'.repeat(16)}${'░'.repeat(17)}  49 %  815 of 1,632 saved`,
+      '16 in flight · 798 queued · 3 failed',
+      '30.0/min · 27 min left, until 23:08 · 1.23 of 5.00 USD',
+      'workers   7 running, 2 idle, 1 starting',
+      'latest    renders/scenes/images/harbour-at-dawn.png',
+      'trouble   22:40 harbour-7: FAILED: out of memory',
+    ],
+  ],
+  [
+    40,
+    [
+      `${'█'.repeat(6)}${'░'.repeat(7)}  49 %  815 of 1,632 saved`,
+      '16 in flight · 798 queued · 3 failed',
+      '27 min left · 1.23 of 5.00 USD',
+      'workers   7 running, 2 idle, 1 starting',
+      'latest    …s/images/harbour-at-dawn.png',
+      'trouble   22:40 harbour-7: FAILED: out…',
+    ],
+  ],
+])('in %i columns', (columns, lines) => {
+  expect(frameLines(frame, columns, plain)).toEqual(lines);
+});
+
+it('leaves out what is not known yet', () => {
+  const progress = { ...usual, saved: 0, perSecond: undefined, leftMs: undefined, cost: undefined };
+  const start = { ...frame, progress, health: undefined, latest: undefined, trouble: undefined };
+  expect(frameLines(start, 80, plain)).toHaveLength(2);
+});
+
+it('says in words when no worker is ready and nothing comes', () => {
+  const progress = { ...usual, stalledMs: 6.5 * minuteMs };
+  const health = { workers: { running: 0, idle: 0, initializing: 2, throttled: 1 }, jobs: {} };
+  const last = (shown: Frame): string | undefined => frameLines(shown, 100, plain).at(-1);
+  expect(last({ ...frame, progress, health })).toBe(
+    'stalled   nothing has finished for 6 min: no worker is ready (2 starting, 1 throttled)',
+  );
+  expect(last({ ...frame, progress })).toBe('stalled   nothing has finished for 6 min');
+  expect(last({ ...frame, progress, health, stopping: 'Interrupted (SIGINT)' })).toBe(
+    'stopping  Interrupted (SIGINT)',
+  );
+});
+
+it('colours only what has a meaning', () => {
+  const paint: Paint = (text, colour) => `<${colour}>${text}</>`;
+  const shown = frameLines(frame, 120, paint);
+  expect(shown[1]).toBe('16 in flight · 798 queued · <red>3 failed</>');
+  expect(shown[5]).toMatch(/^<dim>trouble {3}<\/><yellow>/);
+  const calm = frameLines({ ...frame, progress: { ...usual, failed: 0 } }, 120, paint);
+  expect(calm[1]).toBe('16 in flight · 798 queued · 0 failed');
+});
+
+it('fits, with any numbers and texts', () => {
+  const number = fc.oneof(fc.nat(20), fc.nat(3_000_000));
+  const text = fc.string({ unit: 'binary', maxLength: 150 });
+  const progress = fc
+    .record({ saved: number, failed: number, inFlight: number, queued: number, left: number })
+    .map(({ left, ...counts }) => ({
+      ...usual,
+      ...counts,
+      total: counts.saved + counts.failed + counts.inFlight + counts.queued,
+      leftMs: left * 100_000,
+      stalledMs: left * 1_000,
+    }));
+  fc.assert(
+    fc.property(progress, text, text, text, fc.integer({ min: 4, max: 200 }), (counts, a, b, c, columns) => {
+      const shown = { ...frame, progress: counts, latest: a, trouble: { at: now, text: b }, stopping: c };
+      for (const line of frameLines(shown, columns, plain)) {
+        expect(stringWidth(line)).toBeLessThan(columns);
+        expect(line).not.toMatch(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/u);
+      }
+    }),
+  );
+});

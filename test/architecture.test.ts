@@ -31,7 +31,10 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
     ours: ['core', 'disk', 'pipeline/ports', 'pages/gallery-data'],
     packages: ['csv-stringify', 'node:*'],
   },
-  terminal: { ours: ['core', 'pipeline/ports', 'pipeline/event'], packages: ['string-width', 'node:*'] },
+  terminal: {
+    ours: ['core', 'pipeline/ports', 'pipeline/event'],
+    packages: ['string-width', 'zod', 'node:*'],
+  },
   // What runs in the browser is bundled by itself: nothing of Node's may get into it.
   pages: { ours: [], packages: ['preact'] },
   server: { ours: ['wire', 'sqlite'], packages: ['better-sqlite3', 'sharp', 'node:*'] },

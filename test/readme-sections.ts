@@ -6,6 +6,7 @@ import { failureRules, type Consequence } from '../src/core/failure.ts';
 import type { JsonObject } from '../src/core/json.ts';
 import { laneReasons } from '../src/core/lane-time.ts';
 import { sceneMoves } from '../src/core/scene.ts';
+import { eventLines } from '../src/terminal/event-lines.ts';
 import { promises, type Promised } from './promises.ts';
 
 export const readmeSections: Record<string, () => string> = {
@@ -17,6 +18,11 @@ export const readmeSections: Record<string, () => string> = {
         means,
         isResumable ? 'yes' : '',
       ]),
+    ),
+  events: () =>
+    table(
+      ['type', 'says'],
+      Object.entries(eventLines).map(([type, { description = '' }]) => [`\`${type}\``, description]),
     ),
   configuration: () => table(['key', 'default', 'meaning'], keysOf(pipelineSchema())),
   states: () => `${diagram('attempt', attemptMoves)}\n\n${diagram('scene', sceneMoves)}`,

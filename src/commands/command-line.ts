@@ -89,7 +89,7 @@ const summaries = {
   verify: 'look at every saved picture; --repair puts back what is missing or damaged',
   retry: 'put scenes that were set aside back to be rendered again',
   cancel: 'have the service cancel what is in flight',
-  schema: 'print the JSON Schema of pipeline.yaml',
+  schema: 'print the JSON Schema of pipeline.yaml, or of the lines of --json',
   serve: 'run the local service: the same interface, on this machine',
 };
 

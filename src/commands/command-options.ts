@@ -159,7 +159,7 @@ export function cancelOptions(parser: Argv) {
 }
 
 export function schemaOptions(parser: Argv) {
-  const purpose = `Prints the JSON Schema of pipeline.yaml to stdout. Editors check a file against it that begins with # yaml-language-server: $schema=<path>.`;
+  const purpose = `Prints a JSON Schema to stdout: that of pipeline.yaml, or that of the lines that --json writes (events). Editors check a pipeline.yaml against its schema that begins with # yaml-language-server: $schema=<path>.`;
   return parser
     .positional('what', {
       choices: schemaNames,
@@ -168,6 +168,7 @@ export function schemaOptions(parser: Argv) {
     })
     .usage(`$0 schema [what]\n\n${purpose}`)
     .example('$0 schema > pipeline.schema.json', 'for an editor, beside the pipeline.yaml')
+    .example('$0 schema events', 'for a program that reads run --json')
     .epilogue(exitCodes({ bug: endings.bug.means, 'wrong-use': 'wrong use', complete: 'it was printed' }));
 }
 

@@ -3,7 +3,7 @@ import type { Event } from '../pipeline/event.ts';
 import type { Listener } from '../pipeline/ports.ts';
 import { writeError, writeOut } from './console.ts';
 import { describeEvent } from './describe-event.ts';
-import { jsonLines } from './json-lines.ts';
+import { jsonLines, writeJsonLine } from './json-lines.ts';
 import { plural, screenful } from './words.ts';
 
 export interface CancelView {
@@ -45,9 +45,7 @@ export function createCancelView(options: CancelViewOptions): CancelView {
     end: ({ ending, ...outcome }, exitCode) => {
       if (options.json) {
         const facts = { ending: ending.kind, exitCode, text: ending.text, ...outcome, ...ends };
-        writeOut(
-          JSON.stringify({ type: 'cancel-ended', at: new Date(options.now()).toISOString(), ...facts }),
-        );
+        writeJsonLine('cancel-ended', facts, options.now());
         return;
       }
       if (options.quiet && exitCode === 0) return;

@@ -1,5 +1,6 @@
 /** What `report` shows: the files that were written, and what was made for the gallery. */
 import { clearStatus, writeError, writeOut, writeStatus } from './console.ts';
+import { writeJsonLine } from './json-lines.ts';
 import { plural } from './words.ts';
 
 export interface FilesView {
@@ -27,8 +28,7 @@ export function createFilesView({ json, file, elapsed }: FilesViewOptions): File
       writeStatus(`${plural(made, 'thumbnail')} made`);
     },
     end: (files, thumbnails) => {
-      if (json)
-        return writeOut(JSON.stringify({ type: 'files-written', files, ...(thumbnails && { thumbnails }) }));
+      if (json) return writeJsonLine('files-written', { files, ...(thumbnails && { thumbnails }) });
       clearStatus();
       for (const each of files) writeOut(each);
       // Beside the paths, which scripts read.

@@ -1,10 +1,22 @@
-/** Every event as one JSON object a line on stdout. */
+/** What happened as one JSON object a line, on stdout. */
+import type { Event } from '../pipeline/event.ts';
 import type { Listener } from '../pipeline/ports.ts';
 import { writeOut } from './console.ts';
 
 export function jsonLines(now: () => number): Listener {
-  return (event) => {
-    const { type, ...rest } = event;
-    writeOut(JSON.stringify({ type, at: new Date(now()).toISOString(), ...rest }));
-  };
+  return ({ type, ...facts }) => writeJsonLine(type, facts, now());
 }
+
+/** `at`: epoch ms. */
+export function writeJsonLine(type: string, facts: object, at = Date.now()): void {
+  writeOut(JSON.stringify(jsonLine(type, facts, at)));
+}
+
+/** Every line says what it is and when it was said; that of a run's start also by which rules the lines are written. */
+export function jsonLine(type: string, facts: object, at: number): object {
+  const version = type === ('run-started' satisfies Event['type']) ? { formatVersion } : {};
+  return { type, at: new Date(at).toISOString(), ...version, ...facts };
+}
+
+/** Becomes another where a field or a line goes away or means something else; what is added does not change it. */
+export const formatVersion = 1;

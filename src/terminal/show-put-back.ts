@@ -1,5 +1,6 @@
 /** Which scenes were put back to be rendered again, and what that may cost. */
 import { writeOut } from './console.ts';
+import { writeJsonLine } from './json-lines.ts';
 import { plural, screenful } from './words.ts';
 
 export interface ShownPutBack {
@@ -13,8 +14,8 @@ export interface ShownPutBack {
 
 export function showPutBack({ scenes, givenUp, chosen, file }: ShownPutBack, json: boolean): void {
   if (json) {
-    for (const { id, was } of chosen) writeOut(JSON.stringify({ type: 'scene-put-back', scene: id, was }));
-    return writeOut(JSON.stringify({ type: 'put-back', scenes, givenUp }));
+    for (const { id, was } of chosen) writeJsonLine('scene-put-back', { scene: id, was });
+    return writeJsonLine('put-back', { scenes, givenUp });
   }
   if (scenes + givenUp === 0) return writeOut('There is nothing to put back.');
   if (givenUp > 0)

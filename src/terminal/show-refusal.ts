@@ -1,5 +1,6 @@
 /** Why a command did not do its work: on stderr for people, as one JSON object on stdout where asked for. */
-import { writeError, writeOut } from './console.ts';
+import { writeError } from './console.ts';
+import { writeJsonLine } from './json-lines.ts';
 
 export interface ShownRefusal {
   ending: string;
@@ -9,7 +10,7 @@ export interface ShownRefusal {
 }
 
 export function showRefusal(refusal: ShownRefusal, json: boolean): void {
-  if (json) writeOut(JSON.stringify({ type: 'refused', at: new Date().toISOString(), ...refusal }));
+  if (json) writeJsonLine('refused', refusal);
   for (const { where, text } of refusal.problems) writeError(where === '' ? text : `${where}: ${text}`);
   writeError(refusal.text);
 }

@@ -1,5 +1,6 @@
 /** What the local service says of itself when it is up. */
 import { writeError, writeOut } from './console.ts';
+import { writeJsonLine } from './json-lines.ts';
 
 export interface Serving {
   url: string;
@@ -12,10 +13,7 @@ export interface Serving {
 
 export function showServing(serving: Serving, json: boolean): void {
   const { shownDataDir, newKey, ...data } = serving;
-  if (json)
-    return writeOut(
-      JSON.stringify({ type: 'serving', ...data, ...(newKey !== undefined && { apiKey: newKey }) }),
-    );
+  if (json) return writeJsonLine('serving', { ...data, ...(newKey !== undefined && { apiKey: newKey }) });
   const key =
     newKey === undefined
       ? ['The key is the one in NIGHTRENDER_API_KEY.']

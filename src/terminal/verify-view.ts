@@ -1,6 +1,7 @@
 /** What the verification of a batch shows: how far it is, which pictures are bad, and a table at the end. */
 import type { BadPicture, Verified } from '../core/verification.ts';
 import { clearStatus, writeOut, writeStatus } from './console.ts';
+import { writeJsonLine } from './json-lines.ts';
 import { screenful, plural } from './words.ts';
 
 export interface VerifyView {
@@ -30,10 +31,10 @@ function jsonView(): VerifyView {
       const { kind, ...problem } = verdict;
       const kept = keptAs === undefined ? {} : { keptAs };
       const facts = { scene: sceneId, state: sceneState, file, ...problem, ...kept };
-      writeOut(JSON.stringify({ type: `picture-${kind}`, ...facts }));
+      writeJsonLine(`picture-${kind}`, facts);
     },
     tellProgress: () => undefined,
-    end: (verified, exitCode) => writeOut(JSON.stringify({ type: 'verified', ...verified, exitCode })),
+    end: (verified, exitCode) => writeJsonLine('verified', { ...verified, exitCode }),
   };
 }
 

@@ -5,18 +5,16 @@ import { Ajv, type AnySchema } from 'ajv';
 import { expect, it } from 'vitest';
 import { nightrender, root } from './cli.ts';
 
-it.each([['pipeline', 'config']])(
-  'prints that of %s, which is also a file of the package',
-  async (name, folder) => {
-    const { code, stdout, stderr } = await nightrender(['schema', name]);
-    expect([code, stderr]).toEqual([0, '']);
-    const schema = JSON.parse(stdout) as AnySchema;
-    expect(() => new Ajv().compile(schema)).not.toThrow();
-    expect(JSON.parse(readFileSync(join(root, 'dist', folder, `${name}.schema.json`), 'utf8'))).toEqual(
-      schema,
-    );
-  },
-);
+it.each([
+  ['pipeline', 'config'],
+  ['events', 'terminal'],
+])('prints that of %s, which is also a file of the package', async (name, folder) => {
+  const { code, stdout, stderr } = await nightrender(['schema', name]);
+  expect([code, stderr]).toEqual([0, '']);
+  const schema = JSON.parse(stdout) as AnySchema;
+  expect(() => new Ajv().compile(schema)).not.toThrow();
+  expect(JSON.parse(readFileSync(join(root, 'dist', folder, `${name}.schema.json`), 'utf8'))).toEqual(schema);
+});
 
 it('knows no others', async () => {
   const { code, stderr } = await nightrender(['schema', 'nonsense']);

@@ -1,0 +1,162 @@
+/** Every line that `--json` writes, as schemas: what it means and what it holds. */
+import { z } from 'zod';
+import type { Event } from '../pipeline/event.ts';
+import { formatVersion } from './json-lines.ts';
+import { statsShape } from './stats-shape.ts';
+
+const count = z.int().min(0);
+const text = z.string();
+const scene = text.describe('the id of the scene');
+const attempt = z.int().min(1).describe('the how manieth submission of the scene');
+const jobId = text.describe("the service's id of the job");
+const kind = text.describe('the kind of failure, as the README lists them');
+const ending = text.describe('how it ended, as the README lists exit codes: complete, incomplete, halted, …');
+const exitCode = count.describe('the exit code of the program');
+const executionTimeMs = count.optional().describe('as the service told it');
+const cost = z
+  .looseObject({
+    spent: z.number().describe('what the batch has cost so far'),
+    currency: text,
+    limit: z.number().optional().describe('`limits.cost`'),
+  })
+  .optional();
+const counts = z.looseObject({
+  waiting: count,
+  active: count,
+  saved: count,
+  failed: count,
+  withdrawn: count,
+  invalid: count,
+});
+const part = counts.optional();
+const perState = (...states: string[]) =>
+  z.looseObject(Object.fromEntries(states.map((state) => [state, count.optional()])));
+
+const runLines = {
+  'run-started': line('a run has begun', {
+    formatVersion: z.literal(formatVersion).describe('becomes another where something goes away'),
+    program: text,
+    manifest: z.array(text),
+    endpoint: text,
+    outputDir: text,
+    concurrency: count,
+  }),
+  warning: line('something to know and perhaps to change; the run goes on', { text }),
+  'plan-made': line('the manifest was compared with the checkpoint', {
+    counts,
+    part: part.describe('of the scenes that a preview renders (`--sample`, `--limit`)'),
+    added: count,
+    changed: count,
+    unchanged: count,
+    withdrawn: count,
+  }),
+  recovered: line('what dead runs have left: submissions without an answer, jobs in flight', {
+    unanswered: count,
+    inFlight: count,
+  }),
+  'scene-submitted': line('the service has taken a job', { scene, attempt, jobId }),
+  'job-status': line("the service's word for a job has changed", { scene, jobId, status: text }),
+  'scene-saved': line('the pictures of a scene are on disk', {
+    scene,
+    attempt,
+    jobId,
+    files: z.array(text).describe('relative to the folder images'),
+    seed: text.optional(),
+    executionTimeMs,
+    cost,
+  }),
+  'attempt-failed': line('an attempt failed', {
+    scene,
+    attempt,
+    jobId: jobId.optional(),
+    kind,
+    text,
+    next: z.enum(['failed', 'waiting']).describe('whether the scene has failed, or another attempt follows'),
+    dueAt: z.number().optional().describe('when it follows, epoch ms'),
+    executionTimeMs,
+    cost,
+  }),
+  'request-troubled': line('a request was not answered usefully and is sent again', {
+    scene,
+    kind,
+    text,
+    waitMs: z.number().min(0),
+  }),
+  'service-health': line("how the endpoint's workers and jobs are, where the service tells", {
+    workers: perState('running', 'idle', 'ready', 'initializing', 'throttled', 'unhealthy'),
+    jobs: perState('inProgress', 'inQueue', 'completed', 'failed', 'retried'),
+  }),
+  stopping: line('nothing more is submitted', { ending, text }),
+  'run-stats': line('what the run needed and what held it back (`--stats`)', statsShape),
+  'run-ended': line('the last line of a run', {
+    ending,
+    exitCode,
+    text,
+    counts,
+    part: part.describe('as in `plan-made`'),
+    outputDir: text,
+    report: text.optional().describe('the folder of the report, where it was written'),
+    cost,
+    untold: count.describe('submissions that may have been billed for nothing'),
+  }),
+} as const satisfies Record<Event['type'], z.ZodType>;
+
+/** By `type`, those of a run first. */
+export const eventLines = {
+  ...runLines,
+  refused: line('a command did not do its work', {
+    ending,
+    exitCode,
+    text,
+    problems: z.array(z.looseObject({ where: text, text })),
+  }),
+  'cancel-ended': line('the last line of `cancel`', {
+    ending,
+    exitCode,
+    text,
+    found: count,
+    left: z.array(z.looseObject({ scene, jobId, why: text })),
+    unanswered: count,
+    report: text.optional().describe('the folder of the report, where it was written'),
+    saved: count,
+    cancelled: count,
+    expired: count,
+    failed: count,
+  }),
+  'picture-missing': line('`verify`: the file of a picture is gone', { scene, state: text, file: text }),
+  'picture-damaged': line('`verify`: the file of a picture is not as it was saved', {
+    scene,
+    state: text,
+    file: text,
+    problem: text,
+    keptAs: text.optional(),
+  }),
+  verified: line('the last line of `verify`', {
+    checked: count,
+    good: count,
+    missing: count,
+    damaged: count,
+    withdrawn: count,
+    putBack: count,
+    exitCode,
+  }),
+  'scene-put-back': line('`retry`: the scene waits to be rendered again', { scene, was: text }),
+  'put-back': line('the last line of `retry`', { scenes: count, givenUp: count }),
+  'files-written': line('`report`: the files', {
+    files: z.array(text),
+    thumbnails: z
+      .looseObject({ made: count, lacking: count })
+      .optional()
+      .describe('those that were missing and are made now, and those that could not be made'),
+  }),
+  serving: line('`serve`: the local service is up', {
+    url: text,
+    endpointId: text,
+    dataDir: text,
+    apiKey: text.optional().describe('of this start, where none was given'),
+  }),
+};
+
+function line<Shape extends z.ZodRawShape>(means: string, shape: Shape) {
+  return z.looseObject(shape).describe(means);
+}

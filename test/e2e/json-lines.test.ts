@@ -1,0 +1,35 @@
+/** Promise: what the built program writes with --json is as the published JSON Schema says, from every command. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { JsonObject } from '../../src/core/json.ts';
+import { checkLine } from '../terminal/check-line.ts';
+import { folderWith, nightrender, pipeline, scenes } from './cli.ts';
+
+/** The types of the lines of a command, each of which is as it should be. */
+async function typesOf(cwd: string, ...args: string[]): Promise<Set<unknown>> {
+  const { stdout } = await nightrender([...args, '--json'], { cwd });
+  const lines = stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as JsonObject]));
+  for (const line of lines) checkLine(line);
+  return new Set(lines.map(({ type }) => type));
+}
+
+it('from run, verify, retry, cancel and report', async () => {
+  const more = 'retry: {attempts: 1}\ncheck: {minSide: 100000}\npricing: {perSecond: 1}\n';
+  const dir = folderWith({
+    'scenes.csv': scenes(3),
+    'pipeline.yaml': pipeline('local'),
+    'strict.yaml': pipeline('local', more),
+    'wrong.yaml': 'concurency: 3\n',
+  });
+  const failed = await typesOf(dir, 'run', 'strict.yaml', '--stats');
+  for (const type of ['run-started', 'plan-made', 'attempt-failed', 'run-stats', 'run-ended'])
+    expect(failed).toContain(type);
+  expect(await typesOf(dir, 'retry', 'strict.yaml')).toEqual(new Set(['scene-put-back', 'put-back']));
+  expect(await typesOf(dir, 'run', 'pipeline.yaml')).toContain('scene-saved');
+  rmSync(join(dir, 'out/images/s1.png'));
+  expect(await typesOf(dir, 'verify', 'pipeline.yaml')).toEqual(new Set(['picture-missing', 'verified']));
+  expect(await typesOf(dir, 'cancel', 'pipeline.yaml')).toContain('cancel-ended');
+  expect(await typesOf(dir, 'report', 'pipeline.yaml')).toEqual(new Set(['files-written']));
+  expect(await typesOf(dir, 'run', 'wrong.yaml')).toEqual(new Set(['refused']));
+});

@@ -1,0 +1,83 @@
+/** Promise: every event of a run is as the published JSON Schema says, whatever happens in it. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Ajv } from 'ajv';
+import { format, resolveConfig } from 'prettier';
+import { expect, it } from 'vitest';
+import type { JsonValue } from '../../src/core/json.ts';
+import type { Failure } from '../../src/core/failure.ts';
+import { eventLines } from '../../src/terminal/event-lines.ts';
+import { eventsSchema, eventsSchemaText } from '../../src/terminal/events-schema.ts';
+import { jsonLine } from '../../src/terminal/json-lines.ts';
+import { manifestOf, World } from '../fakes/world.ts';
+import { checkLine } from './check-line.ts';
+
+const path = resolve(import.meta.dirname, '../../src/terminal/events.schema.json');
+const list = manifestOf(Array.from({ length: 12 }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]));
+
+it('is the file beside the code (UPDATE_SCHEMA=1 writes it)', async () => {
+  const text = await format(eventsSchemaText(), { ...(await resolveConfig(path)), filepath: path });
+  if (process.env['UPDATE_SCHEMA'] === '1') writeFileSync(path, text);
+  expect(readFileSync(path, 'utf8')).toBe(text);
+});
+
+it('lets lines and fields be added, and says what each line means', () => {
+  const isValid = new Ajv({ strictTypes: false }).compile(eventsSchema());
+  const at = '2026-11-21T21:45:00.000Z';
+  expect(isValid({ type: 'warning', at, text: 'mind', hint: 'new' })).toBe(true);
+  expect(isValid({ type: 'moon-rises', at })).toBe(true);
+  expect(isValid({ type: 'warning', at })).toBe(false);
+  expect(isValid({ type: 'warning', at: 'today', text: 'mind' })).toBe(false);
+  for (const { description } of Object.values(eventLines)) expect(description).toMatch(/\w/);
+});
+
+const broken: Failure = { kind: 'job-failed', text: 'FAILED: out of memory' };
+
+/** What becomes of the scenes: most are saved, some fail once or for good, some answers are troubles. */
+function troubledWorld(): World {
+  const world = new World((scene, nth) => {
+    if (scene === 'scene 3') return { failure: broken };
+    if (scene === 'scene 5' && nth === 1) return { isAnswerLost: true };
+    return { executionMs: 6_000, ...(scene === 'scene 7' && nth === 1 && { failure: broken }) };
+  });
+  let asked = 0;
+  world.service.instead.status = () => {
+    asked += 1;
+    if (asked % 9 !== 4) return undefined;
+    return { kind: 'failure', failure: { kind: 'poll-failed', text: 'the service answered 502' } };
+  };
+  const health = { workers: { running: 2 }, jobs: { inQueue: 3 } };
+  world.service.instead.health = () => ({ kind: 'answers', health });
+  return world;
+}
+
+it('holds for nights with troubles, resumed, halted, stopped and cancelled ones', async () => {
+  const pricing = { perSecond: 0.001, currency: 'USD' };
+  const settings = { healthEveryMs: 30_000, pricing, limits: { cost: 5 } };
+  const world = troubledWorld();
+  await world.run({ manifest: list, settings, until: 7_000 });
+  await world.run({ manifest: list, settings });
+  const halting = new World(() => ({ failure: broken }));
+  await halting.run({ manifest: list, settings: { halt: { ...strictHalt } } });
+  const cancelled = troubledWorld();
+  await cancelled.run({ manifest: list, settings, until: 3_000 });
+  await cancelled.cancel({ settings });
+  const events = [world, halting, cancelled].flatMap((each) => each.events);
+  for (const { type, ...facts } of events) {
+    checkLine(JSON.parse(JSON.stringify(jsonLine(type, facts, 0))) as JsonValue);
+  }
+  expect(new Set(events.map(({ type }) => type))).toEqual(
+    new Set([
+      'plan-made',
+      'recovered',
+      'scene-submitted',
+      'job-status',
+      'scene-saved',
+      'attempt-failed',
+      'request-troubled',
+      'service-health',
+    ]),
+  );
+});
+
+const strictHalt = { consecutive: 3, percent: 50, minimum: 50, unreachableMs: 60_000 };

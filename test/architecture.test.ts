@@ -16,9 +16,10 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   pipeline: { ours: ['core'], packages: ['p-limit', 'tinyqueue', 'node:events', 'node:perf_hooks'] },
   sqlite: { ours: [], packages: ['better-sqlite3', 'node:*'] },
   disk: { ours: ['core'], packages: ['node:*'] },
-  config: { ours: ['core'], packages: ['yaml', 'zod', 'liquidjs', 'node:*'] },
+  files: { ours: ['core'], packages: ['node:*'] },
+  config: { ours: ['core', 'files'], packages: ['yaml', 'zod', 'liquidjs', 'node:*'] },
   client: {
-    ours: ['core', 'wire', 'pipeline/ports'],
+    ours: ['core', 'files', 'wire', 'pipeline/ports'],
     packages: ['undici', 'p-limit', 'ipaddr.js', 'node:*'],
   },
   checkpoint: { ours: ['core', 'disk', 'sqlite', 'pipeline/ports'], packages: ['better-sqlite3', 'node:*'] },

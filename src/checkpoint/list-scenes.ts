@@ -19,7 +19,8 @@ export function lister(db: Database, known: number): Lister {
     "(?, ?, ?, ?, ?, ?, 'waiting')",
   );
   const update = db.prepare<[object]>(
-    'UPDATE scenes SET position = @position, source = @source, columns = @columns WHERE scene = @scene',
+    `UPDATE scenes SET position = @position, source = @source, input = @input, columns = @columns
+     WHERE scene = @scene`,
   );
   const list = insertGrouped(db, 'temp.listed', '(?)');
   return {
@@ -30,8 +31,13 @@ export function lister(db: Database, known: number): Lister {
         return found;
       }
       const { scene } = found;
-      const isSame = found.position === position && found.source === source && found.columns === columns;
-      if (!isSame) update.run({ scene, position, source, columns });
+      // Equal inputs may be spelled in several ways; and a file that is sent may have been moved.
+      const isSame =
+        found.position === position &&
+        found.source === source &&
+        found.input === input &&
+        found.columns === columns;
+      if (!isSame) update.run({ scene, position, source, input, columns });
       list.add([scene]);
       return 'unchanged';
     },
@@ -46,6 +52,7 @@ interface KnownScene {
   scene: number;
   position: number | null;
   source: string;
+  input: string;
   columns: string;
 }
 
@@ -56,7 +63,7 @@ function finder(
 ): (id: string, fingerprint: string) => KnownScene | 'added' | 'changed' {
   if (known === 0) return () => 'added';
   const same = db.prepare<[string, string], KnownScene>(
-    'SELECT scene, position, source, columns FROM scenes WHERE id = ? AND fingerprint = ?',
+    'SELECT scene, position, source, input, columns FROM scenes WHERE id = ? AND fingerprint = ?',
   );
   const sameId = db.prepare<[string]>('SELECT 1 FROM scenes WHERE id = ? LIMIT 1');
   return (id, fingerprint) =>

@@ -1,5 +1,6 @@
 /** From the configuration's manifests to checked scenes, set aside on disk; nothing of the batch is touched. */
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ManifestStage } from '../checkpoint/manifest-stage.ts';
 import type { Config } from '../config/config.ts';
 import { compileInput, defaultInput, type InputTemplate } from '../config/input-template.ts';
@@ -8,6 +9,7 @@ import { nameValues } from '../config/read-config.ts';
 import { shownFile } from '../config/shown-file.ts';
 import { listed, TemplateError, type Template } from '../config/template.ts';
 import { closest } from '../core/closest.ts';
+import { withoutPaths } from '../core/file-text.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
 import { fingerprintOf } from '../core/scene.ts';
 import { ManifestError, openManifest, type Manifest, type ManifestEntry } from '../manifest/read-manifest.ts';
@@ -39,8 +41,8 @@ export async function readScenes(
     // A list that a dying terminal has cut short is not believed.
     signal.throwIfAborted();
     assertGood(reading);
-    if (reading.contents.length === config.manifest.length)
-      stage.digest = listDigest(config, reading.contents);
+    const isTold = reading.contents.length === config.manifest.length && config.input?.sendsFiles !== true;
+    if (isTold) stage.digest = listDigest(config, reading.contents);
     return { stage, columns: [...columns] };
   } catch (error) {
     stage.close();
@@ -99,6 +101,11 @@ async function readRows(reading: Reading, manifest: Manifest): Promise<void> {
         input ??= inputFor(names);
       }
       addEntry(reading, entry, { position, source: `${manifest.path}:${entry.line}` }, input, checkName);
+      // Reading a photo takes a while, and a signal must not wait for a thousand of them.
+      if (input?.sendsFiles === true) {
+        await nextTurn();
+        signal.throwIfAborted();
+      }
     }
   }
   for (const name of own) reading.columns.add(name);
@@ -124,7 +131,8 @@ function addEntry(
     if (input === undefined) throw new TemplateError('it has no column scene or prompt');
     const rendered = input.render(columns);
     checkName(columns);
-    stage.add({ id, fingerprint: fingerprintOf(rendered), input: rendered, columns, position, source });
+    const fingerprint = fingerprintOf(input.sendsFiles ? withoutPaths(rendered) : rendered);
+    stage.add({ id, fingerprint, input: rendered, columns, position, source });
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
     stage.addBad({ position, source, problem: error.message, ...(id !== undefined && { id }) });

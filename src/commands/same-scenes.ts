@@ -7,14 +7,16 @@ import { listDigest } from './list-digest.ts';
 import type { ReadScenes } from './read-scenes.ts';
 
 /**
- * For whoever holds the batch's lock, or has a copy of its checkpoint in `checkpointDir`. Undefined where the manifests have to be read, also for whatever is wrong: the
- * reading tells of that. Throws the `AbortError` of `signal`.
+ * For whoever holds the batch's lock, or has a copy of its checkpoint in `checkpointDir`. Undefined where the manifests
+ * have to be read, also for whatever is wrong: the reading tells of that. Throws the `AbortError` of `signal`.
  */
 export async function sameScenes(
   config: Config,
   signal: AbortSignal,
   checkpointDir = config.output.dir,
 ): Promise<ReadScenes | undefined> {
+  // Whether files that are sent have changed, the list does not tell.
+  if (config.input?.sendsFiles === true) return undefined;
   const compared = await toldElsewhere(signal, () => readComparedDigest(checkpointDir));
   if (compared === undefined) return undefined;
   const contents: string[] = [];

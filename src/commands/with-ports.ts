@@ -4,6 +4,7 @@ import type { OpenCheckpoint } from '../checkpoint/open-checkpoint.ts';
 import { HttpRenderService } from '../client/http-render-service.ts';
 import { HttpsDownloads } from '../client/https-downloads.ts';
 import { Memory } from '../client/memory.ts';
+import { sendingFiles } from '../client/sending-files.ts';
 import type { Config } from '../config/config.ts';
 import type { Endpoint } from '../core/attempt.ts';
 import { Trouble } from '../core/failure.ts';
@@ -55,7 +56,8 @@ export async function withPorts<Result>(
     const report = reportOf(config.output.dir, opened);
     const { checkpoint } = opened;
     const ports = {
-      service,
+      // Of memory of its own: a job that is being sent must not wait for pictures, nor they for it.
+      service: sendingFiles(service, config.folder, new Memory(config.limits.memoryBytes)),
       downloads,
       checkpoint,
       images,

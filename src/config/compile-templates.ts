@@ -2,6 +2,7 @@
 import { portablePath, portableSegment } from '../core/naming.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { typedText } from './check-shape.ts';
+import { sendsFiles, type InputFiles } from './input-files.ts';
 import { compileInput, type InputTemplate } from './input-template.ts';
 import { configSchema } from './schema.ts';
 import { compileTemplate, TemplateError, type Template } from './template.ts';
@@ -11,6 +12,7 @@ import type { Path, YamlFile } from './yaml-file.ts';
 export function compileTemplates(
   yaml: YamlFile,
   report: (path: Path, text: string) => void,
+  files: InputFiles,
 ): { input: InputTemplate | undefined; name: Template } {
   const root: JsonObject = isJsonObject(yaml.value) ? yaml.value : {};
   const reportTemplate = (path: Path, text: string): void => {
@@ -19,7 +21,7 @@ export function compileTemplates(
     report(path, `this template cannot be read${reason}`);
   };
   const input = isJsonObject(root['input'])
-    ? compileInput(withVariables(root['input'], ['input'], yaml, report), reportTemplate)
+    ? compileInput(withVariables(root['input'], ['input'], yaml, report), reportTemplate, files)
     : undefined;
   const output = isJsonObject(root['output']) ? root['output'] : {};
   const written = output['name'];
@@ -63,6 +65,8 @@ function delimitersIn(text: string): number {
 function compileName(text: string, report: (path: Path, text: string) => void): Template {
   try {
     const template = compileTemplate(text, portableSegment);
+    if (sendsFiles(text))
+      throw new TemplateError('file_base64 sends a file, and only values under input are sent');
     return { ...template, renderText: (values) => portablePath(template.renderText(values)) };
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;

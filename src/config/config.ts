@@ -11,6 +11,8 @@ import type { Template } from './template.ts';
 import type { Path } from './yaml-file.ts';
 
 export interface Config {
+  /** Where pipeline.yaml is, absolute: what its paths are relative to. */
+  folder: string;
   /** Absolute paths; `-` is standard input. */
   manifest: string[];
   endpoint: Endpoint;

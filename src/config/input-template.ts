@@ -1,10 +1,15 @@
 /** What each job is sent: the `input` of pipeline.yaml with its placeholders, applied to a row. */
+import { base64Bytes, filesIn, fileTextKey, looksLikeFileText } from '../core/file-text.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { fileRenderer, sendsFiles, type InputFiles } from './input-files.ts';
+import { tooLarge } from '../files/describe-file.ts';
 import { compileTemplate, TemplateError, type Template } from './template.ts';
 
 export interface InputTemplate {
   /** As written, with its variables, as JSON. */
   text: string;
+  /** Whether files are read for it, so that the same list may give other scenes. */
+  sendsFiles: boolean;
   /** The columns it speaks of, with the path of the value that does. */
   columns: { name: string; path: (string | number)[] }[];
   /** Throws `TemplateError`, its message for the row's author. */
@@ -16,34 +21,59 @@ interface Leaf {
   template: Template;
 }
 
-/** A value that cannot be compiled is told to `report` with its path. */
+/** A value that cannot be compiled is told to `report` with its path. Without `files`, none can be sent. */
 export function compileInput(
   input: JsonObject,
   report: (path: (string | number)[], text: string) => void,
+  files?: InputFiles,
 ): InputTemplate {
   const leaves: Leaf[] = [];
   const compileText = (text: string, path: (string | number)[]): ((row: JsonObject) => JsonValue) => {
     try {
       const template = compileTemplate(text);
       if (template.names.length > 0) leaves.push({ path, template });
-      return template.render;
+      return files !== undefined && sendsFiles(text)
+        ? fileRenderer(template, files)
+        : plainRenderer(template);
     } catch (error) {
       if (!(error instanceof TemplateError)) throw error;
       report(path, error.message);
       return () => text;
     }
   };
+  if (looksLikeFileText(input))
+    report(['input'], `the key ${fileTextKey} has a meaning of its own here; expected another`);
   const render = compileValue(input, ['input'], compileText) as (row: JsonObject) => JsonObject;
   const described = describingLeaves(leaves);
+  const text = JSON.stringify(input);
   return {
-    text: JSON.stringify(input),
+    text,
+    sendsFiles: sendsFiles(text),
     columns: leaves.flatMap(({ path, template }) => template.names.map((name) => ({ name, path }))),
     render: (row) => {
       const rendered = render(row);
       for (const leaf of described) assertDescribed(rendered, leaf, row);
+      if (files !== undefined && sendsFiles(text)) assertFits(rendered, files.maxBytes);
       return rendered;
     },
   };
+}
+
+/** What a list holds must not pass for a file that the template sends. */
+function plainRenderer({ render }: Template): (row: JsonObject) => JsonValue {
+  return (row) => {
+    const value = render(row);
+    if (typeof value === 'object' && value !== null && looksLikeFileText(value))
+      throw new TemplateError(`the key ${fileTextKey} has a meaning of its own here and cannot be sent`);
+    return value;
+  };
+}
+
+function assertFits(input: JsonObject, maxBytes: number): void {
+  const files = filesIn(input);
+  const bytes = files.reduce((sum, file) => sum + base64Bytes(file), 0);
+  if (bytes > maxBytes)
+    throw new TemplateError(tooLarge(`what it sends in ${files.length} files`, bytes, maxBytes));
 }
 
 /** Without an `input`, the column `scene` or `prompt` in any case is sent under that key. */

@@ -1,5 +1,5 @@
-/** Liquid as templates may use it: strict, the same result on every start, without access to files. */
-import { Liquid } from 'liquidjs';
+/** Liquid as templates may use it: strict, the same result on every start, without access to files but by `file_base64`. */
+import { Liquid, type Context } from 'liquidjs';
 
 const limits = { parseLimit: 1_000_000, renderLimit: 1_000, memoryLimit: 50_000_000 };
 
@@ -22,7 +22,25 @@ export function makeEngine(escape?: (value: unknown) => string): Liquid {
   for (const name of Object.keys(engine.filters).filter((filter) => filter.startsWith('date'))) {
     refuseNow(engine, name);
   }
+  engine.registerFilter('file_base64', sendFile);
   return engine;
+}
+
+/** Stands for the file of this path in a text, until it is known what becomes of the text. */
+export type TakeFile = (path: unknown, folder: unknown) => string;
+
+const takeFileKey = Symbol('takeFile');
+
+/** What a rendering is given, so that its files are taken by `takeFile`. */
+export function filesTakenBy(takeFile: TakeFile | undefined): { globals: object } {
+  return { globals: takeFile === undefined ? {} : { [takeFileKey]: takeFile } };
+}
+
+function sendFile(this: { context: Context }, path: unknown, folder: unknown): string {
+  const { [takeFileKey]: takeFile } = this.context.globals as { [takeFileKey]?: TakeFile };
+  if (takeFile === undefined)
+    throw new Error('file_base64 sends a file, and only values under input are sent');
+  return takeFile(path, folder);
 }
 
 /** A text that differs with every start would render the whole list again. */

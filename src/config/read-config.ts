@@ -1,5 +1,6 @@
 /** From pipeline.yaml, environment and flags to a checked `Config`, or to every problem at once. */
 import { dirname, resolve } from 'node:path';
+import { fileDescriber } from '../files/describe-file.ts';
 import { checkShape } from './check-shape.ts';
 import { compileTemplates } from './compile-templates.ts';
 import type { Config } from './config.ts';
@@ -23,14 +24,17 @@ export function readConfig(file: string, overrides: Override[], env: NodeJS.Proc
   const secrets = secretsOf(yaml.value, env);
   const { raw, problems } = checkShape(yaml, secrets);
   const report = (path: Path, text: string): void => void problems.push({ where: yaml.placeOf(path), text });
-  const templates = compileTemplates(yaml, report);
+  const base = dirname(resolve(file));
+  const maxBytes = raw?.limits.body ?? 0;
+  const files = { describe: fileDescriber({ base, maxBytes }), maxBytes };
+  const templates = compileTemplates(yaml, report, files);
   const apiKey = readKey(yaml, env, report);
   const all = inFileOrder([...yaml.problems, ...withoutFollowers(problems, yaml)]);
   if (raw === undefined || all.length > 0)
     throw new ConfigError(all.map(({ where, text }) => ({ where, text: redact(text, secrets) })));
-  const base = dirname(resolve(file));
   return {
     ...plainSettings(raw),
+    folder: base,
     manifest: [raw.manifest].flat().map((path) => (path === '-' ? path : resolve(base, path))),
     endpoint: endpointOf(raw),
     apiKey,

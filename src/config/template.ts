@@ -2,7 +2,7 @@
 import { Context, Drop, LiquidError, Output, toValueSync, TypeGuards, type Template as Part } from 'liquidjs';
 import { closest } from '../core/closest.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
-import { makeEngine } from './liquid-engine.ts';
+import { filesTakenBy, makeEngine, type TakeFile } from './liquid-engine.ts';
 
 /** A template that cannot be understood, or cannot be rendered with the values at hand. */
 export class TemplateError extends Error {}
@@ -14,8 +14,11 @@ export interface Template {
   names: string[];
   /** It is made of text and columns alone, so that nothing but a column that is not there can go wrong. */
   isPlain: boolean;
-  /** Renders with values by name; a template that is one placeholder alone gives the value as it is. Throws `TemplateError`. */
-  render(values: JsonObject): JsonValue;
+  /**
+   * Renders with values by name; a template that is one placeholder alone gives the value as it is. Files that are to be
+   * sent are told to `takeFile`. Throws `TemplateError`.
+   */
+  render(values: JsonObject, takeFile?: TakeFile): JsonValue;
   /** Renders to text. Throws `TemplateError`. */
   renderText(values: JsonObject): string;
 }
@@ -73,17 +76,24 @@ function joined(pieces: Piece[], shown: (value: unknown) => string): (values: Js
   };
 }
 
-function liquidText(text: string, shown: (value: unknown) => string): (values: JsonObject) => string {
+function liquidText(
+  text: string,
+  shown: (value: unknown) => string,
+): (values: JsonObject, takeFile?: TakeFile) => string {
   const engine = makeEngine(shown);
   const parts = explained(() => engine.parse(text));
-  return (values) => explained(() => String(engine.renderSync(parts, values)), values);
+  return (values, takeFile) =>
+    explained(() => String(engine.renderSync(parts, values, filesTakenBy(takeFile))), values);
 }
 
-function valueOf(part: Output, piece: Piece | undefined): (values: JsonObject) => JsonValue {
+function valueOf(
+  part: Output,
+  piece: Piece | undefined,
+): (values: JsonObject, takeFile?: TakeFile) => JsonValue {
   if (typeof piece === 'object') return (values) => columnOf(values, piece.column);
-  return (values) =>
+  return (values, takeFile) =>
     explained(() => {
-      const context = new Context(values, plainEngine.options, { sync: true });
+      const context = new Context(values, plainEngine.options, { sync: true, ...filesTakenBy(takeFile) });
       return (plainOf(toValueSync(part.value.value(context, false))) as JsonValue | undefined) ?? null;
     }, values);
 }

@@ -71,6 +71,11 @@ export const failureRules = {
     next: 'fail-scene',
     means: 'the service does not accept what the scene sends (400 and other 4xx)',
   },
+  'file-changed': {
+    whose: 'yours',
+    next: 'fail-scene',
+    means: 'a file that the scene sends is gone, or another than when the list was read: nothing was sent',
+  },
   'url-refused': {
     whose: 'yours',
     next: 'fail-scene',

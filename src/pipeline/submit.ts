@@ -54,6 +54,8 @@ async function recordAccepted(
 }
 
 function learnOfContact(run: Run, { kind, text }: Failure): void {
+  // Nobody was asked.
+  if (kind === 'file-changed') return;
   if (kind === 'unanswered' || kind === 'not-reached') run.countSilence('submit', text);
   else run.contacts.answered('submit');
 }

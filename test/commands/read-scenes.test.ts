@@ -74,6 +74,7 @@ it('a stop cuts a packed list short, though all of its bytes have come long befo
   let rendered = 0;
   const input = {
     text: '',
+    sendsFiles: false,
     columns: [],
     render: () => {
       rendered += 1;

@@ -16,6 +16,7 @@ it('has defaults for all but manifest, endpoint and folder', () => {
   expect(placeOf(['output', 'dir'])).toMatch(/pipeline\.yaml:6:8$/);
   expect(output.name.renderText({ id: 'a' })).toBe('a.png');
   expect({ ...config, dir: output.dir }).toEqual({
+    folder: dirname(file),
     manifest: [join(dirname(file), 'scenes.csv')],
     endpoint: { baseUrl: 'local', id: 'scene-renderer', version: 'v2' },
     apiKey: undefined,

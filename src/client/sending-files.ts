@@ -1,0 +1,39 @@
+/** A job service that is sent files along with what speaks of them. */
+import { base64Bytes, filesIn } from '../core/file-text.ts';
+import { fillInFiles } from '../files/fill-in-files.ts';
+import type { RenderService } from '../pipeline/ports.ts';
+import type { Memory } from './memory.ts';
+
+/** A text, the body that holds it, and its bytes on their way. */
+const copies = 3;
+
+/**
+ * Files are read when their job is sent, as many at a time as `memory` has room for: scenes wait for hours. `base` is the
+ * folder of pipeline.yaml.
+ */
+export function sendingFiles(service: RenderService, base: string, memory: Memory): RenderService {
+  return {
+    submit: async (endpoint, input, signal) => {
+      const files = filesIn(input);
+      if (files.length === 0) return service.submit(endpoint, input, signal);
+      const hold = memory.open();
+      try {
+        const bytes = copies * files.reduce((sum, file) => sum + base64Bytes(file), 0);
+        if (!(await hold.take(bytes, signal))) return notSent;
+        const filled = await fillInFiles(input, base);
+        if ('failure' in filled) return { kind: 'failure', failure: filled.failure };
+        return await service.submit(endpoint, filled.input, signal);
+      } finally {
+        hold.release();
+      }
+    },
+    status: (...args) => service.status(...args),
+    cancel: (...args) => service.cancel(...args),
+    health: (...args) => service.health(...args),
+  };
+}
+
+const notSent = {
+  kind: 'failure',
+  failure: { kind: 'not-reached', text: 'the run ended before the files were read' },
+} as const;

@@ -1,0 +1,106 @@
+/** Looks at a local file that a scene is to send: that it may be sent, how large it is, and what it holds. */
+import { createHash } from 'node:crypto';
+import { closeSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { base64Bytes, showBytes, type SentFile } from '../core/file-text.ts';
+
+/** Why a file is not sent, in words for the row's author. */
+export class FileProblem extends Error {}
+
+export interface FileRules {
+  /** The folder of pipeline.yaml, absolute. */
+  base: string;
+  /** The longest that a file may be as base64 (`limits.body`). */
+  maxBytes: number;
+}
+
+/**
+ * `path` is from the base, or from `folder` where the template names one, and may not lead out of it, by whatever way: a
+ * list is written by others, and must not have files of this machine sent. Throws `FileProblem`.
+ */
+export type DescribeFile = (path: string, folder?: string) => SentFile;
+
+/** Remembers what it has read, for as long as the file stays as it is: one photo may stand in many rows. */
+export function fileDescriber({ base, maxBytes }: FileRules): DescribeFile {
+  const known = new Map<string, string>();
+  const describe = (path: string, folder: string): SentFile => {
+    const real = realPath(path, resolve(base, folder), folder);
+    const stats = statSync(real);
+    const { size, mtimeMs, ino } = stats;
+    if (!stats.isFile()) throw new FileProblem(`${shown(path)} is no file`);
+    if (size === 0) throw new FileProblem(`${shown(path)} is empty`);
+    const file = { path: relative(realpathSync(base), real), sha256: '', bytes: size };
+    const bytes = base64Bytes(file);
+    if (bytes > maxBytes) throw new FileProblem(tooLarge(shown(path), bytes, maxBytes));
+    const key = [real, size, mtimeMs, ino].join('\0');
+    const sha256 = known.get(key) ?? hashOf(real, path, size);
+    if (known.size >= mostKnown) known.clear();
+    known.set(key, sha256);
+    return { ...file, sha256 };
+  };
+  return (path, folder = '.') => {
+    try {
+      return describe(path, folder);
+    } catch (error) {
+      if (error instanceof FileProblem) throw error;
+      throw new FileProblem(`${shown(path)} ${reasonOf(error)} (looked for in ${resolve(base, folder)})`);
+    }
+  };
+}
+
+const mostKnown = 10_000;
+
+/** `what` takes so many bytes as base64. */
+export function tooLarge(what: string, bytes: number, maxBytes: number): string {
+  return `${what} takes ${showBytes(bytes)} as base64; \`limits.body\` allows ${showBytes(maxBytes)}`;
+}
+
+/** Links resolved; within `from`, as it was written and as it is. */
+function realPath(path: string, from: string, folder: string): string {
+  const asked = resolve(from, path);
+  if (!isWithin(asked, from)) throw new FileProblem(leadsOut(path, folder));
+  const real = realpathSync(asked);
+  if (!isWithin(real, realpathSync(from))) throw new FileProblem(leadsOut(path, folder));
+  return real;
+}
+
+/** Lists hold anything, and terminals read it. */
+function shown(path: string): string {
+  return JSON.stringify(path);
+}
+
+function isWithin(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+function leadsOut(path: string, folder: string): string {
+  const where = folder === '.' ? 'the folder of pipeline.yaml' : folder;
+  return `${shown(path)} leads out of ${where}, and a list may send no file from elsewhere; the template may name another folder: {{ column | file_base64: "/its/folder" }}`;
+}
+
+function reasonOf(error: unknown): string {
+  const code = (error as { code?: unknown }).code;
+  if (code === 'ENOENT' || code === 'ENOTDIR') return 'is not there';
+  return code === 'EACCES' || code === 'EPERM'
+    ? 'may not be read by this user (permission denied)'
+    : `cannot be read (${String(code)})`;
+}
+
+const chunk = Buffer.alloc(1024 * 1024);
+
+function hashOf(real: string, path: string, size: number): string {
+  const fd = openSync(real, 'r');
+  try {
+    const hash = createHash('sha256');
+    let bytes = 0;
+    for (let read = readSync(fd, chunk); read > 0 && bytes <= size; read = readSync(fd, chunk)) {
+      hash.update(chunk.subarray(0, read));
+      bytes += read;
+    }
+    if (bytes !== size) throw new FileProblem(`${shown(path)} changes while it is read`);
+    return hash.digest('hex');
+  } finally {
+    closeSync(fd);
+  }
+}

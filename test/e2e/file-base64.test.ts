@@ -1,0 +1,79 @@
+/** Promise: a photo that a row names is sent as it is when the list is read; an edited one is another scene, and the checkpoint holds none. */
+import { createServer } from 'node:http';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { folderWith, nightrender, pipeline, testKey } from './cli.ts';
+import { listenOnLoopback } from './listen-on-loopback.ts';
+
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+it('sends it whole, and again when it was edited', async () => {
+  const { url, inputs } = await startRecordingService();
+  const more = 'input: {scene: "{{ scene }}", image: "data:image/png;base64,{{ photo | file_base64 }}"}\n';
+  const cwd = folderWith({
+    'pipeline.yaml': pipeline(url, more),
+    'scenes.csv': 'id,scene,photo\na,hills,a.png\nb,sea,b.png\n',
+  });
+  const photo = (fill: string): Buffer => Buffer.alloc(300_000, fill);
+  writeFileSync(join(cwd, 'a.png'), photo('a'));
+  writeFileSync(join(cwd, 'b.png'), photo('b'));
+  const sent = (fill: string): string => `data:image/png;base64,${photo(fill).toString('base64')}`;
+  const options = { cwd, env: { NIGHTRENDER_API_KEY: testKey } };
+
+  expect((await nightrender(['run', 'pipeline.yaml', '--json'], options)).code).toBe(0);
+  expect(inputs.toSorted(byScene)).toEqual([
+    { scene: 'hills', image: sent('a') },
+    { scene: 'sea', image: sent('b') },
+  ]);
+  expect(readFileSync(join(cwd, 'out/checkpoint.sqlite')).length).toBeLessThan(300_000);
+
+  writeFileSync(join(cwd, 'b.png'), photo('c'));
+  const again = await nightrender(['run', 'pipeline.yaml', '--json'], options);
+  expect(again.code).toBe(0);
+  expect(again.stdout).toContain('"changed":1,"unchanged":1');
+  expect(inputs.slice(2)).toEqual([{ scene: 'sea', image: sent('c') }]);
+});
+
+it('is refused with the row where it is not there', async () => {
+  const cwd = folderWith({
+    'pipeline.yaml': pipeline('local', 'input: {scene: "{{ scene }}", image: "{{ photo | file_base64 }}"}\n'),
+    'scenes.csv': 'id,scene,photo\na,hills,a.png\nb,sea,../../etc/passwd\n',
+  });
+  const { code, stderr } = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  expect(code).toBe(2);
+  expect(stderr).toContain('scenes.csv:2: "a.png" is not there (looked for in ');
+  expect(stderr).toContain('scenes.csv:3: "../../etc/passwd" leads out of the folder of pipeline.yaml');
+});
+
+type Input = { scene: string; image: string };
+
+function byScene(a: Input, b: Input): number {
+  return a.scene < b.scene ? -1 : 1;
+}
+
+/** Every job is done at once; what it was sent is kept. */
+async function startRecordingService(): Promise<{ url: string; inputs: Input[] }> {
+  const inputs: Input[] = [];
+  const server = createServer((request, response) => {
+    const body: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => void body.push(chunk));
+    request.on('end', () => {
+      response.setHeader('content-type', 'application/json');
+      if (request.method === 'POST') {
+        inputs.push((JSON.parse(Buffer.concat(body).toString()) as { input: Input }).input);
+        return response.end(JSON.stringify({ id: `job-${inputs.length}`, status: 'IN_QUEUE' }));
+      }
+      const id = request.url?.split('/').at(-1) ?? '';
+      const input = inputs[Number(id.slice(4)) - 1];
+      const output = [{ rendered_image: png.toString('base64'), seed: 1 }];
+      return response.end(
+        JSON.stringify({ id, status: 'COMPLETED', input, output, delayTime: 1, executionTime: 1 }),
+      );
+    });
+  });
+  return { url: await listenOnLoopback(server), inputs };
+}

@@ -2,14 +2,18 @@
 import type { Config } from '../config/config.ts';
 import { endings } from '../core/ending.ts';
 import type { Part } from '../core/part.ts';
+import type { Event } from '../pipeline/event.ts';
 import { runBatch, type BatchResult } from '../pipeline/run-batch.ts';
 import type { Stop } from '../pipeline/stop.ts';
 import { createRunView } from '../terminal/run-view.ts';
-import type { RunView } from '../terminal/view.ts';
+import { describeEvent } from '../terminal/describe-event.ts';
+import { startNotifier, type Notifier } from '../notify/notifier.ts';
+import type { Listener } from '../pipeline/ports.ts';
 import { batchSettings } from './batch-settings.ts';
 import { beginBatch } from './begin-batch.ts';
 import type { ReadScenes } from './read-scenes.ts';
 import { recordEnd, recordThrown } from './record-end.ts';
+import { refusalOf } from './refusal.ts';
 import { shownPath } from './shown-path.ts';
 import { systemClock } from './system-clock.ts';
 import { program } from './version.ts';
@@ -35,11 +39,16 @@ export async function runLocked(
     elapsed: () => systemClock.elapsed(),
   });
   const { opened, inFlight, warning } = beginBatch(file, config, scenes, dir);
+  const notifier = notifierOf(config, view.tell);
+  const tell: Listener = (event) => {
+    view.tell(event);
+    notifier.tell(event);
+  };
   try {
-    tellStart(config, view);
-    if (warning !== undefined) view.tell({ type: 'warning', text: warning });
+    tellStart(config, tell);
+    if (warning !== undefined) tell({ type: 'warning', text: warning });
     const endpoints = [config.endpoint, ...inFlight.map(({ endpoint }) => endpoint)];
-    const result = await withPorts({ config, opened, endpoints, tell: view.tell, stop }, (ports) =>
+    const result = await withPorts({ config, opened, endpoints, tell, stop }, (ports) =>
       runBatch(
         scenes?.stage,
         ports,
@@ -47,12 +56,18 @@ export async function runLocked(
         stop,
       ),
     );
-    tellEnd(config, result, opened.untold(), view);
     // With the report the end went on record; without one it is another than the report was given.
     if (result.report === undefined) recordEnd(opened, result.ending, result.stats);
+    const ended = endOf(config, result, opened.untold());
+    notifier.tell(ended);
+    // Its last words are the last: what could not be told is said before.
+    await notifier.close();
+    if (config.terminal.stats) view.tell({ type: 'run-stats', ...result.stats });
+    view.tell(ended);
     return endings[result.ending.kind].exitCode;
   } catch (thrown) {
     recordThrown(opened, thrown, dir);
+    await tellThrown(config, thrown, notifier);
     throw thrown;
   } finally {
     view.close();
@@ -60,9 +75,9 @@ export async function runLocked(
   }
 }
 
-function tellStart(config: Config, view: RunView): void {
+function tellStart(config: Config, tell: Listener): void {
   const { baseUrl, id } = config.endpoint;
-  view.tell({
+  tell({
     type: 'run-started',
     program,
     manifest: config.manifest.map(shownPath),
@@ -70,28 +85,65 @@ function tellStart(config: Config, view: RunView): void {
     outputDir: config.output.dir,
     concurrency: config.concurrency,
   });
-  for (const text of config.warnings) view.tell({ type: 'warning', text });
+  for (const text of config.warnings) tell({ type: 'warning', text });
 }
 
-function tellEnd(
+function endOf(
   config: Config,
-  { ending, counts, part, report, cost, stats }: BatchResult,
+  { ending, counts, part, report, cost }: BatchResult,
   untold: number,
-  view: RunView,
-): void {
+): RunEnded {
   const { kind, text } = ending;
   const { exitCode } = endings[kind];
-  if (config.terminal.stats) view.tell({ type: 'run-stats', ...stats });
-  view.tell({
+  const outputDir = config.output.dir;
+  return {
     type: 'run-ended',
     ending: kind,
     exitCode,
     text,
     counts,
     ...(part && { part }),
-    outputDir: config.output.dir,
+    outputDir,
     report,
     cost,
     untold,
+  };
+}
+
+type RunEnded = Event & { type: 'run-ended' };
+
+function notifierOf({ notify, folder, apiKey, output }: Config, tell: Listener): Notifier {
+  return startNotifier(notify, {
+    clock: systemClock,
+    folder,
+    env: withoutKey(process.env, apiKey),
+    describe: (event) => describeEvent(event, Date.now(), shownPath(output.dir)),
+    warn: (text) => tell({ type: 'warning', text }),
   });
 }
+
+/** By whatever name: commands have no use for it. */
+function withoutKey(env: NodeJS.ProcessEnv, apiKey = ''): NodeJS.ProcessEnv {
+  const keys = [apiKey, env['NIGHTRENDER_API_KEY'] ?? ''].filter((key) => key !== '');
+  const kept = Object.entries(env).filter(([, value = '']) => !keys.some((key) => value.includes(key)));
+  return Object.fromEntries(kept);
+}
+
+/** A run that something unexpected has ended is no success to anybody. */
+async function tellThrown({ output }: Config, thrown: unknown, notifier: Notifier): Promise<void> {
+  const { ending, text } = refusalOf(thrown, output.dir) ?? { ending: 'bug', text: endings.bug.means };
+  const { exitCode } = endings[ending];
+  const nothing = { report: undefined, cost: undefined, untold: 0 };
+  notifier.tell({
+    type: 'run-ended',
+    ending,
+    exitCode,
+    text,
+    counts: noCounts,
+    outputDir: output.dir,
+    ...nothing,
+  });
+  await notifier.close();
+}
+
+const noCounts = { waiting: 0, active: 0, saved: 0, failed: 0, withdrawn: 0, invalid: 0 };

@@ -1,6 +1,7 @@
 /** The values of the file against the schema, with each problem where it stands. */
 import type { z } from 'zod';
 import { closest } from '../core/closest.ts';
+import { notifyTarget } from './notify-schema.ts';
 import type { Problem } from './problem.ts';
 import { configSchema, sections, type RawConfig } from './schema.ts';
 import { shownKey, shownValue } from './shown.ts';
@@ -95,6 +96,7 @@ function knownKeys(path: Path): string {
 }
 
 function keysAt(path: Path): string[] {
+  if (path[0] === 'notify' && path.length === 2) return Object.keys(notifyTarget.shape);
   const section = Object.entries(sections).find(([name]) => name === path[0]);
   return Object.keys((section?.[1] ?? configSchema).shape);
 }

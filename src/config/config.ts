@@ -1,6 +1,7 @@
 /** A checked pipeline.yaml: paths absolute, durations in ms, templates compiled. */
 import type { Endpoint } from '../core/attempt.ts';
 import type { HaltSettings } from '../core/halting.ts';
+import type { NoticeTarget } from '../core/notices.ts';
 import type { RateSettings } from '../core/pacing.ts';
 import type { PollSettings } from '../core/polling.ts';
 import type { RetrySettings } from '../core/retry.ts';
@@ -58,6 +59,7 @@ export interface Config {
    */
   report: { hasThumbnails: boolean; everyMs: number | undefined };
   shutdownGraceMs: number;
+  notify: NoticeTarget[];
   terminal: { json: boolean; quiet: boolean; stats: boolean };
   skipBadRows: boolean;
   /** What works and should be changed, in words. */

@@ -5,6 +5,7 @@ import { checkShape } from './check-shape.ts';
 import { compileTemplates } from './compile-templates.ts';
 import type { Config } from './config.ts';
 import { withOverrides, type Override } from './override.ts';
+import { noticeTarget } from './notify-schema.ts';
 import { ConfigError, type Problem } from './problem.ts';
 import { readText } from './read-text.ts';
 import type { RawConfig } from './schema.ts';
@@ -161,6 +162,7 @@ function plainSettings(raw: RawConfig) {
       everyMs: raw.report.every === 'never' ? undefined : raw.report.every,
     },
     shutdownGraceMs: raw.shutdown.grace,
+    notify: raw.notify.map(noticeTarget),
     terminal: raw.terminal,
     skipBadRows: raw.skipBadRows,
   };

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { isJsonObject, type JsonObject } from '../core/json.ts';
 import { host } from './hosts.ts';
+import { notifyTarget } from './notify-schema.ts';
 import { duration, durationWithin, longestWait, sizeWithin } from './quantities.ts';
 import { columns } from './scene-schema.ts';
 
@@ -253,6 +254,10 @@ const configShape = z.strictObject({
   report: report.prefault({}).describe('the result files'),
   shutdown: shutdown.prefault({}).describe('how a run is stopped'),
   terminal: terminal.prefault({}).describe('what a run shows'),
+  notify: z
+    .array(notifyTarget, 'a list of targets such as [{ping: https://…}]')
+    .default([])
+    .describe('who is told of a run: monitors, chats, commands'),
   skipBadRows: flag.describe('true renders the good rows and reports the bad ones as invalid'),
 });
 

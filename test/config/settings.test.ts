@@ -33,6 +33,7 @@ it('has defaults for all but manifest, endpoint and folder', () => {
     polling: { lag: 0.05, shortestMs: 250, longestMs: 30_000 },
     halt: { consecutive: 20, percent: 50, minimum: 50, unreachableMs: 1_800_000 },
     rate: { submit: { atOnce: 200, perTenSeconds: 1_000 }, status: { atOnce: 400, perTenSeconds: 2_000 } },
+    notify: [],
     pricing: undefined,
     timeouts: { requestMs: 30_000, queueMs: 3_600_000, executionMs: 1_800_000, freshnessMs: 150_000 },
     limits: {

@@ -1,0 +1,139 @@
+/** Sends a notice to one target; what goes wrong comes back in words that tell no address. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { request, type Dispatcher } from 'undici';
+import type { NoticeTarget } from '../core/notices.ts';
+import { noticeText, type Notice } from './notice.ts';
+
+export interface SendOptions {
+  dispatcher: Dispatcher;
+  /** A command runs in the folder of pipeline.yaml, with this environment. */
+  folder: string;
+  env: NodeJS.ProcessEnv;
+}
+
+/** Undefined where it arrived; else the reason. `signal` cuts it off. */
+export async function send(
+  target: NoticeTarget,
+  notice: Notice,
+  options: SendOptions,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  switch (target.kind) {
+    case 'ping':
+      return post(pingUrl(target.to, notice), 'text/plain; charset=utf-8', pingBody(notice), options, signal);
+    case 'slack':
+      return post(
+        target.to,
+        'application/json',
+        JSON.stringify({ text: noticeText(notice) }),
+        options,
+        signal,
+      );
+    case 'webhook':
+      return post(target.to, 'application/json', JSON.stringify(notice), options, signal);
+    case 'command':
+      return runCommand(target.to, notice, options, signal);
+  }
+}
+
+/** The address itself stands for success: only a run that saved every scene is one. */
+function pingUrl(to: string, { event, exitCode }: Notice): string {
+  const url = new URL(to);
+  const end = { start: '/start', failures: '/log', stall: '/log', finish: '', halt: '/fail' }[event];
+  const suffix = event === 'finish' && exitCode !== 0 ? '/fail' : end;
+  url.pathname = url.pathname.replace(/\/+$/, '') + suffix;
+  return url.href;
+}
+
+const mostPingBytes = 10_000;
+
+function pingBody(notice: Notice): string {
+  return [noticeText(notice), '', ...notice.log].join('\n').slice(0, mostPingBytes);
+}
+
+async function post(
+  url: string,
+  type: string,
+  body: string,
+  { dispatcher }: SendOptions,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    const headers = { 'content-type': type, 'user-agent': 'nightrender' };
+    const answer = await request(url, { method: 'POST', headers, body, signal, dispatcher });
+    const { statusCode } = answer;
+    // Nobody reads it; a connection that is never used again need not be drained.
+    answer.body.on('error', () => undefined).destroy();
+    if (statusCode < 300) return undefined;
+    return statusCode < 400
+      ? `it redirects (${statusCode}), which is not followed`
+      : `it answers ${statusCode}`;
+  } catch (error) {
+    return reasonOf(error, signal);
+  }
+}
+
+const reasons: Record<string, string> = {
+  ENOTFOUND: 'there is no such host',
+  EAI_AGAIN: 'its name cannot be looked up',
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was cut',
+  UND_ERR_SOCKET: 'the connection was cut',
+};
+
+/** Messages of errors may hold the address, and addresses are secrets here. */
+function reasonOf(error: unknown, signal: AbortSignal): string {
+  if (signal.aborted) return 'no answer in time';
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' ? (reasons[code] ?? code) : 'unknown trouble';
+}
+
+/** By the shell, in a process group of its own: all that it starts goes with it. */
+function runCommand(
+  command: string,
+  notice: Notice,
+  { folder, env }: SendOptions,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const child = spawn(command, {
+      shell: true,
+      detached: true,
+      cwd: folder,
+      env: { ...env, ...variablesOf(notice) },
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    const kill = (): void => {
+      killGroup(child);
+      resolve('it was ended, since it took too long');
+    };
+    signal.addEventListener('abort', kill, { once: true });
+    const done = (reason: string | undefined): void => {
+      signal.removeEventListener('abort', kill);
+      resolve(reason);
+    };
+    child.on('error', (error) => done(reasonOf(error, signal)));
+    child.on('exit', (code, name) =>
+      done(code === 0 ? undefined : `it ended with ${code ?? name ?? 'trouble'}`),
+    );
+    child.stdin.on('error', () => undefined).end(`${JSON.stringify(notice)}\n`);
+  });
+}
+
+function variablesOf({ event, text, ending, exitCode }: Notice): NodeJS.ProcessEnv {
+  return {
+    NIGHTRENDER_EVENT: event,
+    NIGHTRENDER_TEXT: text,
+    ...(ending !== undefined && { NIGHTRENDER_ENDING: ending }),
+    ...(exitCode !== undefined && { NIGHTRENDER_EXIT_CODE: String(exitCode) }),
+  };
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
+}

@@ -1,0 +1,98 @@
+/** Promise: a monitor hears of success only where every scene is saved, and hearing nothing of it changes no outcome. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { startBlackService } from './black-service.ts';
+import { folderWith, nightrender, pipeline, Program, scenes, testKey } from './cli.ts';
+import { listenOnLoopback } from './listen-on-loopback.ts';
+import { startPatientService } from './patient-service.ts';
+
+const env = { NIGHTRENDER_API_KEY: testKey, HC_UUID: 'secret-uuid' };
+
+it('a whole run: start, then success; no address and no key anywhere', async () => {
+  const { url, heard } = await startMonitor();
+  const cwd = night('local', `notify:\n  - ping: ${url}/\${HC_UUID}\n  - command: env > env.txt\n`);
+  const { code, stdout, stderr } = await nightrender(['run', 'pipeline.yaml'], {
+    cwd,
+    env: { ...env, OTHER: `x${testKey}` },
+  });
+  expect(code).toBe(0);
+  expect(heard).toEqual(['/secret-uuid/start', '/secret-uuid']);
+  const seen = readFileSync(join(cwd, 'env.txt'), 'utf8');
+  expect(seen).toContain('NIGHTRENDER_EVENT=finish');
+  expect(seen).not.toContain(testKey);
+  expect(stdout + stderr).not.toContain('secret-uuid');
+  expect(filesWith(cwd, 'secret-uuid')).toEqual([]);
+});
+
+it('a run that a halt rule stops: failure', async () => {
+  const { url, heard } = await startMonitor();
+  const service = await startBlackService();
+  const more = `check: {blank: true}\nhalt: {consecutive: 2}\nretry: {firstWait: 10ms}\nnotify: [{ping: "${url}/x"}]\n`;
+  const { code } = await nightrender(['run', 'pipeline.yaml'], { cwd: night(service, more), env });
+  expect(code).toBe(10);
+  expect(heard).toEqual(['/x/start', '/x/fail']);
+});
+
+it('a run that is killed: nothing more; one that is interrupted: failure', async () => {
+  for (const [signal, told] of [
+    ['SIGKILL', []],
+    ['SIGINT', ['/x/fail']],
+  ] as const) {
+    const { url, heard } = await startMonitor();
+    const service = await startPatientService();
+    const cwd = night(service.url, `notify: [{ping: "${url}/x"}]\n`);
+    const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env });
+    await program.event('scene-submitted');
+    while (heard.length === 0) await new Promise(setImmediate);
+    program.child.kill(signal);
+    await program.finish();
+    expect(heard).toEqual(['/x/start', ...told]);
+  }
+});
+
+it('a monitor that is not there is said once, by its host, and the outcome is what it is', async () => {
+  const cwd = night('local', 'notify: [{ping: "http://127.0.0.1:1/${HC_UUID}"}]\n');
+  const { code, stdout } = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd, env });
+  expect(code).toBe(0);
+  const lines = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { type: string; text?: string });
+  const warnings = lines.filter(({ type }) => type === 'warning');
+  expect(warnings.map(({ text }) => text)).toEqual([
+    expect.stringContaining('notify[0] (ping, 127.0.0.1:1) was not told (start): the connection was refused'),
+  ]);
+  expect(lines.at(-1)?.type).toBe('run-ended');
+  expect(stdout).not.toContain('secret-uuid');
+});
+
+it('other commands tell nobody', async () => {
+  const { url, heard } = await startMonitor();
+  const cwd = night('local', `notify: [{ping: "${url}/x"}]\n`);
+  await nightrender(['run', 'pipeline.yaml'], { cwd, env });
+  heard.length = 0;
+  for (const command of ['status', 'report', 'verify', 'retry', 'cancel'])
+    await nightrender([command, 'pipeline.yaml'], { cwd, env });
+  expect(heard).toEqual([]);
+});
+
+function night(baseUrl: string, more: string): string {
+  return folderWith({ 'pipeline.yaml': pipeline(baseUrl, more), 'scenes.csv': scenes(3) });
+}
+
+async function startMonitor(): Promise<{ url: string; heard: string[] }> {
+  const heard: string[] = [];
+  const server = createServer((request, response) => {
+    heard.push(request.url ?? '');
+    request.resume().on('end', () => response.end('OK'));
+  });
+  return { url: await listenOnLoopback(server), heard };
+}
+
+function filesWith(cwd: string, text: string): string[] {
+  const entries = readdirSync(join(cwd, 'out'), { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  return files.filter((file) => readFileSync(file).includes(text));
+}

@@ -403,9 +403,29 @@ export const promises: Record<string, Promised[]> = {
       title: 'a JPEG, WebP or PNG with more pixels than allowed',
     },
     {
-      says: 'A template reads no file.',
+      says: 'A template reads no file but by `file_base64`.',
       file: 'config/template.test.ts',
       title: 'reads no file',
+    },
+    {
+      says: 'A list has no file sent from outside of the folder of pipeline.yaml, or of one that the template names.',
+      file: 'config/file-base64.test.ts',
+      title: 'from outside of the folder of pipeline.yaml: …',
+    },
+    {
+      says: 'A file that is another than when the list was read is not sent.',
+      file: 'client/sending-files.test.ts',
+      title: 'nothing is sent where the file is …',
+    },
+    {
+      says: 'A monitor hears of success only where every scene is saved.',
+      file: 'notify/notifier.test.ts',
+      title: 'a ping: the start, the last lines, and success only for …',
+    },
+    {
+      says: 'The address of a monitor or a chat stands in no output, report or checkpoint.',
+      file: 'e2e/notify.test.ts',
+      title: 'a whole run: start, then success; no address and no key anywhere',
     },
     {
       says: 'No name leads out of the folder of pictures, whatever the manifest says.',

@@ -1,5 +1,5 @@
 /** What the submissions of a batch took so far, read from the checkpoint. */
-import type { BatchSpending } from '../core/spending.ts';
+import type { BatchSpending, ExecutionTimes } from '../core/spending.ts';
 import type { Database } from '../sqlite/database.ts';
 
 const latestTimes = 512;
@@ -13,10 +13,15 @@ export function readSpending(db: Database): BatchSpending {
        FROM attempts`,
     )
     .get() ?? { jobs: 0, executedMs: 0, untold: 0 };
+  return { ...row, times: readLatestTimes(db) };
+}
+
+/** Of the latest jobs whose time the service has told. */
+export function readLatestTimes(db: Database): ExecutionTimes {
   const times = db
     .prepare<[number], { ms: number }>(
       'SELECT execution_time_ms AS ms FROM attempts WHERE execution_time_ms IS NOT NULL ORDER BY attempt DESC LIMIT ?',
     )
     .all(latestTimes);
-  return { ...row, times: times.map(({ ms }) => ms).toSorted((a, b) => a - b) };
+  return times.map(({ ms }) => ms).toSorted((a, b) => a - b);
 }

@@ -1,0 +1,87 @@
+/** One reading of the batch a second for however many look at it, and none while nobody does. */
+import type { LiveBatch } from '../core/live-batch.ts';
+import type { WatchedBatch } from './watched-batch.ts';
+
+export interface Broadcast {
+  /** The latest reading, about a second old at most. */
+  latest(): Promise<LiveBatch>;
+  /** Returns how to leave. */
+  join(listener: Listener): () => void;
+  close(): void;
+}
+
+export interface Listener {
+  /** Called with every change; `earlier` is what was told last. */
+  hear: (batch: LiveBatch, earlier: LiveBatch | undefined) => void;
+  /** Called now and then while nothing changes. */
+  beat: () => void;
+}
+
+const secondMs = 1_000;
+const beatMs = 15_000;
+
+/** A reading may take this share of one processor: the longer one takes, the later comes the next. */
+const shareOfTime = 0.05;
+
+interface Reading {
+  batch: LiveBatch;
+  json: string;
+  freshUntil: number;
+}
+
+export function startBroadcast(batch: Pick<WatchedBatch, 'read'>): Broadcast {
+  const listeners = new Set<Listener>();
+  let latest: Reading | undefined;
+  let underWay: Promise<LiveBatch> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let lastToldAt = 0;
+  let isClosed = false;
+
+  const tell = (say: (listener: Listener) => void): void => {
+    lastToldAt = performance.now();
+    for (const listener of listeners) say(listener);
+  };
+  const readOnce = async (): Promise<LiveBatch> => {
+    const earlier = latest;
+    latest = await timedReading(batch);
+    const { batch: now, json } = latest;
+    if (earlier?.json !== json) tell((listener) => listener.hear(now, earlier?.batch));
+    else if (performance.now() - lastToldAt > beatMs) tell((listener) => listener.beat());
+    return now;
+  };
+  const read = (): Promise<LiveBatch> =>
+    (underWay ??= readOnce().finally(() => {
+      underWay = undefined;
+    }));
+  const keepReading = (): void => {
+    if (timer !== undefined || isClosed || listeners.size === 0) return;
+    const waitMs = (latest?.freshUntil ?? 0) - performance.now();
+    timer = setTimeout(() => {
+      timer = undefined;
+      // Trouble is told in what is read; an error is a bug, and told to whoever asks next.
+      void read().then(keepReading, keepReading);
+    }, waitMs);
+  };
+
+  return {
+    latest: async () =>
+      latest !== undefined && performance.now() < latest.freshUntil ? latest.batch : await read(),
+    join: (listener) => {
+      listeners.add(listener);
+      keepReading();
+      return () => void listeners.delete(listener);
+    },
+    close: () => {
+      isClosed = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+async function timedReading(source: Pick<WatchedBatch, 'read'>): Promise<Reading> {
+  const before = performance.now();
+  const batch = await source.read();
+  const after = performance.now();
+  const restMs = Math.max(secondMs, (after - before) / shareOfTime);
+  return { batch, json: JSON.stringify(batch), freshUntil: after + restMs };
+}

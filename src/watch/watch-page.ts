@@ -1,0 +1,54 @@
+/** The page as it is sent, and what a browser may do with it. */
+import { hash } from 'node:crypto';
+
+export interface WatchPage {
+  html: string;
+  /** With every answer. */
+  headers: Record<string, string>;
+}
+
+/** Nothing but the page's own script and style is run, and nothing is loaded from elsewhere. */
+export function watchPage({ script, style }: { script: string; style: string }): WatchPage {
+  const html = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>nightrender</title>
+<link rel="icon" href="data:,">
+<style>${style}</style>
+</head>
+<body>
+<div id="page"></div>
+<noscript>This page needs JavaScript; <code>nightrender status</code> tells the same in a terminal.</noscript>
+<script>${script}</script>
+</body>
+</html>
+`;
+  const policy = [
+    "default-src 'none'",
+    `script-src '${digestOf(script)}'`,
+    `style-src '${digestOf(style)}'`,
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ];
+  return {
+    html,
+    headers: {
+      'Content-Security-Policy': policy.join('; '),
+      'X-Content-Type-Options': 'nosniff',
+      'Cross-Origin-Resource-Policy': 'same-origin',
+      'Cross-Origin-Opener-Policy': 'same-origin',
+      'Referrer-Policy': 'no-referrer',
+    },
+  };
+}
+
+function digestOf(text: string): string {
+  return `sha256-${hash('sha256', text, 'base64')}`;
+}

@@ -36,6 +36,7 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
     ours: ['core', 'pipeline/ports', 'pipeline/event'],
     packages: ['string-width', 'zod', 'node:*'],
   },
+  watch: { ours: ['core'], packages: ['node:*'] },
   // What runs in the browser is bundled by itself: nothing of Node's may get into it.
   pages: { ours: ['core/live-batch'], packages: ['preact'] },
   notify: { ours: ['core', 'pipeline/ports', 'pipeline/event'], packages: ['undici', 'node:*'] },

@@ -116,6 +116,7 @@ function toGridPicture(picture: LivePicture): GridPicture {
     alt: prompt === '' ? sceneId : prompt,
     caption: sceneId,
     state: 'saved',
+    word: 'saved',
     more: 0,
   };
 }

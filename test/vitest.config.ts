@@ -10,6 +10,7 @@ export default defineConfig({
     setupFiles: ['test/fakes/properties.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     env: { NO_COLOR: '1' },
     reporters: results === undefined ? ['default'] : ['default', ['json', { outputFile: results }]],
   },

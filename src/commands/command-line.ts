@@ -16,6 +16,7 @@ import {
   serveOptions,
   statusOptions,
   verifyOptions,
+  watchOptions,
 } from './command-options.ts';
 import { optionRules } from './run-options.ts';
 import { program } from './version.ts';
@@ -57,6 +58,9 @@ async function workOf(args: string[], early: BatchLock | undefined): Promise<Wor
     .command('explain <pipeline> <id>', summaries.explain, explainOptions, (argv) => {
       work = async () => (await import('./explain.ts')).explain(argv.pipeline, argv.id, argv);
     })
+    .command('watch <pipeline>', summaries.watch, watchOptions, (argv) => {
+      work = async () => (await import('./watch.ts')).watch(argv.pipeline, argv);
+    })
     .command('report <pipeline>', summaries.report, reportOptions, (argv) => {
       work = async () => (await import('./report.ts')).report(argv.pipeline, argv);
     })
@@ -85,6 +89,7 @@ const summaries = {
   status: 'where a batch stands, from any terminal',
   list: 'the scenes, all or some, one a line',
   explain: 'one scene: its attempts, pictures and failures, and what happens next',
+  watch: 'a page in the browser on which a batch can be watched',
   report: 'write the result files anew from the checkpoint',
   verify: 'look at every saved picture; --repair puts back what is missing or damaged',
   retry: 'put scenes that were set aside back to be rendered again',

@@ -103,6 +103,17 @@ export function explainOptions(parser: Argv) {
     .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...explaining })}`);
 }
 
+export function watchOptions(parser: Argv) {
+  const purpose = `Serves a page on 127.0.0.1 until SIGINT or SIGTERM: how far the batch is, how fast, what failed, and the pictures as they arrive. It only reads, needs no key, and works before a run, while one goes on, after it ended and after it died. Everybody who has an account on this machine can open it.`;
+  return withPipeline(parser, ['output', 'json'])
+    .usage(`$0 watch <pipeline>\n\n${purpose}`)
+    .option('port', { requiresArg: true, default: 4748, describe: 'port on 127.0.0.1; 0 for a free one' })
+    .example('$0 watch pipeline.yaml', 'then open http://127.0.0.1:4748/')
+    .example('ssh -L 4748:127.0.0.1:4748 me@attic', 'and the same address shows it on another machine')
+    .example('$0 watch pipeline.yaml --port 0 --json', 'for a script: a free port, said as JSON')
+    .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...watching })}`);
+}
+
 export function reportOptions(parser: Argv) {
   const purpose = `Writes the gallery (index.html), results.csv, results.jsonl and summary.json anew from the checkpoint, as things stand now, and makes the thumbnails that are missing. It sends nothing, and may be called while a run is going on.`;
   return withPipeline(parser, ['output', 'json'])
@@ -258,6 +269,11 @@ const serving = {
   complete: 'ended by SIGINT or SIGTERM',
   'wrong-use': 'wrong use, or the port is in use',
   'already-running': 'another service works in this folder',
+};
+
+const watching = {
+  complete: 'ended by SIGINT or SIGTERM',
+  'wrong-use': 'wrong use or configuration, or the port is in use',
 };
 
 /** All of them as they are; or those of a command that only looks or serves, in its own words. */

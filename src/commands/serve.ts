@@ -1,16 +1,17 @@
 /** `nightrender serve`: the local service as a program of its own. */
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ConfigError } from '../config/problem.ts';
 import { duration } from '../config/quantities.ts';
 import { makeFolder } from '../disk/make-folder.ts';
 import { painterWorkload } from '../server/painter-workload.ts';
-import { startService, type Service } from '../server/start-service.ts';
+import { startService } from '../server/start-service.ts';
 import { showServing, showServiceTrouble } from '../terminal/show-serving.ts';
 import { refuse } from './refuse.ts';
 import { shownPath } from './shown-path.ts';
+import { untilSignal } from './until-signal.ts';
+import { inWords, wholeNumber } from './whole-number.ts';
 
 /** Serves until SIGINT or SIGTERM; resolves to the exit code. */
 export async function serve(argv: Record<string, unknown>): Promise<number> {
@@ -33,20 +34,14 @@ export async function serve(argv: Record<string, unknown>): Promise<number> {
       onTrouble: showServiceTrouble,
     });
     const shown = { url: service.url, endpointId, dataDir, shownDataDir: shownPath(dataDir) };
+    const told = untilSignal();
     showServing({ ...shown, newKey: givenKey === undefined ? apiKey : undefined }, json);
-    return await serveUntilSignal(service);
+    await told;
+    await service.close();
+    return 0;
   } catch (thrown) {
     return refuse(thrown, dataDir, json);
   }
-}
-
-/** Both signals are how a service is meant to end; a second of either ends it at once. */
-async function serveUntilSignal(service: Service): Promise<number> {
-  const heard = new AbortController();
-  const signals = ['SIGINT', 'SIGTERM'].map((name) => once(process, name, heard));
-  await Promise.race(signals).finally(() => heard.abort());
-  await service.close();
-  return 0;
 }
 
 function defaultDataDir(): string {
@@ -60,25 +55,10 @@ function oneText(argv: Record<string, unknown>, name: string): string | undefine
   throw new ConfigError([{ where: `--${name}`, text: `${inWords(value)} is given; expected one text` }]);
 }
 
-function wholeNumber(argv: Record<string, unknown>, name: string, least: number, most: number): number {
-  const value = argv[name];
-  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
-  throw new ConfigError([
-    {
-      where: `--${name}`,
-      text: `${inWords(value)} is given; expected a whole number from ${least} to ${most}`,
-    },
-  ]);
-}
-
 function readRetention(value: unknown): number {
   const read = duration.safeParse(value);
   if (read.success && read.data >= 1) return read.data;
   throw new ConfigError([
     { where: '--retention', text: `${inWords(value)} is given; expected a duration such as 30m` },
   ]);
-}
-
-function inWords(value: unknown): string {
-  return Array.isArray(value) ? value.map(String).join(' and ') : JSON.stringify(value);
 }

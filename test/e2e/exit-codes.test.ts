@@ -250,7 +250,7 @@ it.each([[], ['run']])('has every exit code in the help of %j', async (...comman
   }
 });
 
-it.each(['run', 'status', 'report', 'verify', 'retry', 'cancel', 'serve'])(
+it.each(['run', 'status', 'watch', 'report', 'verify', 'retry', 'cancel', 'serve'])(
   '%s --help is enough to work from',
   async (command) => {
     const { stdout, code } = await nightrender([command, '--help']);

@@ -1,0 +1,51 @@
+/** `nightrender watch`: a page in the browser on which a batch can be watched. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readOutputDir } from '../config/read-output-dir.ts';
+import { showWatching, showWatchTrouble } from '../terminal/show-watching.ts';
+import { startWatchServer } from '../watch/start-watch-server.ts';
+import { watchPage, type WatchPage } from '../watch/watch-page.ts';
+import { refuse } from './refuse.ts';
+import { overridesOf } from './run-options.ts';
+import { shownPath } from './shown-path.ts';
+import { untilSignal } from './until-signal.ts';
+import { watchedBatch } from './watched-batch.ts';
+import { wholeNumber } from './whole-number.ts';
+
+/** Serves until SIGINT or SIGTERM; resolves to the exit code. */
+export async function watch(file: string, argv: Record<string, unknown>): Promise<number> {
+  const json = argv['json'] === true;
+  let dir: string | undefined;
+  try {
+    const port = wholeNumber(argv, 'port', 0, 65_535);
+    dir = readOutputDir(file, overridesOf(argv, process.env), process.env);
+    const batch = watchedBatch({ dir, commandArguments: commandArguments(file, argv['output']) });
+    const { run } = await batch.read();
+    const server = await startWatchServer({ batch, page: readPage(), port, onTrouble: showWatchTrouble });
+    const shown = { url: server.url, dir, shownDir: shownPath(dir), hasBatch: run.kind !== 'none' };
+    const told = untilSignal();
+    showWatching(shown, json);
+    await told;
+    await server.close();
+    return 0;
+  } catch (thrown) {
+    return refuse(thrown, dir, json);
+  }
+}
+
+/** As it was given here, so that the command that a page shows works in the same place. */
+function commandArguments(file: string, output: unknown): string {
+  return [file, ...(typeof output === 'string' ? ['--output', output] : [])].map(shellWord).join(' ');
+}
+
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** Made by the build. */
+function readPage(): WatchPage {
+  const [script = '', style = ''] = ['watch.js', 'watch.css'].map((name) =>
+    readFileSync(join(import.meta.dirname, '..', 'pages', name), 'utf8'),
+  );
+  return watchPage({ script, style });
+}

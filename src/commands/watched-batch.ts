@@ -1,0 +1,119 @@
+/** A batch as the page that watches it is told of it: from its checkpoint, its lock and the clock. */
+import { join } from 'node:path';
+import { isBatchHeld } from '../checkpoint/batch-lock.ts';
+import { LiveReader, type LiveReading } from '../checkpoint/live-reader.ts';
+import { failureRules, isFailureKind } from '../core/failure.ts';
+import { lastHourOf, nightOf, paceOf } from '../core/finish-rate.ts';
+import type { LiveBatch, LiveFailure, LiveNumbers } from '../core/live-batch.ts';
+import { conditionOf, type RunCondition } from '../core/run-condition.ts';
+import type { WatchedBatch } from '../watch/watched-batch.ts';
+import { refusalOf } from './refusal.ts';
+import { shownPath } from './shown-path.ts';
+
+export interface Watched {
+  /** The batch's folder, absolute. */
+  dir: string;
+  /** What follows `nightrender run` or `retry` for this batch. */
+  commandArguments: string;
+}
+
+export function watchedBatch({ dir, commandArguments }: Watched): WatchedBatch {
+  const about = { dir: shownPath(dir), command: `nightrender run ${commandArguments}` };
+  const reader = new LiveReader(dir);
+  const numbersOf = freshByMinute(commandArguments);
+  const read = async (): Promise<LiveBatch> => {
+    const now = Date.now();
+    const reading = await reader.read(now);
+    const run = conditionAt(dir, reading, now);
+    const hasBegun = reading !== undefined && reading.lastRun !== null;
+    const numbers = hasBegun ? numbersOf(reading, run, now) : null;
+    return { ...about, run, numbers, newest: reading?.newest ?? [] };
+  };
+  return {
+    imagesDir: join(dir, 'images'),
+    thumbnailsDir: join(dir, 'report', 'thumbnails'),
+    read: () =>
+      read().catch((error: unknown) => ({
+        ...about,
+        run: unreadable(error, dir),
+        numbers: null,
+        newest: [],
+      })),
+    picturesBefore: (id) => reader.picturesBefore(id),
+    story: (id) => reader.story(id),
+  };
+}
+
+function conditionAt(dir: string, reading: LiveReading | undefined, now: number): RunCondition {
+  const isHeld = isBatchHeld(dir);
+  if (reading === undefined) return { kind: isHeld ? 'starting' : 'none' };
+  const { lastRun, tally } = reading;
+  const { inFlight, lastSettledAt, slowestMs } = tally;
+  return conditionOf({ isHeld, lastRun, inFlight, lastSettledAt, slowestMs }, now);
+}
+
+/** What a person can do something about is told in words; a bug is thrown. */
+function unreadable(error: unknown, dir: string): RunCondition {
+  const refusal = refusalOf(error, dir);
+  const isBusy = String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY');
+  if (refusal === undefined && !isBusy) throw error;
+  return { kind: 'unreadable', text: refusal?.text ?? 'Another program keeps the checkpoint to itself.' };
+}
+
+type NumbersOf = (reading: LiveReading, run: RunCondition, now: number) => LiveNumbers;
+
+const minuteMs = 60_000;
+
+/** The same numbers as before while nothing happens within a minute, so that nobody is told them again. */
+function freshByMinute(commandArguments: string): NumbersOf {
+  let latest: { reading: LiveReading; kind: string; minute: number; numbers: LiveNumbers } | undefined;
+  return (reading, run, now) => {
+    const minute = Math.floor(now / minuteMs);
+    const isSame = latest?.reading === reading && latest.kind === run.kind && latest.minute === minute;
+    if (latest !== undefined && isSame) return latest.numbers;
+    const numbers = numbersAt(reading, run, now, commandArguments);
+    latest = { reading, kind: run.kind, minute, numbers };
+    return numbers;
+  };
+}
+
+function numbersAt(
+  reading: LiveReading,
+  run: RunCondition,
+  now: number,
+  commandArguments: string,
+): LiveNumbers {
+  const { scenes, tally, pictures, cost } = reading;
+  const isAtWork = run.kind === 'running' || run.kind === 'stalled';
+  const end = isAtWork ? now : (tally.lastSettledAt ?? now);
+  const perSecond = run.kind === 'running' ? paceOf(tally.finishes, run.since, now) : null;
+  const left = scenes.waiting + scenes.active;
+  return {
+    scenes,
+    attempts: tally.total,
+    doubtful: tally.unanswered + tally.expired,
+    pictures,
+    cost,
+    perSecond,
+    doneAt: perSecond === null || left === 0 ? null : Math.round(now + (left / perSecond) * 1000),
+    lastHour: lastHourOf(tally.finishes, end),
+    night: nightOf(tally.finishes, end),
+    failures: failuresOf(reading, commandArguments),
+  };
+}
+
+function failuresOf({ tally, setAside, lastTexts }: LiveReading, commandArguments: string): LiveFailure[] {
+  const kinds = new Set([...tally.kinds.keys(), ...setAside.keys()]);
+  const failures = [...kinds].map((kind): LiveFailure => {
+    const scenes = setAside.get(kind) ?? 0;
+    return {
+      kind,
+      means: isFailureKind(kind) ? failureRules[kind].means : '',
+      attempts: tally.kinds.get(kind)?.attempts ?? 0,
+      scenes,
+      lastText: lastTexts.get(kind) ?? '',
+      retry: scenes === 0 ? null : `nightrender retry ${commandArguments} --kind ${kind}`,
+    };
+  });
+  return failures.toSorted((a, b) => b.scenes - a.scenes || b.attempts - a.attempts);
+}

@@ -1,0 +1,20 @@
+/** Numbers that are given on the command line. */
+import { ConfigError } from '../config/problem.ts';
+
+/** Throws `ConfigError` where it is none within these bounds. */
+export function wholeNumber(
+  argv: Record<string, unknown>,
+  name: string,
+  least: number,
+  most: number,
+): number {
+  const value = argv[name];
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
+  const text = `${inWords(value)} is given; expected a whole number from ${least} to ${most}`;
+  throw new ConfigError([{ where: `--${name}`, text }]);
+}
+
+/** What was given, for people. */
+export function inWords(value: unknown): string {
+  return Array.isArray(value) ? value.map(String).join(' and ') : JSON.stringify(value);
+}

@@ -1,0 +1,125 @@
+/** Promise: `watch` serves its page beside any batch, in any state of it, and says in words where it cannot. */
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import type { LiveBatch } from '../../src/core/live-batch.ts';
+import { folderWith, nightrender, pipeline, Program, scenes, testKey } from './cli.ts';
+import { startPatientService } from './patient-service.ts';
+
+const small = 'input: {scene: "{{ scene }}", width: 64, height: 48}\n';
+
+async function watching(cwd: string, args: string[] = [], env: Record<string, string> = {}) {
+  const program = new Program(['watch', 'pipeline.yaml', '--port', '0', '--json', ...args], { cwd, env });
+  const url = String((await program.event('watching'))['url']);
+  const data = async (): Promise<LiveBatch> => (await (await fetch(`${url}data.json`)).json()) as LiveBatch;
+  return { program, url, data };
+}
+
+it.each(['SIGINT', 'SIGTERM'] as const)('says its address, and ends with 0 at %s', async (signal) => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+  const program = new Program(['watch', 'pipeline.yaml', '--port', '0'], { cwd });
+  program.child.stdout.on('data', () => program.stdout.includes('Ctrl-C') && program.child.kill(signal));
+  const { code, stdout, stderr } = await program.finish();
+  expect(stdout).toMatch(
+    /^out can be watched at http:\/\/127\.0\.0\.1:\d+\/ \(on this machine, read only\)\./,
+  );
+  expect(stdout).toContain('There is no batch there yet; the page waits for it.');
+  expect(stderr).toBe('');
+  expect(code).toBe(0);
+});
+
+it('waits for the first run, tells it without its key, and tells its violent death', async () => {
+  const service = await startPatientService();
+  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(20) });
+  const { data, url } = await watching(cwd, [], { NIGHTRENDER_API_KEY: testKey });
+  expect(await data()).toMatchObject({ run: { kind: 'none' }, numbers: null });
+  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env: { NIGHTRENDER_API_KEY: testKey } });
+  await run.event('scene-submitted', 16);
+  await expect.poll(data).toMatchObject({
+    run: { kind: 'running' },
+    command: 'nightrender run pipeline.yaml',
+    numbers: { scenes: { active: 16, waiting: 4, saved: 0 } },
+  });
+  for (const path of ['', 'data.json', 'data.json?before=9'])
+    expect(await (await fetch(`${url}${path}`)).text()).not.toContain(testKey);
+  run.child.kill('SIGKILL');
+  await run.finish();
+  await expect.poll(async () => (await data()).run.kind).toBe('killed');
+});
+
+it('tells an ended run, shows its pictures, and leaves everything as it was', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local', small), 'scenes.csv': scenes(3) });
+  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const before = filesIn(join(cwd, 'out'));
+  const { data, url, program } = await watching(cwd);
+  const { run, numbers, newest } = await data();
+  expect(run).toMatchObject({ kind: 'ended', exitCode: 0 });
+  expect(numbers).toMatchObject({ scenes: { saved: 3 }, pictures: 3, failures: [] });
+  for (const { file, id } of newest) {
+    const picture = await fetch(`${url}images/${file}`);
+    expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/png']);
+    expect(await (await fetch(`${url}data.json?picture=${id}`)).json()).toMatchObject({ id, attempt: 1 });
+  }
+  program.child.kill('SIGTERM');
+  expect((await program.finish()).code).toBe(0);
+  expect(filesIn(join(cwd, 'out'))).toEqual(before);
+});
+
+it('keeps no run from starting, however often it looks', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local', small), 'scenes.csv': scenes(1) });
+  const { data } = await watching(cwd);
+  const done = new AbortController();
+  const looking = (async () => {
+    while (!done.signal.aborted) await data();
+  })();
+  for (let i = 0; i < 3; i++)
+    expect((await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
+  done.abort();
+  await looking;
+});
+
+it('says in the page that a checkpoint is damaged, and goes on watching', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+  mkdirSync(join(cwd, 'out'));
+  writeFileSync(join(cwd, 'out/checkpoint.sqlite'), 'not a database, but somebody wants to keep it');
+  const { data } = await watching(cwd);
+  const { run } = await data();
+  expect(run).toMatchObject({ kind: 'unreadable', text: expect.stringContaining('it was left as it is') });
+});
+
+it('names the pipeline file in its commands so that a shell takes them', async () => {
+  const cwd = folderWith({ "it's mine.yaml": pipeline('local'), 'scenes.csv': scenes(1) });
+  const program = new Program(['watch', "it's mine.yaml", '--port', '0', '--json', '--output', 'o p'], {
+    cwd,
+  });
+  const { url } = await program.event('watching');
+  const { command } = (await (await fetch(`${String(url)}data.json`)).json()) as LiveBatch;
+  expect(command).toBe(`nightrender run 'it'\\''s mine.yaml' --output 'o p'`);
+});
+
+it('says that a port is in use or none, and that there is no such file, with 2', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void other.close());
+  const { port } = other.address() as AddressInfo;
+  const taken = await nightrender(['watch', 'pipeline.yaml', '--port', String(port)], { cwd });
+  expect([taken.code, taken.stderr]).toEqual([
+    2,
+    'The port is in use by another program; choose one with --port.\n',
+  ]);
+  const odd = await nightrender(['watch', 'pipeline.yaml', '--port', 'http'], { cwd });
+  expect([odd.code, odd.stderr]).toEqual([
+    2,
+    expect.stringContaining('expected a whole number from 0 to 65535'),
+  ]);
+  expect((await nightrender(['watch', 'nowhere.yaml'], { cwd })).code).toBe(2);
+});
+
+/** Without SQLite's own, which any reader leaves empty. */
+function filesIn(dir: string): Set<string> {
+  const files = readdirSync(dir, { recursive: true, encoding: 'utf8' });
+  return new Set(files.filter((name) => !/^checkpoint\.sqlite-(wal|shm)$/.test(name)));
+}

@@ -1,6 +1,6 @@
 /** The server of the page that watches a batch: on loopback, and read only. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { answer, type Served } from './answer.ts';
 import { startBroadcast } from './broadcast.ts';
 import type { WatchPage } from './watch-page.ts';
@@ -28,8 +28,8 @@ const limits = {
   maxHeaderSize: 16 * 1024,
 };
 
-/** More are closed at once; each that fetches a picture has two files open. */
-const maxConnections = 400;
+/** More are closed at once: each takes a file, and one that fetches a picture two. */
+const maxConnections = 1_500;
 
 /** A connection on which nothing moves is closed; the events' beat is faster. */
 const idleMs = 60_000;
@@ -39,10 +39,16 @@ export async function startWatchServer(options: WatchServerOptions): Promise<Wat
   const { batch, page, port, onTrouble } = options;
   const broadcast = startBroadcast(batch);
   const served: Served = { batch, page, broadcast };
-  const server = createServer(
-    limits,
-    (request, response) => void serve(request, response, served, onTrouble),
-  );
+  const answering = new WeakMap<Socket, ServerResponse>();
+  const server = createServer(limits, (request, response) => {
+    // No browser asks on before it has its answer, and answers to many requests at once would wait in memory.
+    if (answering.get(request.socket)?.writableEnded === false) {
+      request.socket.destroy();
+      return;
+    }
+    answering.set(request.socket, response);
+    void serve(request, response, served, onTrouble);
+  });
   server.maxConnections = maxConnections;
   server.timeout = idleMs;
   await listen(server, port);

@@ -1,5 +1,6 @@
 /** Promise: the page's server is for this machine alone, changes nothing, and sends nothing but the batch and its pictures. */
 import { rmSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -225,6 +226,17 @@ describe('the events', () => {
     for (const socket of lazy) socket.destroy();
     await tab.leave();
   });
+});
+
+it('lets go of a client that asks on and on without taking what it is sent', async () => {
+  const watch = await startWatch();
+  const { port } = new URL(watch.url);
+  const socket = connect(Number(port), '127.0.0.1').on('error', () => undefined);
+  socket.write(`GET ${fox} HTTP/1.1\r\nHost: localhost\r\n\r\n`.repeat(50));
+  let bytes = 0;
+  socket.on('data', (part) => (bytes += part.length));
+  await once(socket, 'close');
+  expect(bytes).toBeLessThan(2 * png.length);
 });
 
 interface Tab {

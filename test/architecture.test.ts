@@ -40,7 +40,6 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   // What runs in the browser is bundled by itself: nothing of Node's may get into it.
   pages: { ours: ['core/live-batch'], packages: ['preact'] },
   notify: { ours: ['core', 'pipeline/ports', 'pipeline/event'], packages: ['undici', 'node:*'] },
-  watch: { ours: ['core'], packages: ['node:*'] },
   server: { ours: ['wire', 'sqlite'], packages: ['better-sqlite3', 'sharp', 'node:*'] },
 };
 

@@ -26,7 +26,9 @@ function Page(): JSX.Element {
     <>
       <Summary data={data} />
       <ViewBar place={place} onView={(view) => go({ view, open: undefined })} />
-      {isList && <Toolbar data={data} query={place.query} onQuery={ask} />}
+      {isList && (
+        <Toolbar data={data} query={place.query} isOrdered={place.view === 'pictures'} onQuery={ask} />
+      )}
       <main>
         {place.view === 'pictures' && <PicturesView {...shared} />}
         {place.view === 'grid' && <GridView {...shared} />}

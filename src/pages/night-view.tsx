@@ -93,7 +93,9 @@ function Runs({ data, night }: { data: GalleryData; night: GalleryNight }): JSX.
               {instantWords(run.startedAt)}{' '}
               <span class="soft">for {durationWords(run.endedAt - run.startedAt)}</span>
             </span>
-            <span class={run.ending === null ? 'is-failed' : 'soft'}>{endingWords(run)}</span>
+            <span class={run.ending === null ? 'is-failed' : 'soft'}>
+              {endingWords(run, run.run === data.runs.at(-1)?.run)}
+            </span>
           </li>
         ))}
       </ol>

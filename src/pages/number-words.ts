@@ -51,6 +51,11 @@ export function instantWords(at: number): string {
   return `${day}, ${hourWords(at)}`;
 }
 
+/** To the second: `Fri 3 May, 23:07:41`. */
+export function exactInstantWords(at: number): string {
+  return `${instantWords(at)}:${String(new Date(at).getSeconds()).padStart(2, '0')}`;
+}
+
 /** `23:07` */
 export function hourWords(at: number): string {
   return new Date(at).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });

@@ -53,6 +53,7 @@ export function SceneDialog({ rows, columns, order, open, onOpen, onClose }: Pro
     <dialog
       ref={dialog}
       class="scene"
+      autofocus
       aria-labelledby="scene-title"
       onCancel={(event) => {
         event.preventDefault();

@@ -1,7 +1,7 @@
 /** All that is known of a scene, beside its picture. */
 import type { ComponentChildren, JSX } from 'preact';
 import type { GalleryColumn, GalleryPicture, GalleryRow } from './gallery-data.ts';
-import { byteWords, counted, durationWords, instantWords } from './number-words.ts';
+import { byteWords, counted, durationWords, exactInstantWords } from './number-words.ts';
 import { promptOf, textOf } from './query.ts';
 
 interface Props {
@@ -74,11 +74,11 @@ function storyOf(row: GalleryRow): Fact[] {
   ].join(', ');
   const submissions = counted(row.attempts ?? 0, 'submission');
   const times: [string, number | undefined, (value: number) => string][] = [
-    ['Submitted', row.submittedAt, instantWords],
+    ['Submitted', row.submittedAt, exactInstantWords],
     ['Waited in the queue', row.delayMs, durationWords],
     ['Executed for', row.executionMs, durationWords],
-    ['Completed', row.completedAt, instantWords],
-    ['Saved', row.savedAt, instantWords],
+    ['Completed', row.completedAt, exactInstantWords],
+    ['Saved', row.savedAt, exactInstantWords],
   ];
   return [
     ['State', <span class={`is-${row.state}`}>{row.state}</span>],

@@ -16,7 +16,8 @@ export function Summary({ data }: { data: GalleryData }): JSX.Element {
         <bdi>{data.title}</bdi>
       </h1>
       <p class="soft">
-        {endingWords(runs.at(-1))} <bdi>{data.endpoint}</bdi>. Written {instantWords(data.writtenAt)}.
+        {endingWords(runs.at(-1), true)} Rendered by <bdi>{data.endpoint}</bdi>. Written{' '}
+        {instantWords(data.writtenAt)}.
       </p>
       <dl class="numbers">
         <Number
@@ -65,9 +66,11 @@ function Number({ label, value, more, state = '' }: NumberProps): JSX.Element {
   );
 }
 
-/** How the latest run ended, as a sentence. */
-export function endingWords(run: GalleryRun | undefined): string {
+/** How a run ended, as a sentence. */
+export function endingWords(run: GalleryRun | undefined, isLatest: boolean): string {
   if (run === undefined) return '';
   if (run.ending !== null) return `${run.ending.replace(/\.$/, '')}.`;
-  return `Run ${run.run} has not ended, or ended without a word.`;
+  return isLatest
+    ? 'The run was going on when this was written, unless it had died without a word.'
+    : 'It died without a word.';
 }

@@ -8,10 +8,12 @@ import { everything, isEverything, orders, type Order, type Query } from './quer
 interface Props {
   data: GalleryData;
   query: Query;
+  /** Whether the order is the reader's. */
+  isOrdered: boolean;
   onQuery(query: Query): void;
 }
 
-export function Toolbar({ data, query, onQuery }: Props): JSX.Element {
+export function Toolbar({ data, query, isOrdered, onQuery }: Props): JSX.Element {
   const columns = data.columns.flatMap((column, index) => (isFilter(column) ? [{ column, index }] : []));
   const used = Object.values(query.columns).filter((value) => value !== '').length;
   return (
@@ -22,19 +24,7 @@ export function Toolbar({ data, query, onQuery }: Props): JSX.Element {
         onValue={(text) => onQuery({ ...query, text })}
       />
       <StateFilter data={data} query={query} onQuery={onQuery} />
-      <label>
-        <span>Order</span>
-        <select
-          value={query.order}
-          onChange={(event) => onQuery({ ...query, order: event.currentTarget.value as Order })}
-        >
-          {Object.entries(orders).map(([order, words]) => (
-            <option key={order} value={order}>
-              {words}
-            </option>
-          ))}
-        </select>
-      </label>
+      {isOrdered && <OrderChoice query={query} onQuery={onQuery} />}
       {!isEverything(query) && (
         <button type="button" class="clear" onClick={() => onQuery(everything)}>
           Show everything
@@ -59,12 +49,30 @@ export function Toolbar({ data, query, onQuery }: Props): JSX.Element {
   );
 }
 
+function OrderChoice({ query, onQuery }: Pick<Props, 'query' | 'onQuery'>): JSX.Element {
+  return (
+    <label>
+      <span>Order</span>
+      <select
+        value={query.order}
+        onChange={(event) => onQuery({ ...query, order: event.currentTarget.value as Order })}
+      >
+        {Object.entries(orders).map(([order, words]) => (
+          <option key={order} value={order}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
 /** One value alone tells nothing apart. */
 function isFilter({ choices }: GalleryColumn): boolean {
   return choices === null || choices.length > 1;
 }
 
-function StateFilter({ data, query, onQuery }: Props): JSX.Element {
+function StateFilter({ data, query, onQuery }: Omit<Props, 'isOrdered'>): JSX.Element {
   const value = query.kind === '' ? `state:${query.state}` : `kind:${query.kind}`;
   const choose = (chosen: string): void => {
     const colon = chosen.indexOf(':');

@@ -30,17 +30,19 @@ export class ColumnChoices {
     }
   }
 
-  /** Values in the order of numbers, then of words. */
+  /** Numbers in their order, words in that of the manifest: dawn, noon, dusk. */
   result(): GalleryColumn[] {
     return this.#columns.map(({ name, counts }) => ({
       name,
-      choices:
-        counts === null || counts.size === 0 ? null : [...counts].toSorted(([a], [b]) => order.compare(a, b)),
+      choices: counts === null || counts.size === 0 ? null : inOrder([...counts]),
     }));
   }
 }
 
-const order = new Intl.Collator('en', { numeric: true });
+function inOrder(choices: [text: string, rows: number][]): [text: string, rows: number][] {
+  const isNumeric = choices.every(([text]) => text.trim() !== '' && Number.isFinite(Number(text)));
+  return isNumeric ? choices.toSorted(([a], [b]) => Number(a) - Number(b)) : choices;
+}
 
 /** As the page reads it, too; undefined where the row has none. */
 function choiceOf(value: JsonValue | undefined): string | undefined {

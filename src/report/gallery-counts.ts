@@ -48,7 +48,7 @@ export class GalleryCounts {
     const { baseUrl, id } = about.batch.endpoint;
     return {
       title: about.batch.manifest.join(', '),
-      endpoint: `${id} at ${baseUrl}`,
+      endpoint: baseUrl === 'local' ? `${id} of the local service` : `${id} at ${baseUrl}`,
       program: about.program,
       writtenAt: about.writtenAt,
       scenes,

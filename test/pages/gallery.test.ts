@@ -158,9 +158,9 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
       await page.getByRole('button', { name: 'Swap' }).click();
       await expect.poll(() => page.locator('tbody tr').count()).toBe(25);
       await page.locator('tbody tr').first().locator('.picture').first().click();
-      await expect.poll(() => page.locator('#scene-title').innerText()).toBe('s2');
+      await expect.poll(() => page.locator('#scene-title').innerText()).toBe('s0');
       await page.keyboard.press('ArrowRight');
-      await expect.poll(() => page.locator('#scene-title').innerText()).toBe('s6');
+      await expect.poll(() => page.locator('#scene-title').innerText()).toBe('s4');
     });
     await looking(`${small}#view=grid`, async ({ page, found }) => {
       await page.locator('tbody tr').nth(1).getByRole('button', { name: 'all 25' }).first().click();

@@ -24,8 +24,8 @@ it('gives the page what the report tells, and every row in order', async () => {
         {
           name: 'scene',
           choices: [
-            ['=cmd()', 1],
             ['a "red"\nharbour, at dusk', 1],
+            ['=cmd()', 1],
           ],
         },
         { name: 'steps', choices: [['30', 1]] },

@@ -256,6 +256,10 @@ describe.skipIf(noBrowser !== undefined)(
       );
       expect(loaded.filter((url) => url.endsWith('.js'))).toHaveLength(1);
       expect(await page.locator('*').count()).toBeLessThan(1_000);
+      // Neither the thumbnail is there nor, behind it, the picture.
+      await expect
+        .poll(() => page.locator('.picture .word').first().innerText())
+        .toMatch(/the file is gone$/);
       await page.context().close();
     });
 

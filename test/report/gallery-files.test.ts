@@ -143,6 +143,7 @@ it('keeps the rows of the page that is there until another page is, and then rem
     await expect(writeReport(folder, sourceOf(broken), about)).rejects.toThrow('a bug');
     expect(await dataOf(folder)).toEqual(first);
     expect(await rowsOf(folder, first)).toHaveLength(1);
+    expect(await readdir(join(folder, 'gallery'))).toHaveLength(1);
     await writeReport(folder, sourceOf([savedRow, failedRow]), about);
     const second = await dataOf(folder);
     expect(await rowsOf(folder, second)).toHaveLength(2);

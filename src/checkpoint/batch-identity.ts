@@ -10,6 +10,8 @@ export interface BatchIdentity {
   endpoint: Endpoint;
   /** The manifest's own columns, in order. */
   columns: string[];
+  /** Those among them that `scenes` adds, in order, `seed` last; absent where there are none. */
+  axes?: string[];
   pricing?: Pricing;
   /** The pipeline.yaml, as an absolute path; earlier versions did not keep it. */
   pipeline?: string;

@@ -21,7 +21,9 @@ export function batchSettings(config: Config, now: number): BatchSettings {
     healthEveryMs,
     shutdownGraceMs: config.shutdownGraceMs,
     reportEveryMs: config.report.everyMs,
-    pictureName: ({ columns, ...picture }) => output.name.renderText({ ...columns, ...picture }),
+    // A service that tells no seed has used the one that it was sent.
+    pictureName: ({ columns, seed, ...picture }) =>
+      output.name.renderText({ ...columns, seed: seed === '' ? (columns['seed'] ?? '') : seed, ...picture }),
   };
 }
 

@@ -10,7 +10,8 @@ import type { Config } from '../config/config.ts';
 import { assertCollectable } from './connections.ts';
 import { warningOfLostCheckpoint } from './lost-checkpoint.ts';
 import type { ReadScenes } from './read-scenes.ts';
-import { shownPath } from './shown-path.ts';
+import { axesOf } from './scene-columns.ts';
+import { shownLists } from './shown-lists.ts';
 import { program } from './version.ts';
 
 export interface BegunBatch {
@@ -34,10 +35,12 @@ export function beginBatch(
   const inFlight = readJobsInFlight(checkpointDir);
   assertCollectable(file, config, inFlight);
   const warning = warningOfLostCheckpoint(config.output.dir);
+  const axes = axesOf(config);
   const batch = scenes && {
-    manifest: config.manifest.map(shownPath),
+    manifest: shownLists(config, file),
     endpoint: config.endpoint,
     columns: scenes.columns,
+    ...(axes.length > 0 && { axes }),
     pipeline: resolve(file),
     ...(config.pricing !== undefined && { pricing: config.pricing }),
   };

@@ -11,6 +11,7 @@ import { partOf } from './part-options.ts';
 import { planOnCopy, type PlanOptions } from './plan-on-copy.ts';
 import { refuse } from './refuse.ts';
 import { overridesOf } from './run-options.ts';
+import { shownLists } from './shown-lists.ts';
 import { shownPath } from './shown-path.ts';
 import { withSignals } from './signals.ts';
 import { StoppedEarly } from './stopped-early.ts';
@@ -47,7 +48,7 @@ async function planConfig(
       ...batch,
       program,
       file,
-      manifest: config.manifest.map(shownPath),
+      manifest: shownLists(config, file),
       endpoint: config.endpoint,
       dir,
       shownDir: shownPath(dir),

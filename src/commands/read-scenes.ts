@@ -3,23 +3,31 @@ import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ManifestStage } from '../checkpoint/manifest-stage.ts';
 import type { Config } from '../config/config.ts';
-import { compileInput, defaultInput, type InputTemplate } from '../config/input-template.ts';
+import type { InputTemplate } from '../config/input-template.ts';
 import { ConfigError, type Problem } from '../config/problem.ts';
-import { nameValues } from '../config/read-config.ts';
 import { shownFile } from '../config/shown-file.ts';
-import { listed, TemplateError, type Template } from '../config/template.ts';
-import { closest } from '../core/closest.ts';
-import { withoutPaths } from '../core/file-text.ts';
-import type { JsonObject, JsonValue } from '../core/json.ts';
-import { fingerprintOf } from '../core/scene.ts';
-import { ManifestError, openManifest, type Manifest, type ManifestEntry } from '../manifest/read-manifest.ts';
+import { equalRows } from '../core/equal-rows.ts';
+import { ManifestError, openManifest, type Manifest } from '../manifest/read-manifest.ts';
 import type { ManifestScenes } from '../pipeline/ports.ts';
+import { addRow, type RowAdder } from './add-row.ts';
 import { listDigest } from './list-digest.ts';
-import { typedRow, undeclared } from './typed-row.ts';
+import { readExpansion, type ReadExpansion } from './read-expansion.ts';
+import {
+  axesOf,
+  headerProblems,
+  inputOf,
+  lacking,
+  listlessProblems,
+  nameCheck,
+  takenNames,
+  thereIs,
+  unspoken,
+} from './scene-columns.ts';
+import { undeclared } from './typed-row.ts';
 
 export interface ReadScenes {
   stage: ManifestScenes & { close(): void };
-  /** Every column of every manifest, in the order first seen. */
+  /** Every column of every manifest, in the order first seen, then those that `scenes` adds. */
   columns: string[];
 }
 
@@ -34,16 +42,28 @@ export async function readScenes(
 ): Promise<ReadScenes & { stage: ManifestStage }> {
   const stage = new ManifestStage();
   try {
-    const columns = new Set<string>();
-    const reading: Reading = { config, stage, columns, contents: [], problems: [], stdin, signal };
+    const expanded = await readExpansion(config, signal);
+    const { problems } = expanded;
+    const reading: Reading = {
+      config,
+      stage,
+      expanded,
+      columns: new Set(),
+      countEqual: equalRows(),
+      contents: [],
+      problems,
+      stdin,
+      signal,
+    };
     for (const index of config.manifest.keys()) await readManifest(reading, index);
+    if (config.manifest.length === 0) await readListless(reading);
     stage.settleIds();
     // A list that a dying terminal has cut short is not believed.
     signal.throwIfAborted();
     assertGood(reading);
     const isTold = reading.contents.length === config.manifest.length && config.input?.sendsFiles !== true;
-    if (isTold) stage.digest = listDigest(config, reading.contents);
-    return { stage, columns: [...columns] };
+    if (isTold) stage.digest = listDigest(config, [...reading.contents, ...expanded.contents]);
+    return { stage, columns: [...reading.columns, ...axesOf(config)] };
   } catch (error) {
     stage.close();
     throw error;
@@ -53,7 +73,9 @@ export async function readScenes(
 interface Reading {
   config: Config;
   stage: ManifestStage;
+  expanded: ReadExpansion;
   columns: Set<string>;
+  countEqual: RowAdder['countEqual'];
   /** The sha256 of each file that was read. */
   contents: string[];
   stdin: NodeJS.ReadableStream;
@@ -71,11 +93,12 @@ async function readManifest(reading: Reading, index: number): Promise<void> {
     const manifest = await (path === '-'
       ? openManifest('-', { source: stdin as NodeJS.ReadStream, signal })
       : openManifest(shownFile(path), { signal, onBytes: (chunk) => void bytes.update(chunk) }));
-    const missing = missingColumns(config, manifest);
-    problems.push(...missing);
-    for (const column of manifest.columns ?? []) reading.columns.add(column);
+    const { columns } = manifest;
+    const wrong = columns === undefined ? [] : headerProblems(config, manifest.path, columns);
+    tell(reading, wrong);
+    for (const column of columns ?? []) reading.columns.add(column);
     // Every row would lack the column, too.
-    if (missing.length === 0) await readRows(reading, manifest);
+    if (wrong.length === 0) await readRows(reading, manifest);
     if (path !== '-') reading.contents.push(bytes.digest('hex'));
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error;
@@ -85,22 +108,24 @@ async function readManifest(reading: Reading, index: number): Promise<void> {
 }
 
 async function readRows(reading: Reading, manifest: Manifest): Promise<void> {
-  const { stage, config, signal } = reading;
+  const { signal, config, problems } = reading;
+  const toldBefore = problems.length;
   const own = new Set<string>();
-  const checkName = nameCheck(config, manifest);
-  let input = config.input ?? inputFor(manifest.columns ?? []);
-  let position = stage.lastPosition();
+  const adder = adderOf(reading, manifest.columns);
+  let input = inputFor(reading, manifest.columns ?? []);
   for await (const entries of manifest.batches) {
     // Of a packed list the last byte has long been read while most of it is still unpacked.
     signal.throwIfAborted();
+    if (adder === undefined || problems.length > toldBefore) break;
     for (const entry of entries) {
-      position += 1;
       if (entry.kind === 'row' && manifest.columns === undefined) {
         const names = Object.keys(entry.columns);
         for (const name of names) own.add(name);
-        input ??= inputFor(names);
+        input ??= inputFor(reading, names);
       }
-      addEntry(reading, entry, { position, source: `${manifest.path}:${entry.line}` }, input, checkName);
+      const added = addRow(adder, entry, `${manifest.path}:${entry.line}`, input);
+      // One await a row costs too much at a million rows.
+      if (added !== undefined) await added;
       // Reading a photo takes a while, and a signal must not wait for a thousand of them.
       if (input?.sendsFiles === true) {
         await nextTurn();
@@ -109,120 +134,61 @@ async function readRows(reading: Reading, manifest: Manifest): Promise<void> {
     }
   }
   for (const name of own) reading.columns.add(name);
+  tell(reading, takenNames(config, manifest.path, own));
 }
 
-function addEntry(
-  { stage, config }: Reading,
-  entry: ManifestEntry,
-  place: { position: number; source: string },
-  input: InputTemplate | undefined,
-  checkName: (columns: JsonObject) => void,
-): void {
-  const { position, source } = place;
-  if (entry.kind === 'bad') {
-    const { problem, id } = entry;
-    stage.addBad({ position, source, problem, ...(id !== undefined && { id }) });
-    return;
+/** The lists of `scenes` alone. */
+async function readListless(reading: Reading): Promise<void> {
+  const wrong = listlessProblems(reading.config);
+  tell(reading, wrong);
+  const input = wrong.length === 0 ? inputFor(reading, []) : undefined;
+  const adder = adderOf(reading, []);
+  if (input === undefined || adder === undefined) return;
+  await addRow(adder, { kind: 'row', columns: {}, line: 1 }, 'scenes', input);
+}
+
+/** Undefined where nobody knows what a row would be multiplied by, or where it would be for nothing. */
+function adderOf(reading: Reading, columns: string[] | undefined): RowAdder | undefined {
+  const { config, stage, signal, expanded } = reading;
+  const { expansion } = expanded;
+  if (config.scenes !== undefined && expansion === undefined) return undefined;
+  const checkName = nameCheck(config, columns);
+  const position = stage.lastPosition();
+  return { config, stage, signal, expansion, checkName, countEqual: reading.countEqual, position };
+}
+
+/** Undefined where the columns do not tell. */
+function inputFor(reading: Reading, columns: string[]): InputTemplate | undefined {
+  const input = inputOf(reading.config, columns);
+  if (input !== undefined) tell(reading, unspoken(reading.config, input));
+  return input;
+}
+
+/** What is wrong with the pipeline.yaml shows with every manifest. */
+function tell({ problems }: Reading, found: Problem[]): void {
+  for (const problem of found) {
+    const isTold = problems.some(({ where, text }) => where === problem.where && text === problem.text);
+    if (!isTold) problems.push(problem);
   }
-  let id: string | undefined;
-  try {
-    id = readId(entry.columns['id']);
-    const columns = typedRow(entry.columns, config.columns);
-    if (input === undefined) throw new TemplateError('it has no column scene or prompt');
-    const rendered = input.render(columns);
-    checkName(columns);
-    const fingerprint = fingerprintOf(input.sendsFiles ? withoutPaths(rendered) : rendered);
-    stage.add({ id, fingerprint, input: rendered, columns, position, source });
-  } catch (error) {
-    if (!(error instanceof TemplateError)) throw error;
-    stage.addBad({ position, source, problem: error.message, ...(id !== undefined && { id }) });
-  }
-}
-
-/** Undefined where the row has no `id` column, so that it is known by its input. */
-function readId(id: JsonValue | undefined): string | undefined {
-  if (id === undefined) return undefined;
-  if (typeof id === 'object' && id !== null) throw new TemplateError('the id is neither a text nor a number');
-  const text = id === null ? '' : String(id).trim();
-  if (text === '') throw new TemplateError('the id is empty');
-  return text;
-}
-
-function inputFor(columns: string[]): InputTemplate | undefined {
-  const input = defaultInput(columns);
-  return input && compileInput(input, (_, text) => raise(text));
-}
-
-function raise(text: string): never {
-  throw new Error(text);
-}
-
-/** A name that cannot be made shows here, not when its picture has been paid for. */
-function nameCheck({ output }: Config, manifest: Manifest): (columns: JsonObject) => void {
-  const { name } = output;
-  const wanted = columnsOfName(name);
-  if (name.isPlain && manifest.columns !== undefined) return () => undefined;
-  return (columns) => {
-    if (name.isPlain && wanted.every((column) => Object.hasOwn(columns, column))) return;
-    name.renderText({ ...columns, id: 'id', seed: '', index: 1 });
-  };
-}
-
-function columnsOfName({ names }: Template): string[] {
-  return names.filter((name) => !nameValues.includes(name));
-}
-
-/** Of a manifest with a header: what the templates speak of and the header lacks. */
-function missingColumns(config: Config, { path, columns }: Manifest): Problem[] {
-  if (columns === undefined) return [];
-  if (config.input === undefined && defaultInput(columns) === undefined) {
-    const text = `there is no column scene or prompt, only ${listed(columns)}; say in pipeline.yaml what is sent${inputHint(columns)}`;
-    return [{ where: path, text }];
-  }
-  return lacking(config, new Set(columns), path);
-}
-
-/** An id is no text to render. */
-function inputHint(columns: string[]): string {
-  const column = columns.find((name) => name.toLowerCase() !== 'id');
-  if (column === undefined) return ', under input';
-  const quoted = `{{ [${JSON.stringify(column)}] }}`.replaceAll("'", "''");
-  return `, such as input: {scene: '${quoted}'}`;
-}
-
-/** Problems at the templates that speak of a column which is not there. */
-function lacking(config: Config, columns: Set<string>, manifest: string): Problem[] {
-  const wanted = [
-    ...(config.input?.columns ?? []),
-    ...columnsOfName(config.output.name).map((name) => ({ name, path: ['output', 'name'] })),
-  ];
-  const hintAt = (name: string): string => {
-    const word = closest(name, columns);
-    return word === undefined
-      ? `${manifest} has ${listed([...columns])}`
-      : `did you mean ${JSON.stringify(word)}?`;
-  };
-  return wanted
-    .filter(({ name }) => !columns.has(name))
-    .map(({ name, path }) => ({
-      where: config.placeOf(path),
-      text: `there is no column ${JSON.stringify(name)}; ${hintAt(name)}`,
-    }));
 }
 
 function assertGood({ config, stage, columns, problems }: Reading): void {
-  // JSON Lines show what columns they have when all is read; without any, there is no good row to speak of.
-  const isKnown = problems.length === 0 && columns.size > 0;
-  const unknown = isKnown
-    ? [...undeclared(config, columns), ...lacking(config, columns, 'the manifest')]
-    : [];
+  const unknown = problems.length === 0 ? unknownColumns(config, columns) : [];
   if (unknown.length > 0) throw new ConfigError(unknown);
-  const count = stage.count();
   const bad = config.skipBadRows ? [] : [...badRowProblems(stage)];
   if (problems.length + bad.length > 0) throw new ConfigError([...problems, ...bad]);
-  if (count.scenes > 0) return;
-  const where = config.manifest.map((path) => (path === '-' ? 'standard input' : shownFile(path))).join(', ');
+  if (stage.count().scenes > 0) return;
+  const files = config.manifest.map((path) => (path === '-' ? 'standard input' : shownFile(path)));
+  const where = files.length > 0 ? files.join(', ') : config.placeOf(['scenes'], true);
   throw new ConfigError([{ where, text: 'there is no scene in it to render' }]);
+}
+
+/** JSON Lines show what columns they have when all is read; without any, there is no good row to speak of. */
+function unknownColumns(config: Config, columns: ReadonlySet<string>): Problem[] {
+  const axes = axesOf(config);
+  if (columns.size === 0 && config.manifest.length > 0) return [];
+  const all = new Set([...columns, ...axes]);
+  return [...undeclared(config, all), ...lacking(config, all, thereIs('the manifest', [...columns], axes))];
 }
 
 /** As many as a person can be shown without filling the memory. */

@@ -14,6 +14,7 @@ import { beginBatch } from './begin-batch.ts';
 import type { ReadScenes } from './read-scenes.ts';
 import { recordEnd, recordThrown } from './record-end.ts';
 import { refusalOf } from './refusal.ts';
+import { shownLists } from './shown-lists.ts';
 import { shownPath } from './shown-path.ts';
 import { systemClock } from './system-clock.ts';
 import { program } from './version.ts';
@@ -45,7 +46,7 @@ export async function runLocked(
     notifier.tell(event);
   };
   try {
-    tellStart(config, tell);
+    tellStart(config, file, tell);
     if (warning !== undefined) tell({ type: 'warning', text: warning });
     const endpoints = [config.endpoint, ...inFlight.map(({ endpoint }) => endpoint)];
     const result = await withPorts({ config, opened, endpoints, tell, stop }, (ports) =>
@@ -75,12 +76,12 @@ export async function runLocked(
   }
 }
 
-function tellStart(config: Config, tell: Listener): void {
+function tellStart(config: Config, file: string, tell: Listener): void {
   const { baseUrl, id } = config.endpoint;
   tell({
     type: 'run-started',
     program,
-    manifest: config.manifest.map(shownPath),
+    manifest: shownLists(config, file),
     endpoint: `${baseUrl} ${id}`,
     outputDir: config.output.dir,
     concurrency: config.concurrency,

@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import { shownFile } from '../config/shown-file.ts';
 import { hashManifest } from '../manifest/hash-manifest.ts';
 import { listDigest } from './list-digest.ts';
+import { valueFiles } from './value-files.ts';
 import type { ReadScenes } from './read-scenes.ts';
 
 /**
@@ -20,7 +21,7 @@ export async function sameScenes(
   const compared = await toldElsewhere(signal, () => readComparedDigest(checkpointDir));
   if (compared === undefined) return undefined;
   const contents: string[] = [];
-  for (const path of config.manifest) {
+  for (const path of [...config.manifest, ...valueFiles(config)]) {
     if (path === '-') return undefined;
     const content = await toldElsewhere(signal, () => hashManifest(shownFile(path), signal));
     if (content === undefined) return undefined;

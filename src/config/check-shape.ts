@@ -3,13 +3,14 @@ import type { z } from 'zod';
 import { closest } from '../core/closest.ts';
 import { notifyTarget } from './notify-schema.ts';
 import type { Problem } from './problem.ts';
-import { configSchema, sections, type RawConfig } from './schema.ts';
+import { isJsonObject } from '../core/json.ts';
+import { configSchema, listlessSchema, sections, type RawConfig } from './schema.ts';
 import { shownKey, shownValue } from './shown.ts';
 import type { Path, YamlFile } from './yaml-file.ts';
 
 /** The configuration, or every problem that it has. */
 export function checkShape(yaml: YamlFile, secrets: string[]): { raw?: RawConfig; problems: Problem[] } {
-  return checkAgainst(configSchema, yaml, secrets);
+  return checkAgainst(hasLists(yaml.value) ? listlessSchema : configSchema, yaml, secrets);
 }
 
 /** As above, of a schema that may know a part of the keys only. */
@@ -26,6 +27,12 @@ export function checkAgainst<T>(
   if (second.success) return { raw: second.data, problems: [] };
   const left = second.error.issues.flatMap((issue) => deepest(issue));
   return { problems: left.flatMap((issue) => problemsOf(issue, value, yaml, secrets)) };
+}
+
+/** Whether scenes can be made of `scenes` alone, so that the manifest may be left out. */
+function hasLists(value: unknown): boolean {
+  const scenes = isJsonObject(value) ? value['scenes'] : undefined;
+  return isJsonObject(scenes) && [scenes['matrix'], scenes['zip']].some((axes) => isJsonObject(axes));
 }
 
 /** Of the branches of a union, the one that the value came furthest in. */

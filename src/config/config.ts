@@ -5,16 +5,33 @@ import type { NoticeTarget } from '../core/notices.ts';
 import type { RateSettings } from '../core/pacing.ts';
 import type { PollSettings } from '../core/polling.ts';
 import type { RetrySettings } from '../core/retry.ts';
+import type { JsonValue } from '../core/json.ts';
 import type { Pricing } from '../core/spending.ts';
 import type { ColumnType } from '../core/typed-column.ts';
 import type { InputTemplate } from './input-template.ts';
+import type { AxisSource } from './read-axis.ts';
 import type { Template } from './template.ts';
 import type { Path } from './yaml-file.ts';
+
+/** How `scenes` expands the manifest; its lists in the order of the file. */
+export interface SceneSettings {
+  matrix: NamedAxis[];
+  zip: NamedAxis[];
+  exclude: ReadonlyMap<string, JsonValue>[];
+  /** Seeds of each scene; 0 for none. */
+  seeds: number;
+}
+
+/** A file's path is absolute. */
+export interface NamedAxis {
+  name: string;
+  source: AxisSource;
+}
 
 export interface Config {
   /** Where pipeline.yaml is, absolute: what its paths are relative to. */
   folder: string;
-  /** Absolute paths; `-` is standard input. */
+  /** Absolute paths; `-` is standard input. Empty where `scenes` alone says everything. */
   manifest: string[];
   endpoint: Endpoint;
   /** Undefined for the local service, which makes its own. */
@@ -23,6 +40,8 @@ export interface Config {
   input: InputTemplate | undefined;
   /** Of the columns that are not text, in the order of the file. */
   columns: ReadonlyMap<string, ColumnType>;
+  /** What every row is multiplied by; undefined where each is one scene. */
+  scenes: SceneSettings | undefined;
   concurrency: number;
   output: {
     /** Absolute. */

@@ -1,11 +1,11 @@
 /** The JSON Schema of pipeline.yaml, for editors and other programs, made from the schema that checks it. */
 import { z } from 'zod';
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/json.ts';
-import { configSchema } from './schema.ts';
+import { listlessSchema } from './schema.ts';
 
 /** Refuses nothing that a run accepts; what one key says of another is left to the run. */
 export function pipelineSchema(): JsonObject {
-  const made = z.toJSONSchema(configSchema, { io: 'input', target: 'draft-7', unrepresentable: 'any' });
+  const made = z.toJSONSchema(listlessSchema, { io: 'input', target: 'draft-7', unrepresentable: 'any' });
   const { $schema = null, ...rest } = made as JsonObject;
   const schema = withVariables(rest) as JsonObject;
   return {

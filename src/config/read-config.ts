@@ -3,7 +3,8 @@ import { dirname, resolve } from 'node:path';
 import { fileDescriber } from '../files/describe-file.ts';
 import { checkShape } from './check-shape.ts';
 import { compileTemplates } from './compile-templates.ts';
-import type { Config } from './config.ts';
+import type { Config, NamedAxis, SceneSettings } from './config.ts';
+import type { AxisSource } from './read-axis.ts';
 import { withOverrides, type Override } from './override.ts';
 import { noticeTarget } from './notify-schema.ts';
 import { ConfigError, type Problem } from './problem.ts';
@@ -36,7 +37,8 @@ export function readConfig(file: string, overrides: Override[], env: NodeJS.Proc
   return {
     ...plainSettings(raw),
     folder: base,
-    manifest: [raw.manifest].flat().map((path) => (path === '-' ? path : resolve(base, path))),
+    manifest: [raw.manifest ?? []].flat().map((path) => (path === '-' ? path : resolve(base, path))),
+    scenes: scenesOf(raw, base),
     endpoint: endpointOf(raw),
     apiKey,
     input: templates.input,
@@ -48,6 +50,21 @@ export function readConfig(file: string, overrides: Override[], env: NodeJS.Proc
     },
     warnings: warningsOf(raw, yaml, templates.input),
     placeOf: (path, ofKey) => yaml.placeOf(path, ofKey),
+  };
+}
+
+function scenesOf({ scenes }: RawConfig, base: string): SceneSettings | undefined {
+  if (scenes === undefined) return undefined;
+  const axesOf = (list: [string, AxisSource][] = []): NamedAxis[] =>
+    list.map(([name, source]) => {
+      if (source.kind === 'values') return { name, source };
+      return { name, source: { ...source, path: resolve(base, source.path) } };
+    });
+  return {
+    matrix: axesOf(scenes.matrix),
+    zip: axesOf(scenes.zip),
+    exclude: scenes.exclude.map((rule) => new Map(rule)),
+    seeds: scenes.seeds ?? 0,
   };
 }
 

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from '../core/json.ts';
 import { host } from './hosts.ts';
 import { notifyTarget } from './notify-schema.ts';
 import { duration, durationWithin, longestWait, sizeWithin } from './quantities.ts';
-import { columns } from './scene-schema.ts';
+import { columns, scenes } from './scene-schema.ts';
 
 const count = (least: number, most: number, what: string) => {
   const expected = `${what}, a whole number from ${least} to ${most}`;
@@ -210,6 +210,7 @@ const terminal = z.strictObject({
 
 /** The keys that hold keys. */
 export const sections = {
+  scenes,
   endpoint,
   output,
   retry,
@@ -237,6 +238,7 @@ const configShape = z.strictObject({
     .optional()
     .describe('what each job is sent: `{{ column }}` is replaced, other keys are sent as they are'),
   columns: columns.prefault({}).describe('the types of columns that are not text'),
+  scenes: scenes.optional().describe('what every row of the manifest is multiplied by'),
   concurrency: count(1, 10_000, 'jobs in flight').default(16).describe('jobs in flight'),
   output: output.describe('where pictures go'),
   retry: retry.prefault({}).describe('attempts and submissions of a scene'),
@@ -261,16 +263,24 @@ const configShape = z.strictObject({
   skipBadRows: flag.describe('true renders the good rows and reports the bad ones as invalid'),
 });
 
-export const configSchema = configShape.superRefine(({ limits: { cost }, pricing: price }, context) => {
+export const configSchema = configShape.superRefine(checkCost);
+
+/** For a file whose `scenes` have lists of their own, of which scenes can be made without a row. */
+export const listlessSchema = configShape.partial({ manifest: true }).superRefine(checkCost);
+
+function checkCost(
+  { limits: { cost }, pricing: price }: Pick<z.output<typeof configShape>, 'limits' | 'pricing'>,
+  context: z.RefinementCtx,
+): void {
   if (cost === undefined || price !== undefined) return;
   const message = 'pricing.perSecond as well: without a price nobody knows what was spent';
   context.addIssue({ code: 'custom', path: ['limits', 'cost'], message });
-});
+}
 
 /** What the report is told, with nothing of the rest looked at. */
 export const reportPartSchema = z.looseObject({ report: report.prefault({}) });
 
-export type RawConfig = z.output<typeof configShape>;
+export type RawConfig = z.output<typeof listlessSchema>;
 
 function isFilled(value: unknown): boolean {
   return isJsonObject(value) && Object.keys(value).length > 0;

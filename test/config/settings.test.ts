@@ -22,6 +22,7 @@ it('has defaults for all but manifest, endpoint and folder', () => {
     apiKey: undefined,
     input: undefined,
     columns: new Map(),
+    scenes: undefined,
     concurrency: 16,
     retry: {
       attempts: 3,

@@ -82,7 +82,7 @@ test('the order of lists and of their values changes no id and no seed', () => {
     fc.property(shuffled, ([given, other, seeds]) => {
       const first = scenesOf('harbour', expansionOf(axesOf(given), { seeds }));
       const second = scenesOf('harbour', expansionOf(axesOf(other).toReversed(), { seeds }));
-      expect(new Map([...second].toSorted())).toEqual(new Map([...first].toSorted()));
+      expect(second).toEqual(first);
     }),
   );
 });

@@ -1,0 +1,166 @@
+/** From a row to its scenes: typed, multiplied, rendered and set aside; what cannot be rendered is set aside as a bad row. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { typedRow } from './typed-row.ts';
+import type { ManifestStage } from '../checkpoint/manifest-stage.ts';
+import type { Config } from '../config/config.ts';
+import type { InputTemplate } from '../config/input-template.ts';
+import { ConfigError } from '../config/problem.ts';
+import { TemplateError } from '../config/template.ts';
+import {
+  combinations,
+  expandRow,
+  mostExpanded,
+  scenesPerRow,
+  valueText,
+  type Combination,
+  type Expansion,
+} from '../core/expansion.ts';
+import { withoutPaths } from '../core/file-text.ts';
+import type { JsonObject, JsonValue } from '../core/json.ts';
+import { fingerprintOf, sceneIdOf } from '../core/scene.ts';
+import type { ManifestEntry } from '../manifest/read-manifest.ts';
+
+/** What the rows of one manifest are made into scenes with. */
+export interface RowAdder {
+  config: Config;
+  stage: ManifestStage;
+  signal: AbortSignal;
+  /** Undefined where each row is one scene. */
+  expansion: Expansion | undefined;
+  /** Throws `TemplateError` where a picture of such a row can have no name. */
+  checkName: (columns: JsonObject) => void;
+  /** Of a row's fingerprint: how many such rows there were in all manifests, this one included. */
+  countEqual: (fingerprint: string) => number;
+  /** Of the latest scene; 1 for the first of all manifests. */
+  position: number;
+}
+
+/**
+ * Resolves, where it does not return at once, when all scenes of the row are set aside. Throws the reason of the signal,
+ * and `ConfigError` where the scenes become too many.
+ */
+export function addRow(
+  adder: RowAdder,
+  entry: ManifestEntry,
+  source: string,
+  input: InputTemplate | undefined,
+): Promise<void> | undefined {
+  if (entry.kind === 'bad') {
+    addBad(adder, source, entry.problem, entry.id);
+    return undefined;
+  }
+  let id: string | undefined;
+  try {
+    id = readId(entry.columns['id']);
+    const columns = typedRow(entry.columns, adder.config.columns);
+    if (input === undefined) throw new TemplateError('it has no column scene or prompt');
+    if (adder.expansion !== undefined)
+      return addExpanded(adder, adder.expansion, { id, columns, source }, input);
+    addScene(adder, { id, columns, source }, input);
+  } catch (error) {
+    addBad(adder, source, problemIn(error), id);
+  }
+  return undefined;
+}
+
+interface Row {
+  /** Undefined where it has none of its own. */
+  id: string | undefined;
+  columns: JsonObject;
+  source: string;
+}
+
+/** Undefined where the row has no `id` column, so that it is known by its input. */
+function readId(id: JsonValue | undefined): string | undefined {
+  if (id === undefined) return undefined;
+  if (typeof id === 'object' && id !== null) throw new TemplateError('the id is neither a text nor a number');
+  const text = id === null ? '' : String(id).trim();
+  if (text === '') throw new TemplateError('the id is empty');
+  return text;
+}
+
+/** Scenes between two turns of the event loop: one row may have millions. */
+const sliceScenes = 500;
+
+async function addExpanded(
+  adder: RowAdder,
+  expansion: Expansion,
+  row: Row,
+  input: InputTemplate,
+): Promise<void> {
+  const rowId = row.id ?? idOfRow(adder, row.columns, input);
+  const told = new Set<string>();
+  let count = 0;
+  for (const { id, columns } of expandRow(rowId, chosen(expansion), expansion.seeds)) {
+    const source = `${row.source} (${shownAxes(columns)})`;
+    try {
+      addScene(adder, { id, columns: { ...row.columns, ...columns }, source }, input);
+    } catch (error) {
+      const problem = problemIn(error);
+      // What is wrong with the row itself is wrong with every scene of it.
+      if (!told.has(problem)) addBad(adder, source, problem, id);
+      told.add(problem);
+    }
+    count += 1;
+    if (count % sliceScenes !== 0 && !input.sendsFiles) continue;
+    await nextTurn();
+    adder.signal.throwIfAborted();
+  }
+}
+
+/** Empty where there is no row; else of what it adds to the input, so that neither its place nor a column that is not sent makes another scene of it. */
+function idOfRow({ countEqual }: RowAdder, columns: JsonObject, input: InputTemplate): string {
+  if (Object.keys(columns).length === 0) return '';
+  const sent = new Set(input.columns.map(({ name }) => name));
+  const own = Object.fromEntries(Object.entries(columns).filter(([name]) => sent.has(name)));
+  const fingerprint = fingerprintOf(own);
+  return sceneIdOf(fingerprint, countEqual(fingerprint));
+}
+
+const fewEnoughToKeep = 10_000;
+const kept = new WeakMap<Expansion, Combination[]>();
+
+/** The same for every row. */
+function chosen(expansion: Expansion): Iterable<Combination> {
+  if (scenesPerRow(expansion) > fewEnoughToKeep) return combinations(expansion);
+  const known = kept.get(expansion) ?? [...combinations(expansion)];
+  kept.set(expansion, known);
+  return known;
+}
+
+const longestShown = 40;
+
+function shownAxes(columns: JsonObject): string {
+  return Object.entries(columns)
+    .map(([name, value]) => {
+      const text = valueText(value);
+      return `${name} ${text.length > longestShown ? `${text.slice(0, longestShown - 1)}…` : text}`;
+    })
+    .join(', ');
+}
+
+/** Throws `TemplateError`. */
+function addScene(adder: RowAdder, { id, columns, source }: Row, input: InputTemplate): void {
+  const rendered = input.render(columns);
+  adder.checkName(columns);
+  adder.position += 1;
+  if (adder.expansion !== undefined && adder.position > mostExpanded) throw tooMany(adder.config);
+  const { position } = adder;
+  const fingerprint = fingerprintOf(input.sendsFiles ? withoutPaths(rendered) : rendered);
+  adder.stage.add({ id, fingerprint, input: rendered, columns, position, source });
+}
+
+function addBad(adder: RowAdder, source: string, problem: string, id: string | undefined): void {
+  adder.position += 1;
+  adder.stage.addBad({ position: adder.position, source, problem, ...(id !== undefined && { id }) });
+}
+
+function problemIn(error: unknown): string {
+  if (error instanceof TemplateError) return error.message;
+  throw error;
+}
+
+function tooMany({ placeOf }: Config): ConfigError {
+  const text = `the rows of the manifest and these lists make more than ${mostExpanded} scenes; expected fewer rows, or shorter lists`;
+  return new ConfigError([{ where: placeOf(['scenes'], true), text }]);
+}

@@ -1,0 +1,171 @@
+/** What rows are multiplied by: the lists of `scenes` with the values out of files, typed and checked. */
+import { closest } from '../core/closest.ts';
+import { shown, typedValue } from './typed-row.ts';
+import { readValueFile, ValueFileError, type FileValue } from './value-file.ts';
+import type { Config, NamedAxis } from '../config/config.ts';
+import type { Problem } from '../config/problem.ts';
+import { listed, TemplateError } from '../config/template.ts';
+import {
+  axisNames,
+  combinations,
+  mostExpanded,
+  scenesPerRow,
+  valueText,
+  type Axis,
+  type Expansion,
+} from '../core/expansion.ts';
+import { canonicalJson, type JsonValue } from '../core/json.ts';
+import { ManifestError } from '../manifest/read-manifest.ts';
+
+export interface ReadExpansion {
+  /** Undefined where there is none, or problems. */
+  expansion: Expansion | undefined;
+  /** The sha256 of each file of values, in the order of `valueFiles`. */
+  contents: string[];
+  problems: Problem[];
+}
+
+/** Throws the `AbortError` of `signal`. */
+export async function readExpansion(config: Config, signal: AbortSignal): Promise<ReadExpansion> {
+  const { scenes } = config;
+  const reading: Reading = { config, signal, contents: [], problems: [] };
+  if (scenes === undefined) return { ...reading, expansion: undefined };
+  const matrix = await readAxes(reading, 'matrix', scenes.matrix);
+  const zip = await readAxes(reading, 'zip', scenes.zip);
+  const { exclude, seeds } = scenes;
+  const expansion = { matrix, zip, exclude, seeds };
+  const { problems } = reading;
+  // What follows speaks of values that may be missing.
+  if (problems.length === 0)
+    problems.push(...zipProblems(config, expansion), ...excludeProblems(config, expansion));
+  if (problems.length === 0) problems.push(...sizeProblems(config, expansion));
+  return { ...reading, expansion: problems.length === 0 ? expansion : undefined };
+}
+
+interface Reading {
+  config: Config;
+  signal: AbortSignal;
+  contents: string[];
+  problems: Problem[];
+}
+
+async function readAxes(reading: Reading, section: 'matrix' | 'zip', axes: NamedAxis[]): Promise<Axis[]> {
+  const read: Axis[] = [];
+  for (const axis of axes) {
+    const given = await valuesOf(reading, section, axis);
+    const values = given.map((value) => typed(reading, axis.name, value));
+    if (section === 'matrix') reading.problems.push(...repeated(given, values));
+    read.push({ name: axis.name, values });
+  }
+  return read;
+}
+
+async function valuesOf(
+  { config, signal, contents, problems }: Reading,
+  section: 'matrix' | 'zip',
+  { name, source }: NamedAxis,
+): Promise<FileValue[]> {
+  const path = ['scenes', section, name];
+  if (source.kind === 'values')
+    return source.values.map((value, index) => ({ value, where: config.placeOf([...path, index]) }));
+  try {
+    const { values, content } = await readValueFile(source.path, source.column, signal);
+    contents.push(content);
+    return values;
+  } catch (error) {
+    if (!(error instanceof ManifestError) && !(error instanceof ValueFileError)) throw error;
+    const key = error instanceof ValueFileError ? error.key : 'file';
+    problems.push({ where: config.placeOf([...path, key]), text: error.message });
+    return [];
+  }
+}
+
+function typed({ config, problems }: Reading, name: string, { value, where, problem }: FileValue): JsonValue {
+  const type = config.columns.get(name);
+  try {
+    if (problem !== undefined) throw new TemplateError(problem);
+    if (type !== undefined) return typedValue(value, type, `the value of ${name}`);
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    problems.push({ where, text: error.message });
+  }
+  return value;
+}
+
+function repeated(given: FileValue[], values: JsonValue[]): Problem[] {
+  const first = new Map<string, string>();
+  return given.flatMap(({ where, problem }, index) => {
+    const value = values[index] ?? null;
+    const key = canonicalJson(value);
+    const before = first.get(key);
+    if (before === undefined) first.set(key, where);
+    if (before === undefined || problem !== undefined) return [];
+    return [{ where, text: `the value ${shown(value)} is there twice (${before}); expected it once` }];
+  });
+}
+
+function zipProblems(config: Config, { zip }: Expansion): Problem[] {
+  const [first] = zip;
+  if (first === undefined) return [];
+  const { length } = first.values;
+  const uneven = zip
+    .filter(({ values }) => values.length !== length)
+    .map(({ name, values }) => ({
+      where: config.placeOf(['scenes', 'zip', name]),
+      text: `${first.name} has ${length} values and ${name} ${values.length}; lists that are walked together have equal lengths`,
+    }));
+  if (uneven.length > 0) return uneven;
+  const rows = first.values.map((_, at) => ({
+    value: zip.map(({ values }) => values[at] ?? null),
+    where: config.placeOf(['scenes', 'zip', first.name, at]),
+  }));
+  return repeated(
+    rows,
+    rows.map(({ value }) => value),
+  );
+}
+
+function excludeProblems(config: Config, { matrix, zip, exclude }: Expansion): Problem[] {
+  const axes = new Map([...matrix, ...zip].map(({ name, values }) => [name, values]));
+  const texts = new Map<string, Set<string>>();
+  const textsOf = (name: string, values: readonly JsonValue[]): Set<string> => {
+    const known = texts.get(name) ?? new Set(values.map(valueText));
+    texts.set(name, known);
+    return known;
+  };
+  return exclude.flatMap((rule, index) =>
+    [...rule].flatMap(([name, value]): Problem[] => {
+      const path = ['scenes', 'exclude', index, name];
+      const values = axes.get(name);
+      if (values === undefined) {
+        const text = `there is no list ${JSON.stringify(name)} in scenes; ${hintOf(name, [...axes.keys()])}`;
+        return [{ where: config.placeOf(path, true), text }];
+      }
+      const there = textsOf(name, values);
+      if (there.has(valueText(value))) return [];
+      const text = `${name} has no value ${shown(value)}; ${hintOf(valueText(value), [...there])}`;
+      return [{ where: config.placeOf(path), text }];
+    }),
+  );
+}
+
+function hintOf(written: string, there: string[]): string {
+  const meant = closest(written, there);
+  return meant === undefined || meant.length < 3 ? `there is ${listed(there)}` : `did you mean ${meant}?`;
+}
+
+function sizeProblems(config: Config, expansion: Expansion): Problem[] {
+  const perRow = scenesPerRow(expansion);
+  if (perRow > mostExpanded) {
+    const what = config.manifest.length > 0 ? 'scenes of every row' : 'scenes';
+    const text = `${axisNames(expansion).join(' × ')} makes ${perRow} ${what}, before exclude; expected ${mostExpanded} at most`;
+    return [{ where: config.placeOf(['scenes'], true), text }];
+  }
+  if (combinations(expansion).next().done !== true) return [];
+  return [
+    {
+      where: config.placeOf(['scenes', 'exclude'], true),
+      text: 'every combination is left out: there is no scene to render',
+    },
+  ];
+}

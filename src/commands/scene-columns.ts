@@ -1,0 +1,136 @@
+/** What the templates speak of against what manifests and lists have: problems at the place in pipeline.yaml. */
+import type { Config, NamedAxis } from '../config/config.ts';
+import { compileInput, defaultInput, type InputTemplate } from '../config/input-template.ts';
+import type { Problem } from '../config/problem.ts';
+import { nameValues } from '../config/read-config.ts';
+import { listed, type Template } from '../config/template.ts';
+import { closest } from '../core/closest.ts';
+import { axisNames } from '../core/expansion.ts';
+import type { JsonObject } from '../core/json.ts';
+
+/** Columns that `scenes` adds. */
+export function axesOf({ scenes }: Config): string[] {
+  return scenes === undefined ? [] : axisNames(scenes);
+}
+
+/** What is sent for rows of these columns; undefined where nobody said, and no column is called scene or prompt. */
+export function inputOf(config: Config, columns: readonly string[]): InputTemplate | undefined {
+  if (config.input !== undefined) return config.input;
+  const axes = axesOf(config);
+  const input = defaultInput([...columns, ...axes]);
+  if (input === undefined) return undefined;
+  const whole = axes.includes('seed') ? { ...input, seed: '{{ seed }}' } : input;
+  return compileInput(whole, (_, text) => raise(text));
+}
+
+function raise(text: string): never {
+  throw new Error(text);
+}
+
+/** A name that cannot be made shows here, not when its picture has been paid for. */
+export function nameCheck({ output }: Config, columns: string[] | undefined): (row: JsonObject) => void {
+  const { name } = output;
+  const wanted = columnsOfName(name);
+  if (name.isPlain && columns !== undefined) return () => undefined;
+  return (row) => {
+    if (name.isPlain && wanted.every((column) => Object.hasOwn(row, column))) return;
+    name.renderText({ ...row, id: 'id', seed: '', index: 1 });
+  };
+}
+
+function columnsOfName({ names }: Template): string[] {
+  return names.filter((name) => !nameValues.includes(name));
+}
+
+/** Of a manifest with a header: what the templates speak of and neither it nor `scenes` has, and what both have. */
+export function headerProblems(config: Config, path: string, columns: string[]): Problem[] {
+  const axes = axesOf(config);
+  const taken = takenNames(config, path, new Set(columns));
+  if (inputOf(config, columns) !== undefined)
+    return [...taken, ...lacking(config, new Set([...columns, ...axes]), thereIs(path, columns, axes))];
+  const text = `there is no column scene or prompt, only ${listed(columns)}; say in pipeline.yaml what is sent${inputHint([...columns, ...axes])}`;
+  return [...taken, { where: path, text }];
+}
+
+/** Without a manifest, `scenes` has to say everything. */
+export function listlessProblems(config: Config): Problem[] {
+  const axes = axesOf(config);
+  if (inputOf(config, []) !== undefined) return lacking(config, new Set(axes), thereIs('scenes', axes, []));
+  const text = `there is no manifest, and no list is called scene or prompt; say what is sent${inputHint(axes)}`;
+  return [{ where: config.placeOf(['scenes'], true), text }];
+}
+
+/** Names of lists that a manifest has as columns already. */
+export function takenNames(config: Config, path: string, columns: ReadonlySet<string>): Problem[] {
+  return axesOf(config)
+    .filter((name) => columns.has(name))
+    .map((name) => {
+      const text = `${path} has a column ${JSON.stringify(name)} already; expected a name that it does not have`;
+      return { where: placeOfAxis(config, name), text };
+    });
+}
+
+/** Lists that nothing which is sent speaks of: the same picture would be paid for once for each of their values. */
+export function unspoken(config: Config, input: InputTemplate): Problem[] {
+  const spoken = new Set(input.columns.map(({ name }) => name));
+  const names = axesOf(config).filter((name) => !spoken.has(name));
+  const whole = [
+    ...input.columns.map(({ name, path }) => line(String(path[1]), name)),
+    ...names.map((name) => line(name, name)),
+  ];
+  return names.map((name) => {
+    const expected =
+      config.input === undefined ? `such as input: {${whole.join(', ')}}` : `such as ${line(name, name)}`;
+    const text = `nothing that is sent speaks of ${placeholder(name)}, so that its pictures would be the same; expected it under input, ${expected}`;
+    return { where: placeOfAxis(config, name), text };
+  });
+}
+
+/** A key of `input` that is sent a column. */
+function line(key: string, column: string): string {
+  return `${/^\w+$/.test(key) ? key : JSON.stringify(key)}: '${quoted(placeholder(column))}'`;
+}
+
+/** An id is no text to render. */
+function inputHint(columns: string[]): string {
+  const column = columns.find((name) => !['id', 'seed'].includes(name.toLowerCase()));
+  if (column === undefined) return ', under input';
+  return `, such as input: {scene: '${quoted(`{{ [${JSON.stringify(column)}] }}`)}'}`;
+}
+
+/** Within single quotes of YAML. */
+function quoted(text: string): string {
+  return text.replaceAll("'", "''");
+}
+
+function placeholder(name: string): string {
+  return /^[A-Za-z_]\w*$/.test(name) ? `{{ ${name} }}` : `{{ [${JSON.stringify(name)}] }}`;
+}
+
+export function thereIs(path: string, columns: string[], axes: string[]): string {
+  return `${path} has ${listed(columns)}${axes.length === 0 ? '' : `; scenes adds ${listed(axes)}`}`;
+}
+
+/** Problems at the templates that speak of a column which is not there. */
+export function lacking(config: Config, columns: ReadonlySet<string>, found: string): Problem[] {
+  const wanted = [
+    ...(config.input?.columns ?? []),
+    ...columnsOfName(config.output.name).map((name) => ({ name, path: ['output', 'name'] })),
+  ];
+  const hintAt = (name: string): string => {
+    const word = closest(name, columns);
+    return word === undefined ? found : `did you mean ${JSON.stringify(word)}?`;
+  };
+  return wanted
+    .filter(({ name }) => !columns.has(name))
+    .map(({ name, path }) => ({
+      where: config.placeOf(path),
+      text: `there is no column ${JSON.stringify(name)}; ${hintAt(name)}`,
+    }));
+}
+
+function placeOfAxis({ scenes, placeOf }: Config, name: string): string {
+  const isIn = (axes: NamedAxis[] = []): boolean => axes.some((axis) => axis.name === name);
+  if (isIn(scenes?.matrix)) return placeOf(['scenes', 'matrix', name], true);
+  return placeOf(isIn(scenes?.zip) ? ['scenes', 'zip', name] : ['scenes', 'seeds'], true);
+}

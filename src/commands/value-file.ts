@@ -1,0 +1,75 @@
+/** The values of an axis out of a file: a line each, or a column of a table. */
+import { createHash } from 'node:crypto';
+import { closest } from '../core/closest.ts';
+import { shownFile } from '../config/shown-file.ts';
+import { listed } from '../config/template.ts';
+import type { JsonValue } from '../core/json.ts';
+import { mostValues } from '../core/range.ts';
+import { openManifest, type Manifest, type ManifestEntry } from '../manifest/read-manifest.ts';
+
+export interface FileValue {
+  value: JsonValue;
+  /** `styles.txt:7` */
+  where: string;
+  /** What is wrong with it, in words that follow the place. */
+  problem?: string;
+}
+
+/** What is wrong with the file as a whole, or with the `column` that is asked for. */
+export class ValueFileError extends Error {
+  readonly key: 'file' | 'column';
+
+  constructor(key: 'file' | 'column', message: string) {
+    super(message);
+    this.key = key;
+  }
+}
+
+/** `content`: the sha256 of the file's bytes. Throws `ValueFileError`, `ManifestError` and the `AbortError` of `signal`. */
+export async function readValueFile(
+  path: string,
+  column: string | undefined,
+  signal: AbortSignal,
+): Promise<{ values: FileValue[]; content: string }> {
+  const bytes = createHash('sha256');
+  const manifest = await openManifest(shownFile(path), {
+    signal,
+    onBytes: (chunk) => void bytes.update(chunk),
+  });
+  const name = columnOf(manifest, column);
+  const values: FileValue[] = [];
+  for await (const entries of manifest.batches) {
+    if (values.length + entries.length > mostValues)
+      throw new ValueFileError('file', `${manifest.path} has more than ${mostValues} values; ${tooLong}`);
+    for (const entry of entries) values.push(valueOf(entry, name, manifest.path));
+  }
+  if (values.length === 0) throw new ValueFileError('file', `${manifest.path} has no value in it`);
+  return { values, content: bytes.digest('hex') };
+}
+
+const tooLong = 'a longer list belongs into the manifest';
+
+function columnOf({ path, columns }: Manifest, wanted: string | undefined): string {
+  const [only, ...others] = columns ?? [];
+  if (wanted === undefined) {
+    if (only !== undefined && others.length === 0) return only;
+    const there = columns === undefined ? '' : `; it has ${listed(columns)}`;
+    throw new ValueFileError(
+      'column',
+      `which column of ${path} holds the values? Expected column: name${there}`,
+    );
+  }
+  if (columns === undefined || columns.includes(wanted)) return wanted;
+  const meant = closest(wanted, columns);
+  const hint = meant === undefined ? `it has ${listed(columns)}` : `did you mean ${meant}?`;
+  throw new ValueFileError('column', `${path} has no column ${JSON.stringify(wanted)}; ${hint}`);
+}
+
+function valueOf(entry: ManifestEntry, column: string, path: string): FileValue {
+  const where = `${path}:${entry.line}`;
+  if (entry.kind === 'bad') return { value: null, where, problem: entry.problem };
+  const given = Object.hasOwn(entry.columns, column) ? entry.columns[column] : undefined;
+  const value = typeof given === 'string' ? given.trim() : given;
+  if (value !== undefined && value !== null && value !== '') return { value, where };
+  return { value: null, where, problem: `the value of ${column} is empty` };
+}

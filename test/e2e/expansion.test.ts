@@ -1,0 +1,138 @@
+/** Promise: a list that is extended has only what is new rendered; pictures that are there keep their names. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import Sqlite from 'better-sqlite3';
+import { expect, it } from 'vitest';
+import { folderWith, nightrender, pipeline, scenes, type Finished } from './cli.ts';
+
+const input = `input: {scene: '{{ scene }}, {{ style }}', seed: '{{ seed }}', width: 32, height: 32}\n`;
+
+function batch(styles: string, seeds = 2): string {
+  return pipeline('local', `${input}scenes: {matrix: {style: ${styles}}, seeds: ${seeds}}\n`);
+}
+
+it('renders only the scenes of a style, a seed and a row that are new', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': batch('[oil, ink]'), 'scenes.csv': scenes(2) });
+  const first = await start(cwd);
+  expect(first.code, first.stderr).toBe(0);
+  const before = results(cwd);
+  expect(before.map(({ id, state }) => `${id} ${state}`)).toEqual(
+    [
+      's0-oil-s1',
+      's0-oil-s2',
+      's0-ink-s1',
+      's0-ink-s2',
+      's1-oil-s1',
+      's1-oil-s2',
+      's1-ink-s1',
+      's1-ink-s2',
+    ].map((id) => `${id} saved`),
+  );
+  for (const row of before)
+    expect(row).toMatchObject({ seed: row['manifest.seed'], file: `images/${row.id}.png` });
+
+  writeFileSync(join(cwd, 'pipeline.yaml'), batch('[ink, chalk, oil]'));
+  const second = await start(cwd);
+  expect(submitted(second)).toEqual(['s0-chalk-s1', 's0-chalk-s2', 's1-chalk-s1', 's1-chalk-s2']);
+
+  writeFileSync(join(cwd, 'pipeline.yaml'), batch('[ink, chalk, oil]', 3));
+  writeFileSync(join(cwd, 'scenes.csv'), scenes(2).split('\n').toSpliced(1, 0, 'new,A new sea').join('\n'));
+  const third = await start(cwd);
+  const olds = ['chalk', 'ink', 'oil'].flatMap((style) => [`s0-${style}-s3`, `s1-${style}-s3`]);
+  const news = ['chalk', 'ink', 'oil'].flatMap((style) => [1, 2, 3].map((n) => `new-${style}-s${n}`));
+  expect(submitted(third)).toEqual([...olds, ...news].toSorted());
+
+  const after = new Map(results(cwd).map((row) => [row.id, row]));
+  expect(after.size).toBe(27);
+  for (const { id, seed, file, sha256, job_id } of before)
+    expect(after.get(id)).toMatchObject({ seed, file, sha256, job_id });
+});
+
+it('the same lists are not read again; another value in a file, or another list, is noticed', async () => {
+  const lists = (more: string): string =>
+    pipeline(
+      'local',
+      `${input.replace('{{ seed }}', '1')}scenes: {matrix: {style: {file: styles.txt}}${more}}\n`,
+    );
+  const cwd = folderWith({ 'pipeline.yaml': lists(''), 'scenes.csv': scenes(1), 'styles.txt': 'oil\nink\n' });
+  await start(cwd);
+  mark(cwd);
+  expect(planOf(await start(cwd))).toMatchObject({ unchanged: 2 });
+  expect(sourcesIn(cwd)).toEqual(['marked', 'marked']);
+  writeFileSync(join(cwd, 'styles.txt'), 'oil\nink\nchalk\n');
+  expect(planOf(await start(cwd))).toMatchObject({ added: 1, unchanged: 2 });
+  expect(sourcesIn(cwd)).not.toContain('marked');
+  writeFileSync(join(cwd, 'pipeline.yaml'), lists(', exclude: [{style: ink}]'));
+  expect(planOf(await start(cwd))).toMatchObject({ unchanged: 2, withdrawn: 1 });
+  writeFileSync(join(cwd, 'pipeline.yaml'), `${lists('')}columns: {scene: json}\n`);
+  const { code, stderr } = await start(cwd);
+  expect(code).toBe(2);
+  expect(stderr).toContain('scenes.csv:2: the column "scene" is');
+});
+
+it('the batch knows its lists, also where there is no manifest', async () => {
+  const text = pipeline('local', `input: {prompt: 'a {{ animal }}', size: '{{ size }}'}\n`).replace(
+    'manifest: scenes.csv\n',
+    '',
+  );
+  const cwd = folderWith({
+    'pipeline.yaml': `${text}scenes: {matrix: {size: [1], animal: [cat, dog]}}\n`,
+  });
+  const { code, stdout, stderr } = await start(cwd);
+  expect(code, stderr).toBe(0);
+  expect(stdout).toContain('"manifest":["pipeline.yaml"]');
+  expect(results(cwd).map(({ id }) => id)).toEqual(['cat-1', 'dog-1']);
+  const batchOf = "SELECT value FROM batch WHERE name = 'batch'";
+  const { value } = withCheckpoint(cwd, (db) => db.prepare<[], { value: string }>(batchOf).get()) ?? {
+    value: '',
+  };
+  expect(JSON.parse(value)).toMatchObject({ axes: ['size', 'animal'], columns: ['size', 'animal'] });
+});
+
+function start(cwd: string): Promise<Finished> {
+  return nightrender(['run', 'pipeline.yaml', '--json'], { cwd });
+}
+
+interface Row extends Record<string, string> {
+  id: string;
+}
+
+function results(cwd: string): Row[] {
+  return parse(readFileSync(join(cwd, 'out/report/results.csv')), { columns: true });
+}
+
+function eventsIn({ stdout }: Finished, type: string): Record<string, unknown>[] {
+  const lines = stdout.split('\n').filter((line) => line.includes(`"type":"${type}"`));
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+function submitted(finished: Finished): string[] {
+  return eventsIn(finished, 'scene-submitted')
+    .map(({ scene }) => String(scene))
+    .toSorted();
+}
+
+function planOf(finished: Finished): unknown {
+  return eventsIn(finished, 'plan-made')[0];
+}
+
+/** What a comparison would put right. */
+function mark(cwd: string): void {
+  withCheckpoint(cwd, (db) => db.exec("UPDATE scenes SET source = 'marked'"));
+}
+
+function sourcesIn(cwd: string): string[] {
+  const listed = "SELECT source FROM scenes WHERE state <> 'withdrawn' ORDER BY position";
+  const rows = withCheckpoint(cwd, (db) => db.prepare<[], { source: string }>(listed).all());
+  return rows.map(({ source }) => source);
+}
+
+function withCheckpoint<T>(cwd: string, work: (db: Sqlite.Database) => T): T {
+  const db = new Sqlite(join(cwd, 'out/checkpoint.sqlite'));
+  try {
+    return work(db);
+  } finally {
+    db.close();
+  }
+}

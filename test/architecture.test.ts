@@ -34,7 +34,7 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   },
   terminal: {
     ours: ['core', 'pipeline/ports', 'pipeline/event'],
-    packages: ['string-width', 'zod', 'node:*'],
+    packages: ['pino', 'string-width', 'zod', 'node:*'],
   },
   watch: { ours: ['core'], packages: ['node:*'] },
   // What runs in the browser is bundled by itself: nothing of Node's may get into it.

@@ -13,6 +13,7 @@ export function runOptions(parser: Argv) {
     'output',
     'concurrency',
     'skip-bad-rows',
+    'log',
     'stats',
     'json',
     'quiet',
@@ -26,6 +27,7 @@ export function runOptions(parser: Argv) {
       'a preview: 20 scenes from all over the list, once and for good',
     )
     .example('$0 run pipeline.yaml --stats', 'in the morning, see what held the night back')
+    .example('$0 run pipeline.yaml --log night.log', 'every event as a JSON line in a file')
     .example('zcat list.txt.gz | $0 run pipeline.yaml --manifest -', 'scenes from standard input')
     .example('$0 run pipeline.yaml --quiet', 'from cron: a line only where something is wrong')
     .epilogue(`${precedence}\n\n${exitCodes()}`);

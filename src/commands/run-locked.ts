@@ -5,15 +5,13 @@ import type { Part } from '../core/part.ts';
 import type { Event } from '../pipeline/event.ts';
 import { runBatch, type BatchResult } from '../pipeline/run-batch.ts';
 import type { Stop } from '../pipeline/stop.ts';
-import { createRunView } from '../terminal/run-view.ts';
-import { describeEvent } from '../terminal/describe-event.ts';
-import { startNotifier, type Notifier } from '../notify/notifier.ts';
 import type { Listener } from '../pipeline/ports.ts';
 import { batchSettings } from './batch-settings.ts';
 import { beginBatch } from './begin-batch.ts';
 import type { ReadScenes } from './read-scenes.ts';
+import { notifierOf, tellThrown } from './notify-run.ts';
+import { openView } from './open-view.ts';
 import { recordEnd, recordThrown } from './record-end.ts';
-import { refusalOf } from './refusal.ts';
 import { shownLists } from './shown-lists.ts';
 import { shownPath } from './shown-path.ts';
 import { systemClock } from './system-clock.ts';
@@ -32,13 +30,7 @@ export async function runLocked(
   stop: Stop,
 ): Promise<number> {
   const { dir } = config.output;
-  const view = createRunView({
-    ...config.terminal,
-    file,
-    shownDir: shownPath(dir),
-    now: Date.now,
-    elapsed: () => systemClock.elapsed(),
-  });
+  const view = openView(file, config);
   const { opened, inFlight, warning } = beginBatch(file, config, scenes, dir);
   const notifier = notifierOf(config, view.tell);
   const tell: Listener = (event) => {
@@ -112,39 +104,3 @@ function endOf(
 }
 
 type RunEnded = Event & { type: 'run-ended' };
-
-function notifierOf({ notify, folder, apiKey, output }: Config, tell: Listener): Notifier {
-  return startNotifier(notify, {
-    clock: systemClock,
-    folder,
-    env: withoutKey(process.env, apiKey),
-    describe: (event) => describeEvent(event, Date.now(), shownPath(output.dir)),
-    warn: (text) => tell({ type: 'warning', text }),
-  });
-}
-
-/** By whatever name: commands have no use for it. */
-function withoutKey(env: NodeJS.ProcessEnv, apiKey = ''): NodeJS.ProcessEnv {
-  const keys = [apiKey, env['NIGHTRENDER_API_KEY'] ?? ''].filter((key) => key !== '');
-  const kept = Object.entries(env).filter(([, value = '']) => !keys.some((key) => value.includes(key)));
-  return Object.fromEntries(kept);
-}
-
-/** A run that something unexpected has ended is no success to anybody. */
-async function tellThrown({ output }: Config, thrown: unknown, notifier: Notifier): Promise<void> {
-  const { ending, text } = refusalOf(thrown, output.dir) ?? { ending: 'bug', text: endings.bug.means };
-  const { exitCode } = endings[ending];
-  const nothing = { report: undefined, cost: undefined, untold: 0 };
-  notifier.tell({
-    type: 'run-ended',
-    ending,
-    exitCode,
-    text,
-    counts: noCounts,
-    outputDir: output.dir,
-    ...nothing,
-  });
-  await notifier.close();
-}
-
-const noCounts = { waiting: 0, active: 0, saved: 0, failed: 0, withdrawn: 0, invalid: 0 };

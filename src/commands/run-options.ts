@@ -25,6 +25,12 @@ export const optionRules = {
     type: 'boolean',
     describe: 'render the good rows and report the bad ones as invalid',
   },
+  log: {
+    path: ['terminal', 'log'],
+    type: 'string',
+    isPath: true,
+    describe: 'file to which every event is appended as a JSON line; SIGUSR2 reopens it',
+  },
   stats: {
     path: ['terminal', 'stats'],
     type: 'boolean',

@@ -79,7 +79,13 @@ export interface Config {
   report: { hasThumbnails: boolean; everyMs: number | undefined };
   shutdownGraceMs: number;
   notify: NoticeTarget[];
-  terminal: { json: boolean; quiet: boolean; stats: boolean };
+  terminal: {
+    json: boolean;
+    quiet: boolean;
+    stats: boolean;
+    /** Absolute. */
+    log: string | undefined;
+  };
   skipBadRows: boolean;
   /** What works and should be changed, in words. */
   warnings: string[];

@@ -48,6 +48,7 @@ export function readConfig(file: string, overrides: Override[], env: NodeJS.Proc
       imagePath: raw.output.image,
       hosts: raw.output.hosts,
     },
+    terminal: { ...raw.terminal, log: raw.terminal.log && resolve(base, raw.terminal.log) },
     warnings: warningsOf(raw, yaml, templates.input),
     placeOf: (path, ofKey) => yaml.placeOf(path, ofKey),
   };
@@ -180,7 +181,6 @@ function plainSettings(raw: RawConfig) {
     },
     shutdownGraceMs: raw.shutdown.grace,
     notify: raw.notify.map(noticeTarget),
-    terminal: raw.terminal,
     skipBadRows: raw.skipBadRows,
   };
 }

@@ -205,6 +205,9 @@ const shutdown = z.strictObject({
 const terminal = z.strictObject({
   json: flag.describe('one JSON object a line on stdout'),
   quiet: flag.describe('warnings and errors only'),
+  log: path
+    .optional()
+    .describe('a file to which every event is appended as a JSON line, relative to this file'),
   stats: flag.describe('at the end, say what the run needed and what held it back'),
 });
 

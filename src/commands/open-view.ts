@@ -1,0 +1,23 @@
+/** What shows a run as it is configured: the terminal, and a log file where one is asked for. */
+import type { Config } from '../config/config.ts';
+import { withLogFile } from '../terminal/log-file.ts';
+import { createRunView } from '../terminal/run-view.ts';
+import type { RunView } from '../terminal/view.ts';
+import { shownPath } from './shown-path.ts';
+import { systemClock } from './system-clock.ts';
+
+/** `file` is the pipeline.yaml, as it was given. */
+export function openView(file: string, { terminal, output }: Config): RunView {
+  const { log, ...options } = terminal;
+  const shownDir = shownPath(output.dir);
+  const elapsed = (): number => systemClock.elapsed();
+  const view = createRunView({ ...options, file, shownDir, now: Date.now, elapsed });
+  if (log === undefined) return view;
+  const { tell, close, reopen } = withLogFile(view, { file: log, shownDir, now: Date.now });
+  process.on('SIGUSR2', reopen);
+  const closeAll = (): void => {
+    process.removeListener('SIGUSR2', reopen);
+    close();
+  };
+  return { tell, close: closeAll };
+}

@@ -1,0 +1,122 @@
+/** Every event as a JSON line in a file that outlives the terminal and may be rotated meanwhile. */
+import { pino, type Level } from 'pino';
+import type { EndingKind } from '../core/ending.ts';
+import type { Event } from '../pipeline/event.ts';
+import { describeEvent } from './describe-event.ts';
+import { jsonLine } from './json-lines.ts';
+import type { RunView } from './view.ts';
+
+export interface LogOptions {
+  /** Absolute. */
+  file: string;
+  shownDir: string;
+  now: () => number;
+}
+
+export interface LoggedView extends RunView {
+  /** Goes on in a new file where the old one was renamed. */
+  reopen(): void;
+}
+
+/** What `view` is told, the file is told as well. A file that cannot be written is a warning and ends nothing. */
+export function withLogFile(view: RunView, { file, shownDir, now }: LogOptions): LoggedView {
+  let isBroken = false;
+  const warn = (error: unknown): void => {
+    if (isBroken) return;
+    isBroken = true;
+    view.tell({ type: 'warning', text: brokenText(file, error) });
+  };
+  const destination = open(file, warn);
+  if (destination === undefined)
+    return { tell: view.tell, close: () => view.close(), reopen: () => undefined };
+  const log = pino(
+    { base: null, timestamp: false, formatters: { level: (level) => ({ level }) } },
+    destination,
+  );
+  destination.on('error', warn);
+  return {
+    tell: (event) => {
+      view.tell(event);
+      const { type, ...facts } = event;
+      log[levelOf(event)](
+        jsonLine(type, facts, now()),
+        describeEvent(event, now(), shownDir) ?? wordsOf(event),
+      );
+    },
+    close: () => {
+      view.close();
+      // All is written but what a full disk did not take, for which a last flush would wait without end.
+      destination.destroy();
+    },
+    reopen: () => {
+      isBroken = false;
+      attempt(() => destination.reopen(), warn);
+    },
+  };
+}
+
+/** What a full disk does not take is kept up to this size, and written once there is room. */
+const maxLength = 1_000_000;
+
+/** Written at once: what was told before a kill is in it. Appended, as `copytruncate` needs it. */
+function open(file: string, warn: (error: unknown) => void) {
+  try {
+    return pino.destination({ dest: file, append: true, sync: true, mode: 0o600, maxLength });
+  } catch (error) {
+    warn(error);
+    return undefined;
+  }
+}
+
+function attempt(work: () => void, warn: (error: unknown) => void): void {
+  try {
+    work();
+  } catch (error) {
+    warn(error);
+  }
+}
+
+function brokenText(file: string, error: unknown): string {
+  const why = error instanceof Error ? error.message.replace(/^[A-Z]+: |, \w+( '.*')?$/g, '') : String(error);
+  return `the log ${file} cannot be written (${why}); the run goes on without what it cannot hold`;
+}
+
+function levelOf(event: Event): Level {
+  switch (event.type) {
+    case 'warning':
+    case 'attempt-failed':
+    case 'request-troubled':
+      return 'warn';
+    case 'stopping':
+    case 'run-ended':
+      return levels[event.ending];
+    case 'run-started':
+    case 'plan-made':
+    case 'recovered':
+    case 'scene-submitted':
+    case 'job-status':
+    case 'scene-saved':
+    case 'service-health':
+    case 'run-stats':
+      return 'info';
+  }
+}
+
+/** What a person has to mend is an error. */
+const levels: Record<EndingKind, Level> = {
+  complete: 'info',
+  bug: 'error',
+  'wrong-use': 'error',
+  incomplete: 'warn',
+  halted: 'error',
+  'already-running': 'error',
+  'not-allowed': 'error',
+  'limit-reached': 'warn',
+  'output-unwritable': 'error',
+  interrupted: 'warn',
+  terminated: 'warn',
+};
+
+function wordsOf(event: Event): string | undefined {
+  return event.type === 'run-ended' ? event.text : undefined;
+}

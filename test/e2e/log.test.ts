@@ -1,0 +1,94 @@
+/** Promise: `--log` keeps every event of a run in a file, through rotation and kills, and never ends the run. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { folderWith, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+
+type Line = Record<string, unknown>;
+
+function linesOf(text: string): Line[] {
+  return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Line]));
+}
+
+const batch = (count: number): string =>
+  folderWith({ 'scenes.csv': scenes(count), 'pipeline.yaml': pipeline('local') });
+const args = ['run', 'pipeline.yaml', '--json', '--log', 'night.log'];
+
+/** With neither what the log adds, nor the instants, between which a millisecond may pass. */
+const withoutLevel = ({ level: _level, msg: _msg, at: _at, ...event }: Line): Line => event;
+
+it('holds what --json says, appended, for the owner alone, without the key', async () => {
+  const dir = batch(3);
+  const { url } = await serve(dir);
+  writeFileSync(join(dir, 'pipeline.yaml'), pipeline(url));
+  const env = { NIGHTRENDER_API_KEY: testKey };
+  const first = await nightrender(args, { cwd: dir, env });
+  const second = await nightrender(args, { cwd: dir, env });
+  expect([first.code, second.code]).toEqual([0, 0]);
+  const log = readFileSync(join(dir, 'night.log'), 'utf8');
+  expect(linesOf(log).map(withoutLevel)).toEqual(linesOf(first.stdout + second.stdout).map(withoutLevel));
+  expect(statSync(join(dir, 'night.log')).mode & 0o777).toBe(0o600);
+  expect(log).not.toContain(testKey);
+  const ended = linesOf(log).find(({ type }) => type === 'run-ended');
+  expect(ended).toMatchObject({ level: 'info', msg: expect.stringMatching(/saved/) as unknown });
+});
+
+it('tells troubles and halts by their level', async () => {
+  const dir = batch(3);
+  const strict = 'check: {minSide: 100000}\nretry: {attempts: 1}\nhalt: {consecutive: 2}\nconcurrency: 1\n';
+  writeFileSync(join(dir, 'pipeline.yaml'), pipeline('local', strict));
+  expect((await nightrender(args, { cwd: dir })).code).toBe(10);
+  const levels = linesOf(readFileSync(join(dir, 'night.log'), 'utf8')).map(({ type, level }) => [
+    type,
+    level,
+  ]);
+  expect(levels).toContainEqual(['attempt-failed', 'warn']);
+  expect(levels).toContainEqual(['stopping', 'error']);
+  expect(levels.at(-1)).toEqual(['run-ended', 'error']);
+});
+
+it('goes on in a new file at SIGUSR2, and is complete after Ctrl-C', async () => {
+  const dir = batch(300);
+  const run = new Program(args, { cwd: dir });
+  await run.event('scene-saved', 2);
+  renameSync(join(dir, 'night.log'), join(dir, 'night.log.1'));
+  run.child.kill('SIGUSR2');
+  await expect.poll(() => existsSync(join(dir, 'night.log')), { timeout: 30_000 }).toBe(true);
+  run.child.kill('SIGINT');
+  const { code, stdout } = await run.finish();
+  expect(code).toBe(130);
+  const both = ['night.log.1', 'night.log'].map((name) => readFileSync(join(dir, name), 'utf8'));
+  expect(linesOf(both.join('')).map(withoutLevel)).toEqual(linesOf(stdout).map(withoutLevel));
+  expect(linesOf(both[1] ?? '').at(-1)).toMatchObject({ type: 'run-ended', level: 'warn' });
+});
+
+const hasLogrotate = spawnSync('/usr/sbin/logrotate', ['--version']).status === 0;
+
+it.skipIf(!hasLogrotate)('is rotated by logrotate with copytruncate', async () => {
+  const dir = batch(300);
+  const log = join(dir, 'night.log');
+  const rule = `${log} {\n  rotate 3\n  copytruncate\n  missingok\n}\n`;
+  writeFileSync(join(dir, 'rotate.conf'), rule, { mode: 0o600 });
+  const run = new Program(args, { cwd: dir });
+  await run.event('scene-saved', 2);
+  const state = ['-f', '-s', join(dir, 'rotate.state'), join(dir, 'rotate.conf')];
+  expect(spawnSync('/usr/sbin/logrotate', state, { encoding: 'utf8' })).toMatchObject({ status: 0 });
+  run.child.kill('SIGINT');
+  await run.finish();
+  // Opened to be appended to: no hole is where the file was cut.
+  const after = readFileSync(log, 'utf8');
+  expect(linesOf(after).at(-1)).toMatchObject({ type: 'run-ended' });
+  expect(linesOf(readFileSync(`${log}.1`, 'utf8'))[0]).toMatchObject({ type: 'run-started' });
+});
+
+it.each([
+  ['full', '/dev/full', /no space left/],
+  ['not to be opened', 'nowhere/night.log', /no such file or directory/],
+])('is a warning where it is %s, and the night goes on', async (_, file, why) => {
+  const dir = batch(2);
+  const { code, stderr } = await nightrender(['run', 'pipeline.yaml', '--log', file], { cwd: dir });
+  expect(code).toBe(0);
+  expect(stderr.match(/warning: the log .* cannot be written/g)).toHaveLength(1);
+  expect(stderr).toMatch(why);
+});

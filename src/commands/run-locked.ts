@@ -13,7 +13,6 @@ import { notifierOf, tellThrown } from './notify-run.ts';
 import { openView } from './open-view.ts';
 import { recordEnd, recordThrown } from './record-end.ts';
 import { shownLists } from './shown-lists.ts';
-import { shownPath } from './shown-path.ts';
 import { systemClock } from './system-clock.ts';
 import { program } from './version.ts';
 import { withPorts } from './with-ports.ts';

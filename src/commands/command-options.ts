@@ -209,6 +209,27 @@ export function serveOptions(parser: Argv) {
     .epilogue(exitCodes({ ...common, ...serving }));
 }
 
+export function completionOptions(parser: Argv) {
+  const purpose = `Prints a script that has the shell complete commands, options, states, kinds and files. Without a shell, it is the one that SHELL names.`;
+  return parser
+    .usage(`$0 completion [shell]\n\n${purpose}`)
+    .positional('shell', { type: 'string', describe: 'bash, zsh or fish' })
+    .example('source <($0 completion bash)', 'in ~/.bashrc')
+    .example('source <($0 completion zsh)', 'in ~/.zshrc, after compinit')
+    .example('$0 completion fish | source', 'in ~/.config/fish/config.fish')
+    .epilogue(
+      exitCodes({ 'wrong-use': 'there is no script for this shell', complete: 'the script was printed' }),
+    );
+}
+
+export function manOptions(parser: Argv) {
+  const purpose = `Prints the manual page, which an installation for everybody brings along as well.`;
+  return parser
+    .usage(`$0 man\n\n${purpose}`)
+    .example('$0 man | man -l -', 'read it')
+    .epilogue(exitCodes({ complete: 'the page was printed' }));
+}
+
 /** A number has no type here: the parser would make NaN of what is none, and nobody could be told what was given. */
 function withPipeline(parser: Argv, names: OptionName[]) {
   const base = parser.positional('pipeline', {

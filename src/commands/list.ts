@@ -5,9 +5,7 @@ import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
 import { ConfigError } from '../config/problem.ts';
 import { readOutputDir } from '../config/read-output-dir.ts';
 import { closest } from '../core/closest.ts';
-import { failureRules } from '../core/failure.ts';
-import type { ReportRow } from '../core/report-row.ts';
-import { sceneMoves } from '../core/scene.ts';
+import { rowKinds, rowStates, type ReportRow } from '../core/report-row.ts';
 import { csvTable } from '../report/csv-table.ts';
 import { resultLine } from '../report/result-json.ts';
 import type { Database } from '../sqlite/database.ts';
@@ -17,9 +15,6 @@ import { noBatch } from './no-batch.ts';
 import { refuse } from './refuse.ts';
 import { overridesOf } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
-
-export const rowStates = [...Object.keys(sceneMoves), 'invalid'];
-export const rowKinds = [...Object.keys(failureRules), 'invalid-row'];
 
 type Form = 'lines' | 'json' | 'csv';
 

@@ -6,3 +6,6 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 };
 
 export const program = `nightrender ${version}`;
+
+/** What the program is for, in a sentence. */
+export const purpose = 'Renders long lists of scenes on a GPU job service, and goes on where it was stopped.';

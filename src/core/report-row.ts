@@ -1,10 +1,10 @@
 /** What the report says of a scene and of a batch; made by the checkpoint, written by `report/`, shown by `status`. */
-import type { FailureKind } from './failure.ts';
+import { failureRules, type FailureKind } from './failure.ts';
 import type { JsonObject } from './json.ts';
 import type { PartRecord } from './part.ts';
 import type { SavedPicture } from './picture.ts';
 import type { RunStats } from './run-stats.ts';
-import type { SceneState } from './scene.ts';
+import { sceneMoves, type SceneState } from './scene.ts';
 import type { BatchCost } from './spending.ts';
 
 /** One scene, or one row of the manifest that was skipped as `invalid`. Instants are epoch ms. */
@@ -34,6 +34,10 @@ export interface ReportRow {
   /** What is sent; null where there is none or it is too large to be shown. */
   input: JsonObject | null;
 }
+
+/** Every `state` of a row, and every `failureKind`. */
+export const rowStates: string[] = [...Object.keys(sceneMoves), 'invalid'];
+export const rowKinds: string[] = [...Object.keys(failureRules), 'invalid-row'];
 
 /** A batch in numbers that are quick to tell, for `status`. */
 export interface BatchNumbers {

@@ -1,0 +1,53 @@
+/** What a command's options say to the parser, for all others who tell of them: completion, manual page, hints. */
+import type { Argv, Options, PositionalOptions } from 'yargs';
+import type { Command } from './command-table.ts';
+
+export interface CommandDefinition {
+  /** What it is for, in a paragraph. */
+  purpose: string;
+  positionals: { name: string; describe: string }[];
+  options: { name: string; isSwitch: boolean; describe: string; byDefault: string | undefined }[];
+  examples: { line: string; why: string }[];
+  epilogue: string;
+}
+
+/** The options speak to a parser that only listens. */
+export function definitionOf({ options }: Command): CommandDefinition {
+  const said: CommandDefinition = { purpose: '', positionals: [], options: [], examples: [], epilogue: '' };
+  const listener = {
+    usage: (text: string) => {
+      said.purpose = text.split('\n\n').slice(1).join('\n\n');
+      return listener;
+    },
+    positional: (name: string, { describe }: PositionalOptions) => {
+      said.positionals.push({ name, describe: wordsOf(describe) });
+      return listener;
+    },
+    option: (name: string, { type, describe, default: byDefault }: Options) => {
+      said.options.push({
+        name,
+        isSwitch: type === 'boolean',
+        describe: wordsOf(describe),
+        byDefault: byDefault === undefined ? undefined : String(byDefault),
+      });
+      return listener;
+    },
+    example: (line: string, why: string) => {
+      said.examples.push({
+        line: line.replaceAll('$0', 'nightrender'),
+        why: why.replaceAll('$0', 'nightrender'),
+      });
+      return listener;
+    },
+    epilogue: (text: string) => {
+      said.epilogue = text;
+      return listener;
+    },
+  };
+  options(listener as unknown as Argv);
+  return said;
+}
+
+function wordsOf(describe: unknown): string {
+  return typeof describe === 'string' ? describe : '';
+}

@@ -1,0 +1,134 @@
+/** Every command: what it takes, what it is for, its options, and its work, which is loaded when it is called. */
+import type { Argv } from 'yargs';
+import type { BatchLock } from '../checkpoint/batch-lock.ts';
+import {
+  cancelOptions,
+  completionOptions,
+  explainOptions,
+  listOptions,
+  manOptions,
+  planOptions,
+  reportOptions,
+  retryOptions,
+  runOptions,
+  schemaOptions,
+  serveOptions,
+  statusOptions,
+  verifyOptions,
+  watchOptions,
+} from './command-options.ts';
+
+export interface Command {
+  /** Its arguments, as the parser writes them: `<pipeline>`. */
+  takes: string;
+  summary: string;
+  options: (parser: Argv) => unknown;
+  /** Up to the exit code. `early`: the lock of the batch, where it was taken already. */
+  work: (argv: Record<string, unknown>, early: BatchLock | undefined) => Promise<number> | number;
+}
+
+/** In the order in which the help names them. */
+export const commands = {
+  plan: {
+    takes: '<pipeline>',
+    summary: 'what a run would do, cost and take; nothing is sent',
+    options: planOptions,
+    work: async (argv) => (await import('./plan.ts')).plan(fileIn(argv), argv),
+  },
+  run: {
+    takes: '<pipeline>',
+    summary: 'start or continue a batch',
+    options: runOptions,
+    work: async (argv, early) => (await import('./run.ts')).run(fileIn(argv), argv, early),
+  },
+  status: {
+    takes: '<pipeline>',
+    summary: 'where a batch stands, from any terminal',
+    options: statusOptions,
+    work: async (argv) => (await import('./status.ts')).status(fileIn(argv), argv),
+  },
+  list: {
+    takes: '<pipeline>',
+    summary: 'the scenes, all or some, one a line',
+    options: listOptions,
+    work: async (argv) => (await import('./list.ts')).list(fileIn(argv), argv),
+  },
+  explain: {
+    takes: '<pipeline> <id>',
+    summary: 'one scene: its attempts, pictures and failures, and what happens next',
+    options: explainOptions,
+    work: async (argv) => (await import('./explain.ts')).explain(fileIn(argv), textIn(argv, 'id'), argv),
+  },
+  watch: {
+    takes: '<pipeline>',
+    summary: 'a page in the browser on which a batch can be watched',
+    options: watchOptions,
+    work: async (argv) => (await import('./watch.ts')).watch(fileIn(argv), argv),
+  },
+  report: {
+    takes: '<pipeline>',
+    summary: 'write the result files anew from the checkpoint',
+    options: reportOptions,
+    work: async (argv) => (await import('./report.ts')).report(fileIn(argv), argv),
+  },
+  verify: {
+    takes: '<pipeline>',
+    summary: 'look at every saved picture; --repair puts back what is missing or damaged',
+    options: verifyOptions,
+    work: async (argv) => (await import('./verify.ts')).verify(fileIn(argv), argv),
+  },
+  retry: {
+    takes: '<pipeline>',
+    summary: 'put scenes that were set aside back to be rendered again',
+    options: retryOptions,
+    work: async (argv) => (await import('./retry.ts')).retry(fileIn(argv), argv),
+  },
+  cancel: {
+    takes: '<pipeline>',
+    summary: 'have the service cancel what is in flight',
+    options: cancelOptions,
+    work: async (argv) => (await import('./cancel.ts')).cancel(fileIn(argv), argv),
+  },
+  serve: {
+    takes: '',
+    summary: 'run the local service: the same interface, on this machine',
+    options: serveOptions,
+    work: async (argv) => (await import('./serve.ts')).serve(argv),
+  },
+  schema: {
+    takes: '[what]',
+    summary: 'print the JSON Schema of pipeline.yaml, or of the lines of --json',
+    options: schemaOptions,
+    work: async (argv) => (await import('./schema.ts')).schema(argv['what']),
+  },
+  completion: {
+    takes: '[shell]',
+    summary: 'a script that completes commands and options in bash, zsh or fish',
+    options: completionOptions,
+    work: async (argv) => (await import('./completion.ts')).completion(argv['shell']),
+  },
+  man: {
+    takes: '',
+    summary: 'the manual page',
+    options: manOptions,
+    work: async () => (await import('./man.ts')).man(),
+  },
+} as const satisfies Record<string, Command>;
+
+/** Names and commands. */
+export function commandList(): [string, Command][] {
+  return Object.entries(commands);
+}
+
+export function commandNamed(name: string): Command | undefined {
+  return commandList().find(([each]) => each === name)?.[1];
+}
+
+function fileIn(argv: Record<string, unknown>): string {
+  return textIn(argv, 'pipeline');
+}
+
+function textIn(argv: Record<string, unknown>, name: string): string {
+  const value = argv[name];
+  return typeof value === 'string' ? value : '';
+}

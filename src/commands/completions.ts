@@ -1,0 +1,44 @@
+/** What may be typed after `nightrender`, as the commands define it. */
+import { failureRules } from '../core/failure.ts';
+import { rowKinds, rowStates } from '../core/report-row.ts';
+import { definitionOf } from './command-definition.ts';
+import { commandList } from './command-table.ts';
+
+export interface CompletedCommand {
+  name: string;
+  summary: string;
+  options: CompletedOption[];
+  /** Words that its first argument may be; files where empty. */
+  words: string[];
+}
+
+export interface CompletedOption {
+  /** Without dashes. */
+  name: string;
+  describe: string;
+  takes: 'nothing' | 'file' | 'text' | { words: string[] };
+}
+
+export function completions(): CompletedCommand[] {
+  return commandList().map(([name, command]) => ({
+    name,
+    summary: command.summary,
+    words: name === 'completion' ? ['bash', 'zsh', 'fish'] : [],
+    options: [
+      ...definitionOf(command).options.map((option) => ({
+        name: option.name,
+        describe: option.describe.split('\n')[0] ?? '',
+        takes: option.isSwitch ? ('nothing' as const) : taken(name, option.name),
+      })),
+      { name: 'help', describe: 'show what it does, with examples', takes: 'nothing' as const },
+    ],
+  }));
+}
+
+const files = new Set(['manifest', 'output', 'data', 'log']);
+
+function taken(command: string, option: string): CompletedOption['takes'] {
+  if (option === 'state') return { words: rowStates };
+  if (option === 'kind') return { words: command === 'retry' ? Object.keys(failureRules) : rowKinds };
+  return files.has(option) ? 'file' : 'text';
+}

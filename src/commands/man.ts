@@ -1,0 +1,79 @@
+/** `nightrender man`: the manual page, made from what the commands say of themselves. */
+import { writeOut } from '../terminal/console.ts';
+import { definitionOf } from './command-definition.ts';
+import { exitCodes } from './command-options.ts';
+import { commandList, type Command } from './command-table.ts';
+import { program, purpose } from './version.ts';
+
+/** Resolves to the exit code. */
+export function man(): number {
+  writeOut(manPage());
+  return 0;
+}
+
+/** In the language of man(7); a dozen kinds of line are all it takes. */
+function manPage(): string {
+  return [
+    `.TH NIGHTRENDER 1 "" ${quoted(program)} "User Commands"`,
+    '.SH NAME',
+    `nightrender \\- ${escaped(purpose.replace(/\.$/, ''))}`,
+    '.SH SYNOPSIS',
+    ...commandList().flatMap(([name, { takes }]) => ['.br', bold(`nightrender ${name}`, takes)]),
+    '.SH DESCRIPTION',
+    '.TP\n.B nightrender --version\ntells the versions of the program and of what it is built on.',
+    '.TP\n.B nightrender <command> --help\ntells of one command.',
+    '.SH COMMANDS',
+    ...commandList().flatMap(commandPart),
+    '.SH EXIT STATUS',
+    ...table(exitCodes()),
+  ].join('\n');
+}
+
+function commandPart([name, command]: [string, Command]): string[] {
+  const { purpose: what, positionals, options, examples, epilogue } = definitionOf(command);
+  return [
+    `.SS nightrender ${name} ${escaped(command.takes)}`,
+    paragraph(what),
+    ...positionals.flatMap((each) => ['.TP', `.I ${escaped(each.name)}`, escaped(each.describe)]),
+    ...options.flatMap(({ name: option, isSwitch, describe, byDefault }) => [
+      '.TP',
+      bold(`--${option}`, isSwitch ? '' : option.toUpperCase()),
+      escaped(`${describe}${byDefault === undefined ? '' : ` (${byDefault})`}`.replaceAll('\n', ' ')),
+    ]),
+    ...(examples.length === 0 ? [] : ['.P', 'Examples:']),
+    ...examples.flatMap(({ line, why }) => ['.TP', `.B ${escaped(line)}`, escaped(why)]),
+    ...epilogue
+      .split('\n\n')
+      .flatMap((part) => (part.startsWith('Exit codes') ? table(part) : [paragraph(part)])),
+  ];
+}
+
+/** A head and lines as they stand. */
+function table(text: string): string[] {
+  const [head = '', ...lines] = text.split('\n');
+  return ['.P', escaped(head), '.RS', '.nf', ...lines.map((line) => escaped(line.trimStart())), '.fi', '.RE'];
+}
+
+function paragraph(text: string): string {
+  return text === '' ? '' : `.P\n${escaped(text)}`;
+}
+
+function bold(text: string, then: string): string {
+  return `\\fB${escaped(text)}\\fR${then === '' ? '' : ` \\fI${escaped(then)}\\fR`}`;
+}
+
+function quoted(text: string): string {
+  return `"${escaped(text).replaceAll('"', '\\(dq')}"`;
+}
+
+/** A point or a quote at the beginning of a line would be a request; other letters than ASCII have no place in some. */
+function escaped(text: string): string {
+  return text
+    .replaceAll('\\', '\\e')
+    .replaceAll('-', '\\-')
+    .replaceAll(/^([.'])/gm, '\\&$1')
+    .replaceAll(
+      /[^\x20-\x7e\n]/gu,
+      (letter) => `\\[u${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}]`,
+    );
+}

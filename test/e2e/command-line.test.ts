@@ -1,0 +1,46 @@
+/** Promise: a mistyped command or option is met with the one that was meant, every command has help with examples, and versions are told. */
+import { expect, it } from 'vitest';
+import { commandList } from '../../src/commands/command-table.ts';
+import { nightrender } from './cli.ts';
+
+it.each([
+  [['rnu', 'pipeline.yaml'], '"rnu" is no command; did you mean run?'],
+  [['weather'], '"weather" is no command; there are run, status, '],
+  [['run', 'pipeline.yaml', '--manifst', 'x'], '--manifst is no option of run; did you mean --manifest?'],
+  [['list', 'pipeline.yaml', '--states=failed'], '--states is no option of list; did you mean --state?'],
+  [
+    ['status', 'pipeline.yaml', '--skipBadRows'],
+    '--skipBadRows is no option of status; there are --output, ',
+  ],
+  [['run', 'pipeline.yaml', 'other.yaml'], '"other.yaml" is more than run takes.'],
+  [['run'], 'Say which pipeline.yaml.'],
+  [['explain', 'pipeline.yaml'], 'Say which scene, by its id.'],
+  [['list', 'pipeline.yaml', '--csv=yes'], '--csv is "yes"; expected true, false or no value.'],
+  [[], 'Say what to do: run, status, '],
+])('%j', async (args, said) => {
+  const { code, stdout, stderr } = await nightrender(args);
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toContain(said);
+  expect(stderr).toMatch(/\nSee nightrender .*--help\.\n$/);
+});
+
+it.each(commandList().map(([name]) => name))('%s --help shows examples and exit codes', async (name) => {
+  const { code, stdout } = await nightrender([name, '--help']);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/\nExamples:\n +[^]*nightrender/);
+  expect(stdout).toContain('Exit codes');
+});
+
+it('tells its version on the first line, and under it those of what it is built on', async () => {
+  const { code, stdout } = await nightrender(['--version']);
+  expect(code).toBe(0);
+  expect(stdout.split('\n')).toEqual([
+    expect.stringMatching(/^nightrender \d+\.\d+\.\d+$/),
+    `node      ${process.versions.node}`,
+    expect.stringMatching(/^sqlite {4}3\.\d+\.\d+ \(better-sqlite3 /),
+    expect.stringMatching(/^sharp {5}\d+\.\d+\.\d+ \(libvips 8\./),
+    expect.stringMatching(/^undici {4}7\./),
+    expect.stringMatching(/^platform {2}\w+ \w+, /),
+    '',
+  ]);
+});

@@ -1,0 +1,76 @@
+/** Promise: the shells complete what the commands take, and the manual page is one. */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { folderWith, nightrender, root } from './cli.ts';
+
+const has = (program: string): boolean => spawnSync(program, ['--version']).error === undefined;
+
+const lines: [string[], string][] = [
+  [['l'], 'list'],
+  [['list', 'pipeline.yaml', '--s'], '--state --search'],
+  [['list', 'pipeline.yaml', '--state', 'fa'], 'failed'],
+  [['list', 'pipeline.yaml', '--state', '=', 'wi'], 'withdrawn'],
+  [['retry', 'pipeline.yaml', '--kind', 'job-f'], 'job-failed'],
+  [['status', 'pipeline.yaml', '--w'], '--watch'],
+  [['completion', 'z'], 'zsh'],
+  [['run', 'pipe'], ''],
+];
+
+it.skipIf(!has('bash')).each(lines)(
+  'bash: %j is completed with %j (skipped where there is no bash)',
+  async (words, expected) => {
+    const { stdout: script } = await nightrender(['completion', 'bash']);
+    const ask = 'COMP_WORDS=(nightrender "$@"); COMP_CWORD=$#; _nightrender; echo "${COMPREPLY[*]}"';
+    const { stdout, stderr } = spawnSync('bash', ['-c', `${script}\n${ask}`, 'bash', ...words], {
+      encoding: 'utf8',
+    });
+    expect([stdout, stderr]).toEqual([`${expected}\n`, '']);
+  },
+);
+
+it.skipIf(!has('fish'))(
+  'fish completes commands, values and files (skipped where there is no fish)',
+  async () => {
+    const { stdout: script } = await nightrender(['completion', 'fish']);
+    const completed = (line: string): string[] => {
+      const ask = `${script}\ncomplete -C ${JSON.stringify(line)}`;
+      const { stdout } = spawnSync('fish', ['-c', ask], {
+        cwd: folderWith({ 'pipeline.yaml': '' }),
+        encoding: 'utf8',
+      });
+      return stdout.split('\n').flatMap((each) => each.split('\t')[0] || []);
+    };
+    expect(completed('nightrender l')).toEqual(['list']);
+    expect(completed('nightrender list --state fa')).toEqual(['failed']);
+    expect(completed('nightrender list pipe')).toEqual(['pipeline.yaml']);
+  },
+);
+
+it.skipIf(!has('zsh'))('zsh can read its script (skipped where there is no zsh)', async () => {
+  const { stdout: input } = await nightrender(['completion', 'zsh']);
+  const { status, stderr } = spawnSync('zsh', ['-n'], { input, encoding: 'utf8' });
+  expect([status, stderr]).toEqual([0, '']);
+});
+
+it('takes the shell from the environment, and asks which was meant where it has no script', async () => {
+  const [named, taken] = await Promise.all([
+    nightrender(['completion', 'bash']),
+    nightrender(['completion'], { env: { SHELL: '/usr/bin/bash' } }),
+  ]);
+  expect(taken.stdout).toBe(named.stdout);
+  const other = await nightrender(['completion', 'bsh']);
+  expect([other.code, other.stdout]).toEqual([2, '']);
+  expect(other.stderr).toContain('there is no script for "bsh"; did you mean bash?');
+});
+
+it.skipIf(!has('groff'))(
+  'the manual page has no fault that groff finds (skipped where there is no groff)',
+  () => {
+    const args = ['-man', '-ww', '-Tutf8', '-P-cbou', '-rLL=72n', join(root, 'dist/nightrender.1')];
+    const { stdout, stderr } = spawnSync('groff', args, { encoding: 'utf8' });
+    expect(stderr).toBe('');
+    for (const command of ['run', 'list', 'explain', 'status'])
+      expect(stdout).toContain(`nightrender ${command} <pipeline>`);
+  },
+);

@@ -93,7 +93,7 @@ export function listOptions(parser: Argv) {
 export function explainOptions(parser: Argv) {
   const purpose = `Tells the whole story of one scene: its row and what is sent, every attempt with its job and its instants, the pictures, what went wrong in words, and what decides what happens next. It only reads, and may be asked while a run is going on.`;
   return withPipeline(parser, ['output', 'json'])
-    .usage(`$0 explain <pipeline> <id>\n\n${purpose}`)
+    .usage(`$0 explain <pipeline> [id]\n\n${purpose}`)
     .positional('id', {
       type: 'string',
       demandOption: true,
@@ -101,7 +101,7 @@ export function explainOptions(parser: Argv) {
     })
     .example('$0 explain pipeline.yaml harbour', 'why there is no picture of it, say')
     .example('$0 explain pipeline.yaml harbour --json', 'for a script: one JSON object')
-    .example('$0 explain pipeline.yaml -- -1', 'an id that begins with a dash')
+    .example('$0 explain pipeline.yaml --id=-1', 'an id that begins with a dash')
     .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...explaining })}`);
 }
 

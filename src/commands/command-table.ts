@@ -54,7 +54,7 @@ export const commands = {
     work: async (argv) => (await import('./list.ts')).list(fileIn(argv), argv),
   },
   explain: {
-    takes: '<pipeline> <id>',
+    takes: '<pipeline> [id]',
     summary: 'one scene: its attempts, pictures and failures, and what happens next',
     options: explainOptions,
     work: async (argv) => (await import('./explain.ts')).explain(fileIn(argv), textIn(argv, 'id'), argv),
@@ -129,6 +129,7 @@ function fileIn(argv: Record<string, unknown>): string {
 }
 
 function textIn(argv: Record<string, unknown>, name: string): string {
-  const value = argv[name];
+  // Given twice, the last one counts.
+  const value: unknown = [argv[name]].flat().at(-1);
   return typeof value === 'string' ? value : '';
 }

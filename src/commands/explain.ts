@@ -17,6 +17,7 @@ export function explain(file: string, id: string, argv: Record<string, unknown>)
   const json = argv['json'] === true;
   let dir: string | undefined;
   try {
+    if (id === '') throw new ConfigError([{ where: '', text: 'Say which scene, by its id.' }]);
     dir = readOutputDir(file, overridesOf(argv, process.env), process.env);
     const db = openCheckpointForReading(dir);
     if (db === undefined) throw noBatch(dir);
@@ -43,9 +44,23 @@ export function explain(file: string, id: string, argv: Record<string, unknown>)
   }
 }
 
+const mostMeant = 3;
+
+/** Who knows only a part of an id mostly knows its end. */
+function holding(part: string, ids: Iterable<string>): string[] {
+  const found: string[] = [];
+  if (part.length < 2) return found;
+  for (const id of ids) {
+    if (!id.toLowerCase().includes(part.toLowerCase())) continue;
+    if (found.push(id) === mostMeant) break;
+  }
+  return found;
+}
+
 function unknownId(db: Database, id: string): ConfigError {
-  const near = closestFew(id, readIds(db), 3).map((each) => JSON.stringify(each));
-  const hint = near.length === 0 ? '`nightrender list` names all' : `did you mean ${near.join(' or ')}?`;
+  const near = closestFew(id, readIds(db), mostMeant);
+  const meant = (near.length > 0 ? near : holding(id, readIds(db))).map((each) => JSON.stringify(each));
+  const hint = meant.length === 0 ? '`nightrender list` names all' : `did you mean ${meant.join(' or ')}?`;
   return new ConfigError([
     { where: '', text: `${JSON.stringify(id)} is the id of no scene of this batch; ${hint}` },
   ]);

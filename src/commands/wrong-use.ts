@@ -7,8 +7,7 @@ export class WrongUse extends Error {}
 
 /** What the parser found wrong: it counts arguments without a name, and does not know what was meant. */
 export function inWords(message: string, args: string[]): string {
-  const [, got] = /^Not enough non-option arguments: got (\d+)/.exec(message) ?? [];
-  if (got !== undefined) return got === '0' ? 'Say which pipeline.yaml.' : 'Say which scene, by its id.';
+  if (message.startsWith('Not enough non-option arguments')) return 'Say which pipeline.yaml.';
   return /^Unknown (argument|command)/.test(message) ? (unknownIn(args) ?? tooMuch(message, args)) : message;
 }
 

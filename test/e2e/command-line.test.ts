@@ -14,7 +14,6 @@ it.each([
   ],
   [['run', 'pipeline.yaml', 'other.yaml'], '"other.yaml" is more than run takes.'],
   [['run'], 'Say which pipeline.yaml.'],
-  [['explain', 'pipeline.yaml'], 'Say which scene, by its id.'],
   [['list', 'pipeline.yaml', '--csv=yes'], '--csv is "yes"; expected true, false or no value.'],
   [[], 'Say what to do: run, status, '],
 ])('%j', async (args, said) => {

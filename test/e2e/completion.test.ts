@@ -70,7 +70,7 @@ it.skipIf(!has('groff'))(
     const args = ['-man', '-ww', '-Tutf8', '-P-cbou', '-rLL=72n', join(root, 'dist/nightrender.1')];
     const { stdout, stderr } = spawnSync('groff', args, { encoding: 'utf8' });
     expect(stderr).toBe('');
-    for (const command of ['run', 'list', 'explain', 'status'])
+    for (const command of ['run', 'list', 'status'])
       expect(stdout).toContain(`nightrender ${command} <pipeline>`);
   },
 );

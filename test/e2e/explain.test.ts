@@ -54,6 +54,10 @@ it('asks which id was meant where there is none such', async () => {
   expect(near.stderr).toContain('"harbor" is the id of no scene of this batch; did you mean "harbour"?');
   const far = await nightrender(['explain', 'pipeline.yaml', 'weather-station'], { cwd });
   expect(far.stderr).toContain('is the id of no scene of this batch; `nightrender list` names all');
+  const part = await nightrender(['explain', 'pipeline.yaml', 'house'], { cwd });
+  expect(part.stderr).toContain('did you mean "lighthouse"?');
+  const dashed = await nightrender(['explain', 'pipeline.yaml', '--id=-1'], { cwd });
+  expect(dashed.stderr).toContain('"-1" is the id of no scene of this batch');
   const without = await nightrender(['explain', 'pipeline.yaml'], { cwd });
   expect([without.code, without.stderr]).toEqual([2, expect.stringContaining('Say which scene')]);
 });

@@ -47,7 +47,9 @@ function finder(db: Database, { states, kinds, search }: RowChoice): Find {
           "+s.state <> 'saved' AND s.attempts > 0",
           'coalesce(s.failure_kind, a.failure_kind) IN (SELECT value FROM json_each(@kinds))',
         ]),
-    ...(search === undefined ? [] : ["has_text(s.id, s.columns, coalesce(s.failure_text, ''))"]),
+    ...(search === undefined
+      ? []
+      : ["has_text(s.id, s.columns, coalesce(s.failure_text, a.failure_text, ''))"]),
   ];
   const values = {
     ...(states !== undefined && { states: JSON.stringify(states) }),

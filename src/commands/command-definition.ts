@@ -32,6 +32,10 @@ export function definitionOf({ options }: Command): CommandDefinition {
       });
       return listener;
     },
+    options: (several: Record<string, Options>) => {
+      for (const [name, each] of Object.entries(several)) listener.option(name, each);
+      return listener;
+    },
     example: (line: string, why: string) => {
       said.examples.push({
         line: line.replaceAll('$0', 'nightrender'),

@@ -263,7 +263,7 @@ it('a stop cuts a single row with very many scenes short', async () => {
     stop.abort();
     return { scene: 'hills' };
   };
-  const counting = { text: '', columns: config.input?.columns ?? [], render };
+  const counting = { text: '', columns: config.input?.columns ?? [], sendsFiles: false, render };
   const reading = readScenes({ ...config, input: counting }, Readable.from([]), stop.signal);
   await expect(reading).rejects.toMatchObject({ name: 'AbortError' });
   expect(rendered).toBeLessThan(1000);

@@ -155,6 +155,7 @@ export const eventLines = {
     dataDir: text,
     apiKey: text.optional().describe('of this start, where none was given'),
   }),
+  watching: line('`watch`: the page is up', { url: text, dir: text }),
 };
 
 function line<Shape extends z.ZodRawShape>(means: string, shape: Shape) {

@@ -1,5 +1,6 @@
 /** What is said of the page on which a batch can be watched. */
 import { writeError, writeOut } from './console.ts';
+import { writeJsonLine } from './json-lines.ts';
 
 export interface Watching {
   url: string;
@@ -9,7 +10,7 @@ export interface Watching {
 }
 
 export function showWatching({ url, dir, shownDir, hasBatch }: Watching, json: boolean): void {
-  if (json) return writeOut(JSON.stringify({ type: 'watching', url, dir }));
+  if (json) return writeJsonLine('watching', { url, dir });
   const waits = hasBatch ? '' : ' There is no batch there yet; the page waits for it.';
   writeOut(`${shownDir} can be watched at ${url} (on this machine, read only).${waits}`);
   writeOut('Ctrl-C ends the page; a run goes on without it.');

@@ -33,6 +33,36 @@ export function runOptions(parser: Argv) {
     .epilogue(`${precedence}\n\n${exitCodes()}`);
 }
 
+export function initOptions(parser: Argv) {
+  const purpose = `Writes a commented pipeline.yaml and scenes.csv that run at once on the local service, or for a real endpoint. A file that is there is never touched.`;
+  const text = { type: 'string', requiresArg: true } as const;
+  return parser
+    .usage(`$0 init [dir]\n\n${purpose}`)
+    .positional('dir', {
+      type: 'string',
+      default: '.',
+      describe: 'folder of the two files; made where it is missing',
+    })
+    .option('endpoint', {
+      ...text,
+      describe: 'address of a real service, such as https://api.your-service.example',
+    })
+    .option('id', { ...text, describe: 'id of the endpoint there' })
+    .example('$0 init night', 'a batch for the local service, in the folder night')
+    .example(
+      '$0 init night --endpoint https://api.your-service.example --id your-endpoint-id',
+      'for a real one; the key is taken from NIGHTRENDER_API_KEY',
+    )
+    .epilogue(
+      exitCodes({
+        bug: common.bug,
+        complete: 'the files are written',
+        'wrong-use': 'wrong use, or a file is there already',
+        'output-unwritable': common['output-unwritable'],
+      }),
+    );
+}
+
 export function planOptions(parser: Argv) {
   const purpose = `Checks all that a run would check, and tells what it would do: which scenes are new, edited, done or failed, the first requests in full, the names of their pictures, and what it will cost and take by what earlier runs of this batch needed. It sends nothing, writes nothing and takes no lock, and may be asked beside a run and where no folder is yet. Room for a copy of the checkpoint is needed in the folder of temporary files.`;
   return withPipeline(parser, ['manifest', 'output', 'concurrency', 'skip-bad-rows', 'json'])

@@ -5,6 +5,7 @@ import {
   cancelOptions,
   completionOptions,
   explainOptions,
+  initOptions,
   listOptions,
   manOptions,
   planOptions,
@@ -29,6 +30,12 @@ export interface Command {
 
 /** In the order in which the help names them. */
 export const commands = {
+  init: {
+    takes: '[dir]',
+    summary: 'a pipeline.yaml and a small manifest to begin with',
+    options: initOptions,
+    work: async (argv) => (await import('./init.ts')).init(textIn(argv, 'dir'), argv),
+  },
   plan: {
     takes: '<pipeline>',
     summary: 'what a run would do, cost and take; nothing is sent',

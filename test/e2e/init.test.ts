@@ -1,0 +1,69 @@
+/** Promise: from an empty folder to pictures in three commands; what is there is never overwritten. */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { folderWith, nightrender, testKey } from './cli.ts';
+
+it('init, plan, run', async () => {
+  const cwd = folderWith({});
+  const made = await nightrender(['init'], { cwd });
+  expect(made.code, made.stderr).toBe(0);
+  expect(readdirSync(cwd).toSorted()).toEqual(['pipeline.yaml', 'scenes.csv']);
+  const commands = made.stdout
+    .split('\n')
+    .flatMap((line) => /^ {2}nightrender (.*?) +#/.exec(line)?.[1] ?? []);
+  expect(commands).toEqual(['plan pipeline.yaml', 'run pipeline.yaml']);
+  const plan = await nightrender(['plan', 'pipeline.yaml', '--json'], { cwd });
+  expect(JSON.parse(plan.stdout)).toMatchObject({
+    exitCode: 0,
+    warnings: [],
+    counts: { waiting: 8, invalid: 0 },
+  });
+  const run = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  expect(run.code, run.stderr).toBe(0);
+  expect(readdirSync(join(cwd, 'renders/images')).filter((file) => file.endsWith('.png'))).toHaveLength(8);
+});
+
+it('overwrites nothing and says which file is there', async () => {
+  const cwd = folderWith({});
+  mkdirSync(join(cwd, 'night'));
+  writeFileSync(join(cwd, 'night/scenes.csv'), 'mine');
+  const { code, stderr } = await nightrender(['init', 'night'], { cwd });
+  expect(code).toBe(2);
+  expect(stderr).toContain('night/scenes.csv: this file is there already');
+  expect(stderr).not.toContain('pipeline.yaml:');
+  expect(readdirSync(join(cwd, 'night'))).toEqual(['scenes.csv']);
+  expect(readFileSync(join(cwd, 'night/scenes.csv'), 'utf8')).toBe('mine');
+});
+
+it('writes the file of a real endpoint, with the key from the environment', async () => {
+  const cwd = folderWith({});
+  const options = ['--endpoint', 'https://api.service.example', '--id', 'my-endpoint'];
+  const made = await nightrender(['init', "a night's work", ...options], { cwd });
+  expect(made.code, made.stderr).toBe(0);
+  expect(made.stdout).toContain('export NIGHTRENDER_API_KEY=');
+  expect(made.stdout).toContain(`nightrender plan 'a night'\\''s work/pipeline.yaml' --check`);
+  const plan = (env = {}) =>
+    nightrender(['plan', "a night's work/pipeline.yaml", '--json', '--requests', '1'], { cwd, env });
+  expect(JSON.parse((await plan({ NIGHTRENDER_API_KEY: testKey })).stdout)).toMatchObject({
+    endpoint: { baseUrl: 'https://api.service.example', id: 'my-endpoint' },
+    requests: [{ url: 'https://api.service.example/v2/my-endpoint/run' }],
+  });
+  expect((await plan()).code).toBe(2);
+});
+
+it.each([
+  [
+    ['--endpoint', 'ftp://x', '--id', 'e'],
+    '--endpoint: is "ftp://x"; expected `local`, or a URL that begins with http',
+  ],
+  [['--endpoint', 'https://x.example', '--id', 'a b'], '--id: is "a b"; expected the id of the endpoint'],
+  [['--endpoint', 'https://x.example'], '--id: expected the id of the endpoint as well'],
+  [['--id', 'e'], '--endpoint: --id names an endpoint of a service; expected its URL as well'],
+])('refuses %s', async (options, words) => {
+  const cwd = folderWith({});
+  const { code, stderr } = await nightrender(['init', ...options], { cwd });
+  expect(code).toBe(2);
+  expect(stderr).toContain(words);
+  expect(readdirSync(cwd)).toEqual([]);
+});

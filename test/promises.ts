@@ -208,6 +208,11 @@ export const promises: Record<string, Promised[]> = {
       file: 'e2e/retry.test.ts',
       title: '… puts back …, which the next run renders, and no others',
     },
+    {
+      says: 'A preview (`--sample`, `--limit`) is part of the full run: whatever previews and deaths come one after the other, each scene is paid once.',
+      file: 'pipeline/preview.test.ts',
+      title: 'is never paid twice, whatever parts and deaths come one after the other',
+    },
   ],
   'It stops by itself': [
     {
@@ -275,6 +280,11 @@ export const promises: Record<string, Promised[]> = {
       says: 'The service is sent no more submissions than `rate` allows in any ten seconds.',
       file: 'pipeline/service-trouble.test.ts',
       title: 'is asked for no more than the set number in any ten seconds',
+    },
+    {
+      says: '`plan` accepts exactly what `run` accepts, refuses the rest in the same words, and leaves no trace in the folder.',
+      file: 'commands/plan-accepts.test.ts',
+      title: 'whatever the file, the list and the folder say',
     },
   ],
   'Disk, files and processes': [

@@ -28,7 +28,7 @@ export function readSubmittedAttempt(sql: Statements, row: AttemptRow): Submitte
 
 export function readWriting(sql: Statements, row: AttemptRow & { writing: string }): UnfinishedWriting {
   const settlement = JSON.parse(row.writing) as SavedSettlement;
-  return { attempt: readAttempt(sql, row), isInFlight: row.state === 'submitted', settlement };
+  return { attempt: readSubmittedAttempt(sql, row), isInFlight: row.state === 'submitted', settlement };
 }
 
 const noHistory: AttemptHistory = { failed: 0, unanswered: 0, expired: 0, failedKinds: [], digests: [] };

@@ -215,6 +215,17 @@ export function schemaOptions(parser: Argv) {
     .epilogue(exitCodes({ bug: endings.bug.means, 'wrong-use': 'wrong use', complete: 'it was printed' }));
 }
 
+export function inspectOptions(parser: Argv) {
+  const purpose = `Prints what a picture says of itself: its size and format, and where it comes from, told by the picture (output.metadata: embed) or by the JSON file beside it (sidecar). Texts that other programs have put into a PNG are printed as well.`;
+  return parser
+    .positional('picture', { type: 'string', demandOption: true, describe: 'a PNG, or any other picture' })
+    .usage(`$0 inspect <picture>\n\n${purpose}`)
+    .option('json', { type: 'boolean', describe: 'as one JSON object' })
+    .example('$0 inspect renders/images/harbour.png', 'its prompt, inputs, seed and job')
+    .example('$0 inspect harbour.png --json', 'for a script')
+    .epilogue(exitCodes({ bug: common.bug, ...inspecting }));
+}
+
 export function serveOptions(parser: Argv) {
   const purpose = `Serves the job interface on 127.0.0.1 until SIGINT or SIGTERM. The key is taken from NIGHTRENDER_API_KEY; without one, a new one is made and shown.`;
   const text = { type: 'string', requiresArg: true } as const;
@@ -316,6 +327,11 @@ const cancelling = {
   'not-allowed': endings['not-allowed'].means,
   interrupted: endings.interrupted.means,
   terminated: endings.terminated.means,
+};
+
+const inspecting = {
+  complete: 'it was printed',
+  'wrong-use': 'wrong use, or no picture',
 };
 
 const serving = {

@@ -6,6 +6,7 @@ import {
   completionOptions,
   explainOptions,
   initOptions,
+  inspectOptions,
   listOptions,
   manOptions,
   planOptions,
@@ -77,6 +78,12 @@ export const commands = {
     summary: 'write the result files anew from the checkpoint',
     options: reportOptions,
     work: async (argv) => (await import('./report.ts')).report(fileIn(argv), argv),
+  },
+  inspect: {
+    takes: '<picture>',
+    summary: 'what a picture says of itself: its prompt, inputs, seed, job',
+    options: inspectOptions,
+    work: async (argv) => (await import('./inspect.ts')).inspect(textIn(argv, 'picture'), argv),
   },
   verify: {
     takes: '<pipeline>',

@@ -14,6 +14,7 @@ import type { Ports } from '../pipeline/run.ts';
 import type { Stop } from '../pipeline/stop.ts';
 import { writeBatchReport } from './batch-report.ts';
 import { connect } from './connections.ts';
+import { outputFiles } from './output-files.ts';
 import { recordEnd } from './record-end.ts';
 import { systemClock } from './system-clock.ts';
 
@@ -50,6 +51,7 @@ export async function withPorts<Result>(
     const images = createImageStore(join(config.output.dir, 'images'), {
       maxPixels: config.limits.pixels,
       ...config.check,
+      ...outputFiles(config.output),
       reportDir: config.report.hasThumbnails ? join(config.output.dir, 'report') : undefined,
     });
     await images.prepare();

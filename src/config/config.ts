@@ -51,6 +51,8 @@ export interface Config {
     imagePath: string | undefined;
     /** Where pictures may be downloaded from: `cdn.example.com`, `*.example.com`, in lower case. */
     hosts: string[];
+    /** Where pictures say where they come from. */
+    metadata: 'embed' | 'sidecar' | 'none';
   };
   retry: RetrySettings;
   polling: PollSettings;

@@ -47,6 +47,7 @@ export function readConfig(file: string, overrides: Override[], env: NodeJS.Proc
       name: templates.name,
       imagePath: raw.output.image,
       hosts: raw.output.hosts,
+      metadata: raw.output.metadata,
     },
     terminal: { ...raw.terminal, log: raw.terminal.log && resolve(base, raw.terminal.log) },
     warnings: warningsOf(raw, yaml, templates.input),

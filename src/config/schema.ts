@@ -54,6 +54,12 @@ const output = z.strictObject({
     .describe(
       'where pictures may be downloaded from that the output names by address: `cdn.example.com`, `*.example.com`',
     ),
+  metadata: z
+    .enum(['embed', 'sidecar', 'none'], 'embed, sidecar or none')
+    .default('none')
+    .describe(
+      'whether each PNG says where it comes from, in itself (`embed`) or in a JSON file beside it (`sidecar`)',
+    ),
 });
 
 const retry = z.strictObject({

@@ -21,6 +21,8 @@ export interface CheckedPicture {
   sha256: string;
   /** WebP; absent where the picture needs none, none was asked for, or none could be made. */
   thumbnail?: Uint8Array;
+  /** Files that belong beside it, by the ending that takes the place of `.png`. */
+  beside?: { ending: string; bytes: Uint8Array }[];
 }
 
 /** A picture on disk under its final name. */

@@ -24,11 +24,12 @@ export interface Demands {
 
 /**
  * PNG bytes are kept as they came; JPEG and WebP become PNG, upright and with their colour profile. An animated WebP
- * is refused: to keep one frame of many would lose the rest without a word.
+ * is refused: to keep one frame of many would lose the rest without a word. `finish` makes the file of a good one.
  */
 export async function checkPicture(
   picture: HeldPicture,
   demands: Demands,
+  finish: (png: Buffer, size: { width: number; height: number }) => Buffer = (png) => png,
 ): Promise<CheckedPicture | Failure> {
   const decoded = 'bytes' in picture ? { bytes: bufferOf(picture.bytes) } : decodeBase64(picture.base64);
   if ('problem' in decoded)
@@ -42,7 +43,8 @@ export async function checkPicture(
   if (Math.min(width, height) < demands.minSide)
     return failure('picture-too-small', tooSmall(whole, demands.minSide), bytes);
   if (blank !== undefined) return failure('blank-picture', blank, bytes);
-  return { png, width, height, sha256: sha256Of(png), ...(thumbnail !== undefined && { thumbnail }) };
+  const file = finish(png, whole);
+  return { png: file, width, height, sha256: sha256Of(file), ...(thumbnail !== undefined && { thumbnail }) };
 }
 
 /** `came` is what tells whether the very same has come before. */

@@ -4,14 +4,25 @@ import { lstat, readFile } from 'node:fs/promises';
 import { isAbsolute, relative, resolve } from 'node:path';
 import type { Stats } from 'node:fs';
 import pLimit from 'p-limit';
-import { Trouble } from '../core/failure.ts';
+import { Trouble, type Failure } from '../core/failure.ts';
 import { isSystemError, withDiskTrouble } from '../disk/disk-trouble.ts';
 import { syncFolder } from '../disk/sync-folder.ts';
 import { removeLeftovers } from '../disk/temporary-files.ts';
-import type { CheckedPicture, SavedPicture } from '../core/picture.ts';
+import type { CheckedPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
+import type { Provenance } from '../core/provenance.ts';
 import type { ImageStore } from '../pipeline/ports.ts';
+import {
+  completeBeside,
+  makeBeside,
+  missingBeside,
+  moveBeside,
+  removeBeside,
+  writeBeside,
+  type BesideMaker,
+} from './beside-files.ts';
 import { checkPicture } from './check-picture.ts';
 import { DurableFiles } from './durable-files.ts';
+import { withProvenance } from './provenance-texts.ts';
 import { thumbnailFiles, type ThumbnailFiles } from './thumbnail-files.ts';
 
 export interface ImageStoreOptions {
@@ -23,11 +34,17 @@ export interface ImageStoreOptions {
   isBlankRefused?: boolean;
   /** The report's folder, where thumbnails are to be put into it. */
   reportDir?: string | undefined;
+  /** The program's name and version, where pictures are to say themselves where they come from. */
+  embedsAs?: string | undefined;
+  /** What is made of each picture and lies beside it. */
+  beside?: BesideMaker[];
 }
 
 export interface PreparedImageStore extends ImageStore {
   /** Makes the folder and removes what earlier runs left half-written; `Trouble` where it cannot be used. */
   prepare(): Promise<void>;
+  /** As the port has it; what is not to say where it comes from needs no provenance. */
+  check(picture: HeldPicture, provenance?: Provenance): Promise<CheckedPicture | Failure>;
 }
 
 /** Each takes an open file, of which some systems allow 256; more at once bring nothing. */
@@ -40,7 +57,14 @@ export const checksAtOnce = 4;
 export function createImageStore(dir: string, options: ImageStoreOptions = {}): PreparedImageStore {
   const root = resolve(dir);
   const files = new DurableFiles(root);
-  const { maxPixels = 100_000_000, minSide = 1, isBlankRefused = false, reportDir } = options;
+  const {
+    maxPixels = 100_000_000,
+    minSide = 1,
+    isBlankRefused = false,
+    reportDir,
+    embedsAs,
+    beside = [],
+  } = options;
   const thumbnails = reportDir === undefined ? undefined : thumbnailFiles(reportDir);
   const limitWrites = pLimit(writesAtOnce);
   const limitChecks = pLimit(checksAtOnce);
@@ -51,10 +75,20 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
         await files.makeFolder(root);
         await removeLeftovers(root);
       }),
-    check: (picture) => limitChecks(() => checkPicture(picture, demands)),
+    check: (picture, provenance) =>
+      limitChecks(async () => {
+        const checked = await checkPicture(picture, demands, (png, size) =>
+          embedsAs === undefined || provenance === undefined
+            ? png
+            : withProvenance(png, size, provenance, embedsAs),
+        );
+        if ('kind' in checked || beside.length === 0) return checked;
+        return { ...checked, beside: await makeBeside(beside, checked, provenance) };
+      }),
     write: async (picture, file) => {
       const path = pathWithin(root, file);
       await limitWrites(() => withDiskTrouble(path, () => files.write(path, picture.png)));
+      await limitWrites(() => writeBeside(files, path, picture.beside ?? []));
       // Missing where the program dies here, until the report is asked for.
       writeThumbnail(thumbnails, picture);
     },
@@ -62,13 +96,20 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
       const path = pathWithin(root, picture.file);
       return withDiskTrouble(path, () => isWhole(files, path, picture));
     },
+    complete: async (picture, provenance) => {
+      const path = pathWithin(root, picture.file);
+      const missing = await missingBeside(beside, path);
+      await limitChecks(() => completeBeside(files, missing, path, picture, provenance));
+    },
     remove: async (file) => {
       const path = pathWithin(root, file);
+      await removeBeside(beside, path);
       await withDiskTrouble(path, () => files.remove(path));
     },
     move: async (from, to) => {
       const paths = { from: pathWithin(root, from), to: pathWithin(root, to) };
       await withDiskTrouble(paths.to, () => move(files, paths.from, paths.to));
+      await moveBeside(beside, paths.from, paths.to);
     },
   };
 }

@@ -6,6 +6,7 @@ import type { JsonObject } from '../core/json.ts';
 import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
 import type { Part } from '../core/part.ts';
 import type { Plan } from '../core/plan.ts';
+import type { Provenance } from '../core/provenance.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { ServiceHealth } from '../core/service-health.ts';
 import type { BatchSpending } from '../core/spending.ts';
@@ -156,7 +157,7 @@ export interface Settlement extends JobTimes {
 export type SavedSettlement = Settlement & { state: 'saved'; pictures: SavedPicture[] };
 
 export interface UnfinishedWriting {
-  attempt: Attempt;
+  attempt: SubmittedAttempt;
   /** Whether it still can be settled; a person may have given it up meanwhile. */
   isInFlight: boolean;
   settlement: SavedSettlement;
@@ -184,16 +185,19 @@ export interface Downloads {
 export interface ImageStore {
   /**
    * Decodes a picture strictly and checks that it is whole and as asked for; a failure is `bad-picture`,
-   * `blank-picture` or `picture-too-small`, with the digest of what came.
+   * `blank-picture` or `picture-too-small`, with the digest of what came. Where it comes from is put into it, or beside it,
+   * if that is asked for.
    */
-  check(picture: HeldPicture): Promise<CheckedPicture | Failure>;
-  /** Puts the file under its final name, durably and at once; `Trouble` where the disk does not take it. */
+  check(picture: HeldPicture, provenance: Provenance): Promise<CheckedPicture | Failure>;
+  /** Puts the file under its final name, durably and at once, and then what belongs beside it; `Trouble` where the disk does not take it. */
   write(picture: CheckedPicture, file: string): Promise<void>;
   /** Whether the file is there with exactly these bytes; it then stays, whatever happens to the machine. */
   has(picture: SavedPicture): Promise<boolean>;
-  /** Removes a file durably. */
+  /** Writes what belongs beside a picture that is there and is missing, durably. */
+  complete(picture: SavedPicture, provenance: Provenance): Promise<void>;
+  /** Removes a picture durably, and what is beside it. */
   remove(file: string): Promise<void>;
-  /** Renames a picture durably; does nothing where that has happened already. */
+  /** Renames a picture durably, and what is beside it; does nothing where that has happened already. */
   move(from: string, to: string): Promise<void>;
 }
 

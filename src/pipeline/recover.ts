@@ -1,5 +1,6 @@
 /** What dead runs left behind, before anything is sent. */
 import type { Attempt } from '../core/attempt.ts';
+import { provenanceOf } from '../core/provenance.ts';
 import { quarantine } from '../core/quarantine.ts';
 import type { UnfinishedWriting } from './ports.ts';
 import type { Run } from './run.ts';
@@ -29,8 +30,11 @@ async function finishOne(run: Run, { attempt, isInFlight, settlement }: Unfinish
     const isOnRecord = (await checkpoint.ownerOf(picture.file)) !== undefined;
     if (!isOnRecord && (await images.has(picture))) files.push(picture.file);
   }
-  if (isInFlight && files.length === settlement.pictures.length)
+  if (isInFlight && files.length === settlement.pictures.length) {
+    for (const [i, picture] of settlement.pictures.entries())
+      await images.complete(picture, provenanceOf(attempt, i, picture.seed));
     return checkpoint.settle(attempt, settlement);
+  }
   // Its job is asked for again; by then the name may be another scene's.
   for (const file of files) await images.remove(file);
   await checkpoint.dropWriting(attempt);

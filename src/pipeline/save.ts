@@ -2,6 +2,7 @@
 import type { SubmittedAttempt } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
 import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
+import { provenanceOf } from '../core/provenance.ts';
 import { download } from './download.ts';
 import type { Hold } from './ports.ts';
 import type { Run } from './run.ts';
@@ -27,7 +28,11 @@ export async function save(
   }
   run.stats.move(attempt, 'checking');
   const checked = await Promise.all(
-    held.map(async (picture) => (isFailure(picture) ? picture : run.ports.images.check(picture))),
+    held.map(async (picture, i) =>
+      isFailure(picture)
+        ? picture
+        : run.ports.images.check(picture, provenanceOf(attempt, i, found[i]?.seed)),
+    ),
   );
   const bad = checked.find(isFailure);
   if (bad !== undefined) {

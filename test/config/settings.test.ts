@@ -213,6 +213,15 @@ it.each(['blank: "yes"', 'minSide: 0', 'minSide: 1.5', 'minSide: 64px', 'least: 
   },
 );
 
+it('where pictures say where they come from', () => {
+  const given = withRequired('').replace('dir: renders', 'dir: renders\n  metadata: embed');
+  expect(configOf(given).output.metadata).toBe('embed');
+  expect(problemsOf(given.replace('embed', 'inside'))).toEqual([
+    '7:13: output.metadata is "inside"; expected embed, sidecar or none',
+  ]);
+  expect(configOf(withRequired('')).output.metadata).toBe('none');
+});
+
 it('thumbnails for the report, unless they are not wanted', () => {
   expect(configOf(withRequired('report: {thumbnails: false}')).report).toMatchObject({ hasThumbnails: false });
   expect(placesOf(problemsOf(withRequired('report:\n  thumbnails: few')))).toEqual(['8:15']);

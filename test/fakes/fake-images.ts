@@ -1,6 +1,7 @@
 /** A folder of pictures in memory; the words "bad" in the bytes stand for a picture that does not pass. */
 import { createHash } from 'node:crypto';
 import type { CheckedPicture, HeldPicture, SavedPicture } from '../../src/core/picture.ts';
+import type { Provenance } from '../../src/core/provenance.ts';
 import { Trouble, type Failure } from '../../src/core/failure.ts';
 import type { RecordedPicture, Verdict } from '../../src/core/verification.ts';
 import type { ImageStore } from '../../src/pipeline/ports.ts';
@@ -9,27 +10,38 @@ export class FakeImages implements ImageStore {
   /** Contents by file name. */
   readonly files = new Map<string, string>();
   isDiskFull = false;
+  /** Whether pictures are given the ids of their jobs, in themselves and in files beside them. */
+  hasProvenance = false;
+  /** Ids of jobs by the pictures' file names. */
+  readonly sidecars = new Map<string, string>();
 
-  async check(picture: HeldPicture): Promise<CheckedPicture | Failure> {
-    const png = 'bytes' in picture ? Buffer.from(picture.bytes) : Buffer.from(picture.base64, 'base64');
-    const sha256 = createHash('sha256').update(png).digest('hex');
-    if (png.toString().includes('bad'))
-      return { kind: 'bad-picture', text: 'the picture is cut', digest: sha256 };
-    return { png, width: 8, height: 8, sha256 };
+  async check(picture: HeldPicture, { jobId }: Provenance): Promise<CheckedPicture | Failure> {
+    const came = 'bytes' in picture ? Buffer.from(picture.bytes) : Buffer.from(picture.base64, 'base64');
+    if (came.toString().includes('bad'))
+      return { kind: 'bad-picture', text: 'the picture is cut', digest: sha256Of(came) };
+    const png = this.hasProvenance ? Buffer.from(`${came.toString()} by ${jobId}`) : came;
+    const beside = [{ ending: '.json', bytes: Buffer.from(jobId) }];
+    return { png, width: 8, height: 8, sha256: sha256Of(png), ...(this.hasProvenance && { beside }) };
   }
 
   async write(picture: CheckedPicture, file: string): Promise<void> {
     if (this.isDiskFull) throw new Trouble({ kind: 'output-unwritable', text: 'the disk is full' });
     this.files.set(file, Buffer.from(picture.png).toString());
+    for (const { bytes } of picture.beside ?? []) this.sidecars.set(file, Buffer.from(bytes).toString());
+  }
+
+  async complete({ file }: SavedPicture, { jobId }: Provenance): Promise<void> {
+    if (this.hasProvenance && !this.sidecars.has(file)) this.sidecars.set(file, jobId);
   }
 
   async has({ file, sha256 }: SavedPicture): Promise<boolean> {
     const content = this.files.get(file);
-    return content !== undefined && createHash('sha256').update(content).digest('hex') === sha256;
+    return content !== undefined && sha256Of(content) === sha256;
   }
 
   async remove(file: string): Promise<void> {
     this.files.delete(file);
+    this.sidecars.delete(file);
   }
 
   async move(from: string, to: string): Promise<void> {
@@ -40,14 +52,15 @@ export class FakeImages implements ImageStore {
     if (there !== content) throw new Trouble({ kind: 'output-unwritable', text: `${to} is another file` });
     this.files.delete(from);
     this.files.set(to, content);
+    const sidecar = this.sidecars.get(from);
+    if (sidecar !== undefined) this.sidecars.set(to, sidecar);
+    this.sidecars.delete(from);
   }
 
   async inspect({ file, sha256 }: RecordedPicture): Promise<Verdict> {
     const content = this.files.get(file);
     if (content === undefined) return { kind: 'missing' };
-    return createHash('sha256').update(content).digest('hex') === sha256
-      ? { kind: 'good' }
-      : { kind: 'damaged', problem: 'it is cut' };
+    return sha256Of(content) === sha256 ? { kind: 'good' } : { kind: 'damaged', problem: 'it is cut' };
   }
 
   async setAside({ file }: RecordedPicture, as: string): Promise<string | undefined> {
@@ -57,4 +70,8 @@ export class FakeImages implements ImageStore {
     this.files.delete(file);
     return `${file}.${as}`;
   }
+}
+
+function sha256Of(content: string | Buffer): string {
+  return createHash('sha256').update(content).digest('hex');
 }

@@ -12,10 +12,10 @@ function deadly(): World {
     scene === 'a killer' ? { pictures: [{ base64: Buffer.from('killer').toString('base64') }] } : {},
   );
   const check = world.images.check.bind(world.images);
-  world.images.check = (picture) => {
+  world.images.check = (picture, provenance) => {
     if ('base64' in picture && Buffer.from(picture.base64, 'base64').toString() === 'killer')
       world.killer.isDead = true;
-    return check(picture);
+    return check(picture, provenance);
   };
   return world;
 }

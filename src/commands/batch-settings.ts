@@ -1,5 +1,6 @@
 /** What the road is told, out of the configuration. */
 import type { Config } from '../config/config.ts';
+import { copyEnding } from '../core/picture-copy.ts';
 import type { BatchSettings } from '../pipeline/settings.ts';
 
 /** One request beside thousands of others. */
@@ -20,6 +21,7 @@ export function batchSettings(config: Config, now: number): BatchSettings {
     limits: limitsOf(config, now),
     healthEveryMs,
     shutdownGraceMs: config.shutdownGraceMs,
+    copyEndings: output.formats.map(copyEnding),
     reportEveryMs: config.report.everyMs,
     // A service that tells no seed has used the one that it was sent.
     pictureName: ({ columns, seed, ...picture }) =>

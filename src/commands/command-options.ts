@@ -147,7 +147,7 @@ export function watchOptions(parser: Argv) {
 }
 
 export function reportOptions(parser: Argv) {
-  const purpose = `Writes the gallery (index.html), results.csv, results.jsonl and summary.json anew from the checkpoint, as things stand now, and makes the thumbnails that are missing. It sends nothing, and may be called while a run is going on.`;
+  const purpose = `Writes the gallery (index.html), results.csv, results.jsonl and summary.json anew from the checkpoint, as things stand now, and makes the thumbnails and copies (output.formats) that are missing. It sends nothing, and may be called while a run is going on.`;
   return withPipeline(parser, ['output', 'json'])
     .usage(`$0 report <pipeline>\n\n${purpose}`)
     .option('contact-sheet', {

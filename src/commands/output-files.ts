@@ -1,14 +1,34 @@
 /** What is made of each picture besides its file, out of the configuration. */
 import type { Config } from '../config/config.ts';
+import type { BesideMaker } from '../images/beside-files.ts';
 import type { ImageStoreOptions } from '../images/image-store.ts';
+import { copyMaker } from '../images/picture-copies.ts';
 import { sidecarMaker } from '../images/provenance-texts.ts';
 import { program } from './version.ts';
 
-export function outputFiles({
-  metadata,
-}: Pick<Config['output'], 'metadata'>): Pick<ImageStoreOptions, 'embedsAs' | 'beside'> {
+type Output = Pick<Config['output'], 'formats' | 'metadata'>;
+
+/** `warn` is told once of each kind of copy that cannot be made of some picture. */
+export function outputFiles(
+  output: Output,
+  warn: (text: string) => void,
+): Pick<ImageStoreOptions, 'embedsAs' | 'beside'> {
+  const { metadata } = output;
   return {
     embedsAs: metadata === 'embed' ? program : undefined,
-    beside: metadata === 'sidecar' ? [sidecarMaker(program)] : [],
+    beside: [...(metadata === 'sidecar' ? [sidecarMaker(program)] : []), ...copyMakers(output, warn)],
   };
+}
+
+export function copyMakers(
+  { formats }: Pick<Output, 'formats'>,
+  warn: (text: string) => void,
+): BesideMaker[] {
+  const told = new Set<string>();
+  const tellLacking = (ending: string, why: string): void => {
+    if (told.has(ending)) return;
+    told.add(ending);
+    warn(`no ${ending} could be made of some picture (${why}); the picture itself is not affected`);
+  };
+  return formats.map((copy) => copyMaker(copy, tellLacking));
 }

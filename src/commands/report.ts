@@ -1,11 +1,10 @@
 /** `nightrender report`: writes the result files anew from the checkpoint. */
 import { readOutputDir } from '../config/read-output-dir.ts';
 import { readReportSettings, type ReportSettings } from '../config/read-report-settings.ts';
-import type { MadeThumbnails } from '../images/missing-thumbnails.ts';
 import { createFilesView, type FilesView } from '../terminal/files-view.ts';
 import { writeBatchReport } from './batch-report.ts';
 import { makeContactSheets } from './contact-sheets.ts';
-import { makeThumbnails } from './make-thumbnails.ts';
+import { makeMissingFiles, type MadeFiles } from './make-missing-files.ts';
 import { noBatch } from './no-batch.ts';
 import { refuse } from './refuse.ts';
 import { overridesOf } from './run-options.ts';
@@ -24,8 +23,8 @@ export async function report(file: string, argv: Record<string, unknown>): Promi
     const settings = readReportSettings(file, overrides, process.env);
     const view = createFilesView({ json, file, elapsed: () => systemClock.elapsed() });
     const isWithSheets = argv['contactSheet'] === true;
-    const { files, thumbnails } = await writeUnlessStopped(dir, { ...settings, isWithSheets }, view);
-    view.end(files.map(shownPath), thumbnails);
+    const { files, made } = await writeUnlessStopped(dir, { ...settings, isWithSheets }, view);
+    view.end(files.map(shownPath), made);
     return 0;
   } catch (thrown) {
     return refuse(thrown, dir, json);
@@ -35,8 +34,7 @@ export async function report(file: string, argv: Record<string, unknown>): Promi
 interface Written {
   /** Absolute paths. */
   files: string[];
-  /** Undefined where none are wanted. */
-  thumbnails: MadeThumbnails | undefined;
+  made: MadeFiles;
 }
 
 /** Of a result file that is not finished nothing is left. */
@@ -50,12 +48,11 @@ function writeUnlessStopped(
     try {
       const files = await writeBatchReport(dir, Date.now(), stop.leaving);
       if (files === undefined) throw noBatch(dir);
-      consequence = 'The result files are written; thumbnails and contact sheets are left to the next time.';
-      const thumbnails = settings.hasThumbnails
-        ? await makeThumbnails(dir, stop.leaving, (made) => view.tellProgress(made))
-        : undefined;
+      consequence =
+        'The result files are written; thumbnails, copies and contact sheets are left to the next time.';
+      const made = await makeMissingFiles(dir, settings, stop.leaving, view);
       const sheets = settings.isWithSheets ? await makeContactSheets(dir, stop.leaving) : [];
-      return { files: [files.index, files.csv, files.jsonl, files.summary, ...sheets], thumbnails };
+      return { files: [files.index, files.csv, files.jsonl, files.summary, ...sheets], made };
     } catch (error) {
       if (stop.ending === undefined || error !== stop.leaving.reason) throw error;
       throw new StoppedEarly(stop.ending, consequence);

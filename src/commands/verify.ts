@@ -7,6 +7,7 @@ import { pictureRepair, type PictureRepair } from '../checkpoint/picture-repair.
 import { countPictures, readSavedJobs, recordedReader } from '../checkpoint/saved-pictures.ts';
 import { ConfigError } from '../config/problem.ts';
 import { readOutputDir } from '../config/read-output-dir.ts';
+import { readReportSettings, type ReportSettings } from '../config/read-report-settings.ts';
 import { endings } from '../core/ending.ts';
 import type { Verified } from '../core/verification.ts';
 import { createImageStore } from '../images/image-store.ts';
@@ -16,6 +17,7 @@ import type { Database } from '../sqlite/database.ts';
 import { createVerifyView, type VerifyView } from '../terminal/verify-view.ts';
 import { mendBatch } from './mend-batch.ts';
 import { noBatch } from './no-batch.ts';
+import { outputFiles } from './output-files.ts';
 import { refuse } from './refuse.ts';
 import { overridesOf } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
@@ -26,10 +28,13 @@ export async function verify(file: string, argv: Record<string, unknown>): Promi
   const json = argv['json'] === true;
   let dir: string | undefined;
   try {
-    dir = readOutputDir(file, overridesOf(argv, process.env), process.env);
+    const overrides = overridesOf(argv, process.env);
+    dir = readOutputDir(file, overrides, process.env);
     const isRepair = argv['repair'] === true;
     const view = createVerifyView({ json, isRepair, file, elapsed: () => systemClock.elapsed() });
-    const verified = isRepair ? await verifyAndRepair(dir, view) : await verifyOnly(dir, view);
+    const verified = isRepair
+      ? await verifyAndRepair(dir, view, readReportSettings(file, overrides, process.env))
+      : await verifyOnly(dir, view);
     const ending = verified.good === verified.checked ? 'complete' : 'incomplete';
     view.end(verified, endings[ending].exitCode);
     return endings[ending].exitCode;
@@ -48,11 +53,11 @@ async function verifyOnly(dir: string, view: VerifyView): Promise<Verified> {
   }
 }
 
-async function verifyAndRepair(dir: string, view: VerifyView): Promise<Verified> {
+async function verifyAndRepair(dir: string, view: VerifyView, { output }: ReportSettings): Promise<Verified> {
   return mendBatch(dir, async (db) => {
     assertFolder(dir);
     const repair = pictureRepair(db);
-    await finishMoves(dir, repair);
+    await finishMoves(dir, repair, output);
     const { setAside } = savedFiles(imagesOf(dir));
     return lookAtAll(dir, db, view, {
       setAside: ({ file }, as) => setAside(file, as),
@@ -71,8 +76,16 @@ function assertFolder(dir: string): void {
 }
 
 /** As the next run would begin: after that, every picture has the name that is on record. */
-async function finishMoves(dir: string, repair: PictureRepair): Promise<void> {
-  const images = createImageStore(imagesOf(dir));
+async function finishMoves(
+  dir: string,
+  repair: PictureRepair,
+  output: ReportSettings['output'],
+): Promise<void> {
+  // Nothing is made here: what is beside a picture goes along.
+  const images = createImageStore(
+    imagesOf(dir),
+    outputFiles(output, () => undefined),
+  );
   for (const move of repair.pendingMoves()) {
     await images.move(move.from, move.to);
     await repair.recordMoved(move);

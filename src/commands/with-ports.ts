@@ -51,7 +51,7 @@ export async function withPorts<Result>(
     const images = createImageStore(join(config.output.dir, 'images'), {
       maxPixels: config.limits.pixels,
       ...config.check,
-      ...outputFiles(config.output),
+      ...outputFiles(config.output, (text) => tell({ type: 'warning', text })),
       reportDir: config.report.hasThumbnails ? join(config.output.dir, 'report') : undefined,
     });
     await images.prepare();

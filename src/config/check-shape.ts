@@ -4,7 +4,7 @@ import { closest } from '../core/closest.ts';
 import { notifyTarget } from './notify-schema.ts';
 import type { Problem } from './problem.ts';
 import { isJsonObject } from '../core/json.ts';
-import { configSchema, listlessSchema, sections, type RawConfig } from './schema.ts';
+import { configSchema, listlessSchema, pictureCopy, sections, type RawConfig } from './schema.ts';
 import { shownKey, shownValue } from './shown.ts';
 import type { Path, YamlFile } from './yaml-file.ts';
 
@@ -105,6 +105,7 @@ function knownKeys(path: Path): string {
 function keysAt(path: Path): string[] {
   if (path[0] === 'notify' && path.length === 2) return Object.keys(notifyTarget.shape);
   const section = Object.entries(sections).find(([name]) => name === path[0]);
+  if (path[0] === 'output' && path[1] === 'formats') return Object.keys(pictureCopy.shape);
   return Object.keys((section?.[1] ?? configSchema).shape);
 }
 

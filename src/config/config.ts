@@ -4,6 +4,7 @@ import type { HaltSettings } from '../core/halting.ts';
 import type { NoticeTarget } from '../core/notices.ts';
 import type { RateSettings } from '../core/pacing.ts';
 import type { PollSettings } from '../core/polling.ts';
+import type { PictureCopy } from '../core/picture-copy.ts';
 import type { RetrySettings } from '../core/retry.ts';
 import type { JsonValue } from '../core/json.ts';
 import type { Pricing } from '../core/spending.ts';
@@ -51,6 +52,8 @@ export interface Config {
     imagePath: string | undefined;
     /** Where pictures may be downloaded from: `cdn.example.com`, `*.example.com`, in lower case. */
     hosts: string[];
+    /** What is made of each picture besides. */
+    formats: PictureCopy[];
     /** Where pictures say where they come from. */
     metadata: 'embed' | 'sidecar' | 'none';
   };

@@ -48,6 +48,7 @@ export function readConfig(file: string, overrides: Override[], env: NodeJS.Proc
       imagePath: raw.output.image,
       hosts: raw.output.hosts,
       metadata: raw.output.metadata,
+      formats: raw.output.formats,
     },
     terminal: { ...raw.terminal, log: raw.terminal.log && resolve(base, raw.terminal.log) },
     warnings: warningsOf(raw, yaml, templates.input),

@@ -1,4 +1,5 @@
 /** What pipeline.yaml says of the report, and nothing else of it: for `report`, which needs no key and no manifest. */
+import type { Config } from './config.ts';
 import { checkAgainst } from './check-shape.ts';
 import { withOverrides, type Override } from './override.ts';
 import { ConfigError } from './problem.ts';
@@ -9,6 +10,7 @@ import { readYaml } from './yaml-file.ts';
 
 export interface ReportSettings {
   hasThumbnails: boolean;
+  output: Pick<Config['output'], 'formats' | 'metadata'>;
 }
 
 /** Throws `ConfigError`. */
@@ -21,5 +23,6 @@ export function readReportSettings(
   const yaml = withOverrides(readYaml(shown, readText(file, shown), env), overrides);
   const { raw, problems } = checkAgainst(reportPartSchema, yaml, []);
   if (raw === undefined) throw new ConfigError(problems);
-  return { hasThumbnails: raw.report.thumbnails };
+  const { formats, metadata } = raw.output;
+  return { hasThumbnails: raw.report.thumbnails, output: { formats, metadata } };
 }

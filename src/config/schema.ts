@@ -1,6 +1,7 @@
 /** Every key of pipeline.yaml, with its default. A message says what was expected. */
 import { z } from 'zod';
 import { isJsonObject, type JsonObject } from '../core/json.ts';
+import { copyEnding } from '../core/picture-copy.ts';
 import { host } from './hosts.ts';
 import { notifyTarget } from './notify-schema.ts';
 import { duration, durationWithin, longestWait, sizeWithin } from './quantities.ts';
@@ -37,6 +38,40 @@ const endpoint = z.strictObject({
   freshness: duration.prefault('150s').describe('a 404 for a job younger than this means "not known yet"'),
 });
 
+const qualities = { webp: 80, jpeg: 80, avif: 50 };
+
+/** One entry of `output.formats`. */
+export const pictureCopy = z.strictObject({
+  format: z.enum(['webp', 'jpeg', 'avif'], 'webp, jpeg or avif').describe('the format of the copy'),
+  quality: count(1, 100, 'the quality of the copy')
+    .optional()
+    .describe('how true the copy is to the picture; 80, and 50 of AVIF, where left out'),
+  size: count(16, 16_383, 'pixels of the longer side of the copy')
+    .optional()
+    .describe('pixels of the longer side, at most; as large as the picture where left out'),
+});
+
+const formats = z
+  .array(
+    pictureCopy.transform(({ quality, ...copy }) => ({
+      ...copy,
+      quality: quality ?? qualities[copy.format],
+    })),
+    'a list such as [{format: webp, quality: 80}, {format: jpeg, size: 512}]',
+  )
+  .superRefine((copies, context) => {
+    const endings = copies.map(copyEnding);
+    for (const [i, ending] of endings.entries())
+      if (endings.indexOf(ending) < i)
+        context.addIssue({
+          code: 'custom',
+          path: [i],
+          message: `a copy of another name than ${ending}, which is there twice`,
+        });
+  })
+  .default([])
+  .describe('copies in other formats and sizes that are made of each picture and lie beside it');
+
 const output = z.strictObject({
   dir: path.describe('the folder of pictures, report and checkpoint, relative to this file'),
   name: z
@@ -54,6 +89,7 @@ const output = z.strictObject({
     .describe(
       'where pictures may be downloaded from that the output names by address: `cdn.example.com`, `*.example.com`',
     ),
+  formats,
   metadata: z
     .enum(['embed', 'sidecar', 'none'], 'embed, sidecar or none')
     .default('none')
@@ -287,7 +323,10 @@ function checkCost(
 }
 
 /** What the report is told, with nothing of the rest looked at. */
-export const reportPartSchema = z.looseObject({ report: report.prefault({}) });
+export const reportPartSchema = z.looseObject({
+  report: report.prefault({}),
+  output: z.looseObject({ formats, metadata: output.shape.metadata }),
+});
 
 export type RawConfig = z.output<typeof listlessSchema>;
 

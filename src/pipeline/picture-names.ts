@@ -1,5 +1,6 @@
 /** File names of pictures, each given to one scene only, also among those being written at the moment. */
 import type { Attempt } from '../core/attempt.ts';
+import { clashingNames } from '../core/picture-copy.ts';
 import { nameKey, withSuffix } from '../core/naming.ts';
 import { replacedSuffix } from '../core/scene.ts';
 import type { Checkpoint } from './ports.ts';
@@ -8,12 +9,18 @@ import type { BatchSettings } from './settings.ts';
 export class PictureNames {
   readonly #checkpoint: Pick<Checkpoint, 'ownerOf'>;
   readonly #nameOf: BatchSettings['pictureName'];
+  readonly #copyEndings: readonly string[];
   /** Name keys that are about to be written, with the attempt that will. */
   readonly #reserved = new Map<string, number>();
 
-  constructor(checkpoint: Pick<Checkpoint, 'ownerOf'>, nameOf: BatchSettings['pictureName']) {
+  constructor(
+    checkpoint: Pick<Checkpoint, 'ownerOf'>,
+    nameOf: BatchSettings['pictureName'],
+    copyEndings: readonly string[] = [],
+  ) {
     this.#checkpoint = checkpoint;
     this.#nameOf = nameOf;
+    this.#copyEndings = copyEndings;
   }
 
   /** Reserves a name for each picture of an attempt, in order; `release` them when the checkpoint knows them. */
@@ -38,10 +45,21 @@ export class PictureNames {
       if (this.#reserved.has(key)) continue;
       this.#reserved.set(key, attempt.key);
       const owner = await this.#checkpoint.ownerOf(name);
-      if (owner === undefined || isOwnedBy(attempt, owner)) return name;
+      const isFree = owner === undefined || isOwnedBy(attempt, owner);
+      if (isFree && !(await this.#clashes(attempt, name))) return name;
       this.#reserved.delete(key);
     }
     throw new Error(`no free file name for scene ${attempt.sceneId}`);
+  }
+
+  /** Whether a copy of it would have the name of another picture's. */
+  async #clashes(attempt: Attempt, name: string): Promise<boolean> {
+    for (const other of clashingNames(name, this.#copyEndings)) {
+      if (this.#reserved.has(nameKey(other))) return true;
+      const owner = await this.#checkpoint.ownerOf(other);
+      if (owner !== undefined && !isOwnedBy(attempt, owner)) return true;
+    }
+    return false;
   }
 }
 

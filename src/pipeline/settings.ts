@@ -43,6 +43,8 @@ export interface BatchSettings {
   reportEveryMs: number | undefined;
   /** The portable file name of a picture, before it is made unique. */
   pictureName: (picture: PictureData) => string;
+  /** What copies of a picture have in place of its `.png`; two pictures never have a copy of one name. */
+  copyEndings: readonly string[];
 }
 
 /** What `output.name` may speak of. */

@@ -28,6 +28,7 @@ const counts = z.looseObject({
   withdrawn: count,
   invalid: count,
 });
+const made = z.looseObject({ made: count, lacking: count }).optional();
 const part = counts.optional();
 const perState = (...states: string[]) =>
   z.looseObject(Object.fromEntries(states.map((state) => [state, count.optional()])));
@@ -144,10 +145,8 @@ export const eventLines = {
   'put-back': line('the last line of `retry`', { scenes: count, givenUp: count }),
   'files-written': line('`report`: the files', {
     files: z.array(text),
-    thumbnails: z
-      .looseObject({ made: count, lacking: count })
-      .optional()
-      .describe('those that were missing and are made now, and those that could not be made'),
+    thumbnails: made.describe('those that were missing and are made now, and those that could not be made'),
+    copies: made.describe('the same of the copies in other formats'),
   }),
   serving: line('`serve`: the local service is up', {
     url: text,

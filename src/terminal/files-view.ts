@@ -1,12 +1,23 @@
-/** What `report` shows: the files that were written, and what was made for the gallery. */
+/** What `report` shows: the files that were written, and what was made that was missing. */
 import { clearStatus, writeError, writeOut, writeStatus } from './console.ts';
 import { writeJsonLine } from './json-lines.ts';
 import { plural } from './words.ts';
 
+interface Made {
+  made: number;
+  lacking: number;
+}
+
+/** Each is absent where none are wanted. */
+interface MadeFiles {
+  thumbnails?: Made;
+  copies?: Made;
+}
+
 export interface FilesView {
-  tellProgress(made: number): void;
-  /** `thumbnails` are absent where none were wanted. */
-  end(files: string[], thumbnails?: { made: number; lacking: number }): void;
+  tellProgress: (what: keyof MadeFiles, made: number) => void;
+  warn: (text: string) => void;
+  end: (files: string[], made: MadeFiles) => void;
 }
 
 export interface FilesViewOptions {
@@ -22,24 +33,38 @@ const progressEveryMs = 500;
 export function createFilesView({ json, file, elapsed }: FilesViewOptions): FilesView {
   let shownElapsed = elapsed();
   return {
-    tellProgress: (made) => {
+    tellProgress: (what, made) => {
       if (json || elapsed() - shownElapsed < progressEveryMs) return;
       shownElapsed = elapsed();
-      writeStatus(`${plural(made, 'thumbnail')} made`);
+      writeStatus(`${what} made for ${plural(made, 'picture')}`);
     },
-    end: (files, thumbnails) => {
-      if (json) return writeJsonLine('files-written', { files, ...(thumbnails && { thumbnails }) });
+    // Beside the paths, which scripts read.
+    warn: (text) => {
+      if (json) return writeJsonLine('warning', { text });
+      clearStatus();
+      writeError(text);
+    },
+    end: (files, made) => {
+      if (json) return writeJsonLine('files-written', { files, ...made });
       clearStatus();
       for (const each of files) writeOut(each);
-      // Beside the paths, which scripts read.
-      if (thumbnails !== undefined && thumbnails.made > 0)
-        writeError(
-          `${plural(thumbnails.made, 'thumbnail')} made that ${thumbnails.made === 1 ? 'was' : 'were'} missing.`,
-        );
-      if (thumbnails !== undefined && thumbnails.lacking > 0)
-        writeError(
-          `${plural(thumbnails.lacking, 'picture has', 'pictures have')} no thumbnail, most likely since the picture is missing or damaged: \`nightrender verify ${file}\` tells.`,
-        );
+      for (const line of describe('thumbnail', made.thumbnails, file)) writeError(line);
+      for (const line of describe('copies', made.copies, file)) writeError(line);
     },
   };
+}
+
+function describe(what: 'thumbnail' | 'copies', made: Made | undefined, file: string): string[] {
+  const { made: count, lacking } = made ?? { made: 0, lacking: 0 };
+  const thing = what === 'thumbnail' ? 'no thumbnail' : 'not all copies';
+  return [
+    ...(count > 0
+      ? [`Missing ${what === 'thumbnail' ? 'thumbnails' : what} made for ${plural(count, 'picture')}.`]
+      : []),
+    ...(lacking > 0
+      ? [
+          `${plural(lacking, 'picture has', 'pictures have')} ${thing}: it is missing or damaged, as \`nightrender verify ${file}\` tells, or none can be made or written.`,
+        ]
+      : []),
+  ];
 }

@@ -226,3 +226,27 @@ it('thumbnails for the report, unless they are not wanted', () => {
   expect(configOf(withRequired('report: {thumbnails: false}')).report).toMatchObject({ hasThumbnails: false });
   expect(placesOf(problemsOf(withRequired('report:\n  thumbnails: few')))).toEqual(['8:15']);
 });
+
+it('copies in other formats and sizes, each of its own name', () => {
+  const formats = (list: string): string =>
+    withRequired('').replace('dir: renders', `dir: renders\n  formats: ${list}`);
+  expect(
+    configOf(formats('[{format: webp}, {format: avif, size: 512}, {format: jpeg, quality: 90}]')).output
+      .formats,
+  ).toEqual([
+    { format: 'webp', quality: 80 },
+    { format: 'avif', size: 512, quality: 50 },
+    { format: 'jpeg', quality: 90 },
+  ]);
+  expect(problemsOf(formats('[{format: png, size: 8}, {size: 64, siz: 3}]'))).toEqual([
+    expect.stringMatching(/output\.formats\[0\]\.format is "png"; expected webp, jpeg or avif$/),
+    expect.stringMatching(
+      /size is 8; expected pixels of the longer side of the copy, a whole number from 16 to 16383$/,
+    ),
+    expect.stringMatching(/output\.formats\[1\]\.format is missing; expected webp, jpeg or avif$/),
+    expect.stringMatching(/"siz" is not known in output\.formats\[1\]; expected format, quality, size$/),
+  ]);
+  expect(problemsOf(formats('[{format: webp}, {format: webp, quality: 3}]'))).toEqual([
+    expect.stringContaining('expected a copy of another name than .webp, which is there twice'),
+  ]);
+});

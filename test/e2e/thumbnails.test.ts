@@ -17,7 +17,9 @@ it('a run makes them, and `report` makes those that are missing', async () => {
   const again = await nightrender(['report', 'pipeline.yaml'], { cwd });
   expect(again.code, again.stderr).toBe(0);
   expect(again.stdout.trim().split('\n')).toHaveLength(3);
-  expect(again.stderr).toMatch(/^1 (thumbnail made that was missing|picture has no thumbnail, .*verify)/);
+  expect(again.stderr).toMatch(
+    /^(Missing thumbnails made for 1 picture|1 picture has no thumbnail: .*verify)/,
+  );
   rmSync(join(cwd, 'out/report/thumbnails'), { recursive: true });
   const { stdout } = await nightrender(['report', 'pipeline.yaml', '--json'], { cwd });
   expect(JSON.parse(stdout)).toMatchObject({ type: 'files-written', thumbnails: { made: 3, lacking: 1 } });

@@ -223,6 +223,7 @@ export const defaultSettings: BatchSettings = {
   shutdownGraceMs: 10_000,
   reportEveryMs: undefined,
   pictureName: ({ id }) => portablePath(id),
+  copyEndings: [],
 };
 
 /** Of what nobody stops. */

@@ -1,0 +1,32 @@
+/** Copies of a picture in other formats and sizes, and what they are called. */
+import { besideOf } from './beside.ts';
+
+export interface PictureCopy {
+  format: 'webp' | 'jpeg' | 'avif';
+  /** 1 to 100. */
+  quality: number;
+  /** Pixels of the longer side, at most; as large as the picture where absent. */
+  size?: number | undefined;
+}
+
+const extensions = { webp: '.webp', jpeg: '.jpg', avif: '.avif' } as const;
+
+/** What takes the place of `.png`: `.webp`, `-512.jpg`. */
+export function copyEnding({ format, size }: Pick<PictureCopy, 'format' | 'size'>): string {
+  return (size === undefined ? '' : `-${size}`) + extensions[format];
+}
+
+/**
+ * Names of pictures that would have a copy of the same name as one of `file`: with `.webp` and `-512.webp`, `a-512.png`
+ * and `a.png` both make `a-512.webp`.
+ */
+export function clashingNames(file: string, endings: readonly string[]): string[] {
+  const middles = endings.flatMap((long) =>
+    endings.flatMap((short) => (long !== short && long.endsWith(short) ? long.slice(0, -short.length) : [])),
+  );
+  return middles.flatMap((middle) => {
+    const longer = besideOf(file, `${middle}.png`);
+    const end = `${middle}.png`;
+    return file.endsWith(end) ? [longer, `${file.slice(0, -end.length)}.png`] : [longer];
+  });
+}

@@ -1,0 +1,69 @@
+/** Promise: copies (`output.formats`) are there when a scene is saved, go where its picture goes, and can be made anew. */
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { folderWith, nightrender, pipeline } from './cli.ts';
+import { canMount, mountSmallDisk } from './small-disk.ts';
+
+const input = 'input: {scene: "{{ scene }}", width: 96, height: 64}\n';
+
+function batch(formats: string, list: string, more = input): string {
+  const yaml = pipeline('local', more).replace('  dir: out\n', `  dir: out\n  formats: ${formats}\n`);
+  return folderWith({ 'pipeline.yaml': yaml, 'scenes.csv': `id,scene\n${list}` });
+}
+
+function images(cwd: string): string[] {
+  return readdirSync(join(cwd, 'out/images')).toSorted();
+}
+
+it('makes them, keeps them with their picture, and makes missing ones anew', async () => {
+  const cwd = batch('[{format: webp}, {format: jpeg, size: 48}]', 'a,Sea\n');
+  const first = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  expect(first.code, first.stderr).toBe(0);
+  expect(images(cwd)).toEqual(['a-48.jpg', 'a.png', 'a.webp']);
+  writeFileSync(join(cwd, 'scenes.csv'), 'id,scene\na,Moon\n');
+  expect((await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
+  const all = images(cwd);
+  expect(all.map((name) => name.replace(/replaced-[0-9a-f]+/, 'replaced'))).toEqual([
+    'a-48.jpg',
+    'a.png',
+    'a.replaced-48.jpg',
+    'a.replaced.png',
+    'a.replaced.webp',
+    'a.webp',
+  ]);
+  for (const name of all) if (!name.endsWith('.png')) rmSync(join(cwd, 'out/images', name));
+  const { code, stdout } = await nightrender(['report', 'pipeline.yaml', '--json'], { cwd });
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ copies: { made: 2, lacking: 0 } });
+  expect(images(cwd)).toEqual(all);
+});
+
+it('never gives two pictures a copy of one name', async () => {
+  const cwd = batch('[{format: webp}, {format: webp, size: 48}]', 'a,Sea\na-48,Moon\nb-48,Hills\nb,Dunes\n');
+  const { code, stderr } = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  expect(code, stderr).toBe(0);
+  const found = images(cwd);
+  expect(found).toHaveLength(12);
+  expect(found.filter((name) => name.endsWith('.png'))).toHaveLength(4);
+});
+
+it.skipIf(!canMount)(
+  'a disk that is full for them ends the run with 14; the next one goes on (skipped where this user may not mount a file system)',
+  async () => {
+    const list = Array.from({ length: 30 }, (_, i) => `s${i},Hills and ${i} trees\n`).join('');
+    const large = 'input: {scene: "{{ scene }}", width: 256, height: 256}\nreport: {thumbnails: false}\n';
+    const cwd = batch('[{format: jpeg, quality: 100}, {format: webp, quality: 100}]', list, large);
+    mountSmallDisk(join(cwd, 'out/images'), 8);
+    const ballast = join(cwd, 'out/images/ballast');
+    writeFileSync(ballast, Buffer.alloc(7_500_000));
+    const full = await nightrender(['run', 'pipeline.yaml'], { cwd });
+    expect(full.code, full.stderr).toBe(14);
+    expect(full.stderr).toMatch(/images.*disk is full/);
+    expect((await nightrender(['verify', 'pipeline.yaml'], { cwd })).code).toBe(0);
+    rmSync(ballast);
+    const again = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd });
+    expect(again.code, again.stderr).toBe(0);
+    expect(images(cwd)).toHaveLength(90);
+  },
+);

@@ -35,7 +35,7 @@ skipBadRows: ▸yes
     '8:9: the key "atempts" is not known in retry; did you mean attempts?',
     expect.stringMatching(/^8:31: retry.attempts is 0; expected .*, a whole number from 1 to 100$/),
     '8:45: retry.firstWait is 3; expected a duration from 0s to 20d, such as 30s, 5m or 2h',
-    '10:3: the key "folder" is not known in output; expected dir, name, image, hosts',
+    '10:3: the key "folder" is not known in output; expected dir, name, image, hosts, formats, metadata',
     '11:8: the environment variable UNSET is not set; expected it for ${UNSET}',
     '12:9: this template cannot be read: a {{ is not closed',
     expect.stringMatching(/^13:1: the key "colour" is not known; expected manifest, endpoint, input, /),
@@ -67,7 +67,7 @@ it.each([
   expect(problemsOf(text)).toEqual([
     '1:1: manifest is missing; expected a path or a list of paths; - is standard input',
     '1:1: endpoint is missing; expected the keys baseUrl, id, version, apiKey, freshness',
-    '1:1: output is missing; expected the keys dir, name, image, hosts',
+    '1:1: output is missing; expected the keys dir, name, image, hosts, formats, metadata',
   ]);
 });
 

@@ -223,7 +223,9 @@ it('where pictures say where they come from', () => {
 });
 
 it('thumbnails for the report, unless they are not wanted', () => {
-  expect(configOf(withRequired('report: {thumbnails: false}')).report).toMatchObject({ hasThumbnails: false });
+  expect(configOf(withRequired('report: {thumbnails: false}')).report).toMatchObject({
+    hasThumbnails: false,
+  });
   expect(placesOf(problemsOf(withRequired('report:\n  thumbnails: few')))).toEqual(['8:15']);
 });
 
@@ -244,7 +246,7 @@ it('copies in other formats and sizes, each of its own name', () => {
       /size is 8; expected pixels of the longer side of the copy, a whole number from 16 to 16383$/,
     ),
     expect.stringMatching(/output\.formats\[1\]\.format is missing; expected webp, jpeg or avif$/),
-    expect.stringMatching(/"siz" is not known in output\.formats\[1\]; expected format, quality, size$/),
+    expect.stringMatching(/"siz" is not known in output\.formats\[1\]; did you mean size\?$/),
   ]);
   expect(problemsOf(formats('[{format: webp}, {format: webp, quality: 3}]'))).toEqual([
     expect.stringContaining('expected a copy of another name than .webp, which is there twice'),

@@ -100,7 +100,7 @@ it.skipIf(!hasScript).each([
   service.release();
   await run.finish();
   expect(await ended).toBe(0);
-  expect(/\[\d+F/.test(shown)).toBe(isDrawn);
+  expect(/\[\d+A/.test(shown)).toBe(isDrawn);
   expect(shown.includes('\u001b')).toBe(isDrawn);
   expect(shown).not.toContain('\u001b[2J');
   const lines = stripVTControlCharacters(shown).split(/\r?\n/);

@@ -5,7 +5,7 @@ import { nightrender } from './cli.ts';
 
 it.each([
   [['rnu', 'pipeline.yaml'], '"rnu" is no command; did you mean run?'],
-  [['weather'], '"weather" is no command; there are run, status, '],
+  [['weather'], '"weather" is no command; there are init, plan, run, status, '],
   [['run', 'pipeline.yaml', '--manifst', 'x'], '--manifst is no option of run; did you mean --manifest?'],
   [['list', 'pipeline.yaml', '--states=failed'], '--states is no option of list; did you mean --state?'],
   [
@@ -15,7 +15,7 @@ it.each([
   [['run', 'pipeline.yaml', 'other.yaml'], '"other.yaml" is more than run takes.'],
   [['run'], 'Say which pipeline.yaml.'],
   [['list', 'pipeline.yaml', '--csv=yes'], '--csv is "yes"; expected true, false or no value.'],
-  [[], 'Say what to do: run, status, '],
+  [[], 'Say what to do: init, plan, run, status, '],
 ])('%j', async (args, said) => {
   const { code, stdout, stderr } = await nightrender(args);
   expect([code, stdout]).toEqual([2, '']);

@@ -16,7 +16,7 @@ it('a run makes them, and `report` makes those that are missing', async () => {
   rmSync(join(cwd, 'out/images/s2.png'));
   const again = await nightrender(['report', 'pipeline.yaml'], { cwd });
   expect(again.code, again.stderr).toBe(0);
-  expect(again.stdout.trim().split('\n')).toHaveLength(3);
+  expect(again.stdout.trim().split('\n')).toHaveLength(4);
   expect(again.stderr).toMatch(
     /^(Missing thumbnails made for 1 picture|1 picture has no thumbnail: .*verify)/,
   );

@@ -6,13 +6,9 @@ import type { Database, Statement } from '../sqlite/database.ts';
 /** Rows between two turns of the event loop. */
 const pageRows = 10_000;
 
-/** So many of the latest jobs tell how long one takes. */
-const latestJobs = 50;
-
 interface Row {
   attempt: number;
   state: AttemptState;
-  submitted_at: number | null;
   settled_at: number | null;
   failure_kind: string | null;
   executed_ms: number | null;
@@ -33,22 +29,14 @@ export class AttemptTally {
   expired = 0;
   /** Ms of execution that are known. */
   executedMs = 0;
-  /** When the latest attempt came to its end. */
-  lastSettledAt: number | null = null;
   /** Of attempts that were saved. */
   readonly finishes: Finishes = new Map();
   readonly kinds = new Map<string, KindTally>();
   readonly #open = new Set<number>();
-  readonly #latestMs: number[] = [];
   #seen = 0;
 
   get inFlight(): number {
     return this.#open.size;
-  }
-
-  /** The longest that one of the latest jobs took from submission to its end, ms. */
-  get slowestMs(): number {
-    return Math.max(0, ...this.#latestMs);
   }
 
   /** Most of a long batch, with turns of the event loop in it; what little is left is for `catchUp`. */
@@ -80,21 +68,13 @@ export class AttemptTally {
     return rows.length;
   }
 
-  #addSettled({ attempt, state, submitted_at, settled_at, failure_kind, executed_ms }: Row): void {
-    const at = settled_at ?? 0;
+  #addSettled({ attempt, state, settled_at, failure_kind, executed_ms }: Row): void {
     if (state === 'refused') this.refused += 1;
     if (state === 'unanswered') this.unanswered += 1;
     if (state === 'expired') this.expired += 1;
-    if (state === 'saved') addFinish(this.finishes, at);
+    if (state === 'saved') addFinish(this.finishes, settled_at ?? 0);
     this.executedMs += executed_ms ?? 0;
-    this.lastSettledAt = Math.max(this.lastSettledAt ?? 0, at);
-    if (submitted_at !== null) this.#addDuration(at - submitted_at);
     if (failure_kind !== null) this.#addFailure(failure_kind, attempt);
-  }
-
-  #addDuration(ms: number): void {
-    this.#latestMs.push(ms);
-    if (this.#latestMs.length > latestJobs) this.#latestMs.shift();
   }
 
   #addFailure(kind: string, attempt: number): void {
@@ -103,7 +83,7 @@ export class AttemptTally {
   }
 }
 
-const columns = `attempt, state, submitted_at, settled_at, failure_kind,
+const columns = `attempt, state, settled_at, failure_kind,
   coalesce(execution_time_ms, settled_at - executing_at) AS executed_ms`;
 
 function pageOf(db: Database): Statement<[number]> {

@@ -3,6 +3,8 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LivePicture, PictureStory } from '../core/live-batch.ts';
+import type { PartRecord } from '../core/part.ts';
+import type { EndedAttempt } from '../core/run-condition.ts';
 import type { RunRecord } from '../core/report-row.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import { batchCost, type BatchCost } from '../core/spending.ts';
@@ -11,12 +13,18 @@ import { AttemptTally } from './attempt-tally.ts';
 import { readBatch } from './batch-identity.ts';
 import { readPicturesBefore, readPictureStory } from './live-pictures.ts';
 import { openCheckpointForReading } from './open-checkpoint.ts';
+import { readPart } from './chosen-part.ts';
 import { readCounts } from './read-counts.ts';
+import { readEnded } from './read-latest.ts';
 import { readLatestTimes } from './read-spending.ts';
 
 export interface LiveReading {
   scenes: SceneCounts;
   tally: AttemptTally;
+  /** The latest attempts that came to their ends. */
+  ended: EndedAttempt[];
+  /** What the latest run had to render, where that was a preview. */
+  part: PartRecord | null;
   /** Scenes that are set aside, by kind of failure. */
   setAside: Map<string, number>;
   /** What the latest failure of each kind said. */
@@ -121,6 +129,8 @@ function readAll(db: Database, tally: AttemptTally): LiveReading {
   return {
     scenes: readCounts(db),
     tally,
+    ended: readEnded(db),
+    part: readPart(db),
     setAside: readSetAside(db),
     lastTexts: readLastTexts(db, tally),
     pictures: db.prepare<[], { n: number }>('SELECT count(*) AS n FROM pictures').get()?.n ?? 0,

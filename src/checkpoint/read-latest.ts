@@ -1,9 +1,8 @@
-/** The latest of a batch: what it saved and what went wrong. */
+/** The latest of a batch: what came to its end and what went wrong. */
+import type { EndedAttempt } from '../core/run-condition.ts';
 import type { Database } from '../sqlite/database.ts';
 
 export interface Latest {
-  /** When it saved scenes of late, epoch ms, the newest first; at most some thousands. */
-  savedAt: number[];
   /** The newest picture, relative to the images folder. */
   picture: string | undefined;
   trouble: { sceneId: string; kind: string; text: string; at: number } | undefined;
@@ -14,13 +13,6 @@ const latestAttempts = 5_000;
 
 /** Quick at any size. */
 export function readLatest(db: Database): Latest {
-  const savedAt = db
-    .prepare<[number], number>(
-      `SELECT settled_at FROM (SELECT state, settled_at FROM attempts ORDER BY attempt DESC LIMIT ?)
-       WHERE state = 'saved' ORDER BY settled_at DESC`,
-    )
-    .pluck()
-    .all(latestAttempts);
   const picture = db
     .prepare<[], string>('SELECT file FROM pictures ORDER BY picture DESC LIMIT 1')
     .pluck()
@@ -32,5 +24,20 @@ export function readLatest(db: Database): Latest {
        JOIN scenes s USING (scene) WHERE l.failure_kind IS NOT NULL ORDER BY l.settled_at DESC LIMIT 1`,
     )
     .get(latestAttempts);
-  return { savedAt, picture, trouble };
+  return { picture, trouble };
+}
+
+/** The latest, in no order. Quick at any size. */
+export function readEnded(db: Database): EndedAttempt[] {
+  return db
+    .prepare<[number], Omit<EndedAttempt, 'hasFinished'> & { hasFinished: number }>(
+      `SELECT l.settled_at AS at, l.submitted_at AS submittedAt, l.execution_time_ms AS executionTimeMs,
+         l.state = 'saved' OR EXISTS (SELECT 1 FROM scenes s
+           WHERE s.scene = l.scene AND s.state = 'failed' AND s.attempts = l.number) AS hasFinished
+       FROM (SELECT scene, number, state, submitted_at, settled_at, execution_time_ms
+             FROM attempts ORDER BY attempt DESC LIMIT ?) l
+       WHERE l.settled_at IS NOT NULL`,
+    )
+    .all(latestAttempts)
+    .map((row) => ({ ...row, hasFinished: row.hasFinished === 1 }));
 }

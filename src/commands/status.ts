@@ -3,10 +3,11 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isBatchHeld } from '../checkpoint/batch-lock.ts';
 import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
-import { readLatest } from '../checkpoint/read-latest.ts';
+import { readEnded, readLatest } from '../checkpoint/read-latest.ts';
 import { readNumbers } from '../checkpoint/read-summary.ts';
 import { readOutputDir } from '../config/read-output-dir.ts';
-import { recentPace } from '../core/recent-pace.ts';
+import { paceOf } from '../core/pace.ts';
+import { conditionOf } from '../core/run-condition.ts';
 import type { Database } from '../sqlite/database.ts';
 import { showStatus, type BatchStatus } from '../terminal/show-status.ts';
 import { noBatch } from './no-batch.ts';
@@ -61,14 +62,17 @@ function readStatus(dir: string, db: Database): BatchStatus {
   const isRunning = isBatchHeld(dir);
   return db.transaction(() => {
     const summary = readNumbers(db);
-    const { savedAt, picture, trouble } = readLatest(db);
-    const { waiting, active } = summary.scenes;
+    const { picture, trouble } = readLatest(db);
+    const batch = { ...summary, inFlight: summary.attempts.submitted, ended: readEnded(db) };
+    const now = Date.now();
+    const run = conditionOf({ isHeld: isRunning, ...batch }, now);
     return {
       dir,
       shownDir: shownPath(dir),
       isRunning,
+      quietSince: run.kind === 'stalled' ? run.quietSince : undefined,
       summary,
-      pace: isRunning ? recentPace(savedAt, waiting + active, Date.now()) : undefined,
+      pace: paceOf(run, batch, now),
       latestPicture: picture,
       lastTrouble: trouble,
     };

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { isBatchHeld } from '../checkpoint/batch-lock.ts';
 import { LiveReader, type LiveReading } from '../checkpoint/live-reader.ts';
 import { failureRules, isFailureKind } from '../core/failure.ts';
-import { lastHourOf, nightOf, paceOf } from '../core/finish-rate.ts';
+import { lastHourOf, nightOf } from '../core/finish-rate.ts';
 import type { LiveBatch, LiveFailure, LiveNumbers } from '../core/live-batch.ts';
-import { conditionOf, type RunCondition } from '../core/run-condition.ts';
+import { paceOf, type Pace } from '../core/pace.ts';
+import { conditionOf, lastEndedAt, type RunCondition } from '../core/run-condition.ts';
 import type { WatchedBatch } from '../watch/watched-batch.ts';
 import { refusalOf } from './refusal.ts';
 import { shownPath } from './shown-path.ts';
@@ -47,9 +48,8 @@ export function watchedBatch({ dir, commandArguments }: Watched): WatchedBatch {
 function conditionAt(dir: string, reading: LiveReading | undefined, now: number): RunCondition {
   const isHeld = isBatchHeld(dir);
   if (reading === undefined) return { kind: isHeld ? 'starting' : 'none' };
-  const { lastRun, tally } = reading;
-  const { inFlight, lastSettledAt, slowestMs } = tally;
-  return conditionOf({ isHeld, lastRun, inFlight, lastSettledAt, slowestMs }, now);
+  const { lastRun, tally, ended } = reading;
+  return conditionOf({ isHeld, lastRun, inFlight: tally.inFlight, ended }, now);
 }
 
 /** What a person can do something about is told in words; a bug is thrown. */
@@ -83,23 +83,27 @@ function numbersAt(
   now: number,
   commandArguments: string,
 ): LiveNumbers {
-  const { scenes, tally, pictures, cost } = reading;
+  const { scenes, tally, ended, pictures, cost } = reading;
   const isAtWork = run.kind === 'running' || run.kind === 'stalled';
-  const end = isAtWork ? now : (tally.lastSettledAt ?? now);
-  const perSecond = run.kind === 'running' ? paceOf(tally.finishes, run.since, now) : null;
-  const left = scenes.waiting + scenes.active;
+  const end = isAtWork ? now : (lastEndedAt(ended) ?? now);
+  const pace = paceOf(run, { ...reading, inFlight: tally.inFlight }, now);
   return {
     scenes,
     attempts: tally.total,
     doubtful: tally.unanswered + tally.expired,
     pictures,
     cost,
-    perSecond,
-    doneAt: perSecond === null || left === 0 ? null : Math.round(now + (left / perSecond) * 1000),
+    perSecond: pace?.perSecond ?? null,
+    doneAt: doneAt(pace, now),
     lastHour: lastHourOf(tally.finishes, end),
     night: nightOf(tally.finishes, end),
     failures: failuresOf(reading, commandArguments),
   };
+}
+
+function doneAt(pace: Pace | undefined, now: number): number | null {
+  const leftMs = pace?.leftMs ?? 0;
+  return leftMs === 0 ? null : Math.round(now + leftMs);
 }
 
 function failuresOf({ tally, setAside, lastTexts }: LiveReading, commandArguments: string): LiveFailure[] {

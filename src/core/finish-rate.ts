@@ -1,4 +1,4 @@
-/** How fast scenes are finished, counted in small spans of time. */
+/** When scenes were finished, counted in spans of time, as charts show it. */
 
 /** Ms of the spans that are counted in. */
 export const spanMs = 10_000;
@@ -50,29 +50,6 @@ function beginOfNight(finishes: Finishes, end: number): number {
     begin = at;
   }
   return begin;
-}
-
-/** Fewer finished scenes than this tell no pace. */
-const fewest = 3;
-
-/**
- * Scenes a second over the last ten minutes before `now`, or the last hour where that is too little to tell; null where
- * nobody can. Nothing before `since` counts.
- */
-export function paceOf(finishes: Finishes, since: number, now: number): number | null {
-  for (const windowMs of [10 * minuteMs, hourMs]) {
-    const from = Math.max(since, now - windowMs);
-    const count = countBetween(finishes, from, now);
-    if (count >= fewest && now - from >= spanMs) return count / ((now - from) / 1000);
-  }
-  return null;
-}
-
-function countBetween(finishes: Finishes, from: number, to: number): number {
-  let sum = 0;
-  for (let span = Math.floor(from / spanMs); span <= Math.floor(to / spanMs); span++)
-    sum += finishes.get(span) ?? 0;
-  return sum;
 }
 
 function bins(finishes: Finishes, from: number, end: number, stepMs: number): FinishCounts {

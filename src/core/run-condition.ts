@@ -28,10 +28,17 @@ export interface RunTrace {
   } | null;
   /** Attempts in flight. */
   inFlight: number;
-  /** When an attempt last came to its end; null where none has. */
-  lastSettledAt: number | null;
-  /** The longest that one of the latest jobs took from submission to its end, ms; 0 where none is known. */
-  slowestMs: number;
+  /** The latest that came to their ends, in any order. */
+  ended: readonly EndedAttempt[];
+}
+
+/** An attempt that came to its end, at an epoch ms. */
+export interface EndedAttempt {
+  at: number;
+  submittedAt: number | null;
+  executionTimeMs: number | null;
+  /** Whether its scene is through with it: saved, or set aside. */
+  hasFinished: boolean;
 }
 
 /** However short the jobs are, nobody is worried before. */
@@ -50,11 +57,22 @@ export function conditionOf(trace: RunTrace, now: number): RunCondition {
   if (endedAt !== null)
     return isHeld ? { kind: 'starting' } : { kind: 'ended', at: endedAt, exitCode, ending };
   if (!isHeld) return { kind: 'killed', since: startedAt };
-  const quietSince = Math.max(startedAt, trace.lastSettledAt ?? 0);
-  const isQuiet = trace.inFlight > 0 && now - quietSince > quietBorneMs(trace.slowestMs);
+  const quietSince = Math.max(startedAt, lastEndedAt(trace.ended) ?? 0);
+  const isQuiet = trace.inFlight > 0 && now - quietSince > quietBorneMs(trace.ended);
   return isQuiet ? { kind: 'stalled', since: startedAt, quietSince } : { kind: 'running', since: startedAt };
 }
 
-function quietBorneMs(slowestMs: number): number {
+/** Null where none has ended. */
+export function lastEndedAt(ended: readonly EndedAttempt[]): number | null {
+  return ended.reduce((last: number | null, { at }) => Math.max(last ?? 0, at), null);
+}
+
+/** So many of the latest jobs tell how long one takes. */
+const latestJobs = 50;
+
+function quietBorneMs(ended: readonly EndedAttempt[]): number {
+  const latest = ended.filter(({ submittedAt }) => submittedAt !== null).toSorted((a, b) => b.at - a.at);
+  const tookMs = latest.slice(0, latestJobs).map(({ at, submittedAt }) => at - (submittedAt ?? at));
+  const slowestMs = Math.max(0, ...tookMs);
   return slowestMs === 0 ? firstQuietMs : Math.max(shortestQuietMs, slownessBorne * slowestMs);
 }

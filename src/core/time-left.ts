@@ -71,7 +71,7 @@ export function timeLeftMs(
  * Ms that so many scenes take where `atOnce` are worked on at most: at the full pace while all workers have one, and then
  * until the last of them has done its own.
  */
-export function untilDoneMs(left: number, perMs: number, atOnce: number, times: ObservedTimes): number {
+function untilDoneMs(left: number, perMs: number, atOnce: number, times: ObservedTimes): number {
   const busy = Math.max(1, Math.min(left, atOnce, Math.round(perMs * (meanOf(times) ?? Infinity))));
   const lastMs = lastOfMs(busy, times) ?? busy / perMs;
   return (left - busy) / perMs + lastMs;

@@ -2,7 +2,7 @@
 import type { BatchNumbers, RunRecord } from '../core/report-row.ts';
 import { showCost, type BatchCost } from '../core/spending.ts';
 import { showDuration } from '../core/duration.ts';
-import type { Pace } from '../core/recent-pace.ts';
+import type { Pace } from '../core/pace.ts';
 import { outColumns, writeOut } from './console.ts';
 import { describeStats } from './describe-stats.ts';
 import { showPart } from '../core/part.ts';
@@ -14,8 +14,10 @@ export interface BatchStatus {
   shownDir: string;
   /** Whether a run holds the batch at this moment. */
   isRunning: boolean;
+  /** Since when a run at work has finished nothing, where something should have; undefined where all is well. */
+  quietSince: number | undefined;
   summary: BatchNumbers;
-  /** Undefined where no run is at work, or too little was saved of late to tell. */
+  /** Undefined where no run is at work, or too little has finished of late to tell. */
   pace: Pace | undefined;
   /** The newest picture, relative to the images folder. */
   latestPicture: string | undefined;
@@ -79,9 +81,9 @@ export function savedOf(scenes: BatchNumbers['scenes']): string {
 
 /** Empty where nobody can tell. */
 export function describePace(pace: Pace | undefined): string {
-  return pace === undefined
-    ? ''
-    : `${showRate(pace.perSecond)} of late, about ${showDuration(pace.leftMs)} left`;
+  if (pace === undefined) return '';
+  const left = pace.leftMs === null ? '' : `, about ${showDuration(pace.leftMs)} left`;
+  return `${showRate(pace.perSecond)} of late${left}`;
 }
 
 function describeFailures({ failures }: BatchNumbers): [string, string][] {
@@ -130,10 +132,12 @@ function statusJson({ dir, isRunning, summary, pace, latestPicture, lastTrouble 
   };
 }
 
-function describeRun({ isRunning, summary }: BatchStatus): string {
+function describeRun({ isRunning, quietSince, summary }: BatchStatus): string {
   const run = summary.lastRun;
   if (run === null) return 'none yet';
-  if (isRunning) return `running since ${showInstant(run.startedAt)} (process ${run.pid} on ${run.host})`;
+  const quiet = quietSince === undefined ? '' : `; nothing has finished since ${showInstant(quietSince)}`;
+  if (isRunning)
+    return `running since ${showInstant(run.startedAt)} (process ${run.pid} on ${run.host})${quiet}`;
   if (run.endedAt === null)
     return `died without a word; it began ${showInstant(run.startedAt)}. The same command goes on from there`;
   return `${endingOf(run)}; ended ${showInstant(run.endedAt)} with exit code ${run.exitCode}`;

@@ -6,8 +6,10 @@ import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LiveReader, pageOfPictures } from '../../src/checkpoint/live-reader.ts';
 import { openCheckpoint, openCheckpointForReading } from '../../src/checkpoint/open-checkpoint.ts';
+import { readEnded } from '../../src/checkpoint/read-latest.ts';
 import { readNumbers } from '../../src/checkpoint/read-summary.ts';
 import type { Attempt, SettledState } from '../../src/core/attempt.ts';
+import { paceOf, type BatchOnRecord } from '../../src/core/pace.ts';
 import type { Settlement } from '../../src/pipeline/ports.ts';
 import { UnusableDatabase } from '../../src/sqlite/database.ts';
 import { endpoint, manifestOf, unstopped } from '../fakes/world.ts';
@@ -72,7 +74,8 @@ async function settle({ checkpoint }: Opened, attempt: Attempt, state: SettledSt
 function allOf(dir: string) {
   const db = openCheckpointForReading(dir);
   if (db === undefined) throw new Error('there is no checkpoint');
-  const { scenes, pictures, attempts, cost, failures } = readNumbers(db);
+  const { scenes, pictures, attempts, cost, part, failures } = readNumbers(db);
+  const ended = readEnded(db);
   db.close();
   return {
     scenes,
@@ -80,20 +83,27 @@ function allOf(dir: string) {
     total: attempts.total,
     inFlight: attempts.submitted,
     cost,
+    pace: paceAt({ scenes, part, inFlight: attempts.submitted, ended }),
     failures,
   };
+}
+
+function paceAt(record: BatchOnRecord) {
+  return paceOf({ kind: 'running', since: 0 }, record, 4_000);
 }
 
 async function told(reader: LiveReader) {
   const reading = await reader.read(Date.now());
   if (reading === undefined) throw new Error('there is no reading');
-  const { scenes, pictures: files, tally, cost, lastTexts } = reading;
+  const { scenes, pictures: files, tally, cost, part, ended, lastTexts } = reading;
+  const { total, inFlight } = tally;
   const failures = [...tally.kinds].map(([kind, { attempts }]) => ({
     kind,
     attempts,
     lastText: lastTexts.get(kind),
   }));
-  return { scenes, files, total: tally.total, inFlight: tally.inFlight, cost, failures };
+  const pace = paceAt({ scenes, part, inFlight, ended });
+  return { scenes, files, total, inFlight, cost, pace, failures };
 }
 
 it('tells the same as all rows do, whatever was settled in which order and read in between', async () => {

@@ -1,6 +1,6 @@
-/** How fast a batch goes, as charts and estimates need it. */
+/** Promise: charts hold each scene that was finished once, in the bin of its time. */
 import { describe, expect, it } from 'vitest';
-import { addFinish, lastHourOf, nightOf, paceOf, type Finishes } from '../../src/core/finish-rate.ts';
+import { addFinish, lastHourOf, nightOf, type Finishes } from '../../src/core/finish-rate.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -41,22 +41,5 @@ describe('the night', () => {
   it('has few bins, however long it is', () => {
     const long = Array.from({ length: 2_000 }, (_, i) => noon - i * 10 * minute);
     expect(nightOf(finishesAt(long), noon).counts.length).toBeLessThanOrEqual(100);
-  });
-});
-
-describe('the pace', () => {
-  it('is that of the last ten minutes of the run', () => {
-    const finishes = finishesAt(Array.from({ length: 120 }, (_, i) => noon - i * 5_000));
-    expect(paceOf(finishes, 0, noon)).toBeCloseTo(0.2, 2);
-    expect(paceOf(finishes, noon - minute, noon)).toBeCloseTo(0.2, 1);
-  });
-
-  it('is that of the last hour where jobs take long, and unknown where hardly one has finished', () => {
-    expect(paceOf(finishesAt([noon, noon - 20 * minute, noon - 40 * minute]), 0, noon)).toBeCloseTo(
-      3 / 3600,
-      6,
-    );
-    expect(paceOf(finishesAt([noon, noon - 20 * minute]), 0, noon)).toBeNull();
-    expect(paceOf(finishesAt([noon, noon, noon, noon]), noon - 500, noon)).toBeNull();
   });
 });

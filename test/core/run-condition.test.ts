@@ -8,9 +8,13 @@ const working: RunTrace = {
   isHeld: true,
   lastRun: begun,
   inFlight: 4,
-  lastSettledAt: 2_000_000,
-  slowestMs: 10_000,
+  ended: [jobThatTook(10_000)],
 };
+
+/** The last that came to its end. */
+function jobThatTook(ms: number) {
+  return { at: 2_000_000, submittedAt: 2_000_000 - ms, executionTimeMs: null, hasFinished: true };
+}
 
 it('waits where nothing ever ran, and tells a run that has not yet put itself on record', () => {
   expect(conditionOf({ ...working, isHeld: false, lastRun: null }, 0)).toEqual({ kind: 'none' });
@@ -41,16 +45,19 @@ describe('a run at which nothing finishes', () => {
   });
 
   it('is given three times what the slowest of the latest jobs took', () => {
-    const slow = { ...working, slowestMs: 10 * minute };
+    const slow = { ...working, ended: [jobThatTook(10 * minute)] };
     expect(conditionOf(slow, 2_000_000 + 30 * minute).kind).toBe('running');
     expect(conditionOf(slow, 2_000_001 + 30 * minute).kind).toBe('stalled');
   });
 
   it('is given time for the workers to start where nothing is known yet, counted from its own beginning', () => {
-    const first = { ...working, lastSettledAt: null, slowestMs: 0 };
+    const first = { ...working, ended: [] };
     expect(conditionOf(first, 1_000_000 + 20 * minute).kind).toBe('running');
     expect(conditionOf(first, 1_000_001 + 20 * minute).kind).toBe('stalled');
-    const resumed = { ...first, lastSettledAt: 5 };
+    const resumed = {
+      ...first,
+      ended: [{ at: 5, submittedAt: null, executionTimeMs: null, hasFinished: false }],
+    };
     expect(conditionOf(resumed, 1_000_000 + 20 * minute).kind).toBe('running');
   });
 

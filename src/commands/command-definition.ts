@@ -1,6 +1,6 @@
 /** What a command's options say to the parser, for all others who tell of them: completion, manual page, hints. */
 import type { Argv, Options, PositionalOptions } from 'yargs';
-import type { Command } from './command-table.ts';
+import type { Command } from './command.ts';
 
 export interface CommandDefinition {
   /** What it is for, in a paragraph. */

@@ -3,8 +3,9 @@ import yargs from 'yargs';
 import type { BatchLock } from '../checkpoint/batch-lock.ts';
 import { endings } from '../core/ending.ts';
 import { writeError, writeOut } from '../terminal/console.ts';
-import { exitCodes } from './command-options.ts';
-import { commandList, commandNamed, type Command } from './command-table.ts';
+import { exitCodes } from './exit-codes.ts';
+import type { Command } from './command.ts';
+import { commandList, commandNamed } from './command-table.ts';
 import { program, purpose } from './version.ts';
 import { assertSwitches, inWords, WrongUse } from './wrong-use.ts';
 

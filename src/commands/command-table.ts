@@ -1,33 +1,22 @@
 /** Every command: what it takes, what it is for, its options, and its work, which is loaded when it is called. */
-import type { Argv } from 'yargs';
-import type { BatchLock } from '../checkpoint/batch-lock.ts';
 import {
-  cancelOptions,
   completionOptions,
-  explainOptions,
   initOptions,
   inspectOptions,
-  listOptions,
   manOptions,
-  planOptions,
-  reportOptions,
-  retryOptions,
-  runOptions,
   schemaOptions,
   serveOptions,
+} from './batchless-options.ts';
+import type { Command } from './command.ts';
+import {
+  explainOptions,
+  listOptions,
+  reportOptions,
   statusOptions,
-  verifyOptions,
   watchOptions,
-} from './command-options.ts';
-
-export interface Command {
-  /** Its arguments, as the parser writes them: `<pipeline>`. */
-  takes: string;
-  summary: string;
-  options: (parser: Argv) => unknown;
-  /** Up to the exit code. `early`: the lock of the batch, where it was taken already. */
-  work: (argv: Record<string, unknown>, early: BatchLock | undefined) => Promise<number> | number;
-}
+} from './looking-options.ts';
+import { cancelOptions, retryOptions, verifyOptions } from './mending-options.ts';
+import { planOptions, runOptions } from './rendering-options.ts';
 
 /** In the order in which the help names them. */
 export const commands = {
@@ -119,13 +108,13 @@ export const commands = {
     takes: '[shell]',
     summary: 'a script that completes commands and options in bash, zsh or fish',
     options: completionOptions,
-    work: async (argv) => (await import('./completion.ts')).completion(argv['shell']),
+    work: async (argv) => (await import('./completion.ts')).completion(argv['shell'], commandList()),
   },
   man: {
     takes: '',
     summary: 'the manual page',
     options: manOptions,
-    work: async () => (await import('./man.ts')).man(),
+    work: async () => (await import('./man.ts')).man(commandList()),
   },
 } as const satisfies Record<string, Command>;
 

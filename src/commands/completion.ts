@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { ConfigError } from '../config/problem.ts';
 import { closest } from '../core/closest.ts';
 import { writeOut } from '../terminal/console.ts';
+import type { Command } from './command.ts';
 import { bashScript } from './completion-bash.ts';
 import { fishScript } from './completion-fish.ts';
 import { completions } from './completions.ts';
@@ -12,11 +13,11 @@ import { refuse } from './refuse.ts';
 const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
 
 /** Resolves to the exit code. */
-export function completion(shell: unknown): number {
+export function completion(shell: unknown, commands: [string, Command][]): number {
   const name = typeof shell === 'string' ? shell : basename(process.env['SHELL'] ?? '');
   const script = Object.entries(scripts).find(([each]) => each === name)?.[1];
   if (script === undefined) return refuse(noScript(name), undefined, false);
-  writeOut(script(completions()));
+  writeOut(script(completions(commands)));
   return 0;
 }
 

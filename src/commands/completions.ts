@@ -2,7 +2,7 @@
 import { failureRules } from '../core/failure.ts';
 import { rowKinds, rowStates } from '../core/report-row.ts';
 import { definitionOf } from './command-definition.ts';
-import { commandList } from './command-table.ts';
+import type { Command } from './command.ts';
 
 export interface CompletedCommand {
   name: string;
@@ -19,8 +19,8 @@ export interface CompletedOption {
   takes: 'nothing' | 'file' | 'text' | { words: string[] };
 }
 
-export function completions(): CompletedCommand[] {
-  return commandList().map(([name, command]) => ({
+export function completions(commands: [string, Command][]): CompletedCommand[] {
+  return commands.map(([name, command]) => ({
     name,
     summary: command.summary,
     words: name === 'completion' ? ['bash', 'zsh', 'fish'] : [],

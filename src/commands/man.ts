@@ -1,29 +1,29 @@
 /** `nightrender man`: the manual page, made from what the commands say of themselves. */
 import { writeOut } from '../terminal/console.ts';
 import { definitionOf } from './command-definition.ts';
-import { exitCodes } from './command-options.ts';
-import { commandList, type Command } from './command-table.ts';
+import { exitCodes } from './exit-codes.ts';
+import type { Command } from './command.ts';
 import { program, purpose } from './version.ts';
 
 /** Resolves to the exit code. */
-export function man(): number {
-  writeOut(manPage());
+export function man(commands: [string, Command][]): number {
+  writeOut(manPage(commands));
   return 0;
 }
 
 /** In the language of man(7); a dozen kinds of line are all it takes. */
-function manPage(): string {
+function manPage(commands: [string, Command][]): string {
   return [
     `.TH NIGHTRENDER 1 "" ${quoted(program)} "User Commands"`,
     '.SH NAME',
     `nightrender \\- ${escaped(purpose.replace(/\.$/, ''))}`,
     '.SH SYNOPSIS',
-    ...commandList().flatMap(([name, { takes }]) => ['.br', bold(`nightrender ${name}`, takes)]),
+    ...commands.flatMap(([name, { takes }]) => ['.br', bold(`nightrender ${name}`, takes)]),
     '.SH DESCRIPTION',
     '.TP\n.B nightrender --version\ntells the versions of the program and of what it is built on.',
     '.TP\n.B nightrender <command> --help\ntells of one command.',
     '.SH COMMANDS',
-    ...commandList().flatMap(commandPart),
+    ...commands.flatMap(commandPart),
     '.SH EXIT STATUS',
     ...table(exitCodes()),
   ].join('\n');

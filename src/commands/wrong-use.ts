@@ -1,7 +1,8 @@
 /** Wrong use of the command line, in words, with what was probably meant. */
 import { closest } from '../core/closest.ts';
 import { definitionOf } from './command-definition.ts';
-import { commandList, commandNamed, type Command } from './command-table.ts';
+import type { Command } from './command.ts';
+import { commandList, commandNamed } from './command-table.ts';
 
 export class WrongUse extends Error {}
 

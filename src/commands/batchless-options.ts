@@ -1,0 +1,117 @@
+/** The help of the commands that have to do with no batch. */
+import { availableParallelism } from 'node:os';
+import type { Argv } from 'yargs';
+import { endings } from '../core/ending.ts';
+import { common, exitCodes } from './exit-codes.ts';
+import { schemaNames } from './schema-names.ts';
+
+export function initOptions(parser: Argv) {
+  const purpose = `Writes a commented pipeline.yaml and scenes.csv that run at once on the local service, or for a real endpoint. A file that is there is never touched.`;
+  const text = { type: 'string', requiresArg: true } as const;
+  return parser
+    .usage(`$0 init [dir]\n\n${purpose}`)
+    .positional('dir', {
+      type: 'string',
+      default: '.',
+      describe: 'folder of the two files; made where it is missing',
+    })
+    .option('endpoint', {
+      ...text,
+      describe: 'address of a real service, such as https://api.your-service.example',
+    })
+    .option('id', { ...text, describe: 'id of the endpoint there' })
+    .example('$0 init night', 'a batch for the local service, in the folder night')
+    .example(
+      '$0 init night --endpoint https://api.your-service.example --id your-endpoint-id',
+      'for a real one; the key is taken from NIGHTRENDER_API_KEY',
+    )
+    .epilogue(
+      exitCodes({
+        bug: common.bug,
+        complete: 'the files are written',
+        'wrong-use': 'wrong use, or a file is there already',
+        'output-unwritable': common['output-unwritable'],
+      }),
+    );
+}
+
+export function inspectOptions(parser: Argv) {
+  const purpose = `Prints what a picture says of itself: its size and format, and where it comes from, told by the picture (output.metadata: embed) or by the JSON file beside it (sidecar). Texts that other programs have put into a PNG are printed as well.`;
+  return parser
+    .positional('picture', { type: 'string', demandOption: true, describe: 'a PNG, or any other picture' })
+    .usage(`$0 inspect <picture>\n\n${purpose}`)
+    .option('json', { type: 'boolean', describe: 'as one JSON object' })
+    .example('$0 inspect renders/images/harbour.png', 'its prompt, inputs, seed and job')
+    .example('$0 inspect harbour.png --json', 'for a script')
+    .epilogue(exitCodes({ bug: common.bug, ...inspecting }));
+}
+
+export function schemaOptions(parser: Argv) {
+  const purpose = `Prints a JSON Schema to stdout: that of pipeline.yaml, or that of the lines that --json writes (events). Editors check a pipeline.yaml against its schema that begins with # yaml-language-server: $schema=<path>.`;
+  return parser
+    .positional('what', {
+      choices: schemaNames,
+      default: schemaNames[0],
+      describe: 'whose schema',
+    })
+    .usage(`$0 schema [what]\n\n${purpose}`)
+    .example('$0 schema > pipeline.schema.json', 'for an editor, beside the pipeline.yaml')
+    .example('$0 schema events', 'for a program that reads run --json')
+    .epilogue(exitCodes({ bug: endings.bug.means, 'wrong-use': 'wrong use', complete: 'it was printed' }));
+}
+
+export function serveOptions(parser: Argv) {
+  const purpose = `Serves the job interface on 127.0.0.1 until SIGINT or SIGTERM. The key is taken from NIGHTRENDER_API_KEY; without one, a new one is made and shown.`;
+  const text = { type: 'string', requiresArg: true } as const;
+  return parser
+    .usage(`$0 serve\n\n${purpose}`)
+    .option('port', { requiresArg: true, default: 4747, describe: 'port on 127.0.0.1; 0 for a free one' })
+    .option('data', { ...text, describe: 'folder of its jobs (default: ~/.local/share/nightrender)' })
+    .option('endpoint', { ...text, default: 'scene-renderer', describe: 'id of its endpoint' })
+    .option('workers', {
+      requiresArg: true,
+      default: availableParallelism(),
+      describe: 'jobs worked on at once',
+    })
+    .option('retention', {
+      ...text,
+      default: '30m',
+      describe: 'results are deleted this long after completion',
+    })
+    .option('json', { type: 'boolean', describe: 'say the address as JSON' })
+    .example('$0 serve --data ./jobs-data', 'jobs survive a crash and are worked on again')
+    .example('$0 serve --port 0 --json', 'for a script: a free port, said as JSON')
+    .epilogue(exitCodes({ ...common, ...serving }));
+}
+
+export function completionOptions(parser: Argv) {
+  const purpose = `Prints a script that has the shell complete commands, options, states, kinds and files. Without a shell, it is the one that SHELL names.`;
+  return parser
+    .usage(`$0 completion [shell]\n\n${purpose}`)
+    .positional('shell', { type: 'string', describe: 'bash, zsh or fish' })
+    .example('source <($0 completion bash)', 'in ~/.bashrc')
+    .example('source <($0 completion zsh)', 'in ~/.zshrc, after compinit')
+    .example('$0 completion fish | source', 'in ~/.config/fish/config.fish')
+    .epilogue(
+      exitCodes({ 'wrong-use': 'there is no script for this shell', complete: 'the script was printed' }),
+    );
+}
+
+export function manOptions(parser: Argv) {
+  const purpose = `Prints the manual page, which an installation for everybody brings along as well.`;
+  return parser
+    .usage(`$0 man\n\n${purpose}`)
+    .example('$0 man | man -l -', 'read it')
+    .epilogue(exitCodes({ complete: 'the page was printed' }));
+}
+
+const inspecting = {
+  complete: 'it was printed',
+  'wrong-use': 'wrong use, or no picture',
+};
+
+const serving = {
+  complete: 'ended by SIGINT or SIGTERM',
+  'wrong-use': 'wrong use, or the port is in use',
+  'already-running': 'another service works in this folder',
+};

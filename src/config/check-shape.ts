@@ -4,7 +4,8 @@ import { closest } from '../core/closest.ts';
 import { notifyTarget } from './notify-schema.ts';
 import type { Problem } from './problem.ts';
 import { isJsonObject } from '../core/json.ts';
-import { configSchema, listlessSchema, pictureCopy, sections, type RawConfig } from './schema.ts';
+import { pictureCopy } from './output-schema.ts';
+import { configSchema, listlessSchema, sections, type RawConfig } from './schema.ts';
 import { shownKey, shownValue } from './shown.ts';
 import type { Path, YamlFile } from './yaml-file.ts';
 

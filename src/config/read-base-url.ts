@@ -4,8 +4,8 @@ import { isJsonObject } from '../core/json.ts';
 import { ConfigError } from './problem.ts';
 import { endpointUrl } from './read-config.ts';
 import { readText } from './read-text.ts';
-import { baseUrlExpected } from './schema.ts';
-import { readYaml } from './yaml-file.ts';
+import { baseUrlExpected } from './endpoint-schema.ts';
+import { readYaml } from './read-yaml.ts';
 
 /** In the spelling under which jobs are recorded. Throws `ConfigError`. */
 export function readBaseUrl(file: string, env: NodeJS.ProcessEnv): string {

@@ -13,7 +13,8 @@ import type { RawConfig } from './schema.ts';
 import { shownFile } from './shown-file.ts';
 import { redact, secretsOf } from './shown.ts';
 import { warningsOf } from './warnings.ts';
-import { readYaml, type Path, type YamlFile } from './yaml-file.ts';
+import { readYaml } from './read-yaml.ts';
+import type { Path, YamlFile } from './yaml-file.ts';
 
 /** Names that `output.name` may speak of besides columns. */
 export const nameValues = ['id', 'seed', 'index'];

@@ -5,7 +5,7 @@ import { withOverrides, type Override } from './override.ts';
 import { ConfigError } from './problem.ts';
 import { readText } from './read-text.ts';
 import { shownFile } from './shown-file.ts';
-import { readYaml } from './yaml-file.ts';
+import { readYaml } from './read-yaml.ts';
 
 export interface Glance {
   /** Absolute. */

@@ -6,7 +6,7 @@ import { ConfigError } from './problem.ts';
 import { readText } from './read-text.ts';
 import { reportPartSchema } from './schema.ts';
 import { shownFile } from './shown-file.ts';
-import { readYaml } from './yaml-file.ts';
+import { readYaml } from './read-yaml.ts';
 
 export interface ReportSettings {
   hasThumbnails: boolean;

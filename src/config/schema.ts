@@ -1,102 +1,15 @@
 /** Every key of pipeline.yaml, with its default. A message says what was expected. */
 import { z } from 'zod';
 import { isJsonObject, type JsonObject } from '../core/json.ts';
-import { copyEnding } from '../core/picture-copy.ts';
-import { host } from './hosts.ts';
+import { endpoint } from './endpoint-schema.ts';
+import { limits, pricing } from './limits-schema.ts';
 import { notifyTarget } from './notify-schema.ts';
-import { duration, durationWithin, longestWait, sizeWithin } from './quantities.ts';
+import { formats, output } from './output-schema.ts';
+import { count, flag, path } from './plain-values.ts';
+import { duration, durationWithin, longestWait } from './quantities.ts';
 import { columns, scenes } from './scene-schema.ts';
 
-const count = (least: number, most: number, what: string) => {
-  const expected = `${what}, a whole number from ${least} to ${most}`;
-  return z.int(expected).min(least, expected).max(most, expected);
-};
-
-const path = z.string('a path').min(1, 'a path');
-const flag = z.boolean('true or false').default(false);
 const paths = 'a path or a list of paths; - is standard input';
-
-const endpoint = z.strictObject({
-  baseUrl: z
-    .string('`local` or an http(s) URL')
-    .superRefine((text, context) => {
-      const message = baseUrlExpected(text);
-      if (message !== undefined) context.addIssue({ code: 'custom', message });
-    })
-    .meta({ pattern: String.raw`^(local|[Hh][Tt][Tt][Pp][Ss]?://[^\s\\?#]+)$` })
-    .describe('where the service is: an http(s) URL, or `local`, which starts the local service'),
-  id: z
-    .string('the id of the endpoint')
-    .regex(/^[A-Za-z0-9_-]{1,128}$/, 'the id of the endpoint (letters, digits, - and _)')
-    .describe('the id of the endpoint'),
-  version: z.enum(['v1', 'v2'], 'v1 or v2').default('v2').describe('the version of the interface'),
-  apiKey: z
-    .string('the key, as ${NAME} of an environment variable')
-    .min(1, 'a key that is not empty')
-    .optional()
-    .describe('the key, out of the environment as `${NIGHTRENDER_API_KEY}`; left out for `local`'),
-  freshness: duration.prefault('150s').describe('a 404 for a job younger than this means "not known yet"'),
-});
-
-const qualities = { webp: 80, jpeg: 80, avif: 50 };
-
-/** One entry of `output.formats`. */
-export const pictureCopy = z.strictObject({
-  format: z.enum(['webp', 'jpeg', 'avif'], 'webp, jpeg or avif').describe('the format of the copy'),
-  quality: count(1, 100, 'the quality of the copy')
-    .optional()
-    .describe('how true the copy is to the picture; 80, and 50 of AVIF, where left out'),
-  size: count(16, 16_383, 'pixels of the longer side of the copy')
-    .optional()
-    .describe('pixels of the longer side, at most; as large as the picture where left out'),
-});
-
-const formats = z
-  .array(
-    pictureCopy.transform(({ quality, ...copy }) => ({
-      ...copy,
-      quality: quality ?? qualities[copy.format],
-    })),
-    'a list such as [{format: webp, quality: 80}, {format: jpeg, size: 512}]',
-  )
-  .superRefine((copies, context) => {
-    const endings = copies.map(copyEnding);
-    for (const [i, ending] of endings.entries())
-      if (endings.indexOf(ending) < i)
-        context.addIssue({
-          code: 'custom',
-          path: [i],
-          message: `a copy of another name than ${ending}, which is there twice`,
-        });
-  })
-  .default([])
-  .describe('copies in other formats and sizes that are made of each picture and lie beside it');
-
-const output = z.strictObject({
-  dir: path.describe('the folder of pictures, report and checkpoint, relative to this file'),
-  name: z
-    .string('a template such as "{{ id }}.png"')
-    .min(1, 'a template such as "{{ id }}.png"')
-    .default('{{ id }}.png')
-    .describe('file name: a template over `id`, `seed`, `index` and the columns; / makes folders'),
-  image: z
-    .string('the path of the picture in the output, such as images[0].data')
-    .optional()
-    .describe('where the picture is in an output of no known shape, such as `images[0].data`'),
-  hosts: z
-    .array(host, 'a list of host names such as [cdn.example.com]')
-    .prefault([])
-    .describe(
-      'where pictures may be downloaded from that the output names by address: `cdn.example.com`, `*.example.com`',
-    ),
-  formats,
-  metadata: z
-    .enum(['embed', 'sidecar', 'none'], 'embed, sidecar or none')
-    .default('none')
-    .describe(
-      'whether each PNG says where it comes from, in itself (`embed`) or in a JSON file beside it (`sidecar`)',
-    ),
-});
 
 const retry = z.strictObject({
   attempts: count(1, 100, 'failed attempts after which a scene has failed')
@@ -166,20 +79,6 @@ const rate = z.strictObject({
   status: rateOf(400, 2_000).describe('status requests'),
 });
 
-const money = (what: string) => z.number(what).positive(what);
-
-const pricing = z.strictObject({
-  perSecond: money('the price of a second of execution, a number above 0').describe(
-    'the price of a second of execution, as the service tells it',
-  ),
-  currency: z
-    .string('a currency such as USD')
-    .min(1, 'a currency such as USD')
-    .max(12)
-    .default('USD')
-    .describe('the currency of the price'),
-});
-
 const timeouts = z.strictObject({
   request: durationWithin('1ms', longestWait).prefault('30s').describe('one HTTP request'),
   queue: durationWithin('1ms', longestWait)
@@ -188,34 +87,6 @@ const timeouts = z.strictObject({
   execution: durationWithin('1ms', longestWait)
     .prefault('30m')
     .describe('a job that has not ended by then has failed'),
-});
-
-const untilExpected = 'an hour of the day such as "07:00"';
-
-const limits = z.strictObject({
-  for: duration
-    .optional()
-    .describe('submit nothing that is not expected to be done this long after the first submission'),
-  until: z
-    .string(untilExpected)
-    .regex(/^([01]\d|2[0-3]):[0-5]\d$/, untilExpected)
-    .optional()
-    .describe('submit nothing that is not expected to be done by this hour, such as "07:00", local time'),
-  cost: money('an amount above 0, in the currency of `pricing`')
-    .optional()
-    .describe(
-      'in the currency of `pricing`, for the whole batch: submit nothing once this is spent or on its way',
-    ),
-  jobs: count(1, 1_000_000_000, 'submissions of the batch')
-    .optional()
-    .describe('submissions of the whole batch'),
-  body: sizeWithin('1kB', '500MB').prefault('64MB').describe('the largest answer that is read'),
-  memory: sizeWithin('1MB', '100GB')
-    .prefault('64MB')
-    .describe('what large answers take together: others wait; one that is larger comes through alone'),
-  pixels: count(1, 1_000_000_000, 'pixels of one picture')
-    .default(100_000_000)
-    .describe('the largest picture that is decoded'),
 });
 
 const check = z.strictObject({
@@ -332,16 +203,4 @@ export type RawConfig = z.output<typeof listlessSchema>;
 
 function isFilled(value: unknown): boolean {
   return isJsonObject(value) && Object.keys(value).length > 0;
-}
-
-/** Undefined where nothing is wrong with it. */
-export function baseUrlExpected(text: string): string | undefined {
-  if (text === 'local') return undefined;
-  if (!/^https?:\/\/[^\s\\]+$/i.test(text)) return '`local`, or a URL that begins with http:// or https://';
-  if (/[?#]/.test(text)) return 'a URL without ? and #';
-  if (!URL.canParse(text)) return '`local` or an http(s) URL';
-  // Also an empty user name is one, and URLs do not tell.
-  if (/^https?:\/\/[^/]*@/i.test(text))
-    return 'a URL without user name and password; the key belongs in apiKey';
-  return undefined;
 }

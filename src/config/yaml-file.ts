@@ -1,9 +1,5 @@
 /** A YAML file as values, with the place of each. */
-import { LineCounter, parseDocument, type Document } from 'yaml';
 import type { Problem } from './problem.ts';
-import { spotOf } from './spot.ts';
-import { substitute, type Origin } from './substitute.ts';
-import { structureProblems, syntaxProblems } from './yaml-problems.ts';
 
 export type Path = readonly (string | number)[];
 
@@ -19,47 +15,4 @@ export interface YamlFile {
   fromEnvironment(path: Path): 'none' | 'part' | 'whole';
   /** A text as it stands in the file, with `${NAME}` in it; undefined where it is no text out of the environment. */
   writtenAs(path: Path): string | undefined;
-}
-
-/** Parses YAML 1.2 and puts environment variables in for `${NAME}`; `$${NAME}` is left as `${NAME}`. */
-export function readYaml(file: string, text: string, env: NodeJS.ProcessEnv): YamlFile {
-  const lines = new LineCounter();
-  const document = parseDocument(text, {
-    lineCounter: lines,
-    prettyErrors: false,
-    logLevel: 'error',
-    merge: true,
-  });
-  const place = (offset: number): string => {
-    const { line, col } = lines.linePos(offset);
-    // An empty text has no line at all.
-    return `${file}:${Math.max(line, 1)}:${Math.max(col, 1)}`;
-  };
-  const syntax = syntaxProblems(document, text);
-  // Where it is no YAML, the document is a guess, whose structure says nothing.
-  const broken = syntax.length > 0 ? syntax : structureProblems(document);
-  const { origins, problems } = substitute(document, env);
-  const { value, failure } = valueOf(document);
-  const all = broken.length > 0 ? broken : [...failure, ...problems];
-  const originAt = (path: Path): Origin | undefined => origins.get(spotOf(document, path).node);
-  return {
-    value,
-    isBroken: broken.length + failure.length > 0,
-    problems: all.map(({ offset, text: problem }) => ({ where: place(offset), text: problem })),
-    placeOf: (path, ofKey = false) => {
-      const spot = spotOf(document, path);
-      return place(ofKey || spot.node === undefined ? spot.keyOffset : spot.valueOffset);
-    },
-    fromEnvironment: (path) => originAt(path)?.kind ?? 'none',
-    writtenAs: (path) => originAt(path)?.text,
-  };
-}
-
-function valueOf(document: Document): { value: unknown; failure: { offset: number; text: string }[] } {
-  try {
-    return { value: document.toJS({ maxAliasCount: 100 }) as unknown, failure: [] };
-  } catch {
-    const text = 'the aliases (*name) or merge keys (<<) of this file cannot be resolved';
-    return { value: undefined, failure: [{ offset: 0, text }] };
-  }
 }

@@ -1,0 +1,12 @@
+/** Numbers, paths and switches, as a pipeline.yaml has them. */
+import { z } from 'zod';
+
+export const count = (least: number, most: number, what: string) => {
+  const expected = `${what}, a whole number from ${least} to ${most}`;
+  return z.int(expected).min(least, expected).max(most, expected);
+};
+
+export const path = z.string('a path').min(1, 'a path');
+export const flag = z.boolean('true or false').default(false);
+
+export const money = (what: string) => z.number(what).positive(what);

@@ -44,24 +44,26 @@ async function judge(
       return refused(health.failure);
     case 'unknown': {
       const reply = await service.status(endpoint, impossibleJob, signal);
-      if (reply.kind === 'failure') return refused(reply.failure);
+      // Some refuse such an id as none rather than as that of no job; keys and accounts have kinds of their own.
+      const isRefusedId = reply.kind === 'failure' && / was answered 4\d\d: /.test(reply.failure.text);
+      if (reply.kind === 'failure' && !isRefusedId) return refused(reply.failure);
       // Where an endpoint is not there, services mostly say so; of a job that is not, they never speak of the endpoint.
       const said = `${health.text} ${reply.kind === 'missing' ? reply.text : ''}`;
-      if (
-        /endpoint not found|no such endpoint|unknown endpoint|endpoint \S* ?(does not exist|not found)/i.test(
-          said,
-        )
-      )
-        return {
-          ending: 'not-allowed',
-          text: `the service does not know the endpoint ${endpoint.id} (404); see \`endpoint.id\``,
-        };
-      const text =
-        'it answers and does not refuse the key; it tells nothing of the endpoint, so that a wrong `endpoint.id` shows with the first submission';
-      return { ending: 'complete', text };
+      return noSuchEndpoint.test(said)
+        ? {
+            ending: 'not-allowed',
+            text: `the service does not know the endpoint ${endpoint.id} (404); see \`endpoint.id\``,
+          }
+        : {
+            ending: 'complete',
+            text: 'it answers and does not refuse the key; it tells nothing of the endpoint, so that a wrong `endpoint.id` shows with the first submission',
+          };
     }
   }
 }
+
+const noSuchEndpoint =
+  /endpoint not found|no such endpoint|unknown endpoint|endpoint \S* ?(does not exist|not found)/i;
 
 function refused({ kind, text }: Failure): EndpointCheck {
   if (kind === 'key-refused' || kind === 'account-unusable') return { ending: 'not-allowed', text };

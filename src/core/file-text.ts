@@ -39,11 +39,11 @@ export function base64Bytes({ bytes }: SentFile): number {
   return Math.ceil(bytes / 3) * 4;
 }
 
-/** The input with the text that `textOf` gives in the place of each file. */
-export function withFiles(input: JsonObject, textOf: (file: SentFile) => string): JsonObject {
+/** The value with the text that `textOf` gives in the place of each file. */
+export function withFiles<Value extends JsonValue>(input: Value, textOf: (file: SentFile) => string): Value {
   return replaced(input, (pieces) =>
     pieces.map((piece) => (typeof piece === 'string' ? piece : textOf(piece))).join(''),
-  ) as JsonObject;
+  ) as Value;
 }
 
 /** What tells the input from others: a file that was moved is the same, one that was edited is another. */
@@ -53,9 +53,9 @@ export function withoutPaths(input: JsonObject): JsonObject {
   ) as JsonObject;
 }
 
-/** The input for people: `<photos/a.jpg, 3.1 MB as base64>`. */
-export function shownInput(input: JsonObject): JsonObject {
-  return withFiles(input, (file) => `<${file.path}, ${showBytes(base64Bytes(file))} as base64>`);
+/** Any value for people: `<photos/a.jpg, 3.1 MB as base64>`. */
+export function withFilesNamed(value: JsonValue): JsonValue {
+  return withFiles(value, (file) => `<${file.path}, ${showBytes(base64Bytes(file))} as base64>`);
 }
 
 export function showBytes(bytes: number): string {
@@ -71,6 +71,15 @@ function replaced(value: JsonValue, textOf: (pieces: Piece[]) => JsonValue): Jso
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, replaced(inner, textOf)]));
 }
 
+/** Pictures of others may say anything of themselves under this key. */
 function piecesOf(value: JsonObject): Piece[] | undefined {
-  return Object.hasOwn(value, fileTextKey) ? (value[fileTextKey] as unknown as Piece[]) : undefined;
+  const pieces: unknown = Object.hasOwn(value, fileTextKey) ? value[fileTextKey] : undefined;
+  return Array.isArray(pieces) && pieces.every(isPiece) ? pieces : undefined;
+}
+
+function isPiece(piece: unknown): piece is Piece {
+  if (typeof piece === 'string') return true;
+  if (!isJsonObject(piece)) return false;
+  const { path, sha256, bytes } = piece;
+  return typeof path === 'string' && typeof sha256 === 'string' && typeof bytes === 'number';
 }

@@ -21,6 +21,8 @@ export interface Experience {
 export interface Forecast {
   /** How many are to be rendered. */
   scenes: number;
+  /** Whether `pricing` is set, without which no run tells what anything costs. */
+  isPriced: boolean;
   /** In the currency of `pricing`; null where nobody knows. */
   cost: { amount: number; perScene: number; currency: string } | null;
   /** Null where nobody knows. */
@@ -49,7 +51,8 @@ export function forecast(asked: Asked, experience: Experience): Forecast {
   const { spent: _, ...ground } = experience;
   const cost = costOf(asked, experience);
   const time = asked.scenes === 0 ? null : timeOf(asked, experience);
-  return { scenes: asked.scenes, cost, time, ground, cuts: cutsOf(asked, experience, cost, time) };
+  const cuts = cutsOf(asked, experience, cost, time);
+  return { scenes: asked.scenes, isPriced: asked.pricing !== undefined, cost, time, ground, cuts };
 }
 
 /** What a saved scene has cost on the average, with all that failed on the way. */

@@ -1,4 +1,5 @@
 /** A scene as the page of the report is given it. */
+import { withFilesNamed } from '../core/file-text.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
 import type { SavedPicture } from '../core/picture.ts';
 import type { ReportRow } from '../core/report-row.ts';
@@ -82,7 +83,7 @@ function unsaid({ input, columns }: ReportRow, prompt: string | number | undefin
   const entries = Object.entries(input ?? {}).filter(
     ([name, value]) => value !== columns[name] && !(typeof value === 'string' && value === shown),
   );
-  return Object.fromEntries(entries.map(([name, value]) => [name, shortened(value)]));
+  return Object.fromEntries(entries.map(([name, value]) => [name, shortened(withFilesNamed(value))]));
 }
 
 function known(numbers: Record<string, string | number | null>): Partial<GalleryRow> {

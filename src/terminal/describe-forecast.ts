@@ -5,10 +5,11 @@ import { showCost } from '../core/spending.ts';
 import { plural, showShortTime } from './words.ts';
 
 /** Empty where nothing is to be rendered. */
-export function describeCost({ cost, scenes, ground }: Forecast): string {
+export function describeCost({ cost, scenes, isPriced, ground }: Forecast): string {
   if (scenes === 0) return '';
   if (cost === null) {
-    if (ground.saved > 0) return 'unknown: `pricing` is not set, or the service tells no execution times';
+    if (!isPriced) return 'unknown: `pricing` is not set';
+    if (ground.saved > 0) return 'unknown: the service has told no execution times';
     return `unknown: no scene of this batch is rendered yet${previewHint}`;
   }
   const { amount, perScene, currency } = cost;

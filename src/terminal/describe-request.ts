@@ -1,4 +1,5 @@
 /** One of the first requests, as it would be sent. */
+import { withFilesNamed } from '../core/file-text.ts';
 import type { FirstRequest } from '../core/plan.ts';
 import { hanging } from './hanging.ts';
 import { harmless } from './fit-text.ts';
@@ -20,7 +21,7 @@ export function describeRequest(request: FirstRequest, number: number, columns: 
 
 /** On one line where it fits. */
 function bodyLines(body: FirstRequest['body'], columns: number): string[] {
-  const shown = JSON.parse(JSON.stringify(body, shorten)) as unknown;
+  const shown = JSON.parse(JSON.stringify({ input: withFilesNamed(body.input) }, shorten)) as unknown;
   const short = harmless(JSON.stringify(shown));
   const text = indent + short.length <= Math.min(columns, 100) ? short : JSON.stringify(shown, undefined, 2);
   return text.split('\n').flatMap((line) => {

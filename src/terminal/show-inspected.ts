@@ -1,4 +1,5 @@
 /** What a picture says of itself, for people or as one JSON object. */
+import { withFilesNamed } from '../core/file-text.ts';
 import type { InspectedPicture } from '../core/inspected.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { writeOut } from './console.ts';
@@ -60,5 +61,6 @@ function indented(text: string): string[] {
 
 function textOf(value: JsonValue | undefined): string {
   if (value === undefined || value === null) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  const shown = withFilesNamed(value);
+  return typeof shown === 'string' ? shown : JSON.stringify(shown);
 }

@@ -47,7 +47,11 @@ export function showPlan(plan: ShownPlan, json: boolean): void {
 
 function headOf({ counts, part, asked, shownDir, file }: ShownPlan): string {
   const { waiting, active } = part ?? counts;
-  if (waiting + active === 0) return `Nothing is left to render in ${shownDir} (${file}).`;
+  if (waiting + active === 0) {
+    const rest = counts.waiting;
+    if (rest === 0) return `Nothing is left to render in ${shownDir} (${file}).`;
+    return `Nothing of this preview is left to render in ${shownDir} (${file}); ${plural(rest, 'scene')} wait${rest === 1 ? 's' : ''} for a run of all.`;
+  }
   const what = plural(waiting, 'scene');
   const preview =
     asked === null ? '' : `, a preview (${showPart(asked)}) of ${plural(counts.waiting, 'scene')} that wait`;
@@ -127,11 +131,14 @@ function describeCheck({ text, workers = {} }: EndpointCheck): string {
   return shown === '' ? `asked: ${text}` : `asked: ${text}; workers: ${shown}`;
 }
 
-function lastWords({ file, asked, counts, part, obstacle }: ShownPlan): string {
-  if (obstacle !== null)
-    return 'Nothing was sent and nothing written; a run could not begin before the problem is mended.';
+function lastWords({ file, asked, counts, part, check, obstacle }: ShownPlan): string {
+  const nothing =
+    check === null ? 'Nothing was sent and nothing written' : 'No scene was sent and nothing written';
+  if (obstacle !== null) return `${nothing}; a run could not begin before the problem is mended.`;
+  if (check?.ending === 'not-allowed') return `${nothing}; a run would end at once before that is mended.`;
+  if (check?.ending === 'halted') return `${nothing}; a run could render nothing before the service answers.`;
   const { waiting, active } = part ?? counts;
-  if (waiting + active === 0) return 'Nothing was sent and nothing written.';
+  if (waiting + active === 0) return `${nothing}.`;
   const options = asked === null ? '' : ` ${showPart(asked)}`;
-  return `Nothing was sent and nothing written. \`nightrender run ${file}${options}\` does it.`;
+  return `${nothing}. \`nightrender run ${file}${options}\` does it.`;
 }

@@ -1,4 +1,5 @@
 /** One scene's whole story, for people or as one JSON object. */
+import { withFilesNamed } from '../core/file-text.ts';
 import { nextStep, type AttemptStory, type SceneStory, type SceneVersion } from '../core/scene-story.ts';
 import { outColumns, writeOut } from './console.ts';
 import { hanging } from './hanging.ts';
@@ -39,7 +40,7 @@ function showVersion(story: ShownStory, version: SceneVersion, say: Say): void {
   say('next', nextOf(story, version));
   say('row', version.source);
   for (const [name, value] of Object.entries(version.columns)) say('', `${name}: ${shownValue(value)}`);
-  say('sent', shownValue(version.input));
+  say('sent', shownValue(withFilesNamed(version.input)));
   for (const attempt of attempts) showAttempt(story, attempt, say);
 }
 

@@ -4,7 +4,7 @@ import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config/read-config.ts';
-import { filesIn, shownInput, withoutPaths } from '../../src/core/file-text.ts';
+import { filesIn, withFilesNamed, withoutPaths } from '../../src/core/file-text.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { fingerprintOf } from '../../src/core/scene.ts';
 import { problemsOf, tempFolder, withRequired } from './pipeline-file.ts';
@@ -44,7 +44,7 @@ it('stands anywhere in a text, several times, and is shown in words', () => {
     '{scene: x, to: ["data:image/jpeg;base64,{{ photo | strip | file_base64 }};{% assign p = photo | file_base64 %}{{ p }}"]}';
   const rendered = folderOf(input).render(row);
   expect(rendered['to']).toEqual([{ $file_base64: ['data:image/jpeg;base64,', described, ';', described] }]);
-  expect(shownInput(rendered)).toEqual({
+  expect(withFilesNamed(rendered)).toEqual({
     scene: 'x',
     to: ['data:image/jpeg;base64,<photos/a.jpg, 28 bytes as base64>;<photos/a.jpg, 28 bytes as base64>'],
   });

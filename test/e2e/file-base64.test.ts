@@ -1,6 +1,6 @@
 /** Promise: a photo that a row names is sent as it is when the list is read; an edited one is another scene, and the checkpoint holds none. */
 import { createServer } from 'node:http';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { folderWith, nightrender, pipeline, testKey } from './cli.ts';
@@ -47,6 +47,31 @@ it('is refused with the row where it is not there', async () => {
   expect(code).toBe(2);
   expect(stderr).toContain('scenes.csv:2: "a.png" is not there (looked for in ');
   expect(stderr).toContain('scenes.csv:3: "../../etc/passwd" leads out of the folder of pipeline.yaml');
+});
+
+it('is named to people, wherever they look at what was sent', async () => {
+  const more = 'input: {scene: "{{ scene }}", image: "data:image/png;base64,{{ photo | file_base64 }}"}\n';
+  const cwd = folderWith({
+    'pipeline.yaml': pipeline('local', more).replace('dir: out', 'dir: out\n  metadata: embed'),
+    'scenes.csv': 'id,scene,photo\na,hills,photo.png\n',
+  });
+  writeFileSync(join(cwd, 'photo.png'), Buffer.alloc(2_325_000, 'a'));
+  const named = 'data:image/png;base64,<photo.png, 3.1 MB as base64>';
+  const told = async (...args: string[]): Promise<string> => {
+    const { stdout, code } = await nightrender(args, { cwd });
+    expect(code).toBe(0);
+    expect(stdout).not.toContain('$file_base64');
+    return stdout;
+  };
+  expect(await told('plan', 'pipeline.yaml')).toContain(named);
+  await told('run', 'pipeline.yaml');
+  expect(await told('explain', 'pipeline.yaml', 'a')).toContain(named);
+  expect(await told('inspect', 'out/images/a.png')).toContain(named);
+  const gallery = join(cwd, 'out/report/gallery');
+  const pages = readdirSync(gallery, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.js'))
+    .map((file) => readFileSync(join(gallery, file), 'utf8'));
+  expect(pages.join('')).toContain('photo.png, 3.1 MB as base64>');
 });
 
 type Input = { scene: string; image: string };

@@ -64,6 +64,10 @@ it('speaks to people, and tells an edited list and what earlier runs needed', as
   const before = await nightrender(['plan', 'pipeline.yaml'], { cwd });
   expect(before.stdout).toContain('A run of pipeline.yaml submits 4 scenes.');
   expect(before.stdout).toContain('cost      unknown: no scene of this batch is rendered yet');
+  const unpriced = await nightrender(['plan', 'pipeline.yaml', '--concurrency', '1'], {
+    cwd: folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) }),
+  });
+  expect(unpriced.stdout).toContain('cost      unknown: `pricing` is not set');
   expect(before.stdout).toContain('POST the local service/v2/scene-renderer/run');
   await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
   writeFileSync(
@@ -131,6 +135,10 @@ it('tells what a preview does, which a run then does', async () => {
   expect(made.toSorted()).toEqual(told.requests.map(({ file }) => file).toSorted());
   const again = await nightrender(['run', 'pipeline.yaml', '--limit', '4', '--json'], { cwd });
   expect(again.stdout).not.toContain('scene-submitted');
+  const nothing = await nightrender(['plan', 'pipeline.yaml', '--limit', '4'], { cwd });
+  expect(nothing.stdout).toMatch(
+    /^Nothing of this preview is left to render in out \(pipeline\.yaml\); 36 scenes wait for a run of all\./,
+  );
   const status = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd });
   expect(JSON.parse(status.stdout)).toMatchObject({ summary: { part: { limit: 4, scenes: 4 } } });
   expect((await nightrender(['run', 'pipeline.yaml', '--limit', '0'], { cwd })).code).toBe(2);
@@ -162,6 +170,7 @@ it('asks the service with --check, and starts nothing there', async () => {
   const refused = await check([], { NIGHTRENDER_API_KEY: 'another' });
   expect(refused.code).toBe(12);
   expect(refused.stdout).toContain('asked: the service does not accept the key');
+  expect(refused.stdout).toContain('No scene was sent and nothing written; a run would end at once');
   writeFileSync(join(cwd, 'pipeline.yaml'), pipeline(url).replace('id: scene-renderer', 'id: nobody'));
   const unknown = await check();
   expect(unknown.code).toBe(12);
@@ -170,6 +179,7 @@ it('asks the service with --check, and starts nothing there', async () => {
   const nobody = await check();
   expect(nobody.code).toBe(10);
   expect(nobody.stdout).toContain('asked: no useful answer came');
+  expect(nobody.stdout).toContain('a run could render nothing before the service answers');
   writeFileSync(join(cwd, 'pipeline.yaml'), pipeline('local'));
   const local = await check();
   expect(local.code).toBe(0);
@@ -177,22 +187,26 @@ it('asks the service with --check, and starts nothing there', async () => {
   expect(existsSync(join(cwd, 'out'))).toBe(false);
 });
 
-it('asks for a job that cannot be where the service tells no health', async () => {
-  const asked: string[] = [];
-  const server = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url}`);
-    void json(request).catch(() => undefined);
-    response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"job not found"}');
-  });
-  const cwd = folderWith({
-    'pipeline.yaml': pipeline(await listenOnLoopback(server)),
-    'scenes.csv': scenes(1),
-  });
-  const { stdout, code } = await nightrender(['plan', 'pipeline.yaml', '--check'], { cwd, ...withKey });
-  expect(code).toBe(0);
-  expect(stdout).toContain('asked: it answers and does not refuse the key');
-  expect(asked).toEqual([
-    'GET /v2/scene-renderer/health',
-    'GET /v2/scene-renderer/status/nightrender-asks-whether-this-endpoint-is-there',
-  ]);
-});
+it.each([404, 400])(
+  'asks for a job that cannot be where the service tells no health, and is answered %i',
+  async (status) => {
+    const asked: string[] = [];
+    const server = createServer((request, response) => {
+      asked.push(`${request.method} ${request.url}`);
+      void json(request).catch(() => undefined);
+      response.writeHead(request.url?.endsWith('/health') === true ? 404 : status);
+      response.end('{"error":"job not found"}');
+    });
+    const cwd = folderWith({
+      'pipeline.yaml': pipeline(await listenOnLoopback(server)),
+      'scenes.csv': scenes(1),
+    });
+    const { stdout, code } = await nightrender(['plan', 'pipeline.yaml', '--check'], { cwd, ...withKey });
+    expect(code).toBe(0);
+    expect(stdout).toContain('asked: it answers and does not refuse the key');
+    expect(asked).toEqual([
+      'GET /v2/scene-renderer/health',
+      'GET /v2/scene-renderer/status/nightrender-asks-whether-this-endpoint-is-there',
+    ]);
+  },
+);

@@ -10,18 +10,17 @@ export function describeEnding(
   { shownDir, file }: { shownDir: string; file: string },
   took: string,
 ): string {
-  const { saved, waiting, active, failed, invalid } = event.counts;
+  const { saved, waiting, active, failed, withdrawn, invalid } = event.counts;
   const total = saved + waiting + active + failed + invalid;
-  const rows: [string, string][] = [
-    ['scenes', countsOf(event.counts)],
-    ['pictures', `${shownDir}/images`],
-  ];
-  if (event.report !== undefined)
-    rows.push(['report', `${shownDir}/report/results.csv, results.jsonl, summary.json`]);
-  else if (event.ending !== 'output-unwritable' && total > 0)
-    rows.push(['report', `not written anew; \`nightrender report ${file}\` does it`]);
+  const rows: [string, string][] = [];
+  // The first words say it where all are saved.
+  if (saved < total || saved === 0 || withdrawn > 0) rows.push(['scenes', countsOf(event.counts)]);
   if (event.cost !== undefined) rows.push(['cost', `${showCost(event.cost)} so far`]);
   if (event.untold > 0) rows.push(['in doubt', inDoubt(event.untold)]);
+  rows.push(['pictures', `${shownDir}/images`]);
+  if (event.report !== undefined) rows.push(['gallery', `${shownDir}/report/index.html`]);
+  else if (event.ending !== 'output-unwritable' && total > 0)
+    rows.push(['gallery', `not written anew; \`nightrender report ${file}\` does it`]);
   const hint = hintOf(event, file);
   const reached =
     total === 0 || event.part !== undefined

@@ -23,7 +23,7 @@ export function describeEvent(event: Event, now: number, shownDir: string): stri
     case 'attempt-failed':
       return describeFailure(event, now);
     case 'request-troubled':
-      return `${event.scene}: ${event.text}; asking again in ${showDuration(event.waitMs)}`;
+      return `${event.scene}: ${event.text}; asking again ${showWait(event.waitMs)}`;
     case 'stopping':
       return `stopping: ${event.text}`;
     case 'run-ended':
@@ -64,5 +64,9 @@ function describeFailure(event: Event & { type: 'attempt-failed' }, now: number)
   const doubt = event.kind === 'unanswered' ? '; it may run and be billed for nothing' : '';
   const what = `${event.scene}: attempt ${event.attempt}: ${event.text}${doubt}`;
   if (event.next === 'failed') return `${what}; the scene has failed (${event.kind})`;
-  return `${what}; trying again in ${showDuration(Math.max(0, (event.dueAt ?? now) - now))}`;
+  return `${what}; trying again ${showWait((event.dueAt ?? now) - now)}`;
+}
+
+function showWait(ms: number): string {
+  return ms < 500 ? 'at once' : `in ${showDuration(ms)}`;
 }

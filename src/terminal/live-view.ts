@@ -1,4 +1,4 @@
-/** A block of lines on a terminal that says how the run stands, with the troubles as lines above it. */
+/** A block of lines on a terminal that says how the run stands, with failed attempts as lines above it. */
 import { showDuration } from '../core/duration.ts';
 import type { Event } from '../pipeline/event.ts';
 import { createBlock, type Block } from './block.ts';
@@ -47,9 +47,7 @@ export class LiveView implements RunView {
       return;
     }
     const line = describeEvent(event, this.#options.now(), this.#options.shownDir);
-    if (line !== undefined && (!isTrouble(event) || this.#budget.mayShow())) {
-      this.#block.above(harmless(line));
-    }
+    if (line !== undefined && this.#stays(event)) this.#block.above(harmless(line));
     if (event.type === 'plan-made') this.#begin();
   };
 
@@ -71,6 +69,12 @@ export class LiveView implements RunView {
     const frame = { ...this.#seen, progress: this.#progress.now(), now: this.#options.now() };
     this.#block.draw(frameLines(frame, process.stderr.columns || 80, this.#paint));
   };
+
+  /** Whether it is worth a line above. A request that is asked again, as each 429 is, is seen in the block alone. */
+  #stays(event: Event): boolean {
+    if (event.type === 'request-troubled') return false;
+    return event.type !== 'attempt-failed' || this.#budget.mayShow();
+  }
 
   #see(event: Event): void {
     if (event.type === 'service-health') this.#seen.health = event;

@@ -22,8 +22,12 @@ function lastWords(event: Partial<Ended>): string[] {
 }
 
 describe('the last words of a run', () => {
-  it('name nothing to do where all is done', () => {
-    expect(lastWords({}).at(-1)).toContain('results.csv');
+  it('name nothing to do where all is done, and the gallery last', () => {
+    expect(lastWords({})).toEqual([
+      'Every scene is saved: 3 of 3 scenes in 3 s.',
+      '  pictures  out/images',
+      '  gallery   out/report/index.html',
+    ]);
   });
 
   it.each([
@@ -49,7 +53,7 @@ describe('the last words of a run', () => {
     expect(lastWords(cut).join('\n')).toContain('not written anew; `nightrender report night.yaml` does it');
     const none = { ...cut, counts: { ...ended.counts, saved: 0 } };
     expect(lastWords(none)[0]).toBe('Interrupted (SIGINT).');
-    expect(lastWords(none).join('\n')).not.toContain('report');
+    expect(lastWords(none).join('\n')).not.toContain('gallery');
   });
 
   it('say of a preview that it is one, and how the rest is rendered', () => {

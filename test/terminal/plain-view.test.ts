@@ -111,7 +111,7 @@ it('names what failed and what follows, and ends with where things are', () => {
   shown.tell(ended);
   expect(lines[0]).toMatch(/fox: attempt 1: out of memory; trying again in 4 s$/);
   expect(lines[1]).toMatch(/fox: attempt 3: out of memory; the scene has failed \(job-failed\)$/);
-  expect(lines.slice(2).join('\n')).toContain('out/report/results.csv');
+  expect(lines.slice(2).join('\n')).toContain('out/report/index.html');
   expect(lines.slice(2).join('\n')).toContain('8 saved, 2 failed');
 });
 

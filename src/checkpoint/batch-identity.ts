@@ -15,6 +15,8 @@ export interface BatchIdentity {
   pricing?: Pricing;
   /** The pipeline.yaml, as an absolute path; earlier versions did not keep it. */
   pipeline?: string;
+  /** The output folder, as an absolute path, where it is not the one of pipeline.yaml. */
+  output?: string;
 }
 
 /**

@@ -23,14 +23,14 @@ export async function writeBatchReport(
     db.exec('BEGIN');
     const batch = readBatch(db);
     if (batch === undefined) return undefined;
-    const { columns, manifest, endpoint, pipeline } = batch;
+    const { columns, manifest, endpoint, pipeline, output } = batch;
     const source = {
       rows: () => readRows(db),
       columns: () => columns,
       runs: () => readRuns(db, mostRuns),
       summary: () => readSummary(db, signal),
     };
-    const about = { batch: { manifest, endpoint }, pipeline, program, writtenAt: now };
+    const about = { batch: { manifest, endpoint }, pipeline, output, program, writtenAt: now };
     return await writeReport(join(dir, 'report'), source, about, signal);
   } finally {
     db.close();

@@ -42,6 +42,7 @@ export function beginBatch(
     columns: scenes.columns,
     ...(axes.length > 0 && { axes }),
     pipeline: resolve(file),
+    ...(config.output.isOverridden && { output: config.output.dir }),
     ...(config.pricing !== undefined && { pricing: config.pricing }),
   };
   return { opened: openCheckpoint(checkpointDir, program, batch, Date.now()), inFlight, warning };

@@ -12,6 +12,7 @@ import { endings } from '../core/ending.ts';
 import { cancelBatch, type CancelResult } from '../pipeline/cancel-batch.ts';
 import { createCancelView, type CancelView } from '../terminal/cancel-view.ts';
 import { batchSettings } from './batch-settings.ts';
+import { configuredArguments } from './command-arguments.ts';
 import { assertCollectable } from './connections.ts';
 import { whileLocked } from './mend-batch.ts';
 import { noBatch } from './no-batch.ts';
@@ -39,7 +40,11 @@ async function cancelLocked(file: string, config: Config): Promise<number> {
   const { dir } = config.output;
   assertCollectable(file, config, readJobsInFlight(dir));
   const opened = openKnown(dir);
-  const view = createCancelView({ ...config.terminal, file, now: Date.now });
+  const view = createCancelView({
+    ...config.terminal,
+    file: configuredArguments(file, config),
+    now: Date.now,
+  });
   try {
     const result = await cancelOpened(config, opened, view);
     const { exitCode } = endings[result.ending.kind];

@@ -5,8 +5,10 @@ import { readIds, readStory } from '../checkpoint/read-story.ts';
 import { ConfigError } from '../config/problem.ts';
 import { readOutputDir } from '../config/read-output-dir.ts';
 import { closestFew } from '../core/closest.ts';
+import { shellWord } from '../core/shell-word.ts';
 import type { Database } from '../sqlite/database.ts';
 import { showStory } from '../terminal/show-story.ts';
+import { commandArguments } from './command-arguments.ts';
 import { noBatch } from './no-batch.ts';
 import { refuse } from './refuse.ts';
 import { overridesOf } from './run-options.ts';
@@ -26,7 +28,7 @@ export function explain(file: string, id: string, argv: Record<string, unknown>)
       db.exec('BEGIN');
       const story = readStory(db, id);
       if (story === undefined) throw unknownId(db, id);
-      const retryCommand = `nightrender retry ${quoted(file)} --id ${quoted(id)}`;
+      const retryCommand = `nightrender retry ${commandArguments(file, argv['output'])} --id ${shellWord(id)}`;
       const shown = {
         ...story,
         isRunning: isBatchHeld(dir),
@@ -64,11 +66,4 @@ function unknownId(db: Database, id: string): ConfigError {
   return new ConfigError([
     { where: '', text: `${JSON.stringify(id)} is the id of no scene of this batch; ${hint}` },
   ]);
-}
-
-/** As a shell takes it for one word. */
-function quoted(text: string): string {
-  return /^[\p{L}\p{N}_./:@%+,][\p{L}\p{N}_./:@%+,-]*$/u.test(text)
-    ? text
-    : `'${text.replaceAll("'", `'\\''`)}'`;
 }

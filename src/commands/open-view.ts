@@ -3,15 +3,23 @@ import type { Config } from '../config/config.ts';
 import { withLogFile } from '../terminal/log-file.ts';
 import { createRunView } from '../terminal/run-view.ts';
 import type { RunView } from '../terminal/view.ts';
+import { configuredArguments } from './command-arguments.ts';
 import { shownPath } from './shown-path.ts';
 import { systemClock } from './system-clock.ts';
 
 /** `file` is the pipeline.yaml, as it was given. */
-export function openView(file: string, { terminal, output }: Config): RunView {
+export function openView(file: string, config: Config): RunView {
+  const { terminal, output } = config;
   const { log, ...options } = terminal;
   const shownDir = shownPath(output.dir);
   const elapsed = (): number => systemClock.elapsed();
-  const view = createRunView({ ...options, file, shownDir, now: Date.now, elapsed });
+  const view = createRunView({
+    ...options,
+    file: configuredArguments(file, config),
+    shownDir,
+    now: Date.now,
+    elapsed,
+  });
   if (log === undefined) return view;
   const { tell, close, reopen } = withLogFile(view, { file: log, shownDir, now: Date.now });
   process.on('SIGUSR2', reopen);

@@ -6,6 +6,7 @@ import { endings, type EndingKind } from '../core/ending.ts';
 import type { Stop } from '../pipeline/stop.ts';
 import { showPlan } from '../terminal/show-plan.ts';
 import { checkEndpoint } from './check-endpoint.ts';
+import { configuredArguments } from './command-arguments.ts';
 import { notWritable } from './in-the-way.ts';
 import { partOf } from './part-options.ts';
 import { planOnCopy, type PlanOptions } from './plan-on-copy.ts';
@@ -48,6 +49,7 @@ async function planConfig(
       ...batch,
       program,
       file,
+      commandArguments: configuredArguments(file, config),
       manifest: shownLists(config, file),
       endpoint: config.endpoint,
       dir,

@@ -3,6 +3,7 @@ import { readOutputDir } from '../config/read-output-dir.ts';
 import { readReportSettings, type ReportSettings } from '../config/read-report-settings.ts';
 import { createFilesView, type FilesView } from '../terminal/files-view.ts';
 import { writeBatchReport } from './batch-report.ts';
+import { commandArguments } from './command-arguments.ts';
 import { makeContactSheets } from './contact-sheets.ts';
 import { makeMissingFiles, type MadeFiles } from './make-missing-files.ts';
 import { noBatch } from './no-batch.ts';
@@ -21,7 +22,11 @@ export async function report(file: string, argv: Record<string, unknown>): Promi
     const overrides = overridesOf(argv, process.env);
     dir = readOutputDir(file, overrides, process.env);
     const settings = readReportSettings(file, overrides, process.env);
-    const view = createFilesView({ json, file, elapsed: () => systemClock.elapsed() });
+    const view = createFilesView({
+      json,
+      file: commandArguments(file, argv['output']),
+      elapsed: () => systemClock.elapsed(),
+    });
     const isWithSheets = argv['contactSheet'] === true;
     const { files, made } = await writeUnlessStopped(dir, { ...settings, isWithSheets }, view);
     view.end(files.map(shownPath), made);

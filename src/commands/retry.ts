@@ -7,6 +7,7 @@ import { closest } from '../core/closest.ts';
 import { failureRules, isFailureKind, type FailureKind } from '../core/failure.ts';
 import type { PutBack, PutBackChoice, WrongId } from '../core/put-back.ts';
 import { showPutBack } from '../terminal/show-put-back.ts';
+import { commandArguments } from './command-arguments.ts';
 import { mendBatch } from './mend-batch.ts';
 import { refuse } from './refuse.ts';
 import { overridesOf } from './run-options.ts';
@@ -22,7 +23,7 @@ export async function retry(file: string, argv: Record<string, unknown>): Promis
       const session = putBackSession(db);
       const done = session.putBack(choice, Date.now());
       if (Array.isArray(done)) throw new ConfigError(done.map(wrongIdProblem));
-      show(file, done, session.chosen(), json);
+      show(commandArguments(file, argv['output']), done, session.chosen(), json);
     });
     return 0;
   } catch (thrown) {

@@ -15,6 +15,7 @@ import { savedFiles } from '../images/saved-files.ts';
 import { verifyBatch, type VerifyPorts } from '../pipeline/verify-batch.ts';
 import type { Database } from '../sqlite/database.ts';
 import { createVerifyView, type VerifyView } from '../terminal/verify-view.ts';
+import { commandArguments } from './command-arguments.ts';
 import { mendBatch } from './mend-batch.ts';
 import { noBatch } from './no-batch.ts';
 import { outputFiles } from './output-files.ts';
@@ -31,7 +32,12 @@ export async function verify(file: string, argv: Record<string, unknown>): Promi
     const overrides = overridesOf(argv, process.env);
     dir = readOutputDir(file, overrides, process.env);
     const isRepair = argv['repair'] === true;
-    const view = createVerifyView({ json, isRepair, file, elapsed: () => systemClock.elapsed() });
+    const view = createVerifyView({
+      json,
+      isRepair,
+      file: commandArguments(file, argv['output']),
+      elapsed: () => systemClock.elapsed(),
+    });
     const verified = isRepair
       ? await verifyAndRepair(dir, view, readReportSettings(file, overrides, process.env))
       : await verifyOnly(dir, view);

@@ -5,6 +5,7 @@ import { readOutputDir } from '../config/read-output-dir.ts';
 import { showWatching, showWatchTrouble } from '../terminal/show-watching.ts';
 import { startWatchServer } from '../watch/start-watch-server.ts';
 import { watchPage, type WatchPage } from '../watch/watch-page.ts';
+import { commandArguments } from './command-arguments.ts';
 import { refuse } from './refuse.ts';
 import { overridesOf } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
@@ -31,15 +32,6 @@ export async function watch(file: string, argv: Record<string, unknown>): Promis
   } catch (thrown) {
     return refuse(thrown, dir, json);
   }
-}
-
-/** As it was given here, so that the command that a page shows works in the same place. */
-function commandArguments(file: string, output: unknown): string {
-  return [file, ...(typeof output === 'string' ? ['--output', output] : [])].map(shellWord).join(' ');
-}
-
-function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 /** Made by the build. */

@@ -47,6 +47,8 @@ export interface Config {
   output: {
     /** Absolute. */
     dir: string;
+    /** Whether a flag or a variable names it. */
+    isOverridden: boolean;
     /** Speaks of columns, `id`, `seed` and `index`; gives a portable path. */
     name: Template;
     imagePath: string | undefined;

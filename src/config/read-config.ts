@@ -45,6 +45,7 @@ export function readConfig(file: string, overrides: Override[], env: NodeJS.Proc
     input: templates.input,
     output: {
       dir: resolve(base, raw.output.dir),
+      isOverridden: overrides.some(({ path }) => path.join('.') === 'output.dir'),
       name: templates.name,
       imagePath: raw.output.image,
       hosts: raw.output.hosts,

@@ -3,7 +3,7 @@ import { failureRules, isFailureKind } from '../core/failure.ts';
 import type { BatchSummary, ReportRow, RunSpan } from '../core/report-row.ts';
 import type { GalleryData, GalleryFailure } from '../pages/gallery-data.ts';
 import { ColumnChoices } from './column-choices.ts';
-import { shellWord } from './shell-word.ts';
+import { shellWord } from '../core/shell-word.ts';
 import type { ReportHeader } from './summary-json.ts';
 import { DurationBins, NightBins } from './time-bins.ts';
 
@@ -73,7 +73,8 @@ export class GalleryCounts {
   }
 
   #failureGroups(): GalleryFailure[] {
-    const pipeline = shellWord(this.#of.about.pipeline ?? 'pipeline.yaml');
+    const { pipeline = 'pipeline.yaml', output } = this.#of.about;
+    const batch = [pipeline, ...(output === undefined ? [] : ['--output', output])].map(shellWord).join(' ');
     return [...this.#failures]
       .toSorted(([, a], [, b]) => b.scenes - a.scenes)
       .map(([kind, { scenes, text }]) => ({
@@ -83,7 +84,7 @@ export class GalleryCounts {
           : 'a row of the manifest that cannot be rendered',
         scenes,
         text,
-        command: isFailureKind(kind) ? `nightrender retry ${pipeline} --kind ${kind}` : null,
+        command: isFailureKind(kind) ? `nightrender retry ${batch} --kind ${kind}` : null,
       }));
   }
 }

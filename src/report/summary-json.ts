@@ -7,6 +7,8 @@ export interface ReportHeader {
   batch: { manifest: string[]; endpoint: { baseUrl: string; id: string; version: string } };
   /** The pipeline.yaml, as an absolute path; undefined where nobody knows. */
   pipeline: string | undefined;
+  /** The output folder, where it is not the one of pipeline.yaml, as an absolute path. */
+  output?: string | undefined;
   /** `nightrender x.y.z` */
   program: string;
   /** Epoch ms. */

@@ -21,7 +21,7 @@ export interface CancelOutcome {
 export interface CancelViewOptions {
   json: boolean;
   quiet: boolean;
-  /** The pipeline.yaml, as it was given. */
+  /** What follows `nightrender run` for this batch. */
   file: string;
   now: () => number;
 }

@@ -22,7 +22,7 @@ export interface FilesView {
 
 export interface FilesViewOptions {
   json: boolean;
-  /** The pipeline.yaml, as it was given. */
+  /** What follows `nightrender run` for this batch. */
   file: string;
   /** Monotonic ms. */
   elapsed: () => number;

@@ -1,4 +1,5 @@
 /** What was made for a new batch, and what to do next. */
+import { shellWord } from '../core/shell-word.ts';
 import { writeOut } from './console.ts';
 
 /** `needsKey`: whether the endpoint is a real one. */
@@ -20,8 +21,4 @@ export function showInit(made: { pipeline: string; manifest: string; needsKey: b
   writeOut(
     [`Made ${pipeline} and ${manifest}. Put your own scenes into the list; then:`, '', ...lines].join('\n'),
   );
-}
-
-function shellWord(text: string): string {
-  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -13,6 +13,8 @@ export interface ShownPlan extends BatchPlan {
   program: string;
   /** The pipeline.yaml, as it was given. */
   file: string;
+  /** What follows `nightrender run` for this batch. */
+  commandArguments: string;
   manifest: string[];
   endpoint: Endpoint;
   dir: string;
@@ -29,7 +31,7 @@ export interface ShownPlan extends BatchPlan {
 
 export function showPlan(plan: ShownPlan, json: boolean): void {
   if (json) {
-    const { shownDir: _, ...told } = plan;
+    const { shownDir: _, commandArguments: __, ...told } = plan;
     return writeOut(JSON.stringify({ type: 'plan', at: new Date().toISOString(), ...told }));
   }
   const columns = outColumns();
@@ -75,7 +77,12 @@ function rowsOf(plan: ShownPlan): [string, string][] {
       'failed',
       setAside.failed.map(({ kind, scenes }) => `${scenes.toLocaleString('en')} × ${kind}`).join(', '),
     ],
-    ['', setAside.failed.length === 0 ? '' : `\`nightrender retry ${plan.file}\` gives them fresh attempts`],
+    [
+      '',
+      setAside.failed.length === 0
+        ? ''
+        : `\`nightrender retry ${plan.commandArguments}\` gives them fresh attempts`,
+    ],
     ...badRowsOf(plan),
     ['cost', describeCost(forecast)],
     ['time', describeTime(forecast)],
@@ -131,7 +138,7 @@ function describeCheck({ text, workers = {} }: EndpointCheck): string {
   return shown === '' ? `asked: ${text}` : `asked: ${text}; workers: ${shown}`;
 }
 
-function lastWords({ file, asked, counts, part, check, obstacle }: ShownPlan): string {
+function lastWords({ commandArguments, asked, counts, part, check, obstacle }: ShownPlan): string {
   const nothing =
     check === null ? 'Nothing was sent and nothing written' : 'No scene was sent and nothing written';
   if (obstacle !== null) return `${nothing}; a run could not begin before the problem is mended.`;
@@ -140,5 +147,5 @@ function lastWords({ file, asked, counts, part, check, obstacle }: ShownPlan): s
   const { waiting, active } = part ?? counts;
   if (waiting + active === 0) return `${nothing}.`;
   const options = asked === null ? '' : ` ${showPart(asked)}`;
-  return `${nothing}. \`nightrender run ${file}${options}\` does it.`;
+  return `${nothing}. \`nightrender run ${commandArguments}${options}\` does it.`;
 }

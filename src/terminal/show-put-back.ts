@@ -8,7 +8,7 @@ export interface ShownPutBack {
   /** Jobs in flight at another address that were given up. */
   givenUp: number;
   chosen: Iterable<{ id: string; was: string }>;
-  /** The pipeline.yaml, as it was given. */
+  /** What follows `nightrender run` for this batch. */
   file: string;
 }
 

@@ -13,7 +13,7 @@ export interface VerifyView {
 export interface VerifyViewOptions {
   json: boolean;
   isRepair: boolean;
-  /** The pipeline.yaml, as it was given. */
+  /** What follows `nightrender run` for this batch. */
   file: string;
   /** Monotonic ms. */
   elapsed: () => number;

@@ -4,7 +4,7 @@ import type { Listener } from '../pipeline/ports.ts';
 export interface ViewOptions {
   json: boolean;
   quiet: boolean;
-  /** The pipeline.yaml, as it was given. */
+  /** What follows `nightrender run` for this batch. */
   file: string;
   /** The output folder as people should read it. */
   shownDir: string;

@@ -1,5 +1,0 @@
-/** A path as one word of a shell's command line. */
-
-export function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
-}

@@ -1,16 +1,23 @@
 /** Tells those of a run whom `notify` names. */
+import { BatchHeld } from '../checkpoint/batch-lock.ts';
 import type { Config } from '../config/config.ts';
+import type { Problem } from '../config/problem.ts';
 import { endings } from '../core/ending.ts';
 import { startNotifier, type Notifier } from '../notify/notifier.ts';
 import type { Listener } from '../pipeline/ports.ts';
 import { describeEvent } from '../terminal/describe-event.ts';
-import { refusalOf } from './refusal.ts';
+import { openTerminal } from './open-view.ts';
+import { refusalOf, type Refusal } from './refusal.ts';
+import { shownLists } from './shown-lists.ts';
 import { shownPath } from './shown-path.ts';
 import { systemClock } from './system-clock.ts';
 
-export function notifierOf({ notify, folder, apiKey, output }: Config, tell: Listener): Notifier {
+/** `file` is the pipeline.yaml, as it was given. */
+export function notifierOf(file: string, config: Config, tell: Listener): Notifier {
+  const { notify, folder, apiKey, output } = config;
   return startNotifier(notify, {
     clock: systemClock,
+    about: { manifest: shownLists(config, file), outputDir: output.dir },
     folder,
     env: withoutKey(process.env, apiKey),
     describe: (event) => describeEvent(event, Date.now(), shownPath(output.dir)),
@@ -25,21 +32,54 @@ function withoutKey(env: NodeJS.ProcessEnv, apiKey = ''): NodeJS.ProcessEnv {
   return Object.fromEntries(kept);
 }
 
+/**
+ * A step before the beginning of a run. One that is refused there is no success either; but where another run holds the
+ * batch, all is as it should be: that one tells how it ends.
+ */
+export async function orTellRefused<Result>(
+  file: string,
+  config: Config,
+  step: () => Result | Promise<Result>,
+): Promise<Result> {
+  try {
+    return await step();
+  } catch (thrown) {
+    if (config.notify.length > 0 && !(thrown instanceof BatchHeld)) {
+      const view = openTerminal(file, config);
+      await tellThrown(config, thrown, notifierOf(file, config, view.tell));
+      view.close();
+    }
+    throw thrown;
+  }
+}
+
 /** A run that something unexpected has ended is no success to anybody. */
 export async function tellThrown({ output }: Config, thrown: unknown, notifier: Notifier): Promise<void> {
-  const { ending, text } = refusalOf(thrown, output.dir) ?? { ending: 'bug', text: endings.bug.means };
+  const { ending, text, problems } = refusalOf(thrown, output.dir) ?? bug;
   const { exitCode } = endings[ending];
   const nothing = { report: undefined, cost: undefined, untold: 0 };
   notifier.tell({
     type: 'run-ended',
     ending,
     exitCode,
-    text,
+    text: textOf(text.replace(/\.$/, ''), problems),
     counts: noCounts,
     outputDir: output.dir,
     ...nothing,
   });
   await notifier.close();
+}
+
+const bug: Refusal = { ending: 'bug', text: endings.bug.means, problems: [] };
+
+/** In a chat. */
+const mostProblems = 3;
+
+function textOf(text: string, problems: Problem[]): string {
+  const first = problems
+    .slice(0, mostProblems)
+    .map((each) => `${each.where}: ${each.text}`.replace(/^: /, ''));
+  return first.length === 0 ? text : `${text}: ${first.join('; ')}`;
 }
 
 const noCounts = { waiting: 0, active: 0, saved: 0, failed: 0, withdrawn: 0, invalid: 0 };

@@ -9,17 +9,9 @@ import { systemClock } from './system-clock.ts';
 
 /** `file` is the pipeline.yaml, as it was given. */
 export function openView(file: string, config: Config): RunView {
-  const { terminal, output } = config;
-  const { log, ...options } = terminal;
-  const shownDir = shownPath(output.dir);
-  const elapsed = (): number => systemClock.elapsed();
-  const view = createRunView({
-    ...options,
-    file: configuredArguments(file, config),
-    shownDir,
-    now: Date.now,
-    elapsed,
-  });
+  const view = openTerminal(file, config);
+  const { log } = config.terminal;
+  const shownDir = shownPath(config.output.dir);
   if (log === undefined) return view;
   const { tell, close, reopen } = withLogFile(view, { file: log, shownDir, now: Date.now });
   process.on('SIGUSR2', reopen);
@@ -28,4 +20,18 @@ export function openView(file: string, config: Config): RunView {
     close();
   };
   return { tell, close: closeAll };
+}
+
+/** The terminal alone, and no file. */
+export function openTerminal(file: string, config: Config): RunView {
+  const { log: _, ...options } = config.terminal;
+  const shownDir = shownPath(config.output.dir);
+  const elapsed = (): number => systemClock.elapsed();
+  return createRunView({
+    ...options,
+    file: configuredArguments(file, config),
+    shownDir,
+    now: Date.now,
+    elapsed,
+  });
 }

@@ -9,7 +9,7 @@ import type { Listener } from '../pipeline/ports.ts';
 import { batchSettings } from './batch-settings.ts';
 import { beginBatch } from './begin-batch.ts';
 import type { ReadScenes } from './read-scenes.ts';
-import { notifierOf, tellThrown } from './notify-run.ts';
+import { notifierOf, orTellRefused, tellThrown } from './notify-run.ts';
 import { openView } from './open-view.ts';
 import { recordEnd, recordThrown } from './record-end.ts';
 import { shownLists } from './shown-lists.ts';
@@ -29,9 +29,11 @@ export async function runLocked(
   stop: Stop,
 ): Promise<number> {
   const { dir } = config.output;
+  const { opened, inFlight, warning } = await orTellRefused(file, config, () =>
+    beginBatch(file, config, scenes, dir),
+  );
   const view = openView(file, config);
-  const { opened, inFlight, warning } = beginBatch(file, config, scenes, dir);
-  const notifier = notifierOf(config, view.tell);
+  const notifier = notifierOf(file, config, view.tell);
   const tell: Listener = (event) => {
     view.tell(event);
     notifier.tell(event);

@@ -44,8 +44,10 @@ async function runConfig(
   if (isBatch(dir)) lock ??= await lockBatch(dir, Date.now());
   let scenes: ReadScenes | undefined;
   try {
-    scenes = await readUnlessStopped(config, stop, lock !== undefined);
-    lock ??= await lockBatch(dir, Date.now());
+    const isKnown = lock !== undefined;
+    const { orTellRefused } = await import('./notify-run.ts');
+    scenes = await orTellRefused(file, config, () => readUnlessStopped(config, stop, isKnown));
+    lock ??= await orTellRefused(file, config, () => lockBatch(dir, Date.now()));
     const { runLocked } = await import('./run-locked.ts');
     return await runLocked(file, config, scenes, part, stop);
   } finally {

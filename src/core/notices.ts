@@ -84,5 +84,5 @@ export function endNotice(
 
 /** What the run ended for by itself: neither a person nor a limit that a person has set. */
 function isTrouble(ending: EndingKind): boolean {
-  return ['halted', 'not-allowed', 'output-unwritable', 'bug'].includes(ending);
+  return ['wrong-use', 'halted', 'not-allowed', 'output-unwritable', 'bug'].includes(ending);
 }

@@ -19,6 +19,8 @@ import { send, type SendOptions } from './send.ts';
 
 export interface NotifierOptions extends Omit<SendOptions, 'dispatcher'> {
   clock: Clock;
+  /** What the run is about, as notices tell it. */
+  about: Pick<Notice, 'manifest' | 'outputDir'>;
   /** An event as a line for people; undefined for those that are not worth one. */
   describe: (event: Event) => string | undefined;
   /** Told once of each target that cannot be reached. */
@@ -36,11 +38,11 @@ const longestMs = 10_000;
 const mostLines = 20;
 
 export function startNotifier(targets: NoticeTarget[], options: NotifierOptions): Notifier {
-  const { clock, describe } = options;
+  const { clock, describe, about } = options;
   const dispatcher = new Agent({ connect: { timeout: longestMs } });
   const over = new AbortController();
   const cut = new AbortController();
-  const run: RunSoFar = { manifest: [], outputDir: '', log: [] };
+  const run: RunSoFar = { ...about, log: [] };
   const posts = targets.map(
     (target, index) => new Post(target, index, { ...options, dispatcher }, run, cut.signal),
   );
@@ -49,10 +51,6 @@ export function startNotifier(targets: NoticeTarget[], options: NotifierOptions)
     tell: (event) => {
       const line = describe(event);
       if (line !== undefined) run.log = [...run.log, line].slice(-mostLines);
-      if (event.type === 'run-started') {
-        run.manifest = event.manifest;
-        run.outputDir = event.outputDir;
-      }
       for (const post of posts) post.take(event);
     },
     close: async () => {
@@ -67,11 +65,7 @@ export function startNotifier(targets: NoticeTarget[], options: NotifierOptions)
   };
 }
 
-interface RunSoFar {
-  manifest: string[];
-  outputDir: string;
-  log: string[];
-}
+type RunSoFar = Pick<Notice, 'manifest' | 'outputDir' | 'log'>;
 
 /** One target, which is told one thing after the other. */
 class Post {

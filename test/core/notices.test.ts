@@ -45,7 +45,7 @@ it('failures are told once', () => {
 it('what ended by itself for trouble is a halt, everything else a finish', () => {
   const both = { ...none, isFinish: true, isHalt: true };
   const halts = (Object.keys(endings) as EndingKind[]).filter((kind) => endNotice(both, kind) === 'halt');
-  expect(halts).toEqual(['bug', 'halted', 'not-allowed', 'output-unwritable']);
+  expect(halts).toEqual(['bug', 'wrong-use', 'halted', 'not-allowed', 'output-unwritable']);
   expect(endNotice({ ...none, isHalt: true }, 'interrupted')).toBeUndefined();
   expect(endNotice({ ...none, isFinish: true }, 'halted')).toBe('finish');
   expect(endNotice(none, 'complete')).toBeUndefined();

@@ -1,5 +1,5 @@
 /** Promise: a monitor hears of success only where every scene is saved, and hearing nothing of it changes no outcome. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -50,6 +50,24 @@ it('a run that is killed: nothing more; one that is interrupted: failure', async
     await program.finish();
     expect(heard).toEqual(['/x/start', ...told]);
   }
+});
+
+it('a run that is refused for its list: failure, and what is wrong; one beside a run that goes on: nothing', async () => {
+  const { url, heard } = await startMonitor();
+  const service = await startPatientService();
+  const cwd = night(service.url, `notify: [{ping: "${url}/x"}, {command: cat > told.json}]\n`);
+  writeFileSync(join(cwd, 'bad.csv'), 'id,scene\nfox,a fox\nfox,a fox again\n');
+  const refused = await nightrender(['run', 'pipeline.yaml', '--manifest', 'bad.csv'], { cwd, env });
+  expect([refused.code, heard]).toEqual([2, ['/x/fail']]);
+  expect(existsSync(join(cwd, 'out'))).toBe(false);
+  const told = JSON.parse(readFileSync(join(cwd, 'told.json'), 'utf8')) as Record<string, unknown>;
+  expect(told).toMatchObject({ event: 'finish', exitCode: 2, manifest: ['bad.csv'] });
+  expect(told['text']).toContain('bad.csv:3');
+  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env });
+  await run.event('scene-submitted');
+  while (heard.length < 2) await new Promise(setImmediate);
+  expect((await nightrender(['run', 'pipeline.yaml'], { cwd, env })).code).toBe(11);
+  expect(heard).toEqual(['/x/fail', '/x/start']);
 });
 
 it('a monitor that is not there is said once, by its host, and the outcome is what it is', async () => {

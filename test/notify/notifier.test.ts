@@ -50,6 +50,7 @@ function notifierOf(
   const warnings: string[] = [];
   const notifier = startNotifier(targets, {
     clock,
+    about: { manifest: ['scenes.csv'], outputDir: '/out' },
     folder,
     env: { PATH: process.env['PATH'], KEPT: 'kept' },
     describe: (event) => (event.type === 'warning' ? `warning: ${event.text}` : undefined),

@@ -16,6 +16,8 @@ export interface GridPicture {
   word: string;
   /** Pictures of the same scene that are not shown. */
   more: number;
+  /** Pixels of the picture: where pictures are shown whole, they keep their place until they are loaded. */
+  size?: { width: number; height: number };
 }
 
 interface Props {
@@ -48,7 +50,8 @@ export function Image({
   alt,
   state,
   word,
-}: Pick<GridPicture, 'sources' | 'alt' | 'state' | 'word'>): JSX.Element {
+  size,
+}: Pick<GridPicture, 'sources' | 'alt' | 'state' | 'word' | 'size'>): JSX.Element {
   const first = sources[0];
   const [tried, setTried] = useState({ first, failures: 0 });
   const failures = tried.first === first ? tried.failures : 0;
@@ -65,6 +68,7 @@ export function Image({
       key={source}
       src={source}
       alt={alt}
+      {...size}
       loading="lazy"
       decoding="async"
       onError={() => setTried({ first, failures: failures + 1 })}

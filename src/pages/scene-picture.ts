@@ -18,6 +18,7 @@ export function scenePicture(row: GalleryRow, index: number): GridPicture {
     state: row.state,
     word: row.failure?.[0] ?? row.state,
     more: others.length,
+    ...(picture !== undefined && { size: { width: picture.width, height: picture.height } }),
   };
 }
 

@@ -152,6 +152,9 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
       expect(await page.locator('thead th').allInnerTexts()).toEqual(['64', '128', '256']);
       const cell = page.locator('tbody tr').nth(1).locator('td').first();
       await expect.poll(() => cell.locator('.picture').count()).toBe(9);
+      // Pictures that are compared are shown whole.
+      const { width = 0, height = 1 } = (await cell.locator('img').first().boundingBox()) ?? {};
+      expect(width / height).toBeCloseTo(4 / 3, 1);
       await page.locator('.axes').getByLabel('Columns').selectOption('take');
       await expect.poll(() => page.locator('thead th').count()).toBe(25);
       await expect.poll(() => cell.locator('.picture').count()).toBe(3);

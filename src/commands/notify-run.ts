@@ -6,6 +6,7 @@ import { endings } from '../core/ending.ts';
 import { startNotifier, type Notifier } from '../notify/notifier.ts';
 import type { Listener } from '../pipeline/ports.ts';
 import { describeEvent } from '../terminal/describe-event.ts';
+import { harmless } from '../terminal/fit-text.ts';
 import { openTerminal } from './open-view.ts';
 import { refusalOf, type Refusal } from './refusal.ts';
 import { shownLists } from './shown-lists.ts';
@@ -20,7 +21,11 @@ export function notifierOf(file: string, config: Config, tell: Listener): Notifi
     about: { manifest: shownLists(config, file), outputDir: output.dir },
     folder,
     env: withoutKey(process.env, apiKey),
-    describe: (event) => describeEvent(event, Date.now(), shownPath(output.dir)),
+    describe: (event) => {
+      const line = describeEvent(event, Date.now(), shownPath(output.dir));
+      // Whoever reads it elsewhere reads it in a terminal, too.
+      return line === undefined ? undefined : harmless(line);
+    },
     warn: (text) => tell({ type: 'warning', text }),
   });
 }

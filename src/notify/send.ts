@@ -25,7 +25,7 @@ export async function send(
       return post(
         target.to,
         'application/json',
-        JSON.stringify({ text: noticeText(notice) }),
+        JSON.stringify({ text: asPlainText(noticeText(notice)) }),
         options,
         signal,
       );
@@ -34,6 +34,11 @@ export async function send(
     case 'command':
       return runCommand(target.to, notice, options, signal);
   }
+}
+
+/** Words of the service are in it, which would call everybody in a channel with `<!channel>`. */
+function asPlainText(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
 /** The address itself stands for success: only a run that saved every scene is one. */
@@ -95,7 +100,7 @@ function runCommand(
   { folder, env }: SendOptions,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  return new Promise((resolve) => {
+  return new Promise<string | undefined>((resolve) => {
     const child = spawn(command, {
       shell: true,
       detached: true,
@@ -117,7 +122,8 @@ function runCommand(
       done(code === 0 ? undefined : `it ended with ${code ?? name ?? 'trouble'}`),
     );
     child.stdin.on('error', () => undefined).end(`${JSON.stringify(notice)}\n`);
-  });
+    // Some of what the system refuses is thrown rather than told, and without files to open there is no pipe.
+  }).catch((error: unknown) => reasonOf(error, signal));
 }
 
 function variablesOf({ event, text, ending, exitCode }: Notice): NodeJS.ProcessEnv {

@@ -121,6 +121,16 @@ it('slack gets a text, a webhook all there is', async () => {
   });
 });
 
+it('a chat is told words of others as words: nobody is called by them, and nothing is a link', async () => {
+  const { url, heard } = await monitor();
+  const { notifier } = notifierOf([{ kind: 'slack', to: url, rules: always }]);
+  notifier.tell({ ...ended('halted'), text: 'FAILED: <!channel> & <http://x|y>' } as Event);
+  await notifier.close();
+  expect(JSON.parse(heard[0]?.body ?? '')).toEqual({
+    text: expect.stringContaining('FAILED: &lt;!channel&gt; &amp; &lt;http://x|y&gt;'),
+  });
+});
+
 it('a command gets all there is on standard input and in its environment, in the folder of pipeline.yaml', async () => {
   const folder = tempFolder();
   const command = 'cat > in.json; env > env.txt';
@@ -257,6 +267,25 @@ it('a command that fails, and one that does not read', async () => {
   expect(warnings).toHaveLength(2);
   expect(warnings.join('\n')).toContain('notify[0] (command) was not told (finish): it ended with 3');
   expect(warnings.join('\n')).toContain('notify[2] (command) was not told (finish): it ended with 127');
+});
+
+it.each([
+  [
+    'cannot hold',
+    () => notifierOf([{ kind: 'command', to: `: ${'x'.repeat(300_000)}`, rules: always }]),
+    'E2BIG',
+  ],
+  [
+    'has no folder for',
+    () => notifierOf([{ kind: 'command', to: 'true', rules: always }], '/no/such'),
+    'ENOENT',
+  ],
+])('a command that the system %s is a warning', async (_, start, reason) => {
+  const { notifier, warnings } = start();
+  notifier.tell(started);
+  notifier.tell(ended('complete'));
+  await notifier.close();
+  expect(warnings).toEqual([expect.stringContaining(`notify[0] (command) was not told (start): ${reason}`)]);
 });
 
 async function untilDone(work: Promise<void>, clock: VirtualClock): Promise<void> {

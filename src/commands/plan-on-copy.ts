@@ -8,6 +8,7 @@ import { readExperience } from '../checkpoint/read-experience.ts';
 import { readSetAside } from '../checkpoint/read-set-aside.ts';
 import type { Config } from '../config/config.ts';
 import { forecast } from '../core/forecast.ts';
+import { Trouble } from '../core/failure.ts';
 import type { Part } from '../core/part.ts';
 import type { BatchPlan, Plan } from '../core/plan.ts';
 import { jobSchema } from '../server/job-schema.ts';
@@ -36,7 +37,7 @@ export async function planOnCopy(
   options: PlanOptions,
   signal: AbortSignal,
 ): Promise<BatchPlan | undefined> {
-  const copy = mkdtempSync(join(tmpdir(), 'nightrender-plan-'));
+  const copy = temporaryFolder();
   let scenes: ReadScenes | undefined;
   let begun: BegunBatch | undefined;
   try {
@@ -56,12 +57,31 @@ export async function planOnCopy(
       }
     );
   } catch (error) {
+    // Of the output folder nothing is written here.
+    if (codeOf(error) === 'ENOSPC' || codeOf(error) === 'SQLITE_FULL') throw noTemporary(error);
     throw error instanceof UnusableDatabase ? namedAs(error, copy, config.output.dir) : error;
   } finally {
     scenes?.stage.close();
     begun?.opened.close();
     rmSync(copy, { recursive: true, force: true });
   }
+}
+
+function temporaryFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'nightrender-plan-'));
+  } catch (error) {
+    throw noTemporary(error);
+  }
+}
+
+function noTemporary(error: unknown): Trouble {
+  const text = `A plan is made on a copy of the checkpoint, for which the folder of temporary files, ${tmpdir()}, cannot be used or has no room (${codeOf(error)}); make room there, or have TMPDIR name another folder`;
+  return new Trouble({ kind: 'output-unwritable', text });
+}
+
+function codeOf(error: unknown): string {
+  return String((error as { code?: unknown }).code);
 }
 
 async function copyCheckpoint(dir: string, copy: string): Promise<void> {

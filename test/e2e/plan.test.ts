@@ -210,3 +210,27 @@ it.each([404, 400])(
     ]);
   },
 );
+
+it.each(['missing', 'scenes.csv'])(
+  'is refused in a sentence where its copy can be made nowhere: TMPDIR is %s',
+  async (name) => {
+    const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+    const { code, stderr } = await nightrender(['plan', 'pipeline.yaml'], {
+      cwd,
+      env: { TMPDIR: join(cwd, name) },
+    });
+    expect(stderr).toContain(`folder of temporary files, ${join(cwd, name)}, cannot be used`);
+    expect(stderr).not.toContain(' at ');
+    expect(code).toBe(14);
+  },
+);
+
+it.skipIf(!canMount)('tells that the folder of temporary files is full, not the one of output', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+  const small = join(cwd, 'small');
+  mountSmallDisk(small, 1);
+  writeFileSync(join(small, 'taken'), Buffer.alloc(960 * 1024));
+  const { code, stderr } = await nightrender(['plan', 'pipeline.yaml'], { cwd, env: { TMPDIR: small } });
+  expect(stderr).toContain(`the folder of temporary files, ${small}, cannot be used or has no room`);
+  expect(code).toBe(14);
+});

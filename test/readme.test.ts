@@ -1,11 +1,13 @@
 /** Promise: what the README says of states, failures, exit codes, commands and keys is what the code does, and what it promises is tested. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { expect, it } from 'vitest';
-import { parse } from 'yaml';
-import { configSchema } from '../src/config/schema.ts';
+import { parse, stringify } from 'yaml';
 import { checkpointSchema } from '../src/checkpoint/schema.ts';
+import { definitionOf } from '../src/commands/command-definition.ts';
+import { commandList, commandNamed } from '../src/commands/command-table.ts';
+import { problemsOf } from './config/pipeline-file.ts';
 import { promises } from './promises.ts';
 import { readmeSections } from './readme-sections.ts';
 
@@ -24,9 +26,39 @@ it('has its generated sections as the code makes them (UPDATE_README=1 writes th
   else expect(readme).toBe(expected);
 });
 
-it('shows a pipeline.yaml that is one', () => {
-  const [, block = ''] = /## pipeline\.yaml\n\n```yaml\n([^]*?)```/.exec(readme) ?? [];
-  expect(configSchema.safeParse(parse(block)).error).toBeUndefined();
+it.each(blocksIn('yaml').map((block) => [block.split('\n')[0], block]))(
+  'shows a pipeline.yaml, or a part of one, that is read: %s',
+  (_, block) => {
+    const whole = {
+      manifest: 'scenes.csv',
+      endpoint: { baseUrl: 'local', id: 'painter' },
+      output: { dir: 'x' },
+    };
+    const text = stringify({ ...whole, ...(parse(block ?? '') as object) });
+    const env = {
+      NIGHTRENDER_API_KEY: 'key-of-a-test',
+      HC_UUID: 'id',
+      SLACK_URL: 'https://hooks.example.com/x',
+    };
+    expect(problemsOf(text, { env })).toEqual([]);
+  },
+);
+
+it('names every command once, as it is called', () => {
+  const called = readme.matchAll(/^\| `nightrender ([^`]*)`/gm);
+  const commands = commandList().map(([name, { takes }]) => `${name} ${takes}`.trim());
+  expect([...called].map(([, words = '']) => words).toSorted()).toEqual(commands.toSorted());
+});
+
+it.each(commandLines())('shows a command line that is one: nightrender %s', (line) => {
+  const [name = '', ...words] = line.split(' ').filter((word) => word !== '');
+  const command = commandNamed(name);
+  if (command === undefined) throw new Error(`there is no command ${name}`);
+  const { options, positionals } = definitionOf(command);
+  const given = words.filter((word) => word.startsWith('--')).map((word) => word.slice(2).split('=')[0]);
+  expect([...options.map((option) => option.name), 'help']).toEqual(expect.arrayContaining(given));
+  const values = words.filter((word, i) => !word.startsWith('-') && !takesValue(words[i - 1], options));
+  expect(values.length).toBeLessThanOrEqual(positionals.length);
 });
 
 it('names every table of the checkpoint', () => {
@@ -44,6 +76,51 @@ it('promises nothing twice', () => {
     .map(({ says }) => says);
   expect(new Set(sentences).size).toBe(sentences.length);
 });
+
+it('maps every folder and file of src', () => {
+  const [, map = ''] = /```\nsrc\/\n([^]*?)jobs\//.exec(readme) ?? [];
+  const named = [...map.matchAll(/^ {2}(\S+?)\/? /gm)].map(([, name = '']) => name);
+  expect(named.toSorted()).toEqual(readdirSync(resolve(import.meta.dirname, '../src')).toSorted());
+});
+
+it('links to headings that are there', () => {
+  const headings = [...readme.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) => anchorOf(title));
+  const links = [...readme.matchAll(/\]\(#([^)]*)\)/g)].map(([, anchor]) => anchor);
+  expect(headings).toEqual(expect.arrayContaining(links));
+});
+
+function anchorOf(title: string): string {
+  return title
+    .toLowerCase()
+    .replaceAll(/[^\w\s-]/g, '')
+    .replaceAll(' ', '-');
+}
+
+function blocksIn(...languages: string[]): string[] {
+  const blocks = readme.matchAll(/^```(\w*)\n([^]*?)^```$/gm);
+  return [...blocks].flatMap(([, language = '', block = '']) =>
+    languages.includes(language) ? [block] : [],
+  );
+}
+
+/** Those of shell blocks, crontab and unit, and those within sentences; without what stands for something else. */
+function commandLines(): string[] {
+  const inBlocks = blocksIn('sh', 'ini', '').flatMap((block) =>
+    block
+      .split('\n')
+      .map((line) => line.replace(/(^| +)#.*/, ''))
+      .flatMap((line) => line.split(/&&|\||>/))
+      .flatMap((part) => /(?:^|[ /(=])nightrender ([a-z][^()"']*)/.exec(part)?.[1] ?? []),
+  );
+  const inText = [...readme.matchAll(/`(?:npx )?nightrender ([a-z][^`\n<[]*)`/g)].map(
+    ([, line = '']) => line,
+  );
+  return [...new Set([...inBlocks, ...inText].map((line) => line.trim()))].filter((line) => !/…/.test(line));
+}
+
+function takesValue(before: string | undefined, options: { name: string; isSwitch: boolean }[]): boolean {
+  return options.some(({ name, isSwitch }) => before === `--${name}` && !isSwitch);
+}
 
 /** What tests and groups of a file are called; what is filled in as `…`. */
 function titlesIn(file: string): string[] {

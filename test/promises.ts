@@ -281,11 +281,6 @@ export const promises: Record<string, Promised[]> = {
       file: 'pipeline/service-trouble.test.ts',
       title: 'is asked for no more than the set number in any ten seconds',
     },
-    {
-      says: '`plan` accepts exactly what `run` accepts, refuses the rest in the same words, and leaves no trace in the folder.',
-      file: 'commands/plan-accepts.test.ts',
-      title: 'whatever the file, the list and the folder say',
-    },
   ],
   'Disk, files and processes': [
     {
@@ -428,11 +423,6 @@ export const promises: Record<string, Promised[]> = {
       title: 'nothing is sent where the file is …',
     },
     {
-      says: 'A monitor hears of success only where every scene is saved.',
-      file: 'notify/notifier.test.ts',
-      title: 'a ping: the start, the last lines, and success only for …',
-    },
-    {
       says: 'The address of a monitor or a chat stands in no output, report or checkpoint.',
       file: 'e2e/notify.test.ts',
       title: 'a whole run: start, then success; no address and no key anywhere',
@@ -446,6 +436,193 @@ export const promises: Record<string, Promised[]> = {
       says: 'What holds prompts or ids is for your eyes alone (0600).',
       file: 'e2e/private-files.test.ts',
       title: 'in the output folder, during and after a run with the local service',
+    },
+  ],
+  'Before: what is told is what happens': [
+    {
+      says: '`plan` accepts exactly what `run` accepts, refuses the rest in the same words, and leaves no trace in the folder.',
+      file: 'commands/plan-accepts.test.ts',
+      title: 'whatever the file, the list and the folder say',
+    },
+    {
+      says: 'The requests and file names that it tells are those of the run.',
+      file: 'e2e/plan.test.ts',
+      title: 'tells the requests that a run then sends and the files that it then makes, and writes nothing',
+    },
+    {
+      says: 'It disturbs no run that is at work.',
+      file: 'e2e/plan.test.ts',
+      title: 'works beside a live run, which goes on, and tells of a killed one',
+    },
+    {
+      says: '`plan --check` starts no job.',
+      file: 'e2e/plan.test.ts',
+      title: 'asks the service with --check, and starts nothing there',
+    },
+    {
+      says: '`init` overwrites no file.',
+      file: 'e2e/init.test.ts',
+      title: 'overwrites nothing and says which file is there',
+    },
+    {
+      says: 'A preview takes scenes from all over the list, and withdraws none.',
+      file: 'pipeline/preview.test.ts',
+      title: 'renders as many as asked for, from all over the list, and withdraws nothing',
+    },
+    {
+      says: 'The order of lists and values changes no id and no seed of expanded scenes.',
+      file: 'core/expansion.test.ts',
+      title: 'the order of lists and of their values changes no id and no seed',
+    },
+    {
+      says: 'More values and more seeds keep every scene that was there …',
+      file: 'core/expansion.test.ts',
+      title: 'longer lists and more seeds keep every scene that was there',
+    },
+    {
+      says: '… so that only the new ones are rendered.',
+      file: 'e2e/expansion.test.ts',
+      title: 'renders only the scenes of a style, a seed and a row that are new',
+    },
+    {
+      says: 'A column that is declared a number, a boolean or JSON is sent as one, also from a CSV.',
+      file: 'commands/read-scenes.test.ts',
+      title: 'declared columns arrive with their types, from texts and from values that have them',
+    },
+  ],
+  'During: looking changes nothing': [
+    {
+      says: '`status` tells a live, an ended and a killed run, without the key.',
+      file: 'e2e/status.test.ts',
+      title: 'tells a live run, without the key and though the manifest is gone; then its violent death',
+    },
+    {
+      says: 'So does `list` …',
+      file: 'e2e/list.test.ts',
+      title: 'tells a live run, and the same after its violent death',
+    },
+    {
+      says: '… and `explain`.',
+      file: 'e2e/explain.test.ts',
+      title: 'tells what a live run does with a scene, and what is left of it after a violent death',
+    },
+    {
+      says: 'The page of `watch` changes nothing, whoever asks.',
+      file: 'watch/watch-server.test.ts',
+      title: 'nobody may …: nothing can be changed',
+    },
+    {
+      says: 'It shows no key.',
+      file: 'e2e/watch.test.ts',
+      title: 'waits for the first run, tells it without its key, and tells its violent death',
+    },
+    {
+      says: 'No page of another site can read it.',
+      file: 'watch/watch-server.test.ts',
+      title: 'a page of another site may not, whatever its name leads to: …',
+    },
+    {
+      says: 'However many look at it, the checkpoint is read once for all.',
+      file: 'watch/watch-server.test.ts',
+      title: 'is read once for all who ask at once',
+    },
+    {
+      says: 'It keeps no run from starting.',
+      file: 'e2e/watch.test.ts',
+      title: 'keeps no run from starting, however often it looks',
+    },
+    {
+      says: 'Nothing that a prompt, an id or a failure says steers a terminal.',
+      file: 'terminal/fit-text.test.ts',
+      title: 'leaves nothing that a terminal obeys',
+    },
+    {
+      says: 'A night in which everything goes wrong fits into 2,000 plain lines.',
+      file: 'terminal/plain-view.test.ts',
+      title: 'stays under 2,000 lines in eight hours in which everything goes wrong',
+    },
+    {
+      says: 'Every line of `--json` is as the published schema says.',
+      file: 'terminal/events-schema.test.ts',
+      title: 'holds for nights with troubles, resumed, halted, stopped and cancelled ones',
+    },
+    {
+      says: 'A log that cannot be written ends no run.',
+      file: 'e2e/log.test.ts',
+      title: 'is a warning where it is …, and the night goes on',
+    },
+    {
+      says: 'A monitor hears of success only where every scene is saved.',
+      file: 'notify/notifier.test.ts',
+      title: 'a ping: the start, the last lines, and success only for …',
+    },
+    {
+      says: 'One that is not there changes no outcome.',
+      file: 'e2e/notify.test.ts',
+      title: 'a monitor that is not there is said once, by its host, and the outcome is what it is',
+    },
+    {
+      says: 'One that never answers is given up, and keeps nobody waiting.',
+      file: 'notify/notifier.test.ts',
+      title: 'one that never answers is given up, and keeps nobody else waiting',
+    },
+  ],
+  'In the morning: it can be looked at': [
+    {
+      says: 'A run that is killed leaves a gallery.',
+      file: 'e2e/interim-report.test.ts',
+      title: 'leaves a report, though the run is killed',
+    },
+    {
+      says: 'A report that the disk does not take ends no run.',
+      file: 'pipeline/interim-reports.test.ts',
+      title: 'that the disk does not take is told once, and the night goes on',
+    },
+    {
+      says: 'The gallery opens without a server and a network, and shows prompts as they are, whatever stands in them.',
+      file: 'pages/gallery.test.ts',
+      title: 'shows pictures with their prompts, whatever stands in them',
+    },
+    {
+      says: 'Nothing in a prompt, a name or a failure becomes part of the page.',
+      file: 'report/gallery-files.test.ts',
+      title:
+        'leaves nothing of a prompt, a name or a failure in the page that ends a script or begins a comment',
+    },
+    {
+      says: 'All pictures of a hundred thousand scenes are reached, found and sorted in it.',
+      file: 'pages/gallery.test.ts',
+      title: 'are all reached, found and sorted',
+    },
+    {
+      says: 'The command that it shows for a kind of failure puts exactly these back.',
+      file: 'report/gallery-files.test.ts',
+      title: 'groups what failed, with the command that puts exactly that back',
+    },
+    {
+      says: 'A thumbnail that cannot be written fails no scene.',
+      file: 'images/thumbnails.test.ts',
+      title: 'is saved all the same where the disk does not take the thumbnail',
+    },
+    {
+      says: 'Nor does a copy that its format cannot hold.',
+      file: 'images/copies.test.ts',
+      title: 'that a format cannot hold are told, and the picture is saved',
+    },
+    {
+      says: 'Pictures stay byte for byte as they came where `output.metadata` asks for nothing.',
+      file: 'images/provenance.test.ts',
+      title: 'leaves the bytes that came where nothing is asked for',
+    },
+    {
+      says: 'Embedded metadata leaves every other chunk, and so every pixel, untouched.',
+      file: 'images/provenance.test.ts',
+      title: 'a PNG keeps every chunk that it came with: …',
+    },
+    {
+      says: 'What belongs beside a picture survives a death at every call as the picture does.',
+      file: 'pipeline/provenance.test.ts',
+      title: 'survives a death at every call',
     },
   ],
 };

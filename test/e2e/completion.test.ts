@@ -1,5 +1,6 @@
 /** Promise: the shells complete what the commands take, and the manual page is one. */
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { folderWith, nightrender, root } from './cli.ts';
@@ -74,3 +75,8 @@ it.skipIf(!has('groff'))(
       expect(stdout).toContain(`nightrender ${command} <pipeline>`);
   },
 );
+
+it('an installation brings the manual page along: npm links those of a list alone', () => {
+  const { man } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { man: unknown };
+  expect(man).toEqual(['dist/nightrender.1']);
+});

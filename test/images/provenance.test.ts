@@ -46,8 +46,8 @@ describe('embedded', () => {
     expect(checked.sha256).toBe(createHash('sha256').update(checked.png).digest('hex'));
     const chunks = chunksOf(Buffer.from(checked.png));
     expect(chunks.map(({ type }) => type).slice(0, 3)).toEqual(['IHDR', 'iTXt', 'iTXt']);
-    const kept = chunks.filter(({ type }) => type !== 'iTXt').map(({ type, data }) => [type, data.length]);
-    expect(kept).toEqual(chunksOf(came).map(({ type, data }) => [type, data.length]));
+    const said = ({ type, data }: (typeof chunks)[number]) => [type, data.toString('base64')];
+    expect(chunks.filter(({ type }) => type !== 'iTXt').map(said)).toEqual(chunksOf(came).map(said));
     const { comments = [] } = await sharp(checked.png).metadata();
     const own = comments.find(({ keyword }) => keyword === 'nightrender')?.text ?? '';
     expect(JSON.parse(own)).toEqual({

@@ -7,6 +7,8 @@ import { parse, stringify } from 'yaml';
 import { checkpointSchema } from '../src/checkpoint/schema.ts';
 import { definitionOf } from '../src/commands/command-definition.ts';
 import { commandList, commandNamed } from '../src/commands/command-table.ts';
+import { attemptMoves } from '../src/core/attempt.ts';
+import { sceneMoves } from '../src/core/scene.ts';
 import { problemsOf } from './config/pipeline-file.ts';
 import { promises } from './promises.ts';
 import { readmeSections } from './readme-sections.ts';
@@ -60,6 +62,13 @@ it.each(commandLines())('shows a command line that is one: nightrender %s', (lin
   const values = words.filter((word, i) => !word.startsWith('-') && !takesValue(words[i - 1], options));
   expect(values.length).toBeLessThanOrEqual(positionals.length);
 });
+
+it.each([...Object.keys(attemptMoves), ...Object.keys(sceneMoves)])(
+  'says what the state %s means',
+  (state) => {
+    expect(readme).toMatch(new RegExp(`^\\| \`${state}\` +\\| [a-z]`, 'm'));
+  },
+);
 
 it('names every table of the checkpoint', () => {
   const tables = checkpointSchema.migrations.join('\n').matchAll(/CREATE TABLE (\w+)/g);

@@ -1,5 +1,5 @@
 /** The values of the file against the schema, with each problem where it stands. */
-import type { z } from 'zod';
+import { z } from 'zod';
 import { closest } from '../core/closest.ts';
 import { notifyTarget } from './notify-schema.ts';
 import type { Problem } from './problem.ts';
@@ -87,7 +87,20 @@ function nameOf(path: Path): string {
 
 function expectedOf(issue: z.core.$ZodIssue, path: Path): string {
   const isSection = issue.code === 'invalid_type' && issue.expected === 'object';
-  return isSection ? `the keys ${knownKeys(path)}` : issue.message;
+  return isSection ? sectionAt(path) : issue.message;
+}
+
+/** What has to be there comes first. */
+function sectionAt(path: Path): string {
+  const shape = shapeAt(path);
+  const isOptional = (key: string): boolean => {
+    const schema = shape[key];
+    return schema === undefined || z.safeParse(schema, undefined).success;
+  };
+  const needed = keysAt(path).filter((key) => !isOptional(key));
+  const others = keysAt(path).filter(isOptional).join(', ');
+  if (needed.length === 0) return `the keys ${others}`;
+  return `the ${needed.length === 1 ? 'key' : 'keys'} ${needed.join(', ')}, and where wanted ${others}`;
 }
 
 /** A key may also be spelled right and stand in the wrong place. */
@@ -104,10 +117,14 @@ function knownKeys(path: Path): string {
 }
 
 function keysAt(path: Path): string[] {
-  if (path[0] === 'notify' && path.length === 2) return Object.keys(notifyTarget.shape);
+  return Object.keys(shapeAt(path));
+}
+
+function shapeAt(path: Path): z.ZodRawShape {
+  if (path[0] === 'notify' && path.length === 2) return notifyTarget.shape;
+  if (path[0] === 'output' && path[1] === 'formats') return pictureCopy.shape;
   const section = Object.entries(sections).find(([name]) => name === path[0]);
-  if (path[0] === 'output' && path[1] === 'formats') return Object.keys(pictureCopy.shape);
-  return Object.keys((section?.[1] ?? configSchema).shape);
+  return (section?.[1] ?? configSchema).shape;
 }
 
 function valueAt(value: unknown, path: Path): unknown {

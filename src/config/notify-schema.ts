@@ -23,7 +23,8 @@ const occasion = z.union(
           .optional(),
         stall: durationWithin('1s', longestWait).optional(),
       })
-      .refine((given) => Object.keys(given).length === 1, occasionExpected),
+      .refine((given) => Object.keys(given).length === 1, occasionExpected)
+      .meta({ minProperties: 1, maxProperties: 1 }),
   ],
   occasionExpected,
 );
@@ -55,7 +56,8 @@ export const notifyTarget = z
   .superRefine(({ ping, slack, webhook, command }, context) => {
     const given = [ping, slack, webhook, command].filter((to) => to !== undefined);
     if (given.length !== 1) context.addIssue({ code: 'custom', message: oneExpected });
-  });
+  })
+  .meta({ oneOf: ['ping', 'slack', 'webhook', 'command'].map((key) => ({ required: [key] })) });
 
 type Target = z.output<typeof notifyTarget>;
 

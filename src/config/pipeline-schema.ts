@@ -30,9 +30,10 @@ const variable = {
 /** Any value that is no list and no section may come out of the environment. */
 function withVariables(schema: JsonValue): JsonValue {
   if (!isJsonObject(schema)) return schema;
-  const { properties, items, anyOf, ...rest } = schema;
+  const { properties, additionalProperties, items, anyOf, ...rest } = schema;
   const inner: JsonObject = {
     ...rest,
+    ...(additionalProperties !== undefined && { additionalProperties: withVariables(additionalProperties) }),
     ...(properties !== undefined && { properties: eachOf(properties) }),
     ...(items !== undefined && { items: withVariables(items) }),
     ...(Array.isArray(anyOf) && { anyOf: anyOf.map(withVariables) }),

@@ -1,7 +1,7 @@
 /** The values of an axis of `scenes`, as pipeline.yaml gives them: a list, a range, or a file. */
 import { z } from 'zod';
 import { isJsonObject, type JsonValue } from '../core/json.ts';
-import { isRange, readRange } from '../core/range.ts';
+import { isRange, rangePattern, readRange } from '../core/range.ts';
 
 /** Where an axis takes its values from. */
 export type AxisSource =
@@ -11,6 +11,31 @@ export type AxisSource =
 
 const expected =
   'a list of values, a range such as 1..10 or 1..100 step 5, or a file such as {file: styles.txt}';
+
+/** A list's value, as JSON Schema has it. */
+export const valueJson = { type: ['string', 'number', 'boolean'], minLength: 1 };
+
+/** The same of all that an axis may be. */
+export const axisJson = {
+  anyOf: [
+    { description: 'a list of values', type: 'array', minItems: 1, items: valueJson },
+    { description: 'a range: 1..10, 10..1, 1..100 step 5', type: 'string', pattern: rangePattern },
+    {
+      description: 'the values in a file',
+      type: 'object',
+      required: ['file'],
+      additionalProperties: false,
+      properties: {
+        file: {
+          description: 'relative to this file; a value a line, or a table',
+          type: 'string',
+          minLength: 1,
+        },
+        column: { description: 'the column that holds the values', type: 'string', minLength: 1 },
+      },
+    },
+  ],
+};
 
 /** A problem is told with its path below the axis. */
 export const axisSource = z.unknown().transform((given, context): AxisSource => {

@@ -9,7 +9,8 @@ export type Range =
 export const mostValues = 100_000;
 
 const number = String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?`;
-const range = new RegExp(String.raw`^\s*(${number})\s*\.\.\s*(${number})(?:\s+step\s+(${number}))?\s*$`);
+export const rangePattern = String.raw`^\s*(${number})\s*\.\.\s*(${number})(?:\s+step\s+(${number}))?\s*$`;
+const range = new RegExp(rangePattern);
 
 /** Both ends included where the steps meet them; downwards where the first is the larger. Undefined for any other text. */
 export function readRange(text: string): Range | undefined {

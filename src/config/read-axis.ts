@@ -13,7 +13,9 @@ const expected =
   'a list of values, a range such as 1..10 or 1..100 step 5, or a file such as {file: styles.txt}';
 
 /** A list's value, as JSON Schema has it. */
-export const valueJson = { type: ['string', 'number', 'boolean'], minLength: 1 };
+export const valueJson = {
+  anyOf: [{ type: 'string', minLength: 1 }, { type: 'number' }, { type: 'boolean' }],
+};
 
 /** The same of all that an axis may be. */
 export const axisJson = {

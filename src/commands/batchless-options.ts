@@ -6,14 +6,14 @@ import { common, exitCodes } from './exit-codes.ts';
 import { schemaNames } from './schema-names.ts';
 
 export function initOptions(parser: Argv) {
-  const purpose = `Writes a commented pipeline.yaml and scenes.csv that run at once on the local service, or for a real endpoint. A file that is there is never touched.`;
+  const purpose = `Writes a commented pipeline.yaml and scenes.csv that run at once on the local service, or for a real endpoint, and pipeline.schema.json, by which editors complete and check the first. A file that is there is never touched.`;
   const text = { type: 'string', requiresArg: true } as const;
   return parser
     .usage(`$0 init [dir]\n\n${purpose}`)
     .positional('dir', {
       type: 'string',
       default: '.',
-      describe: 'folder of the two files; made where it is missing',
+      describe: 'folder of the files; made where it is missing',
     })
     .option('endpoint', {
       ...text,

@@ -1,8 +1,12 @@
-/** The two files that a new batch begins with. */
+/** The files that a new batch begins with. */
+
+/** Beside the pipeline.yaml, where every editor finds it, however the program was installed. */
+export const schemaFile = 'pipeline.schema.json';
 
 /** `where` is `local`, or the address and id of a real endpoint. */
 export function pipelineText(where: 'local' | { url: string; id: string }): string {
-  return `# What is rendered, where, and how. What is left out has a default; the README has them all.
+  return `# yaml-language-server: $schema=${schemaFile}
+# What is rendered, where, and how. What is left out has a default; the README has them all.
 # \`nightrender plan pipeline.yaml\` says what this would do, \`nightrender run pipeline.yaml\` does it.
 
 # One row a scene. A row with an id keeps its picture however the list is edited or sorted.

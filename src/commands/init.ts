@@ -1,10 +1,11 @@
-/** `nightrender init`: a pipeline.yaml and a small manifest that run at once. */
+/** `nightrender init`: a pipeline.yaml with its schema, and a small manifest, that run at once. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { pipelineSchemaText } from '../config/pipeline-schema.ts';
 import { ConfigError, type Problem } from '../config/problem.ts';
 import { sections } from '../config/schema.ts';
 import { showInit } from '../terminal/show-init.ts';
-import { pipelineText, scenesText } from './init-files.ts';
+import { pipelineText, scenesText, schemaFile } from './init-files.ts';
 import { refuse } from './refuse.ts';
 import { shownPath } from './shown-path.ts';
 
@@ -16,12 +17,13 @@ export function init(dir: string, argv: Record<string, unknown>): number {
     const files = [
       { path: join(folder, 'pipeline.yaml'), text: pipelineText(where) },
       { path: join(folder, 'scenes.csv'), text: scenesText },
+      { path: join(folder, schemaFile), text: pipelineSchemaText() },
     ];
     assertFree(files.map(({ path }) => path));
     mkdirSync(folder, { recursive: true });
     for (const { path, text } of files) writeFileSync(path, text, { flag: 'wx' });
-    const [pipeline = '', manifest = ''] = files.map(({ path }) => shownPath(path));
-    showInit({ pipeline, manifest, needsKey: where !== 'local' });
+    const [pipeline = '', manifest = '', schema = ''] = files.map(({ path }) => shownPath(path));
+    showInit({ pipeline, manifest, schema, needsKey: where !== 'local' });
     return 0;
   } catch (thrown) {
     return refuse(thrown, folder, false);

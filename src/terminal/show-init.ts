@@ -2,9 +2,15 @@
 import { shellWord } from '../core/shell-word.ts';
 import { writeOut } from './console.ts';
 
-/** `needsKey`: whether the endpoint is a real one. */
-export function showInit(made: { pipeline: string; manifest: string; needsKey: boolean }): void {
-  const { pipeline, manifest, needsKey } = made;
+export interface ShownInit {
+  pipeline: string;
+  manifest: string;
+  schema: string;
+  /** Whether the endpoint is a real one. */
+  needsKey: boolean;
+}
+
+export function showInit({ pipeline, manifest, schema, needsKey }: ShownInit): void {
   const file = shellWord(pipeline);
   const steps: [string, string][] = [
     ...(needsKey
@@ -19,6 +25,11 @@ export function showInit(made: { pipeline: string; manifest: string; needsKey: b
   const width = Math.max(...steps.map(([command]) => command.length));
   const lines = steps.map(([command, what]) => `  ${command.padEnd(width)}   # ${what}`);
   writeOut(
-    [`Made ${pipeline} and ${manifest}. Put your own scenes into the list; then:`, '', ...lines].join('\n'),
+    [
+      `Made ${pipeline}, ${manifest} and ${schema}, by which editors complete and check the first.`,
+      'Put your own scenes into the list; then:',
+      '',
+      ...lines,
+    ].join('\n'),
   );
 }

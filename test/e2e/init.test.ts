@@ -1,14 +1,16 @@
 /** Promise: from an empty folder to pictures in three commands; what is there is never overwritten. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Ajv, type AnySchema } from 'ajv';
 import { expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { folderWith, nightrender, testKey } from './cli.ts';
 
 it('init, plan, run', async () => {
   const cwd = folderWith({});
   const made = await nightrender(['init'], { cwd });
   expect(made.code, made.stderr).toBe(0);
-  expect(readdirSync(cwd).toSorted()).toEqual(['pipeline.yaml', 'scenes.csv']);
+  expect(readdirSync(cwd).toSorted()).toEqual(['pipeline.schema.json', 'pipeline.yaml', 'scenes.csv']);
   const commands = made.stdout
     .split('\n')
     .flatMap((line) => /^ {2}nightrender (.*?) +#/.exec(line)?.[1] ?? []);
@@ -23,6 +25,19 @@ it('init, plan, run', async () => {
   expect(run.code, run.stderr).toBe(0);
   expect(readdirSync(join(cwd, 'renders/images')).filter((file) => file.endsWith('.png'))).toHaveLength(8);
 });
+
+it.each([[[]], [['--endpoint', 'https://api.service.example', '--id', 'e']]])(
+  'names a schema that lies there and that the file fits: %j',
+  async (options) => {
+    const cwd = folderWith({});
+    await nightrender(['init', ...options], { cwd });
+    const text = readFileSync(join(cwd, 'pipeline.yaml'), 'utf8');
+    const [, schema = ''] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(text) ?? [];
+    const isValid = new Ajv().compile(JSON.parse(readFileSync(join(cwd, schema), 'utf8')) as AnySchema);
+    expect(isValid(parse(text))).toBe(true);
+    expect(isValid({ ...(parse(text) as object), concurency: 4 })).toBe(false);
+  },
+);
 
 it('overwrites nothing and says which file is there', async () => {
   const cwd = folderWith({});

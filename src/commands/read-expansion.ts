@@ -14,7 +14,7 @@ import {
   type Axis,
   type Expansion,
 } from '../core/expansion.ts';
-import { canonicalJson, type JsonValue } from '../core/json.ts';
+import type { JsonValue } from '../core/json.ts';
 import { ManifestError } from '../manifest/read-manifest.ts';
 
 export interface ReadExpansion {
@@ -96,7 +96,8 @@ function repeated(given: FileValue[], values: JsonValue[]): Problem[] {
   const first = new Map<string, string>();
   return given.flatMap(({ where, problem }, index) => {
     const value = values[index] ?? null;
-    const key = canonicalJson(value);
+    // 1 and "1" are the same word in a prompt, and nobody means both.
+    const key = valueText(value);
     const before = first.get(key);
     if (before === undefined) first.set(key, where);
     if (before === undefined || problem !== undefined) return [];

@@ -174,6 +174,11 @@ it.each([
     'pipeline.yaml:5:37: the value "oil" is there twice (pipeline.yaml:5:27); expected it once',
   ],
   [
+    'a number and its digits as text',
+    `scenes: {matrix: {style: [1, '1']}}`,
+    'pipeline.yaml:5:30: the value "1" is there twice (pipeline.yaml:5:27); expected it once',
+  ],
+  [
     'lists of unequal length',
     'scenes: {zip: {style: [oil, ink], b: [1]}}',
     'pipeline.yaml:5:38: style has 2 values and b 1; lists that are walked together have equal lengths',

@@ -50,9 +50,9 @@ export function schemaOptions(parser: Argv) {
   const purpose = `Prints a JSON Schema to stdout: that of pipeline.yaml, or that of the lines that --json writes (events). Editors check a pipeline.yaml against its schema that begins with # yaml-language-server: $schema=<path>.`;
   return parser
     .positional('what', {
-      choices: schemaNames,
+      type: 'string',
       default: schemaNames[0],
-      describe: 'whose schema',
+      describe: `whose schema: ${schemaNames.join(' or ')}`,
     })
     .usage(`$0 schema [what]\n\n${purpose}`)
     .example('$0 schema > pipeline.schema.json', 'for an editor, beside the pipeline.yaml')

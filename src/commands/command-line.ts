@@ -10,8 +10,10 @@ import { program, purpose } from './version.ts';
 import { assertSwitches, inWords, WrongUse } from './wrong-use.ts';
 
 /** Resolves to the exit code. `early`: the lock of the batch that is asked for, where it was taken already. */
-export async function parseCommandLine(args: string[], early?: BatchLock): Promise<number> {
-  if (args.length === 1 && args[0] === '--version') return showVersions();
+export async function parseCommandLine(given: string[], early?: BatchLock): Promise<number> {
+  if (given.length === 1 && given[0] === '--version') return showVersions();
+  // As people type it elsewhere: `nightrender help run`.
+  const args = given[0] === 'help' ? [...given.slice(1), '--help'] : given;
   let chosen: Chosen | undefined;
   try {
     assertSwitches(args);

@@ -102,7 +102,7 @@ export const commands = {
     takes: '[what]',
     summary: 'print the JSON Schema of pipeline.yaml, or of the lines of --json',
     options: schemaOptions,
-    work: async (argv) => (await import('./schema.ts')).schema(argv['what']),
+    work: async (argv) => (await import('./schema.ts')).schema(textIn(argv, 'what')),
   },
   completion: {
     takes: '[shell]',

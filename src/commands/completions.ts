@@ -3,13 +3,14 @@ import { failureRules } from '../core/failure.ts';
 import { rowKinds, rowStates } from '../core/report-row.ts';
 import { definitionOf } from './command-definition.ts';
 import type { Command } from './command.ts';
+import { schemaNames } from './schema-names.ts';
 
 export interface CompletedCommand {
   name: string;
   summary: string;
   options: CompletedOption[];
   /** Words that its first argument may be; files where empty. */
-  words: string[];
+  words: readonly string[];
 }
 
 export interface CompletedOption {
@@ -23,7 +24,7 @@ export function completions(commands: [string, Command][]): CompletedCommand[] {
   return commands.map(([name, command]) => ({
     name,
     summary: command.summary,
-    words: name === 'completion' ? ['bash', 'zsh', 'fish'] : [],
+    words: words[name] ?? [],
     options: [
       ...definitionOf(command).options.map((option) => ({
         name: option.name,
@@ -34,6 +35,11 @@ export function completions(commands: [string, Command][]): CompletedCommand[] {
     ],
   }));
 }
+
+const words: Record<string, readonly string[] | undefined> = {
+  completion: ['bash', 'zsh', 'fish'],
+  schema: schemaNames,
+};
 
 const files = new Set(['manifest', 'output', 'data', 'log']);
 

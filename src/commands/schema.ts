@@ -1,13 +1,24 @@
 /** `nightrender schema`: prints a JSON Schema. */
 import { pipelineSchemaText } from '../config/pipeline-schema.ts';
+import { ConfigError } from '../config/problem.ts';
+import { closest } from '../core/closest.ts';
 import { writeOut } from '../terminal/console.ts';
 import { eventsSchemaText } from '../terminal/events-schema.ts';
-import { isSchemaName, type SchemaName } from './schema-names.ts';
+import { refuse } from './refuse.ts';
+import { schemaNames, type SchemaName } from './schema-names.ts';
 
 const texts: Record<SchemaName, () => string> = { pipeline: pipelineSchemaText, events: eventsSchemaText };
 
-/** Returns the exit code. The parser lets no other name through. */
-export function schema(what: unknown): number {
-  writeOut(texts[isSchemaName(what) ? what : 'pipeline']().trimEnd());
+/** Returns the exit code. */
+export function schema(what: string): number {
+  const name = schemaNames.find((each) => each === what);
+  if (name === undefined) return refuse(noSchema(what), undefined, false);
+  writeOut(texts[name]().trimEnd());
   return 0;
+}
+
+function noSchema(what: string): ConfigError {
+  const meant = closest(what, schemaNames);
+  const hint = meant === undefined ? `say one of ${schemaNames.join(', ')}` : `did you mean ${meant}?`;
+  return new ConfigError([{ where: '', text: `there is no schema of ${JSON.stringify(what)}; ${hint}` }]);
 }

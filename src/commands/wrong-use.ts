@@ -9,7 +9,9 @@ export class WrongUse extends Error {}
 /** What the parser found wrong: it counts arguments without a name, and does not know what was meant. */
 export function inWords(message: string, args: string[]): string {
   if (message.startsWith('Not enough non-option arguments'))
-    return args[0] === 'inspect' ? 'Say which picture.' : 'Say which pipeline.yaml.';
+    return commandOf(args)?.takes.startsWith('<picture>') === true
+      ? 'Say which picture.'
+      : 'Say which pipeline.yaml.';
   return /^Unknown (argument|command)/.test(message) ? (unknownIn(args) ?? tooMuch(message, args)) : message;
 }
 

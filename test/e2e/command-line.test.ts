@@ -14,6 +14,7 @@ it.each([
   ],
   [['run', 'pipeline.yaml', 'other.yaml'], '"other.yaml" is more than run takes.'],
   [['run'], 'Say which pipeline.yaml.'],
+  [['inspect'], 'Say which picture.'],
   [['list', 'pipeline.yaml', '--csv=yes'], '--csv is "yes"; expected true, false or no value.'],
   [[], 'Say what to do: init, plan, run, status, '],
 ])('%j', async (args, said) => {
@@ -28,6 +29,12 @@ it.each(commandList().map(([name]) => name))('%s --help shows examples and exit 
   expect(code).toBe(0);
   expect(stdout).toMatch(/\nExamples:\n +[^]*nightrender/);
   expect(stdout).toContain('Exit codes');
+});
+
+it('tells of a command where help is asked for by name', async () => {
+  const { stdout } = await nightrender(['help', 'plan']);
+  expect(stdout).toBe((await nightrender(['plan', '--help'])).stdout);
+  expect((await nightrender(['help'])).stdout).toBe((await nightrender(['--help'])).stdout);
 });
 
 it('tells its version on the first line, and under it those of what it is built on', async () => {

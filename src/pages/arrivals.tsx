@@ -4,7 +4,8 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { LivePicture } from '../core/live-batch.ts';
 import { fetchBefore, fetchNewest } from './follow-batch.ts';
 import { countWords, counted } from './number-words.ts';
-import { PictureGrid, type GridPicture } from './picture-grid.tsx';
+import type { GridPicture } from './grid-picture.ts';
+import { PictureGrid } from './picture-grid.tsx';
 import { PictureViewer } from './picture-viewer.tsx';
 import { imageAddress, thumbnailAddress } from './picture-addresses.ts';
 
@@ -117,6 +118,6 @@ function toGridPicture(picture: LivePicture): GridPicture {
     caption: sceneId,
     state: 'saved',
     word: 'saved',
-    more: 0,
+    badge: '',
   };
 }

@@ -1,24 +1,7 @@
 /** A grid of pictures, each a button that opens it. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-
-export interface GridPicture {
-  /** Tells it from the others of the grid. */
-  key: string;
-  /** Addresses to try in turn, the smallest picture first; none where there is no picture. */
-  sources: string[];
-  /** What a screen reader says: the prompt. */
-  alt: string;
-  caption: string;
-  /** The state of its scene. */
-  state: string;
-  /** Said where there is no picture to show. */
-  word: string;
-  /** Pictures of the same scene that are not shown. */
-  more: number;
-  /** Pixels of the picture: where pictures are shown whole, they keep their place until they are loaded. */
-  size?: { width: number; height: number };
-}
+import type { GridPicture } from './grid-picture.ts';
 
 interface Props {
   pictures: GridPicture[];
@@ -34,7 +17,7 @@ export function PictureGrid({ pictures, isSmall = false, onOpen }: Props): JSX.E
           <button type="button" class="picture" data-key={picture.key} onClick={() => onOpen(index)}>
             <span class="frame">
               <Image {...picture} />
-              {picture.more > 0 && <span class="more">+{picture.more}</span>}
+              {picture.badge !== '' && <span class="badge">{picture.badge}</span>}
             </span>
             {!isSmall && <bdi class="caption">{picture.caption}</bdi>}
           </button>

@@ -1,6 +1,6 @@
 /** A scene as a picture of a grid. */
 import type { GalleryRow } from './gallery-data.ts';
-import type { GridPicture } from './picture-grid.tsx';
+import type { GridPicture } from './grid-picture.ts';
 import { promptOf } from './query.ts';
 
 /** `index` is the number of the row from 0. */
@@ -17,9 +17,16 @@ export function scenePicture(row: GalleryRow, index: number): GridPicture {
     caption: row.id ?? row.source,
     state: row.state,
     word: row.failure?.[0] ?? row.state,
-    more: others.length,
+    badge: picture === undefined ? '' : badgeOf(row.state, others.length),
     ...(picture !== undefined && { size: { width: picture.width, height: picture.height } }),
   };
+}
+
+/** `more`: pictures of the scene that are not shown. */
+function badgeOf(state: string, more: number): string {
+  // Its row is another by now, or gone: beside the scenes of the list, the picture would pass for one of them.
+  const mark = state === 'withdrawn' ? state : '';
+  return more === 0 ? mark : `${mark} +${more}`.trim();
 }
 
 /** A screen reader is not to read ten pages. */

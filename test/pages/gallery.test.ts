@@ -317,7 +317,7 @@ const unusable = `(() => {
   };
   for (const element of all('main *, header *, nav *, dialog[open] *').filter(shown)) {
     if (![...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim())) continue;
-    if (element.matches(':disabled, option, .more, .unseen')) continue;
+    if (element.matches(':disabled, option, .badge, .unseen')) continue;
     const [a, b] = [light(numbers(getComputedStyle(element).color)), light(behind(element))];
     const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
     if (contrast < 4.5) wrong.push('contrast ' + contrast.toFixed(1) + ': ' + element.outerHTML.slice(0, 90));

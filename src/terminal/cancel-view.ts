@@ -1,8 +1,10 @@
 /** What cancelling a batch's jobs shows: troubles as they come, and what became of the jobs at the end. */
 import type { Event } from '../pipeline/event.ts';
 import type { Listener } from '../pipeline/ports.ts';
-import { writeError, writeOut } from './console.ts';
+import { outColumns, writeError, writeOut } from './console.ts';
 import { describeEvent } from './describe-event.ts';
+import { harmless } from './fit-text.ts';
+import { hanging } from './hanging.ts';
 import { jsonLines, writeJsonLine } from './json-lines.ts';
 import { plural, screenful } from './words.ts';
 
@@ -64,7 +66,7 @@ function count(ends: Ends, event: Event): void {
 function plainLines({ quiet, now }: CancelViewOptions): Listener {
   return (event) => {
     const line = lineOf(event, quiet, now());
-    if (line !== undefined) writeError(line);
+    if (line !== undefined) writeError(harmless(line));
   };
 }
 
@@ -91,11 +93,13 @@ function describe({ ending, found, left, unanswered }: CancelOutcome, ends: Ends
   const width = Math.max(...shown.map(([, number]) => number.toLocaleString('en').length));
   const more = left.length - screenful;
   return [
-    `${ending.text}.`,
+    harmless(`${ending.text}.`),
     ...shown.map(([name, number, note]) =>
       `  ${name.padEnd(12)}${number.toLocaleString('en').padStart(width)}  ${note}`.trimEnd(),
     ),
-    ...left.slice(0, screenful).map(({ scene, jobId, why }) => `  ${scene} (job ${jobId}): ${why}`),
+    ...left
+      .slice(0, screenful)
+      .flatMap(({ scene, jobId, why }) => hanging('', `${scene} (job ${jobId}): ${why}`, outColumns(), 2)),
     ...(more > 0 ? [`  and ${more.toLocaleString('en')} more; --json names all of them`] : []),
     ...(left.length > 0
       ? [

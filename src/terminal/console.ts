@@ -1,4 +1,5 @@
 /** The only way to the terminal: lines to stdout and stderr, also where nobody reads them any more. */
+import { fitted } from './fit-text.ts';
 
 /** A reader that went away (`| head`) ends the lines, not the run. */
 export function tolerateClosedOutput(): void {
@@ -32,7 +33,7 @@ export function canRedraw(): boolean {
 
 /** One line on a terminal that the next one replaces; nothing elsewhere. */
 export function writeStatus(text: string): void {
-  if (isTerminal()) process.stderr.write(`\r${text.slice(0, (process.stderr.columns || 80) - 1)}\u001B[K`);
+  if (isTerminal()) process.stderr.write(`\r${fitted(text, (process.stderr.columns || 80) - 1)}\u001B[K`);
 }
 
 export function clearStatus(): void {

@@ -10,6 +10,11 @@ export function harmless(text: string): string {
   return text.replaceAll(obeyed, (mark) => escapes[mark] ?? codeOf(mark));
 }
 
+/** As above, with its own lines, which stand by themselves. */
+export function harmlessLines(text: string): string {
+  return text.split('\n').map(harmless).join('\n');
+}
+
 /** Harmless and within `columns` cells; what is left out is at the end, or, where the end is kept, at the beginning. */
 export function fitted(text: string, columns: number, keep: 'start' | 'end' = 'start'): string {
   const shown = harmless(text);

@@ -12,6 +12,11 @@ export function writeJsonLine(type: string, facts: object, at = Date.now()): voi
   writeOut(JSON.stringify(jsonLine(type, facts, at)));
 }
 
+/** As everywhere in JSON for others: ISO 8601. `at`: epoch ms. */
+export function jsonInstant(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}
+
 /** Every line says what it is and when it was said; that of a run's start also by which rules the lines are written. */
 export function jsonLine(type: string, facts: object, at: number): object {
   const version = type === ('run-started' satisfies Event['type']) ? { formatVersion } : {};

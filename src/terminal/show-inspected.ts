@@ -3,22 +3,23 @@ import { withFilesNamed } from '../core/file-text.ts';
 import type { InspectedPicture } from '../core/inspected.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { writeOut } from './console.ts';
-import { printable } from './printable.ts';
+import { harmless, harmlessLines } from './fit-text.ts';
+import { writeJsonLine } from './json-lines.ts';
 
 export function showInspected(file: string, picture: InspectedPicture, json: boolean): void {
-  if (json) return writeOut(JSON.stringify({ type: 'picture', file, ...picture }));
+  if (json) return writeJsonLine('picture', { file, ...picture });
   for (const line of describe(file, picture)) writeOut(line);
 }
 
 function describe(file: string, picture: InspectedPicture): string[] {
   const { format, width, height, bytes, provenance, texts } = picture;
-  const head = `${printable(file)}: ${format.toUpperCase()}, ${width} × ${height} pixels, ${bytes.toLocaleString('en')} bytes`;
+  const head = `${harmless(file)}: ${format.toUpperCase()}, ${width} × ${height} pixels, ${bytes.toLocaleString('en')} bytes`;
   return [
     head,
     ...(provenance === null
       ? ['It does not say where it comes from.']
       : describeProvenance(provenance, picture)),
-    ...texts.flatMap(({ keyword, text }) => ['', `${printable(keyword)}:`, ...indented(text)]),
+    ...texts.flatMap(({ keyword, text }) => ['', `${harmless(keyword)}:`, ...indented(text)]),
   ];
 }
 
@@ -46,15 +47,12 @@ function describeProvenance(provenance: JsonObject, { from, isOfThisPicture }: I
 }
 
 function row(name: string, text: string): string[] {
-  const [first = '', ...rest] = printable(text).split('\n');
-  return [
-    `  ${printable(name).replaceAll('\n', ' ')}  ${first}`,
-    ...rest.map((line) => `${' '.repeat(name.length + 4)}${line}`),
-  ];
+  const [first = '', ...rest] = harmlessLines(text).split('\n');
+  return [`  ${harmless(name)}  ${first}`, ...rest.map((line) => `${' '.repeat(name.length + 4)}${line}`)];
 }
 
 function indented(text: string): string[] {
-  return printable(text)
+  return harmlessLines(text)
     .split('\n')
     .map((line) => `  ${line}`);
 }

@@ -7,6 +7,7 @@ import { outColumns, writeOut } from './console.ts';
 import { describeCost, describeCuts, describeTime } from './describe-forecast.ts';
 import { describeRequest } from './describe-request.ts';
 import { hanging } from './hanging.ts';
+import { writeJsonLine } from './json-lines.ts';
 import { plural } from './words.ts';
 
 export interface ShownPlan extends BatchPlan {
@@ -32,7 +33,7 @@ export interface ShownPlan extends BatchPlan {
 export function showPlan(plan: ShownPlan, json: boolean): void {
   if (json) {
     const { shownDir: _, commandArguments: __, ...told } = plan;
-    return writeOut(JSON.stringify({ type: 'plan', at: new Date().toISOString(), ...told }));
+    return writeJsonLine('plan', told);
   }
   const columns = outColumns();
   const rows = rowsOf(plan).filter(([, text]) => text !== '');

@@ -1,5 +1,6 @@
 /** Which scenes were put back to be rendered again, and what that may cost. */
 import { writeOut } from './console.ts';
+import { harmless } from './fit-text.ts';
 import { writeJsonLine } from './json-lines.ts';
 import { plural, screenful } from './words.ts';
 
@@ -25,7 +26,7 @@ export function showPutBack({ scenes, givenUp, chosen, file }: ShownPutBack, jso
   let shown = 0;
   for (const { id, was } of chosen) {
     if (shown === screenful) break;
-    writeOut(`  ${id} (${was})`);
+    writeOut(harmless(`  ${id} (${was})`));
     shown += 1;
   }
   if (scenes > shown)

@@ -1,5 +1,6 @@
 /** Why a command did not do its work: on stderr for people, as one JSON object on stdout where asked for. */
 import { writeError } from './console.ts';
+import { harmlessLines } from './fit-text.ts';
 import { writeJsonLine } from './json-lines.ts';
 
 export interface ShownRefusal {
@@ -11,6 +12,7 @@ export interface ShownRefusal {
 
 export function showRefusal(refusal: ShownRefusal, json: boolean): void {
   if (json) writeJsonLine('refused', refusal);
-  for (const { where, text } of refusal.problems) writeError(where === '' ? text : `${where}: ${text}`);
-  writeError(refusal.text);
+  for (const { where, text } of refusal.problems)
+    writeError(harmlessLines(where === '' ? text : `${where}: ${text}`));
+  writeError(harmlessLines(refusal.text));
 }

@@ -7,6 +7,7 @@ import { outColumns, writeOut } from './console.ts';
 import { describeStats } from './describe-stats.ts';
 import { showPart } from '../core/part.ts';
 import { hanging } from './hanging.ts';
+import { jsonInstant, writeJsonLine } from './json-lines.ts';
 import { plural, showBytes, showInstant, showRate } from './words.ts';
 
 export interface BatchStatus {
@@ -25,12 +26,8 @@ export interface BatchStatus {
 }
 
 export function showStatus(status: BatchStatus, json: boolean): void {
-  writeOut(json ? statusLine(status) : statusLines(status, outColumns()).join('\n'));
-}
-
-/** As one line of JSON. */
-export function statusLine(status: BatchStatus): string {
-  return JSON.stringify(statusJson(status));
+  if (json) writeJsonLine('status', statusFacts(status));
+  else writeOut(statusLines(status, outColumns()).join('\n'));
 }
 
 /** `columns`: the width that no line exceeds. */
@@ -116,19 +113,24 @@ function describeCost(cost: BatchCost): string {
   return parts.filter((part) => part !== '').join(', ');
 }
 
-/** Instants as everywhere in JSON for others: ISO 8601. */
-function statusJson({ dir, isRunning, summary, pace, latestPicture, lastTrouble }: BatchStatus) {
+/** For a line of JSON. */
+export function statusFacts({
+  dir,
+  isRunning,
+  summary,
+  pace,
+  latestPicture,
+  lastTrouble,
+}: BatchStatus): object {
   const { lastRun: run } = summary;
-  const instant = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
-  const lastRun = run && { ...run, startedAt: instant(run.startedAt), endedAt: instant(run.endedAt) };
+  const lastRun = run && { ...run, startedAt: jsonInstant(run.startedAt), endedAt: jsonInstant(run.endedAt) };
   return {
-    type: 'status',
     dir,
     isRunning,
     summary: { ...summary, lastRun },
     pace: pace ?? null,
     latestPicture: latestPicture === undefined ? null : `images/${latestPicture}`,
-    lastTrouble: lastTrouble === undefined ? null : { ...lastTrouble, at: instant(lastTrouble.at) },
+    lastTrouble: lastTrouble === undefined ? null : { ...lastTrouble, at: jsonInstant(lastTrouble.at) },
   };
 }
 

@@ -3,6 +3,7 @@ import { withFilesNamed } from '../core/file-text.ts';
 import { nextStep, type AttemptStory, type SceneStory, type SceneVersion } from '../core/scene-story.ts';
 import { outColumns, writeOut } from './console.ts';
 import { hanging } from './hanging.ts';
+import { jsonInstant, writeJsonLine } from './json-lines.ts';
 import { plural, showBytes, showInstant, showShortTime } from './words.ts';
 
 export interface ShownStory extends SceneStory {
@@ -16,7 +17,7 @@ export interface ShownStory extends SceneStory {
 }
 
 export function showStory(story: ShownStory, json: boolean): void {
-  if (json) return writeOut(JSON.stringify(storyJson(story)));
+  if (json) return writeJsonLine('scene-story', storyFacts(story), story.now);
   const columns = outColumns();
   const say = (name: string, text: string): void => writeOut(hanging(name, text, columns, 10).join('\n'));
   say('scene', story.id);
@@ -92,30 +93,24 @@ function momentsOf(attempt: AttemptStory): [number, string][] {
   return moments.flatMap(([at, what]): [number, string][] => (at === null ? [] : [[at, what]]));
 }
 
-/** Instants as everywhere in JSON for others: ISO 8601. */
-function storyJson(story: ShownStory) {
+function storyFacts(story: ShownStory) {
   const { id, versions, invalid, isRunning } = story;
   return {
-    type: 'scene-story',
     id,
     isRunning,
     invalid,
     versions: versions.map((version) => ({
       ...version,
-      dueAt: version.dueAt === 0 ? null : instant(version.dueAt),
+      dueAt: version.dueAt === 0 ? null : jsonInstant(version.dueAt),
       next: nextOf(story, version),
       attempts: version.attempts.map((attempt) => ({
         ...attempt,
-        intendedAt: instant(attempt.intendedAt),
-        submittedAt: instant(attempt.submittedAt),
-        executingAt: instant(attempt.executingAt),
-        completedAt: instant(attempt.completedAt),
-        settledAt: instant(attempt.settledAt),
+        intendedAt: jsonInstant(attempt.intendedAt),
+        submittedAt: jsonInstant(attempt.submittedAt),
+        executingAt: jsonInstant(attempt.executingAt),
+        completedAt: jsonInstant(attempt.completedAt),
+        settledAt: jsonInstant(attempt.settledAt),
       })),
     })),
   };
-}
-
-function instant(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString();
 }

@@ -1,5 +1,6 @@
 /** What is said of the page on which a batch can be watched. */
 import { writeError, writeOut } from './console.ts';
+import { harmless } from './fit-text.ts';
 import { writeJsonLine } from './json-lines.ts';
 
 export interface Watching {
@@ -17,5 +18,5 @@ export function showWatching({ url, dir, shownDir, hasBatch }: Watching, json: b
 }
 
 export function showWatchTrouble(text: string): void {
-  writeError(`watch: ${text}`);
+  writeError(`watch: ${harmless(text)}`);
 }

@@ -1,6 +1,7 @@
 /** What the verification of a batch shows: how far it is, which pictures are bad, and a table at the end. */
 import type { BadPicture, Verified } from '../core/verification.ts';
-import { clearStatus, writeOut, writeStatus } from './console.ts';
+import { clearStatus, outColumns, writeOut, writeStatus } from './console.ts';
+import { hanging } from './hanging.ts';
 import { writeJsonLine } from './json-lines.ts';
 import { screenful, plural } from './words.ts';
 
@@ -71,7 +72,7 @@ function describe(verified: Verified, shown: BadPicture[], isRepair: boolean, fi
   const more = missing + damaged - shown.length;
   return [
     ...rows.map(([name, count]) => `${name.padEnd(10)}${count.toLocaleString('en').padStart(width)}`),
-    ...shown.map(describeBad),
+    ...shown.flatMap((bad) => hanging('', describeBad(bad), outColumns(), 2)),
     ...(more > 0 ? [`  and ${more.toLocaleString('en')} more; --json names all of them`] : []),
     ...(missing + damaged > 0 ? whatNext(verified, isRepair, file) : []),
   ];
@@ -81,7 +82,7 @@ function describeBad({ picture, verdict, keptAs }: BadPicture): string {
   const { file, sceneId, sceneState } = picture;
   const what = verdict.kind === 'missing' ? 'missing' : `damaged: ${verdict.problem}`;
   const gone = sceneState === 'withdrawn' ? ', no longer in the manifest' : '';
-  return `  ${file} (scene ${sceneId}${gone}): ${what}${keptAs === undefined ? '' : `; kept as ${keptAs}`}`;
+  return `${file} (scene ${sceneId}${gone}): ${what}${keptAs === undefined ? '' : `; kept as ${keptAs}`}`;
 }
 
 function whatNext({ withdrawn, putBack }: Verified, isRepair: boolean, file: string): string[] {

@@ -5,10 +5,11 @@ import {
   describePace,
   otherStates,
   savedOf,
-  statusLine,
+  statusFacts,
   statusLines,
   type BatchStatus,
 } from './show-status.ts';
+import { jsonLine } from './json-lines.ts';
 import { showInstant } from './words.ts';
 
 export interface StatusWatch {
@@ -20,7 +21,7 @@ export interface StatusWatch {
 
 /** `elapsed`: monotonic ms; `now`: epoch ms. */
 export function watchStatus(json: boolean, elapsed: () => number, now: () => number): StatusWatch {
-  if (json) return jsonWatch();
+  if (json) return jsonWatch(now);
   return canRedraw() ? blockWatch() : plainWatch(elapsed, now);
 }
 
@@ -49,8 +50,10 @@ function watchedLines(status: BatchStatus, columns: number): string[] {
   return [`${' '.repeat(10)}${'█'.repeat(full)}${'░'.repeat(cells - full)}`, ...statusLines(status, columns)];
 }
 
-function jsonWatch(): StatusWatch {
-  const show = onlyNews((status) => writeOutPart(`${statusLine(status)}\n`));
+function jsonWatch(now: () => number): StatusWatch {
+  const show = onlyNews((status) =>
+    writeOutPart(`${JSON.stringify(jsonLine('status', statusFacts(status), now()))}\n`),
+  );
   return { show, end: async (status) => void (await show(status)) };
 }
 
@@ -84,7 +87,7 @@ function onlyNews(
 ): (status: BatchStatus) => Promise<boolean> {
   let last: string | undefined;
   return async (status) => {
-    const news = statusLine({ ...status, pace: undefined });
+    const news = JSON.stringify(statusFacts({ ...status, pace: undefined }));
     if (news === last) return true;
     last = news;
     return show(status);

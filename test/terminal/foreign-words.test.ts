@@ -1,0 +1,100 @@
+/** Promise: no id, file name or answer of a service does anything to the terminal, whichever command shows it. */
+import { afterEach, expect, it, vi } from 'vitest';
+import type { RecordedPicture } from '../../src/core/verification.ts';
+import { createCancelView } from '../../src/terminal/cancel-view.ts';
+import { writeStatus } from '../../src/terminal/console.ts';
+import { showInspected } from '../../src/terminal/show-inspected.ts';
+import { showPutBack } from '../../src/terminal/show-put-back.ts';
+import { showRefusal } from '../../src/terminal/show-refusal.ts';
+import { createVerifyView } from '../../src/terminal/verify-view.ts';
+
+const evil = 'night\u001b[2J\u0007\u202e';
+const shown = String.raw`night\x1b[2J\x07\u202e`;
+const file = 'pipeline.yaml';
+
+afterEach(() => void vi.restoreAllMocks());
+
+const picture: RecordedPicture = {
+  attempt: 1,
+  number: 1,
+  sceneId: evil,
+  sceneState: 'saved',
+  file: `${evil}.png`,
+  moveTo: null,
+  width: 1,
+  height: 1,
+  bytes: 1,
+  sha256: '',
+};
+const verified = { checked: 1, good: 0, missing: 1, damaged: 0, withdrawn: 0, putBack: 0 };
+
+const views: [string, () => void][] = [
+  [
+    'a refusal',
+    () => {
+      const problems = [{ where: `${evil}.csv:2`, text: `is ${evil}` }];
+      showRefusal({ ending: 'wrong-use', exitCode: 2, text: evil, problems }, false);
+    },
+  ],
+  ['retry', () => showPutBack({ scenes: 1, givenUp: 0, chosen: [{ id: evil, was: evil }], file }, false)],
+  [
+    'verify',
+    () => {
+      const view = createVerifyView({ json: false, isRepair: false, file, elapsed: () => 0 });
+      view.tellBad({ picture, verdict: { kind: 'missing' } });
+      view.end(verified, 3);
+    },
+  ],
+  [
+    'cancel',
+    () => {
+      const view = createCancelView({ json: false, quiet: false, file, now: () => 0 });
+      view.tell({ type: 'warning', text: evil });
+      const left = [{ scene: evil, jobId: evil, why: evil }];
+      view.end({ ending: { kind: 'halted', text: evil }, found: 1, left, unanswered: 0 }, 4);
+    },
+  ],
+  [
+    'inspect',
+    () => {
+      const facts = {
+        format: 'png',
+        width: 1,
+        height: 1,
+        bytes: 1,
+        sha256: '',
+        from: null,
+        isOfThisPicture: null,
+      };
+      const texts = [{ keyword: evil, text: `two\nlines ${evil}` }];
+      showInspected(evil, { ...facts, provenance: null, texts }, false);
+    },
+  ],
+];
+
+function listen(): () => string {
+  let said = '';
+  for (const stream of [process.stdout, process.stderr])
+    vi.spyOn(stream, 'write').mockImplementation((text) => {
+      said += String(text);
+      return true;
+    });
+  return () => said;
+}
+
+it.each(views)('is made visible by %s', (_, show) => {
+  const said = listen();
+  show();
+  expect(said()).toContain(shown);
+  expect(said()).not.toMatch(/(?!\n)[\p{Cc}\u202e]/u);
+});
+
+it('cuts the line that is drawn over again to the cells of the terminal, not to its letters', () => {
+  const said = listen();
+  vi.stubEnv('TERM', 'xterm');
+  Object.assign(process.stderr, { isTTY: true, columns: 20 });
+  writeStatus('夜'.repeat(30));
+  vi.unstubAllEnvs();
+  Object.assign(process.stderr, { isTTY: undefined, columns: undefined });
+  expect(said()).toBe(`\r${'夜'.repeat(9)}…\u001b[K`);
+});

@@ -2,7 +2,7 @@
 import { isJsonObject, type JsonValue } from '../core/json.ts';
 import type { ReportRow } from '../core/report-row.ts';
 import type { Database } from '../sqlite/database.ts';
-import { invalidRow, rowReader, sceneColumns, type BadRowRow, type SceneRow } from './read-rows.ts';
+import { inOrder, sceneColumns, type BadRowRow, type SceneRow } from './read-rows.ts';
 
 /** What is left out does not matter; what is named must all hold. */
 export interface RowChoice {
@@ -20,18 +20,11 @@ const pageRows = 500;
 /** In the order of the report. Rows that change meanwhile may come as they were or as they are. */
 export function* findRows(db: Database, choice: RowChoice): Generator<ReportRow> {
   const find = finder(db, choice);
-  const toRow = rowReader(db);
-  const badRows = findBadRows(db, choice);
-  let bad = badRows.next();
-  for (const scene of find('s.position', 's.position IS NOT NULL')) {
-    while (bad.done !== true && bad.value.position < (scene.position ?? 0)) {
-      yield invalidRow(bad.value);
-      bad = badRows.next();
-    }
-    yield toRow(scene);
-  }
-  for (; bad.done !== true; bad = badRows.next()) yield invalidRow(bad.value);
-  for (const scene of find('s.scene', "s.state = 'withdrawn'")) yield toRow(scene);
+  yield* inOrder(db, {
+    listed: () => find('s.position', 's.position IS NOT NULL'),
+    bad: () => findBadRows(db, choice),
+    withdrawn: () => find('s.scene', "s.state = 'withdrawn'"),
+  });
 }
 
 type Find = (key: 's.position' | 's.scene', among: string) => Generator<SceneRow & { scene: number }>;

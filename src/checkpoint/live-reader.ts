@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LivePicture, PictureStory } from '../core/live-batch.ts';
 import type { PartRecord } from '../core/part.ts';
 import type { EndedAttempt } from '../core/run-condition.ts';
-import type { RunRecord } from '../core/report-row.ts';
+import type { RunSpan } from '../core/report-row.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import { batchCost, type BatchCost } from '../core/spending.ts';
 import type { Database } from '../sqlite/database.ts';
@@ -16,7 +16,10 @@ import { openCheckpointForReading } from './open-checkpoint.ts';
 import { readPart } from './chosen-part.ts';
 import { readCounts } from './read-counts.ts';
 import { readEnded } from './read-latest.ts';
+import { readRuns } from './read-runs.ts';
+import { readFailedKinds } from './read-set-aside.ts';
 import { readLatestTimes } from './read-spending.ts';
+import { countPictures } from './saved-pictures.ts';
 
 export interface LiveReading {
   scenes: SceneCounts;
@@ -31,7 +34,7 @@ export interface LiveReading {
   lastTexts: Map<string, string>;
   pictures: number;
   cost: BatchCost | null;
-  lastRun: Omit<RunRecord, 'stats'> | null;
+  lastRun: RunSpan | null;
   newest: LivePicture[];
 }
 
@@ -131,22 +134,13 @@ function readAll(db: Database, tally: AttemptTally): LiveReading {
     tally,
     ended: readEnded(db),
     part: readPart(db),
-    setAside: readSetAside(db),
+    setAside: new Map(readFailedKinds(db).map(({ kind, scenes }) => [kind, scenes])),
     lastTexts: readLastTexts(db, tally),
-    pictures: db.prepare<[], { n: number }>('SELECT count(*) AS n FROM pictures').get()?.n ?? 0,
+    pictures: countPictures(db),
     cost: readCost(db, tally),
-    lastRun: readLastRun(db),
+    lastRun: readRuns(db, 1)[0] ?? null,
     newest: readPicturesBefore(db, Number.MAX_SAFE_INTEGER, pageOfPictures),
   };
-}
-
-function readSetAside(db: Database): Map<string, number> {
-  const rows = db
-    .prepare<[], { kind: string; scenes: number }>(
-      `SELECT coalesce(failure_kind, '') AS kind, count(*) AS scenes FROM scenes WHERE state = 'failed' GROUP BY 1`,
-    )
-    .all();
-  return new Map(rows.map(({ kind, scenes }) => [kind, scenes]));
 }
 
 function readLastTexts(db: Database, { kinds }: AttemptTally): Map<string, string> {
@@ -167,14 +161,4 @@ function readCost(db: Database, tally: AttemptTally): BatchCost | null {
     times: readLatestTimes(db),
   };
   return batchCost(spending, inFlight, pricing);
-}
-
-function readLastRun(db: Database): LiveReading['lastRun'] {
-  const row = db
-    .prepare<[], Omit<RunRecord, 'stats'>>(
-      `SELECT run, pid, host, started_at AS startedAt, ended_at AS endedAt, exit_code AS exitCode, ending
-       FROM runs ORDER BY run DESC LIMIT 1`,
-    )
-    .get();
-  return row ?? null;
 }

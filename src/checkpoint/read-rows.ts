@@ -1,25 +1,39 @@
 /** The rows of the report, read from the checkpoint. */
 import type { FailureKind } from '../core/failure.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { SavedPicture } from '../core/picture.ts';
 import type { ReportRow } from '../core/report-row.ts';
 import type { SceneState } from '../core/scene.ts';
 import type { Database } from '../sqlite/database.ts';
+import { pictureReader } from './read-pictures.ts';
 
 /** Every scene: those of the manifest in its order, with its skipped rows between them, then the withdrawn ones. */
 export function* readRows(db: Database): Generator<ReportRow> {
-  const badRows = db.prepare<[], BadRowRow>('SELECT * FROM bad_rows ORDER BY position').iterate();
-  let bad = badRows.next();
+  yield* inOrder(db, {
+    listed: () => db.prepare<[], SceneRow>(listedScenes).iterate(),
+    bad: () => db.prepare<[], BadRowRow>('SELECT * FROM bad_rows ORDER BY position').iterate(),
+    withdrawn: () => db.prepare<[], SceneRow>(withdrawnScenes).iterate(),
+  });
+}
+
+/** Each is begun when it is read: a statement that is open keeps others from the database. */
+export interface FoundRows {
+  listed: () => Iterable<SceneRow>;
+  bad: () => Iterator<BadRowRow>;
+  withdrawn: () => Iterable<SceneRow>;
+}
+
+/** As rows of the report, in its order. */
+export function* inOrder(db: Database, { listed, bad, withdrawn }: FoundRows): Generator<ReportRow> {
   const toRow = rowReader(db);
-  for (const scene of db.prepare<[], SceneRow>(listedScenes).iterate()) {
-    while (bad.done !== true && bad.value.position < (scene.position ?? 0)) {
-      yield invalidRow(bad.value);
-      bad = badRows.next();
-    }
+  const badRows = bad();
+  let next = badRows.next();
+  for (const scene of listed()) {
+    for (; next.done !== true && next.value.position < (scene.position ?? 0); next = badRows.next())
+      yield invalidRow(next.value);
     yield toRow(scene);
   }
-  for (; bad.done !== true; bad = badRows.next()) yield invalidRow(bad.value);
-  for (const scene of db.prepare<[], SceneRow>(withdrawnScenes).iterate()) yield toRow(scene);
+  for (; next.done !== true; next = badRows.next()) yield invalidRow(next.value);
+  for (const scene of withdrawn()) yield toRow(scene);
 }
 
 /** Characters. Some send pictures along. */
@@ -80,17 +94,15 @@ export interface BadRowRow {
   problem: string;
 }
 
-export function rowReader(db: Database): (row: SceneRow) => ReportRow {
-  const pictures = db.prepare<[number], Omit<SavedPicture, 'seed'> & { seed: string | null }>(
-    'SELECT file, width, height, bytes, sha256, seed FROM pictures WHERE attempt = ? ORDER BY number',
-  );
+function rowReader(db: Database): (row: SceneRow) => ReportRow {
+  const picturesOf = pictureReader(db);
   return (row) => {
-    const found = row.attempt === null ? [] : pictures.all(row.attempt);
-    const isSaved = found.length > 0;
+    const pictures = row.attempt === null ? [] : picturesOf(row.attempt);
+    const isSaved = pictures.length > 0;
     return {
       id: row.id,
       state: row.state,
-      pictures: found.map(({ seed, ...picture }) => ({ ...picture, ...(seed !== null && { seed }) })),
+      pictures,
       jobId: row.job_id,
       attempts: row.attempts,
       unanswered: row.unanswered,
@@ -109,7 +121,7 @@ export function rowReader(db: Database): (row: SceneRow) => ReportRow {
   };
 }
 
-export function invalidRow({ source, id, problem }: BadRowRow): ReportRow {
+function invalidRow({ source, id, problem }: BadRowRow): ReportRow {
   return {
     id,
     state: 'invalid',

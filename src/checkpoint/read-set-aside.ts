@@ -10,16 +10,21 @@ export function readSetAside(db: Database): SetAside {
   return {
     inFlight: attempts.get('submitted')?.n ?? 0,
     intended: attempts.get('intended')?.n ?? 0,
-    failed: db
-      .prepare<[], SetAside['failed'][number]>(
-        `SELECT coalesce(failure_kind, 'unknown') AS kind, count(*) AS scenes FROM scenes WHERE state = 'failed'
-         GROUP BY kind ORDER BY scenes DESC, kind`,
-      )
-      .all(),
+    failed: readFailedKinds(db),
     badRows: db
       .prepare<[number], SetAside['badRows'][number]>(
         'SELECT source, problem FROM bad_rows ORDER BY position LIMIT ?',
       )
       .all(mostBadRows),
   };
+}
+
+/** How many scenes have failed by which kind, the most first. */
+export function readFailedKinds(db: Database): SetAside['failed'] {
+  return db
+    .prepare<[], SetAside['failed'][number]>(
+      `SELECT coalesce(failure_kind, 'unknown') AS kind, count(*) AS scenes FROM scenes WHERE state = 'failed'
+       GROUP BY kind ORDER BY scenes DESC, kind`,
+    )
+    .all();
 }

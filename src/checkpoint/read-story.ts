@@ -2,10 +2,10 @@
 import type { AttemptState } from '../core/attempt.ts';
 import { failureRules, isFailureKind } from '../core/failure.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { SavedPicture } from '../core/picture.ts';
 import type { SceneState } from '../core/scene.ts';
 import type { AttemptStory, SceneStory, SceneVersion } from '../core/scene-story.ts';
 import type { Database } from '../sqlite/database.ts';
+import { pictureReader } from './read-pictures.ts';
 
 /** Undefined where there is no such id. */
 export function readStory(db: Database, id: string): SceneStory | undefined {
@@ -65,6 +65,7 @@ interface AttemptRow {
 }
 
 function readVersion(db: Database, row: SceneRow): SceneVersion {
+  const picturesOf = pictureReader(db);
   const attempts = db
     .prepare<[number], AttemptRow>('SELECT * FROM attempts WHERE scene = ? ORDER BY number')
     .all(row.scene);
@@ -79,7 +80,7 @@ function readVersion(db: Database, row: SceneRow): SceneVersion {
     dueAt: row.due_at,
     ahead: row.state === 'waiting' && row.due_at === 0 ? countAhead(db, row.position ?? 0) : 0,
     deaths: row.deaths ?? 0,
-    attempts: attempts.map((attempt) => readAttempt(db, attempt, row.counted_from ?? 0)),
+    attempts: attempts.map((attempt) => readAttempt(attempt, row.counted_from ?? 0, picturesOf)),
   };
 }
 
@@ -94,7 +95,11 @@ function countAhead(db: Database, position: number): number {
   );
 }
 
-function readAttempt(db: Database, row: AttemptRow, countedFrom: number): AttemptStory {
+function readAttempt(
+  row: AttemptRow,
+  countedFrom: number,
+  picturesOf: ReturnType<typeof pictureReader>,
+): AttemptStory {
   const kind = row.failure_kind;
   const isPutBack = kind !== null && isFailureKind(kind) && failureRules[kind].next === 'put-back';
   return {
@@ -115,15 +120,6 @@ function readAttempt(db: Database, row: AttemptRow, countedFrom: number): Attemp
     failureKind: kind,
     failureText: row.failure_text,
     isCounted: row.number > countedFrom && !isPutBack,
-    pictures: readPictures(db, row.attempt),
+    pictures: picturesOf(row.attempt),
   };
-}
-
-function readPictures(db: Database, attempt: number): SavedPicture[] {
-  return db
-    .prepare<[number], Omit<SavedPicture, 'seed'> & { seed: string | null }>(
-      'SELECT file, width, height, bytes, sha256, seed FROM pictures WHERE attempt = ? ORDER BY number',
-    )
-    .all(attempt)
-    .map(({ seed, ...picture }) => ({ ...picture, ...(seed !== null && { seed }) }));
 }

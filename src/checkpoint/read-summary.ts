@@ -1,13 +1,13 @@
 /** A batch in numbers, read from the checkpoint. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { BatchNumbers, BatchSummary, RunRecord, RunSpan } from '../core/report-row.ts';
-import type { RunStats } from '../core/run-stats.ts';
+import type { BatchNumbers, BatchSummary } from '../core/report-row.ts';
 import { batchCost } from '../core/spending.ts';
 import type { Database } from '../sqlite/database.ts';
 import { readBatch } from './batch-identity.ts';
 import { readPart } from './chosen-part.ts';
 import { readAttemptStates, readCounts } from './read-counts.ts';
 import { readMedians } from './read-medians.ts';
+import { readLastRun } from './read-runs.ts';
 import { readSpending } from './read-spending.ts';
 
 /** With turns of the event loop in it: at a million scenes it takes seconds. Throws the reason of `signal`. */
@@ -44,32 +44,6 @@ export function readNumbers(db: Database): BatchNumbers {
 function readCost(db: Database, inFlight: number): BatchNumbers['cost'] {
   const pricing = readBatch(db)?.pricing;
   return pricing === undefined ? null : batchCost(readSpending(db), inFlight, pricing);
-}
-
-function readLastRun(db: Database): RunRecord | null {
-  // A checkpoint that is only read may be of a version that had no stats yet.
-  const hasStats =
-    db.prepare("SELECT 1 FROM pragma_table_info('runs') WHERE name = 'stats'").get() !== undefined;
-  const row = db
-    .prepare<[], Omit<RunRecord, 'stats'> & { stats: string | null }>(
-      `SELECT run, pid, host, started_at AS startedAt, ended_at AS endedAt, exit_code AS exitCode, ending,
-         ${hasStats ? 'stats' : 'NULL AS stats'}
-       FROM runs ORDER BY run DESC LIMIT 1`,
-    )
-    .get();
-  if (row === undefined) return null;
-  return { ...row, stats: row.stats === null ? null : (JSON.parse(row.stats) as RunStats) };
-}
-
-/** The latest ones, oldest first. */
-export function readRuns(db: Database, most: number): RunSpan[] {
-  return db
-    .prepare<[number], RunSpan>(
-      `SELECT run, pid, host, started_at AS startedAt, ended_at AS endedAt, exit_code AS exitCode, ending
-       FROM runs ORDER BY run DESC LIMIT ?`,
-    )
-    .all(most)
-    .toReversed();
 }
 
 /** What was intended may have been sent: it counts as submitted. */

@@ -1,25 +1,16 @@
 /** The journal of a batch in SQLite: implements the road's `Checkpoint` port. */
 import { existsSync } from 'node:fs';
-import {
-  assertAttemptMove,
-  type Attempt,
-  type AttemptState,
-  type Endpoint,
-  type SubmittedAttempt,
-} from '../core/attempt.ts';
+import type { Attempt, Endpoint, SubmittedAttempt } from '../core/attempt.ts';
 import { Trouble } from '../core/failure.ts';
 import { nameKey } from '../core/naming.ts';
 import { withDiskTrouble } from '../disk/disk-trouble.ts';
 import type { Part } from '../core/part.ts';
-import type { SavedPicture } from '../core/picture.ts';
 import type { Plan } from '../core/plan.ts';
-import { replacedSuffix } from '../core/scene.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import type { BatchSpending } from '../core/spending.ts';
 import type {
   Checkpoint,
   ManifestScenes,
-  NextScene,
   PictureMove,
   SavedSettlement,
   Settlement,
@@ -34,6 +25,7 @@ import { readAttempt, readSubmittedAttempt, readWriting } from './read-attempt.t
 import type { InHand } from './in-hand.ts';
 import { readCounts } from './read-counts.ts';
 import { readSpending } from './read-spending.ts';
+import { assertMove, intend, settle } from './record-attempt.ts';
 import { reconcile } from './reconcile.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 
@@ -104,7 +96,8 @@ export class SqliteCheckpoint implements Checkpoint {
   claim(max: number, endpoint: Endpoint, at: number, dueBy = at): Promise<Attempt[]> {
     return this.#write(() => {
       this.#assertStillThere();
-      return this.#next.take(max, dueBy).map((scene) => this.#intend(scene, endpoint, at));
+      const mark = { run: this.#run, endpoint, at };
+      return this.#next.take(max, dueBy).map((scene) => intend(this.#sql, scene, mark));
     });
   }
 
@@ -112,7 +105,8 @@ export class SqliteCheckpoint implements Checkpoint {
     return this.#write(() => {
       this.#assertStillThere();
       const suspect = this.#next.suspect();
-      return suspect === undefined ? undefined : this.#intend(suspect, endpoint, at);
+      const mark = { run: this.#run, endpoint, at };
+      return suspect === undefined ? undefined : intend(this.#sql, suspect, mark);
     });
   }
 
@@ -129,7 +123,7 @@ export class SqliteCheckpoint implements Checkpoint {
     job: { jobId: string; status: string; at: number },
   ): Promise<'recorded' | 'taken'> {
     return this.#writeHeard(() => {
-      this.#assertMove(attempt, 'submitted');
+      assertMove(this.#sql, attempt, 'submitted');
       const { jobId } = job;
       if (this.#sql.jobOf.get({ jobId, ...attempt.endpoint }) !== undefined) return 'taken';
       this.#sql.recordSubmitted.run({ attempt: attempt.key, ...job });
@@ -159,7 +153,7 @@ export class SqliteCheckpoint implements Checkpoint {
   }
 
   settle(attempt: Attempt, settlement: Settlement): Promise<void> {
-    return this.#writeHeard(() => this.#settle(attempt, settlement));
+    return this.#writeHeard(() => settle(this.#sql, attempt, settlement));
   }
 
   ownerOf(file: string): Promise<{ sceneId: string; fingerprint: string } | undefined> {
@@ -209,67 +203,6 @@ export class SqliteCheckpoint implements Checkpoint {
     if (gone === undefined) return;
     const text = `${gone} was removed during the run, and with it what is known of the jobs in flight; see what removes files from the output folder`;
     throw new Trouble({ kind: 'output-unwritable', text });
-  }
-
-  #intend(scene: number, endpoint: Endpoint, at: number): Attempt {
-    const { lastInsertRowid } = this.#sql.intend.run({ scene, run: this.#run, at, ...endpoint });
-    this.#sql.activate.run({ scene });
-    const row = this.#sql.attemptRow.get({ attempt: Number(lastInsertRowid) });
-    if (row === undefined) throw new Error('an attempt that was just recorded is not there');
-    return readAttempt(this.#sql, row);
-  }
-
-  #settle(attempt: Attempt, settlement: Settlement): void {
-    const { state, at, failure, delayTimeMs, executionTimeMs } = settlement;
-    this.#assertMove(attempt, state);
-    this.#sql.settle.run({
-      attempt: attempt.key,
-      state,
-      at,
-      completedAt: settlement.completedAt ?? null,
-      status: settlement.status ?? null,
-      polls: settlement.polls ?? 0,
-      delayTimeMs: delayTimeMs ?? null,
-      executionTimeMs: executionTimeMs ?? null,
-      failureKind: failure?.kind ?? null,
-      failureText: failure?.text ?? null,
-      failureDigest: failure?.digest ?? null,
-    });
-    for (const [i, picture] of (settlement.pictures ?? []).entries())
-      this.#addPicture(attempt, i + 1, picture);
-    this.#moveScene(attempt, settlement.scene);
-  }
-
-  #addPicture(attempt: Attempt, number: number, picture: SavedPicture): void {
-    const { file, seed, ...facts } = picture;
-    const name = attempt.isReplaced ? file.replace(replacedSuffix(attempt.fingerprint), '') : file;
-    const row = {
-      ...facts,
-      attempt: attempt.key,
-      number,
-      name,
-      file,
-      key: nameKey(file),
-      seed: seed ?? null,
-    };
-    this.#sql.addPicture.run(row);
-  }
-
-  #moveScene(attempt: Attempt, scene: NextScene): void {
-    const failure = scene.state === 'failed' ? scene.failure : undefined;
-    this.#sql.moveScene.run({
-      attempt: attempt.key,
-      state: scene.state,
-      dueAt: scene.state === 'waiting' ? Math.max(1, scene.dueAt) : 0,
-      failureKind: failure?.kind ?? null,
-      failureText: failure?.text ?? null,
-    });
-  }
-
-  #assertMove(attempt: Attempt, to: AttemptState): void {
-    const row = this.#sql.stateOf.get({ attempt: attempt.key });
-    if (row === undefined) throw new Error(`attempt ${attempt.key} is not in the checkpoint`);
-    assertAttemptMove(row.state, to);
   }
 
   #write<T>(work: () => T): Promise<T> {

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { readBatch } from '../checkpoint/batch-identity.ts';
 import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
 import { readRows } from '../checkpoint/read-rows.ts';
-import { readRuns, readSummary } from '../checkpoint/read-summary.ts';
+import { readRuns } from '../checkpoint/read-runs.ts';
+import { readSummary } from '../checkpoint/read-summary.ts';
 import { writeReport, type ReportFiles } from '../report/write-report.ts';
 import { program } from './version.ts';
 

@@ -1,9 +1,9 @@
 /** What the page of the report tells in numbers, counted while its rows are written. */
 import { failureRules, isFailureKind } from '../core/failure.ts';
 import type { BatchSummary, ReportRow, RunSpan } from '../core/report-row.ts';
+import { shellWord } from '../core/shell-word.ts';
 import type { GalleryData, GalleryFailure } from '../pages/gallery-data.ts';
 import { ColumnChoices } from './column-choices.ts';
-import { shellWord } from '../core/shell-word.ts';
 import type { ReportHeader } from './summary-json.ts';
 import { DurationBins, NightBins } from './time-bins.ts';
 

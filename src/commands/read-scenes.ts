@@ -4,26 +4,24 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ManifestStage } from '../checkpoint/manifest-stage.ts';
 import type { Config } from '../config/config.ts';
 import type { InputTemplate } from '../config/input-template.ts';
-import { ConfigError, type Problem } from '../config/problem.ts';
+import type { Problem } from '../config/problem.ts';
 import { shownFile } from '../config/shown-file.ts';
 import { equalRows } from '../core/equal-rows.ts';
 import { ManifestError, openManifest, type Manifest } from '../manifest/read-manifest.ts';
 import type { ManifestScenes } from '../pipeline/ports.ts';
 import { addRow, type RowAdder } from './add-row.ts';
+import { assertGood } from './assert-good.ts';
 import { listDigest } from './list-digest.ts';
 import { readExpansion, type ReadExpansion } from './read-expansion.ts';
 import {
   axesOf,
   headerProblems,
   inputOf,
-  lacking,
   listlessProblems,
   nameCheck,
   takenNames,
-  thereIs,
   unspoken,
 } from './scene-columns.ts';
-import { undeclared } from './typed-row.ts';
 
 export interface ReadScenes {
   stage: ManifestScenes & { close(): void };
@@ -170,37 +168,4 @@ function tell({ problems }: Reading, found: Problem[]): void {
     const isTold = problems.some(({ where, text }) => where === problem.where && text === problem.text);
     if (!isTold) problems.push(problem);
   }
-}
-
-function assertGood({ config, stage, columns, problems }: Reading): void {
-  const unknown = problems.length === 0 ? unknownColumns(config, columns) : [];
-  if (unknown.length > 0) throw new ConfigError(unknown);
-  const bad = config.skipBadRows ? [] : [...badRowProblems(stage)];
-  if (problems.length + bad.length > 0) throw new ConfigError([...problems, ...bad]);
-  if (stage.count().scenes > 0) return;
-  const files = config.manifest.map((path) => (path === '-' ? 'standard input' : shownFile(path)));
-  const where = files.length > 0 ? files.join(', ') : config.placeOf(['scenes'], true);
-  throw new ConfigError([{ where, text: 'there is no scene in it to render' }]);
-}
-
-/** JSON Lines show what columns they have when all is read; without any, there is no good row to speak of. */
-function unknownColumns(config: Config, columns: ReadonlySet<string>): Problem[] {
-  const axes = axesOf(config);
-  if (columns.size === 0 && config.manifest.length > 0) return [];
-  const all = new Set([...columns, ...axes]);
-  return [...undeclared(config, all), ...lacking(config, all, thereIs('the manifest', [...columns], axes))];
-}
-
-/** As many as a person can be shown without filling the memory. */
-const mostBadRows = 100_000;
-
-function* badRowProblems(stage: ManifestStage): Generator<Problem> {
-  let left = mostBadRows;
-  for (const { source, problem } of stage.badRows()) {
-    if (left === 0) break;
-    left -= 1;
-    yield { where: source, text: problem };
-  }
-  const more = stage.count().badRows - mostBadRows;
-  if (more > 0) yield { where: '', text: `${more} more rows are bad` };
 }

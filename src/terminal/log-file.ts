@@ -1,4 +1,5 @@
 /** Every event as a JSON line in a file that outlives the terminal and may be rotated meanwhile. */
+import { statSync } from 'node:fs';
 import { pino, type Level } from 'pino';
 import type { EndingKind } from '../core/ending.ts';
 import type { Event } from '../pipeline/event.ts';
@@ -50,7 +51,10 @@ export function withLogFile(view: RunView, { file, shownDir, now }: LogOptions):
     },
     reopen: () => {
       isBroken = false;
-      attempt(() => destination.reopen(), warn);
+      attempt(() => {
+        assertNoPipe(file);
+        destination.reopen();
+      }, warn);
     },
   };
 }
@@ -61,11 +65,18 @@ const maxLength = 1_000_000;
 /** Written at once: what was told before a kill is in it. Appended, as `copytruncate` needs it. */
 function open(file: string, warn: (error: unknown) => void) {
   try {
+    assertNoPipe(file);
     return pino.destination({ dest: file, append: true, sync: true, mode: 0o600, maxLength });
   } catch (error) {
     warn(error);
     return undefined;
   }
+}
+
+/** Whoever opens one waits for its reader, and nothing else goes on meanwhile, signals neither. */
+function assertNoPipe(file: string): void {
+  if (statSync(file, { throwIfNoEntry: false })?.isFIFO() === true)
+    throw new Error('it is a pipe, which would have the run wait for its reader');
 }
 
 function attempt(work: () => void, warn: (error: unknown) => void): void {

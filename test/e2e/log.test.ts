@@ -1,5 +1,5 @@
 /** Promise: `--log` keeps every event of a run in a file, through rotation and kills, and never ends the run. */
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -91,4 +91,12 @@ it.each([
   expect(code).toBe(0);
   expect(stderr.match(/warning: the log .* cannot be written/g)).toHaveLength(1);
   expect(stderr).toMatch(why);
+});
+
+it.skipIf(process.platform === 'win32')('that is a pipe nobody reads keeps no run waiting', async () => {
+  const dir = batch(2);
+  execFileSync('mkfifo', [join(dir, 'pipe.log')]);
+  const { code, stderr } = await nightrender(['run', 'pipeline.yaml', '--log', 'pipe.log'], { cwd: dir });
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/warning: the log .*pipe\.log cannot be written \(it is a pipe/);
 });

@@ -1,6 +1,7 @@
 /** Every line that `--json` writes, as schemas: what it means and what it holds. */
 import { z } from 'zod';
 import type { Event } from '../pipeline/event.ts';
+import { pictureShape, planShape, statusShape, storyShape } from './answer-lines.ts';
 import { formatVersion } from './json-lines.ts';
 import { statsShape } from './stats-shape.ts';
 
@@ -155,6 +156,10 @@ export const eventLines = {
     apiKey: text.optional().describe('of this start, where none was given'),
   }),
   watching: line('`watch`: the page is up', { url: text, dir: text }),
+  plan: line('`plan`: what a run would do', planShape),
+  status: line('`status`: where a batch stands', statusShape),
+  'scene-story': line('`explain`: all that is on record of a scene', storyShape),
+  picture: line('`inspect`: what a picture says of itself', pictureShape),
 };
 
 function line<Shape extends z.ZodRawShape>(means: string, shape: Shape) {

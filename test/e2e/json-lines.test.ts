@@ -1,5 +1,5 @@
 /** Promise: what the built program writes with --json is as the published JSON Schema says, from every command. */
-import { rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
@@ -32,4 +32,28 @@ it('from run, verify, retry, cancel and report', async () => {
   expect(await typesOf(dir, 'cancel', 'pipeline.yaml')).toContain('cancel-ended');
   expect(await typesOf(dir, 'report', 'pipeline.yaml')).toEqual(new Set(['files-written']));
   expect(await typesOf(dir, 'run', 'wrong.yaml')).toEqual(new Set(['refused']));
+});
+
+it('from plan, status, explain and inspect', async () => {
+  const more = 'retry: {attempts: 1}\npricing: {perSecond: 1}\nlimits: {jobs: 3}\n';
+  const dir = folderWith({
+    'scenes.csv': `${scenes(3)}s0,twice\n`,
+    'pipeline.yaml': pipeline('local', `${more}skipBadRows: true\n`).replace(
+      'dir: out',
+      'dir: out\n  metadata: embed',
+    ),
+    'strict.yaml': pipeline('local', `${more}skipBadRows: true\ncheck: {minSide: 100000}\n`),
+  });
+  const look = async (): Promise<void> => {
+    for (const type of ['plan', 'status'])
+      expect(await typesOf(dir, type, 'pipeline.yaml')).toEqual(new Set([type]));
+    expect(await typesOf(dir, 'explain', 'pipeline.yaml', 's1')).toEqual(new Set(['scene-story']));
+  };
+  expect(await typesOf(dir, 'plan', 'pipeline.yaml', '--check', '--limit', '2')).toEqual(new Set(['plan']));
+  await nightrender(['run', 'strict.yaml', '--limit', '1'], { cwd: dir });
+  await look();
+  await nightrender(['run', 'pipeline.yaml'], { cwd: dir });
+  await look();
+  const picture = readdirSync(join(dir, 'out/images')).find((file) => file.endsWith('.png')) ?? '';
+  expect(await typesOf(dir, 'inspect', join('out/images', picture))).toEqual(new Set(['picture']));
 });

@@ -1,0 +1,116 @@
+/** The lines of the commands that only look: one JSON object each, as schemas. */
+import { z } from 'zod';
+
+const count = z.int().min(0);
+const text = z.string();
+const instant = text.describe('in UTC');
+const anything = z.record(text, z.unknown());
+const counts = z.looseObject({
+  waiting: count,
+  active: count,
+  saved: count,
+  failed: count,
+  withdrawn: count,
+  invalid: count,
+});
+const endpoint = z.looseObject({ baseUrl: text, id: text, version: text });
+
+export const planShape = {
+  program: text,
+  file: text.describe('the pipeline.yaml, as it was given'),
+  manifest: z.array(text),
+  endpoint,
+  dir: text,
+  isRunning: z.boolean().describe('whether a run holds the batch at this moment'),
+  asked: anything.nullable().describe('the preview that was asked for: `share`, `limit`'),
+  changes: z.looseObject({ added: count, changed: count, unchanged: count, withdrawn: count }),
+  counts,
+  part: counts.nullable().describe('of the scenes of the preview'),
+  setAside: z.looseObject({
+    inFlight: count,
+    intended: count,
+    failed: z.array(z.looseObject({ kind: text, scenes: count })),
+    badRows: z.array(z.looseObject({ source: text, problem: text })),
+  }),
+  requests: z.array(
+    z.looseObject({
+      scene: text,
+      attempt: count,
+      method: text,
+      url: text,
+      body: z.looseObject({ input: anything.describe('files stand as path, sha256 and bytes') }),
+      file: text.describe('of its first picture, relative to the folder images'),
+      taken: text.nullable(),
+    }),
+  ),
+  forecast: z.looseObject({
+    scenes: count,
+    isPriced: z.boolean(),
+    cost: z.looseObject({ amount: z.number(), perScene: z.number(), currency: text }).nullable(),
+    time: z.looseObject({ fromMs: count, toMs: count }).nullable(),
+    ground: anything.describe('what earlier runs needed'),
+    cuts: z.array(anything).describe('limits that end the run before all is rendered'),
+  }),
+  warnings: z.array(text),
+  warning: text.nullable().describe('what should be known of the folder'),
+  check: z
+    .looseObject({ ending: text, text, workers: z.record(text, count).optional() })
+    .nullable()
+    .describe('what the service said (`--check`)'),
+  obstacle: text.nullable().describe('why a run could not write'),
+  exitCode: count,
+};
+
+export const statusShape = {
+  dir: text,
+  isRunning: z.boolean(),
+  summary: z.looseObject({
+    scenes: counts,
+    pictures: z.looseObject({ files: count, bytes: count }),
+    attempts: z.record(text, count),
+    cost: anything.nullable(),
+    failures: z.array(z.looseObject({ kind: text, attempts: count, lastText: text })),
+    part: anything.nullable(),
+    lastRun: anything.nullable(),
+  }),
+  pace: anything.nullable().describe('of a run at work'),
+  latestPicture: text.nullable(),
+  lastTrouble: z.looseObject({ sceneId: text, kind: text, text, at: instant }).nullable(),
+};
+
+export const storyShape = {
+  id: text,
+  isRunning: z.boolean(),
+  invalid: z.array(z.looseObject({ source: text, problem: text })),
+  versions: z
+    .array(
+      z.looseObject({
+        state: text,
+        fingerprint: text,
+        source: text,
+        columns: anything,
+        input: anything,
+        failureKind: text.nullable(),
+        failureText: text.nullable(),
+        dueAt: instant.nullable(),
+        ahead: count,
+        deaths: count,
+        attempts: z.array(anything),
+        next: text.describe('what decides its next step'),
+      }),
+    )
+    .describe('every input that the id ever had, the one that counts first'),
+};
+
+export const pictureShape = {
+  file: text,
+  format: text,
+  width: count,
+  height: count,
+  bytes: count,
+  sha256: text,
+  provenance: anything.nullable(),
+  from: z.enum(['embedded', 'sidecar']).nullable(),
+  isOfThisPicture: z.boolean().nullable(),
+  texts: z.array(z.looseObject({ keyword: text, text })),
+};

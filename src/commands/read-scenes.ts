@@ -7,7 +7,7 @@ import type { InputTemplate } from '../config/input-template.ts';
 import type { Problem } from '../config/problem.ts';
 import { shownFile } from '../config/shown-file.ts';
 import { equalRows } from '../core/equal-rows.ts';
-import { ManifestError, openManifest, type Manifest } from '../manifest/read-manifest.ts';
+import { leaveUnread, ManifestError, openManifest, type Manifest } from '../manifest/read-manifest.ts';
 import type { ManifestScenes } from '../pipeline/ports.ts';
 import { addRow, type RowAdder } from './add-row.ts';
 import { assertGood } from './assert-good.ts';
@@ -97,6 +97,8 @@ async function readManifest(reading: Reading, index: number): Promise<void> {
     for (const column of columns ?? []) reading.columns.add(column);
     // Every row would lack the column, too.
     if (wrong.length === 0) await readRows(reading, manifest);
+    // Of standard input nobody knows when more of it comes.
+    else if (path !== '-') await leaveUnread(manifest);
     if (path !== '-') reading.contents.push(bytes.digest('hex'));
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error;

@@ -5,7 +5,7 @@ import { shownFile } from '../config/shown-file.ts';
 import { listed } from '../config/template.ts';
 import type { JsonValue } from '../core/json.ts';
 import { mostValues } from '../core/range.ts';
-import { openManifest, type Manifest, type ManifestEntry } from '../manifest/read-manifest.ts';
+import { leaveUnread, openManifest, type Manifest, type ManifestEntry } from '../manifest/read-manifest.ts';
 
 export interface FileValue {
   value: JsonValue;
@@ -37,6 +37,10 @@ export async function readValueFile(
     onBytes: (chunk) => void bytes.update(chunk),
   });
   const name = columnOf(manifest, column);
+  if (name instanceof ValueFileError) {
+    await leaveUnread(manifest);
+    throw name;
+  }
   const values: FileValue[] = [];
   for await (const entries of manifest.batches) {
     if (values.length + entries.length > mostValues)
@@ -49,12 +53,12 @@ export async function readValueFile(
 
 const tooLong = 'a longer list belongs into the manifest';
 
-function columnOf({ path, columns }: Manifest, wanted: string | undefined): string {
+function columnOf({ path, columns }: Manifest, wanted: string | undefined): string | ValueFileError {
   const [only, ...others] = columns ?? [];
   if (wanted === undefined) {
     if (only !== undefined && others.length === 0) return only;
     const there = columns === undefined ? '' : `; it has ${listed(columns)}`;
-    throw new ValueFileError(
+    return new ValueFileError(
       'column',
       `which column of ${path} holds the values? Expected column: name${there}`,
     );
@@ -62,7 +66,7 @@ function columnOf({ path, columns }: Manifest, wanted: string | undefined): stri
   if (columns === undefined || columns.includes(wanted)) return wanted;
   const meant = closest(wanted, columns);
   const hint = meant === undefined ? `it has ${listed(columns)}` : `did you mean ${meant}?`;
-  throw new ValueFileError('column', `${path} has no column ${JSON.stringify(wanted)}; ${hint}`);
+  return new ValueFileError('column', `${path} has no column ${JSON.stringify(wanted)}; ${hint}`);
 }
 
 function valueOf(entry: ManifestEntry, column: string, path: string): FileValue {

@@ -34,6 +34,13 @@ export interface Manifest {
   batches: AsyncIterable<ManifestEntry[]>;
 }
 
+/** Lets go of the file of a manifest whose rows nobody wants: only a reading that has begun can be ended. */
+export async function leaveUnread({ batches }: Manifest): Promise<void> {
+  const rows = batches[Symbol.asyncIterator]();
+  await rows.next();
+  await rows.return?.();
+}
+
 /** A manifest that cannot be read at all; the message names the file and, where known, the line. */
 export class ManifestError extends Error {
   constructor(path: string, problem: string, line?: number) {

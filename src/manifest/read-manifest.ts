@@ -19,7 +19,7 @@ import { readTable } from './read-table.ts';
 import { readTextLine } from './read-text-line.ts';
 import { isBlank, splitLines, type LineBlock } from './split-lines.ts';
 
-export { ManifestError } from './manifest.ts';
+export { leaveUnread, ManifestError } from './manifest.ts';
 export interface ManifestOptions {
   source?: Readable;
   signal?: AbortSignal;

@@ -1,9 +1,10 @@
 /** From manifests to scenes: ids, defaults, several manifests, and every bad row with its place. */
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { parquetWriteBuffer } from 'hyparquet-writer';
 import { afterEach, expect, it } from 'vitest';
 import { readScenes } from '../../src/commands/read-scenes.ts';
 import { ConfigError } from '../../src/config/problem.ts';
@@ -377,3 +378,25 @@ it.skipIf(!existsSync(list))('a real list of 1,632 prompts (skipped where it is 
   expect(new Set(scenes.map(({ id }) => id)).size).toBe(1632);
   for (const { input, columns: row } of scenes) expect(input).toEqual({ scene: row['Prompt'] });
 });
+
+it.skipIf(!existsSync('/proc/self/fd'))(
+  'leaves no file open whose columns are not what is asked for (skipped where no /proc tells)',
+  async () => {
+    const list = parquetWriteBuffer({ columnData: [{ name: 'id', data: ['a'], type: 'STRING' }] });
+    const folder = tempFolder();
+    for (const name of ['list.parquet', 'values.parquet'])
+      writeFileSync(join(folder, name), new Uint8Array(list));
+    const endpoint = 'endpoint: {baseUrl: local, id: e}\noutput: {dir: out}';
+    const scenes = 'scenes: {matrix: {style: {file: values.parquet, column: name}}}';
+    const pipeline = join(folder, 'pipeline.yaml');
+    writeFileSync(pipeline, `manifest: list.parquet\n${endpoint}\n${scenes}\n`);
+    await expect(readScenes(readConfig(pipeline, [], {}), process.stdin, unstopped)).rejects.toThrow(
+      /no column "name"[^]*there is no column scene or prompt/,
+    );
+    const open = readdirSync('/proc/self/fd').flatMap((fd) => {
+      const link = join('/proc/self/fd', fd);
+      return existsSync(link) ? readlinkSync(link) : [];
+    });
+    expect(open.filter((path) => path.startsWith(folder))).toEqual([]);
+  },
+);

@@ -17,7 +17,7 @@ it('0: every scene saved', async () => {
   expect(code, stderr).toBe(0);
   expect(stdout).toContain('3 of 3 scenes');
   expect(stdout).toContain('out/images');
-  expect(stdout).toContain('out/report/results.csv');
+  expect(stdout).toContain('out/report/index.html');
 });
 
 it('1: a bug of ours, said as such, with its stack', async () => {

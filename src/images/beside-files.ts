@@ -41,10 +41,17 @@ export async function writeBeside(files: DurableFiles, path: string, beside: Bes
   }
 }
 
-/** Those of the makers whose file is not there. */
+/**
+ * Those of the makers whose file is not there, or is older than its picture: while the configuration did not name it, it
+ * stayed behind when the picture that it was made of gave its name to another.
+ */
 export async function missingBeside(makers: BesideMaker[], path: string): Promise<BesideMaker[]> {
+  const since = (await writtenAt(path)) ?? 0;
   const missing: BesideMaker[] = [];
-  for (const maker of makers) if (!(await isThere(besideOf(path, maker.ending)))) missing.push(maker);
+  for (const maker of makers) {
+    const at = await writtenAt(besideOf(path, maker.ending));
+    if (at === undefined || at < since) missing.push(maker);
+  }
   return missing;
 }
 
@@ -69,7 +76,7 @@ export async function moveBeside(makers: BesideMaker[], from: string, to: string
   let hasMoved = false;
   for (const { ending } of makers) {
     const file = besideOf(from, ending);
-    if (!(await isThere(file))) continue;
+    if ((await writtenAt(file)) === undefined) continue;
     await withDiskTrouble(file, () => rename(file, besideOf(to, ending)));
     hasMoved = true;
   }
@@ -86,11 +93,13 @@ export async function removeBeside(makers: BesideMaker[], path: string): Promise
   }
 }
 
-async function isThere(path: string): Promise<boolean> {
+/** Undefined where there is no such file. */
+async function writtenAt(path: string): Promise<number | undefined> {
   try {
-    return (await stat(path)).isFile();
+    const stats = await stat(path);
+    return stats.isFile() ? stats.mtimeMs : undefined;
   } catch (error) {
-    if (isSystemError(error) && ['ENOENT', 'ENOTDIR'].includes(error.code)) return false;
+    if (isSystemError(error) && ['ENOENT', 'ENOTDIR'].includes(error.code)) return undefined;
     throw error;
   }
 }

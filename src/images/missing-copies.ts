@@ -24,14 +24,18 @@ export function makeMissingCopies(
   const find = (picture: RecordedPicture): (() => Promise<boolean>) | undefined => {
     if (picture.moveTo !== null) return undefined;
     const path = pathWithin(root, picture.file);
-    const missing = makers.filter(({ ending }) => !isThere(besideOf(path, ending)));
+    const since = writtenAt(path) ?? 0;
+    // An older one is of a picture that had this name before (`missingBeside`).
+    const missing = makers.filter(({ ending }) => (writtenAt(besideOf(path, ending)) ?? -1) < since);
     return missing.length === 0 ? undefined : () => make(files, path, picture, missing);
   };
   return makeMissing(pictures, find, signal, tellProgress);
 }
 
-function isThere(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+/** As many pictures have all their copies, this waits for no other thread. Undefined where there is no such file. */
+function writtenAt(path: string): number | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats?.isFile() === true ? stats.mtimeMs : undefined;
 }
 
 async function make(

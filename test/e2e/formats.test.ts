@@ -1,5 +1,5 @@
 /** Promise: copies (`output.formats`) are there when a scene is saved, go where its picture goes, and can be made anew. */
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { folderWith, nightrender, pipeline } from './cli.ts';
@@ -37,6 +37,25 @@ it('makes them, keeps them with their picture, and makes missing ones anew', asy
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ copies: { made: 2, lacking: 0 } });
   expect(images(cwd)).toEqual(all);
+});
+
+it('makes a copy anew that is of the picture which had its name before', async () => {
+  const cwd = batch('[{format: webp}]', 'a,Sea\n');
+  const run = () => nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const copy = (): Buffer => readFileSync(join(cwd, 'out/images/a.webp'));
+  expect((await run()).code).toBe(0);
+  const ofSea = copy();
+  const withCopies = readFileSync(join(cwd, 'pipeline.yaml'), 'utf8');
+  writeFileSync(join(cwd, 'pipeline.yaml'), withCopies.replace('{format: webp}', ''));
+  writeFileSync(join(cwd, 'scenes.csv'), 'id,scene\na,Moon\n');
+  expect((await run()).code).toBe(0);
+  writeFileSync(join(cwd, 'pipeline.yaml'), withCopies);
+  const { stdout } = await nightrender(['report', 'pipeline.yaml', '--json'], { cwd });
+  // That of the picture which was replaced is among them.
+  expect(JSON.parse(stdout)).toMatchObject({ copies: { made: 2, lacking: 0 } });
+  expect(copy().equals(ofSea)).toBe(false);
+  const again = await nightrender(['report', 'pipeline.yaml', '--json'], { cwd });
+  expect(JSON.parse(again.stdout)).toMatchObject({ copies: { made: 0, lacking: 0 } });
 });
 
 it('never gives two pictures a copy of one name', async () => {

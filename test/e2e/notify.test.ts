@@ -114,3 +114,14 @@ function filesWith(cwd: string, text: string): string[] {
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
   return files.filter((file) => readFileSync(file).includes(text));
 }
+
+it('nothing that a notice quotes does anything to the terminal in which it is read', async () => {
+  const service = await startBlackService();
+  const more = 'check: {blank: true}\nretry: {attempts: 1}\nnotify: [{command: cat > told.json}]\n';
+  const cwd = night(service, more);
+  writeFileSync(join(cwd, 'scenes.csv'), 'id,scene\n\u001B]0;x\u0007,Sea\n');
+  expect((await nightrender(['run', 'pipeline.yaml'], { cwd, env })).code).toBe(3);
+  const { log } = JSON.parse(readFileSync(join(cwd, 'told.json'), 'utf8')) as { log: string[] };
+  expect(log.join('\n')).toContain('\\x1b]0;x');
+  expect(log.join('')).not.toMatch(/\p{Cc}/u);
+});

@@ -5,7 +5,8 @@ const count = z.int().min(0);
 const text = z.string();
 const instant = text.describe('in UTC');
 const anything = z.record(text, z.unknown());
-const counts = z.looseObject({
+/** Scenes by state. */
+export const counts = z.looseObject({
   waiting: count,
   active: count,
   saved: count,

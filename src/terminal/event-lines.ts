@@ -1,7 +1,7 @@
 /** Every line that `--json` writes, as schemas: what it means and what it holds. */
 import { z } from 'zod';
 import type { Event } from '../pipeline/event.ts';
-import { pictureShape, planShape, statusShape, storyShape } from './answer-lines.ts';
+import { counts, pictureShape, planShape, statusShape, storyShape } from './answer-lines.ts';
 import { formatVersion } from './json-lines.ts';
 import { statsShape } from './stats-shape.ts';
 
@@ -21,14 +21,6 @@ const cost = z
     limit: z.number().optional().describe('`limits.cost`'),
   })
   .optional();
-const counts = z.looseObject({
-  waiting: count,
-  active: count,
-  saved: count,
-  failed: count,
-  withdrawn: count,
-  invalid: count,
-});
 const made = z.looseObject({ made: count, lacking: count }).optional();
 const part = counts.optional();
 const perState = (...states: string[]) =>

@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import * as fc from 'fast-check';
+import { parquetWriteBuffer } from 'hyparquet-writer';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { plan } from '../../src/commands/plan.ts';
 import { run } from '../../src/commands/run.ts';
@@ -31,33 +32,81 @@ beforeAll(async () => {
 
 afterAll(() => void service.close());
 
-const good = { rows: ['a,sea', 'b,hills'], config: [] as string[], folder: 'batch', ending: 'csv' };
+const good = {
+  rows: ['a,sea', 'b,hills'],
+  config: [] as string[],
+  template: '',
+  output: '{dir: out}',
+  part: {} as Record<string, string>,
+  folder: 'batch',
+  ending: 'csv',
+};
 
-/** Settings, each as lines of the file; the first of each is good. */
+/** Of many things that may be wrong each mostly is not, so that some lists pass. */
+function mostly<T>(fine: T[], wrong: T[]): fc.Arbitrary<T> {
+  return fc.oneof(
+    { weight: 8, arbitrary: fc.constantFrom(...fine) },
+    { weight: 1, arbitrary: fc.constantFrom(...wrong) },
+  );
+}
+
+/** Settings, each as lines of the file. */
 const settings = fc
   .tuple(
     fc.constantFrom('', 'skipBadRows: true'),
-    fc.constantFrom('', 'concurrency: 3', 'concurrency: 0', 'concurency: 3'),
-    fc.constantFrom(
-      '',
-      'input: {scene: "{{ scene }}!"}',
-      'input: {scene: "{{ mood }}"}',
-      'input: {scene: "{{ scene"}',
+    mostly(['', 'concurrency: 3'], ['concurrency: 0', 'concurency: 3']),
+    mostly(['', 'limits: {cost: 1}\npricing: {perSecond: 0.1}'], ['limits: {cost: 1}']),
+    mostly(
+      [
+        '',
+        'notify: [{webhook: "http://127.0.0.1:9/"}]',
+        'notify: [{command: "touch told", on: [start, finish, halt]}]',
+      ],
+      ['notify: [{command: "touch told", on: [strat]}]'],
     ),
-    fc.constantFrom('', '', 'limits: {cost: 1}', 'limits: {cost: 1}\npricing: {perSecond: 0.1}'),
+    mostly([''], ['columns: {scene: json}', 'columns: {steps: number}']),
   )
   .map((lines) => lines.filter((line) => line !== ''));
 
-const rows = fc.array(
-  fc.oneof(
-    {
-      weight: 8,
-      arbitrary: fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.constantFrom('sea', 'hills')).map(String),
-    },
-    { weight: 1, arbitrary: fc.constantFrom('', 'only one column', ',no id', 'a,"never closed', 'x,y,z') },
-  ),
-  { maxLength: 4 },
+/** What makes scenes of rows, and what is sent of them. */
+const templates = mostly(
+  [
+    '',
+    'input: {scene: "{{ scene }}!"}',
+    'scenes: {matrix: {style: [oil, ink]}}\ninput: {scene: "{{ scene }} {{ style }}"}',
+    'scenes: {zip: {w: {file: values.txt}}, seeds: 2}\ninput: {scene: "{{ scene }} {{ w }}", seed: "{{ seed }}"}',
+    'input: {scene: "{{ scene }}", photo: "{{ scene | file_base64 }}"}',
+  ],
+  [
+    'input: {scene: "{{ mood }}"}',
+    'input: {scene: "{{ scene"}',
+    'scenes: {matrix: {style: [oil, ink]}}',
+    'scenes: {matrix: {style: [1, 1.0]}}\ninput: {scene: "{{ scene }} {{ style }}"}',
+    'scenes: {zip: {w: 1..2, h: [1]}}\ninput: {scene: "{{ scene }} {{ w }} {{ h }}"}',
+    'scenes: {matrix: {w: {file: gone.txt}}}\ninput: {scene: "{{ scene }} {{ w }}"}',
+    'input: {scene: "{{ scene }}", photo: "{{ scene | file_base64 }}"}\nlimits: {body: 20kB}',
+  ],
 );
+
+const outputs = mostly(
+  ['{dir: out}', '{dir: out, formats: [{format: webp}], metadata: sidecar}'],
+  ['{dir: out, formats: [webp]}', '{dir: out, name: "{{ mood }}.png"}'],
+);
+
+const parts = mostly<Record<string, string>>(
+  [{}, { limit: '1' }, { sample: '50%' }],
+  [{ limit: '0' }, { sample: '101%' }],
+);
+
+const oneRow = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.constantFrom('sea', 'hills')).map(String),
+  },
+  { weight: 1, arbitrary: fc.constantFrom('', 'only one column', ',no id', 'a,"never closed', 'x,y,z') },
+);
+
+const rows = fc.oneof(fc.constant(good.rows), fc.array(oneRow, { maxLength: 4 }));
 
 type Change = (out: string) => void;
 
@@ -101,35 +150,84 @@ it.each(Object.keys(folders))('of a good list in a folder with: %s', async (fold
   await compare({ ...good, folder });
 });
 
-it('whatever the file, the list and the folder say', async () => {
-  const folder = fc.constantFrom(...Object.keys(folders));
-  const ending = fc.constantFrom('csv', 'csv', 'csv', 'missing');
-  await fc.assert(fc.asyncProperty(fc.record({ rows, config: settings, folder, ending }), compare), {
-    numRuns: 60,
-  });
-}, 120_000);
+it.each(['parquet', 'json', 'csv.zst'])('of a good list as .%s, which both accept', async (ending) => {
+  expect(await compare({ ...good, ending })).toBe(true);
+});
 
-async function compare({ rows: list, config, folder, ending }: typeof good): Promise<void> {
+it('whatever the file, the list and the folder say', async () => {
+  const folder = mostly(['none', 'batch', 'empty', 'another list'], Object.keys(folders));
+  const ending = mostly(['csv', 'parquet', 'json', 'csv.zst'], ['missing']);
+  const given = fc.record({
+    rows,
+    config: settings,
+    template: templates,
+    output: outputs,
+    part: parts,
+    folder,
+    ending,
+  });
+  let accepted = 0;
+  const property = fc.asyncProperty(given, async (each) => void (accepted += Number(await compare(each))));
+  await fc.assert(property, { numRuns: 100 });
+  expect(accepted).toBeGreaterThan(3);
+}, 240_000);
+
+/** Resolves to whether both accept it. */
+async function compare(given: typeof good): Promise<boolean> {
+  const { rows: list, config, template, output, part, folder, ending } = given;
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-test-'));
   try {
     const file = join(dir, 'pipeline.yaml');
-    const base = `endpoint: {baseUrl: "${url}", id: e, apiKey: k}\noutput: {dir: out}\nmanifest: list`;
-    writeFileSync(file, `${base}.csv\n`);
-    writeFileSync(join(dir, 'list.csv'), `id,scene\n${good.rows.join('\n')}\n`);
+    const endpoint = `endpoint: {baseUrl: "${url}", id: e, apiKey: k}`;
+    writeFileSync(file, `${endpoint}\noutput: {dir: out}\nmanifest: list.csv\n`);
+    writeFileSync(join(dir, 'sea'), 'a photo');
+    writeFileSync(join(dir, 'hills'), 'a large photo'.repeat(2_000));
+    writeFileSync(join(dir, 'values.txt'), 'x\ny\n');
+    writeList(dir, 'csv', good.rows);
     await heard(() => run(file, { quiet: true }, undefined));
     folders[folder]?.(join(dir, 'out'));
-    writeFileSync(file, [`${base}.${ending}`, ...config].join('\n'));
-    writeFileSync(join(dir, 'list.csv'), `id,scene\n${list.join('\n')}\n`);
+    const lines = [endpoint, `output: ${output}`, `manifest: list.${ending}`, template, ...config];
+    writeFileSync(file, lines.join('\n'));
+    writeList(dir, ending, list);
     const before = traceOf(dir);
-    const planned = await heard(() => plan(file, { requests: '0' }));
+    const planned = await heard(() => plan(file, { requests: '0', ...part }));
     expect(traceOf(dir)).toEqual(before);
-    const ran = await heard(() => run(file, { quiet: true }, undefined));
+    const ran = await heard(() => run(file, { quiet: true, ...part }, undefined));
     expect(planned.code === 2).toBe(ran.code === 2);
     if (ran.code === 2) expect(planned.said).toBe(ran.said);
     else expect(planned.code).toBe(0);
+    return ran.code !== 2;
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
+}
+
+function writeList(dir: string, ending: string, list: string[]): void {
+  const csv = `id,scene\n${list.join('\n')}\n`;
+  const objects = list.map((row) => ({ id: row.split(',')[0] ?? '', scene: row.split(',')[1] ?? '' }));
+  const columnData = ['id', 'scene'].map((name, i) => ({
+    name,
+    data: list.map((row) => row.split(',')[i] ?? ''),
+    type: 'STRING' as const,
+  }));
+  const contents: Record<string, () => string | Uint8Array> = {
+    csv: () => csv,
+    json: () => JSON.stringify(objects),
+    parquet: () => new Uint8Array(parquetWriteBuffer({ columnData })),
+    'csv.zst': () => storedAsZstd(csv),
+  };
+  const content = contents[ending]?.();
+  if (content !== undefined) writeFileSync(join(dir, `list.${ending}`), content);
+}
+
+/** One frame of one block that is not packed: nothing here writes zstd. */
+function storedAsZstd(text: string): Buffer {
+  const bytes = Buffer.from(text);
+  const size = Buffer.alloc(4);
+  size.writeUInt32LE(bytes.length);
+  const block = Buffer.alloc(4);
+  block.writeUInt32LE(bytes.length * 8 + 1);
+  return Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xa0]), size, block.subarray(0, 3), bytes]);
 }
 
 /** The exit code and all that was said. */

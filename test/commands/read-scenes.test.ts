@@ -382,10 +382,10 @@ it.skipIf(!existsSync(list))('a real list of 1,632 prompts (skipped where it is 
 it.skipIf(!existsSync('/proc/self/fd'))(
   'leaves no file open whose columns are not what is asked for (skipped where no /proc tells)',
   async () => {
-    const list = parquetWriteBuffer({ columnData: [{ name: 'id', data: ['a'], type: 'STRING' }] });
+    const packed = parquetWriteBuffer({ columnData: [{ name: 'id', data: ['a'], type: 'STRING' }] });
     const folder = tempFolder();
     for (const name of ['list.parquet', 'values.parquet'])
-      writeFileSync(join(folder, name), new Uint8Array(list));
+      writeFileSync(join(folder, name), new Uint8Array(packed));
     const endpoint = 'endpoint: {baseUrl: local, id: e}\noutput: {dir: out}';
     const scenes = 'scenes: {matrix: {style: {file: values.parquet, column: name}}}';
     const pipeline = join(folder, 'pipeline.yaml');

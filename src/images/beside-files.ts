@@ -1,8 +1,9 @@
 /** The files that belong beside pictures: made of a picture, written, moved and removed with it. */
 import { readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { besideOf } from '../core/beside.ts';
+import { besideOf, sidecarEnding } from '../core/beside.ts';
 import type { CheckedPicture, SavedPicture } from '../core/picture.ts';
+import { copyEnding } from '../core/picture-copy.ts';
 import type { Provenance } from '../core/provenance.ts';
 import { isSystemError, withDiskTrouble } from '../disk/disk-trouble.ts';
 import { syncFolder } from '../disk/sync-folder.ts';
@@ -71,10 +72,16 @@ export async function completeBeside(
   return { made: made.length, lacking: missing.length - made.length };
 }
 
+/** What earlier runs may have left beside a picture, whatever is made today; of the smaller copies only those that are. */
+const earlierEndings = [
+  sidecarEnding,
+  ...(['webp', 'jpeg', 'avif'] as const).map((format) => copyEnding({ format })),
+];
+
 /** What stands where they go made way with its picture, or has none. */
 export async function moveBeside(makers: BesideMaker[], from: string, to: string): Promise<void> {
   let hasMoved = false;
-  for (const { ending } of makers) {
+  for (const ending of new Set([...makers.map((maker) => maker.ending), ...earlierEndings])) {
     const file = besideOf(from, ending);
     if ((await writtenAt(file)) === undefined) continue;
     await withDiskTrouble(file, () => rename(file, besideOf(to, ending)));

@@ -39,14 +39,33 @@ it('makes them, keeps them with their picture, and makes missing ones anew', asy
   expect(images(cwd)).toEqual(all);
 });
 
-it('makes a copy anew that is of the picture which had its name before', async () => {
-  const cwd = batch('[{format: webp}]', 'a,Sea\n');
+it('leaves nothing of an edited row beside its new picture, though copies and sidecars are made no more', async () => {
+  const cwd = batch('[{format: avif}]\n  metadata: sidecar', 'a,Sea\n');
   const run = () => nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
-  const copy = (): Buffer => readFileSync(join(cwd, 'out/images/a.webp'));
+  expect((await run()).code).toBe(0);
+  const yaml = readFileSync(join(cwd, 'pipeline.yaml'), 'utf8');
+  writeFileSync(
+    join(cwd, 'pipeline.yaml'),
+    yaml.replace('{format: avif}', '').replace('metadata: sidecar', 'metadata: none'),
+  );
+  writeFileSync(join(cwd, 'scenes.csv'), 'id,scene\na,Moon\n');
+  expect((await run()).code).toBe(0);
+  expect(images(cwd).map((name) => name.replace(/replaced-[0-9a-f]+/, 'replaced'))).toEqual([
+    'a.png',
+    'a.replaced.avif',
+    'a.replaced.json',
+    'a.replaced.png',
+  ]);
+});
+
+it('makes a copy anew that is of the picture which had its name before', async () => {
+  const cwd = batch('[{format: webp, size: 48}]', 'a,Sea\n');
+  const run = () => nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const copy = (): Buffer => readFileSync(join(cwd, 'out/images/a-48.webp'));
   expect((await run()).code).toBe(0);
   const ofSea = copy();
   const withCopies = readFileSync(join(cwd, 'pipeline.yaml'), 'utf8');
-  writeFileSync(join(cwd, 'pipeline.yaml'), withCopies.replace('{format: webp}', ''));
+  writeFileSync(join(cwd, 'pipeline.yaml'), withCopies.replace('{format: webp, size: 48}', ''));
   writeFileSync(join(cwd, 'scenes.csv'), 'id,scene\na,Moon\n');
   expect((await run()).code).toBe(0);
   writeFileSync(join(cwd, 'pipeline.yaml'), withCopies);

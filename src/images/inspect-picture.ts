@@ -80,7 +80,8 @@ function ownJson(text: string): JsonObject | undefined {
   try {
     const value = JSON.parse(text) as JsonValue;
     const isOurs = isJsonObject(value) && typeof value['program'] === 'string' && 'jobId' in value;
-    return isOurs ? value : undefined;
+    // Nothing of ours is nested so deeply that it could be read and not be written again.
+    return isOurs && JSON.stringify(value) !== '' ? value : undefined;
   } catch {
     return undefined;
   }

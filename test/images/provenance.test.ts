@@ -211,6 +211,14 @@ describe('inspectPicture', () => {
     expect(readTexts(base.subarray(0, 40))).toEqual([]);
   });
 
+  it('takes what is nested without end for nothing of ours', async () => {
+    const dir = temporaryFolder();
+    const nested = `{"program":"x","jobId":"y","input":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+    const png = await noise(4, 4).png().toBuffer();
+    writeFileSync(join(dir, 'a.png'), withText(png, 'iTXt', `nightrender\0\0\0\0\0${nested}`));
+    expect(await inspectPicture(join(dir, 'a.png'))).toMatchObject({ from: null, provenance: null });
+  });
+
   it('says what it cannot look at', async () => {
     const dir = temporaryFolder();
     writeFileSync(join(dir, 'a.png'), 'no picture');

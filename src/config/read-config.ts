@@ -29,7 +29,8 @@ export function readConfig(file: string, overrides: Override[], env: NodeJS.Proc
   const report = (path: Path, text: string): void => void problems.push({ where: yaml.placeOf(path), text });
   const base = dirname(resolve(file));
   const maxBytes = raw?.limits.body ?? 0;
-  const files = { describe: fileDescriber({ base, maxBytes }), maxBytes };
+  const withheld = [resolve(file), ...(raw === undefined ? [] : [resolve(base, raw.output.dir)])];
+  const files = { describe: fileDescriber({ base, maxBytes, withheld }), maxBytes };
   const templates = compileTemplates(yaml, report, files);
   const apiKey = readKey(yaml, env, report);
   const all = inFileOrder([...yaml.problems, ...withoutFollowers(problems, yaml)]);

@@ -1,6 +1,6 @@
 /** Looks at a local file that a scene is to send: that it may be sent, how large it is, and what it holds. */
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { base64Bytes, showBytes, type SentFile } from '../core/file-text.ts';
 
@@ -12,6 +12,8 @@ export interface FileRules {
   base: string;
   /** The longest that a file may be as base64 (`limits.body`). */
   maxBytes: number;
+  /** Files and folders whose content no list may have sent, absolute: what this program itself reads and writes. */
+  withheld: readonly string[];
 }
 
 /**
@@ -21,10 +23,11 @@ export interface FileRules {
 export type DescribeFile = (path: string, folder?: string) => SentFile;
 
 /** Remembers what it has read, for as long as the file stays as it is: one photo may stand in many rows. */
-export function fileDescriber({ base, maxBytes }: FileRules): DescribeFile {
+export function fileDescriber({ base, maxBytes, withheld }: FileRules): DescribeFile {
   const known = new Map<string, string>();
   const describe = (path: string, folder: string): SentFile => {
     const real = realPath(path, resolve(base, folder), folder);
+    assertNoSecret(real, path, realpathSync(resolve(base, folder)), withheld);
     const stats = statSync(real);
     const { size, mtimeMs, ino } = stats;
     if (!stats.isFile()) throw new FileProblem(`${shown(path)} is no file`);
@@ -62,6 +65,17 @@ function realPath(path: string, from: string, folder: string): string {
   const real = realpathSync(asked);
   if (!isWithin(real, realpathSync(from))) throw new FileProblem(leadsOut(path, folder));
   return real;
+}
+
+/** Settings and keys lie in hidden files, and beside the list. */
+function assertNoSecret(real: string, path: string, from: string, withheld: readonly string[]): void {
+  const isHidden = relative(from, real)
+    .split(sep)
+    .some((name) => name.startsWith('.'));
+  const isOurs = withheld.some((each) => existsSync(each) && isWithin(real, realpathSync(each)));
+  if (!isHidden && !isOurs) return;
+  const what = isHidden ? 'is hidden' : 'belongs to the batch itself';
+  throw new FileProblem(`${shown(path)} ${what}, and a list may not have it sent`);
 }
 
 /** Lists hold anything, and terminals read it. */

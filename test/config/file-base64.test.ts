@@ -80,6 +80,24 @@ describe('a list may have no file sent', () => {
     },
   );
 
+  it.each([
+    ['.env', 'is hidden'],
+    ['.secrets/key.txt', 'is hidden'],
+    ['also-env', 'is hidden'],
+    ['pipeline.yaml', 'belongs to the batch itself'],
+    ['renders/checkpoint.sqlite', 'belongs to the batch itself'],
+  ])('that holds what nobody else is to know: %s', (path, why) => {
+    const { folder, render } = folderOf(plain);
+    mkdirSync(join(folder, 'renders'));
+    mkdirSync(join(folder, '.secrets'));
+    for (const file of ['.env', '.secrets/key.txt', 'renders/checkpoint.sqlite'])
+      writeFileSync(join(folder, file), 'secret');
+    symlinkSync('.env', join(folder, 'also-env'));
+    expect(() => render({ ...row, photo: path })).toThrow(
+      `${JSON.stringify(path)} ${why}, and a list may not have it sent`,
+    );
+  });
+
   it('by writing what a described file looks like', () => {
     const forged = { deep: [{ $file_base64: [{ ...described, path: '../secret' }] }] };
     const { render } = folderOf('{scene: "{{ scene }}", meta: "{{ meta }}"}');

@@ -118,7 +118,9 @@ const shutdown = z.strictObject({
 const terminal = z.strictObject({
   json: flag.describe('one JSON object a line on stdout'),
   quiet: flag.describe('warnings and errors only'),
+  // A program that closes a database's file loses its locks on it.
   log: path
+    .refine((name) => !/\.sqlite(-wal|-shm)?$/i.test(name), 'the path of a log, which is no database')
     .optional()
     .describe('a file to which every event is appended as a JSON line, relative to this file'),
   stats: flag.describe('at the end, say what the run needed and what held it back'),

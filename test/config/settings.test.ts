@@ -252,3 +252,9 @@ it('copies in other formats and sizes, each of its own name', () => {
     expect.stringContaining('expected a copy of another name than .webp, which is there twice'),
   ]);
 });
+
+it('a log that would be written into the checkpoint is refused', () => {
+  expect(problemsOf(withRequired('terminal: {log: renders/checkpoint.sqlite-wal}'))).toEqual([
+    expect.stringContaining('expected the path of a log, which is no database'),
+  ]);
+});

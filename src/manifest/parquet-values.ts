@@ -60,14 +60,15 @@ function composed(value: unknown, size: { bytes: number }): JsonValue | Unfit {
   }
   if (!isJsonObject(value) || ArrayBuffer.isView(value))
     throw new Error('a value of a type that was not let in');
-  const object: JsonObject = {};
+  const entries: [string, JsonValue][] = [];
   for (const [key, inner] of Object.entries(value)) {
     const read = jsonOf(inner, size);
     if (read instanceof Unfit) return read;
     size.bytes += key.length;
-    object[key] = read;
+    entries.push([key, read]);
   }
-  return object;
+  // Assigned, the key __proto__ would be lost.
+  return Object.fromEntries(entries);
 }
 
 function wholeNumber(value: bigint): number | Unfit {

@@ -7,6 +7,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     pool: 'forks',
+    // Most of them wait for disks and other processes as much as they compute.
+    maxWorkers: '100%',
     setupFiles: ['test/fakes/properties.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,

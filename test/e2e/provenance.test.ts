@@ -37,7 +37,7 @@ it.each(['embed', 'sidecar'])(
     expect(results).toContain(told.provenance.jobId);
     const shown = await nightrender(['inspect', 'out/images/a.png'], { cwd });
     expect(shown.stdout).toContain('out/images/a.png: PNG, 64 × 48 pixels');
-    expect(shown.stdout).toMatch(/^ {2}prompt +Sea \\u\{1b\}\[31mred\\u\{202e\}$/m);
+    expect(shown.stdout).toMatch(/^ {2}prompt +Sea \\x1b\[31mred\\u202e$/m);
     for (const text of [stdout, shown.stdout, readFileSync(join(cwd, 'out/images/a.png'), 'latin1')])
       expect(text).not.toContain(testKey);
     // An edited row takes its picture, and what is beside it, out of the way.

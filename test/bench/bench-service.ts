@@ -27,6 +27,8 @@ const paths = /^\/v[12]\/[\w-]+\/(?:(?<run>run)|status\/(?<id>[\w-]+))$/;
 function answer(request: IncomingMessage, response: ServerResponse): void {
   if (request.url === '/account') return send(response, 200, JSON.stringify(makeAccount(book)));
   if (request.url === '/watch') return void watchers.push(response);
+  // Not every service tells its health, and asking is no request of a job.
+  if (request.url?.endsWith('/health') === true) return send(response, 404, '{"error":"no such operation"}');
   const path = paths.exec(request.url ?? '')?.groups;
   const id = path?.['id'];
   if (!book.traffic.takesOne()) refuse(response, 429, 'too many requests');

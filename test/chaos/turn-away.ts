@@ -39,7 +39,7 @@ function untimely(door: string, { code }: RunnerEnd, { submissions, others }: Tu
   ];
 }
 
-/** What was in flight still is, unless it could be asked for; nothing new was taken on, nothing given up. */
+/** What was in flight still is, unless it could be asked for or its pictures lay there already; nothing new was taken on, nothing given up. */
 function changes(door: string, before: Declared | undefined, after: Declared | undefined): string[] {
   const attempts = new Map(before?.attempts.map((row) => [row.attempt, row]));
   const failed = new Set(before?.scenes.filter(({ state }) => state === 'failed').map(({ id }) => id));
@@ -47,7 +47,8 @@ function changes(door: string, before: Declared | undefined, after: Declared | u
   const settled = (after?.attempts ?? []).filter(({ attempt, state, failure_kind }) => {
     const was = attempts.get(attempt)?.state;
     if (was === undefined) return state !== 'refused';
-    return was === 'submitted' && state !== was && failure_kind !== 'quarantined' && !isAnswering;
+    if (was !== 'submitted' || state === was || failure_kind === 'quarantined' || isAnswering) return false;
+    return !(state === 'saved' && before !== undefined && wasWritten(attempt, before, after));
   });
   const givenUp = (after?.scenes ?? []).filter(
     ({ id, state, failure_kind }) => state === 'failed' && failure_kind !== 'quarantined' && !failed.has(id),
@@ -56,6 +57,12 @@ function changes(door: string, before: Declared | undefined, after: Declared | u
     ...settled.map(({ attempt, scene, state }) => `attempt ${attempt} of scene ${scene} is ${state} by that`),
     ...(isAnswering ? [] : givenUp.map(({ id }) => `scene ${id} has failed by that`)),
   ];
+}
+
+/** Whether all its pictures lay there before: the run before died between a picture and its record, which needs no request. */
+function wasWritten(attempt: number, before: Declared, after: Declared | undefined): boolean {
+  const pictures = (after?.pictures ?? []).filter((picture) => picture.attempt === attempt);
+  return pictures.length > 0 && pictures.every(({ file, sha256 }) => before.files.get(file) === sha256);
 }
 
 /** Undefined where no run has come so far. */

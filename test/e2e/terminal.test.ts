@@ -11,7 +11,8 @@ const hasScript = spawnSync('script', ['--version']).status === 0;
 function onTerminal(env: Record<string, string>): { code: number | null; text: string } {
   const dir = folderWith({ 'scenes.csv': scenes(12), 'pipeline.yaml': pipeline('local') });
   const command = `stty cols 60 rows 20; exec node ${join(root, 'dist/nightrender.cjs')} run pipeline.yaml`;
-  const { NO_COLOR: _none, FORCE_COLOR: _forced, ...clean } = process.env;
+  // What a machine that runs tests says of itself (CI) is taken for a terminal without colours by Node.
+  const { NO_COLOR: _none, FORCE_COLOR: _forced, CI: _ci, ...clean } = process.env;
   const { status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
     cwd: dir,
     env: { ...clean, TERM: 'xterm-256color', ...env },

@@ -3,7 +3,7 @@
 set -uo pipefail
 
 # Each is a command of the same name.
-packages=(strace chromium)
+packages=(strace chromium fish zsh groff zstd logrotate)
 
 missing=()
 for package in "${packages[@]}"; do

@@ -15,7 +15,7 @@ export async function firstRequests(
   settings: BatchSettings,
   most: number,
 ): Promise<FirstRequest[]> {
-  const names = new PictureNames(checkpoint, settings.pictureName);
+  const names = new PictureNames(checkpoint, settings);
   const requests: FirstRequest[] = [];
   for (const attempt of await claimFirst(checkpoint, settings, most)) {
     const { sceneId, columns, number, input, endpoint } = attempt;

@@ -15,11 +15,10 @@ export class PictureNames {
 
   constructor(
     checkpoint: Pick<Checkpoint, 'ownerOf'>,
-    nameOf: BatchSettings['pictureName'],
-    copyEndings: readonly string[] = [],
+    { pictureName, copyEndings }: Pick<BatchSettings, 'pictureName' | 'copyEndings'>,
   ) {
     this.#checkpoint = checkpoint;
-    this.#nameOf = nameOf;
+    this.#nameOf = pictureName;
     this.#copyEndings = copyEndings;
   }
 

@@ -78,7 +78,7 @@ export class Run {
     this.ports = ports;
     this.settings = settings;
     this.stop = stop;
-    this.names = new PictureNames(checkpoint, settings.pictureName, settings.copyEndings);
+    this.names = new PictureNames(checkpoint, settings);
     const { shutdownGraceMs } = settings;
     this.abandoned = abortAfter(shutdownGraceMs, stop, clock, this.#over.signal);
     this.hurried = abortAfter(shutdownGraceMs + reportMs, stop, clock, this.#over.signal);

@@ -78,12 +78,17 @@ it('makes a copy anew that is of the picture which had its name before', async (
 });
 
 it('never gives two pictures a copy of one name', async () => {
-  const cwd = batch('[{format: webp}, {format: webp, size: 48}]', 'a,Sea\na-48,Moon\nb-48,Hills\nb,Dunes\n');
+  const list = 'a,Sea\na-48,Moon\nb-48,Hills\nb,Dunes\n';
+  const cwd = batch('[{format: webp}, {format: webp, size: 48}]', list, `${input}concurrency: 1\n`);
+  const plan = await nightrender(['plan', 'pipeline.yaml', '--requests', '4', '--json'], { cwd });
+  const { requests } = JSON.parse(plan.stdout) as { requests: { file: string }[] };
   const { code, stderr } = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
   expect(code, stderr).toBe(0);
   const found = images(cwd);
   expect(found).toHaveLength(12);
-  expect(found.filter((name) => name.endsWith('.png'))).toHaveLength(4);
+  const pictures = found.filter((name) => name.endsWith('.png'));
+  expect(pictures).toHaveLength(4);
+  expect(requests.map(({ file }) => file).toSorted()).toEqual(pictures);
 });
 
 it.skipIf(!canMount)(

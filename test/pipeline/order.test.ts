@@ -27,7 +27,10 @@ it('does not say saved before the picture has its name', async () => {
 });
 
 it('gives one name to one picture only, though nothing of it is on disk yet', async () => {
-  const names = new PictureNames({ ownerOf: async () => undefined }, ({ id }) => portablePath(id));
+  const names = new PictureNames(
+    { ownerOf: async () => undefined },
+    { pictureName: ({ id }) => portablePath(id), copyEndings: [] },
+  );
   const attempt = (key: number, sceneId: string): Attempt => ({
     key,
     sceneId,

@@ -5,6 +5,7 @@ import type { Config } from '../config/config.ts';
 import { ConfigError } from '../config/problem.ts';
 import type { Endpoint } from '../core/attempt.ts';
 import { plural, showInstant } from '../terminal/words.ts';
+import { configuredArguments } from './command-arguments.ts';
 import { startLocalService } from './local-service.ts';
 
 export interface Connections {
@@ -44,7 +45,7 @@ export function assertCollectable(file: string, config: Config, inFlight: JobsIn
     .map((url) => ({
       where: config.placeOf(['endpoint', 'baseUrl']),
       text: elsewhereText(
-        file,
+        configuredArguments(file, config),
         url,
         inFlight.filter(({ endpoint }) => endpoint.baseUrl === url),
       ),
@@ -52,12 +53,12 @@ export function assertCollectable(file: string, config: Config, inFlight: JobsIn
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
-function elsewhereText(file: string, url: string, inFlight: JobsInFlight[]): string {
+function elsewhereText(batch: string, url: string, inFlight: JobsInFlight[]): string {
   const jobs = inFlight.reduce((sum, each) => sum + each.jobs, 0);
   const since = showInstant(Math.min(...inFlight.map(({ oldestAt }) => oldestAt)));
   return [
     `${plural(jobs, 'job is', 'jobs are')} still in flight at ${url}, the oldest since ${since}, and this run's key must not go there.`,
     `Set endpoint.baseUrl back to ${url} and run once to collect them (a result is kept for about 30 minutes),`,
-    `or give them up with \`nightrender retry ${file} --elsewhere\`: their scenes are then rendered again at the address in the file, and what runs there may still be billed`,
+    `or give them up with \`nightrender retry ${batch} --elsewhere\`: their scenes are then rendered again at the address in the file, and what runs there may still be billed`,
   ].join(' ');
 }

@@ -151,7 +151,7 @@ it('jobs in flight at another address: the key does not go there, until they are
   const { url } = await serve(folderWith({}));
   writeFileSync(join(cwd, 'pipeline.yaml'), pipeline(url, small));
   for (const command of ['run', 'cancel']) {
-    const refused = await nightrender([command, 'pipeline.yaml'], { cwd, ...withKey });
+    const refused = await nightrender([command, 'pipeline.yaml', '--output', 'out'], { cwd, ...withKey });
     expect(refused.code, refused.stderr).toBe(2);
     expect(refused.stderr).toMatch(
       new RegExp(
@@ -159,7 +159,7 @@ it('jobs in flight at another address: the key does not go there, until they are
       ),
     );
     expect(refused.stderr).toContain(`Set endpoint.baseUrl back to ${old.url}`);
-    expect(refused.stderr).toContain('`nightrender retry pipeline.yaml --elsewhere`');
+    expect(refused.stderr).toContain('`nightrender retry pipeline.yaml --output out --elsewhere`');
   }
   expect(old.requests).toHaveLength(asked);
   const given = await nightrender(['retry', 'pipeline.yaml', '--elsewhere'], { cwd });

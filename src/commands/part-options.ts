@@ -1,5 +1,5 @@
 /** `--sample` and `--limit`: the part of a batch that a preview renders; for one start, so that no file can forget them. */
-import { ConfigError, type Problem } from '../config/problem.ts';
+import type { Problem } from '../config/problem.ts';
 import type { Part } from '../core/part.ts';
 
 /** Both are read as text, so that what is no number can be named. */
@@ -17,9 +17,8 @@ export const partOptions = {
   },
 } as const;
 
-/** Undefined where all of the batch is meant. Throws `ConfigError`. */
-export function partOf(argv: Record<string, unknown>): Part | undefined {
-  const problems: Problem[] = [];
+/** Undefined where all of the batch is meant. What is wrong is added to `problems`. */
+export function partOf(argv: Record<string, unknown>, problems: Problem[]): Part | undefined {
   const share = read(
     argv['sample'],
     '--sample',
@@ -28,7 +27,6 @@ export function partOf(argv: Record<string, unknown>): Part | undefined {
     problems,
   );
   const limit = read(argv['limit'], '--limit', 'a number of scenes, 1 or more', readLimit, problems);
-  if (problems.length > 0) throw new ConfigError(problems);
   if (share === undefined && limit === undefined) return undefined;
   return { ...(share !== undefined && { share }), ...(limit !== undefined && { limit }) };
 }

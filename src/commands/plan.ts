@@ -1,7 +1,6 @@
 /** `nightrender plan`: what a run would do, cost and take; it sends nothing, writes nothing into the batch and takes no lock. */
 import type { Config } from '../config/config.ts';
-import { readConfig } from '../config/read-config.ts';
-import { ConfigError } from '../config/problem.ts';
+import { ConfigError, type Problem } from '../config/problem.ts';
 import { endings, type EndingKind } from '../core/ending.ts';
 import type { Stop } from '../pipeline/stop.ts';
 import { showPlan } from '../terminal/show-plan.ts';
@@ -10,8 +9,8 @@ import { configuredArguments } from './command-arguments.ts';
 import { notWritable } from './in-the-way.ts';
 import { partOf } from './part-options.ts';
 import { planOnCopy, type PlanOptions } from './plan-on-copy.ts';
+import { readBeside } from './read-beside.ts';
 import { refuse } from './refuse.ts';
-import { overridesOf } from './run-options.ts';
 import { shownLists } from './shown-lists.ts';
 import { shownPath } from './shown-path.ts';
 import { withSignals } from './signals.ts';
@@ -22,9 +21,11 @@ import { program } from './version.ts';
 export async function plan(file: string, argv: Record<string, unknown>): Promise<number> {
   let config: Config | undefined;
   try {
-    const read = readConfig(file, overridesOf(argv, process.env), process.env);
+    const problems: Problem[] = [];
+    const options = { part: partOf(argv, problems), requests: requestsOf(argv, problems) };
+    const read = readBeside(problems, file, argv);
     config = read;
-    const options = { part: partOf(argv), requests: requestsOf(argv) };
+    if (problems.length > 0) throw new ConfigError(problems);
     const isChecked = argv['check'] === true;
     return await withSignals((stop) => planConfig(file, read, options, isChecked, stop));
   } catch (thrown) {
@@ -85,11 +86,11 @@ async function unlessStopped<T>(stop: Stop, work: () => Promise<T | undefined>):
 
 const mostRequests = 1_000;
 
-function requestsOf(argv: Record<string, unknown>): number {
-  const text = argv['requests'];
-  if (text === undefined) return 3;
+function requestsOf(argv: Record<string, unknown>, problems: Problem[]): number {
+  const text = argv['requests'] ?? '3';
   const count = typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : -1;
   if (count >= 0 && count <= mostRequests) return count;
   const expected = `expected how many requests are shown, a whole number from 0 to ${mostRequests}`;
-  throw new ConfigError([{ where: '--requests', text: `is ${JSON.stringify(text)}; ${expected}` }]);
+  problems.push({ where: '--requests', text: `is ${JSON.stringify(text)}; ${expected}` });
+  return 0;
 }

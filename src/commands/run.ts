@@ -2,13 +2,13 @@
 import { isBatch, lockBatch, type BatchLock } from '../checkpoint/batch-lock.ts';
 import { readJobsInFlight } from '../checkpoint/open-checkpoint.ts';
 import type { Config } from '../config/config.ts';
-import { readConfig } from '../config/read-config.ts';
+import { ConfigError, type Problem } from '../config/problem.ts';
 import type { Part } from '../core/part.ts';
 import type { Stop } from '../pipeline/stop.ts';
+import { readBeside } from './read-beside.ts';
 import type { ReadScenes } from './read-scenes.ts';
 import { refuse } from './refuse.ts';
 import { partOf } from './part-options.ts';
-import { overridesOf } from './run-options.ts';
 import { withSignals } from './signals.ts';
 import { StoppedEarly } from './stopped-early.ts';
 
@@ -20,9 +20,11 @@ export async function run(
 ): Promise<number> {
   let config: Config | undefined;
   try {
-    const read = readConfig(file, overridesOf(argv, process.env), process.env);
+    const problems: Problem[] = [];
+    const part = partOf(argv, problems);
+    const read = readBeside(problems, file, argv);
     config = read;
-    const part = partOf(argv);
+    if (problems.length > 0) throw new ConfigError(problems);
     return await withSignals((stop) => runConfig(file, read, part, early, stop));
   } catch (thrown) {
     return refuse(thrown, config?.output.dir, config?.terminal.json ?? argv['json'] === true);

@@ -1,7 +1,7 @@
 /** Promise: a mistyped command or option is met with the one that was meant, every command has help with examples, and versions are told. */
 import { expect, it } from 'vitest';
 import { commandList } from '../../src/commands/command-table.ts';
-import { nightrender } from './cli.ts';
+import { folderWith, nightrender, pipeline, scenes } from './cli.ts';
 
 it.each([
   [['rnu', 'pipeline.yaml'], '"rnu" is no command; did you mean run?'],
@@ -23,6 +23,17 @@ it.each([
   expect(stderr).toContain(said);
   expect(stderr).toMatch(/\nSee nightrender .*--help\.\n$/);
 });
+
+it.each(['plan', 'run'])(
+  '%s tells at once what is wrong with its options and with the file',
+  async (command) => {
+    const files = { 'pipeline.yaml': pipeline('local', 'concurrency: 0\n'), 'scenes.csv': scenes(1) };
+    const cwd = folderWith(files);
+    const { code, stderr } = await nightrender([command, 'pipeline.yaml', '--sample', '0'], { cwd });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/--sample: is "0"[^]*pipeline\.yaml:\d+:\d+: concurrency is 0/);
+  },
+);
 
 it.each(commandList().map(([name]) => name))('%s --help shows examples and exit codes', async (name) => {
   const { code, stdout } = await nightrender([name, '--help']);

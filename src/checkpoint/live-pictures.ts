@@ -43,7 +43,7 @@ function toPicture({ input, columns, sha256, ...row }: PictureRow): LivePicture 
   const prompt = promptOf(JSON.parse(input) as JsonObject, JSON.parse(columns) as JsonObject);
   return {
     ...row,
-    prompt: cut(prompt, promptLength),
+    prompt: cut(prompt ?? '', promptLength),
     digest: sha256.slice(0, 16),
     thumbnail: thumbnailOf({ ...row, sha256 }) ?? null,
   };

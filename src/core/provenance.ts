@@ -1,6 +1,7 @@
 /** Where a picture comes from: what it says of itself, where that is asked for, to programs and to people. */
 import type { Endpoint, SubmittedAttempt } from './attempt.ts';
 import type { JsonObject, JsonValue } from './json.ts';
+import { promptOf } from './prompt.ts';
 
 export interface Provenance {
   scene: string;
@@ -23,11 +24,11 @@ const fewCharacters = 100;
 
 export function provenanceOf(attempt: SubmittedAttempt, index: number, seed: string | undefined): Provenance {
   const { sceneId, input, jobId, endpoint } = attempt;
-  const cut = cutTexts(input) as JsonObject;
+  const prompt = promptOf(input, {});
   return {
     scene: sceneId,
-    prompt: promptOf(cut),
-    input: cut,
+    prompt: prompt && cutText(prompt),
+    input: cutTexts(input) as JsonObject,
     seed: seed ?? null,
     number: index + 1,
     jobId,
@@ -45,16 +46,6 @@ function cutTexts(value: JsonValue): JsonValue {
 function cutText(text: string): string {
   if (text.length <= mostCharacters) return text;
   return `${text.slice(0, fewCharacters)}… (${text.length - fewCharacters} characters left out)`;
-}
-
-function promptOf(input: JsonObject): string | undefined {
-  const texts = Object.entries(input).filter(
-    (entry): entry is [string, string] => typeof entry[1] === 'string',
-  );
-  const named = ['prompt', 'scene'].flatMap(
-    (name) => texts.find(([key]) => key.toLowerCase() === name) ?? [],
-  );
-  return named[1] ?? texts[0]?.[1];
 }
 
 /** Raised when a reader would no longer understand it. */

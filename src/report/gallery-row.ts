@@ -2,6 +2,7 @@
 import { withFilesNamed } from '../core/file-text.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
 import type { SavedPicture } from '../core/picture.ts';
+import { promptOf } from '../core/prompt.ts';
 import type { ReportRow } from '../core/report-row.ts';
 import { thumbnailOf } from '../core/thumbnail.ts';
 import type { GalleryPicture, GalleryRow } from '../pages/gallery-data.ts';
@@ -10,13 +11,13 @@ import { pathOf } from './result-json.ts';
 /** `columns` are the manifest's, in order. */
 export function galleryRow(row: ReportRow, columns: string[]): GalleryRow {
   const values = columns.map((name) => shortened(row.columns[name] ?? null));
-  const prompt = promptOf(row, columns);
+  const prompt = promptOf(row.input ?? {}, row.columns);
   const input = unsaid(row, prompt);
   const { failureKind, failureText } = row;
   return {
     ...(row.id !== null && { id: row.id }),
     state: row.state,
-    ...(prompt !== undefined && { prompt }),
+    ...(prompt !== undefined && { prompt: shownPrompt(prompt, row, columns) }),
     ...(row.pictures.length > 0 && { pictures: row.pictures.map(galleryPicture) }),
     ...(values.some((value) => value !== null) && { values }),
     ...(Object.keys(input).length > 0 && { input }),
@@ -55,33 +56,16 @@ function addressOf(path: string): string {
   return path.split('/').map(encodeURIComponent).join('/');
 }
 
-const promptNames = ['scene', 'prompt', 'text', 'positive_prompt'];
-
-/** What is sent as the prompt; where that is a column as it stands, its number. */
-function promptOf({ input, columns }: ReportRow, names: string[]): string | number | undefined {
-  const text = promptIn(input ?? {}) ?? promptIn(columns);
-  if (text === undefined) return undefined;
+/** Where the text is a column as it stands, its number. */
+function shownPrompt(text: string, { columns }: ReportRow, names: string[]): string | number {
   const column = names.findIndex((name) => columns[name] === text);
   return column === -1 ? short(text) : column;
 }
 
-function promptIn(values: JsonObject): string | undefined {
-  const texts = Object.entries(values).filter(
-    (entry): entry is [string, string] => typeof entry[1] === 'string',
-  );
-  for (const name of promptNames) {
-    const found = texts.find(([key]) => key.toLowerCase() === name);
-    if (found !== undefined) return found[1];
-  }
-  return texts.filter(([key]) => key !== 'id').toSorted(([, a], [, b]) => b.length - a.length)[0]?.[1];
-}
-
-/** What is sent and stands neither in the prompt nor in a column of that name. */
-function unsaid({ input, columns }: ReportRow, prompt: string | number | undefined): JsonObject {
-  const hasPrompt = prompt !== undefined;
-  const shown = hasPrompt ? promptIn(input ?? {}) : undefined;
+/** What is sent and is neither the prompt nor stands in a column of that name. */
+function unsaid({ input, columns }: ReportRow, prompt: string | undefined): JsonObject {
   const entries = Object.entries(input ?? {}).filter(
-    ([name, value]) => value !== columns[name] && !(typeof value === 'string' && value === shown),
+    ([name, value]) => value !== columns[name] && value !== prompt,
   );
   return Object.fromEntries(entries.map(([name, value]) => [name, shortened(withFilesNamed(value))]));
 }

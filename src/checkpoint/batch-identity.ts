@@ -7,6 +7,8 @@ import { forgetComparedList } from './compared-list.ts';
 /** What a batch is, as the report tells it. */
 export interface BatchIdentity {
   manifest: string[];
+  /** Those as absolute paths, or `-`, where they are not the ones of pipeline.yaml. */
+  lists?: string[];
   endpoint: Endpoint;
   /** The manifest's own columns, in order. */
   columns: string[];

@@ -7,7 +7,7 @@ import type { PartRecord } from '../core/part.ts';
 import type { EndedAttempt } from '../core/run-condition.ts';
 import type { RunSpan } from '../core/report-row.ts';
 import type { SceneCounts } from '../core/scene.ts';
-import { batchCost, type BatchCost } from '../core/spending.ts';
+import { batchCost, type BatchCost, type Pricing } from '../core/spending.ts';
 import type { Database } from '../sqlite/database.ts';
 import { AttemptTally } from './attempt-tally.ts';
 import { readBatch } from './batch-identity.ts';
@@ -34,6 +34,8 @@ export interface LiveReading {
   lastTexts: Map<string, string>;
   pictures: number;
   cost: BatchCost | null;
+  /** The manifests, where they are not those of pipeline.yaml. */
+  lists: string[] | undefined;
   lastRun: RunSpan | null;
   newest: LivePicture[];
 }
@@ -129,6 +131,7 @@ export class LiveReader {
 
 function readAll(db: Database, tally: AttemptTally): LiveReading {
   tally.catchUp(db);
+  const batch = readBatch(db);
   return {
     scenes: readCounts(db),
     tally,
@@ -137,7 +140,8 @@ function readAll(db: Database, tally: AttemptTally): LiveReading {
     setAside: new Map(readFailedKinds(db).map(({ kind, scenes }) => [kind, scenes])),
     lastTexts: readLastTexts(db, tally),
     pictures: countPictures(db),
-    cost: readCost(db, tally),
+    cost: readCost(db, tally, batch?.pricing),
+    lists: batch?.lists,
     lastRun: readRuns(db, 1)[0] ?? null,
     newest: readPicturesBefore(db, Number.MAX_SAFE_INTEGER, pageOfPictures),
   };
@@ -150,8 +154,7 @@ function readLastTexts(db: Database, { kinds }: AttemptTally): Map<string, strin
   return new Map([...kinds].map(([kind, { last }]) => [kind, textOf.get(last)?.text ?? '']));
 }
 
-function readCost(db: Database, tally: AttemptTally): BatchCost | null {
-  const pricing = readBatch(db)?.pricing;
+function readCost(db: Database, tally: AttemptTally, pricing: Pricing | undefined): BatchCost | null {
   if (pricing === undefined) return null;
   const { total, refused, executedMs, unanswered, expired, inFlight } = tally;
   const spending = {

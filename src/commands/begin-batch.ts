@@ -38,6 +38,7 @@ export function beginBatch(
   const axes = axesOf(config);
   const batch = scenes && {
     manifest: shownLists(config, file),
+    ...(config.isManifestOverridden && { lists: config.manifest }),
     endpoint: config.endpoint,
     columns: scenes.columns,
     ...(axes.length > 0 && { axes }),

@@ -17,6 +17,7 @@ import { assertCollectable } from './connections.ts';
 import { whileLocked } from './mend-batch.ts';
 import { noBatch } from './no-batch.ts';
 import { recordEnd, recordThrown } from './record-end.ts';
+import { recordedRun } from './recorded-run.ts';
 import { refuse } from './refuse.ts';
 import { withSignals } from './signals.ts';
 import { overridesOf } from './run-options.ts';
@@ -42,7 +43,7 @@ async function cancelLocked(file: string, config: Config): Promise<number> {
   const opened = openKnown(dir);
   const view = createCancelView({
     ...config.terminal,
-    file: configuredArguments(file, config),
+    file: recordedRun(configuredArguments(file, config), dir),
     now: Date.now,
   });
   try {

@@ -1,4 +1,4 @@
-/** What follows `nightrender run` or `retry` in commands that people paste. */
+/** What follows `nightrender retry` or `run` in commands that people paste. */
 import type { Config } from '../config/config.ts';
 import { shellWord } from '../core/shell-word.ts';
 import { shownPath } from './shown-path.ts';
@@ -10,4 +10,18 @@ export function commandArguments(file: string, output: unknown): string {
 
 export function configuredArguments(file: string, { output: { dir, isOverridden } }: Config): string {
   return commandArguments(file, isOverridden ? shownPath(dir) : undefined);
+}
+
+/**
+ * What follows `nightrender run`: `others` is what follows other commands, which take no manifest. `lists`: those that the
+ * batch comes from, where they are not the file's own; without them another list would be rendered.
+ */
+export function runArguments(others: string, lists: readonly string[] = []): string {
+  const words = lists.flatMap((path) => ['--manifest', path === '-' ? path : shownPath(path)]);
+  return [others, ...words.map(shellWord)].join(' ');
+}
+
+export function configuredRun(file: string, config: Config): string {
+  const { manifest, isManifestOverridden } = config;
+  return runArguments(configuredArguments(file, config), isManifestOverridden ? manifest : []);
 }

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import { withLogFile } from '../terminal/log-file.ts';
 import { createRunView } from '../terminal/run-view.ts';
 import type { RunView } from '../terminal/view.ts';
-import { configuredArguments } from './command-arguments.ts';
+import { configuredArguments, configuredRun } from './command-arguments.ts';
 import { shownPath } from './shown-path.ts';
 import { systemClock } from './system-clock.ts';
 
@@ -30,6 +30,7 @@ export function openTerminal(file: string, config: Config): RunView {
   return createRunView({
     ...options,
     file: configuredArguments(file, config),
+    runArguments: configuredRun(file, config),
     shownDir,
     now: Date.now,
     elapsed,

@@ -5,7 +5,7 @@ import { endings, type EndingKind } from '../core/ending.ts';
 import type { Stop } from '../pipeline/stop.ts';
 import { showPlan } from '../terminal/show-plan.ts';
 import { checkEndpoint } from './check-endpoint.ts';
-import { configuredArguments } from './command-arguments.ts';
+import { configuredArguments, configuredRun } from './command-arguments.ts';
 import { notWritable } from './in-the-way.ts';
 import { partOf } from './part-options.ts';
 import { planOnCopy, type PlanOptions } from './plan-on-copy.ts';
@@ -51,6 +51,7 @@ async function planConfig(
       program,
       file,
       commandArguments: configuredArguments(file, config),
+      runArguments: configuredRun(file, config),
       manifest: shownLists(config, file),
       endpoint: config.endpoint,
       dir,

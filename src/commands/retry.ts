@@ -9,6 +9,7 @@ import type { PutBack, PutBackChoice, WrongId } from '../core/put-back.ts';
 import { showPutBack } from '../terminal/show-put-back.ts';
 import { commandArguments } from './command-arguments.ts';
 import { mendBatch } from './mend-batch.ts';
+import { recordedRun } from './recorded-run.ts';
 import { refuse } from './refuse.ts';
 import { overridesOf } from './run-options.ts';
 
@@ -18,12 +19,13 @@ export async function retry(file: string, argv: Record<string, unknown>): Promis
   let dir: string | undefined;
   try {
     const choice = choiceOf(file, argv);
-    dir = readOutputDir(file, overridesOf(argv, process.env), process.env);
-    await mendBatch(dir, (db) => {
+    const batchDir = readOutputDir(file, overridesOf(argv, process.env), process.env);
+    dir = batchDir;
+    await mendBatch(batchDir, (db) => {
       const session = putBackSession(db);
       const done = session.putBack(choice, Date.now());
       if (Array.isArray(done)) throw new ConfigError(done.map(wrongIdProblem));
-      show(commandArguments(file, argv['output']), done, session.chosen(), json);
+      show(recordedRun(commandArguments(file, argv['output']), batchDir), done, session.chosen(), json);
     });
     return 0;
   } catch (thrown) {

@@ -19,6 +19,7 @@ import { commandArguments } from './command-arguments.ts';
 import { mendBatch } from './mend-batch.ts';
 import { noBatch } from './no-batch.ts';
 import { outputFiles } from './output-files.ts';
+import { recordedRun } from './recorded-run.ts';
 import { refuse } from './refuse.ts';
 import { overridesOf } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
@@ -32,10 +33,11 @@ export async function verify(file: string, argv: Record<string, unknown>): Promi
     const overrides = overridesOf(argv, process.env);
     dir = readOutputDir(file, overrides, process.env);
     const isRepair = argv['repair'] === true;
+    const others = commandArguments(file, argv['output']);
     const view = createVerifyView({
       json,
       isRepair,
-      file: commandArguments(file, argv['output']),
+      file: isRepair ? recordedRun(others, dir) : others,
       elapsed: () => systemClock.elapsed(),
     });
     const verified = isRepair

@@ -8,18 +8,22 @@ import type { LiveBatch, LiveFailure, LiveNumbers } from '../core/live-batch.ts'
 import { paceOf, type Pace } from '../core/pace.ts';
 import { conditionOf, lastEndedAt, type RunCondition } from '../core/run-condition.ts';
 import type { WatchedBatch } from '../watch/watched-batch.ts';
+import { runArguments } from './command-arguments.ts';
 import { refusalOf } from './refusal.ts';
 import { shownPath } from './shown-path.ts';
 
 export interface Watched {
   /** The batch's folder, absolute. */
   dir: string;
-  /** What follows `nightrender run` or `retry` for this batch. */
+  /** What follows `nightrender retry` for this batch. */
   commandArguments: string;
 }
 
 export function watchedBatch({ dir, commandArguments }: Watched): WatchedBatch {
-  const about = { dir: shownPath(dir), command: `nightrender run ${commandArguments}` };
+  const about = (reading?: LiveReading) => ({
+    dir: shownPath(dir),
+    command: `nightrender run ${runArguments(commandArguments, reading?.lists)}`,
+  });
   const reader = new LiveReader(dir);
   const numbersOf = freshByMinute(commandArguments);
   const read = async (): Promise<LiveBatch> => {
@@ -28,14 +32,14 @@ export function watchedBatch({ dir, commandArguments }: Watched): WatchedBatch {
     const run = conditionAt(dir, reading, now);
     const hasBegun = reading !== undefined && reading.lastRun !== null;
     const numbers = hasBegun ? numbersOf(reading, run, now) : null;
-    return { ...about, run, numbers, newest: reading?.newest ?? [] };
+    return { ...about(reading), run, numbers, newest: reading?.newest ?? [] };
   };
   return {
     imagesDir: join(dir, 'images'),
     thumbnailsDir: join(dir, 'report', 'thumbnails'),
     read: () =>
       read().catch((error: unknown) => ({
-        ...about,
+        ...about(),
         run: unreadable(error, dir),
         numbers: null,
         newest: [],

@@ -34,6 +34,8 @@ export interface Config {
   folder: string;
   /** Absolute paths; `-` is standard input. Empty where `scenes` alone says everything. */
   manifest: string[];
+  /** Whether a flag or a variable names it. */
+  isManifestOverridden: boolean;
   endpoint: Endpoint;
   /** Undefined for the local service, which makes its own. */
   apiKey: string | undefined;

@@ -36,17 +36,19 @@ export function readConfig(file: string, overrides: Override[], env: NodeJS.Proc
   const all = inFileOrder([...yaml.problems, ...withoutFollowers(problems, yaml)]);
   if (raw === undefined || all.length > 0)
     throw new ConfigError(all.map(({ where, text }) => ({ where, text: redact(text, secrets) })));
+  const isOverridden = (key: string): boolean => overrides.some(({ path }) => path.join('.') === key);
   return {
     ...plainSettings(raw),
     folder: base,
     manifest: [raw.manifest ?? []].flat().map((path) => (path === '-' ? path : resolve(base, path))),
+    isManifestOverridden: isOverridden('manifest'),
     scenes: scenesOf(raw, base),
     endpoint: endpointOf(raw),
     apiKey,
     input: templates.input,
     output: {
       dir: resolve(base, raw.output.dir),
-      isOverridden: overrides.some(({ path }) => path.join('.') === 'output.dir'),
+      isOverridden: isOverridden('output.dir'),
       name: templates.name,
       imagePath: raw.output.image,
       hosts: raw.output.hosts,

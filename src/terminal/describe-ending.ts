@@ -2,12 +2,13 @@
 import { endings, type EndingRule } from '../core/ending.ts';
 import { showCost } from '../core/spending.ts';
 import type { Event } from '../pipeline/event.ts';
+import type { ViewOptions } from './view.ts';
 import { plural } from './words.ts';
 
 /** `took` is how long it all took, in words. */
 export function describeEnding(
   event: Event & { type: 'run-ended' },
-  { shownDir, file }: { shownDir: string; file: string },
+  { shownDir, file, runArguments }: Pick<ViewOptions, 'shownDir' | 'file' | 'runArguments'>,
   took: string,
 ): string {
   const { saved, waiting, active, failed, withdrawn, invalid } = event.counts;
@@ -21,7 +22,7 @@ export function describeEnding(
   if (event.report !== undefined) rows.push(['gallery', `${shownDir}/report/index.html`]);
   else if (event.ending !== 'output-unwritable' && total > 0)
     rows.push(['gallery', `not written anew; \`nightrender report ${file}\` does it`]);
-  const hint = hintOf(event, file);
+  const hint = hintOf(event, file, runArguments);
   const reached =
     total === 0 || event.part !== undefined
       ? ''
@@ -55,7 +56,7 @@ function inDoubt(count: number): string {
   return `${plural(count, 'submission')} without an answer or a result: each may be billed for nothing; the report says whose`;
 }
 
-function hintOf(event: Event & { type: 'run-ended' }, file: string): string {
+function hintOf(event: Event & { type: 'run-ended' }, file: string, runArguments: string): string {
   const ending: EndingRule = endings[event.ending];
   if (ending.isResumable) {
     const goesOn = `Nothing is lost: ${ending.first === undefined ? '' : `${ending.first}, `}the same command goes on from here.`;
@@ -64,7 +65,7 @@ function hintOf(event: Event & { type: 'run-ended' }, file: string): string {
     return `${goesOn} Start it within 30 minutes, so that ${plural(inFlight, 'job')} in flight can be collected.`;
   }
   if (event.ending === 'complete' && event.part !== undefined && event.counts.waiting > 0)
-    return `Their pictures count: \`nightrender run ${file}\` renders the rest.`;
+    return `Their pictures count: \`nightrender run ${runArguments}\` renders the rest.`;
   if (event.counts.failed === 0) return '';
   return `The report says of each failed scene why it failed; \`nightrender retry ${file}\` gives them fresh attempts.`;
 }

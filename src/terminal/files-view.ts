@@ -22,7 +22,7 @@ export interface FilesView {
 
 export interface FilesViewOptions {
   json: boolean;
-  /** What follows `nightrender run` for this batch. */
+  /** What follows `nightrender verify` for this batch. */
   file: string;
   /** Monotonic ms. */
   elapsed: () => number;

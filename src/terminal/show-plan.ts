@@ -14,8 +14,10 @@ export interface ShownPlan extends BatchPlan {
   program: string;
   /** The pipeline.yaml, as it was given. */
   file: string;
-  /** What follows `nightrender run` for this batch. */
+  /** What follows `nightrender retry` for this batch. */
   commandArguments: string;
+  /** What follows `nightrender run`. */
+  runArguments: string;
   manifest: string[];
   endpoint: Endpoint;
   dir: string;
@@ -32,7 +34,7 @@ export interface ShownPlan extends BatchPlan {
 
 export function showPlan(plan: ShownPlan, json: boolean): void {
   if (json) {
-    const { shownDir: _, commandArguments: __, ...told } = plan;
+    const { shownDir: _, commandArguments: __, runArguments: ___, ...told } = plan;
     return writeJsonLine('plan', told);
   }
   const columns = outColumns();
@@ -139,7 +141,7 @@ function describeCheck({ text, workers = {} }: EndpointCheck): string {
   return shown === '' ? `asked: ${text}` : `asked: ${text}; workers: ${shown}`;
 }
 
-function lastWords({ commandArguments, asked, counts, part, check, obstacle }: ShownPlan): string {
+function lastWords({ runArguments, asked, counts, part, check, obstacle }: ShownPlan): string {
   const nothing =
     check === null ? 'Nothing was sent and nothing written' : 'No scene was sent and nothing written';
   if (obstacle !== null) return `${nothing}; a run could not begin before the problem is mended.`;
@@ -148,5 +150,5 @@ function lastWords({ commandArguments, asked, counts, part, check, obstacle }: S
   const { waiting, active } = part ?? counts;
   if (waiting + active === 0) return `${nothing}.`;
   const options = asked === null ? '' : ` ${showPart(asked)}`;
-  return `${nothing}. \`nightrender run ${commandArguments}${options}\` does it.`;
+  return `${nothing}. \`nightrender run ${runArguments}${options}\` does it.`;
 }

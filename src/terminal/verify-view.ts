@@ -14,7 +14,7 @@ export interface VerifyView {
 export interface VerifyViewOptions {
   json: boolean;
   isRepair: boolean;
-  /** What follows `nightrender run` for this batch. */
+  /** What follows `nightrender verify` for this batch; where it is repaired, `nightrender run`. */
   file: string;
   /** Monotonic ms. */
   elapsed: () => number;

@@ -4,8 +4,10 @@ import type { Listener } from '../pipeline/ports.ts';
 export interface ViewOptions {
   json: boolean;
   quiet: boolean;
-  /** What follows `nightrender run` for this batch. */
+  /** What follows `nightrender retry` for this batch. */
   file: string;
+  /** What follows `nightrender run`. */
+  runArguments: string;
   /** The output folder as people should read it. */
   shownDir: string;
   now: () => number;

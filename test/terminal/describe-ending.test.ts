@@ -18,7 +18,11 @@ const ended: Ended = {
 };
 
 function lastWords(event: Partial<Ended>): string[] {
-  return describeEnding({ ...ended, ...event }, { shownDir: 'out', file: 'night.yaml' }, '3 s').split('\n');
+  return describeEnding(
+    { ...ended, ...event },
+    { shownDir: 'out', file: 'night.yaml', runArguments: 'night.yaml' },
+    '3 s',
+  ).split('\n');
 }
 
 describe('the last words of a run', () => {

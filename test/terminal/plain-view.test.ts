@@ -30,6 +30,7 @@ function view(quiet = false): PlainView {
     json: false,
     quiet,
     file: 'night.yaml',
+    runArguments: 'night.yaml',
     shownDir: 'out',
     now: () => Date.now(),
     elapsed: () => performance.now(),

@@ -2,9 +2,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { folderWith, nightrender, pipeline, scenes, type Finished } from './cli.ts';
+import { mark, planOf, sourcesIn, withCheckpoint } from './marked-scenes.ts';
 
 const input = `input: {scene: '{{ scene }}, {{ style }}', seed: '{{ seed }}', width: 32, height: 32}\n`;
 
@@ -102,37 +102,10 @@ function results(cwd: string): Row[] {
   return parse(readFileSync(join(cwd, 'out/report/results.csv')), { columns: true });
 }
 
-function eventsIn({ stdout }: Finished, type: string): Record<string, unknown>[] {
-  const lines = stdout.split('\n').filter((line) => line.includes(`"type":"${type}"`));
-  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-}
-
-function submitted(finished: Finished): string[] {
-  return eventsIn(finished, 'scene-submitted')
-    .map(({ scene }) => String(scene))
+function submitted({ stdout }: Finished): string[] {
+  return stdout
+    .split('\n')
+    .filter((line) => line.includes('"type":"scene-submitted"'))
+    .map((line) => (JSON.parse(line) as { scene: string }).scene)
     .toSorted();
-}
-
-function planOf(finished: Finished): unknown {
-  return eventsIn(finished, 'plan-made')[0];
-}
-
-/** What a comparison would put right. */
-function mark(cwd: string): void {
-  withCheckpoint(cwd, (db) => db.exec("UPDATE scenes SET source = 'marked'"));
-}
-
-function sourcesIn(cwd: string): string[] {
-  const listed = "SELECT source FROM scenes WHERE state <> 'withdrawn' ORDER BY position";
-  const rows = withCheckpoint(cwd, (db) => db.prepare<[], { source: string }>(listed).all());
-  return rows.map(({ source }) => source);
-}
-
-function withCheckpoint<T>(cwd: string, work: (db: Sqlite.Database) => T): T {
-  const db = new Sqlite(join(cwd, 'out/checkpoint.sqlite'));
-  try {
-    return work(db);
-  } finally {
-    db.close();
-  }
 }

@@ -2,9 +2,9 @@
 import { renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { folderWith, nightrender, pipeline, scenes, type Finished } from './cli.ts';
+import { mark, planOf, sourcesIn } from './marked-scenes.ts';
 
 const input = (scene: string): string => pipeline('local', `input: {scene: "${scene}"}\nskipBadRows: true\n`);
 const withBad = `${scenes(2)}s2\n`;
@@ -58,32 +58,6 @@ it.each([
 
 function start(cwd: string, stdin = ''): Promise<Finished> {
   return nightrender(['run', 'pipeline.yaml', '--json'], { cwd, stdin });
-}
-
-function planOf({ stdout }: Finished): unknown {
-  const line = stdout.split('\n').find((each) => each.includes('"plan-made"'));
-  return JSON.parse(line ?? 'null') as unknown;
-}
-
-/** What a comparison would put right. */
-function mark(cwd: string): void {
-  withCheckpoint(cwd, (db) => db.exec("UPDATE scenes SET source = 'marked'"));
-}
-
-function sourcesIn(cwd: string): string[] {
-  const listed = "SELECT source FROM scenes WHERE state <> 'withdrawn' ORDER BY position";
-  return withCheckpoint(cwd, (db) => db.prepare<[], { source: string }>(listed).all()).map(
-    ({ source }) => source,
-  );
-}
-
-function withCheckpoint<T>(cwd: string, work: (db: Sqlite.Database) => T): T {
-  const db = new Sqlite(join(cwd, 'out/checkpoint.sqlite'));
-  try {
-    return work(db);
-  } finally {
-    db.close();
-  }
 }
 
 function editUnseen(cwd: string): void {

@@ -1,0 +1,28 @@
+/** Whether a start has compared the list with the checkpoint: a mark on each scene that a comparison would put right. */
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import type { Finished } from './cli.ts';
+
+export function mark(cwd: string): void {
+  withCheckpoint(cwd, (db) => db.exec("UPDATE scenes SET source = 'marked'"));
+}
+
+export function sourcesIn(cwd: string): string[] {
+  const listed = "SELECT source FROM scenes WHERE state <> 'withdrawn' ORDER BY position";
+  return withCheckpoint(cwd, (db) => db.prepare<[], string>(listed).pluck().all());
+}
+
+/** The event that tells of the comparison. */
+export function planOf({ stdout }: Finished): unknown {
+  const line = stdout.split('\n').find((each) => each.includes('"plan-made"'));
+  return JSON.parse(line ?? 'null') as unknown;
+}
+
+export function withCheckpoint<T>(cwd: string, work: (db: Sqlite.Database) => T): T {
+  const db = new Sqlite(join(cwd, 'out/checkpoint.sqlite'));
+  try {
+    return work(db);
+  } finally {
+    db.close();
+  }
+}

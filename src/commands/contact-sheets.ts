@@ -1,7 +1,6 @@
 /** The contact sheets of a batch: every saved picture of its manifest, in its order. */
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
 import { readRows } from '../checkpoint/read-rows.ts';
 import type { SavedPicture } from '../core/picture.ts';
 import { cellsOnSheet, contactSheet, type SheetCell } from '../images/contact-sheet.ts';
@@ -9,17 +8,11 @@ import { thumbnailFrom } from '../images/missing-thumbnails.ts';
 import { thumbnailFiles } from '../images/thumbnail-files.ts';
 import { writeSheets } from '../report/write-sheets.ts';
 import type { Database } from '../sqlite/database.ts';
-import { noBatch } from './no-batch.ts';
+import { lookAtBatch } from './look-at-batch.ts';
 
 /** Absolute paths; the report's folder is there. Throws the reason of `signal` where that cuts it, and older ones stay. */
 export async function makeContactSheets(dir: string, signal: AbortSignal): Promise<string[]> {
-  const db = openCheckpointForReading(dir);
-  if (db === undefined) throw noBatch(dir);
-  try {
-    return await writeSheets(join(dir, 'report'), sheetsOf(dir, db, signal), signal);
-  } finally {
-    db.close();
-  }
+  return lookAtBatch(dir, (db) => writeSheets(join(dir, 'report'), sheetsOf(dir, db, signal), signal));
 }
 
 interface Labelled {

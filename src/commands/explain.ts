@@ -1,6 +1,5 @@
 /** `nightrender explain`: one scene's whole story, and what decides what happens to it next. */
 import { isBatchHeld } from '../checkpoint/batch-lock.ts';
-import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
 import { readIds, readStory } from '../checkpoint/read-story.ts';
 import { ConfigError } from '../config/problem.ts';
 import { readOutputDir } from '../config/read-output-dir.ts';
@@ -9,37 +8,28 @@ import { shellWord } from '../core/shell-word.ts';
 import type { Database } from '../sqlite/database.ts';
 import { showStory } from '../terminal/show-story.ts';
 import { commandArguments } from './command-arguments.ts';
-import { noBatch } from './no-batch.ts';
+import { lookAtBatch } from './look-at-batch.ts';
 import { refuse } from './refuse.ts';
 import { overridesOf } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
 
 /** Resolves to the exit code. */
-export function explain(file: string, id: string, argv: Record<string, unknown>): number {
+export async function explain(file: string, id: string, argv: Record<string, unknown>): Promise<number> {
   const json = argv['json'] === true;
   let dir: string | undefined;
   try {
     if (id === '') throw new ConfigError([{ where: '', text: 'Say which scene, by its id.' }]);
     dir = readOutputDir(file, overridesOf(argv, process.env), process.env);
-    const db = openCheckpointForReading(dir);
-    if (db === undefined) throw noBatch(dir);
-    try {
+    const story = await lookAtBatch(dir, (db) => {
       // One view of it, though a run may be writing.
       db.exec('BEGIN');
-      const story = readStory(db, id);
-      if (story === undefined) throw unknownId(db, id);
-      const retryCommand = `nightrender retry ${commandArguments(file, argv['output'])} --id ${shellWord(id)}`;
-      const shown = {
-        ...story,
-        isRunning: isBatchHeld(dir),
-        shownDir: shownPath(dir),
-        retryCommand,
-        now: Date.now(),
-      };
-      showStory(shown, json);
-    } finally {
-      db.close();
-    }
+      const found = readStory(db, id);
+      if (found === undefined) throw unknownId(db, id);
+      return found;
+    });
+    const retryCommand = `nightrender retry ${commandArguments(file, argv['output'])} --id ${shellWord(id)}`;
+    const place = { isRunning: isBatchHeld(dir), shownDir: shownPath(dir), retryCommand, now: Date.now() };
+    showStory({ ...story, ...place }, json);
     return 0;
   } catch (thrown) {
     return refuse(thrown, dir, json);

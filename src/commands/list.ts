@@ -1,7 +1,6 @@
 /** `nightrender list`: the scenes of a batch, all or some, one a line. */
 import { readBatch } from '../checkpoint/batch-identity.ts';
 import { findRows, type RowChoice } from '../checkpoint/find-rows.ts';
-import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
 import { ConfigError } from '../config/problem.ts';
 import { readOutputDir } from '../config/read-output-dir.ts';
 import { closest } from '../core/closest.ts';
@@ -11,7 +10,7 @@ import { resultLine } from '../report/result-json.ts';
 import type { Database } from '../sqlite/database.ts';
 import { writeError, writeOutPart } from '../terminal/console.ts';
 import { listLines } from '../terminal/list-lines.ts';
-import { noBatch } from './no-batch.ts';
+import { lookAtBatch } from './look-at-batch.ts';
 import { refuse } from './refuse.ts';
 import { overridesOf } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
@@ -26,15 +25,12 @@ export async function list(file: string, argv: Record<string, unknown>): Promise
     const choice = choiceOf(argv);
     const most = limitOf(argv['limit']);
     const form = formOf(argv);
-    dir = readOutputDir(file, overridesOf(argv, process.env), process.env);
-    const db = openCheckpointForReading(dir);
-    if (db === undefined) throw noBatch(dir);
-    try {
-      const count = await show(findRows(db, choice), formatter(form, db, dir), most);
-      if (count === 0 && form === 'lines') writeError('No scene of this batch is as asked for.');
-    } finally {
-      db.close();
-    }
+    const batchDir = readOutputDir(file, overridesOf(argv, process.env), process.env);
+    dir = batchDir;
+    const count = await lookAtBatch(batchDir, (db) =>
+      show(findRows(db, choice), formatter(form, db, batchDir), most),
+    );
+    if (count === 0 && form === 'lines') writeError('No scene of this batch is as asked for.');
     return 0;
   } catch (thrown) {
     return refuse(thrown, dir, json);

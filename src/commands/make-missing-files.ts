@@ -1,12 +1,11 @@
 /** The thumbnails and copies that a batch lacks: of runs that died, and of those that were to make none. */
 import { join } from 'node:path';
-import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
 import { readSavedJobs } from '../checkpoint/saved-pictures.ts';
 import type { ReportSettings } from '../config/read-report-settings.ts';
 import type { Made } from '../images/make-missing.ts';
 import { makeMissingCopies } from '../images/missing-copies.ts';
 import { makeMissingThumbnails } from '../images/missing-thumbnails.ts';
-import { noBatch } from './no-batch.ts';
+import { lookAtBatch } from './look-at-batch.ts';
 import { copyMakers } from './output-files.ts';
 
 export interface MadeFiles {
@@ -27,12 +26,10 @@ export async function makeMissingFiles(
   signal: AbortSignal,
   { tellProgress, warn }: MadeView,
 ): Promise<MadeFiles> {
-  const db = openCheckpointForReading(dir);
-  if (db === undefined) throw noBatch(dir);
   const dirs = { images: join(dir, 'images'), report: join(dir, 'report') };
-  const pictures = () => inOneRow(readSavedJobs(db));
   const progress = (what: keyof MadeFiles) => (made: number) => tellProgress(what, made);
-  try {
+  return lookAtBatch(dir, async (db) => {
+    const pictures = () => inOneRow(readSavedJobs(db));
     const thumbnails = hasThumbnails
       ? { thumbnails: await makeMissingThumbnails(dirs, pictures(), signal, progress('thumbnails')) }
       : {};
@@ -40,9 +37,7 @@ export async function makeMissingFiles(
     if (makers.length === 0) return thumbnails;
     const copies = await makeMissingCopies(dirs.images, makers, pictures(), signal, progress('copies'));
     return { ...thumbnails, copies };
-  } finally {
-    db.close();
-  }
+  });
 }
 
 function* inOneRow<T>(groups: Iterable<T[]>): Generator<T> {

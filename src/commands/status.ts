@@ -2,7 +2,6 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isBatchHeld } from '../checkpoint/batch-lock.ts';
-import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
 import { readEnded, readLatest } from '../checkpoint/read-latest.ts';
 import { readNumbers } from '../checkpoint/read-summary.ts';
 import { readOutputDir } from '../config/read-output-dir.ts';
@@ -10,7 +9,7 @@ import { paceOf } from '../core/pace.ts';
 import { conditionOf } from '../core/run-condition.ts';
 import type { Database } from '../sqlite/database.ts';
 import { showStatus, type BatchStatus } from '../terminal/show-status.ts';
-import { noBatch } from './no-batch.ts';
+import { lookAtBatch } from './look-at-batch.ts';
 import { refuse } from './refuse.ts';
 import { overridesOf } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
@@ -20,15 +19,11 @@ export async function status(file: string, argv: Record<string, unknown>): Promi
   const json = argv['json'] === true;
   let dir: string | undefined;
   try {
-    dir = readOutputDir(file, overridesOf(argv, process.env), process.env);
-    const db = openCheckpointForReading(dir);
-    if (db === undefined) throw noBatch(dir);
-    try {
-      if (argv['watch'] === true) await watch(dir, db, json);
-      else showStatus(readStatus(dir, db), json);
-    } finally {
-      db.close();
-    }
+    const batchDir = readOutputDir(file, overridesOf(argv, process.env), process.env);
+    dir = batchDir;
+    await lookAtBatch(batchDir, (db) =>
+      argv['watch'] === true ? watch(batchDir, db, json) : showStatus(readStatus(batchDir, db), json),
+    );
     return 0;
   } catch (thrown) {
     return refuse(thrown, dir, json);

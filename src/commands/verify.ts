@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
 import { pictureRepair, type PictureRepair } from '../checkpoint/picture-repair.ts';
 import { countPictures, readSavedJobs, recordedReader } from '../checkpoint/saved-pictures.ts';
 import { ConfigError } from '../config/problem.ts';
@@ -16,8 +15,8 @@ import { verifyBatch, type VerifyPorts } from '../pipeline/verify-batch.ts';
 import type { Database } from '../sqlite/database.ts';
 import { createVerifyView, type VerifyView } from '../terminal/verify-view.ts';
 import { commandArguments } from './command-arguments.ts';
+import { lookAtBatch } from './look-at-batch.ts';
 import { mendBatch } from './mend-batch.ts';
-import { noBatch } from './no-batch.ts';
 import { outputFiles } from './output-files.ts';
 import { recordedRun } from './recorded-run.ts';
 import { refuse } from './refuse.ts';
@@ -31,33 +30,24 @@ export async function verify(file: string, argv: Record<string, unknown>): Promi
   let dir: string | undefined;
   try {
     const overrides = overridesOf(argv, process.env);
-    dir = readOutputDir(file, overrides, process.env);
+    const batchDir = readOutputDir(file, overrides, process.env);
+    dir = batchDir;
     const isRepair = argv['repair'] === true;
     const others = commandArguments(file, argv['output']);
     const view = createVerifyView({
       json,
       isRepair,
-      file: isRepair ? recordedRun(others, dir) : others,
+      file: isRepair ? recordedRun(others, batchDir) : others,
       elapsed: () => systemClock.elapsed(),
     });
     const verified = isRepair
-      ? await verifyAndRepair(dir, view, readReportSettings(file, overrides, process.env))
-      : await verifyOnly(dir, view);
+      ? await verifyAndRepair(batchDir, view, readReportSettings(file, overrides, process.env))
+      : await lookAtBatch(batchDir, (db) => lookAtAll(batchDir, db, view, undefined));
     const ending = verified.good === verified.checked ? 'complete' : 'incomplete';
     view.end(verified, endings[ending].exitCode);
     return endings[ending].exitCode;
   } catch (thrown) {
     return refuse(thrown, dir, json);
-  }
-}
-
-async function verifyOnly(dir: string, view: VerifyView): Promise<Verified> {
-  const db = openCheckpointForReading(dir);
-  if (db === undefined) throw noBatch(dir);
-  try {
-    return await lookAtAll(dir, db, view, undefined);
-  } finally {
-    db.close();
   }
 }
 

@@ -1,16 +1,20 @@
 /** `nightrender completion`: a script that has a shell complete what may be typed. */
 import { basename } from 'node:path';
 import { ConfigError } from '../config/problem.ts';
-import { closest } from '../core/closest.ts';
+import { didYouMean } from '../core/closest.ts';
 import { writeOut } from '../terminal/console.ts';
 import type { Command } from './command.ts';
 import { bashScript } from './completion-bash.ts';
 import { fishScript } from './completion-fish.ts';
-import { completions } from './completions.ts';
+import { completions, shells } from './completions.ts';
 import { zshScript } from './completion-zsh.ts';
 import { refuse } from './refuse.ts';
 
-const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
+const scripts: Record<(typeof shells)[number], typeof bashScript> = {
+  bash: bashScript,
+  zsh: zshScript,
+  fish: fishScript,
+};
 
 /** Resolves to the exit code. */
 export function completion(shell: unknown, commands: [string, Command][]): number {
@@ -22,9 +26,7 @@ export function completion(shell: unknown, commands: [string, Command][]): numbe
 }
 
 function noScript(name: string): ConfigError {
-  const known = Object.keys(scripts);
-  const meant = closest(name, known);
-  const hint = meant === undefined ? `say one of ${known.join(', ')}` : `did you mean ${meant}?`;
+  const hint = didYouMean(name, shells) ?? `say one of ${shells.join(', ')}`;
   const what =
     name === '' ? 'SHELL does not say which shell' : `there is no script for ${JSON.stringify(name)}`;
   return new ConfigError([{ where: '', text: `${what}; ${hint}` }]);

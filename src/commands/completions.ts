@@ -36,8 +36,11 @@ export function completions(commands: [string, Command][]): CompletedCommand[] {
   }));
 }
 
+/** That a script is printed for. */
+export const shells = ['bash', 'zsh', 'fish'] as const;
+
 const words: Record<string, readonly string[] | undefined> = {
-  completion: ['bash', 'zsh', 'fish'],
+  completion: shells,
   schema: schemaNames,
 };
 

@@ -3,7 +3,7 @@ import { readBatch } from '../checkpoint/batch-identity.ts';
 import { findRows, type RowChoice } from '../checkpoint/find-rows.ts';
 import { ConfigError } from '../config/problem.ts';
 import { readOutputDir } from '../config/read-output-dir.ts';
-import { closest } from '../core/closest.ts';
+import { didYouMean } from '../core/closest.ts';
 import { rowKinds, rowStates, type ReportRow } from '../core/report-row.ts';
 import { csvTable } from '../report/csv-table.ts';
 import { resultLine } from '../report/result-json.ts';
@@ -90,8 +90,7 @@ function wordsOf(argv: Record<string, unknown>, name: string, known: string[], w
   const problems = given
     .filter((word) => !known.includes(word))
     .map((word) => {
-      const meant = closest(word, known);
-      const hint = meant === undefined ? `expected one of ${known.join(', ')}` : `did you mean ${meant}?`;
+      const hint = didYouMean(word, known) ?? `expected one of ${known.join(', ')}`;
       return { where: `--${name}`, text: `${JSON.stringify(word)} is no ${what}; ${hint}` };
     });
   if (problems.length > 0) throw new ConfigError(problems);

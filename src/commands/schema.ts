@@ -1,7 +1,7 @@
 /** `nightrender schema`: prints a JSON Schema. */
 import { pipelineSchemaText } from '../config/pipeline-schema.ts';
 import { ConfigError } from '../config/problem.ts';
-import { closest } from '../core/closest.ts';
+import { didYouMean } from '../core/closest.ts';
 import { writeOut } from '../terminal/console.ts';
 import { eventsSchemaText } from '../terminal/events-schema.ts';
 import { refuse } from './refuse.ts';
@@ -18,7 +18,6 @@ export function schema(what: string): number {
 }
 
 function noSchema(what: string): ConfigError {
-  const meant = closest(what, schemaNames);
-  const hint = meant === undefined ? `say one of ${schemaNames.join(', ')}` : `did you mean ${meant}?`;
+  const hint = didYouMean(what, schemaNames) ?? `say one of ${schemaNames.join(', ')}`;
   return new ConfigError([{ where: '', text: `there is no schema of ${JSON.stringify(what)}; ${hint}` }]);
 }

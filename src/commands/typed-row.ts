@@ -1,5 +1,5 @@
 /** A row with the values of its declared columns read as what they were declared to be. */
-import { closest } from '../core/closest.ts';
+import { didYouMean } from '../core/closest.ts';
 import type { Config } from '../config/config.ts';
 import type { Problem } from '../config/problem.ts';
 import { listed, TemplateError } from '../config/template.ts';
@@ -29,8 +29,7 @@ export function undeclared({ columns, placeOf }: Config, there: ReadonlySet<stri
   return [...columns.keys()]
     .filter((name) => !there.has(name))
     .map((name) => {
-      const meant = closest(name, [...there]);
-      const hint = meant === undefined ? `there is ${listed([...there])}` : `did you mean ${meant}?`;
+      const hint = didYouMean(name, there) ?? `there is ${listed([...there])}`;
       const text = `the manifest has no column ${JSON.stringify(name)}; ${hint}`;
       return { where: placeOf(['columns', name], true), text };
     });

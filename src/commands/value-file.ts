@@ -1,6 +1,6 @@
 /** The values of an axis out of a file: a line each, or a column of a table. */
 import { createHash } from 'node:crypto';
-import { closest } from '../core/closest.ts';
+import { didYouMean } from '../core/closest.ts';
 import { shownFile } from '../config/shown-file.ts';
 import { listed } from '../config/template.ts';
 import type { JsonValue } from '../core/json.ts';
@@ -64,8 +64,7 @@ function columnOf({ path, columns }: Manifest, wanted: string | undefined): stri
     );
   }
   if (columns === undefined || columns.includes(wanted)) return wanted;
-  const meant = closest(wanted, columns);
-  const hint = meant === undefined ? `it has ${listed(columns)}` : `did you mean ${meant}?`;
+  const hint = didYouMean(wanted, columns) ?? `it has ${listed(columns)}`;
   return new ValueFileError('column', `${path} has no column ${JSON.stringify(wanted)}; ${hint}`);
 }
 

@@ -1,5 +1,5 @@
 /** Wrong use of the command line, in words, with what was probably meant. */
-import { closest } from '../core/closest.ts';
+import { closest, didYouMean } from '../core/closest.ts';
 import { definitionOf } from './command-definition.ts';
 import type { Command } from './command.ts';
 import { commandList, commandNamed } from './command-table.ts';
@@ -34,8 +34,8 @@ function unknownIn(args: string[]): string | undefined {
   const [first = ''] = args;
   if (command === undefined && !first.startsWith('-')) {
     const names = commandList().map(([name]) => name);
-    const meant = closest(first, names);
-    return `${JSON.stringify(first)} is no command; ${meant === undefined ? `there are ${names.join(', ')}` : `did you mean ${meant}?`}`;
+    const hint = didYouMean(first, names) ?? `there are ${names.join(', ')}`;
+    return `${JSON.stringify(first)} is no command; ${hint}`;
   }
   const of = command === undefined ? '' : ` of ${first}`;
   const known = [...optionsOf(command).map(({ name }) => name), 'help', 'version'];

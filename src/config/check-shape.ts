@@ -1,6 +1,6 @@
 /** The values of the file against the schema, with each problem where it stands. */
 import { z } from 'zod';
-import { closest } from '../core/closest.ts';
+import { didYouMean } from '../core/closest.ts';
 import { notifyTarget } from './notify-schema.ts';
 import type { Problem } from './problem.ts';
 import { isJsonObject } from '../core/json.ts';
@@ -105,8 +105,8 @@ function sectionAt(path: Path): string {
 
 /** A key may also be spelled right and stand in the wrong place. */
 function expectedKey(key: string, path: Path): string {
-  const word = closest(key, keysAt(path));
-  if (word !== undefined) return `did you mean ${word}?`;
+  const hint = didYouMean(key, keysAt(path));
+  if (hint !== undefined) return hint;
   const section = Object.entries(sections).find(([, { shape }]) => Object.hasOwn(shape, key));
   const place = section === undefined ? '' : ` (${key} belongs under ${section[0]})`;
   return `expected ${knownKeys(path)}${place}`;

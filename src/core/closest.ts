@@ -5,6 +5,12 @@ export function closest(typed: string, words: Iterable<string>): string | undefi
   return closestFew(typed, words, 1)[0];
 }
 
+/** Undefined as above. */
+export function didYouMean(typed: string, words: Iterable<string>): string | undefined {
+  const meant = closest(typed, words);
+  return meant && `did you mean ${meant}?`;
+}
+
 /** Up to `most` words that may have been meant, the likeliest first; of a hundred thousand in a moment. */
 export function closestFew(typed: string, words: Iterable<string>, most: number): string[] {
   const lower = typed.toLowerCase();

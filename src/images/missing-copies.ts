@@ -1,15 +1,13 @@
 /** Makes the copies that saved pictures lack, from the pictures on the disk. */
-import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { statSync } from 'node:fs';
 import { besideOf } from '../core/beside.ts';
 import type { RecordedPicture } from '../core/verification.ts';
-import { isSystemError } from '../disk/disk-trouble.ts';
 import { makeBeside, writeBeside, type BesideMaker } from './beside-files.ts';
 import { DurableFiles } from './durable-files.ts';
 import { pathWithin } from './image-store.ts';
 import { makeMissing, type Made } from './make-missing.ts';
+import { readSaved } from './read-saved.ts';
 
 /** Pictures that are about to be renamed are left alone. As `makeMissing`; throws `Trouble` where the disk does not take one. */
 export function makeMissingCopies(
@@ -44,19 +42,9 @@ async function make(
   picture: RecordedPicture,
   missing: BesideMaker[],
 ): Promise<boolean> {
-  const png = await readIfThere(path);
-  // A copy of something else would pass for one of the picture.
-  if (png === undefined || createHash('sha256').update(png).digest('hex') !== picture.sha256) return false;
+  const png = await readSaved(path, picture.sha256);
+  if (png === undefined) return false;
   const made = await makeBeside(missing, { ...picture, png }, undefined);
   await writeBeside(files, path, made);
   return made.length === missing.length;
-}
-
-async function readIfThere(path: string): Promise<Buffer | undefined> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    if (!isSystemError(error)) throw error;
-    return undefined;
-  }
 }

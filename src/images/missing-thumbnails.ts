@@ -1,14 +1,12 @@
 /** Makes the thumbnails that a report lacks, from the pictures on the disk. */
-import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import sharp from 'sharp';
 import type { RecordedPicture } from '../core/verification.ts';
-import { isSystemError } from '../disk/disk-trouble.ts';
 import { checkPng } from './check-png.ts';
 import { coloured } from './check-picture.ts';
 import { pathWithin } from './image-store.ts';
 import { makeMissing, type Made } from './make-missing.ts';
+import { readSaved } from './read-saved.ts';
 import { thumbnailFiles } from './thumbnail-files.ts';
 import { triedThumbnail } from './thumbnail.ts';
 
@@ -37,21 +35,12 @@ export async function thumbnailFrom(
   root: string,
   picture: Pick<RecordedPicture, 'file' | 'moveTo' | 'sha256' | 'width' | 'height'>,
 ): Promise<Buffer | undefined> {
-  const png = (await readIfThere(root, picture.file)) ?? (await readIfThere(root, picture.moveTo));
-  if (png === undefined || createHash('sha256').update(png).digest('hex') !== picture.sha256)
-    return undefined;
+  const { file, moveTo, sha256, width, height } = picture;
+  const png =
+    (await readSaved(pathWithin(root, file), sha256)) ??
+    (moveTo === null ? undefined : await readSaved(pathWithin(root, moveTo), sha256));
+  if (png === undefined) return undefined;
   const checked = checkPng(png);
   if ('problem' in checked) return undefined;
-  const limitInputPixels = picture.width * picture.height;
-  return triedThumbnail(() => sharp(coloured(checked), { limitInputPixels }));
-}
-
-async function readIfThere(root: string, file: string | null): Promise<Buffer | undefined> {
-  if (file === null) return undefined;
-  try {
-    return await readFile(pathWithin(root, file));
-  } catch (error) {
-    if (!isSystemError(error)) throw error;
-    return undefined;
-  }
+  return triedThumbnail(() => sharp(coloured(checked), { limitInputPixels: width * height }));
 }

@@ -78,6 +78,16 @@ export const invalidRow: ReportRow = {
   input: null,
 };
 
+export const runSpan: RunSpan = {
+  run: 2,
+  pid: 17,
+  host: 'attic',
+  startedAt: Date.UTC(2024, 1, 29),
+  endedAt: null,
+  exitCode: null,
+  ending: null,
+};
+
 export const summary: BatchSummary = {
   scenes: { waiting: 0, active: 0, saved: 1, failed: 1, withdrawn: 0, invalid: 1 },
   pictures: { files: 3, bytes: 1403 },
@@ -92,26 +102,7 @@ export const summary: BatchSummary = {
     medianDelayTimeMs: 120,
     medianExecutionTimeMs: null,
   },
-  lastRun: {
-    run: 2,
-    pid: 17,
-    host: 'attic',
-    startedAt: Date.UTC(2024, 1, 29),
-    endedAt: null,
-    exitCode: null,
-    ending: null,
-    stats: null,
-  },
-};
-
-export const runSpan: RunSpan = {
-  run: 2,
-  pid: 17,
-  host: 'attic',
-  startedAt: Date.UTC(2024, 1, 29),
-  endedAt: null,
-  exitCode: null,
-  ending: null,
+  lastRun: { ...runSpan, stats: null },
 };
 
 export const about: ReportHeader = {

@@ -26,20 +26,17 @@ export function outColumns(): number {
   return process.stdout.isTTY ? process.stdout.columns || 80 : Infinity;
 }
 
-/** Whether what stdout shows can be drawn anew in its place. */
-export function canRedraw(): boolean {
-  return process.stdout.isTTY && process.env['TERM'] !== 'dumb';
+/** Whether what the stream shows can be drawn anew in its place. */
+export function canRedraw(stream: { isTTY: boolean }): boolean {
+  return stream.isTTY && process.env['TERM'] !== 'dumb';
 }
 
 /** One line on a terminal that the next one replaces; nothing elsewhere. */
 export function writeStatus(text: string): void {
-  if (isTerminal()) process.stderr.write(`\r${fitted(text, (process.stderr.columns || 80) - 1)}\u001B[K`);
+  if (canRedraw(process.stderr))
+    process.stderr.write(`\r${fitted(text, (process.stderr.columns || 80) - 1)}\u001B[K`);
 }
 
 export function clearStatus(): void {
-  if (isTerminal()) process.stderr.write('\r\u001B[K');
-}
-
-function isTerminal(): boolean {
-  return process.stderr.isTTY && process.env['TERM'] !== 'dumb';
+  if (canRedraw(process.stderr)) process.stderr.write('\r\u001B[K');
 }

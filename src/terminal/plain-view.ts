@@ -9,14 +9,11 @@ import { describeEvent } from './describe-event.ts';
 import { stallText } from './describe-health.ts';
 import { describeStats } from './describe-stats.ts';
 import { harmless } from './fit-text.ts';
+import { logPauseMs } from './log-pause.ts';
 import { ProgressCount } from './progress.ts';
 import type { RunView, ViewOptions } from './view.ts';
 import { TroubleBudget } from './trouble-budget.ts';
 import { plural, showInstant, showRate } from './words.ts';
-
-/** A line each ten seconds for the first minute, then one each two minutes: 240 in eight hours. */
-const soonMs = 10_000;
-const laterMs = 120_000;
 
 export class PlainView implements RunView {
   readonly #options: ViewOptions;
@@ -61,15 +58,13 @@ export class PlainView implements RunView {
   }
 
   #schedule(): void {
-    const isEarly = this.#options.elapsed() - this.#startedElapsed < 60_000;
-    this.#timer = setTimeout(
-      () => {
-        this.#flushHeldBack();
-        this.#writeProgress();
-        this.#schedule();
-      },
-      isEarly ? soonMs : laterMs,
-    ).unref();
+    const say = (): void => {
+      this.#flushHeldBack();
+      this.#writeProgress();
+      this.#schedule();
+    };
+    const pauseMs = logPauseMs(this.#options.elapsed() - this.#startedElapsed);
+    this.#timer = setTimeout(say, pauseMs).unref();
   }
 
   #writeProgress(): void {

@@ -1,4 +1,5 @@
 /** What a run shows: a bar on a terminal, plain lines elsewhere, JSON lines where asked for. */
+import { canRedraw } from './console.ts';
 import { jsonLines } from './json-lines.ts';
 import { LiveView } from './live-view.ts';
 import { PlainView } from './plain-view.ts';
@@ -6,6 +7,6 @@ import type { RunView, ViewOptions } from './view.ts';
 
 export function createRunView(options: ViewOptions): RunView {
   if (options.json) return { tell: jsonLines(options.now), close: () => undefined };
-  const isLive = process.stderr.isTTY && process.env['TERM'] !== 'dumb' && !options.quiet;
+  const isLive = canRedraw(process.stderr) && !options.quiet;
   return isLive ? new LiveView(options) : new PlainView(options);
 }

@@ -10,6 +10,7 @@ import {
   type BatchStatus,
 } from './show-status.ts';
 import { jsonLine } from './json-lines.ts';
+import { logPauseMs } from './log-pause.ts';
 import { showInstant } from './words.ts';
 
 export interface StatusWatch {
@@ -22,7 +23,7 @@ export interface StatusWatch {
 /** `elapsed`: monotonic ms; `now`: epoch ms. */
 export function watchStatus(json: boolean, elapsed: () => number, now: () => number): StatusWatch {
   if (json) return jsonWatch(now);
-  return canRedraw() ? blockWatch() : plainWatch(elapsed, now);
+  return canRedraw(process.stdout) ? blockWatch() : plainWatch(elapsed, now);
 }
 
 function blockWatch(): StatusWatch {
@@ -57,10 +58,7 @@ function jsonWatch(now: () => number): StatusWatch {
   return { show, end: async (status) => void (await show(status)) };
 }
 
-/** As a run's own log does: a line each ten seconds for the first minute, then one each two minutes. */
-const soonMs = 10_000;
-const laterMs = 120_000;
-
+/** Lines as often as a run's own log has them. */
 function plainWatch(elapsed: () => number, now: () => number): StatusWatch {
   const startedElapsed = elapsed();
   let nextElapsed = startedElapsed;
@@ -68,7 +66,7 @@ function plainWatch(elapsed: () => number, now: () => number): StatusWatch {
   return {
     show: async (status) => {
       if (elapsed() < nextElapsed) return true;
-      nextElapsed = elapsed() + (elapsed() - startedElapsed < 60_000 ? soonMs : laterMs);
+      nextElapsed = elapsed() + logPauseMs(elapsed() - startedElapsed);
       return tell(status);
     },
     end: async (status) => void (await writeOutPart(`${statusLines(status, outColumns()).join('\n')}\n`)),

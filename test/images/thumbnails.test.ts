@@ -144,6 +144,7 @@ describe('makeMissingThumbnails', () => {
     const { store, dir, report } = folder();
     const pictures = await savedPictures(store, 1);
     rmSync(report, { recursive: true });
+    writeFileSync(join(dir, 'images/old.png'), 'of another scene by now');
     const moving = records(pictures).map((picture) => ({ ...picture, file: 'old.png', moveTo: '0.png' }));
     expect(await makeMissingThumbnails(dirs(dir), moving, never, () => undefined)).toEqual({
       made: 1,

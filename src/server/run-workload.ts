@@ -2,7 +2,7 @@
 import { inspect } from 'node:util';
 import type { JobOutcome } from './job-book.ts';
 import type { TakenJob } from './job-statements.ts';
-import type { Workload } from './workload.ts';
+import type { Worker } from './workload.ts';
 
 /** Larger results are failures in words rather than results that get lost on their way. */
 const maxOutputBytes = 100 * 1024 * 1024;
@@ -11,24 +11,26 @@ const maxErrorLength = 10_000;
 
 /** Undefined, at once, where `signal` aborts, whether or not the workload heeds it. Never rejects. */
 export function runWorkload(
-  workload: Workload,
+  worker: Worker,
   job: TakenJob,
   signal: AbortSignal,
 ): Promise<JobOutcome | undefined> {
   const abandoned = new Promise<undefined>((resolve) =>
     signal.addEventListener('abort', () => resolve(undefined), { once: true }),
   );
-  return Promise.race([outcomeOf(workload, job, signal), abandoned]);
+  return Promise.race([outcomeOf(worker, job, signal), abandoned]);
 }
 
-async function outcomeOf(workload: Workload, job: TakenJob, signal: AbortSignal): Promise<JobOutcome> {
+async function outcomeOf(worker: Worker, job: TakenJob, signal: AbortSignal): Promise<JobOutcome> {
   try {
     const input = JSON.parse(job.input) as Record<string, unknown>;
-    return completed(await workload.run({ id: job.id, input }, signal));
+    return completed(await worker.run({ id: job.id, input }, { signal, progress: ignore, stream: ignore }));
   } catch (error) {
     return failed(textOf(error));
   }
 }
+
+const ignore = (): void => undefined;
 
 function completed(output: unknown): JobOutcome {
   if (output === undefined || output === null) return failed('the workload ended without an output');

@@ -75,7 +75,8 @@ export class WorkerPool {
     this.#idleWorkers -= 1;
     const run = new AbortController();
     this.#runs.set(job.id, run);
-    const outcome = await runWorkload(this.#endpoint.workload, job, run.signal);
+    const worker = await this.#endpoint.workload.startWorker({ workerId: job.id, log: () => undefined });
+    const outcome = await runWorkload(worker, job, run.signal);
     if (outcome !== undefined) await this.#insist(() => this.#book.settle(job.id, outcome));
     this.#runs.delete(job.id);
     this.#idleWorkers += 1;

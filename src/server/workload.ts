@@ -5,13 +5,43 @@ export interface WorkloadJob {
   input: Record<string, unknown>;
 }
 
-/** What a worker runs. */
 export interface Workload {
   name: string;
   /**
-   * Resolves to the output, a JSON-serialisable value; a rejection fails the job with the error's message.
-   * When `signal` aborts the result is no longer wanted: the job has gone back to the queue or was cancelled, and the
-   * worker is given another.
+   * Starts one worker, which takes one job at a time. Rejects with a text for people where none can be started (a
+   * command that is not there, an image that cannot be pulled).
    */
-  run(job: WorkloadJob, signal: AbortSignal): Promise<unknown>;
+  startWorker(context: WorkerContext): Promise<Worker>;
 }
+
+export interface WorkerContext {
+  /** The id of the worker, as clients see it in `workerId`: `[A-Za-z0-9_-]+`. */
+  workerId: string;
+  /** Told of each line that the worker writes for people, in their order, without its line break. */
+  log(line: string): void;
+}
+
+export interface Worker {
+  /**
+   * Resolves to the output, a JSON-serialisable value. Rejects with an `Error` whose message fails the job, or with
+   * `WorkerDied` where the worker ended in the middle, which puts the job back into the queue.
+   * When `signal` aborts the result is no longer wanted: the job was cancelled, has timed out or went back to the queue.
+   * The promise then settles soon, if need be because the worker was killed.
+   */
+  run(job: WorkloadJob, report: RunReport): Promise<unknown>;
+  /** Resolves, with the reason in words, when it can take no more jobs. Never, for one that lives in this process. */
+  readonly ended: Promise<string>;
+  /** Ends it, by force after a while; resolves when nothing of it runs any more. Never rejects. */
+  stop(): Promise<void>;
+}
+
+export interface RunReport {
+  signal: AbortSignal;
+  /** A message of progress: the job's `output` while it is `IN_PROGRESS`. JSON-serialisable. */
+  progress(message: unknown): void;
+  /** A partial output, for `GET /stream`. JSON-serialisable. */
+  stream(output: unknown): void;
+}
+
+/** The worker ended in the middle of a job: its process exited, was killed, or fell silent. */
+export class WorkerDied extends Error {}

@@ -25,9 +25,9 @@ export async function startHeldService(): Promise<HeldService> {
         workers: 2,
         workload: {
           name: 'painter that waits',
-          run: async (job, signal) => {
-            await released;
-            return painterWorkload.run(job, signal);
+          startWorker: async (context) => {
+            const painter = await painterWorkload.startWorker(context);
+            return { ...painter, run: (job, report) => released.then(() => painter.run(job, report)) };
           },
         },
       },

@@ -2,7 +2,16 @@
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { runPath, statusPath } from '../../src/wire/paths.ts';
-import { ask, askStatus, endpointId, key, openService, post, submit } from './service-harness.ts';
+import {
+  ask,
+  askStatus,
+  endpointId,
+  instantWorkload,
+  key,
+  openService,
+  post,
+  submit,
+} from './service-harness.ts';
 
 const run = runPath('v2', endpointId);
 const goodBody = '{"input":{"scene":"a hill"}}';
@@ -100,7 +109,7 @@ describe('an address that is not there', () => {
       endpoints: ['one', 'two'].map((id) => ({
         id,
         workers: 0,
-        workload: { name: 'none', run: () => Promise.resolve(1) },
+        workload: instantWorkload(() => 1),
       })),
     });
     const id = await submit(service.url, { scene: 'a hill' }, 'v2', 'one');

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
+import { inProcessWorkload } from '../../src/server/in-process-workload.ts';
 import { type Service, type ServiceOptions, startService } from '../../src/server/start-service.ts';
 import type { Workload, WorkloadJob } from '../../src/server/workload.ts';
 import type { RunResponse, StatusResponse } from '../../src/wire/messages.ts';
@@ -22,13 +23,14 @@ interface HeldRun {
 }
 
 /** A workload that does nothing until the test ends its runs; `next` is the next one to start. */
-class HeldWorkload implements Workload {
-  readonly name = 'held';
+class HeldWorkload {
   readonly runs: HeldRun[] = [];
   #handedOut = 0;
   #onRun: (() => void) | undefined;
 
-  run(job: WorkloadJob, signal: AbortSignal): Promise<unknown> {
+  readonly workload = inProcessWorkload('held', (job, { signal }) => this.#run(job, signal));
+
+  #run(job: WorkloadJob, signal: AbortSignal): Promise<unknown> {
     return new Promise((complete, fail) => {
       this.runs.push({ job, signal, complete, fail });
       this.#onRun?.();
@@ -49,7 +51,7 @@ class HeldWorkload implements Workload {
 
 /** Ends at once with what it is told. */
 export function instantWorkload(outputOf: (job: WorkloadJob) => unknown): Workload {
-  return { name: 'instant', run: (job) => new Promise((resolve) => resolve(outputOf(job))) };
+  return inProcessWorkload('instant', (job) => new Promise((resolve) => resolve(outputOf(job))));
 }
 
 export interface Reply {
@@ -74,7 +76,7 @@ export async function openService(options: TestServiceOptions = {}): Promise<Tes
   const dataDir = options.dataDir ?? (await makeDataDir());
   const held = new HeldWorkload();
   const troubles: string[] = [];
-  const { workers = 1, workload = held, ...rest } = options;
+  const { workers = 1, workload = held.workload, ...rest } = options;
   const service: Service = await startService({
     keys: [key],
     endpoints: [{ id: endpointId, workers, workload }],

@@ -124,7 +124,7 @@ it('leaves a job as it is that is over, and says how it ended', async () => {
 
 it('knows no job that is not there, is at another endpoint, or has no id', async () => {
   const { held } = await openService();
-  const endpoints = ['one', 'two'].map((id) => ({ id, workers: 0, workload: held }));
+  const endpoints = ['one', 'two'].map((id) => ({ id, workers: 0, workload: held.workload }));
   const { url } = await openService({ endpoints });
   const id = await submit(url, { scene: 'x' }, 'v2', 'one');
   const post = { method: 'POST' };

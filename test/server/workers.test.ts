@@ -1,6 +1,7 @@
 /** Workers: how many at once, in which order, and what a workload cannot do to the service. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { inProcessWorkload } from '../../src/server/in-process-workload.ts';
 import { JobBook } from '../../src/server/job-book.ts';
 import { WorkerPool } from '../../src/server/worker-pool.ts';
 import type { WorkloadJob } from '../../src/server/workload.ts';
@@ -91,7 +92,7 @@ describe('a workload that does not do its work', () => {
   });
 
   it('fails the job where it throws before there is a promise, and the worker goes on', async () => {
-    const { url } = await openService({ workload: { name: 'rash', run: runRashly } });
+    const { url } = await openService({ workload: inProcessWorkload('rash', runRashly) });
     const bad = await submit(url, { bad: true });
     const good = await submit(url, { bad: false });
     expect((await statusOnce(url, bad, 'FAILED')).error).toBe('at once');

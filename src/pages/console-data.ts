@@ -1,0 +1,133 @@
+/** What the console and its server say to each other, as JSON under `/console/api/`. Instants are epoch ms. */
+
+/*
+ * POST   session                     { key }                → 204 and a cookie | 401 ApiError | 429 ApiError
+ * DELETE session                                            → 204
+ * GET    overview                                           → Overview | 401 ApiError (sign in again)
+ * POST   endpoints                   EndpointForm           → 201 EndpointView | 422 ApiError with problems
+ * PUT    endpoints/{id}              EndpointForm           → 200 EndpointView | 422 | 404 | 409 (stands in service.yaml)
+ * DELETE endpoints/{id}                                     → 204 | 404 | 409
+ * POST   endpoints/{id}/jobs         { input, policy? }     → 201 { id } | 400 | 404 | 429
+ * POST   endpoints/{id}/purge-queue                         → 200 { removed }
+ * GET    jobs?endpoint=&status=&before=                     → JobRow[], newest first, at most 50
+ * GET    jobs/{id}                                          → JobView | 404
+ * POST   jobs/{id}/cancel, jobs/{id}/retry                  → 200 { id, status } | 404 | 409
+ * GET    keys                                               → KeyView[]
+ * POST   keys                        KeyForm                → 201 { key, view: KeyView }: the only time it is told
+ * POST   keys/{id}/revoke                                   → 204 | 404
+ *
+ * Requests that change something carry the header `X-Nightrender-Console: 1`, which no form of another site can send.
+ */
+
+export interface ApiError {
+  error: string;
+  /** Beside the fields they are about; `field` as in the form, with dots within it. */
+  problems?: { field: string; text: string }[];
+}
+
+export interface Overview {
+  program: string;
+  url: string;
+  /** Instant of the answer, by the service's clock. */
+  now: number;
+  retentionMs: number;
+  /** Set where faults are put in on purpose (`serve --faults`): their file. */
+  faults: string | null;
+  /** What the owner should know: a renderer that falls back to painting, docker that is not there. */
+  notices: string[];
+  endpoints: EndpointView[];
+}
+
+export interface EndpointView {
+  /** Where it was made; one of the file cannot be edited here. */
+  origin: 'file' | 'console';
+  settings: EndpointForm;
+  jobs: Record<
+    'completed' | 'failed' | 'cancelled' | 'timedOut' | 'inProgress' | 'inQueue' | 'retried',
+    number
+  >;
+  workers: WorkerView[];
+  /** Why its workers cannot be started, in words. */
+  trouble: string | null;
+}
+
+export interface WorkerView {
+  id: string;
+  /** Started by the service, or pulling from elsewhere. */
+  kind: 'own' | 'remote';
+  state: 'initializing' | 'idle' | 'running' | 'throttled' | 'unhealthy';
+  /** What it is at. */
+  jobIds: string[];
+  gpu: string | null;
+  since: number;
+  lastSeenAt: number;
+  /** Its latest lines. */
+  log: string[];
+}
+
+/** As people give it; durations such as `10m`, sizes such as `8GB`. */
+export interface EndpointForm {
+  id: string;
+  name: string;
+  workload:
+    | { kind: 'prebuilt'; name: 'painter' | 'scene-renderer' }
+    | { kind: 'image'; image: string; arguments: string[] }
+    | { kind: 'command'; command: string[]; cwd: string | null }
+    | { kind: 'module'; path: string }
+    | { kind: 'remote' };
+  workers: number;
+  quickStart: boolean;
+  gpu: { label: string } | { devices: string[] } | null;
+  memory: string | null;
+  cpus: number | null;
+  environment: Record<string, string>;
+  retries: number;
+  executionTimeout: string;
+  ttl: string;
+  maxQueued: number;
+}
+
+export interface JobRow {
+  id: string;
+  endpointId: string;
+  status: string;
+  acceptedAt: number;
+  startedAt: number | null;
+  endedAt: number | null;
+  /** ms */
+  delayTime: number | null;
+  executionTime: number | null;
+  workerId: string | null;
+  retries: number;
+  /** The name of the key that submitted it; null for the console. */
+  key: string | null;
+  /** The beginning of the scene or prompt of its input. */
+  summary: string;
+}
+
+export interface JobView extends JobRow {
+  /** JSON text; null once it is deleted or where it is larger than can be shown. */
+  input: string | null;
+  output: string | null;
+  /** Data URIs of the pictures in the output. */
+  pictures: string[];
+  error: string | null;
+  /** What the worker wrote while it was at this job. */
+  log: string[];
+}
+
+export interface KeyForm {
+  name: string;
+  kind: 'client' | 'worker' | 'admin';
+  /** Ids of the endpoints it is good for; null for all. */
+  endpoints: string[] | null;
+}
+
+export interface KeyView extends KeyForm {
+  id: string;
+  createdAt: number;
+  lastUsedAt: number | null;
+  revokedAt: number | null;
+  /** By endpoint; `gpuMs` is what its jobs took in workers. */
+  usage: { endpointId: string; jobs: number; gpuMs: number }[];
+}

@@ -1,0 +1,45 @@
+/** What an endpoint is: what the console and service.yaml ask for. */
+
+export interface EndpointSettings {
+  /** As it stands in the endpoint's addresses: `[A-Za-z0-9_-]{1,128}`. */
+  id: string;
+  /** Unique, for people. */
+  name: string;
+  workload: WorkloadSettings;
+  /** How many workers the service itself starts; 0 leaves the jobs to workers elsewhere that pull. */
+  workers: number;
+  /** Keeps the workers running, rather than starting them for jobs and ending them when there are none. */
+  quickStart: boolean;
+  /** A label for people such as `24 GB`, or devices of this machine; null for none. */
+  gpu: { label: string } | { devices: string[] } | null;
+  /** Of a container. Bytes and processors; null for no bound. */
+  memoryBytes: number | null;
+  cpus: number | null;
+  /** For the worker's environment. */
+  environment: Record<string, string>;
+  /** How often a job is put back into the queue because its worker died, before it fails. */
+  retries: number;
+  /** Bounds of jobs that bring none of their own: in a worker, and from submission to end. */
+  executionTimeoutMs: number;
+  ttlMs: number;
+  /** Submissions beyond this are answered with 429. */
+  maxQueued: number;
+}
+
+export type WorkloadSettings =
+  /** Quick deploy. */
+  | { kind: 'prebuilt'; name: 'painter' | 'scene-renderer' }
+  /** `<registry_user>/<image_name>:<tag>`, with further arguments for `docker run`. */
+  | { kind: 'image'; image: string; arguments: string[] }
+  /** A program that reads jobs from its standard input and writes results to its standard output. */
+  | { kind: 'command'; command: string[]; cwd: string | null }
+  /** A JavaScript module that exports `handler`; absolute. */
+  | { kind: 'module'; path: string }
+  /** Workers elsewhere pull; the service starts none. */
+  | { kind: 'remote' };
+
+/** What is wrong with one field of an endpoint; `field` as in `EndpointSettings`, with dots within it. */
+export interface FieldProblem {
+  field: string;
+  text: string;
+}

@@ -65,8 +65,7 @@ export function openForReading(path: string, schema: Schema): Database | undefin
 }
 
 function assertOurs(db: Database, path: string, schema: Schema): void {
-  const { applicationId, version } = readHeader(db, path);
-  const isEmpty = applicationId === 0 && version === 0 && !readOrRefuse(path, () => hasTables(db));
+  const { applicationId, version, isEmpty } = readHeader(db, path);
   if (isEmpty) return;
   if (applicationId !== schema.applicationId) {
     throw new UnusableDatabase(
@@ -80,11 +79,20 @@ function assertOurs(db: Database, path: string, schema: Schema): void {
   }
 }
 
-function readHeader(db: Database, path: string): { applicationId: unknown; version: number } {
-  return readOrRefuse(path, () => ({
-    applicationId: db.pragma('application_id', { simple: true }),
-    version: Number(db.pragma('user_version', { simple: true })),
-  }));
+interface Header {
+  applicationId: unknown;
+  version: number;
+  isEmpty: boolean;
+}
+
+/** All as it was at one moment: another program may be making the database. */
+function readHeader(db: Database, path: string): Header {
+  const read = db.transaction(() => {
+    const applicationId = db.pragma('application_id', { simple: true });
+    const version = versionOf(db);
+    return { applicationId, version, isEmpty: applicationId === 0 && version === 0 && !hasTables(db) };
+  });
+  return readOrRefuse(path, read);
 }
 
 function assertWhole(db: Database, path: string): void {
@@ -121,10 +129,15 @@ function hasTables(db: Database): boolean {
   return db.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() !== undefined;
 }
 
+function versionOf(db: Database): number {
+  return Number(db.pragma('user_version', { simple: true }));
+}
+
 function migrate(db: Database, schema: Schema): void {
-  const version = Number(db.pragma('user_version', { simple: true }));
-  if (version === schema.migrations.length) return;
+  if (versionOf(db) === schema.migrations.length) return;
   db.transaction(() => {
+    // Another program may have done so meanwhile.
+    const version = versionOf(db);
     db.pragma(`application_id = ${schema.applicationId}`);
     for (const statements of schema.migrations.slice(version)) db.exec(statements);
     db.pragma(`user_version = ${schema.migrations.length}`);

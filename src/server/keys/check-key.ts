@@ -1,0 +1,59 @@
+/** What a key may be called and be good for, before it is made. */
+import type { FieldProblem } from '../endpoint-settings.ts';
+import { keyKinds, type KeyKind } from './key.ts';
+
+/** As it comes from a form or a command line. */
+export interface AskedKey {
+  name: string;
+  kind: string;
+  endpoints: string[] | null;
+}
+
+export interface KeyForm extends AskedKey {
+  kind: KeyKind;
+}
+
+const maxNameLength = 64;
+const maxEndpoints = 100;
+
+/** Everything that is wrong with it; nothing where it can be made. */
+export function checkKey({ name, kind, endpoints }: AskedKey): FieldProblem[] {
+  return [
+    ...problem('name', wrongName(name)),
+    ...problem('kind', isKeyKind(kind) ? undefined : `${JSON.stringify(kind)} is no kind of key; ${kinds}`),
+    ...problem('endpoints', endpoints === null ? undefined : wrongEndpoints(endpoints, kind)),
+  ];
+}
+
+export function isKeyKind(kind: string): kind is KeyKind {
+  return keyKinds.some((each) => each === kind);
+}
+
+/** Ids stand beside names wherever a key is asked for: none of them can be both. */
+export const idPattern = /^key-[0-9a-f]{16}$/i;
+
+const kinds = `expected one of ${keyKinds.join(', ')}`;
+
+function wrongName(name: string): string | undefined {
+  if (name === '') return 'the key needs a name';
+  if (name.length > maxNameLength)
+    return `the name has ${name.length} characters; expected at most ${maxNameLength}`;
+  if (!/^[A-Za-z0-9._-]+( [A-Za-z0-9._-]+)*$/.test(name) || name.startsWith('-'))
+    return `${JSON.stringify(name)} cannot be a name; expected letters from A to Z, digits, dots, underscores, hyphens and single spaces between them`;
+  return idPattern.test(name) ? `${name} looks like the id of a key; expected another name` : undefined;
+}
+
+function wrongEndpoints(endpoints: string[], kind: string): string | undefined {
+  if (kind === 'admin')
+    return 'a key of the kind admin is good for all endpoints: whoever holds it can make further keys';
+  if (endpoints.length === 0)
+    return 'the key would be good for no endpoint; name at least one, or leave it out for all';
+  if (endpoints.length > maxEndpoints)
+    return `${endpoints.length} endpoints are named; expected at most ${maxEndpoints}, or none for all`;
+  const wrong = endpoints.find((id) => !/^[A-Za-z0-9_-]{1,128}$/.test(id));
+  return wrong === undefined ? undefined : `${JSON.stringify(wrong)} cannot be the id of an endpoint`;
+}
+
+function problem(field: keyof AskedKey, text: string | undefined): FieldProblem[] {
+  return text === undefined ? [] : [{ field, text }];
+}

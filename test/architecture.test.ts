@@ -36,11 +36,13 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
     ours: ['core', 'pipeline/ports', 'pipeline/event'],
     packages: ['pino', 'string-width', 'zod', 'node:*'],
   },
-  watch: { ours: ['core'], packages: ['node:*'] },
+  // What the servers of pages share.
+  http: { ours: [], packages: ['node:*'] },
+  watch: { ours: ['core', 'http'], packages: ['node:*'] },
   // What runs in the browser is bundled by itself: nothing of Node's may get into it.
   pages: { ours: ['core/live-batch'], packages: ['preact'] },
   notify: { ours: ['core', 'pipeline/ports', 'pipeline/event'], packages: ['undici', 'node:*'] },
-  server: { ours: ['wire', 'sqlite'], packages: ['better-sqlite3', 'sharp', 'node:*'] },
+  server: { ours: ['http', 'wire', 'sqlite'], packages: ['better-sqlite3', 'sharp', 'node:*'] },
 };
 
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })

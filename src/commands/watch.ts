@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readOutputDir } from '../config/read-output-dir.ts';
+import { pageShell, type Page } from '../http/page-shell.ts';
 import { showWatching, showWatchTrouble } from '../terminal/show-watching.ts';
 import { startWatchServer } from '../watch/start-watch-server.ts';
-import { watchPage, type WatchPage } from '../watch/watch-page.ts';
 import { commandArguments } from './command-arguments.ts';
 import { refuse } from './refuse.ts';
 import { overridesOf } from './run-options.ts';
@@ -35,9 +35,14 @@ export async function watch(file: string, argv: Record<string, unknown>): Promis
 }
 
 /** Made by the build. */
-function readPage(): WatchPage {
+function readPage(): Page {
   const [script = '', style = ''] = ['watch.js', 'watch.css'].map((name) =>
     readFileSync(join(import.meta.dirname, '..', 'pages', name), 'utf8'),
   );
-  return watchPage({ script, style });
+  return pageShell({
+    script,
+    style,
+    withoutScript:
+      'This page needs JavaScript; <code>nightrender status</code> tells the same in a terminal.',
+  });
 }

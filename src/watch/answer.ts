@@ -1,16 +1,16 @@
 /** What the page's server answers under which address. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Page } from '../http/page-shell.ts';
 import type { Broadcast } from './broadcast.ts';
 import { streamEvents } from './event-stream.ts';
 import { refusalOf, type Refusal } from './guard.ts';
-import type { WatchPage } from './watch-page.ts';
 import { sendPicture } from './send-picture.ts';
 import type { WatchedBatch } from './watched-batch.ts';
 
 export interface Served {
   batch: WatchedBatch;
   broadcast: Broadcast;
-  page: WatchPage;
+  page: Page;
 }
 
 /** Answers one request; rejects only where something is wrong with the machine or with us. */

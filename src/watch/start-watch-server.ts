@@ -1,14 +1,14 @@
 /** The server of the page that watches a batch: on loopback, and read only. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Page } from '../http/page-shell.ts';
 import { answer, type Served } from './answer.ts';
 import { startBroadcast } from './broadcast.ts';
-import type { WatchPage } from './watch-page.ts';
 import type { WatchedBatch } from './watched-batch.ts';
 
 export interface WatchServerOptions {
   batch: WatchedBatch;
-  page: WatchPage;
+  page: Page;
   /** 0 for a free one. */
   port: number;
   onTrouble: (text: string) => void;

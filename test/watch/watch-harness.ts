@@ -4,9 +4,9 @@ import { request as requestOver, type IncomingHttpHeaders, type RequestOptions }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { pageShell } from '../../src/http/page-shell.ts';
 import type { LiveBatch, LivePicture } from '../../src/core/live-batch.ts';
 import { startWatchServer } from '../../src/watch/start-watch-server.ts';
-import { watchPage } from '../../src/watch/watch-page.ts';
 
 export const png = Buffer.concat([Buffer.from('\x89PNG\r\n\x1A\n', 'latin1'), Buffer.alloc(1_000_000, 7)]);
 export const webp = Buffer.from('RIFF\x10\0\0\0WEBPVP8 ', 'latin1');
@@ -58,7 +58,7 @@ export async function startWatch(): Promise<Watch> {
       picturesBefore: (id) => watch.batch.newest.filter((picture) => picture.id < id),
       story: () => undefined,
     },
-    page: watchPage({ script: 'let a = "x";', style: 'p { color: red }' }),
+    page: pageShell({ script: 'let a = "x";', style: 'p { color: red }', withoutScript: '' }),
     port: 0,
     onTrouble: (text) => watch.troubles.push(text),
   });

@@ -1,14 +1,22 @@
-/** The page as it is sent, and what a browser may do with it. */
+/** A page as it is sent, and what a browser may do with it. */
 import { hash } from 'node:crypto';
 
-export interface WatchPage {
+export interface Page {
   html: string;
   /** With every answer. */
   headers: Record<string, string>;
 }
 
+export interface PageParts {
+  /** What the build made of the page. */
+  script: string;
+  style: string;
+  /** HTML, for those who have no JavaScript. */
+  withoutScript: string;
+}
+
 /** Nothing but the page's own script and style is run, and nothing is loaded from elsewhere. */
-export function watchPage({ script, style }: { script: string; style: string }): WatchPage {
+export function pageShell({ script, style, withoutScript }: PageParts): Page {
   const html = `<!doctype html>
 <html lang="en">
 <head>
@@ -22,7 +30,7 @@ export function watchPage({ script, style }: { script: string; style: string }):
 </head>
 <body>
 <div id="page"></div>
-<noscript>This page needs JavaScript; <code>nightrender status</code> tells the same in a terminal.</noscript>
+<noscript>${withoutScript}</noscript>
 <script>${script}</script>
 </body>
 </html>

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { endpointSettings } from '../server/endpoint-settings.ts';
 import { painterWorkload } from '../server/painter-workload.ts';
 import { startService } from '../server/start-service.ts';
 
@@ -21,7 +22,8 @@ export async function startLocalService(
   const service = await startService({
     dataDir: join(dir, 'local-service'),
     keys: [apiKey],
-    endpoints: endpointIds.map((id) => ({ id, workers: availableParallelism(), workload: painterWorkload })),
+    endpoints: endpointIds.map((id) => endpointSettings({ id, workers: availableParallelism() })),
+    workloadOf: () => painterWorkload,
     onTrouble,
   });
   return { url: service.url, apiKey, close: () => service.close() };

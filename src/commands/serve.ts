@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { ConfigError } from '../config/problem.ts';
 import { duration } from '../config/quantities.ts';
 import { makeFolder } from '../disk/make-folder.ts';
+import { endpointSettings } from '../server/endpoint-settings.ts';
 import { painterWorkload } from '../server/painter-workload.ts';
 import { startService } from '../server/start-service.ts';
 import { showServing, showServiceTrouble } from '../terminal/show-serving.ts';
@@ -27,9 +28,8 @@ export async function serve(argv: Record<string, unknown>): Promise<number> {
       dataDir,
       port: wholeNumber(argv, 'port', 0, 65_535),
       keys: [apiKey],
-      endpoints: [
-        { id: endpointId, workers: wholeNumber(argv, 'workers', 1, 1_000), workload: painterWorkload },
-      ],
+      endpoints: [endpointSettings({ id: endpointId, workers: wholeNumber(argv, 'workers', 1, 1_000) })],
+      workloadOf: () => painterWorkload,
       retentionMs: readRetention(argv['retention']),
       onTrouble: showServiceTrouble,
     });

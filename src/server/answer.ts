@@ -2,12 +2,13 @@
 import type { CancelResponse, ErrorResponse, HealthResponse, RunResponse } from '../wire/messages.ts';
 import type { JobState } from './job-moves.ts';
 import type { JobRecord } from './job-statements.ts';
+import type { WorkerState } from './worker-view.ts';
 
 export interface Answer {
   status: number;
-  /** JSON text. */
+  /** JSON text, unless `headers` say another `Content-Type`. */
   body: string | Buffer;
-  headers?: Record<string, string>;
+  headers?: Record<string, string | string[]>;
   /** Set where the request's body was not read to its end and the client may still be sending it. */
   isBodyUnread?: true;
 }
@@ -20,56 +21,85 @@ export function acceptedAnswer(id: string): Answer {
   return { status: 200, body: JSON.stringify({ id, status: 'IN_QUEUE' } satisfies RunResponse) };
 }
 
-export function cancelAnswer(id: string, status: JobState): Answer {
-  return { status: 200, body: JSON.stringify({ id, status } satisfies CancelResponse) };
+/** After `cancel` and `retry`. */
+export function stateAnswer(id: string, status: JobState): Answer {
+  return jsonAnswer({ id, status } satisfies CancelResponse);
 }
 
+export function jsonAnswer(body: object, status = 200): Answer {
+  return { status, body: JSON.stringify(body) };
+}
+
+export const emptyAnswer: Answer = { status: 204, body: '' };
+
+/** `FAILED` counts what timed out as well: the interface has no word for it. */
 export function healthAnswer(
   tally: Partial<Record<JobState | 'retried', number>>,
-  { idle, running }: { idle: number; running: number },
+  workers: readonly { state: WorkerState }[],
 ): Answer {
-  const { COMPLETED = 0, FAILED = 0, IN_PROGRESS = 0, IN_QUEUE = 0, retried = 0 } = tally;
+  const { COMPLETED = 0, FAILED = 0, TIMED_OUT = 0, IN_PROGRESS = 0, IN_QUEUE = 0, retried = 0 } = tally;
+  const count = (state: WorkerState): number => workers.filter((worker) => worker.state === state).length;
+  const idle = count('idle');
+  const jobs = { completed: COMPLETED, failed: FAILED + TIMED_OUT, inProgress: IN_PROGRESS };
   const health: HealthResponse = {
-    jobs: { completed: COMPLETED, failed: FAILED, inProgress: IN_PROGRESS, inQueue: IN_QUEUE, retried },
-    workers: { idle, initializing: 0, ready: idle, running, throttled: 0, unhealthy: 0 },
+    jobs: { ...jobs, inQueue: IN_QUEUE, retried },
+    workers: {
+      idle,
+      initializing: count('initializing'),
+      ready: idle,
+      running: count('running'),
+      throttled: count('throttled'),
+      unhealthy: count('unhealthy'),
+    },
   };
-  return { status: 200, body: JSON.stringify(health) };
+  return jsonAnswer(health);
 }
+
+/** A job with the text that its state shows: its input while `IN_PROGRESS`, its output once `COMPLETED`. */
+export type ShownJob = Omit<JobRecord, 'outputFile' | 'endpointId'>;
 
 /**
- * The status of a job with exactly the fields of its state. Input and output are put in as they are stored; ids and
- * states need no escaping.
+ * The status of a job with exactly the fields of its state, and `retries` once it has been put back into the queue.
+ * Input and output are put in as they are stored; ids and states need no escaping.
  */
-export function statusAnswer(job: JobRecord): Answer {
-  return { status: 200, body: statusBodies[job.state](job) };
+export function statusAnswer(job: ShownJob): Answer {
+  return { status: 200, body: statusBody(job) };
 }
 
-const statusBodies: Readonly<Record<JobState, (job: JobRecord) => string | Buffer>> = {
-  IN_QUEUE: ({ id }) => `{"id":"${id}","status":"IN_QUEUE"}`,
-  IN_PROGRESS: (job) =>
-    spliced(`{"delayTime":${delayMs(job)},"id":"${job.id}","input":`, job, `,"status":"IN_PROGRESS"}`),
-  COMPLETED: (job) => spliced(`{${times(job)},"id":"${job.id}","output":`, job, `,"status":"COMPLETED"}`),
-  FAILED: (job) => `{${times(job)},"error":${JSON.stringify(job.error)},"id":"${job.id}","status":"FAILED"}`,
-  CANCELLED: (job) =>
-    wasStarted(job)
-      ? `{${times(job)},"id":"${job.id}","status":"CANCELLED"}`
-      : `{"id":"${job.id}","status":"CANCELLED"}`,
-};
-
-function spliced(head: string, job: JobRecord, tail: string): Buffer {
-  return Buffer.concat([Buffer.from(head), job.payload ?? Buffer.from('null'), Buffer.from(tail)]);
+/** As above; `input` is JSON text that goes in as well, for whoever did not submit it. */
+export function statusBody(job: ShownJob, input?: string): string | Buffer {
+  const { id, state } = job;
+  const ended = job.endedAt !== null && wasStarted(job);
+  const fields: [name: string, value: string | Buffer | null | undefined][] = [
+    ['delayTime', state === 'IN_PROGRESS' || ended ? String(delayMs(job)) : undefined],
+    ['error', state === 'FAILED' || state === 'TIMED_OUT' ? JSON.stringify(job.error) : undefined],
+    ['executionTime', ended ? String(wholeMs(job.startedAt, job.endedAt)) : undefined],
+    ['id', `"${id}"`],
+    ['input', state === 'IN_PROGRESS' ? (job.payload ?? 'null') : input],
+    ['output', state === 'COMPLETED' ? (job.payload ?? 'null') : job.progress],
+    ['retries', job.retries > 0 ? String(job.retries) : undefined],
+    ['status', `"${state}"`],
+  ];
+  return joined(
+    fields.flatMap(([name, value]) =>
+      value === null || value === undefined ? [] : [[name, value] as const],
+    ),
+  );
 }
 
-function times(job: JobRecord): string {
-  return `"delayTime":${delayMs(job)},"executionTime":${wholeMs(job.startedAt, job.endedAt)}`;
+function joined(fields: (readonly [name: string, value: string | Buffer])[]): string | Buffer {
+  const parts = fields.flatMap(([name, value], index) => [`${index === 0 ? '{' : ','}"${name}":`, value]);
+  parts.push('}');
+  if (parts.every((part) => typeof part === 'string')) return parts.join('');
+  return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
 }
 
 /** Since it was last put into the queue. */
-function wasStarted({ queuedAt, startedAt }: JobRecord): boolean {
+function wasStarted({ queuedAt, startedAt }: ShownJob): boolean {
   return startedAt !== null && startedAt >= queuedAt;
 }
 
-function delayMs(job: JobRecord): number {
+function delayMs(job: ShownJob): number {
   return wholeMs(job.queuedAt, job.startedAt);
 }
 

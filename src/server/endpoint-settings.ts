@@ -1,4 +1,5 @@
 /** What an endpoint is: what the console and service.yaml ask for. */
+import { defaultTerms } from './job-terms.ts';
 
 export interface EndpointSettings {
   /** As it stands in the endpoint's addresses: `[A-Za-z0-9_-]{1,128}`. */
@@ -42,4 +43,23 @@ export type WorkloadSettings =
 export interface FieldProblem {
   field: string;
   text: string;
+}
+
+/** An endpoint of which only this is known to be wanted; workers paint. */
+export function endpointSettings(given: Partial<EndpointSettings> & { id: string }): EndpointSettings {
+  return {
+    name: given.id,
+    workload: { kind: 'prebuilt', name: 'painter' },
+    workers: 1,
+    quickStart: false,
+    gpu: null,
+    memoryBytes: null,
+    cpus: null,
+    environment: {},
+    retries: defaultTerms.maxRetries,
+    executionTimeoutMs: defaultTerms.executionTimeoutMs,
+    ttlMs: defaultTerms.ttlMs,
+    maxQueued: 1_000_000,
+    ...given,
+  };
 }

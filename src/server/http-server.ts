@@ -5,7 +5,12 @@ import Sqlite from 'better-sqlite3';
 import { type Answer, refusal } from './answer.ts';
 
 /** Resolves to the answer; undefined where nobody listens any more. A rejection is an error of the service's own. */
-type AnswerRequest = (request: IncomingMessage, askForBody: () => void) => Promise<Answer | undefined>;
+type AnswerRequest = (
+  request: IncomingMessage,
+  askForBody: () => void,
+  /** Aborts when the client has gone. */
+  gone: AbortSignal,
+) => Promise<Answer | undefined>;
 
 export interface HttpServerOptions {
   host: string;
@@ -82,11 +87,14 @@ async function serveRequest(
   response: ServerResponse,
   { answerRequest, onTrouble }: HttpServerOptions,
 ): Promise<void> {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
   const isAskedFirst = request.headers.expect !== undefined;
   // Whether the client goes on to send a body it was not asked for cannot be known: the connection is of no more use.
   if (isAskedFirst) response.shouldKeepAlive = false;
   try {
-    const answer = await answerRequest(request, () => isAskedFirst && response.writeContinue());
+    const askForBody = (): void => void (isAskedFirst && response.writeContinue());
+    const answer = await answerRequest(request, askForBody, gone.signal);
     if (answer === undefined) response.destroy();
     else send(request, response, answer);
   } catch (error) {
@@ -104,10 +112,12 @@ function send(request: IncomingMessage, response: ServerResponse, answer: Answer
   if (response.destroyed) return;
   if (answer.isBodyUnread) response.shouldKeepAlive = false;
   response.writeHead(answer.status, {
-    ...answer.headers,
-    'Content-Type': 'application/json',
-    'Content-Length': Buffer.byteLength(answer.body),
+    ...(answer.status !== 204 && {
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(answer.body),
+    }),
     'Cache-Control': 'no-store',
+    ...answer.headers,
   });
   if (answer.isBodyUnread) sendWhileDraining(request, response, answer.body);
   else response.end(answer.body);

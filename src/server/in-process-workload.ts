@@ -1,10 +1,22 @@
 /** A workload whose workers are functions of this process: nothing to start, nothing that could die. */
 import type { RunReport, Workload, WorkloadJob } from './workload.ts';
 
+/** What `run` still does for a job that is not wanted any more is not waited for. */
 export function inProcessWorkload(
   name: string,
   run: (job: WorkloadJob, report: RunReport) => Promise<unknown>,
 ): Workload {
-  const worker = { run, ended: new Promise<string>(() => undefined), stop: () => Promise.resolve() };
+  const worker = {
+    run: (job: WorkloadJob, report: RunReport) => orUnwanted(report.signal, () => run(job, report)),
+    ended: new Promise<string>(() => undefined),
+    stop: () => Promise.resolve(),
+  };
   return { name, startWorker: () => Promise.resolve(worker) };
+}
+
+function orUnwanted(signal: AbortSignal, work: () => Promise<unknown>): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('it is not wanted any more')), { once: true });
+    new Promise((begin) => begin(work())).then(resolve, reject);
+  });
 }

@@ -4,35 +4,57 @@ import { type Database, openForWriting } from '../sqlite/database.ts';
 import { GroupCommit } from '../sqlite/group-commit.ts';
 import { assertJobMove, type JobState } from './job-moves.ts';
 import { jobSchema } from './job-schema.ts';
+import { JobSignals } from './job-signals.ts';
 import {
+  type DueJob,
   type JobChange,
   type JobRecord,
   type JobStanding,
   prepareJobStatements,
   type TakenJob,
 } from './job-statements.ts';
+import { defaultTerms, type JobTerms } from './job-terms.ts';
+import { summaryOf } from './job-summary.ts';
+import { prepareWebhookStatements } from './webhook-statements.ts';
 
-/** How a job ended; `output` is JSON text. */
-export type JobOutcome = { state: 'COMPLETED'; output: string } | { state: 'FAILED'; error: string };
+/** How a job ended; `output` is JSON text, or stands in a file of this name. */
+export type JobOutcome =
+  | { state: 'COMPLETED'; output: string }
+  | { state: 'COMPLETED'; outputFile: string }
+  | { state: 'FAILED'; error: string };
 
 export interface JobBookOptions {
   /** How long a settled job is kept. */
   retentionMs: number;
   /** Wall clock, epoch ms. */
   now: () => number;
+  /** Deletes files of outputs whose jobs are gone. */
+  deleteFiles?: (names: string[]) => void;
+}
+
+/** Who works on a job. */
+export interface JobTaker {
+  workerId: string;
+  /** Whether it asks over the network, so that it may outlive the service. */
+  isPulled: boolean;
 }
 
 /** Few enough that deleting large results never holds the service up for long. */
 const deletionsAtOnce = 25;
+
+/** Few enough that other requests are not kept waiting. */
+const changesAtOnce = 500;
 
 /** A book up to this size is small enough to be rewritten in an instant. */
 const maxRebuildBytes = 64 * 1024 * 1024;
 
 /** Promises resolve when what they changed is on the disk; reading never waits. */
 export class JobBook {
+  readonly signals = new JobSignals();
   readonly #db: Database;
   readonly #commit: GroupCommit;
   readonly #sql: ReturnType<typeof prepareJobStatements>;
+  readonly #webhooks: ReturnType<typeof prepareWebhookStatements>;
   readonly #options: JobBookOptions;
   #mayHoldRemains = true;
 
@@ -44,9 +66,10 @@ export class JobBook {
     this.#db.pragma('secure_delete = ON');
     this.#db.pragma('temp_store = MEMORY');
     this.#sql = prepareJobStatements(this.#db);
+    this.#webhooks = prepareWebhookStatements(this.#db);
     this.#commit = new GroupCommit(this.#db);
     try {
-      this.#tidyUp();
+      this.#tidyUp('the service ended without warning while it ran');
     } catch (error) {
       this.#commit.close();
       this.#db.close();
@@ -54,46 +77,214 @@ export class JobBook {
     }
   }
 
+  /** For tables beside the jobs, in the same file and the same commits. */
+  get file(): { db: Database; commit: GroupCommit } {
+    return { db: this.#db, commit: this.#commit };
+  }
+
   /** Queues a job behind all others of its endpoint and returns its id; `input` is JSON text of an object. */
-  accept(endpointId: string, input: string): Promise<string> {
-    return this.#commit.write(() => {
-      const id = randomUUID();
-      const now = this.#now();
-      this.#sql.insert.run({ id, endpointId, now, input });
-      return id;
+  async accept(endpointId: string, input: string, given: Partial<JobTerms> = {}): Promise<string> {
+    const terms = { ...defaultTerms, ...given };
+    const id = await this.#commit.write(() => {
+      const newId = (terms.isSync ? 'sync-' : '') + randomUUID();
+      const { keyId, ttlMs, executionTimeoutMs, maxRetries } = terms;
+      const { lastInsertRowid } = this.#sql.insert.run({
+        id: newId,
+        endpointId,
+        now: this.#now(),
+        keyId,
+        ttlMs,
+        executionTimeoutMs,
+        maxRetries,
+        isLowPriority: terms.isLowPriority ? 1 : 0,
+        summary: summaryOf(input),
+        input,
+      });
+      if (terms.webhook !== null) this.#webhooks.add.run(lastInsertRowid, terms.webhook);
+      return newId;
+    });
+    this.signals.queued(endpointId);
+    return id;
+  }
+
+  /** How many of the endpoint's jobs wait. */
+  queueLength(endpointId: string): number {
+    return this.#sql.queued.get(endpointId)?.jobs ?? 0;
+  }
+
+  /** Marks jobs as in progress, longest in the queue first, one for each of the takers while there are any. */
+  async take(endpointId: string, takers: readonly JobTaker[]): Promise<TakenJob[]> {
+    if (this.queueLength(endpointId) === 0) return [];
+    const taken = await this.#commit.write(() => {
+      const jobs = this.#sql.nextInQueue.all({ endpointId, max: takers.length });
+      return jobs.flatMap((job, index) => {
+        const taker = takers[index];
+        if (taker === undefined) return [];
+        this.#begin(job.id, taker);
+        return [{ ...job, workerId: taker.workerId }];
+      });
+    });
+    for (const { id } of taken) this.signals.moved(id);
+    return taken;
+  }
+
+  /**
+   * Ends a job by what its worker says. False, and nothing done, where it has ended in the meantime or is another
+   * worker's by now. A job that was put back because its worker was silent, and waits, takes its result after all.
+   */
+  async settle({ id, workerId }: JobOfWorker, outcome: JobOutcome, log?: string): Promise<boolean> {
+    const isHeard = await this.#commit.write(() => {
+      const job = this.#sql.standing.get(id);
+      if (job === undefined || job.endedAt !== null || job.workerId !== workerId) return false;
+      if (job.state === 'IN_QUEUE') this.#begin(id, { workerId, isPulled: true });
+      const ended = { ...outcome, endedAt: this.#now(), ...(log !== undefined && { log }) };
+      this.#move(id, outcome.state, ended);
+      return true;
+    });
+    if (isHeard) this.signals.moved(id);
+    return isHeard;
+  }
+
+  /**
+   * Puts the job of a worker that died back into the queue, or fails it where that has happened too often. With
+   * `isCounted` false it never reached the worker. Undefined where it is not the worker's job.
+   */
+  async putBack(
+    { id, workerId }: JobOfWorker,
+    why: string,
+    { isCounted, log }: { isCounted: boolean; log?: string | undefined } = { isCounted: true },
+  ): Promise<JobState | undefined> {
+    const now = await this.#commit.write(() => {
+      const job = this.#sql.standing.get(id);
+      if (job === undefined || job.state !== 'IN_PROGRESS' || job.workerId !== workerId) return undefined;
+      const state = this.#putBack(id, job, isCounted ? why : undefined, log);
+      return { state, endpointId: job.endpointId };
+    });
+    if (now === undefined) return undefined;
+    this.signals.moved(id);
+    if (now.state === 'IN_QUEUE') this.signals.queued(now.endpointId);
+    return now.state;
+  }
+
+  /** Keeps what a worker says of a job that it is at; `message` is JSON text. */
+  async setProgress({ id, workerId }: JobOfWorker, message: string): Promise<void> {
+    await this.#commit.write(() => {
+      if (this.#isAt(id, workerId)) this.#sql.setProgress.run({ id, progress: message });
     });
   }
 
-  /** Marks up to `max` jobs as in progress, longest in the queue first, and hands them out. */
-  take(endpointId: string, max: number): Promise<TakenJob[]> {
-    return this.#commit.write(() => {
-      const jobs = this.#sql.nextInQueue.all({ endpointId, max });
-      for (const { id } of jobs) this.#move(id, 'IN_PROGRESS', { startedAt: this.#now() });
-      return jobs;
+  /** Adds to the stream of a job; `output` is JSON text. False where it is not the worker's job. */
+  async addPart({ id, workerId }: JobOfWorker, output: string): Promise<boolean> {
+    const isHeard = await this.#commit.write(() => {
+      const job = this.#isAt(id, workerId);
+      if (job !== undefined) this.#sql.addPart.run({ job: job.number, output });
+      return job !== undefined;
     });
+    if (isHeard) this.signals.streamed(id);
+    return isHeard;
   }
 
-  /** Does nothing to a job that was cancelled in the meantime. */
-  settle(id: string, outcome: JobOutcome): Promise<void> {
-    return this.#commit.write(() => {
-      if (this.#sql.standing.get(id)?.state === 'CANCELLED') return;
-      this.#move(id, outcome.state, { ...outcome, endedAt: this.#now() });
+  /** What is new in the stream of a job, as JSON texts; each is handed out once. */
+  async drainParts(id: string): Promise<string[]> {
+    const job = this.#sql.standing.get(id);
+    if (job === undefined || this.#sql.parts.get(job.number) === undefined) return [];
+    return await this.#commit.write(() => {
+      const parts = this.#sql.parts.all(job.number);
+      this.#sql.deleteParts.run(job.number);
+      return parts.map(({ output }) => output);
     });
   }
 
   /** Ends a job that is not over yet, and returns its state; undefined where there is none, as for `find`. */
-  cancel(endpointId: string, id: string): Promise<JobState | undefined> {
-    return this.#commit.write(() => {
+  async cancel(endpointId: string, id: string): Promise<JobState | undefined> {
+    const state = await this.#commit.write(() => {
       const job = this.#sql.standing.get(id);
       if (job === undefined || !this.#isThere(job, endpointId)) return undefined;
       if (job.endedAt !== null) return job.state;
       this.#move(id, 'CANCELLED', { endedAt: this.#now() });
       return 'CANCELLED';
     });
+    if (state === 'CANCELLED') this.signals.moved(id);
+    return state;
   }
 
-  isInProgress(id: string): boolean {
-    return this.#sql.standing.get(id)?.state === 'IN_PROGRESS';
+  /** Puts a job that failed or timed out into the queue anew, and returns what it was; undefined as for `find`. */
+  async retry(endpointId: string, id: string): Promise<JobState | undefined> {
+    const was = await this.#commit.write(() => {
+      const job = this.#sql.standing.get(id);
+      if (job === undefined || !this.#isThere(job, endpointId)) return undefined;
+      if (job.state === 'FAILED' || job.state === 'TIMED_OUT') {
+        const queuedAt = this.#now();
+        this.#move(id, 'IN_QUEUE', {
+          queuedAt,
+          expiresAt: queuedAt + job.ttlMs,
+          retries: 0,
+          workerId: nobody,
+        });
+        this.#sql.deleteParts.run(job.number);
+      }
+      return job.state;
+    });
+    if (was === 'FAILED' || was === 'TIMED_OUT') {
+      this.signals.moved(id);
+      this.signals.queued(endpointId);
+    }
+    return was;
+  }
+
+  /** Cancels all that wait at the endpoint, and returns how many. */
+  async purgeQueue(endpointId: string): Promise<number> {
+    let removed = 0;
+    for (let some: string[] | undefined; some === undefined || some.length > 0; removed += some.length) {
+      some = await this.#commit.write(() => {
+        const jobs = this.#sql.nextInQueue.all({ endpointId, max: changesAtOnce });
+        for (const { id } of jobs) this.#move(id, 'CANCELLED', { endedAt: this.#now() });
+        return jobs.map(({ id }) => id);
+      });
+      for (const id of some) this.signals.moved(id);
+    }
+    return removed;
+  }
+
+  /** Cancels all of an endpoint's jobs that are not over. */
+  async cancelAll(endpointId: string): Promise<void> {
+    await this.purgeQueue(endpointId);
+    const running = this.#sql.running.all({ isPulled: 0 }).concat(this.#sql.running.all({ isPulled: 1 }));
+    const its = running.filter((job) => job.endpointId === endpointId);
+    await Promise.all(its.map(({ id }) => this.cancel(endpointId, id)));
+  }
+
+  /** Puts what the service's own workers at an endpoint are at back into the queue; it does not count against the jobs. */
+  async putBackOwn(endpointId: string): Promise<void> {
+    const its = this.#sql.running.all({ isPulled: 0 }).filter((job) => job.endpointId === endpointId);
+    const why = 'the endpoint was changed';
+    await Promise.all(
+      its.map(({ id, workerId }) =>
+        this.putBack({ id, workerId: workerId ?? '' }, why, { isCounted: false }),
+      ),
+    );
+  }
+
+  /** Ends what has been worked on, or has waited, for too long; returns some of it: call until there is none. */
+  async timeOutSome(): Promise<DueJob[]> {
+    if (this.#sql.due.get({ now: this.#now(), max: 1 }) === undefined) return [];
+    const due = await this.#commit.write(() => {
+      const jobs = this.#sql.due.all({ now: this.#now(), max: changesAtOnce });
+      for (const job of jobs)
+        this.#move(job.id, 'TIMED_OUT', { endedAt: this.#now(), error: timeOutText(job) });
+      return jobs;
+    });
+    for (const { id } of due) this.signals.moved(id);
+    return due;
+  }
+
+  isInProgress({ id, workerId }: JobOfWorker): boolean {
+    return this.#isAt(id, workerId) !== undefined;
+  }
+
+  /** What workers elsewhere are at, as far as the book knows. */
+  pulledJobs(): { id: string; endpointId: string; workerId: string | null }[] {
+    return this.#sql.running.all({ isPulled: 1 });
   }
 
   /** How many jobs of the endpoint are in each state or ended in it, and how often one was put back into the queue. */
@@ -107,14 +298,27 @@ export class JobBook {
     return job !== undefined && this.#isThere(job, endpointId) ? job : undefined;
   }
 
+  /** Whether there is a job of this id at the endpoint, as for `find`. */
+  has(endpointId: string, id: string): boolean {
+    const job = this.#sql.standing.get(id);
+    return job !== undefined && this.#isThere(job, endpointId);
+  }
+
+  hasEnded(id: string): boolean {
+    return this.#sql.standing.get(id)?.endedAt !== null;
+  }
+
+  /** The files that hold outputs of jobs. */
+  resultFiles(): Set<string> {
+    return new Set(this.#sql.resultFiles.all().map(({ outputFile }) => outputFile));
+  }
+
   /** Deletes a few of the jobs whose time is over and returns how many; call until 0, then `scrub`. */
   deleteSomeExpired(): number {
-    const { changes } = this.#sql.deleteExpired.run({
-      until: this.#newestExpiredEnd(),
-      max: deletionsAtOnce,
-    });
-    if (changes > 0) this.#mayHoldRemains = true;
-    return changes;
+    const jobs = this.#sql.deleteExpired.all({ until: this.#newestExpiredEnd(), max: deletionsAtOnce });
+    if (jobs.length > 0) this.#mayHoldRemains = true;
+    this.#options.deleteFiles?.(jobs.flatMap(({ outputFile }) => outputFile ?? []));
+    return jobs.length;
   }
 
   /**
@@ -140,35 +344,60 @@ export class JobBook {
   close(): void {
     try {
       this.#commit.close();
-      this.#tidyUp();
+      this.#tidyUp(undefined);
     } finally {
       this.#db.close();
     }
   }
 
-  /** Between two services: nobody works on anything. */
-  #tidyUp(): void {
-    this.#putBackRunning();
+  /** Between two services: nobody works on anything but workers elsewhere. `death` is what ended the one before. */
+  #tidyUp(death: string | undefined): void {
+    this.#db.transaction(() => {
+      for (const { id } of this.#sql.running.all({ isPulled: 0 })) {
+        const job = this.#sql.standing.get(id);
+        if (job !== undefined) this.#putBack(id, job, death);
+      }
+    })();
     while (this.deleteSomeExpired() > 0);
     this.scrub(true);
   }
 
-  #putBackRunning(): void {
-    const queuedAt = this.#now();
-    this.#db.transaction(() => {
-      for (const { id } of this.#sql.running.all()) this.#move(id, 'IN_QUEUE', { queuedAt });
-    })();
+  /** `death` is undefined where it does not count. */
+  #putBack(
+    id: string,
+    { retries, maxRetries }: JobStanding,
+    death: string | undefined,
+    log?: string,
+  ): JobState {
+    const kept = log === undefined ? {} : { log };
+    if (death !== undefined && retries >= maxRetries) {
+      const error = `the worker of this job died ${retries + 1} times, which is more than its ${maxRetries} retries: ${death}`;
+      this.#move(id, 'FAILED', { ...kept, error, endedAt: this.#now() });
+      return 'FAILED';
+    }
+    const counted = death === undefined ? {} : { retries: retries + 1 };
+    this.#move(id, 'IN_QUEUE', { ...kept, ...counted, queuedAt: this.#now() });
+    return 'IN_QUEUE';
+  }
+
+  #begin(id: string, { workerId, isPulled }: JobTaker): void {
+    this.#move(id, 'IN_PROGRESS', { startedAt: this.#now(), workerId, isPulled: isPulled ? 1 : 0 });
   }
 
   #move(id: string, to: JobState, change: JobChange): void {
-    const from = this.#sql.standing.get(id)?.state;
-    if (from === undefined) throw new Error(`the book holds no job ${id} that could become ${to}`);
-    assertJobMove(from, to);
-    const nothing = { queuedAt: null, startedAt: null, endedAt: null, output: null, error: null };
+    const job = this.#sql.standing.get(id);
+    if (job === undefined) throw new Error(`the book holds no job ${id} that could become ${to}`);
+    assertJobMove(job.state, to);
     this.#sql.move.run({ ...nothing, ...change, id, state: to });
+    if (change.endedAt !== undefined) this.#webhooks.begin.run(change.endedAt, job.number);
   }
 
-  #isThere(job: JobStanding, endpointId: string): boolean {
+  #isAt(id: string, workerId: string): JobStanding | undefined {
+    const job = this.#sql.standing.get(id);
+    return job?.state === 'IN_PROGRESS' && job.workerId === workerId ? job : undefined;
+  }
+
+  #isThere(job: Pick<JobStanding, 'endpointId' | 'endedAt'>, endpointId: string): boolean {
     return job.endpointId === endpointId && (job.endedAt === null || job.endedAt > this.#newestExpiredEnd());
   }
 
@@ -184,4 +413,34 @@ export class JobBook {
   #pragma(name: string): number {
     return Number(this.#db.pragma(name, { simple: true }));
   }
+}
+
+/** A job, and the worker that is at it. */
+export interface JobOfWorker {
+  id: string;
+  workerId: string;
+}
+
+/** A result of the worker before is not wanted any more. */
+const nobody = '';
+
+const nothing = {
+  queuedAt: null,
+  startedAt: null,
+  expiresAt: null,
+  retries: null,
+  workerId: null,
+  isPulled: null,
+  endedAt: null,
+  output: null,
+  outputFile: null,
+  error: null,
+  log: null,
+};
+
+function timeOutText({ isExpired, state, ttlMs, executionTimeoutMs }: DueJob): string {
+  if (isExpired === 0)
+    return `job timed out: it was at work for longer than its execution time-out of ${executionTimeoutMs} ms`;
+  const where = state === 'IN_QUEUE' ? 'it was still in the queue' : 'it was still in progress';
+  return `job timed out: ${where} ${ttlMs} ms after its submission, which is its time to live`;
 }

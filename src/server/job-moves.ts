@@ -1,14 +1,18 @@
 /** The states of a job at the service, and the moves between them; they live in this table and nowhere else. */
 import type { JobStatus } from '../wire/messages.ts';
 
-/** A state without moves is settled. A job goes back to the queue when its worker or the service dies. */
+/**
+ * A job goes back to the queue when its worker or the service dies, and when somebody has it retried. `COMPLETED` and
+ * `CANCELLED` have no moves; all but the first two have ended.
+ */
 export const jobMoves = {
-  IN_QUEUE: ['IN_PROGRESS', 'CANCELLED'],
-  IN_PROGRESS: ['COMPLETED', 'FAILED', 'CANCELLED', 'IN_QUEUE'],
+  IN_QUEUE: ['IN_PROGRESS', 'CANCELLED', 'TIMED_OUT'],
+  IN_PROGRESS: ['COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT', 'IN_QUEUE'],
   COMPLETED: [],
-  FAILED: [],
+  FAILED: ['IN_QUEUE'],
   CANCELLED: [],
-} as const satisfies Partial<Record<JobStatus, readonly JobStatus[]>>;
+  TIMED_OUT: ['IN_QUEUE'],
+} as const satisfies Record<JobStatus, readonly JobStatus[]>;
 
 export type JobState = keyof typeof jobMoves;
 

@@ -1,22 +1,34 @@
-/** The operations of the job interface: submission, status, cancellation, health. */
-import type { IncomingMessage } from 'node:http';
-import { acceptedAnswer, type Answer, cancelAnswer, healthAnswer, refusal, statusAnswer } from './answer.ts';
-import type { ApiKeys } from './api-keys.ts';
+/** The operations of clients: submission, status, waiting for the end, streams, cancellation, retry, health. */
+import {
+  acceptedAnswer,
+  type Answer,
+  healthAnswer,
+  jsonAnswer,
+  refusal,
+  stateAnswer,
+  statusAnswer,
+} from './answer.ts';
+import { type Asked, bodyOf } from './asked.ts';
 import type { JobBook } from './job-book.ts';
-import { readBody } from './read-body.ts';
-import { findRoute, type Route, routeMethods } from './routes.ts';
+import { untilFound } from './job-signals.ts';
+import type { JobRecord } from './job-statements.ts';
+import type { JobTerms } from './job-terms.ts';
+import type { ResultFiles } from './result-files.ts';
+import type { Operation } from './routes.ts';
 import { readRunRequest } from './run-request.ts';
-import type { WorkerPool } from './worker-pool.ts';
 
 export interface JobOperationsParts {
-  keys: ApiKeys;
   book: JobBook;
-  /** The workers of each endpoint, by the endpoint's id. */
-  pools: ReadonlyMap<string, WorkerPool>;
+  files: ResultFiles;
   maxRequestBytes: number;
 }
 
-/** Answers requests; undefined where the client has gone and nobody listens. Throws where the book cannot be used. */
+type ClientOperation = Exclude<Operation, `job-${string}` | 'ping'>;
+
+/** As long as real services wait, and shorter than connections may be still. */
+const longestWaitMs = 90_000;
+
+/** Undefined where the client has gone and nobody listens. Throws where the book cannot be used. */
 export class JobOperations {
   readonly #parts: JobOperationsParts;
 
@@ -24,55 +36,96 @@ export class JobOperations {
     this.#parts = parts;
   }
 
-  /** `askForBody` is called before a body is read: a client may wait for that before it sends one. */
-  async answer(request: IncomingMessage, askForBody: () => void): Promise<Answer | undefined> {
-    if (!this.#parts.keys.accepts(request.headers.authorization))
-      return refusal(401, 'the API key is missing or not known here', { 'WWW-Authenticate': 'Bearer' });
-    const route = findRoute(request.url ?? '');
-    if (route === undefined) return refusal(404, 'not found');
-    const method = routeMethods[route.operation];
-    if (request.method !== method)
-      return refusal(405, `${route.operation} is asked for by ${method}`, { Allow: method });
-    const pool = this.#parts.pools.get(route.endpointId);
-    if (pool === undefined) return refusal(404, 'endpoint not found');
-    switch (route.operation) {
+  async answer(operation: ClientOperation, asked: Asked): Promise<Answer | undefined> {
+    const { endpoint, route } = asked;
+    const { book } = this.#parts;
+    switch (operation) {
       case 'run':
-        return await this.#run(route, request, pool, askForBody);
+        return await this.#run(asked);
+      case 'runsync':
+      case 'render':
+        return await this.#runSync(asked);
       case 'status':
-        return this.#status(route);
+        return await this.#status(book.find(endpoint.id, route.jobId));
+      case 'status-sync':
+        return await this.#status(await this.#untilEnded(asked, route.jobId));
+      case 'stream':
+        return await this.#stream(asked);
       case 'cancel':
-        return await this.#cancel(route, pool);
+        return await this.#cancel(asked);
+      case 'retry':
+        return await this.#retry(asked);
+      case 'purge-queue':
+        return jsonAnswer({ removed: await book.purgeQueue(endpoint.id), status: 'completed' });
       case 'health':
-        return healthAnswer(this.#parts.book.tally(route.endpointId), pool);
+        return healthAnswer(book.tally(endpoint.id), endpoint.workers);
     }
   }
 
-  async #run(
-    { endpointId }: Route,
-    request: IncomingMessage,
-    pool: WorkerPool,
-    askForBody: () => void,
-  ): Promise<Answer | undefined> {
-    const body = await readBody(request, this.#parts.maxRequestBytes, askForBody);
-    if (body.kind === 'gone') return undefined;
-    if (body.kind === 'too-large') return { ...refusal(400, 'exceeded max body size'), isBodyUnread: true };
-    const submission = readRunRequest(body.bytes);
+  /** Takes a job on, or says why not. */
+  async submit(asked: Asked, given: Partial<JobTerms> = {}): Promise<string | Answer | undefined> {
+    const body = await bodyOf(asked, this.#parts.maxRequestBytes);
+    if (!Buffer.isBuffer(body)) return body;
+    const submission = readRunRequest(body);
     if (submission.kind === 'refused') return refusal(400, submission.why);
-    const id = await this.#parts.book.accept(endpointId, submission.input);
-    pool.wake();
-    return acceptedAnswer(id);
+    const { endpoint, keyId } = asked;
+    const { id, settings } = endpoint;
+    const { executionTimeoutMs, ttlMs, retries: maxRetries, maxQueued } = settings;
+    if (this.#parts.book.queueLength(id) >= maxQueued)
+      return refusal(429, `the queue of this endpoint is full: ${maxQueued} jobs wait`, {
+        'Retry-After': '10',
+      });
+    const terms = { executionTimeoutMs, ttlMs, maxRetries, keyId, ...submission.terms, ...given };
+    return await this.#parts.book.accept(id, submission.input, terms);
   }
 
-  #status({ endpointId, jobId }: Route & { jobId: string }): Answer {
-    const job = this.#parts.book.find(endpointId, jobId);
-    return job === undefined ? jobNotFound() : statusAnswer(job);
+  async #run(asked: Asked): Promise<Answer | undefined> {
+    const id = await this.submit(asked);
+    return typeof id === 'string' ? acceptedAnswer(id) : id;
   }
 
-  async #cancel({ endpointId, jobId }: Route & { jobId: string }, pool: WorkerPool): Promise<Answer> {
-    const state = await this.#parts.book.cancel(endpointId, jobId);
-    if (state === undefined) return jobNotFound();
-    if (state === 'CANCELLED') pool.abandon(jobId);
-    return cancelAnswer(jobId, state);
+  async #runSync(asked: Asked): Promise<Answer | undefined> {
+    const id = await this.submit(asked, { isSync: true });
+    if (typeof id !== 'string') return id;
+    return await this.#status(await this.#untilEnded(asked, id));
+  }
+
+  /** The job when it has ended, or as it is when the time is over. */
+  async #untilEnded({ endpoint, route, gone }: Asked, id: string): Promise<JobRecord | undefined> {
+    const { book } = this.#parts;
+    if (!book.has(endpoint.id, id)) return undefined;
+    const asked = Number(route.query.get('wait') ?? longestWaitMs);
+    const waitMs = asked >= 0 && asked <= longestWaitMs ? asked : longestWaitMs;
+    const waiting = { waitMs, signal: gone };
+    await untilFound(book.signals, [`moved ${id}`], waiting, () => book.hasEnded(id) || undefined);
+    return book.find(endpoint.id, id);
+  }
+
+  async #status(job: JobRecord | undefined): Promise<Answer> {
+    if (job === undefined) return jobNotFound();
+    if (job.outputFile === null) return statusAnswer(job);
+    const payload = await this.#parts.files.read(job.outputFile);
+    return payload === undefined ? jobNotFound() : statusAnswer({ ...job, payload });
+  }
+
+  async #stream({ endpoint, route }: Asked): Promise<Answer> {
+    const { book } = this.#parts;
+    const job = book.find(endpoint.id, route.jobId);
+    if (job === undefined) return jobNotFound();
+    const parts = (await book.drainParts(job.id)).map((output) => `{"output":${output}}`);
+    return { status: 200, body: `{"status":"${job.state}","stream":[${parts.join(',')}]}` };
+  }
+
+  async #cancel({ endpoint, route: { jobId } }: Asked): Promise<Answer> {
+    const state = await this.#parts.book.cancel(endpoint.id, jobId);
+    return state === undefined ? jobNotFound() : stateAnswer(jobId, state);
+  }
+
+  async #retry({ endpoint, route: { jobId } }: Asked): Promise<Answer> {
+    const was = await this.#parts.book.retry(endpoint.id, jobId);
+    if (was === undefined) return jobNotFound();
+    if (was === 'FAILED' || was === 'TIMED_OUT') return stateAnswer(jobId, 'IN_QUEUE');
+    return refusal(409, `the job is ${was}; only one that is FAILED or TIMED_OUT can be retried`);
   }
 }
 

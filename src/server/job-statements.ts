@@ -5,6 +5,7 @@ import type { JobState } from './job-moves.ts';
 /** A job that a worker has been given. */
 export interface TakenJob {
   id: string;
+  workerId: string;
   /** JSON text of an object. */
   input: string;
 }
@@ -17,56 +18,129 @@ export interface JobRecord {
   queuedAt: number;
   startedAt: number | null;
   endedAt: number | null;
+  retries: number;
   error: string | null;
-  /** JSON text as bytes: the input while `IN_PROGRESS`, the output once `COMPLETED`. */
+  /** JSON text; the worker's latest message while `IN_PROGRESS`. */
+  progress: string | null;
+  /** JSON text as bytes: the input while `IN_PROGRESS`, the output once `COMPLETED`, unless it is in a file. */
   payload: Buffer | null;
+  outputFile: string | null;
 }
 
 /** A job without its texts. */
-export type JobStanding = Pick<JobRecord, 'endpointId' | 'state' | 'endedAt'>;
+export interface JobStanding {
+  number: number;
+  endpointId: string;
+  state: JobState;
+  endedAt: number | null;
+  workerId: string | null;
+  retries: number;
+  maxRetries: number;
+  ttlMs: number;
+}
 
-/** What a move writes; what is not given becomes empty, but `queuedAt` and `startedAt` stay. */
+/** What a move writes; what is not given becomes empty, but the first three stay. */
 export interface JobChange {
   queuedAt?: number;
   startedAt?: number;
+  expiresAt?: number;
+  retries?: number;
+  workerId?: string;
+  isPulled?: 0 | 1;
   endedAt?: number;
   output?: string;
+  outputFile?: string;
   error?: string;
+  log?: string;
 }
 
 type StoredChange = { [Key in keyof JobChange]-?: JobChange[Key] | null } & { id: string; state: JobState };
 
+/** A job as it is accepted. */
+export interface NewJob {
+  id: string;
+  endpointId: string;
+  now: number;
+  ttlMs: number;
+  executionTimeoutMs: number;
+  isLowPriority: 0 | 1;
+  maxRetries: number;
+  keyId: string;
+  summary: string;
+  input: string;
+}
+
+/** A job that has been worked on, or waited, for too long. */
+export interface DueJob {
+  id: string;
+  endpointId: string;
+  state: JobState;
+  workerId: string | null;
+  executionTimeoutMs: number;
+  ttlMs: number;
+  isExpired: 0 | 1;
+}
+
 export function prepareJobStatements(db: Database) {
   return {
-    insert: db.prepare<[{ id: string; endpointId: string; now: number; input: string }]>(
-      `INSERT INTO job (id, endpointId, state, acceptedAt, queuedAt, input)
-       VALUES (@id, @endpointId, 'IN_QUEUE', @now, @now, @input)`,
+    insert: db.prepare<[NewJob]>(
+      `INSERT INTO job (id, endpointId, state, acceptedAt, queuedAt, expiresAt, ttlMs, executionTimeoutMs,
+         isLowPriority, maxRetries, retries, keyId, isPulled, summary, input)
+       VALUES (@id, @endpointId, 'IN_QUEUE', @now, @now, @now + @ttlMs, @ttlMs, @executionTimeoutMs,
+         @isLowPriority, @maxRetries, 0, @keyId, 0, @summary, @input)`,
     ),
-    nextInQueue: db.prepare<[{ endpointId: string; max: number }], TakenJob>(
+    nextInQueue: db.prepare<[{ endpointId: string; max: number }], { id: string; input: string }>(
       `SELECT id, input FROM job WHERE endedAt IS NULL AND endpointId = @endpointId AND state = 'IN_QUEUE'
-       ORDER BY number LIMIT @max`,
+       ORDER BY isLowPriority, number LIMIT @max`,
     ),
     // The payload goes out as it is: bytes are handed on without being decoded, let alone parsed.
     find: db.prepare<[string], JobRecord>(
-      `SELECT id, endpointId, state, queuedAt, startedAt, endedAt, error,
+      `SELECT id, endpointId, state, queuedAt, startedAt, endedAt, retries, error, progress, outputFile,
          CAST(CASE state WHEN 'IN_PROGRESS' THEN input WHEN 'COMPLETED' THEN output END AS BLOB) AS payload
        FROM job WHERE id = ?`,
     ),
-    standing: db.prepare<[string], JobStanding>('SELECT endpointId, state, endedAt FROM job WHERE id = ?'),
+    standing: db.prepare<[string], JobStanding>(
+      'SELECT number, endpointId, state, endedAt, workerId, retries, maxRetries, ttlMs FROM job WHERE id = ?',
+    ),
     tally: db.prepare<[string], { what: JobState | 'retried'; jobs: number }>(
       'SELECT what, jobs FROM tally WHERE endpointId = ?',
     ),
+    queued: db.prepare<[string], { jobs: number }>(
+      `SELECT jobs FROM tally WHERE endpointId = ? AND what = 'IN_QUEUE'`,
+    ),
     move: db.prepare<[StoredChange]>(
       `UPDATE job SET state = @state, queuedAt = coalesce(@queuedAt, queuedAt),
-         startedAt = coalesce(@startedAt, startedAt), endedAt = @endedAt, output = @output, error = @error
+         startedAt = coalesce(@startedAt, startedAt), expiresAt = coalesce(@expiresAt, expiresAt),
+         retries = coalesce(@retries, retries), workerId = coalesce(@workerId, workerId),
+         isPulled = coalesce(@isPulled, isPulled), log = coalesce(@log, log), progress = NULL,
+         endedAt = @endedAt, output = @output, outputFile = @outputFile, error = @error
        WHERE id = @id`,
     ),
-    running: db.prepare<[], { id: string }>(
-      `SELECT id FROM job WHERE endedAt IS NULL AND state = 'IN_PROGRESS' ORDER BY number`,
+    setProgress: db.prepare<[{ id: string; progress: string }]>(
+      'UPDATE job SET progress = @progress WHERE id = @id',
+    ),
+    running: db.prepare<[{ isPulled: 0 | 1 }], { id: string; endpointId: string; workerId: string | null }>(
+      `SELECT id, endpointId, workerId FROM job
+       WHERE endedAt IS NULL AND state = 'IN_PROGRESS' AND isPulled = @isPulled ORDER BY number`,
+    ),
+    due: db.prepare<[{ now: number; max: number }], DueJob>(
+      `SELECT id, endpointId, state, workerId, executionTimeoutMs, ttlMs, expiresAt <= @now AS isExpired FROM job
+       WHERE number IN (SELECT number FROM job WHERE endedAt IS NULL AND expiresAt <= @now
+         UNION SELECT number FROM job WHERE state = 'IN_PROGRESS' AND startedAt + executionTimeoutMs <= @now)
+       LIMIT @max`,
     ),
     open: db.prepare<[], { one: 1 }>('SELECT 1 AS one FROM job WHERE endedAt IS NULL LIMIT 1'),
-    deleteExpired: db.prepare<[{ until: number; max: number }]>(
-      'DELETE FROM job WHERE number IN (SELECT number FROM job WHERE endedAt <= @until ORDER BY endedAt LIMIT @max)',
+    deleteExpired: db.prepare<[{ until: number; max: number }], { outputFile: string | null }>(
+      `DELETE FROM job WHERE number IN (SELECT number FROM job WHERE endedAt <= @until ORDER BY endedAt LIMIT @max)
+       RETURNING outputFile`,
     ),
+    resultFiles: db.prepare<[], { outputFile: string }>(
+      'SELECT outputFile FROM job WHERE outputFile IS NOT NULL',
+    ),
+    addPart: db.prepare<[{ job: number; output: string }]>(
+      'INSERT INTO part (job, output) VALUES (@job, @output)',
+    ),
+    parts: db.prepare<[number], { output: string }>('SELECT output FROM part WHERE job = ? ORDER BY number'),
+    deleteParts: db.prepare<[number]>('DELETE FROM part WHERE job = ?'),
   };
 }

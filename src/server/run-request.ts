@@ -1,38 +1,101 @@
 /** The body of a submission, read once into what the service keeps of it. */
+import { describeValue } from '../wire/describe-value.ts';
+import { memberText } from '../wire/member-text.ts';
+import type { JobTerms } from './job-terms.ts';
+
+/** What a submission may ask for itself. */
+export type AskedTerms = Partial<
+  Pick<JobTerms, 'executionTimeoutMs' | 'ttlMs' | 'isLowPriority' | 'webhook'>
+>;
 
 export type ReadRunRequest =
-  | { kind: 'read'; /** JSON text of an object that is not empty. */ input: string }
+  | { kind: 'read'; /** JSON text of an object that is not empty. */ input: string; terms: AskedTerms }
   | { kind: 'refused'; why: string };
 
-/** Other keys than `input` belong to operations this service does not have, and are ignored. */
+/** Longer ones do not fit into a timer. */
+const longestMs = 20 * 24 * 60 * 60_000;
+const longestUrl = 2_048;
+const deepest = 1_000;
+
+/** Unknown keys are ignored, as real services do. */
 export function readRunRequest(bytes: Buffer): ReadRunRequest {
-  const body = parse(bytes);
-  if (body === undefined) return { kind: 'refused', why: 'the body is not JSON' };
-  if (!isObject(body)) return { kind: 'refused', why: 'the body is not an object' };
+  const text = utf8(bytes);
+  const body = text === undefined ? undefined : parse(text);
+  if (text === undefined || body === undefined) return refused('the body is not JSON');
+  if (!isObject(body)) return refused('the body is not an object');
   const input = body['input'];
-  if (!isObject(input)) return { kind: 'refused', why: 'the body has no object "input"' };
-  if (Object.keys(input).length === 0) return { kind: 'refused', why: 'the object "input" is empty' };
-  const text = stringify(input);
-  if (text === undefined) return { kind: 'refused', why: 'the object "input" is nested too deeply' };
-  return { kind: 'read', input: text };
+  if (!isObject(input)) return refused('the body has no object "input"');
+  if (Object.keys(input).length === 0) return refused('the object "input" is empty');
+  if (isDeep(input)) return refused('the object "input" is nested too deeply');
+  const terms = readTerms(body);
+  if (typeof terms === 'string') return refused(terms);
+  return { kind: 'read', input: memberText(text, 'input') ?? JSON.stringify(input), terms };
 }
 
-/** Undefined for what is no JSON in UTF-8; no JSON text stands for undefined. */
-function parse(bytes: Buffer): unknown {
+/** What is wrong, in words, or what is asked for. */
+function readTerms(body: Record<string, unknown>): AskedTerms | string {
+  const { policy = {}, webhook } = body;
+  if (!isObject(policy)) return `"policy" is ${describeValue(policy)}; expected an object`;
+  const { executionTimeout, ttl, lowPriority } = policy;
+  for (const [name, value] of Object.entries({ executionTimeout, ttl })) {
+    if (value !== undefined && !isDuration(value))
+      return `"policy.${name}" is ${describeValue(value)}; expected whole milliseconds, from 1 to ${longestMs}`;
+  }
+  if (lowPriority !== undefined && typeof lowPriority !== 'boolean')
+    return `"policy.lowPriority" is ${describeValue(lowPriority)}; expected true or false`;
+  if (webhook !== undefined && webhook !== null && !isWebhook(webhook))
+    return `"webhook" is ${describeValue(webhook)}; expected an http(s) URL without user name and password`;
+  return {
+    ...(isDuration(executionTimeout) && { executionTimeoutMs: executionTimeout }),
+    ...(isDuration(ttl) && { ttlMs: ttl }),
+    ...(lowPriority !== undefined && { isLowPriority: lowPriority }),
+    ...(isWebhook(webhook) && { webhook }),
+  };
+}
+
+function isDuration(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= longestMs;
+}
+
+function isWebhook(value: unknown): value is string {
+  if (typeof value !== 'string' || value.length > longestUrl || !URL.canParse(value)) return false;
+  const { protocol, username, password } = new URL(value);
+  return /^https?:$/.test(protocol) && username === '' && password === '';
+}
+
+function refused(why: string): ReadRunRequest {
+  return { kind: 'refused', why };
+}
+
+function utf8(bytes: Buffer): string | undefined {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     return undefined;
   }
 }
 
-/** Undefined where the stack does not reach to the innermost value; `parse` has no such bound. */
-function stringify(input: Record<string, unknown>): string | undefined {
+/** No JSON text stands for undefined. */
+function parse(text: string): unknown {
   try {
-    return JSON.stringify(input);
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
+}
+
+/** Whoever writes it anew, a worker for one, needs a stack for it; `parse` has no such bound. */
+function isDeep(input: unknown): boolean {
+  let level: unknown[] = [input];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > deepest) return true;
+    level = level.flatMap((value) =>
+      typeof value === 'object' && value !== null
+        ? Object.values(value).filter((inner) => typeof inner === 'object')
+        : [],
+    );
+  }
+  return false;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,48 +1,68 @@
 /** What a service is started with, checked before anything is touched. */
 import { defaultRetentionMs, maxRequestBytes } from '../wire/messages.ts';
-import type { EndpointSettings } from './worker-pool.ts';
+import type { RunnableWorkload } from './endpoint.ts';
+import type { EndpointSettings } from './endpoint-settings.ts';
+import type { Rate } from './rate-limit.ts';
 
 export interface ServiceOptions {
   /** The folder of the service's files; made where it is missing, for its owner only. */
   dataDir: string;
-  /** Loopback only: 127.0.0.1 by default. */
+  /** 127.0.0.1 by default; anything beyond loopback takes a key. */
   host?: string;
   /** 0, the default: a free one. */
   port?: number;
-  /** The bearer keys that are accepted, at least one. */
+  /** Bearer keys that are accepted beside those of the key book, for everything but the pull operations. */
   keys: string[];
   endpoints: EndpointSettings[];
+  /** What an endpoint's own workers run; `context` is what they need of the service. */
+  workloadOf: (settings: EndpointSettings, context: WorkloadContext) => RunnableWorkload;
   /** How long inputs and outputs are kept after their job has settled. */
   retentionMs?: number;
-  /** The largest body of a submission. */
+  /** The largest body of a submission, and of a result. */
   maxRequestBytes?: number;
+  maxResultBytes?: number;
+  /** For each key and operation. */
+  rate?: Rate;
+  /** How long a worker elsewhere may say nothing before its job is somebody else's. */
+  silenceMs?: number;
   /** Wall clock, epoch ms. */
   now?: () => number;
   /** Told in words of what goes wrong at the service itself. */
   onTrouble?: (text: string) => void;
 }
 
+/** What workers that pull are told. */
+export interface WorkloadContext {
+  /** Of the service, once it listens. */
+  url: () => string;
+  workerKey: string;
+}
+
+type Checked = Required<Omit<ServiceOptions, 'silenceMs'>> & Pick<ServiceOptions, 'silenceMs'>;
+
 /** Throws, with what is wrong in words, for options that no service can be started with. */
-export function checkServiceOptions(options: ServiceOptions): Required<ServiceOptions> {
+export function checkServiceOptions(options: ServiceOptions): Checked {
   const checked = {
     host: '127.0.0.1',
     port: 0,
     retentionMs: defaultRetentionMs,
     maxRequestBytes,
+    maxResultBytes: 100 * 1024 * 1024,
+    // Against a client that has gone wild; what is usual stays far below.
+    rate: { requests: 100_000, withinMs: 10_000 },
     now: Date.now,
     onTrouble: () => undefined,
     ...options,
   };
-  if (!isLoopback(checked.host))
-    throw new Error(`the service listens on loopback addresses only, and ${checked.host} is none`);
   assertLimit('retentionMs', checked.retentionMs);
   assertLimit('maxRequestBytes', checked.maxRequestBytes);
+  assertLimit('maxResultBytes', checked.maxResultBytes);
   assertKeys(checked.keys);
   assertEndpoints(checked.endpoints);
   return checked;
 }
 
-function isLoopback(host: string): boolean {
+export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
@@ -53,7 +73,6 @@ function assertLimit(name: string, value: number): void {
 
 /** The keys themselves never stand in an error. */
 function assertKeys(keys: readonly string[]): void {
-  if (keys.length === 0) throw new Error('the service needs at least one key');
   if (!keys.every((key) => /^[\x21-\x7e]+$/.test(key)))
     throw new Error('a key is empty or holds characters that a header cannot carry');
 }

@@ -1,15 +1,22 @@
-/** The local service: the job interface over HTTP, on one's own machine. */
+/** The service: the job interface over HTTP, on one's own machine. */
+import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ApiKeys } from './api-keys.ts';
 import { lockDataFolder } from './data-lock.ts';
+import { Endpoints } from './endpoints.ts';
+import { Gate } from './gate.ts';
 import { type HttpServer, startHttpServer } from './http-server.ts';
 import { JobBook } from './job-book.ts';
 import { JobOperations } from './job-operations.ts';
-import { checkServiceOptions, type ServiceOptions } from './service-options.ts';
+import { JobResults } from './job-results.ts';
+import { KeyBook } from './keys/key-book.ts';
+import { RateLimit } from './rate-limit.ts';
+import { ResultFiles } from './result-files.ts';
+import { checkServiceOptions, isLoopback, type ServiceOptions } from './service-options.ts';
 import { Sweeper } from './sweeper.ts';
-import { WorkerPool } from './worker-pool.ts';
+import { Webhooks } from './webhooks.ts';
+import { WorkerOperations } from './worker-operations.ts';
 
 export type { ServiceOptions } from './service-options.ts';
 
@@ -20,6 +27,8 @@ export interface Service {
   close(): Promise<void>;
 }
 
+type Checked = ReturnType<typeof checkServiceOptions>;
+
 /**
  * Opens the book in the data folder, goes on with what is in its queue, and listens. Throws where the options are of
  * no use, `DataFolderInUse` where another service runs on the folder, and what the system says of folder and port.
@@ -27,64 +36,124 @@ export interface Service {
 export async function startService(options: ServiceOptions): Promise<Service> {
   const checked = checkServiceOptions(options);
   mkdirSync(checked.dataDir, { recursive: true, mode: 0o700 });
-  const lock = lockDataFolder(join(checked.dataDir, 'lock.sqlite'));
+  const opened: (() => void)[] = [];
   try {
-    const book = new JobBook(join(checked.dataDir, 'service.sqlite'), checked);
-    try {
-      return await openForBusiness(checked, book, () => lock.release());
-    } catch (error) {
-      book.close();
-      throw error;
-    }
+    const lock = lockDataFolder(join(checked.dataDir, 'lock.sqlite'));
+    opened.push(() => lock.release());
+    const workerKey = randomBytes(24).toString('hex');
+    const keys = openKeys(checked, workerKey);
+    opened.push(() => keys.close());
+    const files = new ResultFiles(join(checked.dataDir, 'results'));
+    const deleteFiles = (names: string[]): void => files.delete(names);
+    const book = new JobBook(join(checked.dataDir, 'service.sqlite'), { ...checked, deleteFiles });
+    opened.push(() => book.close());
+    files.deleteAllBut(book.resultFiles());
+    return await openForBusiness(checked, { keys, files, book, workerKey, opened });
   } catch (error) {
-    lock.release();
+    for (const close of opened.toReversed()) close();
     throw error;
   }
 }
 
-async function openForBusiness(
-  options: Required<ServiceOptions>,
-  book: JobBook,
-  release: () => void,
-): Promise<Service> {
-  const { endpoints, onTrouble } = options;
-  const pools = new Map(
-    endpoints.map((endpoint) => [endpoint.id, new WorkerPool(book, endpoint, onTrouble)]),
-  );
-  const operations = new JobOperations({ ...options, keys: new ApiKeys(options.keys), book, pools });
-  const answerRequest = operations.answer.bind(operations);
-  const http = await startHttpServer({ ...options, answerRequest });
-  const sweeper = new Sweeper(book, options.retentionMs, onTrouble);
-  for (const pool of pools.values()) pool.wake();
-
-  let closing: Promise<void> | undefined;
-  const close = () => closeDown({ http, pools: [...pools.values()], sweeper, book, release, onTrouble });
-  return { url: http.url, close: () => (closing ??= close()) };
+/** Throws where anybody could use the service without a key. */
+function openKeys({ dataDir, keys, now, host }: Checked, workerKey: string): KeyBook {
+  const given = keys.map((key, index) => ({ name: `given-${index + 1}`, key, kind: 'admin' as const }));
+  const workers = { name: 'own-workers', key: workerKey, kind: 'worker' as const };
+  const book = new KeyBook(join(dataDir, 'keys.sqlite'), { given: [...given, workers], now });
+  const hasKey = keys.length > 0 || book.list().some(({ revokedAt }) => revokedAt === null);
+  if (hasKey) return book;
+  book.close();
+  const where = isLoopback(host)
+    ? ''
+    : `; nobody but this machine may use it without one, and ${host} is no loopback address`;
+  throw new Error(`the service needs at least one key${where}`);
 }
 
-interface Parts {
-  http: HttpServer;
-  pools: WorkerPool[];
-  sweeper: Sweeper;
+interface Opened {
+  keys: KeyBook;
+  files: ResultFiles;
   book: JobBook;
-  release: () => void;
+  workerKey: string;
+  /** Closes what is open, last first. */
+  opened: (() => void)[];
+}
+
+async function openForBusiness(
+  options: Checked,
+  { keys, files, book, workerKey, opened }: Opened,
+): Promise<Service> {
+  const { workloadOf, silenceMs, onTrouble, maxResultBytes, maxRequestBytes, rate } = options;
+  const results = new JobResults(book, files, maxResultBytes);
+  let url = '';
+  const context = { url: () => url, workerKey };
+  const gate = (endpoints: Endpoints): Gate =>
+    new Gate({
+      keys,
+      endpoints,
+      rates: new RateLimit(rate),
+      jobs: new JobOperations({
+        book,
+        files,
+        maxRequestBytes,
+      }),
+      work: new WorkerOperations({
+        book,
+        results,
+        maxResultBytes: maxResultBytes + 1e6,
+      }),
+    });
+  let open: Gate | undefined;
+  const http = await startHttpServer({
+    ...options,
+    answerRequest: async (...asked) => await open?.answer(...asked),
+  });
+  ({ url } = http);
+  const endpoints = new Endpoints({
+    book,
+    results,
+    silenceMs,
+    onTrouble,
+    given: options.endpoints,
+    workloadOf: (settings) => workloadOf(settings, context),
+  });
+  open = gate(endpoints);
+  const sweeper = new Sweeper(book, options.retentionMs, onTrouble);
+  const webhooks = new Webhooks({ book, files, onTrouble, now: options.now });
+  let closing: Promise<void> | undefined;
+  const close = () => closeDown({ http, endpoints, sweeper, webhooks, book, opened, onTrouble });
+  return { url, close: () => (closing ??= close()) };
+}
+
+interface Parts extends Pick<Opened, 'book' | 'opened'> {
+  http: HttpServer;
+  endpoints: Endpoints;
+  sweeper: Sweeper;
+  webhooks: Webhooks;
   onTrouble: (text: string) => void;
 }
 
-async function closeDown({ http, pools, sweeper, book, release, onTrouble }: Parts): Promise<void> {
+async function closeDown({
+  http,
+  endpoints,
+  sweeper,
+  webhooks,
+  book,
+  opened,
+  onTrouble,
+}: Parts): Promise<void> {
   http.stopListening();
   sweeper.stop();
-  for (const pool of pools) pool.stop();
+  await Promise.all([endpoints.stop(), webhooks.stop()]);
   // Whoever has submitted a job that is committed learns its id before the connections end.
   await book.flush();
   await nextTurn();
   await http.close();
-  try {
-    book.close();
-  } catch (error) {
-    // Nothing is lost: the next start does what could not be done here.
-    onTrouble(`the book could not be left tidy: ${String(error)}`);
-  } finally {
-    release();
+  for (const closeOne of opened.toReversed()) {
+    try {
+      closeOne();
+    } catch (error) {
+      // Nothing is lost: the next start does what could not be done here.
+      onTrouble(`the service could not be left tidy: ${String(error)}`);
+    }
   }
 }

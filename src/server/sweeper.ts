@@ -1,12 +1,15 @@
-/** Deletes from the disk what has been kept long enough. */
+/** Ends what takes too long, and deletes from the disk what has been kept long enough. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JobBook } from './job-book.ts';
+
+/** Time-outs are looked for this often. */
+const timeOutsEveryMs = 500;
 
 export class Sweeper {
   readonly #book: JobBook;
   readonly #onTrouble: (text: string) => void;
-  readonly #timer: NodeJS.Timeout;
-  #isSweeping = false;
+  readonly #timers: NodeJS.Timeout[];
+  readonly #busy = new Set<string>();
   #isStopped = false;
 
   /** Sweeps now and then, soon enough for the retention; status asks the clock itself and does not wait for it. */
@@ -14,28 +17,40 @@ export class Sweeper {
     this.#book = book;
     this.#onTrouble = onTrouble;
     const everyMs = Math.min(30_000, Math.max(1_000, retentionMs / 10));
-    this.#timer = setInterval(() => void this.#sweep(), everyMs).unref();
+    this.#timers = [
+      setInterval(() => void this.#alone('delete results whose time is over', () => this.#sweep()), everyMs),
+      setInterval(() => void this.#alone('end overdue jobs', () => this.#endOverdue()), timeOutsEveryMs),
+    ];
+    for (const timer of this.#timers) timer.unref();
   }
 
   stop(): void {
     this.#isStopped = true;
-    clearInterval(this.#timer);
+    for (const timer of this.#timers) clearInterval(timer);
+  }
+
+  async #alone(what: string, work: () => Promise<void>): Promise<void> {
+    if (this.#busy.has(what)) return;
+    this.#busy.add(what);
+    try {
+      await work();
+    } catch (error) {
+      this.#onTrouble(`cannot ${what}: ${String(error)}`);
+    } finally {
+      this.#busy.delete(what);
+    }
   }
 
   async #sweep(): Promise<void> {
-    if (this.#isSweeping) return;
-    this.#isSweeping = true;
-    try {
-      let deleted = 0;
-      for (let some = 1; some > 0 && !this.#isStopped; await nextTurn()) {
-        some = this.#book.deleteSomeExpired();
-        deleted += some;
-      }
-      if (deleted > 0 && !this.#isStopped) this.#book.scrub();
-    } catch (error) {
-      this.#onTrouble(`cannot delete results whose time is over: ${String(error)}`);
-    } finally {
-      this.#isSweeping = false;
+    let deleted = 0;
+    for (let some = 1; some > 0 && !this.#isStopped; await nextTurn()) {
+      some = this.#book.deleteSomeExpired();
+      deleted += some;
     }
+    if (deleted > 0 && !this.#isStopped) this.#book.scrub();
+  }
+
+  async #endOverdue(): Promise<void> {
+    while (!this.#isStopped && (await this.#book.timeOutSome()).length > 0);
   }
 }

@@ -1,86 +1,126 @@
-/** An endpoint's workers: so many runs of its workload at once, fed from the job book. */
+/** The workers that the service itself runs for an endpoint, fed from the job book. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { EndpointSettings } from './endpoint-settings.ts';
 import type { JobBook } from './job-book.ts';
-import type { TakenJob } from './job-statements.ts';
-import { runWorkload } from './run-workload.ts';
+import type { JobResults } from './job-results.ts';
+import { WorkerSlot } from './worker-slot.ts';
+import type { WorkerView } from './worker-view.ts';
 import type { Workload } from './workload.ts';
 
-export interface EndpointSettings {
-  /** As it stands in the endpoint's addresses. */
-  id: string;
-  /** How many jobs are worked on at once; 0 leaves them in the queue. */
-  workers: number;
+export interface PoolParts {
+  book: JobBook;
+  results: JobResults;
   workload: Workload;
+  endpoint: Pick<EndpointSettings, 'id' | 'workers' | 'quickStart'>;
+  onTrouble: (text: string) => void;
 }
 
 /** How long to wait where the book could not be written, before that is tried again. */
 const troubleWaitMs = 1_000;
 
+/** How long a worker is kept without a job where it was started for one. */
+const idleMs = 60_000;
+
 export class WorkerPool {
-  readonly #book: JobBook;
-  readonly #endpoint: EndpointSettings;
-  readonly #onTrouble: (text: string) => void;
+  readonly #parts: PoolParts;
   readonly #stop = new AbortController();
-  /** What the workers are at, by the id of the job. */
-  readonly #runs = new Map<string, AbortController>();
-  #idleWorkers: number;
+  readonly #slots: WorkerSlot[];
+  readonly #leave: () => void;
   #isTaking = false;
   #isWoken = false;
+  #retiring: NodeJS.Timeout | undefined;
+  /** The latest reason for which a worker could not be started or ended; null where all is well. */
+  trouble: string | null = null;
 
-  constructor(book: JobBook, endpoint: EndpointSettings, onTrouble: (text: string) => void) {
-    this.#book = book;
-    this.#endpoint = endpoint;
-    this.#onTrouble = onTrouble;
-    this.#idleWorkers = endpoint.workers;
+  constructor(parts: PoolParts) {
+    this.#parts = parts;
+    const { book, results, workload, endpoint } = parts;
+    this.#slots = Array.from(
+      { length: endpoint.workers },
+      () =>
+        new WorkerSlot({
+          book,
+          results,
+          workload,
+          insist: (write) => this.#insist(write),
+          onChange: () => this.wake(),
+          onTrouble: (text) => this.#tell(text),
+        }),
+    );
+    this.#leave = book.signals.on(`queued ${endpoint.id}`, () => this.wake());
+    if (!endpoint.quickStart) this.#retiring = setInterval(() => this.#retire(), idleMs / 4).unref();
+    this.wake();
   }
 
-  /** Says that a job may be waiting. */
+  views(): WorkerView[] {
+    return this.#slots.flatMap(({ state, jobIds, supervised: { workerId, since, log } }) =>
+      state === 'stopped'
+        ? []
+        : [
+            {
+              id: workerId,
+              kind: 'own',
+              state,
+              jobIds,
+              gpu: null,
+              since,
+              lastSeenAt: since,
+              log: log.latest,
+            },
+          ],
+    );
+  }
+
+  /** Says that a job may be waiting, or a worker be free. */
   wake(): void {
     this.#isWoken = true;
     if (!this.#isTaking) void this.#takeJobs();
   }
 
   /** Takes no more jobs and tells running workloads to stop; what they still answer is not heard. */
-  stop(): void {
+  async stop(): Promise<void> {
     this.#stop.abort();
-    for (const run of this.#runs.values()) run.abort();
-  }
-
-  /** Frees the worker of a job that is no longer wanted, where it has one; a result of it is dropped. */
-  abandon(jobId: string): void {
-    this.#runs.get(jobId)?.abort();
-  }
-
-  get idle(): number {
-    return this.#idleWorkers;
-  }
-
-  get running(): number {
-    return this.#endpoint.workers - this.#idleWorkers;
+    this.#leave();
+    clearInterval(this.#retiring);
+    await Promise.all(this.#slots.map((slot) => slot.stop()));
   }
 
   async #takeJobs(): Promise<void> {
     this.#isTaking = true;
-    while (this.#isWoken && this.#idleWorkers > 0 && !this.#stop.signal.aborted) {
+    while (this.#isWoken && !this.#stop.signal.aborted) {
       this.#isWoken = false;
-      const jobs = await this.#insist(() => this.#book.take(this.#endpoint.id, this.#idleWorkers));
-      for (const job of jobs ?? []) void this.#work(job);
+      const { book, endpoint } = this.#parts;
+      const idle = this.#slots.filter(({ state }) => state === 'idle');
+      const takers = idle.map(({ supervised }) => ({ workerId: supervised.workerId, isPulled: false }));
+      const jobs =
+        takers.length === 0 ? [] : ((await this.#insist(() => book.take(endpoint.id, takers))) ?? []);
+      if (jobs.length > 0) this.trouble = null;
+      for (const job of jobs)
+        void idle.find(({ supervised }) => supervised.workerId === job.workerId)?.work(job);
+      this.#startMore();
     }
     this.#isTaking = false;
   }
 
-  async #work(job: TakenJob): Promise<void> {
-    // It may have been cancelled since it was taken.
-    if (this.#stop.signal.aborted || !this.#book.isInProgress(job.id)) return;
-    this.#idleWorkers -= 1;
-    const run = new AbortController();
-    this.#runs.set(job.id, run);
-    const worker = await this.#endpoint.workload.startWorker({ workerId: job.id, log: () => undefined });
-    const outcome = await runWorkload(worker, job, run.signal);
-    if (outcome !== undefined) await this.#insist(() => this.#book.settle(job.id, outcome));
-    this.#runs.delete(job.id);
-    this.#idleWorkers += 1;
-    this.wake();
+  /** As many as there are jobs that wait for one; all of them with quick start. */
+  #startMore(): void {
+    const { book, endpoint } = this.#parts;
+    const coming = this.#slots.filter(({ state }) => state === 'initializing').length;
+    let wanted = endpoint.quickStart ? this.#slots.length : book.queueLength(endpoint.id) - coming;
+    for (const slot of this.#slots) {
+      if (slot.state !== 'stopped' || wanted <= 0) continue;
+      wanted -= 1;
+      void slot.supervised.start();
+    }
+  }
+
+  #retire(): void {
+    for (const slot of this.#slots) if (slot.idleMs > idleMs) void slot.supervised.retire();
+  }
+
+  #tell(text: string): void {
+    if (text !== this.trouble) this.#parts.onTrouble(`endpoint ${this.#parts.endpoint.id}: ${text}`);
+    this.trouble = text;
   }
 
   /** Tries until it is written, as a full disk may be emptied; undefined once stopped. */
@@ -89,7 +129,8 @@ export class WorkerPool {
       try {
         return await write();
       } catch (error) {
-        this.#onTrouble(`endpoint ${this.#endpoint.id} cannot write its book: ${String(error)}`);
+        const { endpoint, onTrouble } = this.#parts;
+        onTrouble(`endpoint ${endpoint.id} cannot write its book: ${String(error)}`);
         await sleep(troubleWaitMs, undefined, { signal: this.#stop.signal, ref: false }).catch(
           () => undefined,
         );

@@ -45,3 +45,12 @@ export interface RunReport {
 
 /** The worker ended in the middle of a job: its process exited, was killed, or fell silent. */
 export class WorkerDied extends Error {}
+
+/** What runs workers that take jobs over the network themselves, as containers do. */
+export interface PullWorkload {
+  name: string;
+  /** As `startWorker`; the worker goes on until it is stopped or ends by itself. */
+  startPuller(context: WorkerContext): Promise<Puller>;
+}
+
+export type Puller = Pick<Worker, 'ended' | 'stop'>;

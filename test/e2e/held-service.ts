@@ -1,6 +1,7 @@
 /** The local service within the test, whose worker begins to paint when the test lets it. */
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { endpointSettings } from '../../src/server/endpoint-settings.ts';
 import { painterWorkload } from '../../src/server/painter-workload.ts';
 import { startService } from '../../src/server/start-service.ts';
 import { folderWith, testKey } from './cli.ts';
@@ -19,19 +20,14 @@ export async function startHeldService(): Promise<HeldService> {
   const service = await startService({
     dataDir,
     keys: [testKey],
-    endpoints: [
-      {
-        id: 'scene-renderer',
-        workers: 2,
-        workload: {
-          name: 'painter that waits',
-          startWorker: async (context) => {
-            const painter = await painterWorkload.startWorker(context);
-            return { ...painter, run: (job, report) => released.then(() => painter.run(job, report)) };
-          },
-        },
+    endpoints: [endpointSettings({ id: 'scene-renderer', workers: 2 })],
+    workloadOf: () => ({
+      name: 'painter that waits',
+      startWorker: async (context) => {
+        const painter = await painterWorkload.startWorker(context);
+        return { ...painter, run: (job, report) => released.then(() => painter.run(job, report)) };
       },
-    ],
+    }),
   });
   onTestFinished(() => {
     release();

@@ -5,27 +5,32 @@ import { JobBook } from '../../src/server/job-book.ts';
 import type { TakenJob } from '../../src/server/job-statements.ts';
 import { bytesIn, makeDataDir } from './service-harness.ts';
 
-it('refuses to settle a job twice, or one that it does not hold', async () => {
+const taker = { workerId: 'w', isPulled: false };
+
+it('settles a job once, by the worker that has it', async () => {
   const book = new JobBook(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 10, now: () => 1_000 });
   const id = await book.accept('a', '{"scene":"x"}');
-  const settle = (of: string) => book.settle(of, { state: 'COMPLETED', output: '1' });
-  await expect(settle(id)).rejects.toThrow('a job cannot move from IN_QUEUE to COMPLETED');
-  await book.take('a', 1);
-  await settle(id);
-  await expect(settle(id)).rejects.toThrow('a job cannot move from COMPLETED to COMPLETED');
-  await expect(settle('no-such')).rejects.toThrow('no-such');
+  const settle = (of: string, workerId = 'w') =>
+    book.settle({ id: of, workerId }, { state: 'COMPLETED', output: '1' });
+  expect(await settle(id)).toBe(false);
+  await book.take('a', [taker]);
+  expect(await settle(id, 'another')).toBe(false);
+  expect(book.find('a', id)?.state).toBe('IN_PROGRESS');
+  expect(await settle(id)).toBe(true);
+  expect(await settle(id)).toBe(false);
+  expect(await settle('no-such')).toBe(false);
   book.close();
 });
 
 it('drops the result of a job that was cancelled, also where both come at once', async () => {
   const book = new JobBook(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 10, now: () => 1_000 });
   const ids = [await book.accept('a', '{"scene":"x"}'), await book.accept('a', '{"scene":"y"}')];
-  await book.take('a', 2);
-  const settle = (id: string) => book.settle(id, { state: 'COMPLETED', output: '1' });
+  await book.take('a', [taker, taker]);
+  const settle = (id: string) => book.settle({ id, workerId: 'w' }, { state: 'COMPLETED', output: '1' });
   expect(await Promise.all(ids.map((id) => book.cancel('a', id)))).toEqual(['CANCELLED', 'CANCELLED']);
   await settle(ids[0] ?? '');
   const third = await book.accept('a', '{"scene":"z"}');
-  await book.take('a', 1);
+  await book.take('a', [taker]);
   await Promise.all([book.cancel('a', third), settle(third)]);
   expect([...ids, third].map((id) => book.find('a', id)?.state)).toEqual(Array(3).fill('CANCELLED'));
   book.close();
@@ -43,14 +48,20 @@ it('leaves nothing of results of all sizes that come and go in any order', async
   const tokens = new Map<string, number>();
   for (let round = 0; round < 500; round++) {
     now += 10;
-    for (let count = random(10); count > 0; count--) void book.accept('a', text(`${round}.${count}-in`));
-    open.push(...(await book.take('a', 10)));
+    const names = Array.from({ length: random(10) }, (_, count) => `${round}.${count}-in`);
+    await Promise.all(names.map((name) => book.accept('a', text(name))));
+    open.push(
+      ...(await book.take(
+        'a',
+        Array.from({ length: 10 }, () => taker),
+      )),
+    );
     while (open.length > 100) {
       const [job] = open.splice(random(open.length), 1);
       if (job === undefined) break;
       const output = text(`${job.id}-out`);
       for (const each of [job.input, output]) tokens.set(/TOKEN-.*?-(in|out)-/.exec(each)?.[0] ?? '', now);
-      await book.settle(job.id, { state: 'COMPLETED', output });
+      await book.settle(job, { state: 'COMPLETED', output });
     }
     while (book.deleteSomeExpired() > 0);
   }

@@ -1,17 +1,9 @@
 /** What the service refuses, and in which words. */
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { endpointSettings } from '../../src/server/endpoint-settings.ts';
 import { runPath, statusPath } from '../../src/wire/paths.ts';
-import {
-  ask,
-  askStatus,
-  endpointId,
-  instantWorkload,
-  key,
-  openService,
-  post,
-  submit,
-} from './service-harness.ts';
+import { ask, askStatus, endpointId, key, openService, post, submit } from './service-harness.ts';
 
 const run = runPath('v2', endpointId);
 const goodBody = '{"input":{"scene":"a hill"}}';
@@ -106,11 +98,7 @@ describe('an address that is not there', () => {
 
   it('does not show a job under the id of another endpoint', async () => {
     const { held, ...service } = await openService({
-      endpoints: ['one', 'two'].map((id) => ({
-        id,
-        workers: 0,
-        workload: instantWorkload(() => 1),
-      })),
+      endpoints: ['one', 'two'].map((id) => endpointSettings({ id, workers: 0 })),
     });
     const id = await submit(service.url, { scene: 'a hill' }, 'v2', 'one');
     expect((await ask(service.url, statusPath('v2', 'one', id))).status).toBe(200);

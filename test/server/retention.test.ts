@@ -62,11 +62,8 @@ describe('on the disk', () => {
 
     const bytes = await bytesIn(dataDir);
     const found = /(OLD|BROKEN|YOUNG|WAITING)-(INPUT|OUTPUT|ERROR)/g;
-    expect([...bytes.toString('latin1').matchAll(found)].map(([text]) => text).toSorted()).toEqual([
-      'WAITING-INPUT',
-      'YOUNG-INPUT',
-      'YOUNG-OUTPUT',
-    ]);
+    const texts = new Set([...bytes.toString('latin1').matchAll(found)].map(([text]) => text));
+    expect([...texts].toSorted()).toEqual(['WAITING-INPUT', 'YOUNG-INPUT', 'YOUNG-OUTPUT']);
   });
 
   it('is swept while the service runs, without being asked', async () => {

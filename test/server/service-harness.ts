@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
+import { endpointSettings } from '../../src/server/endpoint-settings.ts';
 import { inProcessWorkload } from '../../src/server/in-process-workload.ts';
 import { type Service, type ServiceOptions, startService } from '../../src/server/start-service.ts';
 import type { Workload, WorkloadJob } from '../../src/server/workload.ts';
@@ -79,7 +80,8 @@ export async function openService(options: TestServiceOptions = {}): Promise<Tes
   const { workers = 1, workload = held.workload, ...rest } = options;
   const service: Service = await startService({
     keys: [key],
-    endpoints: [{ id: endpointId, workers, workload }],
+    endpoints: [endpointSettings({ id: endpointId, workers, quickStart: true })],
+    workloadOf: () => workload,
     onTrouble: (text) => troubles.push(text),
     ...rest,
     dataDir,
@@ -142,13 +144,17 @@ export async function statusOnce(url: string, id: string, status: string): Promi
 
 /** The bytes of every file in a folder, one after the other; only once no service has the files open. */
 export async function bytesIn(dataDir: string): Promise<Buffer> {
-  const names = await readdir(dataDir);
-  return Buffer.concat(await Promise.all(names.map((name) => readFile(join(dataDir, name)))));
+  return Buffer.concat(await Promise.all((await filesIn(dataDir)).map((path) => readFile(path))));
 }
 
 /** The same while a service has them open: this process would lose its locks by reading them, another one may. */
 export async function bytesInUse(dataDir: string): Promise<string> {
-  const paths = (await readdir(dataDir)).map((name) => join(dataDir, name));
+  const paths = await filesIn(dataDir);
   const options = { encoding: 'latin1', maxBuffer: 2 ** 30 } as const;
   return (await promisify(execFile)('cat', paths, options)).stdout;
+}
+
+async function filesIn(dataDir: string): Promise<string[]> {
+  const entries = await readdir(dataDir, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
 }

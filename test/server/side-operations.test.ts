@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { endpointSettings } from '../../src/server/endpoint-settings.ts';
 import { jobSchema } from '../../src/server/job-schema.ts';
 import { cancelPath, healthPath, type Version, versions } from '../../src/wire/paths.ts';
 import {
@@ -123,8 +124,7 @@ it('leaves a job as it is that is over, and says how it ended', async () => {
 });
 
 it('knows no job that is not there, is at another endpoint, or has no id', async () => {
-  const { held } = await openService();
-  const endpoints = ['one', 'two'].map((id) => ({ id, workers: 0, workload: held.workload }));
+  const endpoints = ['one', 'two'].map((id) => endpointSettings({ id, workers: 0 }));
   const { url } = await openService({ endpoints });
   const id = await submit(url, { scene: 'x' }, 'v2', 'one');
   const post = { method: 'POST' };

@@ -2,7 +2,10 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { inProcessWorkload } from '../../src/server/in-process-workload.ts';
+import { endpointSettings } from '../../src/server/endpoint-settings.ts';
 import { JobBook } from '../../src/server/job-book.ts';
+import { JobResults } from '../../src/server/job-results.ts';
+import { ResultFiles } from '../../src/server/result-files.ts';
 import { WorkerPool } from '../../src/server/worker-pool.ts';
 import type { WorkloadJob } from '../../src/server/workload.ts';
 import {
@@ -32,12 +35,11 @@ it('runs as many jobs at once as the endpoint has workers, first come first serv
 
 it('keeps the queues of its endpoints apart', async () => {
   const seen: string[] = [];
-  const endpoints = ['one', 'two', 'idle'].map((id) => ({
-    id,
-    workers: id === 'idle' ? 0 : 1,
-    workload: instantWorkload((job) => seen.push(`${id} ${job.id}`)),
-  }));
-  const { url } = await openService({ endpoints });
+  const endpoints = ['one', 'two', 'idle'].map((id) =>
+    endpointSettings({ id, workers: id === 'idle' ? 0 : 1 }),
+  );
+  const workloadOf = ({ id }: { id: string }) => instantWorkload((job) => seen.push(`${id} ${job.id}`));
+  const { url } = await openService({ endpoints, workloadOf });
   const ids = await Promise.all(['idle', 'one', 'two'].map((id) => submit(url, { scene: 'x' }, 'v2', id)));
   while (seen.length < 2) await askStatus(url, ids[0] ?? '');
   expect(seen.toSorted()).toEqual([`one ${ids[1]}`, `two ${ids[2]}`]);
@@ -55,18 +57,16 @@ it('never begins a job that is cancelled in the moment it is taken', async () =>
   const book = new JobBook(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
   const seen: string[] = [];
   const workload = instantWorkload(({ id }) => seen.push(id));
-  const pool = new WorkerPool(book, { id: 'one', workers: 1, workload }, expect.fail);
+  const results = new JobResults(book, new ResultFiles(await makeDataDir()));
+  const endpoint = endpointSettings({ id: 'one' });
+  const pool = new WorkerPool({ book, results, endpoint, workload, onTrouble: expect.fail });
   const unwanted = await book.accept('one', '{"scene":"x"}');
-  pool.wake();
   await book.cancel('one', unwanted);
-  pool.abandon(unwanted);
   const wanted = await book.accept('one', '{"scene":"y"}');
-  pool.wake();
-  while (book.find('one', wanted)?.state !== 'COMPLETED' || pool.idle < 1)
+  while (book.find('one', wanted)?.state !== 'COMPLETED' || pool.views()[0]?.state !== 'idle')
     await new Promise((next) => setImmediate(next));
   expect(seen).toEqual([wanted]);
-  expect([pool.idle, pool.running]).toEqual([1, 0]);
-  pool.stop();
+  await pool.stop();
   book.close();
 });
 
@@ -77,9 +77,9 @@ describe('a workload that does not do its work', () => {
     ['throws a text', () => raise('no'), 'no'],
     ['throws an object without a prototype', () => raise(Object.create(null)), /.+/],
     ['throws nothing', () => raise(undefined), 'undefined'],
-    ['returns nothing', () => undefined, 'the workload ended without an output'],
-    ['returns null', () => null, 'the workload ended without an output'],
-    ['returns a function', () => () => 1, 'the output of the workload cannot be written as JSON'],
+    ['returns nothing', () => undefined, 'the worker ended without an output'],
+    ['returns null', () => null, 'the worker ended without an output'],
+    ['returns a function', () => () => 1, 'the output of the worker cannot be written as JSON'],
     ['returns a BigInt', () => [1n], /BigInt/],
   ];
 

@@ -1,0 +1,72 @@
+/** An endpoint at work: its settings, the workers that the service runs for it, and those that pull from elsewhere. */
+import type { EndpointSettings } from './endpoint-settings.ts';
+import type { JobBook } from './job-book.ts';
+import type { JobResults } from './job-results.ts';
+import { PullerPool } from './puller-pool.ts';
+import { RemoteWorkers } from './remote-workers.ts';
+import { WorkerPool } from './worker-pool.ts';
+import type { WorkerView } from './worker-view.ts';
+import type { PullWorkload, Workload } from './workload.ts';
+
+/** What an endpoint's own workers run; undefined where all its workers are elsewhere. */
+export type RunnableWorkload = Workload | PullWorkload | undefined;
+
+export interface EndpointParts {
+  book: JobBook;
+  results: JobResults;
+  settings: EndpointSettings;
+  workload: RunnableWorkload;
+  /** How long a worker elsewhere may be silent. */
+  silenceMs: number | undefined;
+  onTrouble: (text: string) => void;
+}
+
+export class Endpoint {
+  readonly settings: EndpointSettings;
+  readonly remote: RemoteWorkers;
+  readonly #pool: WorkerPool | PullerPool | undefined;
+
+  constructor(parts: EndpointParts) {
+    const { book, settings, workload, silenceMs, onTrouble } = parts;
+    this.settings = settings;
+    const elsewhere = { book, endpointId: settings.id, onTrouble };
+    this.remote = new RemoteWorkers(silenceMs === undefined ? elsewhere : { ...elsewhere, silenceMs });
+    this.#pool = this.#openPool(parts, workload);
+  }
+
+  get id(): string {
+    return this.settings.id;
+  }
+
+  get workers(): WorkerView[] {
+    const own = this.#pool?.views(this.remote.views) ?? [];
+    const ownIds = new Set(own.map(({ id }) => id));
+    return [...own, ...this.remote.views.filter(({ id }) => !ownIds.has(id))];
+  }
+
+  /** Why its own workers cannot be started; null where all is well. */
+  get trouble(): string | null {
+    return this.#pool?.trouble ?? null;
+  }
+
+  /** Ends a worker of its own that wants to be replaced. */
+  restart(workerId: string): void {
+    if (this.#pool instanceof PullerPool) this.#pool.restart(workerId);
+  }
+
+  /** What its workers still answer is not heard; the jobs of those elsewhere stay theirs. */
+  async stop(): Promise<void> {
+    this.remote.stop();
+    await this.#pool?.stop();
+  }
+
+  #openPool(
+    { book, results, settings, onTrouble }: EndpointParts,
+    workload: RunnableWorkload,
+  ): WorkerPool | PullerPool | undefined {
+    if (workload === undefined) return undefined;
+    const common = { book, endpoint: settings, onTrouble };
+    if ('startPuller' in workload) return new PullerPool({ ...common, workload, remote: this.remote });
+    return new WorkerPool({ ...common, workload, results });
+  }
+}

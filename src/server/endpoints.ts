@@ -1,0 +1,129 @@
+/** The endpoints of the service: those of its file, and those that were made in the console and are kept in the book. */
+import { Endpoint, type RunnableWorkload } from './endpoint.ts';
+import type { EndpointSettings, FieldProblem } from './endpoint-settings.ts';
+import type { JobBook } from './job-book.ts';
+import type { JobResults } from './job-results.ts';
+
+export interface EndpointsParts {
+  book: JobBook;
+  results: JobResults;
+  /** Those of the file, which nobody can change while the service runs. */
+  given: readonly EndpointSettings[];
+  /** What its own workers run. */
+  workloadOf: (settings: EndpointSettings) => RunnableWorkload;
+  silenceMs: number | undefined;
+  onTrouble: (text: string) => void;
+}
+
+/** An endpoint that stands in the file, and is changed there. */
+export class EndpointOfFile extends Error {}
+
+export class Endpoints {
+  readonly #parts: EndpointsParts;
+  readonly #open = new Map<string, Endpoint>();
+  readonly #givenIds: ReadonlySet<string>;
+  readonly #sql: ReturnType<typeof prepareStatements>;
+
+  /** Opens all of them; one of the console that is in the file by now is left to the file. */
+  constructor(parts: EndpointsParts) {
+    this.#parts = parts;
+    this.#sql = prepareStatements(parts.book);
+    this.#givenIds = new Set(parts.given.map(({ id }) => id));
+    for (const settings of parts.given) this.#start(settings);
+    for (const { settings } of this.#sql.all.all()) {
+      const made = JSON.parse(settings) as EndpointSettings;
+      if (!this.#open.has(made.id)) this.#start(made);
+    }
+  }
+
+  get all(): Endpoint[] {
+    return [...this.#open.values()];
+  }
+
+  find(id: string): Endpoint | undefined {
+    return this.#open.get(id);
+  }
+
+  originOf(id: string): 'file' | 'console' {
+    return this.#givenIds.has(id) ? 'file' : 'console';
+  }
+
+  /** Makes an endpoint, or says what is in the way. */
+  async add(settings: EndpointSettings): Promise<Endpoint | FieldProblem[]> {
+    const problems = this.#clashes(settings, undefined);
+    if (problems.length > 0) return problems;
+    await this.#keep(settings);
+    return this.#start(settings);
+  }
+
+  /** Changes an endpoint; its jobs stay, those at work go back to the queue. Throws `EndpointOfFile`. */
+  async change(id: string, settings: EndpointSettings): Promise<Endpoint | FieldProblem[] | undefined> {
+    const endpoint = this.#changeable(id);
+    if (endpoint === undefined) return undefined;
+    const problems = this.#clashes(settings, id);
+    if (settings.id !== id) problems.push({ field: 'id', text: 'the id of an endpoint cannot be changed' });
+    if (problems.length > 0) return problems;
+    await this.#keep(settings);
+    await endpoint.stop();
+    await this.#parts.book.putBackOwn(id);
+    return this.#start(settings);
+  }
+
+  /** Removes an endpoint and what waits there; false where there is none. Throws `EndpointOfFile`. */
+  async remove(id: string): Promise<boolean> {
+    const endpoint = this.#changeable(id);
+    if (endpoint === undefined) return false;
+    this.#open.delete(id);
+    await endpoint.stop();
+    const { book } = this.#parts;
+    await book.file.commit.write(() => this.#sql.remove.run(id));
+    await book.cancelAll(id);
+    return true;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.all.map((endpoint) => endpoint.stop()));
+  }
+
+  #start(settings: EndpointSettings): Endpoint {
+    const { book, results, workloadOf, silenceMs, onTrouble } = this.#parts;
+    const workload = settings.workers === 0 ? undefined : workloadOf(settings);
+    const endpoint = new Endpoint({ book, results, settings, workload, silenceMs, onTrouble });
+    this.#open.set(settings.id, endpoint);
+    return endpoint;
+  }
+
+  #changeable(id: string): Endpoint | undefined {
+    if (this.#givenIds.has(id))
+      throw new EndpointOfFile(
+        `endpoint ${id} stands in the service's file: change it there, and start anew`,
+      );
+    return this.#open.get(id);
+  }
+
+  #clashes({ id, name }: EndpointSettings, except: string | undefined): FieldProblem[] {
+    const others = this.all.filter((endpoint) => endpoint.id !== except).map(({ settings }) => settings);
+    const problems: FieldProblem[] = [];
+    if (others.some((other) => other.id === id))
+      problems.push({ field: 'id', text: `there is an endpoint with the id ${id} already` });
+    if (others.some((other) => other.name.toLowerCase() === name.toLowerCase()))
+      problems.push({ field: 'name', text: `there is an endpoint named ${name} already` });
+    return problems;
+  }
+
+  async #keep(settings: EndpointSettings): Promise<void> {
+    const row = { id: settings.id, settings: JSON.stringify(settings), now: Date.now() };
+    await this.#parts.book.file.commit.write(() => this.#sql.put.run(row));
+  }
+}
+
+function prepareStatements({ file: { db } }: JobBook) {
+  return {
+    all: db.prepare<[], { settings: string }>('SELECT settings FROM endpoint ORDER BY madeAt, id'),
+    put: db.prepare<[{ id: string; settings: string; now: number }]>(
+      `INSERT INTO endpoint (id, settings, madeAt) VALUES (@id, @settings, @now)
+       ON CONFLICT DO UPDATE SET settings = @settings`,
+    ),
+    remove: db.prepare<[string]>('DELETE FROM endpoint WHERE id = ?'),
+  };
+}

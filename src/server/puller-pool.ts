@@ -1,0 +1,100 @@
+/** The workers of an endpoint that the service starts and that then ask for jobs over the network: containers. */
+import type { EndpointSettings } from './endpoint-settings.ts';
+import type { JobBook } from './job-book.ts';
+import type { RemoteWorkers } from './remote-workers.ts';
+import { Supervised } from './supervised.ts';
+import type { WorkerView } from './worker-view.ts';
+import type { Puller, PullWorkload } from './workload.ts';
+
+export interface PullerPoolParts {
+  book: JobBook;
+  workload: PullWorkload;
+  remote: RemoteWorkers;
+  endpoint: Pick<EndpointSettings, 'id' | 'workers' | 'quickStart'>;
+  onTrouble: (text: string) => void;
+}
+
+/** How long one is kept without a job where it was started for one. */
+const idleMs = 60_000;
+
+export class PullerPool {
+  readonly #parts: PullerPoolParts;
+  readonly #pullers: Supervised<Puller>[];
+  readonly #leave: () => void;
+  readonly #timer: NodeJS.Timeout;
+  trouble: string | null = null;
+
+  constructor(parts: PullerPoolParts) {
+    this.#parts = parts;
+    const { book, workload, endpoint } = parts;
+    this.#pullers = Array.from({ length: endpoint.workers }, () => this.#supervise(workload));
+    this.#leave = book.signals.on(`queued ${endpoint.id}`, () => this.#startMore());
+    this.#timer = setInterval(() => this.#look(), idleMs / 12).unref();
+    this.#startMore();
+  }
+
+  /** `pulling` is what is known of those that have asked for jobs. */
+  views(pulling: readonly WorkerView[]): WorkerView[] {
+    return this.#pullers.flatMap<WorkerView>(({ state, workerId, since, log }) => {
+      if (state === 'stopped') return [];
+      const seen = pulling.find(({ id }) => id === workerId);
+      if (state === 'up' && seen !== undefined) return [{ ...seen, kind: 'own', log: log.latest }];
+      const shown = state === 'unhealthy' ? state : 'initializing';
+      const nothing = { kind: 'own' as const, jobIds: [], gpu: null };
+      return [{ ...nothing, id: workerId, state: shown, since, lastSeenAt: since, log: log.latest }];
+    });
+  }
+
+  /** Has another take the place of one. */
+  restart(workerId: string): void {
+    const puller = this.#pullers.find((one) => one.workerId === workerId);
+    void puller?.retire().then(() => this.#startMore());
+  }
+
+  async stop(): Promise<void> {
+    this.#leave();
+    clearInterval(this.#timer);
+    await Promise.all(this.#pullers.map((puller) => puller.stop()));
+  }
+
+  #supervise(workload: PullWorkload): Supervised<Puller> {
+    const { remote, endpoint, onTrouble } = this.#parts;
+    return new Supervised<Puller>({
+      start: (context) => workload.startPuller(context),
+      onChange: () => setImmediate(() => this.#startMore()),
+      onEnded: (workerId, why) => void remote.bury(workerId, why),
+      onTrouble: (text) => {
+        if (text !== this.trouble) onTrouble(`endpoint ${endpoint.id}: ${text}`);
+        this.trouble = text;
+      },
+    });
+  }
+
+  /** As many as there are jobs that wait for one; all of them with quick start. */
+  #startMore(): void {
+    const { book, endpoint } = this.#parts;
+    const isComing = ({ state }: Supervised<Puller>): boolean => state === 'initializing';
+    let wanted = endpoint.quickStart
+      ? this.#pullers.length
+      : book.queueLength(endpoint.id) - this.#pullers.filter(isComing).length;
+    for (const puller of this.#pullers) {
+      if (puller.state !== 'stopped' || wanted <= 0) continue;
+      wanted -= 1;
+      void puller.start();
+    }
+  }
+
+  #look(): void {
+    const { book, endpoint, remote } = this.#parts;
+    const seen = new Map(remote.views.map((view) => [view.id, view]));
+    for (const puller of this.#pullers) {
+      const view = seen.get(puller.workerId);
+      if (view === undefined) continue;
+      puller.praise();
+      this.trouble = null;
+      const isIdle = view.jobIds.length === 0 && Date.now() - Math.max(view.since, puller.since) > idleMs;
+      if (isIdle && !endpoint.quickStart && book.queueLength(endpoint.id) === 0) void puller.retire();
+    }
+    this.#startMore();
+  }
+}

@@ -1,0 +1,125 @@
+/** Keeps one worker of the service's own up: starts it when asked to, and another at growing intervals when it ends. */
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { inspect } from 'node:util';
+import { WorkerLog } from './worker-log.ts';
+import type { Puller, WorkerContext } from './workload.ts';
+
+export type SupervisedState = 'stopped' | 'initializing' | 'up' | 'unhealthy';
+
+export interface SupervisedParts<W extends Puller> {
+  start: (context: WorkerContext) => Promise<W>;
+  /** Called whenever it is in another state. */
+  onChange: () => void;
+  /** It ended by itself. */
+  onEnded?: (workerId: string, why: string) => void;
+  onTrouble: (text: string) => void;
+}
+
+/** A worker that ends again and again is started at growing intervals, up to this. */
+const longestPauseMs = 60_000;
+
+export class Supervised<W extends Puller> {
+  readonly log = new WorkerLog();
+  readonly #parts: SupervisedParts<W>;
+  readonly #stop = new AbortController();
+  #worker: W | undefined;
+  #workerId = '';
+  #state: SupervisedState = 'stopped';
+  #since = Date.now();
+  /** In a row, without any good coming of it. */
+  #endings = 0;
+
+  constructor(parts: SupervisedParts<W>) {
+    this.#parts = parts;
+  }
+
+  get state(): SupervisedState {
+    return this.#state;
+  }
+
+  /** Epoch ms. */
+  get since(): number {
+    return this.#since;
+  }
+
+  get worker(): W | undefined {
+    return this.#worker;
+  }
+
+  /** Of the latest worker; each start has another. */
+  get workerId(): string {
+    return this.#workerId;
+  }
+
+  async start(): Promise<void> {
+    if (this.#state !== 'stopped' || this.#stop.signal.aborted) return;
+    this.#workerId = randomBytes(6).toString('hex');
+    this.#become('initializing');
+    const context = { workerId: this.#workerId, log: (line: string) => this.log.add(line) };
+    let worker: W;
+    try {
+      worker = await this.#parts.start(context);
+    } catch (error) {
+      await this.#pause(`a worker cannot be started: ${textOf(error)}`);
+      return;
+    }
+    if (this.#stop.signal.aborted) {
+      await worker.stop();
+      return;
+    }
+    this.#worker = worker;
+    this.#become('up');
+    void worker.ended.then((why) => this.#onEnded(worker, why));
+  }
+
+  /** Says that it has done some good: the next ending is the first of its kind. */
+  praise(): void {
+    this.#endings = 0;
+  }
+
+  /** Ends the worker; another may be started. */
+  async retire(): Promise<void> {
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    this.#worker = undefined;
+    this.#become('stopped');
+    await worker.stop();
+  }
+
+  /** Ends the worker for good. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#worker?.stop();
+  }
+
+  #onEnded(worker: W, why: string): void {
+    if (this.#worker !== worker || this.#stop.signal.aborted) return;
+    this.#worker = undefined;
+    this.log.add(why);
+    this.#parts.onEnded?.(this.#workerId, why);
+    void this.#pause(`a worker ended: ${why}`);
+  }
+
+  async #pause(why: string): Promise<void> {
+    this.#endings += 1;
+    this.#become('unhealthy');
+    this.#parts.onTrouble(why);
+    // One that ends for the first time is replaced at once.
+    const pauseMs = this.#endings === 1 ? 0 : Math.min(longestPauseMs, 500 * 2 ** this.#endings);
+    await sleep(pauseMs, undefined, { signal: this.#stop.signal, ref: false }).catch(() => undefined);
+    if (!this.#stop.signal.aborted) this.#become('stopped');
+  }
+
+  #become(state: SupervisedState): void {
+    this.#state = state;
+    this.#since = Date.now();
+    this.#parts.onChange();
+  }
+}
+
+/** What was thrown, in words. */
+export function textOf(error: unknown): string {
+  if (error instanceof Error) return error.message || error.name;
+  return typeof error === 'string' ? error : inspect(error);
+}

@@ -1,0 +1,27 @@
+/** Who is to be told of a job's end, in the job book. */
+import type { Database } from '../sqlite/database.ts';
+
+export interface DueWebhook {
+  job: number;
+  id: string;
+  endpointId: string;
+  url: string;
+  tries: number;
+}
+
+export function prepareWebhookStatements(db: Database) {
+  return {
+    add: db.prepare<[job: number | bigint, url: string]>(
+      'INSERT INTO webhook (job, url, tries) VALUES (?, ?, 0)',
+    ),
+    begin: db.prepare<[at: number, job: number]>('UPDATE webhook SET dueAt = ?, tries = 0 WHERE job = ?'),
+    due: db.prepare<[{ now: number; max: number }], DueWebhook>(
+      `SELECT webhook.job, id, endpointId, url, tries FROM webhook JOIN job ON job.number = webhook.job
+       WHERE dueAt IS NOT NULL AND dueAt <= @now AND endedAt IS NOT NULL ORDER BY dueAt LIMIT @max`,
+    ),
+    postpone: db.prepare<[{ job: number; dueAt: number | null; tries: number }]>(
+      'UPDATE webhook SET dueAt = @dueAt, tries = @tries WHERE job = @job',
+    ),
+    input: db.prepare<[string], { input: string }>('SELECT input FROM job WHERE id = ?'),
+  };
+}

@@ -1,0 +1,154 @@
+/** The operations of workers that pull: taking jobs, handing in results and parts of them, saying that they live. */
+import { memberText } from '../wire/member-text.ts';
+import { type Answer, emptyAnswer, jsonAnswer, refusal } from './answer.ts';
+import { type Asked, bodyOf } from './asked.ts';
+import type { JobBook } from './job-book.ts';
+import type { JobResults } from './job-results.ts';
+import { untilFound } from './job-signals.ts';
+import type { TakenJob } from './job-statements.ts';
+import type { Operation } from './routes.ts';
+
+export interface WorkerOperationsParts {
+  book: JobBook;
+  results: JobResults;
+  /** The largest body of a result. */
+  maxResultBytes: number;
+}
+
+type WorkerOperation = Extract<Operation, `job-${string}` | 'ping'>;
+
+/** A worker gives up after 90 s. */
+const heldOpenMs = 60_000;
+
+const largestBatch = 1_000;
+
+export class WorkerOperations {
+  readonly #parts: WorkerOperationsParts;
+
+  constructor(parts: WorkerOperationsParts) {
+    this.#parts = parts;
+  }
+
+  /** Undefined where the worker has gone and nobody listens. */
+  async answer(operation: WorkerOperation, asked: Asked): Promise<Answer | undefined> {
+    const { endpoint, route } = asked;
+    if (route.workerId === '') return refusal(404, 'no worker has this id');
+    endpoint.remote.hear(route.workerId, route.query.get('gpu'));
+    switch (operation) {
+      case 'job-take': {
+        const [job] = await this.#take(asked, 1);
+        return job === undefined ? emptyAnswer : { status: 200, body: takenText(job) };
+      }
+      case 'job-take-batch': {
+        const jobs = await this.#take(asked, batchSize(route.query.get('batch_size')));
+        return jobs.length === 0 ? emptyAnswer : { status: 200, body: `[${jobs.map(takenText).join(',')}]` };
+      }
+      case 'job-done':
+        return await this.#done(asked);
+      case 'job-stream':
+        return await this.#addPart(asked);
+      case 'job-stop':
+        return await this.#stop(asked);
+      case 'ping':
+        endpoint.remote.keep(route.workerId, idsIn(route.query.get('job_id')));
+        return jsonAnswer({});
+    }
+  }
+
+  /** Waits until there is a job; empty where there is none, or the worker has gone. */
+  async #take({ endpoint, route: { workerId }, gone }: Asked, max: number): Promise<TakenJob[]> {
+    const { book } = this.#parts;
+    const takers = Array.from({ length: max }, () => ({ workerId, isPulled: true }));
+    const waiting = { waitMs: heldOpenMs, signal: gone };
+    const jobs = await untilFound(book.signals, [`queued ${endpoint.id}`], waiting, async () => {
+      const taken = await book.take(endpoint.id, takers);
+      return taken.length === 0 ? undefined : taken;
+    });
+    if (jobs === undefined) return [];
+    endpoint.remote.hold(
+      workerId,
+      jobs.map(({ id }) => id),
+    );
+    if (!gone.aborted) return jobs;
+    for (const job of jobs)
+      await book.putBack(job, 'its worker went away before it got it', { isCounted: false });
+    return [];
+  }
+
+  async #done(asked: Asked): Promise<Answer | undefined> {
+    const { endpoint, route } = asked;
+    const { jobId, workerId } = route;
+    const text = await this.#textOf(asked);
+    if (typeof text !== 'string') return text;
+    const body = parseObject(text);
+    if (body === undefined) return refusal(400, 'the body is no JSON object');
+    if (!('output' in body || 'error' in body))
+      return refusal(400, 'the body has neither "output" nor "error"');
+    if (!this.#parts.book.has(endpoint.id, jobId)) return refusal(404, 'job not found');
+    const job = { id: jobId, workerId };
+    const { error } = body;
+    const hasFailed = error !== undefined && error !== null && error !== '';
+    const isHeard = hasFailed
+      ? await this.#parts.results.fail(job, typeof error === 'string' ? error : JSON.stringify(error))
+      : await this.#parts.results.complete(job, memberText(text, 'output') ?? 'null');
+    endpoint.remote.release(workerId, jobId);
+    if (body['stopPod'] === true) endpoint.restart(workerId);
+    return jsonAnswer({ accepted: isHeard });
+  }
+
+  async #addPart(asked: Asked): Promise<Answer | undefined> {
+    const { endpoint, route } = asked;
+    const { jobId, workerId } = route;
+    const text = await this.#textOf(asked);
+    if (typeof text !== 'string') return text;
+    const output = parseObject(text) === undefined ? undefined : memberText(text, 'output');
+    if (output === undefined) return refusal(400, 'the body is no JSON object with "output"');
+    if (!this.#parts.book.has(endpoint.id, jobId)) return refusal(404, 'job not found');
+    endpoint.remote.keep(workerId, [jobId]);
+    return jsonAnswer({ accepted: await this.#parts.book.addPart({ id: jobId, workerId }, output) });
+  }
+
+  async #stop({ endpoint, route: { workerId }, gone }: Asked): Promise<Answer> {
+    const { signals } = this.#parts.book;
+    const waiting = { waitMs: heldOpenMs, signal: gone };
+    const ids = await untilFound(signals, [`stopping ${workerId}`], waiting, () =>
+      endpoint.remote.takeUnwanted(workerId),
+    );
+    return ids === undefined ? emptyAnswer : jsonAnswer({ jobsToStop: ids });
+  }
+
+  /** Workers send JSON under the content type of a form. */
+  async #textOf(asked: Asked): Promise<string | Answer | undefined> {
+    const body = await bodyOf(asked, this.#parts.maxResultBytes);
+    if (!Buffer.isBuffer(body)) return body;
+    try {
+      return new TextDecoder('utf-8', { fatal: true }).decode(body);
+    } catch {
+      return refusal(400, 'the body is not UTF-8');
+    }
+  }
+}
+
+function takenText({ id, input }: TakenJob): string {
+  return `{"id":"${id}","input":${input}}`;
+}
+
+function batchSize(text: string | null): number {
+  const size = Number(text ?? 1);
+  return Number.isSafeInteger(size) && size >= 1 ? Math.min(size, largestBatch) : 1;
+}
+
+function idsIn(text: string | null): string[] {
+  return (text ?? '').split(',').filter((id) => id !== '');
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

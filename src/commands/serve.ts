@@ -1,7 +1,6 @@
 /** `nightrender serve`: the local service as a program of its own. */
 import { randomBytes } from 'node:crypto';
-import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { ConfigError } from '../config/problem.ts';
 import { duration } from '../config/quantities.ts';
 import { makeFolder } from '../disk/make-folder.ts';
@@ -9,6 +8,8 @@ import { endpointSettings } from '../server/endpoint-settings.ts';
 import { painterWorkload } from '../server/painter-workload.ts';
 import { startService } from '../server/start-service.ts';
 import { showServing, showServiceTrouble } from '../terminal/show-serving.ts';
+import { defaultDataDir } from './default-data-dir.ts';
+import { oneText } from './one-text.ts';
 import { refuse } from './refuse.ts';
 import { shownPath } from './shown-path.ts';
 import { untilSignal } from './until-signal.ts';
@@ -42,17 +43,6 @@ export async function serve(argv: Record<string, unknown>): Promise<number> {
   } catch (thrown) {
     return refuse(thrown, dataDir, json);
   }
-}
-
-function defaultDataDir(): string {
-  return join(process.env['XDG_DATA_HOME'] ?? join(homedir(), '.local', 'share'), 'nightrender');
-}
-
-/** Undefined where it is not given. */
-function oneText(argv: Record<string, unknown>, name: string): string | undefined {
-  const value = argv[name];
-  if (value === undefined || (typeof value === 'string' && value !== '')) return value;
-  throw new ConfigError([{ where: `--${name}`, text: `${inWords(value)} is given; expected one text` }]);
 }
 
 function readRetention(value: unknown): number {

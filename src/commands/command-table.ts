@@ -8,6 +8,7 @@ import {
   serveOptions,
 } from './batchless-options.ts';
 import type { Command } from './command.ts';
+import { keysOptions } from './keys-options.ts';
 import {
   explainOptions,
   listOptions,
@@ -97,6 +98,13 @@ export const commands = {
     summary: 'run the local service: the same interface, on this machine',
     options: serveOptions,
     work: async (argv) => (await import('./serve.ts')).serve(argv),
+  },
+  keys: {
+    takes: '<action> [name]',
+    summary: 'add, list or revoke the keys of the local service',
+    options: keysOptions,
+    work: async (argv) =>
+      (await import('./keys.ts')).keys(textIn(argv, 'action'), textIn(argv, 'name'), argv),
   },
   schema: {
     takes: '[what]',

@@ -1,8 +1,10 @@
 /** What may be typed after `nightrender`, as the commands define it. */
 import { failureRules } from '../core/failure.ts';
 import { rowKinds, rowStates } from '../core/report-row.ts';
+import { keyKinds } from '../server/keys/key.ts';
 import { definitionOf } from './command-definition.ts';
 import type { Command } from './command.ts';
+import { keyActions } from './key-actions.ts';
 import { schemaNames } from './schema-names.ts';
 
 export interface CompletedCommand {
@@ -17,7 +19,7 @@ export interface CompletedOption {
   /** Without dashes. */
   name: string;
   describe: string;
-  takes: 'nothing' | 'file' | 'text' | { words: string[] };
+  takes: 'nothing' | 'file' | 'text' | { words: readonly string[] };
 }
 
 export function completions(commands: [string, Command][]): CompletedCommand[] {
@@ -41,13 +43,19 @@ export const shells = ['bash', 'zsh', 'fish'] as const;
 
 const words: Record<string, readonly string[] | undefined> = {
   completion: shells,
+  keys: keyActions,
   schema: schemaNames,
+};
+
+const kinds: Record<string, readonly string[] | undefined> = {
+  retry: Object.keys(failureRules),
+  keys: keyKinds,
 };
 
 const files = new Set(['manifest', 'output', 'data', 'log']);
 
 function taken(command: string, option: string): CompletedOption['takes'] {
   if (option === 'state') return { words: rowStates };
-  if (option === 'kind') return { words: command === 'retry' ? Object.keys(failureRules) : rowKinds };
+  if (option === 'kind') return { words: kinds[command] ?? rowKinds };
   return files.has(option) ? 'file' : 'text';
 }

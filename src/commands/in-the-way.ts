@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { diskTrouble, isSystemError } from '../disk/disk-trouble.ts';
 import { shownPath } from './shown-path.ts';
 
-const databases = ['checkpoint.sqlite', '.lock.sqlite', 'service.sqlite', 'lock.sqlite'];
+const databases = ['checkpoint.sqlite', '.lock.sqlite', 'service.sqlite', 'keys.sqlite', 'lock.sqlite'];
 const besides = ['', '-wal', '-shm', '-journal'];
 
 /** SQLite names no file; the system does, and mostly means it. Undefined where nothing can be seen. */

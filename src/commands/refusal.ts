@@ -4,6 +4,7 @@ import { ConfigError, type Problem } from '../config/problem.ts';
 import type { EndingKind } from '../core/ending.ts';
 import { Trouble } from '../core/failure.ts';
 import { DataFolderInUse } from '../server/data-lock.ts';
+import { KeyBookBusy } from '../server/keys/key-book.ts';
 import { isDamage, UnusableDatabase } from '../sqlite/database.ts';
 import { damagedLock, inTheWay } from './in-the-way.ts';
 import { showInstant } from '../terminal/words.ts';
@@ -29,7 +30,7 @@ export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | u
     return { ending: thrown.ending.kind, text: thrown.message, problems: [] };
   if (thrown instanceof BatchHeld)
     return { ending: 'already-running', text: describeHolder(thrown, shownDir), problems: [] };
-  if (thrown instanceof DataFolderInUse)
+  if (thrown instanceof DataFolderInUse || thrown instanceof KeyBookBusy)
     return { ending: 'already-running', text: `${thrown.message}.`, problems: [] };
   if (thrown instanceof UnusableDatabase)
     return { ending: 'wrong-use', text: `${thrown.message}.`, problems: [] };

@@ -3,17 +3,22 @@ import { closest, didYouMean } from '../core/closest.ts';
 import { definitionOf } from './command-definition.ts';
 import type { Command } from './command.ts';
 import { commandList, commandNamed } from './command-table.ts';
+import { keyActions } from './key-actions.ts';
 
 export class WrongUse extends Error {}
 
 /** What the parser found wrong: it counts arguments without a name, and does not know what was meant. */
 export function inWords(message: string, args: string[]): string {
   if (message.startsWith('Not enough non-option arguments'))
-    return commandOf(args)?.takes.startsWith('<picture>') === true
-      ? 'Say which picture.'
-      : 'Say which pipeline.yaml.';
+    return missing[commandOf(args)?.takes.split(' ')[0] ?? ''] ?? 'Say which pipeline.yaml.';
   return /^Unknown (argument|command)/.test(message) ? (unknownIn(args) ?? tooMuch(message, args)) : message;
 }
+
+/** By what a command takes first. */
+const missing: Record<string, string | undefined> = {
+  '<picture>': 'Say which picture.',
+  '<action>': `Say what to do: ${keyActions.join(', ')}.`,
+};
 
 /** The parser takes every text but `true` for false. */
 export function assertSwitches(args: string[]): void {

@@ -115,3 +115,13 @@ export const pictureShape = {
   isOfThisPicture: z.boolean().nullable(),
   texts: z.array(z.looseObject({ keyword: text, text })),
 };
+
+export const keyShape = {
+  id: text,
+  name: text,
+  kind: z.enum(['client', 'worker', 'admin']),
+  endpoints: z.array(text).nullable().describe('ids of those that it is good for; null for all'),
+  createdAt: instant,
+  lastUsedAt: instant.nullable(),
+  revokedAt: instant.nullable(),
+};

@@ -1,7 +1,7 @@
 /** Every line that `--json` writes, as schemas: what it means and what it holds. */
 import { z } from 'zod';
 import type { Event } from '../pipeline/event.ts';
-import { counts, pictureShape, planShape, statusShape, storyShape } from './answer-lines.ts';
+import { counts, keyShape, pictureShape, planShape, statusShape, storyShape } from './answer-lines.ts';
 import { formatVersion } from './json-lines.ts';
 import { statsShape } from './stats-shape.ts';
 
@@ -147,6 +147,12 @@ export const eventLines = {
     dataDir: text,
     apiKey: text.optional().describe('of this start, where none was given'),
   }),
+  'key-added': line('`keys add`: a key was made', {
+    key: text.describe('the key itself, which is told here and never again'),
+    ...keyShape,
+  }),
+  'key-listed': line('`keys list`: a key of the service', keyShape),
+  'key-revoked': line('`keys revoke`: a key is good for nothing any more', keyShape),
   watching: line('`watch`: the page is up', { url: text, dir: text }),
   plan: line('`plan`: what a run would do', planShape),
   status: line('`status`: where a batch stands', statusShape),

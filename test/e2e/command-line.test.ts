@@ -15,6 +15,7 @@ it.each([
   [['run', 'pipeline.yaml', 'other.yaml'], '"other.yaml" is more than run takes.'],
   [['run'], 'Say which pipeline.yaml.'],
   [['inspect'], 'Say which picture.'],
+  [['keys'], 'Say what to do: add, list, revoke.'],
   [['list', 'pipeline.yaml', '--csv=yes'], '--csv is "yes"; expected true, false or no value.'],
   [[], 'Say what to do: init, plan, run, status, '],
 ])('%j', async (args, said) => {

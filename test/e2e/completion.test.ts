@@ -15,6 +15,8 @@ const lines: [string[], string][] = [
   [['retry', 'pipeline.yaml', '--kind', 'job-f'], 'job-failed'],
   [['status', 'pipeline.yaml', '--w'], '--watch'],
   [['completion', 'z'], 'zsh'],
+  [['keys', 're'], 'revoke'],
+  [['keys', 'add', 'attic', '--kind', 'w'], 'worker'],
   [['run', 'pipe'], ''],
 ];
 

@@ -1,0 +1,114 @@
+/** Keys of the service: a new one, all of them, and one that was revoked. */
+import { outColumns, writeError, writeOut } from './console.ts';
+import { harmless, padTo, widthOf } from './fit-text.ts';
+import { hanging } from './hanging.ts';
+import { jsonInstant, writeJsonLine } from './json-lines.ts';
+import { showInstant } from './words.ts';
+
+/** Instants are epoch ms. */
+interface ShownKey {
+  id: string;
+  name: string;
+  kind: string;
+  /** Null for all. */
+  endpoints: string[] | null;
+  createdAt: number;
+  lastUsedAt: number | null;
+  revokedAt: number | null;
+}
+
+export interface ShownNewKey {
+  key: string;
+  record: ShownKey;
+  shownDir: string;
+  revokeCommand: string;
+}
+
+/** The key alone is what a script reads on stdout. */
+export function showNewKey({ key, record, shownDir, revokeCommand }: ShownNewKey, json: boolean): void {
+  if (json) return writeJsonLine('key-added', { key, ...inJson(record) });
+  writeError(
+    `A new ${record.kind} key, ${record.name}, for ${endpointsOf(record)} of the service in ${harmless(shownDir)}:`,
+  );
+  writeOut(key);
+  writeError(
+    `It is shown this once: the service keeps its digest alone. A service that runs knows it from now on;\n\`${harmless(revokeCommand)}\` ends that.`,
+  );
+}
+
+export function showKeys(
+  keys: ShownKey[],
+  { shownDir, addCommand }: { shownDir: string; addCommand: string },
+  json: boolean,
+): void {
+  if (json) return keys.forEach((key) => writeJsonLine('key-listed', inJson(key)));
+  if (keys.length === 0)
+    return writeError(`There are no keys in ${harmless(shownDir)}; \`${harmless(addCommand)}\` makes one.`);
+  for (const line of keyLines(keys, outColumns())) writeOut(line);
+}
+
+/** `key`: as it is now, also where it was revoked before. */
+export function showRevokedKey(key: ShownKey, json: boolean): void {
+  if (json) return writeJsonLine('key-revoked', inJson(key));
+  writeOut(
+    `The key ${key.name} is revoked since ${showInstant(key.revokedAt ?? 0)}, and good for nothing any more. Jobs that were submitted with it go on.`,
+  );
+}
+
+/** A table where there is room for one, and a few lines for each key where there is not. */
+export function keyLines(keys: ShownKey[], columns: number): string[] {
+  const rows = [
+    ['NAME', 'KIND', 'ENDPOINTS', 'CREATED', 'LAST USED', 'REVOKED'],
+    ...keys.map((key) => [
+      key.name,
+      key.kind,
+      endpointsOf(key),
+      toTheMinute(key.createdAt),
+      key.lastUsedAt === null ? 'never' : toTheMinute(key.lastUsedAt),
+      key.revokedAt === null ? '' : toTheMinute(key.revokedAt),
+    ]),
+  ];
+  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => widthOf(row[i] ?? ''))));
+  const table = rows.map((row) =>
+    row
+      .map((cell, i) => padTo(cell, widths[i] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  return table.every((line) => widthOf(line) <= columns)
+    ? table
+    : keys.flatMap((key) => [key.name, ...hanging('', described(key), columns, 2)]);
+}
+
+function described(key: ShownKey): string {
+  const used = key.lastUsedAt === null ? 'never used' : `last used ${toTheMinute(key.lastUsedAt)}`;
+  const revoked = key.revokedAt === null ? [] : [`revoked ${toTheMinute(key.revokedAt)}`];
+  const facts = [
+    `${key.kind} for ${endpointsOf(key)}`,
+    `created ${toTheMinute(key.createdAt)}`,
+    used,
+    ...revoked,
+  ];
+  return facts.join('; ');
+}
+
+function endpointsOf({ endpoints }: ShownKey): string {
+  return endpoints === null ? 'all endpoints' : endpoints.join(', ');
+}
+
+/** Local time. */
+function toTheMinute(at: number): string {
+  return showInstant(at).slice(0, 16);
+}
+
+function inJson({ id, name, kind, endpoints, createdAt, lastUsedAt, revokedAt }: ShownKey): object {
+  return {
+    id,
+    name,
+    kind,
+    endpoints,
+    createdAt: jsonInstant(createdAt),
+    lastUsedAt: jsonInstant(lastUsedAt),
+    revokedAt: jsonInstant(revokedAt),
+  };
+}

@@ -1,0 +1,136 @@
+/** Promise: keys are made, listed and revoked from the command line; each is told once and kept nowhere. */
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { expect, it } from 'vitest';
+import type { JsonObject } from '../../src/core/json.ts';
+import { KeyBook } from '../../src/server/keys/key-book.ts';
+import { checkLine } from '../terminal/check-line.ts';
+import { folderWith, nightrender, type Finished } from './cli.ts';
+
+const data = ['--data', 'service'];
+
+function linesOf({ stdout }: Finished): JsonObject[] {
+  return stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as JsonObject);
+}
+
+it('prints a new key alone, which the service knows until it is revoked', async () => {
+  const cwd = folderWith({});
+  const keys = (...args: string[]) => nightrender(['keys', ...args, ...data], { cwd });
+  const added = await keys('add', 'Render box 2', '--kind', 'worker', '--endpoint', 'a', '--endpoint', 'b');
+  expect(added.code, added.stderr).toBe(0);
+  expect(added.stdout).toMatch(/^nr_[\w-]{43}\n$/);
+  expect(added.stderr).toContain('A new worker key, Render box 2, for a, b of the service in service:');
+  expect(added.stderr).toContain("`nightrender keys revoke 'Render box 2' --data service` ends that.");
+
+  const book = new KeyBook(join(cwd, 'service/keys.sqlite'), { now: Date.now });
+  const find = () => book.find(added.stdout.trim());
+  expect(find()).toMatchObject({ name: 'Render box 2', kind: 'worker', endpoints: ['a', 'b'] });
+  const listed = await keys('list');
+  expect([listed.code, listed.stderr]).toEqual([0, '']);
+  expect(listed.stdout).toMatch(/^NAME .*\nRender box 2 +worker +a, b +2\d{3}-\S+ \S+ +2\d{3}-\S+ \S+\n$/);
+  const revoked = await keys('revoke', 'render BOX 2');
+  expect([revoked.code, revoked.stderr]).toEqual([0, '']);
+  expect(revoked.stdout).toMatch(/^The key Render box 2 is revoked since \S+ \S+, and good for nothing/);
+  expect(find()).toBeUndefined();
+  expect((await keys('list')).stdout).toMatch(/( +2\d{3}-\S+ \S+){3}\n$/);
+  book.close();
+});
+
+it('says the same as JSON, as the published schema has it', async () => {
+  const cwd = folderWith({});
+  const keys = (...args: string[]) => nightrender(['keys', ...args, ...data, '--json'], { cwd });
+  const added = await keys('add', 'laptop');
+  const [first] = linesOf(added);
+  const { key, ...facts } = first ?? {};
+  expect([key, added.stderr]).toEqual([expect.stringMatching(/^nr_/), '']);
+  const id = String(facts['id']);
+  const of = { id, name: 'laptop', kind: 'client', endpoints: null, createdAt: facts['createdAt'] };
+  const listed = linesOf(await keys('list'));
+  const revoked = linesOf(await keys('revoke', id));
+  expect(listed).toMatchObject([{ type: 'key-listed', ...of, lastUsedAt: null, revokedAt: null }]);
+  expect(revoked).toMatchObject([
+    { type: 'key-revoked', ...of, revokedAt: expect.stringMatching(/Z$/) as string },
+  ]);
+  const refused = linesOf(await keys('add', 'Laptop'));
+  expect(refused).toMatchObject([{ type: 'refused', exitCode: 2 }]);
+  for (const line of [first ?? {}, ...listed, ...revoked, ...refused]) checkLine(line);
+});
+
+it("keeps no key in the clear, in files that are their owner's alone", async () => {
+  const cwd = folderWith({});
+  const key = (await nightrender(['keys', 'add', 'laptop', ...data], { cwd })).stdout.trim();
+  await nightrender(['keys', 'list', ...data], { cwd });
+  const dir = join(cwd, 'service');
+  const names = readdirSync(dir);
+  expect(names).toContain('keys.sqlite');
+  expect(statSync(dir).mode & 0o777).toBe(0o700);
+  for (const name of names) {
+    expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600);
+    expect(readFileSync(join(dir, name), 'latin1')).not.toContain(key.slice(3));
+  }
+});
+
+it('makes keys in one new folder from several terminals at once', async () => {
+  const cwd = folderWith({});
+  const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+  const added = await Promise.all(names.map((name) => nightrender(['keys', 'add', name, ...data], { cwd })));
+  expect(added.map(({ code, stderr }) => (code === 0 ? '' : stderr))).toEqual(names.map(() => ''));
+  const listed = linesOf(await nightrender(['keys', 'list', ...data, '--json'], { cwd }));
+  expect(listed.map(({ name }) => String(name)).toSorted()).toEqual(names);
+});
+
+it.each([
+  [['add'], 'Say which key: nightrender keys add NAME.'],
+  [['ad', 'x'], '"ad" is nothing that can be done with keys; did you mean add?'],
+  [['add', 'laptop'], 'there is a key laptop already; choose another name'],
+  [['add', 'Büro', '--kind', 'boss', '--endpoint', '/'], /^"Büro" cannot.*\n--kind: "boss".*\n--endpoint: /],
+  [
+    ['add', 'x', '--kind', 'client', '--kind', 'worker'],
+    '--kind: client and worker is given; expected one text',
+  ],
+  [['list', 'laptop'], 'list takes no name, and shows all keys; "laptop" is given'],
+  [['list', '--kind', 'admin'], '--kind: says what a new key is good for; list makes none'],
+  [['revoke'], 'Say which key: nightrender keys revoke NAME.'],
+  [['revoke', 'latop'], '"latop" is no key; did you mean "laptop"?'],
+  [['revoke', 'bench'], '"bench" is no key; `nightrender keys list --data service` names all'],
+])('refuses %j in words', async (args, said) => {
+  const cwd = folderWith({});
+  await nightrender(['keys', 'add', 'laptop', ...data], { cwd });
+  const { code, stdout, stderr } = await nightrender(['keys', ...args, ...data], { cwd });
+  expect([code, stdout]).toEqual([2, '']);
+  if (typeof said === 'string') expect(stderr).toContain(said);
+  else expect(stderr).toMatch(said);
+});
+
+it('makes nothing where it only looks, nor for a key that cannot be', async () => {
+  const cwd = folderWith({});
+  const keys = (...args: string[]) => nightrender(['keys', ...args, ...data], { cwd });
+  const listed = await keys('list');
+  expect([listed.code, listed.stdout]).toEqual([0, '']);
+  expect(listed.stderr).toBe(
+    'There are no keys in service; `nightrender keys add NAME --data service` makes one.\n',
+  );
+  expect((await keys('revoke', 'laptop')).code).toBe(2);
+  expect((await keys('add', 'Büro')).code).toBe(2);
+  expect(existsSync(join(cwd, 'service'))).toBe(false);
+});
+
+it('leaves a damaged key book as it is, and one that another program holds', async () => {
+  const cwd = folderWith({});
+  await nightrender(['keys', 'add', 'laptop', ...data], { cwd });
+  const path = join(cwd, 'service/keys.sqlite');
+  const other = new Sqlite(path);
+  other.exec('BEGIN IMMEDIATE');
+  const held = await nightrender(['keys', 'add', 'desk', ...data], { cwd });
+  other.close();
+  expect([held.code, held.stdout]).toEqual([11, '']);
+  expect(held.stderr).toContain('keys.sqlite and does not let go of it; try again when it has ended.\n');
+  writeFileSync(path, 'no keys at all, but for long enough to be read as the head of a file');
+  const { code, stderr } = await nightrender(['keys', 'list', ...data], { cwd });
+  expect([code, stderr]).toEqual([2, expect.stringContaining('keys.sqlite is damaged or no SQLite file')]);
+  expect(readFileSync(path, 'utf8')).toMatch(/^no keys at all/);
+});

@@ -1,0 +1,40 @@
+/** Keys are a table where there is room for one; where there is not, nothing of them is lost. */
+import { expect, it } from 'vitest';
+import { widthOf } from '../../src/terminal/fit-text.ts';
+import { keyLines } from '../../src/terminal/show-keys.ts';
+
+const at = new Date(2026, 10, 21, 22, 5, 59).getTime();
+const times = { createdAt: at, lastUsedAt: null, revokedAt: null };
+const keys = [
+  { id: 'key-1', name: 'laptop', kind: 'client', endpoints: null, ...times },
+  {
+    id: 'key-2',
+    name: 'attic',
+    kind: 'worker',
+    endpoints: ['scene-renderer', 'b'],
+    ...times,
+    lastUsedAt: at + 60_000,
+    revokedAt: at + 120_000,
+  },
+];
+
+it('shows a line for each', () => {
+  expect(keyLines(keys, 120)).toEqual([
+    'NAME    KIND    ENDPOINTS          CREATED           LAST USED         REVOKED',
+    'laptop  client  all endpoints      2026-11-21 22:05  never',
+    'attic   worker  scene-renderer, b  2026-11-21 22:05  2026-11-21 22:06  2026-11-21 22:07',
+  ]);
+});
+
+it('breaks the lines of a narrow terminal between words', () => {
+  const lines = keyLines(keys, 60);
+  expect(lines).toEqual([
+    'laptop',
+    '  client for all endpoints; created 2026-11-21 22:05; never',
+    '  used',
+    'attic',
+    '  worker for scene-renderer, b; created 2026-11-21 22:05;',
+    '  last used 2026-11-21 22:06; revoked 2026-11-21 22:07',
+  ]);
+  for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(60);
+});

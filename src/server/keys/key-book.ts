@@ -6,7 +6,7 @@ import type { FieldProblem } from '../endpoint-settings.ts';
 import { checkKey, isKeyKind, type AskedKey } from './check-key.ts';
 import type { KeyHolder, KeyKind, KeyRecord } from './key.ts';
 import { keySchema } from './key-schema.ts';
-import { prepareKeyStatements, type KeyRow } from './key-statements.ts';
+import { prepareKeyStatements } from './key-statements.ts';
 import { digestOf, makeKeyText, presentedKey } from './key-text.ts';
 
 /** A key that comes from outside, such as from the environment: it holds for as long as the book is open. */
@@ -100,7 +100,7 @@ export class KeyBook {
       this.#assertRoom(name);
       this.#sql.insert.run({ ...row, digest: digestOf(key) });
     });
-    return { key, record: recordOf({ ...row, lastUsedAt: null, revokedAt: null }) };
+    return { key, record: withEndpoints({ ...row, lastUsedAt: null, revokedAt: null }) };
   }
 
   /** The key is good for nothing any more; one that was revoked before stays so. Undefined where there is no such key. */
@@ -110,13 +110,13 @@ export class KeyBook {
       if (row === undefined) return undefined;
       const now = this.#now();
       if (row.revokedAt === null) this.#sql.revoke.run({ id: row.id, now });
-      return recordOf({ ...row, revokedAt: row.revokedAt ?? now });
+      return withEndpoints({ ...row, revokedAt: row.revokedAt ?? now });
     });
   }
 
   /** All that are stored, revoked ones as well, in the order in which they were made. */
   list(): KeyRecord[] {
-    return this.#sql.all.all().map(recordOf);
+    return this.#sql.all.all().map(withEndpoints);
   }
 
   close(): void {
@@ -138,13 +138,13 @@ export class KeyBook {
   #findStored(digest: Buffer): KeyHolder | undefined {
     const row = this.#sql.find.get(digest);
     if (row === undefined) return undefined;
-    const { id, name, kind, endpoints } = recordOf(row);
-    this.#noteUse(row);
-    return { id, name, kind, endpoints };
+    const { lastUsedAt, ...holder } = row;
+    this.#noteUse(row.id, lastUsedAt);
+    return withEndpoints(holder);
   }
 
   /** Once a minute at most, and neither a full disk nor another writer keeps the key from its work. */
-  #noteUse({ id, lastUsedAt }: KeyRow): void {
+  #noteUse(id: string, lastUsedAt: number | null): void {
     const now = this.#now();
     const notedAt = this.#notedAt.get(id) ?? lastUsedAt;
     // A clock that was set back must not keep it from being noted.
@@ -188,7 +188,7 @@ function assertGiven(given: readonly GivenKey[]): void {
     throw new Error(`the key ${wrong.name} is empty or holds characters that a header cannot carry`);
 }
 
-function recordOf({ endpoints, ...row }: KeyRow): KeyRecord {
+function withEndpoints<Row extends { endpoints: string | null }>({ endpoints, ...row }: Row) {
   return { ...row, endpoints: endpoints === null ? null : (JSON.parse(endpoints) as string[]) };
 }
 

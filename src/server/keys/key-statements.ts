@@ -14,14 +14,17 @@ export interface KeyRow {
   revokedAt: number | null;
 }
 
+/** No more than every request needs. */
+export type FoundKey = Omit<KeyRow, 'createdAt' | 'revokedAt'>;
+
 type NewKeyRow = Omit<KeyRow, 'lastUsedAt' | 'revokedAt'> & { digest: Buffer };
 
 const columns = 'id, name, kind, endpoints, createdAt, lastUsedAt, revokedAt';
 
 export function prepareKeyStatements(db: Database) {
   return {
-    find: db.prepare<[Buffer], KeyRow>(
-      `SELECT ${columns} FROM apiKey WHERE digest = ? AND revokedAt IS NULL`,
+    find: db.prepare<[Buffer], FoundKey>(
+      `SELECT id, name, kind, endpoints, lastUsedAt FROM apiKey WHERE digest = ? AND revokedAt IS NULL`,
     ),
     /** Names are compared without regard to case. */
     named: db.prepare<[{ nameOrId: string }], KeyRow>(

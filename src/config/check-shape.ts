@@ -14,21 +14,40 @@ export function checkShape(yaml: YamlFile, secrets: string[]): { raw?: RawConfig
   return checkAgainst(hasLists(yaml.value) ? listlessSchema : configSchema, yaml, secrets);
 }
 
-/** As above, of a schema that may know a part of the keys only. */
+/** Which keys a file has, for messages that name them. */
+export interface Layout {
+  shapeAt(path: Path): z.ZodRawShape;
+  /** By the key that holds them. */
+  sections: Record<string, { shape: z.ZodRawShape }>;
+}
+
+/** As above, of a schema that may know a part of the keys only; `given` are the values with the types it expects. */
 export function checkAgainst<T>(
   schema: z.ZodType<T>,
   yaml: YamlFile,
   secrets: string[],
-): { raw?: T; problems: Problem[] } {
+  layout = pipelineLayout,
+): { raw?: T; given: unknown; problems: Problem[] } {
   const value = yaml.value ?? {};
   const first = schema.safeParse(value);
-  if (first.success) return { raw: first.data, problems: [] };
+  if (first.success) return { raw: first.data, given: value, problems: [] };
   const issues = first.error.issues.flatMap((issue) => deepest(issue));
-  const second = schema.safeParse(withTypedVariables(value, issues, yaml));
-  if (second.success) return { raw: second.data, problems: [] };
+  const given = withTypedVariables(value, issues, yaml);
+  const second = schema.safeParse(given);
+  if (second.success) return { raw: second.data, given, problems: [] };
   const left = second.error.issues.flatMap((issue) => deepest(issue));
-  return { problems: left.flatMap((issue) => problemsOf(issue, value, yaml, secrets)) };
+  return { given, problems: left.flatMap((issue) => problemsOf(issue, value, yaml, secrets, layout)) };
 }
+
+const pipelineLayout: Layout = {
+  sections,
+  shapeAt: (path) => {
+    if (path[0] === 'notify' && path.length === 2) return notifyTarget.shape;
+    if (path[0] === 'output' && path[1] === 'formats') return pictureCopy.shape;
+    const section = Object.entries(sections).find(([name]) => name === path[0]);
+    return (section?.[1] ?? configSchema).shape;
+  },
+};
 
 /** Whether scenes can be made of `scenes` alone, so that the manifest may be left out. */
 function hasLists(value: unknown): boolean {
@@ -37,7 +56,7 @@ function hasLists(value: unknown): boolean {
 }
 
 /** Of the branches of a union, the one that the value came furthest in. */
-function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+export function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union') return [issue];
   const inner = issue.errors.find((branch) => branch.some(({ path }) => path.length > 0));
   return inner?.map((each) => ({ ...each, path: [...issue.path, ...each.path] })) ?? [issue];
@@ -64,20 +83,40 @@ export function typedText(text: string): string | number | boolean {
   return /^-?\d+(\.\d+)?$/.test(text) && String(Number(text)) === text ? Number(text) : text;
 }
 
-function problemsOf(issue: z.core.$ZodIssue, value: unknown, yaml: YamlFile, secrets: string[]): Problem[] {
+function problemsOf(
+  issue: z.core.$ZodIssue,
+  value: unknown,
+  yaml: YamlFile,
+  secrets: string[],
+  layout: Layout,
+): Problem[] {
   const path = issue.path.filter((key) => typeof key !== 'symbol');
-  const name = path.length === 0 ? 'the file' : nameOf(path);
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
       where: yaml.placeOf([...path, key], true),
-      text: `${shownKey(key)} is not known${path.length === 0 ? '' : ` in ${name}`}; ${expectedKey(key, path)}`,
+      text: `${shownKey(key)} is not known${path.length === 0 ? '' : ` in ${nameOf(path)}`}; ${expectedKey(key, path, layout)}`,
     }));
   }
+  if (issue.code === 'custom' && issue.params?.['isOfName'] === true) {
+    const text = `${shownKey(String(path.at(-1)))} cannot be set in ${nameOf(path.slice(0, -1))}; expected ${issue.message}`;
+    return [{ where: yaml.placeOf(path, true), text }];
+  }
+  const isSection = issue.code === 'invalid_type' && issue.expected === 'object';
+  const expected = isSection ? sectionAt(layout.shapeAt(path)) : issue.message;
+  return [problemAt(path, expected, { value, yaml, secrets })];
+}
+
+/** What is wrong with the value there; `expected` follows that word. */
+export function problemAt(
+  path: Path,
+  expected: string,
+  { value, yaml, secrets }: { value: unknown; yaml: YamlFile; secrets: string[] },
+): Problem {
+  const name = path.length === 0 ? 'the file' : nameOf(path);
   const found = valueAt(value, path);
-  const expected = expectedOf(issue, path);
   const where = yaml.placeOf(path);
-  if (found === undefined) return [{ where, text: `${name} is missing; expected ${expected}` }];
-  return [{ where, text: `${name} is ${shownValue(found, path, yaml, secrets)}; expected ${expected}` }];
+  if (found === undefined) return { where, text: `${name} is missing; expected ${expected}` };
+  return { where, text: `${name} is ${shownValue(found, path, yaml, secrets)}; expected ${expected}` };
 }
 
 /** `manifest[1]`, `retry.attempts`. */
@@ -85,46 +124,27 @@ function nameOf(path: Path): string {
   return path.map((key, i) => (typeof key === 'number' ? `[${key}]` : `${i > 0 ? '.' : ''}${key}`)).join('');
 }
 
-function expectedOf(issue: z.core.$ZodIssue, path: Path): string {
-  const isSection = issue.code === 'invalid_type' && issue.expected === 'object';
-  return isSection ? sectionAt(path) : issue.message;
-}
-
 /** What has to be there comes first. */
-function sectionAt(path: Path): string {
-  const shape = shapeAt(path);
+function sectionAt(shape: z.ZodRawShape): string {
   const isOptional = (key: string): boolean => {
     const schema = shape[key];
     return schema === undefined || z.safeParse(schema, undefined).success;
   };
-  const needed = keysAt(path).filter((key) => !isOptional(key));
-  const others = keysAt(path).filter(isOptional).join(', ');
+  const keys = Object.keys(shape);
+  const needed = keys.filter((key) => !isOptional(key));
+  const others = keys.filter(isOptional).join(', ');
   if (needed.length === 0) return `the keys ${others}`;
   return `the ${needed.length === 1 ? 'key' : 'keys'} ${needed.join(', ')}, and where wanted ${others}`;
 }
 
 /** A key may also be spelled right and stand in the wrong place. */
-function expectedKey(key: string, path: Path): string {
-  const hint = didYouMean(key, keysAt(path));
+function expectedKey(key: string, path: Path, { shapeAt, sections: all }: Layout): string {
+  const keys = Object.keys(shapeAt(path));
+  const hint = didYouMean(key, keys);
   if (hint !== undefined) return hint;
-  const section = Object.entries(sections).find(([, { shape }]) => Object.hasOwn(shape, key));
+  const section = Object.entries(all).find(([, { shape }]) => Object.hasOwn(shape, key));
   const place = section === undefined ? '' : ` (${key} belongs under ${section[0]})`;
-  return `expected ${knownKeys(path)}${place}`;
-}
-
-function knownKeys(path: Path): string {
-  return keysAt(path).join(', ');
-}
-
-function keysAt(path: Path): string[] {
-  return Object.keys(shapeAt(path));
-}
-
-function shapeAt(path: Path): z.ZodRawShape {
-  if (path[0] === 'notify' && path.length === 2) return notifyTarget.shape;
-  if (path[0] === 'output' && path[1] === 'formats') return pictureCopy.shape;
-  const section = Object.entries(sections).find(([name]) => name === path[0]);
-  return (section?.[1] ?? configSchema).shape;
+  return `expected ${keys.join(', ')}${place}`;
 }
 
 function valueAt(value: unknown, path: Path): unknown {

@@ -1,59 +1,14 @@
 /** The JSON Schema of pipeline.yaml, for editors and other programs, made from the schema that checks it. */
-import { z } from 'zod';
-import { isJsonObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import type { JsonObject } from '../core/json.ts';
+import { fileSchema } from './file-schema.ts';
 import { listlessSchema } from './schema.ts';
 
 /** Refuses nothing that a run accepts; what one key says of another is left to the run. */
 export function pipelineSchema(): JsonObject {
-  const made = z.toJSONSchema(listlessSchema, { io: 'input', target: 'draft-7', unrepresentable: 'any' });
-  const { $schema = null, ...rest } = made as JsonObject;
-  const schema = withVariables(rest) as JsonObject;
-  return {
-    $schema,
-    title: 'pipeline.yaml of nightrender',
-    ...schema,
-    definitions: { variable },
-  };
+  return fileSchema(listlessSchema, 'pipeline.yaml of nightrender');
 }
 
 /** As JSON that a person can read. */
 export function pipelineSchemaText(): string {
   return `${JSON.stringify(pipelineSchema(), null, 2)}\n`;
-}
-
-const variable = {
-  description: '`${NAME}` is taken from the environment.',
-  type: 'string',
-  pattern: String.raw`\$\{[A-Za-z_]\w*\}`,
-};
-
-/** Any value that is no list and no section may come out of the environment. */
-function withVariables(schema: JsonValue): JsonValue {
-  if (!isJsonObject(schema)) return schema;
-  const { properties, additionalProperties, items, anyOf, ...rest } = schema;
-  const inner: JsonObject = {
-    ...rest,
-    ...(additionalProperties !== undefined && { additionalProperties: withVariables(additionalProperties) }),
-    ...(properties !== undefined && { properties: eachOf(properties) }),
-    ...(items !== undefined && { items: withVariables(items) }),
-    ...(Array.isArray(anyOf) && { anyOf: anyOf.map(withVariables) }),
-  };
-  if (!isNarrowScalar(inner)) return inner;
-  const { description, default: otherwise, ...own } = inner;
-  return {
-    ...(description !== undefined && { description }),
-    ...(otherwise !== undefined && { default: otherwise }),
-    anyOf: [own, { $ref: '#/definitions/variable' }],
-  };
-}
-
-function eachOf(properties: JsonValue): JsonValue {
-  if (!isJsonObject(properties)) return properties;
-  return Object.fromEntries(Object.entries(properties).map(([key, each]) => [key, withVariables(each)]));
-}
-
-/** Whether it refuses texts that hold a variable. */
-function isNarrowScalar({ type, pattern, enum: choices, maxLength }: JsonObject): boolean {
-  if (type === 'number' || type === 'integer' || type === 'boolean') return true;
-  return type === 'string' && [pattern, choices, maxLength].some((bound) => bound !== undefined);
 }

@@ -4,14 +4,15 @@ import { fileDescriber } from '../files/describe-file.ts';
 import { checkShape } from './check-shape.ts';
 import { compileTemplates } from './compile-templates.ts';
 import type { Config, NamedAxis, SceneSettings } from './config.ts';
+import { gatherProblems } from './gather-problems.ts';
 import type { AxisSource } from './read-axis.ts';
 import { withOverrides, type Override } from './override.ts';
 import { noticeTarget } from './notify-schema.ts';
-import { ConfigError, type Problem } from './problem.ts';
+import { ConfigError } from './problem.ts';
 import { readText } from './read-text.ts';
 import type { RawConfig } from './schema.ts';
 import { shownFile } from './shown-file.ts';
-import { redact, secretsOf } from './shown.ts';
+import { secretsOf } from './shown.ts';
 import { warningsOf } from './warnings.ts';
 import { readYaml } from './read-yaml.ts';
 import type { Path, YamlFile } from './yaml-file.ts';
@@ -33,9 +34,8 @@ export function readConfig(file: string, overrides: Override[], env: NodeJS.Proc
   const files = { describe: fileDescriber({ base, maxBytes, withheld }), maxBytes };
   const templates = compileTemplates(yaml, report, files);
   const apiKey = readKey(yaml, env, report);
-  const all = inFileOrder([...yaml.problems, ...withoutFollowers(problems, yaml)]);
-  if (raw === undefined || all.length > 0)
-    throw new ConfigError(all.map(({ where, text }) => ({ where, text: redact(text, secrets) })));
+  const all = gatherProblems(yaml, problems, secrets);
+  if (raw === undefined || all.length > 0) throw new ConfigError(all);
   const isOverridden = (key: string): boolean => overrides.some(({ path }) => path.join('.') === key);
   return {
     ...plainSettings(raw),
@@ -85,21 +85,6 @@ function withoutNeedlessKey(yaml: YamlFile): YamlFile {
   delete value.endpoint.apiKey;
   const where = yaml.placeOf(path);
   return { ...yaml, value, problems: yaml.problems.filter((problem) => problem.where !== where) };
-}
-
-/** What is wrong with a value whose variable is not set follows from that. */
-function withoutFollowers(problems: Problem[], yaml: YamlFile): Problem[] {
-  const causes = new Set(yaml.problems.map(({ where }) => where));
-  return problems.filter(({ where }) => !causes.has(where));
-}
-
-/** Problems of flags and variables first. */
-function inFileOrder(problems: Problem[]): Problem[] {
-  const rank = ({ where }: Problem): number => {
-    const [, line, column] = /:(\d+):(\d+)$/.exec(where) ?? [];
-    return Number(line ?? 0) * 1e6 + Number(column ?? 0);
-  };
-  return problems.toSorted((a, b) => rank(a) - rank(b));
 }
 
 /** The file's key counts before NIGHTRENDER_API_KEY, which may be another project's. */

@@ -8,14 +8,13 @@ const maxBytes = 1_000_000;
 
 const reasons: Record<string, string> = {
   ENOENT: 'there is no such file',
-  EISDIR: 'this is a folder; expected a pipeline.yaml',
   ENOTDIR: 'there is no such file',
   EACCES: 'this file may not be read',
 };
 
-/** Without a byte-order mark. `shown` is the path for messages. Throws `ConfigError`. */
-export function readText(file: string, shown: string): string {
-  const bytes = readBytes(file, shown);
+/** Without a byte-order mark. `shown` is the path for messages, `expected` what the file should be. Throws `ConfigError`. */
+export function readText(file: string, shown: string, expected = 'pipeline.yaml'): string {
+  const bytes = readBytes(file, shown, expected);
   if (isUtf8(bytes)) return bytes.toString('utf8').replace(/^\uFEFF/, '');
   if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) {
     throw problem(shown, 'this file is written in UTF-16; expected UTF-8');
@@ -26,22 +25,23 @@ export function readText(file: string, shown: string): string {
   );
 }
 
-function readBytes(file: string, shown: string): Buffer {
+function readBytes(file: string, shown: string, expected: string): Buffer {
   try {
-    assertSize(shown, statSync(file).size);
+    assertSize(shown, statSync(file).size, expected);
     const bytes = readFileSync(file);
-    assertSize(shown, bytes.length);
+    assertSize(shown, bytes.length, expected);
     return bytes;
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     const code = (error as NodeJS.ErrnoException).code ?? '';
+    if (code === 'EISDIR') throw problem(shown, `this is a folder; expected a ${expected}`);
     throw problem(shown, reasons[code] ?? `this file cannot be read (${code})`);
   }
 }
 
-function assertSize(shown: string, size: number): void {
+function assertSize(shown: string, size: number, expected: string): void {
   if (size > maxBytes)
-    throw problem(shown, `this file has ${size} bytes; expected a pipeline.yaml, of at most ${maxBytes}`);
+    throw problem(shown, `this file has ${size} bytes; expected a ${expected}, of at most ${maxBytes}`);
 }
 
 /** Line and column of the first byte that is not UTF-8. */

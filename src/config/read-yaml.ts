@@ -1,5 +1,5 @@
 /** Reads a YAML file, with what is wrong in it and the place of each value. */
-import { LineCounter, parseDocument, type Document } from 'yaml';
+import { isScalar, LineCounter, parseDocument, type Document } from 'yaml';
 import { spotOf } from './spot.ts';
 import { substitute, type Origin } from './substitute.ts';
 import type { Path, YamlFile } from './yaml-file.ts';
@@ -36,6 +36,10 @@ export function readYaml(file: string, text: string, env: NodeJS.ProcessEnv): Ya
     },
     fromEnvironment: (path) => originAt(path)?.kind ?? 'none',
     writtenAs: (path) => originAt(path)?.text,
+    sourceOf: (path) => {
+      const { node } = spotOf(document, path);
+      return isScalar(node) ? node.source : undefined;
+    },
   };
 }
 

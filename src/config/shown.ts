@@ -6,8 +6,9 @@ const maxLength = 80;
 /** What was found, in words that follow "is": the text as it stands in the file, without the values of variables. */
 export function shownValue(value: unknown, path: Path, yaml: YamlFile, secrets: string[]): string {
   if (value === null) return 'empty';
-  // Who knows the address of a monitor or a chat may post there.
-  if (path[0] === 'notify' && typeof value === 'string') return 'a text that does not fit';
+  // Who knows the address of a monitor or a chat may post there; in an endpoint's environment there are keys.
+  if ((path[0] === 'notify' || path[2] === 'environment') && typeof value === 'string')
+    return 'a text that does not fit';
   const written = yaml.writtenAs(path);
   if (written !== undefined) return `${JSON.stringify(redact(written, secrets))}, out of the environment`;
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';

@@ -15,4 +15,6 @@ export interface YamlFile {
   fromEnvironment(path: Path): 'none' | 'part' | 'whole';
   /** A text as it stands in the file, with `${NAME}` in it; undefined where it is no text out of the environment. */
   writtenAs(path: Path): string | undefined;
+  /** A number, `true` or `false` as it stands in the file: `1.10`, `0x1F`. */
+  sourceOf(path: Path): string | undefined;
 }

@@ -56,3 +56,19 @@ function amountOf(text: string, units: Map<string, number>): number {
 
 /** A text such as `30s`, read as ms. */
 export const duration = durationWithin('0s', longestWait);
+
+/** As people write it, to the ms: `10m`, `24h`, `90s`. */
+export function durationText(ms: number): string {
+  // One day is written as 24 hours, several as days.
+  const units = [...msPerUnit].toReversed().filter(([unit]) => unit !== 'd' || ms > 86_400_000);
+  const [unit, size] = units.find(([, each]) => ms % each === 0) ?? ['ms', 1];
+  return `${ms / size}${unit}`;
+}
+
+/** As people write it, to the byte: `8GB`, `128MiB`. */
+export function sizeText(bytes: number): string {
+  const texts = [...bytesPerUnit]
+    .filter(([unit, size]) => unit !== 'KB' && bytes % size === 0)
+    .map(([unit, size]) => `${bytes / size}${unit}`);
+  return texts.reduce((shortest, text) => (text.length <= shortest.length ? text : shortest));
+}

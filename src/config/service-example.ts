@@ -1,0 +1,65 @@
+/** A service.yaml to begin with: two endpoints that work at once, and what else there is, in comments. */
+
+/** `schema` is where editors find its schema, from the file. */
+export function serviceExample(schema: string): string {
+  return `# yaml-language-server: $schema=${schema}
+# The endpoints of this service. What is left out has a default; \`nightrender schema service\` has all the keys.
+# \`nightrender serve service.yaml\` starts it; endpoints that are made in its console stand beside these.
+
+# Only programs of this machine reach 127.0.0.1. For others: 0.0.0.0, with NIGHTRENDER_API_KEY set.
+host: 127.0.0.1
+port: 4747
+
+# Inputs and results are deleted this long after completion.
+retention: 30m
+
+limits:
+  # Larger submissions are answered with 400.
+  maxBody: 10MiB
+  # Submissions to an endpoint where this many wait already are answered with 429.
+  maxQueued: 10000
+
+endpoints:
+  # Pictures in a moment, without a GPU: for trying a pipeline.
+  - name: Painter
+    quickDeploy: painter
+    workers: 2
+
+  # Text to a 3D picture on this machine's GPU. Its id, night-renderer, is made of the name.
+  - name: Night renderer
+    quickDeploy: scene-renderer
+    # A label for people; {devices: [0]} gives it the first GPU of this machine alone.
+    gpu: 24 GB
+    workers: 1
+    # Keep the worker running rather than start it when there are jobs.
+    quickStart: true
+    # Tried again this often where the worker died.
+    retries: 2
+    # Of a job that brings no bounds of its own: in a worker, and from submission to end.
+    executionTimeout: 10m
+    ttl: 24h
+
+  # A container image, run by docker or podman:
+  # - name: Diffusion
+  #   image: your-user/diffusion:1.0
+  #   arguments: [--shm-size=1g]
+  #   gpu: { devices: [0, 1] }
+  #   memory: 16GB
+  #   cpus: 4
+  #   environment:
+  #     MODEL: stabilityai/stable-diffusion-xl-base-1.0
+  #     HF_TOKEN: \${HF_TOKEN}
+
+  # A program that reads jobs as JSON lines and writes results as JSON lines, in this file's folder:
+  # - name: My script
+  #   command: [python3, worker.py]
+
+  # A JavaScript module that exports \`handler\`:
+  # - name: My module
+  #   module: ./handler.mjs
+
+  # Workers on other machines ask for the jobs, with a worker key (\`nightrender keys add\`):
+  # - name: GPU farm
+  #   remote: true
+`;
+}

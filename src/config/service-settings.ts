@@ -1,0 +1,51 @@
+/** A checked service.yaml: paths absolute, durations in ms, sizes in bytes. */
+
+export interface ServiceSettings {
+  /** An IP address or a name of this machine; loopback where nothing else is said. */
+  host: string;
+  /** 0 for a free one. */
+  port: number;
+  /** How long inputs and outputs are kept after their job has settled. */
+  retentionMs: number;
+  limits: ServiceLimits;
+  endpoints: EndpointSettings[];
+}
+
+export interface ServiceLimits {
+  /** Of a submission; larger ones are answered with 400. */
+  maxBodyBytes: number;
+  /** Of what a worker hands in; larger ones fail their job in words. */
+  maxResultBytes: number;
+  /** Of one key; those beyond are answered with 429. */
+  requestsPerSecond: number;
+  /** Connections that are open at once. */
+  maxConnections: number;
+  /** A request that has not arrived by then is cut off. */
+  requestTimeoutMs: number;
+  /** Submissions that wait at an endpoint that says nothing of its own. */
+  maxQueued: number;
+}
+
+/** The service's own type of an endpoint, which this folder cannot import; where both meet, the compiler compares them. */
+export interface EndpointSettings {
+  id: string;
+  name: string;
+  workload: WorkloadSettings;
+  workers: number;
+  quickStart: boolean;
+  gpu: { label: string } | { devices: string[] } | null;
+  memoryBytes: number | null;
+  cpus: number | null;
+  environment: Record<string, string>;
+  retries: number;
+  executionTimeoutMs: number;
+  ttlMs: number;
+  maxQueued: number;
+}
+
+export type WorkloadSettings =
+  | { kind: 'prebuilt'; name: 'painter' | 'scene-renderer' }
+  | { kind: 'image'; image: string; arguments: string[] }
+  | { kind: 'command'; command: string[]; cwd: string | null }
+  | { kind: 'module'; path: string }
+  | { kind: 'remote' };

@@ -47,12 +47,12 @@ export function inspectOptions(parser: Argv) {
 }
 
 export function schemaOptions(parser: Argv) {
-  const purpose = `Prints a JSON Schema to stdout: that of pipeline.yaml, or that of the lines that --json writes (events). Editors check a pipeline.yaml against its schema that begins with # yaml-language-server: $schema=<path>.`;
+  const purpose = `Prints a JSON Schema to stdout: that of pipeline.yaml, that of service.yaml (service), or that of the lines that --json writes (events). Editors check a YAML file against its schema that begins with # yaml-language-server: $schema=<path>.`;
   return parser
     .positional('what', {
       type: 'string',
       default: schemaNames[0],
-      describe: `whose schema: ${schemaNames.join(' or ')}`,
+      describe: `whose schema: ${schemaNames.join(', ')}`,
     })
     .usage(`$0 schema [what]\n\n${purpose}`)
     .example('$0 schema > pipeline.schema.json', 'for an editor, beside the pipeline.yaml')

@@ -108,7 +108,7 @@ export const commands = {
   },
   schema: {
     takes: '[what]',
-    summary: 'print the JSON Schema of pipeline.yaml, or of the lines of --json',
+    summary: 'print the JSON Schema of pipeline.yaml, service.yaml or the lines of --json',
     options: schemaOptions,
     work: async (argv) => (await import('./schema.ts')).schema(textIn(argv, 'what')),
   },

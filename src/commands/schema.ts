@@ -1,13 +1,18 @@
 /** `nightrender schema`: prints a JSON Schema. */
 import { pipelineSchemaText } from '../config/pipeline-schema.ts';
 import { ConfigError } from '../config/problem.ts';
+import { serviceSchemaText } from '../config/service-json-schema.ts';
 import { didYouMean } from '../core/closest.ts';
 import { writeOut } from '../terminal/console.ts';
 import { eventsSchemaText } from '../terminal/events-schema.ts';
 import { refuse } from './refuse.ts';
 import { schemaNames, type SchemaName } from './schema-names.ts';
 
-const texts: Record<SchemaName, () => string> = { pipeline: pipelineSchemaText, events: eventsSchemaText };
+const texts: Record<SchemaName, () => string> = {
+  pipeline: pipelineSchemaText,
+  service: serviceSchemaText,
+  events: eventsSchemaText,
+};
 
 /** Returns the exit code. */
 export function schema(what: string): number {

@@ -7,6 +7,7 @@ import { nightrender, root } from './cli.ts';
 
 it.each([
   ['pipeline', 'config'],
+  ['service', 'config'],
   ['events', 'terminal'],
 ])('prints that of %s, which is also a file of the package', async (name, folder) => {
   const { code, stdout, stderr } = await nightrender(['schema', name]);

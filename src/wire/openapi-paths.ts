@@ -1,0 +1,153 @@
+/** The operations of the job interface by their paths, for its OpenAPI description. */
+import { operation, resultOperation, workerOperation } from './openapi-operation.ts';
+
+const job = { description: 'The job.', schema: 'Job' } as const;
+const accepted = { description: 'The job is in the queue.', schema: 'Accepted' } as const;
+
+export const paths = {
+  ...at(
+    'run',
+    'post',
+    operation({ id: 'run', summary: 'Submit a job', body: 'Submission', answer: accepted }),
+  ),
+  ...at(
+    'runsync',
+    'post',
+    operation({
+      id: 'runSync',
+      summary: 'Submit a job and wait for it',
+      body: 'Submission',
+      answer: job,
+      parameters: ['wait'],
+    }),
+  ),
+  ...at(
+    'render',
+    'post',
+    operation({
+      id: 'render',
+      summary: 'Submit a scene and wait for its picture, as runsync does',
+      body: 'Submission',
+      answer: job,
+      parameters: ['wait'],
+    }),
+  ),
+  ...at(
+    'status/{jobId}',
+    'get',
+    operation({ id: 'status', summary: 'The status of a job, and its result', answer: job }),
+  ),
+  ...at(
+    'status-sync/{jobId}',
+    'get',
+    operation({
+      id: 'statusSync',
+      summary: 'The same, once the job has ended',
+      answer: job,
+      parameters: ['wait'],
+    }),
+  ),
+  ...at(
+    'stream/{jobId}',
+    'get',
+    operation({
+      id: 'stream',
+      summary: 'Partial outputs since the last look',
+      answer: { description: 'They are not told again.', schema: 'Stream' },
+    }),
+  ),
+  ...at(
+    'cancel/{jobId}',
+    'post',
+    operation({
+      id: 'cancel',
+      summary: 'Cancel a job',
+      answer: { description: 'Its status now.', schema: 'Accepted' },
+    }),
+  ),
+  ...at(
+    'retry/{jobId}',
+    'post',
+    operation({
+      id: 'retry',
+      summary: 'Put a job that is FAILED or TIMED_OUT back into the queue',
+      answer: accepted,
+    }),
+  ),
+  ...at(
+    'purge-queue',
+    'post',
+    operation({
+      id: 'purgeQueue',
+      summary: 'Remove every job that waits',
+      answer: { description: 'How many there were.', schema: 'Purged' },
+    }),
+  ),
+  ...at(
+    'health',
+    'get',
+    operation({
+      id: 'health',
+      summary: 'Jobs and workers of the endpoint, counted',
+      answer: { description: 'The counts.', schema: 'Health' },
+    }),
+  ),
+  ...at(
+    'job-take/{workerId}',
+    'get',
+    workerOperation(
+      {
+        id: 'jobTake',
+        summary: 'Take a job, waiting for one',
+        answer: { description: 'A job.', schema: 'TakenJob' },
+      },
+      'There is none.',
+    ),
+  ),
+  ...at('job-take-batch/{workerId}', 'get', {
+    ...workerOperation(
+      {
+        id: 'jobTakeBatch',
+        summary: 'Take several jobs',
+        answer: { description: 'At least one job.', schema: 'TakenJobs' },
+      },
+      'There is none.',
+    ),
+    parameters: [{ name: 'batch_size', in: 'query', schema: { type: 'integer', minimum: 1 } }],
+  }),
+  ...at('job-done/{workerId}/{jobId}', 'post', resultOperation('jobDone', 'Hand in the result of a job')),
+  ...at('job-stream/{workerId}/{jobId}', 'post', resultOperation('jobStream', 'Hand in a partial output')),
+  ...at('ping/{workerId}', 'get', {
+    ...workerOperation({
+      id: 'ping',
+      summary: 'Say that the worker lives',
+      answer: { description: 'It is known.' },
+    }),
+    parameters: [
+      {
+        name: 'job_id',
+        in: 'query',
+        description: 'the jobs that it is at, with commas',
+        schema: { type: 'string' },
+      },
+    ],
+  }),
+  ...at(
+    'job-stop/{workerId}',
+    'get',
+    workerOperation(
+      {
+        id: 'jobStop',
+        summary: 'Jobs that the worker should give up',
+        answer: { description: 'Their ids.', schema: 'JobsToStop' },
+      },
+      'There is none.',
+    ),
+  ),
+};
+
+function at(path: string, method: 'get' | 'post', operationThere: object): Record<string, object> {
+  const names = ['version', 'endpointId', ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)];
+  const parameters = names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
+  return { [`/{version}/{endpointId}/${path}`]: { parameters, [method]: operationThere } };
+}

@@ -1,0 +1,71 @@
+/** The bodies and answers of the job interface as JSON Schema, for its OpenAPI description. */
+import { jobStatuses } from './messages.ts';
+
+const text = { type: 'string' };
+const count = { type: 'integer', minimum: 0 };
+const ms = { type: 'integer', minimum: 0, description: 'milliseconds' };
+const jobId = { type: 'string', pattern: '^[A-Za-z0-9_-]{1,128}$' };
+const status = { $ref: '#/components/schemas/Status' };
+const anyJson = { description: 'any JSON value' };
+
+function object(properties: Record<string, object>, required = Object.keys(properties)) {
+  return { type: 'object', properties, required };
+}
+
+export const openApiSchemas = {
+  Status: { enum: [...jobStatuses] },
+  Submission: object(
+    {
+      input: { type: 'object', minProperties: 1, description: 'free-form; what the worker is given' },
+      webhook: { type: 'string', format: 'uri', description: 'is sent the job once it has ended' },
+      policy: object(
+        {
+          executionTimeout: {
+            ...ms,
+            description: 'milliseconds in a worker, after which the job is TIMED_OUT',
+          },
+          ttl: { ...ms, description: 'milliseconds from submission, after which the job is TIMED_OUT' },
+          lowPriority: { type: 'boolean' },
+        },
+        [],
+      ),
+    },
+    ['input'],
+  ),
+  Accepted: object({ id: jobId, status }),
+  Job: object(
+    {
+      id: jobId,
+      status,
+      delayTime: { ...ms, description: 'milliseconds in the queue' },
+      executionTime: { ...ms, description: 'milliseconds in a worker' },
+      input: { type: 'object', description: 'what was submitted, while IN_PROGRESS' },
+      output: { ...anyJson, description: 'of the worker; a message of progress while IN_PROGRESS' },
+      error: { type: 'string', description: 'why it is FAILED, CANCELLED or TIMED_OUT' },
+      workerId: text,
+      retries: { ...count, description: 'how often it went back into the queue, once it has' },
+    },
+    ['id', 'status'],
+  ),
+  Stream: object({ status, stream: { type: 'array', items: object({ output: anyJson }) } }),
+  Purged: object({ removed: count, status: { const: 'completed' } }),
+  Health: object({
+    jobs: object({ completed: count, failed: count, inProgress: count, inQueue: count, retried: count }),
+    workers: object({
+      idle: count,
+      initializing: count,
+      ready: count,
+      running: count,
+      throttled: count,
+      unhealthy: count,
+    }),
+  }),
+  Error: object({ error: text }),
+  TakenJob: object({ id: jobId, input: { type: 'object' } }),
+  TakenJobs: { type: 'array', items: { $ref: '#/components/schemas/TakenJob' } },
+  WorkerResult: {
+    ...object({ output: anyJson, error: text, stopPod: { type: 'boolean' } }, []),
+    description: 'the output, or the error that fails the job; stopPod asks for a new start of the worker',
+  },
+  JobsToStop: object({ jobsToStop: { type: 'array', items: jobId } }),
+};

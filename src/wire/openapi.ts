@@ -1,0 +1,78 @@
+/** The OpenAPI 3.1 description of the job interface, of its clients' operations and its workers'. */
+import { json } from './openapi-operation.ts';
+import { paths } from './openapi-paths.ts';
+import { openApiSchemas } from './openapi-schemas.ts';
+import { versions } from './paths.ts';
+
+export interface OpenApiOptions {
+  /** Of the program. */
+  version: string;
+  /** Without a slash at the end. */
+  serverUrl: string;
+}
+
+export function openApi({ version, serverUrl }: OpenApiOptions) {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'nightrender',
+      version,
+      description:
+        'Jobs that workers on GPUs turn into pictures, and the operations by which workers get them.',
+    },
+    servers: [{ url: serverUrl }],
+    security: [{ clientKey: [] }],
+    tags: [
+      { name: 'jobs', description: 'what clients ask' },
+      { name: 'workers', description: 'what workers ask' },
+    ],
+    paths,
+    components: {
+      securitySchemes: {
+        clientKey: { type: 'http', scheme: 'bearer' },
+        workerKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'Authorization',
+          description: 'the key of a worker, with or without `Bearer` in front',
+        },
+      },
+      parameters: {
+        version: versionParameter,
+        endpointId: pathId('endpointId'),
+        jobId: pathId('jobId'),
+        workerId: pathId('workerId'),
+        wait,
+      },
+      responses,
+      schemas: openApiSchemas,
+    },
+  };
+}
+
+const versionParameter = { name: 'version', in: 'path', required: true, schema: { enum: [...versions] } };
+
+const wait = {
+  name: 'wait',
+  in: 'query',
+  description: 'milliseconds to wait for the end of the job at most',
+  schema: { type: 'integer', minimum: 0 },
+};
+
+function pathId(name: string) {
+  return { name, in: 'path', required: true, schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,128}$' } };
+}
+
+const responses = {
+  400: refused('The request is not as it should be, or its body exceeds the maximum size.'),
+  401: { description: 'No key, or one that is not good here.' },
+  404: refused('There is no such endpoint, or no such job any more.'),
+  429: {
+    ...refused('Too many requests, or too many jobs wait already.'),
+    headers: { 'Retry-After': { description: 'seconds', schema: { type: 'integer', minimum: 0 } } },
+  },
+};
+
+function refused(description: string) {
+  return { description, content: json('Error') };
+}

@@ -1,0 +1,157 @@
+/** A worker that is a process: it is sent jobs and answers in JSON lines (`command-workload.ts` says which). */
+import type { Readable, Writable } from 'node:stream';
+import { type RunReport, type Worker, WorkerDied, type WorkloadJob } from '../workload.ts';
+import { type Line, readLines } from './read-lines.ts';
+import type { WorkerLog } from './worker-log.ts';
+import type { WorkerProcess } from './worker-process.ts';
+
+/** A result that long would be refused in any case. */
+const defaultMaxAnswerBytes = 100 * 1024 * 1024;
+/** A process that closes its pipes is mostly about to end by itself, for a reason that says more. */
+const lastWordsMs = 1_000;
+
+export interface LineWorkerOptions {
+  process: WorkerProcess;
+  requests: Writable;
+  answers: Readable;
+  log: WorkerLog;
+  maxAnswerBytes?: number | undefined;
+}
+
+type Message = Record<string, unknown>;
+
+interface Run {
+  jobId: string;
+  report: RunReport;
+  resolve(output: unknown): void;
+  reject(error: Error): void;
+}
+
+export class LineWorker implements Worker {
+  readonly ended: Promise<string>;
+  /** Why it cannot start; undefined once it is ready. */
+  readonly #greeting: Promise<string | undefined>;
+  #onGreeting: (failure: string | undefined) => void = () => undefined;
+  readonly #process: WorkerProcess;
+  readonly #requests: Writable;
+  readonly #log: WorkerLog;
+  readonly #maxAnswerBytes: number;
+  #run: Run | undefined;
+  #endedBecause: string | undefined;
+
+  constructor({ process, requests, answers, log, maxAnswerBytes }: LineWorkerOptions) {
+    this.#process = process;
+    this.#requests = requests;
+    this.#log = log;
+    this.#maxAnswerBytes = maxAnswerBytes ?? defaultMaxAnswerBytes;
+    this.#greeting = new Promise((resolve) => {
+      this.#onGreeting = resolve;
+    });
+    this.ended = process.ended.then((reason) => this.#noteEnd(reason));
+    requests.on('error', () => this.#endSoon('the worker closed its input and can take no more jobs'));
+    answers.once('close', () => this.#endSoon('the worker closed its output and can answer no more'));
+    readLines(answers, this.#maxAnswerBytes, (line) => this.#hear(line));
+  }
+
+  run(job: WorkloadJob, report: RunReport): Promise<unknown> {
+    if (this.#run !== undefined) throw new Error('a worker takes one job at a time');
+    if (this.#endedBecause !== undefined) return Promise.reject(new WorkerDied(this.#endedBecause));
+    if (report.signal.aborted) return Promise.reject(new Error('the job was called off'));
+    const outcome = new Promise((resolve, reject) => {
+      this.#run = { jobId: job.id, report, resolve, reject };
+    });
+    // Not every program can be told to let go of a job; each can be ended.
+    const callOff = (): void => void this.#process.end('the worker was ended because its job was called off');
+    report.signal.addEventListener('abort', callOff, { once: true });
+    this.#requests.write(`${JSON.stringify({ id: job.id, input: job.input })}\n`);
+    return outcome.finally(() => report.signal.removeEventListener('abort', callOff));
+  }
+
+  /** Waits for `{"ready": true}`. Rejects, in words, where `{"failed": text}` comes instead, or nothing in time. */
+  async untilReady(withinMs: number): Promise<void> {
+    const giveUp = (): void => void this.#process.end(`the worker was not ready within ${withinMs} ms`);
+    const patience = setTimeout(giveUp, withinMs);
+    const failure = await Promise.race([this.#greeting, this.ended]);
+    clearTimeout(patience);
+    if (failure === undefined) return;
+    await this.#process.end(failure);
+    throw new Error(failure);
+  }
+
+  stop(): Promise<void> {
+    return this.#process.end('the worker was stopped');
+  }
+
+  #hear({ bytes, isCut }: Line): void {
+    if (isCut) {
+      this.#endAfterLongLine();
+      return;
+    }
+    const message = readMessage(bytes);
+    if (message === undefined) this.#log.writeBytes(bytes, false);
+    else if (Object.hasOwn(message, 'ready')) this.#onGreeting(undefined);
+    else if (Object.hasOwn(message, 'failed')) this.#onGreeting(textOf(message['failed']));
+    else if (Object.hasOwn(message, 'log')) this.#log.write(textOf(message['log']));
+    else this.#hearOfJob(message);
+  }
+
+  #hearOfJob(message: Message): void {
+    const run = this.#run;
+    if (run === undefined || (message['id'] ?? run.jobId) !== run.jobId) this.#hearStray(message);
+    else if (Object.hasOwn(message, 'progress')) run.report.progress(message['progress']);
+    else if (Object.hasOwn(message, 'stream')) run.report.stream(message['stream']);
+    else {
+      this.#run = undefined;
+      if (Object.hasOwn(message, 'error')) run.reject(new Error(textOf(message['error'])));
+      else run.resolve(message['output']);
+    }
+  }
+
+  #hearStray(message: Message): void {
+    const { id } = message;
+    if (id !== undefined) {
+      this.#log.write(`(what it says of job ${textOf(id)} is dropped: it is not at that job)`);
+    } else if (Object.hasOwn(message, 'output') || Object.hasOwn(message, 'error')) {
+      // Its next answer without an id might be one too late as well, and become another job's result.
+      void this.#process.end('the worker was ended because it answered without having a job');
+    }
+  }
+
+  #endAfterLongLine(): void {
+    const reason = `the worker wrote a line of more than ${this.#maxAnswerBytes} bytes`;
+    this.#run?.reject(new Error(`${reason}, which is more than an output may have`));
+    this.#run = undefined;
+    void this.#process.end(`${reason} and was ended`);
+  }
+
+  #endSoon(reason: string): void {
+    const patience = setTimeout(() => void this.#process.end(reason), lastWordsMs);
+    void this.#process.ended.then(() => clearTimeout(patience));
+  }
+
+  #noteEnd(reason: string): string {
+    this.#endedBecause = reason;
+    this.#log.end();
+    this.#run?.reject(new WorkerDied(reason));
+    this.#run = undefined;
+    return reason;
+  }
+}
+
+const keys = ['output', 'error', 'progress', 'stream', 'log', 'ready', 'failed'];
+
+/** Undefined for what is written for people, which may well be JSON. */
+function readMessage(line: Buffer): Message | undefined {
+  if (!line.includes('{')) return undefined;
+  try {
+    const value: unknown = JSON.parse(line.toString());
+    if (typeof value !== 'object' || value === null) return undefined;
+    return keys.some((key) => Object.hasOwn(value, key)) ? (value as Message) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,75 @@
+/** What a worker writes for people: bounded in the length of its lines and in how many there are. */
+import type { Readable } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
+import { readLines } from './read-lines.ts';
+
+/** Longer lines are cut. */
+export const maxLogLineBytes = 4_096;
+/** So many lines at once, as a traceback or a start has them; in the long run, so many a second. */
+const maxLinesAtOnce = 1_000;
+const maxLinesPerSecond = 20;
+
+export class WorkerLog {
+  readonly #log: (line: string) => void;
+  /** Monotonic, ms. */
+  readonly #now: () => number;
+  #allowance = maxLinesAtOnce;
+  #countedAt: number;
+  #leftOut = 0;
+
+  constructor(log: (line: string) => void, now: () => number = () => performance.now()) {
+    this.#log = log;
+    this.#now = now;
+    this.#countedAt = now();
+  }
+
+  /** Logs the lines of `stream`. */
+  follow(stream: Readable): void {
+    readLines(stream, maxLogLineBytes, ({ bytes, isCut }) => this.writeBytes(bytes, isCut));
+  }
+
+  /** Text of one line or several. */
+  write(text: string): void {
+    for (const line of text.split('\n')) this.writeBytes(Buffer.from(line), false);
+  }
+
+  writeBytes(line: Buffer, wasCut: boolean): void {
+    const isCut = wasCut || line.length > maxLogLineBytes;
+    // A decoder that expects more keeps a cut character to itself.
+    const decoder = new TextDecoder();
+    const text = decoder.decode(line.subarray(0, maxLogLineBytes), { stream: isCut });
+    const shown = withoutControls(text);
+    if (shown === '') return;
+    if (!this.#mayWrite()) {
+      this.#leftOut += 1;
+      return;
+    }
+    this.end();
+    this.#log(isCut ? `${shown}…` : shown);
+  }
+
+  /** Tells of lines that were left out and not told of yet. */
+  end(): void {
+    if (this.#leftOut === 0) return;
+    this.#log(`(${this.#leftOut} lines are left out here: there were too many at once)`);
+    this.#leftOut = 0;
+  }
+
+  #mayWrite(): boolean {
+    const now = this.#now();
+    const regained = ((now - this.#countedAt) / 1_000) * maxLinesPerSecond;
+    this.#allowance = Math.min(maxLinesAtOnce, this.#allowance + regained);
+    this.#countedAt = now;
+    if (this.#allowance < 1) return false;
+    this.#allowance -= 1;
+    return true;
+  }
+}
+
+/** Lines that overwrite themselves, as progress bars do, count with what they said last. */
+function withoutControls(text: string): string {
+  const last = text.trimEnd().split('\r').at(-1) ?? '';
+  return stripVTControlCharacters(last)
+    .replaceAll(/(?!\t)\p{Cc}/gu, '')
+    .trimEnd();
+}

@@ -1,0 +1,133 @@
+/** A process in a group of its own: its children end with it, it ends with the service, and why is said in words. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import type { Duplex, Readable, Writable } from 'node:stream';
+import { guardProcessGroup } from './process-guard.ts';
+import { watchMemory } from './process-memory.ts';
+
+/** How long a process has between SIGTERM and SIGKILL. */
+const graceMs = 5_000;
+/** What has left the group may hold the pipes open; it is not waited for longer than this. */
+const drainMs = 1_000;
+
+export interface ProcessOptions {
+  /** Said of it: `the worker's process`. */
+  title: string;
+  command: readonly string[];
+  cwd: string | null;
+  environment: NodeJS.ProcessEnv;
+  /** Of the process and its children together. */
+  memoryBytes: number | null;
+  /** A two-way pipe as file descriptor 3, in place of its standard input. */
+  hasChannel?: boolean;
+  /** To be run where the service is killed. */
+  cleanUp?: readonly string[];
+}
+
+/** In place of a standard input there may be the channel. */
+export interface Pipes {
+  stdin: Writable;
+  stdout: Readable;
+  stderr: Readable;
+  channel: Duplex;
+}
+
+export class WorkerProcess {
+  readonly pipes: Pipes;
+  /** Why it ended, once it has, its group with it, and all that it wrote was read. */
+  readonly ended: Promise<string>;
+  readonly #child: ChildProcess;
+  /** Its number is that of the process. */
+  readonly #group: number;
+  #reason: string | undefined;
+  #hasExited = false;
+
+  /** Rejects, in words, where it cannot be started. */
+  static async start(options: ProcessOptions): Promise<WorkerProcess> {
+    const { command, cwd, environment, hasChannel = false } = options;
+    try {
+      const [program = '', ...rest] = command;
+      const child = spawn(program, rest, {
+        cwd: cwd ?? undefined,
+        env: environment,
+        stdio: [hasChannel ? 'ignore' : 'pipe', 'pipe', 'pipe', hasChannel ? 'pipe' : 'ignore'],
+        detached: true,
+      });
+      await once(child, 'spawn');
+      return new WorkerProcess(child, options);
+    } catch (error) {
+      throw new Error(`${options.title} cannot be started: ${reasonOf(error, options)}`, { cause: error });
+    }
+  }
+
+  private constructor(child: ChildProcess, options: ProcessOptions) {
+    this.#child = child;
+    const { stdin, stdout, stderr, stdio } = child;
+    this.pipes = { stdin, stdout, stderr, channel: stdio[3] } as Pipes;
+    this.#group = child.pid ?? 0;
+    child.on('error', () => undefined);
+    const liftGuard = guardProcessGroup(this.#group, options.cleanUp);
+    const endWatch = this.#watch(options);
+    this.ended = this.#untilEnded(options.title).finally(() => {
+      endWatch();
+      liftGuard();
+    });
+  }
+
+  /** Ends it and its children, by force after a while; the first reason that is given is why it ended. */
+  async end(reason: string): Promise<void> {
+    this.#reason ??= reason;
+    this.#signal('SIGTERM');
+    const force = setTimeout(() => this.#signal('SIGKILL'), graceMs);
+    await this.ended;
+    clearTimeout(force);
+  }
+
+  #watch({ memoryBytes, title }: ProcessOptions): () => void {
+    if (memoryBytes === null) return () => undefined;
+    return watchMemory(this.#group, memoryBytes, () => {
+      this.#reason ??= `${title} took more than its ${Math.ceil(memoryBytes / 2 ** 20)} MiB of memory and was killed`;
+      this.#signal('SIGKILL');
+    });
+  }
+
+  async #untilEnded(title: string): Promise<string> {
+    const closed = new Promise<void>((resolve) => this.#child.once('close', () => resolve()));
+    const how = await howItExits(this.#child);
+    this.#signal('SIGKILL');
+    this.#hasExited = true;
+    const impatience = setTimeout(() => {
+      for (const stream of this.#child.stdio) stream?.destroy();
+    }, drainMs);
+    await closed;
+    clearTimeout(impatience);
+    return this.#reason ?? `${title} ${how}`;
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    if (this.#hasExited) return;
+    try {
+      process.kill(-this.#group, signal);
+    } catch {
+      // None of it runs any more.
+    }
+  }
+}
+
+function howItExits(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) =>
+    child.once('exit', (code, signal) =>
+      resolve(signal === null ? `ended with exit code ${code}` : `was killed by ${signal}`),
+    ),
+  );
+}
+
+function reasonOf(error: unknown, { command, cwd }: ProcessOptions): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT' && cwd !== null && !existsSync(cwd)) return `there is no folder ${cwd}`;
+  if (code === 'ENOENT') return `there is no program ${command[0]}`;
+  if (code === 'ERR_INVALID_ARG_VALUE' && command.length === 0) return 'no program is named';
+  if (code === 'EACCES') return `${command[0]} may not be executed`;
+  return message;
+}

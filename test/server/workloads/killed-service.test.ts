@@ -1,0 +1,30 @@
+/** Promise: nothing of a worker goes on running when the service is killed. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { isRunning } from './started-worker.ts';
+
+const fixture = join(import.meta.dirname, '../../fixtures/workers-of-a-service.mjs');
+
+it('ends workers that heed nothing, and their children, after the service was killed', async () => {
+  const stubborn = `
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => undefined);
+    const child = require('node:child_process').spawn('sleep', ['1000']);
+    require('node:fs').writeSync(2, process.pid + '\\n' + child.pid + '\\n');
+    for (;;);`;
+  const polite = `
+    require('node:fs').writeSync(2, process.pid + '\\n');
+    process.stdin.resume().on('end', () => process.exit());`;
+  const service = fork(fixture, [stubborn, polite], { execArgv: [] });
+  const pids: number[] = [];
+  onTestFinished(() => {
+    service.kill('SIGKILL');
+  });
+  service.on('message', (line) => pids.push(Number(line)));
+  await expect.poll(() => pids.length).toBe(3);
+  expect(pids.map(isRunning)).toEqual([true, true, true]);
+  service.kill('SIGKILL');
+  await once(service, 'exit');
+  await expect.poll(() => pids.map(isRunning)).toEqual([false, false, false]);
+});

@@ -1,0 +1,105 @@
+/** Which request and which job meets which fault: seeded, and by script. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { chance } from './chance.ts';
+import { FaultDraws } from './fault-draws.ts';
+import type { ClockedSettings, FaultPlace } from './fault-settings.ts';
+import { FaultyJobs, type Outcome } from './faulty-jobs.ts';
+import { readFaultTarget } from './fault-target.ts';
+import type { HonestAnswer, RequestPlace } from './request-fault.ts';
+import { requestFaults } from './request-faults.ts';
+
+/** What becomes of one request. */
+export interface FaultAnswer {
+  fault: string;
+  /** Whether it comes in the place of doing what is asked for; else with the answer to it. */
+  isInstead: boolean;
+  /** Puts it on the wire, or breaks the connection; `honest` where it is not `isInstead`. */
+  send(response: ServerResponse, honest?: HonestAnswer): void;
+}
+
+/** A fault that was met; `number` is that of the request or job among those of its place. */
+export interface MetFault {
+  at: FaultPlace;
+  number: number;
+  fault: string;
+}
+
+export interface FaultPlanOptions extends ClockedSettings {
+  onMet?: (met: MetFault) => void;
+}
+
+export class FaultPlan {
+  readonly #options: FaultPlanOptions;
+  readonly #draws: FaultDraws;
+  readonly #jobs: FaultyJobs;
+  readonly #counts: Record<FaultPlace, number> = { submit: 0, status: 0, job: 0, everything: 0 };
+
+  /** Throws for a fault that there is not. */
+  constructor(options: FaultPlanOptions) {
+    this.#options = options;
+    this.#draws = new FaultDraws(options);
+    this.#jobs = new FaultyJobs(options);
+  }
+
+  /** Asked once of every request, before anything is done for it; undefined where it is to be answered as ever. */
+  answer(request: Pick<IncomingMessage, 'url'>): FaultAnswer | undefined {
+    const target = readFaultTarget(request.url ?? '');
+    if (target === undefined) return undefined;
+    const job = this.#jobs.numberOf(target.jobId);
+    const places: readonly RequestPlace[] =
+      target.place === 'everything' ? ['everything'] : [target.place, 'everything'];
+    // Each is counted at all its places, whatever it meets at one of them.
+    const drawn = places.map((at) => ({ at, ...this.#draw(at, { job }) }));
+    const met = drawn.find(({ fault }) => fault !== undefined);
+    if (met?.fault === undefined) return undefined;
+    const { at, number, fault } = met;
+    this.#options.onMet?.({ at, number, fault });
+    return this.#answerOf(fault, at, number);
+  }
+
+  /** To be told of every job that is accepted; `input` is JSON text. */
+  accepted(id: string, input: string): void {
+    const { number, fault } = this.#draw('job', { input });
+    this.#jobs.add(id, number, fault);
+    if (fault !== undefined) this.#options.onMet?.({ at: 'job', number, fault });
+  }
+
+  /** What is to be written down of how a job ended. */
+  outcome<Honest extends { state: string; output?: string }>(id: string, outcome: Honest): Honest | Outcome {
+    return this.#jobs.outcome(id, outcome);
+  }
+
+  /** The honest answer to a request, or what is to be told of its job instead. */
+  told<Answer extends HonestAnswer>(
+    request: Pick<IncomingMessage, 'url'>,
+    answer: Answer,
+  ): Answer | HonestAnswer {
+    const target = readFaultTarget(request.url ?? '');
+    return target === undefined ? answer : this.#jobs.told(target, answer);
+  }
+
+  #draw(
+    at: FaultPlace,
+    about: { job?: number | undefined; input?: string },
+  ): { number: number; fault: string | undefined } {
+    this.#counts[at] += 1;
+    const number = this.#counts[at];
+    return { number, fault: this.#draws.draw(at, number, about) };
+  }
+
+  #answerOf(name: string, at: FaultPlace, number: number): FaultAnswer {
+    const { instead, after } = requestFaults[name] ?? {};
+    const { seed, lateMs } = this.#options;
+    const random = chance(seed, 'how', at, number);
+    return {
+      fault: name,
+      isInstead: instead !== undefined,
+      send: (response, honest) => {
+        if (response.destroyed) return;
+        response.setHeader('X-Nightrender-Fault', name);
+        instead?.({ response, random, lateMs });
+        if (honest !== undefined) after?.({ response, random, lateMs }, honest);
+      },
+    };
+  }
+}

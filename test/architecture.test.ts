@@ -42,7 +42,8 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   // What runs in the browser is bundled by itself: nothing of Node's may get into it.
   pages: { ours: ['core/live-batch'], packages: ['preact'] },
   notify: { ours: ['core', 'pipeline/ports', 'pipeline/event'], packages: ['undici', 'node:*'] },
-  server: { ours: ['http', 'wire', 'sqlite'], packages: ['better-sqlite3', 'sharp', 'undici', 'node:*'] },
+  painter: { ours: [], packages: ['sharp'] },
+  server: { ours: ['http', 'wire', 'sqlite', 'painter'], packages: ['better-sqlite3', 'undici', 'node:*'] },
 };
 
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })

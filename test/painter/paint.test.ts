@@ -4,7 +4,7 @@ import { parse } from 'csv-parse/sync';
 import * as fc from 'fast-check';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import { paint, PaintingRequestError, readPaintingRequest } from '../../../src/server/painter/paint.ts';
+import { paint, PaintingRequestError, readPaintingRequest } from '../../src/painter/paint.ts';
 
 interface Pixels {
   data: Buffer;
@@ -135,7 +135,7 @@ describe('the words show', () => {
 
 describe('every text gives a picture', () => {
   const scenes = parse<Record<'id' | 'scene', string>>(
-    readFileSync(new URL('../../../jobs/scenes.csv', import.meta.url)),
+    readFileSync(new URL('../../jobs/scenes.csv', import.meta.url)),
     { columns: true },
   );
 
@@ -200,7 +200,7 @@ describe('every text gives a picture', () => {
     expect(contrast(await painted(text))).toBeGreaterThan(60);
   });
 
-  const prompts = new URL('../../../../shared/data/parti-prompts.tsv', import.meta.url);
+  const prompts = new URL('../../../shared/data/parti-prompts.tsv', import.meta.url);
   test.skipIf(!existsSync(prompts))(
     'each sixteenth of real prompts (skipped where ../shared/data is absent)',
     async () => {

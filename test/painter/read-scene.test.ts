@@ -1,9 +1,9 @@
 /** What the painter understands of a text: things, counts, colours, sizes, times; and what it leaves out. */
 import { describe, expect, test } from 'vitest';
-import { mentionOf, mostOfAThing, readScene, speaksOf } from '../../../src/server/painter/read-scene.ts';
-import { settingOf } from '../../../src/server/painter/setting.ts';
-import { createRandom } from '../../../src/server/painter/random.ts';
-import { type Kind } from '../../../src/server/painter/vocabulary.ts';
+import { mentionOf, mostOfAThing, readScene, speaksOf } from '../../src/painter/read-scene.ts';
+import { settingOf } from '../../src/painter/setting.ts';
+import { createRandom } from '../../src/painter/random.ts';
+import { type Kind } from '../../src/painter/vocabulary.ts';
 
 function countOf(text: string, kind: Kind): number | undefined {
   return mentionOf(readScene(text), kind)?.count;

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
-import { WorkerLog } from './worker-log.ts';
+import { KeptLog } from './kept-log.ts';
 import type { Puller, WorkerContext } from './workload.ts';
 
 export type SupervisedState = 'stopped' | 'initializing' | 'up' | 'unhealthy';
@@ -20,7 +20,7 @@ export interface SupervisedParts<W extends Puller> {
 const longestPauseMs = 60_000;
 
 export class Supervised<W extends Puller> {
-  readonly log = new WorkerLog();
+  readonly log = new KeptLog();
   readonly #parts: SupervisedParts<W>;
   readonly #stop = new AbortController();
   #worker: W | undefined;

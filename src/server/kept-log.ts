@@ -4,7 +4,7 @@ const latestLines = 200;
 const longestLine = 2_000;
 const longestJobLog = 64 * 1024;
 
-export class WorkerLog {
+export class KeptLog {
   readonly latest: string[] = [];
   #ofJob: string[] | undefined;
   #length = 0;

@@ -9,10 +9,6 @@ export interface AskedKey {
   endpoints: string[] | null;
 }
 
-export interface KeyForm extends AskedKey {
-  kind: KeyKind;
-}
-
 const maxNameLength = 64;
 const maxEndpoints = 100;
 
@@ -30,7 +26,7 @@ export function isKeyKind(kind: string): kind is KeyKind {
 }
 
 /** Ids stand beside names wherever a key is asked for: none of them can be both. */
-export const idPattern = /^key-[0-9a-f]{16}$/i;
+const idPattern = /^key-[0-9a-f]{16}$/i;
 
 const kinds = `expected one of ${keyKinds.join(', ')}`;
 

@@ -1,0 +1,107 @@
+/** The console of `nightrender serve`: endpoints, jobs and keys. */
+import { render, type JSX } from 'preact';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { Overview } from './console-data.ts';
+import { Dialog } from './console/dialog.tsx';
+import { EndpointPage } from './console/endpoint-page.tsx';
+import { EditPage, NewPage } from './console/form-pages.tsx';
+import { JobPage } from './console/job-page.tsx';
+import { JobsPage } from './console/jobs-page.tsx';
+import { KeysPage } from './console/keys-page.tsx';
+import { useLink } from './console/link.ts';
+import { NothingHere } from './console/nothing-here.tsx';
+import { OverviewPage } from './console/overview-page.tsx';
+import { to, useRoute, type Route } from './console/route.ts';
+import { ServiceContext, type Service } from './console/service.ts';
+import { SignIn } from './console/sign-in.tsx';
+import { AwayNotice, ServiceNotices, TopBar } from './console/top-bar.tsx';
+import { usePolled } from './console/use-polled.ts';
+
+function ConsolePage(): JSX.Element {
+  const [hash, route] = useRoute();
+  const { isSignedOut, awaySince } = useLink();
+  const { data: overview, refused, refresh } = usePolled<Overview>('overview', 2_000);
+  const [said, setSaid] = useState({ text: '', at: '' });
+  const say = useCallback((text: string, at = location.hash) => setSaid({ text, at }), []);
+  const aheadMs = useMemo(() => (overview?.now ?? Date.now()) - Date.now(), [overview]);
+  useArrival(hash, overview !== undefined);
+  if (overview === undefined) {
+    if (isSignedOut) return <Entrance />;
+    return (
+      <p class="waiting" role="status">
+        {awaySince === null
+          ? (refused?.message ?? 'Looking …')
+          : 'The service does not answer yet; trying again …'}
+      </p>
+    );
+  }
+  const service: Service = { overview, aheadMs, refresh, say };
+  return (
+    <ServiceContext.Provider value={service}>
+      <TopBar route={route} />
+      <AwayNotice />
+      <ServiceNotices overview={overview} />
+      <p class="said" role="status">
+        {said.at === hash ? said.text : ''}
+      </p>
+      <main>
+        <Routed key={hash} route={route} />
+      </main>
+      <footer class="soft">{overview.program}</footer>
+      {isSignedOut && (
+        <Dialog title="Sign in again">
+          <p>The service does not know this browser any more. What you have typed is kept.</p>
+          <SignIn />
+        </Dialog>
+      )}
+    </ServiceContext.Provider>
+  );
+}
+
+function Entrance(): JSX.Element {
+  return (
+    <main class="entrance">
+      <p class="brand">nightrender</p>
+      <h1>Console</h1>
+      <SignIn />
+    </main>
+  );
+}
+
+function Routed({ route }: { route: Route }): JSX.Element {
+  switch (route.page) {
+    case 'overview':
+      return <OverviewPage />;
+    case 'new':
+      return <NewPage />;
+    case 'jobs':
+      return <JobsPage />;
+    case 'keys':
+      return <KeysPage />;
+    case 'endpoint':
+      return <EndpointPage id={route.id} />;
+    case 'edit':
+      return <EditPage id={route.id} />;
+    case 'job':
+      return <JobPage id={route.id} />;
+    case 'nowhere':
+      return <NothingHere title="No such page" text="The address leads nowhere." back={to.overview} />;
+  }
+}
+
+/** Names the tab, and takes a reader by keyboard or ear to the head of the page that a link led to. */
+function useArrival(hash: string, isReady: boolean): void {
+  const last = useRef(hash);
+  useEffect(() => {
+    const heading = document.querySelector<HTMLElement>('main h1');
+    document.title = `${heading === null ? '' : `${heading.textContent} · `}nightrender`;
+    if (last.current === hash || heading === null) return;
+    last.current = hash;
+    scrollTo(0, 0);
+    heading.tabIndex = -1;
+    heading.focus();
+  }, [hash, isReady]);
+}
+
+const root = document.querySelector('#page');
+if (root !== null) render(<ConsolePage />, root);

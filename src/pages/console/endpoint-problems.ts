@@ -1,0 +1,46 @@
+/** Which field of the form a problem is shown beside. */
+import type { Problem } from './ask.ts';
+import type { Runs } from './endpoint-draft.ts';
+
+const always = [
+  'name',
+  'id',
+  'workload',
+  'quickStart',
+  'gpu',
+  'memory',
+  'cpus',
+  'environment',
+  'retries',
+  'executionTimeout',
+  'ttl',
+  'maxQueued',
+];
+
+const ofWorkload: Record<Runs, string[]> = {
+  painter: ['workers'],
+  'scene-renderer': ['workers'],
+  image: ['workers', 'workload.image', 'workload.arguments'],
+  command: ['workers', 'workload.command', 'workload.cwd'],
+  module: ['workers', 'workload.path'],
+  remote: [],
+};
+
+export interface PlacedProblems {
+  /** By field. */
+  beside: Record<string, string>;
+  /** About nothing that is shown. */
+  above: string[];
+}
+
+export function placeProblems(problems: Problem[], runs: Runs): PlacedProblems {
+  const shown = [...always, ...ofWorkload[runs]];
+  const placed: PlacedProblems = { beside: {}, above: [] };
+  for (const { field, text } of problems) {
+    const homes = shown.filter((each) => each === field || field.startsWith(`${each}.`));
+    const home = homes.toSorted((a, b) => b.length - a.length)[0];
+    if (home === undefined) placed.above.push(text);
+    else placed.beside[home] = [placed.beside[home], text].filter(Boolean).join(' ');
+  }
+  return placed;
+}

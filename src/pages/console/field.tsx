@@ -1,0 +1,85 @@
+/** A field with its label, a hint, and what is wrong with it. */
+import type { ComponentChildren, JSX, RefObject } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+
+/** For the element that is typed into. */
+export interface FieldAttributes {
+  id: string;
+  'aria-invalid': boolean;
+  'aria-describedby': string;
+}
+
+interface Props {
+  label: string;
+  hint?: ComponentChildren;
+  /** Empty where nothing is wrong. */
+  problem: string;
+  class?: string;
+  children(attributes: FieldAttributes): ComponentChildren;
+}
+
+export function Field({ label, hint, problem, class: name = '', children }: Props): JSX.Element {
+  const id = useId();
+  return (
+    <div class={`field ${name}`}>
+      <label for={id}>{label}</label>
+      {children({ id, 'aria-invalid': problem !== '', 'aria-describedby': `${id}-hint ${id}-problem` })}
+      {hint !== undefined && (
+        <p id={`${id}-hint`} class="hint">
+          {hint}
+        </p>
+      )}
+      <p id={`${id}-problem`} class="problem">
+        {problem}
+      </p>
+    </div>
+  );
+}
+
+interface TextProps {
+  label: string;
+  hint?: ComponentChildren;
+  problem: string;
+  value: string;
+  /** How long what is typed usually is. */
+  class?: string;
+  inputMode?: 'numeric' | 'decimal' | 'text';
+  onText(value: string): void;
+}
+
+export function TextField({
+  label,
+  hint,
+  problem,
+  value,
+  onText,
+  inputMode = 'text',
+  ...rest
+}: TextProps): JSX.Element {
+  return (
+    <Field label={label} hint={hint} problem={problem} {...rest}>
+      {(attributes) => (
+        <input
+          {...attributes}
+          type="text"
+          dir="auto"
+          autocomplete="off"
+          spellcheck={false}
+          inputMode={inputMode}
+          value={value}
+          onInput={(event) => onText(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** Leads to the first field that is wrong, each time that there are new problems. */
+export function useFirstProblem(problems: readonly object[]): RefObject<HTMLFormElement | null> {
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (problems.length === 0) return;
+    form.current?.querySelector<HTMLElement>('[aria-invalid=true], .problems')?.focus();
+  }, [problems]);
+  return form;
+}

@@ -1,0 +1,52 @@
+/** Where in the console one is: kept in the address, after the `#`. */
+import { useEffect, useMemo, useState } from 'preact/hooks';
+
+export type Route =
+  | { page: 'overview' | 'new' | 'jobs' | 'keys' | 'nowhere' }
+  | { page: 'endpoint' | 'edit' | 'job'; id: string };
+
+export const to = {
+  overview: '#/',
+  new: '#/new',
+  jobs: '#/jobs',
+  keys: '#/keys',
+  endpoint: (id: string): string => `#/endpoints/${encodeURIComponent(id)}`,
+  edit: (id: string): string => `#/endpoints/${encodeURIComponent(id)}/edit`,
+  job: (id: string): string => `#/jobs/${encodeURIComponent(id)}`,
+} as const;
+
+export function readRoute(hash: string): Route {
+  const [first = '', second, third, ...more] = hash
+    .replace(/^#?\/?/, '')
+    .split('/')
+    .map(decoded);
+  if (more.length > 0) return { page: 'nowhere' };
+  if (second === undefined) {
+    if (first === '') return { page: 'overview' };
+    return first === 'new' || first === 'jobs' || first === 'keys' ? { page: first } : { page: 'nowhere' };
+  }
+  if (first === 'jobs' && third === undefined) return { page: 'job', id: second };
+  if (first !== 'endpoints') return { page: 'nowhere' };
+  if (third === undefined) return { page: 'endpoint', id: second };
+  return third === 'edit' ? { page: 'edit', id: second } : { page: 'nowhere' };
+}
+
+/** The hash, and the route in it. */
+export function useRoute(): [string, Route] {
+  const [hash, setHash] = useState(location.hash);
+  useEffect(() => {
+    const follow = (): void => setHash(location.hash);
+    addEventListener('hashchange', follow);
+    return () => removeEventListener('hashchange', follow);
+  }, []);
+  const route = useMemo(() => readRoute(hash), [hash]);
+  return [hash, route];
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,85 @@
+/** What an endpoint runs: quick deploy beside custom deployment. */
+import type { JSX } from 'preact';
+import type { Draft, Runs, PartProps } from './endpoint-draft.ts';
+
+const ways: readonly { title: string; text: string; choices: readonly [Runs, string, string][] }[] = [
+  {
+    title: 'Quick deploy',
+    text: 'Ready at once.',
+    choices: [
+      ['painter', 'painter', 'Paints a picture of the words. No GPU needed.'],
+      ['scene-renderer', 'scene-renderer', 'Renders a real 3D scene out of the words, on a GPU.'],
+    ],
+  },
+  {
+    title: 'Custom deployment',
+    text: 'Your own code.',
+    choices: [
+      ['image', 'Container image', 'Run by docker or podman.'],
+      ['command', 'Command', 'A program that reads jobs and writes results as JSON lines.'],
+      ['module', 'Module', 'A JavaScript file that exports a handler.'],
+      ['remote', 'Workers elsewhere', 'Other machines pull the jobs with a worker key.'],
+    ],
+  },
+];
+
+export function WorkloadChoice({ draft, problems, onChange }: PartProps): JSX.Element {
+  const problem = problems['workload'] ?? '';
+  return (
+    <div class="stack">
+      <div class="halves">
+        {ways.map(({ title, text, choices }) => (
+          <fieldset key={title} class="panel">
+            <legend>
+              {title} <span class="soft">{text}</span>
+            </legend>
+            {choices.map(([runs, name, means]) => (
+              <Choice
+                key={runs}
+                runs={runs}
+                name={name}
+                means={means}
+                draft={draft}
+                onChange={onChange}
+                isBad={problem !== ''}
+              />
+            ))}
+          </fieldset>
+        ))}
+      </div>
+      <p id="workload-problem" class="problem">
+        {problem}
+      </p>
+    </div>
+  );
+}
+
+interface ChoiceProps {
+  runs: Runs;
+  name: string;
+  means: string;
+  draft: Draft;
+  isBad: boolean;
+  onChange(change: Partial<Draft>): void;
+}
+
+function Choice({ runs, name, means, draft, isBad, onChange }: ChoiceProps): JSX.Element {
+  const isChosen = draft.runs === runs;
+  return (
+    <label class="choice">
+      <input
+        type="radio"
+        name="runs"
+        value={runs}
+        checked={isChosen}
+        aria-invalid={isChosen && isBad}
+        aria-describedby="workload-problem"
+        onChange={() => onChange({ runs })}
+      />
+      <span>
+        <strong>{name}</strong>
+        <span class="soft small-text">{means}</span>
+      </span>
+    </label>
+  );
+}

@@ -43,7 +43,7 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   pages: { ours: ['core/live-batch'], packages: ['preact'] },
   notify: { ours: ['core', 'pipeline/ports', 'pipeline/event'], packages: ['undici', 'node:*'] },
   painter: { ours: [], packages: ['sharp'] },
-  server: { ours: ['http', 'wire', 'sqlite', 'painter'], packages: ['better-sqlite3', 'undici', 'node:*'] },
+  server: { ours: ['http', 'wire', 'sqlite', 'painter', 'pages/console-data'], packages: ['better-sqlite3', 'undici', 'node:*'] },
 };
 
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })

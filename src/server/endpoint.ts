@@ -49,6 +49,11 @@ export class Endpoint {
     return this.#pool?.trouble ?? null;
   }
 
+  /** What one of its own workers has written of the job it is at. */
+  logOf(jobId: string): readonly string[] {
+    return this.#pool instanceof WorkerPool ? this.#pool.logOf(jobId) : [];
+  }
+
   /** Ends a worker of its own that wants to be replaced. */
   restart(workerId: string): void {
     if (this.#pool instanceof PullerPool) this.#pool.restart(workerId);

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type Answer, refusal } from './answer.ts';
 import type { Asked } from './asked.ts';
+import { Console } from './console/console.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { JobOperations } from './job-operations.ts';
 import { type KeyHolder, permits } from './keys/key.ts';
@@ -16,6 +17,8 @@ export interface GateParts {
   jobs: JobOperations;
   work: WorkerOperations;
   rates: RateLimit;
+  /** Undefined where there is none. */
+  console: Console | undefined;
 }
 
 export class Gate {
@@ -31,6 +34,8 @@ export class Gate {
     askForBody: () => void,
     gone: AbortSignal,
   ): Promise<Answer | undefined> {
+    if (this.#parts.console !== undefined && Console.isAsked(request.url ?? ''))
+      return await this.#parts.console.answer(request, askForBody, gone);
     const key = this.#parts.keys.find(request.headers.authorization);
     if (key === undefined)
       return refusal(401, 'the API key is missing or not known here', { 'WWW-Authenticate': 'Bearer' });

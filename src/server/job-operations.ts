@@ -52,9 +52,9 @@ export class JobOperations {
       case 'stream':
         return await this.#stream(asked);
       case 'cancel':
-        return await this.#cancel(asked);
+        return await this.cancel(endpoint.id, route.jobId);
       case 'retry':
-        return await this.#retry(asked);
+        return await this.retry(endpoint.id, route.jobId);
       case 'purge-queue':
         return jsonAnswer({ removed: await book.purgeQueue(endpoint.id), status: 'completed' });
       case 'health':
@@ -63,7 +63,10 @@ export class JobOperations {
   }
 
   /** Takes a job on, or says why not. */
-  async submit(asked: Asked, given: Partial<JobTerms> = {}): Promise<string | Answer | undefined> {
+  async submit(
+    asked: Pick<Asked, 'request' | 'askForBody' | 'endpoint' | 'keyId'>,
+    given: Partial<JobTerms> = {},
+  ): Promise<string | Answer | undefined> {
     const body = await bodyOf(asked, this.#parts.maxRequestBytes);
     if (!Buffer.isBuffer(body)) return body;
     const submission = readRunRequest(body);
@@ -116,13 +119,13 @@ export class JobOperations {
     return { status: 200, body: `{"status":"${job.state}","stream":[${parts.join(',')}]}` };
   }
 
-  async #cancel({ endpoint, route: { jobId } }: Asked): Promise<Answer> {
-    const state = await this.#parts.book.cancel(endpoint.id, jobId);
+  async cancel(endpointId: string, jobId: string): Promise<Answer> {
+    const state = await this.#parts.book.cancel(endpointId, jobId);
     return state === undefined ? jobNotFound() : stateAnswer(jobId, state);
   }
 
-  async #retry({ endpoint, route: { jobId } }: Asked): Promise<Answer> {
-    const was = await this.#parts.book.retry(endpoint.id, jobId);
+  async retry(endpointId: string, jobId: string): Promise<Answer> {
+    const was = await this.#parts.book.retry(endpointId, jobId);
     if (was === undefined) return jobNotFound();
     if (was === 'FAILED' || was === 'TIMED_OUT') return stateAnswer(jobId, 'IN_QUEUE');
     return refusal(409, `the job is ${was}; only one that is FAILED or TIMED_OUT can be retried`);

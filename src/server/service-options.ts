@@ -1,5 +1,7 @@
 /** What a service is started with, checked before anything is touched. */
+import type { Page } from '../http/page-shell.ts';
 import { defaultRetentionMs, maxRequestBytes } from '../wire/messages.ts';
+import type { EndpointForms } from './console/console.ts';
 import type { RunnableWorkload } from './endpoint.ts';
 import type { EndpointSettings } from './endpoint-settings.ts';
 import type { Rate } from './rate-limit.ts';
@@ -25,6 +27,8 @@ export interface ServiceOptions {
   rate?: Rate;
   /** How long a worker elsewhere may say nothing before its job is somebody else's. */
   silenceMs?: number;
+  /** The console, where there is to be one. */
+  console?: ConsoleOptions;
   /** Wall clock, epoch ms. */
   now?: () => number;
   /** Told in words of what goes wrong at the service itself. */
@@ -33,12 +37,24 @@ export interface ServiceOptions {
 
 /** What workers that pull are told. */
 export interface WorkloadContext {
-  /** Of the service, once it listens. */
-  url: () => string;
+  /** Of the service. */
+  url: string;
   workerKey: string;
 }
 
-type Checked = Required<Omit<ServiceOptions, 'silenceMs'>> & Pick<ServiceOptions, 'silenceMs'>;
+export interface ConsoleOptions {
+  page: Page;
+  forms: EndpointForms;
+  /** `nightrender 1.2.3`. */
+  program: string;
+  /** What the owner should know. */
+  notices: () => string[];
+  /** The file of the faults that are put in on purpose; null for none. */
+  faults: string | null;
+}
+
+type Optional = 'silenceMs' | 'console';
+type Checked = Required<Omit<ServiceOptions, Optional>> & Pick<ServiceOptions, Optional>;
 
 /** Throws, with what is wrong in words, for options that no service can be started with. */
 export function checkServiceOptions(options: ServiceOptions): Checked {

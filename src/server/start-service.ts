@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Console } from './console/console.ts';
 import { lockDataFolder } from './data-lock.ts';
 import { Endpoints } from './endpoints.ts';
 import { Gate } from './gate.ts';
@@ -48,7 +49,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const book = new JobBook(join(checked.dataDir, 'service.sqlite'), { ...checked, deleteFiles });
     opened.push(() => book.close());
     files.deleteAllBut(book.resultFiles());
-    return await openForBusiness(checked, { keys, files, book, workerKey, opened });
+    const results = new JobResults(book, files, checked.maxResultBytes);
+    return await openForBusiness(checked, { keys, files, book, results, workerKey, opened });
   } catch (error) {
     for (const close of opened.toReversed()) close();
     throw error;
@@ -73,55 +75,71 @@ interface Opened {
   keys: KeyBook;
   files: ResultFiles;
   book: JobBook;
+  results: JobResults;
   workerKey: string;
   /** Closes what is open, last first. */
   opened: (() => void)[];
 }
 
-async function openForBusiness(
-  options: Checked,
-  { keys, files, book, workerKey, opened }: Opened,
-): Promise<Service> {
-  const { workloadOf, silenceMs, onTrouble, maxResultBytes, maxRequestBytes, rate } = options;
-  const results = new JobResults(book, files, maxResultBytes);
-  let url = '';
-  const context = { url: () => url, workerKey };
-  const gate = (endpoints: Endpoints): Gate =>
-    new Gate({
-      keys,
-      endpoints,
-      rates: new RateLimit(rate),
-      jobs: new JobOperations({
-        book,
-        files,
-        maxRequestBytes,
-      }),
-      work: new WorkerOperations({
-        book,
-        results,
-        maxResultBytes: maxResultBytes + 1e6,
-      }),
-    });
-  let open: Gate | undefined;
+async function openForBusiness(options: Checked, parts: Opened): Promise<Service> {
+  const { book, files, opened } = parts;
+  const { onTrouble, retentionMs, now } = options;
+  // Workers are told where the service is, so that it listens before there are endpoints.
+  let gate: Gate | undefined;
   const http = await startHttpServer({
     ...options,
-    answerRequest: async (...asked) => await open?.answer(...asked),
+    answerRequest: async (...asked) => await gate?.answer(...asked),
   });
-  ({ url } = http);
-  const endpoints = new Endpoints({
+  try {
+    const endpoints = openEndpoints(options, parts, http.url);
+    gate = openGate(options, parts, endpoints, http.url);
+    const sweeper = new Sweeper(book, retentionMs, onTrouble);
+    const webhooks = new Webhooks({ book, files, onTrouble, now });
+    let closing: Promise<void> | undefined;
+    const close = () => closeDown({ http, endpoints, sweeper, webhooks, book, opened, onTrouble });
+    return { url: http.url, close: () => (closing ??= close()) };
+  } catch (error) {
+    await http.close();
+    throw error;
+  }
+}
+
+function openEndpoints(options: Checked, { book, results, workerKey }: Opened, url: string): Endpoints {
+  const { workloadOf, silenceMs, onTrouble, endpoints: given } = options;
+  return new Endpoints({
     book,
     results,
     silenceMs,
     onTrouble,
-    given: options.endpoints,
-    workloadOf: (settings) => workloadOf(settings, context),
+    given,
+    workloadOf: (settings) => workloadOf(settings, { url, workerKey }),
   });
-  open = gate(endpoints);
-  const sweeper = new Sweeper(book, options.retentionMs, onTrouble);
-  const webhooks = new Webhooks({ book, files, onTrouble, now: options.now });
-  let closing: Promise<void> | undefined;
-  const close = () => closeDown({ http, endpoints, sweeper, webhooks, book, opened, onTrouble });
-  return { url, close: () => (closing ??= close()) };
+}
+
+function openGate(
+  { maxRequestBytes, maxResultBytes, rate, console, retentionMs, now }: Checked,
+  { keys, files, book, results }: Opened,
+  endpoints: Endpoints,
+  url: string,
+): Gate {
+  const jobs = new JobOperations({ book, files, maxRequestBytes });
+  // Around a result there is little else.
+  const work = new WorkerOperations({ book, results, maxResultBytes: maxResultBytes + 1_000_000 });
+  const common = { keys, book, files, endpoints, jobs, now };
+  return new Gate({
+    keys,
+    endpoints,
+    jobs,
+    work,
+    rates: new RateLimit(rate),
+    console:
+      console &&
+      new Console({
+        ...common,
+        ...console,
+        about: { program: console.program, url, retentionMs, faults: console.faults },
+      }),
+  });
 }
 
 interface Parts extends Pick<Opened, 'book' | 'opened'> {

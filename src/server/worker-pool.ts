@@ -71,6 +71,10 @@ export class WorkerPool {
     );
   }
 
+  logOf(jobId: string): readonly string[] {
+    return this.#slots.find(({ jobIds }) => jobIds.includes(jobId))?.supervised.log.ofJob ?? [];
+  }
+
   /** Says that a job may be waiting, or a worker be free. */
   wake(): void {
     this.#isWoken = true;

@@ -1,0 +1,118 @@
+/** Jobs as the console shows them. */
+import type { JobRow, JobView } from '../../pages/console-data.ts';
+import type { JobBook } from '../job-book.ts';
+import type { ResultFiles } from '../result-files.ts';
+import { picturesIn, shownJson } from './shown-json.ts';
+
+/** Who submitted a job, by the id of the key. */
+type KeyName = (keyId: string) => string | null;
+
+interface StoredRow extends Omit<JobRow, 'key' | 'delayTime' | 'executionTime'> {
+  number: number;
+  queuedAt: number;
+  keyId: string;
+}
+
+interface StoredJob extends StoredRow {
+  error: string | null;
+  log: string | null;
+  outputFile: string | null;
+  progress: string | null;
+  input: string;
+  output: string | null;
+}
+
+export interface JobQuery {
+  endpoint: string | null;
+  status: string | null;
+  /** The id of the oldest job that is known; those before it are asked for. */
+  before: string | null;
+}
+
+const atOnce = 50;
+
+/** With a filter the newest so many are looked at: a page is not worth more. */
+const lookedAt = 20_000;
+
+const rowColumns = `number, id, endpointId, state AS status, acceptedAt, queuedAt, startedAt, endedAt, workerId, retries,
+  keyId, summary`;
+
+export class JobViews {
+  readonly #files: ResultFiles;
+  readonly #sql: ReturnType<typeof prepareStatements>;
+
+  constructor(book: JobBook, files: ResultFiles) {
+    this.#files = files;
+    this.#sql = prepareStatements(book);
+  }
+
+  /** Newest first. */
+  list({ endpoint, status, before }: JobQuery, nameOf: KeyName): JobRow[] {
+    const newest = before === null ? Number.MAX_SAFE_INTEGER : (this.#sql.number.get(before)?.number ?? 0);
+    const values = { endpoint, status, newest, lookedAt, atOnce };
+    const rows = endpoint === null ? this.#sql.all.all(values) : this.#sql.ofEndpoint.all(values);
+    return rows.map((row) => rowOf(row, nameOf));
+  }
+
+  /** Undefined where there is no such job. */
+  async find(
+    id: string,
+    nameOf: KeyName,
+    liveLog: (job: JobRow) => readonly string[],
+  ): Promise<JobView | undefined> {
+    const job = this.#sql.job.get(id);
+    if (job === undefined) return undefined;
+    const row = rowOf(job, nameOf);
+    const output = job.outputFile === null ? job.output : await this.#read(job.outputFile);
+    return {
+      ...row,
+      input: shownJson(job.input),
+      output: shownJson(output ?? job.progress),
+      pictures: picturesIn(output),
+      error: job.error,
+      log: job.endedAt === null ? [...liveLog(row)] : (job.log?.split('\n') ?? []),
+    };
+  }
+
+  /** The endpoint of a job, for what is done to it. */
+  endpointOf(id: string): string | undefined {
+    return this.#sql.job.get(id)?.endpointId;
+  }
+
+  async #read(name: string): Promise<string | null> {
+    return (await this.#files.read(name))?.toString() ?? null;
+  }
+}
+
+function rowOf(stored: StoredRow, nameOf: KeyName): JobRow {
+  const { id, endpointId, status, acceptedAt, queuedAt, endedAt, retries, keyId, summary } = stored;
+  // A job that was put back has not been started yet, whatever its former worker did.
+  const startedAt = stored.startedAt !== null && stored.startedAt >= queuedAt ? stored.startedAt : null;
+  const workerId = startedAt === null ? null : stored.workerId;
+  const delayTime = startedAt === null ? null : startedAt - queuedAt;
+  const executionTime = startedAt === null || endedAt === null ? null : Math.max(0, endedAt - startedAt);
+  const times = { acceptedAt, startedAt, endedAt, delayTime, executionTime };
+  return { id, endpointId, status, ...times, workerId, retries, key: nameOf(keyId), summary };
+}
+
+interface ListValues {
+  endpoint: string | null;
+  status: string | null;
+  newest: number;
+  lookedAt: number;
+  atOnce: number;
+}
+
+function prepareStatements({ file: { db } }: JobBook) {
+  const list = (where: string): string => `SELECT * FROM
+    (SELECT ${rowColumns} FROM job WHERE ${where} number < @newest ORDER BY number DESC LIMIT @lookedAt)
+    WHERE @status IS NULL OR status = @status LIMIT @atOnce`;
+  return {
+    all: db.prepare<[ListValues], StoredRow>(list('')),
+    ofEndpoint: db.prepare<[ListValues], StoredRow>(list('endpointId = @endpoint AND')),
+    number: db.prepare<[string], { number: number }>('SELECT number FROM job WHERE id = ?'),
+    job: db.prepare<[string], StoredJob>(
+      `SELECT ${rowColumns}, error, log, outputFile, progress, input, output FROM job WHERE id = ?`,
+    ),
+  };
+}

@@ -3,7 +3,7 @@
 set -uo pipefail
 
 # Each is a command of the same name.
-packages=(strace chromium fish zsh groff zstd logrotate)
+packages=(strace chromium fish zsh groff zstd logrotate podman runc)
 
 missing=()
 for package in "${packages[@]}"; do

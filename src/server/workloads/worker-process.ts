@@ -75,6 +75,11 @@ export class WorkerProcess {
     });
   }
 
+  /** Null as long as it runs, and where it was killed. */
+  get exitCode(): number | null {
+    return this.#child.exitCode;
+  }
+
   /** Ends it and its children, by force after a while; the first reason that is given is why it ended. */
   async end(reason: string): Promise<void> {
     this.#reason ??= reason;

@@ -1,0 +1,69 @@
+/** What the tool for containers is told of one: its resources, its environment, its name. */
+import type { EndpointSettings } from '../endpoint-settings.ts';
+import type { ContainerTool } from './container-tool.ts';
+
+export interface ContainerOptions {
+  tool: ContainerTool;
+  /** Whose containers they are, so that one service does not remove another's: `[A-Za-z0-9_.-]+`. */
+  serviceId: string;
+  endpointId: string;
+  image: string;
+  /** For `docker create` or `podman create`, whose options are those of `run`. */
+  arguments: readonly string[];
+  environment: Readonly<Record<string, string>>;
+  memoryBytes: number | null;
+  cpus: number | null;
+  gpu: EndpointSettings['gpu'];
+}
+
+/** Of a container for finding it again. */
+export function serviceLabel(serviceId: string): string {
+  return `nightrender.service=${serviceId}`;
+}
+
+/** The environment comes by standard input: what stands in arguments can be seen by everyone on the machine. */
+export function createArguments(name: string, options: ContainerOptions): string[] {
+  const { tool, serviceId, memoryBytes, cpus, gpu, image } = options;
+  const further = [...tool.containerArguments, ...options.arguments];
+  return [
+    'create',
+    ...further,
+    ...(further.some((argument) => /^--net(work)?(=|$)/.test(argument)) ? [] : ['--network', 'host']),
+    ...(memoryBytes === null ? [] : ['--memory', `${memoryBytes}b`]),
+    ...(cpus === null ? [] : ['--cpus', String(cpus)]),
+    ...gpuArguments(tool.kind, gpu),
+    '--label',
+    serviceLabel(serviceId),
+    '--name',
+    name,
+    '--env-file',
+    '/dev/stdin',
+    image,
+  ];
+}
+
+/** A label says how large a GPU should be, not which one of this machine it is: all of them, then. */
+function gpuArguments(kind: ContainerTool['kind'], gpu: EndpointSettings['gpu']): string[] {
+  if (gpu === null) return [];
+  const devices = 'devices' in gpu ? gpu.devices : ['all'];
+  const isWhole = (device: string): boolean => device.startsWith('/') || device.includes('=');
+  const whole = devices.filter(isWhole).flatMap((device) => ['--device', device]);
+  const numbers = devices.filter((device) => !isWhole(device));
+  if (numbers.length === 0) return whole;
+  if (kind === 'podman')
+    return [...whole, ...numbers.flatMap((number) => ['--device', `nvidia.com/gpu=${number}`])];
+  // The value is a row of CSV: with its quotes the comma belongs to the list.
+  return [...whole, '--gpus', numbers.includes('all') ? 'all' : `"device=${numbers.join(',')}"`];
+}
+
+/** In the form of `--env-file`, which knows no quotes. Throws, in words, what it cannot say. */
+export function environmentFile(environment: Readonly<Record<string, string>>): string {
+  const lines = Object.entries(environment).map(([name, value]) => {
+    if (!/^[A-Za-z_][A-Za-z0-9_.-]*$/.test(name))
+      throw new Error(`${JSON.stringify(name)} is no name of a variable`);
+    if (/[\r\n\0]/.test(value))
+      throw new Error(`the variable ${name} holds a line break, which a container cannot be given`);
+    return `${name}=${value}\n`;
+  });
+  return lines.join('');
+}

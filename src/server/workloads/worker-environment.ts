@@ -1,0 +1,31 @@
+/** The environment of a worker that pulls its jobs, as the public worker SDK reads it. */
+
+export interface PullWorkerIdentity {
+  /** The service as the worker reaches it, without a slash at the end. */
+  baseUrl: string;
+  endpointId: string;
+  workerId: string;
+  /** Sent as the bare value of `Authorization`. */
+  workerKey: string;
+  /** A name for people; null for none. */
+  gpuName: string | null;
+}
+
+const pingIntervalMs = 10_000;
+
+/** The worker itself puts its id and the job's in the place of `$RUNPOD_POD_ID` and `$ID`, and appends to the query. */
+export function workerEnvironment(identity: PullWorkerIdentity): Record<string, string> {
+  const { baseUrl, endpointId, workerId, workerKey, gpuName } = identity;
+  const base = `${baseUrl}/v2/${encodeURIComponent(endpointId)}`;
+  const query = `gpu=${encodeURIComponent(gpuName ?? 'none')}`;
+  return {
+    RUNPOD_WEBHOOK_GET_JOB: `${base}/job-take/$ID?${query}`,
+    RUNPOD_WEBHOOK_POST_OUTPUT: `${base}/job-done/$RUNPOD_POD_ID/$ID?${query}`,
+    RUNPOD_WEBHOOK_POST_STREAM: `${base}/job-stream/$RUNPOD_POD_ID/$ID?${query}`,
+    RUNPOD_WEBHOOK_PING: `${base}/ping/$RUNPOD_POD_ID?${query}`,
+    RUNPOD_PING_INTERVAL: String(pingIntervalMs),
+    RUNPOD_ENDPOINT_ID: endpointId,
+    RUNPOD_POD_ID: workerId,
+    RUNPOD_AI_API_KEY: workerKey,
+  };
+}

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { ContainerTool } from '../../../src/server/workloads/container-tool.ts';
 
-/** It runs what the variable SCRIPT holds. */
+/** It runs what the variable SCRIPT holds, in a shell that has `env` and `sleep`. */
 export const testImage = 'localhost/nightrender/test:1';
 
 const run = promisify(execFile);
@@ -24,7 +24,12 @@ export async function prepareContainers(): Promise<Usable | string> {
   const storage = ['--root', `${folder}/storage`, '--runroot', `${folder}/run`, '--storage-driver=vfs'];
   const restricted = ['--runtime', 'runc', '--cgroup-manager=cgroupfs'];
   const limits = ['--ulimit', 'nofile=1024:1024', '--ulimit', 'nproc=1024:1024'];
-  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  const remove = async (): Promise<void> => {
+    // What runs yet keeps its storage in use.
+    const all = ['rm', '--all', '--force', '--time', '0'];
+    await run('podman', [...storage, ...restricted, ...all]).catch(() => undefined);
+    await rm(folder, { recursive: true, force: true });
+  };
   const troubles: string[] = [];
   for (const [more, containerArguments] of [
     [[], []],

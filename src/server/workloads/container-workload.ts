@@ -30,7 +30,11 @@ export async function removeLeftContainers(tool: ContainerTool, serviceId: strin
   const { exitCode, stdout, complaint } = await runTool(tool, list, { timeoutMs: commandTimeoutMs });
   if (exitCode !== 0) throw new Error(`${tool.kind} does not list its containers: ${complaint}`);
   const ids = stdout.split('\n').filter(Boolean);
-  if (ids.length > 0) await runTool(tool, ['rm', '--force', ...ids], { timeoutMs: commandTimeoutMs });
+  if (ids.length === 0) return 0;
+  const removal = ['rm', '--force', ...ids];
+  const removed = await runTool(tool, removal, { timeoutMs: commandTimeoutMs * ids.length });
+  if (removed.exitCode !== 0)
+    throw new Error(`${tool.kind} does not remove containers: ${removed.complaint}`);
   return ids.length;
 }
 

@@ -1,5 +1,6 @@
 /** A worker that is a process: it is sent jobs and answers in JSON lines (`command-workload.ts` says which). */
 import type { Readable, Writable } from 'node:stream';
+import { inspect } from 'node:util';
 import { type RunReport, type Worker, WorkerDied, type WorkloadJob } from '../workload.ts';
 import { type Line, readLines } from './read-lines.ts';
 import type { WorkerLog } from './worker-log.ts';
@@ -97,13 +98,25 @@ export class LineWorker implements Worker {
 
   #hearOfJob(message: Message): void {
     const run = this.#run;
-    if (run === undefined || (message['id'] ?? run.jobId) !== run.jobId) this.#hearStray(message);
-    else if (Object.hasOwn(message, 'progress')) run.report.progress(message['progress']);
-    else if (Object.hasOwn(message, 'stream')) run.report.stream(message['stream']);
-    else {
+    const { id, output, error, progress, stream } = message;
+    if (run === undefined || (id ?? run.jobId) !== run.jobId) {
+      this.#hearStray(message);
+    } else if (isEnd(message)) {
       this.#run = undefined;
-      if (Object.hasOwn(message, 'error')) run.reject(new Error(textOf(message['error'])));
-      else run.resolve(message['output']);
+      if (error === undefined || error === null) run.resolve(output);
+      else run.reject(new Error(textOf(error)));
+    } else {
+      if (progress !== undefined) this.#pass(() => run.report.progress(progress));
+      if (stream !== undefined) this.#pass(() => run.report.stream(stream));
+    }
+  }
+
+  /** What is nested too deeply can be read as JSON, but not written. */
+  #pass(report: () => void): void {
+    try {
+      report();
+    } catch (error) {
+      this.#log.write(`(something that it reported cannot be passed on: ${String(error)})`);
     }
   }
 
@@ -111,7 +124,7 @@ export class LineWorker implements Worker {
     const { id } = message;
     if (id !== undefined) {
       this.#log.write(`(what it says of job ${textOf(id)} is dropped: it is not at that job)`);
-    } else if (Object.hasOwn(message, 'output') || Object.hasOwn(message, 'error')) {
+    } else if (isEnd(message)) {
       // Its next answer without an id might be one too late as well, and become another job's result.
       void this.#process.end('the worker was ended because it answered without having a job');
     }
@@ -152,6 +165,15 @@ function readMessage(line: Buffer): Message | undefined {
   }
 }
 
+function isEnd(message: Message): boolean {
+  return Object.hasOwn(message, 'output') || Object.hasOwn(message, 'error');
+}
+
 function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  if (typeof value === 'string') return value;
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return inspect(value);
+  }
 }

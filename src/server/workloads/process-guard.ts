@@ -1,5 +1,5 @@
 /** Ends what the service started even where the service is killed and cannot: a shell of its own waits for that. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 
 /**
  * Its standard input ends with the service, whatever ends that. Polite workers then have two seconds to see that theirs
@@ -19,11 +19,16 @@ shift
  * guard, to be called once the group has gone. Where there is no shell there is no guard.
  */
 export function guardProcessGroup(group: number, cleanUp: readonly string[] = []): () => void {
-  const guard = spawn('/bin/sh', ['-c', script, 'nightrender-guard', String(group), ...cleanUp], {
-    detached: true,
-    stdio: ['pipe', 'ignore', 'ignore'],
-  });
+  const guard: ChildProcess = spawn(
+    '/bin/sh',
+    ['-c', script, 'nightrender-guard', String(group), ...cleanUp],
+    {
+      detached: true,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    },
+  );
   guard.on('error', () => undefined).unref();
-  guard.stdin.on('error', () => undefined);
-  return () => guard.stdin.end('\n');
+  // Without files to open there is no pipe.
+  guard.stdin?.on('error', () => undefined);
+  return () => void guard.stdin?.end('\n');
 }

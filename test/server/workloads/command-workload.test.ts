@@ -37,6 +37,11 @@ describe('a program that keeps to the protocol', () => {
     await expect(failed).rejects.not.toBeInstanceOf(WorkerDied);
   });
 
+  it('may say that there is no error', async () => {
+    const worker = await startScript(answering('say({ output: [1], error: null })'));
+    expect(await worker.job({}).output).toEqual([1]);
+  });
+
   it('may leave out the last line break', async () => {
     const worker = await startScript(answering(`write('{"output":1}'); process.stdin.destroy()`));
     expect(await worker.job({}).output).toBe(1);
@@ -281,6 +286,21 @@ describe('a program that takes too much', () => {
     await expect(output).rejects.toThrow('a line of more than 104857600 bytes');
     await expect(output).rejects.not.toBeInstanceOf(WorkerDied);
     expect(await worker.ended).toContain('a line of more than 104857600 bytes');
+  });
+
+  it('has what it nested too deeply left out, or its job failed', async () => {
+    const worker = await startScript(
+      answering(`
+        const deep = '['.repeat(200000) + ']'.repeat(200000);
+        write('{"progress":' + deep + '}\\n{"stream":' + deep + '}\\n');
+        write(job.input.fails ? '{"error":' + deep + '}\\n' : '{"output":1}\\n')`),
+    );
+    const signal = new AbortController().signal;
+    const writeDown = (value: unknown): void => void JSON.stringify(value);
+    const report = { signal, progress: writeDown, stream: writeDown };
+    expect(await worker.run({ id: 'a', input: {} }, report)).toBe(1);
+    expect(worker.log[0]).toContain('cannot be passed on');
+    await expect(worker.run({ id: 'b', input: { fails: true } }, report)).rejects.toThrow('[');
   });
 
   it('is ended where its line never ends', async () => {

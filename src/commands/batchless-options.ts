@@ -1,5 +1,4 @@
 /** The help of the commands that have to do with no batch. */
-import { availableParallelism } from 'node:os';
 import type { Argv } from 'yargs';
 import { endings } from '../core/ending.ts';
 import { common, exitCodes } from './exit-codes.ts';
@@ -61,24 +60,28 @@ export function schemaOptions(parser: Argv) {
 }
 
 export function serveOptions(parser: Argv) {
-  const purpose = `Serves the job interface on 127.0.0.1 until SIGINT or SIGTERM. The key is taken from NIGHTRENDER_API_KEY; without one, a new one is made and shown.`;
+  const purpose = `Serves the job interface and a console until SIGINT or SIGTERM. Endpoints, their workers and limits stand in service.yaml (nightrender schema service) and can be made in the console; without a file there is one endpoint, which paints. The key is taken from NIGHTRENDER_API_KEY; without one, the first start makes and shows one, and nightrender keys makes more.`;
   const text = { type: 'string', requiresArg: true } as const;
   return parser
-    .usage(`$0 serve\n\n${purpose}`)
-    .option('port', { requiresArg: true, default: 4747, describe: 'port on 127.0.0.1; 0 for a free one' })
-    .option('data', { ...text, describe: 'folder of its jobs (default: ~/.local/share/nightrender)' })
-    .option('endpoint', { ...text, default: 'scene-renderer', describe: 'id of its endpoint' })
-    .option('workers', {
-      requiresArg: true,
-      default: availableParallelism(),
-      describe: 'jobs worked on at once',
+    .usage(`$0 serve [service]\n\n${purpose}`)
+    .positional('service', { type: 'string', describe: 'the service.yaml' })
+    .option('host', { ...text, describe: 'where to listen (default: 127.0.0.1); elsewhere takes a key' })
+    .option('port', { requiresArg: true, describe: 'the port (default: 4747); 0 for a free one' })
+    .option('data', {
+      ...text,
+      describe: 'folder of its jobs and keys (default: ~/.local/share/nightrender)',
     })
     .option('retention', {
       ...text,
-      default: '30m',
-      describe: 'results are deleted this long after completion',
+      describe: 'results are deleted this long after completion (default: 30m)',
+    })
+    .option('endpoint', { ...text, describe: 'without a file: id of the endpoint (default: scene-renderer)' })
+    .option('workers', {
+      requiresArg: true,
+      describe: 'without a file: jobs worked on at once (default: one a processor)',
     })
     .option('json', { type: 'boolean', describe: 'say the address as JSON' })
+    .example('$0 serve service.yaml', 'the endpoints of the file, and those of the console')
     .example('$0 serve --data ./jobs-data', 'jobs survive a crash and are worked on again')
     .example('$0 serve --port 0 --json', 'for a script: a free port, said as JSON')
     .epilogue(exitCodes({ ...common, ...serving }));

@@ -94,10 +94,10 @@ export const commands = {
     work: async (argv) => (await import('./cancel.ts')).cancel(fileIn(argv), argv),
   },
   serve: {
-    takes: '',
-    summary: 'run the local service: the same interface, on this machine',
+    takes: '[service]',
+    summary: 'run the service itself on this machine: endpoints, workers, console',
     options: serveOptions,
-    work: async (argv) => (await import('./serve.ts')).serve(argv),
+    work: async (argv) => (await import('./serve.ts')).serve(textIn(argv, 'service'), argv),
   },
   keys: {
     takes: '<action> [name]',

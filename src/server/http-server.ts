@@ -15,6 +15,9 @@ type AnswerRequest = (
 export interface HttpServerOptions {
   host: string;
   port: number;
+  maxConnections: number;
+  /** A request that has not arrived by then is cut off. */
+  requestTimeoutMs: number;
   answerRequest: AnswerRequest;
   onTrouble: (text: string) => void;
 }
@@ -27,9 +30,9 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
+const longestHeadersMs = 10_000;
+
 const limits = {
-  headersTimeout: 10_000,
-  requestTimeout: 120_000,
   /** Longer than clients keep an idle connection, so that they and not the service close it. */
   keepAliveTimeout: 60_000,
   connectionsCheckingInterval: 5_000,
@@ -39,14 +42,14 @@ const limits = {
 /** A connection on which nothing moves is closed, whoever should be sending. */
 const idleMs = 120_000;
 
-const maxConnections = 2_000;
-
 /** How long a client that is refused may go on sending, so that it comes to read why. */
 const drainMs = 2_000;
 
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const answering = new WeakMap<Socket, ServerResponse>();
-  const server = createServer({ ...limits, keepAlive: true });
+  const { maxConnections, requestTimeoutMs: requestTimeout } = options;
+  const headersTimeout = Math.min(longestHeadersMs, requestTimeout);
+  const server = createServer({ ...limits, requestTimeout, headersTimeout, keepAlive: true });
   server.maxConnections = maxConnections;
   server.timeout = idleMs;
   const serve = (request: IncomingMessage, response: ServerResponse) => {

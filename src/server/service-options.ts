@@ -23,6 +23,10 @@ export interface ServiceOptions {
   /** The largest body of a submission, and of a result. */
   maxRequestBytes?: number;
   maxResultBytes?: number;
+  /** Connections that are open at once. */
+  maxConnections?: number;
+  /** A request that has not arrived by then is cut off. */
+  requestTimeoutMs?: number;
   /** For each key and operation. */
   rate?: Rate;
   /** How long a worker elsewhere may say nothing before its job is somebody else's. */
@@ -64,6 +68,8 @@ export function checkServiceOptions(options: ServiceOptions): Checked {
     retentionMs: defaultRetentionMs,
     maxRequestBytes,
     maxResultBytes: 100 * 1024 * 1024,
+    maxConnections: 2_000,
+    requestTimeoutMs: 120_000,
     // Against a client that has gone wild; what is usual stays far below.
     rate: { requests: 100_000, withinMs: 10_000 },
     now: Date.now,

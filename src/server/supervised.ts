@@ -56,7 +56,8 @@ export class Supervised<W extends Puller> {
     if (this.#state !== 'stopped' || this.#stop.signal.aborted) return;
     this.#workerId = randomBytes(6).toString('hex');
     this.#become('initializing');
-    const context = { workerId: this.#workerId, log: (line: string) => this.log.add(line) };
+    const log = (line: string): void => this.log.add(line);
+    const context = { workerId: this.#workerId, log, signal: this.#stop.signal };
     let worker: W;
     try {
       worker = await this.#parts.start(context);

@@ -86,6 +86,12 @@ export class WorkerOperations {
       return refusal(400, 'the body has neither "output" nor "error"');
     if (!this.#parts.book.has(endpoint.id, jobId)) return refusal(404, 'job not found');
     const job = { id: jobId, workerId };
+    // Workers hand in their progress as they hand in results.
+    if (body['status'] === 'IN_PROGRESS') {
+      endpoint.remote.keep(workerId, [jobId]);
+      await this.#parts.book.setProgress(job, memberText(text, 'output') ?? 'null');
+      return jsonAnswer({ accepted: true });
+    }
     const { error } = body;
     const hasFailed = error !== undefined && error !== null && error !== '';
     const isHeard = hasFailed

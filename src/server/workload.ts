@@ -19,6 +19,8 @@ export interface WorkerContext {
   workerId: string;
   /** Told of each line that the worker writes for people, in their order, without its line break. */
   log(line: string): void;
+  /** Aborts a start that is no longer wanted. */
+  signal?: AbortSignal;
 }
 
 export interface Worker {

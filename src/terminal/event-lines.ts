@@ -141,11 +141,11 @@ export const eventLines = {
     thumbnails: made.describe('those that were missing and are made now, and those that could not be made'),
     copies: made.describe('the same of the copies in other formats'),
   }),
-  serving: line('`serve`: the local service is up', {
+  serving: line('`serve`: the service is up', {
     url: text,
-    endpointId: text,
+    endpointIds: z.array(text).describe('those of the file; more may be made in the console'),
     dataDir: text,
-    apiKey: text.optional().describe('of this start, where none was given'),
+    apiKey: text.optional().describe('the first key of this folder, which is told here and never again'),
   }),
   'key-added': line('`keys add`: a key was made', {
     key: text.describe('the key itself, which is told here and never again'),

@@ -1,41 +1,63 @@
-/** What the local service says of itself when it is up. */
+/** What the service says of itself when it is up. */
 import { writeError, writeOut } from './console.ts';
 import { writeJsonLine } from './json-lines.ts';
 
 export interface Serving {
   url: string;
-  endpointId: string;
+  /** Those of the file; there may be more, of the console. */
+  endpoints: { id: string; name: string }[];
   dataDir: string;
   shownDataDir: string;
-  /** A key that was made for this start; undefined where the environment gave one. */
+  /** The first key of this data folder, made by this start. */
   newKey: string | undefined;
+  /** Whether the environment brought a key. */
+  hasGivenKey: boolean;
 }
 
 export function showServing(serving: Serving, json: boolean): void {
-  const { shownDataDir, newKey, ...data } = serving;
-  if (json) return writeJsonLine('serving', { ...data, ...(newKey !== undefined && { apiKey: newKey }) });
-  const key =
-    newKey === undefined
-      ? ['The key is the one in NIGHTRENDER_API_KEY.']
-      : [
-          'The key of this start (set NIGHTRENDER_API_KEY to keep one):',
-          '',
-          `  export NIGHTRENDER_API_KEY=${newKey}`,
-        ];
-  const lines = [
-    `The local service is up at ${serving.url}; its jobs are kept in ${shownDataDir}. Ctrl-C ends it.`,
-    ...key,
-    '',
-    'In pipeline.yaml:',
-    '',
-    '  endpoint:',
-    `    baseUrl: ${serving.url}`,
-    `    id: ${serving.endpointId}`,
-    '    apiKey: ${NIGHTRENDER_API_KEY}',
-  ];
-  writeOut(lines.join('\n'));
+  const { url, endpoints, dataDir, newKey } = serving;
+  const apiKey = newKey === undefined ? {} : { apiKey: newKey };
+  if (json) {
+    const endpointIds = endpoints.map(({ id }) => id);
+    return writeJsonLine('serving', { url, endpointIds, dataDir, ...apiKey });
+  }
+  writeOut([...whereItIs(serving), ...keyLines(serving), '', ...howToUse(serving)].join('\n'));
 }
 
 export function showServiceTrouble(text: string): void {
   writeError(`service: ${text}`);
+}
+
+function whereItIs({ url, endpoints, shownDataDir }: Serving): string[] {
+  const names = endpoints.map(({ id, name }) => (id === name ? id : `${name} (${id})`));
+  return [
+    `The service is up at ${url}; Ctrl-C ends it.`,
+    `  console    ${url}/console`,
+    `  endpoints  ${names.join(', ') || 'none yet: make one in the console'}`,
+    `  kept in    ${shownDataDir}`,
+  ];
+}
+
+function keyLines({ newKey, hasGivenKey }: Serving): string[] {
+  if (hasGivenKey) return ['  key        the one in NIGHTRENDER_API_KEY'];
+  if (newKey === undefined) return ['  key        one of `nightrender keys list`'];
+  return [
+    '',
+    'Its first key, which is told this once (`nightrender keys` makes more):',
+    '',
+    `  export NIGHTRENDER_API_KEY=${newKey}`,
+  ];
+}
+
+function howToUse({ url, endpoints }: Serving): string[] {
+  const [first] = endpoints;
+  if (first === undefined) return ['The console signs in by the key.'];
+  return [
+    'In pipeline.yaml:',
+    '',
+    '  endpoint:',
+    `    baseUrl: ${url}`,
+    `    id: ${first.id}`,
+    '    apiKey: ${NIGHTRENDER_API_KEY}',
+  ];
 }

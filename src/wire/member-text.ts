@@ -39,7 +39,7 @@ function endOfValue(json: string, start: number): number {
 
 /** Behind the closing quote. */
 function endOfString(json: string, start: number): number {
-  for (let at = start + 1; ; ) {
+  for (let at = start + 1; ;) {
     const quote = json.indexOf('"', at);
     if (quote === -1) return json.length;
     let backslashes = 0;

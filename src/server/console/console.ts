@@ -153,9 +153,11 @@ export class Console {
   #viewOf(endpoint: Endpoint): EndpointView {
     const { book, endpoints, forms } = this.#parts;
     const tally = book.tally(endpoint.id);
+    const origin = endpoints.originOf(endpoint.id);
+    const settings = forms.show(endpoint.settings);
     return {
-      origin: endpoints.originOf(endpoint.id),
-      settings: forms.show(endpoint.settings),
+      origin,
+      settings: origin === 'file' ? withoutSecrets(settings) : settings,
       jobs: {
         completed: tally.COMPLETED ?? 0,
         failed: tally.FAILED ?? 0,
@@ -291,6 +293,12 @@ async function formOf(
 
 function problemsAnswer(problems: FieldProblem[]): Answer {
   return jsonAnswer({ error: 'this cannot be done as it stands', problems }, 422);
+}
+
+/** In a file they may come from the environment, out of which nobody is to read them here. */
+function withoutSecrets(form: EndpointForm): EndpointForm {
+  const environment = Object.fromEntries(Object.keys(form.environment).map((name) => [name, '••••']));
+  return { ...form, environment };
 }
 
 async function unlessOfFile(work: () => Promise<Answer>): Promise<Answer> {

@@ -11,6 +11,8 @@ export interface ContainerOptions {
   /** For `docker create` or `podman create`, whose options are those of `run`. */
   arguments: readonly string[];
   environment: Readonly<Record<string, string>>;
+  /** How a worker of this id reaches the service, its key among them: what `workerEnvironment` gives. */
+  pullEnvironment: (workerId: string) => Readonly<Record<string, string>>;
   memoryBytes: number | null;
   cpus: number | null;
   gpu: EndpointSettings['gpu'];

@@ -1,7 +1,7 @@
 /** A container image as a workload: its containers pull their jobs, as workers elsewhere do. */
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PullContext, PullWorker, PullWorkload } from '../pull-workload.ts';
+import type { Puller, PullWorkload, WorkerContext } from '../workload.ts';
 import {
   type ContainerOptions,
   createArguments,
@@ -20,7 +20,7 @@ const commandTimeoutMs = 60_000;
 const graceSeconds = 5;
 
 export function containerWorkload(options: ContainerOptions): PullWorkload {
-  return { name: options.image, startContainer: (context) => startContainer(options, context) };
+  return { name: options.image, startPuller: (context) => startContainer(options, context) };
 }
 
 /** Of a service that was killed, whose containers nobody ended. Tells how many there were; rejects in words. */
@@ -38,7 +38,7 @@ export async function removeLeftContainers(tool: ContainerTool, serviceId: strin
   return ids.length;
 }
 
-async function startContainer(options: ContainerOptions, context: PullContext): Promise<PullWorker> {
+async function startContainer(options: ContainerOptions, context: WorkerContext): Promise<Puller> {
   const { tool, endpointId } = options;
   const name = `nightrender-${endpointId}-${context.workerId}`;
   const log = new WorkerLog(context.log);
@@ -59,12 +59,12 @@ async function startContainer(options: ContainerOptions, context: PullContext): 
 async function create(
   name: string,
   options: ContainerOptions,
-  context: PullContext,
+  context: WorkerContext,
   log: WorkerLog,
 ): Promise<void> {
   const problem = imageProblem(options.image);
   if (problem !== undefined) throw new Error(problem);
-  const input = environmentFile({ ...options.environment, ...context.pullEnvironment });
+  const input = environmentFile({ ...options.environment, ...options.pullEnvironment(context.workerId) });
   const { exitCode, complaint } = await runTool(options.tool, createArguments(name, options), {
     input,
     log,
@@ -78,7 +78,7 @@ async function create(
   );
 }
 
-class Container implements PullWorker {
+class Container implements Puller {
   readonly ended: Promise<string>;
   readonly #tool: ContainerTool;
   readonly #name: string;

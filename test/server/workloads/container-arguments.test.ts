@@ -17,6 +17,7 @@ function told(options: Partial<ContainerOptions> = {}, kind: 'docker' | 'podman'
     memoryBytes: null,
     cpus: null,
     gpu: null,
+    pullEnvironment: () => ({}),
     ...options,
   };
   return createArguments('nightrender-e-w', settings).join(' ');

@@ -60,7 +60,9 @@ it.skipIf(skipped !== '')(`takes its jobs, answers them and is stopped ${skipped
   const worker = resolve(import.meta.dirname, '../../fixtures/pull-worker.py');
   const folders = ['/usr', '/lib', '/lib64', python.folder, dirname(worker)];
   const mounted = [...new Set(folders)].filter((folder) => existsSync(folder));
+  const identity = { endpointId: 'endpoint', workerKey: 'key-1', gpuName: null, baseUrl: queue.baseUrl };
   const workload = containerWorkload({
+    pullEnvironment: (workerId) => workerEnvironment({ ...identity, workerId }),
     tool: prepared.tool,
     serviceId: 'service-1',
     endpointId: 'endpoint',
@@ -71,11 +73,9 @@ it.skipIf(skipped !== '')(`takes its jobs, answers them and is stopped ${skipped
     cpus: null,
     gpu: null,
   });
-  const identity = { endpointId: 'endpoint', workerId: 'worker-1', workerKey: 'key-1', gpuName: null };
   const log: string[] = [];
-  const container = await workload.startContainer({
+  const container = await workload.startPuller({
     workerId: 'worker-1',
-    pullEnvironment: workerEnvironment({ ...identity, baseUrl: queue.baseUrl }),
     log: (line) => log.push(line),
   });
   onTestFinished(() => container.stop());

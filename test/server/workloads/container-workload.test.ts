@@ -42,14 +42,14 @@ async function start(script: string, options: Partial<ContainerOptions> = {}, pu
     memoryBytes: null,
     cpus: null,
     gpu: null,
+    pullEnvironment: () => pullEnvironment,
     ...options,
     environment: { SCRIPT: script, ...options.environment },
   });
   count += 1;
   const workerId = `worker-${count}`;
-  const container = await workload.startContainer({
+  const container = await workload.startPuller({
     workerId,
-    pullEnvironment,
     log: (line) => isOurs(line) && log.push(line),
   });
   onTestFinished(() => container.stop());

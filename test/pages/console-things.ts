@@ -18,7 +18,7 @@ export function endpointForm(change: Partial<EndpointForm> = {}): EndpointForm {
     memory: null,
     cpus: null,
     environment: {},
-    retries: 3,
+    retries: 2,
     executionTimeout: '10m',
     ttl: '24h',
     maxQueued: 10_000,

@@ -77,7 +77,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await make.click();
     await page.getByText('Give a whole number, not “-1”.').waitFor();
     await expect.poll(() => labelOfFocus(page)).toBe('Retries');
-    await field(page, 'Retries').fill('2');
+    await field(page, 'Retries').fill('5');
     await make.click();
     await page.getByText('Give it a name.').waitFor();
     await expect.poll(() => labelOfFocus(page)).toBe('Name');
@@ -114,7 +114,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
         memory: '8GB',
         cpus: 2.5,
         environment: { MODEL: '/bin' },
-        retries: 2,
+        retries: 5,
       }),
     );
   });

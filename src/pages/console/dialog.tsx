@@ -29,6 +29,8 @@ export function Dialog({ title, children, onClose }: Props): JSX.Element {
         event.preventDefault();
         onClose?.();
       }}
+      // Browsers close one by themselves where Escape is pressed twice.
+      onClose={() => (onClose === undefined ? dialog.current?.showModal() : onClose())}
     >
       <h2 id={titleId}>{title}</h2>
       {children}

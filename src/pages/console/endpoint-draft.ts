@@ -58,7 +58,7 @@ export const emptyDraft: Draft = {
   memory: '',
   cpus: '',
   environment: [],
-  retries: '3',
+  retries: '2',
   executionTimeout: '10m',
   ttl: '24h',
   maxQueued: '10000',
@@ -108,6 +108,16 @@ function gpuDraft(gpu: EndpointForm['gpu']): Pick<Draft, 'gpu' | 'gpuLabel' | 'g
   return size === undefined ? { ...none, gpu: 'label', gpuLabel: gpu.label } : { ...none, gpu: size };
 }
 
+/** Whether a program is started here for its workers, which an environment and devices could be given to. */
+export function hasProgram({ runs }: Draft): boolean {
+  return runs !== 'painter' && runs !== 'remote';
+}
+
+/** Whether its memory and processors can be bounded. */
+export function hasContainer({ runs }: Draft): boolean {
+  return runs === 'image';
+}
+
 /** What the service is sent, or what cannot even be sent; all else is for the service to judge. */
 export function formOf(draft: Draft): { form: EndpointForm } | { problems: Problem[] } {
   const problems: Problem[] = [];
@@ -125,16 +135,17 @@ export function formOf(draft: Draft): { form: EndpointForm } | { problems: Probl
     if (cut === undefined) problems.push({ field, text: 'A quote is not closed.' });
     return cut ?? [];
   };
+  const isRemote = draft.runs === 'remote';
   const form: EndpointForm = {
     id: draft.id.trim(),
     name: draft.name.trim(),
     workload: workloadOf(draft, words),
-    workers: draft.runs === 'remote' ? 0 : number('workers'),
-    quickStart: draft.quickStart,
+    workers: isRemote ? 0 : number('workers'),
+    quickStart: draft.quickStart && !isRemote,
     gpu: gpuOf(draft),
-    memory: draft.memory.trim() === '' ? null : draft.memory.trim(),
-    cpus: draft.cpus.trim() === '' ? null : number('cpus', false),
-    environment: environmentOf(draft, problems),
+    memory: !hasContainer(draft) || draft.memory.trim() === '' ? null : draft.memory.trim(),
+    cpus: !hasContainer(draft) || draft.cpus.trim() === '' ? null : number('cpus', false),
+    environment: hasProgram(draft) ? environmentOf(draft, problems) : {},
     retries: number('retries'),
     executionTimeout: draft.executionTimeout.trim(),
     ttl: draft.ttl.trim(),
@@ -170,13 +181,15 @@ function workloadOf(
   }
 }
 
-function gpuOf({ gpu, gpuLabel, gpuDevices }: Draft): EndpointForm['gpu'] {
+function gpuOf(draft: Draft): EndpointForm['gpu'] {
+  const { gpu, gpuLabel, gpuDevices } = draft;
   switch (gpu) {
     case 'none':
       return null;
     case 'label':
       return { label: gpuLabel.trim() };
     case 'devices':
+      if (!hasProgram(draft)) return null;
       return { devices: gpuDevices.split(/[\s,]+/).filter((device) => device !== '') };
     case '16 GB':
     case '24 GB':

@@ -2,27 +2,15 @@
 import type { Problem } from './ask.ts';
 import type { Runs } from './endpoint-draft.ts';
 
-const always = [
-  'name',
-  'id',
-  'workload',
-  'quickStart',
-  'gpu',
-  'memory',
-  'cpus',
-  'environment',
-  'retries',
-  'executionTimeout',
-  'ttl',
-  'maxQueued',
-];
+const always = ['name', 'id', 'workload', 'gpu', 'retries', 'executionTimeout', 'ttl', 'maxQueued'];
 
+/** Beside those that every endpoint has. */
 const ofWorkload: Record<Runs, string[]> = {
-  painter: ['workers'],
-  'scene-renderer': ['workers'],
-  image: ['workers', 'workload.image', 'workload.arguments'],
-  command: ['workers', 'workload.command', 'workload.cwd'],
-  module: ['workers', 'workload.path'],
+  painter: ['workers', 'quickStart'],
+  'scene-renderer': ['workers', 'quickStart', 'environment'],
+  image: ['workers', 'quickStart', 'environment', 'memory', 'cpus', 'workload.image', 'workload.arguments'],
+  command: ['workers', 'quickStart', 'environment', 'workload.command', 'workload.cwd'],
+  module: ['workers', 'quickStart', 'environment', 'workload.path'],
   remote: [],
 };
 

@@ -1,6 +1,6 @@
 /** A field with its label, a hint, and what is wrong with it. */
-import type { ComponentChildren, JSX, RefObject } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import type { ComponentChildren, JSX } from 'preact';
+import { useId } from 'preact/hooks';
 
 /** For the element that is typed into. */
 export interface FieldAttributes {
@@ -72,14 +72,4 @@ export function TextField({
       )}
     </Field>
   );
-}
-
-/** Leads to the first field that is wrong, each time that there are new problems. */
-export function useFirstProblem(problems: readonly object[]): RefObject<HTMLFormElement | null> {
-  const form = useRef<HTMLFormElement>(null);
-  useEffect(() => {
-    if (problems.length === 0) return;
-    form.current?.querySelector<HTMLElement>('[aria-invalid=true], .problems')?.focus();
-  }, [problems]);
-  return form;
 }

@@ -16,7 +16,7 @@ export function FollowedJob({ id }: { id: string }): JSX.Element {
   const now = useNow(useService().aheadMs, 1_000);
   const [isSettled, setIsSettled] = useState(false);
   const path = `jobs/${encodeURIComponent(id)}`;
-  const { data: job, refused, refresh } = usePolled<JobView>(path, isSettled ? 10_000 : 1_000);
+  const { data: job, refused, refresh } = usePolled<JobView>(path, isSettled ? 30_000 : 1_000);
   const settled = job !== undefined && statusWords(job.status).isSettled;
   if (settled !== isSettled) setIsSettled(settled);
   const took = job === undefined ? null : executionWords(job, now);

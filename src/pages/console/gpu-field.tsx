@@ -1,17 +1,17 @@
 /** The GPU configuration of an endpoint. */
 import type { JSX } from 'preact';
-import { gpuSizes, type Draft, type PartProps } from './endpoint-draft.ts';
+import { gpuSizes, hasProgram, type Draft, type PartProps } from './endpoint-draft.ts';
 import { Field, TextField } from './field.tsx';
 
 export function GpuField({ draft, problems, onChange }: PartProps): JSX.Element {
-  const { gpu } = draft;
+  const gpu = draft.gpu === 'devices' && !hasProgram(draft) ? 'none' : draft.gpu;
   const problem = problems['gpu'] ?? '';
   const isChosen = gpu !== 'label' && gpu !== 'devices';
   return (
     <div class="row">
       <Field
         label="GPU configuration"
-        hint="A size is a label for people; devices are given to containers."
+        hint="A size is a label for people; devices of this machine are what workers can be given."
         problem={isChosen ? problem : ''}
       >
         {(attributes) => (
@@ -27,7 +27,7 @@ export function GpuField({ draft, problems, onChange }: PartProps): JSX.Element 
               </option>
             ))}
             <option value="label">another label …</option>
-            <option value="devices">devices of this machine …</option>
+            {hasProgram(draft) && <option value="devices">devices of this machine …</option>}
           </select>
         )}
       </Field>

@@ -1,4 +1,14 @@
 /** A job's input as people type it: in fields, or as JSON. */
+import type { Problem } from './ask.ts';
+
+export interface TypedInput {
+  way: 'fields' | 'json';
+  fields: InputFields;
+  /** Keys of the input that have no field. */
+  others: JobInput;
+  /** JSON. */
+  text: string;
+}
 
 export interface InputFields {
   scene: string;
@@ -7,18 +17,41 @@ export interface InputFields {
   height: string;
 }
 
-export type JobInput = Record<string, unknown>;
+type JobInput = Record<string, unknown>;
 
-export type Read<T> = { value: T } | { problems: { field: string; text: string }[] };
+type Read<T> = { value: T } | { problems: Problem[] };
+
+export const nothingTyped: TypedInput = {
+  way: 'fields',
+  fields: { scene: '', seed: '', width: '', height: '' },
+  others: {},
+  text: '',
+};
 
 const numbers = ['seed', 'width', 'height'] as const;
 
-/** Keys that have no field stay as they are in `others`; a number left empty is left to the worker. */
-export function inputOf(fields: InputFields, others: JobInput): Read<JobInput> {
-  const problems: { field: string; text: string }[] = [];
-  const value: JobInput = { ...others };
+export function inputOf({ way, fields, others, text }: TypedInput): Read<JobInput> {
+  return way === 'json' ? readJson(text) : readFields(fields, others);
+}
+
+/** What was typed in one way, for the other; of fields all that can be taken over. */
+export function turned(typed: TypedInput, way: TypedInput['way']): Read<TypedInput> {
+  if (way === typed.way) return { value: typed };
+  if (way === 'fields') {
+    const input = readJson(typed.text);
+    return 'problems' in input ? input : { value: { ...typed, ...fieldsOf(input.value), way } };
+  }
+  const input = readFields(typed.fields, typed.others);
+  const filled = Object.entries(typed.fields).filter(([name, text]) => name === 'scene' || text !== '');
+  const value = 'value' in input ? input.value : { ...typed.others, ...Object.fromEntries(filled) };
+  return { value: { ...typed, way, text: JSON.stringify(value, null, 2) } };
+}
+
+/** Keys that have no field stay as they are; a number left empty is left to the worker. */
+function readFields(fields: InputFields, others: JobInput): Read<JobInput> {
+  const problems: Problem[] = [];
+  const value: JobInput = { scene: fields.scene, ...others };
   if (fields.scene.trim() === '') problems.push({ field: 'scene', text: 'Say what is to be rendered.' });
-  else value['scene'] = fields.scene;
   for (const name of numbers) {
     const text = fields[name].trim();
     if (text === '') continue;
@@ -28,7 +61,7 @@ export function inputOf(fields: InputFields, others: JobInput): Read<JobInput> {
   return problems.length > 0 ? { problems } : { value };
 }
 
-export function readInput(text: string): Read<JobInput> {
+function readJson(text: string): Read<JobInput> {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
@@ -40,8 +73,7 @@ export function readInput(text: string): Read<JobInput> {
   }
 }
 
-/** What has a field, and the rest. */
-export function fieldsOf(input: JobInput): { fields: InputFields; others: JobInput } {
+function fieldsOf(input: JobInput): { fields: InputFields; others: JobInput } {
   const { scene, seed, width, height, ...others } = input;
   const fields = { scene: textOf(scene), seed: textOf(seed), width: textOf(width), height: textOf(height) };
   return { fields, others };

@@ -21,7 +21,7 @@ export function JobPage({ id }: { id: string }): JSX.Element {
     data: job,
     refused,
     refresh,
-  } = usePolled<JobView>(`jobs/${encodeURIComponent(id)}`, isSettled ? 5_000 : 1_000);
+  } = usePolled<JobView>(`jobs/${encodeURIComponent(id)}`, isSettled ? 30_000 : 1_000);
   const settled = job !== undefined && statusWords(job.status).isSettled;
   if (settled !== isSettled) setIsSettled(settled);
   if (refused?.status === 404) {

@@ -1,11 +1,12 @@
 /** Adds a key, and shows it the only time it can be seen. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { KeyForm as Form, KeyView } from '../console-data.ts';
-import { ask, Refused, troubleWords, type Problem } from './ask.ts';
+import type { KeyForm as NewKeyForm, KeyView } from '../console-data.ts';
+import { ask, type Problem } from './ask.ts';
 import { Copyable } from './copyable.tsx';
 import { Dialog } from './dialog.tsx';
-import { Field, TextField, useFirstProblem } from './field.tsx';
+import { Field, TextField } from './field.tsx';
+import { Form, OtherProblems, useSending } from './form.tsx';
 import { useService } from './service.ts';
 
 const kinds = {
@@ -14,83 +15,77 @@ const kinds = {
   admin: 'admin: everything, this console too',
 } as const;
 
-const nothingTyped: Form = { name: '', kind: 'client', endpoints: null };
+const nothingTyped: NewKeyForm = { name: '', kind: 'client', endpoints: null };
 
 export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element {
   const [typed, setTyped] = useState(nothingTyped);
-  const [problems, setProblems] = useState<Problem[]>([]);
-  const [isBusy, setIsBusy] = useState(false);
   const [added, setAdded] = useState<{ key: string; view: KeyView }>();
-  const form = useFirstProblem(problems);
-  const add = async (): Promise<void> => {
-    if (typed.endpoints?.length === 0)
-      return setProblems([{ field: 'endpoints', text: 'Choose at least one endpoint.' }]);
-    setIsBusy(true);
-    setProblems([]);
-    try {
-      setAdded(await ask<{ key: string; view: KeyView }>('POST', 'keys', typed));
-      setTyped(nothingTyped);
-      void onAdded();
-    } catch (error) {
-      const known = error instanceof Refused ? error.problems : [];
-      setProblems(known.length > 0 ? known : [{ field: '', text: troubleWords(error) }]);
-    } finally {
-      setIsBusy(false);
-    }
-  };
-  const problemOf = (field: string): string =>
-    problems.find((each) => each.field === field || each.field.startsWith(`${field}.`))?.text ?? '';
-  const other = problems.find(({ field }) => !/^(name|kind|endpoints)\b/.test(field));
+  const sending = useSending(async () => {
+    if (typed.endpoints?.length === 0) return [{ field: 'endpoints', text: 'Choose at least one endpoint.' }];
+    setAdded(await ask<{ key: string; view: KeyView }>('POST', 'keys', typed));
+    setTyped(nothingTyped);
+    void onAdded();
+    return [];
+  });
   return (
     <>
-      <form
-        ref={form}
-        class="stack"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          void add();
-        }}
-      >
-        <TextField
-          label="Name"
-          hint="Who or what uses it."
-          problem={problemOf('name')}
-          value={typed.name}
-          onText={(name) => setTyped({ ...typed, name })}
+      <Form sending={sending} class="stack">
+        <Fields
+          typed={typed}
+          problems={sending.problems}
+          onType={(change) => setTyped({ ...typed, ...change })}
         />
-        <Field label="Kind" problem={problemOf('kind')}>
-          {(attributes) => (
-            <select
-              {...attributes}
-              value={typed.kind}
-              onChange={(event) => setTyped({ ...typed, kind: event.currentTarget.value as Form['kind'] })}
-            >
-              {Object.entries(kinds).map(([kind, words]) => (
-                <option key={kind} value={kind}>
-                  {words}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-        <Scope
-          chosen={typed.endpoints}
-          problem={problemOf('endpoints')}
-          onChoose={(endpoints) => setTyped({ ...typed, endpoints })}
-        />
-        {other !== undefined && (
-          <p class="problem problems" role="alert" tabIndex={-1}>
-            {other.text}
-          </p>
-        )}
         <div class="buttons">
-          <button type="submit" class="primary" disabled={isBusy}>
+          <button type="submit" class="primary" disabled={sending.isBusy}>
             Add key
           </button>
         </div>
-      </form>
+      </Form>
       {added !== undefined && <NewKey added={added} onClose={() => setAdded(undefined)} />}
+    </>
+  );
+}
+
+interface FieldsProps {
+  typed: NewKeyForm;
+  problems: Problem[];
+  onType(change: Partial<NewKeyForm>): void;
+}
+
+function Fields({ typed, problems, onType }: FieldsProps): JSX.Element {
+  const problemOf = (field: string): string =>
+    problems.find((each) => each.field === field || each.field.startsWith(`${field}.`))?.text ?? '';
+  const others = problems.filter(({ field }) => !/^(name|kind|endpoints)\b/.test(field));
+  return (
+    <>
+      <TextField
+        label="Name"
+        hint="Who or what uses it."
+        problem={problemOf('name')}
+        value={typed.name}
+        onText={(name) => onType({ name })}
+      />
+      <Field label="Kind" problem={problemOf('kind')}>
+        {(attributes) => (
+          <select
+            {...attributes}
+            value={typed.kind}
+            onChange={(event) => onType({ kind: event.currentTarget.value as NewKeyForm['kind'] })}
+          >
+            {Object.entries(kinds).map(([kind, words]) => (
+              <option key={kind} value={kind}>
+                {words}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Scope
+        chosen={typed.endpoints}
+        problem={problemOf('endpoints')}
+        onChoose={(endpoints) => onType({ endpoints })}
+      />
+      <OtherProblems texts={others.map(({ text }) => text)} />
     </>
   );
 }

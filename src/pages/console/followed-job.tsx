@@ -33,7 +33,7 @@ export function FollowedJob({ id }: { id: string }): JSX.Element {
         {job !== undefined && (
           <span class="soft small-text">
             waited {delayWords(job, now)}
-            {took !== null && ` · took ${took}`}
+            {took !== null && ` · ${took}`}
           </span>
         )}
         <a class="small-text" href={to.job(id)}>

@@ -111,7 +111,7 @@ function SceneFields({ fields, problemOf, onFields }: SceneProps): JSX.Element {
         {(['seed', 'width', 'height'] as const).map((name) => (
           <TextField
             key={name}
-            class="short"
+            class="tiny"
             label={{ seed: 'Seed', width: 'Width', height: 'Height' }[name]}
             inputMode="numeric"
             problem={problemOf(name)}

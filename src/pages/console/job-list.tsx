@@ -91,7 +91,7 @@ function Row({ job, now, hasEndpoint }: { job: JobRow; now: number; hasEndpoint:
       <span class="job-facts soft">
         {hasEndpoint && <span>{job.endpointId}</span>}
         <span>waited {delayWords(job, now)}</span>
-        {took !== null && <span>took {took}</span>}
+        {took !== null && <span>{took}</span>}
         {job.retries > 0 && <span>retries {job.retries}</span>}
         {job.workerId !== null && <span>worker {job.workerId}</span>}
         <span>{exactInstantWords(job.acceptedAt)}</span>

@@ -23,16 +23,18 @@ export function canRetry(status: string): boolean {
   return status === 'FAILED' || status === 'TIMED_OUT';
 }
 
-/** `waited 1.2 s`, or how long it has waited so far; `now` is the service's. */
+/** How long it waited for a worker, or has waited so far; `now` is the service's. */
 export function delayWords({ delayTime, acceptedAt, startedAt, endedAt }: JobRow, now: number): string {
   const ms = delayTime ?? (startedAt ?? endedAt ?? now) - acceptedAt;
   return durationWords(Math.max(0, ms));
 }
 
-/** Null where no worker has begun. */
+/** `took 3.4 s`, or how long it has been running; null where no worker has begun. */
 export function executionWords({ executionTime, startedAt, endedAt }: JobRow, now: number): string | null {
-  if (executionTime !== null) return durationWords(executionTime);
-  return startedAt === null ? null : durationWords(Math.max(0, (endedAt ?? now) - startedAt));
+  if (executionTime !== null) return `took ${durationWords(executionTime)}`;
+  if (startedAt === null) return null;
+  const words = durationWords(Math.max(0, (endedAt ?? now) - startedAt));
+  return endedAt === null ? `running for ${words}` : `took ${words}`;
 }
 
 /** What happens to its input and output; null while it is not settled. */

@@ -78,7 +78,7 @@ function Card({ endpoint }: { endpoint: EndpointView }): JSX.Element {
 function WorkerCounts({ endpoint: { workers } }: { endpoint: EndpointView }): JSX.Element {
   return (
     <ul class="marks" aria-label="Workers">
-      {workers.length === 0 && <li class="soft">no workers at the moment</li>}
+      {workers.length === 0 && <li class="soft small-text">no workers at the moment</li>}
       {workerCounts(workers).map(([state, count]) => (
         <li key={state}>
           <Mark mood={workerStates[state].mood}>

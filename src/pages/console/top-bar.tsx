@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import type { Overview } from '../console-data.ts';
 import { hourWords } from '../number-words.ts';
-import { ask } from './ask.ts';
+import { ask, Refused } from './ask.ts';
 import { useLink } from './link.ts';
 import { to, type Route } from './route.ts';
 import { useService } from './service.ts';
@@ -12,8 +12,9 @@ export function TopBar({ route }: { route: Route }): JSX.Element {
   const signOut = async (): Promise<void> => {
     try {
       await ask('DELETE', 'session');
-    } catch {
-      return say('Not signed out: the service does not answer.');
+    } catch (error) {
+      // One that knows nobody here has nothing to sign out of.
+      if (!(error instanceof Refused)) return say('Not signed out: the service does not answer.');
     }
     // Nothing of what was seen or typed stays in memory.
     location.hash = to.overview;

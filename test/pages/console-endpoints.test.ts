@@ -1,0 +1,137 @@
+/** Promise: the console makes, shows, changes and removes endpoints, and says beside a field what is wrong with it. */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { noBrowser, openBrowser } from './browser.ts';
+import { endpointForm, endpointView } from './console-things.ts';
+import { enter, go, labelOfFocus, field, problemOf } from './console-visit.ts';
+import { startFakeConsole } from './fake-console.ts';
+
+let browser: Browser;
+
+beforeAll(async () => {
+  if (noBrowser === undefined) browser = await openBrowser();
+});
+
+afterAll(() => noBrowser ?? browser.close());
+
+describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is no chromium)', () => {
+  it('makes an endpoint by quick deploy, with an id out of its name', async () => {
+    const service = await startFakeConsole();
+    const { page, troubles } = await enter(browser, service, '#/new');
+    await page.getByRole('radio', { name: /scene-renderer/ }).check();
+    await field(page, 'Name').fill('Mein Größter (2)');
+    expect(await field(page, 'Id').inputValue()).toBe('mein-gro-ter-2');
+    await page.getByLabel('GPU configuration').selectOption('24 GB');
+    await field(page, 'Workers').fill('4');
+    await page.getByRole('button', { name: 'Make endpoint' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Mein Größter (2)' }).waitFor();
+    await page.getByText('Endpoint “Mein Größter (2)” is made.').waitFor();
+    expect(service.sent.get('POST endpoints')).toEqual(
+      endpointForm({
+        id: 'mein-gro-ter-2',
+        name: 'Mein Größter (2)',
+        workload: { kind: 'prebuilt', name: 'scene-renderer' },
+        workers: 4,
+        gpu: { label: '24 GB' },
+      }),
+    );
+    expect(troubles()).toEqual([]);
+  });
+
+  it('says beside each field of a custom deployment what is wrong with it, and leads to the first', async () => {
+    const service = await startFakeConsole();
+    const { page } = await enter(browser, service, '#/new');
+    await page.getByRole('radio', { name: /Container image/ }).check();
+    await field(page, 'Memory').fill('lots');
+    await field(page, 'Retries').fill('-1');
+    const make = page.getByRole('button', { name: 'Make endpoint' });
+    await make.click();
+    await page.getByText('Give a whole number, not “-1”.').waitFor();
+    await expect.poll(() => labelOfFocus(page)).toBe('Retries');
+    await field(page, 'Retries').fill('5');
+    await make.click();
+    await page.getByText('Give it a name.').waitFor();
+    await expect.poll(() => labelOfFocus(page)).toBe('Name');
+    expect(await problemOf(page, 'Image')).toBe('Not an image.');
+    expect(await problemOf(page, 'Memory')).toBe('Not a size such as 8GB.');
+
+    await field(page, 'Name').fill('Mine');
+    await field(page, 'Image').fill('acme/renderer:2');
+    await field(page, 'Further arguments').fill(`--label 'a b' --shm-size 1g`);
+    await field(page, 'Memory').fill('8GB');
+    await field(page, 'CPUs').fill('2.5');
+    await page.getByLabel('GPU configuration').selectOption('devices');
+    await field(page, 'GPU devices').fill('0, 1');
+    await page.getByRole('button', { name: 'Add a variable' }).click();
+    await page.keyboard.type('PATH');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('/bin');
+    await make.click();
+    await page.getByText('PATH is the service’s own.').waitFor();
+    await page.getByLabel('name of variable 1').fill('MODEL');
+    await make.click();
+    await page.getByRole('heading', { level: 1, name: 'Mine' }).waitFor();
+    expect(service.sent.get('POST endpoints')).toEqual(
+      endpointForm({
+        id: 'mine',
+        name: 'Mine',
+        workload: {
+          kind: 'image',
+          image: 'acme/renderer:2',
+          arguments: ['--label', 'a b', '--shm-size', '1g'],
+        },
+        workers: 1,
+        gpu: { devices: ['0', '1'] },
+        memory: '8GB',
+        cpus: 2.5,
+        environment: { MODEL: '/bin' },
+        retries: 5,
+      }),
+    );
+  });
+
+  it('changes an endpoint, and removes it after a question that names it', async () => {
+    const service = await startFakeConsole();
+    const command = { kind: 'command' as const, command: ['python3', 'my worker.py'], cwd: null };
+    const form = endpointForm({ workload: command, environment: { A: '1' }, gpu: { label: 'a big one' } });
+    service.overview.endpoints.push(endpointView(form));
+    const { page, troubles } = await enter(browser, service);
+    await page.getByRole('link', { name: 'Painter' }).click();
+    await page.getByRole('link', { name: 'Edit' }).click();
+    expect(await field(page, 'Command').inputValue()).toBe("python3 'my worker.py'");
+    await field(page, 'Name').fill('Painter two');
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('Endpoint “Painter two” is changed.').waitFor();
+    expect(service.sent.get('PUT endpoints/painter')).toEqual({ ...form, name: 'Painter two' });
+
+    const remove = page.getByRole('button', { name: 'Remove' });
+    await remove.click();
+    const question = page.getByRole('dialog', { name: 'Remove endpoint “Painter two”?' });
+    await question.waitFor();
+    for (let i = 0; i < 4; i++) {
+      await page.keyboard.press('Tab');
+      expect(await page.evaluate<boolean>("document.activeElement.matches('body, dialog *')")).toBe(true);
+    }
+    await page.keyboard.press('Escape');
+    await question.waitFor({ state: 'detached' });
+    expect(await remove.evaluate((button) => button.matches(':focus'))).toBe(true);
+    expect(service.overview.endpoints).toHaveLength(1);
+    await remove.click();
+    await question.getByRole('button', { name: 'Remove it' }).click();
+    await page.getByText('Endpoint “Painter two” is removed.').waitFor();
+    await page.getByText('Nothing takes jobs here yet').waitFor();
+    expect(troubles()).toEqual([]);
+  });
+
+  it('shows an endpoint of service.yaml without a way to change it', async () => {
+    const service = await startFakeConsole();
+    service.overview.endpoints.push(endpointView(endpointForm(), { origin: 'file' }));
+    const { page } = await enter(browser, service, '#/endpoints/painter');
+    await page.getByText('It stands in service.yaml and is edited there').waitFor();
+    expect(await page.getByRole('button', { name: 'Remove' }).count()).toBe(0);
+    expect(await page.getByRole('link', { name: 'Edit' }).count()).toBe(0);
+    await go(page, '#/endpoints/painter/edit');
+    await page.getByText('stands in service.yaml and is edited there.').waitFor();
+    expect(await page.getByRole('textbox').count()).toBe(0);
+  });
+});

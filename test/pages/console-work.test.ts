@@ -1,0 +1,146 @@
+/** Promise: the console submits, shows, cancels and retries jobs, and adds and revokes keys. */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { noBrowser, openBrowser } from './browser.ts';
+import { endpointView, jobView, keyView } from './console-things.ts';
+import { enter, labelOfFocus, field } from './console-visit.ts';
+import { startFakeConsole } from './fake-console.ts';
+
+const picture =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFklEQVR4nGNkYGBgYGBgYmBgYGBgAAAAVgAH8P0V9wAAAABJRU5ErkJggg==';
+
+let browser: Browser;
+
+beforeAll(async () => {
+  if (noBrowser === undefined) browser = await openBrowser();
+});
+
+afterAll(() => noBrowser ?? browser.close());
+
+describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is no chromium)', () => {
+  it('submits a job in fields or as JSON, follows it and shows its picture', async () => {
+    const service = await startFakeConsole();
+    service.overview.endpoints.push(endpointView());
+    const { page, troubles } = await enter(browser, service, '#/endpoints/painter');
+    await page.getByRole('button', { name: 'Submit job' }).click();
+    await page.getByText('Say what is to be rendered.').waitFor();
+    await field(page, 'Scene').fill('Two hills');
+    await field(page, 'Seed').fill('7');
+    await page.getByRole('tab', { name: 'JSON' }).click();
+    const json = field(page, 'Input');
+    expect(JSON.parse(await json.inputValue())).toEqual({ scene: 'Two hills', seed: 7 });
+    await json.fill('{"scene": "Two hills", "seed": 7,');
+    await page.getByRole('button', { name: 'Submit job' }).click();
+    await page.getByText('This is no JSON').waitFor();
+    await json.fill('{"scene": "Two hills", "seed": 8, "samples": 4}');
+    await page.getByRole('tab', { name: 'Scene' }).click();
+    expect(await field(page, 'Seed').inputValue()).toBe('8');
+    await page.getByRole('button', { name: 'Submit job' }).click();
+    const followed = page.getByRole('region', { name: 'The job you submitted' });
+    await followed.getByText('In the queue').waitFor();
+    expect(service.sent.get('POST endpoints/painter/jobs')).toEqual({
+      input: { scene: 'Two hills', seed: 8, samples: 4 },
+    });
+    Object.assign(service.jobs[0] ?? {}, { status: 'COMPLETED', endedAt: Date.now(), pictures: [picture] });
+    await followed.getByRole('img', { name: 'Two hills' }).waitFor();
+    expect(await page.evaluate<number>("document.querySelector('.followed img').naturalWidth")).toBe(2);
+    expect(troubles()).toEqual([]);
+  });
+
+  it('cancels a job, retries one that failed, and says what becomes of its output', async () => {
+    const service = await startFakeConsole();
+    service.overview.endpoints.push(endpointView());
+    const failed = jobView({
+      id: 'job-1',
+      status: 'FAILED',
+      startedAt: Date.now(),
+      endedAt: Date.now(),
+      executionTime: 1_500,
+      error: 'The worker died.',
+      workerId: 'w1',
+      log: ['out of memory'],
+    });
+    service.jobs.push(failed);
+    const { page } = await enter(browser, service, '#/jobs');
+    await page.getByRole('link', { name: /Failed.*A lighthouse.*took 1\.5 s.*worker w1/s }).click();
+    await page.getByText('The worker died.').waitFor();
+    await page.getByText('out of memory').waitFor();
+    await page.getByText(/^Input and output are deleted at \d\d:\d\d, in (29|30) min/).waitFor();
+    await page.getByRole('button', { name: 'Retry job' }).click();
+    await page.getByText('In the queue').waitFor();
+    await page.getByRole('button', { name: 'Cancel job' }).click();
+    await page.getByText('Cancelled').waitFor();
+    expect(await page.getByRole('button', { name: /(Cancel|Retry) job/ }).count()).toBe(0);
+    service.jobs = [];
+    await page.getByText('There is no such job. Jobs are deleted 30 min after they ended.').waitFor();
+  });
+
+  it('lists jobs by status, a page at a time, and purges a queue after a question', async () => {
+    const service = await startFakeConsole();
+    const view = endpointView();
+    view.jobs.inQueue = 60;
+    service.overview.endpoints.push(view);
+    service.jobs = Array.from({ length: 60 }, (_, i) =>
+      jobView({ id: `job-${60 - i}`, summary: `scene ${60 - i}` }),
+    );
+    const { page } = await enter(browser, service, '#/endpoints/painter');
+    await expect.poll(() => page.locator('.job').count()).toBe(50);
+    await page.getByRole('button', { name: 'Older' }).click();
+    await expect.poll(() => page.locator('.job').count()).toBe(10);
+    expect(await page.locator('.job-summary').first().innerText()).toBe('scene 10');
+    await page.getByRole('button', { name: 'Newest' }).click();
+    await expect.poll(() => page.locator('.job').count()).toBe(50);
+    await page.getByRole('button', { name: 'Purge queue' }).click();
+    await page.getByRole('dialog', { name: 'Purge the queue of “Painter”?' }).waitFor();
+    await page.getByRole('button', { name: 'Purge it' }).click();
+    await page.getByText('60 jobs removed from the queue.').waitFor();
+    await page.getByLabel('Status').selectOption('COMPLETED');
+    await page.getByText('No such jobs.').waitFor();
+    await page.getByLabel('Status').selectOption('CANCELLED');
+    await expect.poll(() => page.locator('.job').count()).toBe(50);
+  });
+
+  it('adds a key that is shown once, tells what each was used for, and revokes one after a question', async () => {
+    const service = await startFakeConsole();
+    service.overview.endpoints.push(endpointView());
+    const usage = [
+      { endpointId: 'painter', jobs: 1_200, gpuMs: 90_500 },
+      { endpointId: 'other', jobs: 34, gpuMs: 1_000 },
+    ];
+    service.keys.push(keyView({ id: 'k1', name: 'laptop', usage }));
+    const { page, troubles } = await enter(browser, service, '#/keys');
+    await page.getByText('1,234 jobs, 91.5 GPU seconds in workers').click();
+    await page.getByRole('row', { name: 'painter 1,200 90.5' }).waitFor();
+    await page.getByRole('button', { name: 'Add key' }).click();
+    await page.getByText('Give a name.').waitFor();
+    await expect.poll(() => labelOfFocus(page)).toBe('Name');
+    await field(page, 'Name').fill('box two');
+    await page.getByLabel('Kind').selectOption('worker');
+    await page.getByLabel('only these').check();
+    await page.getByRole('button', { name: 'Add key' }).click();
+    await page.getByText('Choose at least one endpoint.').waitFor();
+    await page.getByRole('checkbox', { name: 'Painter' }).check();
+    await page.getByRole('button', { name: 'Add key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Key “box two” is made' });
+    await dialog.getByText('nr_secret_of_key-7').waitFor();
+    expect(service.sent.get('POST keys')).toEqual({
+      name: 'box two',
+      kind: 'worker',
+      endpoints: ['painter'],
+    });
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await dialog.getByRole('button', { name: 'Copy: The new key' }).click();
+    await dialog.getByText('Copied.').waitFor();
+    expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe('nr_secret_of_key-7');
+    await dialog.getByRole('button', { name: 'I have copied it' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await page.content()).not.toContain('nr_secret');
+
+    await page.getByRole('button', { name: 'Revoke key laptop' }).click();
+    await page.getByRole('dialog', { name: 'Revoke key “laptop”?' }).waitFor();
+    await page.getByRole('button', { name: 'Revoke it' }).click();
+    await page.getByText('Key “laptop” is revoked.').waitFor();
+    await page.getByText('revoked', { exact: true }).waitFor();
+    expect(troubles()).toEqual([]);
+  });
+});

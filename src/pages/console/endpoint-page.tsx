@@ -113,9 +113,11 @@ function Remove({ endpoint: { settings, jobs } }: { endpoint: EndpointView }): J
           <p>
             Programs that use <code>/v2/{settings.id}</code> get 404 from then on.
           </p>
-          <p>
-            {counted(jobs.inQueue, 'job')} in the queue and {jobs.inProgress} in progress end with it.
-          </p>
+          {jobs.inQueue + jobs.inProgress > 0 && (
+            <p>
+              It has {counted(jobs.inQueue, 'job')} in the queue and {jobs.inProgress} in progress.
+            </p>
+          )}
         </Question>
       )}
     </>

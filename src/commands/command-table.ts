@@ -97,7 +97,7 @@ export const commands = {
     takes: '[service]',
     summary: 'run the service itself on this machine: endpoints, workers, console',
     options: serveOptions,
-    work: async (argv) => (await import('./serve.ts')).serve(textIn(argv, 'service'), argv),
+    work: async (argv) => (await import('./serve.ts')).serve(textIn(argv, 'service') || undefined, argv),
   },
   keys: {
     takes: '<action> [name]',

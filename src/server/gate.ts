@@ -18,7 +18,7 @@ export interface GateParts {
   work: WorkerOperations;
   rates: RateLimit;
   /** Undefined where there is none. */
-  console: Console | undefined;
+  webConsole: Console | undefined;
 }
 
 export class Gate {
@@ -34,8 +34,8 @@ export class Gate {
     askForBody: () => void,
     gone: AbortSignal,
   ): Promise<Answer | undefined> {
-    if (this.#parts.console !== undefined && Console.isAsked(request.url ?? ''))
-      return await this.#parts.console.answer(request, askForBody, gone);
+    if (this.#parts.webConsole !== undefined && Console.isAsked(request.url ?? ''))
+      return await this.#parts.webConsole.answer(request, askForBody, gone);
     const key = this.#parts.keys.find(request.headers.authorization);
     if (key === undefined)
       return refusal(401, 'the API key is missing or not known here', { 'WWW-Authenticate': 'Bearer' });

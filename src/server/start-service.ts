@@ -132,7 +132,7 @@ function openGate(
     jobs,
     work,
     rates: new RateLimit(rate),
-    console:
+    webConsole:
       console &&
       new Console({
         ...common,

@@ -32,7 +32,7 @@ function whereItIs({ url, endpoints, shownDataDir }: Serving): string[] {
   const names = endpoints.map(({ id, name }) => (id === name ? id : `${name} (${id})`));
   return [
     `The service is up at ${url}; Ctrl-C ends it.`,
-    `  console    ${url}/console`,
+    `  console    ${url}/console/`,
     `  endpoints  ${names.join(', ') || 'none yet: make one in the console'}`,
     `  kept in    ${shownDataDir}`,
   ];

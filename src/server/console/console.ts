@@ -119,8 +119,10 @@ export class Console {
   #pageAt(path: string, { method }: IncomingMessage): Answer {
     if (method !== 'GET' && method !== 'HEAD')
       return refusal(405, 'a page is only looked at', { Allow: 'GET, HEAD' });
-    if (path === '/') return { status: 303, body: '', headers: { Location: '/console' } };
-    if (path !== '/console' && path !== '/console/') return refusal(404, 'not found');
+    // What the page asks for is beside it.
+    if (path === '/' || path === '/console')
+      return { status: 303, body: '', headers: { Location: '/console/' } };
+    if (path !== '/console/') return refusal(404, 'not found');
     const { html, headers } = this.#parts.page;
     return { status: 200, body: html, headers: { ...headers, 'Content-Type': 'text/html; charset=utf-8' } };
   }

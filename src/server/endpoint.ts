@@ -61,8 +61,8 @@ export class Endpoint {
 
   /** What its workers still answer is not heard; the jobs of those elsewhere stay theirs. */
   async stop(): Promise<void> {
-    this.remote.stop();
     await this.#pool?.stop();
+    this.remote.stop();
   }
 
   #openPool(

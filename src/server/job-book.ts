@@ -282,6 +282,12 @@ export class JobBook {
     return this.#isAt(id, workerId) !== undefined;
   }
 
+  /** Whether it ended by what this worker said of it. */
+  wasSettledBy({ id, workerId }: JobOfWorker): boolean {
+    const job = this.#sql.standing.get(id);
+    return job?.workerId === workerId && (job.state === 'COMPLETED' || job.state === 'FAILED');
+  }
+
   /** What workers elsewhere are at, as far as the book knows. */
   pulledJobs(): { id: string; endpointId: string; workerId: string | null }[] {
     return this.#sql.running.all({ isPulled: 1 });

@@ -48,13 +48,26 @@ export class PullerPool {
   /** Has another take the place of one. */
   restart(workerId: string): void {
     const puller = this.#pullers.find((one) => one.workerId === workerId);
-    void puller?.retire().then(() => this.#startMore());
+    if (puller !== undefined) void this.#retire(puller);
   }
 
   async stop(): Promise<void> {
     this.#leave();
     clearInterval(this.#timer);
-    await Promise.all(this.#pullers.map((puller) => puller.stop()));
+    await Promise.all(
+      this.#pullers.map((puller) => this.#end(puller.workerId, 'the service stopped it', puller.stop())),
+    );
+  }
+
+  async #retire(puller: Supervised<Puller>): Promise<void> {
+    await this.#end(puller.workerId, 'the service replaced it', puller.retire());
+    this.#startMore();
+  }
+
+  /** What it still was given is somebody else's when it has ended, and that is not the job's fault. */
+  async #end(workerId: string, why: string, ended: Promise<void>): Promise<void> {
+    await ended;
+    await this.#parts.remote.bury(workerId, why, { isCounted: false });
   }
 
   #supervise(workload: PullWorkload): Supervised<Puller> {
@@ -62,7 +75,7 @@ export class PullerPool {
     return new Supervised<Puller>({
       start: (context) => workload.startPuller(context),
       onChange: () => setImmediate(() => this.#startMore()),
-      onEnded: (workerId, why) => void remote.bury(workerId, why),
+      onEnded: (workerId, why) => void remote.bury(workerId, why, { isCounted: true }),
       onTrouble: (text) => {
         if (text !== this.trouble) onTrouble(`endpoint ${endpoint.id}: ${text}`);
         this.trouble = text;
@@ -93,7 +106,7 @@ export class PullerPool {
       puller.praise();
       this.trouble = null;
       const isIdle = view.jobIds.length === 0 && Date.now() - Math.max(view.since, puller.since) > idleMs;
-      if (isIdle && !endpoint.quickStart && book.queueLength(endpoint.id) === 0) void puller.retire();
+      if (isIdle && !endpoint.quickStart && book.queueLength(endpoint.id) === 0) void this.#retire(puller);
     }
     this.#startMore();
   }

@@ -1,7 +1,6 @@
 /** The workers that pull an endpoint's jobs over the network: who there is, what each is at, and who has fallen silent. */
-import type { JobBook } from './job-book.ts';
+import type { JobBook, JobOfWorker } from './job-book.ts';
 import type { JobSignals } from './job-signals.ts';
-import type { TakenJob } from './job-statements.ts';
 import type { WorkerView } from './worker-view.ts';
 
 /** A worker says every 10 s what it is at; this long without a word, and somebody else gets the job. */
@@ -41,6 +40,7 @@ export class RemoteWorkers {
   readonly #onTrouble: (text: string) => void;
   readonly #workers = new Map<string, RemoteWorker>();
   readonly #timer: NodeJS.Timeout;
+  #isStopped = false;
 
   constructor({ book, endpointId, silenceMs = defaultSilenceMs, onTrouble }: RemoteWorkersOptions) {
     this.#book = book;
@@ -61,13 +61,22 @@ export class RemoteWorkers {
     worker.gpu = gpu ?? worker.gpu;
   }
 
+  /** Whether the endpoint has ended, or been changed, since: whoever waits here is to ask anew. */
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
   /** Notes that it was given these. */
   hold(workerId: string, jobIds: readonly string[]): void {
     const worker = this.#worker(workerId);
     for (const id of jobIds) {
       worker.jobs.get(id)?.leave();
+      // It may have been told to stop the same job before, and has it anew.
+      worker.unwanted.delete(id);
       const leave = this.#signals.on(`moved ${id}`, () => this.#onMoved(worker, id));
       worker.jobs.set(id, { heardAt: performance.now(), leave });
+      // It may have been cancelled since it was taken.
+      this.#onMoved(worker, id);
     }
     worker.since = Date.now();
   }
@@ -78,7 +87,7 @@ export class RemoteWorkers {
     for (const id of jobIds) {
       const held = worker.jobs.get(id);
       if (held !== undefined) held.heardAt = performance.now();
-      else if (!this.#book.isInProgress({ id, workerId })) this.#stopJob(worker, id);
+      else if (this.#isUnwanted(worker, id)) this.#stopJob(worker, id);
     }
   }
 
@@ -100,14 +109,14 @@ export class RemoteWorkers {
     worker.since = Date.now();
   }
 
-  /** A worker that has ended for sure. */
-  async bury(workerId: string, why: string): Promise<void> {
+  /** A worker that has ended for sure; with `isCounted` false it was none of its doing. */
+  async bury(workerId: string, why: string, { isCounted }: { isCounted: boolean }): Promise<void> {
     const worker = this.#workers.get(workerId);
     if (worker === undefined) return;
     this.#workers.delete(workerId);
     for (const [id, { leave }] of worker.jobs) {
       leave();
-      await this.#putBack({ id, workerId }, why);
+      await this.#putBack({ id, workerId }, why, isCounted);
     }
   }
 
@@ -124,9 +133,15 @@ export class RemoteWorkers {
     }));
   }
 
+  /** Lets go of all who wait; what they are at stays theirs. */
   stop(): void {
+    this.#isStopped = true;
     clearInterval(this.#timer);
-    for (const { jobs } of this.#workers.values()) for (const { leave } of jobs.values()) leave();
+    this.#signals.queued(this.#endpointId);
+    for (const { id, jobs } of this.#workers.values()) {
+      this.#signals.stopping(id);
+      for (const { leave } of jobs.values()) leave();
+    }
   }
 
   #worker(id: string): RemoteWorker {
@@ -142,7 +157,13 @@ export class RemoteWorkers {
   #onMoved(worker: RemoteWorker, id: string): void {
     if (this.#book.isInProgress({ id, workerId: worker.id })) return;
     worker.jobs.get(id)?.leave();
-    if (worker.jobs.delete(id)) this.#stopJob(worker, id);
+    if (worker.jobs.delete(id) && this.#isUnwanted(worker, id)) this.#stopJob(worker, id);
+  }
+
+  /** What it has ended itself it need not be told of. */
+  #isUnwanted({ id: workerId }: RemoteWorker, id: string): boolean {
+    const job = { id, workerId };
+    return !this.#book.isInProgress(job) && !this.#book.wasSettledBy(job);
   }
 
   #stopJob(worker: RemoteWorker, id: string): void {
@@ -159,6 +180,7 @@ export class RemoteWorkers {
         await this.#putBack(
           { id, workerId: worker.id },
           `worker ${worker.id} said nothing of it for ${seconds} s`,
+          true,
         );
       }
       if (worker.jobs.size === 0 && Date.now() - worker.lastSeenAt > forgottenMs)
@@ -166,9 +188,11 @@ export class RemoteWorkers {
     }
   }
 
-  async #putBack(job: Pick<TakenJob, 'id' | 'workerId'>, why: string): Promise<void> {
+  async #putBack(job: JobOfWorker, why: string, isCounted: boolean): Promise<void> {
     try {
-      await this.#book.putBack(job, why);
+      const state = await this.#book.putBack(job, why, { isCounted });
+      const worker = this.#workers.get(job.workerId);
+      if (state === 'FAILED' && worker !== undefined) this.#stopJob(worker, job.id);
     } catch (error) {
       // Asked again at the next look.
       this.#onTrouble(

@@ -1,5 +1,6 @@
 /** The operations of workers that pull: taking jobs, handing in results and parts of them, saying that they live. */
 import { memberText } from '../wire/member-text.ts';
+import { jobIdPattern } from '../wire/paths.ts';
 import { type Answer, emptyAnswer, jsonAnswer, refusal } from './answer.ts';
 import { type Asked, bodyOf } from './asked.ts';
 import type { JobBook } from './job-book.ts';
@@ -58,18 +59,24 @@ export class WorkerOperations {
   /** Waits until there is a job; empty where there is none, or the worker has gone. */
   async #take({ endpoint, route: { workerId }, gone }: Asked, max: number): Promise<TakenJob[]> {
     const { book } = this.#parts;
+    const { remote } = endpoint;
     const takers = Array.from({ length: max }, () => ({ workerId, isPulled: true }));
     const waiting = { waitMs: heldOpenMs, signal: gone };
+    // Who comes when all is over waits for the connection's end, rather than asking again and again.
+    const wasStopped = remote.isStopped;
     const jobs = await untilFound(book.signals, [`queued ${endpoint.id}`], waiting, async () => {
+      if (remote.isStopped) return wasStopped ? undefined : [];
       const taken = await book.take(endpoint.id, takers);
       return taken.length === 0 ? undefined : taken;
     });
     if (jobs === undefined) return [];
-    endpoint.remote.hold(
-      workerId,
-      jobs.map(({ id }) => id),
-    );
-    if (!gone.aborted) return jobs;
+    if (!gone.aborted && !remote.isStopped) {
+      remote.hold(
+        workerId,
+        jobs.map(({ id }) => id),
+      );
+      return jobs;
+    }
     for (const job of jobs)
       await book.putBack(job, 'its worker went away before it got it', { isCounted: false });
     return [];
@@ -116,11 +123,13 @@ export class WorkerOperations {
 
   async #stop({ endpoint, route: { workerId }, gone }: Asked): Promise<Answer> {
     const { signals } = this.#parts.book;
+    const { remote } = endpoint;
     const waiting = { waitMs: heldOpenMs, signal: gone };
+    const wasStopped = remote.isStopped;
     const ids = await untilFound(signals, [`stopping ${workerId}`], waiting, () =>
-      endpoint.remote.takeUnwanted(workerId),
+      remote.isStopped && !wasStopped ? [] : remote.takeUnwanted(workerId),
     );
-    return ids === undefined ? emptyAnswer : jsonAnswer({ jobsToStop: ids });
+    return ids === undefined || ids.length === 0 ? emptyAnswer : jsonAnswer({ jobsToStop: ids });
   }
 
   /** Workers send JSON under the content type of a form. */
@@ -145,7 +154,7 @@ function batchSize(text: string | null): number {
 }
 
 function idsIn(text: string | null): string[] {
-  return (text ?? '').split(',').filter((id) => id !== '');
+  return (text ?? '').split(',').filter((id) => jobIdPattern.test(id));
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {

@@ -6,7 +6,9 @@ export interface DueWebhook {
   id: string;
   endpointId: string;
   url: string;
+  /** Begun so far. */
   tries: number;
+  dueAt: number;
 }
 
 export function prepareWebhookStatements(db: Database) {
@@ -16,11 +18,16 @@ export function prepareWebhookStatements(db: Database) {
     ),
     begin: db.prepare<[at: number, job: number]>('UPDATE webhook SET dueAt = ?, tries = 0 WHERE job = ?'),
     due: db.prepare<[{ now: number; max: number }], DueWebhook>(
-      `SELECT webhook.job, id, endpointId, url, tries FROM webhook JOIN job ON job.number = webhook.job
+      `SELECT webhook.job, id, endpointId, url, tries, dueAt FROM webhook JOIN job ON job.number = webhook.job
        WHERE dueAt IS NOT NULL AND dueAt <= @now AND endedAt IS NOT NULL ORDER BY dueAt LIMIT @max`,
     ),
-    postpone: db.prepare<[{ job: number; dueAt: number | null; tries: number }]>(
-      'UPDATE webhook SET dueAt = @dueAt, tries = @tries WHERE job = @job',
+    // A job that was retried and has ended anew in the meantime is another story to tell.
+    postpone: db.prepare<[{ job: number; tries: number; wasDueAt: number | null; dueAt: number | null }]>(
+      `UPDATE webhook SET dueAt = @dueAt, tries = @tries + 1
+       WHERE job = @job AND tries = @tries AND dueAt IS @wasDueAt`,
+    ),
+    silence: db.prepare<[{ job: number; tries: number; dueAt: number | null }]>(
+      'UPDATE webhook SET dueAt = NULL WHERE job = @job AND tries = @tries AND dueAt IS @dueAt',
     ),
     input: db.prepare<[string], { input: string }>('SELECT input FROM job WHERE id = ?'),
   };

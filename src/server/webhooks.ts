@@ -1,5 +1,4 @@
 /** Tells those who asked for it that a job has ended: one try and two more, each over restarts of the service. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { statusBody } from './answer.ts';
 import type { JobBook } from './job-book.ts';
@@ -19,50 +18,77 @@ const pausesMs = [10_000, 60_000];
 
 const lookEveryMs = 500;
 const timeoutMs = 15_000;
-const atOnce = 16;
+const atOnce = 32;
+/** A host that hangs keeps nobody else from being told. */
+const atOnceToOneHost = 4;
+const lookedAt = 500;
 
 export class Webhooks {
   readonly #parts: WebhooksParts;
   readonly #sql: ReturnType<typeof prepareWebhookStatements>;
   readonly #stop = new AbortController();
-  readonly #done: Promise<void>;
+  readonly #timer: NodeJS.Timeout;
+  /** By job. */
+  readonly #telling = new Map<number, { host: string; done: Promise<void> }>();
 
   constructor(parts: WebhooksParts) {
     this.#parts = parts;
     this.#sql = prepareWebhookStatements(parts.book.file.db);
-    this.#done = this.#work();
+    this.#timer = setInterval(() => this.#look(), lookEveryMs).unref();
+    this.#look();
   }
 
   async stop(): Promise<void> {
     this.#stop.abort();
-    await this.#done;
+    clearInterval(this.#timer);
+    await Promise.all([...this.#telling.values()].map(({ done }) => done));
   }
 
-  async #work(): Promise<void> {
-    const { signal } = this.#stop;
-    while (!signal.aborted) {
-      try {
-        const due = this.#sql.due.all({ now: this.#parts.now(), max: atOnce });
-        await Promise.all(due.map((webhook) => this.#tell(webhook)));
-        if (due.length > 0) continue;
-      } catch (error) {
-        if (!signal.aborted) this.#parts.onTrouble(`webhooks cannot be sent: ${String(error)}`);
+  #look(): void {
+    if (this.#stop.signal.aborted || this.#telling.size >= atOnce) return;
+    try {
+      const due = this.#sql.due.all({ now: this.#parts.now(), max: lookedAt });
+      for (const webhook of due) {
+        const { host } = new URL(webhook.url);
+        if (this.#hasRoom(webhook, host))
+          this.#telling.set(webhook.job, { host, done: this.#begin(webhook) });
       }
-      await sleep(lookEveryMs, undefined, { signal, ref: false }).catch(() => undefined);
+    } catch (error) {
+      this.#parts.onTrouble(`webhooks cannot be sent: ${String(error)}`);
     }
   }
 
+  #hasRoom({ job }: DueWebhook, host: string): boolean {
+    const toHost = [...this.#telling.values()].filter((other) => other.host === host).length;
+    return !this.#telling.has(job) && this.#telling.size < atOnce && toHost < atOnceToOneHost;
+  }
+
+  async #begin(webhook: DueWebhook): Promise<void> {
+    try {
+      await this.#tell(webhook);
+      this.#telling.delete(webhook.job);
+      this.#look();
+    } catch (error) {
+      this.#telling.delete(webhook.job);
+      this.#parts.onTrouble(`the webhook of job ${webhook.id} cannot be sent: ${String(error)}`);
+    }
+  }
+
+  /** A try counts before it is made: one that the service does not live to see the end of was one. */
   async #tell(webhook: DueWebhook): Promise<void> {
-    const why = await this.#send(webhook);
-    if (this.#stop.signal.aborted) return;
-    const { job, tries, url } = webhook;
-    const pauseMs = why === undefined ? undefined : pausesMs[tries];
+    const { commit } = this.#parts.book.file;
+    const { job, tries, url, dueAt: wasDueAt } = webhook;
+    const pauseMs = pausesMs[tries];
     const dueAt = pauseMs === undefined ? null : Math.floor(this.#parts.now()) + pauseMs;
-    if (why !== undefined && dueAt === null)
-      this.#parts.onTrouble(
-        `the webhook of job ${webhook.id} at ${new URL(url).host} was not heard in ${tries + 1} tries: ${why}`,
-      );
-    await this.#parts.book.file.commit.write(() => this.#sql.postpone.run({ job, dueAt, tries: tries + 1 }));
+    const begun = await commit.write(() => this.#sql.postpone.run({ job, tries, wasDueAt, dueAt }));
+    if (begun.changes === 0 || this.#stop.signal.aborted) return;
+    const why = await this.#send(webhook);
+    if (why === undefined) await commit.write(() => this.#sql.silence.run({ job, tries: tries + 1, dueAt }));
+    else if (dueAt === null && !this.#stop.signal.aborted) this.#giveUp(webhook, new URL(url).host, why);
+  }
+
+  #giveUp({ id, tries }: DueWebhook, host: string, why: string): void {
+    this.#parts.onTrouble(`the webhook of job ${id} at ${host} was not heard in ${tries + 1} tries: ${why}`);
   }
 
   /** Undefined where it was heard, otherwise why not. */

@@ -87,14 +87,16 @@ export class WorkerSlot {
       const input = JSON.parse(job.input) as Record<string, unknown>;
       const report = reportOf(book, job, unwanted.signal);
       const output = outputText(await worker.run({ id: job.id, input }, report));
-      if (!unwanted.signal.aborted) await insist(() => results.complete(job, output, log.end()));
+      const lines = log.end();
+      if (!unwanted.signal.aborted) await insist(() => results.complete(job, output, lines));
       this.supervised.praise();
     } catch (error) {
       const text = textOf(error);
+      const lines = log.end();
       if (unwanted.signal.aborted) return;
       if (error instanceof WorkerDied)
-        await insist(() => book.putBack(job, text, { isCounted: true, log: log.end() }));
-      else await insist(() => results.fail(job, text, log.end()));
+        await insist(() => book.putBack(job, text, { isCounted: true, log: lines }));
+      else await insist(() => results.fail(job, text, lines));
     } finally {
       leave();
       this.#stop.signal.removeEventListener('abort', abort);

@@ -69,7 +69,7 @@ export function statusAnswer(job: ShownJob): Answer {
 /** As above; `input` is JSON text that goes in as well, for whoever did not submit it. */
 export function statusBody(job: ShownJob, input?: string): string | Buffer {
   const { id, state } = job;
-  const ended = job.endedAt !== null && wasStarted(job);
+  const ended = job.endedAt !== null && job.startedAt !== null;
   const fields: [name: string, value: string | Buffer | null | undefined][] = [
     ['delayTime', state === 'IN_PROGRESS' || ended ? String(delayMs(job)) : undefined],
     ['error', state === 'FAILED' || state === 'TIMED_OUT' ? JSON.stringify(job.error) : undefined],
@@ -92,11 +92,6 @@ function joined(fields: (readonly [name: string, value: string | Buffer])[]): st
   parts.push('}');
   if (parts.every((part) => typeof part === 'string')) return parts.join('');
   return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
-}
-
-/** Since it was last put into the queue. */
-function wasStarted({ queuedAt, startedAt }: ShownJob): boolean {
-  return startedAt !== null && startedAt >= queuedAt;
 }
 
 function delayMs(job: ShownJob): number {

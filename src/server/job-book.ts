@@ -82,10 +82,26 @@ export class JobBook {
     return { db: this.#db, commit: this.#commit };
   }
 
-  /** Queues a job behind all others of its endpoint and returns its id; `input` is JSON text of an object. */
+  /** As `acceptUpTo`, however many wait. */
   async accept(endpointId: string, input: string, given: Partial<JobTerms> = {}): Promise<string> {
+    const id = await this.acceptUpTo(Infinity, endpointId, input, given);
+    if (id === undefined) throw new Error('a queue without a bound is full');
+    return id;
+  }
+
+  /**
+   * Queues a job behind all others of its endpoint and returns its id; undefined where as many as `maxQueued` wait.
+   * `input` is JSON text of an object.
+   */
+  async acceptUpTo(
+    maxQueued: number,
+    endpointId: string,
+    input: string,
+    given: Partial<JobTerms> = {},
+  ): Promise<string | undefined> {
     const terms = { ...defaultTerms, ...given };
     const id = await this.#commit.write(() => {
+      if (this.queueLength(endpointId) >= maxQueued) return undefined;
       const newId = (terms.isSync ? 'sync-' : '') + randomUUID();
       const { keyId, ttlMs, executionTimeoutMs, maxRetries } = terms;
       const { lastInsertRowid } = this.#sql.insert.run({
@@ -103,7 +119,7 @@ export class JobBook {
       if (terms.webhook !== null) this.#webhooks.add.run(lastInsertRowid, terms.webhook);
       return newId;
     });
-    this.signals.queued(endpointId);
+    if (id !== undefined) this.signals.queued(endpointId);
     return id;
   }
 
@@ -184,10 +200,16 @@ export class JobBook {
     return isHeard;
   }
 
+  /** Whether there is something new in the stream of a job. */
+  hasParts(id: string): boolean {
+    const job = this.#sql.standing.get(id);
+    return job !== undefined && this.#sql.parts.get(job.number) !== undefined;
+  }
+
   /** What is new in the stream of a job, as JSON texts; each is handed out once. */
   async drainParts(id: string): Promise<string[]> {
     const job = this.#sql.standing.get(id);
-    if (job === undefined || this.#sql.parts.get(job.number) === undefined) return [];
+    if (job === undefined || !this.hasParts(id)) return [];
     return await this.#commit.write(() => {
       const parts = this.#sql.parts.all(job.number);
       this.#sql.deleteParts.run(job.number);

@@ -28,6 +28,9 @@ type ClientOperation = Exclude<Operation, `job-${string}` | 'ping'>;
 /** As long as real services wait, and shorter than connections may be still. */
 const longestWaitMs = 90_000;
 
+/** A stream without news is looked at again and again by its clients, some of which never pause. */
+const streamWaitMs = 1_000;
+
 /** Undefined where the client has gone and nobody listens. Throws where the book cannot be used. */
 export class JobOperations {
   readonly #parts: JobOperationsParts;
@@ -74,12 +77,9 @@ export class JobOperations {
     const { endpoint, keyId } = asked;
     const { id, settings } = endpoint;
     const { executionTimeoutMs, ttlMs, retries: maxRetries, maxQueued } = settings;
-    if (this.#parts.book.queueLength(id) >= maxQueued)
-      return refusal(429, `the queue of this endpoint is full: ${maxQueued} jobs wait`, {
-        'Retry-After': '10',
-      });
     const terms = { executionTimeoutMs, ttlMs, maxRetries, keyId, ...submission.terms, ...given };
-    return await this.#parts.book.accept(id, submission.input, terms);
+    const jobId = await this.#parts.book.acceptUpTo(maxQueued, id, submission.input, terms);
+    return jobId ?? queueFull(maxQueued);
   }
 
   async #run(asked: Asked): Promise<Answer | undefined> {
@@ -111,11 +111,19 @@ export class JobOperations {
     return payload === undefined ? jobNotFound() : statusAnswer({ ...job, payload });
   }
 
-  async #stream({ endpoint, route }: Asked): Promise<Answer> {
+  /** Waits a little where there is nothing new. */
+  async #stream({ endpoint, route: { jobId }, gone }: Asked): Promise<Answer | undefined> {
     const { book } = this.#parts;
-    const job = book.find(endpoint.id, route.jobId);
+    if (!book.has(endpoint.id, jobId)) return jobNotFound();
+    const waiting = { waitMs: streamWaitMs, signal: gone };
+    await untilFound(book.signals, [`streamed ${jobId}`, `moved ${jobId}`], waiting, () => {
+      return book.hasParts(jobId) || book.hasEnded(jobId) || undefined;
+    });
+    // What is handed out is not told again.
+    if (gone.aborted) return undefined;
+    const job = book.find(endpoint.id, jobId);
     if (job === undefined) return jobNotFound();
-    const parts = (await book.drainParts(job.id)).map((output) => `{"output":${output}}`);
+    const parts = (await book.drainParts(jobId)).map((output) => `{"output":${output}}`);
     return { status: 200, body: `{"status":"${job.state}","stream":[${parts.join(',')}]}` };
   }
 
@@ -130,6 +138,11 @@ export class JobOperations {
     if (was === 'FAILED' || was === 'TIMED_OUT') return stateAnswer(jobId, 'IN_QUEUE');
     return refusal(409, `the job is ${was}; only one that is FAILED or TIMED_OUT can be retried`);
   }
+}
+
+function queueFull(maxQueued: number): Answer {
+  const text = `the queue of this endpoint is full: ${maxQueued} jobs wait`;
+  return refusal(429, text, { 'Retry-After': '10' });
 }
 
 function jobNotFound(): Answer {

@@ -102,7 +102,7 @@ const servedJobTriggers = `
 /**
  * One row a job, deleted once its result has been kept long enough. `number` grows with every accepted
  * job and is the queue's order, within jobs of the same priority. Instants are epoch ms: `queuedAt` is when it was
- * accepted or last put back, `startedAt` when a worker took it, `endedAt` when it settled, `expiresAt` when it is too
+ * accepted or last put back, `startedAt` when a worker took it since then, `endedAt` when it settled, `expiresAt` when it is too
  * old to be worked on (`ttlMs` after it was accepted or retried). `retries` is how often it was put back because its
  * worker died. `isPulled`: its worker is one that asked for it over the network, and may outlive the service.
  * `input`, `output` and `progress` are JSON as text; they come last, so that a long one is not read past when only
@@ -146,7 +146,9 @@ export const jobSchema: Schema = {
      CREATE TABLE job (${servedJobColumns}) STRICT;${servedJobTables}
      INSERT INTO job (number, id, endpointId, state, acceptedAt, queuedAt, startedAt, endedAt, expiresAt, ttlMs,
          executionTimeoutMs, isLowPriority, maxRetries, retries, keyId, isPulled, error, summary, input, output)
-       SELECT number, id, endpointId, state, acceptedAt, queuedAt, startedAt, endedAt, acceptedAt + 86400000, 86400000,
+       SELECT number, id, endpointId, state, acceptedAt, queuedAt,
+         CASE WHEN startedAt >= queuedAt AND state <> 'IN_QUEUE' THEN startedAt END, endedAt,
+         acceptedAt + 86400000, 86400000,
          600000, 0, 2, 0, 'none', 0, error, '', input, output FROM formerJob;
      DROP TABLE formerJob;${servedJobTriggers}`,
   ],

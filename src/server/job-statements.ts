@@ -39,7 +39,7 @@ export interface JobStanding {
   ttlMs: number;
 }
 
-/** What a move writes; what is not given becomes empty, but the first three stay. */
+/** What a move writes; of what is not given the ending becomes empty, and the rest stays. */
 export interface JobChange {
   queuedAt?: number;
   startedAt?: number;
@@ -110,7 +110,7 @@ export function prepareJobStatements(db: Database) {
     ),
     move: db.prepare<[StoredChange]>(
       `UPDATE job SET state = @state, queuedAt = coalesce(@queuedAt, queuedAt),
-         startedAt = coalesce(@startedAt, startedAt), expiresAt = coalesce(@expiresAt, expiresAt),
+         startedAt = CASE @state WHEN 'IN_QUEUE' THEN NULL ELSE coalesce(@startedAt, startedAt) END, expiresAt = coalesce(@expiresAt, expiresAt),
          retries = coalesce(@retries, retries), workerId = coalesce(@workerId, workerId),
          isPulled = coalesce(@isPulled, isPulled), log = coalesce(@log, log), progress = NULL,
          endedAt = @endedAt, output = @output, outputFile = @outputFile, error = @error

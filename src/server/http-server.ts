@@ -91,7 +91,10 @@ async function serveRequest(
   { answerRequest, onTrouble }: HttpServerOptions,
 ): Promise<void> {
   const gone = new AbortController();
-  response.once('close', () => gone.abort());
+  // Whoever was answered is waited for by nobody; to abort costs as much as a good part of a short answer.
+  response.once('close', () => {
+    if (!response.writableFinished) gone.abort();
+  });
   const isAskedFirst = request.headers.expect !== undefined;
   // Whether the client goes on to send a body it was not asked for cannot be known: the connection is of no more use.
   if (isAskedFirst) response.shouldKeepAlive = false;

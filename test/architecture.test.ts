@@ -17,7 +17,16 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   sqlite: { ours: [], packages: ['better-sqlite3', 'node:*'] },
   disk: { ours: ['core'], packages: ['node:*'] },
   files: { ours: ['core'], packages: ['node:*'] },
-  config: { ours: ['core', 'files', 'pages/console-data'], packages: ['yaml', 'zod', 'liquidjs', 'node:*'] },
+  config: {
+    ours: [
+      'core',
+      'files',
+      'pages/console-data',
+      'server/faults/fault-table',
+      'server/faults/fault-settings',
+    ],
+    packages: ['yaml', 'zod', 'liquidjs', 'node:*'],
+  },
   client: {
     ours: ['core', 'files', 'wire', 'pipeline/ports'],
     packages: ['undici', 'p-limit', 'ipaddr.js', 'node:*'],

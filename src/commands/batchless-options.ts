@@ -46,7 +46,7 @@ export function inspectOptions(parser: Argv) {
 }
 
 export function schemaOptions(parser: Argv) {
-  const purpose = `Prints a JSON Schema to stdout: that of pipeline.yaml, that of service.yaml (service), or that of the lines that --json writes (events). Editors check a YAML file against its schema that begins with # yaml-language-server: $schema=<path>.`;
+  const purpose = `Prints a JSON Schema to stdout: that of pipeline.yaml, that of service.yaml (service), that of the lines that --json writes (events), or that of faults.yaml, with a sentence on each fault (faults). Editors check a YAML file against its schema that begins with # yaml-language-server: $schema=<path>.`;
   return parser
     .positional('what', {
       type: 'string',

@@ -1,4 +1,5 @@
 /** `nightrender schema`: prints a JSON Schema. */
+import { faultsSchemaText } from '../config/faults-json-schema.ts';
 import { pipelineSchemaText } from '../config/pipeline-schema.ts';
 import { ConfigError } from '../config/problem.ts';
 import { serviceSchemaText } from '../config/service-json-schema.ts';
@@ -12,6 +13,7 @@ const texts: Record<SchemaName, () => string> = {
   pipeline: pipelineSchemaText,
   service: serviceSchemaText,
   events: eventsSchemaText,
+  faults: faultsSchemaText,
 };
 
 /** Returns the exit code. */

@@ -58,7 +58,9 @@ function hasLists(value: unknown): boolean {
 /** Of the branches of a union, the one that the value came furthest in. */
 export function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union') return [issue];
-  const inner = issue.errors.find((branch) => branch.some(({ path }) => path.length > 0));
+  const inner =
+    issue.errors.find((branch) => branch.some(({ path }) => path.length > 0)) ??
+    issue.errors.find((branch) => branch.some(({ code }) => code === 'unrecognized_keys'));
   return inner?.map((each) => ({ ...each, path: [...issue.path, ...each.path] })) ?? [issue];
 }
 

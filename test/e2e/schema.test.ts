@@ -9,6 +9,7 @@ it.each([
   ['pipeline', 'config'],
   ['service', 'config'],
   ['events', 'terminal'],
+  ['faults', 'config'],
 ])('prints that of %s, which is also a file of the package', async (name, folder) => {
   const { code, stdout, stderr } = await nightrender(['schema', name]);
   expect([code, stderr]).toEqual([0, '']);

@@ -43,7 +43,7 @@ const ratesOf = (place: FaultPlace) =>
     )
     .optional()
     .describe(
-      `of ${things[place]}: a share for each fault by its name, or one share for all faults in turn that a client can get around`,
+      `of ${things[place]}: a share for each fault by its name, or one share for all of them together that a client can get around, evenly`,
     );
 
 const rates = z.strictObject({

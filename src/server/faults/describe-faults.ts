@@ -28,6 +28,11 @@ function describeRates(place: FaultPlace, { rates }: FaultSettings): string[] {
   const shares = [...rates[place]];
   if (shares.length === 0) return [];
   const whole = shares.reduce((sum, [, share]) => sum + share, 0);
+  const isEven = shares.every(([, share]) => share === shares[0]?.[1]);
+  if (isEven && shares.length > mostNamed)
+    return [
+      `  of the ${things[place].many}: one of ${shares.length} faults at random, ${percent(whole)} in all`,
+    ];
   const named = shares.slice(0, mostNamed).map(([name, share]) => `${name} ${percent(share)}`);
   const rest = shares.length - named.length;
   const more = rest > 0 ? ` and ${rest} more` : '';

@@ -1,6 +1,7 @@
 /** What is said, loudly, where faults are on. */
 import { expect, it } from 'vitest';
 import { describeFaults } from '../../../src/server/faults/describe-faults.ts';
+import { faultTable } from '../../../src/server/faults/fault-table.ts';
 import { noFaults, scripted } from './faulty-service.ts';
 
 it('says that faults are on, which, and how to be rid of them', () => {
@@ -31,6 +32,14 @@ it('says that faults are on, which, and how to be rid of them', () => {
     '  jobs 2 to 5 with "red" in the input: failed (FAILED; the error is a string)',
     '  To serve without faults, start it again without --faults.',
   ]);
+});
+
+it('says of many in equal shares how many they are', () => {
+  const names = faultTable.status.slice(0, 20).map(({ name }) => name);
+  const rates = { ...noFaults.rates, status: new Map(names.map((name) => [name, 0.002])) };
+  expect(describeFaults({ ...noFaults, rates })).toContain(
+    '  of the status requests: one of 20 faults at random, 4 % in all',
+  );
 });
 
 it('says where no fault is asked for', () => {

@@ -1,4 +1,6 @@
-/** Where the built program and the built chaos are, told from here: `test/chaos` or `dist/chaos`. */
+/** Where the built program and the built chaos are, told from here: `test/chaos` or `dist/chaos/test/chaos`. */
 import { resolve } from 'node:path';
 
-export const builtFolder = resolve(import.meta.dirname, '../../dist');
+const isBuilt = import.meta.filename.endsWith('.js');
+
+export const builtFolder = resolve(import.meta.dirname, isBuilt ? '../../..' : '../../dist');

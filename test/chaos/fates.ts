@@ -1,5 +1,5 @@
 /** How jobs end at the hostile service: most with a picture, some in each of the bad ways that are known. */
-import type { Chance } from './chance.ts';
+import type { Chance } from '../../src/server/faults/chance.ts';
 import { damages, pictureOf, sameDamage } from './pictures.ts';
 
 /** Of an ended job. */
@@ -26,7 +26,7 @@ export function endOf(fate: string, seed: number, job: number, scene: string): E
   if (fate === good) return rendered(pictureOf(seed, job).toString('base64'), job);
   if (fate === sameAgain) return rendered(sameDamage(pictureOf(seed, scene)), job);
   const damage = damages[fate];
-  if (damage !== undefined) return rendered(damage.of(pictureOf(seed, job), seed, job), job);
+  if (damage !== undefined) return rendered(damage.of(pictureOf(seed, job), job), job);
   const fields = badEnds[fate]?.fields(job);
   return fields && { fields };
 }

@@ -19,7 +19,7 @@ export interface HostileService {
 }
 
 export async function startHostileService(settings: ServiceSettings): Promise<HostileService> {
-  const program = join(builtFolder, 'chaos/hostile-service.js');
+  const program = join(builtFolder, 'chaos/test/chaos/hostile-service.js');
   const child = spawn(process.execPath, [program, JSON.stringify(settings)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });

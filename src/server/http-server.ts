@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import Sqlite from 'better-sqlite3';
 import { type Answer, refusal } from './answer.ts';
+import type { FaultPlan } from './faults/fault-plan.ts';
 
 /** Resolves to the answer; undefined where nobody listens any more. A rejection is an error of the service's own. */
 type AnswerRequest = (
@@ -20,6 +21,8 @@ export interface HttpServerOptions {
   requestTimeoutMs: number;
   answerRequest: AnswerRequest;
   onTrouble: (text: string) => void;
+  /** What goes wrong on purpose; undefined where nothing does. */
+  faults?: FaultPlan | undefined;
 }
 
 export interface HttpServer {
@@ -88,7 +91,7 @@ function urlOf({ address, family, port }: AddressInfo): string {
 async function serveRequest(
   request: IncomingMessage,
   response: ServerResponse,
-  { answerRequest, onTrouble }: HttpServerOptions,
+  { answerRequest, onTrouble, faults }: HttpServerOptions,
 ): Promise<void> {
   const gone = new AbortController();
   // Whoever was answered is waited for by nobody; to abort costs as much as a good part of a short answer.
@@ -99,10 +102,14 @@ async function serveRequest(
   // Whether the client goes on to send a body it was not asked for cannot be known: the connection is of no more use.
   if (isAskedFirst) response.shouldKeepAlive = false;
   try {
+    const fault = faults?.answer(request);
+    if (fault?.isInstead === true) return fault.send(response);
     const askForBody = (): void => void (isAskedFirst && response.writeContinue());
-    const answer = await answerRequest(request, askForBody, gone.signal);
-    if (answer === undefined) response.destroy();
-    else send(request, response, answer);
+    const honest = await answerRequest(request, askForBody, gone.signal);
+    if (honest === undefined) return void response.destroy();
+    const answer = faults?.told(request, honest) ?? honest;
+    if (fault === undefined || honest.isBodyUnread) send(request, response, answer);
+    else fault.send(response, answer);
   } catch (error) {
     onTrouble(`cannot answer ${request.method} ${request.url}: ${String(error)}`);
     send(request, response, refusalOf(error));

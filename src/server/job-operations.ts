@@ -9,6 +9,7 @@ import {
   statusAnswer,
 } from './answer.ts';
 import { type Asked, bodyOf } from './asked.ts';
+import type { FaultPlan } from './faults/fault-plan.ts';
 import type { JobBook } from './job-book.ts';
 import { untilFound } from './job-signals.ts';
 import type { JobRecord } from './job-statements.ts';
@@ -21,6 +22,8 @@ export interface JobOperationsParts {
   book: JobBook;
   files: ResultFiles;
   maxRequestBytes: number;
+  /** What goes wrong on purpose; undefined where nothing does. */
+  faults?: FaultPlan | undefined;
 }
 
 type ClientOperation = Exclude<Operation, `job-${string}` | 'ping'>;
@@ -79,7 +82,9 @@ export class JobOperations {
     const { executionTimeoutMs, ttlMs, retries: maxRetries, maxQueued } = settings;
     const terms = { executionTimeoutMs, ttlMs, maxRetries, keyId, ...submission.terms, ...given };
     const jobId = await this.#parts.book.acceptUpTo(maxQueued, id, submission.input, terms);
-    return jobId ?? queueFull(maxQueued);
+    if (jobId === undefined) return queueFull(maxQueued);
+    this.#parts.faults?.accepted(jobId, submission.input);
+    return jobId;
   }
 
   async #run(asked: Asked): Promise<Answer | undefined> {

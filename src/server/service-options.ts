@@ -4,6 +4,7 @@ import { defaultRetentionMs, maxRequestBytes } from '../wire/messages.ts';
 import type { EndpointForms } from './console/console.ts';
 import type { RunnableWorkload } from './endpoint.ts';
 import type { EndpointSettings } from './endpoint-settings.ts';
+import type { FaultPlan } from './faults/fault-plan.ts';
 import type { Rate } from './rate-limit.ts';
 
 export interface ServiceOptions {
@@ -35,6 +36,8 @@ export interface ServiceOptions {
   console?: ConsoleOptions;
   /** Wall clock, epoch ms. */
   now?: () => number;
+  /** What goes wrong on purpose; nothing by default. */
+  faults?: FaultPlan;
   /** Told in words of what goes wrong at the service itself. */
   onTrouble?: (text: string) => void;
 }
@@ -57,7 +60,7 @@ export interface ConsoleOptions {
   faults: string | null;
 }
 
-type Optional = 'silenceMs' | 'console';
+type Optional = 'silenceMs' | 'console' | 'faults';
 type Checked = Required<Omit<ServiceOptions, Optional>> & Pick<ServiceOptions, Optional>;
 
 /** Throws, with what is wrong in words, for options that no service can be started with. */

@@ -49,7 +49,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const book = new JobBook(join(checked.dataDir, 'service.sqlite'), { ...checked, deleteFiles });
     opened.push(() => book.close());
     files.deleteAllBut(book.resultFiles());
-    const results = new JobResults(book, files, checked.maxResultBytes);
+    const results = new JobResults({ ...checked, book, files });
     return await openForBusiness(checked, { keys, files, book, results, workerKey, opened });
   } catch (error) {
     for (const close of opened.toReversed()) close();
@@ -117,12 +117,12 @@ function openEndpoints(options: Checked, { book, results, workerKey }: Opened, u
 }
 
 function openGate(
-  { maxRequestBytes, maxResultBytes, rate, console, retentionMs, now }: Checked,
+  { maxRequestBytes, maxResultBytes, rate, faults, console, retentionMs, now }: Checked,
   { keys, files, book, results }: Opened,
   endpoints: Endpoints,
   url: string,
 ): Gate {
-  const jobs = new JobOperations({ book, files, maxRequestBytes });
+  const jobs = new JobOperations({ book, files, maxRequestBytes, faults });
   // Around a result there is little else.
   const work = new WorkerOperations({ book, results, maxResultBytes: maxResultBytes + 1_000_000 });
   const common = { keys, book, files, endpoints, jobs, now };

@@ -57,7 +57,7 @@ it('never begins a job that is cancelled in the moment it is taken', async () =>
   const book = new JobBook(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
   const seen: string[] = [];
   const workload = instantWorkload(({ id }) => seen.push(id));
-  const results = new JobResults(book, new ResultFiles(await makeDataDir()));
+  const results = new JobResults({ book, files: new ResultFiles(await makeDataDir()) });
   const endpoint = endpointSettings({ id: 'one' });
   const pool = new WorkerPool({ book, results, endpoint, workload, onTrouble: expect.fail });
   const unwanted = await book.accept('one', '{"scene":"x"}');

@@ -7,7 +7,7 @@ type Body = string | Buffer;
 export function sendWhole(
   response: ServerResponse,
   status: number,
-  headers: Record<string, string>,
+  headers: Record<string, string | string[]>,
   body: Body,
 ): void {
   response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) });

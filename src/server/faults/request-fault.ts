@@ -8,7 +8,7 @@ export type RequestPlace = Exclude<FaultPlace, 'job'>;
 /** An answer as it should have been. */
 export interface HonestAnswer {
   status: number;
-  headers?: Record<string, string>;
+  headers?: Record<string, string | string[]>;
   /** JSON text. */
   body: string | Buffer;
 }

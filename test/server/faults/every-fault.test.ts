@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import type { StatusReply, SubmitReply } from '../../../src/pipeline/ports.ts';
 import { faultTable } from '../../../src/server/faults/fault-table.ts';
-import { clientOf, type TestClient } from '../../client/client.ts';
+import type { TestClient } from '../../client/client.ts';
 import { createImageStore } from '../../../src/images/image-store.ts';
 import { temporaryFolder } from '../../images/store.ts';
-import { faultyService, first, scripted } from './faulty-service.ts';
+import { faultyService, first, impatientClient, scripted } from './faulty-service.ts';
 
 const statuses = [500, 502, 503, 504, 520, 521, 522, 523, 524];
 
@@ -126,9 +126,9 @@ const jobs: Record<string, string> = {
 describe('a submission', () => {
   it.each(Object.entries(submissions))('%s: %s', async (fault, [kind, taken]) => {
     const service = await faultyService({ script: [scripted('submit', fault, first)] });
-    const client = impatientClient(service.url);
+    const client = impatientClient(service);
     expect(nameOf(await client.submit())).toBe(kind);
-    expect(service.accepted()).toBe(taken === 'taken' ? 1 : 0);
+    expect(await service.accepted()).toBe(taken === 'taken' ? 1 : 0);
     expect(service.met).toEqual([{ at: 'submit', number: 1, fault }]);
     expect(await client.submit(), 'sent again').toMatchObject({ kind: 'accepted' });
   });
@@ -137,19 +137,21 @@ describe('a submission', () => {
 describe('a look at a job', () => {
   it.each(Object.entries(looks))('%s: %s', async (fault, kind) => {
     const service = await faultyService({ script: [scripted('status', fault, first)] });
-    const client = impatientClient(service.url);
+    const client = impatientClient(service);
     const jobId = idIn(await client.submit());
+    await service.idle();
     expect(await lookAt(client, jobId)).toBe(kind);
     expect(await lookAt(client, jobId), 'asked again').toBe('saved');
   });
 });
 
-describe.each([true, false])('a job whose end is kept by the book: %s', (keepsOutcomes) => {
+describe('a job', () => {
   it.each(Object.entries(jobs))('%s: %s', async (fault, kind) => {
     const script = [scripted('job', fault, first)];
-    const service = await faultyService({ script }, { keepsOutcomes });
-    const client = impatientClient(service.url);
+    const service = await faultyService({ script });
+    const client = impatientClient(service);
     const [bad, good] = [idIn(await client.submit()), idIn(await client.submit())];
+    await service.idle();
     expect(await lookAt(client, bad)).toBe(kind);
     expect(await lookAt(client, bad), 'asked again').toBe(kind);
     expect(await lookAt(client, good), 'the next job').toBe('saved');
@@ -168,11 +170,6 @@ it('has no fault of all requests that is none of submissions or looks', () => {
   const known = [...faultTable.submit, ...faultTable.status].map(({ name }) => name);
   expect(known).toEqual(expect.arrayContaining(faultTable.everything.map(({ name }) => name)));
 });
-
-/** Waits shortly for what never comes. */
-function impatientClient(url: string): TestClient {
-  return clientOf(url, { requestTimeoutMs: 400 });
-}
 
 function nameOf(reply: SubmitReply): string {
   return reply.kind === 'accepted' ? reply.kind : reply.failure.kind;

@@ -52,7 +52,12 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   pages: { ours: ['core/live-batch'], packages: ['preact'] },
   notify: { ours: ['core', 'pipeline/ports', 'pipeline/event'], packages: ['undici', 'node:*'] },
   painter: { ours: [], packages: ['sharp'] },
-  server: { ours: ['http', 'wire', 'sqlite', 'painter', 'pages/console-data'], packages: ['better-sqlite3', 'undici', 'node:*'] },
+  // Its process may end any time: the service starts it and imports nothing of it.
+  renderer: { ours: ['painter'], packages: ['sharp', 'three', 'webgpu', 'node:*'] },
+  server: {
+    ours: ['http', 'wire', 'sqlite', 'painter', 'pages/console-data'],
+    packages: ['better-sqlite3', 'undici', 'node:*'],
+  },
 };
 
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })

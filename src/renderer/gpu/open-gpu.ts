@@ -1,0 +1,97 @@
+/** Loads three and webgpu from a folder, where they are, and finds a GPU. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { makeStage, type Stage } from './stage.ts';
+import type { Renderer, Three, WebGpu } from './three-module.ts';
+
+export interface Gpu {
+  three: Three;
+  renderer: Renderer;
+  stage: Stage;
+  /** Its name, for people. */
+  adapter: string;
+  /** Three counts frames by the browser's clock of pictures; this is its tick. */
+  tick(): void;
+}
+
+/** There is no GPU to render on; the message says why in a sentence. */
+export class NoGpu extends Error {
+  readonly arePeersMissing: boolean;
+
+  constructor(message: string, arePeersMissing: boolean) {
+    super(message);
+    this.arePeersMissing = arePeersMissing;
+  }
+}
+
+/** `folders` hold a node_modules with both packages; the first that does is taken. Throws `NoGpu`. */
+export async function openGpu(folders: readonly string[]): Promise<Gpu> {
+  const folder = folders.find((dir) => packages.every((name) => existsSync(join(dir, 'node_modules', name))));
+  if (folder === undefined) throw new NoGpu('the packages three and webgpu are not installed', true);
+  const webgpu = await load<WebGpu>(folder, 'webgpu/index.js');
+  Object.assign(globalThis, webgpu.globals);
+  const gpu = webgpu.create([]);
+  const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
+  if (adapter === null) throw new NoGpu('no GPU was found: Vulkan offers none on this machine', false);
+  const device = await adapter.requestDevice();
+  const tick = asBrowser(gpu);
+  const three = await load<Three>(folder, 'three/build/three.webgpu.js');
+  const renderer = new three.WebGPURenderer({ canvas: noCanvas, device, antialias: false });
+  await renderer.init();
+  renderer.shadowMap.enabled = true;
+  renderer.shadowMap.type = three.PCFShadowMap;
+  const { vendor, architecture, device: name, description } = adapter.info;
+  return {
+    three,
+    renderer,
+    stage: makeStage(three),
+    adapter: nameOf([description, name, vendor, architecture]),
+    tick,
+  };
+}
+
+const packages = ['three', 'webgpu'] as const;
+
+async function load<Module>(folder: string, file: string): Promise<Module> {
+  try {
+    return (await import(pathToFileURL(join(folder, 'node_modules', file)).href)) as Module;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
+    throw new NoGpu(`the package ${file.split('/')[0]} in ${folder} cannot be loaded: ${reason}`, false);
+  }
+}
+
+function nameOf([description = '', ...rest]: string[]): string {
+  const words = rest.filter((word) => word !== '' && !word.startsWith('0x'));
+  return description === '' ? words.join(' ') || 'a GPU without a name' : description;
+}
+
+/** What three expects of a browser: a GPU, and a clock of pictures that never rings by itself. */
+function asBrowser(gpu: unknown): () => void {
+  let ring: ((at: number) => void) | undefined;
+  let at = 0;
+  Object.defineProperty(globalThis, 'navigator', { value: { gpu }, configurable: true });
+  const clock = {
+    requestAnimationFrame: (callback: (at: number) => void) => {
+      ring = callback;
+      return 1;
+    },
+    cancelAnimationFrame: () => undefined,
+  };
+  Object.assign(globalThis, clock, { self: globalThis });
+  return () => {
+    at += 1;
+    ring?.(at);
+  };
+}
+
+/** Everything is rendered into textures: nothing asks it for a picture. */
+const noCanvas = {
+  width: 16,
+  height: 16,
+  style: {},
+  addEventListener: () => undefined,
+  removeEventListener: () => undefined,
+  getContext: () => ({ configure: () => undefined, unconfigure: () => undefined }),
+};

@@ -1,0 +1,86 @@
+/** The sky as textures: what is seen behind everything, and what lights and is mirrored. */
+import type { View } from '../layout/camera.ts';
+import type { Daylight, Light } from '../picture/daylight.ts';
+import { skyLight, type SkyDetail } from '../picture/sky.ts';
+import type { Vector } from '../things/parts.ts';
+import type { Texture, Three } from './three-module.ts';
+
+export interface SkyTextures {
+  /** Behind everything, as wide and high as the picture whatever its form. */
+  seen: Texture;
+  /** All around: what lights and is mirrored. */
+  mirrored: Texture;
+}
+
+export function makeSkies(three: Three): SkyTextures {
+  const mirrored = blank(three, 128, 64);
+  mirrored.mapping = three.EquirectangularReflectionMapping;
+  mirrored.wrapS = three.RepeatWrapping;
+  return { seen: blank(three, 512, 512), mirrored };
+}
+
+function blank(three: Three, width: number, height: number): Texture {
+  const data = new Uint16Array(width * height * 4).fill(three.DataUtils.toHalfFloat(1));
+  const texture = new three.DataTexture(data, width, height, three.RGBAFormat, three.HalfFloatType);
+  texture.magFilter = three.LinearFilter;
+  texture.minFilter = three.LinearFilter;
+  return texture;
+}
+
+export function fillSkies(
+  { DataUtils: { toHalfFloat } }: Three,
+  { seen, mirrored }: SkyTextures,
+  daylight: Daylight,
+  { view, aspect, ground, detail }: { view: View; aspect: number; ground: Light; detail: SkyDetail },
+): void {
+  const ray = rayThrough(view, aspect);
+  fill(seen, toHalfFloat, (x, y) => skyLight(daylight, ray(x * 2 - 1, y * 2 - 1), detail));
+  fill(mirrored, toHalfFloat, (x, y) => {
+    const [around, up] = [(x - 0.5) * Math.PI * 2, (y - 0.5) * Math.PI];
+    const at: Vector = [Math.cos(around) * Math.cos(up), Math.sin(up), Math.sin(around) * Math.cos(up)];
+    return at[1] < -0.02 ? ground : skyLight(daylight, at, { ...detail, isSeen: false });
+  });
+}
+
+/** Rows from below. */
+function fill(
+  texture: Texture,
+  toHalfFloat: (value: number) => number,
+  light: (x: number, y: number) => Light,
+): void {
+  const { data, width, height } = texture.image;
+  for (let row = 0; row < height; row += 1) {
+    for (let column = 0; column < width; column += 1) {
+      const [red, green, blue] = light((column + 0.5) / width, (row + 0.5) / height);
+      const at = (row * width + column) * 4;
+      data[at] = toHalfFloat(Math.min(60, red));
+      data[at + 1] = toHalfFloat(Math.min(60, green));
+      data[at + 2] = toHalfFloat(Math.min(60, blue));
+    }
+  }
+  texture.needsUpdate = true;
+}
+
+function rayThrough({ from, to, fieldOfView }: View, aspect: number): (x: number, y: number) => Vector {
+  const forward = unit([to[0] - from[0], to[1] - from[1], to[2] - from[2]]);
+  const right = unit([-forward[2], 0, forward[0]]);
+  const above: Vector = [
+    right[1] * forward[2] - right[2] * forward[1],
+    right[2] * forward[0] - right[0] * forward[2],
+    right[0] * forward[1] - right[1] * forward[0],
+  ];
+  const half = Math.tan((fieldOfView * Math.PI) / 360);
+  return (x, y) => {
+    const [across, up] = [x * half * aspect, y * half];
+    return unit([
+      forward[0] + right[0] * across + above[0] * up,
+      forward[1] + right[1] * across + above[1] * up,
+      forward[2] + right[2] * across + above[2] * up,
+    ]);
+  };
+}
+
+function unit([x, y, z]: Vector): Vector {
+  const length = Math.hypot(x, y, z) || 1;
+  return [x / length, y / length, z / length];
+}

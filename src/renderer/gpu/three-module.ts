@@ -1,0 +1,214 @@
+/** What is used of the packages three and webgpu, which need not be installed: their shapes, as small as can be. */
+
+export interface Vector3 {
+  set(x: number, y: number, z: number): unknown;
+}
+
+export interface Object3D {
+  position: Vector3;
+  rotation: Vector3;
+  scale: Vector3 & { setScalar(scale: number): unknown };
+  castShadow: boolean;
+  receiveShadow: boolean;
+  add(...objects: Object3D[]): unknown;
+  remove(...objects: Object3D[]): unknown;
+  traverse(visit: (object: Partial<Mesh>) => void): void;
+  lookAt(x: number, y: number, z: number): void;
+  updateMatrix(): void;
+  matrix: unknown;
+}
+
+export interface Attribute {
+  count: number;
+  getX(index: number): number;
+  getY(index: number): number;
+  getZ(index: number): number;
+  setXYZ(index: number, x: number, y: number, z: number): unknown;
+}
+
+export interface Geometry {
+  attributes: Record<'position' | 'normal', Attribute>;
+  setAttribute(name: string, attribute: Attribute): unknown;
+  setIndex(index: number[]): unknown;
+  computeVertexNormals(): void;
+  rotateX(angle: number): Geometry;
+  translate(x: number, y: number, z: number): Geometry;
+  dispose(): void;
+}
+
+export interface SurfaceMaterial {
+  colorNode: ShaderNode | null;
+  dispose(): void;
+}
+
+export interface Mesh extends Object3D {
+  geometry: Geometry;
+  material: SurfaceMaterial;
+}
+
+export interface InstancedMesh extends Mesh {
+  setMatrixAt(index: number, matrix: unknown): void;
+  setColorAt(index: number, colour: Color): void;
+}
+
+export interface Scene extends Object3D {
+  background: Texture;
+  environment: Texture;
+  environmentIntensity: number;
+  fog: Fog;
+}
+
+export interface Fog {
+  color: Color;
+  near: number;
+  far: number;
+}
+
+export interface Camera extends Object3D {
+  fov: number;
+  aspect: number;
+  updateProjectionMatrix(): void;
+  clearViewOffset(): void;
+  setViewOffset(width: number, height: number, x: number, y: number, w: number, h: number): void;
+}
+
+export interface DirectionalLight extends Object3D {
+  color: Color;
+  intensity: number;
+  target: Object3D;
+  shadow: {
+    camera: {
+      left: number;
+      right: number;
+      top: number;
+      bottom: number;
+      near: number;
+      far: number;
+      updateProjectionMatrix(): void;
+    };
+    mapSize: { set(width: number, height: number): unknown };
+    bias: number;
+    normalBias: number;
+    radius: number;
+  };
+}
+
+export interface Color {
+  setRGB(red: number, green: number, blue: number): Color;
+}
+
+export interface Texture {
+  image: { data: Uint16Array; width: number; height: number };
+  mapping: number;
+  magFilter: number;
+  minFilter: number;
+  wrapS: number;
+  needsUpdate: boolean;
+  dispose(): void;
+}
+
+export interface RenderTarget {
+  dispose(): void;
+}
+
+export interface Renderer {
+  init(): Promise<unknown>;
+  shadowMap: { enabled: boolean; type: number };
+  setSize(width: number, height: number, updateStyle: boolean): void;
+  setRenderTarget(target: RenderTarget): void;
+  render(scene: Scene, camera: Camera): void;
+  readRenderTargetPixelsAsync(
+    target: RenderTarget,
+    x: number,
+    y: number,
+    width: number,
+    height: number,
+  ): Promise<Uint16Array>;
+}
+
+/** A value within a shader. */
+export interface ShaderNode {
+  add(other: ShaderNode | number): ShaderNode;
+  sub(other: ShaderNode | number): ShaderNode;
+  mul(other: ShaderNode | number): ShaderNode;
+  x: ShaderNode;
+  y: ShaderNode;
+  z: ShaderNode;
+}
+
+export interface Shading {
+  /** A material's own colour: written into a shader as a number it would make a shader of each colour. */
+  materialColor: ShaderNode;
+  positionLocal: ShaderNode;
+  positionWorld: ShaderNode;
+  vec3(x: ShaderNode | number, y: ShaderNode | number, z: ShaderNode | number): ShaderNode;
+  mx_noise_float(at: ShaderNode): ShaderNode;
+  mx_fractal_noise_float(at: ShaderNode, octaves: number): ShaderNode;
+  step(edge: ShaderNode | number, value: ShaderNode): ShaderNode;
+  fract(value: ShaderNode): ShaderNode;
+  floor(value: ShaderNode): ShaderNode;
+  mod(value: ShaderNode, by: number): ShaderNode;
+  max(one: ShaderNode, other: ShaderNode): ShaderNode;
+  mix(from: ShaderNode, to: ShaderNode, share: ShaderNode): ShaderNode;
+  sin(value: ShaderNode): ShaderNode;
+  abs(value: ShaderNode): ShaderNode;
+}
+
+export interface Three {
+  Scene: new () => Scene;
+  Group: new () => Object3D;
+  Object3D: new () => Object3D;
+  Mesh: new (geometry: Geometry, material: SurfaceMaterial) => Mesh;
+  InstancedMesh: new (geometry: Geometry, material: SurfaceMaterial, count: number) => InstancedMesh;
+  PerspectiveCamera: new (fieldOfView: number, aspect: number, near: number, far: number) => Camera;
+  DirectionalLight: new (colour: Color, intensity: number) => DirectionalLight;
+  Color: new () => Color;
+  Fog: new (colour: Color, near: number, far: number) => Fog;
+  Vector2: new (x: number, y: number) => unknown;
+  Vector3: new (x: number, y: number, z: number) => Vector3;
+  CatmullRomCurve3: new (points: Vector3[]) => unknown;
+  Shape: new (points: unknown[]) => unknown;
+  BufferGeometry: new () => Geometry;
+  Float32BufferAttribute: new (values: number[], size: number) => Attribute;
+  BoxGeometry: new (...sizes: number[]) => Geometry;
+  SphereGeometry: new (...sizes: number[]) => Geometry;
+  CylinderGeometry: new (...sizes: number[]) => Geometry;
+  TorusGeometry: new (...sizes: number[]) => Geometry;
+  CircleGeometry: new (...sizes: number[]) => Geometry;
+  LatheGeometry: new (points: unknown[], segments: number) => Geometry;
+  TubeGeometry: new (path: unknown, segments: number, radius: number, sides: number) => Geometry;
+  ExtrudeGeometry: new (shape: unknown, options: Record<string, unknown>) => Geometry;
+  MeshPhysicalNodeMaterial: new (options: Record<string, unknown>) => SurfaceMaterial;
+  MeshStandardNodeMaterial: new (options: Record<string, unknown>) => SurfaceMaterial;
+  DataTexture: new (
+    data: Uint16Array,
+    width: number,
+    height: number,
+    format: number,
+    type: number,
+  ) => Texture;
+  RenderTarget: new (width: number, height: number, options: Record<string, unknown>) => RenderTarget;
+  WebGPURenderer: new (options: Record<string, unknown>) => Renderer;
+  DataUtils: { toHalfFloat(value: number): number; fromHalfFloat(value: number): number };
+  TSL: Shading;
+  RGBAFormat: number;
+  HalfFloatType: number;
+  LinearFilter: number;
+  RepeatWrapping: number;
+  EquirectangularReflectionMapping: number;
+  PCFShadowMap: number;
+  DoubleSide: number;
+}
+
+/** The parts of the package webgpu. */
+export interface WebGpu {
+  create(options: string[]): {
+    requestAdapter(options?: { powerPreference: string }): Promise<GpuAdapter | null>;
+  };
+  globals: Record<string, unknown>;
+}
+
+export interface GpuAdapter {
+  info: { vendor: string; architecture: string; device: string; description: string };
+  requestDevice(): Promise<unknown>;
+}

@@ -1,0 +1,35 @@
+/** Smooth noise that repeats for its seed; pure. */
+
+/** From -1 to 1; equal for equal places. */
+export function noise(x: number, y: number, z: number): number {
+  const [ix, iy, iz] = [Math.floor(x), Math.floor(y), Math.floor(z)];
+  const [fx, fy, fz] = [fade(x - ix), fade(y - iy), fade(z - iz)];
+  const along = (dy: number, dz: number): number =>
+    lerp(corner(ix, iy + dy, iz + dz), corner(ix + 1, iy + dy, iz + dz), fx);
+  return lerp(lerp(along(0, 0), along(1, 0), fy), lerp(along(0, 1), along(1, 1), fy), fz);
+}
+
+/** Several sizes of noise, each half as strong as the larger one. */
+export function cloudNoise(x: number, y: number, z: number, octaves: number): number {
+  let [sum, weight, size] = [0, 0.5, 1];
+  for (let octave = 0; octave < octaves; octave += 1) {
+    sum += noise(x * size, y * size, z * size) * weight;
+    [weight, size] = [weight / 2, size * 2.03];
+  }
+  return sum;
+}
+
+function corner(x: number, y: number, z: number): number {
+  let hash = Math.imul(x, 0x27d4eb2d) ^ Math.imul(y, 0x165667b1) ^ Math.imul(z, 0x9e3779b1);
+  hash = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return ((hash ^ (hash >>> 16)) >>> 0) / 0x8000_0000 - 1;
+}
+
+function fade(share: number): number {
+  return share * share * (3 - 2 * share);
+}
+
+function lerp(from: number, to: number, share: number): number {
+  return from + (to - from) * share;
+}

@@ -1,0 +1,107 @@
+/** The light that comes from a direction of the sky: blue, clouds, sun, moon and stars, or a studio's lamps; pure. */
+import type { Vector } from '../things/parts.ts';
+import { blend, times, type Daylight, type Light } from './daylight.ts';
+import { cloudNoise } from './noise.ts';
+
+export interface SkyDetail {
+  /** With clouds, moon and stars, as the eye sees them; without them for what lights and mirrors. */
+  isSeen: boolean;
+  seed: number;
+  moonAt: Vector;
+}
+
+export function skyLight(daylight: Daylight, [x, y, z]: Vector, detail: SkyDetail): Light {
+  if (daylight.isStudio) return studioLight(daylight, [x, y, z], detail.isSeen);
+  const up = Math.max(0, y);
+  let light = blend(daylight.horizon, daylight.zenith, 1 - (1 - up) ** 4.5);
+  const toSun = Math.max(0, dot([x, y, z], daylight.sunAt));
+  light = add(light, times(daylight.glow, 0.28 * toSun ** 24 + 0.1 * toSun ** 5));
+  if (detail.isSeen) light = add(light, starsAt(daylight, [x, y, z]));
+  if (detail.isSeen && daylight.hasMoon) light = withMoon(light, dot([x, y, z], detail.moonAt), [x, y, z]);
+  if (detail.isSeen && daylight.hasRainbow) light = add(light, rainbowAt([x, y, z], detail.moonAt));
+  return y > 0.01 ? withClouds(daylight, light, [x, y, z], toSun, detail) : light;
+}
+
+/** A pale room with a large lamp above and a strip at the side. */
+function studioLight(daylight: Daylight, [x, y, z]: Vector, isSeen: boolean): Light {
+  const wall = blend([0.62, 0.615, 0.6], [0.36, 0.38, 0.42], Math.min(1, Math.max(0, y * 2.2)));
+  if (isSeen) return wall;
+  const lamp = y > 0.55 && Math.abs(x) < 0.55 && Math.abs(z) < 0.6 ? 3.2 : 0;
+  const strip = Math.abs(y - 0.35) < 0.3 && dot([x, 0, z], daylight.sunAt) > 0.62 ? 2.4 : 0;
+  return add(times(wall, 0.8), [lamp + strip, lamp + strip, (lamp + strip) * 0.97]);
+}
+
+function withClouds(
+  daylight: Daylight,
+  light: Light,
+  [x, y, z]: Vector,
+  toSun: number,
+  { seed, isSeen }: SkyDetail,
+): Light {
+  if (daylight.clouds <= 0) return light;
+  const reach = 1 / (y + 0.16);
+  const [u, v] = [x * reach * 1.15, z * reach * 1.15];
+  const octaves = isSeen ? 5 : 2;
+  const thick = cloudNoise(u + seed, v, seed * 0.37, octaves) + 0.5;
+  const cover = smooth((thick - (0.98 - daylight.clouds * 0.95)) / 0.34);
+  if (cover <= 0) return light;
+  const shaded = smooth((thick - (1.08 - daylight.clouds * 0.95)) / 0.6);
+  const white = add(
+    times(blend(daylight.horizon, [1, 1, 1], 0.55), Math.min(1.05, 0.25 + Math.max(...daylight.horizon))),
+    times(daylight.glow, 0.25 * toSun ** 6),
+  );
+  const body = blend(white, times(daylight.sky, 0.75), shaded * 0.45);
+  return blend(light, body, cover * smooth(y / 0.14) * 0.92);
+}
+
+function starsAt({ stars }: Daylight, [x, y, z]: Vector): Light {
+  if (stars <= 0 || y < 0.02) return [0, 0, 0];
+  const cells = 46;
+  const [a, b] = [Math.atan2(x, z) * cells, Math.asin(Math.min(1, y)) * cells];
+  const [ia, ib] = [Math.floor(a), Math.floor(b)];
+  const chance = hash(ia, ib);
+  if (chance > 0.34) return [0, 0, 0];
+  const away = Math.hypot(
+    (a - ia - 0.25 - hash(ib, ia) * 0.5) * Math.sqrt(1 - y * y),
+    b - ib - 0.25 - hash(ia + 7, ib) * 0.5,
+  );
+  const shine = Math.max(0, 1 - away / (0.05 + 0.13 * hash(ia, ib + 3) ** 2)) * stars * 1.4;
+  return [shine, shine * 0.97, shine * (0.9 + 0.2 * chance)];
+}
+
+function withMoon(light: Light, toMoon: number, [x, y, z]: Vector): Light {
+  const away = Math.acos(Math.min(1, toMoon));
+  const disc = smooth((0.052 - away) / 0.004);
+  const seas = 0.82 + 0.3 * cloudNoise(x * 38, y * 38, z * 38, 3);
+  const halo = add(light, times([0.5, 0.6, 0.85], 0.28 * Math.exp(-away * 12)));
+  return blend(halo, [1.15 * seas, 1.13 * seas, 1.04 * seas], disc);
+}
+
+/** A bow of 40 degrees around a point below the horizon. */
+function rainbowAt([x, y, z]: Vector, moonAt: Vector): Light {
+  const flat = Math.hypot(moonAt[0], moonAt[2]) || 1;
+  const around = dot([x, y, z], [(moonAt[0] / flat) * 0.95, -0.31, (moonAt[2] / flat) * 0.95]);
+  const at = (Math.acos(Math.max(-1, Math.min(1, around))) - 0.44) / 0.05;
+  if (at < 0 || at > 1) return [0, 0, 0];
+  const band = (center: number): number => 0.3 * Math.exp(-(((at - center) / 0.2) ** 2));
+  return [band(0.85) + band(0.05) * 0.4, band(0.55), band(0.2)];
+}
+
+function hash(a: number, b: number): number {
+  let value = Math.imul(a + 1013, 0x9e3779b1) ^ Math.imul(b + 811, 0x85ebca6b);
+  value = Math.imul(value ^ (value >>> 15), 0xc2b2ae35);
+  return ((value ^ (value >>> 13)) >>> 0) / 0x1_0000_0000;
+}
+
+function smooth(share: number): number {
+  const clear = Math.min(1, Math.max(0, share));
+  return clear * clear * (3 - 2 * clear);
+}
+
+function add(one: Light, other: Light): Light {
+  return [one[0] + other[0], one[1] + other[1], one[2] + other[2]];
+}
+
+export function dot(one: Vector, other: Vector): number {
+  return one[0] * other[0] + one[1] * other[1] + one[2] * other[2];
+}

@@ -42,4 +42,4 @@ export function planPicture(text: string, seed: number, aspect: number): Picture
 }
 
 /** Where the words name no thing the place itself is the picture. */
-const emptyBox: Bounds = { low: [-3, 0, -3], high: [3, 2.6, 3] };
+const emptyBox: Bounds = { low: [-3.4, 0, -3], high: [3.4, 5.6, 3] };

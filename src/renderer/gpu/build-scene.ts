@@ -1,4 +1,5 @@
 /** Puts a plan onto the stage: its things and surroundings, with sky, light and camera set to it. */
+import type { Backdrop } from '../language/setting-words.ts';
 import type { PicturePlan } from '../plan-picture.ts';
 import { blend, times, type Light } from '../picture/daylight.ts';
 import { skyLight, type SkyDetail } from '../picture/sky.ts';
@@ -29,7 +30,7 @@ export function buildScene(stage: Stage, plan: PicturePlan, width: number, heigh
     materials,
     ground: setting.ground,
     groundColour: plan.groundColour,
-    backdrops: plan.words.backdrops,
+    backdrops: backdropsOf(plan),
     daylight,
     box,
     facing,
@@ -54,6 +55,12 @@ export function buildScene(stage: Stage, plan: PicturePlan, width: number, heigh
     materials.trim();
   };
   return { aim: light(stage.lamps, plan), clear };
+}
+
+/** Open land rises far away, unless the words say what is there. */
+function backdropsOf({ words, setting }: PicturePlan): readonly Backdrop[] {
+  const isOpen = setting.ground === 'grass' || setting.ground === 'field' || setting.ground === 'snow';
+  return words.backdrops.length === 0 && isOpen ? ['hills'] : words.backdrops;
 }
 
 function setCamera(camera: Camera, { view }: PicturePlan, aspect: number): void {
@@ -90,8 +97,9 @@ function thingsOf(
 }
 
 /** The moon stands where the camera sees it. */
-function skyDetail({ seed }: PicturePlan, facing: number): SkyDetail {
-  const [around, up] = [facing + Math.PI - 0.16, 0.19];
+function skyDetail({ seed, view }: PicturePlan, facing: number): SkyDetail {
+  const away = Math.hypot(view.from[0] - view.to[0], view.from[2] - view.to[2]);
+  const [around, up] = [facing + Math.PI + 0.15, Math.atan2(view.to[1] - view.from[1], away) + 0.19];
   const moonAt: Vector = [Math.sin(around) * Math.cos(up), Math.sin(up), Math.cos(around) * Math.cos(up)];
   return { isSeen: true, seed: hashOf(seed) % 1000, moonAt };
 }

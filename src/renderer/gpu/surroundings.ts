@@ -22,7 +22,7 @@ export interface Place {
 }
 
 const soils: Record<Ground, string> = {
-  studio: '#c4c1bb',
+  studio: '#aeaba5',
   grass: '#5f8f3e',
   sand: '#dcc391',
   snow: '#eef3fa',
@@ -134,9 +134,9 @@ function blades(three: Three, { box, seed, ground, groundColour, materials }: Pl
 function backdropOf(three: Three, place: Place, backdrop: Backdrop): Object3D {
   switch (backdrop) {
     case 'mountains':
-      return relief(three, place, 13, 0.16, '#77756f', true);
+      return relief(three, place, 11, 0.1, '#6d7076', true);
     case 'hills':
-      return relief(three, place, 4, 0.07, '#6c9448', false);
+      return relief(three, place, 5, 0.05, place.ground === 'snow' ? '#dfe8f2' : '#5f8f42', false);
     case 'shore':
       return relief(three, place, 2, 0.06, '#7d8a58', false);
     case 'forest':
@@ -161,14 +161,17 @@ function relief(
   for (let row = 0; row <= rows; row += 1) {
     for (let column = 0; column <= columns; column += 1) {
       const angle = facing + Math.PI + (column / columns - 0.5) * 2.4;
-      const away = 30 + (row / rows) * 38;
+      const away = 42 + (row / rows) * 48;
       const [x, z] = [Math.sin(angle) * away, Math.cos(angle) * away];
       const rough = cloudNoise(x * detail + offset, 0.5, z * detail, 5);
       const rise = Math.sin(Math.min(1, row / rows / 0.72) * Math.PI * 0.5) ** 1.4;
       const y =
-        high * rise * (isRocky ? 1.15 - Math.abs(rough) * 2.6 + rough * 0.3 : 0.6 + rough * 1.1) - 0.25;
+        high *
+          rise *
+          (isRocky ? ridge(rough, cloudNoise(x * 0.045, offset, z * 0.045, 2)) : 0.6 + rough * 1.1) -
+        0.25;
       positions.push(x, y, z);
-      colours.push(...reliefColour(daylight, earth, isRocky ? y / high - 0.62 + rough * 0.35 : -1, away));
+      colours.push(...reliefColour(daylight, earth, isRocky ? y / high - 0.48 + rough * 0.3 : -1, away));
       if (row < rows && column < columns) {
         const at = row * (columns + 1) + column;
         index.push(at, at + columns + 1, at + 1, at + 1, at + columns + 1, at + columns + 2);
@@ -189,10 +192,19 @@ function relief(
   );
 }
 
+/** Sharp where the noise changes its sign, and higher here than there. */
+function ridge(rough: number, broad: number): number {
+  return Math.max(0.08, (1 - Math.abs(rough) * 2.1) ** 2 * (0.72 + broad * 1.3));
+}
+
 function reliefColour(daylight: Daylight, earth: string, snow: number, away: number): Light {
   const ground =
     snow > 0 ? blend(linear(rgb(earth)), [0.92, 0.95, 1], Math.min(1, snow * 7)) : linear(rgb(earth));
-  return blend(ground, blend(daylight.zenith, daylight.horizon, 0.6), Math.min(0.7, (away - 20) / 110));
+  return blend(
+    ground,
+    blend(daylight.zenith, daylight.horizon, 0.6),
+    0.75 * Math.min(0.85, (away - 12) / 105),
+  );
 }
 
 /** Pines or towers, by the hundred. */

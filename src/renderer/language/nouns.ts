@@ -66,7 +66,14 @@ for (const [noun, words] of Object.entries(ownWords)) {
 }
 
 const irregularPlurals = new Map(
-  Object.entries({ benches: 'bench', buses: 'bus', foxes: 'fox', fishes: 'fish', knives: 'knife' }),
+  Object.entries({
+    benches: 'bench',
+    glasses: 'glass',
+    buses: 'bus',
+    foxes: 'fox',
+    fishes: 'fish',
+    knives: 'knife',
+  }),
 );
 
 /** What a word names, and whether it speaks of several. */

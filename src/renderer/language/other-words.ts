@@ -32,13 +32,17 @@ export const materialWords: ReadonlyMap<string, Material> = wordMap<Material>({
 export type Relation =
   'on' | 'in' | 'under' | 'above' | 'beside' | 'left' | 'right' | 'behind' | 'front' | 'around' | 'amid';
 
+/** "A with B" places B from A; the others place A from B. */
+export type SaidRelation = Relation | 'with';
+
 /** Of the thing before them to the thing after them. */
-export const relationWords: ReadonlyMap<string, Relation> = wordMap<Relation>({
+export const relationWords: ReadonlyMap<string, SaidRelation> = wordMap<SaidRelation>({
+  with: 'with holding wearing carrying',
   on: '@on on atop onto upon riding surfing',
   in: 'in inside into',
   under: 'under below beneath underneath',
   above: 'above over',
-  beside: '@beside beside near by alongside adjacent against with holding and-beside',
+  beside: '@beside beside near by alongside adjacent against',
   left: '@left',
   right: '@right',
   behind: '@behind behind',
@@ -75,6 +79,11 @@ export const grammarWords: ReadonlySet<string> = new Set(
   'a an the and or of is are was were be being been that which who with at to from there it its his her their this these those very it s standing sitting lying stands sits lies sit stand resting placed parked some next it'.split(
     ' ',
   ),
+);
+
+/** Parts of things that the painter does not know. */
+export const smallPartWords: ReadonlySet<string> = new Set(
+  'ribbon cushion cushions leaves petals cover top lid wheels label stripe shade'.split(' '),
 );
 
 /** Name the kind of picture, not what is in it. */

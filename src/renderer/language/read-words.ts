@@ -17,9 +17,11 @@ import {
   materialWords,
   mediumWords,
   relationWords,
+  smallPartWords,
   type Camera,
   type Material,
   type Relation,
+  type SaidRelation,
 } from './other-words.ts';
 import { PhraseWords } from './phrase-words.ts';
 import {
@@ -95,7 +97,7 @@ class Reader {
   #groundColour: ColourName | null = null;
   #phrase = new PhraseWords();
   /** What was said between two things, and waits for the second. */
-  #relation: Relation | null = null;
+  #relation: SaidRelation | null = null;
   /** A relation that was said before any thing: "on a table a ball". */
   #fronted: { relation: Relation; to: number } | null = null;
   #isMadeOf = false;
@@ -244,7 +246,7 @@ class Reader {
   /** "with a red roof": the colour is of a part of the thing before. */
   #readPart(word: string): boolean {
     const last = this.#subjects.at(-1);
-    if (!partWords.has(word) || last === undefined) return false;
+    if (!(partWords.has(word) || smallPartWords.has(word)) || last === undefined) return false;
     last.trim.push(...this.#phrase.colours);
     this.#phrase = new PhraseWords();
     this.#relation = null;
@@ -273,6 +275,8 @@ class Reader {
       return true;
     }
     if (!grammarWords.has(word) && !breakWords.has(word)) return false;
+    // "a pair of cats": the number waits for its noun.
+    if (word === 'of' && this.#phrase.count !== null && this.#phrase.unknown === null) return true;
     if (word === 'a' || word === 'an') this.#phrase.begin();
     else if (word !== 'the' && word !== 'its') {
       const wasLed = this.#phrase.isLed;
@@ -306,6 +310,7 @@ class Reader {
     const relation = this.#relation;
     this.#relation = null;
     if (relation === null) subject.place = this.#fronted;
+    else if (relation === 'with') return this.#placeWith(subject, index);
     else if (this.#group.length === 0) this.#fronted = { relation, to: index };
     else {
       for (const member of this.#group) this.#place(member, relation, index);
@@ -313,6 +318,13 @@ class Reader {
     }
     if (relation === null) this.#group.push(index);
     else this.#group = [index];
+  }
+
+  /** A hat is worn, anything else is at hand; what is said next is about the one that has it. */
+  #placeWith(subject: Subject, index: number): void {
+    const owner = this.#group.at(-1);
+    if (owner === undefined) this.#group.push(index);
+    else subject.place = { relation: subject.noun === 'hat' ? 'on' : 'beside', to: owner };
   }
 
   /** What has a place already keeps it: the new thing is then placed from it. */

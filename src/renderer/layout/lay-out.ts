@@ -4,7 +4,7 @@ import type { Subject } from '../language/read-words.ts';
 import { sizeOf } from '../things/bounds.ts';
 import { thingOf } from '../things/catalogue.ts';
 import { allMoved, boxOf, clusterOf, type Standing } from './cluster.ts';
-import { placeGuest } from './place-beside.ts';
+import { isOnTop, placeGuest, placeOnTop, type Guest } from './place-beside.ts';
 
 export function layOut(subjects: readonly Subject[], seed: string): Standing[] {
   const placed = encircled(subjects);
@@ -38,14 +38,23 @@ function treeOf(subjects: readonly Subject[], index: number, random: Random): St
   const subject = subjects[index];
   if (subject === undefined) return [];
   const host = clusterOf(subject, index, random.fork(`cluster ${index}`));
-  const all = [...host];
-  for (const [other, guest] of subjects.entries()) {
-    if (guest.place?.to !== index) continue;
-    const things = treeOf(subjects, other, random);
-    const { relation } = guest.place;
-    all.push(
-      ...placeGuest({ subject: guest, relation, things }, subject, host, all, random.fork(`place ${other}`)),
-    );
+  const guests = subjects.flatMap(({ place }, other): (Guest & { index: number })[] => {
+    const guest = place?.to === index ? subjects[other] : undefined;
+    if (guest === undefined || place === null) return [];
+    return [
+      { index: other, subject: guest, relation: place.relation, things: treeOf(subjects, other, random) },
+    ];
+  });
+  const all = [
+    ...host,
+    ...placeOnTop(
+      guests.filter((guest) => isOnTop(guest, subject)),
+      subject,
+      host,
+    ),
+  ];
+  for (const guest of guests.filter((other) => !isOnTop(other, subject))) {
+    all.push(...placeGuest(guest, subject, host, all, random.fork(`place ${guest.index}`)));
   }
   const isAloft = thingOf(subject.noun).home === 'air' && subject.place === null;
   return isAloft ? allMoved(all, [0, 0.35 * sizeOf(boxOf(host))[1] + 0.25, 0]) : all;

@@ -27,6 +27,16 @@ const shelters: ReadonlySet<Subject['noun']> = new Set<Subject['noun']>([
   'sofa',
 ]);
 
+/** Whether it stands on its host, together with all others that do. */
+export function isOnTop({ relation, subject }: Guest, host: Subject): boolean {
+  return relation === 'on' || (relation === 'in' && (isVessel(host) || subject.noun === 'hat'));
+}
+
+/** All that stands on a host, in its place. */
+export function placeOnTop(guests: readonly Guest[], hostSubject: Subject, host: Standing[]): Standing[] {
+  return guests.length === 0 ? [] : onTop(guests, hostSubject, host);
+}
+
 /** The guest's things in their places; `host` are the things that it is related to, `all` what stands already. */
 export function placeGuest(
   guest: Guest,
@@ -40,18 +50,15 @@ export function placeGuest(
   const side = random.chance(0.5) ? 1 : -1;
   switch (relation) {
     case 'on':
+      return onTop([guest], hostSubject, host);
     case 'in':
-      return relation === 'in' && !isVessel(hostSubject) && guest.subject.noun !== 'hat'
-        ? besideIn(guest, box, all, [0, 1])
-        : onTop(guest, hostSubject, host, all);
+      return besideIn(guest, box, all, [0, 1]);
     case 'above':
       return allMoved(things, [middle(box, 0), box.high[1] + 0.15 + 0.25 * sizeOf(own)[1], middle(box, 2)]);
     case 'under':
       return shelters.has(hostSubject.noun) ? below(things, box) : besideIn(guest, box, all, [0, 1]);
     case 'beside':
-      return guest.subject.noun === 'hat'
-        ? onTop(guest, hostSubject, host, all)
-        : besideIn(guest, box, all, [side, 0]);
+      return besideIn(guest, box, all, [side, 0]);
     case 'left':
       return besideIn(guest, box, all, [-1, 0]);
     case 'right':
@@ -82,34 +89,39 @@ function middle({ low, high }: Bounds, axis: 0 | 2): number {
   return (low[axis] + high[axis]) / 2;
 }
 
-/** On the first of the host's things, as small as its top demands, beside what stands there already. */
-function onTop(
-  { things, subject }: Guest,
-  hostSubject: Subject,
-  host: Standing[],
-  all: Standing[],
-): Standing[] {
+/** On the first of the host's things, as small as its top demands. */
+function onTop(guests: readonly Guest[], hostSubject: Subject, host: Standing[]): Standing[] {
   const first = host[Math.floor((host.length - 1) / 2)];
-  if (first === undefined) return things;
+  if (first === undefined) return guests.flatMap(({ things }) => things);
   const { bounds } = first;
   const { rest, restRoom } = thingOf(hostSubject.noun);
-  const level = subject.noun === 'hat' ? 1 : rest;
+  const isHat = guests.every(({ subject }) => subject.noun === 'hat');
   const [wide, high, deep] = sizeOf(bounds);
-  const [ownWide, , ownDeep] = sizeOf(boxOf(things));
+  const row = inRow(guests.map(({ things }) => things));
+  const [ownWide, , ownDeep] = sizeOf(boxOf(row));
+  const least = guests.length > 1 ? 0.25 : 0.45;
+  const room = isHat ? 0.5 : restRoom;
   const fit = Math.min(
     1,
-    Math.max(0.45, (wide * restRoom) / ownWide),
-    Math.max(0.45, (deep * restRoom * 1.15) / ownDeep),
+    Math.max(least, (wide * room) / ownWide),
+    Math.max(least, (deep * room * 1.15) / ownDeep),
   );
-  const scaled = allScaled(things, subject.noun === 'hat' ? Math.min(1, (wide * 0.5) / ownWide) : fit);
-  const y = bounds.low[1] + high * level - (level === 1 ? 0.002 : 0);
-  const center: Vector = [
-    middle(bounds, 0),
-    y,
-    middle(bounds, 2) + (hostSubject.noun === 'chair' ? deep * 0.06 : 0),
-  ];
-  const standing = all.filter((other) => !host.includes(other) && Math.abs(other.bounds.low[1] - y) < 0.05);
-  return shiftedFree(allMoved(scaled, center), standing, [1, 0], 0.06);
+  const y = bounds.low[1] + high * (isHat ? 0.93 : rest) - 0.002;
+  const front = hostSubject.noun === 'chair' ? deep * 0.06 : 0;
+  return allMoved(allScaled(row, fit), [middle(bounds, 0), y, middle(bounds, 2) + front]);
+}
+
+/** Side by side, around the origin. */
+function inRow(trees: readonly Standing[][]): Standing[] {
+  let x = 0;
+  const row = trees.flatMap((things) => {
+    const { low, high } = boxOf(things);
+    const shift = x - low[0];
+    x += (high[0] - low[0]) * 1.18;
+    return allMoved(things, [shift, 0, -(low[2] + high[2]) / 2]);
+  });
+  const { low, high } = boxOf(row);
+  return allMoved(row, [-(low[0] + high[0]) / 2, 0, 0]);
 }
 
 function below(things: Standing[], box: Bounds): Standing[] {

@@ -28,7 +28,7 @@ function studioLight(daylight: Daylight, [x, y, z]: Vector, isSeen: boolean): Li
   if (isSeen) return wall;
   const lamp = y > 0.55 && Math.abs(x) < 0.55 && Math.abs(z) < 0.6 ? 3.2 : 0;
   const strip = Math.abs(y - 0.35) < 0.3 && dot([x, 0, z], daylight.sunAt) > 0.62 ? 2.4 : 0;
-  return add(times(wall, 0.8), [lamp + strip, lamp + strip, (lamp + strip) * 0.97]);
+  return add(times(wall, 1.5), [lamp + strip, lamp + strip, (lamp + strip) * 0.97]);
 }
 
 function withClouds(

@@ -90,10 +90,10 @@ export function palm(look: Look): Part[] {
     const angle = (index / 9) * Math.PI * 2;
     const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
     return ball(
-      [0.62 + cos * 0.72, 3.02 - (index % 2) * 0.16, sin * 0.72],
-      [1.6, 0.07, 0.36],
+      [0.62 + cos * 0.8, 2.86 - (index % 2) * 0.12, sin * 0.8],
+      [1.9, 0.07, 0.42],
       shaded(leaf, index % 2 === 0 ? 0.05 : -0.08),
-      [0.0, -angle, -0.35],
+      [0, -angle, -0.5],
     );
   });
   return [

@@ -14,6 +14,10 @@ export function initOptions(parser: Argv) {
       default: '.',
       describe: 'folder of the files; made where it is missing',
     })
+    .option('faults', {
+      ...text,
+      describe: 'a faults.yaml: the service does wrong on purpose (nightrender schema faults)',
+    })
     .option('endpoint', {
       ...text,
       describe: 'address of a real service, such as https://api.your-service.example',

@@ -1,30 +1,30 @@
 /** `nightrender serve`: the service as a program of its own. */
-import { createHash } from 'node:crypto';
-import { readFileSync, realpathSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { resolve } from 'node:path';
 import { checkEndpointForm, endpointForm } from '../config/check-endpoint-form.ts';
 import { ConfigError } from '../config/problem.ts';
 import { readService } from '../config/read-service.ts';
 import type { ServiceSettings } from '../config/service-settings.ts';
 import { makeFolder } from '../disk/make-folder.ts';
-import { type Page, pageShell } from '../http/page-shell.ts';
 import { endpointSettings } from '../server/endpoint-settings.ts';
-import { KeyBook } from '../server/keys/key-book.ts';
-import type { ConsoleOptions, WorkloadContext } from '../server/service-options.ts';
+import type { WorkloadContext } from '../server/service-options.ts';
 import { startService } from '../server/start-service.ts';
-import { findContainerTool } from '../server/workloads/container-tool.ts';
-import { removeLeftContainers } from '../server/workloads/container-workload.ts';
 import { showServing, showServiceTrouble } from '../terminal/show-serving.ts';
+import { builtPage } from './built-page.ts';
 import { defaultDataDir } from './default-data-dir.ts';
+import { makeFirstKey } from './first-key.ts';
 import { oneText } from './one-text.ts';
 import { refuse } from './refuse.ts';
+import { servedFaults } from './served-faults.ts';
 import { shownPath } from './shown-path.ts';
 import { untilSignal } from './until-signal.ts';
 import { program } from './version.ts';
 import { wholeNumber } from './whole-number.ts';
-import { workloadOf, type WorkloadNeeds } from './workload-of.ts';
+import { workloadNeeds, rendererNotices } from './workload-needs.ts';
+import { workloadOf } from './workload-of.ts';
+
+const withoutScript =
+  'This page needs JavaScript; <code>nightrender keys</code> and service.yaml do without.';
 
 /** Serves until SIGINT or SIGTERM; resolves to the exit code. */
 export async function serve(file: string | undefined, argv: Record<string, unknown>): Promise<number> {
@@ -36,7 +36,8 @@ export async function serve(file: string | undefined, argv: Record<string, unkno
     makeFolder(dataDir, 0o700);
     const givenKey = process.env['NIGHTRENDER_API_KEY'];
     const newKey = givenKey === undefined ? makeFirstKey(dataDir) : undefined;
-    const needs = needsOf(dataDir);
+    const needs = workloadNeeds(dataDir);
+    const faults = servedFaults(oneText(argv, 'faults'));
     const service = await startService({
       dataDir,
       host: settings.host,
@@ -50,7 +51,18 @@ export async function serve(file: string | undefined, argv: Record<string, unkno
       rate: { requests: settings.limits.requestsPerSecond * 10, withinMs: 10_000 },
       maxConnections: settings.limits.maxConnections,
       requestTimeoutMs: settings.limits.requestTimeoutMs,
-      console: consoleOf(settings),
+      ...(faults !== undefined && { faults: faults.plan }),
+      console: {
+        page: builtPage('console', withoutScript),
+        program,
+        faults: faults?.file ?? null,
+        notices: rendererNotices(dataDir),
+        forms: {
+          check: (raw, others) =>
+            checkEndpointForm(raw, { others, env: process.env, maxQueued: settings.limits.maxQueued }),
+          show: endpointForm,
+        },
+      },
       onTrouble: showServiceTrouble,
     });
     const told = untilSignal();
@@ -63,6 +75,7 @@ export async function serve(file: string | undefined, argv: Record<string, unkno
         shownDataDir: shownPath(dataDir),
         newKey,
         hasGivenKey: givenKey !== undefined,
+        warnings: faults?.lines ?? [],
       },
       json,
     );
@@ -100,64 +113,4 @@ function settingsOf(file: string | undefined, argv: Record<string, unknown>): Se
       text: `with a file the endpoints stand in it; leave --${name} out`,
     })),
   );
-}
-
-/** For whoever starts the service for the first time; undefined where there is a key already. */
-function makeFirstKey(dataDir: string): string | undefined {
-  const keys = new KeyBook(join(dataDir, 'keys.sqlite'), { now: Date.now });
-  try {
-    if (keys.list().some(({ kind, revokedAt }) => kind === 'admin' && revokedAt === null)) return undefined;
-    const taken = new Set(keys.list().map(({ name }) => name.toLowerCase()));
-    const name = ['first', ...Array.from(taken, (_, index) => `first-${index + 2}`)].find(
-      (text) => !taken.has(text),
-    );
-    return keys.add({ name: name ?? 'first', kind: 'admin', endpoints: null }).key;
-  } finally {
-    keys.close();
-  }
-}
-
-function needsOf(dataDir: string): WorkloadNeeds {
-  const serviceId = createHash('sha256').update(realpathSync(dataDir)).digest('hex').slice(0, 16);
-  let tool: ReturnType<WorkloadNeeds['containerTool']> | undefined;
-  return {
-    serviceId,
-    containerTool: () =>
-      (tool ??= readyTool(serviceId).catch((error: unknown) => {
-        tool = undefined;
-        throw error;
-      })),
-    renderer: { path: fileURLToPath(new URL('../renderer/handler.js', import.meta.url)), environment: {} },
-  };
-}
-
-/** With the containers of a service that was killed out of the way. */
-async function readyTool(serviceId: string) {
-  const tool = await findContainerTool();
-  const left = await removeLeftContainers(tool, serviceId);
-  if (left > 0) showServiceTrouble(`${left} containers of a service that was killed were removed`);
-  return tool;
-}
-
-function consoleOf({ limits: { maxQueued } }: ServiceSettings): ConsoleOptions {
-  return {
-    page: readPage(),
-    program,
-    faults: null,
-    notices: () => [],
-    forms: {
-      check: (raw, others) => checkEndpointForm(raw, { others, env: process.env, maxQueued }),
-      show: endpointForm,
-    },
-  };
-}
-
-/** Made by the build. */
-function readPage(): Page {
-  const [script = '', style = ''] = ['console.js', 'console.css'].map((name) =>
-    readFileSync(join(import.meta.dirname, '..', 'pages', name), 'utf8'),
-  );
-  const withoutScript =
-    'This page needs JavaScript; <code>nightrender keys</code> and service.yaml do without.';
-  return pageShell({ script, style, withoutScript });
 }

@@ -1,10 +1,8 @@
 /** `nightrender watch`: a page in the browser on which a batch can be watched. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { readOutputDir } from '../config/read-output-dir.ts';
-import { pageShell, type Page } from '../http/page-shell.ts';
 import { showWatching, showWatchTrouble } from '../terminal/show-watching.ts';
 import { startWatchServer } from '../watch/start-watch-server.ts';
+import { builtPage } from './built-page.ts';
 import { commandArguments } from './command-arguments.ts';
 import { refuse } from './refuse.ts';
 import { overridesOf } from './run-options.ts';
@@ -12,6 +10,9 @@ import { shownPath } from './shown-path.ts';
 import { untilSignal } from './until-signal.ts';
 import { watchedBatch } from './watched-batch.ts';
 import { wholeNumber } from './whole-number.ts';
+
+const withoutScript =
+  'This page needs JavaScript; <code>nightrender status</code> tells the same in a terminal.';
 
 /** Serves until SIGINT or SIGTERM; resolves to the exit code. */
 export async function watch(file: string, argv: Record<string, unknown>): Promise<number> {
@@ -22,7 +23,12 @@ export async function watch(file: string, argv: Record<string, unknown>): Promis
     dir = readOutputDir(file, overridesOf(argv, process.env), process.env);
     const batch = watchedBatch({ dir, commandArguments: commandArguments(file, argv['output']) });
     const { run } = await batch.read();
-    const server = await startWatchServer({ batch, page: readPage(), port, onTrouble: showWatchTrouble });
+    const server = await startWatchServer({
+      batch,
+      page: builtPage('watch', withoutScript),
+      port,
+      onTrouble: showWatchTrouble,
+    });
     const shown = { url: server.url, dir, shownDir: shownPath(dir), hasBatch: run.kind !== 'none' };
     const told = untilSignal();
     showWatching(shown, json);
@@ -32,17 +38,4 @@ export async function watch(file: string, argv: Record<string, unknown>): Promis
   } catch (thrown) {
     return refuse(thrown, dir, json);
   }
-}
-
-/** Made by the build. */
-function readPage(): Page {
-  const [script = '', style = ''] = ['watch.js', 'watch.css'].map((name) =>
-    readFileSync(join(import.meta.dirname, '..', 'pages', name), 'utf8'),
-  );
-  return pageShell({
-    script,
-    style,
-    withoutScript:
-      'This page needs JavaScript; <code>nightrender status</code> tells the same in a terminal.',
-  });
 }

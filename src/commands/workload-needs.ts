@@ -1,0 +1,48 @@
+/** What workers need of this machine: the tool for containers, and the packages of the GPU worker. */
+import { createHash } from 'node:crypto';
+import { realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describeRenderer } from '../renderer/describe-renderer.ts';
+import { findContainerTool } from '../server/workloads/container-tool.ts';
+import { removeLeftContainers } from '../server/workloads/container-workload.ts';
+import { showServiceTrouble } from '../terminal/show-serving.ts';
+import type { WorkloadNeeds } from './workload-of.ts';
+
+export function workloadNeeds(dataDir: string): WorkloadNeeds {
+  const serviceId = createHash('sha256').update(realpathSync(dataDir)).digest('hex').slice(0, 16);
+  let tool: ReturnType<WorkloadNeeds['containerTool']> | undefined;
+  return {
+    serviceId,
+    containerTool: () =>
+      (tool ??= readyTool(serviceId).catch((error: unknown) => {
+        tool = undefined;
+        throw error;
+      })),
+    renderer: { path: fileURLToPath(new URL('../renderer/handler.js', import.meta.url)), environment: {} },
+  };
+}
+
+/** With the containers of a service that was killed out of the way. */
+async function readyTool(serviceId: string) {
+  const tool = await findContainerTool();
+  const left = await removeLeftContainers(tool, serviceId);
+  if (left > 0) showServiceTrouble(`${left} containers of a service that was killed were removed`);
+  return tool;
+}
+
+/** What the scene-renderer renders with is found out beside the service's work: drivers take their time. */
+export function rendererNotices(dataDir: string): () => string[] {
+  const notices: string[] = [];
+  void describeRenderer(rendererDirIn(dataDir)).then((renderer) => {
+    if (renderer.kind === 'gpu') return undefined;
+    const mend = renderer.install === null ? '' : ` This brings what is missing: ${renderer.install}`;
+    notices.push(`Endpoints of scene-renderer paint instead: ${renderer.reason}.${mend}`);
+    return undefined;
+  });
+  return () => notices;
+}
+
+function rendererDirIn(dataDir: string): string {
+  return process.env['NIGHTRENDER_RENDERER_DIR'] ?? join(dataDir, 'renderer');
+}

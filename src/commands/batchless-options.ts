@@ -14,10 +14,6 @@ export function initOptions(parser: Argv) {
       default: '.',
       describe: 'folder of the files; made where it is missing',
     })
-    .option('faults', {
-      ...text,
-      describe: 'a faults.yaml: the service does wrong on purpose (nightrender schema faults)',
-    })
     .option('endpoint', {
       ...text,
       describe: 'address of a real service, such as https://api.your-service.example',
@@ -83,6 +79,10 @@ export function serveOptions(parser: Argv) {
     .option('workers', {
       requiresArg: true,
       describe: 'without a file: jobs worked on at once (default: one a processor)',
+    })
+    .option('faults', {
+      ...text,
+      describe: 'a faults.yaml: the service does wrong on purpose (nightrender schema faults)',
     })
     .option('json', { type: 'boolean', describe: 'say the address as JSON' })
     .example('$0 serve service.yaml', 'the endpoints of the file, and those of the console')

@@ -42,7 +42,7 @@ function describeRates(place: FaultPlace, { rates }: FaultSettings): string[] {
 
 /** `12.5 %`; very small shares are not told as none. */
 function percent(share: number): string {
-  return `${Number((share * 100).toPrecision(2))} %`;
+  return `${Number((share * 100).toPrecision(3))} %`;
 }
 
 function describeScripted(entry: ScriptedFault): string {

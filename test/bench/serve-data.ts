@@ -1,0 +1,64 @@
+/** A data folder whose books hold keys and jobs before a service is started on it. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { built } from './serve-built.ts';
+
+export const endpointId = 'scene-renderer';
+
+export interface Data {
+  dir: string;
+  clientKeys: string[];
+  workerKey: string;
+  /** A file with the ids of all jobs, one a line. */
+  idsFile: string;
+}
+
+const clients = 8;
+const atOnce = 1_000;
+
+/** So many jobs in the queue, and so many that have completed. */
+export async function makeData(dir: string, { queued = 0, completed = 0 }): Promise<Data> {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const { KeyBook } = await built('keys/key-book');
+  const keys = new KeyBook(join(dir, 'keys.sqlite'), { now: Date.now });
+  const add = (name: string, kind: string): string => keys.add({ name, kind, endpoints: null }).key;
+  const clientKeys = Array.from({ length: clients }, (_, i) => add(`client-${i + 1}`, 'client'));
+  const workerKey = add('worker', 'worker');
+  keys.close();
+  const idsFile = join(dir, '..', 'ids.txt');
+  writeFileSync(idsFile, (await fillBook(dir, queued, completed)).join('\n'));
+  return { dir, clientKeys, workerKey, idsFile };
+}
+
+async function fillBook(dir: string, queued: number, completed: number): Promise<string[]> {
+  const { JobBook } = await built('job-book');
+  const path = join(dir, 'service.sqlite');
+  const book = new JobBook(path, { retentionMs: 30 * 60_000, now: Date.now });
+  const ids: string[] = [];
+  const total = queued + completed;
+  while (ids.length < total) {
+    const some = Array.from({ length: Math.min(atOnce, total - ids.length) }, (_, i) =>
+      book.accept(endpointId, JSON.stringify(inputOf(ids.length + i))),
+    );
+    ids.push(...(await Promise.all(some)));
+  }
+  for (let done = 0; done < completed; done += atOnce) {
+    const takers = Array.from({ length: Math.min(atOnce, completed - done) }, () => taker);
+    const taken = await book.take(endpointId, takers);
+    const outcome = { state: 'COMPLETED', output: JSON.stringify(outputOf()) };
+    await Promise.all(taken.map(({ id }) => book.settle({ id, workerId: taker.workerId }, outcome)));
+  }
+  book.close();
+  return ids;
+}
+
+const taker = { workerId: 'worker-of-the-benchmark', isPulled: true };
+
+export function inputOf(index: number): object {
+  return { scene: `hills and ${index + 1} trees`, seed: index, width: 1024, height: 1024 };
+}
+
+/** About as long as a very small picture. */
+export function outputOf(): object {
+  return [{ rendered_image: 'A'.repeat(1_000), seed: 1 }];
+}

@@ -1,0 +1,76 @@
+/** What `npm run bench:serve -- …` takes. */
+import { parseArgs } from 'node:util';
+import { Refusal } from './refusal.ts';
+import type { Traffic } from './serve-traffic.ts';
+
+export const scenarioNames = ['rates', 'memory', 'million'] as const;
+
+export type ScenarioName = (typeof scenarioNames)[number];
+
+export interface ServeOptions {
+  scenarios: readonly ScenarioName[];
+  /** Of traffic, for `rates`; all where there are none. */
+  kinds: Traffic['kind'][];
+  /** In the book at the beginning, for `rates` and `memory`. */
+  jobs: number;
+  /** In the book at the beginning, for `million`. */
+  manyJobs: number;
+  seconds: number;
+  /** Of `memory`. */
+  requests: number;
+  profile: string | undefined;
+}
+
+const help = `npm run bench:serve -- [options]
+
+  --scenario NAME  only this one, or these where it is given several times:
+                   ${scenarioNames.join(', ')}
+  --kind NAME      of requests, for 'rates': submit, status, mixed, pull, health
+  --jobs N         in the book for 'rates' and 'memory' (100000)
+  --many-jobs N    in the book for 'million' (1000000)
+  --seconds N      of each measure of 'rates' (8)
+  --requests N     of 'memory', two submissions on five status requests (1400000)
+  --profile DIR    leave CPU profiles of the service there`;
+
+/** Refuses what it does not understand, in words. */
+export function readServeOptions(args: string[]): ServeOptions | 'help' {
+  const values = parseStrictly(args);
+  if (values.help === true) return 'help';
+  const chosen = scenarioNames.filter((name) => values.scenario?.includes(name) ?? true);
+  if (chosen.length < (values.scenario?.length ?? 0)) throw new Refusal(`No such scenario.\n\n${help}`);
+  return {
+    scenarios: chosen,
+    kinds: (values.kind ?? []) as Traffic['kind'][],
+    jobs: readCount('jobs', values.jobs) ?? 100_000,
+    manyJobs: readCount('many-jobs', values['many-jobs']) ?? 1_000_000,
+    seconds: readCount('seconds', values.seconds) ?? 8,
+    requests: readCount('requests', values.requests) ?? 1_400_000,
+    profile: values.profile,
+  };
+}
+
+export function printServeHelp(): void {
+  console.log(help);
+}
+
+function parseStrictly(args: string[]) {
+  const text = { type: 'string' } as const;
+  const several = { type: 'string', multiple: true } as const;
+  const counts = { jobs: text, 'many-jobs': text, seconds: text, requests: text };
+  const named = { scenario: several, kind: several, profile: text };
+  const options = { ...counts, ...named, help: { type: 'boolean', short: 'h' } } as const;
+  try {
+    return parseArgs({ args, options }).values;
+  } catch (error) {
+    throw new Refusal(`${error instanceof Error ? error.message : String(error)}\n\n${help}`, {
+      cause: error,
+    });
+  }
+}
+
+function readCount(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const count = Number(text);
+  if (!/^\d+$/.test(text) || count < 1) throw new Refusal(`--${name} is a whole number from 1 on.`);
+  return count;
+}

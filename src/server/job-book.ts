@@ -6,6 +6,7 @@ import { assertJobMove, type JobState } from './job-moves.ts';
 import { jobSchema } from './job-schema.ts';
 import { JobSignals } from './job-signals.ts';
 import {
+  type DeletedJob,
   type DueJob,
   type JobChange,
   type JobRecord,
@@ -42,8 +43,11 @@ export interface JobTaker {
 /** Few enough that deleting large results never holds the service up for long. */
 const deletionsAtOnce = 25;
 
+/** While nobody waits for the service. */
+const deletionsBetweenServices = 1_000;
+
 /** Few enough that other requests are not kept waiting. */
-const changesAtOnce = 500;
+const changesAtOnce = 100;
 
 /** A book up to this size is small enough to be rewritten in an instant. */
 const maxRebuildBytes = 64 * 1024 * 1024;
@@ -341,12 +345,14 @@ export class JobBook {
     return new Set(this.#sql.resultFiles.all().map(({ outputFile }) => outputFile));
   }
 
-  /** Deletes a few of the jobs whose time is over and returns how many; call until 0, then `scrub`. */
-  deleteSomeExpired(): number {
-    const jobs = this.#sql.deleteExpired.all({ until: this.#newestExpiredEnd(), max: deletionsAtOnce });
-    if (jobs.length > 0) this.#mayHoldRemains = true;
-    this.#options.deleteFiles?.(jobs.flatMap(({ outputFile }) => outputFile ?? []));
-    return jobs.length;
+  /**
+   * Deletes a few of the jobs whose time is over and returns how many; call until 0, then `scrub`. What a power cut
+   * brings back is still over.
+   */
+  async deleteSomeExpired(): Promise<number> {
+    const max = deletionsAtOnce;
+    const isAny = this.#sql.expired.get({ until: this.#newestExpiredEnd() }) !== undefined;
+    return isAny ? this.#forget(await this.#commit.writeUnsynced(() => this.#deleteExpired(max))) : 0;
   }
 
   /**
@@ -386,8 +392,19 @@ export class JobBook {
         if (job !== undefined) this.#putBack(id, job, death);
       }
     })();
-    while (this.deleteSomeExpired() > 0);
+    while (this.#forget(this.#deleteExpired(deletionsBetweenServices)) > 0);
     this.scrub(true);
+  }
+
+  #deleteExpired(max: number): DeletedJob[] {
+    return this.#sql.deleteExpired.all({ until: this.#newestExpiredEnd(), max });
+  }
+
+  /** Of jobs that are deleted, what is elsewhere. */
+  #forget(jobs: DeletedJob[]): number {
+    if (jobs.length > 0) this.#mayHoldRemains = true;
+    this.#options.deleteFiles?.(jobs.flatMap(({ outputFile }) => outputFile ?? []));
+    return jobs.length;
   }
 
   /** `death` is undefined where it does not count. */

@@ -81,6 +81,10 @@ export interface DueJob {
   isExpired: 0 | 1;
 }
 
+export interface DeletedJob {
+  outputFile: string | null;
+}
+
 export function prepareJobStatements(db: Database) {
   return {
     insert: db.prepare<[NewJob]>(
@@ -131,7 +135,10 @@ export function prepareJobStatements(db: Database) {
        LIMIT @max`,
     ),
     open: db.prepare<[], { one: 1 }>('SELECT 1 AS one FROM job WHERE endedAt IS NULL LIMIT 1'),
-    deleteExpired: db.prepare<[{ until: number; max: number }], { outputFile: string | null }>(
+    expired: db.prepare<[{ until: number }], { one: 1 }>(
+      'SELECT 1 AS one FROM job WHERE endedAt <= @until LIMIT 1',
+    ),
+    deleteExpired: db.prepare<[{ until: number; max: number }], DeletedJob>(
       `DELETE FROM job WHERE number IN (SELECT number FROM job WHERE endedAt <= @until ORDER BY endedAt LIMIT @max)
        RETURNING outputFile`,
     ),

@@ -44,7 +44,7 @@ export class Sweeper {
   async #sweep(): Promise<void> {
     let deleted = 0;
     for (let some = 1; some > 0 && !this.#isStopped; await nextTurn()) {
-      some = this.#book.deleteSomeExpired();
+      some = await this.#book.deleteSomeExpired();
       deleted += some;
     }
     if (deleted > 0 && !this.#isStopped) this.#book.scrub();

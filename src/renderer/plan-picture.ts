@@ -27,7 +27,13 @@ export function planPicture(text: string, seed: number, aspect: number): Picture
   const things = layOut(words.subjects, String(seed));
   const box = things.length > 0 ? boxOf(things) : emptyBox;
   const isTabletop = words.subjects.every(({ noun }) => thingOf(noun).home === 'table');
-  const view = viewOf(box, words.camera, aspect, isTabletop && things.length > 0, String(seed));
+  const view = viewOf(
+    box,
+    things.length === 0 && words.camera === 'usual' ? 'low' : words.camera,
+    aspect,
+    isTabletop && things.length > 0,
+    String(seed),
+  );
   const facing = Math.atan2(view.from[0] - view.to[0], view.from[2] - view.to[2]);
   return {
     words,

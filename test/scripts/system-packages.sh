@@ -2,6 +2,8 @@
 # Installs what only some tests need, where this user may and the packages can be had. Tests that miss one say so and are skipped.
 set -uo pipefail
 
+bash "$(dirname "$0")/renderer-packages.sh"
+
 # Each is a command of the same name.
 packages=(strace chromium fish zsh groff zstd logrotate podman runc)
 

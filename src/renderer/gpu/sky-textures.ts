@@ -59,6 +59,7 @@ function fill(
     }
   }
   texture.needsUpdate = true;
+  texture.needsPMREMUpdate = true;
 }
 
 function rayThrough({ from, to, fieldOfView }: View, aspect: number): (x: number, y: number) => Vector {

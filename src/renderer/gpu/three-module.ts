@@ -104,6 +104,8 @@ export interface Texture {
   minFilter: number;
   wrapS: number;
   needsUpdate: boolean;
+  /** What mirrors it is made anew from it. */
+  needsPMREMUpdate: boolean;
   dispose(): void;
 }
 

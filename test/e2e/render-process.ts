@@ -1,0 +1,61 @@
+/** Runs the built rendering worker in a process of its own, on a software adapter where the machine has one. */
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { RendererDescription } from '../../src/renderer/describe-renderer.ts';
+import type { RenderedPicture } from '../../src/renderer/handler.ts';
+import { root } from './cli.ts';
+
+export interface Rendered {
+  answers: (RenderedPicture[] | { error: string })[];
+  lines: string[];
+}
+
+const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
+/** Where test/scripts/renderer-packages.sh puts the packages. */
+const packagesDir = process.env['NIGHTRENDER_RENDERER_DIR'] ?? join(cache, 'nightrender-tests/renderer');
+const chromium = '/usr/lib/chromium';
+
+/** Debian's chromium brings a loader of Vulkan and a GPU in software. */
+const software: Record<string, string> = existsSync(join(chromium, 'vk_swiftshader_icd.json'))
+  ? { LD_LIBRARY_PATH: chromium, VK_ICD_FILENAMES: join(chromium, 'vk_swiftshader_icd.json') }
+  : {};
+
+function rendererEnvironment(dir: string): Record<string, string> {
+  return { PATH: process.env['PATH'] ?? '', ...software, NIGHTRENDER_RENDERER_DIR: dir };
+}
+
+export function emptyDir(): string {
+  return mkdtempSync(join(tmpdir(), 'nightrender-renderer-'));
+}
+
+export async function render(inputs: unknown[], dir = packagesDir): Promise<Rendered> {
+  const script = join(root, 'test/fixtures/render-process.mjs');
+  const { stdout } = await promisify(execFile)(process.execPath, [script, JSON.stringify(inputs)], {
+    env: rendererEnvironment(dir),
+    maxBuffer: 2 ** 28,
+    timeout: 110_000,
+  });
+  return JSON.parse(stdout) as Rendered;
+}
+
+/** As the console and `serve` ask. */
+export async function describeBuilt(dir: string): Promise<RendererDescription> {
+  const before = { ...process.env };
+  Object.assign(process.env, rendererEnvironment(dir));
+  try {
+    const file: string = join(root, 'dist/renderer/describe-renderer.js');
+    const built = (await import(file)) as { describeRenderer(dir: string): Promise<RendererDescription> };
+    return await built.describeRenderer(dir);
+  } finally {
+    process.env = before;
+  }
+}
+
+/** Why nothing can be rendered here; undefined where it can. */
+export async function noGpuReason(): Promise<string | undefined> {
+  const found = await describeBuilt(packagesDir);
+  return found.kind === 'gpu' ? undefined : found.reason;
+}

@@ -1,0 +1,139 @@
+/** Promise: scenes are rendered on a GPU, the same every time; without one the painter paints, and it is said. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { RenderedPicture } from '../../src/renderer/handler.ts';
+import { root } from './cli.ts';
+import { describeBuilt, emptyDir, noGpuReason, render, type Rendered } from './render-process.ts';
+
+const hasOwnPackages = existsSync(join(root, 'node_modules/webgpu'));
+
+describe.skipIf(hasOwnPackages)('without the packages', () => {
+  it('paints, and says so in the output and the log', async () => {
+    const { answers, lines } = await render(
+      [{ scene: 'a red ball zyx', seed: 7, width: 64, height: 48 }],
+      emptyDir(),
+    );
+    expect(answers).toEqual([
+      [
+        {
+          rendered_image: expect.any(String) as string,
+          seed: 7,
+          renderer: 'painter',
+          adapter: null,
+          ignored_words: ['zyx'],
+          fallback_reason: 'the packages three and webgpu are not installed',
+        },
+      ],
+    ]);
+    expect(await sizeOf(firstOf(answers, 0))).toEqual([64, 48]);
+    expect(lines).toEqual([expect.stringContaining('not installed')]);
+  });
+
+  it('gives each of several pictures a seed of its own', async () => {
+    const { answers } = await render(
+      [{ prompt: 'a tree', seed: 5, images: 3, width: 32, height: 32 }],
+      emptyDir(),
+    );
+    expect(answers[0]).toMatchObject([{ seed: 5 }, { seed: 6 }, { seed: 7 }]);
+  });
+
+  it('names the command that brings them', async () => {
+    const dir = emptyDir();
+    expect(await describeBuilt(dir)).toEqual({
+      kind: 'painter',
+      reason: 'the packages three and webgpu are not installed',
+      install: `npm install --prefix ${dir} three@0.187.0 webgpu@0.6.2`,
+    });
+  });
+});
+
+const size = { width: 96, height: 96, samples: 4 };
+const reason = await noGpuReason();
+describe.skipIf(reason !== undefined)(
+  `on a GPU${reason === undefined ? '' : ` (skipped: ${reason})`}`,
+  () => {
+    const table = { scene: 'a red ball on a blue table', seed: 3, ...size };
+    let rendered: Rendered['answers'];
+    beforeAll(async () => {
+      const scenes = ['a red ball', 'a blue ball', 'a white cube at noon', 'a meadow at noon'];
+      const inputs = [{ ...table, seed: 4 }, table, ...scenes.map((scene) => ({ scene, seed: 1, ...size }))];
+      ({ answers: rendered } = await render([
+        ...inputs,
+        { scene: 'two cats', width: 50, height: 90, samples: 1, images: 2 },
+      ]));
+    });
+
+    it('renders the same bytes in another process after nothing else, and others for another seed', async () => {
+      const { answers } = await render([table]);
+      const alone = firstOf(answers, 0);
+      expect(alone).toMatchObject({ renderer: 'gpu', seed: 3, ignored_words: [] });
+      expect(alone.adapter).toMatch(/\w/);
+      // Compared as truths: a failure would print the pictures.
+      expect(firstOf(rendered, 1).rendered_image === alone.rendered_image).toBe(true);
+      expect(firstOf(rendered, 0).rendered_image === alone.rendered_image).toBe(false);
+    });
+
+    it('shows red things in red, and blue ones in blue', async () => {
+      const [red, blue] = [await middleOf(firstOf(rendered, 2)), await middleOf(firstOf(rendered, 3))];
+      expect(red[0]).toBeGreaterThan(1.7 * Math.max(red[1], red[2]));
+      expect(blue[2]).toBeGreaterThan(1.5 * Math.max(blue[0], blue[1]));
+    });
+
+    it('lets things throw shadows on the ground', async () => {
+      expect(await darkestOf(firstOf(rendered, 4))).toBeLessThan(
+        0.8 * (await darkestOf(firstOf(rendered, 5))),
+      );
+    });
+
+    it('makes several pictures of any form', async () => {
+      expect(rendered[6]).toHaveLength(2);
+      expect(await sizeOf(firstOf(rendered, 6))).toEqual([50, 90]);
+    });
+  },
+);
+
+it.each([
+  [{}, "The input needs a text under 'scene' or 'prompt'."],
+  [{ scene: '  ' }, "'scene' is empty"],
+  [{ scene: 'a cat', samples: 0 }, "'samples' must be a whole number from 1 to 256, not 0."],
+  [{ scene: 'a cat', samples: '4' }, "'samples' must be a whole number from 1 to 256, not a text."],
+  [{ scene: 'a cat', images: 9 }, "'images' must be a whole number from 1 to 8, not 9."],
+  [{ scene: 'a cat', width: 5 }, "'width' must be a whole number of pixels"],
+  [{ scene: 'a cat', seed: 1.5 }, "'seed' must be a whole number"],
+])('refuses %j in words', async (input, text) => {
+  const { answers } = await render([input], emptyDir());
+  expect(answers).toEqual([{ error: expect.stringContaining(text) as string }]);
+});
+
+function firstOf(answers: Rendered['answers'], job: number): RenderedPicture {
+  const answer = answers[job];
+  if (!Array.isArray(answer) || answer[0] === undefined)
+    throw new Error(`no picture: ${JSON.stringify(answer)}`);
+  return answer[0];
+}
+
+function bytesOf(picture: RenderedPicture): Buffer {
+  return Buffer.from(picture.rendered_image, 'base64');
+}
+
+async function sizeOf(picture: RenderedPicture): Promise<(number | undefined)[]> {
+  const { format, width, height } = await sharp(bytesOf(picture)).metadata();
+  expect(format).toBe('png');
+  return [width, height];
+}
+
+async function middleOf(picture: RenderedPicture): Promise<[number, number, number]> {
+  const middle = { left: 43, top: 50, width: 10, height: 10 };
+  const { channels } = await sharp(await sharp(bytesOf(picture)).extract(middle).png().toBuffer()).stats();
+  const [red, green, blue] = channels.map(({ mean }) => mean);
+  return [red ?? 0, green ?? 0, blue ?? 0];
+}
+
+/** The least brightness of the picture's lower half, smoothed. */
+async function darkestOf(picture: RenderedPicture): Promise<number> {
+  const lower = { left: 0, top: 52, width: 96, height: 36 };
+  const ground = await sharp(bytesOf(picture)).extract(lower).greyscale().blur(1.5).png().toBuffer();
+  return (await sharp(ground).stats()).channels[0]?.min ?? 0;
+}

@@ -24,16 +24,20 @@ export class JobResults {
     this.#parts = parts;
   }
 
+  get #maxResultBytes(): number {
+    return this.#parts.maxResultBytes ?? defaultMaxResultBytes;
+  }
+
   /** Resolves once it is on the disk; false where nobody wants it any more. `output` is JSON text. */
   async complete(job: JobOfWorker, output: string, log?: string): Promise<boolean> {
-    const { maxResultBytes = defaultMaxResultBytes } = this.#parts;
     const byteCount = Buffer.byteLength(output);
     if (output === 'null') return this.fail(job, 'the worker ended without an output', log);
-    if (byteCount > maxResultBytes) {
-      const text = `the output of the worker has ${byteCount} bytes, more than ${maxResultBytes}`;
-      return this.fail(job, text, log);
-    }
+    if (byteCount > this.#maxResultBytes) return this.failTooLarge(job, log);
     return this.#settle(job, { state: 'COMPLETED', output }, log);
+  }
+
+  failTooLarge(job: JobOfWorker, log?: string): Promise<boolean> {
+    return this.fail(job, `the output of the worker has more than ${this.#maxResultBytes} bytes`, log);
   }
 
   fail(job: JobOfWorker, error: string, log?: string): Promise<boolean> {

@@ -86,7 +86,10 @@ export class WorkerOperations {
     const { endpoint, route } = asked;
     const { jobId, workerId } = route;
     const text = await this.#textOf(asked);
-    if (typeof text !== 'string') return text;
+    if (typeof text !== 'string') {
+      if (text?.isBodyUnread) await this.#failTooLarge(asked);
+      return text;
+    }
     const body = parseObject(text);
     if (body === undefined) return refusal(400, 'the body is no JSON object');
     if (!('output' in body || 'error' in body))
@@ -107,6 +110,13 @@ export class WorkerOperations {
     endpoint.remote.release(workerId, jobId);
     if (body['stopPod'] === true) endpoint.restart(workerId);
     return jsonAnswer({ accepted: isHeard });
+  }
+
+  /** Workers drop a result that is refused, and nobody would ever hear of it. */
+  async #failTooLarge({ endpoint, route: { jobId, workerId } }: Asked): Promise<void> {
+    if (!this.#parts.book.has(endpoint.id, jobId)) return;
+    await this.#parts.results.failTooLarge({ id: jobId, workerId });
+    endpoint.remote.release(workerId, jobId);
   }
 
   async #addPart(asked: Asked): Promise<Answer | undefined> {

@@ -1,5 +1,6 @@
 /** Who may ask for what: knows the key, the operation and the endpoint of each request, and hands it on. */
 import type { IncomingMessage } from 'node:http';
+import { openApi } from '../wire/openapi.ts';
 import { type Answer, refusal } from './answer.ts';
 import type { Asked } from './asked.ts';
 import { Console } from './console/console.ts';
@@ -21,6 +22,10 @@ export interface GateParts {
   webConsole: Console | undefined;
 }
 
+/** It tells nothing of what there is here, and needs no key. */
+const descriptionPath = '/openapi.json';
+const description = JSON.stringify(openApi);
+
 export class Gate {
   readonly #parts: GateParts;
 
@@ -36,6 +41,8 @@ export class Gate {
   ): Promise<Answer | undefined> {
     if (this.#parts.webConsole !== undefined && Console.isAsked(request.url ?? ''))
       return await this.#parts.webConsole.answer(request, askForBody, gone);
+    if (request.method === 'GET' && request.url === descriptionPath)
+      return { status: 200, body: description };
     const key = this.#parts.keys.find(request.headers.authorization);
     if (key === undefined)
       return refusal(401, 'the API key is missing or not known here', { 'WWW-Authenticate': 'Bearer' });

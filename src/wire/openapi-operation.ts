@@ -9,12 +9,14 @@ interface Operation {
   answer: { description: string; schema?: SchemaName };
   body?: SchemaName;
   parameters?: string[];
+  /** What this one may answer besides. */
+  refused?: '409';
 }
 
 /** What every operation may answer besides. */
-const refusals = ['400', '401', '404', '429'];
+const refusals = ['400', '401', '403', '404', '405', '429'];
 
-export function operation({ id, summary, answer, body, parameters = [] }: Operation) {
+export function operation({ id, summary, answer, body, parameters = [], refused }: Operation) {
   const { description, schema } = answer;
   return {
     operationId: id,
@@ -26,7 +28,12 @@ export function operation({ id, summary, answer, body, parameters = [] }: Operat
     ...(body !== undefined && { requestBody: { required: true, content: json(body) } }),
     responses: {
       200: { description, ...(schema !== undefined && { content: json(schema) }) },
-      ...Object.fromEntries(refusals.map((code) => [code, { $ref: `#/components/responses/${code}` }])),
+      ...Object.fromEntries(
+        [...refusals, ...(refused === undefined ? [] : [refused])].map((code) => [
+          code,
+          { $ref: `#/components/responses/${code}` },
+        ]),
+      ),
     },
   };
 }
@@ -46,7 +53,11 @@ export function workerOperation(given: Operation, none?: string) {
 export function resultOperation(id: string, summary: string) {
   const schema = { $ref: '#/components/schemas/WorkerResult' };
   return {
-    ...workerOperation({ id, summary, answer: { description: 'It is kept.' } }),
+    ...workerOperation({
+      id,
+      summary,
+      answer: { description: 'It is kept, where it is still wanted.', schema: 'Heard' },
+    }),
     requestBody: {
       required: true,
       content: { 'application/x-www-form-urlencoded': { schema }, 'application/json': { schema } },

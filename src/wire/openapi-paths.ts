@@ -52,7 +52,7 @@ export const paths = {
     'get',
     operation({
       id: 'stream',
-      summary: 'Partial outputs since the last look',
+      summary: 'Partial outputs since the last look, waiting a moment for one',
       answer: { description: 'They are not told again.', schema: 'Stream' },
     }),
   ),
@@ -72,6 +72,7 @@ export const paths = {
       id: 'retry',
       summary: 'Put a job that is FAILED or TIMED_OUT back into the queue',
       answer: accepted,
+      refused: '409',
     }),
   ),
   ...at(
@@ -121,7 +122,7 @@ export const paths = {
     ...workerOperation({
       id: 'ping',
       summary: 'Say that the worker lives',
-      answer: { description: 'It is known.' },
+      answer: { description: 'It is known.', schema: 'Nothing' },
     }),
     parameters: [
       {

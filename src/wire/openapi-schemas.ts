@@ -3,6 +3,7 @@ import { jobStatuses } from './messages.ts';
 
 const text = { type: 'string' };
 const count = { type: 'integer', minimum: 0 };
+const limitMs = { type: 'integer', minimum: 1 };
 const ms = { type: 'integer', minimum: 0, description: 'milliseconds' };
 const jobId = { type: 'string', pattern: '^[A-Za-z0-9_-]{1,128}$' };
 const status = { $ref: '#/components/schemas/Status' };
@@ -21,10 +22,10 @@ export const openApiSchemas = {
       policy: object(
         {
           executionTimeout: {
-            ...ms,
+            ...limitMs,
             description: 'milliseconds in a worker, after which the job is TIMED_OUT',
           },
-          ttl: { ...ms, description: 'milliseconds from submission, after which the job is TIMED_OUT' },
+          ttl: { ...limitMs, description: 'milliseconds from submission, after which the job is TIMED_OUT' },
           lowPriority: { type: 'boolean' },
         },
         [],
@@ -41,8 +42,7 @@ export const openApiSchemas = {
       executionTime: { ...ms, description: 'milliseconds in a worker' },
       input: { type: 'object', description: 'what was submitted, while IN_PROGRESS' },
       output: { ...anyJson, description: 'of the worker; a message of progress while IN_PROGRESS' },
-      error: { type: 'string', description: 'why it is FAILED, CANCELLED or TIMED_OUT' },
-      workerId: text,
+      error: { type: 'string', description: 'why it is FAILED or TIMED_OUT' },
       retries: { ...count, description: 'how often it went back into the queue, once it has' },
     },
     ['id', 'status'],
@@ -64,8 +64,11 @@ export const openApiSchemas = {
   TakenJob: object({ id: jobId, input: { type: 'object' } }),
   TakenJobs: { type: 'array', items: { $ref: '#/components/schemas/TakenJob' } },
   WorkerResult: {
-    ...object({ output: anyJson, error: text, stopPod: { type: 'boolean' } }, []),
-    description: 'the output, or the error that fails the job; stopPod asks for a new start of the worker',
+    ...object({ output: anyJson, error: anyJson, status: text, stopPod: { type: 'boolean' } }, []),
+    description:
+      'the output, or the error that fails the job; with the status IN_PROGRESS a message of progress; stopPod asks for a new start of the worker',
   },
+  Heard: object({ accepted: { type: 'boolean', description: 'false where nobody wants it any more' } }),
+  Nothing: { type: 'object', maxProperties: 0 },
   JobsToStop: object({ jobsToStop: { type: 'array', items: jobId } }),
 };

@@ -4,52 +4,6 @@ import { paths } from './openapi-paths.ts';
 import { openApiSchemas } from './openapi-schemas.ts';
 import { versions } from './paths.ts';
 
-export interface OpenApiOptions {
-  /** Of the program. */
-  version: string;
-  /** Without a slash at the end. */
-  serverUrl: string;
-}
-
-export function openApi({ version, serverUrl }: OpenApiOptions) {
-  return {
-    openapi: '3.1.0',
-    info: {
-      title: 'nightrender',
-      version,
-      description:
-        'Jobs that workers on GPUs turn into pictures, and the operations by which workers get them.',
-    },
-    servers: [{ url: serverUrl }],
-    security: [{ clientKey: [] }],
-    tags: [
-      { name: 'jobs', description: 'what clients ask' },
-      { name: 'workers', description: 'what workers ask' },
-    ],
-    paths,
-    components: {
-      securitySchemes: {
-        clientKey: { type: 'http', scheme: 'bearer' },
-        workerKey: {
-          type: 'apiKey',
-          in: 'header',
-          name: 'Authorization',
-          description: 'the key of a worker, with or without `Bearer` in front',
-        },
-      },
-      parameters: {
-        version: versionParameter,
-        endpointId: pathId('endpointId'),
-        jobId: pathId('jobId'),
-        workerId: pathId('workerId'),
-        wait,
-      },
-      responses,
-      schemas: openApiSchemas,
-    },
-  };
-}
-
 const versionParameter = { name: 'version', in: 'path', required: true, schema: { enum: [...versions] } };
 
 const wait = {
@@ -65,8 +19,14 @@ function pathId(name: string) {
 
 const responses = {
   400: refused('The request is not as it should be, or its body exceeds the maximum size.'),
-  401: { description: 'No key, or one that is not good here.' },
+  401: refused('No key, or one that is not good here.'),
+  403: refused('The key is of the other kind: one of a worker, or one of a client.'),
   404: refused('There is no such endpoint, or no such job any more.'),
+  405: {
+    ...refused('The operation is asked for by another method.'),
+    headers: { Allow: { description: 'that method', schema: { type: 'string' } } },
+  },
+  409: refused('The job is in a state in which this cannot be done.'),
   429: {
     ...refused('Too many requests, or too many jobs wait already.'),
     headers: { 'Retry-After': { description: 'seconds', schema: { type: 'integer', minimum: 0 } } },
@@ -76,3 +36,41 @@ const responses = {
 function refused(description: string) {
   return { description, content: json('Error') };
 }
+
+/** Its operations are at the server that it comes from. */
+export const openApi = {
+  openapi: '3.1.0',
+  info: {
+    title: 'nightrender',
+    // Of this description.
+    version: '1.0.0',
+    description:
+      'Jobs that workers on GPUs turn into pictures, and the operations by which workers get them.',
+  },
+  security: [{ clientKey: [] }],
+  tags: [
+    { name: 'jobs', description: 'what clients ask' },
+    { name: 'workers', description: 'what workers ask' },
+  ],
+  paths,
+  components: {
+    securitySchemes: {
+      clientKey: { type: 'http', scheme: 'bearer' },
+      workerKey: {
+        type: 'apiKey',
+        in: 'header',
+        name: 'Authorization',
+        description: 'the key of a worker, with or without `Bearer` in front',
+      },
+    },
+    parameters: {
+      version: versionParameter,
+      endpointId: pathId('endpointId'),
+      jobId: pathId('jobId'),
+      workerId: pathId('workerId'),
+      wait,
+    },
+    responses,
+    schemas: openApiSchemas,
+  },
+};

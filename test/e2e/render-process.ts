@@ -36,7 +36,7 @@ export async function render(inputs: unknown[], dir = packagesDir): Promise<Rend
   const { stdout } = await promisify(execFile)(process.execPath, [script, JSON.stringify(inputs)], {
     env: rendererEnvironment(dir),
     maxBuffer: 2 ** 28,
-    timeout: 110_000,
+    timeout: 580_000,
   });
   return JSON.parse(stdout) as Rendered;
 }

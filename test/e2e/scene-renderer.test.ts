@@ -49,6 +49,8 @@ describe.skipIf(hasOwnPackages)('without the packages', () => {
   });
 });
 
+/** Making shaders takes a software adapter long on a busy machine. */
+const softwareLimitMs = 600_000;
 const size = { width: 96, height: 96, samples: 4 };
 const reason = await noGpuReason();
 describe.skipIf(reason !== undefined)(
@@ -63,17 +65,21 @@ describe.skipIf(reason !== undefined)(
         ...inputs,
         { scene: 'two cats', width: 50, height: 90, samples: 1, images: 2 },
       ]));
-    });
+    }, softwareLimitMs);
 
-    it('renders the same bytes in another process after nothing else, and others for another seed', async () => {
-      const { answers } = await render([table]);
-      const alone = firstOf(answers, 0);
-      expect(alone).toMatchObject({ renderer: 'gpu', seed: 3, ignored_words: [] });
-      expect(alone.adapter).toMatch(/\w/);
-      // Compared as truths: a failure would print the pictures.
-      expect(firstOf(rendered, 1).rendered_image === alone.rendered_image).toBe(true);
-      expect(firstOf(rendered, 0).rendered_image === alone.rendered_image).toBe(false);
-    });
+    it(
+      'renders the same bytes in another process after nothing else, and others for another seed',
+      async () => {
+        const { answers } = await render([table]);
+        const alone = firstOf(answers, 0);
+        expect(alone).toMatchObject({ renderer: 'gpu', seed: 3, ignored_words: [] });
+        expect(alone.adapter).toMatch(/\w/);
+        // Compared as truths: a failure would print the pictures.
+        expect(firstOf(rendered, 1).rendered_image === alone.rendered_image).toBe(true);
+        expect(firstOf(rendered, 0).rendered_image === alone.rendered_image).toBe(false);
+      },
+      softwareLimitMs,
+    );
 
     it('shows red things in red, and blue ones in blue', async () => {
       const [red, blue] = [await middleOf(firstOf(rendered, 2)), await middleOf(firstOf(rendered, 3))];

@@ -9,6 +9,7 @@ import { makeFolder } from '../disk/make-folder.ts';
 import { endpointSettings } from '../server/endpoint-settings.ts';
 import type { WorkloadContext } from '../server/service-options.ts';
 import { startService } from '../server/start-service.ts';
+import { showFaults } from '../terminal/show-faults.ts';
 import { showServing, showServiceTrouble } from '../terminal/show-serving.ts';
 import { builtPage } from './built-page.ts';
 import { defaultDataDir } from './default-data-dir.ts';
@@ -66,6 +67,7 @@ export async function serve(file: string | undefined, argv: Record<string, unkno
       onTrouble: showServiceTrouble,
     });
     const told = untilSignal();
+    if (faults !== undefined) showFaults(faults.lines);
     const endpoints = settings.endpoints.map(({ id, name }) => ({ id, name }));
     showServing(
       {
@@ -75,7 +77,6 @@ export async function serve(file: string | undefined, argv: Record<string, unkno
         shownDataDir: shownPath(dataDir),
         newKey,
         hasGivenKey: givenKey !== undefined,
-        warnings: faults?.lines ?? [],
       },
       json,
     );

@@ -12,13 +12,10 @@ export interface Serving {
   newKey: string | undefined;
   /** Whether the environment brought a key. */
   hasGivenKey: boolean;
-  /** What nobody may overlook. */
-  warnings: string[];
 }
 
 export function showServing(serving: Serving, json: boolean): void {
-  const { url, endpoints, dataDir, newKey, warnings } = serving;
-  if (warnings.length > 0) writeError(warnings.join('\n'));
+  const { url, endpoints, dataDir, newKey } = serving;
   const apiKey = newKey === undefined ? {} : { apiKey: newKey };
   if (json) {
     const endpointIds = endpoints.map(({ id }) => id);

@@ -1,15 +1,18 @@
 /** Promise: what the README says of states, failures, exit codes, commands and keys is what the code does, and what it promises is tested. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { readFaults } from '../src/config/read-faults.ts';
 import { checkpointSchema } from '../src/checkpoint/schema.ts';
 import { definitionOf } from '../src/commands/command-definition.ts';
 import { commandList, commandNamed } from '../src/commands/command-table.ts';
 import { attemptMoves } from '../src/core/attempt.ts';
 import { sceneMoves } from '../src/core/scene.ts';
 import { problemsOf } from './config/pipeline-file.ts';
+import { serviceProblems } from './config/service-file.ts';
+import { folderWith } from './e2e/cli.ts';
 import { promises } from './promises.ts';
 import { readmeSections } from './readme-sections.ts';
 
@@ -28,23 +31,40 @@ it('has its generated sections as the code makes them (UPDATE_README=1 writes th
   else expect(readme).toBe(expected);
 });
 
-it.each(blocksIn('yaml').map((block) => [block.split('\n')[0], block]))(
-  'shows a pipeline.yaml, or a part of one, that is read: %s',
-  (_, block) => {
-    const whole = {
-      manifest: 'scenes.csv',
-      endpoint: { baseUrl: 'local', id: 'painter' },
-      output: { dir: 'x' },
-    };
-    const text = stringify({ ...whole, ...(parse(block ?? '') as object) });
-    const env = {
-      NIGHTRENDER_API_KEY: 'key-of-a-test',
-      HC_UUID: 'id',
-      SLACK_URL: 'https://hooks.example.com/x',
-    };
-    expect(problemsOf(text, { env })).toEqual([]);
-  },
-);
+/** Files of the service say in their first lines what they are. */
+const isOfService = (block: string): boolean => /^(endpoints|rates):/m.test(block);
+
+it('shows a service.yaml that is read', () => {
+  const shown = blocksIn('yaml').filter((block) => /^endpoints:/m.test(block));
+  expect(shown.flatMap((block) => serviceProblems(block))).toEqual([]);
+  expect(shown.length).toBeGreaterThan(0);
+});
+
+it('shows a faults.yaml that is read', () => {
+  const shown = blocksIn('yaml').filter((block) => /^rates:/m.test(block));
+  const files = shown.map((block) => join(folderWith({ 'faults.yaml': block }), 'faults.yaml'));
+  for (const file of files) expect(() => readFaults(file, {})).not.toThrow();
+  expect(files.length).toBeGreaterThan(0);
+});
+
+it.each(
+  blocksIn('yaml')
+    .filter((block) => !isOfService(block))
+    .map((block) => [block.split('\n')[0], block]),
+)('shows a pipeline.yaml, or a part of one, that is read: %s', (_, block) => {
+  const whole = {
+    manifest: 'scenes.csv',
+    endpoint: { baseUrl: 'local', id: 'painter' },
+    output: { dir: 'x' },
+  };
+  const text = stringify({ ...whole, ...(parse(block ?? '') as object) });
+  const env = {
+    NIGHTRENDER_API_KEY: 'key-of-a-test',
+    HC_UUID: 'id',
+    SLACK_URL: 'https://hooks.example.com/x',
+  };
+  expect(problemsOf(text, { env })).toEqual([]);
+});
 
 it('names every command once, as it is called', () => {
   const called = readme.matchAll(/^\| `nightrender ([^`]*)`/gm);

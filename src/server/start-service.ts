@@ -83,7 +83,7 @@ interface Opened {
 
 async function openForBusiness(options: Checked, parts: Opened): Promise<Service> {
   const { book, files, opened } = parts;
-  const { onTrouble, retentionMs, now } = options;
+  const { onTrouble, retentionMs, now, faults } = options;
   // Workers are told where the service is, so that it listens before there are endpoints.
   let gate: Gate | undefined;
   const http = await startHttpServer({
@@ -94,7 +94,7 @@ async function openForBusiness(options: Checked, parts: Opened): Promise<Service
     const endpoints = openEndpoints(options, parts, http.url);
     gate = openGate(options, parts, endpoints, http.url);
     const sweeper = new Sweeper(book, retentionMs, onTrouble);
-    const webhooks = new Webhooks({ book, files, onTrouble, now });
+    const webhooks = new Webhooks({ book, files, onTrouble, now, faults });
     let closing: Promise<void> | undefined;
     const close = () => closeDown({ http, endpoints, sweeper, webhooks, book, opened, onTrouble });
     return { url: http.url, close: () => (closing ??= close()) };

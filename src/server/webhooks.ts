@@ -1,6 +1,7 @@
 /** Tells those who asked for it that a job has ended: one try and two more, each over restarts of the service. */
 import { request } from 'undici';
 import { statusBody } from './answer.ts';
+import type { FaultPlan } from './faults/fault-plan.ts';
 import type { JobBook } from './job-book.ts';
 import type { ResultFiles } from './result-files.ts';
 import { type DueWebhook, prepareWebhookStatements } from './webhook-statements.ts';
@@ -11,6 +12,8 @@ export interface WebhooksParts {
   onTrouble: (text: string) => void;
   /** Wall clock, epoch ms. */
   now: () => number;
+  /** What goes wrong on purpose; undefined where nothing does. */
+  faults?: FaultPlan | undefined;
 }
 
 /** Between the tries; after the last there is none. */
@@ -77,12 +80,20 @@ export class Webhooks {
   /** A try counts before it is made: one that the service does not live to see the end of was one. */
   async #tell(webhook: DueWebhook): Promise<void> {
     const { commit } = this.#parts.book.file;
-    const { job, tries, url, dueAt: wasDueAt } = webhook;
+    const { job, id, tries, url, dueAt: wasDueAt } = webhook;
+    const { faults, now } = this.#parts;
+    const honest = await this.#bodyOf(webhook);
+    const body = honest === undefined || faults === undefined ? honest : faults.toldAtEnd(id, honest);
+    if (honest !== undefined && body === undefined) {
+      const later = Math.floor(now()) + lookEveryMs;
+      await commit.write(() => this.#sql.putOff.run({ job, wasDueAt, dueAt: later }));
+      return;
+    }
     const pauseMs = pausesMs[tries];
-    const dueAt = pauseMs === undefined ? null : Math.floor(this.#parts.now()) + pauseMs;
+    const dueAt = pauseMs === undefined ? null : Math.floor(now()) + pauseMs;
     const begun = await commit.write(() => this.#sql.postpone.run({ job, tries, wasDueAt, dueAt }));
     if (begun.changes === 0 || this.#stop.signal.aborted) return;
-    const why = await this.#send(webhook);
+    const why = body === undefined ? undefined : await this.#send(url, body);
     if (why === undefined) await commit.write(() => this.#sql.silence.run({ job, tries: tries + 1, dueAt }));
     else if (dueAt === null && !this.#stop.signal.aborted) this.#giveUp(webhook, new URL(url).host, why);
   }
@@ -92,9 +103,7 @@ export class Webhooks {
   }
 
   /** Undefined where it was heard, otherwise why not. */
-  async #send({ id, endpointId, url }: DueWebhook): Promise<string | undefined> {
-    const body = await this.#bodyOf(endpointId, id);
-    if (body === undefined) return undefined;
+  async #send(url: string, body: string | Buffer): Promise<string | undefined> {
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(timeoutMs)]);
     try {
       const headers = { 'Content-Type': 'application/json' };
@@ -108,7 +117,7 @@ export class Webhooks {
   }
 
   /** The whole job with its input; undefined where its time is over. */
-  async #bodyOf(endpointId: string, id: string): Promise<string | Buffer | undefined> {
+  async #bodyOf({ endpointId, id }: DueWebhook): Promise<string | Buffer | undefined> {
     const { book, files } = this.#parts;
     const job = book.find(endpointId, id);
     const input = this.#sql.input.get(id)?.input;

@@ -77,9 +77,24 @@ it('describes what clients are answered', async () => {
   while ((await given('health', '')) !== '429');
   expect([...seen].toSorted()).toEqual(
     [
-      ...['run 200', 'run 400', 'run 429', 'runsync 200', 'render 200', 'status 200', 'status 404'],
-      ...['status-sync 200', 'stream 200', 'cancel 200', 'retry 200', 'retry 409', 'purge-queue 200'],
-      ...['purge-queue 405', 'health 200', 'health 401', 'health 403', 'health 429'],
+      'run 200',
+      'run 400',
+      'run 429',
+      'runsync 200',
+      'render 200',
+      'status 200',
+      'status 404',
+      'status-sync 200',
+      'stream 200',
+      'cancel 200',
+      'retry 200',
+      'retry 409',
+      'purge-queue 200',
+      'purge-queue 405',
+      'health 200',
+      'health 401',
+      'health 403',
+      'health 429',
     ].toSorted(),
   );
 });
@@ -108,9 +123,19 @@ it('describes what workers are answered', async () => {
   await Promise.all(held);
   expect([...seen].toSorted()).toEqual(
     [
-      ...['job-done 200', 'job-done 400', 'job-done 404', 'job-stop 200', 'job-stop 204'],
-      ...['job-stream 200', 'job-take 200', 'job-take 204', 'job-take-batch 200', 'job-take-batch 204'],
-      ...['ping 200', 'purge-queue 200', 'run 200'],
+      'job-done 200',
+      'job-done 400',
+      'job-done 404',
+      'job-stop 200',
+      'job-stop 204',
+      'job-stream 200',
+      'job-take 200',
+      'job-take 204',
+      'job-take-batch 200',
+      'job-take-batch 204',
+      'ping 200',
+      'purge-queue 200',
+      'run 200',
     ].toSorted(),
   );
 });

@@ -78,6 +78,11 @@ export class FaultPlan {
     return target === undefined ? answer : this.#jobs.told(target, answer);
   }
 
+  /** What whoever waits to be told of a job's end is told in place of `body`; undefined: nothing so far. */
+  toldAtEnd(id: string, body: string | Buffer): string | Buffer | undefined {
+    return this.#jobs.toldAtEnd(id, body);
+  }
+
   #draw(
     at: FaultPlace,
     about: { job?: number | undefined; input?: string },

@@ -80,6 +80,15 @@ export class FaultyJobs {
     return { status: 200, body: JSON.stringify(told) };
   }
 
+  /** `body`: the status of a job that is over. Undefined where by what is told of the job it is not over, or not there. */
+  toldAtEnd(id: string, body: string | Buffer): string | Buffer | undefined {
+    const answer = { status: 200, body };
+    const told = this.told({ place: 'status', operation: 'status', jobId: id }, answer);
+    if (told === answer) return body;
+    const { status } = JSON.parse(told.body.toString()) as Record<string, unknown>;
+    return overWords.has(status) ? told.body : undefined;
+  }
+
   #tell(
     job: FaultyJob,
     fault: JobFault,

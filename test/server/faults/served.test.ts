@@ -1,7 +1,11 @@
 /** Promise: a service with faults on does wrong to the clients of its job interface alone, and is otherwise whole. */
+import { EventEmitter, on, once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { Client } from 'undici';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { endpointSettings } from '../../../src/server/endpoint-settings.ts';
 import { faultTable } from '../../../src/server/faults/fault-table.ts';
 import { KeyBook } from '../../../src/server/keys/key-book.ts';
@@ -68,6 +72,24 @@ describe('a client that waits for the job', () => {
     for (const operation of ['status-sync', 'stream'])
       expect((await ask(url, `/v2/${endpointId}/${operation}/${id}`)).status).toBe(404);
   });
+});
+
+it('tells a webhook of a job what is told to whoever asks, and when it is told', async () => {
+  const slow = scripted('job', 'slow', first);
+  const script = [slow, scripted('job', 'failed-list')];
+  const { url, clock } = await faultyService({ script });
+  const heard = await hearing();
+  const body = JSON.stringify({ input: { scene: 'a hill' }, webhook: heard.url });
+  const ids: string[] = [];
+  for (let i = 0; i < 2; i++) ids.push(((await post(url, body)).json as { id: string }).id);
+  expect(await heard.next()).toMatchObject({
+    id: ids[1],
+    status: 'FAILED',
+    error: [expect.any(String), expect.any(String)],
+    input: { scene: 'a hill' },
+  });
+  clock.nowMs += 60_000;
+  expect(await heard.next()).toMatchObject({ id: ids[0], status: 'COMPLETED' });
 });
 
 it('meets at a job of a script what is said of it, and not at others', async () => {
@@ -143,6 +165,23 @@ it('has no trouble of its own, whatever it meets and whoever asks', async () => 
   expect((await client.health()).kind).toBe('answers');
   expect(service.troubles).toEqual([]);
 });
+
+/** Someone whom webhooks tell; ends with the test. */
+async function hearing(): Promise<{ url: string; next: () => Promise<unknown> }> {
+  const told = new EventEmitter();
+  const server = createServer((request, response) => {
+    void json(request).then((body) => told.emit('told', body));
+    response.end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const all = on(told, 'told');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    next: async () => ((await all.next()).value as unknown[])[0],
+  };
+}
 
 function workerKeyIn(dataDir: string): string {
   const book = new KeyBook(join(dataDir, 'keys.sqlite'), { now: Date.now });

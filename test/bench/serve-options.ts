@@ -5,6 +5,8 @@ import type { Traffic } from './serve-traffic.ts';
 
 export const scenarioNames = ['rates', 'memory', 'million'] as const;
 
+const kinds = ['submit', 'status', 'mixed', 'pull', 'health'] as const satisfies Traffic['kind'][];
+
 export type ScenarioName = (typeof scenarioNames)[number];
 
 export interface ServeOptions {
@@ -25,7 +27,7 @@ const help = `npm run bench:serve -- [options]
 
   --scenario NAME  only this one, or these where it is given several times:
                    ${scenarioNames.join(', ')}
-  --kind NAME      of requests, for 'rates': submit, status, mixed, pull, health
+  --kind NAME      of requests, for 'rates': ${kinds.join(', ')}
   --jobs N         in the book for 'rates' and 'memory' (100000)
   --many-jobs N    in the book for 'million' (1000000)
   --seconds N      of each measure of 'rates' (8)
@@ -37,10 +39,11 @@ export function readServeOptions(args: string[]): ServeOptions | 'help' {
   const values = parseStrictly(args);
   if (values.help === true) return 'help';
   const chosen = scenarioNames.filter((name) => values.scenario?.includes(name) ?? true);
-  if (chosen.length < (values.scenario?.length ?? 0)) throw new Refusal(`No such scenario.\n\n${help}`);
+  assertKnown('scenario', values.scenario, scenarioNames);
+  assertKnown('kind', values.kind, kinds);
   return {
     scenarios: chosen,
-    kinds: (values.kind ?? []) as Traffic['kind'][],
+    kinds: kinds.filter((kind) => values.kind?.includes(kind)),
     jobs: readCount('jobs', values.jobs) ?? 100_000,
     manyJobs: readCount('many-jobs', values['many-jobs']) ?? 1_000_000,
     seconds: readCount('seconds', values.seconds) ?? 8,
@@ -66,6 +69,11 @@ function parseStrictly(args: string[]) {
       cause: error,
     });
   }
+}
+
+function assertKnown(what: string, given: string[] | undefined, known: readonly string[]): void {
+  const unknown = given?.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new Refusal(`There is no ${what} '${unknown}'.\n\n${help}`);
 }
 
 function readCount(name: string, text: string | undefined): number | undefined {

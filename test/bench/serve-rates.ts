@@ -11,7 +11,8 @@ type Rates = Record<Kind, Phase<Got>>;
 
 const connections = 64;
 
-const wanted = { submit: 2_000, status: 5_000, mixed: 7_000 } as const;
+/** A second. */
+const wanted = { submit: 2_000, status: 5_000, mixed: 7_000, pull: 1_000, health: 1_000 } as const;
 
 export async function measureRates(dir: string, options: ServeOptions): Promise<Target[]> {
   const data = await makeData(`${dir}/data`, { queued: options.jobs });
@@ -21,9 +22,7 @@ export async function measureRates(dir: string, options: ServeOptions): Promise<
   const rates = await withServer('service', [data.dir], options, (server) =>
     ratesOf(server, data, ['submit', 'status', 'mixed', 'pull', 'health'], options),
   );
-  return (['submit', 'status', 'mixed', 'pull', 'health'] as const).map((kind) =>
-    targetOf(kind, rates[kind], bare[kind]),
-  );
+  return kindsOf(rates).map(([kind, phase]) => targetOf(kind, phase, bare[kind]));
 }
 
 async function withServer<T>(
@@ -64,15 +63,19 @@ const names: Record<Kind, string> = {
   health: 'health requests a second',
 };
 
-function targetOf(kind: Kind, phase: Phase<Got> | undefined, bare: Phase<Got> | undefined): Target {
-  if (phase === undefined) return target(names[kind], {}, NaN, { unit: '', digits: 0 });
-  const bound = kind in wanted ? { atLeast: wanted[kind as keyof typeof wanted] } : { atLeast: 0 };
+function kindsOf(rates: Partial<Rates>): [Kind, Phase<Got>][] {
+  return Object.entries(rates) as [Kind, Phase<Got>][];
+}
+
+function targetOf(kind: Kind, phase: Phase<Got>, bare: Phase<Got> | undefined): Target {
+  const bound = { atLeast: wanted[kind] };
   const cpu = `${cpuUs(phase).toFixed(0)} µs of CPU each, ${(1e6 / cpuUs(phase)).toFixed(0)} a second of CPU`;
   const { p50Ms, p99Ms } = phase.result;
   const waits = `p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms, event loop p99 ${phase.delayP99Ms.toFixed(0)} ms`;
   const shown = { unit: '', digits: 0, from: `${cpu}; ${waits}` };
   if (bare === undefined) return target(names[kind], bound, perSecond(phase), shown);
-  const peer = `${perSecond(bare).toFixed(0)} (${cpuUs(bare).toFixed(0)} µs)`;
+  const times = (cpuUs(phase) / cpuUs(bare)).toFixed(1);
+  const peer = `${perSecond(bare).toFixed(0)} (${cpuUs(bare).toFixed(0)} µs; ours ${times} ×)`;
   return target(names[kind], bound, perSecond(phase), { ...shown, peer });
 }
 

@@ -255,9 +255,10 @@ describe('a policy', () => {
     const { url, held } = await openService();
     const reply = await post(url, body(extra));
     expect(reply.status).toBe(400);
-    const [first = '', second] = Object.entries(extra).flatMap(([name, value]) => [name, value as unknown]);
-    const field = typeof second === 'object' && second !== null ? (Object.keys(second)[0] ?? '') : '';
-    expect((reply.json as { error: string }).error).toContain(`${first}${field && `.${field}`}"`);
+    const [name = ''] = Object.keys(extra);
+    expect((reply.json as { error: string }).error).toMatch(
+      new RegExp(`^"${name}[a-zA-Z.]*" is .+; expected `),
+    );
     expect(held.runs).toEqual([]);
   });
 });

@@ -97,12 +97,12 @@ it(`answers 4xx to 1,000 malformed requests (FUZZ_SEED=${seed})`, { timeout: 300
   const workerKey = addKey(service.dataDir, 'worker');
   await fc.assert(
     fc.asyncProperty(fc.oneof(badOperation, badRequest), async (request) => {
-      const text = request.toString('latin1').replace('<client>', key).replace('<worker>', workerKey);
-      const bytes = Buffer.from(text, 'latin1');
+      const sent = request.toString('latin1').replace('<client>', key).replace('<worker>', workerKey);
+      const bytes = Buffer.from(sent, 'latin1');
       const answer = await exchange(service, bytes);
       // Line ends alone, which may stand before a request, are no request and get no answer.
       if (/^[\r\n]*$/.test(bytes.toString('latin1'))) return;
-      expect(answer, text).toMatch(/^HTTP\/1\.1 4\d\d /);
+      expect(answer, sent).toMatch(/^HTTP\/1\.1 4\d\d /);
       expect(Object.keys(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)) as object)).toEqual([
         'error',
       ]);

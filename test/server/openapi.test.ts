@@ -75,27 +75,10 @@ it('describes what clients are answered', async () => {
   await clientOf(url, 'Bearer wrong')('health', '');
   await clientOf(url, `Bearer ${addKey(dataDir, 'worker')}`)('health', '');
   while ((await given('health', '')) !== '429');
-  expect([...seen].toSorted()).toEqual(
-    [
-      'run 200',
-      'run 400',
-      'run 429',
-      'runsync 200',
-      'render 200',
-      'status 200',
-      'status 404',
-      'status-sync 200',
-      'stream 200',
-      'cancel 200',
-      'retry 200',
-      'retry 409',
-      'purge-queue 200',
-      'purge-queue 405',
-      'health 200',
-      'health 401',
-      'health 403',
-      'health 429',
-    ].toSorted(),
+  expect([...seen].toSorted().join(', ')).toBe(
+    'cancel 200, health 200, health 401, health 403, health 429, purge-queue 200, ' +
+      'purge-queue 405, render 200, retry 200, retry 409, run 200, run 400, run 429, ' +
+      'runsync 200, status 200, status 404, status-sync 200, stream 200',
   );
 });
 
@@ -121,22 +104,10 @@ it('describes what workers are answered', async () => {
   while (!(await ask(url, `/v2/${endpointId}/health`)).text.includes('"idle":1'));
   await close();
   await Promise.all(held);
-  expect([...seen].toSorted()).toEqual(
-    [
-      'job-done 200',
-      'job-done 400',
-      'job-done 404',
-      'job-stop 200',
-      'job-stop 204',
-      'job-stream 200',
-      'job-take 200',
-      'job-take 204',
-      'job-take-batch 200',
-      'job-take-batch 204',
-      'ping 200',
-      'purge-queue 200',
-      'run 200',
-    ].toSorted(),
+  expect([...seen].toSorted().join(', ')).toBe(
+    'job-done 200, job-done 400, job-done 404, job-stop 200, job-stop 204, job-stream 200, ' +
+      'job-take 200, job-take 204, job-take-batch 200, job-take-batch 204, ping 200, ' +
+      'purge-queue 200, run 200',
   );
 });
 

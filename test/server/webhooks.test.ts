@@ -12,15 +12,14 @@ interface Told {
 }
 
 /** A target that is told; it answers as it is asked to. */
-async function openTarget(answer: (response: ServerResponse, told: Told) => void) {
+async function openTarget(answer: (response: ServerResponse) => void) {
   const told: Told[] = [];
-  const server = createServer((request, response) => {
-    void bodyOf(request).then((text) => {
-      const one = { path: request.url ?? '', text, type: request.headers['content-type'] };
-      told.push(one);
-      answer(response, one);
-    });
-  });
+  const hear = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const text = await bodyOf(request);
+    told.push({ path: request.url ?? '', text, type: request.headers['content-type'] });
+    answer(response);
+  };
+  const server = createServer((request, response) => void hear(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     server.closeAllConnections();

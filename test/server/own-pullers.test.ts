@@ -1,0 +1,86 @@
+/** Workers that the service starts and that then pull, as containers do: what becomes of their jobs with them. */
+import { expect, it } from 'vitest';
+import { endpointSettings } from '../../src/server/endpoint-settings.ts';
+import type { PullWorkload } from '../../src/server/workload.ts';
+import { addKey, PullingWorker } from './pull-harness.ts';
+import { askStatus, endpointId, makeDataDir, openService, statusOnce, submit } from './service-harness.ts';
+
+interface Started {
+  id: string;
+  isStopped: boolean;
+  end: (why: string) => void;
+}
+
+/** Pullers that do nothing by themselves: the test asks in their place, under their ids. */
+function pullers() {
+  const started: Started[] = [];
+  const workload: PullWorkload = {
+    name: 'pullers',
+    startPuller: ({ workerId }) => {
+      let end: (why: string) => void = () => undefined;
+      const ended = new Promise<string>((resolve) => {
+        end = resolve;
+      });
+      const one: Started = { id: workerId, isStopped: false, end };
+      started.push(one);
+      const stop = async (): Promise<void> => void (one.isStopped = true);
+      return Promise.resolve({ ended, stop });
+    },
+  };
+  return { started, workload };
+}
+
+async function openWith(dataDir: string) {
+  const { started, workload } = pullers();
+  const service = await openService({
+    dataDir,
+    endpoints: [endpointSettings({ id: endpointId, workers: 1, quickStart: true })],
+    workloadOf: () => workload,
+  });
+  const next = async (index: number): Promise<Started> => {
+    for (;;) {
+      const one = started[index];
+      if (one !== undefined) return one;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  return { ...service, next };
+}
+
+it('gives the job of one that ends to the next, and counts it', async () => {
+  const dataDir = await makeDataDir();
+  const { url, next } = await openWith(dataDir);
+  const key = addKey(dataDir, 'worker');
+  const first = await next(0);
+  const id = await submit(url, { scene: 'x' });
+  expect(await new PullingWorker(url, key, first.id).taken()).toBe(id);
+  first.end('it exited with 137');
+  const second = await next(1);
+  expect(await new PullingWorker(url, key, second.id).taken()).toBe(id);
+  expect((await askStatus(url, id)).json).toMatchObject({ status: 'IN_PROGRESS', retries: 1 });
+});
+
+it('starts another where one asks to be restarted with its result', async () => {
+  const dataDir = await makeDataDir();
+  const { url, next } = await openWith(dataDir);
+  const first = await next(0);
+  const worker = new PullingWorker(url, addKey(dataDir, 'worker'), first.id);
+  const id = await submit(url, { scene: 'x' });
+  await worker.take();
+  await worker.done(id, '{"output":1,"stopPod":true}');
+  const second = await next(1);
+  expect([first.isStopped, second.isStopped]).toEqual([true, false]);
+  expect((await askStatus(url, id)).json).toMatchObject({ status: 'COMPLETED', output: 1 });
+});
+
+it('has the jobs of those that it stops back in the queue at once, and counts them against nobody', async () => {
+  const dataDir = await makeDataDir();
+  const first = await openWith(dataDir);
+  const { id: workerId } = await first.next(0);
+  const id = await submit(first.url, { scene: 'x' });
+  const key = addKey(dataDir, 'worker');
+  await new PullingWorker(first.url, key, workerId).take();
+  await first.close();
+  const second = await openService({ dataDir, workers: 0 });
+  expect(await statusOnce(second.url, id, 'IN_QUEUE')).toEqual({ id, status: 'IN_QUEUE' });
+});

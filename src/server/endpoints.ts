@@ -23,6 +23,9 @@ export class Endpoints {
   readonly #open = new Map<string, Endpoint>();
   readonly #givenIds: ReadonlySet<string>;
   readonly #sql: ReturnType<typeof prepareStatements>;
+  /** One change at a time: each finds the endpoints as the one before it left them. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #isStopped = false;
 
   /** Opens all of them; one of the console that is in the file by now is left to the file. */
   constructor(parts: EndpointsParts) {
@@ -49,40 +52,67 @@ export class Endpoints {
   }
 
   /** Makes an endpoint, or says what is in the way. */
-  async add(settings: EndpointSettings): Promise<Endpoint | FieldProblem[]> {
-    const problems = this.#clashes(settings, undefined);
-    if (problems.length > 0) return problems;
-    await this.#keep(settings);
-    return this.#start(settings);
+  add(settings: EndpointSettings): Promise<Endpoint | FieldProblem[]> {
+    return this.#inTurn(async () => {
+      const problems = this.#clashes(settings, undefined);
+      if (problems.length > 0) return problems;
+      await this.#keep(settings);
+      return this.#start(settings);
+    });
   }
 
   /** Changes an endpoint; its jobs stay, those at work go back to the queue. Throws `EndpointOfFile`. */
-  async change(id: string, settings: EndpointSettings): Promise<Endpoint | FieldProblem[] | undefined> {
-    const endpoint = this.#changeable(id);
-    if (endpoint === undefined) return undefined;
-    const problems = this.#clashes(settings, id);
-    if (settings.id !== id) problems.push({ field: 'id', text: 'the id of an endpoint cannot be changed' });
-    if (problems.length > 0) return problems;
-    await this.#keep(settings);
-    await endpoint.stop();
-    await this.#parts.book.putBackOwn(id);
-    return this.#start(settings);
+  change(id: string, settings: EndpointSettings): Promise<Endpoint | FieldProblem[] | undefined> {
+    return this.#inTurn(async () => {
+      const endpoint = this.changeable(id);
+      if (endpoint === undefined) return undefined;
+      const problems = this.#clashes(settings, id);
+      if (settings.id !== id) problems.push({ field: 'id', text: 'the id of an endpoint cannot be changed' });
+      if (problems.length > 0) return problems;
+      await this.#keep(settings);
+      await endpoint.stop();
+      await this.#parts.book.putBackOwn(id);
+      return this.#start(settings);
+    });
   }
 
-  /** Removes an endpoint and what waits there; false where there is none. Throws `EndpointOfFile`. */
-  async remove(id: string): Promise<boolean> {
-    const endpoint = this.#changeable(id);
-    if (endpoint === undefined) return false;
-    this.#open.delete(id);
-    await endpoint.stop();
-    const { book } = this.#parts;
-    await book.file.commit.write(() => this.#sql.remove.run(id));
-    await book.cancelAll(id);
-    return true;
+  /** Removes an endpoint, what waits there and what was counted; false where there is none. Throws `EndpointOfFile`. */
+  remove(id: string): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const endpoint = this.changeable(id);
+      if (endpoint === undefined) return false;
+      this.#open.delete(id);
+      await endpoint.stop();
+      const { book } = this.#parts;
+      await book.file.commit.write(() => this.#sql.remove.run(id));
+      await book.cancelAll(id);
+      await book.file.commit.write(() => this.#sql.forgetTally.run(id));
+      return true;
+    });
+  }
+
+  /** The endpoint, unless there is none; throws `EndpointOfFile`. */
+  changeable(id: string): Endpoint | undefined {
+    if (this.#givenIds.has(id))
+      throw new EndpointOfFile(
+        `endpoint ${id} stands in the service's file: change it there, and start anew`,
+      );
+    return this.#open.get(id);
   }
 
   async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#turn;
     await Promise.all(this.all.map((endpoint) => endpoint.stop()));
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(() => {
+      if (this.#isStopped) throw new Error('the service is ending');
+      return work();
+    });
+    this.#turn = done.catch(() => undefined);
+    return done;
   }
 
   #start(settings: EndpointSettings): Endpoint {
@@ -91,14 +121,6 @@ export class Endpoints {
     const endpoint = new Endpoint({ book, results, settings, workload, silenceMs, onTrouble });
     this.#open.set(settings.id, endpoint);
     return endpoint;
-  }
-
-  #changeable(id: string): Endpoint | undefined {
-    if (this.#givenIds.has(id))
-      throw new EndpointOfFile(
-        `endpoint ${id} stands in the service's file: change it there, and start anew`,
-      );
-    return this.#open.get(id);
   }
 
   #clashes({ id, name }: EndpointSettings, except: string | undefined): FieldProblem[] {
@@ -125,5 +147,6 @@ function prepareStatements({ file: { db } }: JobBook) {
        ON CONFLICT DO UPDATE SET settings = @settings`,
     ),
     remove: db.prepare<[string]>('DELETE FROM endpoint WHERE id = ?'),
+    forgetTally: db.prepare<[string]>('DELETE FROM tally WHERE endpointId = ?'),
   };
 }

@@ -27,6 +27,7 @@ export class WorkerPool {
   readonly #slots: WorkerSlot[];
   readonly #leave: () => void;
   #isTaking = false;
+  #taking: Promise<void> = Promise.resolve();
   #isWoken = false;
   #retiring: NodeJS.Timeout | undefined;
   /** The latest reason for which a worker could not be started or ended; null where all is well. */
@@ -78,7 +79,7 @@ export class WorkerPool {
   /** Says that a job may be waiting, or a worker be free. */
   wake(): void {
     this.#isWoken = true;
-    if (!this.#isTaking) void this.#takeJobs();
+    if (!this.#isTaking) this.#taking = this.#takeJobs();
   }
 
   /** Takes no more jobs and tells running workloads to stop; what they still answer is not heard. */
@@ -86,6 +87,8 @@ export class WorkerPool {
     this.#stop.abort();
     this.#leave();
     clearInterval(this.#retiring);
+    // What is taken meanwhile is not begun, and is in the book when this resolves.
+    await this.#taking;
     await Promise.all(this.#slots.map((slot) => slot.stop()));
   }
 
@@ -98,6 +101,7 @@ export class WorkerPool {
       const takers = idle.map(({ supervised }) => ({ workerId: supervised.workerId, isPulled: false }));
       const jobs =
         takers.length === 0 ? [] : ((await this.#insist(() => book.take(endpoint.id, takers))) ?? []);
+      if (this.#stop.signal.aborted) break;
       if (jobs.length > 0) this.trouble = null;
       for (const job of jobs)
         void idle.find(({ supervised }) => supervised.workerId === job.workerId)?.work(job);

@@ -10,10 +10,11 @@ import type { EndpointSettings, FieldProblem } from '../endpoint-settings.ts';
 import type { JobBook } from '../job-book.ts';
 import type { JobOperations } from '../job-operations.ts';
 import type { KeyHolder } from '../keys/key.ts';
-import { type KeyBook, KeyRefused } from '../keys/key-book.ts';
+import { type KeyBook, KeyBookBusy, KeyRefused } from '../keys/key-book.ts';
 import type { ResultFiles } from '../result-files.ts';
 import { JobViews } from './job-views.ts';
 import { KeyViews } from './key-views.ts';
+import { LogShare } from './log-share.ts';
 import { Sessions } from './sessions.ts';
 
 export interface ConsoleParts {
@@ -90,7 +91,7 @@ export class Console {
 
   /** Whether a request is for the console. */
   static isAsked(target: string): boolean {
-    return /^\/(console(\/|\?|$)|$)/.test(target);
+    return /^\/(console(\/|\?|$)|\?|$)/.test(target);
   }
 
   async answer(
@@ -100,7 +101,7 @@ export class Console {
   ): Promise<Answer | undefined> {
     const { pathname, searchParams: query } = new URL(request.url ?? '/', 'http://console');
     if (!pathname.startsWith(prefix)) return this.#pageAt(pathname, request);
-    const changes = request.method !== 'GET';
+    const changes = request.method !== 'GET' && request.method !== 'HEAD';
     if (changes && !isOwnPage(request)) return refusal(403, 'this is for the console’s own page only');
     const path = pathname.slice(prefix.length);
     if (path === 'session') return await this.#session(request, askForBody);
@@ -144,15 +145,16 @@ export class Console {
 
   #overview(): Overview {
     const { about, endpoints, notices, now } = this.#parts;
+    const log = new LogShare();
     return {
       ...about,
       now: now(),
       notices: notices(),
-      endpoints: endpoints.all.map((endpoint) => this.#viewOf(endpoint)),
+      endpoints: endpoints.all.map((endpoint) => this.#viewOf(endpoint, log)),
     };
   }
 
-  #viewOf(endpoint: Endpoint): EndpointView {
+  #viewOf(endpoint: Endpoint, log = new LogShare()): EndpointView {
     const { book, endpoints, forms } = this.#parts;
     const tally = book.tally(endpoint.id);
     const origin = endpoints.originOf(endpoint.id);
@@ -169,7 +171,7 @@ export class Console {
         inQueue: tally.IN_QUEUE ?? 0,
         retried: tally.retried ?? 0,
       },
-      workers: endpoint.workers.map((worker) => ({ ...worker, log: worker.log.slice(-50) })),
+      workers: endpoint.workers.map((worker) => ({ ...worker, log: log.of(worker) })),
       trouble: endpoint.trouble,
     };
   }
@@ -193,6 +195,7 @@ export class Console {
     if (body === undefined || 'status' in body) return body;
     const others = endpoints.all.filter(({ id }) => id !== asked.id).map(({ settings }) => settings);
     return await unlessOfFile(async () => {
+      if (endpoints.changeable(asked.id) === undefined) return refusal(404, 'endpoint not found');
       const checked = forms.check(body.form, others);
       if ('problems' in checked) return problemsAnswer(checked.problems);
       const changed = await endpoints.change(asked.id, checked.settings);
@@ -243,6 +246,8 @@ export class Console {
   async #onJob(what: 'cancel' | 'retry', { id }: Request): Promise<Answer> {
     const endpointId = this.#jobs.endpointOf(id);
     if (endpointId === undefined) return refusal(404, 'job not found');
+    if (this.#parts.endpoints.find(endpointId) === undefined)
+      return refusal(409, `the endpoint ${endpointId} of this job is no more`);
     return await this.#parts.jobs[what](endpointId, id);
   }
 
@@ -258,12 +263,16 @@ export class Console {
       return jsonAnswer({ key, view: this.#keys.of(record) }, 201);
     } catch (error) {
       if (error instanceof KeyRefused) return problemsAnswer(error.problems);
-      throw error;
+      return orBusy(error);
     }
   }
 
   #revokeKey({ id }: Request): Answer {
-    return this.#parts.keys.revoke(id) === undefined ? refusal(404, 'there is no such key') : emptyAnswer;
+    try {
+      return this.#parts.keys.revoke(id) === undefined ? refusal(404, 'there is no such key') : emptyAnswer;
+    } catch (error) {
+      return orBusy(error);
+    }
   }
 
   #keyNames(): (keyId: string) => string | null {
@@ -310,6 +319,11 @@ async function unlessOfFile(work: () => Promise<Answer>): Promise<Answer> {
     if (error instanceof EndpointOfFile) return refusal(409, error.message);
     throw error;
   }
+}
+
+function orBusy(error: unknown): Answer {
+  if (error instanceof KeyBookBusy) return refusal(503, error.message, { 'Retry-After': '2' });
+  throw error;
 }
 
 function decode(text: string): string {

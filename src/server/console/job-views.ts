@@ -38,10 +38,12 @@ const rowColumns = `number, id, endpointId, state AS status, acceptedAt, queuedA
   keyId, summary`;
 
 export class JobViews {
+  readonly #book: JobBook;
   readonly #files: ResultFiles;
   readonly #sql: ReturnType<typeof prepareStatements>;
 
   constructor(book: JobBook, files: ResultFiles) {
+    this.#book = book;
     this.#files = files;
     this.#sql = prepareStatements(book);
   }
@@ -61,7 +63,7 @@ export class JobViews {
     liveLog: (job: JobRow) => readonly string[],
   ): Promise<JobView | undefined> {
     const job = this.#sql.job.get(id);
-    if (job === undefined) return undefined;
+    if (job === undefined || !this.#book.has(job.endpointId, id)) return undefined;
     const row = rowOf(job, nameOf);
     const output = job.outputFile === null ? job.output : await this.#read(job.outputFile);
     return {
@@ -70,18 +72,24 @@ export class JobViews {
       output: shownJson(output ?? job.progress),
       pictures: picturesIn(output),
       error: job.error,
-      log: job.endedAt === null ? [...liveLog(row)] : (job.log?.split('\n') ?? []),
+      log: logOf(job, job.endedAt === null ? liveLog(row) : []),
     };
   }
 
   /** The endpoint of a job, for what is done to it. */
   endpointOf(id: string): string | undefined {
-    return this.#sql.job.get(id)?.endpointId;
+    return this.#sql.endpoint.get(id)?.endpointId;
   }
 
   async #read(name: string): Promise<string | null> {
     return (await this.#files.read(name))?.toString() ?? null;
   }
+}
+
+/** What is written now, or what was kept of the end or of a worker that died of it. */
+function logOf({ log }: StoredJob, live: readonly string[]): string[] {
+  if (live.length > 0) return [...live];
+  return log === null ? [] : log.split('\n');
 }
 
 function rowOf(stored: StoredRow, nameOf: KeyName): JobRow {
@@ -110,6 +118,7 @@ function prepareStatements({ file: { db } }: JobBook) {
   return {
     all: db.prepare<[ListValues], StoredRow>(list('')),
     ofEndpoint: db.prepare<[ListValues], StoredRow>(list('endpointId = @endpoint AND')),
+    endpoint: db.prepare<[string], { endpointId: string }>('SELECT endpointId FROM job WHERE id = ?'),
     number: db.prepare<[string], { number: number }>('SELECT number FROM job WHERE id = ?'),
     job: db.prepare<[string], StoredJob>(
       `SELECT ${rowColumns}, error, log, outputFile, progress, input, output FROM job WHERE id = ?`,

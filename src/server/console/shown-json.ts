@@ -2,7 +2,7 @@
 
 /** What stands in the page as text. */
 const longestText = 256 * 1024;
-const longestString = 300;
+const longestString = 4_000;
 
 const mostPictures = 12;
 const mostPictureBytes = 40 * 1024 * 1024;
@@ -12,34 +12,48 @@ export function shownJson(text: string | null): string | null {
   if (text === null) return null;
   const value = parse(text);
   if (value === undefined) return null;
-  const shown = JSON.stringify(
-    value,
-    (_key, inner: unknown) => (typeof inner === 'string' ? cut(inner) : inner),
-    2,
-  );
-  return shown.length <= longestText ? shown : null;
+  const shown = textOf(value);
+  return shown !== undefined && shown.length <= longestText ? shown : null;
+}
+
+/** Undefined for what is nested so deeply that it cannot be written. */
+function textOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(
+      value,
+      (_key, inner: unknown) => (typeof inner === 'string' ? cut(inner) : inner),
+      2,
+    );
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }
 
 function cut(text: string): string {
-  if (text.length <= longestString) return text;
-  return `${text.slice(0, 60)}… (${text.length} characters)`;
+  const kept = pictureOf(text) === undefined ? longestString : 60;
+  return text.length <= kept ? text : `${text.slice(0, kept)}… (${text.length} characters)`;
 }
 
 /** Data URIs of the pictures in an output, as far as they can be shown at once. */
 export function picturesIn(text: string | null): string[] {
-  const pictures: string[] = [];
-  let length = 0;
-  const look = (value: unknown): void => {
-    if (typeof value === 'string') {
-      const picture = pictureOf(value);
-      if (picture === undefined || pictures.length >= mostPictures) return;
-      length += picture.length;
-      if (length <= mostPictureBytes) pictures.push(picture);
-    } else if (typeof value === 'object' && value !== null) Object.values(value).forEach(look);
-  };
-  look(text === null ? undefined : parse(text));
   // The same picture often stands under two names.
-  return [...new Set(pictures)];
+  const pictures = new Set<string>();
+  let length = 0;
+  const open: unknown[] = [text === null ? undefined : parse(text)];
+  while (open.length > 0 && pictures.size < mostPictures) {
+    const value = open.pop();
+    if (typeof value === 'object' && value !== null) {
+      for (const inner of Object.values(value).toReversed()) open.push(inner);
+      continue;
+    }
+    const picture = typeof value === 'string' ? pictureOf(value) : undefined;
+    if (picture === undefined || pictures.has(picture) || length + picture.length > mostPictureBytes)
+      continue;
+    length += picture.length;
+    pictures.add(picture);
+  }
+  return [...pictures];
 }
 
 /** How the base64 of each format begins. */

@@ -1,7 +1,7 @@
 /** What a service is started with, checked before anything is touched. */
 import type { Page } from '../http/page-shell.ts';
 import { defaultRetentionMs, maxRequestBytes } from '../wire/messages.ts';
-import type { EndpointForms } from './console/console.ts';
+import type { EndpointForms } from './console/endpoint-requests.ts';
 import type { RunnableWorkload } from './endpoint.ts';
 import type { EndpointSettings } from './endpoint-settings.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';

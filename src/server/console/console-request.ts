@@ -1,0 +1,41 @@
+/** What the page asks for, and the forms that it sends. */
+import type { IncomingMessage } from 'node:http';
+import { type Answer, jsonAnswer, refusal } from '../answer.ts';
+import { bodyOf } from '../asked.ts';
+import type { FieldProblem } from '../endpoint-settings.ts';
+import type { KeyHolder } from '../keys/key.ts';
+
+/** A request of the page, from somebody who is signed in. */
+export interface ConsoleRequest {
+  request: IncomingMessage;
+  askForBody: () => void;
+  gone: AbortSignal;
+  holder: KeyHolder;
+  query: URLSearchParams;
+  /** What the path says in the place of ids. */
+  id: string;
+}
+
+export type Operation = (asked: ConsoleRequest) => Promise<Answer | undefined> | Answer | undefined;
+
+/** Forms and keys are small; the inputs of jobs have the bound of submissions. */
+const maxFormBytes = 256 * 1024;
+
+export async function formOf(
+  asked: Pick<ConsoleRequest, 'request' | 'askForBody'>,
+): Promise<{ form: Record<string, unknown> } | Answer | undefined> {
+  const body = await bodyOf(asked, maxFormBytes);
+  if (!Buffer.isBuffer(body)) return body;
+  try {
+    const form: unknown = JSON.parse(body.toString());
+    if (typeof form === 'object' && form !== null && !Array.isArray(form))
+      return { form: form as Record<string, unknown> };
+  } catch {
+    // Said below.
+  }
+  return refusal(400, 'the body is no JSON object');
+}
+
+export function problemsAnswer(problems: FieldProblem[]): Answer {
+  return jsonAnswer({ error: 'this cannot be done as it stands', problems }, 422);
+}

@@ -1,0 +1,49 @@
+/** Keys for the page: listed, made and revoked. */
+import { type Answer, emptyAnswer, jsonAnswer, refusal } from '../answer.ts';
+import type { JobBook } from '../job-book.ts';
+import { type KeyBook, KeyBookBusy, KeyRefused } from '../keys/key-book.ts';
+import { type ConsoleRequest, formOf, problemsAnswer } from './console-request.ts';
+import { KeyViews } from './key-views.ts';
+
+export class KeyRequests {
+  readonly #keys: KeyBook;
+  readonly #views: KeyViews;
+
+  constructor({ keys, book }: { keys: KeyBook; book: JobBook }) {
+    this.#keys = keys;
+    this.#views = new KeyViews(book);
+  }
+
+  list(): Answer {
+    return jsonAnswer(this.#keys.list().map((record) => this.#views.of(record)));
+  }
+
+  async add(asked: ConsoleRequest): Promise<Answer | undefined> {
+    const body = await formOf(asked);
+    if (body === undefined || 'status' in body) return body;
+    const { name, kind, endpoints = null } = body.form;
+    const isList = Array.isArray(endpoints) && endpoints.every((id) => typeof id === 'string');
+    if (typeof name !== 'string' || typeof kind !== 'string' || (endpoints !== null && !isList))
+      return refusal(422, 'a key has a name, a kind and a list of endpoints or null');
+    try {
+      const { key, record } = this.#keys.add({ name, kind, endpoints: isList ? endpoints : null });
+      return jsonAnswer({ key, view: this.#views.of(record) }, 201);
+    } catch (error) {
+      if (error instanceof KeyRefused) return problemsAnswer(error.problems);
+      return orBusy(error);
+    }
+  }
+
+  revoke({ id }: ConsoleRequest): Answer {
+    try {
+      return this.#keys.revoke(id) === undefined ? refusal(404, 'there is no such key') : emptyAnswer;
+    } catch (error) {
+      return orBusy(error);
+    }
+  }
+}
+
+function orBusy(error: unknown): Answer {
+  if (error instanceof KeyBookBusy) return refusal(503, error.message, { 'Retry-After': '2' });
+  throw error;
+}

@@ -3,6 +3,7 @@
 /*
  * POST   session                     { key }                → 204 and a cookie | 401 ApiError | 429 ApiError
  * DELETE session                                            → 204
+ * GET    session                                            → { signedIn: boolean }
  * GET    overview                                           → Overview | 401 ApiError (sign in again)
  * POST   endpoints                   EndpointForm           → 201 EndpointView | 422 ApiError with problems
  * PUT    endpoints/{id}              EndpointForm           → 200 EndpointView | 422 | 404 | 409 (stands in service.yaml)

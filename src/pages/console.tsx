@@ -2,13 +2,14 @@
 import { render, type JSX } from 'preact';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Overview } from './console-data.ts';
+import { ask } from './console/ask.ts';
 import { Dialog } from './console/dialog.tsx';
 import { EndpointPage } from './console/endpoint-page.tsx';
 import { EditPage, NewPage } from './console/form-pages.tsx';
 import { JobPage } from './console/job-page.tsx';
 import { JobsPage } from './console/jobs-page.tsx';
 import { KeysPage } from './console/keys-page.tsx';
-import { useLink } from './console/link.ts';
+import { tellLink, useLink } from './console/link.ts';
 import { NothingHere } from './console/nothing-here.tsx';
 import { OverviewPage } from './console/overview-page.tsx';
 import { to, useRoute, type Route } from './console/route.ts';
@@ -104,4 +105,11 @@ function useArrival(hash: string, isReady: boolean): void {
 }
 
 const root = document.querySelector('#page');
-if (root !== null) render(<ConsolePage />, root);
+if (root !== null) void enter(root);
+
+/** Whoever is not signed in is asked to before anything is refused, which browsers would tell as an error. */
+async function enter(place: Element): Promise<void> {
+  const session = ask<{ signedIn: boolean }>('GET', 'session').catch(() => ({ signedIn: true }));
+  if (!(await session).signedIn) tellLink({ isSignedOut: true });
+  render(<ConsolePage />, place);
+}

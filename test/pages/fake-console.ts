@@ -112,7 +112,9 @@ function judge(state: FakeConsole, request: IncomingMessage, what: string, asked
     state.isKnown = true;
     return { status: 204, cookie: 'console=known' };
   }
-  if (!state.isKnown || request.headers.cookie !== 'console=known') return no(401, 'Sign in again.');
+  const isSignedIn = state.isKnown && request.headers.cookie === 'console=known';
+  if (what === 'GET session') return { status: 200, body: { signedIn: isSignedIn } };
+  if (!isSignedIn) return no(401, 'Sign in again.');
   for (const [pattern, act] of Object.entries(routes)) {
     const match = new RegExp(`^${pattern.replace('{id}', '([^/]+)')}$`).exec(what);
     if (match !== null) return act(state, { ...asked, id: decodeURIComponent(match[1] ?? '') });

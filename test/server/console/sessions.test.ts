@@ -56,6 +56,15 @@ it('ends a session when its key is revoked by another program, when it is left a
   expect((await left.ask('GET', 'overview')).status).toBe(401);
 });
 
+it('says whether a browser is signed in, without refusing it', async () => {
+  const { url } = await openWithConsole();
+  expect(await send(url, 'GET', 'session')).toMatchObject({ status: 200, body: { signedIn: false } });
+  const visit = await enter(url);
+  expect(await visit.get('session')).toEqual({ signedIn: true });
+  await visit.ask('DELETE', 'session');
+  expect(await visit.get('session')).toEqual({ signedIn: false });
+});
+
 it('tells nobody anything who is not signed in', async () => {
   const { url } = await openWithConsole();
   for (const [method, path] of [

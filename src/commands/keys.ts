@@ -9,6 +9,7 @@ import { checkKey, type AskedKey } from '../server/keys/check-key.ts';
 import { KeyBook, KeyRefused } from '../server/keys/key-book.ts';
 import type { FieldProblem } from '../server/endpoint-settings.ts';
 import { showKeys, showNewKey, showRevokedKey } from '../terminal/show-keys.ts';
+import { dataOption } from './data-option.ts';
 import { defaultDataDir } from './default-data-dir.ts';
 import { keyActions, type KeyAction } from './key-actions.ts';
 import { oneText } from './one-text.ts';
@@ -131,10 +132,4 @@ function unknownKey(name: string, names: string[], argv: Record<string, unknown>
       ? `\`nightrender keys list${dataOption(argv)}\` names all`
       : `did you mean ${JSON.stringify(meant)}?`;
   return new ConfigError([{ where: '', text: `${JSON.stringify(name)} is no key; ${hint}` }]);
-}
-
-/** For commands that people paste. */
-function dataOption(argv: Record<string, unknown>): string {
-  const given = oneText(argv, 'data');
-  return given === undefined ? '' : ` --data ${shellWord(given)}`;
 }

@@ -43,16 +43,24 @@ export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | u
     const text = `The checkpoint in ${shownDir} is damaged; it was left as it is. Put a copy back, or move the folder away to begin anew.`;
     return { ending: 'wrong-use', text, problems: [] };
   }
+  const unheard = whyNotListening(thrown);
+  if (unheard !== undefined) return { ending: 'wrong-use', text: unheard, problems: [] };
   const code = (thrown as { code?: unknown }).code;
-  if (code === 'EADDRINUSE') {
-    return {
-      ending: 'wrong-use',
-      text: 'The port is in use by another program; choose one with --port.',
-      problems: [],
-    };
-  }
   if (!(thrown instanceof Error) || typeof code !== 'string' || !isDiskCode(code)) return undefined;
   return { ending: 'output-unwritable', text: describeDisk(thrown, code, dir, shownDir), problems: [] };
+}
+
+/** Undefined where it is about something else. */
+function whyNotListening(thrown: unknown): string | undefined {
+  const { code, syscall, address, hostname, port } = thrown as Record<string, unknown>;
+  if (code === 'EADDRINUSE') return 'The port is in use by another program; choose one with --port.';
+  const host = String(address ?? hostname);
+  if (code === 'EADDRNOTAVAIL')
+    return `This machine has no address ${host} to listen at; choose one of its own with --host.`;
+  if (syscall === 'getaddrinfo') return `${host} is no name of this machine; choose another with --host.`;
+  if (syscall === 'listen' && code === 'EACCES')
+    return `Port ${String(port)} is not for everybody to listen at; choose one above 1023 with --port.`;
+  return undefined;
 }
 
 function describeDisk(error: Error, code: string, dir: string | undefined, shownDir: string): string {

@@ -12,8 +12,9 @@ import { startService } from '../server/start-service.ts';
 import { showFaults } from '../terminal/show-faults.ts';
 import { showServing, showServiceTrouble } from '../terminal/show-serving.ts';
 import { builtPage } from './built-page.ts';
+import { dataOption } from './data-option.ts';
 import { defaultDataDir } from './default-data-dir.ts';
-import { makeFirstKey } from './first-key.ts';
+import { assertKeyed, makeFirstKey } from './first-key.ts';
 import { oneText } from './one-text.ts';
 import { refuse } from './refuse.ts';
 import { servedFaults } from './served-faults.ts';
@@ -21,7 +22,7 @@ import { shownPath } from './shown-path.ts';
 import { untilSignal } from './until-signal.ts';
 import { program } from './version.ts';
 import { wholeNumber } from './whole-number.ts';
-import { workloadNeeds, rendererNotices } from './workload-needs.ts';
+import { removeContainersLeftIn, rendererNotices, workloadNeeds } from './workload-needs.ts';
 import { workloadOf } from './workload-of.ts';
 
 const withoutScript =
@@ -34,11 +35,11 @@ export async function serve(file: string | undefined, argv: Record<string, unkno
   try {
     dataDir = resolve(oneText(argv, 'data') ?? defaultDataDir());
     const settings = settingsOf(file, argv);
-    makeFolder(dataDir, 0o700);
-    const givenKey = process.env['NIGHTRENDER_API_KEY'];
-    const newKey = givenKey === undefined ? makeFirstKey(dataDir) : undefined;
-    const needs = workloadNeeds(dataDir);
     const faults = servedFaults(oneText(argv, 'faults'));
+    const givenKey = keyInEnvironment();
+    if (givenKey === undefined) assertKeyed(dataDir, settings.host, keyAdvice(file, argv));
+    makeFolder(dataDir, 0o700);
+    const needs = workloadNeeds(dataDir);
     const service = await startService({
       dataDir,
       host: settings.host,
@@ -66,6 +67,9 @@ export async function serve(file: string | undefined, argv: Record<string, unkno
       },
       onTrouble: showServiceTrouble,
     });
+    removeContainersLeftIn(dataDir, needs);
+    // Not before: of a service that does not start nobody would be shown it.
+    const newKey = givenKey === undefined ? makeFirstKey(dataDir, settings.host) : undefined;
     const told = untilSignal();
     if (faults !== undefined) showFaults(faults.lines);
     const endpoints = settings.endpoints.map(({ id, name }) => ({ id, name }));
@@ -86,6 +90,20 @@ export async function serve(file: string | undefined, argv: Record<string, unkno
   } catch (thrown) {
     return refuse(thrown, dataDir, json);
   }
+}
+
+/** Throws `ConfigError` for one that no client could send. */
+function keyInEnvironment(): string | undefined {
+  const key = process.env['NIGHTRENDER_API_KEY'];
+  if (key === undefined || /^[\x21-\x7e]+$/.test(key)) return key;
+  const what = key === '' ? 'is empty' : 'holds characters that a header cannot carry';
+  const text = `${what}; set it to a key, or unset it and use one of \`nightrender keys\``;
+  throw new ConfigError([{ where: 'NIGHTRENDER_API_KEY', text }]);
+}
+
+function keyAdvice(file: string | undefined, argv: Record<string, unknown>) {
+  const where = argv['host'] === undefined ? `${shownPath(resolve(file ?? ''))}: host` : '--host';
+  return { where, addCommand: `nightrender keys add NAME --kind admin${dataOption(argv)}` };
 }
 
 /** Without a file there is one endpoint, which paints. */

@@ -1,9 +1,10 @@
 /** What workers need of this machine: the tool for containers, and the packages of the GPU worker. */
 import { createHash } from 'node:crypto';
-import { realpathSync } from 'node:fs';
+import { existsSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describeRenderer } from '../renderer/describe-renderer.ts';
+import { textOf } from '../server/supervised.ts';
 import { findContainerTool } from '../server/workloads/container-tool.ts';
 import { removeLeftContainers } from '../server/workloads/container-workload.ts';
 import { showServiceTrouble } from '../terminal/show-serving.ts';
@@ -15,20 +16,41 @@ export function workloadNeeds(dataDir: string): WorkloadNeeds {
   return {
     serviceId,
     containerTool: () =>
-      (tool ??= readyTool(serviceId).catch((error: unknown) => {
+      (tool ??= readyTool(dataDir, serviceId).catch((error: unknown) => {
         tool = undefined;
         throw error;
       })),
-    renderer: { path: fileURLToPath(new URL('../renderer/handler.js', import.meta.url)), environment: {} },
+    renderer: {
+      path: fileURLToPath(new URL('../renderer/handler.js', import.meta.url)),
+      environment: { NIGHTRENDER_RENDERER_DIR: rendererDirIn(dataDir) },
+    },
   };
 }
 
+/**
+ * Removes the containers of a service that was killed, which nobody else ends: also those of endpoints that have no job
+ * yet, or are gone. To be called once the data folder is this service's own.
+ */
+export function removeContainersLeftIn(dataDir: string, { containerTool }: WorkloadNeeds): void {
+  if (!existsSync(markIn(dataDir))) return;
+  containerTool().catch((error: unknown) =>
+    showServiceTrouble(`containers of an earlier service may be left: ${textOf(error)}`),
+  );
+}
+
 /** With the containers of a service that was killed out of the way. */
-async function readyTool(serviceId: string) {
+async function readyTool(dataDir: string, serviceId: string) {
   const tool = await findContainerTool();
   const left = await removeLeftContainers(tool, serviceId);
-  if (left > 0) showServiceTrouble(`${left} containers of a service that was killed were removed`);
+  if (left === 1) showServiceTrouble('a container of a service that was killed was removed');
+  if (left > 1) showServiceTrouble(`${left} containers of a service that was killed were removed`);
+  writeFileSync(markIn(dataDir), '', { mode: 0o600 });
   return tool;
+}
+
+/** It is there once there may be containers. */
+function markIn(dataDir: string): string {
+  return join(dataDir, 'containers');
 }
 
 /** What the scene-renderer renders with is found out beside the service's work: drivers take their time. */

@@ -26,8 +26,7 @@ it.each(refused)('refuses %s', async (_what, options, text) => {
   await expect(access(dataDir)).rejects.toThrow('ENOENT');
 });
 
-it('does not start where nobody has a key, least of all for the whole network', async () => {
-  await expect(openService({ keys: [] })).rejects.toThrow('at least one key');
+it('does not start for the whole network where nobody has a key', async () => {
   await expect(openService({ keys: [], host: '0.0.0.0' })).rejects.toThrow(/0\.0\.0\.0 is no loopback/);
 });
 

@@ -1,0 +1,9 @@
+/** The data folder in commands that people paste. */
+import { shellWord } from '../core/shell-word.ts';
+import { oneText } from './one-text.ts';
+
+/** Nothing where it is the usual one. */
+export function dataOption(argv: Record<string, unknown>): string {
+  const given = oneText(argv, 'data');
+  return given === undefined ? '' : ` --data ${shellWord(given)}`;
+}

@@ -1,0 +1,130 @@
+/** Promise: one command is a service with a key of its own, which keeps what it has and says what it will not do. */
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { folderWith, nightrender, testKey } from './cli.ts';
+import { listenOnLoopback } from './listen-on-loopback.ts';
+import { Served } from './served.ts';
+
+const data = ['--data', 'service'];
+const picture = { scene: 'A lighthouse at dawn', width: 64, height: 64 };
+
+it('paints without a file, and shows its first key once', async () => {
+  const cwd = folderWith({});
+  const first = await Served.start(cwd);
+  expect(first.key).toMatch(/^nr_/);
+  const job = await first.done('scene-renderer', picture);
+  expect(job).toMatchObject({ status: 'COMPLETED' });
+  expect((await first.stop()).code).toBe(0);
+  const second = await Served.start(cwd);
+  expect(second.key).toBe('');
+  const kept = await second.ask(`/v2/scene-renderer/status/${job.id}`, { key: first.key });
+  expect(await kept.json()).toEqual(job);
+});
+
+it('keeps what waits, through a restart and another', async () => {
+  const cwd = folderWith({ 'service.yaml': 'endpoints: [{name: Farm, remote: true}]' });
+  const first = await Served.start(cwd, ['service.yaml']);
+  const id = await first.submit('farm', picture);
+  await first.kill();
+  const env = { NIGHTRENDER_API_KEY: testKey };
+  const second = await Served.start(cwd, ['service.yaml'], env);
+  expect(await second.status('farm', id)).toEqual({ id, status: 'IN_QUEUE' });
+  await second.stop();
+  const third = await Served.start(cwd, ['service.yaml'], env);
+  expect(await third.status('farm', id)).toEqual({ id, status: 'IN_QUEUE' });
+});
+
+it('says all that is wrong with its file, and starts nothing', async () => {
+  const cwd = folderWith({
+    'service.yaml': `prot: 1
+endpoints:
+  - name: A
+    quickDeploy: paintr
+  - name: a
+    command: [no-such-program]
+    workers: -1
+`,
+  });
+  const { code, stdout, stderr } = await nightrender(['serve', 'service.yaml', ...data], { cwd });
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr.split('\n')).toEqual([
+    expect.stringMatching(/^service\.yaml:1:1: the key "prot" is not known; did you mean port\?/),
+    expect.stringMatching(/^service\.yaml:4:18: endpoints\[0\]\.quickDeploy is "paintr"/),
+    expect.stringMatching(/^service\.yaml:5:11: endpoints\[1\]\.name is "a"/),
+    expect.stringMatching(/^service\.yaml:6:15: endpoints\[1\]\.command\[0\] is "no-such-program"/),
+    expect.stringMatching(/^service\.yaml:7:14: endpoints\[1\]\.workers is -1/),
+    '5 problems were found; nothing was sent and nothing written.',
+    '',
+  ]);
+  expect(existsSync(join(cwd, 'service'))).toBe(false);
+});
+
+it.each([
+  [
+    ['service.yaml', '--endpoint', 'x', '--workers', '2'],
+    {},
+    /^--endpoint: .*\n--workers: .*leave --workers/,
+  ],
+  [
+    ['--host', '0.0.0.0'],
+    {},
+    /no key yet; make one with `nightrender keys add NAME --kind admin --data serv/,
+  ],
+  [['open.yaml'], {}, /^open\.yaml: host: 0\.0\.0\.0 lets other machines in/],
+  [['--host', '192.0.2.1'], { NIGHTRENDER_API_KEY: testKey }, /^This machine has no address 192\.0\.2\.1 to/],
+  [[], { NIGHTRENDER_API_KEY: '' }, /^NIGHTRENDER_API_KEY: is empty; set it to a key/],
+  [['--faults', 'no.yaml'], {}, /^no\.yaml/],
+])('refuses %j with %j in words', async (args, env, said) => {
+  const cwd = folderWith({
+    'service.yaml': 'endpoints: [{name: Painter, quickDeploy: painter}]',
+    'open.yaml': 'host: 0.0.0.0',
+  });
+  const { code, stdout, stderr } = await nightrender(['serve', ...args, ...data], { cwd, env });
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toMatch(said);
+});
+
+it('opens to other machines with a key that somebody made', async () => {
+  const cwd = folderWith({});
+  const { stdout } = await nightrender(['keys', 'add', 'net', ...data], { cwd });
+  const service = await Served.start(cwd, ['--host', '0.0.0.0']);
+  expect(service.key).toBe('');
+  const url = service.url.replace('0.0.0.0', '127.0.0.1');
+  const headers = { authorization: `Bearer ${stdout.trim()}` };
+  expect((await fetch(`${url}/v2/scene-renderer/health`, { headers })).status).toBe(200);
+  expect((await fetch(`${url}/v2/scene-renderer/health`)).status).toBe(401);
+});
+
+it('shows its first key when it has started, not when it could not', async () => {
+  const cwd = folderWith({});
+  const { port } = new URL(await listenOnLoopback(createServer()));
+  const refused = await nightrender(['serve', ...data, '--port', port], { cwd });
+  expect([refused.code, refused.stdout]).toEqual([2, '']);
+  expect(refused.stderr).toBe('The port is in use by another program; choose one with --port.\n');
+  const service = await Served.start(cwd, [], { NIGHTRENDER_API_KEY: testKey });
+  const second = await nightrender(['serve', ...data, '--port', '0'], { cwd });
+  expect([second.code, second.stdout]).toEqual([11, '']);
+  expect(second.stderr).toContain('another service');
+  await service.stop();
+  expect((await Served.start(cwd)).key).toMatch(/^nr_/);
+});
+
+it('knows keys that are made and revoked beside it', async () => {
+  const cwd = folderWith({});
+  const service = await Served.start(cwd);
+  const keys = (...args: string[]) => nightrender(['keys', ...args, ...data], { cwd });
+  const key = (await keys('add', 'laptop', '--endpoint', 'scene-renderer')).stdout.trim();
+  const health = async () => (await service.ask('/v2/scene-renderer/health', { key })).status;
+  expect(await health()).toBe(200);
+  await keys('revoke', 'laptop');
+  expect(await health()).toBe(401);
+});
+
+it('marks faults loudly', async () => {
+  const cwd = folderWith({ 'faults.yaml': 'rates: {job: {failed: 100%}}' });
+  const service = await Served.start(cwd, ['--faults', 'faults.yaml']);
+  expect(service.program.stderr).toMatch(/^FAULTS ARE ON: .*\n {2}of the jobs: failed 100 %\n/);
+  expect(await service.done('scene-renderer', picture)).toMatchObject({ status: 'FAILED' });
+});

@@ -1,0 +1,96 @@
+/** `nightrender serve` in a process of its own, and its clients' side of it. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { Program } from './cli.ts';
+
+export interface Job {
+  id: string;
+  status: string;
+  output?: unknown;
+  error?: string;
+}
+
+export class Served {
+  readonly url: string;
+  readonly key: string;
+  readonly program: Program;
+
+  /** In this folder, its data in `service` there. */
+  static async start(cwd: string, args: string[] = [], env: Record<string, string> = {}): Promise<Served> {
+    const program = new Program(['serve', ...args, '--json', '--port', '0', '--data', 'service'], {
+      cwd,
+      env,
+    });
+    const { url, apiKey } = await program.event('serving');
+    return new Served(program, String(url), env['NIGHTRENDER_API_KEY'] ?? (apiKey as string | undefined));
+  }
+
+  private constructor(program: Program, url: string, key: string | undefined) {
+    this.program = program;
+    this.url = url;
+    this.key = key ?? '';
+  }
+
+  async ask(path: string, { method = 'GET', key = this.key, body }: AskOptions = {}): Promise<Response> {
+    return await fetch(`${this.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  }
+
+  async submit(endpoint: string, input: object, policy: object = {}): Promise<string> {
+    const answer = await this.ask(`/v2/${endpoint}/run`, { method: 'POST', body: { input, policy } });
+    const { id } = (await answer.json()) as Partial<Job>;
+    if (id === undefined) throw new Error(`${endpoint} answered ${answer.status}`);
+    return id;
+  }
+
+  async status(endpoint: string, id: string): Promise<Job> {
+    return (await (await this.ask(`/v2/${endpoint}/status/${id}`)).json()) as Job;
+  }
+
+  /** As it is when it has ended. */
+  async ended(endpoint: string, id: string): Promise<Job> {
+    for (;;) {
+      const job = (await (await this.ask(`/v2/${endpoint}/status-sync/${id}`)).json()) as Job;
+      if (!job.status.startsWith('IN_')) return job;
+    }
+  }
+
+  async done(endpoint: string, input: object, policy: object = {}): Promise<Job> {
+    return await this.ended(endpoint, await this.submit(endpoint, input, policy));
+  }
+
+  /** Ends it as a person does. */
+  async stop() {
+    this.program.child.kill('SIGTERM');
+    return await this.program.finish();
+  }
+
+  async kill(): Promise<void> {
+    this.program.child.kill('SIGKILL');
+    await this.program.finish();
+  }
+}
+
+interface AskOptions {
+  method?: string;
+  key?: string;
+  body?: object;
+}
+
+/** Processes of this machine whose command line holds the text. */
+export function processesWith(text: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .filter((pid) => commandLineOf(pid).includes(text))
+    .map(Number);
+}
+
+function commandLineOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+  } catch {
+    return '';
+  }
+}

@@ -22,7 +22,7 @@ export function keysOptions(parser: Argv) {
     .option('json', { type: 'boolean', describe: 'as JSON, a line for each key' })
     .example('KEY=$($0 keys add laptop)', 'a key for jobs at all endpoints')
     .example('$0 keys add attic --kind worker --endpoint scene-renderer', 'for workers on another machine')
-    .example('$0 keys list', 'which there are, and when each was used last')
+    .example('$0 keys list', 'which there are, when each was used last, and what was done for it')
     .example('$0 keys revoke laptop', 'it is good for nothing any more')
     .epilogue(exitCodes({ ...common, ...changing }));
 }

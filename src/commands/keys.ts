@@ -8,6 +8,7 @@ import { makeFolder } from '../disk/make-folder.ts';
 import { checkKey, type AskedKey } from '../server/keys/check-key.ts';
 import { KeyBook, KeyRefused } from '../server/keys/key-book.ts';
 import type { FieldProblem } from '../server/endpoint-settings.ts';
+import { readUsage } from '../server/keys/read-usage.ts';
 import { showKeys, showNewKey, showRevokedKey } from '../terminal/show-keys.ts';
 import { dataOption } from './data-option.ts';
 import { defaultDataDir } from './default-data-dir.ts';
@@ -57,8 +58,9 @@ function add({ name, argv, dataDir, json }: Asked): void {
 
 function list({ argv, dataDir, json }: Asked): void {
   const found = isThere(dataDir) ? withBook(dataDir, (book) => book.list()) : [];
+  const usage = readUsage(join(dataDir, 'service.sqlite'));
   showKeys(
-    found,
+    found.map((key) => ({ ...key, usage: usage.get(key.id) ?? [] })),
     { shownDir: shownPath(dataDir), addCommand: `nightrender keys add NAME${dataOption(argv)}` },
     json,
   );

@@ -151,7 +151,12 @@ export const eventLines = {
     key: text.describe('the key itself, which is told here and never again'),
     ...keyShape,
   }),
-  'key-listed': line('`keys list`: a key of the service', keyShape),
+  'key-listed': line('`keys list`: a key of the service', {
+    ...keyShape,
+    usage: z
+      .array(z.looseObject({ endpointId: text, jobs: count, gpuMs: count }))
+      .describe('what was done for it: submissions, and how long its jobs were in workers'),
+  }),
   'key-revoked': line('`keys revoke`: a key is good for nothing any more', keyShape),
   watching: line('`watch`: the page is up', { url: text, dir: text }),
   plan: line('`plan`: what a run would do', planShape),

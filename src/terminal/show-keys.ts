@@ -3,7 +3,7 @@ import { outColumns, writeError, writeOut } from './console.ts';
 import { harmless, padTo, widthOf } from './fit-text.ts';
 import { hanging } from './hanging.ts';
 import { jsonInstant, writeJsonLine } from './json-lines.ts';
-import { showInstant } from './words.ts';
+import { plural, showInstant } from './words.ts';
 
 /** Instants are epoch ms. */
 interface ShownKey {
@@ -15,6 +15,11 @@ interface ShownKey {
   createdAt: number;
   lastUsedAt: number | null;
   revokedAt: number | null;
+}
+
+export interface ShownUsedKey extends ShownKey {
+  /** By endpoint; `gpuMs` is what its jobs took in workers. */
+  usage: { endpointId: string; jobs: number; gpuMs: number }[];
 }
 
 export interface ShownNewKey {
@@ -37,11 +42,11 @@ export function showNewKey({ key, record, shownDir, revokeCommand }: ShownNewKey
 }
 
 export function showKeys(
-  keys: ShownKey[],
+  keys: ShownUsedKey[],
   { shownDir, addCommand }: { shownDir: string; addCommand: string },
   json: boolean,
 ): void {
-  if (json) return keys.forEach((key) => writeJsonLine('key-listed', inJson(key)));
+  if (json) return keys.forEach((key) => writeJsonLine('key-listed', { ...inJson(key), usage: key.usage }));
   if (keys.length === 0)
     return writeError(`There are no keys in ${harmless(shownDir)}; \`${harmless(addCommand)}\` makes one.`);
   for (const line of keyLines(keys, outColumns())) writeOut(line);
@@ -56,15 +61,17 @@ export function showRevokedKey(key: ShownKey, json: boolean): void {
 }
 
 /** A table where there is room for one, and a few lines for each key where there is not. */
-export function keyLines(keys: ShownKey[], columns: number): string[] {
+export function keyLines(keys: ShownUsedKey[], columns: number): string[] {
   const rows = [
-    ['NAME', 'KIND', 'ENDPOINTS', 'CREATED', 'LAST USED', 'REVOKED'],
+    ['NAME', 'KIND', 'ENDPOINTS', 'CREATED', 'LAST USED', 'JOBS', 'GPU SECONDS', 'REVOKED'],
     ...keys.map((key) => [
       key.name,
       key.kind,
       endpointsOf(key),
       toTheMinute(key.createdAt),
       key.lastUsedAt === null ? 'never' : toTheMinute(key.lastUsedAt),
+      jobsOf(key).toLocaleString('en'),
+      gpuSecondsOf(key),
       key.revokedAt === null ? '' : toTheMinute(key.revokedAt),
     ]),
   ];
@@ -80,16 +87,26 @@ export function keyLines(keys: ShownKey[], columns: number): string[] {
     : keys.flatMap((key) => [key.name, ...hanging('', described(key), columns, 2)]);
 }
 
-function described(key: ShownKey): string {
+function described(key: ShownUsedKey): string {
   const used = key.lastUsedAt === null ? 'never used' : `last used ${toTheMinute(key.lastUsedAt)}`;
   const revoked = key.revokedAt === null ? [] : [`revoked ${toTheMinute(key.revokedAt)}`];
   const facts = [
     `${key.kind} for ${endpointsOf(key)}`,
     `created ${toTheMinute(key.createdAt)}`,
     used,
+    ...(jobsOf(key) === 0 ? [] : [`${plural(jobsOf(key), 'job')} of ${gpuSecondsOf(key)} GPU seconds`]),
     ...revoked,
   ];
   return facts.join('; ');
+}
+
+function jobsOf({ usage }: ShownUsedKey): number {
+  return usage.reduce((sum, { jobs }) => sum + jobs, 0);
+}
+
+function gpuSecondsOf({ usage }: ShownUsedKey): string {
+  const ms = usage.reduce((sum, { gpuMs }) => sum + gpuMs, 0);
+  return (ms / 1_000).toLocaleString('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 }
 
 function endpointsOf({ endpoints }: ShownKey): string {

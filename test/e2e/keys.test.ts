@@ -32,12 +32,14 @@ it('prints a new key alone, which the service knows until it is revoked', async 
   expect(find()).toMatchObject({ name: 'Render box 2', kind: 'worker', endpoints: ['a', 'b'] });
   const listed = await keys('list');
   expect([listed.code, listed.stderr]).toEqual([0, '']);
-  expect(listed.stdout).toMatch(/^NAME .*\nRender box 2 +worker +a, b +2\d{3}-\S+ \S+ +2\d{3}-\S+ \S+\n$/);
+  expect(listed.stdout).toMatch(
+    /^NAME .*\nRender box 2 +worker +a, b +2\d{3}-\S+ \S+ +2\d{3}-\S+ \S+ +0 +0\.0\n$/,
+  );
   const revoked = await keys('revoke', 'render BOX 2');
   expect([revoked.code, revoked.stderr]).toEqual([0, '']);
   expect(revoked.stdout).toMatch(/^The key Render box 2 is revoked since \S+ \S+, and good for nothing/);
   expect(find()).toBeUndefined();
-  expect((await keys('list')).stdout).toMatch(/( +2\d{3}-\S+ \S+){3}\n$/);
+  expect((await keys('list')).stdout).toMatch(/( +2\d{3}-\S+ \S+){2} +0 +0\.0 +2\d{3}-\S+ \S+\n$/);
   book.close();
 });
 

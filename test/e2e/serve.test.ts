@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import type { JsonObject } from '../../src/core/json.ts';
 import { folderWith, nightrender, testKey } from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
 import { Served } from './served.ts';
@@ -120,6 +121,24 @@ it('knows keys that are made and revoked beside it', async () => {
   expect(await health()).toBe(200);
   await keys('revoke', 'laptop');
   expect(await health()).toBe(401);
+});
+
+it('accounts jobs and the time of workers to the key that they came with', async () => {
+  const cwd = folderWith({});
+  const service = await Served.start(cwd);
+  await service.done('scene-renderer', picture);
+  await service.done('scene-renderer', picture);
+  await nightrender(['keys', 'add', 'laptop', ...data], { cwd });
+  const { stdout } = await nightrender(['keys', 'list', '--json', ...data], { cwd });
+  const [first, laptop] = stdout
+    .split('\n')
+    .slice(0, 2)
+    .map((line) => JSON.parse(line) as JsonObject);
+  const gpuMs = expect.any(Number) as number;
+  expect(first).toMatchObject({ name: 'first', usage: [{ endpointId: 'scene-renderer', jobs: 2, gpuMs }] });
+  expect(laptop).toMatchObject({ name: 'laptop', usage: [] });
+  const told = await nightrender(['keys', 'list', ...data], { cwd });
+  expect(told.stdout).toMatch(/^first +admin .* 2 +\d+\.\d$/m);
 });
 
 it('marks faults loudly', async () => {

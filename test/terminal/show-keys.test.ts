@@ -4,25 +4,29 @@ import { widthOf } from '../../src/terminal/fit-text.ts';
 import { keyLines } from '../../src/terminal/show-keys.ts';
 
 const at = new Date(2026, 10, 21, 22, 5, 59).getTime();
-const times = { createdAt: at, lastUsedAt: null, revokedAt: null };
+const unused = { usage: [], createdAt: at, lastUsedAt: null, revokedAt: null };
 const keys = [
-  { id: 'key-1', name: 'laptop', kind: 'client', endpoints: null, ...times },
+  { id: 'key-1', name: 'laptop', kind: 'client', endpoints: null, ...unused },
   {
     id: 'key-2',
     name: 'attic',
     kind: 'worker',
     endpoints: ['scene-renderer', 'b'],
-    ...times,
+    ...unused,
     lastUsedAt: at + 60_000,
     revokedAt: at + 120_000,
+    usage: [
+      { endpointId: 'scene-renderer', jobs: 1_200, gpuMs: 3_600_000 },
+      { endpointId: 'b', jobs: 1, gpuMs: 40 },
+    ],
   },
 ];
 
 it('shows a line for each', () => {
   expect(keyLines(keys, 120)).toEqual([
-    'NAME    KIND    ENDPOINTS          CREATED           LAST USED         REVOKED',
-    'laptop  client  all endpoints      2026-11-21 22:05  never',
-    'attic   worker  scene-renderer, b  2026-11-21 22:05  2026-11-21 22:06  2026-11-21 22:07',
+    'NAME    KIND    ENDPOINTS          CREATED           LAST USED         JOBS   GPU SECONDS  REVOKED',
+    'laptop  client  all endpoints      2026-11-21 22:05  never             0      0.0',
+    'attic   worker  scene-renderer, b  2026-11-21 22:05  2026-11-21 22:06  1,201  3,600.0      2026-11-21 22:07',
   ]);
 });
 
@@ -34,7 +38,8 @@ it('breaks the lines of a narrow terminal between words', () => {
     '  used',
     'attic',
     '  worker for scene-renderer, b; created 2026-11-21 22:05;',
-    '  last used 2026-11-21 22:06; revoked 2026-11-21 22:07',
+    '  last used 2026-11-21 22:06; 1,201 jobs of 3,600.0 GPU',
+    '  seconds; revoked 2026-11-21 22:07',
   ]);
   for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(60);
 });

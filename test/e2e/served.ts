@@ -79,18 +79,9 @@ interface AskOptions {
   body?: object;
 }
 
-/** Processes of this machine whose command line holds the text. */
-export function processesWith(text: string): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .filter((pid) => commandLineOf(pid).includes(text))
-    .map(Number);
-}
-
-function commandLineOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-  } catch {
-    return '';
-  }
+/** Of those that a process has started. */
+export function childrenOf(pid: number | undefined): number[] {
+  const tasks = `/proc/${pid}/task`;
+  const texts = readdirSync(tasks).map((task) => readFileSync(`${tasks}/${task}/children`, 'utf8'));
+  return texts.join(' ').split(' ').filter(Boolean).map(Number);
 }

@@ -1,0 +1,135 @@
+/** Promise: every kind of worker does its jobs beside the others, and none that goes wrong harms the service. */
+import { spawn } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { workerEnvironment } from '../../src/server/workloads/worker-environment.ts';
+import { folderWith, nightrender, pipeline, scenes, testKey } from './cli.ts';
+import { childrenOf, Served } from './served.ts';
+
+const picture = { scene: 'A lighthouse at dawn', width: 64, height: 64 };
+
+/** A job's input says what becomes of it. */
+const program = `
+process.stdin.setEncoding('utf8').on('data', (text) => {
+  for (const line of text.split('\\n').filter(Boolean)) {
+    const { id, input } = JSON.parse(line);
+    if ('exit' in input) process.exit(input.exit);
+    if ('hang' in input) return;
+    console.log(JSON.stringify({ id, output: { command: input } }));
+  }
+});`;
+
+const handler = `
+export async function handler({ input }) {
+  if ('exit' in input) process.exit(input.exit);
+  if ('hang' in input) for (;;);
+  return { module: input };
+}`;
+
+const file = `
+endpoints:
+  - {name: Painter, quickDeploy: painter}
+  - {name: Second, quickDeploy: painter}
+  - {name: Program, command: [node, program.cjs], retries: 1}
+  - {name: Module, module: ./handler.mjs, retries: 1}
+  - {name: Farm, remote: true, retries: 1}
+`;
+
+const env = { NIGHTRENDER_API_KEY: testKey };
+
+async function start(): Promise<{ cwd: string; service: Served }> {
+  const cwd = folderWith({ 'service.yaml': file, 'program.cjs': program, 'handler.mjs': handler });
+  return { cwd, service: await Served.start(cwd, ['service.yaml'], env) };
+}
+
+it('has a painter, a program and a module work side by side', async () => {
+  const { service } = await start();
+  const [painted, told, handled] = await Promise.all([
+    service.done('painter', picture),
+    service.done('program', { a: 1 }),
+    service.done('module', { a: 1 }),
+  ]);
+  expect(painted.status).toBe('COMPLETED');
+  expect(told).toMatchObject({ status: 'COMPLETED', output: { command: { a: 1 } } });
+  expect(handled).toMatchObject({ status: 'COMPLETED', output: { module: { a: 1 } } });
+});
+
+it.each(['program', 'module'])(
+  'tries a crashing %s again, says how it ended, and goes on',
+  async (endpoint) => {
+    const { service } = await start();
+    const job = await service.done(endpoint, { exit: 3 });
+    expect(job.status).toBe('FAILED');
+    expect(job.error).toMatch(/exit code 3/);
+    expect((await service.done(endpoint, { a: 1 })).status).toBe('COMPLETED');
+    expect((await service.done('painter', picture)).status).toBe('COMPLETED');
+  },
+);
+
+it.each(['program', 'module'])('ends a hanging %s in time, for the next job', async (endpoint) => {
+  const { service } = await start();
+  const hanging = service.done(endpoint, { hang: true }, { executionTimeout: 5_000 });
+  const next = service.done(endpoint, { a: 1 });
+  expect((await service.done('painter', picture)).status).toBe('COMPLETED');
+  expect((await hanging).status).toBe('TIMED_OUT');
+  expect((await next).status).toBe('COMPLETED');
+});
+
+it.each(['SIGTERM', 'SIGKILL'] as const)(
+  'leaves no process after %s, and its jobs in the queue',
+  async (how) => {
+    const { cwd, service } = await start();
+    const id = await service.submit('program', { hang: true });
+    const other = await service.submit('module', { hang: true });
+    const isAt = async (endpoint: string, job: string) => (await service.status(endpoint, job)).status;
+    await expect.poll(() => isAt('program', id)).toBe('IN_PROGRESS');
+    await expect.poll(() => isAt('module', other)).toBe('IN_PROGRESS');
+    const workers = childrenOf(service.program.child.pid);
+    expect(workers.length).toBeGreaterThan(1);
+    if (how === 'SIGTERM') expect((await service.stop()).code).toBe(0);
+    else await service.kill();
+    await expect.poll(() => workers.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]);
+    writeFileSync(
+      join(cwd, 'service.yaml'),
+      file.replaceAll(/command: .*?],|module: .*?,/g, 'remote: true,'),
+    );
+    const again = await Served.start(cwd, ['service.yaml'], env);
+    expect((await again.status('program', id)).status).toBe('IN_QUEUE');
+    expect((await again.status('module', other)).status).toBe('IN_QUEUE');
+  },
+);
+
+it('is worked for by programs elsewhere that have a key for workers', async () => {
+  const { cwd, service } = await start();
+  const added = await nightrender(['keys', 'add', 'attic', '--kind', 'worker', '--data', 'service'], { cwd });
+  const worker = resolve(import.meta.dirname, '../fixtures/pull-worker.py');
+  const startPuller = (workerId: string) => {
+    const identity = { endpointId: 'farm', workerId, gpuName: null, baseUrl: service.url };
+    const of = workerEnvironment({ ...identity, workerKey: added.stdout.trim() });
+    const child = spawn('python3', [worker], { env: { ...process.env, ...of }, stdio: 'ignore' });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    return child;
+  };
+  startPuller('attic-1');
+  startPuller('attic-2');
+  const jobs = await Promise.all([1, 2, 3, 4].map((sleep) => service.done('farm', { sleep: sleep / 4 })));
+  const workers = jobs.map(({ output }) => (output as { worker: string }).worker);
+  expect(new Set(workers)).toEqual(new Set(['attic-1', 'attic-2']));
+  expect((await service.done('farm', { error: 'no' })).status).toBe('FAILED');
+  expect((await service.stop()).code).toBe(0);
+});
+
+it('renders a batch at each of two endpoints at once', async () => {
+  const { service } = await start();
+  const batch = async (id: string) => {
+    const text = pipeline(service.url).replace('id: scene-renderer', `id: ${id}`);
+    const cwd = folderWith({
+      'scenes.csv': scenes(6),
+      'pipeline.yaml': `${text}input: {scene: '{{ scene }}', width: 64, height: 64}\n`,
+    });
+    return await nightrender(['run', 'pipeline.yaml'], { cwd, env });
+  };
+  const ran = await Promise.all([batch('painter'), batch('second')]);
+  for (const { code, stderr } of ran) expect(code, stderr).toBe(0);
+});

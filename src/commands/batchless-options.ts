@@ -5,7 +5,7 @@ import { common, exitCodes } from './exit-codes.ts';
 import { schemaNames } from './schema-names.ts';
 
 export function initOptions(parser: Argv) {
-  const purpose = `Writes a commented pipeline.yaml and scenes.csv that run at once on the local service, or for a real endpoint, and pipeline.schema.json, by which editors complete and check the first. A file that is there is never touched.`;
+  const purpose = `Writes a commented pipeline.yaml and scenes.csv that run at once on the local service, or for a real endpoint, and pipeline.schema.json, by which editors complete and check the first; with --service a commented service.yaml, for nightrender serve, and its schema. A file that is there is never touched.`;
   const text = { type: 'string', requiresArg: true } as const;
   return parser
     .usage(`$0 init [dir]\n\n${purpose}`)
@@ -19,11 +19,13 @@ export function initOptions(parser: Argv) {
       describe: 'address of a real service, such as https://api.your-service.example',
     })
     .option('id', { ...text, describe: 'id of the endpoint there' })
+    .option('service', { type: 'boolean', describe: 'a service.yaml instead, for a service of your own' })
     .example('$0 init night', 'a batch for the local service, in the folder night')
     .example(
       '$0 init night --endpoint https://api.your-service.example --id your-endpoint-id',
       'for a real one; the key is taken from NIGHTRENDER_API_KEY',
     )
+    .example('$0 init --service', 'a service.yaml, for nightrender serve service.yaml')
     .epilogue(
       exitCodes({
         bug: common.bug,
@@ -60,7 +62,7 @@ export function schemaOptions(parser: Argv) {
 }
 
 export function serveOptions(parser: Argv) {
-  const purpose = `Serves the job interface and a console until SIGINT or SIGTERM. Endpoints, their workers and limits stand in service.yaml (nightrender schema service) and can be made in the console; without a file there is one endpoint, which paints. The key is taken from NIGHTRENDER_API_KEY; without one, the first start makes and shows one, and nightrender keys makes more.`;
+  const purpose = `Serves the job interface and a console until SIGINT or SIGTERM. Endpoints, their workers and limits stand in service.yaml (nightrender init --service writes one) and can be made in the console; without a file there is one endpoint, which paints. The key is taken from NIGHTRENDER_API_KEY; without one, the first start makes and shows one, and nightrender keys makes more.`;
   const text = { type: 'string', requiresArg: true } as const;
   return parser
     .usage(`$0 serve [service]\n\n${purpose}`)

@@ -23,7 +23,7 @@ import { planOptions, runOptions } from './rendering-options.ts';
 export const commands = {
   init: {
     takes: '[dir]',
-    summary: 'a pipeline.yaml and a small manifest to begin with',
+    summary: 'a pipeline.yaml and a small manifest to begin with, or a service.yaml',
     options: initOptions,
     work: async (argv) => (await import('./init.ts')).init(textIn(argv, 'dir'), argv),
   },

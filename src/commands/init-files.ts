@@ -1,7 +1,8 @@
-/** The files that a new batch begins with. */
+/** The files that a new batch or service begins with. */
 
 /** Beside the pipeline.yaml, where every editor finds it, however the program was installed. */
 export const schemaFile = 'pipeline.schema.json';
+export const serviceSchemaFile = 'service.schema.json';
 
 /** `where` is `local`, or the address and id of a real endpoint. */
 export function pipelineText(where: 'local' | { url: string; id: string }): string {

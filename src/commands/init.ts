@@ -1,11 +1,13 @@
-/** `nightrender init`: a pipeline.yaml with its schema, and a small manifest, that run at once. */
+/** `nightrender init`: a pipeline.yaml or a service.yaml with its schema, and what belongs to it, that run at once. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pipelineSchemaText } from '../config/pipeline-schema.ts';
 import { ConfigError, type Problem } from '../config/problem.ts';
 import { sections } from '../config/schema.ts';
-import { showInit } from '../terminal/show-init.ts';
-import { pipelineText, scenesText, schemaFile } from './init-files.ts';
+import { serviceExample } from '../config/service-example.ts';
+import { serviceSchemaText } from '../config/service-json-schema.ts';
+import { showInit, showServiceInit } from '../terminal/show-init.ts';
+import { pipelineText, scenesText, schemaFile, serviceSchemaFile } from './init-files.ts';
 import { refuse } from './refuse.ts';
 import { shownPath } from './shown-path.ts';
 
@@ -13,21 +15,47 @@ import { shownPath } from './shown-path.ts';
 export function init(dir: string, argv: Record<string, unknown>): number {
   const folder = resolve(dir);
   try {
-    const where = endpointOf(argv);
-    const files = [
-      { path: join(folder, 'pipeline.yaml'), text: pipelineText(where) },
-      { path: join(folder, 'scenes.csv'), text: scenesText },
-      { path: join(folder, schemaFile), text: pipelineSchemaText() },
-    ];
-    assertFree(files.map(({ path }) => path));
-    mkdirSync(folder, { recursive: true });
-    for (const { path, text } of files) writeFileSync(path, text, { flag: 'wx' });
-    const [pipeline = '', manifest = '', schema = ''] = files.map(({ path }) => shownPath(path));
-    showInit({ pipeline, manifest, schema, needsKey: where !== 'local' });
+    if (argv['service'] === true) beginService(folder, argv);
+    else beginBatch(folder, argv);
     return 0;
   } catch (thrown) {
     return refuse(thrown, folder, false);
   }
+}
+
+function beginBatch(folder: string, argv: Record<string, unknown>): void {
+  const where = endpointOf(argv);
+  const [pipeline = '', manifest = '', schema = ''] = make(folder, {
+    'pipeline.yaml': pipelineText(where),
+    'scenes.csv': scenesText,
+    [schemaFile]: pipelineSchemaText(),
+  });
+  showInit({ pipeline, manifest, schema, needsKey: where !== 'local' });
+}
+
+function beginService(folder: string, argv: Record<string, unknown>): void {
+  const misplaced = ['endpoint', 'id'].filter((name) => argv[name] !== undefined);
+  if (misplaced.length > 0)
+    throw new ConfigError(
+      misplaced.map((name) => ({
+        where: `--${name}`,
+        text: `is of a pipeline.yaml; leave it out, as the endpoints of a service stand in its file`,
+      })),
+    );
+  const [service = '', schema = ''] = make(folder, {
+    'service.yaml': serviceExample(serviceSchemaFile),
+    [serviceSchemaFile]: serviceSchemaText(),
+  });
+  showServiceInit({ service, schema });
+}
+
+/** By their names; returns their paths as people are shown them. */
+function make(folder: string, files: Record<string, string>): string[] {
+  const paths = Object.keys(files).map((name) => join(folder, name));
+  assertFree(paths);
+  mkdirSync(folder, { recursive: true });
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { flag: 'wx' });
+  return paths.map(shownPath);
 }
 
 /** Both or neither, as the configuration would have them. */

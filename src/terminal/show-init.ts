@@ -1,4 +1,4 @@
-/** What was made for a new batch, and what to do next. */
+/** What was made for a new batch or service, and what to do next. */
 import { shellWord } from '../core/shell-word.ts';
 import { writeOut } from './console.ts';
 
@@ -30,6 +30,17 @@ export function showInit({ pipeline, manifest, schema, needsKey }: ShownInit): v
       'Put your own scenes into the list; then:',
       '',
       ...lines,
+    ].join('\n'),
+  );
+}
+
+export function showServiceInit({ service, schema }: { service: string; schema: string }): void {
+  writeOut(
+    [
+      `Made ${service} and ${schema}, by which editors complete and check the first.`,
+      'It has two endpoints, and shows in comments what else there can be; then:',
+      '',
+      `  nightrender serve ${shellWord(service)}`,
     ].join('\n'),
   );
 }

@@ -5,6 +5,7 @@ import { Ajv, type AnySchema } from 'ajv';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { folderWith, nightrender, testKey } from './cli.ts';
+import { Served } from './served.ts';
 
 it('init, plan, run', async () => {
   const cwd = folderWith({});
@@ -38,6 +39,22 @@ it.each([[[]], [['--endpoint', 'https://api.service.example', '--id', 'e']]])(
     expect(isValid({ ...(parse(text) as object), concurency: 4 })).toBe(false);
   },
 );
+
+it('writes the file of a service, which works as it is', async () => {
+  const cwd = folderWith({});
+  const made = await nightrender(['init', '--service'], { cwd });
+  expect(made.code, made.stderr).toBe(0);
+  expect(readdirSync(cwd).toSorted()).toEqual(['service.schema.json', 'service.yaml']);
+  const [, command = ''] = /^ {2}nightrender serve (.*)$/m.exec(made.stdout) ?? [];
+  const service = await Served.start(cwd, [command]);
+  const job = await service.done('painter', { scene: 'A hill', width: 64, height: 64 });
+  expect(job.status).toBe('COMPLETED');
+  const again = await nightrender(['init', '--service'], { cwd });
+  expect([again.code, again.stderr]).toEqual([
+    2,
+    expect.stringContaining('service.yaml: this file is there'),
+  ]);
+});
 
 it('overwrites nothing and says which file is there', async () => {
   const cwd = folderWith({});
@@ -74,6 +91,7 @@ it.each([
   ],
   [['--endpoint', 'https://x.example', '--id', 'a b'], '--id: is "a b"; expected the id of the endpoint'],
   [['--endpoint', 'https://x.example'], '--id: expected the id of the endpoint as well'],
+  [['--service', '--id', 'e'], '--id: is of a pipeline.yaml; leave it out'],
   [['--id', 'e'], '--endpoint: --id names an endpoint of a service; expected its URL as well'],
 ])('refuses %s', async (options, words) => {
   const cwd = folderWith({});

@@ -1,16 +1,15 @@
 /** Promise: a worker in a container, in whatever language, finds its way to its jobs and back. */
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { promisify } from 'node:util';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { containerWorkload } from '../../../src/server/workloads/container-workload.ts';
 import { workerEnvironment } from '../../../src/server/workloads/worker-environment.ts';
 import { prepareContainers, testImage } from './container-image.ts';
+import { findPython } from './find-python.ts';
 
 const prepared = await prepareContainers();
 const python = await findPython();
@@ -21,14 +20,6 @@ const skipped =
       ? '(skipped: there is no python3 here)'
       : '';
 afterAll(() => (typeof prepared === 'string' ? undefined : prepared.remove()));
-
-/** Its program and the folder of what belongs to it. */
-async function findPython(): Promise<{ program: string; folder: string } | undefined> {
-  const ask = 'import os, sys; print(os.path.realpath(sys.executable)); print(sys.base_prefix)';
-  const answer = await promisify(execFile)('python3', ['-c', ask]).catch(() => undefined);
-  const [program, folder] = answer?.stdout.split('\n') ?? [];
-  return program === undefined || folder === undefined ? undefined : { program, folder };
-}
 
 /** Gives each job once, and keeps what comes back. */
 async function startQueue(jobs: object[]) {

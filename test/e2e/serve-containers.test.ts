@@ -1,0 +1,111 @@
+/** Promise: a container image is a worker like any other; one that is killed costs no job, and none is left over. */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, expect, it } from 'vitest';
+import { prepareContainers, testImage } from '../server/workloads/container-image.ts';
+import { findPython } from '../server/workloads/find-python.ts';
+import { folderWith, testKey } from './cli.ts';
+import { Served } from './served.ts';
+
+const run = promisify(execFile);
+const prepared = await prepareContainers();
+const python = await findPython();
+const skipped =
+  typeof prepared === 'string'
+    ? `(skipped: podman cannot run containers here: ${prepared})`
+    : python === undefined
+      ? '(skipped: there is no python3 here)'
+      : '';
+afterAll(() => (typeof prepared === 'string' ? undefined : prepared.remove()));
+
+function podman(...args: string[]): Promise<string> {
+  if (typeof prepared === 'string') throw new Error(prepared);
+  const [program = '', ...rest] = prepared.tool.command;
+  return run(program, [...rest, ...args]).then(({ stdout }) => stdout);
+}
+
+async function start(cwd: string, file = 'service.yaml'): Promise<Served> {
+  if (typeof prepared === 'string') throw new Error(prepared);
+  return await Served.start(cwd, [file], {
+    NIGHTRENDER_API_KEY: testKey,
+    NIGHTRENDER_CONTAINER_TOOL: prepared.tool.command.join(' '),
+    NIGHTRENDER_CONTAINER_ARGUMENTS: prepared.tool.containerArguments.join(' '),
+  });
+}
+
+function folder(): string {
+  const worker = resolve(import.meta.dirname, '../fixtures/pull-worker.py');
+  const folders = ['/usr', '/lib', '/lib64', python?.folder ?? '', dirname(worker)];
+  const mounted = [...new Set(folders)].filter((path) => existsSync(path));
+  const image = {
+    name: 'Box',
+    image: testImage,
+    arguments: mounted.flatMap((path) => ['--volume', `${path}:${path}:ro`]),
+    environment: { SCRIPT: `exec ${python?.program} ${worker}` },
+    retries: 1,
+  };
+  return folderWith({
+    'service.yaml': JSON.stringify({ endpoints: [image] }),
+    'empty.yaml': JSON.stringify({ endpoints: [{ name: 'Painter', quickDeploy: 'painter' }] }),
+  });
+}
+
+const names = async () => (await podman('ps', '--all', '--format', '{{.Names}}')).split('\n').filter(Boolean);
+
+it.skipIf(skipped !== '')(
+  `does its jobs, also after its container was killed in one ${skipped}`,
+  async () => {
+    const service = await start(folder());
+    expect(await service.done('box', { a: 1 })).toMatchObject({
+      status: 'COMPLETED',
+      output: { input: { a: 1 } },
+    });
+    const [first = ''] = await names();
+    expect(first).toMatch(/^nightrender-box-/);
+    const id = await service.submit('box', { sleep: 5 });
+    await expect.poll(async () => (await service.status('box', id)).status).toBe('IN_PROGRESS');
+    await podman('kill', first);
+    const job = await service.ended('box', id);
+    expect(job).toMatchObject({ status: 'COMPLETED' });
+    expect(service.program.stderr).toMatch(
+      /^service: endpoint box: a worker ended: the container was killed/,
+    );
+    expect((await service.stop()).code).toBe(0);
+    expect(await names()).toEqual([]);
+  },
+);
+
+it.skipIf(skipped !== '')(
+  `ends what a killed service has left, whatever it serves now ${skipped}`,
+  async () => {
+    const cwd = folder();
+    const service = await start(cwd);
+    await service.done('box', { a: 1 });
+    const [name = ''] = await names();
+    const label = await podman('inspect', '--format', '{{json .Config.Labels}}', name);
+    await service.kill();
+    await expect.poll(names).toEqual([]);
+    // As where all that watched over it was killed as well.
+    const labels = Object.entries(JSON.parse(label) as Record<string, string>).flatMap(([key, value]) => [
+      '--label',
+      `${key}=${value}`,
+    ]);
+    const { containerArguments } = typeof prepared === 'string' ? { containerArguments: [] } : prepared.tool;
+    await podman(
+      'create',
+      '--name',
+      'left',
+      '--network',
+      'host',
+      ...containerArguments,
+      ...labels,
+      testImage,
+    );
+    expect(await names()).toEqual(['left']);
+    const again = await start(cwd, 'empty.yaml');
+    await expect.poll(names).toEqual([]);
+    expect(again.program.stderr).toBe('service: a container of a service that was killed was removed\n');
+  },
+);

@@ -625,4 +625,51 @@ export const promises: Record<string, Promised[]> = {
       title: 'survives a death at every call',
     },
   ],
+  'The service: what it takes on is done': [
+    {
+      says: 'The service may be killed at any time, under load: no accepted job is lost, none is completed twice, and no output changes.',
+      file: 'server/kill-under-load.test.ts',
+      title: 'loses nothing, completes nothing twice, and changes no output',
+    },
+    {
+      says: 'A worker that dies in the middle of a job leaves it to another.',
+      file: 'server/pull-worker.test.ts',
+      title: 'that is killed in the middle of a job leaves it to another',
+    },
+    {
+      says: 'A result of a worker that has lost the job changes nothing.',
+      file: 'server/pull-operations.test.ts',
+      title: 'of a job that was cancelled, or is another worker’s, changes nothing',
+    },
+    {
+      says: 'A result that is too large fails the job in words; it is never lost.',
+      file: 'server/pull-operations.test.ts',
+      title: 'that is too large fails the job in words',
+    },
+    {
+      says: 'No worker is left running when the service has ended, however it ended.',
+      file: 'e2e/serve-workers.test.ts',
+      title: 'leaves no process after …, and its jobs in the queue',
+    },
+    {
+      says: 'Inputs, outputs and errors are gone from the disk once they have been kept long enough.',
+      file: 'server/retention.test.ts',
+      title: 'leaves nothing of an input, output or error that is over, and all of the others',
+    },
+    {
+      says: 'Nobody without a key of yours is let in from other machines.',
+      file: 'server/service-options.test.ts',
+      title: 'does not start for the whole network where nobody has a key',
+    },
+    {
+      says: 'Keys are kept as digests, in a file that only you can read.',
+      file: 'server/keys/key-book.test.ts',
+      title: "is its owner's alone and holds no key",
+    },
+    {
+      says: 'The console takes no change from pages of other sites.',
+      file: 'server/console/sessions.test.ts',
+      title: 'takes no change from pages of other sites',
+    },
+  ],
 };

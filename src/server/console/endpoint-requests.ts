@@ -7,7 +7,7 @@ import { EndpointOfFile, type Endpoints } from '../endpoints.ts';
 import type { JobBook } from '../job-book.ts';
 import type { JobOperations } from '../job-operations.ts';
 import { type ConsoleRequest, formOf, problemsAnswer } from './console-request.ts';
-import { LogShare } from './log-share.ts';
+import { latestLines } from './latest-lines.ts';
 
 export interface EndpointRequestsParts {
   book: JobBook;
@@ -40,16 +40,17 @@ export class EndpointRequests {
 
   overview(): Overview {
     const { about, endpoints, notices, now } = this.#parts;
-    const log = new LogShare();
+    const all = endpoints.all.map((endpoint) => ({ endpoint, workers: endpoint.workers }));
+    const among = all.reduce((sum, { workers }) => sum + workers.length, 0);
     return {
       ...about,
       now: now(),
       notices: notices(),
-      endpoints: endpoints.all.map((endpoint) => this.#viewOf(endpoint, log)),
+      endpoints: all.map(({ endpoint, workers }) => this.#viewOf(endpoint, workers, among)),
     };
   }
 
-  #viewOf(endpoint: Endpoint, log = new LogShare()): EndpointView {
+  #viewOf(endpoint: Endpoint, workers = endpoint.workers, among = workers.length): EndpointView {
     const { book, endpoints, forms } = this.#parts;
     const tally = book.tally(endpoint.id);
     const origin = endpoints.originOf(endpoint.id);
@@ -66,7 +67,7 @@ export class EndpointRequests {
         inQueue: tally.IN_QUEUE ?? 0,
         retried: tally.retried ?? 0,
       },
-      workers: endpoint.workers.map((worker) => ({ ...worker, log: log.of(worker) })),
+      workers: workers.map((worker) => ({ ...worker, log: latestLines(worker.log, among) })),
       trouble: endpoint.trouble,
     };
   }

@@ -1,6 +1,8 @@
 /** Endpoints in the console: made, changed, removed, and what comes of their jobs. */
 import { expect, it } from 'vitest';
 import { endpointSettings } from '../../../src/server/endpoint-settings.ts';
+import { inProcessWorkload } from '../../../src/server/in-process-workload.ts';
+import type { Workload } from '../../../src/server/workload.ts';
 import { endpointForm } from '../../pages/console-things.ts';
 import { ask, endpointId, instantWorkload, makeDataDir, post, submit } from '../service-harness.ts';
 import { enter, openWithConsole } from './visit.ts';
@@ -169,4 +171,24 @@ it('removes an endpoint with all that waits and runs there', async () => {
   await close();
   const again = await enter((await openWithConsole({ dataDir })).url);
   expect(await again.endpoint('mine')).toBeUndefined();
+});
+
+it('tells the end of each worker’s log, and stays small however much they write', async () => {
+  const workload = inProcessWorkload('idle', () => Promise.resolve('done'));
+  const writing: Workload = {
+    name: 'writing',
+    startWorker: (context) => {
+      for (let i = 0; i < 200; i++) context.log(`${'x'.repeat(1_990)} ${i}`);
+      context.log('the end');
+      return workload.startWorker(context);
+    },
+  };
+  const endpoints = Array.from({ length: 20 }, (_, i) =>
+    endpointSettings({ id: `e${i}`, workers: 10, quickStart: true }),
+  );
+  const visit = await enter((await openWithConsole({ endpoints, workload: writing })).url);
+  const overview = await visit.overview();
+  const logs = overview.endpoints.flatMap(({ workers }) => workers.map(({ log }) => log));
+  expect(logs.map((log) => log.at(-1))).toEqual(Array.from({ length: 200 }, () => 'the end'));
+  expect(JSON.stringify(overview).length).toBeLessThan(500_000);
 });

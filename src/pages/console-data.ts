@@ -100,7 +100,7 @@ export interface JobRow {
   executionTime: number | null;
   workerId: string | null;
   retries: number;
-  /** The name of the key that submitted it; null for the console. */
+  /** The name of the key that submitted it, or that its sender was signed in with; null where none is known. */
   key: string | null;
   /** The beginning of the scene or prompt of its input. */
   summary: string;

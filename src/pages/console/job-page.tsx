@@ -135,7 +135,7 @@ function Facts({ job, now }: { job: JobView; now: number }): JSX.Element {
     ['ended', job.endedAt === null ? null : exactInstantWords(job.endedAt)],
     ['worker', job.workerId],
     ['retries', job.retries === 0 ? null : String(job.retries)],
-    ['submitted with', job.key === null ? 'the console' : `key ${job.key}`],
+    ['submitted with', job.key === null ? null : `key ${job.key}`],
   ];
   return (
     <dl class="facts">

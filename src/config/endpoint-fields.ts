@@ -43,7 +43,7 @@ export const id = z
   .describe('as it stands in the addresses of the endpoint; made of the name where left out');
 
 export const memory = sizeWithin('16MB', '16000GB').describe(
-  'the memory of a container at most, such as 8GB',
+  'the memory of a container, or of the process of a command or module, at most, such as 8GB; one that takes more is killed',
 );
 
 export const cpus = z

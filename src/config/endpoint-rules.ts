@@ -59,13 +59,11 @@ function timeProblems({ executionTimeoutMs, ttlMs }: EndpointDraft): FieldExpect
 function uselessSettings(draft: EndpointDraft, workload: WorkloadSettings): FieldExpectation[] {
   const found: FieldExpectation[] = [];
   const refuse = (field: string, expected: string): void => void found.push({ field, expected });
-  const onlyContainers = 'which only the container of an image has';
-  if (workload.kind !== 'image') {
-    if (draft.memoryBytes !== undefined && draft.memoryBytes !== null)
-      refuse('memory', `no bound of memory, ${onlyContainers}`);
-    if (draft.cpus !== undefined && draft.cpus !== null)
-      refuse('cpus', `no bound of processors, ${onlyContainers}`);
-  }
+  const hasProcess = ['image', 'command', 'module'].includes(workload.kind);
+  if (!hasProcess && draft.memoryBytes !== undefined && draft.memoryBytes !== null)
+    refuse('memory', 'no bound of memory, which only an image, a command or a module has');
+  if (workload.kind !== 'image' && draft.cpus !== undefined && draft.cpus !== null)
+    refuse('cpus', 'no bound of processors, which only the container of an image has');
   const why = whyNoProgram(workload);
   if (why === undefined) return found;
   if (Object.keys(draft.environment ?? {}).length > 0) refuse('environment', `no variables, since ${why}`);

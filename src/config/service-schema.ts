@@ -60,6 +60,9 @@ const gpuExpected = 'a label such as 24 GB, or devices such as {devices: [0, 1]}
 /** The keys that say what a worker runs, of which an endpoint has one. */
 export const workloadKeys = ['quickDeploy', 'image', 'command', 'module', 'remote'] as const;
 
+/** Those of which there are processes of their own. */
+const processKeys = ['image', 'command', 'module'] as const satisfies (typeof workloadKeys)[number][];
+
 export const fileEndpoint = z
   .strictObject({
     id: id.optional(),
@@ -92,7 +95,12 @@ export const fileEndpoint = z
   })
   .meta({
     oneOf: workloadKeys.map((key) => ({ required: [key] })),
-    dependencies: { arguments: ['image'], cwd: ['command'], memory: ['image'], cpus: ['image'] },
+    dependencies: {
+      arguments: ['image'],
+      cwd: ['command'],
+      memory: { anyOf: processKeys.map((key) => ({ required: [key] })) },
+      cpus: ['image'],
+    },
   });
 
 export type FileEndpoint = z.output<typeof fileEndpoint>;

@@ -183,7 +183,7 @@ describe('a field', () => {
       { gpu: { devices: [] } },
       'expected devices of this machine, such as [0, 1], none of them twice',
     ],
-    ['memory', { memory: '8GB' }, 'expected no bound of memory, which only the container of an image has'],
+    ['cpus', { cpus: 2 }, 'expected no bound of processors, which only the container of an image has'],
     [
       'executionTimeout',
       { executionTimeout: '30h' },

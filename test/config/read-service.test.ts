@@ -166,7 +166,7 @@ endpoints:
   - name: ▸a
     module: ▸./gone.mjs
     ▸gpu: {▸device: 0}
-    memory: ▸8GB
+    cpus: ▸2
     environment:
       ▸RUNPOD_POD_ID: x
       ▸2ND: x
@@ -194,7 +194,7 @@ endpoints:
     expect.stringContaining('endpoints[3].module is "./gone.mjs"; expected a file that is there, '),
     expect.stringContaining('endpoints[3].gpu.devices is missing; expected devices of this machine'),
     expect.stringContaining('the key "device" is not known in endpoints[3].gpu; did you mean devices?'),
-    expect.stringContaining('endpoints[3].memory is "8GB"; expected no bound of memory, '),
+    expect.stringContaining('endpoints[3].cpus is 2; expected no bound of processors, '),
     expect.stringContaining('the key "RUNPOD_POD_ID" cannot be set in endpoints[3].environment; expected '),
     expect.stringContaining('this key cannot be set in endpoints[3].environment; expected a name of '),
     expect.stringContaining('endpoints[3].environment.LIST is a list; expected a text'),
@@ -279,8 +279,8 @@ describe('what an endpoint runs', () => {
 describe('what would have no effect', () => {
   it.each([
     [
-      'command: [worker], memory: 8GB',
-      'memory is "8GB"; expected no bound of memory, which only the container of an image has',
+      'quickDeploy: painter, memory: 8GB',
+      'memory is "8GB"; expected no bound of memory, which only an image, a command or a module has',
     ],
     [
       'quickDeploy: painter, cpus: 2',

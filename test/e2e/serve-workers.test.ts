@@ -16,6 +16,7 @@ process.stdin.setEncoding('utf8').on('data', (text) => {
     const { id, input } = JSON.parse(line);
     if ('exit' in input) process.exit(input.exit);
     if ('hang' in input) return;
+    if ('leak' in input) for (const kept = []; ; ) kept.push(Buffer.alloc(1e6, 1));
     console.log(JSON.stringify({ id, output: { command: input } }));
   }
 });`;
@@ -24,6 +25,7 @@ const handler = `
 export async function handler({ input }) {
   if ('exit' in input) process.exit(input.exit);
   if ('hang' in input) for (;;);
+  if ('leak' in input) for (const kept = []; ; ) kept.push(Buffer.alloc(1e6, 1));
   return { module: input };
 }`;
 
@@ -31,8 +33,8 @@ const file = `
 endpoints:
   - {name: Painter, quickDeploy: painter}
   - {name: Second, quickDeploy: painter}
-  - {name: Program, command: [node, program.cjs], retries: 1}
-  - {name: Module, module: ./handler.mjs, retries: 1}
+  - {name: Program, command: [node, program.cjs], memory: 300MB, retries: 1}
+  - {name: Module, module: ./handler.mjs, memory: 300MB, retries: 1}
   - {name: Farm, remote: true, retries: 1}
 `;
 
@@ -55,15 +57,23 @@ it('has a painter, a program and a module work side by side', async () => {
   expect(handled).toMatchObject({ status: 'COMPLETED', output: { module: { a: 1 } } });
 });
 
+it.each(['program', 'module'])('says how a crashing %s ended, and goes on', async (endpoint) => {
+  const { service } = await start();
+  const job = await service.done(endpoint, { exit: 3 });
+  expect(job.status).toBe('FAILED');
+  expect(job.error).toMatch(/exit code 3/);
+  expect((await service.done(endpoint, { a: 1 })).status).toBe('COMPLETED');
+  expect((await service.done('painter', picture)).status).toBe('COMPLETED');
+});
+
 it.each(['program', 'module'])(
-  'tries a crashing %s again, says how it ended, and goes on',
+  'kills a leaking %s before it takes all memory, and goes on',
   async (endpoint) => {
     const { service } = await start();
-    const job = await service.done(endpoint, { exit: 3 });
+    const job = await service.done(endpoint, { leak: true });
     expect(job.status).toBe('FAILED');
-    expect(job.error).toMatch(/exit code 3/);
+    expect(job.error).toMatch(/took more than its \d+ MiB of memory and was killed/);
     expect((await service.done(endpoint, { a: 1 })).status).toBe('COMPLETED');
-    expect((await service.done('painter', picture)).status).toBe('COMPLETED');
   },
 );
 
@@ -92,7 +102,7 @@ it.each(['SIGTERM', 'SIGKILL'] as const)(
     await expect.poll(() => workers.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]);
     writeFileSync(
       join(cwd, 'service.yaml'),
-      file.replaceAll(/command: .*?],|module: .*?,/g, 'remote: true,'),
+      file.replaceAll(/command: .*?MB,|module: .*?MB,/g, 'remote: true,'),
     );
     const again = await Served.start(cwd, ['service.yaml'], env);
     expect((await again.status('program', id)).status).toBe('IN_QUEUE');

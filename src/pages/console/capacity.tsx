@@ -1,6 +1,6 @@
 /** How many workers an endpoint has, and what each may use. */
 import type { JSX } from 'preact';
-import { hasContainer, type PartProps } from './endpoint-draft.ts';
+import { hasContainer, hasProcess, type PartProps } from './endpoint-draft.ts';
 import { TextField } from './field.tsx';
 import { GpuField } from './gpu-field.tsx';
 
@@ -38,12 +38,12 @@ export function Capacity({ draft, problems, onChange }: PartProps): JSX.Element 
         </div>
       )}
       <GpuField draft={draft} problems={problems} onChange={onChange} />
-      {hasContainer(draft) && <ContainerBounds draft={draft} problems={problems} onChange={onChange} />}
+      {hasProcess(draft) && <Bounds draft={draft} problems={problems} onChange={onChange} />}
     </section>
   );
 }
 
-function ContainerBounds({ draft, problems, onChange }: PartProps): JSX.Element {
+function Bounds({ draft, problems, onChange }: PartProps): JSX.Element {
   return (
     <div class="row">
       <TextField
@@ -54,15 +54,17 @@ function ContainerBounds({ draft, problems, onChange }: PartProps): JSX.Element 
         value={draft.memory}
         onText={(memory) => onChange({ memory })}
       />
-      <TextField
-        class="short"
-        label="CPUs"
-        inputMode="decimal"
-        hint="Such as 2 or 0.5; empty for no bound."
-        problem={problems['cpus'] ?? ''}
-        value={draft.cpus}
-        onText={(cpus) => onChange({ cpus })}
-      />
+      {hasContainer(draft) && (
+        <TextField
+          class="short"
+          label="CPUs"
+          inputMode="decimal"
+          hint="Such as 2 or 0.5; empty for no bound."
+          problem={problems['cpus'] ?? ''}
+          value={draft.cpus}
+          onText={(cpus) => onChange({ cpus })}
+        />
+      )}
     </div>
   );
 }

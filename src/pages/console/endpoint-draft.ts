@@ -113,7 +113,12 @@ export function hasProgram({ runs }: Draft): boolean {
   return runs !== 'painter' && runs !== 'remote';
 }
 
-/** Whether its memory and processors can be bounded. */
+/** Whether its memory can be bounded. */
+export function hasProcess({ runs }: Draft): boolean {
+  return runs === 'image' || runs === 'command' || runs === 'module';
+}
+
+/** Whether its processors can be bounded. */
 export function hasContainer({ runs }: Draft): boolean {
   return runs === 'image';
 }
@@ -143,7 +148,7 @@ export function formOf(draft: Draft): { form: EndpointForm } | { problems: Probl
     workers: isRemote ? 0 : number('workers'),
     quickStart: draft.quickStart && !isRemote,
     gpu: gpuOf(draft),
-    memory: !hasContainer(draft) || draft.memory.trim() === '' ? null : draft.memory.trim(),
+    memory: !hasProcess(draft) || draft.memory.trim() === '' ? null : draft.memory.trim(),
     cpus: !hasContainer(draft) || draft.cpus.trim() === '' ? null : number('cpus', false),
     environment: hasProgram(draft) ? environmentOf(draft, problems) : {},
     retries: number('retries'),

@@ -9,8 +9,8 @@ const ofWorkload: Record<Runs, string[]> = {
   painter: ['workers', 'quickStart'],
   'scene-renderer': ['workers', 'quickStart', 'environment'],
   image: ['workers', 'quickStart', 'environment', 'memory', 'cpus', 'workload.image', 'workload.arguments'],
-  command: ['workers', 'quickStart', 'environment', 'workload.command', 'workload.cwd'],
-  module: ['workers', 'quickStart', 'environment', 'workload.path'],
+  command: ['workers', 'quickStart', 'environment', 'memory', 'workload.command', 'workload.cwd'],
+  module: ['workers', 'quickStart', 'environment', 'memory', 'workload.path'],
   remote: [],
 };
 

@@ -1,5 +1,6 @@
 /** What the service says of itself when it is up. */
-import { writeError, writeOut } from './console.ts';
+import { outColumns, writeError, writeOut } from './console.ts';
+import { hanging } from './hanging.ts';
 import { writeJsonLine } from './json-lines.ts';
 
 export interface Serving {
@@ -29,13 +30,24 @@ export function showServiceTrouble(text: string): void {
 }
 
 function whereItIs({ url, endpoints, shownDataDir }: Serving): string[] {
-  const names = endpoints.map(({ id, name }) => (id === name ? id : `${name} (${id})`));
-  return [
-    `The service is up at ${url}; Ctrl-C ends it.`,
-    `  console    ${url}/console/`,
-    `  endpoints  ${names.join(', ') || 'none yet: make one in the console'}`,
-    `  kept in    ${shownDataDir}`,
+  const names = endpoints.map(({ id, name }) => (id === name ? id : `${name} (${id})`)).join(', ');
+  const here = onThisMachine(url);
+  const others = `by this machine's name or address, port ${new URL(url).port}`;
+  const lines: [string, string][] = [
+    ['  console', `${here}/console/`],
+    ...(here === url ? [] : ([['  others', others]] as [string, string][])),
+    ['  endpoints', names || 'none yet: make one in the console'],
+    ['  kept in', shownDataDir],
   ];
+  return [
+    `The service is up at ${here}; Ctrl-C ends it.`,
+    ...lines.flatMap(([name, text]) => hanging(name, text, outColumns(), 13)),
+  ];
+}
+
+/** An address that means all of a machine's can be listened at, but not asked for. */
+function onThisMachine(url: string): string {
+  return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
 
 function keyLines({ newKey, hasGivenKey }: Serving): string[] {
@@ -56,7 +68,7 @@ function howToUse({ url, endpoints }: Serving): string[] {
     'In pipeline.yaml:',
     '',
     '  endpoint:',
-    `    baseUrl: ${url}`,
+    `    baseUrl: ${onThisMachine(url)}`,
     `    id: ${first.id}`,
     '    apiKey: ${NIGHTRENDER_API_KEY}',
   ];

@@ -34,6 +34,9 @@ export class Endpoint {
     this.#pool = this.#openPool(parts, workload);
   }
 
+  /** Set once nobody is to submit to it any more, though he may have begun to. */
+  isRemoved = false;
+
   get id(): string {
     return this.settings.id;
   }

@@ -82,6 +82,7 @@ export class Endpoints {
       const endpoint = this.changeable(id);
       if (endpoint === undefined) return false;
       this.#open.delete(id);
+      endpoint.isRemoved = true;
       await endpoint.stop();
       const { book } = this.#parts;
       await book.file.commit.write(() => this.#sql.remove.run(id));

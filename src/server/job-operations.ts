@@ -78,6 +78,8 @@ export class JobOperations {
     const submission = readRunRequest(body);
     if (submission.kind === 'refused') return refusal(400, submission.why);
     const { endpoint, keyId } = asked;
+    // It may have gone while the body was on its way.
+    if (endpoint.isRemoved) return refusal(404, 'endpoint not found');
     const { id, settings } = endpoint;
     const { executionTimeoutMs, ttlMs, retries: maxRetries, maxQueued } = settings;
     const terms = { executionTimeoutMs, ttlMs, maxRetries, keyId, ...submission.terms, ...given };

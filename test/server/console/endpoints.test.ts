@@ -1,10 +1,12 @@
 /** Endpoints in the console: made, changed, removed, and what comes of their jobs. */
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
 import { endpointSettings } from '../../../src/server/endpoint-settings.ts';
 import { inProcessWorkload } from '../../../src/server/in-process-workload.ts';
 import type { Workload } from '../../../src/server/workload.ts';
 import { endpointForm } from '../../pages/console-things.ts';
-import { ask, endpointId, instantWorkload, makeDataDir, post, submit } from '../service-harness.ts';
+import { ask, endpointId, instantWorkload, key, makeDataDir, post, submit } from '../service-harness.ts';
 import { enter, openWithConsole } from './visit.ts';
 
 it('tells of the service and of all its endpoints', async () => {
@@ -171,6 +173,20 @@ it('removes an endpoint with all that waits and runs there', async () => {
   await close();
   const again = await enter((await openWithConsole({ dataDir })).url);
   expect(await again.endpoint('mine')).toBeUndefined();
+});
+
+it('takes no job whose endpoint is removed while the job is on its way', async () => {
+  const { url } = await openWithConsole();
+  const visit = await enter(url);
+  await visit.make({ id: 'mine', name: 'Mine', workers: 0 });
+  const headers = { Authorization: `Bearer ${key}`, Expect: '100-continue' };
+  const sending = request(`${url}/v2/mine/run`, { method: 'POST', headers });
+  sending.flushHeaders();
+  await once(sending, 'continue');
+  expect((await visit.ask('DELETE', 'endpoints/mine')).status).toBe(204);
+  sending.end('{"input":{"scene":"x"}}');
+  const [answer] = (await once(sending, 'response')) as [IncomingMessage];
+  expect(answer.resume().statusCode).toBe(404);
 });
 
 it('tells the end of each worker’s log, and stays small however much they write', async () => {

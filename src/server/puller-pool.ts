@@ -3,6 +3,7 @@ import type { EndpointSettings } from './endpoint-settings.ts';
 import type { JobBook } from './job-book.ts';
 import type { RemoteWorkers } from './remote-workers.ts';
 import { Supervised } from './supervised.ts';
+import { toldOnce } from './told-once.ts';
 import type { WorkerView } from './worker-view.ts';
 import type { Puller, PullWorkload } from './workload.ts';
 
@@ -22,10 +23,12 @@ export class PullerPool {
   readonly #pullers: Supervised<Puller>[];
   readonly #leave: () => void;
   readonly #timer: NodeJS.Timeout;
+  readonly #say: (text: string) => void;
   trouble: string | null = null;
 
   constructor(parts: PullerPoolParts) {
     this.#parts = parts;
+    this.#say = toldOnce(parts.onTrouble);
     const { book, workload, endpoint } = parts;
     this.#pullers = Array.from({ length: endpoint.workers }, () => this.#supervise(workload));
     this.#leave = book.signals.on(`queued ${endpoint.id}`, () => this.#startMore());
@@ -71,13 +74,13 @@ export class PullerPool {
   }
 
   #supervise(workload: PullWorkload): Supervised<Puller> {
-    const { remote, endpoint, onTrouble } = this.#parts;
+    const { remote, endpoint } = this.#parts;
     return new Supervised<Puller>({
       start: (context) => workload.startPuller(context),
       onChange: () => setImmediate(() => this.#startMore()),
       onEnded: (workerId, why) => void remote.bury(workerId, why, { isCounted: true }),
       onTrouble: (text) => {
-        if (text !== this.trouble) onTrouble(`endpoint ${endpoint.id}: ${text}`);
+        if (text !== this.trouble) this.#say(`endpoint ${endpoint.id}: ${text}`);
         this.trouble = text;
       },
     });

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EndpointSettings } from './endpoint-settings.ts';
 import type { JobBook } from './job-book.ts';
 import type { JobResults } from './job-results.ts';
+import { toldOnce } from './told-once.ts';
 import { WorkerSlot } from './worker-slot.ts';
 import type { WorkerView } from './worker-view.ts';
 import type { Workload } from './workload.ts';
@@ -26,6 +27,7 @@ export class WorkerPool {
   readonly #stop = new AbortController();
   readonly #slots: WorkerSlot[];
   readonly #leave: () => void;
+  readonly #say: (text: string) => void;
   #isTaking = false;
   #taking: Promise<void> = Promise.resolve();
   #isWoken = false;
@@ -35,6 +37,7 @@ export class WorkerPool {
 
   constructor(parts: PoolParts) {
     this.#parts = parts;
+    this.#say = toldOnce(parts.onTrouble);
     const { book, results, workload, endpoint } = parts;
     this.#slots = Array.from(
       { length: endpoint.workers },
@@ -127,7 +130,7 @@ export class WorkerPool {
   }
 
   #tell(text: string): void {
-    if (text !== this.trouble) this.#parts.onTrouble(`endpoint ${this.#parts.endpoint.id}: ${text}`);
+    if (text !== this.trouble) this.#say(`endpoint ${this.#parts.endpoint.id}: ${text}`);
     this.trouble = text;
   }
 

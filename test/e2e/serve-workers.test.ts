@@ -62,6 +62,7 @@ it.each(['program', 'module'])('says how a crashing %s ended, and goes on', asyn
   const job = await service.done(endpoint, { exit: 3 });
   expect(job.status).toBe('FAILED');
   expect(job.error).toMatch(/exit code 3/);
+  expect(service.program.stderr.match(/a worker ended: .* exit code 3/g)).toHaveLength(1);
   expect((await service.done(endpoint, { a: 1 })).status).toBe('COMPLETED');
   expect((await service.done('painter', picture)).status).toBe('COMPLETED');
 });

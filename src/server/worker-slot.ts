@@ -4,7 +4,7 @@ import type { JobResults } from './job-results.ts';
 import type { TakenJob } from './job-statements.ts';
 import { Supervised, textOf } from './supervised.ts';
 import type { WorkerState } from './worker-view.ts';
-import { type RunReport, type Worker, WorkerDied, type Workload } from './workload.ts';
+import { JsonText, type RunReport, type Worker, WorkerDied, type Workload } from './workload.ts';
 
 export interface SlotParts {
   book: JobBook;
@@ -86,7 +86,7 @@ export class WorkerSlot {
     try {
       const input = JSON.parse(job.input) as Record<string, unknown>;
       const report = reportOf(book, job, unwanted.signal);
-      const output = outputText(await worker.run({ id: job.id, input }, report));
+      const output = outputText(await worker.run({ id: job.id, input, inputText: job.input }, report));
       const lines = log.end();
       if (!unwanted.signal.aborted) await insist(() => results.complete(job, output, lines));
       this.supervised.praise();
@@ -116,6 +116,7 @@ function reportOf(book: JobBook, job: TakenJob, signal: AbortSignal): RunReport 
 
 function outputText(output: unknown): string {
   if (output === undefined) return 'null';
+  if (output instanceof JsonText) return output.text;
   // Functions and symbols have no JSON, which the compiler's idea of `stringify` leaves out.
   const text = JSON.stringify(output) as string | undefined;
   if (text === undefined) throw new Error('the output of the worker cannot be written as JSON');

@@ -3,6 +3,17 @@
 export interface WorkloadJob {
   id: string;
   input: Record<string, unknown>;
+  /** The same as JSON text, as it was submitted: integers beyond 2^53 are what they were. */
+  inputText: string;
+}
+
+/** What a worker in another language says, as JSON text, since a value of this one could not hold all its integers. */
+export class JsonText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
 }
 
 export interface Workload {
@@ -25,7 +36,7 @@ export interface WorkerContext {
 
 export interface Worker {
   /**
-   * Resolves to the output, a JSON-serialisable value. Rejects with an `Error` whose message fails the job, or with
+   * Resolves to the output, a JSON-serialisable value or `JsonText`. Rejects with an `Error` whose message fails the job, or with
    * `WorkerDied` where the worker ended in the middle, which puts the job back into the queue.
    * When `signal` aborts the result is no longer wanted: the job was cancelled, has timed out or went back to the queue.
    * The promise then settles soon, if need be because the worker was killed.
@@ -39,9 +50,9 @@ export interface Worker {
 
 export interface RunReport {
   signal: AbortSignal;
-  /** A message of progress: the job's `output` while it is `IN_PROGRESS`. JSON-serialisable. */
+  /** A message of progress: the job's `output` while it is `IN_PROGRESS`. As outputs are. */
   progress(message: unknown): void;
-  /** A partial output, for `GET /stream`. JSON-serialisable. */
+  /** A partial output, for `GET /stream`. As outputs are. */
   stream(output: unknown): void;
 }
 

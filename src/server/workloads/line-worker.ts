@@ -1,7 +1,8 @@
 /** A worker that is a process: it is sent jobs and answers in JSON lines (`command-workload.ts` says which). */
 import type { Readable, Writable } from 'node:stream';
 import { inspect } from 'node:util';
-import { type RunReport, type Worker, WorkerDied, type WorkloadJob } from '../workload.ts';
+import { memberText } from '../../wire/member-text.ts';
+import { JsonText, type RunReport, type Worker, WorkerDied, type WorkloadJob } from '../workload.ts';
 import { type Line, readLines } from './read-lines.ts';
 import type { WorkerLog } from './worker-log.ts';
 import type { WorkerProcess } from './worker-process.ts';
@@ -19,7 +20,11 @@ export interface LineWorkerOptions {
   maxAnswerBytes?: number | undefined;
 }
 
-type Message = Record<string, unknown>;
+interface Message {
+  says: Record<string, unknown>;
+  /** As it was written. */
+  text: string;
+}
 
 interface Run {
   jobId: string;
@@ -64,7 +69,7 @@ export class LineWorker implements Worker {
     // Not every program can be told to let go of a job; each can be ended.
     const callOff = (): void => void this.#process.end('the worker was ended because its job was called off');
     report.signal.addEventListener('abort', callOff, { once: true });
-    this.#requests.write(`${JSON.stringify({ id: job.id, input: job.input })}\n`);
+    this.#requests.write(`{"id":${JSON.stringify(job.id)},"input":${inOneLine(job.inputText)}}\n`);
     return outcome.finally(() => report.signal.removeEventListener('abort', callOff));
   }
 
@@ -90,38 +95,29 @@ export class LineWorker implements Worker {
     }
     const message = readMessage(bytes);
     if (message === undefined) this.#log.writeBytes(bytes, false);
-    else if (Object.hasOwn(message, 'ready')) this.#onGreeting(undefined);
-    else if (Object.hasOwn(message, 'failed')) this.#onGreeting(textOf(message['failed']));
-    else if (Object.hasOwn(message, 'log')) this.#log.write(textOf(message['log']));
+    else if (Object.hasOwn(message.says, 'ready')) this.#onGreeting(undefined);
+    else if (Object.hasOwn(message.says, 'failed')) this.#onGreeting(textOf(message.says['failed']));
+    else if (Object.hasOwn(message.says, 'log')) this.#log.write(textOf(message.says['log']));
     else this.#hearOfJob(message);
   }
 
   #hearOfJob(message: Message): void {
     const run = this.#run;
-    const { id, output, error, progress, stream } = message;
+    const { id, error, progress, stream } = message.says;
     if (run === undefined || (id ?? run.jobId) !== run.jobId) {
       this.#hearStray(message);
     } else if (isEnd(message)) {
       this.#run = undefined;
-      if (error === undefined || error === null) run.resolve(output);
+      if (error === undefined || error === null) run.resolve(written(message, 'output'));
       else run.reject(new Error(textOf(error)));
     } else {
-      if (progress !== undefined) this.#pass(() => run.report.progress(progress));
-      if (stream !== undefined) this.#pass(() => run.report.stream(stream));
-    }
-  }
-
-  /** What is nested too deeply can be read as JSON, but not written. */
-  #pass(report: () => void): void {
-    try {
-      report();
-    } catch (error) {
-      this.#log.write(`(something that it reported cannot be passed on: ${String(error)})`);
+      if (progress !== undefined) run.report.progress(written(message, 'progress'));
+      if (stream !== undefined) run.report.stream(written(message, 'stream'));
     }
   }
 
   #hearStray(message: Message): void {
-    const { id } = message;
+    const { id } = message.says;
     if (id !== undefined) {
       this.#log.write(`(what it says of job ${textOf(id)} is dropped: it is not at that job)`);
     } else if (isEnd(message)) {
@@ -157,16 +153,28 @@ const keys = ['output', 'error', 'progress', 'stream', 'log', 'ready', 'failed']
 function readMessage(line: Buffer): Message | undefined {
   if (!line.includes('{')) return undefined;
   try {
-    const value: unknown = JSON.parse(line.toString());
-    if (typeof value !== 'object' || value === null) return undefined;
-    return keys.some((key) => Object.hasOwn(value, key)) ? (value as Message) : undefined;
+    const text = line.toString();
+    const says: unknown = JSON.parse(text);
+    if (typeof says !== 'object' || says === null || Array.isArray(says)) return undefined;
+    const isMessage = keys.some((key) => Object.hasOwn(says, key));
+    return isMessage ? { says: says as Message['says'], text } : undefined;
   } catch {
     return undefined;
   }
 }
 
-function isEnd(message: Message): boolean {
-  return Object.hasOwn(message, 'output') || Object.hasOwn(message, 'error');
+function isEnd({ says }: Message): boolean {
+  return Object.hasOwn(says, 'output') || Object.hasOwn(says, 'error');
+}
+
+function written({ text }: Message, key: string): JsonText | undefined {
+  const value = memberText(text, key);
+  return value === undefined ? undefined : new JsonText(value);
+}
+
+/** Within JSON line breaks stand between its parts only, never in its texts. */
+function inOneLine(json: string): string {
+  return json.replaceAll(/[\r\n]/g, ' ');
 }
 
 function textOf(value: unknown): string {

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { WorkerDied } from '../../../src/server/workload.ts';
+import { JsonText, WorkerDied } from '../../../src/server/workload.ts';
 import { commandWorkload } from '../../../src/server/workloads/command-workload.ts';
 import { answering, isRunning, makeFolder, start, startScript } from './started-worker.ts';
 
@@ -15,6 +15,29 @@ describe('a program that keeps to the protocol', () => {
     const second = await worker.job({ scene: 'Ä\u2028 "🎨"' }, 'b').output;
     expect(first).toEqual({ pid: first.pid, got: { id: 'a', input: { scene: 'a cube' } } });
     expect(second).toEqual({ pid: first.pid, got: { id: 'b', input: { scene: 'Ä\u2028 "🎨"' } } });
+  });
+
+  it('reads and writes integers of any length, however the submission was laid out', async () => {
+    const worker = await startScript(`
+      require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+        const seed = /"seed" *: *(\\d+)/.exec(line)[1];
+        process.stdout.write('{"progress":' + seed + '}\\n{"stream":' + seed + '}\\n{"output":[' + seed + ']}\\n');
+      });`);
+    const inputText = '{\n  "seed" : 12345678901234567890\r\n}';
+    const told: unknown[] = [];
+    const tell = (message: unknown): void => void told.push(message);
+    const report = { signal: new AbortController().signal, progress: tell, stream: tell };
+    told.push(
+      await worker.run(
+        { id: 'a', input: JSON.parse(inputText) as Record<string, unknown>, inputText },
+        report,
+      ),
+    );
+    expect(told).toEqual(
+      ['12345678901234567890', '12345678901234567890', '[12345678901234567890]'].map(
+        (text) => new JsonText(text),
+      ),
+    );
   });
 
   it('tells its progress and partial outputs before it ends', async () => {
@@ -236,7 +259,7 @@ describe('a program that does not end', () => {
     const worker = await startScript(answering('say({ output: 1 })'));
     const signal = AbortSignal.abort();
     const report = { signal, progress: () => undefined, stream: () => undefined };
-    await expect(worker.run({ id: 'a', input: {} }, report)).rejects.toThrow('called off');
+    await expect(worker.run({ id: 'a', input: {}, inputText: '{}' }, report)).rejects.toThrow('called off');
     expect(await worker.job({}).output).toBe(1);
   });
 });
@@ -288,19 +311,17 @@ describe('a program that takes too much', () => {
     expect(await worker.ended).toContain('a line of more than 104857600 bytes');
   });
 
-  it('has what it nested too deeply left out, or its job failed', async () => {
+  it('has what it nested too deeply passed on as it is, or its job failed', async () => {
     const worker = await startScript(
       answering(`
         const deep = '['.repeat(200000) + ']'.repeat(200000);
         write('{"progress":' + deep + '}\\n{"stream":' + deep + '}\\n');
         write(job.input.fails ? '{"error":' + deep + '}\\n' : '{"output":1}\\n')`),
     );
-    const signal = new AbortController().signal;
-    const writeDown = (value: unknown): void => void JSON.stringify(value);
-    const report = { signal, progress: writeDown, stream: writeDown };
-    expect(await worker.run({ id: 'a', input: {} }, report)).toBe(1);
-    expect(worker.log[0]).toContain('cannot be passed on');
-    await expect(worker.run({ id: 'b', input: { fails: true } }, report)).rejects.toThrow('[');
+    const job = worker.job({});
+    expect(await job.output).toBe(1);
+    expect([job.progress.length, job.stream.length]).toEqual([1, 1]);
+    await expect(worker.job({ fails: true }).output).rejects.toThrow('[');
   });
 
   it('is ended where its line never ends', async () => {

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { Worker, Workload } from '../../../src/server/workload.ts';
+import { JsonText, type Worker, type Workload } from '../../../src/server/workload.ts';
 import { commandWorkload, type CommandOptions } from '../../../src/server/workloads/command-workload.ts';
 import { moduleWorkload, type ModuleOptions } from '../../../src/server/workloads/module-workload.ts';
 
@@ -30,10 +30,10 @@ export async function start(workload: Workload): Promise<StartedWorker> {
     const [progress, stream]: unknown[][] = [[], []];
     const report = {
       signal: calledOff.signal,
-      progress: (message: unknown) => void progress?.push(message),
-      stream: (part: unknown) => void stream?.push(part),
+      progress: (message: unknown) => void progress?.push(valueOf(message)),
+      stream: (part: unknown) => void stream?.push(valueOf(part)),
     };
-    const output = worker.run({ id, input }, report);
+    const output = worker.run({ id, input, inputText: JSON.stringify(input) }, report).then(valueOf);
     output.catch(() => undefined);
     return { output, progress: progress ?? [], stream: stream ?? [], callOff: () => calledOff.abort() };
   };
@@ -44,6 +44,10 @@ export async function start(workload: Workload): Promise<StartedWorker> {
     log,
     job,
   });
+}
+
+function valueOf(said: unknown): unknown {
+  return said instanceof JsonText ? (JSON.parse(said.text) as unknown) : said;
 }
 
 /** A program in JavaScript as a command. */

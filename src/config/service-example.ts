@@ -6,7 +6,7 @@ export function serviceExample(schema: string): string {
 # The endpoints of this service. What is left out has a default; \`nightrender schema service\` has all the keys.
 # \`nightrender serve service.yaml\` starts it; endpoints that are made in its console stand beside these.
 
-# Only programs of this machine reach 127.0.0.1. For others: 0.0.0.0, with NIGHTRENDER_API_KEY set.
+# Only programs of this machine reach 127.0.0.1. For others: 0.0.0.0, with a key (\`nightrender keys add\`).
 host: 127.0.0.1
 port: 4747
 

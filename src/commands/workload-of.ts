@@ -33,7 +33,7 @@ export function workloadOf(
       return moduleWorkload({
         endpointId,
         path: needs.renderer.path,
-        environment: { ...environment, ...needs.renderer.environment },
+        environment: { ...settings.environment, ...needs.renderer.environment },
       });
     case 'command':
       return commandWorkload({ endpointId, ...workload, environment, memoryBytes });

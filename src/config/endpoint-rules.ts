@@ -65,16 +65,19 @@ function uselessSettings(draft: EndpointDraft, workload: WorkloadSettings): Fiel
   if (workload.kind !== 'image' && draft.cpus !== undefined && draft.cpus !== null)
     refuse('cpus', 'no bound of processors, which only the container of an image has');
   const why = whyNoProgram(workload);
+  const { gpu } = draft;
+  const hasDevices = gpu !== undefined && gpu !== null && 'devices' in gpu;
+  if (hasDevices && (why !== undefined || workload.kind === 'prebuilt'))
+    refuse('gpu.devices', `no devices of this machine, since ${why ?? vulkanChooses}; a label tells people`);
   if (why === undefined) return found;
   if (Object.keys(draft.environment ?? {}).length > 0) refuse('environment', `no variables, since ${why}`);
-  const { gpu } = draft;
-  if (gpu !== undefined && gpu !== null && 'devices' in gpu)
-    refuse('gpu.devices', `no devices of this machine, since ${why}; a label tells people`);
   if (workload.kind !== 'remote') return found;
   if (draft.workers !== undefined && draft.workers > 0) refuse('workers', `0, since ${why}`);
   if (draft.quickStart === true) refuse('quickStart', `false, since ${why}`);
   return found;
 }
+
+const vulkanChooses = 'scene-renderer works on the GPU that Vulkan offers it';
 
 /** Why no program is started here; undefined where one is. */
 function whyNoProgram(workload: WorkloadSettings): string | undefined {

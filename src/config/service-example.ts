@@ -28,7 +28,7 @@ endpoints:
   # Text to a 3D picture on this machine's GPU. Its id, night-renderer, is made of the name.
   - name: Night renderer
     quickDeploy: scene-renderer
-    # A label for people; {devices: [0]} gives it the first GPU of this machine alone.
+    # A label for people: it works on the GPU that Vulkan offers.
     gpu: 24 GB
     workers: 1
     # Keep the worker running rather than start it when there are jobs.

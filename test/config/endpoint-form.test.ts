@@ -302,4 +302,5 @@ const settings: fc.Arbitrary<EndpointSettings> = fc
     }),
   )
   .map(([workload, others]) => ({ ...others, ...workload }))
+  .filter(({ workload, gpu }) => workload.kind !== 'prebuilt' || gpu === null || 'label' in gpu)
   .filter(({ id, name }) => id.toLowerCase() !== 'night' && name.toLowerCase() !== 'night');

@@ -300,6 +300,10 @@ describe('what would have no effect', () => {
       'gpu.devices is a list; expected no devices of this machine, since the painter works within the service itself; a label tells people',
     ],
     [
+      'quickDeploy: scene-renderer, gpu: {devices: [0]}',
+      'gpu.devices is a list; expected no devices of this machine, since scene-renderer works on the GPU that Vulkan offers it; a label tells people',
+    ],
+    [
       'quickDeploy: painter, executionTimeout: 30h',
       'executionTimeout is "30h"; expected a time within the ttl of 24h, at which a job ends in any case',
     ],

@@ -108,7 +108,7 @@ function gpuDraft(gpu: EndpointForm['gpu']): Pick<Draft, 'gpu' | 'gpuLabel' | 'g
   return size === undefined ? { ...none, gpu: 'label', gpuLabel: gpu.label } : { ...none, gpu: size };
 }
 
-/** Whether a program is started here for its workers, which an environment and devices could be given to. */
+/** Whether a program is started here for its workers, which an environment could be given to. */
 export function hasProgram({ runs }: Draft): boolean {
   return runs !== 'painter' && runs !== 'remote';
 }
@@ -116,6 +116,11 @@ export function hasProgram({ runs }: Draft): boolean {
 /** Whether its memory can be bounded. */
 export function hasProcess({ runs }: Draft): boolean {
   return runs === 'image' || runs === 'command' || runs === 'module';
+}
+
+/** Whether its workers can be given devices: which GPU scene-renderer works on is for Vulkan to say. */
+export function hasDevices(draft: Draft): boolean {
+  return hasProgram(draft) && draft.runs !== 'scene-renderer';
 }
 
 /** Whether its processors can be bounded. */
@@ -194,7 +199,7 @@ function gpuOf(draft: Draft): EndpointForm['gpu'] {
     case 'label':
       return { label: gpuLabel.trim() };
     case 'devices':
-      if (!hasProgram(draft)) return null;
+      if (!hasDevices(draft)) return null;
       return { devices: gpuDevices.split(/[\s,]+/).filter((device) => device !== '') };
     case '16 GB':
     case '24 GB':

@@ -1,10 +1,10 @@
 /** The GPU configuration of an endpoint. */
 import type { JSX } from 'preact';
-import { gpuSizes, hasProgram, type Draft, type PartProps } from './endpoint-draft.ts';
+import { gpuSizes, hasDevices, type Draft, type PartProps } from './endpoint-draft.ts';
 import { Field, TextField } from './field.tsx';
 
 export function GpuField({ draft, problems, onChange }: PartProps): JSX.Element {
-  const gpu = draft.gpu === 'devices' && !hasProgram(draft) ? 'none' : draft.gpu;
+  const gpu = draft.gpu === 'devices' && !hasDevices(draft) ? 'none' : draft.gpu;
   const problem = problems['gpu'] ?? '';
   const isChosen = gpu !== 'label' && gpu !== 'devices';
   return (
@@ -27,7 +27,7 @@ export function GpuField({ draft, problems, onChange }: PartProps): JSX.Element 
               </option>
             ))}
             <option value="label">another label …</option>
-            {hasProgram(draft) && <option value="devices">devices of this machine …</option>}
+            {hasDevices(draft) && <option value="devices">devices of this machine …</option>}
           </select>
         )}
       </Field>

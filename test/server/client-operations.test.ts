@@ -169,7 +169,7 @@ describe('retry', () => {
     expect((await askStatus(url, id)).json).toEqual({ id, status: 'IN_QUEUE' });
     blocking.complete([1]);
     const again = await held.next();
-    expect(again.job).toEqual({ id, input: { scene: 'a hill' } });
+    expect(again.job).toMatchObject({ id, input: { scene: 'a hill' } });
     again.complete([2]);
     if (status === 'FAILED') expect((await statusOnce(url, id, 'COMPLETED')).output).toEqual([2]);
     else await ask(url, at(`status-sync/${id}`));

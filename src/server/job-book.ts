@@ -2,11 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { type Database, openForWriting } from '../sqlite/database.ts';
 import { GroupCommit } from '../sqlite/group-commit.ts';
+import { JobExpiry, type JobExpiryParts } from './job-expiry.ts';
 import { assertJobMove, type JobState } from './job-moves.ts';
 import { jobSchema } from './job-schema.ts';
 import { JobSignals } from './job-signals.ts';
 import {
-  type DeletedJob,
   type DueJob,
   type JobChange,
   type JobRecord,
@@ -24,14 +24,7 @@ export type JobOutcome =
   | { state: 'COMPLETED'; outputFile: string }
   | { state: 'FAILED'; error: string };
 
-export interface JobBookOptions {
-  /** How long a settled job is kept. */
-  retentionMs: number;
-  /** Wall clock, epoch ms. */
-  now: () => number;
-  /** Deletes files of outputs whose jobs are gone. */
-  deleteFiles?: (names: string[]) => void;
-}
+export type JobBookOptions = Pick<JobExpiryParts, 'retentionMs' | 'now' | 'deleteFiles'>;
 
 /** Who works on a job. */
 export interface JobTaker {
@@ -39,12 +32,6 @@ export interface JobTaker {
   /** Whether it asks over the network, so that it may outlive the service. */
   isPulled: boolean;
 }
-
-/** Few enough that deleting large results never holds the service up for long. */
-const deletionsAtOnce = 25;
-
-/** While nobody waits for the service. */
-const deletionsBetweenServices = 1_000;
 
 /** Few enough that other requests are not kept waiting. */
 const changesAtOnce = 100;
@@ -55,18 +42,15 @@ const changesAtOnce = 100;
  */
 const pagesBetweenCheckpoints = 4_000;
 
-/** A book up to this size is small enough to be rewritten in an instant. */
-const maxRebuildBytes = 64 * 1024 * 1024;
-
 /** Promises resolve when what they changed is on the disk; reading never waits. */
 export class JobBook {
   readonly signals = new JobSignals();
+  readonly expiry: JobExpiry;
   readonly #db: Database;
   readonly #commit: GroupCommit;
   readonly #sql: ReturnType<typeof prepareJobStatements>;
   readonly #webhooks: ReturnType<typeof prepareWebhookStatements>;
   readonly #options: JobBookOptions;
-  #mayHoldRemains = true;
 
   /** Opens or makes the book: what a dead service was working on is back in the queue, what is over is gone. */
   constructor(path: string, options: JobBookOptions) {
@@ -79,6 +63,7 @@ export class JobBook {
     this.#sql = prepareJobStatements(this.#db);
     this.#webhooks = prepareWebhookStatements(this.#db);
     this.#commit = new GroupCommit(this.#db);
+    this.expiry = new JobExpiry({ ...options, db: this.#db, commit: this.#commit, sql: this.#sql });
     try {
       this.#tidyUp('the service ended without warning while it ran');
     } catch (error) {
@@ -350,30 +335,6 @@ export class JobBook {
     return new Set(this.#sql.resultFiles.all().map(({ outputFile }) => outputFile));
   }
 
-  /**
-   * Deletes a few of the jobs whose time is over and returns how many; call until 0, then `scrub`. What a power cut
-   * brings back is still over.
-   */
-  async deleteSomeExpired(): Promise<number> {
-    const max = deletionsAtOnce;
-    const isAny = this.#sql.expired.get({ until: this.#newestExpiredEnd() }) !== undefined;
-    return isAny ? this.#forget(await this.#commit.writeUnsynced(() => this.#deleteExpired(max))) : 0;
-  }
-
-  /**
-   * Removes what deleted jobs left behind: their copies in the write-ahead log, and the copies of texts that SQLite
-   * leaves in a page when it moves rows to another, which `secure_delete` does not reach. The latter takes a rewrite
-   * of the book, so it is done to small books while they are idle, at start and at the end.
-   */
-  scrub(isIdle = this.#sql.open.get() === undefined): void {
-    const bytes = this.#pragma('page_count') * this.#pragma('page_size');
-    if (this.#mayHoldRemains && isIdle && bytes <= maxRebuildBytes) {
-      this.#db.exec('VACUUM');
-      this.#mayHoldRemains = false;
-    }
-    this.#db.pragma('wal_checkpoint(TRUNCATE)');
-  }
-
   /** Commits what was asked for so far, at once; resolves when those who wait for it have been told. */
   flush(): Promise<void> {
     return this.#commit.flush();
@@ -397,19 +358,7 @@ export class JobBook {
         if (job !== undefined) this.#putBack(id, job, death);
       }
     })();
-    while (this.#forget(this.#deleteExpired(deletionsBetweenServices)) > 0);
-    this.scrub(true);
-  }
-
-  #deleteExpired(max: number): DeletedJob[] {
-    return this.#sql.deleteExpired.all({ until: this.#newestExpiredEnd(), max });
-  }
-
-  /** Of jobs that are deleted, what is elsewhere. */
-  #forget(jobs: DeletedJob[]): number {
-    if (jobs.length > 0) this.#mayHoldRemains = true;
-    this.#options.deleteFiles?.(jobs.flatMap(({ outputFile }) => outputFile ?? []));
-    return jobs.length;
+    this.expiry.deleteAll();
   }
 
   #cancelSome(endpointId: string): string[] {
@@ -454,20 +403,11 @@ export class JobBook {
   }
 
   #isThere(job: Pick<JobStanding, 'endpointId' | 'endedAt'>, endpointId: string): boolean {
-    return job.endpointId === endpointId && (job.endedAt === null || job.endedAt > this.#newestExpiredEnd());
-  }
-
-  /** Jobs that ended at this instant or before are over. */
-  #newestExpiredEnd(): number {
-    return this.#now() - this.#options.retentionMs;
+    return job.endpointId === endpointId && !this.expiry.isOver(job);
   }
 
   #now(): number {
     return Math.floor(this.#options.now());
-  }
-
-  #pragma(name: string): number {
-    return Number(this.#db.pragma(name, { simple: true }));
   }
 }
 

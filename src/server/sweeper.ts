@@ -44,10 +44,10 @@ export class Sweeper {
   async #sweep(): Promise<void> {
     let deleted = 0;
     for (let some = 1; some > 0 && !this.#isStopped; await nextTurn()) {
-      some = await this.#book.deleteSomeExpired();
+      some = await this.#book.expiry.deleteSome();
       deleted += some;
     }
-    if (deleted > 0 && !this.#isStopped) this.#book.scrub();
+    if (deleted > 0 && !this.#isStopped) this.#book.expiry.scrub();
   }
 
   async #endOverdue(): Promise<void> {

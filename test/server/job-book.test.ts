@@ -63,7 +63,7 @@ it('leaves nothing of results of all sizes that come and go in any order', async
       for (const each of [job.input, output]) tokens.set(/TOKEN-.*?-(in|out)-/.exec(each)?.[0] ?? '', now);
       await book.settle(job, { state: 'COMPLETED', output });
     }
-    while ((await book.deleteSomeExpired()) > 0);
+    while ((await book.expiry.deleteSome()) > 0);
   }
   book.close();
 

@@ -12,7 +12,7 @@ it.each(['v2', 'v1'])('submits to and polls the service under %s', async (versio
   const id = submitted?.id ?? '';
 
   const run = await held.next();
-  expect(run.job).toEqual({ id, input: { scene: 'a hill' } });
+  expect(run.job).toMatchObject({ id, input: { scene: 'a hill' } });
   expect(await endpoint?.status(id)).toMatchObject({
     started: true,
     completed: false,

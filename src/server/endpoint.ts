@@ -54,7 +54,13 @@ export class Endpoint {
 
   /** What one of its own workers has written of the job it is at. */
   logOf(jobId: string): readonly string[] {
-    return this.#pool instanceof WorkerPool ? this.#pool.logOf(jobId) : [];
+    return this.#pool?.logOf(jobId) ?? [];
+  }
+
+  /** Notes what a worker that pulls was given. */
+  hold(workerId: string, jobIds: readonly string[]): void {
+    this.remote.hold(workerId, jobIds);
+    if (this.#pool instanceof PullerPool) this.#pool.begin(workerId);
   }
 
   /** Ends a worker of its own that wants to be replaced. */

@@ -48,6 +48,17 @@ export class PullerPool {
     });
   }
 
+  /** Notes that a worker, where it is one of these, was given jobs: what it writes from now on is of them. */
+  begin(workerId: string): void {
+    this.#pullers.find((one) => one.workerId === workerId)?.log.begin();
+  }
+
+  /** What the one that is at a job has written since it was given jobs last. */
+  logOf(jobId: string): readonly string[] {
+    const at = this.#parts.remote.views.find(({ jobIds }) => jobIds.includes(jobId));
+    return this.#pullers.find(({ workerId }) => workerId === at?.id)?.log.ofJob ?? [];
+  }
+
   /** Has another take the place of one. */
   restart(workerId: string): void {
     const puller = this.#pullers.find((one) => one.workerId === workerId);
@@ -75,15 +86,17 @@ export class PullerPool {
 
   #supervise(workload: PullWorkload): Supervised<Puller> {
     const { remote, endpoint } = this.#parts;
-    return new Supervised<Puller>({
+    const puller = new Supervised<Puller>({
       start: (context) => workload.startPuller(context),
       onChange: () => setImmediate(() => this.#startMore()),
-      onEnded: (workerId, why) => void remote.bury(workerId, why, { isCounted: true }),
+      onEnded: (workerId, why) =>
+        void remote.bury(workerId, why, { isCounted: true, log: puller.log.ofJob.join('\n') }),
       onTrouble: (text) => {
         if (text !== this.trouble) this.#say(`endpoint ${endpoint.id}: ${text}`);
         this.trouble = text;
       },
     });
+    return puller;
   }
 
   /** As many as there are jobs that wait for one; all of them with quick start. */

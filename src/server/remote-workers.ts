@@ -109,14 +109,14 @@ export class RemoteWorkers {
     worker.since = Date.now();
   }
 
-  /** A worker that has ended for sure; with `isCounted` false it was none of its doing. */
-  async bury(workerId: string, why: string, { isCounted }: { isCounted: boolean }): Promise<void> {
+  /** A worker that has ended for sure; with `isCounted` false it was none of its doing. `log`: its last words. */
+  async bury(workerId: string, why: string, how: { isCounted: boolean; log?: string }): Promise<void> {
     const worker = this.#workers.get(workerId);
     if (worker === undefined) return;
     this.#workers.delete(workerId);
     for (const [id, { leave }] of worker.jobs) {
       leave();
-      await this.#putBack({ id, workerId }, why, isCounted);
+      await this.#putBack({ id, workerId }, why, how);
     }
   }
 
@@ -180,7 +180,7 @@ export class RemoteWorkers {
         await this.#putBack(
           { id, workerId: worker.id },
           `worker ${worker.id} said nothing of it for ${seconds} s`,
-          true,
+          { isCounted: true },
         );
       }
       if (worker.jobs.size === 0 && Date.now() - worker.lastSeenAt > forgottenMs)
@@ -188,9 +188,9 @@ export class RemoteWorkers {
     }
   }
 
-  async #putBack(job: JobOfWorker, why: string, isCounted: boolean): Promise<void> {
+  async #putBack(job: JobOfWorker, why: string, how: { isCounted: boolean; log?: string }): Promise<void> {
     try {
-      const state = await this.#book.putBack(job, why, { isCounted });
+      const state = await this.#book.putBack(job, why, how);
       const worker = this.#workers.get(job.workerId);
       if (state === 'FAILED' && worker !== undefined) this.#stopJob(worker, job.id);
     } catch (error) {

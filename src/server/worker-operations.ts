@@ -71,7 +71,7 @@ export class WorkerOperations {
     });
     if (jobs === undefined) return [];
     if (!gone.aborted && !remote.isStopped) {
-      remote.hold(
+      endpoint.hold(
         workerId,
         jobs.map(({ id }) => id),
       );
@@ -102,11 +102,12 @@ export class WorkerOperations {
       await this.#parts.book.setProgress(job, memberText(text, 'output') ?? 'null');
       return jsonAnswer({ accepted: true });
     }
+    const log = endpoint.logOf(jobId).join('\n') || undefined;
     const { error } = body;
     const hasFailed = error !== undefined && error !== null && error !== '';
     const isHeard = hasFailed
-      ? await this.#parts.results.fail(job, typeof error === 'string' ? error : JSON.stringify(error))
-      : await this.#parts.results.complete(job, memberText(text, 'output') ?? 'null');
+      ? await this.#parts.results.fail(job, typeof error === 'string' ? error : JSON.stringify(error), log)
+      : await this.#parts.results.complete(job, memberText(text, 'output') ?? 'null', log);
     endpoint.remote.release(workerId, jobId);
     if (body['stopPod'] === true) endpoint.restart(workerId);
     return jsonAnswer({ accepted: isHeard });

@@ -1,4 +1,6 @@
 /** Workers that the service starts and that then pull, as containers do: what becomes of their jobs with them. */
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { endpointSettings } from '../../src/server/endpoint-settings.ts';
 import type { PullWorkload } from '../../src/server/workload.ts';
@@ -7,6 +9,7 @@ import { askStatus, endpointId, makeDataDir, openService, statusOnce, submit } f
 
 interface Started {
   id: string;
+  say: (line: string) => void;
   isStopped: boolean;
   end: (why: string) => void;
 }
@@ -16,12 +19,12 @@ function pullers() {
   const started: Started[] = [];
   const workload: PullWorkload = {
     name: 'pullers',
-    startPuller: ({ workerId }) => {
+    startPuller: ({ workerId, log }) => {
       let end: (why: string) => void = () => undefined;
       const ended = new Promise<string>((resolve) => {
         end = resolve;
       });
-      const one: Started = { id: workerId, isStopped: false, end };
+      const one: Started = { id: workerId, say: log, isStopped: false, end };
       started.push(one);
       const stop = async (): Promise<void> => void (one.isStopped = true);
       return Promise.resolve({ ended, stop });
@@ -58,6 +61,28 @@ it('gives the job of one that ends to the next, and counts it', async () => {
   const second = await next(1);
   expect(await new PullingWorker(url, key, second.id).taken()).toBe(id);
   expect((await askStatus(url, id)).json).toMatchObject({ status: 'IN_PROGRESS', retries: 1 });
+});
+
+it('keeps what it writes of a job with the job, also where it dies of it', async () => {
+  const dataDir = await makeDataDir();
+  const { url, next } = await openWith(dataDir);
+  const key = addKey(dataDir, 'worker');
+  const first = await next(0);
+  const pulling = new PullingWorker(url, key, first.id);
+  const done = await submit(url, { scene: 'x' });
+  first.say('loading the model');
+  await pulling.taken();
+  first.say('at the first');
+  await pulling.done(done, '{"output":1}');
+  const died = await submit(url, { scene: 'y' });
+  await pulling.taken();
+  first.say('at the second');
+  first.end('it exited with 137');
+  await statusOnce(url, died, 'IN_QUEUE');
+  const book = new Database(join(dataDir, 'service.sqlite'), { readonly: true });
+  const logs = book.prepare('SELECT log FROM job ORDER BY number').pluck().all();
+  book.close();
+  expect(logs).toEqual(['at the first', 'at the second\nit exited with 137']);
 });
 
 it('starts another where one asks to be restarted with its result', async () => {

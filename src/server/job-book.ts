@@ -124,11 +124,14 @@ export class JobBook {
     return this.#sql.queued.get(endpointId)?.jobs ?? 0;
   }
 
-  /** Marks jobs as in progress, longest in the queue first, one for each of the takers while there are any. */
-  async take(endpointId: string, takers: readonly JobTaker[]): Promise<TakenJob[]> {
+  /**
+   * Marks jobs as in progress, longest in the queue first, one for each of the takers while there are any and, after
+   * the first, while their inputs are no longer than `maxInputs` characters together.
+   */
+  async take(endpointId: string, takers: readonly JobTaker[], maxInputs = Infinity): Promise<TakenJob[]> {
     if (this.queueLength(endpointId) === 0) return [];
     const taken = await this.#commit.write(() => {
-      const jobs = this.#sql.nextInQueue.all({ endpointId, max: takers.length });
+      const jobs = this.#nextInQueue(endpointId, takers.length, maxInputs);
       return jobs.flatMap((job, index) => {
         const taker = takers[index];
         if (taker === undefined) return [];
@@ -361,8 +364,20 @@ export class JobBook {
     this.expiry.deleteAll();
   }
 
+  #nextInQueue(endpointId: string, max: number, maxInputs: number): { id: string; input: string }[] {
+    const jobs: { id: string; input: string }[] = [];
+    let length = 0;
+    // One at a time: all that may wait do not fit into memory.
+    for (const job of this.#sql.nextInQueue.iterate({ endpointId, max })) {
+      length += job.input.length;
+      if (jobs.length > 0 && length > maxInputs) break;
+      jobs.push(job);
+    }
+    return jobs;
+  }
+
   #cancelSome(endpointId: string): string[] {
-    const jobs = this.#sql.nextInQueue.all({ endpointId, max: changesAtOnce });
+    const jobs = this.#sql.nextIds.all({ endpointId, max: changesAtOnce });
     for (const { id } of jobs) this.#move(id, 'CANCELLED', { endedAt: this.#now() });
     return jobs.map(({ id }) => id);
   }

@@ -97,6 +97,10 @@ export function prepareJobStatements(db: Database) {
       `SELECT id, input FROM job WHERE endedAt IS NULL AND endpointId = @endpointId AND state = 'IN_QUEUE'
        ORDER BY isLowPriority, number LIMIT @max`,
     ),
+    nextIds: db.prepare<[{ endpointId: string; max: number }], { id: string }>(
+      `SELECT id FROM job WHERE endedAt IS NULL AND endpointId = @endpointId AND state = 'IN_QUEUE'
+       ORDER BY isLowPriority, number LIMIT @max`,
+    ),
     // The payload goes out as it is: bytes are handed on without being decoded, let alone parsed.
     find: db.prepare<[string], JobRecord>(
       `SELECT id, endpointId, state, queuedAt, startedAt, endedAt, retries, error, progress, outputFile,

@@ -23,6 +23,9 @@ const heldOpenMs = 60_000;
 
 const largestBatch = 1_000;
 
+/** Of the inputs in a batch together, beyond the first: an answer has to fit into memory, and the rest can wait. */
+const longestBatch = 16 * 1024 * 1024;
+
 export class WorkerOperations {
   readonly #parts: WorkerOperationsParts;
 
@@ -66,7 +69,7 @@ export class WorkerOperations {
     const wasStopped = remote.isStopped;
     const jobs = await untilFound(book.signals, [`queued ${endpoint.id}`], waiting, async () => {
       if (remote.isStopped) return wasStopped ? undefined : [];
-      const taken = await book.take(endpoint.id, takers);
+      const taken = await book.take(endpoint.id, takers, longestBatch);
       return taken.length === 0 ? undefined : taken;
     });
     if (jobs === undefined) return [];
@@ -106,7 +109,11 @@ export class WorkerOperations {
     const { error } = body;
     const hasFailed = error !== undefined && error !== null && error !== '';
     const isHeard = hasFailed
-      ? await this.#parts.results.fail(job, typeof error === 'string' ? error : JSON.stringify(error), log)
+      ? await this.#parts.results.fail(
+          job,
+          typeof error === 'string' ? error : (memberText(text, 'error') ?? ''),
+          log,
+        )
       : await this.#parts.results.complete(job, memberText(text, 'output') ?? 'null', log);
     endpoint.remote.release(workerId, jobId);
     if (body['stopPod'] === true) endpoint.restart(workerId);

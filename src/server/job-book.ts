@@ -24,7 +24,10 @@ export type JobOutcome =
   | { state: 'COMPLETED'; outputFile: string }
   | { state: 'FAILED'; error: string };
 
-export type JobBookOptions = Pick<JobExpiryParts, 'retentionMs' | 'now' | 'deleteFiles'>;
+export interface JobBookOptions extends Pick<JobExpiryParts, 'retentionMs' | 'now' | 'deleteFiles'> {
+  /** How much of a job's stream is kept for those who have not read it. */
+  maxUnreadBytes?: number;
+}
 
 /** Who works on a job. */
 export interface JobTaker {
@@ -42,6 +45,12 @@ const changesAtOnce = 100;
  */
 const pagesBetweenCheckpoints = 4_000;
 
+/** Of a job's stream that nobody has read, in bytes: all of it is handed out as one text. */
+const defaultMaxUnreadBytes = 100 * 1024 * 1024;
+
+/** What a part takes beside its text. */
+const partBytes = 100;
+
 /** Promises resolve when what they changed is on the disk; reading never waits. */
 export class JobBook {
   readonly signals = new JobSignals();
@@ -51,6 +60,8 @@ export class JobBook {
   readonly #sql: ReturnType<typeof prepareJobStatements>;
   readonly #webhooks: ReturnType<typeof prepareWebhookStatements>;
   readonly #options: JobBookOptions;
+  /** Of streams since this start, by the number of the job. */
+  readonly #unreadBytes = new Map<number, number>();
 
   /** Opens or makes the book: what a dead service was working on is back in the queue, what is over is gone. */
   constructor(path: string, options: JobBookOptions) {
@@ -188,12 +199,19 @@ export class JobBook {
     });
   }
 
-  /** Adds to the stream of a job; `output` is JSON text. False where it is not the worker's job. */
+  /**
+   * Adds to the stream of a job; `output` is JSON text. False, and nothing done, where it is not the worker's job or
+   * more of the stream is unread already than is kept.
+   */
   async addPart({ id, workerId }: JobOfWorker, output: string): Promise<boolean> {
     const isHeard = await this.#commit.write(() => {
       const job = this.#isAt(id, workerId);
-      if (job !== undefined) this.#sql.addPart.run({ job: job.number, output });
-      return job !== undefined;
+      if (job === undefined) return false;
+      const unread = (this.#unreadBytes.get(job.number) ?? 0) + Buffer.byteLength(output) + partBytes;
+      if (unread > (this.#options.maxUnreadBytes ?? defaultMaxUnreadBytes)) return false;
+      this.#sql.addPart.run({ job: job.number, output });
+      this.#unreadBytes.set(job.number, unread);
+      return true;
     });
     if (isHeard) this.signals.streamed(id);
     return isHeard;
@@ -212,6 +230,7 @@ export class JobBook {
     return await this.#commit.write(() => {
       const parts = this.#sql.parts.all(job.number);
       this.#sql.deleteParts.run(job.number);
+      this.#unreadBytes.delete(job.number);
       return parts.map(({ output }) => output);
     });
   }
@@ -409,7 +428,9 @@ export class JobBook {
     if (job === undefined) throw new Error(`the book holds no job ${id} that could become ${to}`);
     assertJobMove(job.state, to);
     this.#sql.move.run({ ...nothing, ...change, id, state: to });
-    if (change.endedAt !== undefined) this.#webhooks.begin.run(change.endedAt, job.number);
+    if (change.endedAt === undefined) return;
+    this.#unreadBytes.delete(job.number);
+    this.#webhooks.begin.run(change.endedAt, job.number);
   }
 
   #isAt(id: string, workerId: string): JobStanding | undefined {

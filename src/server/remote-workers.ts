@@ -9,6 +9,12 @@ const defaultSilenceMs = 60_000;
 /** One that asks for nothing any more is forgotten. */
 const forgottenMs = 180_000;
 
+/** Each holds connections open, and all of them are looked through whenever somebody looks at the endpoint. */
+const maxWorkers = 1_000;
+
+/** Of a worker that names jobs and never asks which of them to stop. */
+const maxUnwanted = 1_000;
+
 interface RemoteWorker {
   id: string;
   gpu: string | null;
@@ -54,11 +60,13 @@ export class RemoteWorkers {
     this.#timer = setInterval(() => void this.#lookForSilence(), Math.max(100, silenceMs / 10)).unref();
   }
 
-  /** Notes that a worker has been heard of. */
-  hear(id: string, gpu: string | null = null): void {
+  /** Notes that a worker has been heard of; false where it is one more than there may be. */
+  hear(id: string, gpu: string | null = null): boolean {
+    if (!this.#workers.has(id) && this.#workers.size >= maxWorkers) return false;
     const worker = this.#worker(id);
     worker.lastSeenAt = Date.now();
     worker.gpu = gpu ?? worker.gpu;
+    return true;
   }
 
   /** Whether the endpoint has ended, or been changed, since: whoever waits here is to ask anew. */
@@ -167,7 +175,7 @@ export class RemoteWorkers {
   }
 
   #stopJob(worker: RemoteWorker, id: string): void {
-    worker.unwanted.add(id);
+    if (worker.unwanted.size < maxUnwanted) worker.unwanted.add(id);
     this.#signals.stopping(worker.id);
   }
 

@@ -37,7 +37,8 @@ export class WorkerOperations {
   async answer(operation: WorkerOperation, asked: Asked): Promise<Answer | undefined> {
     const { endpoint, route } = asked;
     if (route.workerId === '') return refusal(404, 'no worker has this id');
-    endpoint.remote.hear(route.workerId, route.query.get('gpu'));
+    if (!endpoint.remote.hear(route.workerId, route.query.get('gpu')))
+      return refusal(429, 'this endpoint has too many workers', { 'Retry-After': '60' });
     switch (operation) {
       case 'job-take': {
         const [job] = await this.#take(asked, 1);

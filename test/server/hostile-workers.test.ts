@@ -70,3 +70,22 @@ test('an error that is nested very deeply ends its job in words', async () => {
   expect({ status, told: String(told).slice(0, 3) }).toEqual({ status: 'FAILED', told: '[[[' });
   expect(troubles).toEqual([]);
 });
+
+test('an endpoint has a bounded number of workers, and those it has go on working', async () => {
+  const id = await submit({ scene: 'a red cube' });
+  await ask(workerKey, 'job-take/w1?');
+  const names = Array.from({ length: 999 }, (_, number) => `other-${number}`);
+  for (const name of names) await ask(workerKey, `ping/${name}?`);
+  expect(await ask(workerKey, 'ping/one-more?')).toMatchObject({ status: 429 });
+  expect(await ask(workerKey, `job-done/w1/${id}?`, '{"output": [1]}')).toMatchObject({ status: 200 });
+  expect(await statusOf(id)).toMatchObject({ status: 'COMPLETED', output: [1] });
+});
+
+test('a worker that names ever more jobs of nobody is told to stop some of them only', async () => {
+  for (let round = 0; round < 20; round++) {
+    const ids = Array.from({ length: 100 }, (_, number) => `nobodys-${round}-${number}`);
+    await ask(workerKey, `ping/w1?job_id=${ids.join(',')}`);
+  }
+  const { text } = await ask(workerKey, 'job-stop/w1?');
+  expect((JSON.parse(text) as { jobsToStop: string[] }).jobsToStop).toHaveLength(1_000);
+});

@@ -1,5 +1,6 @@
 /** What the service says of itself when it is up. */
 import { outColumns, writeError, writeOut } from './console.ts';
+import { harmless } from './fit-text.ts';
 import { hanging } from './hanging.ts';
 import { writeJsonLine } from './json-lines.ts';
 
@@ -25,8 +26,9 @@ export function showServing(serving: Serving, json: boolean): void {
   writeOut([...whereItIs(serving), ...keyLines(serving), '', ...howToUse(serving)].join('\n'));
 }
 
+/** Workers have their say in it. */
 export function showServiceTrouble(text: string): void {
-  writeError(`service: ${text}`);
+  writeError(harmless(`service: ${text}`));
 }
 
 function whereItIs({ url, endpoints, shownDataDir }: Serving): string[] {

@@ -202,7 +202,7 @@ it.each([
 });
 
 it.each([
-  [['serve', '--port', 'x'], '--port: "x" is given; expected a whole number from 0 to 65535'],
+  [['serve', '--port', 'x'], '--port: port is "x"; expected a port, a whole number from 0 to 65535'],
   [['serve', '--workers', '0'], '--workers: 0 is given; expected a whole number from 1 to 1000'],
   [['serve', '--data', 'a', '--data', 'b'], '--data: a and b is given; expected one text'],
 ])('2: %j says what was given', async (args, sentence) => {

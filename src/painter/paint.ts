@@ -72,9 +72,16 @@ function readText(key: string, value: unknown): string {
   return value;
 }
 
+/** All whole numbers of so many digits are exact. */
+const longestSeed = 15;
+
 function readSeed(value: unknown, text: string): number {
   if (value === undefined || value === null) return hashOf(text);
   if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
+  if (Number.isInteger(value))
+    throw new PaintingRequestError(
+      `'seed' is too large; whole numbers of up to ${longestSeed} digits can be taken.`,
+    );
   throw new PaintingRequestError(`'seed' must be a whole number, not ${nameOf(value)}.`);
 }
 

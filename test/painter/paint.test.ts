@@ -246,6 +246,7 @@ describe('reading a request', () => {
     [{ prompt: ['a'] }, "'prompt' must be a text, not a list"],
     [{ scene: { text: 'a' } }, "'scene' must be a text, not an object"],
     [{ scene: 'a', seed: 1.5 }, "'seed' must be a whole number, not 1.5"],
+    [{ scene: 'a', seed: 2 ** 53 }, "'seed' is too large; whole numbers of up to 15 digits can be taken."],
     [{ scene: 'a', seed: '1' }, "'seed' must be a whole number, not a text"],
     [{ scene: 'a', seed: Number.NaN }, "'seed' must be a whole number, not NaN"],
     [{ scene: 'a', width: 15 }, "'width' must be a whole number of pixels from 16 to 2048, not 15"],

@@ -58,7 +58,7 @@ export async function serve(file: string | undefined, argv: Record<string, unkno
         page: builtPage('console', withoutScript),
         program,
         faults: faults?.file ?? null,
-        notices: rendererNotices(dataDir),
+        notices: rendererNotices(dataDir, settings.endpoints),
         forms: {
           check: (raw, others) =>
             checkEndpointForm(raw, { others, env: process.env, maxQueued: settings.limits.maxQueued }),

@@ -4,6 +4,7 @@ import { existsSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describeRenderer } from '../renderer/describe-renderer.ts';
+import type { EndpointSettings } from '../server/endpoint-settings.ts';
 import { textOf } from '../server/supervised.ts';
 import { findContainerTool } from '../server/workloads/container-tool.ts';
 import { removeLeftContainers } from '../server/workloads/container-workload.ts';
@@ -53,13 +54,21 @@ function markIn(dataDir: string): string {
   return join(dataDir, 'containers');
 }
 
-/** What the scene-renderer renders with is found out beside the service's work: drivers take their time. */
-export function rendererNotices(dataDir: string): () => string[] {
+/**
+ * What the scene-renderer renders with is found out beside the service's work: drivers take their time. The terminal is
+ * told of it where one of these endpoints needs it.
+ */
+export function rendererNotices(dataDir: string, endpoints: readonly EndpointSettings[]): () => string[] {
+  const isNeeded = endpoints.some(
+    ({ workload }) => workload.kind === 'prebuilt' && workload.name === 'scene-renderer',
+  );
   const notices: string[] = [];
   void describeRenderer(rendererDirIn(dataDir)).then((renderer) => {
     if (renderer.kind === 'gpu') return undefined;
     const mend = renderer.install === null ? '' : ` This brings what is missing: ${renderer.install}`;
-    notices.push(`Endpoints of scene-renderer paint instead: ${renderer.reason}.${mend}`);
+    const notice = `Endpoints of scene-renderer paint instead: ${renderer.reason}.${mend}`;
+    notices.push(notice);
+    if (isNeeded) showServiceTrouble(notice);
     return undefined;
   });
   return () => notices;

@@ -24,6 +24,16 @@ it('paints without a file, and shows its first key once', async () => {
   expect(await kept.json()).toEqual(job);
 });
 
+it('names the command that brings what scene-renderer lacks', async () => {
+  const cwd = folderWith({ 'service.yaml': 'endpoints: [{name: R, quickDeploy: scene-renderer}]' });
+  const service = await Served.start(cwd, ['service.yaml'], { NIGHTRENDER_RENDERER_DIR: join(cwd, 'gpu') });
+  await expect
+    .poll(() => service.program.stderr, { timeout: 20_000 })
+    .toMatch(
+      /^service: Endpoints of scene-renderer paint instead: .* npm install --prefix .*\bthree@\S+ webgpu@/,
+    );
+});
+
 it('keeps what waits, through a restart and another', async () => {
   const cwd = folderWith({ 'service.yaml': 'endpoints: [{name: Farm, remote: true}]' });
   const first = await Served.start(cwd, ['service.yaml']);

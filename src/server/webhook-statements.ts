@@ -17,9 +17,10 @@ export function prepareWebhookStatements(db: Database) {
       'INSERT INTO webhook (job, url, tries) VALUES (?, ?, 0)',
     ),
     begin: db.prepare<[at: number, job: number]>('UPDATE webhook SET dueAt = ?, tries = 0 WHERE job = ?'),
-    due: db.prepare<[{ now: number; max: number }], DueWebhook>(
+    due: db.prepare<[{ now: number; max: number; dueAt: number; job: number }], DueWebhook>(
       `SELECT webhook.job, id, endpointId, url, tries, dueAt FROM webhook JOIN job ON job.number = webhook.job
-       WHERE dueAt IS NOT NULL AND dueAt <= @now AND endedAt IS NOT NULL ORDER BY dueAt LIMIT @max`,
+       WHERE dueAt IS NOT NULL AND dueAt <= @now AND (dueAt, webhook.job) > (@dueAt, @job) AND endedAt IS NOT NULL
+       ORDER BY dueAt, webhook.job LIMIT @max`,
     ),
     // A job that was retried and has ended anew in the meantime is another story to tell.
     postpone: db.prepare<[{ job: number; tries: number; wasDueAt: number | null; dueAt: number | null }]>(

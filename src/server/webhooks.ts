@@ -26,11 +26,15 @@ const atOnce = 32;
 const atOnceToOneHost = 4;
 const lookedAt = 500;
 
+const beforeAll = { dueAt: 0, job: 0 };
+
 export class Webhooks {
   readonly #parts: WebhooksParts;
   readonly #sql: ReturnType<typeof prepareWebhookStatements>;
   readonly #stop = new AbortController();
   readonly #timer: NodeJS.Timeout;
+  /** What was looked at last; those behind it come next, so that many for one host hide nobody else's. */
+  #lookedUpTo = beforeAll;
   /** By job. */
   readonly #telling = new Map<number, { host: string; done: Promise<void> }>();
 
@@ -50,7 +54,10 @@ export class Webhooks {
   #look(): void {
     if (this.#stop.signal.aborted || this.#telling.size >= atOnce) return;
     try {
-      const due = this.#sql.due.all({ now: this.#parts.now(), max: lookedAt });
+      const due = this.#sql.due.all({ now: this.#parts.now(), max: lookedAt, ...this.#lookedUpTo });
+      const last = due.at(-1);
+      this.#lookedUpTo =
+        due.length < lookedAt || last === undefined ? beforeAll : { dueAt: last.dueAt, job: last.job };
       for (const webhook of due) {
         const { host } = new URL(webhook.url);
         if (this.#hasRoom(webhook, host))

@@ -46,6 +46,7 @@ export interface ServiceOptions {
 export interface WorkloadContext {
   /** Of the service. */
   url: string;
+  /** For the endpoint alone. */
   workerKey: string;
 }
 

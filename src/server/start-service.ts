@@ -1,5 +1,4 @@
 /** The service: the job interface over HTTP, on one's own machine. */
-import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -12,6 +11,7 @@ import { JobBook } from './job-book.ts';
 import { JobOperations } from './job-operations.ts';
 import { JobResults } from './job-results.ts';
 import { KeyBook } from './keys/key-book.ts';
+import { OwnWorkerKeys } from './keys/own-worker-keys.ts';
 import { RateLimit } from './rate-limit.ts';
 import { ResultFiles } from './result-files.ts';
 import { checkServiceOptions, isLoopback, type ServiceOptions } from './service-options.ts';
@@ -41,8 +41,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   try {
     const lock = lockDataFolder(join(checked.dataDir, 'lock.sqlite'));
     opened.push(() => lock.release());
-    const workerKey = randomBytes(24).toString('hex');
-    const keys = openKeys(checked, workerKey);
+    const ownWorkers = new OwnWorkerKeys();
+    const keys = openKeys(checked, ownWorkers);
     opened.push(() => keys.close());
     const files = new ResultFiles(join(checked.dataDir, 'results'));
     const deleteFiles = (names: string[]): void => files.delete(names);
@@ -50,7 +50,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     opened.push(() => book.close());
     files.deleteAllBut(book.resultFiles());
     const results = new JobResults({ ...checked, book, files });
-    return await openForBusiness(checked, { keys, files, book, results, workerKey, opened });
+    return await openForBusiness(checked, { keys, files, book, results, ownWorkers, opened });
   } catch (error) {
     for (const close of opened.toReversed()) close();
     throw error;
@@ -58,10 +58,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 }
 
 /** Throws where the network would be let in without a key; on this machine one may be made later. */
-function openKeys({ dataDir, keys, now, host }: Checked, workerKey: string): KeyBook {
+function openKeys({ dataDir, keys, now, host }: Checked, ownWorkers: OwnWorkerKeys): KeyBook {
   const given = keys.map((key, index) => ({ name: `given-${index + 1}`, key, kind: 'admin' as const }));
-  const workers = { name: 'own-workers', key: workerKey, kind: 'worker' as const };
-  const book = new KeyBook(join(dataDir, 'keys.sqlite'), { given: [...given, workers], now });
+  const book = new KeyBook(join(dataDir, 'keys.sqlite'), { given, ownWorkers, now });
   const hasKey = keys.length > 0 || book.list().some(({ revokedAt }) => revokedAt === null);
   if (hasKey || isLoopback(host)) return book;
   book.close();
@@ -73,7 +72,7 @@ interface Opened {
   files: ResultFiles;
   book: JobBook;
   results: JobResults;
-  workerKey: string;
+  ownWorkers: OwnWorkerKeys;
   /** Closes what is open, last first. */
   opened: (() => void)[];
 }
@@ -101,7 +100,7 @@ async function openForBusiness(options: Checked, parts: Opened): Promise<Service
   }
 }
 
-function openEndpoints(options: Checked, { book, results, workerKey }: Opened, url: string): Endpoints {
+function openEndpoints(options: Checked, { book, results, ownWorkers }: Opened, url: string): Endpoints {
   const { workloadOf, silenceMs, onTrouble, endpoints: given } = options;
   return new Endpoints({
     book,
@@ -109,7 +108,7 @@ function openEndpoints(options: Checked, { book, results, workerKey }: Opened, u
     silenceMs,
     onTrouble,
     given,
-    workloadOf: (settings) => workloadOf(settings, { url, workerKey }),
+    workloadOf: (settings) => workloadOf(settings, { url, workerKey: ownWorkers.keyOf(settings.id) }),
   });
 }
 

@@ -89,6 +89,7 @@ export class WorkerOperations {
   async #done(asked: Asked): Promise<Answer | undefined> {
     const { endpoint, route } = asked;
     const { jobId, workerId } = route;
+    if (!this.#parts.book.has(endpoint.id, jobId)) return jobNotFound;
     const text = await this.#textOf(asked);
     if (typeof text !== 'string') {
       if (text?.isBodyUnread) await this.#failTooLarge(asked);
@@ -98,7 +99,6 @@ export class WorkerOperations {
     if (body === undefined) return refusal(400, 'the body is no JSON object');
     if (!('output' in body || 'error' in body))
       return refusal(400, 'the body has neither "output" nor "error"');
-    if (!this.#parts.book.has(endpoint.id, jobId)) return refusal(404, 'job not found');
     const job = { id: jobId, workerId };
     // Workers hand in their progress as they hand in results.
     if (body['status'] === 'IN_PROGRESS') {
@@ -123,7 +123,6 @@ export class WorkerOperations {
 
   /** Workers drop a result that is refused, and nobody would ever hear of it. */
   async #failTooLarge({ endpoint, route: { jobId, workerId } }: Asked): Promise<void> {
-    if (!this.#parts.book.has(endpoint.id, jobId)) return;
     await this.#parts.results.failTooLarge({ id: jobId, workerId });
     endpoint.remote.release(workerId, jobId);
   }
@@ -131,11 +130,11 @@ export class WorkerOperations {
   async #addPart(asked: Asked): Promise<Answer | undefined> {
     const { endpoint, route } = asked;
     const { jobId, workerId } = route;
+    if (!this.#parts.book.has(endpoint.id, jobId)) return jobNotFound;
     const text = await this.#textOf(asked);
     if (typeof text !== 'string') return text;
     const output = parseObject(text) === undefined ? undefined : memberText(text, 'output');
     if (output === undefined) return refusal(400, 'the body is no JSON object with "output"');
-    if (!this.#parts.book.has(endpoint.id, jobId)) return refusal(404, 'job not found');
     endpoint.remote.keep(workerId, [jobId]);
     return jsonAnswer({ accepted: await this.#parts.book.addPart({ id: jobId, workerId }, output) });
   }
@@ -162,6 +161,9 @@ export class WorkerOperations {
     }
   }
 }
+
+/** What is brought for a job that is not there is not read: it may be long. */
+const jobNotFound: Answer = { ...refusal(404, 'job not found'), isBodyUnread: true };
 
 function takenText({ id, input }: TakenJob): string {
   return `{"id":"${id}","input":${input}}`;

@@ -12,15 +12,23 @@ let dataDir: string;
 let service: Service;
 let workerKey: string;
 let troubles: string[];
+let ownKeys: Map<string, string>;
 
 beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'hostile-workers-'));
   troubles = [];
+  ownKeys = new Map();
   service = await startService({
     dataDir,
     keys: [clientKey],
-    endpoints: [endpointSettings({ id: 'farm', workload: { kind: 'remote' }, workers: 0 })],
-    workloadOf: () => undefined,
+    endpoints: [
+      endpointSettings({ id: 'farm', workload: { kind: 'remote' }, workers: 0 }),
+      endpointSettings({ id: 'container' }),
+    ],
+    workloadOf: ({ id }, context) => {
+      ownKeys.set(id, context.workerKey);
+      return undefined;
+    },
     onTrouble: (text) => troubles.push(text),
   });
   const keys = new KeyBook(join(dataDir, 'keys.sqlite'), { now: Date.now });
@@ -88,4 +96,22 @@ test('a worker that names ever more jobs of nobody is told to stop some of them 
   }
   const { text } = await ask(workerKey, 'job-stop/w1?');
   expect((JSON.parse(text) as { jobsToStop: string[] }).jobsToStop).toHaveLength(1_000);
+});
+
+test('the key of a worker that the service starts itself is good for its own endpoint only', async () => {
+  const id = await submit({ scene: 'a red cube' });
+  const own = ownKeys.get('container') ?? '';
+  const takeAt = (endpointId: string, key: string) =>
+    fetch(`${service.url}/v2/${endpointId}/ping/w1?`, { headers: { Authorization: key } });
+  expect((await takeAt('container', own)).status).toBe(200);
+  expect((await takeAt('farm', own)).status).toBe(404);
+  expect((await takeAt('farm', own.replace('.container.', '.farm.'))).status).toBe(401);
+  expect(await statusOf(id)).toMatchObject({ status: 'IN_QUEUE' });
+});
+
+test('what is brought for a job that is not there is not waited for', async () => {
+  const bytes = new ReadableStream<Uint8Array>({ pull: (more) => more.enqueue(new Uint8Array(65_536)) });
+  const init = { method: 'POST', body: bytes, duplex: 'half', headers: { Authorization: workerKey } };
+  const response = await fetch(`${service.url}/v2/farm/job-done/w1/nobodys?`, init as RequestInit);
+  expect(response.status).toBe(404);
 });

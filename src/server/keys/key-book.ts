@@ -8,6 +8,7 @@ import type { KeyHolder, KeyKind, KeyRecord } from './key.ts';
 import { keySchema } from './key-schema.ts';
 import { prepareKeyStatements } from './key-statements.ts';
 import { digestOf, makeKeyText, presentedKey } from './key-text.ts';
+import { OwnWorkerKeys } from './own-worker-keys.ts';
 
 /** A key that comes from outside, such as from the environment: it holds for as long as the book is open. */
 export interface GivenKey {
@@ -19,6 +20,8 @@ export interface GivenKey {
 export interface KeyBookOptions {
   /** Not stored, and neither listed nor revoked. Their names are their ids. */
   given?: readonly GivenKey[];
+  /** Of the service's own workers, neither stored nor listed. */
+  ownWorkers?: OwnWorkerKeys;
   /** Wall clock, epoch ms. */
   now: () => number;
   /** How long a change waits for another program's; it takes milliseconds, so that who holds the file longer is stuck. */
@@ -54,12 +57,14 @@ export class KeyBook {
   readonly #now: () => number;
   readonly #busyMs: number;
   readonly #given: readonly { holder: KeyHolder; digest: Buffer }[];
+  readonly #ownWorkers: OwnWorkerKeys | undefined;
   /** When the use of a key was written last, by its id. */
   readonly #notedAt = new Map<string, number>();
 
   /** Opens or makes the book; throws `UnusableDatabase` for a file that is none, and `KeyBookBusy`. */
-  constructor(path: string, { given = [], now, busyMs = defaultBusyMs }: KeyBookOptions) {
+  constructor(path: string, { given = [], ownWorkers, now, busyMs = defaultBusyMs }: KeyBookOptions) {
     assertGiven(given);
+    this.#ownWorkers = ownWorkers;
     this.#now = () => Math.floor(now());
     this.#given = given.map(({ name, key, kind }) => ({
       holder: { id: name, name, kind, endpoints: null },
@@ -79,7 +84,8 @@ export class KeyBook {
     const presented = presentedKey(authorization);
     if (presented === undefined) return undefined;
     const digest = digestOf(presented.key);
-    const holder = this.#findGiven(digest) ?? this.#findStored(digest);
+    const holder =
+      this.#ownWorkers?.find(presented.key) ?? this.#findGiven(digest) ?? this.#findStored(digest);
     return presented.isBare && holder?.kind !== 'worker' ? undefined : holder;
   }
 
@@ -162,8 +168,8 @@ export class KeyBook {
 
   #assertRoom(name: string): void {
     const stored = this.#sql.named.get({ nameOrId: name });
-    const given = this.#given.find(({ holder }) => holder.name.toLowerCase() === name.toLowerCase());
-    const namesake = stored ?? given?.holder;
+    const reserved = [...this.#given.map(({ holder }) => holder), { name: OwnWorkerKeys.holderName }];
+    const namesake = stored ?? reserved.find((one) => one.name.toLowerCase() === name.toLowerCase());
     if (namesake !== undefined) {
       const isRevoked = stored !== undefined && stored.revokedAt !== null;
       const text = isRevoked

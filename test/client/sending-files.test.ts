@@ -74,8 +74,13 @@ it('no more are read at a time than memory has room for, and all are sent', asyn
   const folder = tempFolder();
   let onWay = 0;
   let most = 0;
+  let hasSecond = (): void => undefined;
+  const second = new Promise<void>((resolve) => (hasSecond = resolve));
   const { sent, service } = recording(async () => {
     most = Math.max(most, ++onWay);
+    // The first one stays on its way until there is another.
+    if (onWay === 2) hasSecond();
+    await second;
     await new Promise(setImmediate);
     onWay -= 1;
     return { kind: 'accepted', jobId: 'j', status: 'IN_QUEUE' };

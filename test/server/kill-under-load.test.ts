@@ -29,22 +29,20 @@ it('loses nothing, completes nothing twice, and changes no output', { timeout: 3
   const workerKey = addKey(dataDir, 'worker');
   const account: Account = { accepted: new Map(), outputs: new Map(), heard: new Map() };
   let service = await start(dataDir);
-  let isOver = false;
+  const over = { forClients: false, forWorkers: false };
   const urlNow = (): string => service.url;
-  const going = [
-    ...Array.from({ length: 4 }, (_, who) =>
-      goOn(
-        () => isOver,
-        () => submitAndSee(urlNow(), who, account),
-      ),
+  const clients = Array.from({ length: 4 }, (_, who) =>
+    goOn(
+      () => over.forClients,
+      () => submitAndSee(urlNow(), who, account),
     ),
-    ...['w1', 'w2', 'w3'].map((id) =>
-      goOn(
-        () => isOver,
-        () => workOnce(new PullingWorker(urlNow(), workerKey, id, 'pulled'), account),
-      ),
+  );
+  const workers = ['w1', 'w2', 'w3'].map((id) =>
+    goOn(
+      () => over.forWorkers,
+      () => workOnce(new PullingWorker(urlNow(), workerKey, id, 'pulled'), account),
     ),
-  ];
+  );
   for (let kill = 0; kill < kills; kill++) {
     const enough = account.accepted.size + 40 + kill * 13;
     while (account.accepted.size < enough) await new Promise((resolve) => setImmediate(resolve));
@@ -52,15 +50,17 @@ it('loses nothing, completes nothing twice, and changes no output', { timeout: 3
     await once(service.child, 'exit');
     service = await start(dataDir);
   }
+  over.forClients = true;
+  await Promise.all(clients);
   for (const [id, { endpoint }] of account.accepted) {
     const output = await outputOf(service.url, endpoint, id);
     // What a client has seen once stays what it is.
     expect(output).toBe(account.outputs.get(id) ?? output);
     account.outputs.set(id, output);
   }
-  isOver = true;
+  over.forWorkers = true;
   service.child.kill('SIGKILL');
-  await Promise.all(going);
+  await Promise.all(workers);
   expect(account.accepted.size).toBeGreaterThan(kills * 40);
   expect([...account.heard.values()].every((times) => times === 1)).toBe(true);
   expectBookToAgree(dataDir, account);

@@ -49,6 +49,7 @@ async function startCommand(options: CommandOptions, { workerId, log }: WorkerCo
     cwd,
     environment: processEnvironment(environment, { endpointId, workerId }),
     memoryBytes,
+    isMarked: true,
   });
   const { stdin, stdout, stderr } = process.pipes;
   const workerLog = new WorkerLog(log);

@@ -39,6 +39,7 @@ async function startModule(options: ModuleOptions, { workerId, log }: WorkerCont
     environment: processEnvironment(environment, { endpointId, workerId }),
     memoryBytes,
     hasChannel: true,
+    isMarked: true,
   });
   const { stdout, stderr, channel } = process.pipes;
   const workerLog = new WorkerLog(log);

@@ -3,29 +3,39 @@ import { type ChildProcess, spawn } from 'node:child_process';
 
 /**
  * Its standard input ends with the service, whatever ends that. Polite workers then have two seconds to see that theirs
- * has ended too. A line instead says that there is nothing left to do.
+ * has ended too. A line instead says that there is nothing left to do. Its arguments: the group, the mark, and a command.
  */
 const script = `
 trap '' HUP INT TERM
 read -r line && exit
 sleep 2
 kill -s KILL -- "-$1"
-shift
+if [ -n "$2" ]; then
+  for environment in /proc/[0-9]*/environ; do
+    if grep -qsF -e "$2" "$environment"; then
+      pid=\${environment#/proc/}
+      kill -s KILL "\${pid%/environ}"
+    fi
+  done
+fi
+shift 2
 [ $# -eq 0 ] || exec "$@"
 `;
 
-/**
- * Guards the process group; `cleanUp` is a command to run in the end as well. The function that is returned lifts the
- * guard, to be called once the group has gone. Where there is no shell there is no guard.
- */
-export function guardProcessGroup(group: number, cleanUp: readonly string[] = []): () => void {
+export interface Guarded {
+  group: number;
+  /** In the environment of the processes that are ended besides; see `process-family.ts`. */
+  mark?: string | undefined;
+  /** A command to run in the end. */
+  cleanUp?: readonly string[] | undefined;
+}
+
+/** The function that is returned lifts the guard, to be called once all have gone. Without a shell there is none. */
+export function guardProcesses({ group, mark = '', cleanUp = [] }: Guarded): () => void {
   const guard: ChildProcess = spawn(
     '/bin/sh',
-    ['-c', script, 'nightrender-guard', String(group), ...cleanUp],
-    {
-      detached: true,
-      stdio: ['pipe', 'ignore', 'ignore'],
-    },
+    ['-c', script, 'nightrender-guard', String(group), mark, ...cleanUp],
+    { detached: true, stdio: ['pipe', 'ignore', 'ignore'] },
   );
   guard.on('error', () => undefined).unref();
   // Without files to open there is no pipe.

@@ -1,14 +1,15 @@
-/** A process in a group of its own: its children end with it, it ends with the service, and why is said in words. */
+/** A process in a group of its own: all it has started ends with it, it ends with the service, and why is said in words. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import type { Duplex, Readable, Writable } from 'node:stream';
-import { guardProcessGroup } from './process-guard.ts';
+import { killFamily, makeMark, signalTo } from './process-family.ts';
+import { guardProcesses } from './process-guard.ts';
 import { watchMemory } from './process-memory.ts';
 
 /** How long a process has between SIGTERM and SIGKILL. */
 const graceMs = 5_000;
-/** What has left the group may hold the pipes open; it is not waited for longer than this. */
+/** For what is left of its family to go, and again for its pipes to close, which others may hold open. */
 const drainMs = 1_000;
 
 export interface ProcessOptions {
@@ -21,6 +22,8 @@ export interface ProcessOptions {
   memoryBytes: number | null;
   /** A two-way pipe as file descriptor 3, in place of its standard input. */
   hasChannel?: boolean;
+  /** Marks all it starts by their environment, so that those end as well that leave its group (daemons). */
+  isMarked?: boolean;
   /** To be run where the service is killed. */
   cleanUp?: readonly string[];
 }
@@ -35,39 +38,42 @@ export interface Pipes {
 
 export class WorkerProcess {
   readonly pipes: Pipes;
-  /** Why it ended, once it has, its group with it, and all that it wrote was read. */
+  /** Why it ended, once it has, its family with it, and all that it wrote was read. */
   readonly ended: Promise<string>;
   readonly #child: ChildProcess;
   /** Its number is that of the process. */
   readonly #group: number;
+  readonly #mark: string | undefined;
   #reason: string | undefined;
   #hasExited = false;
 
   /** Rejects, in words, where it cannot be started. */
   static async start(options: ProcessOptions): Promise<WorkerProcess> {
-    const { command, cwd, environment, hasChannel = false } = options;
+    const { command, cwd, environment, hasChannel = false, isMarked = false } = options;
+    const mark = isMarked ? makeMark() : undefined;
     try {
       const [program = '', ...rest] = command;
       const child = spawn(program, rest, {
         cwd: cwd ?? undefined,
-        env: environment,
+        env: mark === undefined ? environment : { ...environment, [mark.name]: mark.value },
         stdio: [hasChannel ? 'ignore' : 'pipe', 'pipe', 'pipe', hasChannel ? 'pipe' : 'ignore'],
         detached: true,
       });
       await once(child, 'spawn');
-      return new WorkerProcess(child, options);
+      return new WorkerProcess(child, options, mark?.value);
     } catch (error) {
       throw new Error(`${options.title} cannot be started: ${reasonOf(error, options)}`, { cause: error });
     }
   }
 
-  private constructor(child: ChildProcess, options: ProcessOptions) {
+  private constructor(child: ChildProcess, options: ProcessOptions, mark: string | undefined) {
     this.#child = child;
+    this.#mark = mark;
     const { stdin, stdout, stderr, stdio } = child;
     this.pipes = { stdin, stdout, stderr, channel: stdio[3] } as Pipes;
     this.#group = child.pid ?? 0;
     child.on('error', () => undefined);
-    const liftGuard = guardProcessGroup(this.#group, options.cleanUp);
+    const liftGuard = guardProcesses({ group: this.#group, mark, cleanUp: options.cleanUp });
     const endWatch = this.#watch(options);
     this.ended = this.#untilEnded(options.title).finally(() => {
       endWatch();
@@ -100,8 +106,8 @@ export class WorkerProcess {
   async #untilEnded(title: string): Promise<string> {
     const closed = new Promise<void>((resolve) => this.#child.once('close', () => resolve()));
     const how = await howItExits(this.#child);
-    this.#signal('SIGKILL');
     this.#hasExited = true;
+    await killFamily(this.#group, this.#mark, drainMs);
     const impatience = setTimeout(() => {
       for (const stream of this.#child.stdio) stream?.destroy();
     }, drainMs);
@@ -111,12 +117,7 @@ export class WorkerProcess {
   }
 
   #signal(signal: NodeJS.Signals): void {
-    if (this.#hasExited) return;
-    try {
-      process.kill(-this.#group, signal);
-    } catch {
-      // None of it runs any more.
-    }
+    if (!this.#hasExited) signalTo(-this.#group, signal);
   }
 }
 

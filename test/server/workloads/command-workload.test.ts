@@ -96,7 +96,17 @@ describe('its environment', () => {
       RUNPOD_ENDPOINT_ID: 'endpoint-1',
       RUNPOD_POD_ID: 'worker-1',
     });
-    const known = new Set(['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'MODEL']);
+    const known = new Set([
+      'NIGHTRENDER_WORKER',
+      'PATH',
+      'HOME',
+      'USER',
+      'LANG',
+      'LC_ALL',
+      'TZ',
+      'TMPDIR',
+      'MODEL',
+    ]);
     expect(Object.keys(seen).filter((name) => !known.has(name) && !name.startsWith('RUNPOD_'))).toEqual([]);
   });
 });
@@ -232,12 +242,14 @@ describe('a program that does not end', () => {
   ])('is ended, with its children, when its job is called off and it %s', async (_, statements) => {
     const worker = await startScript(
       answering(`
-        const child = require('node:child_process').spawn('sleep', ['1000']);
-        require('fs').writeSync(2, process.pid + '\\n' + child.pid + '\\n');
+        const { spawn } = require('node:child_process');
+        const child = spawn('sleep', ['1000']);
+        const daemon = spawn('sleep', ['1000'], { detached: true });
+        require('fs').writeSync(2, [process.pid, child.pid, daemon.pid, ''].join('\\n'));
         ${statements}`),
     );
     const job = worker.job({});
-    await expect.poll(() => worker.log.length).toBe(2);
+    await expect.poll(() => worker.log.length).toBe(3);
     job.callOff();
     await expect(job.output).rejects.toThrow('called off');
     expect(await worker.ended).toContain('called off');

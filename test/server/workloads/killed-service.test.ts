@@ -7,11 +7,13 @@ import { isRunning } from './started-worker.ts';
 
 const fixture = join(import.meta.dirname, '../../fixtures/workers-of-a-service.mjs');
 
-it('ends workers that heed nothing, and their children, after the service was killed', async () => {
+it('ends workers that heed nothing, their children and daemons, after the service was killed', async () => {
   const stubborn = `
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => undefined);
-    const child = require('node:child_process').spawn('sleep', ['1000']);
-    require('node:fs').writeSync(2, process.pid + '\\n' + child.pid + '\\n');
+    const { spawn } = require('node:child_process');
+    const child = spawn('sleep', ['1000']);
+    const daemon = spawn('sleep', ['1000'], { detached: true });
+    require('node:fs').writeSync(2, [process.pid, child.pid, daemon.pid, ''].join('\\n'));
     for (;;);`;
   const polite = `
     require('node:fs').writeSync(2, process.pid + '\\n');
@@ -22,9 +24,9 @@ it('ends workers that heed nothing, and their children, after the service was ki
     service.kill('SIGKILL');
   });
   service.on('message', (line) => pids.push(Number(line)));
-  await expect.poll(() => pids.length).toBe(3);
-  expect(pids.map(isRunning)).toEqual([true, true, true]);
+  await expect.poll(() => pids.length).toBe(4);
+  expect(pids.map(isRunning)).toEqual([true, true, true, true]);
   service.kill('SIGKILL');
   await once(service, 'exit');
-  await expect.poll(() => pids.map(isRunning)).toEqual([false, false, false]);
+  await expect.poll(() => pids.map(isRunning)).toEqual([false, false, false, false]);
 });

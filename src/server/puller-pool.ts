@@ -2,6 +2,7 @@
 import type { EndpointSettings } from './endpoint-settings.ts';
 import type { JobBook } from './job-book.ts';
 import type { RemoteWorkers } from './remote-workers.ts';
+import { idleMs, startWanted } from './start-wanted.ts';
 import { Supervised } from './supervised.ts';
 import { toldOnce } from './told-once.ts';
 import type { WorkerView } from './worker-view.ts';
@@ -14,9 +15,6 @@ export interface PullerPoolParts {
   endpoint: Pick<EndpointSettings, 'id' | 'workers' | 'quickStart'>;
   onTrouble: (text: string) => void;
 }
-
-/** How long one is kept without a job where it was started for one. */
-const idleMs = 60_000;
 
 export class PullerPool {
   readonly #parts: PullerPoolParts;
@@ -99,18 +97,9 @@ export class PullerPool {
     return puller;
   }
 
-  /** As many as there are jobs that wait for one; all of them with quick start. */
   #startMore(): void {
     const { book, endpoint } = this.#parts;
-    const isComing = ({ state }: Supervised<Puller>): boolean => state === 'initializing';
-    let wanted = endpoint.quickStart
-      ? this.#pullers.length
-      : book.queueLength(endpoint.id) - this.#pullers.filter(isComing).length;
-    for (const puller of this.#pullers) {
-      if (puller.state !== 'stopped' || wanted <= 0) continue;
-      wanted -= 1;
-      void puller.start();
-    }
+    startWanted(this.#pullers, endpoint, () => book.queueLength(endpoint.id));
   }
 
   #look(): void {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EndpointSettings } from './endpoint-settings.ts';
 import type { JobBook } from './job-book.ts';
 import type { JobResults } from './job-results.ts';
+import { idleMs, startWanted } from './start-wanted.ts';
 import { toldOnce } from './told-once.ts';
 import { WorkerSlot } from './worker-slot.ts';
 import type { WorkerView } from './worker-view.ts';
@@ -18,9 +19,6 @@ export interface PoolParts {
 
 /** How long to wait where the book could not be written, before that is tried again. */
 const troubleWaitMs = 1_000;
-
-/** How long a worker is kept without a job where it was started for one. */
-const idleMs = 60_000;
 
 export class WorkerPool {
   readonly #parts: PoolParts;
@@ -108,21 +106,10 @@ export class WorkerPool {
       if (jobs.length > 0) this.trouble = null;
       for (const job of jobs)
         void idle.find(({ supervised }) => supervised.workerId === job.workerId)?.work(job);
-      this.#startMore();
+      const supervised = this.#slots.map((slot) => slot.supervised);
+      startWanted(supervised, endpoint, () => book.queueLength(endpoint.id));
     }
     this.#isTaking = false;
-  }
-
-  /** As many as there are jobs that wait for one; all of them with quick start. */
-  #startMore(): void {
-    const { book, endpoint } = this.#parts;
-    const coming = this.#slots.filter(({ state }) => state === 'initializing').length;
-    let wanted = endpoint.quickStart ? this.#slots.length : book.queueLength(endpoint.id) - coming;
-    for (const slot of this.#slots) {
-      if (slot.state !== 'stopped' || wanted <= 0) continue;
-      wanted -= 1;
-      void slot.supervised.start();
-    }
   }
 
   #retire(): void {

@@ -7,6 +7,7 @@ import { readService } from '../config/read-service.ts';
 import type { ServiceSettings } from '../config/service-settings.ts';
 import { makeFolder } from '../disk/make-folder.ts';
 import { endpointSettings } from '../server/endpoint-settings.ts';
+import { fitsHeader } from '../server/keys/key-text.ts';
 import type { WorkloadContext } from '../server/service-options.ts';
 import { startService } from '../server/start-service.ts';
 import { showFaults } from '../terminal/show-faults.ts';
@@ -95,7 +96,7 @@ export async function serve(file: string | undefined, argv: Record<string, unkno
 /** Throws `ConfigError` for one that no client could send. */
 function keyInEnvironment(): string | undefined {
   const key = process.env['NIGHTRENDER_API_KEY'];
-  if (key === undefined || /^[\x21-\x7e]+$/.test(key)) return key;
+  if (key === undefined || fitsHeader(key)) return key;
   const what = key === '' ? 'is empty' : 'holds characters that a header cannot carry';
   const text = `${what}; set it to a key, or unset it and use one of \`nightrender keys\``;
   throw new ConfigError([{ where: 'NIGHTRENDER_API_KEY', text }]);

@@ -17,6 +17,10 @@ export function refusal(status: number, error: string, headers: Record<string, s
   return { status, headers, body: JSON.stringify({ error } satisfies ErrorResponse) };
 }
 
+export function tooMany(error: string, waitMs: number): Answer {
+  return refusal(429, error, { 'Retry-After': String(Math.ceil(waitMs / 1_000)) });
+}
+
 export function acceptedAnswer(id: string): Answer {
   return { status: 200, body: JSON.stringify({ id, status: 'IN_QUEUE' } satisfies RunResponse) };
 }

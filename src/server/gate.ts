@@ -1,19 +1,19 @@
 /** Who may ask for what: knows the key, the operation and the endpoint of each request, and hands it on. */
 import type { IncomingMessage } from 'node:http';
 import { openApi } from '../wire/openapi.ts';
-import { type Answer, refusal } from './answer.ts';
+import { type Answer, refusal, tooMany } from './answer.ts';
 import type { Asked } from './asked.ts';
 import { Console } from './console/console.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { JobOperations } from './job-operations.ts';
 import { type KeyHolder, permits } from './keys/key.ts';
-import type { KeyBook } from './keys/key-book.ts';
+import type { Admission } from './keys/admission.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { findRoute, operations, type Route } from './routes.ts';
 import type { WorkerOperations } from './worker-operations.ts';
 
 export interface GateParts {
-  keys: KeyBook;
+  admission: Admission;
   endpoints: Endpoints;
   jobs: JobOperations;
   work: WorkerOperations;
@@ -43,9 +43,11 @@ export class Gate {
       return await this.#parts.webConsole.answer(request, askForBody, gone);
     if (request.method === 'GET' && request.url === descriptionPath)
       return { status: 200, body: description };
-    const key = this.#parts.keys.find(request.headers.authorization);
-    if (key === undefined)
+    const admitted = this.#parts.admission.admit(request.headers.authorization, request.socket.remoteAddress);
+    if (admitted === 'wrong')
       return refusal(401, 'the API key is missing or not known here', { 'WWW-Authenticate': 'Bearer' });
+    if ('waitMs' in admitted) return tooMany('too many wrong keys from this address', admitted.waitMs);
+    const key = admitted.holder;
     const route = findRoute(request.url ?? '');
     if (route === undefined) return refusal(404, 'not found');
     const { method } = operations[route.operation];
@@ -85,8 +87,7 @@ export class Gate {
 
   #tooFast(key: KeyHolder, { operation }: Route): Answer | undefined {
     const waitMs = this.#parts.rates.take(`${key.id} ${operation}`, performance.now());
-    if (waitMs === 0) return undefined;
-    return refusal(429, 'too many requests', { 'Retry-After': String(Math.ceil(waitMs / 1_000)) });
+    return waitMs === 0 ? undefined : tooMany('too many requests', waitMs);
   }
 }
 

@@ -5,6 +5,7 @@ import type { EndpointForms } from './console/endpoint-requests.ts';
 import type { RunnableWorkload } from './endpoint.ts';
 import type { EndpointSettings } from './endpoint-settings.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';
+import { fitsHeader } from './keys/key-text.ts';
 import type { Rate } from './rate-limit.ts';
 
 export interface ServiceOptions {
@@ -99,7 +100,7 @@ function assertLimit(name: string, value: number): void {
 
 /** The keys themselves never stand in an error. */
 function assertKeys(keys: readonly string[]): void {
-  if (!keys.every((key) => /^[\x21-\x7e]+$/.test(key)))
+  if (!keys.every(fitsHeader))
     throw new Error('a key is empty or holds characters that a header cannot carry');
 }
 

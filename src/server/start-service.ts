@@ -10,6 +10,7 @@ import { type HttpServer, startHttpServer } from './http-server.ts';
 import { JobBook } from './job-book.ts';
 import { JobOperations } from './job-operations.ts';
 import { JobResults } from './job-results.ts';
+import { Admission } from './keys/admission.ts';
 import { KeyBook } from './keys/key-book.ts';
 import { OwnWorkerKeys } from './keys/own-worker-keys.ts';
 import { RateLimit } from './rate-limit.ts';
@@ -121,9 +122,10 @@ function openGate(
   const jobs = new JobOperations({ book, files, maxRequestBytes, faults });
   // Around a result there is little else.
   const work = new WorkerOperations({ book, results, maxResultBytes: maxResultBytes + 1_000_000 });
-  const common = { keys, book, files, endpoints, jobs, now };
+  const admission = new Admission(keys, now);
+  const common = { keys, admission, book, files, endpoints, jobs, now };
   return new Gate({
-    keys,
+    admission,
     endpoints,
     jobs,
     work,

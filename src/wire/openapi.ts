@@ -28,7 +28,9 @@ const responses = {
   },
   409: refused('The job is in a state in which this cannot be done.'),
   429: {
-    ...refused('Too many requests, or too many jobs wait already.'),
+    ...refused(
+      'Too many requests, too many different wrong keys from one address, or too many jobs wait already.',
+    ),
     headers: { 'Retry-After': { description: 'seconds', schema: { type: 'integer', minimum: 0 } } },
   },
 };

@@ -1,7 +1,8 @@
 /** The console: its page, who is signed in to it, and whom what the page asks for is handed to. */
 import type { IncomingMessage } from 'node:http';
 import type { Page } from '../../http/page-shell.ts';
-import { type Answer, emptyAnswer, jsonAnswer, refusal } from '../answer.ts';
+import { type Answer, emptyAnswer, jsonAnswer, refusal, tooMany } from '../answer.ts';
+import type { Admission } from '../keys/admission.ts';
 import { formOf, type Operation } from './console-request.ts';
 import { EndpointRequests, type EndpointRequestsParts } from './endpoint-requests.ts';
 import { JobRequests, type JobRequestsParts } from './job-requests.ts';
@@ -10,6 +11,7 @@ import { Sessions } from './sessions.ts';
 
 export interface ConsoleParts extends EndpointRequestsParts, JobRequestsParts {
   page: Page;
+  admission: Admission;
 }
 
 const prefix = '/console/api/';
@@ -21,7 +23,7 @@ export class Console {
 
   constructor(parts: ConsoleParts) {
     this.#parts = parts;
-    this.#sessions = new Sessions(parts.keys);
+    this.#sessions = new Sessions(parts.keys, parts.admission);
     const endpoints = new EndpointRequests(parts);
     const jobs = new JobRequests(parts);
     const keys = new KeyRequests(parts);
@@ -94,10 +96,10 @@ export class Console {
     if (body === undefined || 'status' in body) return body;
     const { key } = body.form;
     if (typeof key !== 'string' || key.trim() === '') return refusal(401, 'enter a key');
-    const signedIn = this.#sessions.signIn(key, this.#parts.now());
-    if (signedIn === 'wait')
-      return refusal(429, 'too many wrong keys: wait a minute', { 'Retry-After': '60' });
+    const signedIn = this.#sessions.signIn(key, request.socket.remoteAddress, this.#parts.now());
     if (signedIn === 'wrong') return refusal(401, 'this is no admin key of this service, or it was revoked');
+    if ('waitMs' in signedIn)
+      return tooMany('too many wrong keys from this address: wait a minute', signedIn.waitMs);
     return { ...emptyAnswer, headers: { 'Set-Cookie': signedIn.cookie } };
   }
 }

@@ -1,5 +1,6 @@
 /** Who is signed in to the console: by a key of theirs, for as long as the key holds and they come back. */
 import { createHash, randomBytes } from 'node:crypto';
+import type { Admission } from '../keys/admission.ts';
 import { type KeyHolder, permits } from '../keys/key.ts';
 import type { KeyBook } from '../keys/key-book.ts';
 
@@ -13,30 +14,27 @@ const cookieName = 'nightrender_console';
 const idleMs = 12 * 60 * 60_000;
 const maxSessions = 1_000;
 
-/** Wrong keys within a minute, by anybody, until signing in has to wait. */
-const maxFailures = 20;
-const failuresWithinMs = 60_000;
-
 export class Sessions {
   readonly #keys: KeyBook;
+  readonly #admission: Admission;
   /** By the digest of the cookie's value. */
   readonly #sessions = new Map<string, Session>();
-  #failures: number[] = [];
 
-  constructor(keys: KeyBook) {
+  constructor(keys: KeyBook, admission: Admission) {
     this.#keys = keys;
+    this.#admission = admission;
   }
 
-  /** The value of the cookie to be set; `wait` after too many wrong keys. */
-  signIn(key: string, now: number): { cookie: string } | 'wrong' | 'wait' {
-    this.#failures = this.#failures.filter((at) => now - at < failuresWithinMs);
-    if (this.#failures.length >= maxFailures) return 'wait';
+  /** The value of the cookie to be set; `waitMs` after too many wrong keys from the address. */
+  signIn(
+    key: string,
+    remoteAddress: string | undefined,
+    now: number,
+  ): { cookie: string } | 'wrong' | { waitMs: number } {
     const authorization = `Bearer ${key.trim()}`;
-    const holder = this.#keys.find(authorization);
-    if (holder === undefined || !permits(holder, 'console')) {
-      this.#failures.push(now);
-      return 'wrong';
-    }
+    const admitted = this.#admission.admit(authorization, remoteAddress);
+    if (admitted === 'wrong' || 'waitMs' in admitted) return admitted;
+    if (!permits(admitted.holder, 'console')) return 'wrong';
     const value = randomBytes(32).toString('base64url');
     if (this.#sessions.size >= maxSessions) this.#dropOldest();
     this.#sessions.set(digestOf(value), { authorization, usedAt: now });

@@ -7,7 +7,7 @@ import { checkKey, isKeyKind, type AskedKey } from './check-key.ts';
 import type { KeyHolder, KeyKind, KeyRecord } from './key.ts';
 import { keySchema } from './key-schema.ts';
 import { prepareKeyStatements } from './key-statements.ts';
-import { digestOf, makeKeyText, presentedKey } from './key-text.ts';
+import { digestOf, fitsHeader, makeKeyText, presentedKey } from './key-text.ts';
 import { OwnWorkerKeys } from './own-worker-keys.ts';
 
 /** A key that comes from outside, such as from the environment: it holds for as long as the book is open. */
@@ -87,6 +87,11 @@ export class KeyBook {
     const holder =
       this.#ownWorkers?.find(presented.key) ?? this.#findGiven(digest) ?? this.#findStored(digest);
     return presented.isBare && holder?.kind !== 'worker' ? undefined : holder;
+  }
+
+  /** Whether the key came from outside, where people may have chosen it. */
+  isGiven(key: KeyHolder): boolean {
+    return this.#given.some(({ holder }) => holder === key);
   }
 
   /** Makes a key. Its text is told here and never again. Throws `KeyRefused` and `KeyBookBusy`. */
@@ -189,7 +194,7 @@ export class KeyBook {
 
 /** The keys themselves never stand in an error. */
 function assertGiven(given: readonly GivenKey[]): void {
-  const wrong = given.find(({ key }) => !/^[\x21-\x7e]+$/.test(key));
+  const wrong = given.find(({ key }) => !fitsHeader(key));
   if (wrong !== undefined)
     throw new Error(`the key ${wrong.name} is empty or holds characters that a header cannot carry`);
 }

@@ -20,6 +20,11 @@ export function digestOf(key: string): Buffer {
   return createHash('sha256').update(key).digest();
 }
 
+/** Whether a request can bring it: a key that is chosen elsewhere may be anything. */
+export function fitsHeader(key: string): boolean {
+  return /^[\x21-\x7e]+$/.test(key);
+}
+
 export interface PresentedKey {
   key: string;
   /** Without a scheme, as workers send it. */

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Page } from '../../http/page-shell.ts';
 import { type Answer, emptyAnswer, jsonAnswer, refusal, tooMany } from '../answer.ts';
 import type { Admission } from '../keys/admission.ts';
-import { formOf, type Operation } from './console-request.ts';
+import { type ConsoleRequest, formOf, type Operation } from './console-request.ts';
 import { EndpointRequests, type EndpointRequestsParts } from './endpoint-requests.ts';
 import { JobRequests, type JobRequestsParts } from './job-requests.ts';
 import { KeyRequests } from './key-requests.ts';
@@ -23,7 +23,7 @@ export class Console {
 
   constructor(parts: ConsoleParts) {
     this.#parts = parts;
-    this.#sessions = new Sessions(parts.keys, parts.admission);
+    this.#sessions = new Sessions(parts.keys, parts.admission, parts.book.file.db.name);
     const endpoints = new EndpointRequests(parts);
     const jobs = new JobRequests(parts);
     const keys = new KeyRequests(parts);
@@ -54,11 +54,16 @@ export class Console {
     askForBody: () => void,
     gone: AbortSignal,
   ): Promise<Answer | undefined> {
-    const { pathname, searchParams: query } = new URL(request.url ?? '/', 'http://console');
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://console');
     if (!pathname.startsWith(prefix)) return this.#pageAt(pathname, request);
-    const changes = request.method !== 'GET' && request.method !== 'HEAD';
-    if (changes && !isOwnPage(request)) return refusal(403, 'this is for the console’s own page only');
     const path = pathname.slice(prefix.length);
+    const answer = await this.#tell({ request, askForBody, gone, query: searchParams }, path);
+    return answer && { ...answer, headers: { ...answer.headers, ...onlyData } };
+  }
+
+  async #tell(asked: Omit<ConsoleRequest, 'holder' | 'id'>, path: string): Promise<Answer | undefined> {
+    const { request, askForBody } = asked;
+    if (!isOwnPage(request)) return refusal(403, 'this is for the console’s own page only');
     if (path === 'session') return await this.#session(request, askForBody);
     const holder = this.#sessions.find(request.headers.cookie, this.#parts.now());
     if (holder === undefined) return refusal(401, 'sign in with an admin key');
@@ -69,7 +74,7 @@ export class Console {
     if (found === undefined) return refusal(404, 'not found');
     const [, pattern, operation] = found;
     const id = decode(pattern.exec(path)?.[1] ?? '');
-    return await operation({ request, askForBody, gone, holder, query, id });
+    return await operation({ ...asked, holder, id });
   }
 
   #pageAt(path: string, { method }: IncomingMessage): Answer {
@@ -104,9 +109,21 @@ export class Console {
   }
 }
 
-/** No form or script of another site can send the header without being asked first, which is not answered. */
-function isOwnPage({ headers }: IncomingMessage): boolean {
+/** Whatever stands in an answer, no browser takes it for a page, or has it in another's. */
+const onlyData = {
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'X-Content-Type-Options': 'nosniff',
+};
+
+/**
+ * For changes a header is asked for: no form or script of another site can send it without being asked first, which is
+ * not answered. Who only looks may do so from the address line of a browser.
+ */
+function isOwnPage({ method, headers }: IncomingMessage): boolean {
   const site = headers['sec-fetch-site'];
+  if (method === 'GET' || method === 'HEAD')
+    return site === undefined || site === 'same-origin' || site === 'none';
   return headers['x-nightrender-console'] === '1' && (site === undefined || site === 'same-origin');
 }
 

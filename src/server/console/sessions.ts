@@ -1,5 +1,6 @@
-/** Who is signed in to the console: by a key of theirs, for as long as the key holds and they come back. */
+/** Who is signed in to the console: by a key of theirs, for as long as the key holds and half a day at most. */
 import { createHash, randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
 import type { Admission } from '../keys/admission.ts';
 import { type KeyHolder, permits } from '../keys/key.ts';
 import type { KeyBook } from '../keys/key-book.ts';
@@ -7,11 +8,11 @@ import type { KeyBook } from '../keys/key-book.ts';
 interface Session {
   /** As the key comes with requests: it is looked up each time, so that one that was revoked ends the session. */
   authorization: string;
-  usedAt: number;
+  signedInAt: number;
 }
 
-const cookieName = 'nightrender_console';
-const idleMs = 12 * 60 * 60_000;
+/** A page that is left open asks again and again: that nobody comes back could not be told. */
+const longestMs = 12 * 60 * 60_000;
 const maxSessions = 1_000;
 
 export class Sessions {
@@ -19,10 +20,15 @@ export class Sessions {
   readonly #admission: Admission;
   /** By the digest of the cookie's value. */
   readonly #sessions = new Map<string, Session>();
+  readonly #cookieName: string;
 
-  constructor(keys: KeyBook, admission: Admission) {
+  /** `place`: the file of the service, of which there is one on a machine. */
+  constructor(keys: KeyBook, admission: Admission, place: string) {
     this.#keys = keys;
     this.#admission = admission;
+    // Browsers tell the services of a machine apart by their ports, but not the cookies of these.
+    const mark = createHash('sha256').update(`${hostname()}\n${place}`).digest('hex').slice(0, 12);
+    this.#cookieName = `nightrender_console_${mark}`;
   }
 
   /** The value of the cookie to be set; `waitMs` after too many wrong keys from the address. */
@@ -37,47 +43,48 @@ export class Sessions {
     if (!permits(admitted.holder, 'console')) return 'wrong';
     const value = randomBytes(32).toString('base64url');
     if (this.#sessions.size >= maxSessions) this.#dropOldest();
-    this.#sessions.set(digestOf(value), { authorization, usedAt: now });
-    return { cookie: cookieOf(value, idleMs / 1_000) };
+    this.#sessions.set(digestOf(value), { authorization, signedInAt: now });
+    return { cookie: this.#cookieOf(value, longestMs / 1_000) };
   }
 
   /** Whose session a request belongs to. */
   find(cookieHeader: string | undefined, now: number): KeyHolder | undefined {
-    const id = digestOf(valueIn(cookieHeader));
+    const id = digestOf(this.#valueIn(cookieHeader));
     const session = this.#sessions.get(id);
     if (session === undefined) return undefined;
     const holder = this.#keys.find(session.authorization);
-    if (holder === undefined || !permits(holder, 'console') || now - session.usedAt > idleMs) {
+    if (holder === undefined || !permits(holder, 'console') || now - session.signedInAt > longestMs) {
       this.#sessions.delete(id);
       return undefined;
     }
-    session.usedAt = now;
     return holder;
   }
 
   /** The cookie that takes the other away. */
   signOut(cookieHeader: string | undefined): string {
-    this.#sessions.delete(digestOf(valueIn(cookieHeader)));
-    return cookieOf('', 0);
+    this.#sessions.delete(digestOf(this.#valueIn(cookieHeader)));
+    return this.#cookieOf('', 0);
   }
 
   #dropOldest(): void {
-    const [oldest] = [...this.#sessions].toSorted(([, one], [, other]) => one.usedAt - other.usedAt);
-    if (oldest !== undefined) this.#sessions.delete(oldest[0]);
+    for (const oldest of this.#sessions.keys()) {
+      this.#sessions.delete(oldest);
+      return;
+    }
   }
-}
 
-/** No script may read it, and no other site's page brings it along. */
-function cookieOf(value: string, maxAgeSeconds: number): string {
-  return `${cookieName}=${value}; Path=/console; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
-}
-
-function valueIn(header: string | undefined): string {
-  for (const pair of (header ?? '').split(';')) {
-    const [name, value] = pair.split('=', 2);
-    if (name?.trim() === cookieName) return value?.trim() ?? '';
+  /** No script may read it, and no other site's page brings it along. */
+  #cookieOf(value: string, maxAgeSeconds: number): string {
+    return `${this.#cookieName}=${value}; Path=/console; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
   }
-  return '';
+
+  #valueIn(header: string | undefined): string {
+    for (const pair of (header ?? '').split(';')) {
+      const [name, value] = pair.split('=', 2);
+      if (name?.trim() === this.#cookieName) return value?.trim() ?? '';
+    }
+    return '';
+  }
 }
 
 function digestOf(value: string): string {

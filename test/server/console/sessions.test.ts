@@ -1,4 +1,5 @@
 /** Who gets into the console, for how long, and whose requests are not even looked at. */
+import { get, type IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
 import { key } from '../service-harness.ts';
 import { enter, openWithConsole, ownPage, send, withKeys } from './visit.ts';
@@ -40,6 +41,30 @@ it('has whoever tries keys wait', async () => {
   expect((await send(url, 'POST', 'session', { key })).status).toBe(204);
 });
 
+it('is one of several on a machine, whose cookies browsers do not tell apart by their ports', async () => {
+  const [one, other] = await Promise.all([openWithConsole(), openWithConsole()]);
+  const [here, there] = [await enter(one.url), await enter(other.url)];
+  const [hereName, thereName] = [here, there].map(({ cookie }) => cookie.split('=')[0]);
+  expect(hereName).not.toBe(thereName);
+  const both = { ...ownPage, Cookie: `${here.cookie}; ${there.cookie}` };
+  const left = await send(one.url, 'DELETE', 'session', undefined, both);
+  expect(left.headers.get('set-cookie')).toMatch(`${hereName}=;`);
+  expect((await send(one.url, 'GET', 'overview', undefined, both)).status).toBe(401);
+  expect((await send(other.url, 'GET', 'overview', undefined, both)).status).toBe(200);
+});
+
+it('ends a session after half a day, however often it is used', async () => {
+  let now = Date.now();
+  const { url } = await openWithConsole({ now: () => now });
+  const visit = await enter(url);
+  for (let hour = 1; hour <= 12; hour++) {
+    now += 60 * 60_000;
+    expect((await visit.ask('GET', 'overview')).status).toBe(200);
+  }
+  now += 1;
+  expect((await visit.ask('GET', 'overview')).status).toBe(401);
+});
+
 it('ends a session when its key is revoked by another program, when it is left alone, and when it is ended', async () => {
   let now = Date.now();
   const { url, dataDir } = await openWithConsole({ now: () => now });
@@ -67,6 +92,7 @@ it('says whether a browser is signed in, without refusing it', async () => {
 
 it('tells nobody anything who is not signed in', async () => {
   const { url } = await openWithConsole();
+  const name = (await enter(url)).cookie.split('=')[0];
   for (const [method, path] of [
     ['GET', 'overview'],
     ['GET', 'jobs'],
@@ -76,7 +102,7 @@ it('tells nobody anything who is not signed in', async () => {
     ['DELETE', 'endpoints/scene-renderer'],
     ['GET', 'nothing'],
   ] as const) {
-    for (const cookie of ['', 'nightrender_console=', 'nightrender_console=x; a=b', '=;;=']) {
+    for (const cookie of ['', `${name}=`, `${name}=x; a=b`, '=;;=']) {
       const { status } = await send(url, method, path, undefined, { ...ownPage, Cookie: cookie });
       expect([method, path, cookie, status]).toEqual([method, path, cookie, 401]);
     }
@@ -106,3 +132,52 @@ it('takes no change from pages of other sites', async () => {
   }
   expect(await visit.keys()).toEqual([]);
 });
+
+it('answers no page of another site, not even one of the same machine', async () => {
+  const { url } = await openWithConsole();
+  const visit = await enter(url);
+  for (const [site, status] of [
+    ['cross-site', 403],
+    ['same-site', 403],
+    ['same-origin', 200],
+    ['none', 200],
+  ] as const) {
+    const headers = { 'Sec-Fetch-Site': site, Cookie: visit.cookie };
+    expect([site, (await ask(url, headers)).statusCode]).toEqual([site, status]);
+  }
+  const page = await ask(url, { 'Sec-Fetch-Site': 'cross-site' }, '/console/');
+  expect(page.statusCode).toBe(200);
+});
+
+it('answers with data that no browser takes for a page, refused or not', async () => {
+  const { url } = await openWithConsole();
+  const visit = await enter(url);
+  for (const reply of [await visit.ask('GET', 'overview'), await send(url, 'GET', 'overview')])
+    expect(Object.fromEntries(reply.headers)).toMatchObject({
+      'content-type': 'application/json',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      'cross-origin-resource-policy': 'same-origin',
+      'x-content-type-options': 'nosniff',
+    });
+});
+
+it('tells nothing to a page whose name is made to lead here: it has no session', async () => {
+  const { url } = await openWithConsole();
+  const host = `rebound.example:${new URL(url).port}`;
+  // The browser that is signed in keeps its cookie for the name that it signed in at.
+  await enter(url);
+  const headers = { ...ownPage, Host: host, Origin: `http://${host}` };
+  for (const path of ['overview', 'jobs', 'keys', 'endpoints'])
+    expect([path, (await ask(url, headers, `/console/api/${path}`)).statusCode]).toEqual([path, 401]);
+});
+
+/** `fetch` sends neither another host nor what only browsers say. */
+function ask(
+  url: string,
+  headers: Record<string, string>,
+  path = '/console/api/overview',
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    get(`${url}${path}`, { headers }, (response) => resolve(response.resume())).on('error', reject);
+  });
+}

@@ -68,9 +68,18 @@ export class Endpoint {
     if (this.#pool instanceof PullerPool) this.#pool.restart(workerId);
   }
 
-  /** What its workers still answer is not heard; the jobs of those elsewhere stay theirs. */
   async stop(): Promise<void> {
+    await this.stopOwn();
+    this.letGo();
+  }
+
+  /** What its own workers still answer is not heard. */
+  async stopOwn(): Promise<void> {
     await this.#pool?.stop();
+  }
+
+  /** Workers elsewhere that wait here are answered; what they are at stays theirs. */
+  letGo(): void {
     this.remote.stop();
   }
 

@@ -70,9 +70,12 @@ export class Endpoints {
       if (settings.id !== id) problems.push({ field: 'id', text: 'the id of an endpoint cannot be changed' });
       if (problems.length > 0) return problems;
       await this.#keep(settings);
-      await endpoint.stop();
+      await endpoint.stopOwn();
       await this.#parts.book.putBackOwn(id);
-      return this.#start(settings);
+      const changed = this.#start(settings);
+      // Not before: those who wait there ask anew at once, and would wait at what is over.
+      endpoint.letGo();
+      return changed;
     });
   }
 

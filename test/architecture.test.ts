@@ -27,9 +27,10 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
     ],
     packages: ['yaml', 'zod', 'liquidjs', 'node:*'],
   },
+  addresses: { ours: [], packages: ['ipaddr.js', 'node:*'] },
   client: {
-    ours: ['core', 'files', 'wire', 'pipeline/ports'],
-    packages: ['undici', 'p-limit', 'ipaddr.js', 'node:*'],
+    ours: ['addresses', 'core', 'files', 'wire', 'pipeline/ports'],
+    packages: ['undici', 'p-limit', 'node:*'],
   },
   checkpoint: { ours: ['core', 'disk', 'sqlite', 'pipeline/ports'], packages: ['better-sqlite3', 'node:*'] },
   manifest: {
@@ -55,7 +56,7 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   // Its process may end any time: the service starts it and imports nothing of it.
   renderer: { ours: ['painter'], packages: ['sharp', 'three', 'webgpu', 'node:*'] },
   server: {
-    ours: ['http', 'wire', 'sqlite', 'painter', 'pages/console-data'],
+    ours: ['addresses', 'http', 'wire', 'sqlite', 'painter', 'pages/console-data'],
     packages: ['better-sqlite3', 'undici', 'node:*'],
   },
 };

@@ -1,15 +1,11 @@
 /** Pictures by address: over https, from listed hosts at public addresses, and with nothing of ours in the request. */
-import { lookup as systemLookup } from 'node:dns/promises';
-import type { LookupAddress } from 'node:dns';
-import type { LookupFunction } from 'node:net';
-import { callbackify } from 'node:util';
 import pLimit from 'p-limit';
 import { Agent } from 'undici';
+import { type Internet, NoPublicAddress, publicLookup, theInternet } from '../addresses/public-lookup.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Downloads, Hold } from '../pipeline/ports.ts';
 import { readDownloadAddress, shownAddress } from './download-address.ts';
 import { exchangeBytes, type BytesOutcome } from './exchange.ts';
-import { isPublicAddress } from './public-address.ts';
 import { readRetryAfter } from './read-refusal.ts';
 
 export interface DownloadOptions {
@@ -21,18 +17,11 @@ export interface DownloadOptions {
   requestTimeoutMs: number;
 }
 
-/** The names and addresses beyond this machine; a test puts its own in their place. */
-export interface Internet {
-  lookup: (hostname: string) => Promise<LookupAddress[]>;
-  isPublic: (address: string) => boolean;
-  /** PEM; the certificates that are trusted instead of the usual. */
+/** As a test may have it: with certificates of its own. */
+export interface DownloadInternet extends Internet {
+  /** PEM; trusted instead of the usual. */
   ca?: string;
 }
-
-const theInternet: Internet = {
-  lookup: (hostname) => systemLookup(hostname, { all: true }),
-  isPublic: isPublicAddress,
-};
 
 const mostRedirects = 3;
 const redirects = new Set([301, 302, 303, 307, 308]);
@@ -47,7 +36,7 @@ export class HttpsDownloads implements Downloads {
    */
   readonly #newcomers = pLimit(64);
 
-  constructor(options: DownloadOptions, internet = theInternet) {
+  constructor(options: DownloadOptions, internet: DownloadInternet = theInternet) {
     this.#options = options;
     const { requestTimeoutMs: timeout } = options;
     const { ca } = internet;
@@ -91,23 +80,6 @@ export class HttpsDownloads implements Downloads {
     const limits = { maxBodyBytes: maxBytes, wholeAnswerMs: 10 * requestTimeoutMs, hold };
     return exchangeBytes(this.#agent, request, limits, signal);
   }
-}
-
-class NoPublicAddress extends Error {}
-
-/** What is looked up here is what is connected to: nobody can answer another address in between. */
-function publicLookup({ lookup, isPublic }: Internet): LookupFunction {
-  const find = callbackify(async (hostname: string): Promise<LookupAddress[]> => {
-    const found = (await lookup(hostname)).filter(({ address }) => isPublic(address));
-    if (found.length === 0) throw new NoPublicAddress();
-    return found;
-  });
-  return (hostname, { all }, callback) =>
-    find(hostname, (error, found) => {
-      if (error !== null) callback(error, all ? [] : '');
-      else if (all) callback(null, found);
-      else callback(null, found[0]?.address ?? '', found[0]?.family);
-    });
 }
 
 /** Where the answer leads on; undefined where it is none of that kind. */

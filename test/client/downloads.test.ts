@@ -1,8 +1,9 @@
 /** Pictures by address: what is fetched, what is refused, and what every refusal keeps to itself. */
 import type { LookupAddress } from 'node:dns';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { HttpsDownloads, type DownloadOptions, type Internet } from '../../src/client/https-downloads.ts';
-import { isPublicAddress } from '../../src/client/public-address.ts';
+import type { Internet } from '../../src/addresses/public-lookup.ts';
+import { HttpsDownloads, type DownloadOptions } from '../../src/client/https-downloads.ts';
+import { isPublicAddress } from '../../src/addresses/public-address.ts';
 import { answer, headOf, inTurn, scriptedServer, type Script } from '../fakes/scripted-server.ts';
 import { selfSigned } from '../fakes/self-signed.ts';
 

@@ -1,5 +1,5 @@
 /** Lets in whoever brings a good key, and keeps others from trying keys until one is. */
-import { addressGroup } from './address-group.ts';
+import { addressGroup } from '../../addresses/address-group.ts';
 import { Guesses } from './guesses.ts';
 import type { KeyHolder } from './key.ts';
 import type { KeyBook } from './key-book.ts';

@@ -1,6 +1,5 @@
 /** Who is told to stop trying keys, and for how long. */
 import { expect, it } from 'vitest';
-import { addressGroup } from '../../../src/server/keys/address-group.ts';
 import { Guesses } from '../../../src/server/keys/guesses.ts';
 
 const minute = 60_000;
@@ -42,17 +41,4 @@ it('forgets the oldest of ten thousand addresses, so that it does not grow', () 
   for (const address of ['first', 'second']) guessTwenty(guesses, address, 0);
   for (let other = 0; other < 9_999; other++) guesses.add(`address ${other}`, 'wrong', 1);
   expect([guesses.waitMs('first', 1), guesses.waitMs('second', 1)]).toEqual([0, minute - 1]);
-});
-
-it.each([
-  ['127.0.0.1', '127.0.0.1'],
-  ['::ffff:192.0.2.7', '192.0.2.7'],
-  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-  ['2001:db8:1:2::6', '2001:db8:1:2::/64'],
-  ['2001:db8::6', '2001:db8:0:0::/64'],
-  ['::1', '0:0:0:0::/64'],
-  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-  ['', ''],
-])('counts %s as %s', (address, group) => {
-  expect(addressGroup(address)).toBe(group);
 });

@@ -1,6 +1,6 @@
 /** Which addresses pictures may come from. */
 import { expect, it } from 'vitest';
-import { isPublicAddress } from '../../src/client/public-address.ts';
+import { isPublicAddress } from '../../src/addresses/public-address.ts';
 
 it.each([
   '1.1.1.1',

@@ -71,7 +71,7 @@ export class Endpoints {
       if (problems.length > 0) return problems;
       await this.#keep(settings);
       await endpoint.stopOwn();
-      await this.#parts.book.putBackOwn(id);
+      await this.#parts.book.rounds.putBackOwn(id);
       const changed = this.#start(settings);
       // Not before: those who wait there ask anew at once, and would wait at what is over.
       endpoint.letGo();
@@ -89,7 +89,7 @@ export class Endpoints {
       await endpoint.stop();
       const { book } = this.#parts;
       await book.file.commit.write(() => this.#sql.remove.run(id));
-      await book.cancelAll(id);
+      await book.rounds.cancelAll(id);
       await book.file.commit.write(() => this.#sql.forgetTally.run(id));
       return true;
     });

@@ -62,7 +62,7 @@ export class JobOperations {
       case 'retry':
         return await this.retry(endpoint.id, route.jobId);
       case 'purge-queue':
-        return jsonAnswer({ removed: await book.purgeQueue(endpoint.id), status: 'completed' });
+        return jsonAnswer({ removed: await book.rounds.purgeQueue(endpoint.id), status: 'completed' });
       case 'health':
         return healthAnswer(book.tally(endpoint.id), endpoint.workers);
     }
@@ -83,7 +83,7 @@ export class JobOperations {
     const { id, settings } = endpoint;
     const { executionTimeoutMs, ttlMs, retries: maxRetries, maxQueued } = settings;
     const terms = { executionTimeoutMs, ttlMs, maxRetries, keyId, ...submission.terms, ...given };
-    const jobId = await this.#parts.book.acceptUpTo(maxQueued, id, submission.input, terms);
+    const jobId = await this.#parts.book.accept(id, submission.input, terms, maxQueued);
     if (jobId === undefined) return queueFull(maxQueued);
     this.#parts.faults?.accepted(jobId, submission.input);
     return jobId;
@@ -124,13 +124,13 @@ export class JobOperations {
     if (!book.has(endpoint.id, jobId)) return jobNotFound();
     const waiting = { waitMs: streamWaitMs, signal: gone };
     await untilFound(book.signals, [`streamed ${jobId}`, `moved ${jobId}`], waiting, () => {
-      return book.hasParts(jobId) || book.hasEnded(jobId) || undefined;
+      return book.streams.hasNews(jobId) || book.hasEnded(jobId) || undefined;
     });
     // What is handed out is not told again.
     if (gone.aborted) return undefined;
     const job = book.find(endpoint.id, jobId);
     if (job === undefined) return jobNotFound();
-    const parts = (await book.drainParts(jobId)).map((output) => `{"output":${output}}`);
+    const parts = (await book.streams.drain(jobId)).map((output) => `{"output":${output}}`);
     return { status: 200, body: `{"status":"${job.state}","stream":[${parts.join(',')}]}` };
   }
 

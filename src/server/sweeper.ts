@@ -51,6 +51,6 @@ export class Sweeper {
   }
 
   async #endOverdue(): Promise<void> {
-    while (!this.#isStopped && (await this.#book.timeOutSome()).length > 0);
+    while (!this.#isStopped && (await this.#book.rounds.timeOutSome()).length > 0);
   }
 }

@@ -136,7 +136,7 @@ export class WorkerOperations {
     const output = parseObject(text) === undefined ? undefined : memberText(text, 'output');
     if (output === undefined) return refusal(400, 'the body is no JSON object with "output"');
     endpoint.remote.keep(workerId, [jobId]);
-    return jsonAnswer({ accepted: await this.#parts.book.addPart({ id: jobId, workerId }, output) });
+    return jsonAnswer({ accepted: await this.#parts.book.streams.add({ id: jobId, workerId }, output) });
   }
 
   async #stop({ endpoint, route: { workerId }, gone }: Asked): Promise<Answer> {

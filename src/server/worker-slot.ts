@@ -110,7 +110,7 @@ function reportOf(book: JobBook, job: TakenJob, signal: AbortSignal): RunReport 
   return {
     signal,
     progress: (message) => keep(book.setProgress(job, outputText(message))),
-    stream: (output) => keep(book.addPart(job, outputText(output))),
+    stream: (output) => keep(book.streams.add(job, outputText(output))),
   };
 }
 

@@ -10,6 +10,7 @@ import { ResultFiles } from '../../src/server/result-files.ts';
 import type { StatusResponse } from '../../src/wire/messages.ts';
 import { runPath, versions } from '../../src/wire/paths.ts';
 import {
+  accepted,
   ask,
   askStatus,
   bytesInUse,
@@ -323,7 +324,7 @@ describe('a large result', () => {
     const dir = await makeDataDir();
     const book = new JobBook(join(dir, 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
     const files = new ResultFiles(join(dir, 'results'));
-    const id = await book.accept(endpointId, '{"scene":"x"}');
+    const id = await accepted(book, endpointId, '{"scene":"x"}');
     const [job] = await book.take(endpointId, [{ workerId: 'w1', isPulled: false }]);
     await book.cancel(endpointId, id);
     const output = JSON.stringify(large('MARK'));

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { JobBook } from '../../src/server/job-book.ts';
 import type { TakenJob } from '../../src/server/job-statements.ts';
-import { bytesIn, makeDataDir } from './service-harness.ts';
+import { accepted, bytesIn, makeDataDir } from './service-harness.ts';
 
 const taker = { workerId: 'w', isPulled: false };
 
 it('settles a job once, by the worker that has it', async () => {
   const book = new JobBook(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 10, now: () => 1_000 });
-  const id = await book.accept('a', '{"scene":"x"}');
+  const id = await accepted(book, 'a', '{"scene":"x"}');
   const settle = (of: string, workerId = 'w') =>
     book.settle({ id: of, workerId }, { state: 'COMPLETED', output: '1' });
   expect(await settle(id)).toBe(false);
@@ -24,12 +24,12 @@ it('settles a job once, by the worker that has it', async () => {
 
 it('drops the result of a job that was cancelled, also where both come at once', async () => {
   const book = new JobBook(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 10, now: () => 1_000 });
-  const ids = [await book.accept('a', '{"scene":"x"}'), await book.accept('a', '{"scene":"y"}')];
+  const ids = [await accepted(book, 'a', '{"scene":"x"}'), await accepted(book, 'a', '{"scene":"y"}')];
   await book.take('a', [taker, taker]);
   const settle = (id: string) => book.settle({ id, workerId: 'w' }, { state: 'COMPLETED', output: '1' });
   expect(await Promise.all(ids.map((id) => book.cancel('a', id)))).toEqual(['CANCELLED', 'CANCELLED']);
   await settle(ids[0] ?? '');
-  const third = await book.accept('a', '{"scene":"z"}');
+  const third = await accepted(book, 'a', '{"scene":"z"}');
   await book.take('a', [taker]);
   await Promise.all([book.cancel('a', third), settle(third)]);
   expect([...ids, third].map((id) => book.find('a', id)?.state)).toEqual(Array(3).fill('CANCELLED'));
@@ -49,7 +49,7 @@ it('leaves nothing of results of all sizes that come and go in any order', async
   for (let round = 0; round < 500; round++) {
     now += 10;
     const names = Array.from({ length: random(10) }, (_, count) => `${round}.${count}-in`);
-    await Promise.all(names.map((name) => book.accept('a', text(name))));
+    await Promise.all(names.map((name) => accepted(book, 'a', text(name))));
     open.push(
       ...(await book.take(
         'a',

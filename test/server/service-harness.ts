@@ -7,6 +7,8 @@ import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
 import { endpointSettings } from '../../src/server/endpoint-settings.ts';
 import { inProcessWorkload } from '../../src/server/in-process-workload.ts';
+import type { JobBook } from '../../src/server/job-book.ts';
+import type { JobTerms } from '../../src/server/job-terms.ts';
 import { type Service, type ServiceOptions, startService } from '../../src/server/start-service.ts';
 import type { Workload, WorkloadJob } from '../../src/server/workload.ts';
 import type { RunResponse, StatusResponse } from '../../src/wire/messages.ts';
@@ -130,6 +132,16 @@ export async function submit(
 
 export function askStatus(url: string, id: string, version: Version = 'v2'): Promise<Reply> {
   return ask(url, statusPath(version, endpointId, id));
+}
+
+/** Has a book take a job on, and returns its id. */
+export async function accepted(
+  book: JobBook,
+  ...[endpoint, input, terms]: [endpoint: string, input: string, terms?: Partial<JobTerms>]
+): Promise<string> {
+  const id = await book.accept(endpoint, input, terms);
+  if (id === undefined) throw new Error('a queue without a bound is full');
+  return id;
 }
 
 /** Asks until the job has the status. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { JobBook, type JobOfWorker } from '../../src/server/job-book.ts';
+import { accepted } from './service-harness.ts';
 
 let dir: string;
 let book: JobBook;
@@ -20,7 +21,7 @@ afterEach(() => {
 });
 
 async function takenJob(): Promise<JobOfWorker> {
-  const id = await book.accept('farm', '{"scene": "a red cube"}');
+  const id = await accepted(book, 'farm', '{"scene": "a red cube"}');
   await book.take('farm', [{ workerId: 'w1', isPulled: true }]);
   return { id, workerId: 'w1' };
 }
@@ -29,15 +30,19 @@ const part = JSON.stringify('x'.repeat(400));
 
 test('parts beyond the bound are refused until somebody has read those before', async () => {
   const job = await takenJob();
-  const heard = [await book.addPart(job, part), await book.addPart(job, part), await book.addPart(job, '3')];
+  const heard = [
+    await book.streams.add(job, part),
+    await book.streams.add(job, part),
+    await book.streams.add(job, '3'),
+  ];
   expect(heard).toEqual([true, false, true]);
-  expect(await book.drainParts(job.id)).toEqual([part, '3']);
-  expect(await book.addPart(job, part)).toBe(true);
-  expect(await book.drainParts(job.id)).toEqual([part]);
+  expect(await book.streams.drain(job.id)).toEqual([part, '3']);
+  expect(await book.streams.add(job, part)).toBe(true);
+  expect(await book.streams.drain(job.id)).toEqual([part]);
 });
 
 test('what one job streams is not counted to another', async () => {
   const jobs = [await takenJob(), await takenJob()];
-  const heard = await Promise.all(jobs.map((job) => book.addPart(job, part)));
+  const heard = await Promise.all(jobs.map((job) => book.streams.add(job, part)));
   expect(heard).toEqual([true, true]);
 });

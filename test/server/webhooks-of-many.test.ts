@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { JobBook } from '../../src/server/job-book.ts';
 import { ResultFiles } from '../../src/server/result-files.ts';
 import { Webhooks } from '../../src/server/webhooks.ts';
+import { accepted } from './service-harness.ts';
 
 let dir: string;
 let book: JobBook;
@@ -47,7 +48,7 @@ function listen(server: Server): Promise<void> {
 
 async function endedJob(server: Server): Promise<string> {
   const webhook = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  const id = await book.accept('farm', '{"scene": "a red cube"}', { webhook });
+  const id = await accepted(book, 'farm', '{"scene": "a red cube"}', { webhook });
   await book.cancel('farm', id);
   return id;
 }

@@ -9,6 +9,7 @@ import { ResultFiles } from '../../src/server/result-files.ts';
 import { WorkerPool } from '../../src/server/worker-pool.ts';
 import type { WorkloadJob } from '../../src/server/workload.ts';
 import {
+  accepted,
   askStatus,
   instantWorkload,
   makeDataDir,
@@ -60,9 +61,9 @@ it('never begins a job that is cancelled in the moment it is taken', async () =>
   const results = new JobResults({ book, files: new ResultFiles(await makeDataDir()) });
   const endpoint = endpointSettings({ id: 'one' });
   const pool = new WorkerPool({ book, results, endpoint, workload, onTrouble: expect.fail });
-  const unwanted = await book.accept('one', '{"scene":"x"}');
+  const unwanted = await accepted(book, 'one', '{"scene":"x"}');
   await book.cancel('one', unwanted);
-  const wanted = await book.accept('one', '{"scene":"y"}');
+  const wanted = await accepted(book, 'one', '{"scene":"y"}');
   while (book.find('one', wanted)?.state !== 'COMPLETED' || pool.views()[0]?.state !== 'idle')
     await new Promise((next) => setImmediate(next));
   expect(seen).toEqual([wanted]);

@@ -117,7 +117,7 @@ export class EndpointRequests {
   async purge({ id }: ConsoleRequest): Promise<Answer> {
     const { endpoints, book } = this.#parts;
     if (endpoints.find(id) === undefined) return refusal(404, 'endpoint not found');
-    return jsonAnswer({ removed: await book.purgeQueue(id) });
+    return jsonAnswer({ removed: await book.rounds.purgeQueue(id) });
   }
 }
 

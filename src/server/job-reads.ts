@@ -1,0 +1,66 @@
+/** What is asked of the job book; reading never waits. */
+import type { JobExpiry } from './job-expiry.ts';
+import type { JobOfWorker } from './job-ledger.ts';
+import type { JobState } from './job-moves.ts';
+import type { JobRecord, JobStanding, prepareJobStatements } from './job-statements.ts';
+
+export interface JobReadsParts {
+  sql: ReturnType<typeof prepareJobStatements>;
+  expiry: JobExpiry;
+}
+
+export class JobReads {
+  readonly expiry: JobExpiry;
+  readonly #sql: JobReadsParts['sql'];
+
+  constructor({ sql, expiry }: JobReadsParts) {
+    this.#sql = sql;
+    this.expiry = expiry;
+  }
+
+  /** How many of the endpoint's jobs wait. */
+  queueLength(endpointId: string): number {
+    return this.#sql.queued.get(endpointId)?.jobs ?? 0;
+  }
+
+  /** How many jobs of the endpoint are in each state or ended in it, and how often one was put back into the queue. */
+  tally(endpointId: string): Partial<Record<JobState | 'retried', number>> {
+    return Object.fromEntries(this.#sql.tally.all(endpointId).map(({ what, jobs }) => [what, jobs]));
+  }
+
+  /** The job, unless there is none of this id at the endpoint or its time is over. */
+  find(endpointId: string, id: string): JobRecord | undefined {
+    const job = this.#sql.find.get(id);
+    return job !== undefined && this.isThere(job, endpointId) ? job : undefined;
+  }
+
+  /** Whether there is a job of this id at the endpoint, as for `find`. */
+  has(endpointId: string, id: string): boolean {
+    const job = this.#sql.standing.get(id);
+    return job !== undefined && this.isThere(job, endpointId);
+  }
+
+  hasEnded(id: string): boolean {
+    return this.#sql.standing.get(id)?.endedAt !== null;
+  }
+
+  isInProgress({ id, workerId }: JobOfWorker): boolean {
+    const job = this.#sql.standing.get(id);
+    return job?.state === 'IN_PROGRESS' && job.workerId === workerId;
+  }
+
+  /** Whether it ended by what this worker said of it. */
+  wasSettledBy({ id, workerId }: JobOfWorker): boolean {
+    const job = this.#sql.standing.get(id);
+    return job?.workerId === workerId && (job.state === 'COMPLETED' || job.state === 'FAILED');
+  }
+
+  /** What workers elsewhere are at, as far as the book knows. */
+  pulledJobs(): { id: string; endpointId: string; workerId: string | null }[] {
+    return this.#sql.running.all({ isPulled: 1 });
+  }
+
+  protected isThere(job: Pick<JobStanding, 'endpointId' | 'endedAt'>, endpointId: string): boolean {
+    return job.endpointId === endpointId && !this.expiry.isOver(job);
+  }
+}

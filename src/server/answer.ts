@@ -1,20 +1,25 @@
 /** What the service answers, before it goes over the wire. */
 import type { CancelResponse, ErrorResponse, HealthResponse, RunResponse } from '../wire/messages.ts';
+import { type FiledText, OpenFile, type Text } from './filed-text.ts';
 import type { JobState } from './job-moves.ts';
 import type { JobRecord } from './job-statements.ts';
 import type { WorkerState } from './worker-view.ts';
 
 export interface Answer {
   status: number;
-  /** JSON text, unless `headers` say another `Content-Type`. */
-  body: string | Buffer;
+  /** JSON text, unless `headers` say another `Content-Type`. Whoever takes the answer closes the files in it. */
+  body: Text | FiledText;
   headers?: Record<string, string | string[]>;
   /** Set where the request's body was not read to its end and the client may still be sending it. */
   isBodyUnread?: true;
 }
 
 export function refusal(status: number, error: string, headers: Record<string, string> = {}): Answer {
-  return { status, headers, body: JSON.stringify({ error } satisfies ErrorResponse) };
+  return { status, headers, body: errorBody(error) };
+}
+
+export function errorBody(error: string): string {
+  return JSON.stringify({ error } satisfies ErrorResponse);
 }
 
 export function tooMany(error: string, waitMs: number): Answer {
@@ -60,7 +65,11 @@ export function healthAnswer(
 }
 
 /** A job with the text that its state shows: its input while `IN_PROGRESS`, its output once `COMPLETED`. */
-export type ShownJob = Omit<JobRecord, 'outputFile' | 'endpointId'>;
+export type ShownJob = Omit<JobRecord, 'outputFile' | 'endpointId' | 'payload'> & {
+  payload: Buffer | OpenFile | null;
+};
+
+type Value = Text | OpenFile;
 
 /**
  * The status of a job with exactly the fields of its state, and `retries` once it has been put back into the queue.
@@ -71,10 +80,10 @@ export function statusAnswer(job: ShownJob): Answer {
 }
 
 /** As above; `input` is JSON text that goes in as well, for whoever did not submit it. */
-export function statusBody(job: ShownJob, input?: string): string | Buffer {
+export function statusBody(job: ShownJob, input?: string): Text | FiledText {
   const { id, state } = job;
   const ended = job.endedAt !== null && job.startedAt !== null;
-  const fields: [name: string, value: string | Buffer | null | undefined][] = [
+  const fields: [name: string, value: Value | null | undefined][] = [
     ['delayTime', state === 'IN_PROGRESS' || ended ? String(delayMs(job)) : undefined],
     ['error', state === 'FAILED' || state === 'TIMED_OUT' ? JSON.stringify(job.error) : undefined],
     ['executionTime', ended ? String(wholeMs(job.startedAt, job.endedAt)) : undefined],
@@ -91,11 +100,13 @@ export function statusBody(job: ShownJob, input?: string): string | Buffer {
   );
 }
 
-function joined(fields: (readonly [name: string, value: string | Buffer])[]): string | Buffer {
+function joined(fields: (readonly [name: string, value: Value])[]): Text | FiledText {
   const parts = fields.flatMap(([name, value], index) => [`${index === 0 ? '{' : ','}"${name}":`, value]);
   parts.push('}');
   if (parts.every((part) => typeof part === 'string')) return parts.join('');
-  return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
+  const inMemory = parts.filter((part): part is Text => !(part instanceof OpenFile));
+  if (inMemory.length < parts.length) return parts;
+  return Buffer.concat(inMemory.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
 }
 
 function delayMs(job: ShownJob): number {

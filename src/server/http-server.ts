@@ -1,8 +1,12 @@
 /** The service's HTTP side: connections, their limits, and putting answers on the wire. */
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import Sqlite from 'better-sqlite3';
-import { type Answer, refusal } from './answer.ts';
+import { type Answer, errorBody, refusal } from './answer.ts';
+import type { ClientLimits } from './client-limits.ts';
+import { wholeOf } from './filed-text.ts';
+import { sendAnswer } from './send-answer.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';
 
 /** Resolves to the answer; undefined where nobody listens any more. A rejection is an error of the service's own. */
@@ -19,6 +23,7 @@ export interface HttpServerOptions {
   maxConnections: number;
   /** A request that has not arrived by then is cut off. */
   requestTimeoutMs: number;
+  clientLimits: ClientLimits;
   answerRequest: AnswerRequest;
   onTrouble: (text: string) => void;
   /** What goes wrong on purpose; undefined where nothing does. */
@@ -29,49 +34,45 @@ export interface HttpServer {
   url: string;
   /** Takes no more connections. */
   stopListening(): void;
-  /** Ends the connections there are as well. */
+  /** Ends the connections there are as well, once the answers that are on their way have arrived or had their time. */
   close(): Promise<void>;
 }
 
-const longestHeadersMs = 10_000;
-
-const limits = {
-  /** Longer than clients keep an idle connection, so that they and not the service close it. */
-  keepAliveTimeout: 60_000,
-  connectionsCheckingInterval: 5_000,
-  maxHeaderSize: 16 * 1024,
-};
-
-/** A connection on which nothing moves is closed, whoever should be sending. */
-const idleMs = 120_000;
-
-/** How long a client that is refused may go on sending, so that it comes to read why. */
-const drainMs = 2_000;
+const maxHeaderSize = 16 * 1024;
 
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const answering = new WeakMap<Socket, ServerResponse>();
-  const { maxConnections, requestTimeoutMs: requestTimeout } = options;
-  const headersTimeout = Math.min(longestHeadersMs, requestTimeout);
-  const server = createServer({ ...limits, requestTimeout, headersTimeout, keepAlive: true });
-  server.maxConnections = maxConnections;
-  server.timeout = idleMs;
+  const answering = new Set<ServerResponse>();
+  const server = createServer({ ...serverOptions(options), maxHeaderSize, keepAlive: true });
+  server.maxConnections = options.maxConnections;
+  server.timeout = options.clientLimits.idleMs;
   const serve = (request: IncomingMessage, response: ServerResponse) => {
-    answering.set(request.socket, response);
-    response.once('close', () => answering.delete(request.socket));
+    answering.add(response);
+    response.once('close', () => answering.delete(response));
     void serveRequest(request, response, options);
   };
   server.on('request', serve).on('checkContinue', serve);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (!socket.writable || isOwedToAnother(answering.get(socket))) socket.destroy();
-    else refuseConnection(socket, error.code);
+    const isOwed = [...answering].some((response) => isOwedToAnother(response, socket));
+    if (!socket.writable || isOwed) socket.destroy();
+    else refuseConnection(socket, error.code, options.clientLimits.drainMs);
   });
   await listen(server, options);
-  return { url: urlOf(server.address() as AddressInfo), ...closingOf(server) };
+  const { closingMs } = options.clientLimits;
+  return { url: urlOf(server.address() as AddressInfo), ...closingOf(server, answering, closingMs) };
+}
+
+function serverOptions({ requestTimeoutMs, clientLimits }: HttpServerOptions) {
+  return {
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: Math.min(clientLimits.headMs, requestTimeoutMs),
+    keepAliveTimeout: clientLimits.keepAliveMs,
+    connectionsCheckingInterval: clientLimits.checkEveryMs,
+  };
 }
 
 /** Whether what the connection would be told is taken for the answer to a request that is being answered. */
-function isOwedToAnother(response: ServerResponse | undefined): boolean {
-  return response !== undefined && (response.headersSent || response.req.complete);
+function isOwedToAnother(response: ServerResponse, socket: Socket): boolean {
+  return response.req.socket === socket && (response.headersSent || response.req.complete);
 }
 
 function listen(server: Server, { host, port }: HttpServerOptions): Promise<void> {
@@ -91,7 +92,7 @@ function urlOf({ address, family, port }: AddressInfo): string {
 async function serveRequest(
   request: IncomingMessage,
   response: ServerResponse,
-  { answerRequest, onTrouble, faults }: HttpServerOptions,
+  { answerRequest, onTrouble, faults, clientLimits }: HttpServerOptions,
 ): Promise<void> {
   const gone = new AbortController();
   // Whoever was answered is waited for by nobody; to abort costs as much as a good part of a short answer.
@@ -107,12 +108,16 @@ async function serveRequest(
     const askForBody = (): void => void (isAskedFirst && response.writeContinue());
     const honest = await answerRequest(request, askForBody, gone.signal);
     if (honest === undefined) return void response.destroy();
-    const answer = faults?.told(request, honest) ?? honest;
-    if (fault === undefined || honest.isBodyUnread) send(request, response, answer);
+    if (fault === undefined && faults?.isTold(request) !== true)
+      return await sendAnswer(request, response, honest, clientLimits);
+    const whole = { ...honest, body: await wholeOf(honest.body) };
+    const answer = faults?.told(request, whole) ?? whole;
+    if (fault === undefined || honest.isBodyUnread) await sendAnswer(request, response, answer, clientLimits);
     else fault.send(response, answer);
   } catch (error) {
     onTrouble(`cannot answer ${request.method} ${request.url}: ${String(error)}`);
-    send(request, response, refusalOf(error));
+    if (response.headersSent) response.destroy();
+    else await sendAnswer(request, response, refusalOf(error), clientLimits);
   }
 }
 
@@ -121,44 +126,14 @@ function refusalOf(error: unknown): Answer {
   return isFull ? refusal(507, 'the service has no space left on its disk') : refusal(500, 'internal error');
 }
 
-function send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
-  if (response.destroyed) return;
-  if (answer.isBodyUnread) response.shouldKeepAlive = false;
-  response.writeHead(answer.status, {
-    ...(answer.status !== 204 && {
-      'Content-Type': 'application/json',
-      'Content-Length': Buffer.byteLength(answer.body),
-    }),
-    'Cache-Control': 'no-store',
-    ...answer.headers,
-  });
-  if (answer.isBodyUnread) sendWhileDraining(request, response, answer.body);
-  else response.end(answer.body);
-}
-
-/**
- * Closing a connection with unread bytes in it resets it, and the client may never read the answer. So the answer goes
- * out at once, and what still comes is thrown away until the client is done or its time is up.
- */
-function sendWhileDraining(request: IncomingMessage, response: ServerResponse, body: string | Buffer): void {
-  response.write(body);
-  const finish = () => {
-    clearTimeout(timer);
-    response.end();
-  };
-  const timer = setTimeout(finish, drainMs).unref();
-  request.once('end', finish).once('close', finish);
-  request.resume();
-}
-
 /** For what is no HTTP request at all, or one that does not come to its end. */
-function refuseConnection(socket: Socket, code: string | undefined): void {
+function refuseConnection(socket: Socket, code: string | undefined, drainMs: number): void {
   const { status, reason, text } = connectionRefusal(code);
-  const { body } = refusal(status, text);
+  const body = errorBody(text);
   socket.setTimeout(drainMs);
   socket.end(
     `HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\nContent-Type: application/json\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body.toString()}`,
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }
 
@@ -170,15 +145,24 @@ function connectionRefusal(code: string | undefined): { status: number; reason: 
   return { status: 400, reason: 'Bad Request', text: 'this is not an HTTP request' };
 }
 
-function closingOf(server: Server): Pick<HttpServer, 'stopListening' | 'close'> {
+function closingOf(
+  server: Server,
+  answering: ReadonlySet<ServerResponse>,
+  closingMs: number,
+): Pick<HttpServer, 'stopListening' | 'close'> {
   let closed: Promise<void> | undefined;
   const stopListening = () => (closed ??= new Promise((resolve) => server.close(() => resolve())));
   return {
     stopListening: () => void stopListening(),
-    close: () => {
+    close: async () => {
       const whenClosed = stopListening();
+      const onTheirWay = [...answering].filter((response) => response.headersSent);
+      for (const response of answering) if (!response.headersSent) response.destroy();
+      const enough = AbortSignal.timeout(closingMs);
+      const ends = onTheirWay.map((response) => once(response, 'close', { signal: enough }));
+      await Promise.allSettled(ends);
       server.closeAllConnections();
-      return whenClosed;
+      return await whenClosed;
     },
   };
 }

@@ -114,7 +114,7 @@ export class JobOperations {
   async #status(job: JobRecord | undefined): Promise<Answer> {
     if (job === undefined) return jobNotFound();
     if (job.outputFile === null) return statusAnswer(job);
-    const payload = await this.#parts.files.read(job.outputFile);
+    const payload = await this.#parts.files.open(job.outputFile);
     return payload === undefined ? jobNotFound() : statusAnswer({ ...job, payload });
   }
 

@@ -1,8 +1,9 @@
 /** Outputs too long for the job book: a file each, on the disk before the book names it. */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { open, readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { OpenFile } from './filed-text.ts';
 
 /** Outputs of this many characters and more; pages of a database are slow to move about. */
 export const longOutput = 256 * 1024;
@@ -38,14 +39,9 @@ export class ResultFiles {
     return name;
   }
 
-  /** Undefined where it was deleted meanwhile. */
-  async read(name: string): Promise<Buffer | undefined> {
-    try {
-      return await readFile(join(this.#dir, name));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw error;
-    }
+  /** To be closed by the caller; undefined where it was deleted meanwhile. */
+  open(name: string): Promise<OpenFile | undefined> {
+    return OpenFile.open(join(this.#dir, name));
   }
 
   delete(names: readonly string[]): void {

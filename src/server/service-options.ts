@@ -1,6 +1,7 @@
 /** What a service is started with, checked before anything is touched. */
 import type { Page } from '../http/page-shell.ts';
 import { defaultRetentionMs, maxRequestBytes } from '../wire/messages.ts';
+import { type ClientLimits, defaultClientLimits } from './client-limits.ts';
 import type { EndpointForms } from './console/endpoint-requests.ts';
 import type { RunnableWorkload } from './endpoint.ts';
 import type { EndpointSettings } from './endpoint-settings.ts';
@@ -29,6 +30,8 @@ export interface ServiceOptions {
   maxConnections?: number;
   /** A request that has not arrived by then is cut off. */
   requestTimeoutMs?: number;
+  /** How slow clients may be beyond that. */
+  clientLimits?: Partial<ClientLimits>;
   /** For each key and operation. */
   rate?: Rate;
   /** How long a worker elsewhere may say nothing before its job is somebody else's. */
@@ -63,7 +66,8 @@ export interface ConsoleOptions {
 }
 
 type Optional = 'silenceMs' | 'console' | 'faults';
-type Checked = Required<Omit<ServiceOptions, Optional>> & Pick<ServiceOptions, Optional>;
+type Checked = Required<Omit<ServiceOptions, Optional>> &
+  Pick<ServiceOptions, Optional> & { clientLimits: ClientLimits };
 
 /** Throws, with what is wrong in words, for options that no service can be started with. */
 export function checkServiceOptions(options: ServiceOptions): Checked {
@@ -80,6 +84,7 @@ export function checkServiceOptions(options: ServiceOptions): Checked {
     now: Date.now,
     onTrouble: () => undefined,
     ...options,
+    clientLimits: { ...defaultClientLimits, ...options.clientLimits },
   };
   assertLimit('retentionMs', checked.retentionMs);
   assertLimit('maxRequestBytes', checked.maxRequestBytes);

@@ -1,7 +1,17 @@
 /** Tells those who asked for it that a job has ended: one try and two more, each over restarts of the service. */
+import { Readable } from 'node:stream';
 import { request } from 'undici';
 import { statusBody } from './answer.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';
+import {
+  byteCountOf,
+  closeFilesOf,
+  type FiledText,
+  isFiled,
+  piecesOf,
+  type Text,
+  wholeOf,
+} from './filed-text.ts';
 import type { JobBook } from './job-book.ts';
 import type { ResultFiles } from './result-files.ts';
 import { type DueWebhook, prepareWebhookStatements } from './webhook-statements.ts';
@@ -84,25 +94,37 @@ export class Webhooks {
     }
   }
 
-  /** A try counts before it is made: one that the service does not live to see the end of was one. */
   async #tell(webhook: DueWebhook): Promise<void> {
-    const { commit } = this.#parts.book.file;
-    const { job, id, tries, url, dueAt: wasDueAt } = webhook;
-    const { faults, now } = this.#parts;
+    const { faults } = this.#parts;
     const honest = await this.#bodyOf(webhook);
-    const body = honest === undefined || faults === undefined ? honest : faults.toldAtEnd(id, honest);
-    if (honest !== undefined && body === undefined) {
-      const later = Math.floor(now()) + lookEveryMs;
-      await commit.write(() => this.#sql.putOff.run({ job, wasDueAt, dueAt: later }));
-      return;
-    }
+    if (honest === undefined || faults?.isToldAtEnd(webhook.id) !== true)
+      return await this.#tellThat(webhook, honest);
+    const body = faults.toldAtEnd(webhook.id, await wholeOf(honest));
+    if (body === undefined) await this.#putOff(webhook);
+    else await this.#tellThat(webhook, body);
+  }
+
+  async #putOff({ job, dueAt: wasDueAt }: DueWebhook): Promise<void> {
+    const dueAt = Math.floor(this.#parts.now()) + lookEveryMs;
+    await this.#parts.book.file.commit.write(() => this.#sql.putOff.run({ job, wasDueAt, dueAt }));
+  }
+
+  /** A try counts before it is made: one that the service does not live to see the end of was one. */
+  async #tellThat(webhook: DueWebhook, body: Text | FiledText | undefined): Promise<void> {
+    const { commit } = this.#parts.book.file;
+    const { job, tries, url, dueAt: wasDueAt } = webhook;
     const pauseMs = pausesMs[tries];
-    const dueAt = pauseMs === undefined ? null : Math.floor(now()) + pauseMs;
-    const begun = await commit.write(() => this.#sql.postpone.run({ job, tries, wasDueAt, dueAt }));
-    if (begun.changes === 0 || this.#stop.signal.aborted) return;
-    const why = body === undefined ? undefined : await this.#send(url, body);
-    if (why === undefined) await commit.write(() => this.#sql.silence.run({ job, tries: tries + 1, dueAt }));
-    else if (dueAt === null && !this.#stop.signal.aborted) this.#giveUp(webhook, new URL(url).host, why);
+    const dueAt = pauseMs === undefined ? null : Math.floor(this.#parts.now()) + pauseMs;
+    try {
+      const begun = await commit.write(() => this.#sql.postpone.run({ job, tries, wasDueAt, dueAt }));
+      if (begun.changes === 0 || this.#stop.signal.aborted) return;
+      const why = body === undefined ? undefined : await this.#send(url, body);
+      if (why === undefined)
+        await commit.write(() => this.#sql.silence.run({ job, tries: tries + 1, dueAt }));
+      else if (dueAt === null && !this.#stop.signal.aborted) this.#giveUp(webhook, new URL(url).host, why);
+    } finally {
+      await closeFilesOf(body);
+    }
   }
 
   #giveUp({ id, tries }: DueWebhook, host: string, why: string): void {
@@ -110,10 +132,11 @@ export class Webhooks {
   }
 
   /** Undefined where it was heard, otherwise why not. */
-  async #send(url: string, body: string | Buffer): Promise<string | undefined> {
+  async #send(url: string, text: Text | FiledText): Promise<string | undefined> {
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(timeoutMs)]);
     try {
-      const headers = { 'Content-Type': 'application/json' };
+      const headers = { 'Content-Type': 'application/json', 'Content-Length': String(byteCountOf(text)) };
+      const body = isFiled(text) ? Readable.from(piecesOf(text)) : text;
       const answer = await request(url, { method: 'POST', headers, body, signal });
       await answer.body.dump();
       const isHeard = answer.statusCode >= 200 && answer.statusCode < 300;
@@ -124,13 +147,13 @@ export class Webhooks {
   }
 
   /** The whole job with its input; undefined where its time is over. */
-  async #bodyOf({ endpointId, id }: DueWebhook): Promise<string | Buffer | undefined> {
+  async #bodyOf({ endpointId, id }: DueWebhook): Promise<Text | FiledText | undefined> {
     const { book, files } = this.#parts;
     const job = book.find(endpointId, id);
     const input = this.#sql.input.get(id)?.input;
     if (job === undefined || input === undefined) return undefined;
     if (job.outputFile === null) return statusBody(job, input);
-    const payload = await files.read(job.outputFile);
+    const payload = await files.open(job.outputFile);
     return payload === undefined ? undefined : statusBody({ ...job, payload }, input);
   }
 }

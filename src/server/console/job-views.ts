@@ -1,8 +1,9 @@
 /** Jobs as the console shows them. */
 import type { JobRow, JobView } from '../../pages/console-data.ts';
 import type { JobBook } from '../job-book.ts';
+import { wholeOf } from '../filed-text.ts';
 import type { ResultFiles } from '../result-files.ts';
-import { picturesIn, shownJson } from './shown-json.ts';
+import { picturesIn, readJson, shownJson } from './shown-json.ts';
 
 /** Who submitted a job, by the id of the key. */
 type KeyName = (keyId: string) => string | null;
@@ -34,6 +35,9 @@ const atOnce = 50;
 /** With a filter the newest so many are looked at: a page is not worth more. */
 const lookedAt = 20_000;
 
+/** As bytes of an output; a little more than what is shown of its pictures. */
+const longestShown = 48 * 1024 * 1024;
+
 const rowColumns = `number, id, endpointId, state AS status, acceptedAt, queuedAt, startedAt, endedAt, workerId, retries,
   keyId, summary`;
 
@@ -41,6 +45,7 @@ export class JobViews {
   readonly #book: JobBook;
   readonly #files: ResultFiles;
   readonly #sql: ReturnType<typeof prepareStatements>;
+  #reading: Promise<unknown> = Promise.resolve();
 
   constructor(book: JobBook, files: ResultFiles) {
     this.#book = book;
@@ -65,11 +70,13 @@ export class JobViews {
     const job = this.#sql.job.get(id);
     if (job === undefined || !this.#book.has(job.endpointId, id)) return undefined;
     const row = rowOf(job, nameOf);
-    const output = job.outputFile === null ? job.output : await this.#read(job.outputFile);
+    const { outputFile } = job;
+    const text = outputFile === null ? job.output : await this.#inTurn(() => this.#read(outputFile));
+    const output = readJson(text);
     return {
       ...row,
-      input: shownJson(job.input),
-      output: shownJson(output ?? job.progress),
+      input: shownJson(readJson(job.input)),
+      output: shownJson(text === null ? readJson(job.progress) : output),
       pictures: picturesIn(output),
       error: job.error,
       log: logOf(job, job.endedAt === null ? liveLog(row) : []),
@@ -81,8 +88,20 @@ export class JobViews {
     return this.#sql.endpoint.get(id)?.endpointId;
   }
 
+  /** Many may be looked at at once, and each is whole in memory for a moment. */
+  #inTurn<T>(read: () => Promise<T>): Promise<T> {
+    const done = this.#reading.then(read);
+    this.#reading = done.catch(() => undefined);
+    return done;
+  }
+
+  /** Null for what is gone, or more than can be shown. */
   async #read(name: string): Promise<string | null> {
-    return (await this.#files.read(name))?.toString() ?? null;
+    const file = await this.#files.open(name);
+    if (file === undefined) return null;
+    if (file.byteCount <= longestShown) return (await wholeOf([file])).toString();
+    await file.close();
+    return null;
   }
 }
 

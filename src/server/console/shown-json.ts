@@ -7,10 +7,17 @@ const longestString = 4_000;
 const mostPictures = 12;
 const mostPictureBytes = 40 * 1024 * 1024;
 
-/** The text with its long strings cut; null where there is none, or more than can be shown. */
-export function shownJson(text: string | null): string | null {
-  if (text === null) return null;
-  const value = parse(text);
+/** Undefined where there is none. */
+export function readJson(text: string | null): unknown {
+  try {
+    return text === null ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** As text with its long strings cut; null where there is nothing, or more than can be shown. */
+export function shownJson(value: unknown): string | null {
   if (value === undefined) return null;
   const shown = textOf(value);
   return shown !== undefined && shown.length <= longestText ? shown : null;
@@ -36,11 +43,11 @@ function cut(text: string): string {
 }
 
 /** Data URIs of the pictures in an output, as far as they can be shown at once. */
-export function picturesIn(text: string | null): string[] {
+export function picturesIn(output: unknown): string[] {
   // The same picture often stands under two names.
   const pictures = new Set<string>();
   let length = 0;
-  const open: unknown[] = [text === null ? undefined : parse(text)];
+  const open: unknown[] = [output];
   while (open.length > 0 && pictures.size < mostPictures) {
     const value = open.pop();
     if (typeof value === 'object' && value !== null) {
@@ -68,12 +75,4 @@ function pictureOf(text: string): string | undefined {
   const base64 = data === null ? text : text.slice(data[0].length);
   const [type] = Object.entries(beginnings).find(([, beginning]) => beginning.test(base64)) ?? [];
   return type === undefined || base64.length < 60 ? undefined : `data:${type};base64,${base64}`;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { chance } from './chance.ts';
 import { FaultDraws } from './fault-draws.ts';
 import type { ClockedSettings, FaultPlace } from './fault-settings.ts';
-import { FaultyJobs, type Outcome } from './faulty-jobs.ts';
+import { endOf, FaultyJobs, type Outcome } from './faulty-jobs.ts';
 import { readFaultTarget } from './fault-target.ts';
 import type { HonestAnswer, RequestPlace } from './request-fault.ts';
 import { requestFaults } from './request-faults.ts';
@@ -69,6 +69,12 @@ export class FaultPlan {
     return this.#jobs.outcome(id, outcome);
   }
 
+  /** Whether another answer than the honest one may be told. */
+  isTold(request: Pick<IncomingMessage, 'url'>): boolean {
+    const target = readFaultTarget(request.url ?? '');
+    return target !== undefined && this.#jobs.isTold(target);
+  }
+
   /** The honest answer to a request, or what is to be told of its job instead. */
   told<Answer extends HonestAnswer>(
     request: Pick<IncomingMessage, 'url'>,
@@ -76,6 +82,11 @@ export class FaultPlan {
   ): Answer | HonestAnswer {
     const target = readFaultTarget(request.url ?? '');
     return target === undefined ? answer : this.#jobs.told(target, answer);
+  }
+
+  /** Whether something else than the truth may be told of a job's end. */
+  isToldAtEnd(id: string): boolean {
+    return this.#jobs.isTold(endOf(id));
   }
 
   /** What whoever waits to be told of a job's end is told in place of `body`; undefined: nothing so far. */

@@ -61,14 +61,17 @@ export class FaultyJobs {
     return kept;
   }
 
-  /** `answer` as it is where nothing happens to the job that it is about. */
-  told<Answer extends HonestAnswer>(
-    { operation, jobId, place }: FaultTarget,
-    answer: Answer,
-  ): Answer | HonestAnswer {
+  /** Whether something happens to the job that an answer is about, as far as can be seen without the answer. */
+  isTold({ operation, jobId, place }: FaultTarget): boolean {
     const isOfJob = place === 'status' || operation === 'cancel' || waiting.has(operation);
-    if (!isOfJob || answer.status !== 200 || this.#jobs.size === 0) return answer;
-    if (jobId !== undefined && this.#jobs.get(jobId)?.fault === undefined) return answer;
+    if (!isOfJob || this.#jobs.size === 0) return false;
+    return jobId === undefined || this.#jobs.get(jobId)?.fault !== undefined;
+  }
+
+  /** `answer` as it is where nothing happens to the job that it is about. */
+  told<Answer extends HonestAnswer>(target: FaultTarget, answer: Answer): Answer | HonestAnswer {
+    const { operation, jobId } = target;
+    if (answer.status !== 200 || !this.isTold(target)) return answer;
     const fields = JSON.parse(answer.body.toString()) as Record<string, unknown>;
     const id = jobId ?? fields['id'];
     const job = typeof id === 'string' ? this.#jobs.get(id) : undefined;
@@ -83,7 +86,7 @@ export class FaultyJobs {
   /** `body`: the status of a job that is over. Undefined where by what is told of the job it is not over, or not there. */
   toldAtEnd(id: string, body: string | Buffer): string | Buffer | undefined {
     const answer = { status: 200, body };
-    const told = this.told({ place: 'status', operation: 'status', jobId: id }, answer);
+    const told = this.told(endOf(id), answer);
     if (told === answer) return body;
     const { status } = JSON.parse(told.body.toString()) as Record<string, unknown>;
     return overWords.has(status) ? told.body : undefined;
@@ -106,6 +109,11 @@ export class FaultyJobs {
     const overMs = job.overAt === undefined ? 0 : now() - job.overAt;
     return fault.tell({ job: fields, isOver, ageMs: now() - job.acceptedAt, overMs, slowMs, freshMs });
   }
+}
+
+/** What whoever waits to be told of its end would ask. */
+export function endOf(jobId: string): FaultTarget {
+  return { place: 'status', operation: 'status', jobId };
 }
 
 /** Operations whose answers may be a job that is over though no path names it. */

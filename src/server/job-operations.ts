@@ -10,6 +10,7 @@ import {
 } from './answer.ts';
 import { type Asked, bodyOf } from './asked.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';
+import type { FolderWatch } from './folder-watch.ts';
 import type { JobBook } from './job-book.ts';
 import { untilFound } from './job-signals.ts';
 import type { JobRecord } from './job-statements.ts';
@@ -21,6 +22,8 @@ import { readRunRequest } from './run-request.ts';
 export interface JobOperationsParts {
   book: JobBook;
   files: ResultFiles;
+  /** Of the book's. */
+  folder: FolderWatch;
   maxRequestBytes: number;
   /** What goes wrong on purpose; undefined where nothing does. */
   faults?: FaultPlan | undefined;
@@ -73,6 +76,7 @@ export class JobOperations {
     asked: Pick<Asked, 'request' | 'askForBody' | 'endpoint' | 'keyId'>,
     given: Partial<JobTerms> = {},
   ): Promise<string | Answer | undefined> {
+    if (this.#parts.folder.isLost) return { ...folderLost(), isBodyUnread: true };
     const body = await bodyOf(asked, this.#parts.maxRequestBytes);
     if (!Buffer.isBuffer(body)) return body;
     const submission = readRunRequest(body);
@@ -85,6 +89,11 @@ export class JobOperations {
     const terms = { executionTimeoutMs, ttlMs, maxRetries, keyId, ...submission.terms, ...given };
     const jobId = await this.#parts.book.accept(id, submission.input, terms, maxQueued);
     if (jobId === undefined) return queueFull(maxQueued);
+    // Nobody learns the id of what is in no folder, and nobody is to work on it.
+    if (this.#parts.folder.look()) {
+      await this.#parts.book.cancel(id, jobId);
+      return folderLost();
+    }
     this.#parts.faults?.accepted(jobId, submission.input);
     return jobId;
   }
@@ -140,6 +149,7 @@ export class JobOperations {
   }
 
   async retry(endpointId: string, jobId: string): Promise<Answer> {
+    if (this.#parts.folder.isLost) return folderLost();
     const was = await this.#parts.book.retry(endpointId, jobId);
     if (was === undefined) return jobNotFound();
     if (was === 'FAILED' || was === 'TIMED_OUT') return stateAnswer(jobId, 'IN_QUEUE');
@@ -150,6 +160,10 @@ export class JobOperations {
 function queueFull(maxQueued: number): Answer {
   const text = `the queue of this endpoint is full: ${maxQueued} jobs wait`;
   return refusal(429, text, { 'Retry-After': '10' });
+}
+
+function folderLost(): Answer {
+  return refusal(503, 'the data folder of the service is gone: it takes no jobs on until that is mended');
 }
 
 function jobNotFound(): Answer {

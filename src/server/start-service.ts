@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Console } from './console/console.ts';
 import { lockDataFolder } from './data-lock.ts';
 import { Endpoints } from './endpoints.ts';
+import { FolderWatch } from './folder-watch.ts';
 import { Gate } from './gate.ts';
 import { type HttpServer, startHttpServer } from './http-server.ts';
 import { JobBook } from './job-book.ts';
@@ -47,11 +48,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     opened.push(() => keys.close());
     const files = new ResultFiles(join(checked.dataDir, 'results'));
     const deleteFiles = (names: string[]): void => files.delete(names);
-    const book = new JobBook(join(checked.dataDir, 'service.sqlite'), { ...checked, deleteFiles });
+    const path = join(checked.dataDir, 'service.sqlite');
+    const book = new JobBook(path, { ...checked, deleteFiles });
     opened.push(() => book.close());
+    const folder = new FolderWatch(checked.dataDir, [path, `${path}-wal`], checked.onTrouble);
     files.deleteAllBut(book.resultFiles());
     const results = new JobResults({ ...checked, book, files });
-    return await openForBusiness(checked, { keys, files, book, results, ownWorkers, opened });
+    return await openForBusiness(checked, { keys, files, book, folder, results, ownWorkers, opened });
   } catch (error) {
     for (const close of opened.toReversed()) close();
     throw error;
@@ -72,6 +75,7 @@ interface Opened {
   keys: KeyBook;
   files: ResultFiles;
   book: JobBook;
+  folder: FolderWatch;
   results: JobResults;
   ownWorkers: OwnWorkerKeys;
   /** Closes what is open, last first. */
@@ -79,7 +83,7 @@ interface Opened {
 }
 
 async function openForBusiness(options: Checked, parts: Opened): Promise<Service> {
-  const { book, files, opened } = parts;
+  const { book, folder, files, opened } = parts;
   const { onTrouble, retentionMs, now, faults } = options;
   // Workers are told where the service is, so that it listens before there are endpoints.
   let gate: Gate | undefined;
@@ -90,7 +94,7 @@ async function openForBusiness(options: Checked, parts: Opened): Promise<Service
   try {
     const endpoints = openEndpoints(options, parts, http.url);
     gate = openGate(options, parts, endpoints, http.url);
-    const sweeper = new Sweeper(book, retentionMs, onTrouble);
+    const sweeper = new Sweeper(book, folder, retentionMs, onTrouble);
     const webhooks = new Webhooks({ book, files, onTrouble, now, faults });
     let closing: Promise<void> | undefined;
     const close = () => closeDown({ http, endpoints, sweeper, webhooks, book, opened, onTrouble });
@@ -115,11 +119,11 @@ function openEndpoints(options: Checked, { book, results, ownWorkers }: Opened, 
 
 function openGate(
   { maxRequestBytes, maxResultBytes, rate, faults, console, retentionMs, now }: Checked,
-  { keys, files, book, results }: Opened,
+  { keys, files, book, folder, results }: Opened,
   endpoints: Endpoints,
   url: string,
 ): Gate {
-  const jobs = new JobOperations({ book, files, maxRequestBytes, faults });
+  const jobs = new JobOperations({ book, files, folder, maxRequestBytes, faults });
   // Around a result there is little else.
   const work = new WorkerOperations({ book, results, maxResultBytes: maxResultBytes + 1_000_000 });
   const admission = new Admission(keys, now);

@@ -1,9 +1,12 @@
-/** Ends what takes too long, and deletes from the disk what has been kept long enough. */
+/** Ends what takes too long, deletes from the disk what has been kept long enough, and sees to it that the disk is there. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { FolderWatch } from './folder-watch.ts';
 import type { JobBook } from './job-book.ts';
 
 /** Time-outs are looked for this often. */
 const timeOutsEveryMs = 500;
+
+const folderEveryMs = 1_000;
 
 export class Sweeper {
   readonly #book: JobBook;
@@ -13,13 +16,17 @@ export class Sweeper {
   #isStopped = false;
 
   /** Sweeps now and then, soon enough for the retention; status asks the clock itself and does not wait for it. */
-  constructor(book: JobBook, retentionMs: number, onTrouble: (text: string) => void) {
+  constructor(book: JobBook, folder: FolderWatch, retentionMs: number, onTrouble: (text: string) => void) {
     this.#book = book;
     this.#onTrouble = onTrouble;
     const everyMs = Math.min(30_000, Math.max(1_000, retentionMs / 10));
     this.#timers = [
       setInterval(() => void this.#alone('delete results whose time is over', () => this.#sweep()), everyMs),
       setInterval(() => void this.#alone('end overdue jobs', () => this.#endOverdue()), timeOutsEveryMs),
+      setInterval(
+        () => void this.#alone('look for the data folder', () => void folder.look()),
+        folderEveryMs,
+      ),
     ];
     for (const timer of this.#timers) timer.unref();
   }
@@ -29,7 +36,7 @@ export class Sweeper {
     for (const timer of this.#timers) clearInterval(timer);
   }
 
-  async #alone(what: string, work: () => Promise<void>): Promise<void> {
+  async #alone(what: string, work: () => Promise<void> | void): Promise<void> {
     if (this.#busy.has(what)) return;
     this.#busy.add(what);
     try {

@@ -10,13 +10,13 @@ interface Operation {
   body?: SchemaName;
   parameters?: string[];
   /** What this one may answer besides. */
-  refused?: '409';
+  refused?: ('409' | '503')[];
 }
 
 /** What every operation may answer besides. */
 const refusals = ['400', '401', '403', '404', '405', '429'];
 
-export function operation({ id, summary, answer, body, parameters = [], refused }: Operation) {
+export function operation({ id, summary, answer, body, parameters = [], refused = [] }: Operation) {
   const { description, schema } = answer;
   return {
     operationId: id,
@@ -29,10 +29,7 @@ export function operation({ id, summary, answer, body, parameters = [], refused 
     responses: {
       200: { description, ...(schema !== undefined && { content: json(schema) }) },
       ...Object.fromEntries(
-        [...refusals, ...(refused === undefined ? [] : [refused])].map((code) => [
-          code,
-          { $ref: `#/components/responses/${code}` },
-        ]),
+        [...refusals, ...refused].map((code) => [code, { $ref: `#/components/responses/${code}` }]),
       ),
     },
   };

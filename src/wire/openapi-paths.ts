@@ -8,7 +8,7 @@ export const paths = {
   ...at(
     'run',
     'post',
-    operation({ id: 'run', summary: 'Submit a job', body: 'Submission', answer: accepted }),
+    operation({ id: 'run', summary: 'Submit a job', body: 'Submission', answer: accepted, refused: ['503'] }),
   ),
   ...at(
     'runsync',
@@ -18,6 +18,7 @@ export const paths = {
       summary: 'Submit a job and wait for it',
       body: 'Submission',
       answer: job,
+      refused: ['503'],
       parameters: ['wait'],
     }),
   ),
@@ -29,6 +30,7 @@ export const paths = {
       summary: 'Submit a scene and wait for its picture, as runsync does',
       body: 'Submission',
       answer: job,
+      refused: ['503'],
       parameters: ['wait'],
     }),
   ),
@@ -72,7 +74,7 @@ export const paths = {
       id: 'retry',
       summary: 'Put a job that is FAILED or TIMED_OUT back into the queue',
       answer: accepted,
-      refused: '409',
+      refused: ['409', '503'],
     }),
   ),
   ...at(

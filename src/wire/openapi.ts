@@ -33,6 +33,7 @@ const responses = {
     ),
     headers: { 'Retry-After': { description: 'seconds', schema: { type: 'integer', minimum: 0 } } },
   },
+  503: refused('The service takes no jobs on until somebody sees to it.'),
 };
 
 function refused(description: string) {

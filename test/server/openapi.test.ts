@@ -1,4 +1,5 @@
 /** Promise: the OpenAPI description is served, and is what the service does: its operations, methods and answers. */
+import { rmSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { beforeEach, expect, it } from 'vitest';
 import { endpointSettings } from '../../src/server/endpoint-settings.ts';
@@ -75,10 +76,13 @@ it('describes what clients are answered', async () => {
   await clientOf(url, 'Bearer wrong')('health', '');
   await clientOf(url, `Bearer ${addKey(dataDir, 'worker')}`)('health', '');
   while ((await given('health', '')) !== '429');
+  rmSync(dataDir, { recursive: true });
+  await given('run', '', body);
+  await given('runsync', '', body);
   expect([...seen].toSorted().join(', ')).toBe(
     'cancel 200, health 200, health 401, health 403, health 429, purge-queue 200, ' +
       'purge-queue 405, render 200, retry 200, retry 409, run 200, run 400, run 429, ' +
-      'runsync 200, status 200, status 404, status-sync 200, stream 200',
+      'run 503, runsync 200, runsync 503, status 200, status 404, status-sync 200, stream 200',
   );
 });
 

@@ -1,0 +1,48 @@
+/** Notices that the data folder is deleted or replaced while the service has its files open: what is written then is lost. */
+import { statSync } from 'node:fs';
+
+export class FolderWatch {
+  readonly #dir: string;
+  readonly #onTrouble: (text: string) => void;
+  /** What the files were when they were opened, by their paths. */
+  readonly #opened: ReadonlyMap<string, string | undefined>;
+  #isLost = false;
+
+  /** `paths`: files in the folder that are the same for as long as the service runs. */
+  constructor(dir: string, paths: readonly string[], onTrouble: (text: string) => void) {
+    this.#dir = dir;
+    this.#onTrouble = onTrouble;
+    this.#opened = new Map(paths.map((path) => [path, identityOf(path)]));
+  }
+
+  /** As it was seen last. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** Whether the files are not, or no longer, those in the folder; takes a few microseconds. */
+  look(): boolean {
+    const isLost = [...this.#opened].some(([path, opened]) => identityOf(path) !== opened);
+    if (isLost !== this.#isLost) this.#onTrouble(isLost ? lostText(this.#dir) : foundText(this.#dir));
+    this.#isLost = isLost;
+    return isLost;
+  }
+}
+
+/** Undefined where there is none. */
+function identityOf(path: string): string | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats && `${stats.dev} ${stats.ino}`;
+}
+
+function lostText(dir: string): string {
+  return (
+    `the data folder ${dir} was deleted or replaced while the service runs. Jobs are refused (503) from now on; ` +
+    'those it has are worked on and told of until it ends, and are lost then. Move the folder back to where it was, ' +
+    'or, where it is gone, end the service and start it again'
+  );
+}
+
+function foundText(dir: string): string {
+  return `the data folder ${dir} is back; jobs are taken on again`;
+}

@@ -32,9 +32,6 @@ export interface JobQuery {
 
 const atOnce = 50;
 
-/** With a filter the newest so many are looked at: a page is not worth more. */
-const lookedAt = 20_000;
-
 /** As bytes of an output; a little more than what is shown of its pictures. */
 const longestShown = 48 * 1024 * 1024;
 
@@ -56,9 +53,19 @@ export class JobViews {
   /** Newest first. */
   list({ endpoint, status, before }: JobQuery, nameOf: KeyName): JobRow[] {
     const newest = before === null ? Number.MAX_SAFE_INTEGER : (this.#sql.number.get(before)?.number ?? 0);
-    const values = { endpoint, status, newest, lookedAt, atOnce };
-    const rows = endpoint === null ? this.#sql.all.all(values) : this.#sql.ofEndpoint.all(values);
-    return rows.map((row) => rowOf(row, nameOf));
+    return this.#find(endpoint, status, newest).map((row) => rowOf(row, nameOf));
+  }
+
+  #find(endpoint: string | null, status: string | null, newest: number): StoredRow[] {
+    const { all, ofEndpoint, endpoints, open, settled } = this.#sql;
+    if (status === null)
+      return endpoint === null ? all.all({ newest, atOnce }) : ofEndpoint.all({ endpoint, newest, atOnce });
+    const ids = endpoint === null ? endpoints.all().map(({ id }) => id) : [endpoint];
+    const found = isOpen(status) ? open : settled;
+    return ids
+      .flatMap((id) => found.all({ endpoint: id, status, newest, atOnce }))
+      .toSorted((one, other) => other.number - one.number)
+      .slice(0, atOnce);
   }
 
   /** Undefined where there is no such job. */
@@ -123,24 +130,42 @@ function rowOf(stored: StoredRow, nameOf: KeyName): JobRow {
 }
 
 interface ListValues {
-  endpoint: string | null;
-  status: string | null;
   newest: number;
-  lookedAt: number;
   atOnce: number;
 }
 
-function prepareStatements({ file: { db } }: JobBook) {
-  const list = (where: string): string => `SELECT * FROM
-    (SELECT ${rowColumns} FROM job WHERE ${where} number < @newest ORDER BY number DESC LIMIT @lookedAt)
-    WHERE @status IS NULL OR status = @status LIMIT @atOnce`;
+/** Exported for the test that none of them looks through all jobs. */
+export function prepareStatements({ file: { db } }: Pick<JobBook, 'file'>) {
+  const list = (where: string): string =>
+    `SELECT ${rowColumns} FROM job WHERE ${where} AND number < @newest ORDER BY number DESC LIMIT @atOnce`;
+  const openOf = (isLowPriority: 0 | 1): string =>
+    list(
+      `endedAt IS NULL AND endpointId = @endpoint AND state = @status AND isLowPriority = ${isLowPriority}`,
+    );
   return {
-    all: db.prepare<[ListValues], StoredRow>(list('')),
-    ofEndpoint: db.prepare<[ListValues], StoredRow>(list('endpointId = @endpoint AND')),
+    all: db.prepare<[ListValues], StoredRow>(list('TRUE')),
+    ofEndpoint: db.prepare<[ListValues & { endpoint: string }], StoredRow>(list('endpointId = @endpoint')),
+    // One look at the index for each, however many jobs it has.
+    endpoints: db.prepare<[], { id: string }>(
+      `WITH RECURSIVE found (endpoint) AS (SELECT min(endpointId) FROM job
+         UNION ALL SELECT (SELECT min(endpointId) FROM job WHERE endpointId > endpoint) FROM found WHERE endpoint IS NOT NULL)
+       SELECT endpoint AS id FROM found WHERE endpoint IS NOT NULL`,
+    ),
+    // In the queue's order each priority has its own place.
+    open: db.prepare<[ListValues & { endpoint: string; status: string }], StoredRow>(
+      `SELECT * FROM (${openOf(0)}) UNION ALL SELECT * FROM (${openOf(1)}) ORDER BY number DESC LIMIT @atOnce`,
+    ),
+    settled: db.prepare<[ListValues & { endpoint: string; status: string }], StoredRow>(
+      list('endedAt IS NOT NULL AND endpointId = @endpoint AND state = @status'),
+    ),
     endpoint: db.prepare<[string], { endpointId: string }>('SELECT endpointId FROM job WHERE id = ?'),
     number: db.prepare<[string], { number: number }>('SELECT number FROM job WHERE id = ?'),
     job: db.prepare<[string], StoredJob>(
       `SELECT ${rowColumns}, error, log, outputFile, progress, input, output FROM job WHERE id = ?`,
     ),
   };
+}
+
+function isOpen(status: string): boolean {
+  return status === 'IN_QUEUE' || status === 'IN_PROGRESS';
 }

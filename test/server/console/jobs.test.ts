@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { JobRow } from '../../../src/pages/console-data.ts';
+import { prepareStatements } from '../../../src/server/console/job-views.ts';
 import { endpointSettings } from '../../../src/server/endpoint-settings.ts';
 import { inProcessWorkload } from '../../../src/server/in-process-workload.ts';
 import { JobBook } from '../../../src/server/job-book.ts';
@@ -24,7 +25,9 @@ it('lists thousands of jobs, newest first, page by page, by endpoint and by stat
   const dataDir = await makeDataDir();
   const book = new JobBook(join(dataDir, 'service.sqlite'), { retentionMs: 60_000, now: Date.now });
   const accepted = Array.from({ length: 2_000 }, (_, i) =>
-    book.accept(i % 10 === 0 ? 'other' : endpointId, JSON.stringify({ scene: `scene ${i}` })),
+    book.accept(i % 10 === 0 ? 'other' : endpointId, JSON.stringify({ scene: `scene ${i}` }), {
+      isLowPriority: i % 3 === 0,
+    }),
   );
   const ids = await Promise.all(accepted);
   book.close();
@@ -40,6 +43,9 @@ it('lists thousands of jobs, newest first, page by page, by endpoint and by stat
   const gone = await allPages(visit, 'status=CANCELLED');
   expect(new Set(gone.map(({ id }) => id))).toEqual(new Set(cancelled));
   expect(await allPages(visit, 'endpoint=other&status=CANCELLED')).toHaveLength(7);
+  const waiting = await allPages(visit, 'status=IN_QUEUE');
+  expect(waiting.map(({ id }) => id)).toEqual(ids.slice(70).toReversed());
+  expect(await allPages(visit, 'endpoint=other&status=IN_QUEUE')).toHaveLength(193);
   for (const nothing of ['endpoint=none', 'status=none', "status='%20OR%201=1", 'before=none'])
     expect(await visit.get(`jobs?${nothing}`)).toEqual([]);
   expect(all[0]).toMatchObject({
@@ -50,6 +56,20 @@ it('lists thousands of jobs, newest first, page by page, by endpoint and by stat
     key: null,
     summary: 'scene 1999',
   });
+});
+
+it('finds them by an index, however many there are', async () => {
+  const path = join(await makeDataDir(), 'service.sqlite');
+  const book = new JobBook(path, { retentionMs: 60_000, now: Date.now });
+  const { db } = book.file;
+  const lookingThroughAll = Object.entries(prepareStatements(book)).filter(([, { source }]) =>
+    db
+      .prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${source.replaceAll(/@\w+|\?/g, '1')}`)
+      .all()
+      .some(({ detail }) => /^SCAN job\b/.test(detail)),
+  );
+  book.close();
+  expect(lookingThroughAll).toEqual([]);
 });
 
 it('shows what went in and what came out, with its pictures', async () => {

@@ -62,7 +62,11 @@ export interface WorkerView {
   gpu: string | null;
   since: number;
   lastSeenAt: number;
-  /** Its latest lines. */
+  /** How the one before it in its place ended, or why it could not be started; null once it has done some good. */
+  lastDeath: { why: string; at: number } | null;
+  /** When another is started in its place; null where none is waited for. */
+  startsAt: number | null;
+  /** Its latest lines, and those of the ones before it in its place. */
   log: string[];
 }
 

@@ -22,7 +22,8 @@ export class PullerPool {
   readonly #leave: () => void;
   readonly #timer: NodeJS.Timeout;
   readonly #say: (text: string) => void;
-  trouble: string | null = null;
+  /** The latest reason for which one could not be started or ended. */
+  #trouble: string | null = null;
 
   constructor(parts: PullerPoolParts) {
     this.#parts = parts;
@@ -36,14 +37,19 @@ export class PullerPool {
 
   /** `pulling` is what is known of those that have asked for jobs. */
   views(pulling: readonly WorkerView[]): WorkerView[] {
-    return this.#pullers.flatMap<WorkerView>(({ state, workerId, since, log }) => {
+    return this.#pullers.flatMap<WorkerView>(({ state, workerId, since, log, lastDeath, startsAt }) => {
       if (state === 'stopped') return [];
       const seen = pulling.find(({ id }) => id === workerId);
-      if (state === 'up' && seen !== undefined) return [{ ...seen, kind: 'own', log: log.latest }];
+      const told = { kind: 'own' as const, lastDeath, startsAt, log: log.latest };
+      if (state === 'up' && seen !== undefined) return [{ ...seen, ...told }];
       const shown = state === 'unhealthy' ? state : 'initializing';
-      const nothing = { kind: 'own' as const, jobIds: [], gpu: null };
-      return [{ ...nothing, id: workerId, state: shown, since, lastSeenAt: since, log: log.latest }];
+      return [{ id: workerId, state: shown, jobIds: [], gpu: null, since, lastSeenAt: since, ...told }];
     });
+  }
+
+  /** Why there is one that cannot be relied on; null where all can be. */
+  get trouble(): string | null {
+    return this.#pullers.some(({ isAiling }) => isAiling) ? this.#trouble : null;
   }
 
   /** Notes that a worker, where it is one of these, was given jobs: what it writes from now on is of them. */
@@ -90,8 +96,8 @@ export class PullerPool {
       onEnded: (workerId, why) =>
         void remote.bury(workerId, why, { isCounted: true, log: puller.log.ofJob.join('\n') }),
       onTrouble: (text) => {
-        if (text !== this.trouble) this.#say(`endpoint ${endpoint.id}: ${text}`);
-        this.trouble = text;
+        if (text !== this.#trouble) this.#say(`endpoint ${endpoint.id}: ${text}`);
+        this.#trouble = text;
       },
     });
     return puller;
@@ -109,7 +115,7 @@ export class PullerPool {
       const view = seen.get(puller.workerId);
       if (view === undefined) continue;
       puller.praise();
-      this.trouble = null;
+      this.#trouble = null;
       const isIdle = view.jobIds.length === 0 && Date.now() - Math.max(view.since, puller.since) > idleMs;
       if (isIdle && !endpoint.quickStart && book.queueLength(endpoint.id) === 0) void this.#retire(puller);
     }

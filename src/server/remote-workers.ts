@@ -136,6 +136,8 @@ export class RemoteWorkers {
       lastSeenAt,
       kind: 'remote',
       jobIds: [...jobs.keys()],
+      lastDeath: null,
+      startsAt: null,
       log: [],
       state: jobs.size > 0 ? 'running' : Date.now() - lastSeenAt > forgottenMs / 2 ? 'unhealthy' : 'idle',
     }));

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { KeptLog } from './kept-log.ts';
+import type { WorkerDeath } from './worker-view.ts';
 import type { Puller, WorkerContext } from './workload.ts';
 
 export type SupervisedState = 'stopped' | 'initializing' | 'up' | 'unhealthy';
@@ -19,6 +20,8 @@ export interface SupervisedParts<W extends Puller> {
 /** A worker that ends again and again is started at growing intervals, up to this. */
 const longestPauseMs = 60_000;
 
+const provenAfterMs = 60_000;
+
 export class Supervised<W extends Puller> {
   readonly log = new KeptLog();
   readonly #parts: SupervisedParts<W>;
@@ -29,6 +32,8 @@ export class Supervised<W extends Puller> {
   #since = Date.now();
   /** In a row, without any good coming of it. */
   #endings = 0;
+  #lastDeath: WorkerDeath | null = null;
+  #startsAt: number | null = null;
 
   constructor(parts: SupervisedParts<W>) {
     this.#parts = parts;
@@ -41,6 +46,22 @@ export class Supervised<W extends Puller> {
   /** Epoch ms. */
   get since(): number {
     return this.#since;
+  }
+
+  /** Of the latest that ended or could not be started; null once one has done some good. */
+  get lastDeath(): WorkerDeath | null {
+    return this.#lastDeath;
+  }
+
+  /** Epoch ms: when its pause is over. */
+  get startsAt(): number | null {
+    return this.#startsAt;
+  }
+
+  /** Whether nobody can rely on it: one that ended has to stay up for a while first. */
+  get isAiling(): boolean {
+    const isLongUp = this.#state === 'up' && Date.now() - this.#since > provenAfterMs;
+    return this.#lastDeath !== null && !isLongUp;
   }
 
   get worker(): W | undefined {
@@ -62,7 +83,7 @@ export class Supervised<W extends Puller> {
     try {
       worker = await this.#parts.start(context);
     } catch (error) {
-      await this.#pause(`a worker cannot be started: ${textOf(error)}`);
+      await this.#pause('a worker cannot be started', textOf(error));
       return;
     }
     if (this.#stop.signal.aborted) {
@@ -77,6 +98,7 @@ export class Supervised<W extends Puller> {
   /** Says that it has done some good: the next ending is the first of its kind. */
   praise(): void {
     this.#endings = 0;
+    this.#lastDeath = null;
   }
 
   /** Ends the worker; another may be started. */
@@ -99,16 +121,19 @@ export class Supervised<W extends Puller> {
     this.#worker = undefined;
     this.log.add(why);
     this.#parts.onEnded?.(this.#workerId, why);
-    void this.#pause(`a worker ended: ${why}`);
+    void this.#pause('a worker ended', why);
   }
 
-  async #pause(why: string): Promise<void> {
+  async #pause(what: string, why: string): Promise<void> {
     this.#endings += 1;
-    this.#become('unhealthy');
-    this.#parts.onTrouble(why);
     // One that ends for the first time is replaced at once.
     const pauseMs = this.#endings === 1 ? 0 : Math.min(longestPauseMs, 500 * 2 ** this.#endings);
+    this.#lastDeath = { why, at: Date.now() };
+    this.#startsAt = Date.now() + pauseMs;
+    this.#become('unhealthy');
+    this.#parts.onTrouble(`${what}: ${why}`);
     await sleep(pauseMs, undefined, { signal: this.#stop.signal, ref: false }).catch(() => undefined);
+    this.#startsAt = null;
     if (!this.#stop.signal.aborted) this.#become('stopped');
   }
 

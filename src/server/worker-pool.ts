@@ -30,8 +30,8 @@ export class WorkerPool {
   #taking: Promise<void> = Promise.resolve();
   #isWoken = false;
   #retiring: NodeJS.Timeout | undefined;
-  /** The latest reason for which a worker could not be started or ended; null where all is well. */
-  trouble: string | null = null;
+  /** The latest reason for which a worker could not be started or ended. */
+  #trouble: string | null = null;
 
   constructor(parts: PoolParts) {
     this.#parts = parts;
@@ -55,22 +55,17 @@ export class WorkerPool {
   }
 
   views(): WorkerView[] {
-    return this.#slots.flatMap(({ state, jobIds, supervised: { workerId, since, log } }) =>
-      state === 'stopped'
-        ? []
-        : [
-            {
-              id: workerId,
-              kind: 'own',
-              state,
-              jobIds,
-              gpu: null,
-              since,
-              lastSeenAt: since,
-              log: log.latest,
-            },
-          ],
-    );
+    return this.#slots.flatMap<WorkerView>(({ state, jobIds, supervised }) => {
+      if (state === 'stopped') return [];
+      const { workerId, since, log, lastDeath, startsAt } = supervised;
+      const told = { since, lastSeenAt: since, lastDeath, startsAt, log: log.latest };
+      return [{ id: workerId, kind: 'own', state, jobIds, gpu: null, ...told }];
+    });
+  }
+
+  /** Why there is somebody who cannot be relied on; null where all can be. */
+  get trouble(): string | null {
+    return this.#slots.some(({ supervised }) => supervised.isAiling) ? this.#trouble : null;
   }
 
   logOf(jobId: string): readonly string[] {
@@ -103,7 +98,7 @@ export class WorkerPool {
       const jobs =
         takers.length === 0 ? [] : ((await this.#insist(() => book.take(endpoint.id, takers))) ?? []);
       if (this.#stop.signal.aborted) break;
-      if (jobs.length > 0) this.trouble = null;
+      if (jobs.length > 0) this.#trouble = null;
       for (const job of jobs)
         void idle.find(({ supervised }) => supervised.workerId === job.workerId)?.work(job);
       const supervised = this.#slots.map((slot) => slot.supervised);
@@ -117,8 +112,8 @@ export class WorkerPool {
   }
 
   #tell(text: string): void {
-    if (text !== this.trouble) this.#say(`endpoint ${this.#parts.endpoint.id}: ${text}`);
-    this.trouble = text;
+    if (text !== this.#trouble) this.#say(`endpoint ${this.#parts.endpoint.id}: ${text}`);
+    this.#trouble = text;
   }
 
   /** Tries until it is written, as a full disk may be emptied; undefined once stopped. */

@@ -2,7 +2,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { noBrowser, openBrowser } from './browser.ts';
-import { endpointForm, endpointView } from './console-things.ts';
+import { endpointForm, endpointView, workerView } from './console-things.ts';
 import { enter, go, labelOfFocus, field, problemOf } from './console-visit.ts';
 import { startFakeConsole } from './fake-console.ts';
 
@@ -120,6 +120,56 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await question.getByRole('button', { name: 'Remove it' }).click();
     await page.getByText('Endpoint “Painter two” is removed.').waitFor();
     await page.getByText('Nothing takes jobs here yet').waitFor();
+    expect(troubles()).toEqual([]);
+  });
+
+  it('says of each worker what it does, and of one that died why, its last words and when another is started', async () => {
+    const service = await startFakeConsole();
+    const now = Date.now();
+    const log = ['loading', 'model found', 'CUDA error', 'no kernel', 'ended with exit code 3'];
+    service.overview.endpoints.push(
+      endpointView(endpointForm(), {
+        workers: [
+          workerView({ id: 'w-starting', state: 'initializing' }),
+          workerView({ id: 'w-idle', log: ['all is well'] }),
+          workerView({ id: 'w-busy', state: 'running', jobIds: ['job-7'] }),
+          workerView({
+            id: 'w-down',
+            state: 'unhealthy',
+            lastDeath: { why: 'the process ended with exit code 3', at: now },
+            startsAt: now + 3_600_000,
+            log,
+          }),
+          workerView({ id: 'w-again', lastDeath: { why: 'it was killed', at: now } }),
+          workerView({ id: 'w-far', kind: 'remote', state: 'unhealthy', lastSeenAt: now - 120_000 }),
+        ],
+      }),
+    );
+    const { page, troubles } = await enter(browser, service, '#/endpoints/painter');
+    const one = (id: string) => page.locator('.workers > li').filter({ hasText: id });
+    for (const [id, word] of Object.entries({
+      starting: 'starting',
+      idle: 'idle',
+      busy: 'busy',
+      down: 'down',
+    }))
+      await one(`w-${id}`).getByText(word, { exact: true }).waitFor();
+    await one('w-down')
+      .getByText(/^It ended .* ago: the process ended with exit code 3\. Another is started in (59|60) min/)
+      .waitFor();
+    expect(await one('w-down').locator('pre').textContent()).toBe(log.slice(1).join('\n'));
+    await one('w-again')
+      .getByText(/^The one before it ended .* ago: it was killed\.$/)
+      .waitFor();
+    await one('w-far')
+      .getByText(/^It asked for a job last 2 min .*ago\.$/)
+      .waitFor();
+    expect(await one('w-idle').locator('pre').count()).toBe(0);
+    await page.getByRole('button', { name: '2 down' }).click();
+    await expect.poll(() => page.locator('.worker').count()).toBe(2);
+    await page.getByRole('button', { name: 'all 6' }).click();
+    await one('w-busy').locator('summary').click();
+    await one('w-busy').getByRole('link', { name: 'job-7' }).waitFor();
     expect(troubles()).toEqual([]);
   });
 

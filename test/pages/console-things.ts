@@ -82,6 +82,8 @@ export function workerView(change: Partial<WorkerView> & { id: string }): Worker
     gpu: null,
     since: Date.now(),
     lastSeenAt: Date.now(),
+    lastDeath: null,
+    startsAt: null,
     log: [],
     ...change,
   };

@@ -1,5 +1,6 @@
 /** Endpoints and their workers in words. */
 import type { EndpointForm, EndpointView, WorkerView } from '../console-data.ts';
+import { durationWords } from '../number-words.ts';
 
 export type Mood = 'good' | 'wait' | 'bad' | 'calm';
 
@@ -7,17 +8,34 @@ type WorkerState = WorkerView['state'];
 
 /** Worst first; `mood` is how it is shown beside its word. */
 export const workerStates = {
-  unhealthy: { mood: 'bad', means: 'died or does not start' },
-  throttled: { mood: 'wait', means: 'has to wait before it is started again' },
-  initializing: { mood: 'wait', means: 'is being started' },
-  running: { mood: 'calm', means: 'at a job' },
-  idle: { mood: 'good', means: 'ready for a job' },
-} as const satisfies Record<WorkerState, { mood: Mood; means: string }>;
+  unhealthy: { mood: 'bad', word: 'down' },
+  throttled: { mood: 'wait', word: 'held back' },
+  initializing: { mood: 'wait', word: 'starting' },
+  running: { mood: 'calm', word: 'busy' },
+  idle: { mood: 'good', word: 'idle' },
+} as const satisfies Record<WorkerState, { mood: Mood; word: string }>;
 
 export function workerCounts(workers: WorkerView[]): [WorkerState, number][] {
   return (Object.keys(workerStates) as WorkerState[])
     .map((state): [WorkerState, number] => [state, workers.filter((worker) => worker.state === state).length])
     .filter(([, count]) => count > 0);
+}
+
+/** What became of the one in this place; null where there is nothing to be told. `now` is the service's. */
+export function deathWords(
+  { kind, state, lastDeath, startsAt, lastSeenAt }: WorkerView,
+  now: number,
+): string | null {
+  const ago = (at: number): string => `${durationWords(Math.max(0, now - at))} ago`;
+  if (kind === 'remote' && state === 'unhealthy') return `It asked for a job last ${ago(lastSeenAt)}.`;
+  if (lastDeath === null) return null;
+  const why = `${lastDeath.why}${/[.!?]$/.test(lastDeath.why) ? '' : '.'}`;
+  if (state !== 'unhealthy') return `The one before it ended ${ago(lastDeath.at)}: ${why}`;
+  const next =
+    startsAt === null || startsAt <= now
+      ? 'now'
+      : `in ${durationWords(Math.ceil((startsAt - now) / 1_000) * 1_000)}`;
+  return `It ended ${ago(lastDeath.at)}: ${why} Another is started ${next}.`;
 }
 
 export function workloadWords({ workload }: EndpointForm): string {
@@ -46,7 +64,7 @@ export function standing({ trouble, workers, settings }: EndpointView): { mood: 
   if (trouble !== null) return { mood: 'bad', word: 'Trouble' };
   if (workers.some(({ state }) => state === 'running')) return { mood: 'calm', word: 'Working' };
   if (workers.some(({ state }) => state === 'idle')) return { mood: 'good', word: 'Ready' };
-  if (workers.some(({ state }) => state === 'unhealthy')) return { mood: 'bad', word: 'Unhealthy' };
+  if (workers.some(({ state }) => state === 'unhealthy')) return { mood: 'bad', word: 'No worker is up' };
   if (workers.length > 0) return { mood: 'wait', word: 'Starting' };
   if (settings.workload.kind === 'remote') return { mood: 'wait', word: 'No worker yet' };
   return settings.quickStart

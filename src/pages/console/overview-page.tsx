@@ -82,7 +82,7 @@ function WorkerCounts({ endpoint: { workers } }: { endpoint: EndpointView }): JS
       {workerCounts(workers).map(([state, count]) => (
         <li key={state}>
           <Mark mood={workerStates[state].mood}>
-            {countWords(count)} {state}
+            {countWords(count)} {workerStates[state].word}
           </Mark>
         </li>
       ))}

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import type { EndpointView, WorkerView } from '../console-data.ts';
 import { countWords, durationWords } from '../number-words.ts';
 import { useNow } from '../use-now.ts';
-import { workerCounts, workerStates } from './endpoint-words.ts';
+import { deathWords, workerCounts, workerStates } from './endpoint-words.ts';
 import { LongText } from './long-text.tsx';
 import { Mark } from './mark.tsx';
 import { to } from './route.ts';
@@ -12,8 +12,11 @@ import { useService } from './service.ts';
 
 const fewWorkers = 12;
 
+/** What one that died wrote at the end, without being opened. */
+const lastWords = 4;
+
 export function Workers({ endpoint: { workers, settings } }: { endpoint: EndpointView }): JSX.Element {
-  const now = useNow(useService().aheadMs);
+  const now = useNow(useService().aheadMs, 1_000);
   const [state, setState] = useState<WorkerView['state']>();
   const [hasAll, setHasAll] = useState(false);
   const chosen = workers.filter((worker) => state === undefined || worker.state === state);
@@ -38,7 +41,7 @@ export function Workers({ endpoint: { workers, settings } }: { endpoint: Endpoin
             aria-pressed={state === each}
             onClick={() => setState(each)}
           >
-            {countWords(count)} {each}
+            {countWords(count)} {workerStates[each].word}
           </button>
         ))}
       </div>
@@ -65,37 +68,51 @@ function absence({ workload, quickStart }: EndpointView['settings']): string {
 
 function OneWorker({ worker, now }: { worker: WorkerView; now: number }): JSX.Element {
   const [isOpen, setIsOpen] = useState(false);
-  const { id, state, kind, gpu, since, lastSeenAt, jobIds, log } = worker;
-  const { mood, means } = workerStates[state];
+  const { id, state, kind, gpu, since, lastSeenAt, log } = worker;
+  const { mood, word } = workerStates[state];
+  const death = deathWords(worker, now);
   const facts = [
     `for ${durationWords(Math.max(0, now - since))}`,
     gpu,
     kind === 'remote' ? `elsewhere, heard ${durationWords(Math.max(0, now - lastSeenAt))} ago` : null,
   ];
   return (
-    <details class="worker" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
-      <summary>
-        <Mark mood={mood}>{state}</Mark> <bdi class="worker-id">{id}</bdi>
-        <span class="soft small-text">{facts.filter((fact) => fact !== null).join(' · ')}</span>
-      </summary>
-      {isOpen && (
-        <div class="stack">
-          <p class="soft small-text">
-            {means}
-            {jobIds.length > 0 && ': '}
-            {jobIds.map((job) => (
-              <a key={job} href={to.job(job)}>
-                {job}{' '}
-              </a>
-            ))}
-          </p>
-          {log.length === 0 ? (
-            <p class="soft small-text">It wrote nothing so far.</p>
-          ) : (
-            <LongText label={`Log of worker ${id}`} text={log.join('\n')} />
-          )}
+    <>
+      <details class="worker" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
+        <summary>
+          <Mark mood={mood}>{word}</Mark> <bdi class="worker-id">{id}</bdi>
+          <span class="soft small-text">{facts.filter((fact) => fact !== null).join(' · ')}</span>
+        </summary>
+        {isOpen && <OpenWorker worker={worker} />}
+      </details>
+      {death !== null && (
+        <div class="worker-death small-text">
+          <p>{death}</p>
+          {!isOpen && log.length > 0 && <pre>{log.slice(-lastWords).join('\n')}</pre>}
         </div>
       )}
-    </details>
+    </>
+  );
+}
+
+function OpenWorker({ worker: { id, jobIds, log } }: { worker: WorkerView }): JSX.Element {
+  return (
+    <div class="stack">
+      {jobIds.length > 0 && (
+        <p class="soft small-text">
+          at{' '}
+          {jobIds.map((job) => (
+            <a key={job} href={to.job(job)}>
+              {job}{' '}
+            </a>
+          ))}
+        </p>
+      )}
+      {log.length === 0 ? (
+        <p class="soft small-text">It wrote nothing so far.</p>
+      ) : (
+        <LongText label={`Log of worker ${id}`} text={log.join('\n')} />
+      )}
+    </div>
   );
 }

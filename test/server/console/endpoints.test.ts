@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
+import type { WorkerView } from '../../../src/pages/console-data.ts';
 import { endpointSettings } from '../../../src/server/endpoint-settings.ts';
 import { inProcessWorkload } from '../../../src/server/in-process-workload.ts';
 import type { Workload } from '../../../src/server/workload.ts';
@@ -28,6 +29,48 @@ it('tells of the service and of all its endpoints', async () => {
   });
   expect(made.settings).toEqual(endpointForm({ id: 'mine', name: 'Mine' }));
   expect((await visit.endpoint('mine'))?.workers).toMatchObject([{ kind: 'own' }, { kind: 'own' }]);
+});
+
+it('tells how a worker ended, what it wrote last and when another is started, until one has done some good', async () => {
+  const ends: ((why: string) => void)[] = [];
+  const workload: Workload = {
+    name: 'mortal',
+    startWorker: ({ log }) => {
+      log(`start ${ends.length + 1}`);
+      const ended = new Promise<string>((resolve) => ends.push(resolve));
+      return Promise.resolve({ ended, run: () => Promise.resolve('done'), stop: () => Promise.resolve() });
+    },
+  };
+  const endpoints = [endpointSettings({ id: 'mortal', quickStart: true })];
+  const visit = await enter((await openWithConsole({ workload, endpoints })).url);
+  const workerOnce = async (isSo: (worker: WorkerView) => boolean): Promise<WorkerView> => {
+    for (;;) {
+      const [worker] = (await visit.endpoint('mortal'))?.workers ?? [];
+      if (worker !== undefined && isSo(worker)) return worker;
+    }
+  };
+  expect(await workerOnce(({ state }) => state === 'idle')).toMatchObject({
+    lastDeath: null,
+    startsAt: null,
+  });
+  ends[0]?.('it fell asleep');
+  const next = await workerOnce(({ state, lastDeath }) => state === 'idle' && lastDeath !== null);
+  expect(next).toMatchObject({
+    lastDeath: { why: 'it fell asleep', at: expect.any(Number) },
+    log: ['start 1', 'it fell asleep', 'start 2'],
+  });
+  expect((await visit.endpoint('mortal'))?.trouble).toBe('a worker ended: it fell asleep');
+  const id = await visit.submit('mortal', { scene: 'x' });
+  await visit.jobOnce(id, ({ status }) => status === 'COMPLETED');
+  await workerOnce(({ state, lastDeath }) => state === 'idle' && lastDeath === null);
+  expect((await visit.endpoint('mortal'))?.trouble).toBeNull();
+  // The first of a row is replaced at once.
+  ends[1]?.('it left');
+  await workerOnce(({ state, lastDeath }) => state === 'idle' && lastDeath !== null);
+  ends[2]?.('it left again');
+  const dead = await workerOnce(({ state }) => state === 'unhealthy');
+  expect(dead.lastDeath?.why).toBe('it left again');
+  expect(dead.startsAt).toBeGreaterThan(dead.lastDeath?.at ?? Infinity);
 });
 
 it('hides what the file gives to workers, and shows what was given here', async () => {

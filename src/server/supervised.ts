@@ -26,6 +26,7 @@ export class Supervised<W extends Puller> {
   readonly log = new KeptLog();
   readonly #parts: SupervisedParts<W>;
   readonly #stop = new AbortController();
+  #starting: Promise<void> = Promise.resolve();
   #worker: W | undefined;
   #workerId = '';
   #state: SupervisedState = 'stopped';
@@ -73,8 +74,12 @@ export class Supervised<W extends Puller> {
     return this.#workerId;
   }
 
-  async start(): Promise<void> {
-    if (this.#state !== 'stopped' || this.#stop.signal.aborted) return;
+  start(): Promise<void> {
+    if (this.#state === 'stopped' && !this.#stop.signal.aborted) this.#starting = this.#start();
+    return this.#starting;
+  }
+
+  async #start(): Promise<void> {
     this.#workerId = randomBytes(6).toString('hex');
     this.#become('initializing');
     const log = (line: string): void => this.log.add(line);
@@ -83,6 +88,7 @@ export class Supervised<W extends Puller> {
     try {
       worker = await this.#parts.start(context);
     } catch (error) {
+      if (this.#stop.signal.aborted) return;
       await this.#pause('a worker cannot be started', textOf(error));
       return;
     }
@@ -110,10 +116,10 @@ export class Supervised<W extends Puller> {
     await worker.stop();
   }
 
-  /** Ends the worker for good. */
+  /** Ends the worker for good, also one that is on its way. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    await this.#worker?.stop();
+    await Promise.all([this.#starting, this.#worker?.stop()]);
   }
 
   #onEnded(worker: W, why: string): void {

@@ -29,7 +29,10 @@ export function moduleWorkload(options: ModuleOptions): Workload {
   return { name: options.path, startWorker: (context) => startModule(options, context) };
 }
 
-async function startModule(options: ModuleOptions, { workerId, log }: WorkerContext): Promise<Worker> {
+async function startModule(
+  options: ModuleOptions,
+  { workerId, log, signal }: WorkerContext,
+): Promise<Worker> {
   const { endpointId, path, environment, memoryBytes = null } = options;
   if (!(await isFile(path))) throw new Error(`the module cannot be loaded: there is no file ${path}`);
   const process = await WorkerProcess.start({
@@ -46,8 +49,15 @@ async function startModule(options: ModuleOptions, { workerId, log }: WorkerCont
   workerLog.follow(stdout);
   workerLog.follow(stderr);
   const worker = new LineWorker({ process, requests: channel, answers: channel, log: workerLog });
-  await worker.untilReady(options.startTimeoutMs ?? defaultStartTimeoutMs);
-  return worker;
+  const stop = (): void => void worker.stop();
+  signal?.addEventListener('abort', stop, { once: true });
+  if (signal?.aborted === true) stop();
+  try {
+    await worker.untilReady(options.startTimeoutMs ?? defaultStartTimeoutMs);
+    return worker;
+  } finally {
+    signal?.removeEventListener('abort', stop);
+  }
 }
 
 function nodeCommand(memoryBytes: number | null): string[] {

@@ -25,6 +25,8 @@ export interface JobOperationsParts {
   /** Of the book's. */
   folder: FolderWatch;
   maxRequestBytes: number;
+  /** Whether webhooks may lead to this machine and its network. */
+  hasPrivateWebhooks: boolean;
   /** What goes wrong on purpose; undefined where nothing does. */
   faults?: FaultPlan | undefined;
 }
@@ -79,7 +81,7 @@ export class JobOperations {
     if (this.#parts.folder.isLost) return { ...folderLost(), isBodyUnread: true };
     const body = await bodyOf(asked, this.#parts.maxRequestBytes);
     if (!Buffer.isBuffer(body)) return body;
-    const submission = readRunRequest(body);
+    const submission = readRunRequest(body, { hasPrivate: this.#parts.hasPrivateWebhooks });
     if (submission.kind === 'refused') return refusal(400, submission.why);
     const { endpoint, keyId } = asked;
     // It may have gone while the body was on its way.

@@ -2,6 +2,7 @@
 import { describeValue } from '../wire/describe-value.ts';
 import { memberText } from '../wire/member-text.ts';
 import type { JobTerms } from './job-terms.ts';
+import { isPrivateTarget } from './private-target.ts';
 
 /** What a submission may ask for itself. */
 export type AskedTerms = Partial<
@@ -17,8 +18,8 @@ const longestMs = 20 * 24 * 60 * 60_000;
 const longestUrl = 2_048;
 const deepest = 1_000;
 
-/** Unknown keys are ignored, as real services do. */
-export function readRunRequest(bytes: Buffer): ReadRunRequest {
+/** Unknown keys are ignored, as real services do. `hasPrivate`: whether webhooks may lead to this machine's network. */
+export function readRunRequest(bytes: Buffer, { hasPrivate }: { hasPrivate: boolean }): ReadRunRequest {
   const text = utf8(bytes);
   const body = text === undefined ? undefined : parse(text);
   if (text === undefined || body === undefined) return refused('the body is not JSON');
@@ -27,13 +28,13 @@ export function readRunRequest(bytes: Buffer): ReadRunRequest {
   if (!isObject(input)) return refused('the body has no object "input"');
   if (Object.keys(input).length === 0) return refused('the object "input" is empty');
   if (isDeep(input)) return refused('the object "input" is nested too deeply');
-  const terms = readTerms(body);
+  const terms = readTerms(body, hasPrivate);
   if (typeof terms === 'string') return refused(terms);
   return { kind: 'read', input: memberText(text, 'input') ?? JSON.stringify(input), terms };
 }
 
 /** What is wrong, in words, or what is asked for. */
-function readTerms(body: Record<string, unknown>): AskedTerms | string {
+function readTerms(body: Record<string, unknown>, hasPrivate: boolean): AskedTerms | string {
   const { policy = {}, webhook } = body;
   if (!isObject(policy)) return `"policy" is ${describeValue(policy)}; expected an object`;
   const { executionTimeout, ttl, lowPriority } = policy;
@@ -45,6 +46,7 @@ function readTerms(body: Record<string, unknown>): AskedTerms | string {
     return `"policy.lowPriority" is ${describeValue(lowPriority)}; expected true or false`;
   if (webhook !== undefined && webhook !== null && !isWebhook(webhook))
     return `"webhook" is ${describeValue(webhook)}; expected an http(s) URL without user name and password`;
+  if (isWebhook(webhook) && !hasPrivate && isPrivateTarget(webhook)) return privateWebhook(webhook);
   return {
     ...(isDuration(executionTimeout) && { executionTimeoutMs: executionTimeout }),
     ...(isDuration(ttl) && { ttlMs: ttl }),
@@ -61,6 +63,11 @@ function isWebhook(value: unknown): value is string {
   if (typeof value !== 'string' || value.length > longestUrl || !URL.canParse(value)) return false;
   const { protocol, username, password } = new URL(value);
   return /^https?:$/.test(protocol) && username === '' && password === '';
+}
+
+function privateWebhook(webhook: string): string {
+  const { host } = new URL(webhook);
+  return `"webhook" leads to ${host}, which is this service's own machine or network: others can reach this service, and would reach that through it; expected an address of the internet, or \`webhooks.allowPrivate: true\` in its service.yaml`;
 }
 
 function refused(why: string): ReadRunRequest {

@@ -34,6 +34,8 @@ export interface ServiceOptions {
   clientLimits?: Partial<ClientLimits>;
   /** For each key and operation. */
   rate?: Rate;
+  /** Whether webhooks may lead to this machine and its network; by default where nobody else can submit. */
+  hasPrivateWebhooks?: boolean;
   /** How long a worker elsewhere may say nothing before its job is somebody else's. */
   silenceMs?: number;
   /** The console, where there is to be one. */
@@ -65,6 +67,8 @@ export interface ConsoleOptions {
   faults: string | null;
 }
 
+const defaultHost = '127.0.0.1';
+
 type Optional = 'silenceMs' | 'console' | 'faults';
 type Checked = Required<Omit<ServiceOptions, Optional>> &
   Pick<ServiceOptions, Optional> & { clientLimits: ClientLimits };
@@ -72,7 +76,7 @@ type Checked = Required<Omit<ServiceOptions, Optional>> &
 /** Throws, with what is wrong in words, for options that no service can be started with. */
 export function checkServiceOptions(options: ServiceOptions): Checked {
   const checked = {
-    host: '127.0.0.1',
+    host: defaultHost,
     port: 0,
     retentionMs: defaultRetentionMs,
     maxRequestBytes,
@@ -83,6 +87,7 @@ export function checkServiceOptions(options: ServiceOptions): Checked {
     rate: { requests: 100_000, withinMs: 10_000 },
     now: Date.now,
     onTrouble: () => undefined,
+    hasPrivateWebhooks: isLoopback(options.host ?? defaultHost),
     ...options,
     clientLimits: { ...defaultClientLimits, ...options.clientLimits },
   };

@@ -84,7 +84,7 @@ interface Opened {
 
 async function openForBusiness(options: Checked, parts: Opened): Promise<Service> {
   const { book, folder, files, opened } = parts;
-  const { onTrouble, retentionMs, now, faults } = options;
+  const { onTrouble, retentionMs, now, faults, hasPrivateWebhooks: hasPrivate } = options;
   // Workers are told where the service is, so that it listens before there are endpoints.
   let gate: Gate | undefined;
   const http = await startHttpServer({
@@ -95,7 +95,7 @@ async function openForBusiness(options: Checked, parts: Opened): Promise<Service
     const endpoints = openEndpoints(options, parts, http.url);
     gate = openGate(options, parts, endpoints, http.url);
     const sweeper = new Sweeper(book, folder, retentionMs, onTrouble);
-    const webhooks = new Webhooks({ book, files, onTrouble, now, faults });
+    const webhooks = new Webhooks({ book, files, onTrouble, now, faults, hasPrivate });
     let closing: Promise<void> | undefined;
     const close = () => closeDown({ http, endpoints, sweeper, webhooks, book, opened, onTrouble });
     return { url: http.url, close: () => (closing ??= close()) };
@@ -118,12 +118,12 @@ function openEndpoints(options: Checked, { book, results, ownWorkers }: Opened, 
 }
 
 function openGate(
-  { maxRequestBytes, maxResultBytes, rate, faults, console, retentionMs, now }: Checked,
+  { maxRequestBytes, maxResultBytes, hasPrivateWebhooks, rate, faults, console, retentionMs, now }: Checked,
   { keys, files, book, folder, results }: Opened,
   endpoints: Endpoints,
   url: string,
 ): Gate {
-  const jobs = new JobOperations({ book, files, folder, maxRequestBytes, faults });
+  const jobs = new JobOperations({ book, files, folder, maxRequestBytes, hasPrivateWebhooks, faults });
   // Around a result there is little else.
   const work = new WorkerOperations({ book, results, maxResultBytes: maxResultBytes + 1_000_000 });
   const admission = new Admission(keys, now);

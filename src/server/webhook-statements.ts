@@ -9,7 +9,12 @@ export interface DueWebhook {
   /** Begun so far. */
   tries: number;
   dueAt: number;
+  /** About as many as its body will have. */
+  bytes: number;
 }
+
+/** An output that stands in a file is long; how long is not worth looking for. */
+const bytesOfFile = 16 * 1024 * 1024;
 
 export function prepareWebhookStatements(db: Database) {
   return {
@@ -18,7 +23,9 @@ export function prepareWebhookStatements(db: Database) {
     ),
     begin: db.prepare<[at: number, job: number]>('UPDATE webhook SET dueAt = ?, tries = 0 WHERE job = ?'),
     due: db.prepare<[{ now: number; max: number; dueAt: number; job: number }], DueWebhook>(
-      `SELECT webhook.job, id, endpointId, url, tries, dueAt FROM webhook JOIN job ON job.number = webhook.job
+      `SELECT webhook.job, id, endpointId, url, tries, dueAt,
+         octet_length(input) + CASE WHEN outputFile IS NULL THEN coalesce(octet_length(output), 0) ELSE ${bytesOfFile} END AS bytes
+       FROM webhook JOIN job ON job.number = webhook.job
        WHERE dueAt IS NOT NULL AND dueAt <= @now AND (dueAt, webhook.job) > (@dueAt, @job) AND endedAt IS NOT NULL
        ORDER BY dueAt, webhook.job LIMIT @max`,
     ),

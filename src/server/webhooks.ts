@@ -1,22 +1,14 @@
 /** Tells those who asked for it that a job has ended: one try and two more, each over restarts of the service. */
-import { Readable } from 'node:stream';
-import { request } from 'undici';
 import { statusBody } from './answer.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';
-import {
-  byteCountOf,
-  closeFilesOf,
-  type FiledText,
-  isFiled,
-  piecesOf,
-  type Text,
-  wholeOf,
-} from './filed-text.ts';
+import { closeFilesOf, type FiledText, type Text, wholeOf } from './filed-text.ts';
 import type { JobBook } from './job-book.ts';
 import type { ResultFiles } from './result-files.ts';
+import { WebhookLanes } from './webhook-lanes.ts';
+import { type Try, WebhookSender, type WebhookTargets } from './webhook-sender.ts';
 import { type DueWebhook, prepareWebhookStatements } from './webhook-statements.ts';
 
-export interface WebhooksParts {
+export interface WebhooksParts extends WebhookTargets {
   book: JobBook;
   files: ResultFiles;
   onTrouble: (text: string) => void;
@@ -30,10 +22,6 @@ export interface WebhooksParts {
 const pausesMs = [10_000, 60_000];
 
 const lookEveryMs = 500;
-const timeoutMs = 15_000;
-const atOnce = 32;
-/** A host that hangs keeps nobody else from being told. */
-const atOnceToOneHost = 4;
 const lookedAt = 500;
 
 const beforeAll = { dueAt: 0, job: 0 };
@@ -45,11 +33,14 @@ export class Webhooks {
   readonly #timer: NodeJS.Timeout;
   /** What was looked at last; those behind it come next, so that many for one host hide nobody else's. */
   #lookedUpTo = beforeAll;
+  readonly #lanes = new WebhookLanes();
+  readonly #sender: WebhookSender;
   /** By job. */
-  readonly #telling = new Map<number, { host: string; done: Promise<void> }>();
+  readonly #telling = new Map<number, Promise<void>>();
 
   constructor(parts: WebhooksParts) {
     this.#parts = parts;
+    this.#sender = new WebhookSender(parts);
     this.#sql = prepareWebhookStatements(parts.book.file.db);
     this.#timer = setInterval(() => this.#look(), lookEveryMs).unref();
     this.#look();
@@ -58,50 +49,51 @@ export class Webhooks {
   async stop(): Promise<void> {
     this.#stop.abort();
     clearInterval(this.#timer);
-    await Promise.all([...this.#telling.values()].map(({ done }) => done));
+    await Promise.all(this.#telling.values());
+    await this.#sender.close();
   }
 
   #look(): void {
-    if (this.#stop.signal.aborted || this.#telling.size >= atOnce) return;
+    if (this.#stop.signal.aborted || this.#lanes.isFull) return;
     try {
       const due = this.#sql.due.all({ now: this.#parts.now(), max: lookedAt, ...this.#lookedUpTo });
       const last = due.at(-1);
       this.#lookedUpTo =
         due.length < lookedAt || last === undefined ? beforeAll : { dueAt: last.dueAt, job: last.job };
-      for (const webhook of due) {
-        const { host } = new URL(webhook.url);
-        if (this.#hasRoom(webhook, host))
-          this.#telling.set(webhook.job, { host, done: this.#begin(webhook) });
-      }
+      for (const webhook of due) this.#beginWhereRoom(webhook);
     } catch (error) {
       this.#parts.onTrouble(`webhooks cannot be sent: ${String(error)}`);
     }
   }
 
-  #hasRoom({ job }: DueWebhook, host: string): boolean {
-    const toHost = [...this.#telling.values()].filter((other) => other.host === host).length;
-    return !this.#telling.has(job) && this.#telling.size < atOnce && toHost < atOnceToOneHost;
+  #beginWhereRoom(webhook: DueWebhook): void {
+    if (this.#telling.has(webhook.job)) return;
+    const leave = this.#lanes.enter({ host: new URL(webhook.url).host, bytes: webhook.bytes });
+    if (leave !== undefined) this.#telling.set(webhook.job, this.#begin(webhook, leave));
   }
 
-  async #begin(webhook: DueWebhook): Promise<void> {
+  async #begin(webhook: DueWebhook, leave: (hasAnswered?: boolean) => void): Promise<void> {
     try {
-      await this.#tell(webhook);
+      leave(await this.#tell(webhook));
       this.#telling.delete(webhook.job);
       this.#look();
     } catch (error) {
+      leave();
       this.#telling.delete(webhook.job);
       this.#parts.onTrouble(`the webhook of job ${webhook.id} cannot be sent: ${String(error)}`);
     }
   }
 
-  async #tell(webhook: DueWebhook): Promise<void> {
+  /** Resolves to whether its host answered, undefined where it was not asked. */
+  async #tell(webhook: DueWebhook): Promise<boolean | undefined> {
     const { faults } = this.#parts;
     const honest = await this.#bodyOf(webhook);
     if (honest === undefined || faults?.isToldAtEnd(webhook.id) !== true)
       return await this.#tellThat(webhook, honest);
     const body = faults.toldAtEnd(webhook.id, await wholeOf(honest));
-    if (body === undefined) await this.#putOff(webhook);
-    else await this.#tellThat(webhook, body);
+    if (body !== undefined) return await this.#tellThat(webhook, body);
+    await this.#putOff(webhook);
+    return undefined;
   }
 
   async #putOff({ job, dueAt: wasDueAt }: DueWebhook): Promise<void> {
@@ -110,18 +102,20 @@ export class Webhooks {
   }
 
   /** A try counts before it is made: one that the service does not live to see the end of was one. */
-  async #tellThat(webhook: DueWebhook, body: Text | FiledText | undefined): Promise<void> {
+  async #tellThat(webhook: DueWebhook, body: Text | FiledText | undefined): Promise<boolean | undefined> {
     const { commit } = this.#parts.book.file;
     const { job, tries, url, dueAt: wasDueAt } = webhook;
     const pauseMs = pausesMs[tries];
     const dueAt = pauseMs === undefined ? null : Math.floor(this.#parts.now()) + pauseMs;
     try {
       const begun = await commit.write(() => this.#sql.postpone.run({ job, tries, wasDueAt, dueAt }));
-      if (begun.changes === 0 || this.#stop.signal.aborted) return;
-      const why = body === undefined ? undefined : await this.#send(url, body);
+      if (begun.changes === 0 || this.#stop.signal.aborted) return undefined;
+      const { why, hasAnswered } =
+        body === undefined ? nothingToTell : await this.#sender.send(url, body, this.#stop.signal);
       if (why === undefined)
         await commit.write(() => this.#sql.silence.run({ job, tries: tries + 1, dueAt }));
       else if (dueAt === null && !this.#stop.signal.aborted) this.#giveUp(webhook, new URL(url).host, why);
+      return hasAnswered;
     } finally {
       await closeFilesOf(body);
     }
@@ -129,21 +123,6 @@ export class Webhooks {
 
   #giveUp({ id, tries }: DueWebhook, host: string, why: string): void {
     this.#parts.onTrouble(`the webhook of job ${id} at ${host} was not heard in ${tries + 1} tries: ${why}`);
-  }
-
-  /** Undefined where it was heard, otherwise why not. */
-  async #send(url: string, text: Text | FiledText): Promise<string | undefined> {
-    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(timeoutMs)]);
-    try {
-      const headers = { 'Content-Type': 'application/json', 'Content-Length': String(byteCountOf(text)) };
-      const body = isFiled(text) ? Readable.from(piecesOf(text)) : text;
-      const answer = await request(url, { method: 'POST', headers, body, signal });
-      await answer.body.dump();
-      const isHeard = answer.statusCode >= 200 && answer.statusCode < 300;
-      return isHeard ? undefined : `it answered ${answer.statusCode}`;
-    } catch (error) {
-      return String(error);
-    }
   }
 
   /** The whole job with its input; undefined where its time is over. */
@@ -157,3 +136,5 @@ export class Webhooks {
     return payload === undefined ? undefined : statusBody({ ...job, payload }, input);
   }
 }
+
+const nothingToTell: Try = {};

@@ -29,6 +29,7 @@ beforeEach(async () => {
       onHeard(body);
     });
   });
+  // On all addresses of this machine, of which 127.0.0.0/8 are many.
   await Promise.all([silent, heard].map(listen));
 });
 
@@ -43,21 +44,44 @@ afterEach(async () => {
 });
 
 function listen(server: Server): Promise<void> {
-  return new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return new Promise((resolve) => server.listen(0, '0.0.0.0', resolve));
 }
 
-async function endedJob(server: Server): Promise<string> {
-  const webhook = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+async function endedJob(server: Server, host = '127.0.0.1'): Promise<string> {
+  const webhook = `http://${host}:${(server.address() as AddressInfo).port}/`;
   const id = await accepted(book, 'farm', '{"scene": "a red cube"}', { webhook });
   await book.cancel('farm', id);
   return id;
 }
 
+function begin(): void {
+  const files = new ResultFiles(join(dir, 'results'));
+  webhooks = new Webhooks({ book, files, onTrouble: () => undefined, now: Date.now, hasPrivate: true });
+}
+
+function nextHeard(): Promise<string> {
+  return new Promise<string>((resolve) => (onHeard = resolve));
+}
+
 test('a webhook behind a thousand for a host that never answers is sent', async () => {
   await Promise.all(Array.from({ length: 1_000 }, () => endedJob(silent)));
   const id = await endedJob(heard);
-  const told = new Promise<string>((resolve) => (onHeard = resolve));
-  const files = new ResultFiles(join(dir, 'results'));
-  webhooks = new Webhooks({ book, files, onTrouble: () => undefined, now: Date.now });
+  const told = nextHeard();
+  begin();
   expect(JSON.parse(await told)).toMatchObject({ id, status: 'CANCELLED' });
 });
+
+test.skipIf(process.platform === 'darwin')(
+  'a webhook for a host that answers is sent behind those for a thousand hosts that never do (skipped on macOS, which has one loopback address only)',
+  async () => {
+    let told = nextHeard();
+    begin();
+    const first = await endedJob(heard);
+    expect(JSON.parse(await told)).toMatchObject({ id: first });
+    const hosts = Array.from({ length: 1_000 }, (_, index) => `127.1.${index >> 8}.${index & 255}`);
+    await Promise.all(hosts.map((host) => endedJob(silent, host)));
+    told = nextHeard();
+    const second = await endedJob(heard);
+    expect(JSON.parse(await told)).toMatchObject({ id: second });
+  },
+);

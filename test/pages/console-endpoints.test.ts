@@ -57,7 +57,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
 
     await field(page, 'Name').fill('Mine');
     await field(page, 'Image').fill('acme/renderer:2');
-    await field(page, 'Further arguments').fill(`--label 'a b' --shm-size 1g`);
+    await field(page, 'Further arguments').fill(`--label='a b' --shm-size=1g`);
     await field(page, 'Memory').fill('8GB');
     await field(page, 'CPUs').fill('2.5');
     await page.getByLabel('GPU configuration').selectOption('devices');
@@ -78,7 +78,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
         workload: {
           kind: 'image',
           image: 'acme/renderer:2',
-          arguments: ['--label', 'a b', '--shm-size', '1g'],
+          arguments: ['--label=a b', '--shm-size=1g'],
         },
         workers: 1,
         gpu: { devices: ['0', '1'] },

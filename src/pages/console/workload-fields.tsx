@@ -22,7 +22,7 @@ const lines: Partial<Record<Draft['runs'], Line[]>> = {
       key: 'imageArguments',
       field: 'workload.arguments',
       label: 'Further arguments',
-      hint: 'For docker run or podman run, such as --shm-size 1g.',
+      hint: 'For docker run or podman run, each value behind its =, such as --shm-size=1g.',
     },
   ],
   command: [

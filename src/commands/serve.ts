@@ -54,6 +54,8 @@ export async function serve(file: string | undefined, argv: Record<string, unkno
       rate: { requests: settings.limits.requestsPerSecond * 10, withinMs: 10_000 },
       maxConnections: settings.limits.maxConnections,
       requestTimeoutMs: settings.limits.requestTimeoutMs,
+      silenceMs: settings.limits.silenceMs,
+      ...(settings.hasPrivateWebhooks !== null && { hasPrivateWebhooks: settings.hasPrivateWebhooks }),
       ...(faults !== undefined && { faults: faults.plan }),
       console: {
         page: builtPage('console', withoutScript),

@@ -100,9 +100,12 @@ export const command = z
   .refine(([program]) => program !== '', { path: [0], message: 'the name or path of a program' })
   .describe('a program, with its arguments, that reads jobs from its input and writes results to its output');
 
+const argumentExpected =
+  'an option of `docker run` with its value behind =, such as --shm-size=1g; the tool would take a word of its own for the image';
+
 export const dockerArguments = z
-  .array(programText.min(1, 'a text that is not empty'), 'a list such as [--shm-size=1g]')
-  .describe('further arguments of `docker run`');
+  .array(programText.regex(/^--?[A-Za-z0-9]/, argumentExpected), 'a list such as [--shm-size=1g]')
+  .describe('further options of `docker run`, each with its value behind =, such as --shm-size=1g');
 
 export const folderPath = programText.min(1, 'a path');
 

@@ -52,7 +52,9 @@ export function readService(
       maxConnections: raw.limits.maxConnections,
       requestTimeoutMs: raw.limits.requestTimeout,
       maxQueued: raw.limits.maxQueued,
+      silenceMs: raw.limits.silence,
     },
+    hasPrivateWebhooks: raw.webhooks.allowPrivate ?? null,
     endpoints: drafts.map((draft) => settingsOf(draft, raw.limits.maxQueued)),
   };
 }

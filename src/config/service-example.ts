@@ -18,6 +18,13 @@ limits:
   maxBody: 10MiB
   # Submissions to an endpoint where this many wait already are answered with 429.
   maxQueued: 10000
+  # A worker in a container or elsewhere that says nothing of its job for so long is taken for dead; another gets the job.
+  silence: 1m
+
+# Webhooks to this machine and its network, such as http://192.168.1.5/done: allowed while only this machine reaches the
+# service. Where others do, whoever may submit would reach that network through it.
+# webhooks:
+#   allowPrivate: true
 
 endpoints:
   # Pictures in a moment, without a GPU: for trying a pipeline.

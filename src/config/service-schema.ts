@@ -49,6 +49,20 @@ const limits = z.strictObject({
   maxQueued: count(1, 10_000_000, 'jobs that wait at an endpoint')
     .default(10_000)
     .describe('jobs that wait at an endpoint that says nothing of its own'),
+  silence: durationWithin('15s', '1h')
+    .prefault('1m')
+    .describe(
+      'a worker elsewhere or in a container that says nothing of its job for so long is taken for dead, and the job goes back to the queue; public workers say something every 10 s',
+    ),
+});
+
+const webhooks = z.strictObject({
+  allowPrivate: z
+    .boolean('true or false')
+    .optional()
+    .describe(
+      'whether webhooks may lead to this machine and its network; where left out, only while the service listens on loopback alone',
+    ),
 });
 
 const gpuDevices = z.strictObject({
@@ -112,6 +126,9 @@ export const serviceSchema = z.strictObject({
     .prefault('30m')
     .describe('inputs and results are deleted this long after completion'),
   limits: limits.prefault({}).describe('what the service puts up with'),
+  webhooks: webhooks
+    .prefault({})
+    .describe('whom the service tells that a job has ended, where its submission asks for it'),
   endpoints: z
     .array(fileEndpoint, 'a list of endpoints such as [{name: Painter, quickDeploy: painter}]')
     .max(1_000, 'at most 1000 endpoints')
@@ -120,9 +137,10 @@ export const serviceSchema = z.strictObject({
 });
 
 export const serviceLayout: Layout = {
-  sections: { limits, endpoints: fileEndpoint, gpu: gpuDevices },
+  sections: { limits, webhooks, endpoints: fileEndpoint, gpu: gpuDevices },
   shapeAt: ([section, , key]) => {
     if (section === 'limits') return limits.shape;
+    if (section === 'webhooks') return webhooks.shape;
     if (section !== 'endpoints') return serviceSchema.shape;
     return key === 'gpu' ? gpuDevices.shape : fileEndpoint.shape;
   },

@@ -8,6 +8,8 @@ export interface ServiceSettings {
   /** How long inputs and outputs are kept after their job has settled. */
   retentionMs: number;
   limits: ServiceLimits;
+  /** Whether webhooks may lead to this machine and its network; null where the service is to judge by its host. */
+  hasPrivateWebhooks: boolean | null;
   endpoints: EndpointSettings[];
 }
 
@@ -24,6 +26,8 @@ export interface ServiceLimits {
   requestTimeoutMs: number;
   /** Submissions that wait at an endpoint that says nothing of its own. */
   maxQueued: number;
+  /** A worker that pulls and says nothing for so long has its job taken away. */
+  silenceMs: number;
 }
 
 /** The service's own type of an endpoint, which this folder cannot import; where both meet, the compiler compares them. */

@@ -252,7 +252,7 @@ const inContainer = fc.record({
       .stringMatching(/^[a-z0-9]{1,8}\/[a-z0-9]{1,8}:[a-z0-9.]{0,4}[a-z0-9]$/)
       .filter((each) => !each.includes(':.')),
     arguments: fc.array(
-      text.filter((each) => each !== ''),
+      text.map((each) => `--label=${each}`),
       { maxLength: 3 },
     ),
   }),

@@ -56,7 +56,9 @@ endpoints:
         maxConnections: 1_000,
         requestTimeoutMs: 30_000,
         maxQueued: 7,
+        silenceMs: 60_000,
       },
+      hasPrivateWebhooks: null,
       endpoints: [
         {
           ...asByDefault,
@@ -182,7 +184,7 @@ endpoints:
     expect.stringContaining('limits.maxBody is 10; expected a size from 1kB to 1GB, such as 500kB, 64MB'),
     expect.stringContaining('the key "body" is not known in limits; expected maxBody, maxResult, '),
     expect.stringContaining(
-      'the key "workers" is not known; expected host, port, retention, limits, endpoints (workers belongs under endpoints)',
+      'the key "workers" is not known; expected host, port, retention, limits, webhooks, endpoints (workers belongs under endpoints)',
     ),
     expect.stringContaining('endpoints[0].quickDeploy is "panter"; expected painter or scene-renderer'),
     expect.stringContaining('endpoints[0].workers is "many"; expected workers that are started here, '),
@@ -264,7 +266,7 @@ describe('what an endpoint runs', () => {
       'module is "plain.txt"; expected the path of a JavaScript module, such as ./handler.mjs',
     ],
     [
-      'module: ./handler.mjs, arguments: [x]',
+      'module: ./handler.mjs, arguments: [--init]',
       'arguments is a list; expected none, since they are of `docker run`, which only an image takes',
     ],
     [

@@ -44,9 +44,11 @@ it('accepts the example, whose endpoints are as its comments say', () => {
 
 it('accepts what the comments of the example show as well', () => {
   const text = serviceExample('x').replaceAll(/^ {2}# ( *(?:- )?\w+:.*| {4}.*)$/gm, '  $1');
-  const all = text.replace('[python3, worker.py]', '[worker, worker.py]');
+  const uncommented = text.replace(/^# (webhooks:)\n# ( +allowPrivate: true)$/m, '$1\n$2');
+  const all = uncommented.replace('[python3, worker.py]', '[worker, worker.py]');
   expect(isValid(parse(all))).toBe(true);
-  const { endpoints } = serviceOf(all, { env: { HF_TOKEN: 'x' } }).settings;
+  const { endpoints, hasPrivateWebhooks } = serviceOf(all, { env: { HF_TOKEN: 'x' } }).settings;
+  expect(hasPrivateWebhooks).toBe(true);
   expect(endpoints.map(({ workload }) => workload.kind)).toEqual([
     'prebuilt',
     'prebuilt',
@@ -64,10 +66,13 @@ it.each([
   'port: 0',
   'port: ${PORT}',
   'limits: {maxBody: 1MB, requestTimeout: 5s}',
+  'limits: {silence: 15s}',
+  'webhooks: {}',
+  'webhooks: {allowPrivate: false}',
   'endpoints: []',
   `endpoints: [{${painter}}]`,
   `endpoints: [{${painter}, id: x_1, gpu: 24 GB, workers: 0, ttl: 24h, quickStart: true}]`,
-  'endpoints: [{name: A, image: "u/x:1", arguments: [--init], memory: 8GB, cpus: 0.5, gpu: {devices: [0, GPU-1]}}]',
+  'endpoints: [{name: A, image: "u/x:1", arguments: [--init, -v=/a:/b], memory: 8GB, cpus: 0.5, gpu: {devices: [0, GPU-1]}}]',
   'endpoints: [{name: A, image: "localhost/x@sha256:' + 'a'.repeat(64) + '"}]',
   'endpoints: [{name: A, command: [worker, ""], cwd: bin, environment: {A: x, B: 1, C: true}}]',
   'endpoints: [{name: A, module: handler.mjs, retries: 0, maxQueued: 1}]',
@@ -82,7 +87,13 @@ it.each([
   'port: x',
   'host: 5',
   'limits: {maxBody: 10}',
+  'webhooks: true',
+  'webhooks: {allowPrivate: "yes"}',
+  'webhooks: {private: true}',
   'endpoints: {}',
+  'endpoints: [{name: A, image: "u/x:1", arguments: [--shm-size, 1g]}]',
+  'endpoints: [{name: A, image: "u/x:1", arguments: [--]}]',
+  'endpoints: [{name: A, image: "u/x:1", arguments: [""]}]',
   'endpoints: [{}]',
   'endpoints: [{name: A}]',
   'endpoints: [{quickDeploy: painter}]',

@@ -42,7 +42,7 @@ function folder(): string {
   const image = {
     name: 'Box',
     image: testImage,
-    arguments: mounted.flatMap((path) => ['--volume', `${path}:${path}:ro`]),
+    arguments: mounted.map((path) => `--volume=${path}:${path}:ro`),
     environment: { SCRIPT: `exec ${python?.program} ${worker}` },
     retries: 1,
   };

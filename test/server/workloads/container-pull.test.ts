@@ -58,7 +58,7 @@ it.skipIf(skipped !== '')(`takes its jobs, answers them and is stopped ${skipped
     serviceId: 'service-1',
     endpointId: 'endpoint',
     image: testImage,
-    arguments: mounted.flatMap((folder) => ['--volume', `${folder}:${folder}:ro`]),
+    arguments: mounted.map((folder) => `--volume=${folder}:${folder}:ro`),
     environment: { SCRIPT: `exec ${python.program} ${worker}` },
     memoryBytes: null,
     cpus: null,

@@ -8,7 +8,7 @@ import type { Route } from './routes.ts';
 export interface Asked {
   route: Route;
   endpoint: Endpoint;
-  /** The id of the key that pays for it. */
+  /** The id of the key that it came with, which pays for it. */
   keyId: string;
   request: IncomingMessage;
   /** A client may wait for this before it sends its body. */

@@ -3,6 +3,7 @@ import type { EndpointSettings } from './endpoint-settings.ts';
 import type { JobBook } from './job-book.ts';
 import type { JobResults } from './job-results.ts';
 import { PullerPool } from './puller-pool.ts';
+import { shownWorker } from './pulling-worker.ts';
 import { RemoteWorkers } from './remote-workers.ts';
 import { WorkerPool } from './worker-pool.ts';
 import type { WorkerView } from './worker-view.ts';
@@ -44,7 +45,8 @@ export class Endpoint {
   get workers(): WorkerView[] {
     const own = this.#pool?.views(this.remote.views) ?? [];
     const ownIds = new Set(own.map(({ id }) => id));
-    return [...own, ...this.remote.views.filter(({ id }) => !ownIds.has(id))];
+    const all = [...own, ...this.remote.views.filter(({ id }) => !ownIds.has(id))];
+    return all.map((view) => ({ ...view, id: shownWorker(view.id) }));
   }
 
   /** Why its own workers cannot be started; null where all is well. */

@@ -1,6 +1,8 @@
 /** The workers of an endpoint that the service starts and that then ask for jobs over the network: containers. */
 import type { EndpointSettings } from './endpoint-settings.ts';
 import type { JobBook } from './job-book.ts';
+import { OwnWorkerKeys } from './keys/own-worker-keys.ts';
+import { pullingWorker } from './pulling-worker.ts';
 import type { RemoteWorkers } from './remote-workers.ts';
 import { idleMs, startWanted } from './start-wanted.ts';
 import { Supervised } from './supervised.ts';
@@ -35,10 +37,12 @@ export class PullerPool {
     this.#startMore();
   }
 
-  /** `pulling` is what is known of those that have asked for jobs. */
+  /** `pulling` is what is known of those that have asked for jobs; ids are as `pullingWorker` makes them. */
   views(pulling: readonly WorkerView[]): WorkerView[] {
-    return this.#pullers.flatMap<WorkerView>(({ state, workerId, since, log, lastDeath, startsAt }) => {
+    return this.#pullers.flatMap<WorkerView>((puller) => {
+      const { state, since, log, lastDeath, startsAt } = puller;
       if (state === 'stopped') return [];
+      const workerId = idOf(puller);
       const seen = pulling.find(({ id }) => id === workerId);
       const told = { kind: 'own' as const, lastDeath, startsAt, log: log.latest };
       if (state === 'up' && seen !== undefined) return [{ ...seen, ...told }];
@@ -54,18 +58,18 @@ export class PullerPool {
 
   /** Notes that a worker, where it is one of these, was given jobs: what it writes from now on is of them. */
   begin(workerId: string): void {
-    this.#pullers.find((one) => one.workerId === workerId)?.log.begin();
+    this.#pullers.find((one) => idOf(one) === workerId)?.log.begin();
   }
 
   /** What the one that is at a job has written since it was given jobs last. */
   logOf(jobId: string): readonly string[] {
     const at = this.#parts.remote.views.find(({ jobIds }) => jobIds.includes(jobId));
-    return this.#pullers.find(({ workerId }) => workerId === at?.id)?.log.ofJob ?? [];
+    return this.#pullers.find((one) => idOf(one) === at?.id)?.log.ofJob ?? [];
   }
 
   /** Has another take the place of one. */
   restart(workerId: string): void {
-    const puller = this.#pullers.find((one) => one.workerId === workerId);
+    const puller = this.#pullers.find((one) => idOf(one) === workerId);
     if (puller !== undefined) void this.#retire(puller);
   }
 
@@ -73,12 +77,12 @@ export class PullerPool {
     this.#leave();
     clearInterval(this.#timer);
     await Promise.all(
-      this.#pullers.map((puller) => this.#end(puller.workerId, 'the service stopped it', puller.stop())),
+      this.#pullers.map((puller) => this.#end(idOf(puller), 'the service stopped it', puller.stop())),
     );
   }
 
   async #retire(puller: Supervised<Puller>): Promise<void> {
-    await this.#end(puller.workerId, 'the service replaced it', puller.retire());
+    await this.#end(idOf(puller), 'the service replaced it', puller.retire());
     this.#startMore();
   }
 
@@ -94,7 +98,7 @@ export class PullerPool {
       start: (context) => workload.startPuller(context),
       onChange: () => setImmediate(() => this.#startMore()),
       onEnded: (workerId, why) =>
-        void remote.bury(workerId, why, { isCounted: true, log: puller.log.ofJob.join('\n') }),
+        void remote.bury(idOf({ workerId }), why, { isCounted: true, log: puller.log.ofJob.join('\n') }),
       onTrouble: (text) => {
         if (text !== this.#trouble) this.#say(`endpoint ${endpoint.id}: ${text}`);
         this.#trouble = text;
@@ -112,7 +116,7 @@ export class PullerPool {
     const { book, endpoint, remote } = this.#parts;
     const seen = new Map(remote.views.map((view) => [view.id, view]));
     for (const puller of this.#pullers) {
-      const view = seen.get(puller.workerId);
+      const view = seen.get(idOf(puller));
       if (view === undefined) continue;
       puller.praise();
       this.#trouble = null;
@@ -121,4 +125,9 @@ export class PullerPool {
     }
     this.#startMore();
   }
+}
+
+/** Who it is when it asks for jobs. */
+function idOf({ workerId }: Pick<Supervised<Puller>, 'workerId'>): string {
+  return pullingWorker(workerId, OwnWorkerKeys.holderName);
 }

@@ -1,6 +1,7 @@
 /** The workers that pull an endpoint's jobs over the network: who there is, what each is at, and who has fallen silent. */
 import type { JobBook, JobOfWorker } from './job-book.ts';
 import type { JobSignals } from './job-signals.ts';
+import { shownWorker } from './pulling-worker.ts';
 import type { WorkerView } from './worker-view.ts';
 
 /** A worker says every 10 s what it is at; this long without a word, and somebody else gets the job. */
@@ -16,6 +17,7 @@ const maxWorkers = 1_000;
 const maxUnwanted = 1_000;
 
 interface RemoteWorker {
+  /** As `pullingWorker` makes it; every `workerId` here is one. */
   id: string;
   gpu: string | null;
   since: number;
@@ -128,6 +130,7 @@ export class RemoteWorkers {
     }
   }
 
+  /** Their ids are as `pullingWorker` makes them. */
   get views(): WorkerView[] {
     return [...this.#workers.values()].map(({ id, gpu, since, lastSeenAt, jobs }) => ({
       id,
@@ -189,7 +192,7 @@ export class RemoteWorkers {
         const seconds = Math.round(this.#silenceMs / 1_000);
         await this.#putBack(
           { id, workerId: worker.id },
-          `worker ${worker.id} said nothing of it for ${seconds} s`,
+          `worker ${shownWorker(worker.id)} said nothing of it for ${seconds} s`,
           { isCounted: true },
         );
       }

@@ -7,6 +7,7 @@ import type { JobBook } from './job-book.ts';
 import type { JobResults } from './job-results.ts';
 import { untilFound } from './job-signals.ts';
 import type { TakenJob } from './job-statements.ts';
+import { pullingWorker } from './pulling-worker.ts';
 import type { Operation } from './routes.ts';
 
 export interface WorkerOperationsParts {
@@ -37,7 +38,8 @@ export class WorkerOperations {
   async answer(operation: WorkerOperation, asked: Asked): Promise<Answer | undefined> {
     const { endpoint, route } = asked;
     if (route.workerId === '') return refusal(404, 'no worker has this id');
-    if (!endpoint.remote.hear(route.workerId, route.query.get('gpu')))
+    const worker = workerIn(asked);
+    if (!endpoint.remote.hear(worker, route.query.get('gpu')))
       return refusal(429, 'this endpoint has too many workers', { 'Retry-After': '60' });
     switch (operation) {
       case 'job-take': {
@@ -55,13 +57,15 @@ export class WorkerOperations {
       case 'job-stop':
         return await this.#stop(asked);
       case 'ping':
-        endpoint.remote.keep(route.workerId, idsIn(route.query.get('job_id')));
+        endpoint.remote.keep(worker, idsIn(route.query.get('job_id')));
         return jsonAnswer({});
     }
   }
 
   /** Waits until there is a job; empty where there is none, or the worker has gone. */
-  async #take({ endpoint, route: { workerId }, gone }: Asked, max: number): Promise<TakenJob[]> {
+  async #take(asked: Asked, max: number): Promise<TakenJob[]> {
+    const { endpoint, gone } = asked;
+    const workerId = workerIn(asked);
     const { book } = this.#parts;
     const { remote } = endpoint;
     const takers = Array.from({ length: max }, () => ({ workerId, isPulled: true }));
@@ -88,7 +92,8 @@ export class WorkerOperations {
 
   async #done(asked: Asked): Promise<Answer | undefined> {
     const { endpoint, route } = asked;
-    const { jobId, workerId } = route;
+    const { jobId } = route;
+    const workerId = workerIn(asked);
     if (!this.#parts.book.has(endpoint.id, jobId)) return jobNotFound;
     const text = await this.#textOf(asked);
     if (typeof text !== 'string') {
@@ -122,14 +127,18 @@ export class WorkerOperations {
   }
 
   /** Workers drop a result that is refused, and nobody would ever hear of it. */
-  async #failTooLarge({ endpoint, route: { jobId, workerId } }: Asked): Promise<void> {
+  async #failTooLarge(asked: Asked): Promise<void> {
+    const { endpoint, route } = asked;
+    const { jobId } = route;
+    const workerId = workerIn(asked);
     await this.#parts.results.failTooLarge({ id: jobId, workerId });
     endpoint.remote.release(workerId, jobId);
   }
 
   async #addPart(asked: Asked): Promise<Answer | undefined> {
     const { endpoint, route } = asked;
-    const { jobId, workerId } = route;
+    const { jobId } = route;
+    const workerId = workerIn(asked);
     if (!this.#parts.book.has(endpoint.id, jobId)) return jobNotFound;
     const text = await this.#textOf(asked);
     if (typeof text !== 'string') return text;
@@ -139,7 +148,9 @@ export class WorkerOperations {
     return jsonAnswer({ accepted: await this.#parts.book.streams.add({ id: jobId, workerId }, output) });
   }
 
-  async #stop({ endpoint, route: { workerId }, gone }: Asked): Promise<Answer> {
+  async #stop(asked: Asked): Promise<Answer> {
+    const { endpoint, gone } = asked;
+    const workerId = workerIn(asked);
     const { signals } = this.#parts.book;
     const { remote } = endpoint;
     const waiting = { waitMs: heldOpenMs, signal: gone };
@@ -160,6 +171,10 @@ export class WorkerOperations {
       return refusal(400, 'the body is not UTF-8');
     }
   }
+}
+
+function workerIn({ route, keyId }: Asked): string {
+  return pullingWorker(route.workerId, keyId);
 }
 
 /** What is brought for a job that is not there is not read: it may be long. */

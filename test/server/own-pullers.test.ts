@@ -35,10 +35,14 @@ function pullers() {
 
 async function openWith(dataDir: string) {
   const { started, workload } = pullers();
+  let key = '';
   const service = await openService({
     dataDir,
     endpoints: [endpointSettings({ id: endpointId, workers: 1, quickStart: true })],
-    workloadOf: () => workload,
+    workloadOf: (_settings, context) => {
+      key = context.workerKey;
+      return workload;
+    },
   });
   const next = async (index: number): Promise<Started> => {
     for (;;) {
@@ -47,13 +51,12 @@ async function openWith(dataDir: string) {
       await new Promise((resolve) => setImmediate(resolve));
     }
   };
-  return { ...service, next };
+  return { ...service, next, key };
 }
 
 it('gives the job of one that ends to the next, and counts it', async () => {
   const dataDir = await makeDataDir();
-  const { url, next } = await openWith(dataDir);
-  const key = addKey(dataDir, 'worker');
+  const { url, next, key } = await openWith(dataDir);
   const first = await next(0);
   const id = await submit(url, { scene: 'x' });
   expect(await new PullingWorker(url, key, first.id).taken()).toBe(id);
@@ -65,8 +68,7 @@ it('gives the job of one that ends to the next, and counts it', async () => {
 
 it('keeps what it writes of a job with the job, also where it dies of it', async () => {
   const dataDir = await makeDataDir();
-  const { url, next } = await openWith(dataDir);
-  const key = addKey(dataDir, 'worker');
+  const { url, next, key } = await openWith(dataDir);
   const first = await next(0);
   const pulling = new PullingWorker(url, key, first.id);
   const done = await submit(url, { scene: 'x' });
@@ -87,11 +89,14 @@ it('keeps what it writes of a job with the job, also where it dies of it', async
 
 it('starts another where one asks to be restarted with its result', async () => {
   const dataDir = await makeDataDir();
-  const { url, next } = await openWith(dataDir);
+  const { url, next, key } = await openWith(dataDir);
   const first = await next(0);
-  const worker = new PullingWorker(url, addKey(dataDir, 'worker'), first.id);
+  const stranger = new PullingWorker(url, addKey(dataDir, 'worker'), first.id);
+  const worker = new PullingWorker(url, key, first.id);
   const id = await submit(url, { scene: 'x' });
   await worker.take();
+  expect((await stranger.done(id, '{"output":2,"stopPod":true}')).text).toBe('{"accepted":false}');
+  expect(first.isStopped).toBe(false);
   await worker.done(id, '{"output":1,"stopPod":true}');
   const second = await next(1);
   expect([first.isStopped, second.isStopped]).toEqual([true, false]);
@@ -103,8 +108,7 @@ it('has the jobs of those that it stops back in the queue at once, and counts th
   const first = await openWith(dataDir);
   const { id: workerId } = await first.next(0);
   const id = await submit(first.url, { scene: 'x' });
-  const key = addKey(dataDir, 'worker');
-  await new PullingWorker(first.url, key, workerId).take();
+  await new PullingWorker(first.url, first.key, workerId).take();
   await first.close();
   const second = await openService({ dataDir, workers: 0 });
   expect(await statusOnce(second.url, id, 'IN_QUEUE')).toEqual({ id, status: 'IN_QUEUE' });

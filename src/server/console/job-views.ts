@@ -2,6 +2,7 @@
 import type { JobRow, JobView } from '../../pages/console-data.ts';
 import type { JobBook } from '../job-book.ts';
 import { wholeOf } from '../filed-text.ts';
+import { shownWorker } from '../pulling-worker.ts';
 import type { ResultFiles } from '../result-files.ts';
 import { picturesIn, readJson, shownJson } from './shown-json.ts';
 
@@ -122,7 +123,7 @@ function rowOf(stored: StoredRow, nameOf: KeyName): JobRow {
   const { id, endpointId, status, acceptedAt, queuedAt, endedAt, retries, keyId, summary } = stored;
   // A job that was put back has not been started yet, whatever its former worker did.
   const startedAt = stored.startedAt !== null && stored.startedAt >= queuedAt ? stored.startedAt : null;
-  const workerId = startedAt === null ? null : stored.workerId;
+  const workerId = startedAt === null ? null : stored.workerId && shownWorker(stored.workerId);
   const delayTime = startedAt === null ? null : startedAt - queuedAt;
   const executionTime = startedAt === null || endedAt === null ? null : Math.max(0, endedAt - startedAt);
   const times = { acceptedAt, startedAt, endedAt, delayTime, executionTime };

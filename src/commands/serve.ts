@@ -1,6 +1,6 @@
 /** `nightrender serve`: the service as a program of its own. */
 import { availableParallelism } from 'node:os';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { checkEndpointForm, endpointForm } from '../config/check-endpoint-form.ts';
 import { ConfigError } from '../config/problem.ts';
 import { readService } from '../config/read-service.ts';
@@ -23,7 +23,7 @@ import { shownPath } from './shown-path.ts';
 import { untilSignal } from './until-signal.ts';
 import { program } from './version.ts';
 import { wholeNumber } from './whole-number.ts';
-import { removeContainersLeftIn, rendererNotices, workloadNeeds } from './workload-needs.ts';
+import { removeContainersLeftIn, rendererLack, workloadNeeds } from './workload-needs.ts';
 import { workloadOf } from './workload-of.ts';
 
 const withoutScript =
@@ -61,7 +61,8 @@ export async function serve(file: string | undefined, argv: Record<string, unkno
         page: builtPage('console', withoutScript),
         program,
         faults: faults?.file ?? null,
-        notices: rendererNotices(dataDir, settings.endpoints),
+        file: file === undefined ? null : basename(file),
+        rendererLack: rendererLack(dataDir, settings.endpoints),
         forms: {
           check: (raw, others) =>
             checkEndpointForm(raw, { others, env: process.env, maxQueued: settings.limits.maxQueued }),

@@ -4,6 +4,7 @@ import { existsSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describeRenderer } from '../renderer/describe-renderer.ts';
+import type { RendererLack } from '../pages/console-data.ts';
 import type { EndpointSettings } from '../server/endpoint-settings.ts';
 import { textOf } from '../server/supervised.ts';
 import { findContainerTool } from '../server/workloads/container-tool.ts';
@@ -55,23 +56,25 @@ function markIn(dataDir: string): string {
 }
 
 /**
- * What the scene-renderer renders with is found out beside the service's work: drivers take their time. The terminal is
- * told of it where one of these endpoints needs it.
+ * What keeps the scene-renderer from the GPU is found out beside the service's work: drivers take their time. The terminal
+ * is told of it where one of these endpoints needs it.
  */
-export function rendererNotices(dataDir: string, endpoints: readonly EndpointSettings[]): () => string[] {
+export function rendererLack(
+  dataDir: string,
+  endpoints: readonly EndpointSettings[],
+): () => RendererLack | null {
   const isNeeded = endpoints.some(
     ({ workload }) => workload.kind === 'prebuilt' && workload.name === 'scene-renderer',
   );
-  const notices: string[] = [];
+  let lack: RendererLack | null = null;
   void describeRenderer(rendererDirIn(dataDir)).then((renderer) => {
     if (renderer.kind === 'gpu') return undefined;
+    lack = { reason: renderer.reason, install: renderer.install };
     const mend = renderer.install === null ? '' : ` This brings what is missing: ${renderer.install}`;
-    const notice = `Endpoints of scene-renderer paint instead: ${renderer.reason}.${mend}`;
-    notices.push(notice);
-    if (isNeeded) showServiceTrouble(notice);
+    if (isNeeded) showServiceTrouble(`Endpoints of scene-renderer paint instead: ${renderer.reason}.${mend}`);
     return undefined;
   });
-  return () => notices;
+  return () => lack;
 }
 
 function rendererDirIn(dataDir: string): string {

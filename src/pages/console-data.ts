@@ -8,7 +8,7 @@
  * POST   endpoints                   EndpointForm           → 201 EndpointView | 422 ApiError with problems
  * PUT    endpoints/{id}              EndpointForm           → 200 EndpointView | 422 | 404 | 409 (stands in service.yaml)
  * DELETE endpoints/{id}                                     → 204 | 404 | 409
- * POST   endpoints/{id}/jobs         { input, policy? }     → 201 { id } | 400 | 404 | 429
+ * POST   endpoints/{id}/jobs         { input, policy?, webhook? } → 201 { id } | 400 | 404 | 429
  * POST   endpoints/{id}/purge-queue                         → 200 { removed }
  * GET    jobs?endpoint=&status=&before=                     → JobRow[], newest first, at most 50
  * GET    jobs/{id}                                          → JobView | 404
@@ -34,13 +34,22 @@ export interface Overview {
   retentionMs: number;
   /** Set where faults are put in on purpose (`serve --faults`): their file. */
   faults: string | null;
-  /** What the owner should know: a renderer that falls back to painting, docker that is not there. */
-  notices: string[];
+  /** The name of the file that the service was started with; null where it was started without one. */
+  file: string | null;
+  /** Why workers of scene-renderer paint instead; null where they render, or nobody knows yet. */
+  rendererLack: RendererLack | null;
   endpoints: EndpointView[];
 }
 
+export interface RendererLack {
+  /** Within a sentence. */
+  reason: string;
+  /** The command that brings what is missing; null where no command does. */
+  install: string | null;
+}
+
 export interface EndpointView {
-  /** Where it was made; one of the file cannot be edited here. */
+  /** Where it was made; `file`: with the service, out of its file where it has one. It cannot be edited here. */
   origin: 'file' | 'console';
   settings: EndpointForm;
   jobs: Record<

@@ -15,7 +15,7 @@ import { OverviewPage } from './console/overview-page.tsx';
 import { to, useRoute, type Route } from './console/route.ts';
 import { ServiceContext, type Service } from './console/service.ts';
 import { SignIn } from './console/sign-in.tsx';
-import { AwayNotice, ServiceNotices, TopBar } from './console/top-bar.tsx';
+import { AwayNotice, FaultsNotice, TopBar } from './console/top-bar.tsx';
 import { usePolled } from './console/use-polled.ts';
 
 function ConsolePage(): JSX.Element {
@@ -41,7 +41,7 @@ function ConsolePage(): JSX.Element {
     <ServiceContext.Provider value={service}>
       <TopBar route={route} />
       <AwayNotice />
-      <ServiceNotices overview={overview} />
+      <FaultsNotice faults={overview.faults} />
       <p class="said" role="status">
         {said.at === hash ? said.text : ''}
       </p>

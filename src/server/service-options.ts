@@ -1,6 +1,7 @@
 /** What a service is started with, checked before anything is touched. */
 import type { Page } from '../http/page-shell.ts';
 import { defaultRetentionMs, maxRequestBytes } from '../wire/messages.ts';
+import type { RendererLack } from '../pages/console-data.ts';
 import { type ClientLimits, defaultClientLimits } from './client-limits.ts';
 import type { EndpointForms } from './console/endpoint-requests.ts';
 import type { RunnableWorkload } from './endpoint.ts';
@@ -61,8 +62,10 @@ export interface ConsoleOptions {
   forms: EndpointForms;
   /** `nightrender 1.2.3`. */
   program: string;
-  /** What the owner should know. */
-  notices: () => string[];
+  /** Why workers of scene-renderer paint instead; null where they render, or nobody knows yet. */
+  rendererLack: () => RendererLack | null;
+  /** The name of the file that the service was started with; null for none. */
+  file: string | null;
   /** The file of the faults that are put in on purpose; null for none. */
   faults: string | null;
 }

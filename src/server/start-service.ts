@@ -139,7 +139,13 @@ function openGate(
       new Console({
         ...common,
         ...console,
-        about: { program: console.program, url, retentionMs, faults: console.faults },
+        about: {
+          program: console.program,
+          url,
+          retentionMs,
+          faults: console.faults,
+          file: console.file,
+        },
       }),
   });
 }

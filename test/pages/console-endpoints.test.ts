@@ -173,6 +173,44 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(troubles()).toEqual([]);
   });
 
+  it('says of a scene-renderer that it paints, why, and which command brings what is missing', async () => {
+    const service = await startFakeConsole();
+    const workload = { kind: 'prebuilt', name: 'scene-renderer' } as const;
+    service.overview.endpoints.push(
+      endpointView(endpointForm({ id: '3d', name: '3D', workload })),
+      endpointView(),
+    );
+    const { page } = await enter(browser, service);
+    await expect.poll(() => page.getByRole('article').count()).toBe(2);
+    expect(await page.getByText('Paints instead').count()).toBe(0);
+    service.overview.rendererLack = { reason: 'three is not installed', install: 'npm install three' };
+    const card = page.getByRole('article').filter({ hasText: 'Paints instead' });
+    await card.getByText('No GPU: three is not installed.').waitFor();
+    expect(await card.count()).toBe(1);
+    for (const place of ['#/endpoints/3d', '#/new']) {
+      await go(page, place);
+      if (place === '#/new') await page.getByRole('radio', { name: /scene-renderer/ }).check();
+      await page.getByText('It paints instead of rendering: three is not installed.').waitFor();
+      await page
+        .getByRole('region', { name: 'This brings what is missing' })
+        .getByText('npm install three')
+        .waitFor();
+    }
+    await page.getByRole('radio', { name: /^painter/ }).check();
+    expect(await page.getByText('npm install three').count()).toBe(0);
+  });
+
+  it('says of an endpoint that the service made by itself how to have others', async () => {
+    const service = await startFakeConsole();
+    service.overview.file = null;
+    service.overview.endpoints.push(endpointView(endpointForm(), { origin: 'file' }));
+    const { page } = await enter(browser, service);
+    await page.getByText('made at the start').waitFor();
+    await go(page, '#/endpoints/painter');
+    await page.getByText('nightrender init --service').waitFor();
+    expect(await page.getByText('service.yaml').count()).toBe(0);
+  });
+
   it('shows an endpoint of service.yaml without a way to change it', async () => {
     const service = await startFakeConsole();
     service.overview.endpoints.push(endpointView(endpointForm(), { origin: 'file' }));

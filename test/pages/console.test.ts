@@ -125,7 +125,8 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     });
     view.jobs.inQueue = 10_000;
     service.overview.endpoints.push(view);
-    service.overview.notices.push(...hostile);
+    service.overview.rendererLack = { reason: script, install: wide };
+    service.overview.file = marks;
     service.overview.faults = wide;
     const job = {
       summary: wide,
@@ -172,11 +173,13 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     const workers = states.map((state) => workerView({ id: state, state }));
     service.overview.endpoints.push(endpointView(endpointForm(), { workers, trouble: 'Broken.' }));
     service.overview.faults = 'faults.yaml';
-    service.overview.notices.push('No GPU.');
+    service.overview.rendererLack = { reason: 'no GPU', install: 'npm install x' };
+    const workload = { kind: 'prebuilt', name: 'scene-renderer' } as const;
+    service.overview.endpoints.push(endpointView(endpointForm({ id: '3d', name: '3D', workload })));
     service.jobs.push(jobView({ id: 'job-1', status: 'FAILED', error: 'Broken.', endedAt: Date.now() }));
     service.keys.push(keyView({ name: 'one' }), keyView({ name: 'two', revokedAt: Date.now() }));
     const { page } = await enter(browser, service, '', { colors });
-    for (const place of ['', 'new', 'endpoints/painter', 'jobs', 'jobs/job-1', 'keys']) {
+    for (const place of ['', 'new', 'endpoints/painter', 'endpoints/3d', 'jobs', 'jobs/job-1', 'keys']) {
       await go(page, `#/${place}`);
       await page.locator('main h1').waitFor();
       await expect.poll(() => page.getByText('Looking …').count()).toBe(0);

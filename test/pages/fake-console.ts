@@ -235,7 +235,8 @@ function emptyOverview(): Overview {
     now: 0,
     retentionMs: 1_800_000,
     faults: null,
-    notices: [],
+    file: 'service.yaml',
+    rendererLack: null,
     endpoints: [],
   };
 }

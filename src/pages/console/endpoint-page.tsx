@@ -4,13 +4,14 @@ import { useState } from 'preact/hooks';
 import type { EndpointView } from '../console-data.ts';
 import { counted } from '../number-words.ts';
 import { ask } from './ask.ts';
-import { gpuWords, standing, workloadWords } from './endpoint-words.ts';
+import { gpuWords, isPainting, standing, workloadWords } from './endpoint-words.ts';
 import { JobForm } from './job-form.tsx';
 import { JobList } from './job-list.tsx';
 import { Mark } from './mark.tsx';
 import { NothingHere } from './nothing-here.tsx';
 import { JobCounts } from './overview-page.tsx';
 import { Question } from './question.tsx';
+import { RendererNotice } from './renderer-notice.tsx';
 import { to } from './route.ts';
 import { useEndpoint, useService } from './service.ts';
 import { UseIt } from './use-it.tsx';
@@ -51,7 +52,8 @@ export function EndpointPage({ id }: { id: string }): JSX.Element {
 
 function Head({ endpoint }: { endpoint: EndpointView }): JSX.Element {
   const { settings, origin, trouble, jobs } = endpoint;
-  const { mood, word } = standing(endpoint);
+  const { overview } = useService();
+  const { mood, word } = standing(endpoint, overview);
   return (
     <div class="stack">
       <div class="page-head">
@@ -76,9 +78,20 @@ function Head({ endpoint }: { endpoint: EndpointView }): JSX.Element {
       </p>
       {origin === 'file' && (
         <p class="soft">
-          It stands in service.yaml and is edited there: change the file and start the service again.
+          {overview.file === null ? (
+            <>
+              The service makes it where it is started without a file. <code>nightrender init --service</code>{' '}
+              writes one, in which you choose the endpoints yourself.
+            </>
+          ) : (
+            <>
+              It stands in <bdi>{overview.file}</bdi> and is edited there: change the file and start the
+              service again.
+            </>
+          )}
         </p>
       )}
+      {isPainting(endpoint, overview) && <RendererNotice />}
       {trouble !== null && <p class="notice bad">{trouble}</p>}
       <JobCounts jobs={jobs} />
     </div>

@@ -1,5 +1,5 @@
 /** Endpoints and their workers in words. */
-import type { EndpointForm, EndpointView, WorkerView } from '../console-data.ts';
+import type { EndpointForm, EndpointView, Overview, WorkerView } from '../console-data.ts';
 import { durationWords } from '../number-words.ts';
 
 export type Mood = 'good' | 'wait' | 'bad' | 'calm';
@@ -53,15 +53,28 @@ export function workloadWords({ workload }: EndpointForm): string {
   }
 }
 
+/** Where it was made, if not here. */
+export function originWords({ origin }: EndpointView, { file }: Overview): string | null {
+  if (origin === 'console') return null;
+  return file === null ? 'made at the start' : `from ${file}`;
+}
+
 export function gpuWords({ gpu }: EndpointForm): string {
   if (gpu === null) return 'no GPU';
   if ('label' in gpu) return `GPU ${gpu.label}`;
   return `GPU ${gpu.devices.length === 1 ? 'device' : 'devices'} ${gpu.devices.join(', ')}`;
 }
 
+/** Whether what it makes is not what was asked for, though all is well with its workers. */
+export function isPainting({ settings: { workload } }: EndpointView, { rendererLack }: Overview): boolean {
+  return rendererLack !== null && workload.kind === 'prebuilt' && workload.name === 'scene-renderer';
+}
+
 /** How it stands, in a word or two. */
-export function standing({ trouble, workers, settings }: EndpointView): { mood: Mood; word: string } {
+export function standing(endpoint: EndpointView, overview: Overview): { mood: Mood; word: string } {
+  const { trouble, workers, settings } = endpoint;
   if (trouble !== null) return { mood: 'bad', word: 'Trouble' };
+  if (isPainting(endpoint, overview)) return { mood: 'wait', word: 'Paints instead' };
   if (workers.some(({ state }) => state === 'running')) return { mood: 'calm', word: 'Working' };
   if (workers.some(({ state }) => state === 'idle')) return { mood: 'good', word: 'Ready' };
   if (workers.some(({ state }) => state === 'unhealthy')) return { mood: 'bad', word: 'No worker is up' };

@@ -39,6 +39,7 @@ function useArrival(): (endpoint: EndpointView, done: string) => Promise<void> {
 
 export function EditPage({ id }: { id: string }): JSX.Element {
   const arrive = useArrival();
+  const { overview } = useService();
   const endpoint = useEndpoint(id);
   // What is typed is not taken away by what the service tells meanwhile.
   const [opened] = useState(endpoint);
@@ -48,7 +49,11 @@ export function EditPage({ id }: { id: string }): JSX.Element {
     return (
       <NothingHere
         title={opened.settings.name}
-        text="This endpoint stands in service.yaml and is edited there."
+        text={
+          overview.file === null
+            ? 'The service makes this endpoint where it is started without a file.'
+            : `This endpoint stands in ${overview.file} and is edited there.`
+        }
         back={to.endpoint(id)}
       />
     );

@@ -2,7 +2,15 @@
 import type { JSX } from 'preact';
 import type { EndpointView } from '../console-data.ts';
 import { countWords } from '../number-words.ts';
-import { gpuWords, standing, workerCounts, workerStates, workloadWords } from './endpoint-words.ts';
+import {
+  gpuWords,
+  isPainting,
+  originWords,
+  standing,
+  workerCounts,
+  workerStates,
+  workloadWords,
+} from './endpoint-words.ts';
 import { Mark } from './mark.tsx';
 import { to } from './route.ts';
 import { useService } from './service.ts';
@@ -53,7 +61,9 @@ function Cards({ endpoints }: { endpoints: EndpointView[] }): JSX.Element {
 
 function Card({ endpoint }: { endpoint: EndpointView }): JSX.Element {
   const { settings, trouble } = endpoint;
-  const { mood, word } = standing(endpoint);
+  const { overview } = useService();
+  const { mood, word } = standing(endpoint, overview);
+  const origin = originWords(endpoint, overview);
   return (
     <article class="panel card">
       <div class="card-head">
@@ -66,9 +76,15 @@ function Card({ endpoint }: { endpoint: EndpointView }): JSX.Element {
       </div>
       <p class="soft small-text">
         <code>{settings.id}</code> · <bdi>{workloadWords(settings)}</bdi> · <bdi>{gpuWords(settings)}</bdi>
-        {endpoint.origin === 'file' && ' · from service.yaml'}
+        {origin !== null && (
+          <>
+            {' · '}
+            <bdi>{origin}</bdi>
+          </>
+        )}
       </p>
       {trouble !== null && <p class="notice bad">{trouble}</p>}
+      {isPainting(endpoint, overview) && <p class="notice wait">No GPU: {overview.rendererLack?.reason}.</p>}
       <WorkerCounts endpoint={endpoint} />
       <JobCounts jobs={endpoint.jobs} />
     </article>

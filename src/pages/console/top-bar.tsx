@@ -61,24 +61,12 @@ export function AwayNotice(): JSX.Element {
   );
 }
 
-export function ServiceNotices({ overview }: { overview: Overview }): JSX.Element {
+/** Loud, and short: it stands above every page. */
+export function FaultsNotice({ faults }: Pick<Overview, 'faults'>): JSX.Element | null {
+  if (faults === null) return null;
   return (
-    <>
-      {overview.faults !== null && (
-        <section class="faults" aria-label="Faults are on">
-          <strong>Faults are on.</strong> Jobs and answers fail on purpose here, as{' '}
-          <bdi>{overview.faults}</bdi> says. Good for tests only.
-        </section>
-      )}
-      {overview.notices.length > 0 && (
-        <ul class="notices" aria-label="Notices">
-          {overview.notices.map((text) => (
-            <li key={text} class="notice wait">
-              {text}
-            </li>
-          ))}
-        </ul>
-      )}
-    </>
+    <section class="faults" aria-label="Faults are on">
+      <strong>Faults are on:</strong> jobs fail on purpose, as <bdi>{faults}</bdi> says.
+    </section>
   );
 }

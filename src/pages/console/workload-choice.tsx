@@ -1,6 +1,7 @@
 /** What an endpoint runs: quick deploy beside custom deployment. */
 import type { JSX } from 'preact';
 import type { Draft, Runs, PartProps } from './endpoint-draft.ts';
+import { RendererNotice } from './renderer-notice.tsx';
 
 const ways: readonly { title: string; text: string; choices: readonly [Runs, string, string][] }[] = [
   {
@@ -47,6 +48,7 @@ export function WorkloadChoice({ draft, problems, onChange }: PartProps): JSX.El
           </fieldset>
         ))}
       </div>
+      {draft.runs === 'scene-renderer' && <RendererNotice />}
       <p id="workload-problem" class="problem">
         {problem}
       </p>

@@ -1,5 +1,5 @@
 /** Endpoints for the page: all of them at a look, and what it has done to one. */
-import type { EndpointForm, EndpointView, Overview } from '../../pages/console-data.ts';
+import type { EndpointForm, EndpointView, Overview, RendererLack } from '../../pages/console-data.ts';
 import { type Answer, emptyAnswer, jsonAnswer, refusal } from '../answer.ts';
 import type { Endpoint } from '../endpoint.ts';
 import type { EndpointSettings, FieldProblem } from '../endpoint-settings.ts';
@@ -15,9 +15,8 @@ export interface EndpointRequestsParts {
   jobs: JobOperations;
   forms: EndpointForms;
   /** What stays the same while the service runs. */
-  about: Pick<Overview, 'program' | 'url' | 'retentionMs' | 'faults'>;
-  /** What the owner should know. */
-  notices: () => string[];
+  about: Pick<Overview, 'program' | 'url' | 'retentionMs' | 'faults' | 'file'>;
+  rendererLack: () => RendererLack | null;
   now: () => number;
 }
 
@@ -39,13 +38,13 @@ export class EndpointRequests {
   }
 
   overview(): Overview {
-    const { about, endpoints, notices, now } = this.#parts;
+    const { about, endpoints, rendererLack, now } = this.#parts;
     const all = endpoints.all.map((endpoint) => ({ endpoint, workers: endpoint.workers }));
     const among = all.reduce((sum, { workers }) => sum + workers.length, 0);
     return {
       ...about,
       now: now(),
-      notices: notices(),
+      rendererLack: rendererLack(),
       endpoints: all.map(({ endpoint, workers }) => this.#viewOf(endpoint, workers, among)),
     };
   }

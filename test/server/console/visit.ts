@@ -17,7 +17,8 @@ const consoleOptions: ConsoleOptions = {
   page: { html: '<p>the page</p>', headers: { 'Content-Security-Policy': "default-src 'none'" } },
   program: 'nightrender 1.2.3',
   faults: null,
-  notices: () => ['it snows'],
+  file: 'service.yaml',
+  rendererLack: () => ({ reason: 'it snows', install: null }),
   forms: {
     check: (raw, others) => checkEndpointForm(raw, { others, env: process.env, maxQueued: 10_000 }),
     show: endpointForm,

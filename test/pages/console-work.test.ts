@@ -3,7 +3,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { noBrowser, openBrowser } from './browser.ts';
 import { endpointView, jobView, keyView } from './console-things.ts';
-import { enter, labelOfFocus, field } from './console-visit.ts';
+import { enter, labelOfFocus, field, problemOf } from './console-visit.ts';
 import { startFakeConsole } from './fake-console.ts';
 
 const picture =
@@ -44,6 +44,35 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     Object.assign(service.jobs[0] ?? {}, { status: 'COMPLETED', endedAt: Date.now(), pictures: [picture] });
     await followed.getByRole('img', { name: 'Two hills' }).waitFor();
     expect(await page.evaluate<number>("document.querySelector('.followed img').naturalWidth")).toBe(2);
+    expect(troubles()).toEqual([]);
+  });
+
+  it('submits a job with time-outs, a priority and a webhook of its own, and says beside each what is wrong with it', async () => {
+    const service = await startFakeConsole();
+    service.overview.endpoints.push(endpointView());
+    const { page, troubles } = await enter(browser, service, '#/endpoints/painter');
+    await field(page, 'Scene').fill('Two hills');
+    await page.getByText('Time-outs, priority, webhook').click();
+    await page.getByText('The longest it may run; 10m where left empty.').waitFor();
+    await field(page, 'Execution time-out').fill('soon');
+    await field(page, 'Webhook').fill('ftp://example.com');
+    await page.getByText('Time-outs, priority, webhook').click();
+    await page.getByRole('button', { name: 'Submit job' }).click();
+    await expect.poll(() => labelOfFocus(page)).toBe('Execution time-out');
+    expect(await problemOf(page, 'Execution time-out')).toBe('“soon” is no duration such as 30s, 10m or 2h.');
+    expect(await problemOf(page, 'Webhook')).toMatch(/^Give an address/);
+    expect(service.jobs).toEqual([]);
+    await field(page, 'Execution time-out').fill('90s');
+    await field(page, 'Time to live').fill('1h 30m');
+    await field(page, 'Webhook').fill('https://example.com/hook');
+    await page.getByLabel('Low priority').check();
+    await page.getByRole('button', { name: 'Submit job' }).click();
+    await page.getByRole('region', { name: 'The job you submitted' }).waitFor();
+    expect(service.sent.get('POST endpoints/painter/jobs')).toEqual({
+      input: { scene: 'Two hills' },
+      policy: { executionTimeout: 90_000, ttl: 5_400_000, lowPriority: true },
+      webhook: 'https://example.com/hook',
+    });
     expect(troubles()).toEqual([]);
   });
 

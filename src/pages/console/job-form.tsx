@@ -6,6 +6,8 @@ import { Field, TextField } from './field.tsx';
 import { FollowedJob } from './followed-job.tsx';
 import { Form, OtherProblems, useSending } from './form.tsx';
 import { inputOf, nothingTyped, turned, type InputFields, type TypedInput } from './job-input.ts';
+import { JobTermsFields } from './job-terms-fields.tsx';
+import { noTerms, termsOf } from './job-terms.ts';
 import { useService } from './service.ts';
 import { Tabs } from './tabs.tsx';
 
@@ -17,12 +19,15 @@ const ways = [
 export function JobForm({ endpointId }: { endpointId: string }): JSX.Element {
   const { refresh } = useService();
   const [typed, setTyped] = useState(nothingTyped);
+  const [terms, setTerms] = useState(noTerms);
   const [submitted, setSubmitted] = useState<string>();
   const sending = useSending(async () => {
     const input = inputOf(typed);
-    if ('problems' in input) return input.problems;
+    const asked = termsOf(terms);
+    if ('problems' in input || 'problems' in asked)
+      return [input, asked].flatMap((read) => ('problems' in read ? read.problems : []));
     const path = `endpoints/${encodeURIComponent(endpointId)}/jobs`;
-    setSubmitted((await ask<{ id: string }>('POST', path, { input: input.value })).id);
+    setSubmitted((await ask<{ id: string }>('POST', path, { input: input.value, ...asked.terms })).id);
     void refresh();
     return [];
   });
@@ -33,7 +38,9 @@ export function JobForm({ endpointId }: { endpointId: string }): JSX.Element {
     if ('value' in next) setTyped(next.value);
   };
   const problemOf = (field: string): string => problems.find((each) => each.field === field)?.text ?? '';
-  const others = problems.filter(({ field }) => field !== 'json' && !(field in typed.fields));
+  const others = problems.filter(
+    ({ field }) => field !== 'json' && !(field in typed.fields) && !(field in terms),
+  );
   return (
     <>
       <Form sending={sending} class="stack">
@@ -52,6 +59,12 @@ export function JobForm({ endpointId }: { endpointId: string }): JSX.Element {
             />
           )}
         </Tabs>
+        <JobTermsFields
+          endpointId={endpointId}
+          terms={terms}
+          problemOf={problemOf}
+          onTerms={(change) => setTerms({ ...terms, ...change })}
+        />
         <OtherProblems texts={others.map(({ text }) => text)} />
         <div class="buttons">
           <button type="submit" class="primary" disabled={isBusy}>

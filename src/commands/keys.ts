@@ -59,11 +59,20 @@ function add({ name, argv, dataDir, json }: Asked): void {
 function list({ argv, dataDir, json }: Asked): void {
   const found = isThere(dataDir) ? withBook(dataDir, (book) => book.list()) : [];
   const usage = readUsage(join(dataDir, 'service.sqlite'));
+  const known = new Set(found.map(({ id }) => id));
+  // Jobs without a key are older than keys are.
+  const given = [...usage.keys()].filter((id) => id !== 'none' && !known.has(id)).map(givenKey);
   showKeys(
-    found.map((key) => ({ ...key, usage: usage.get(key.id) ?? [] })),
+    [...found, ...given].map((key) => ({ ...key, usage: usage.get(key.id) ?? [] })),
     { shownDir: shownPath(dataDir), addCommand: `nightrender keys add NAME${dataOption(argv)}` },
     json,
   );
+}
+
+/** Of one that the service was started with nothing is kept but what was done for it. */
+function givenKey(id: string) {
+  const unknown = { createdAt: null, lastUsedAt: null, revokedAt: null };
+  return { id, name: id, kind: 'admin' as const, endpoints: null, ...unknown };
 }
 
 function revoke({ name, argv, dataDir, json }: Asked): void {

@@ -139,7 +139,10 @@ export interface KeyForm {
 
 export interface KeyView extends KeyForm {
   id: string;
-  createdAt: number;
+  /** `given`: to the service as it was started, out of the environment; `gone`: one that was, of which the use is left. */
+  origin: 'book' | 'given' | 'gone';
+  /** Null where it was not made here; so is the last use, which is not kept of it. */
+  createdAt: number | null;
   lastUsedAt: number | null;
   revokedAt: number | null;
   /** By endpoint; `gpuMs` is what its jobs took in workers. */

@@ -153,6 +153,9 @@ export const eventLines = {
   }),
   'key-listed': line('`keys list`: a key of the service', {
     ...keyShape,
+    createdAt: keyShape.createdAt
+      .nullable()
+      .describe('null for one that was in NIGHTRENDER_API_KEY as the service was started'),
     usage: z
       .array(z.looseObject({ endpointId: text, jobs: count, gpuMs: count }))
       .describe('what was done for it: submissions, and how long its jobs were in workers'),

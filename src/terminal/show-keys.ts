@@ -12,7 +12,8 @@ interface ShownKey {
   kind: string;
   /** Null for all. */
   endpoints: string[] | null;
-  createdAt: number;
+  /** Null for one that the service was given as it was started, out of the environment. */
+  createdAt: number | null;
   lastUsedAt: number | null;
   revokedAt: number | null;
 }
@@ -68,8 +69,8 @@ export function keyLines(keys: ShownUsedKey[], columns: number): string[] {
       key.name,
       key.kind,
       endpointsOf(key),
-      toTheMinute(key.createdAt),
-      key.lastUsedAt === null ? 'never' : toTheMinute(key.lastUsedAt),
+      key.createdAt === null ? 'NIGHTRENDER_API_KEY' : toTheMinute(key.createdAt),
+      lastUseOf(key),
       jobsOf(key).toLocaleString('en'),
       gpuSecondsOf(key),
       key.revokedAt === null ? '' : toTheMinute(key.revokedAt),
@@ -89,15 +90,23 @@ export function keyLines(keys: ShownUsedKey[], columns: number): string[] {
 
 function described(key: ShownUsedKey): string {
   const used = key.lastUsedAt === null ? 'never used' : `last used ${toTheMinute(key.lastUsedAt)}`;
+  const origin =
+    key.createdAt === null
+      ? ['in NIGHTRENDER_API_KEY as the service was started']
+      : [`created ${toTheMinute(key.createdAt)}`, used];
   const revoked = key.revokedAt === null ? [] : [`revoked ${toTheMinute(key.revokedAt)}`];
   const facts = [
     `${key.kind} for ${endpointsOf(key)}`,
-    `created ${toTheMinute(key.createdAt)}`,
-    used,
+    ...origin,
     ...(jobsOf(key) === 0 ? [] : [`${plural(jobsOf(key), 'job')} of ${gpuSecondsOf(key)} GPU seconds`]),
     ...revoked,
   ];
   return facts.join('; ');
+}
+
+function lastUseOf({ createdAt, lastUsedAt }: ShownUsedKey): string {
+  if (createdAt === null) return 'not kept';
+  return lastUsedAt === null ? 'never' : toTheMinute(lastUsedAt);
 }
 
 function jobsOf({ usage }: ShownUsedKey): number {

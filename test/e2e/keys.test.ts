@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { JsonObject } from '../../src/core/json.ts';
 import { KeyBook } from '../../src/server/keys/key-book.ts';
 import { checkLine } from '../terminal/check-line.ts';
-import { folderWith, nightrender, type Finished } from './cli.ts';
+import { folderWith, nightrender, Program, testKey, type Finished } from './cli.ts';
 
 const data = ['--data', 'service'];
 
@@ -61,6 +61,24 @@ it('says the same as JSON, as the published schema has it', async () => {
   const refused = linesOf(await keys('add', 'Laptop'));
   expect(refused).toMatchObject([{ type: 'refused', exitCode: 2 }]);
   for (const line of [first ?? {}, ...listed, ...revoked, ...refused]) checkLine(line);
+});
+
+it('tells what was done for the key that the service was given from outside', async () => {
+  const cwd = folderWith({});
+  const program = new Program(['serve', '--json', '--port', '0', ...data], {
+    cwd,
+    env: { NIGHTRENDER_API_KEY: testKey },
+  });
+  const { url } = await program.event('serving');
+  const headers = { Authorization: `Bearer ${testKey}` };
+  const sent = { method: 'POST', headers, body: '{"input":{"scene":"hills"}}' };
+  expect((await fetch(`${String(url)}/v2/scene-renderer/runsync`, sent)).status).toBe(200);
+  const [listed = {}, ...others] = linesOf(await nightrender(['keys', 'list', ...data, '--json'], { cwd }));
+  program.child.kill('SIGTERM');
+  await program.finish();
+  expect(others).toEqual([]);
+  expect(listed).toMatchObject({ name: 'given-1', kind: 'admin', createdAt: null, usage: [{ jobs: 1 }] });
+  checkLine(listed);
 });
 
 it("keeps no key in the clear, in files that are their owner's alone", async () => {

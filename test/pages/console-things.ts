@@ -64,6 +64,7 @@ export function jobView(change: Partial<JobView> & { id: string }): JobView {
 export function keyView(change: Partial<KeyView> & { name: string }): KeyView {
   return {
     id: `key-${change.name.length}`,
+    origin: 'book',
     kind: 'client',
     endpoints: null,
     createdAt: Date.now(),

@@ -136,8 +136,12 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       { endpointId: 'painter', jobs: 1_200, gpuMs: 90_500 },
       { endpointId: 'other', jobs: 34, gpuMs: 1_000 },
     ];
-    service.keys.push(keyView({ id: 'k1', name: 'laptop', usage }));
+    const given = keyView({ id: 'given-1', name: 'given-1', origin: 'given', createdAt: null });
+    service.keys.push(keyView({ id: 'k1', name: 'laptop', usage }), given);
     const { page, troubles } = await enter(browser, service, '#/keys');
+    const article = page.getByRole('article').filter({ hasText: 'given-1' });
+    await article.getByText(/NIGHTRENDER_API_KEY/).waitFor();
+    expect(await article.getByRole('button').count()).toBe(0);
     await page.getByText('1,234 jobs, 91.5 GPU seconds in workers').click();
     await page.getByRole('row', { name: 'painter 1,200 90.5' }).waitFor();
     await page.getByRole('button', { name: 'Add key' }).click();

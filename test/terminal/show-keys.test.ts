@@ -30,6 +30,21 @@ it('shows a line for each', () => {
   ]);
 });
 
+it('tells what was done for one that was given from outside, of which nothing else is kept', () => {
+  const unknown = { createdAt: null, lastUsedAt: null, revokedAt: null };
+  const usage = [{ endpointId: 'b', jobs: 2, gpuMs: 1_500 }];
+  const given = { id: 'given-1', name: 'given-1', kind: 'admin', endpoints: null, ...unknown, usage };
+  expect(keyLines([given], 120)).toEqual([
+    'NAME     KIND   ENDPOINTS      CREATED              LAST USED  JOBS  GPU SECONDS  REVOKED',
+    'given-1  admin  all endpoints  NIGHTRENDER_API_KEY  not kept   2     1.5',
+  ]);
+  expect(keyLines([given], 60)).toEqual([
+    'given-1',
+    '  admin for all endpoints; in NIGHTRENDER_API_KEY as the',
+    '  service was started; 2 jobs of 1.5 GPU seconds',
+  ]);
+});
+
 it('breaks the lines of a narrow terminal between words', () => {
   const lines = keyLines(keys, 60);
   expect(lines).toEqual([

@@ -10,9 +10,9 @@ import { Form, OtherProblems, useSending } from './form.tsx';
 import { useService } from './service.ts';
 
 const kinds = {
-  client: 'client: submits jobs and reads their results',
-  worker: 'worker: takes jobs and hands in results',
-  admin: 'admin: everything, this console too',
+  client: 'Submits jobs and reads their results.',
+  worker: 'Takes jobs and hands in their results.',
+  admin: 'Does all that clients do, and opens this console.',
 } as const;
 
 const nothingTyped: NewKeyForm = { name: '', kind: 'client', endpoints: null };
@@ -65,16 +65,16 @@ function Fields({ typed, problems, onType }: FieldsProps): JSX.Element {
         value={typed.name}
         onText={(name) => onType({ name })}
       />
-      <Field label="Kind" problem={problemOf('kind')}>
+      <Field label="Kind" hint={kinds[typed.kind]} problem={problemOf('kind')}>
         {(attributes) => (
           <select
             {...attributes}
             value={typed.kind}
             onChange={(event) => onType({ kind: event.currentTarget.value as NewKeyForm['kind'] })}
           >
-            {Object.entries(kinds).map(([kind, words]) => (
+            {Object.keys(kinds).map((kind) => (
               <option key={kind} value={kind}>
-                {words}
+                {kind}
               </option>
             ))}
           </select>

@@ -41,25 +41,39 @@ export function KeysPage(): JSX.Element {
 }
 
 function OneKey({ view, onRevoked }: { view: KeyView; onRevoked(): Promise<void> }): JSX.Element {
-  const { name, kind, endpoints, createdAt, lastUsedAt, revokedAt } = view;
+  const { name, origin } = view;
   return (
     <article class="key">
       <div class="card-head">
         <h3>
           <bdi>{name}</bdi>
         </h3>
-        {revokedAt === null ? <Mark mood="good">good</Mark> : <Mark mood="bad">revoked</Mark>}
-        {revokedAt === null && <Revoke view={view} onRevoked={onRevoked} />}
+        <Standing view={view} />
+        {origin === 'book' && view.revokedAt === null && <Revoke view={view} onRevoked={onRevoked} />}
       </div>
-      <p class="soft small-text">
-        {kind} · {endpoints === null ? 'all endpoints' : `only ${endpoints.join(', ')}`} · created{' '}
-        {instantWords(createdAt)} ·{' '}
-        {lastUsedAt === null ? 'never used' : `last used ${instantWords(lastUsedAt)}`}
-        {revokedAt !== null && ` · revoked ${instantWords(revokedAt)}`}
-      </p>
+      <p class="soft small-text">{factsOf(view).join(' · ')}</p>
       <Usage usage={view.usage} />
     </article>
   );
+}
+
+function Standing({ view: { origin, revokedAt } }: { view: KeyView }): JSX.Element {
+  if (origin === 'gone') return <Mark mood="wait">not in use now</Mark>;
+  return revokedAt === null ? <Mark mood="good">good</Mark> : <Mark mood="bad">revoked</Mark>;
+}
+
+function factsOf({ kind, endpoints, origin, createdAt, lastUsedAt, revokedAt }: KeyView): string[] {
+  const good = [kind, endpoints === null ? 'all endpoints' : `only ${endpoints.join(', ')}`];
+  if (origin === 'given')
+    return [...good, 'the one in NIGHTRENDER_API_KEY as the service was started: it is good while that runs'];
+  if (origin === 'gone')
+    return [...good, 'was in NIGHTRENDER_API_KEY at an earlier start: this is what was done for it'];
+  return [
+    ...good,
+    ...(createdAt === null ? [] : [`created ${instantWords(createdAt)}`]),
+    lastUsedAt === null ? 'never used' : `last used ${instantWords(lastUsedAt)}`,
+    ...(revokedAt === null ? [] : [`revoked ${instantWords(revokedAt)}`]),
+  ];
 }
 
 function Usage({ usage }: Pick<KeyView, 'usage'>): JSX.Element {

@@ -15,7 +15,7 @@ export class KeyRequests {
   }
 
   list(): Answer {
-    return jsonAnswer(this.#keys.list().map((record) => this.#views.of(record)));
+    return jsonAnswer(this.#views.all(this.#keys.given, this.#keys.list()));
   }
 
   async add(asked: ConsoleRequest): Promise<Answer | undefined> {

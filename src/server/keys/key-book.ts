@@ -130,6 +130,11 @@ export class KeyBook {
     return this.#sql.all.all().map(withEndpoints);
   }
 
+  /** Those that come from outside. */
+  get given(): KeyHolder[] {
+    return this.#given.map(({ holder }) => holder);
+  }
+
   close(): void {
     this.#db.close();
   }

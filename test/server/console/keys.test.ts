@@ -39,6 +39,24 @@ it('makes a key that is good at once, tells it once, and says what it was used f
   expect(await bytesInUse(dataDir)).not.toContain(key);
 });
 
+it('tells what was done for a key that the service was given, also once it is started without it', async () => {
+  const first = await openWithConsole({ workload: instantWorkload(() => 'done') });
+  const id = await (await enter(first.url)).submit(endpointId, { a: 1 });
+  await (await enter(first.url)).jobOnce(id, ({ status }) => status === 'COMPLETED');
+  const usage = [{ endpointId, jobs: 1, gpuMs: expect.any(Number) as number }];
+  const of = { id: 'given-1', name: 'given-1', kind: 'admin', createdAt: null, revokedAt: null, usage };
+  expect(await (await enter(first.url)).get('keys')).toMatchObject([{ ...of, origin: 'given' }]);
+  const { key: admin } = await addKey(await enter(first.url), { name: 'mine', kind: 'admin' });
+  await first.close();
+  const second = await openWithConsole({ dataDir: first.dataDir, keys: [] });
+  const visit = await enter(second.url, admin);
+  expect(await visit.get('keys')).toMatchObject([
+    { name: 'mine', origin: 'book' },
+    { ...of, origin: 'gone' },
+  ]);
+  expect((await visit.ask('POST', 'keys/given-1/revoke')).status).toBe(404);
+});
+
 it('revokes a key, which ends what it was good for, and its session', async () => {
   const { url } = await openWithConsole();
   const visit = await enter(url);

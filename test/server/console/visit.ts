@@ -115,8 +115,9 @@ export class Visit {
     }
   }
 
-  keys(): Promise<KeyView[]> {
-    return this.get('keys');
+  /** Those that were made here. */
+  async keys(): Promise<KeyView[]> {
+    return (await this.get<KeyView[]>('keys')).filter(({ origin }) => origin === 'book');
   }
 }
 

@@ -2,6 +2,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { describeMachine } from './machine.ts';
+import { median } from './statistics.ts';
 
 interface Picture {
   renderer: 'gpu' | 'painter';
@@ -29,6 +30,7 @@ const scenes = [
   'a sailboat on the sea at sunset',
 ];
 const sizes = [512, 1024];
+const warmUpSize = 64;
 const leastMs = 4000;
 
 process.env['NIGHTRENDER_RENDERER_DIR'] ??= join(
@@ -46,37 +48,69 @@ async function render(scene: string, size: number, samples: number): Promise<Pic
   return (await handler({ id: 'bench', input }, quiet))[0];
 }
 
-/** Rounds over all scenes; the first, in which shaders are made, does not count. */
-async function rateOf(make: (scene: string) => Promise<unknown>): Promise<string> {
-  for (const scene of scenes) await make(scene);
-  const startedAt = performance.now();
-  let made = 0;
-  while (performance.now() - startedAt < leastMs) {
-    for (const scene of scenes) await make(scene);
-    made += scenes.length;
-  }
-  return ((made * 1000) / (performance.now() - startedAt)).toFixed(2);
+interface Row {
+  name: string;
+  samples: number | null;
+  make(scene: string, size: number): Promise<unknown>;
 }
 
-const first = await render('a ball', 64, 1);
+/** Of pictures made one after another; a software adapter's work counts as the process's own. */
+interface Measured {
+  perSecond: number;
+  cpuSeconds: number;
+  pictures: number;
+}
+
+/** Shaders are made before: of small pictures, since they are the same for all sizes and slow to render in software. */
+async function measure({ make }: Row, size: number): Promise<Measured> {
+  for (const scene of scenes) await make(scene, warmUpSize);
+  const [times, cpuTimes]: [number[], number[]] = [[], []];
+  const startedAt = performance.now();
+  while (performance.now() - startedAt < leastMs) {
+    for (const scene of scenes) {
+      const [at, cpu] = [performance.now(), process.cpuUsage()];
+      await make(scene, size);
+      const { user, system } = process.cpuUsage(cpu);
+      times.push((performance.now() - at) / 1000);
+      cpuTimes.push((user + system) / 1e6);
+    }
+  }
+  return { perSecond: 1 / median(times), cpuSeconds: median(cpuTimes), pictures: times.length };
+}
+
+function rowsFor(renderer: Picture['renderer'] | undefined): Row[] {
+  const painter: Row = {
+    name: 'painter',
+    samples: null,
+    make: (text, size) => paint({ text, seed: 1, width: size, height: size }),
+  };
+  const ofGpu = [4, 16].map((samples): Row => ({
+    name: 'GPU',
+    samples,
+    make: (scene, size) => render(scene, size, samples),
+  }));
+  return renderer === 'gpu' ? [painter, ...ofGpu] : [painter];
+}
+
+const first = await render('a ball', warmUpSize, 1);
 const { cpu, cores, node } = describeMachine();
 console.log(`npm run bench:render\n${cpu}, ${cores} cores, ${node}`);
-console.log(`adapter: ${first?.adapter ?? `none: ${first?.fallback_reason ?? 'unknown'}`}\n`);
-console.log('| pictures a second | samples | 512x512 | 1024x1024 |\n| --- | ---: | ---: | ---: |');
-const rows: [string, string, (scene: string, size: number) => Promise<unknown>][] = [
-  ['painter', '–', (text, size) => paint({ text, seed: 1, width: size, height: size })],
-  ...(first?.renderer === 'gpu'
-    ? [1, 4, 16].map((samples): [string, string, (scene: string, size: number) => Promise<unknown>] => [
-        'GPU',
-        String(samples),
-        (scene, size) => render(scene, size, samples),
-      ])
-    : []),
-];
-for (const [name, samples, make] of rows) {
-  const rates: string[] = [];
-  for (const size of sizes) rates.push(await rateOf((scene) => make(scene, size)));
-  console.log(`| ${[name, samples, ...rates].join(' | ')} |`);
+console.log(`adapter: ${first?.adapter ?? `none: ${first?.fallback_reason ?? 'unknown'}`}`);
+console.log('medians; a software adapter takes some minutes\n');
+console.log('| renderer | samples | size | pictures a second | CPU seconds a picture | pictures |');
+console.log('| --- | ---: | ---: | ---: | ---: | ---: |');
+for (const row of rowsFor(first?.renderer)) {
+  for (const size of sizes) {
+    const { perSecond, cpuSeconds, pictures } = await measure(row, size);
+    const cells = [
+      row.name,
+      row.samples ?? '–',
+      `${size}x${size}`,
+      perSecond.toFixed(2),
+      cpuSeconds.toFixed(2),
+    ];
+    console.log(`| ${[...cells, pictures].join(' | ')} |`);
+  }
 }
 // Drivers would keep the process alive.
 process.exit(0);

@@ -45,7 +45,7 @@ export async function openGpu(folders: readonly string[]): Promise<Gpu> {
   return {
     three,
     renderer,
-    stage: makeStage(three),
+    stage: makeStage(three, renderer),
     adapter: nameOf([description, name, vendor, architecture]),
     tick,
   };

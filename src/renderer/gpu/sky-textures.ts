@@ -3,21 +3,34 @@ import type { View } from '../layout/camera.ts';
 import type { Daylight, Light } from '../picture/daylight.ts';
 import { skyLight, type SkyDetail } from '../picture/sky.ts';
 import type { Vector } from '../things/parts.ts';
-import type { Texture, Three } from './three-module.ts';
+import type { EnvironmentMaker, Renderer, RenderTarget, Texture, Three } from './three-module.ts';
 
 export interface SkyTextures {
   /** Behind everything, as wide and high as the picture whatever its form. */
   seen: Texture;
-  /** All around: what lights and is mirrored. */
-  mirrored: Texture;
+  /** All around, as a map of the world. */
+  around: Texture;
+  /** The same as what lights and is mirrored, sharp and blurred. */
+  mirrored: RenderTarget;
+  maker: EnvironmentMaker;
 }
 
-export function makeSkies(three: Three): SkyTextures {
-  const mirrored = blank(three, 128, 64);
-  mirrored.mapping = three.EquirectangularReflectionMapping;
-  mirrored.wrapS = three.RepeatWrapping;
-  return { seen: blank(three, 512, 512), mirrored };
+export function makeSkies(three: Three, renderer: Renderer): SkyTextures {
+  const around = blank(three, 128, 64);
+  around.mapping = three.EquirectangularReflectionMapping;
+  around.wrapS = three.RepeatWrapping;
+  const maker = smallMaker(three, renderer);
+  return { seen: blank(three, 512, 512), around, mirrored: maker.fromEquirectangular(around), maker };
 }
+
+/** By itself it blurs skies of at least 256 pixels, which takes an adapter in software longer than the picture. */
+function smallMaker(three: Three, renderer: Renderer): EnvironmentMaker {
+  const maker = new three.PMREMGenerator(renderer);
+  return Object.assign(maker, { _cubeSize: mirroredPixels, _setSize: () => undefined });
+}
+
+/** Of a side of the cube that is mirrored; the map around it has fewer. */
+const mirroredPixels = 64;
 
 function blank(three: Three, width: number, height: number): Texture {
   const data = new Uint16Array(width * height * 4).fill(three.DataUtils.toHalfFloat(1));
@@ -29,17 +42,18 @@ function blank(three: Three, width: number, height: number): Texture {
 
 export function fillSkies(
   { DataUtils: { toHalfFloat } }: Three,
-  { seen, mirrored }: SkyTextures,
+  { seen, around, mirrored, maker }: SkyTextures,
   daylight: Daylight,
   { view, aspect, ground, detail }: { view: View; aspect: number; ground: Light; detail: SkyDetail },
 ): void {
   const ray = rayThrough(view, aspect);
   fill(seen, toHalfFloat, (x, y) => skyLight(daylight, ray(x * 2 - 1, y * 2 - 1), detail));
-  fill(mirrored, toHalfFloat, (x, y) => {
-    const [around, up] = [(x - 0.5) * Math.PI * 2, (y - 0.5) * Math.PI];
-    const at: Vector = [Math.cos(around) * Math.cos(up), Math.sin(up), Math.sin(around) * Math.cos(up)];
+  fill(around, toHalfFloat, (x, y) => {
+    const [angle, up] = [(x - 0.5) * Math.PI * 2, (y - 0.5) * Math.PI];
+    const at: Vector = [Math.cos(angle) * Math.cos(up), Math.sin(up), Math.sin(angle) * Math.cos(up)];
     return at[1] < -0.02 ? ground : skyLight(daylight, at, { ...detail, isSeen: false });
   });
+  maker.fromEquirectangular(around, mirrored);
 }
 
 /** Rows from below. */
@@ -59,7 +73,6 @@ function fill(
     }
   }
   texture.needsUpdate = true;
-  texture.needsPMREMUpdate = true;
 }
 
 function rayThrough({ from, to, fieldOfView }: View, aspect: number): (x: number, y: number) => Vector {

@@ -3,7 +3,7 @@ import { Geometries } from './geometry.ts';
 import { makeLamps, type Lamps } from './lamps.ts';
 import { Materials } from './materials.ts';
 import { makeSkies, type SkyTextures } from './sky-textures.ts';
-import type { Camera, Scene, Three } from './three-module.ts';
+import type { Camera, Renderer, Scene, Three } from './three-module.ts';
 
 export interface Stage {
   three: Three;
@@ -15,12 +15,12 @@ export interface Stage {
   materials: Materials;
 }
 
-export function makeStage(three: Three): Stage {
+export function makeStage(three: Three, renderer: Renderer): Stage {
   const scene = new three.Scene();
-  const [lamps, skies] = [makeLamps(three), makeSkies(three)];
+  const [lamps, skies] = [makeLamps(three), makeSkies(three, renderer)];
   scene.add(lamps.sun, lamps.sun.target, lamps.sky, lamps.sky.target);
   scene.background = skies.seen;
-  scene.environment = skies.mirrored;
+  scene.environment = skies.mirrored.texture;
   scene.fog = new three.Fog(new three.Color(), 1, 1000);
   const camera = new three.PerspectiveCamera(30, 1, 0.05, 400);
   return {

@@ -104,13 +104,17 @@ export interface Texture {
   minFilter: number;
   wrapS: number;
   needsUpdate: boolean;
-  /** What mirrors it is made anew from it. */
-  needsPMREMUpdate: boolean;
   dispose(): void;
 }
 
 export interface RenderTarget {
+  texture: Texture;
   dispose(): void;
+}
+
+/** A sky → what lights and is mirrored, for surfaces of all roughness; into the target where there is one. */
+export interface EnvironmentMaker {
+  fromEquirectangular(sky: Texture, target?: RenderTarget): RenderTarget;
 }
 
 export interface Renderer {
@@ -190,6 +194,7 @@ export interface Three {
     type: number,
   ) => Texture;
   RenderTarget: new (width: number, height: number, options: Record<string, unknown>) => RenderTarget;
+  PMREMGenerator: new (renderer: Renderer) => EnvironmentMaker;
   WebGPURenderer: new (options: Record<string, unknown>) => Renderer;
   DataUtils: { toHalfFloat(value: number): number; fromHalfFloat(value: number): number };
   TSL: Shading;

@@ -98,10 +98,10 @@ describe('the OpenAPI description', () => {
 
   it.each(examples.filter(({ schema }) => schema !== undefined))(
     'has $name',
-    ({ request, answer, schema }) => {
+    ({ request, answer: recorded, schema }) => {
       const fits = (name: string, value: unknown): string | true =>
         ajv.validate({ $ref: `doc#/components/schemas/${name}` }, value) || ajv.errorsText();
-      expect(fits(schema ?? '', answer.body)).toBe(true);
+      expect(fits(schema ?? '', recorded.body)).toBe(true);
       if (request.body !== undefined) expect(fits('Submission', request.body)).toBe(true);
     },
   );

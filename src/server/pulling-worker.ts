@@ -1,9 +1,8 @@
-/**
- * Who a worker that pulls is: the id that it calls itself by, and the key that it comes with. Whoever has a key and says
- * somebody else's id is somebody else, who is at none of his jobs.
- */
+/** Who a worker that pulls is: the id that it calls itself by, and the key that it comes with. */
 
-/** `id` and `keyId` hold no `@`. */
+/**
+ * Whoever has a key and says somebody else's id is somebody else, who is at none of his jobs. `id` and `keyId` hold no `@`.
+ */
 export function pullingWorker(id: string, keyId: string): string {
   return `${id}@${keyId}`;
 }

@@ -4,7 +4,7 @@
 export interface Passage {
   /** With its port. */
   host: string;
-  /** Of its body. */
+  /** In memory at a time. */
   bytes: number;
 }
 

@@ -9,12 +9,12 @@ export interface DueWebhook {
   /** Begun so far. */
   tries: number;
   dueAt: number;
-  /** About as many as its body will have. */
+  /** About as many of its body as will be in memory at a time. */
   bytes: number;
 }
 
-/** An output that stands in a file is long; how long is not worth looking for. */
-const bytesOfFile = 16 * 1024 * 1024;
+/** What stands in a file is sent piece by piece. */
+const bytesOfFile = 1024 * 1024;
 
 export function prepareWebhookStatements(db: Database) {
   return {

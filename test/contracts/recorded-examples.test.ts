@@ -67,7 +67,8 @@ describe('the local service', () => {
 async function answeredHere({ request, local }: Example): Promise<{ status: number; json: unknown }> {
   const isHeld = local === 'running' || local === 'completed' || local === 'failed';
   const { url, held, dataDir } = await openService({ workers: isHeld ? 1 : 0 });
-  const worker = new PullingWorker(url, addKey(dataDir, 'worker'), 'w1');
+  const workerKey = addKey(dataDir, 'worker');
+  const worker = new PullingWorker(url, workerKey, 'w1');
   const id = local === 'new' ? '' : await submit(url, { scene: 'a hill' });
   if (isHeld) {
     const run = await held.next();
@@ -79,7 +80,7 @@ async function answeredHere({ request, local }: Example): Promise<{ status: numb
   if (local === 'streaming') await worker.part(id, '{"output":{"step":1}}');
   if (local === 'to-stop') await ask(url, `/v2/${endpointId}/cancel/${id}`, { method: 'POST' });
   const isOfWorkers = request.path.includes('/job-');
-  const headers = { Authorization: isOfWorkers ? addKey(dataDir, 'worker') : `Bearer ${key}` };
+  const headers = { Authorization: isOfWorkers ? workerKey : `Bearer ${key}` };
   const body = request.body === undefined ? {} : { body: JSON.stringify(request.body) };
   return ask(url, request.path.replace(jobId, id), { method: request.method, headers, ...body });
 }

@@ -2,7 +2,7 @@
 import type { CancelResponse, ErrorResponse, HealthResponse, RunResponse } from '../wire/messages.ts';
 import { type FiledText, OpenFile, type Text } from './filed-text.ts';
 import type { JobState } from './job-moves.ts';
-import type { JobRecord } from './job-statements.ts';
+import type { OpenedJob } from './job-reads.ts';
 import type { WorkerState } from './worker-view.ts';
 
 export interface Answer {
@@ -65,9 +65,7 @@ export function healthAnswer(
 }
 
 /** A job with the text that its state shows: its input while `IN_PROGRESS`, its output once `COMPLETED`. */
-export type ShownJob = Omit<JobRecord, 'outputFile' | 'endpointId' | 'payload'> & {
-  payload: Buffer | OpenFile | null;
-};
+export type ShownJob = Omit<OpenedJob, 'payloadFile' | 'endpointId'>;
 
 type Value = Text | OpenFile;
 
@@ -80,7 +78,7 @@ export function statusAnswer(job: ShownJob): Answer {
 }
 
 /** As above; `input` is JSON text that goes in as well, for whoever did not submit it. */
-export function statusBody(job: ShownJob, input?: string): Text | FiledText {
+export function statusBody(job: ShownJob, input?: Value): Text | FiledText {
   const { id, state } = job;
   const ended = job.endedAt !== null && job.startedAt !== null;
   const fields: [name: string, value: Value | null | undefined][] = [

@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import Sqlite from 'better-sqlite3';
 import { type Answer, errorBody, refusal } from './answer.ts';
 import type { ClientLimits } from './client-limits.ts';
+import { isDiskFull } from './disk-full.ts';
 import { wholeOf } from './filed-text.ts';
 import { sendAnswer } from './send-answer.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';
@@ -122,8 +122,9 @@ async function serveRequest(
 }
 
 function refusalOf(error: unknown): Answer {
-  const isFull = error instanceof Sqlite.SqliteError && error.code === 'SQLITE_FULL';
-  return isFull ? refusal(507, 'the service has no space left on its disk') : refusal(500, 'internal error');
+  return isDiskFull(error)
+    ? refusal(507, 'the service has no space left on its disk')
+    : refusal(500, 'internal error');
 }
 
 /** For what is no HTTP request at all, or one that does not come to its end. */

@@ -1,4 +1,6 @@
 /** The job book: every job the service has accepted, on disk before anybody is told. */
+import { randomUUID } from 'node:crypto';
+import { dirname } from 'node:path';
 import { type Database, openForWriting } from '../sqlite/database.ts';
 import { GroupCommit } from '../sqlite/group-commit.ts';
 import { JobExpiry, type JobExpiryParts } from './job-expiry.ts';
@@ -8,19 +10,17 @@ import { JobReads } from './job-reads.ts';
 import { JobRounds } from './job-rounds.ts';
 import { jobSchema } from './job-schema.ts';
 import { JobSignals } from './job-signals.ts';
-import type { TakenJob } from './job-statements.ts';
+import type { JobChange, TakenJob, WaitingJob } from './job-statements.ts';
 import { JobStreams } from './job-streams.ts';
 import { defaultTerms, type JobTerms } from './job-terms.ts';
+import { LongTexts, longText } from './long-texts.ts';
 
 export type { JobOfWorker, JobTaker } from './job-ledger.ts';
 
-/** How a job ended; `output` is JSON text, or stands in a file of this name. */
-export type JobOutcome =
-  | { state: 'COMPLETED'; output: string }
-  | { state: 'COMPLETED'; outputFile: string }
-  | { state: 'FAILED'; error: string };
+/** How a job ended; `output` is JSON text. */
+export type JobOutcome = { state: 'COMPLETED'; output: string } | { state: 'FAILED'; error: string };
 
-export interface JobBookOptions extends Pick<JobExpiryParts, 'retentionMs' | 'now' | 'deleteFiles'> {
+export interface JobBookOptions extends Pick<JobExpiryParts, 'retentionMs' | 'now'> {
   /** How much of a job's stream is kept for those who have not read it. */
   maxUnreadBytes?: number;
 }
@@ -31,6 +31,8 @@ export interface JobBookOptions extends Pick<JobExpiryParts, 'retentionMs' | 'no
  */
 const pagesBetweenCheckpoints = 4_000;
 
+type BegunJob = WaitingJob & { workerId: string };
+
 /** Promises resolve when what they changed is on the disk. */
 export class JobBook extends JobReads {
   readonly signals = new JobSignals();
@@ -39,21 +41,26 @@ export class JobBook extends JobReads {
   readonly #db: Database;
   readonly #commit: GroupCommit;
   readonly #ledger: JobLedger;
+  readonly #texts: LongTexts;
 
-  /** Opens or makes the book: what a dead service was working on is back in the queue, what is over is gone. */
+  /** Opens or makes the book, with its long texts in folders beside it: what a dead service was working on is back in the queue, what is over is gone. */
   constructor(path: string, options: JobBookOptions) {
     const db = openBook(path);
     const ledger = new JobLedger(db, options.now, (job) => this.streams.forget(job));
     const commit = new GroupCommit(db);
-    super({ sql: ledger.sql, expiry: new JobExpiry({ ...options, db, commit, sql: ledger.sql }) });
+    const texts = new LongTexts(dirname(path));
+    const { sql } = ledger;
+    super({ sql, texts, expiry: new JobExpiry({ ...options, db, commit, sql, texts }) });
     this.#db = db;
     this.#ledger = ledger;
     this.#commit = commit;
-    const parts = { ledger, commit, signals: this.signals };
+    this.#texts = texts;
+    const parts = { ledger, commit, texts, signals: this.signals };
     this.streams = new JobStreams({ ...parts, maxUnreadBytes: options.maxUnreadBytes });
     this.rounds = new JobRounds(parts);
     try {
       this.#tidyUp('the service ended without warning while it ran');
+      texts.deleteAllBut(new Set(sql.files.all().map(({ file }) => file)));
     } catch (error) {
       this.#commit.close();
       this.#db.close();
@@ -77,11 +84,18 @@ export class JobBook extends JobReads {
     maxQueued = Infinity,
   ): Promise<string | undefined> {
     const terms = { ...defaultTerms, ...given };
-    const id = await this.#commit.write(() => {
-      if (this.queueLength(endpointId) >= maxQueued) return undefined;
-      return this.#ledger.add(endpointId, input, terms);
-    });
-    if (id !== undefined) this.signals.queued(endpointId);
+    // What is long is written before it is its turn.
+    if (input.length >= longText && this.queueLength(endpointId) >= maxQueued) return undefined;
+    const id = (terms.isSync ? 'sync-' : '') + randomUUID();
+    const isAccepted = await this.#texts.naming('inputs', input, (stored) =>
+      this.#commit.write(() => {
+        if (this.queueLength(endpointId) >= maxQueued) return false;
+        this.#ledger.add(id, endpointId, input, stored, terms);
+        return true;
+      }),
+    );
+    if (!isAccepted) return undefined;
+    this.signals.queued(endpointId);
     return id;
   }
 
@@ -101,23 +115,25 @@ export class JobBook extends JobReads {
       });
     });
     for (const { id } of taken) this.signals.moved(id);
-    return taken;
+    const jobs = await Promise.all(taken.map((job) => this.#withInput(job)));
+    const whole = jobs.filter((job) => job !== undefined);
+    // Whoever asked goes without a job only where there is none.
+    return whole.length > 0 || taken.length === 0 ? whole : this.take(endpointId, takers, maxInputs);
   }
 
   /**
    * Ends a job by what its worker says. False, and nothing done, where it has ended in the meantime or is another
    * worker's by now. A job that was put back because its worker was silent, and waits, takes its result after all.
    */
-  async settle({ id, workerId }: JobOfWorker, outcome: JobOutcome, log?: string): Promise<boolean> {
-    const isHeard = await this.#commit.write(() => {
-      const job = this.#ledger.sql.standing.get(id);
-      if (job === undefined || job.endedAt !== null || job.workerId !== workerId) return false;
-      if (job.state === 'IN_QUEUE') this.#ledger.begin(id, { workerId, isPulled: true });
-      const { state, ...brought } = outcome;
-      this.#ledger.end(id, state, { ...brought, ...(log !== undefined && { log }) });
-      return true;
-    });
-    if (isHeard) this.signals.moved(id);
+  async settle(job: JobOfWorker, outcome: JobOutcome, log?: string): Promise<boolean> {
+    const kept = log === undefined ? {} : { log };
+    const isHeard =
+      outcome.state === 'FAILED'
+        ? await this.#end(job, 'FAILED', { ...kept, error: outcome.error })
+        : await this.#texts.naming('results', outcome.output, ({ text: output, file: outputFile }) =>
+            this.#end(job, 'COMPLETED', { ...kept, output, outputFile }),
+          );
+    if (isHeard) this.signals.moved(job.id);
     return isHeard;
   }
 
@@ -143,10 +159,17 @@ export class JobBook extends JobReads {
     return now.state;
   }
 
-  /** Keeps what a worker says of a job that it is at; `message` is JSON text. */
-  async setProgress(job: JobOfWorker, message: string): Promise<void> {
-    await this.#commit.write(() => {
-      if (this.isInProgress(job)) this.#ledger.sql.setProgress.run({ id: job.id, progress: message });
+  /**
+   * Keeps what a worker says of a job that it is at; `message` is JSON text. False, and nothing done, where it is not
+   * the worker's job or the message is as long as a result.
+   */
+  async setProgress(job: JobOfWorker, message: string): Promise<boolean> {
+    // Every move of the job writes it anew.
+    if (message.length >= longText) return false;
+    return await this.#commit.write(() => {
+      const isHeard = this.isInProgress(job);
+      if (isHeard) this.#ledger.sql.setProgress.run({ id: job.id, progress: message });
+      return isHeard;
     });
   }
 
@@ -165,25 +188,22 @@ export class JobBook extends JobReads {
 
   /** Puts a job that failed or timed out into the queue anew, and returns what it was; undefined as for `find`. */
   async retry(endpointId: string, id: string): Promise<JobState | undefined> {
+    let unread: { file: string | null }[] = [];
     const was = await this.#commit.write(() => {
       const job = this.#ledger.sql.standing.get(id);
       if (job === undefined || !this.isThere(job, endpointId)) return undefined;
       if (job.state === 'FAILED' || job.state === 'TIMED_OUT') {
         this.#ledger.queueAnew(id, job);
-        this.#ledger.sql.deleteParts.run(job.number);
+        unread = this.#ledger.sql.deleteParts.all(job.number);
       }
       return job.state;
     });
+    await this.#texts.delete(unread);
     if (was === 'FAILED' || was === 'TIMED_OUT') {
       this.signals.moved(id);
       this.signals.queued(endpointId);
     }
     return was;
-  }
-
-  /** The files that hold outputs of jobs. */
-  resultFiles(): Set<string> {
-    return new Set(this.#ledger.sql.resultFiles.all().map(({ outputFile }) => outputFile));
   }
 
   /** Commits what was asked for so far, at once; resolves when those who wait for it have been told. */
@@ -199,6 +219,32 @@ export class JobBook extends JobReads {
     } finally {
       this.#db.close();
     }
+  }
+
+  #end(given: JobOfWorker, state: JobState, how: JobChange): Promise<boolean> {
+    const { id, workerId } = given;
+    return this.#commit.write(() => {
+      const job = this.#ledger.sql.standing.get(id);
+      if (job === undefined || job.endedAt !== null || job.workerId !== workerId) return false;
+      if (job.state === 'IN_QUEUE') this.#ledger.begin(id, { workerId, isPulled: true });
+      this.#ledger.end(id, state, how);
+      return true;
+    });
+  }
+
+  /** A job whose input cannot be read any more fails, and its worker is given another. */
+  async #withInput({ id, workerId, ...stored }: BegunJob): Promise<TakenJob | undefined> {
+    if (stored.file === null) return { id, workerId, input: stored.text };
+    let why = 'it is not in the data folder any more';
+    try {
+      const input = await this.#texts.textOf(stored);
+      if (input !== undefined) return { id, workerId, input };
+    } catch (error) {
+      why = String(error);
+    }
+    const error = `the service cannot read the input of this job: ${why}`;
+    await this.settle({ id, workerId }, { state: 'FAILED', error });
+    return undefined;
   }
 
   /** Between two services: nobody works on anything but workers elsewhere. `death` is what ended the one before. */

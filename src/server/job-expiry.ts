@@ -1,7 +1,8 @@
 /** When the time of a job in the book is over, and what deletes it then, from the disk as well. */
 import type { Database } from '../sqlite/database.ts';
 import type { GroupCommit } from '../sqlite/group-commit.ts';
-import type { DeletedJob, JobStanding, prepareJobStatements } from './job-statements.ts';
+import type { JobStanding, prepareJobStatements } from './job-statements.ts';
+import type { LongTexts } from './long-texts.ts';
 
 export interface JobExpiryParts {
   db: Database;
@@ -11,8 +12,7 @@ export interface JobExpiryParts {
   retentionMs: number;
   /** Wall clock, epoch ms. */
   now: () => number;
-  /** Deletes files of outputs whose jobs are gone. */
-  deleteFiles?: (names: string[]) => void;
+  texts: LongTexts;
 }
 
 /** Few enough that deleting large results never holds the service up for long. */
@@ -20,6 +20,9 @@ const deletionsAtOnce = 25;
 
 /** While nobody waits for the service. */
 const deletionsBetweenServices = 1_000;
+
+/** Of their streams, on the same grounds. */
+const partsAtOnce = 500;
 
 /** A book up to this size is small enough to be rewritten in an instant. */
 const maxRebuildBytes = 64 * 1024 * 1024;
@@ -37,18 +40,24 @@ export class JobExpiry {
   }
 
   /**
-   * Deletes a few of the jobs whose time is over and returns how many; call until 0, then `scrub`. What a power cut
+   * Deletes a little of the jobs whose time is over and returns how much; call until 0, then `scrub`. What a power cut
    * brings back is still over.
    */
   async deleteSome(): Promise<number> {
-    const { commit, sql } = this.#parts;
+    const { commit, sql, texts } = this.#parts;
     if (sql.expired.get({ until: this.#newestEnd() }) === undefined) return 0;
-    return this.#forget(await commit.writeUnsynced(() => this.#delete(deletionsAtOnce)));
+    const deleted = await commit.writeUnsynced(() => this.#delete(deletionsAtOnce));
+    await texts.delete(deleted.texts);
+    return deleted.count;
   }
 
   /** All of them and what they left behind, while there is no service. */
   deleteAll(): void {
-    while (this.#forget(this.#delete(deletionsBetweenServices)) > 0);
+    for (let count = 1; count > 0;) {
+      const deleted = this.#delete(deletionsBetweenServices);
+      this.#parts.texts.deleteNow(deleted.texts);
+      ({ count } = deleted);
+    }
     this.scrub(true);
   }
 
@@ -67,15 +76,16 @@ export class JobExpiry {
     db.pragma('wal_checkpoint(TRUNCATE)');
   }
 
-  #delete(max: number): DeletedJob[] {
-    return this.#parts.sql.deleteExpired.all({ until: this.#newestEnd(), max });
-  }
-
-  /** Of jobs that are deleted, what is elsewhere. */
-  #forget(jobs: DeletedJob[]): number {
-    if (jobs.length > 0) this.#mayHoldRemains = true;
-    this.#parts.deleteFiles?.(jobs.flatMap(({ outputFile }) => outputFile ?? []));
-    return jobs.length;
+  /** Jobs, or parts of their streams; what of it stands in files is deleted afterwards. */
+  #delete(max: number): { count: number; texts: { file: string | null }[] } {
+    const { sql } = this.#parts;
+    const some = { until: this.#newestEnd(), max };
+    const parts = sql.deleteExpiredParts.all({ ...some, maxParts: partsAtOnce });
+    const inputs = parts.length < partsAtOnce ? sql.deleteExpiredInputs.all(some) : [];
+    const jobs = parts.length < partsAtOnce ? sql.deleteExpired.all(some) : [];
+    const count = parts.length + jobs.length;
+    if (count > 0) this.#mayHoldRemains = true;
+    return { count, texts: [...parts, ...inputs, ...jobs] };
   }
 
   /** Jobs that ended at this instant or before are over. */

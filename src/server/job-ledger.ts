@@ -1,10 +1,16 @@
 /** How a job comes into the book and moves in it; all of this happens within somebody's transaction. */
-import { randomUUID } from 'node:crypto';
 import type { Database } from '../sqlite/database.ts';
 import { assertJobMove, type JobState } from './job-moves.ts';
-import { type DueJob, type JobChange, type JobStanding, prepareJobStatements } from './job-statements.ts';
+import {
+  type DueJob,
+  type JobChange,
+  type JobStanding,
+  prepareJobStatements,
+  type WaitingJob,
+} from './job-statements.ts';
 import { summaryOf } from './job-summary.ts';
 import type { JobTerms } from './job-terms.ts';
+import type { StoredText } from './long-texts.ts';
 import { prepareWebhookStatements } from './webhook-statements.ts';
 
 /** A job, and the worker that is at it. */
@@ -40,9 +46,8 @@ export class JobLedger {
     this.#onEnd = onEnd;
   }
 
-  /** Returns the id of the job. */
-  add(endpointId: string, input: string, terms: JobTerms): string {
-    const id = (terms.isSync ? 'sync-' : '') + randomUUID();
+  /** Adds a job of which `input` is stored already. */
+  add(id: string, endpointId: string, input: string, stored: StoredText, terms: JobTerms): void {
     const { keyId, ttlMs, executionTimeoutMs, maxRetries } = terms;
     const { lastInsertRowid } = this.sql.insert.run({
       id,
@@ -54,19 +59,19 @@ export class JobLedger {
       maxRetries,
       isLowPriority: terms.isLowPriority ? 1 : 0,
       summary: summaryOf(input),
-      input,
     });
+    const bytes = stored.file === null ? null : Buffer.byteLength(input);
+    this.sql.addInput.run(lastInsertRowid, stored.file, bytes, stored.text);
     if (terms.webhook !== null) this.#webhooks.add.run(lastInsertRowid, terms.webhook);
-    return id;
   }
 
   /** What `take` of the book takes. */
-  nextInQueue(endpointId: string, max: number, maxInputs: number): { id: string; input: string }[] {
-    const jobs: { id: string; input: string }[] = [];
+  nextInQueue(endpointId: string, max: number, maxInputs: number): WaitingJob[] {
+    const jobs: WaitingJob[] = [];
     let length = 0;
     // One at a time: all that may wait do not fit into memory.
     for (const job of this.sql.nextInQueue.iterate({ endpointId, max })) {
-      length += job.input.length;
+      length += job.bytes ?? job.text?.length ?? 0;
       if (jobs.length > 0 && length > maxInputs) break;
       jobs.push(job);
     }

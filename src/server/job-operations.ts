@@ -15,13 +15,11 @@ import type { JobBook } from './job-book.ts';
 import { untilFound } from './job-signals.ts';
 import type { JobRecord } from './job-statements.ts';
 import type { JobTerms } from './job-terms.ts';
-import type { ResultFiles } from './result-files.ts';
 import type { Operation } from './routes.ts';
 import { readRunRequest } from './run-request.ts';
 
 export interface JobOperationsParts {
   book: JobBook;
-  files: ResultFiles;
   /** Of the book's. */
   folder: FolderWatch;
   maxRequestBytes: number;
@@ -123,10 +121,8 @@ export class JobOperations {
   }
 
   async #status(job: JobRecord | undefined): Promise<Answer> {
-    if (job === undefined) return jobNotFound();
-    if (job.outputFile === null) return statusAnswer(job);
-    const payload = await this.#parts.files.open(job.outputFile);
-    return payload === undefined ? jobNotFound() : statusAnswer({ ...job, payload });
+    const opened = job && (await this.#parts.book.open(job));
+    return opened === undefined ? jobNotFound() : statusAnswer(opened);
   }
 
   /** Waits a little where there is nothing new. */

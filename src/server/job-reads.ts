@@ -1,20 +1,27 @@
-/** What is asked of the job book; reading never waits. */
+/** What is asked of the job book; only for what is long, reading waits. */
+import type { OpenFile } from './filed-text.ts';
 import type { JobExpiry } from './job-expiry.ts';
 import type { JobOfWorker } from './job-ledger.ts';
 import type { JobState } from './job-moves.ts';
 import type { JobRecord, JobStanding, prepareJobStatements } from './job-statements.ts';
+import type { LongTexts } from './long-texts.ts';
 
 export interface JobReadsParts {
+  texts: LongTexts;
   sql: ReturnType<typeof prepareJobStatements>;
   expiry: JobExpiry;
 }
 
+export type OpenedJob = Omit<JobRecord, 'payload'> & { payload: Buffer | OpenFile | null };
+
 export class JobReads {
   readonly expiry: JobExpiry;
   readonly #sql: JobReadsParts['sql'];
+  readonly #texts: LongTexts;
 
-  constructor({ sql, expiry }: JobReadsParts) {
+  constructor({ sql, texts, expiry }: JobReadsParts) {
     this.#sql = sql;
+    this.#texts = texts;
     this.expiry = expiry;
   }
 
@@ -32,6 +39,20 @@ export class JobReads {
   find(endpointId: string, id: string): JobRecord | undefined {
     const job = this.#sql.find.get(id);
     return job !== undefined && this.isThere(job, endpointId) ? job : undefined;
+  }
+
+  /** What a job was asked for, as JSON text; undefined where it is gone. A file is closed by the caller. */
+  async inputOf(id: string): Promise<string | OpenFile | undefined> {
+    const stored = this.#sql.input.get(id);
+    if (stored === undefined) return undefined;
+    return stored.file === null ? stored.text : await this.#texts.open(stored.file);
+  }
+
+  /** A job with its payload, wherever that stands, as for `inputOf`; undefined where it was deleted meanwhile. */
+  async open(job: JobRecord): Promise<OpenedJob | undefined> {
+    if (job.payloadFile === null) return job;
+    const payload = await this.#texts.open(job.payloadFile);
+    return payload && { ...job, payload };
   }
 
   /** Whether there is a job of this id at the endpoint, as for `find`. */

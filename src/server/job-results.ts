@@ -1,8 +1,6 @@
-/** What workers bring, into the job book: outputs as JSON text, long ones by way of a file, all else failures in words. */
+/** What workers bring, into the job book: outputs as JSON text, all else failures in words. */
 import type { FaultPlan } from './faults/fault-plan.ts';
-import type { Outcome } from './faults/faulty-jobs.ts';
-import type { JobBook, JobOfWorker } from './job-book.ts';
-import { longOutput, type ResultFiles } from './result-files.ts';
+import type { JobBook, JobOfWorker, JobOutcome } from './job-book.ts';
 
 /** Larger results are failures in words rather than results that get lost on their way. */
 const defaultMaxResultBytes = 100 * 1024 * 1024;
@@ -11,7 +9,6 @@ const maxErrorLength = 10_000;
 
 export interface JobResultsParts {
   book: JobBook;
-  files: ResultFiles;
   maxResultBytes?: number;
   /** What goes wrong on purpose; undefined where nothing does. */
   faults?: FaultPlan | undefined;
@@ -44,14 +41,8 @@ export class JobResults {
     return this.#settle(job, { state: 'FAILED', error: error.slice(0, maxErrorLength) }, log);
   }
 
-  async #settle(job: JobOfWorker, honest: Outcome, log: string | undefined): Promise<boolean> {
-    const { book, files, faults } = this.#parts;
-    const outcome = faults?.outcome(job.id, honest) ?? honest;
-    if (outcome.state === 'FAILED' || outcome.output.length < longOutput)
-      return book.settle(job, outcome, log);
-    const outputFile = await files.write(outcome.output);
-    const isHeard = await book.settle(job, { state: outcome.state, outputFile }, log);
-    if (!isHeard) files.delete([outputFile]);
-    return isHeard;
+  #settle(job: JobOfWorker, honest: JobOutcome, log: string | undefined): Promise<boolean> {
+    const { book, faults } = this.#parts;
+    return book.settle(job, faults?.outcome(job.id, honest) ?? honest, log);
   }
 }

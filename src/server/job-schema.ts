@@ -84,6 +84,23 @@ const servedJobTables = `
        madeAt    INTEGER NOT NULL
      ) STRICT, WITHOUT ROWID;`;
 
+/** Since the fourth version. */
+const longTextTables = `
+     CREATE TABLE input (
+       job   INTEGER PRIMARY KEY,
+       file  TEXT,
+       bytes INTEGER,
+       text  TEXT CHECK ((text IS NULL) = (file IS NOT NULL))
+     ) STRICT;
+     DROP INDEX partOfJob;
+     ALTER TABLE part RENAME TO formerPart;
+     CREATE TABLE part (
+       number INTEGER PRIMARY KEY,
+       job    INTEGER NOT NULL REFERENCES job (number) ON DELETE CASCADE,
+       file   TEXT,
+       text   TEXT CHECK ((text IS NULL) = (file IS NOT NULL))
+     ) STRICT;`;
+
 const servedJobTriggers = `
      CREATE TRIGGER jobAccepted AFTER INSERT ON job BEGIN${counting('NEW.endpointId', 'NEW.state', 1)}
        INSERT INTO usage VALUES (NEW.keyId, NEW.endpointId, 1, 0) ON CONFLICT DO UPDATE SET jobs = jobs + 1;
@@ -105,11 +122,13 @@ const servedJobTriggers = `
  * accepted or last put back, `startedAt` when a worker took it since then, `endedAt` when it settled, `expiresAt` when it is too
  * old to be worked on (`ttlMs` after it was accepted or retried). `retries` is how often it was put back because its
  * worker died. `isPulled`: its worker is one that asked for it over the network, and may outlive the service.
- * `input`, `output` and `progress` are JSON as text; they come last, so that a long one is not read past when only
+ * `output` and `progress` are JSON as text; they come last, so that a long one is not read past when only
  * the state is wanted. A long output stands in the file `outputFile` instead. `log` is what its worker wrote, and
  * `summary` the beginning of what it was asked for.
  *
- * `part` holds what of a job's stream nobody has read yet, `webhook` what is to be told to whom: `dueAt` is null
+ * `input` holds what a job was asked for: every move writes the row of the job anew with all that is in it, and this
+ * never changes; it goes with its job, to which it does not refer, as that would be looked up each time. `part` holds what of a job's stream nobody has read yet. In both a long text stands in a file;
+ * `bytes` is how long that is. `webhook` what is to be told to whom: `dueAt` is null
  * until the job has ended. `endpoint` holds the endpoints that were made in the console.
  *
  * `tally` counts an endpoint's jobs by state, and how often one was put back into the queue (`retried`), so that its
@@ -153,5 +172,13 @@ export const jobSchema: Schema = {
      DROP TABLE formerJob;${servedJobTriggers}`,
     // Those that have not ended are found by `jobOpen`, so that accepting a job costs nothing more.
     `CREATE INDEX jobSettled ON job (endpointId, state, number) WHERE endedAt IS NOT NULL;`,
+    // What is left of the texts in their former places must not outlive them.
+    `PRAGMA secure_delete = ON;${longTextTables}
+     INSERT INTO input (job, text) SELECT number, input FROM job;
+     ALTER TABLE job DROP COLUMN input;
+     INSERT INTO part (number, job, text) SELECT number, job, output FROM formerPart;
+     DROP TABLE formerPart;
+     CREATE INDEX partOfJob ON part (job);
+     UPDATE job SET outputFile = 'results/' || outputFile WHERE outputFile IS NOT NULL;`,
   ],
 };

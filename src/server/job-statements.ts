@@ -1,6 +1,7 @@
 /** The job book's statements, prepared once. */
 import type { Database } from '../sqlite/database.ts';
 import type { JobState } from './job-moves.ts';
+import type { StoredText } from './long-texts.ts';
 
 /** A job that a worker has been given. */
 export interface TakenJob {
@@ -9,6 +10,9 @@ export interface TakenJob {
   /** JSON text of an object. */
   input: string;
 }
+
+/** A job that waits; `bytes` are those of its file. */
+export type WaitingJob = StoredText & { id: string; bytes: number | null };
 
 /** A job as its status is told. Instants in epoch ms. */
 export interface JobRecord {
@@ -22,9 +26,9 @@ export interface JobRecord {
   error: string | null;
   /** JSON text; the worker's latest message while `IN_PROGRESS`. */
   progress: string | null;
-  /** JSON text as bytes: the input while `IN_PROGRESS`, the output once `COMPLETED`, unless it is in a file. */
+  /** JSON text as bytes: the input while `IN_PROGRESS`, the output once `COMPLETED`, unless it is in `payloadFile`. */
   payload: Buffer | null;
-  outputFile: string | null;
+  payloadFile: string | null;
 }
 
 /** A job without its texts. */
@@ -48,8 +52,8 @@ export interface JobChange {
   workerId?: string;
   isPulled?: 0 | 1;
   endedAt?: number;
-  output?: string;
-  outputFile?: string;
+  output?: string | null;
+  outputFile?: string | null;
   error?: string;
   log?: string;
 }
@@ -67,7 +71,6 @@ export interface NewJob {
   maxRetries: number;
   keyId: string;
   summary: string;
-  input: string;
 }
 
 /** A job that has been worked on, or waited, for too long. */
@@ -81,20 +84,31 @@ export interface DueJob {
   isExpired: 0 | 1;
 }
 
-export interface DeletedJob {
-  outputFile: string | null;
+interface Expired {
+  until: number;
+  max: number;
 }
+
+/** The same jobs each time within a transaction. */
+const expired = 'SELECT number FROM job WHERE endedAt <= @until ORDER BY endedAt, number LIMIT @max';
 
 export function prepareJobStatements(db: Database) {
   return {
     insert: db.prepare<[NewJob]>(
       `INSERT INTO job (id, endpointId, state, acceptedAt, queuedAt, expiresAt, ttlMs, executionTimeoutMs,
-         isLowPriority, maxRetries, retries, keyId, isPulled, summary, input)
+         isLowPriority, maxRetries, retries, keyId, isPulled, summary)
        VALUES (@id, @endpointId, 'IN_QUEUE', @now, @now, @now + @ttlMs, @ttlMs, @executionTimeoutMs,
-         @isLowPriority, @maxRetries, 0, @keyId, 0, @summary, @input)`,
+         @isLowPriority, @maxRetries, 0, @keyId, 0, @summary)`,
     ),
-    nextInQueue: db.prepare<[{ endpointId: string; max: number }], { id: string; input: string }>(
-      `SELECT id, input FROM job WHERE endedAt IS NULL AND endpointId = @endpointId AND state = 'IN_QUEUE'
+    addInput: db.prepare<
+      [job: number | bigint, file: string | null, bytes: number | null, text: string | null]
+    >('INSERT INTO input (job, file, bytes, text) VALUES (?, ?, ?, ?)'),
+    input: db.prepare<[string], StoredText>(
+      'SELECT text, file FROM job JOIN input ON input.job = job.number WHERE id = ?',
+    ),
+    nextInQueue: db.prepare<[{ endpointId: string; max: number }], WaitingJob>(
+      `SELECT id, file, bytes, text FROM job JOIN input ON input.job = job.number
+       WHERE endedAt IS NULL AND endpointId = @endpointId AND state = 'IN_QUEUE'
        ORDER BY isLowPriority, number LIMIT @max`,
     ),
     nextIds: db.prepare<[{ endpointId: string; max: number }], { id: string }>(
@@ -103,8 +117,11 @@ export function prepareJobStatements(db: Database) {
     ),
     // The payload goes out as it is: bytes are handed on without being decoded, let alone parsed.
     find: db.prepare<[string], JobRecord>(
-      `SELECT id, endpointId, state, queuedAt, startedAt, endedAt, retries, error, progress, outputFile,
-         CAST(CASE state WHEN 'IN_PROGRESS' THEN input WHEN 'COMPLETED' THEN output END AS BLOB) AS payload
+      `SELECT id, endpointId, state, queuedAt, startedAt, endedAt, retries, error, progress,
+         CASE state WHEN 'IN_PROGRESS' THEN (SELECT file FROM input WHERE job = number) ELSE outputFile END
+           AS payloadFile,
+         CAST(CASE state WHEN 'IN_PROGRESS' THEN (SELECT text FROM input WHERE job = number)
+           WHEN 'COMPLETED' THEN output END AS BLOB) AS payload
        FROM job WHERE id = ?`,
     ),
     standing: db.prepare<[string], JobStanding>(
@@ -142,17 +159,28 @@ export function prepareJobStatements(db: Database) {
     expired: db.prepare<[{ until: number }], { one: 1 }>(
       'SELECT 1 AS one FROM job WHERE endedAt <= @until LIMIT 1',
     ),
-    deleteExpired: db.prepare<[{ until: number; max: number }], DeletedJob>(
-      `DELETE FROM job WHERE number IN (SELECT number FROM job WHERE endedAt <= @until ORDER BY endedAt LIMIT @max)
-       RETURNING outputFile`,
+    deleteExpiredInputs: db.prepare<[Expired], { file: string | null }>(
+      `DELETE FROM input WHERE job IN (${expired}) RETURNING file`,
     ),
-    resultFiles: db.prepare<[], { outputFile: string }>(
-      'SELECT outputFile FROM job WHERE outputFile IS NOT NULL',
+    deleteExpiredParts: db.prepare<[Expired & { maxParts: number }], { file: string | null }>(
+      `DELETE FROM part WHERE number IN (SELECT number FROM part WHERE job IN (${expired}) LIMIT @maxParts)
+       RETURNING file`,
     ),
-    addPart: db.prepare<[{ job: number; output: string }]>(
-      'INSERT INTO part (job, output) VALUES (@job, @output)',
+    deleteExpired: db.prepare<[Expired], { file: string | null }>(
+      `DELETE FROM job WHERE number IN (${expired}) RETURNING outputFile AS file`,
     ),
-    parts: db.prepare<[number], { output: string }>('SELECT output FROM part WHERE job = ? ORDER BY number'),
-    deleteParts: db.prepare<[number]>('DELETE FROM part WHERE job = ?'),
+    files: db.prepare<[], { file: string }>(
+      `SELECT outputFile AS file FROM job WHERE outputFile IS NOT NULL
+       UNION ALL SELECT file FROM input WHERE file IS NOT NULL
+       UNION ALL SELECT file FROM part WHERE file IS NOT NULL`,
+    ),
+    addPart: db.prepare<[{ job: number } & StoredText]>(
+      'INSERT INTO part (job, file, text) VALUES (@job, @file, @text)',
+    ),
+    hasParts: db.prepare<[number], { one: 1 }>('SELECT 1 AS one FROM part WHERE job = ? LIMIT 1'),
+    parts: db.prepare<[number], StoredText>('SELECT text, file FROM part WHERE job = ? ORDER BY number'),
+    deleteParts: db.prepare<[number], { file: string | null }>(
+      'DELETE FROM part WHERE job = ? RETURNING file',
+    ),
   };
 }

@@ -2,10 +2,12 @@
 import type { GroupCommit } from '../sqlite/group-commit.ts';
 import type { JobLedger, JobOfWorker } from './job-ledger.ts';
 import type { JobSignals } from './job-signals.ts';
+import type { LongTexts } from './long-texts.ts';
 
 export interface JobStreamsParts {
   ledger: JobLedger;
   commit: GroupCommit;
+  texts: LongTexts;
   signals: JobSignals;
   /** How much of a job's stream is kept for those who have not read it. */
   maxUnreadBytes?: number | undefined;
@@ -31,16 +33,19 @@ export class JobStreams {
    * more of the stream is unread already than is kept.
    */
   async add(job: JobOfWorker, output: string): Promise<boolean> {
-    const { commit, signals, maxUnreadBytes = defaultMaxUnreadBytes } = this.#parts;
-    const isHeard = await commit.write(() => {
-      const held = this.#parts.ledger.heldBy(job);
-      if (held === undefined) return false;
-      const unread = (this.#unreadBytes.get(held.number) ?? 0) + Buffer.byteLength(output) + partBytes;
-      if (unread > maxUnreadBytes) return false;
-      this.#sql.addPart.run({ job: held.number, output });
-      this.#unreadBytes.set(held.number, unread);
-      return true;
-    });
+    const { commit, texts, signals, ledger, maxUnreadBytes = defaultMaxUnreadBytes } = this.#parts;
+    const byteCount = Buffer.byteLength(output) + partBytes;
+    const isHeard = await texts.naming('streams', output, (stored) =>
+      commit.write(() => {
+        const held = ledger.heldBy(job);
+        if (held === undefined) return false;
+        const unread = (this.#unreadBytes.get(held.number) ?? 0) + byteCount;
+        if (unread > maxUnreadBytes) return false;
+        this.#sql.addPart.run({ job: held.number, ...stored });
+        this.#unreadBytes.set(held.number, unread);
+        return true;
+      }),
+    );
     if (isHeard) signals.streamed(job.id);
     return isHeard;
   }
@@ -48,19 +53,23 @@ export class JobStreams {
   /** Whether there is something new in the stream of a job. */
   hasNews(id: string): boolean {
     const job = this.#sql.standing.get(id);
-    return job !== undefined && this.#sql.parts.get(job.number) !== undefined;
+    return job !== undefined && this.#sql.hasParts.get(job.number) !== undefined;
   }
 
   /** What is new in the stream of a job, as JSON texts; each is handed out once. */
   async drain(id: string): Promise<string[]> {
     const job = this.#sql.standing.get(id);
     if (job === undefined || !this.hasNews(id)) return [];
-    return await this.#parts.commit.write(() => {
-      const parts = this.#sql.parts.all(job.number);
+    const { commit, texts } = this.#parts;
+    const parts = await commit.write(() => {
+      const unread = this.#sql.parts.all(job.number);
       this.#sql.deleteParts.run(job.number);
       this.#unreadBytes.delete(job.number);
-      return parts.map(({ output }) => output);
+      return unread;
     });
+    const outputs = await Promise.all(parts.map((part) => texts.textOf(part)));
+    await texts.delete(parts);
+    return outputs.filter((output) => output !== undefined);
   }
 
   /** Of a job that nobody adds to any more nothing is counted. */

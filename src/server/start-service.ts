@@ -15,7 +15,6 @@ import { Admission } from './keys/admission.ts';
 import { KeyBook } from './keys/key-book.ts';
 import { OwnWorkerKeys } from './keys/own-worker-keys.ts';
 import { RateLimit } from './rate-limit.ts';
-import { ResultFiles } from './result-files.ts';
 import { checkServiceOptions, isLoopback, type ServiceOptions } from './service-options.ts';
 import { Sweeper } from './sweeper.ts';
 import { Webhooks } from './webhooks.ts';
@@ -46,15 +45,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const ownWorkers = new OwnWorkerKeys();
     const keys = openKeys(checked, ownWorkers);
     opened.push(() => keys.close());
-    const files = new ResultFiles(join(checked.dataDir, 'results'));
-    const deleteFiles = (names: string[]): void => files.delete(names);
     const path = join(checked.dataDir, 'service.sqlite');
-    const book = new JobBook(path, { ...checked, deleteFiles });
+    const book = new JobBook(path, checked);
     opened.push(() => book.close());
     const folder = new FolderWatch(checked.dataDir, [path, `${path}-wal`], checked.onTrouble);
-    files.deleteAllBut(book.resultFiles());
-    const results = new JobResults({ ...checked, book, files });
-    return await openForBusiness(checked, { keys, files, book, folder, results, ownWorkers, opened });
+    const results = new JobResults({ ...checked, book });
+    return await openForBusiness(checked, { keys, book, folder, results, ownWorkers, opened });
   } catch (error) {
     for (const close of opened.toReversed()) close();
     throw error;
@@ -73,7 +69,6 @@ function openKeys({ dataDir, keys, now, host }: Checked, ownWorkers: OwnWorkerKe
 
 interface Opened {
   keys: KeyBook;
-  files: ResultFiles;
   book: JobBook;
   folder: FolderWatch;
   results: JobResults;
@@ -83,7 +78,7 @@ interface Opened {
 }
 
 async function openForBusiness(options: Checked, parts: Opened): Promise<Service> {
-  const { book, folder, files, opened } = parts;
+  const { book, folder, opened } = parts;
   const { onTrouble, retentionMs, now, faults, hasPrivateWebhooks: hasPrivate } = options;
   // Workers are told where the service is, so that it listens before there are endpoints.
   let gate: Gate | undefined;
@@ -95,7 +90,7 @@ async function openForBusiness(options: Checked, parts: Opened): Promise<Service
     const endpoints = openEndpoints(options, parts, http.url);
     gate = openGate(options, parts, endpoints, http.url);
     const sweeper = new Sweeper(book, folder, retentionMs, onTrouble);
-    const webhooks = new Webhooks({ book, files, onTrouble, now, faults, hasPrivate });
+    const webhooks = new Webhooks({ book, onTrouble, now, faults, hasPrivate });
     let closing: Promise<void> | undefined;
     const close = () => closeDown({ http, endpoints, sweeper, webhooks, book, opened, onTrouble });
     return { url: http.url, close: () => (closing ??= close()) };
@@ -119,15 +114,15 @@ function openEndpoints(options: Checked, { book, results, ownWorkers }: Opened, 
 
 function openGate(
   { maxRequestBytes, maxResultBytes, hasPrivateWebhooks, rate, faults, console, retentionMs, now }: Checked,
-  { keys, files, book, folder, results }: Opened,
+  { keys, book, folder, results }: Opened,
   endpoints: Endpoints,
   url: string,
 ): Gate {
-  const jobs = new JobOperations({ book, files, folder, maxRequestBytes, hasPrivateWebhooks, faults });
+  const jobs = new JobOperations({ book, folder, maxRequestBytes, hasPrivateWebhooks, faults });
   // Around a result there is little else.
   const work = new WorkerOperations({ book, results, maxResultBytes: maxResultBytes + 1_000_000 });
   const admission = new Admission(keys, now);
-  const common = { keys, admission, book, files, endpoints, jobs, now };
+  const common = { keys, admission, book, endpoints, jobs, now };
   return new Gate({
     admission,
     endpoints,

@@ -24,8 +24,9 @@ export function prepareWebhookStatements(db: Database) {
     begin: db.prepare<[at: number, job: number]>('UPDATE webhook SET dueAt = ?, tries = 0 WHERE job = ?'),
     due: db.prepare<[{ now: number; max: number; dueAt: number; job: number }], DueWebhook>(
       `SELECT webhook.job, id, endpointId, url, tries, dueAt,
-         octet_length(input) + CASE WHEN outputFile IS NULL THEN coalesce(octet_length(output), 0) ELSE ${bytesOfFile} END AS bytes
-       FROM webhook JOIN job ON job.number = webhook.job
+         iif(input.file IS NULL, octet_length(input.text), ${bytesOfFile})
+           + iif(outputFile IS NULL, coalesce(octet_length(output), 0), ${bytesOfFile}) AS bytes
+       FROM webhook JOIN job ON job.number = webhook.job JOIN input ON input.job = webhook.job
        WHERE dueAt IS NOT NULL AND dueAt <= @now AND (dueAt, webhook.job) > (@dueAt, @job) AND endedAt IS NOT NULL
        ORDER BY dueAt, webhook.job LIMIT @max`,
     ),
@@ -40,6 +41,5 @@ export function prepareWebhookStatements(db: Database) {
     silence: db.prepare<[{ job: number; tries: number; dueAt: number | null }]>(
       'UPDATE webhook SET dueAt = NULL WHERE job = @job AND tries = @tries AND dueAt IS @dueAt',
     ),
-    input: db.prepare<[string], { input: string }>('SELECT input FROM job WHERE id = ?'),
   };
 }

@@ -3,14 +3,12 @@ import { statusBody } from './answer.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';
 import { closeFilesOf, type FiledText, type Text, wholeOf } from './filed-text.ts';
 import type { JobBook } from './job-book.ts';
-import type { ResultFiles } from './result-files.ts';
 import { WebhookLanes } from './webhook-lanes.ts';
 import { type Try, WebhookSender, type WebhookTargets } from './webhook-sender.ts';
 import { type DueWebhook, prepareWebhookStatements } from './webhook-statements.ts';
 
 export interface WebhooksParts extends WebhookTargets {
   book: JobBook;
-  files: ResultFiles;
   onTrouble: (text: string) => void;
   /** Wall clock, epoch ms. */
   now: () => number;
@@ -127,13 +125,13 @@ export class Webhooks {
 
   /** The whole job with its input; undefined where its time is over. */
   async #bodyOf({ endpointId, id }: DueWebhook): Promise<Text | FiledText | undefined> {
-    const { book, files } = this.#parts;
+    const { book } = this.#parts;
     const job = book.find(endpointId, id);
-    const input = this.#sql.input.get(id)?.input;
-    if (job === undefined || input === undefined) return undefined;
-    if (job.outputFile === null) return statusBody(job, input);
-    const payload = await files.open(job.outputFile);
-    return payload === undefined ? undefined : statusBody({ ...job, payload }, input);
+    const opened = job && (await book.open(job));
+    const input = opened && (await book.inputOf(id));
+    if (opened !== undefined && input !== undefined) return statusBody(opened, input);
+    await closeFilesOf(opened && opened.payload !== null ? [opened.payload] : undefined);
+    return undefined;
   }
 }
 

@@ -108,8 +108,8 @@ export class WorkerOperations {
     // Workers hand in their progress as they hand in results.
     if (body['status'] === 'IN_PROGRESS') {
       endpoint.remote.keep(workerId, [jobId]);
-      await this.#parts.book.setProgress(job, memberText(text, 'output') ?? 'null');
-      return jsonAnswer({ accepted: true });
+      const accepted = await this.#parts.book.setProgress(job, memberText(text, 'output') ?? 'null');
+      return jsonAnswer({ accepted });
     }
     const log = endpoint.logOf(jobId).join('\n') || undefined;
     const { error } = body;

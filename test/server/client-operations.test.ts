@@ -6,7 +6,6 @@ import { endpointSettings } from '../../src/server/endpoint-settings.ts';
 import { inProcessWorkload } from '../../src/server/in-process-workload.ts';
 import { JobBook } from '../../src/server/job-book.ts';
 import { JobResults } from '../../src/server/job-results.ts';
-import { ResultFiles } from '../../src/server/result-files.ts';
 import type { StatusResponse } from '../../src/wire/messages.ts';
 import { runPath, versions } from '../../src/wire/paths.ts';
 import {
@@ -323,12 +322,11 @@ describe('a large result', () => {
   it('of a job that was cancelled in the meantime leaves nothing', async () => {
     const dir = await makeDataDir();
     const book = new JobBook(join(dir, 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
-    const files = new ResultFiles(join(dir, 'results'));
     const id = await accepted(book, endpointId, '{"scene":"x"}');
     const [job] = await book.take(endpointId, [{ workerId: 'w1', isPulled: false }]);
     await book.cancel(endpointId, id);
     const output = JSON.stringify(large('MARK'));
-    expect(await new JobResults({ book, files }).complete(job ?? expect.fail(), output)).toBe(false);
+    expect(await new JobResults({ book }).complete(job ?? expect.fail(), output)).toBe(false);
     expect(await readdir(join(dir, 'results'))).toEqual([]);
     book.close();
   });

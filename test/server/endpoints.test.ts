@@ -5,14 +5,12 @@ import { endpointSettings } from '../../src/server/endpoint-settings.ts';
 import { Endpoints } from '../../src/server/endpoints.ts';
 import { JobBook } from '../../src/server/job-book.ts';
 import { JobResults } from '../../src/server/job-results.ts';
-import { ResultFiles } from '../../src/server/result-files.ts';
 import { makeDataDir } from './service-harness.ts';
 
 it('has whoever waited at an endpoint find the changed one as he asks anew', async () => {
   const dataDir = await makeDataDir();
   const book = new JobBook(join(dataDir, 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
-  const files = new ResultFiles(join(dataDir, 'results'));
-  const results = new JobResults({ book, files, maxResultBytes: 1e6 });
+  const results = new JobResults({ book, maxResultBytes: 1e6 });
   const endpoints = new Endpoints({
     book,
     results,

@@ -8,7 +8,7 @@ import { openForWriting } from '../../src/sqlite/database.ts';
 import { makeDataDir } from './service-harness.ts';
 
 /** Asked once, at the start. */
-const mayReadAll = new Set(['resultFiles']);
+const mayReadAll = new Set(['files']);
 
 it('finds what it asks for by an index', async () => {
   const db = openForWriting(join(await makeDataDir(), 'service.sqlite'), jobSchema);

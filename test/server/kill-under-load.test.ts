@@ -70,7 +70,7 @@ function expectBookToAgree(dataDir: string, { accepted, outputs }: Account): voi
   const db = new Sqlite(join(dataDir, 'service.sqlite'), { readonly: true });
   onTestFinished(() => void db.close());
   const rows = db.prepare<[], { id: string; input: string; output: string }>(
-    'SELECT id, input, output FROM job',
+    'SELECT id, text AS input, output FROM job JOIN input ON job = number',
   );
   const book = new Map(rows.all().map((row) => [row.id, row]));
   for (const [id, { count }] of accepted) {

@@ -5,7 +5,6 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { theInternet } from '../../src/addresses/public-lookup.ts';
 import { JobBook } from '../../src/server/job-book.ts';
 import { isPrivateTarget } from '../../src/server/private-target.ts';
-import { ResultFiles } from '../../src/server/result-files.ts';
 import { Webhooks } from '../../src/server/webhooks.ts';
 import { accepted, instantWorkload, makeDataDir, openService, post, submit } from './service-harness.ts';
 
@@ -99,12 +98,10 @@ it.each(['127.0.0.1', 'localhost', 'rebound.example'])(
     const id = await accepted(book, 'farm', '{"scene":"x"}', { webhook: `http://${host}:${port}/` });
     await book.cancel('farm', id);
     const troubles: string[] = [];
-    const files = new ResultFiles(`${dataDir}/results`);
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     onTestFinished(() => void vi.useRealTimers());
     const webhooks = new Webhooks({
       book,
-      files,
       onTrouble: (text) => troubles.push(text),
       now: () => now,
       hasPrivate: false,

@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { JobBook } from '../../src/server/job-book.ts';
-import { ResultFiles } from '../../src/server/result-files.ts';
 import { Webhooks } from '../../src/server/webhooks.ts';
 import { accepted } from './service-harness.ts';
 
@@ -55,8 +54,7 @@ async function endedJob(server: Server, host = '127.0.0.1'): Promise<string> {
 }
 
 function begin(): void {
-  const files = new ResultFiles(join(dir, 'results'));
-  webhooks = new Webhooks({ book, files, onTrouble: () => undefined, now: Date.now, hasPrivate: true });
+  webhooks = new Webhooks({ book, onTrouble: () => undefined, now: Date.now, hasPrivate: true });
 }
 
 function nextHeard(): Promise<string> {

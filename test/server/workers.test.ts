@@ -5,7 +5,6 @@ import { inProcessWorkload } from '../../src/server/in-process-workload.ts';
 import { endpointSettings } from '../../src/server/endpoint-settings.ts';
 import { JobBook } from '../../src/server/job-book.ts';
 import { JobResults } from '../../src/server/job-results.ts';
-import { ResultFiles } from '../../src/server/result-files.ts';
 import { WorkerPool } from '../../src/server/worker-pool.ts';
 import type { WorkloadJob } from '../../src/server/workload.ts';
 import {
@@ -58,7 +57,7 @@ it('never begins a job that is cancelled in the moment it is taken', async () =>
   const book = new JobBook(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
   const seen: string[] = [];
   const workload = instantWorkload(({ id }) => seen.push(id));
-  const results = new JobResults({ book, files: new ResultFiles(await makeDataDir()) });
+  const results = new JobResults({ book });
   const endpoint = endpointSettings({ id: 'one' });
   const pool = new WorkerPool({ book, results, endpoint, workload, onTrouble: expect.fail });
   const unwanted = await accepted(book, 'one', '{"scene":"x"}');

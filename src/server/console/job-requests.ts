@@ -4,14 +4,12 @@ import type { Endpoints } from '../endpoints.ts';
 import type { JobBook } from '../job-book.ts';
 import type { JobOperations } from '../job-operations.ts';
 import type { KeyBook } from '../keys/key-book.ts';
-import type { ResultFiles } from '../result-files.ts';
 import type { ConsoleRequest } from './console-request.ts';
 import { JobViews } from './job-views.ts';
 
 export interface JobRequestsParts {
   keys: KeyBook;
   book: JobBook;
-  files: ResultFiles;
   endpoints: Endpoints;
   jobs: JobOperations;
 }
@@ -22,7 +20,7 @@ export class JobRequests {
 
   constructor(parts: JobRequestsParts) {
     this.#parts = parts;
-    this.#views = new JobViews(parts.book, parts.files);
+    this.#views = new JobViews(parts.book);
   }
 
   list({ query }: ConsoleRequest): Answer {

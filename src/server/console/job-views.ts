@@ -1,9 +1,9 @@
 /** Jobs as the console shows them. */
 import type { JobRow, JobView } from '../../pages/console-data.ts';
 import type { JobBook } from '../job-book.ts';
-import { wholeOf } from '../filed-text.ts';
+import { OpenFile, type Text, wholeOf } from '../filed-text.ts';
 import { shownWorker } from '../pulling-worker.ts';
-import type { ResultFiles } from '../result-files.ts';
+import type { JobRecord } from '../job-statements.ts';
 import { picturesIn, readJson, shownJson } from './shown-json.ts';
 
 /** Who submitted a job, by the id of the key. */
@@ -18,10 +18,7 @@ interface StoredRow extends Omit<JobRow, 'key' | 'delayTime' | 'executionTime'> 
 interface StoredJob extends StoredRow {
   error: string | null;
   log: string | null;
-  outputFile: string | null;
   progress: string | null;
-  input: string;
-  output: string | null;
 }
 
 export interface JobQuery {
@@ -33,7 +30,7 @@ export interface JobQuery {
 
 const atOnce = 50;
 
-/** As bytes of an output; a little more than what is shown of its pictures. */
+/** As bytes; a little more than what is shown of its pictures. */
 const longestShown = 48 * 1024 * 1024;
 
 const rowColumns = `number, id, endpointId, state AS status, acceptedAt, queuedAt, startedAt, endedAt, workerId, retries,
@@ -41,13 +38,11 @@ const rowColumns = `number, id, endpointId, state AS status, acceptedAt, queuedA
 
 export class JobViews {
   readonly #book: JobBook;
-  readonly #files: ResultFiles;
   readonly #sql: ReturnType<typeof prepareStatements>;
   #reading: Promise<unknown> = Promise.resolve();
 
-  constructor(book: JobBook, files: ResultFiles) {
+  constructor(book: JobBook) {
     this.#book = book;
-    this.#files = files;
     this.#sql = prepareStatements(book);
   }
 
@@ -76,16 +71,17 @@ export class JobViews {
     liveLog: (job: JobRow) => readonly string[],
   ): Promise<JobView | undefined> {
     const job = this.#sql.job.get(id);
-    if (job === undefined || !this.#book.has(job.endpointId, id)) return undefined;
+    const found = job && this.#book.find(job.endpointId, id);
+    if (job === undefined || found === undefined) return undefined;
     const row = rowOf(job, nameOf);
-    const { outputFile } = job;
-    const text = outputFile === null ? job.output : await this.#inTurn(() => this.#read(outputFile));
-    const output = readJson(text);
+    const input = await this.#inTurn(async () => shownText(await this.#book.inputOf(id)));
+    const output = found.state === 'COMPLETED' ? await this.#inTurn(() => this.#outputOf(found)) : null;
+    const shownOutput = readJson(output);
     return {
       ...row,
-      input: shownJson(readJson(job.input)),
-      output: shownJson(text === null ? readJson(job.progress) : output),
-      pictures: picturesIn(output),
+      input: shownJson(readJson(input)),
+      output: shownJson(output === null ? readJson(job.progress) : shownOutput),
+      pictures: picturesIn(shownOutput),
       error: job.error,
       log: logOf(job, job.endedAt === null ? liveLog(row) : []),
     };
@@ -103,14 +99,19 @@ export class JobViews {
     return done;
   }
 
-  /** Null for what is gone, or more than can be shown. */
-  async #read(name: string): Promise<string | null> {
-    const file = await this.#files.open(name);
-    if (file === undefined) return null;
-    if (file.byteCount <= longestShown) return (await wholeOf([file])).toString();
-    await file.close();
-    return null;
+  async #outputOf(job: JobRecord): Promise<string | null> {
+    const opened = await this.#book.open(job);
+    return await shownText(opened?.payload ?? undefined);
   }
+}
+
+/** Null for what is gone, or more than can be shown. */
+async function shownText(value: Text | OpenFile | undefined): Promise<string | null> {
+  if (value === undefined) return null;
+  if (!(value instanceof OpenFile) || value.byteCount <= longestShown)
+    return (await wholeOf([value])).toString();
+  await value.close();
+  return null;
 }
 
 /** What is written now, or what was kept of the end or of a worker that died of it. */
@@ -161,9 +162,7 @@ export function prepareStatements({ file: { db } }: Pick<JobBook, 'file'>) {
     ),
     endpoint: db.prepare<[string], { endpointId: string }>('SELECT endpointId FROM job WHERE id = ?'),
     number: db.prepare<[string], { number: number }>('SELECT number FROM job WHERE id = ?'),
-    job: db.prepare<[string], StoredJob>(
-      `SELECT ${rowColumns}, error, log, outputFile, progress, input, output FROM job WHERE id = ?`,
-    ),
+    job: db.prepare<[string], StoredJob>(`SELECT ${rowColumns}, error, log, progress FROM job WHERE id = ?`),
   };
 }
 

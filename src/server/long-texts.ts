@@ -1,0 +1,98 @@
+/** Texts too long for the job book: a file each beside it, on the disk before the book names it. */
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isDiskFull } from './disk-full.ts';
+import { OpenFile, wholeOf } from './filed-text.ts';
+
+/** Of this many characters and more; pages of a database are slow to move about. */
+export const longText = 256 * 1024;
+
+const folders = ['inputs', 'results', 'streams'] as const;
+
+/** A text, or the name of the file that it stands in. */
+export type StoredText = { text: string; file: null } | { text: null; file: string };
+
+export class LongTexts {
+  readonly #dir: string;
+
+  /** Makes the folders where they are missing, for their owner only. */
+  constructor(dir: string) {
+    this.#dir = dir;
+    for (const folder of folders) mkdirSync(join(dir, folder), { recursive: true, mode: 0o700 });
+  }
+
+  /** Has `write` name the text, which is on the disk by then if it is long; false where it did not. */
+  async naming(
+    folder: (typeof folders)[number],
+    text: string,
+    write: (stored: StoredText) => Promise<boolean>,
+  ): Promise<boolean> {
+    if (text.length < longText) return await write({ text, file: null });
+    const file = `${folder}/${randomUUID()}.json`;
+    await this.#write(file, text);
+    await syncFolder(join(this.#dir, folder));
+    try {
+      const isNamed = await write({ text: null, file });
+      if (!isNamed) await this.delete([{ file }]);
+      return isNamed;
+    } catch (error) {
+      // After any other trouble nobody knows whether it is named; if not, the next start deletes it.
+      if (isDiskFull(error)) await this.delete([{ file }]);
+      throw error;
+    }
+  }
+
+  /** To be closed by the caller; undefined where it was deleted meanwhile. */
+  open(file: string): Promise<OpenFile | undefined> {
+    return OpenFile.open(join(this.#dir, file));
+  }
+
+  /** The text, wherever it stands, in memory. */
+  async textOf({ text, file }: StoredText): Promise<string | undefined> {
+    if (file === null) return text;
+    const opened = await this.open(file);
+    return opened && (await wholeOf([opened])).toString();
+  }
+
+  /** Files that are not there are no trouble. */
+  async delete(texts: readonly { file: string | null }[]): Promise<void> {
+    for (const { file } of texts) if (file !== null) await rm(join(this.#dir, file), { force: true });
+  }
+
+  /** As above, while there is no service. */
+  deleteNow(texts: readonly { file: string | null }[]): void {
+    for (const { file } of texts) if (file !== null) rmSync(join(this.#dir, file), { force: true });
+  }
+
+  /** Deletes what a dead service wrote and never named. */
+  deleteAllBut(named: ReadonlySet<string>): void {
+    const files = folders.flatMap((folder) =>
+      readdirSync(join(this.#dir, folder)).map((name) => `${folder}/${name}`),
+    );
+    for (const file of files) if (!named.has(file)) rmSync(join(this.#dir, file), { force: true });
+  }
+
+  async #write(file: string, text: string): Promise<void> {
+    const opened = await open(join(this.#dir, file), 'wx', 0o600);
+    try {
+      await opened.writeFile(text);
+      await opened.sync();
+    } catch (error) {
+      await opened.close();
+      await this.delete([{ file }]);
+      throw error;
+    }
+    await opened.close();
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}

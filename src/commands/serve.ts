@@ -29,6 +29,9 @@ import { workloadOf } from './workload-of.ts';
 const withoutScript =
   'This page needs JavaScript; <code>nightrender keys</code> and service.yaml do without.';
 
+/** What the book's log takes at most, and the book itself when that is brought into it, with something to spare. */
+const roomToEndJobs = 24 * 1024 * 1024;
+
 /** Serves until SIGINT or SIGTERM; resolves to the exit code. */
 export async function serve(file: string | undefined, argv: Record<string, unknown>): Promise<number> {
   const json = argv['json'] === true;
@@ -52,6 +55,7 @@ export async function serve(file: string | undefined, argv: Record<string, unkno
       maxRequestBytes: settings.limits.maxBodyBytes,
       maxResultBytes: settings.limits.maxResultBytes,
       rate: { requests: settings.limits.requestsPerSecond * 10, withinMs: 10_000 },
+      reserveBytes: roomToEndJobs,
       maxConnections: settings.limits.maxConnections,
       requestTimeoutMs: settings.limits.requestTimeoutMs,
       silenceMs: settings.limits.silenceMs,

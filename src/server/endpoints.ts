@@ -88,9 +88,9 @@ export class Endpoints {
       endpoint.isRemoved = true;
       await endpoint.stop();
       const { book } = this.#parts;
-      await book.file.commit.write(() => this.#sql.remove.run(id));
+      await this.#write(() => this.#sql.remove.run(id));
       await book.rounds.cancelAll(id);
-      await book.file.commit.write(() => this.#sql.forgetTally.run(id));
+      await this.#write(() => this.#sql.forgetTally.run(id));
       return true;
     });
   }
@@ -139,7 +139,13 @@ export class Endpoints {
 
   async #keep(settings: EndpointSettings): Promise<void> {
     const row = { id: settings.id, settings: JSON.stringify(settings), now: Date.now() };
-    await this.#parts.book.file.commit.write(() => this.#sql.put.run(row));
+    await this.#write(() => this.#sql.put.run(row));
+  }
+
+  /** Also on a full disk: fewer workers, or none, are a way to end a bill. */
+  async #write(work: () => unknown): Promise<void> {
+    const { file, reserve } = this.#parts.book;
+    await reserve.spend(() => file.commit.write(work));
   }
 }
 

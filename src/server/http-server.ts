@@ -123,7 +123,7 @@ async function serveRequest(
 
 function refusalOf(error: unknown): Answer {
   return isDiskFull(error)
-    ? refusal(507, 'the service has no space left on its disk')
+    ? refusal(507, 'the service has no space left on its disk: nothing was done')
     : refusal(500, 'internal error');
 }
 

@@ -1,8 +1,9 @@
 /** The job book: every job the service has accepted, on disk before anybody is told. */
 import { randomUUID } from 'node:crypto';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type Database, openForWriting } from '../sqlite/database.ts';
 import { GroupCommit } from '../sqlite/group-commit.ts';
+import { DiskReserve } from './disk-reserve.ts';
 import { JobExpiry, type JobExpiryParts } from './job-expiry.ts';
 import { JobLedger, type JobOfWorker, type JobTaker } from './job-ledger.ts';
 import type { JobState } from './job-moves.ts';
@@ -23,6 +24,10 @@ export type JobOutcome = { state: 'COMPLETED'; output: string } | { state: 'FAIL
 export interface JobBookOptions extends Pick<JobExpiryParts, 'retentionMs' | 'now'> {
   /** How much of a job's stream is kept for those who have not read it. */
   maxUnreadBytes?: number;
+  /** Room that is kept on the disk for ending jobs, and deleting what is over, when it is full; 0 by default. */
+  reserveBytes?: number;
+  /** Told in words of what goes wrong at the disk. */
+  onTrouble?: (text: string) => void;
 }
 
 /**
@@ -38,6 +43,8 @@ export class JobBook extends JobReads {
   readonly signals = new JobSignals();
   readonly streams: JobStreams;
   readonly rounds: JobRounds;
+  /** For whatever else ends jobs. */
+  readonly reserve: DiskReserve;
   readonly #db: Database;
   readonly #commit: GroupCommit;
   readonly #ledger: JobLedger;
@@ -49,13 +56,16 @@ export class JobBook extends JobReads {
     const ledger = new JobLedger(db, options.now, (job) => this.streams.forget(job));
     const commit = new GroupCommit(db);
     const texts = new LongTexts(dirname(path));
+    const { reserveBytes: bytes = 0, onTrouble = () => undefined } = options;
+    const reserve = new DiskReserve({ path: join(dirname(path), 'reserve'), bytes, onTrouble });
     const { sql } = ledger;
-    super({ sql, texts, expiry: new JobExpiry({ ...options, db, commit, sql, texts }) });
+    super({ sql, texts, expiry: new JobExpiry({ ...options, db, commit, reserve, sql, texts }) });
+    this.reserve = reserve;
     this.#db = db;
     this.#ledger = ledger;
     this.#commit = commit;
     this.#texts = texts;
-    const parts = { ledger, commit, texts, signals: this.signals };
+    const parts = { ledger, commit, reserve, texts, signals: this.signals };
     this.streams = new JobStreams({ ...parts, maxUnreadBytes: options.maxUnreadBytes });
     this.rounds = new JobRounds(parts);
     try {
@@ -147,7 +157,7 @@ export class JobBook extends JobReads {
     { isCounted, log }: { isCounted: boolean; log?: string | undefined } = { isCounted: true },
   ): Promise<JobState | undefined> {
     const { id } = given;
-    const now = await this.#commit.write(() => {
+    const now = await this.#stop(() => {
       const job = this.#ledger.heldBy(given);
       if (job === undefined) return undefined;
       const state = this.#ledger.putBack(id, job, isCounted ? why : undefined, log);
@@ -175,7 +185,7 @@ export class JobBook extends JobReads {
 
   /** Ends a job that is not over yet, and returns its state; undefined where there is none, as for `find`. */
   async cancel(endpointId: string, id: string): Promise<JobState | undefined> {
-    const state = await this.#commit.write(() => {
+    const state = await this.#stop(() => {
       const job = this.#ledger.sql.standing.get(id);
       if (job === undefined || !this.isThere(job, endpointId)) return undefined;
       if (job.endedAt !== null) return job.state;
@@ -219,6 +229,11 @@ export class JobBook extends JobReads {
     } finally {
       this.#db.close();
     }
+  }
+
+  /** Writes what must be possible on a full disk, too. */
+  #stop<T>(work: () => T): Promise<T> {
+    return this.reserve.spend(() => this.#commit.write(work));
   }
 
   #end(given: JobOfWorker, state: JobState, how: JobChange): Promise<boolean> {

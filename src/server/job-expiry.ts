@@ -1,12 +1,14 @@
 /** When the time of a job in the book is over, and what deletes it then, from the disk as well. */
 import type { Database } from '../sqlite/database.ts';
 import type { GroupCommit } from '../sqlite/group-commit.ts';
+import type { DiskReserve } from './disk-reserve.ts';
 import type { JobStanding, prepareJobStatements } from './job-statements.ts';
 import type { LongTexts } from './long-texts.ts';
 
 export interface JobExpiryParts {
   db: Database;
   commit: GroupCommit;
+  reserve: DiskReserve;
   sql: ReturnType<typeof prepareJobStatements>;
   /** How long a settled job is kept. */
   retentionMs: number;
@@ -44,9 +46,9 @@ export class JobExpiry {
    * brings back is still over.
    */
   async deleteSome(): Promise<number> {
-    const { commit, sql, texts } = this.#parts;
+    const { commit, reserve, sql, texts } = this.#parts;
     if (sql.expired.get({ until: this.#newestEnd() }) === undefined) return 0;
-    const deleted = await commit.writeUnsynced(() => this.#delete(deletionsAtOnce));
+    const deleted = await reserve.spend(() => commit.writeUnsynced(() => this.#delete(deletionsAtOnce)));
     await texts.delete(deleted.texts);
     return deleted.count;
   }

@@ -77,6 +77,7 @@ export class JobOperations {
     given: Partial<JobTerms> = {},
   ): Promise<string | Answer | undefined> {
     if (this.#parts.folder.isLost) return { ...folderLost(), isBodyUnread: true };
+    if (this.#parts.book.reserve.isSpent) return noRoom;
     const body = await bodyOf(asked, this.#parts.maxRequestBytes);
     if (!Buffer.isBuffer(body)) return body;
     const submission = readRunRequest(body, { hasPrivate: this.#parts.hasPrivateWebhooks });
@@ -163,6 +164,12 @@ function queueFull(maxQueued: number): Answer {
 function folderLost(): Answer {
   return refusal(503, 'the data folder of the service is gone: it takes no jobs on until that is mended');
 }
+
+/** What is submitted may be long, and is not read. */
+const noRoom: Answer = {
+  ...refusal(507, 'the disk of the service is full: it ends jobs, and takes on none until there is space'),
+  isBodyUnread: true,
+};
 
 function jobNotFound(): Answer {
   return refusal(404, 'job not found');

@@ -27,6 +27,8 @@ export interface ServiceOptions {
   /** The largest body of a submission, and of a result. */
   maxRequestBytes?: number;
   maxResultBytes?: number;
+  /** Room that is kept on the disk for ending jobs, and deleting what is over, when it is full; none by default. */
+  reserveBytes?: number;
   /** Connections that are open at once. */
   maxConnections?: number;
   /** A request that has not arrived by then is cut off. */
@@ -84,6 +86,7 @@ export function checkServiceOptions(options: ServiceOptions): Checked {
     retentionMs: defaultRetentionMs,
     maxRequestBytes,
     maxResultBytes: 100 * 1024 * 1024,
+    reserveBytes: 0,
     maxConnections: 2_000,
     requestTimeoutMs: 120_000,
     // Against a client that has gone wild; what is usual stays far below.

@@ -59,5 +59,6 @@ export class Sweeper {
 
   async #endOverdue(): Promise<void> {
     while (!this.#isStopped && (await this.#book.rounds.timeOutSome()).length > 0);
+    this.#book.reserve.refill();
   }
 }

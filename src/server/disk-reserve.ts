@@ -1,0 +1,87 @@
+/** Room that is kept on the disk, so that jobs can be ended and what is over be deleted when it is full. */
+import { randomFillSync } from 'node:crypto';
+import { closeSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { isDiskFull } from './disk-full.ts';
+
+export interface DiskReserveOptions {
+  /** The file that takes the room. */
+  path: string;
+  /** 0 for none. */
+  bytes: number;
+  onTrouble: (text: string) => void;
+}
+
+const blockBytes = 1024 * 1024;
+
+export class DiskReserve {
+  readonly #options: DiskReserveOptions;
+  /** Whether the room has been given away, which is for nothing new. */
+  isSpent = false;
+
+  /** Takes the room; where there is not enough of it, says so and goes on without. */
+  constructor(options: DiskReserveOptions) {
+    this.#options = options;
+    if (options.bytes > 0 && !this.#take())
+      options.onTrouble(
+        `the disk has too little space to keep ${megabytes(options.bytes)} for ending jobs: once it is full, none can be cancelled`,
+      );
+  }
+
+  /** Does what must be possible on a full disk: once more, with the room, where it is full. */
+  async spend<T>(write: () => Promise<T>): Promise<T> {
+    try {
+      return await write();
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+    }
+    // Of those that failed together the first gives the room to all.
+    if (!this.isSpent) this.#giveAway();
+    return await write();
+  }
+
+  /** Takes the room again, where it was given away and there is twice as much. */
+  refill(): void {
+    if (!this.isSpent || this.#freeBytes() < 2 * this.#options.bytes || !this.#take()) return;
+    this.isSpent = false;
+    this.#options.onTrouble('the disk has space again: the service takes on jobs as before');
+  }
+
+  #giveAway(): void {
+    const { path, bytes, onTrouble } = this.#options;
+    if (bytes === 0) return;
+    this.isSpent = true;
+    rmSync(path, { force: true });
+    onTrouble(
+      `the disk is full: the service ends jobs, and takes on none until ${megabytes(2 * bytes)} are free`,
+    );
+  }
+
+  #take(): boolean {
+    const { path, bytes } = this.#options;
+    // Of the service before; to write it anew would give the room away on a full disk.
+    if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) >= bytes) return true;
+    // What can be compressed takes no room on some file systems.
+    const block = randomFillSync(Buffer.alloc(Math.min(bytes, blockBytes)));
+    const file = openSync(path, 'w', 0o600);
+    try {
+      for (let at = 0; at < bytes; at += block.length) writeSync(file, block);
+      return true;
+    } catch (error) {
+      rmSync(path, { force: true });
+      if (isDiskFull(error)) return false;
+      throw error;
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  #freeBytes(): number {
+    const { bavail, bsize } = statfsSync(dirname(this.#options.path));
+    return bavail * bsize;
+  }
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1e6)} MB`;
+}

@@ -1,0 +1,123 @@
+/** Promise: a full disk keeps nobody from ending jobs, and what was said to have ended stays so. */
+import { appendFileSync, existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { DiskReserve } from '../../src/server/disk-reserve.ts';
+import { cancelPath } from '../../src/wire/paths.ts';
+import { canMount, mountSmallDisk } from '../e2e/small-disk.ts';
+import { ask, askStatus, endpointId, makeDataDir, openService, post, submit } from './service-harness.ts';
+
+const purgePath = `/v2/${endpointId}/purge-queue`;
+const body = JSON.stringify({ input: { scene: 'x' } });
+
+describe.skipIf(!canMount)('on a disk that is full (skipped where this user may not mount one)', () => {
+  let dataDir: string;
+  const reserveBytes = 2 * 1024 * 1024;
+
+  beforeEach(async () => {
+    dataDir = join(await makeDataDir(), 'disk');
+    mountSmallDisk(dataDir, 40);
+  });
+
+  const others = (): string => join(dataDir, 'what-others-write');
+
+  function fillDisk(): void {
+    writeFileSync(others(), '');
+    for (let bytes = 1024 * 1024; bytes >= 1; bytes = Math.floor(bytes / 2)) {
+      try {
+        for (;;) appendFileSync(others(), Buffer.alloc(bytes));
+      } catch {
+        // Less of it may fit.
+      }
+    }
+  }
+
+  it('cancels and purges at once, for good, and takes on jobs again when there is space', async () => {
+    const first = await openService({ dataDir, reserveBytes });
+    const running = await submit(first.url, { scene: 'running' });
+    const run = await first.held.next();
+    const waiting = [];
+    for (let count = 0; count < 300; count++) waiting.push(await submit(first.url, { count }));
+    fillDisk();
+    // Until what was free within its own files is used up.
+    let late = await post(first.url, body);
+    for (; late.status === 200; late = await post(first.url, body)) waiting.push((late.json as Job).id);
+    expect(late.status).toBe(507);
+
+    const purged = await ask(first.url, purgePath, { method: 'POST' });
+    expect([purged.status, purged.json]).toEqual([200, { removed: waiting.length, status: 'completed' }]);
+    const cancelled = await ask(first.url, cancelPath('v2', endpointId, running), { method: 'POST' });
+    expect([cancelled.status, cancelled.json]).toEqual([200, { id: running, status: 'CANCELLED' }]);
+    expect(run.signal.aborted).toBe(true);
+    const refused = await post(first.url, body);
+    expect(refused.status).toBe(507);
+    expect(refused.json).toMatchObject({
+      error: expect.stringContaining('the disk of the service is full') as string,
+    });
+    expect(first.troubles).toContainEqual(expect.stringContaining('takes on none until'));
+
+    rmSync(others());
+    while ((await post(first.url, body)).status !== 200);
+    expect(existsSync(join(dataDir, 'reserve'))).toBe(true);
+    await first.close();
+    const second = await openService({ dataDir, reserveBytes, workers: 0 });
+    for (const id of [running, ...waiting])
+      expect((await askStatus(second.url, id)).json).toMatchObject({ status: 'CANCELLED' });
+  });
+
+  it('deletes what is over, which gives the space for more', async () => {
+    let now = 1_000_000;
+    const service = await openService({ dataDir, reserveBytes, retentionMs: 10_000, now: () => now });
+    const id = await submit(service.url, { scene: 'x' });
+    (await service.held.next()).complete([{ rendered_image: 'x'.repeat(5_000_000) }]);
+    while (((await askStatus(service.url, id)).json as Job).status !== 'COMPLETED');
+    fillDisk();
+    while ((await post(service.url, body)).status === 200);
+    now += 10_000;
+    while ((await post(service.url, body)).status !== 200);
+    expect((await askStatus(service.url, id)).status).toBe(404);
+  });
+});
+
+interface Job {
+  id: string;
+  status: string;
+}
+
+describe('the room that is kept', () => {
+  const full = () => Promise.reject(Object.assign(new Error('no space left'), { code: 'ENOSPC' }));
+  const bytes = 3_000_000;
+  let path: string;
+  let troubles: string[];
+
+  beforeEach(async () => {
+    path = join(await makeDataDir(), 'reserve');
+    troubles = [];
+  });
+
+  const reserveOf = (size = bytes) =>
+    new DiskReserve({ path, bytes: size, onTrouble: (text) => troubles.push(text) });
+
+  it('is given to what must be possible, once, for all that failed together', async () => {
+    const reserve = reserveOf();
+    expect(statSync(path).size).toBeGreaterThanOrEqual(bytes);
+    const needing = (done: string) =>
+      reserve.spend(() => (existsSync(path) ? full() : Promise.resolve(done)));
+    expect(await Promise.all([needing('a'), needing('b')])).toEqual(['a', 'b']);
+    expect([reserve.isSpent, troubles.length]).toEqual([true, 1]);
+    reserve.refill();
+    expect([reserve.isSpent, existsSync(path)]).toEqual([false, true]);
+  });
+
+  it('is nothing to a write that fails for another reason, or again', async () => {
+    const reserve = reserveOf();
+    await expect(reserve.spend(() => Promise.reject(new Error('a bug')))).rejects.toThrow('a bug');
+    expect(reserve.isSpent).toBe(false);
+    await expect(reserve.spend(full)).rejects.toThrow('no space left');
+  });
+
+  it('may be none', async () => {
+    await expect(reserveOf(0).spend(full)).rejects.toThrow('no space left');
+    expect([existsSync(path), troubles]).toEqual([false, []]);
+  });
+});

@@ -14,7 +14,7 @@ import { dataOption } from './data-option.ts';
 import { defaultDataDir } from './default-data-dir.ts';
 import { keyActions, type KeyAction } from './key-actions.ts';
 import { oneText } from './one-text.ts';
-import { refuse } from './refuse.ts';
+import { refuseService } from './refuse-service.ts';
 import { shownPath } from './shown-path.ts';
 
 /** Returns the exit code. */
@@ -28,7 +28,7 @@ export function keys(action: string, name: string, argv: Record<string, unknown>
     work[chosen]({ name, argv, dataDir, json });
     return 0;
   } catch (thrown) {
-    return refuse(thrown instanceof KeyRefused ? wrongKey(thrown.problems) : thrown, dataDir, json);
+    return refuseService(thrown instanceof KeyRefused ? wrongKey(thrown.problems) : thrown, dataDir, json);
   }
 }
 

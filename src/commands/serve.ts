@@ -17,7 +17,7 @@ import { dataOption } from './data-option.ts';
 import { defaultDataDir } from './default-data-dir.ts';
 import { assertKeyed, makeFirstKey } from './first-key.ts';
 import { oneText } from './one-text.ts';
-import { refuse } from './refuse.ts';
+import { refuseService } from './refuse-service.ts';
 import { servedFaults } from './served-faults.ts';
 import { shownPath } from './shown-path.ts';
 import { untilSignal } from './until-signal.ts';
@@ -96,7 +96,7 @@ export async function serve(file: string | undefined, argv: Record<string, unkno
     await service.close();
     return 0;
   } catch (thrown) {
-    return refuse(thrown, dataDir, json);
+    return refuseService(thrown, dataDir, json);
   }
 }
 

@@ -56,6 +56,11 @@ export function diskTrouble(file: string, code: string): Trouble {
   });
 }
 
+/** Undefined for a code that is not known here. */
+export function causeOf(code: string): string | undefined {
+  return meanings[code]?.cause;
+}
+
 export function isSystemError(error: unknown): error is NodeJS.ErrnoException & { code: string } {
   return error instanceof Error && 'syscall' in error && 'code' in error && typeof error.code === 'string';
 }

@@ -29,10 +29,14 @@ export class FolderWatch {
   }
 }
 
-/** Undefined where there is none. */
+/** Undefined where there is none, or none that could be opened again. */
 function identityOf(path: string): string | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats && `${stats.dev} ${stats.ino}`;
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    return stats && `${stats.dev} ${stats.ino}`;
+  } catch {
+    return undefined;
+  }
 }
 
 function lostText(dir: string): string {

@@ -1,5 +1,5 @@
 /** A data folder that is deleted, moved or replaced under a running service: nothing is accepted that would be lost. */
-import { cpSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { RunResponse } from '../../src/wire/messages.ts';
@@ -34,6 +34,13 @@ it.each<[string, (dir: string) => void]>([
     (dir) => {
       renameSync(dir, `${dir}-away`);
       cpSync(`${dir}-away`, dir, { recursive: true });
+    },
+  ],
+  [
+    'replaced by a file',
+    (dir) => {
+      rmSync(dir, { recursive: true });
+      writeFileSync(dir, '');
     },
   ],
   ['without its book', (dir) => rmSync(join(dir, 'service.sqlite'))],

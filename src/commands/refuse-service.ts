@@ -1,0 +1,97 @@
+/** Why a command of the service cannot use its data folder, in the words of those who chose it by --data. */
+import { accessSync, constants, statfsSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Trouble } from '../core/failure.ts';
+import { causeOf } from '../disk/disk-trouble.ts';
+import { refuse } from './refuse.ts';
+import { shownPath } from './shown-path.ts';
+
+/** Gives the exit code. */
+export function refuseService(thrown: unknown, dataDir: string | undefined, json: boolean): number {
+  const text = dataDir === undefined ? undefined : dataFolderTrouble(thrown, dataDir);
+  const known = text === undefined ? thrown : new Trouble({ kind: 'output-unwritable', text });
+  return refuse(known, dataDir, json);
+}
+
+/** Undefined where it is about something else. */
+export function dataFolderTrouble(thrown: unknown, dataDir: string): string | undefined {
+  const { code, path, syscall } = thrown as NodeJS.ErrnoException;
+  const isOfDisk =
+    typeof code === 'string' &&
+    (syscall !== undefined || /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|PERM)/.test(code));
+  if (!isOfDisk || syscall === 'listen' || syscall === 'getaddrinfo') return undefined;
+  const seen = obstacleIn(dataDir, path) ?? { code: systemCode(code, dataDir), path: path ?? dataDir };
+  const cause = seen.code === undefined ? undefined : causeOf(seen.code);
+  if (cause === undefined) return undefined;
+  const where = seen.path === dataDir ? '' : `${shownPath(seen.path)}: `;
+  const remedy = remedies[seen.code ?? ''] ?? 'mend that';
+  return `the data folder ${shownPath(dataDir)} cannot be used: ${where}${cause} (${seen.code}); ${remedy}, or choose another folder with --data, then give the same command again`;
+}
+
+const remedies: Record<string, string> = {
+  ENOSPC: 'free some space',
+  EDQUOT: 'free some space or have the quota raised',
+  EROFS: 'make it writable',
+  EACCES: 'give this user access to it',
+  EPERM: 'give this user access to it',
+  ENOTDIR: 'move that file away',
+  EEXIST: 'move that file away',
+  EISDIR: 'move that folder away',
+  EMFILE: 'raise the limit (ulimit -n)',
+  EIO: 'check the disk',
+};
+
+/** What SQLite refuses, it tells by codes of its own, and not always of a full disk by that for one. */
+function systemCode(code: string, dataDir: string): string {
+  if (code === 'SQLITE_FULL') return 'ENOSPC';
+  if (code.startsWith('SQLITE_READONLY')) return 'EROFS';
+  if (!code.startsWith('SQLITE_IOERR')) return code;
+  const { bavail, bsize } = statfsSync(nearestThere(dataDir));
+  return bavail * bsize < littleBytes ? 'ENOSPC' : 'EIO';
+}
+
+/** Less than this the service does not even begin with. */
+const littleBytes = 1024 * 1024;
+
+interface Obstacle {
+  code: string;
+  path: string;
+}
+
+/** SQLite names no file, so that they are looked at; the folder that is not there yet was to be made in another. */
+function obstacleIn(dataDir: string, path: string | undefined): Obstacle | undefined {
+  const folder = nearestThere(dataDir);
+  const files = folder === dataDir ? databases.map((name) => join(dataDir, name)) : [];
+  const named = path === undefined ? [] : [path];
+  for (const each of [folder, ...named, ...files]) {
+    const found = obstacleAt(each, folder);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+const databases = ['service.sqlite', 'keys.sqlite', 'lock.sqlite'].flatMap((name) =>
+  ['', '-wal', '-shm'].map((end) => name + end),
+);
+
+function obstacleAt(path: string, folder: string): Obstacle | undefined {
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats === undefined) return undefined;
+    if (path === folder && !stats.isDirectory()) return { code: 'ENOTDIR', path };
+    if (path.endsWith('.sqlite') && stats.isDirectory()) return { code: 'EISDIR', path };
+    accessSync(path, constants.R_OK | constants.W_OK | (stats.isDirectory() ? constants.X_OK : 0));
+    return undefined;
+  } catch (error) {
+    return { code: (error as NodeJS.ErrnoException).code ?? 'EACCES', path };
+  }
+}
+
+function nearestThere(path: string): string {
+  try {
+    if (statSync(path, { throwIfNoEntry: false }) !== undefined || dirname(path) === path) return path;
+  } catch {
+    // It cannot be looked into the folder above.
+  }
+  return nearestThere(dirname(path));
+}

@@ -1,0 +1,128 @@
+/** Promise: a service that cannot start says in a sentence what is in its way and what to do, and ends with the code for it. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, statfsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { folderWith, nightrender, root } from './cli.ts';
+import { Served } from './served.ts';
+import { canMount, mountSmallDisk, setReadOnly } from './small-disk.ts';
+
+const again = 'or choose another folder with --data, then give the same command again.\n';
+
+async function startIn(cwd: string, data: string, ...args: string[]) {
+  const { code, stdout, stderr } = await nightrender(['serve', '--port', '0', '--data', data, ...args], {
+    cwd,
+  });
+  expect(stdout).toBe('');
+  expect(stderr).not.toMatch(/\n\s+at |output\.dir|the run/);
+  return [code, stderr];
+}
+
+describe('a data folder', () => {
+  it('that is a file, or in one', async () => {
+    const cwd = folderWith({ file: '' });
+    const moved = `a file stands where a folder is needed (ENOTDIR); move that file away, ${again}`;
+    expect(await startIn(cwd, 'file')).toEqual([14, `the data folder file cannot be used: ${moved}`]);
+    expect(await startIn(cwd, 'file/in')).toEqual([
+      14,
+      `the data folder file/in cannot be used: file: ${moved}`,
+    ]);
+  });
+
+  it('with a folder in the place of its book', async () => {
+    const cwd = folderWith({});
+    mkdirSync(join(cwd, 'data/service.sqlite'), { recursive: true });
+    const [code, said] = await startIn(cwd, 'data');
+    expect(code).toBe(14);
+    expect(said).toBe(
+      `the data folder data cannot be used: data/service.sqlite: a folder stands where the file belongs (EISDIR); move that folder away, ${again}`,
+    );
+  });
+
+  it('of another program, of a newer version, and one that is damaged', async () => {
+    const cwd = folderWith({});
+    const service = await Served.start(cwd);
+    await service.stop();
+    const change = (pragma: string): void =>
+      void new Sqlite(join(cwd, 'service/service.sqlite')).pragma(pragma);
+    change('user_version = 99');
+    expect(await startIn(cwd, 'service')).toEqual([
+      2,
+      expect.stringMatching(/newer version .*Go on with a version/),
+    ]);
+    change('application_id = 7');
+    expect(await startIn(cwd, 'service')).toEqual([
+      2,
+      expect.stringMatching(/file of another program; .*Move it away/),
+    ]);
+    writeFileSync(join(cwd, 'service/keys.sqlite'), 'no database');
+    expect(await startIn(cwd, 'service')).toEqual([
+      2,
+      expect.stringMatching(/keys\.sqlite is damaged .*Put a copy/),
+    ]);
+  });
+
+  it('whose keys are asked for is told of in the same words', async () => {
+    const cwd = folderWith({ file: '' });
+    const { code, stderr } = await nightrender(['keys', 'add', 'x', '--data', 'file'], { cwd });
+    expect([code, stderr]).toEqual([14, expect.stringContaining(again)]);
+  });
+});
+
+describe.skipIf(!canMount)('a disk (skipped where none may be mounted)', () => {
+  it('that is full', async () => {
+    const cwd = folderWith({});
+    mountSmallDisk(join(cwd, 'disk'), 1);
+    const { bavail, bsize } = statfsSync(join(cwd, 'disk'));
+    writeFileSync(join(cwd, 'disk/fill'), Buffer.alloc(bavail * bsize - 16_384));
+    const full = `the disk is full (ENOSPC); free some space, ${again}`;
+    expect(await startIn(cwd, 'disk/new')).toEqual([14, `the data folder disk/new cannot be used: ${full}`]);
+  });
+
+  it('that is read-only', async () => {
+    const cwd = folderWith({});
+    mountSmallDisk(join(cwd, 'disk'), 1);
+    setReadOnly(join(cwd, 'disk'), true);
+    const [code, said] = await startIn(cwd, 'disk');
+    expect(code).toBe(14);
+    expect(said).toBe(
+      `the data folder disk cannot be used: the file system is read-only (EROFS); make it writable, ${again}`,
+    );
+  });
+});
+
+const withoutPower = ['setpriv', '--inh-caps=-all', '--bounding-set=-all'];
+const isRoot = process.getuid?.() === 0;
+const canBeRefused =
+  process.platform === 'linux' &&
+  (!isRoot || spawnSync('setpriv', [...withoutPower.slice(1), 'true']).status === 0);
+
+describe.skipIf(!canBeRefused)('permission (skipped where root cannot lay its power down)', () => {
+  it.each([
+    ['of the folder', 'data', 'data', 0o500, ''],
+    ['of the folder that it would be in', 'data/new', 'data', 0o500, 'data: '],
+    ['of its book', 'data', 'data/service.sqlite', 0o000, 'data/service.sqlite: '],
+  ])('%s is missing', (_what, data, path, mode, where) => {
+    const cwd = folderWith({});
+    mkdirSync(join(cwd, 'data'));
+    writeFileSync(join(cwd, 'data/service.sqlite'), '');
+    chmodSync(join(cwd, path), mode);
+    const command = [
+      process.execPath,
+      join(root, 'dist/nightrender.cjs'),
+      'serve',
+      '--port',
+      '0',
+      '--data',
+      data,
+    ];
+    const [program = '', ...args] = isRoot ? [...withoutPower, ...command] : command;
+    const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8' });
+    execFileSync('chmod', ['-R', 'u+rwx', cwd]);
+    expect([status, stdout]).toEqual([14, '']);
+    expect(stderr).toBe(
+      `the data folder ${data} cannot be used: ${where}permission is denied (EACCES); give this user access to it, ${again}`,
+    );
+  });
+});

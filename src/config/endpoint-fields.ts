@@ -18,7 +18,9 @@ export const commonFields = {
     .describe('the name of the endpoint for people; no two have the same'),
   workers: count(0, 1_000, 'workers that are started here')
     .optional()
-    .describe('workers that are started here, 1 where left out; 0 leaves the jobs to workers elsewhere'),
+    .describe(
+      'workers that are started here, 1 where left out; 0 leaves the jobs to workers elsewhere. One that ends again and again is started anew after pauses of 2 s to 1 min, in which its jobs wait',
+    ),
   quickStart: flag.describe('whether workers are kept running, rather than started when there are jobs'),
   environment: environment.describe(
     'environment variables of the workers, none that begin with RUNPOD_, which are the service’s own',
@@ -89,7 +91,9 @@ export function devicesOf<T>(each: z.ZodType<T>) {
     .min(1, devicesExpected)
     .max(64, devicesExpected)
     .refine((all) => new Set(all.map(String)).size === all.length, devicesExpected)
-    .describe('devices of this machine, by number or name');
+    .describe(
+      'devices of this machine: of a container, by number, name or path; of a command or module, by number or name, in its CUDA_VISIBLE_DEVICES',
+    );
 }
 
 const commandExpected = 'a list such as [python3, worker.py]';

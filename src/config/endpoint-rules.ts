@@ -69,12 +69,22 @@ function uselessSettings(draft: EndpointDraft, workload: WorkloadSettings): Fiel
   const hasDevices = gpu !== undefined && gpu !== null && 'devices' in gpu;
   if (hasDevices && (why !== undefined || workload.kind === 'prebuilt'))
     refuse('gpu.devices', `no devices of this machine, since ${why ?? vulkanChooses}; a label tells people`);
+  if (hasDevices && ['command', 'module'].includes(workload.kind) && gpu.devices.some(isPathOrKind))
+    refuse(
+      'gpu.devices',
+      'numbers or names such as GPU-5f3c, since a command or module is told of them by CUDA_VISIBLE_DEVICES, which knows no paths; an image can have those',
+    );
   if (why === undefined) return found;
   if (Object.keys(draft.environment ?? {}).length > 0) refuse('environment', `no variables, since ${why}`);
   if (workload.kind !== 'remote') return found;
   if (draft.workers !== undefined && draft.workers > 0) refuse('workers', `0, since ${why}`);
   if (draft.quickStart === true) refuse('quickStart', `false, since ${why}`);
   return found;
+}
+
+/** As /dev/dri/renderD128 and amd.com/gpu=0, which are for containers. */
+function isPathOrKind(device: string): boolean {
+  return device.startsWith('/') || device.includes('=');
 }
 
 const vulkanChooses = 'scene-renderer works on the GPU that Vulkan offers it';

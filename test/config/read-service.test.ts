@@ -302,6 +302,14 @@ describe('what would have no effect', () => {
       'gpu.devices is a list; expected no devices of this machine, since the painter works within the service itself; a label tells people',
     ],
     [
+      'module: ./handler.mjs, gpu: {devices: [0, /dev/dri/renderD128]}',
+      'gpu.devices is a list; expected numbers or names such as GPU-5f3c, since a command or module is told of them by CUDA_VISIBLE_DEVICES, which knows no paths; an image can have those',
+    ],
+    [
+      'command: [worker], gpu: {devices: [amd.com/gpu=0]}',
+      'gpu.devices is a list; expected numbers or names such as GPU-5f3c, since a command or module is told of them by CUDA_VISIBLE_DEVICES, which knows no paths; an image can have those',
+    ],
+    [
       'quickDeploy: scene-renderer, gpu: {devices: [0]}',
       'gpu.devices is a list; expected no devices of this machine, since scene-renderer works on the GPU that Vulkan offers it; a label tells people',
     ],

@@ -48,6 +48,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const path = join(checked.dataDir, 'service.sqlite');
     const book = new JobBook(path, checked);
     opened.push(() => book.close());
+    checked.faults?.keepIn(join(checked.dataDir, 'faults.sqlite'));
+    opened.push(() => checked.faults?.close());
     const folder = new FolderWatch(checked.dataDir, [path, `${path}-wal`], checked.onTrouble);
     const results = new JobResults({ ...checked, book });
     return await openForBusiness(checked, { keys, book, folder, results, ownWorkers, opened });

@@ -41,6 +41,15 @@ export class FaultPlan {
     this.#jobs = new FaultyJobs(options);
   }
 
+  /** Keeps in this file what happens to jobs, for the next service. Throws `UnusableDatabase`. */
+  keepIn(path: string): void {
+    this.#jobs.keepIn(path);
+  }
+
+  close(): void {
+    this.#jobs.close();
+  }
+
   /** Asked once of every request, before anything is done for it; undefined where it is to be answered as ever. */
   answer(request: Pick<IncomingMessage, 'url'>): FaultAnswer | undefined {
     const target = readFaultTarget(request.url ?? '');

@@ -2,6 +2,7 @@
 import type { FaultTarget } from './fault-target.ts';
 import type { ClockedSettings } from './fault-settings.ts';
 import { jobFaults, type JobEnd, type JobFault } from './job-faults.ts';
+import { KeptFaults } from './kept-faults.ts';
 import type { HonestAnswer } from './request-fault.ts';
 
 /** How a job ended, as the job book has it; `output` is JSON text. */
@@ -16,6 +17,8 @@ interface FaultyJob {
   overAt: number | undefined;
   /** Whether a client was told that it is. */
   isCancelled: boolean;
+  /** Accepted by a former service: long ago, and of no number here. */
+  isFormer: boolean;
 }
 
 /** Of more than so many the oldest is forgotten: then it is told honestly. */
@@ -26,6 +29,7 @@ const overWords: ReadonlySet<unknown> = new Set(['COMPLETED', 'FAILED', 'CANCELL
 export class FaultyJobs {
   readonly #options: ClockedSettings;
   readonly #jobs = new Map<string, FaultyJob>();
+  #kept: KeptFaults | undefined;
   /** The numbers that the script speaks of. */
   readonly #scripted: ReadonlySet<number>;
 
@@ -34,17 +38,35 @@ export class FaultyJobs {
     this.#scripted = new Set(options.script.flatMap(({ job }) => job ?? []));
   }
 
-  add(id: string, number: number, fault: string | undefined): void {
-    if (fault === undefined && !this.#scripted.has(number)) return;
+  /** Goes on with what is kept in this file, and keeps there what comes. Throws `UnusableDatabase`. */
+  keepIn(path: string): void {
+    this.#kept = new KeptFaults(path, mostJobs);
+    for (const { id, number, fault: name, isCancelled } of this.#kept.all()) {
+      const fault = jobFaults[name];
+      const former = { number, fault, acceptedAt: -Infinity, overAt: undefined, isFormer: true };
+      if (fault !== undefined) this.#jobs.set(id, { ...former, isCancelled: isCancelled === 1 });
+    }
+  }
+
+  close(): void {
+    this.#kept?.close();
+    this.#kept = undefined;
+  }
+
+  add(id: string, number: number, name: string | undefined): void {
+    if (name === undefined && !this.#scripted.has(number)) return;
     const acceptedAt = this.#options.now();
-    const found = fault === undefined ? undefined : jobFaults[fault];
-    this.#jobs.set(id, { number, fault: found, acceptedAt, overAt: undefined, isCancelled: false });
+    const fault = name === undefined ? undefined : jobFaults[name];
+    const job = { number, fault, acceptedAt, overAt: undefined, isCancelled: false, isFormer: false };
+    this.#jobs.set(id, job);
+    if (name !== undefined) this.#kept?.add({ id, number, fault: name, isCancelled: 0 });
     const [oldest] = this.#jobs.keys();
     if (this.#jobs.size > mostJobs && oldest !== undefined) this.#jobs.delete(oldest);
   }
 
   numberOf(id: string | undefined): number | undefined {
-    return id === undefined ? undefined : this.#jobs.get(id)?.number;
+    const job = id === undefined ? undefined : this.#jobs.get(id);
+    return job?.isFormer === false ? job.number : undefined;
   }
 
   /** What a book can hold is written down so; the rest is told so when it is asked for. */
@@ -58,6 +80,7 @@ export class FaultyJobs {
     const kept = end && asOutcome(end);
     if (kept === undefined) return outcome;
     job.fault = undefined;
+    this.#kept?.forget(id);
     return kept;
   }
 
@@ -77,7 +100,10 @@ export class FaultyJobs {
     const job = typeof id === 'string' ? this.#jobs.get(id) : undefined;
     if (job?.fault === undefined) return answer;
     let told = this.#tell(job, job.fault, fields);
-    if (operation === 'cancel' && told !== 'nothing') told = cancelled(job, fields, told);
+    if (operation === 'cancel' && told !== 'nothing') {
+      told = cancelled(job, fields, told);
+      if (job.isCancelled && typeof id === 'string') this.#kept?.cancel(id);
+    }
     if (told === undefined) return answer;
     if (told === 'nothing') return { status: 404, body: '{"error":"job not found"}' };
     return { status: 200, body: JSON.stringify(told) };
@@ -105,7 +131,7 @@ export class FaultyJobs {
       return end && { ...times, ...end };
     }
     const { now, slowMs, freshMs } = this.#options;
-    if (isOver) job.overAt ??= now();
+    if (isOver) job.overAt ??= job.isFormer ? -Infinity : now();
     const overMs = job.overAt === undefined ? 0 : now() - job.overAt;
     return fault.tell({ job: fields, isOver, ageMs: now() - job.acceptedAt, overMs, slowMs, freshMs });
   }

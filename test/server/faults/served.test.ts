@@ -8,6 +8,7 @@ import { Client } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { endpointSettings } from '../../../src/server/endpoint-settings.ts';
 import { faultTable } from '../../../src/server/faults/fault-table.ts';
+import { jobFaults } from '../../../src/server/faults/job-faults.ts';
 import { KeyBook } from '../../../src/server/keys/key-book.ts';
 import { runPath } from '../../../src/wire/paths.ts';
 import { noise } from '../../images/pictures.ts';
@@ -127,6 +128,50 @@ it('writes down how a job ended, so that it is told so after a restart', async (
   await service.close();
   const { url } = await openService({ dataDir });
   expect((await askStatus(url, id)).json).toMatchObject({ status: 'FAILED' });
+});
+
+it('tells of each job after a restart what it told before, by whatever fault that was', async () => {
+  const dataDir = await makeDataDir();
+  // Those that pass with time are over by then.
+  const names = Object.keys(jobFaults).filter((name) => !['slow', 'unknown-at-first'].includes(name));
+  const script = names.map((name, index) =>
+    scripted('job', name, { nth: { first: index + 1, last: index + 1 } }),
+  );
+  const before = await faultyService({ script }, { dataDir });
+  const ids: string[] = [];
+  for (const name of names) ids.push(await submit(before.url, { name }));
+  await before.idle();
+  const statuses = async (url: string) =>
+    await Promise.all(ids.map(async (id, index) => [names[index], (await askStatus(url, id)).text]));
+  const told = await statuses(before.url);
+  await before.close();
+  const after = await faultyService({}, { dataDir });
+  expect(await statuses(after.url)).toEqual(told);
+});
+
+it('takes no job of a former service for one of its own, and keeps to it that one was cancelled', async () => {
+  const dataDir = await makeDataDir();
+  const before = await faultyService({ script: [scripted('job', 'never-begins')] }, { dataDir });
+  const id = await submit(before.url, { scene: 'a hill' });
+  await before.idle();
+  const path = `/v2/${endpointId}/cancel/${id}`;
+  expect((await ask(before.url, path, { method: 'POST' })).json).toEqual({ id, status: 'CANCELLED' });
+  await before.close();
+  const ofTheFirst = scripted('status', 'html-502', { job: 1 });
+  const after = await faultyService({ script: [ofTheFirst] }, { dataDir });
+  expect((await askStatus(after.url, id)).json).toEqual({ id, status: 'CANCELLED' });
+  expect(after.met).toEqual([]);
+});
+
+it('tells the truth where it is started without faults', async () => {
+  const dataDir = await makeDataDir();
+  const before = await faultyService({ script: [scripted('job', 'cancelled')] }, { dataDir });
+  const id = await submit(before.url, { scene: 'a hill' });
+  await before.idle();
+  expect((await askStatus(before.url, id)).json).toMatchObject({ status: 'CANCELLED' });
+  await before.close();
+  const { url } = await openService({ dataDir });
+  expect((await askStatus(url, id)).json).toMatchObject({ status: 'COMPLETED' });
 });
 
 it('is of use on the same connection after an answer in the place of a large submission', async () => {

@@ -25,7 +25,7 @@ function ConsolePage(): JSX.Element {
   const [said, setSaid] = useState({ text: '', at: '' });
   const say = useCallback((text: string, at = location.hash) => setSaid({ text, at }), []);
   const aheadMs = useMemo(() => (overview?.now ?? Date.now()) - Date.now(), [overview]);
-  useArrival(hash, overview !== undefined);
+  useArrival(hash, overview !== undefined, isSignedOut && overview === undefined);
   if (overview === undefined) {
     if (isSignedOut) return <Entrance />;
     return (
@@ -91,12 +91,14 @@ function Routed({ route }: { route: Route }): JSX.Element {
 }
 
 /** Names the tab, and takes a reader by keyboard or ear to the head of the page that a link led to. */
-function useArrival(hash: string, isReady: boolean): void {
-  const last = useRef(hash);
+function useArrival(hash: string, isReady: boolean, isAtEntrance: boolean): void {
+  const last = useRef<string | undefined>(hash);
+  // Whoever has signed in arrives at the page, wherever he was before.
+  if (isAtEntrance) last.current = undefined;
   useEffect(() => {
     const heading = document.querySelector<HTMLElement>('main h1');
     document.title = `${heading === null ? '' : `${heading.textContent} · `}nightrender`;
-    if (last.current === hash || heading === null) return;
+    if (!isReady || last.current === hash || heading === null) return;
     last.current = hash;
     scrollTo(0, 0);
     heading.tabIndex = -1;

@@ -18,6 +18,8 @@ export interface PageOptions {
   width?: number;
   height?: number;
   colors?: 'light' | 'dark';
+  /** Whether it is operated by fingers. */
+  hasTouch?: boolean;
   /** Whether an address beyond files may be asked for; none where left out. */
   isAllowed?: (url: string) => boolean;
 }
@@ -29,10 +31,11 @@ export function openBrowser(): Promise<Browser> {
 
 /** A page of its own; what it asks for beyond what is allowed is one of its troubles. */
 export async function openPage(browser: Browser, options: PageOptions = {}): Promise<OpenPage> {
-  const { width = 1280, height = 900, colors = 'light', isAllowed = () => false } = options;
+  const { width = 1280, height = 900, colors = 'light', hasTouch = false, isAllowed = () => false } = options;
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: colors,
+    hasTouch,
     reducedMotion: 'reduce',
     locale: 'en-GB',
     timezoneId: 'UTC',

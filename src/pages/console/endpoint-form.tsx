@@ -56,7 +56,7 @@ export function EndpointForm({ draft: first, isNew, action, back, onSave }: Prop
         {problems.length > 0 ? 'Not saved: something has to be changed first.' : ''}
       </p>
       <div class="buttons sticky">
-        <button type="submit" class="primary" disabled={isBusy}>
+        <button type="submit" class="primary" aria-disabled={isBusy}>
           {action}
         </button>
         <a class="button" href={back}>

@@ -150,7 +150,7 @@ function PurgeQueue({ endpoint: { settings, jobs } }: { endpoint: EndpointView }
   };
   return (
     <>
-      <button type="button" disabled={jobs.inQueue === 0 && !isAsked} onClick={() => setIsAsked(true)}>
+      <button type="button" aria-disabled={jobs.inQueue === 0} onClick={() => setIsAsked(jobs.inQueue > 0)}>
         Purge queue
       </button>
       {isAsked && (

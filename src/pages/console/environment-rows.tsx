@@ -2,9 +2,10 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { PartProps } from './endpoint-draft.ts';
+import { useFocusKept } from './use-focus-kept.ts';
 
 export function EnvironmentRows({ draft: { environment }, problems, onChange }: PartProps): JSX.Element {
-  const list = useRef<HTMLUListElement>(null);
+  const list = useFocusKept<HTMLUListElement>();
   const count = useRef(environment.length);
   const problem = problems['environment'] ?? '';
   useLayoutEffect(() => {
@@ -23,7 +24,7 @@ export function EnvironmentRows({ draft: { environment }, problems, onChange }: 
       <p class="hint" id="environment-hint">
         For the workers. Secrets given here can be read by everybody who can open this console.
       </p>
-      <ul ref={list} class="environment">
+      <ul ref={list} class="environment" aria-label="Variables" tabIndex={-1}>
         {environment.map(({ key, name, value }, index) => (
           <li key={key}>
             {(['name', 'value'] as const).map((part) => (

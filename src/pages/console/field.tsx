@@ -23,7 +23,11 @@ export function Field({ label, hint, problem, class: name = '', children }: Prop
   return (
     <div class={`field ${name}`}>
       <label for={id}>{label}</label>
-      {children({ id, 'aria-invalid': problem !== '', 'aria-describedby': `${id}-hint ${id}-problem` })}
+      {children({
+        id,
+        'aria-invalid': problem !== '',
+        'aria-describedby': `${hint === undefined ? '' : `${id}-hint `}${id}-problem`,
+      })}
       {hint !== undefined && (
         <p id={`${id}-hint`} class="hint">
           {hint}

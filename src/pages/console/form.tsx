@@ -15,7 +15,11 @@ export interface Sending {
 export function useSending(save: () => Promise<Problem[]>): Sending {
   const [problems, setProblems] = useState<Problem[]>([]);
   const [isBusy, setIsBusy] = useState(false);
+  const isSent = useRef(false);
   const send = async (): Promise<void> => {
+    // A button that is disabled meanwhile would lose the focus.
+    if (isSent.current) return;
+    isSent.current = true;
     setIsBusy(true);
     setProblems([]);
     try {
@@ -24,6 +28,7 @@ export function useSending(save: () => Promise<Problem[]>): Sending {
       const known = error instanceof Refused ? error.problems : [];
       setProblems(known.length > 0 ? known : [{ field: '', text: troubleWords(error) }]);
     } finally {
+      isSent.current = false;
       setIsBusy(false);
     }
   };

@@ -4,11 +4,14 @@ import { useState } from 'preact/hooks';
 import type { JobView } from '../console-data.ts';
 import { ask, troubleWords } from './ask.ts';
 import { canRetry, statusWords } from './job-words.ts';
+import { useFocusKept } from './use-focus-kept.ts';
 
 export function JobActions({ job, onDone }: { job: JobView; onDone(): Promise<void> }): JSX.Element {
   const [trouble, setTrouble] = useState('');
   const [isBusy, setIsBusy] = useState(false);
+  const place = useFocusKept<HTMLDivElement>();
   const act = async (what: 'cancel' | 'retry'): Promise<void> => {
+    if (isBusy) return;
     setTrouble('');
     setIsBusy(true);
     try {
@@ -21,14 +24,14 @@ export function JobActions({ job, onDone }: { job: JobView; onDone(): Promise<vo
     }
   };
   return (
-    <div class="buttons">
+    <div ref={place} class="buttons" role="group" aria-label="What can be done with the job" tabIndex={-1}>
       {!statusWords(job.status).isSettled && (
-        <button type="button" disabled={isBusy} onClick={() => void act('cancel')}>
+        <button type="button" aria-disabled={isBusy} onClick={() => void act('cancel')}>
           Cancel job
         </button>
       )}
       {canRetry(job.status) && (
-        <button type="button" disabled={isBusy} onClick={() => void act('retry')}>
+        <button type="button" aria-disabled={isBusy} onClick={() => void act('retry')}>
           Retry job
         </button>
       )}

@@ -67,7 +67,7 @@ export function JobForm({ endpointId }: { endpointId: string }): JSX.Element {
         />
         <OtherProblems texts={others.map(({ text }) => text)} />
         <div class="buttons">
-          <button type="submit" class="primary" disabled={isBusy}>
+          <button type="submit" class="primary" aria-disabled={isBusy}>
             Submit job
           </button>
         </div>

@@ -8,6 +8,7 @@ import { delayWords, executionWords, statusNames, statusWords } from './job-word
 import { Mark } from './mark.tsx';
 import { to } from './route.ts';
 import { useService } from './service.ts';
+import { useFocusKept } from './use-focus-kept.ts';
 import { usePolled } from './use-polled.ts';
 
 /** As many as the service tells at once. */
@@ -23,6 +24,7 @@ export function JobList({ endpoint }: { endpoint: string | null }): JSX.Element 
   );
   const { data: jobs, refused } = usePolled<JobRow[]>(`jobs?${new URLSearchParams(query)}`, 2_000);
   const statusId = useId();
+  const place = useFocusKept<HTMLDivElement>();
   return (
     <>
       <div class="list-head">
@@ -49,7 +51,7 @@ export function JobList({ endpoint }: { endpoint: string | null }): JSX.Element 
         <p class="soft">{before === '' && status === '' ? 'No jobs yet.' : 'No such jobs.'}</p>
       )}
       {jobs !== undefined && jobs.length > 0 && <Rows jobs={jobs} hasEndpoint={endpoint === null} />}
-      <div class="buttons">
+      <div ref={place} class="buttons" role="group" aria-label="Further jobs" tabIndex={-1}>
         {before !== '' && (
           <button type="button" onClick={() => setBefore('')}>
             Newest

@@ -45,7 +45,9 @@ export function JobPage({ id }: { id: string }): JSX.Element {
         )}
       </p>
       <div class="page-head">
-        <h1>Job {id}</h1>
+        <h1>
+          Job <span class="job-id">{id}</span>
+        </h1>
         {job !== undefined && <JobActions job={job} onDone={refresh} />}
       </div>
       {refused !== undefined && <p class="notice bad">{refused.message}</p>}
@@ -81,13 +83,7 @@ function Job({ job }: { job: JobView }): JSX.Element {
       )}
       <div class="halves">
         <TextPanel title="Input" text={job.input} missing="Deleted, or too large to be shown." />
-        <TextPanel
-          title="Output"
-          text={job.output}
-          missing={
-            statusWords(job.status).isSettled ? 'None, deleted, or too large to be shown.' : 'None yet.'
-          }
-        />
+        <TextPanel title="Output" text={job.output} missing={outputAbsence(job.status)} />
       </div>
       <section class="panel stack" aria-labelledby="log">
         <h2 id="log">Log of the worker</h2>
@@ -99,6 +95,11 @@ function Job({ job }: { job: JobView }): JSX.Element {
       </section>
     </div>
   );
+}
+
+function outputAbsence(status: string): string {
+  if (status === 'COMPLETED') return 'Deleted, or too large to be shown.';
+  return statusWords(status).isSettled ? 'None: the job did not complete.' : 'None yet.';
 }
 
 function TextPanel({

@@ -36,7 +36,7 @@ export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element 
           onType={(change) => setTyped({ ...typed, ...change })}
         />
         <div class="buttons">
-          <button type="submit" class="primary" disabled={sending.isBusy}>
+          <button type="submit" class="primary" aria-disabled={sending.isBusy}>
             Add key
           </button>
         </div>

@@ -8,6 +8,7 @@ import { KeyForm } from './key-form.tsx';
 import { Mark } from './mark.tsx';
 import { Question } from './question.tsx';
 import { useService } from './service.ts';
+import { useFocusKept } from './use-focus-kept.ts';
 import { usePolled } from './use-polled.ts';
 
 export function KeysPage(): JSX.Element {
@@ -42,8 +43,9 @@ export function KeysPage(): JSX.Element {
 
 function OneKey({ view, onRevoked }: { view: KeyView; onRevoked(): Promise<void> }): JSX.Element {
   const { name, origin } = view;
+  const place = useFocusKept<HTMLElement>();
   return (
-    <article class="key">
+    <article ref={place} class="key" tabIndex={-1}>
       <div class="card-head">
         <h3>
           <bdi>{name}</bdi>

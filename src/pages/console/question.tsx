@@ -18,6 +18,7 @@ export function Question({ title, children, action, onYes, onClose }: Props): JS
   const [isBusy, setIsBusy] = useState(false);
   const [trouble, setTrouble] = useState('');
   const act = async (): Promise<void> => {
+    if (isBusy) return;
     setIsBusy(true);
     setTrouble('');
     try {
@@ -40,7 +41,7 @@ export function Question({ title, children, action, onYes, onClose }: Props): JS
         <button type="button" onClick={onClose}>
           No, leave it
         </button>
-        <button type="button" class="danger" disabled={isBusy} onClick={() => void act()}>
+        <button type="button" class="danger" aria-disabled={isBusy} onClick={() => void act()}>
           {action}
         </button>
       </div>

@@ -11,6 +11,7 @@ export function SignIn(): JSX.Element {
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
   const signIn = async (): Promise<void> => {
+    if (isBusy) return;
     if (key.trim() === '') return setProblem('Give a key.');
     setIsBusy(true);
     setProblem('');
@@ -54,7 +55,7 @@ export function SignIn(): JSX.Element {
           {problem}
         </p>
       </div>
-      <button type="submit" class="primary" disabled={isBusy}>
+      <button type="submit" class="primary" aria-disabled={isBusy}>
         Sign in
       </button>
     </form>

@@ -31,14 +31,24 @@ export function emptyDir(): string {
   return mkdtempSync(join(tmpdir(), 'nightrender-renderer-'));
 }
 
-export async function render(inputs: unknown[], dir = packagesDir): Promise<Rendered> {
+/** `fates` are those of the first GPUs that are opened, in the middle of a picture; the next ones do well. */
+export async function render(
+  inputs: unknown[],
+  dir = packagesDir,
+  fates: ('lost' | 'refuses')[] = [],
+): Promise<Rendered> {
   const script = join(root, 'test/fixtures/render-process.mjs');
-  const { stdout } = await promisify(execFile)(process.execPath, [script, JSON.stringify(inputs)], {
-    env: rendererEnvironment(dir),
-    maxBuffer: 2 ** 28,
-    timeout: 580_000,
-  });
-  return JSON.parse(stdout) as Rendered;
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [script, JSON.stringify(inputs), JSON.stringify(fates)],
+    {
+      env: rendererEnvironment(dir),
+      maxBuffer: 2 ** 28,
+      timeout: 580_000,
+    },
+  );
+  // Drivers say their own words before it.
+  return JSON.parse(stdout.slice(stdout.lastIndexOf('\n') + 1)) as Rendered;
 }
 
 /** As the console and `serve` ask. */

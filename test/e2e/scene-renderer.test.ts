@@ -63,7 +63,9 @@ describe.skipIf(reason !== undefined)(
       const inputs = [{ ...table, seed: 4 }, table, ...scenes.map((scene) => ({ scene, seed: 1, ...size }))];
       ({ answers: rendered } = await render([
         ...inputs,
-        { scene: 'two cats', width: 50, height: 90, samples: 1, images: 2 },
+        { scene: 'two cats', seed: 11, width: 50, height: 90, samples: 1, images: 3 },
+        { scene: 'a red ball', seed: 1, ...size, samples: 1 },
+        { scene: 'a red ball', seed: 1, ...size, samples: 12 },
       ]));
     }, softwareLimitMs);
 
@@ -93,10 +95,41 @@ describe.skipIf(reason !== undefined)(
       );
     });
 
-    it('makes several pictures of any form', async () => {
-      expect(rendered[6]).toHaveLength(2);
+    it('makes several pictures of any form, each another one', async () => {
+      const pictures = rendered[6];
+      if (!Array.isArray(pictures)) return expect.fail(JSON.stringify(pictures));
+      expect(pictures.map(({ seed }) => seed)).toEqual([11, 12, 13]);
+      expect(new Set(pictures.map((picture) => picture.rendered_image)).size).toBe(3);
       expect(await sizeOf(firstOf(rendered, 6))).toEqual([50, 90]);
     });
+
+    it('looks otherwise with more samples', () => {
+      const [one, few, many] = [firstOf(rendered, 7), firstOf(rendered, 2), firstOf(rendered, 8)];
+      const bytes = [one, few, many].map((picture) => picture.rendered_image);
+      expect(new Set(bytes).size).toBe(3);
+    });
+
+    it(
+      'opens a GPU anew that was lost in the middle of a picture, and renders the same',
+      async () => {
+        const { answers, lines } = await render([table], undefined, ['lost']);
+        expect(firstOf(answers, 0).rendered_image === firstOf(rendered, 1).rendered_image).toBe(true);
+        expect(lines).toEqual([expect.stringContaining('The GPU failed, and is opened anew: it was lost')]);
+      },
+      softwareLimitMs,
+    );
+
+    it(
+      'says what GPUs refused, and renders the next job on another one',
+      async () => {
+        const { answers } = await render([table, table], undefined, ['lost', 'refuses']);
+        expect(answers[0]).toEqual({
+          error: expect.stringMatching(/^The GPU failed 2 times at this picture, .+Texture size/) as string,
+        });
+        expect(firstOf(answers, 1).rendered_image === firstOf(rendered, 1).rendered_image).toBe(true);
+      },
+      softwareLimitMs,
+    );
   },
 );
 
@@ -106,7 +139,8 @@ it.each([
   [{ scene: 'a cat', samples: 0 }, "'samples' must be a whole number from 1 to 256, not 0."],
   [{ scene: 'a cat', samples: '4' }, "'samples' must be a whole number from 1 to 256, not a text."],
   [{ scene: 'a cat', images: 9 }, "'images' must be a whole number from 1 to 8, not 9."],
-  [{ scene: 'a cat', width: 5 }, "'width' must be a whole number of pixels"],
+  [{ scene: 'a cat', width: 15 }, "'width' must be a whole number of pixels from 16 to 2048, not 15."],
+  [{ scene: 'a cat', height: 2049 }, "'height' must be a whole number of pixels from 16 to 2048, not 2049."],
   [{ scene: 'a cat', seed: 1.5 }, "'seed' must be a whole number"],
 ])('refuses %j in words', async (input, text) => {
   const { answers } = await render([input], emptyDir());

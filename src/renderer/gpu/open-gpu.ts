@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { makeStage, type Stage } from './stage.ts';
-import type { Renderer, Three, WebGpu } from './three-module.ts';
+import type { GpuDevice, Renderer, Three, WebGpu } from './three-module.ts';
 
 export interface Gpu {
   three: Three;
@@ -13,6 +13,12 @@ export interface Gpu {
   adapter: string;
   /** Three counts frames by the browser's clock of pictures; this is its tick. */
   tick(): void;
+  /** Why it was lost, in its words. */
+  trouble: string | null;
+  /** What it refused of the work, in its words: what it renders then is black or cut; null where all went well. */
+  refusedOf(work: () => Promise<unknown>): Promise<string | null>;
+  /** Gives its memory back. */
+  close(): void;
 }
 
 /** There is no GPU to render on; the message says why in a sentence. */
@@ -42,14 +48,30 @@ export async function openGpu(folders: readonly string[]): Promise<Gpu> {
   renderer.shadowMap.enabled = true;
   renderer.shadowMap.type = three.PCFShadowMap;
   const { vendor, architecture, device: name, description } = adapter.info;
-  return {
+  const opened: Gpu = {
     three,
     renderer,
     stage: makeStage(three, renderer),
     adapter: nameOf([description, name, vendor, architecture]),
     tick,
+    trouble: null,
+    refusedOf: (work) => refusedBy(device, work),
+    close: () => device.destroy(),
   };
+  void device.lost.then(({ message }) => (opened.trouble ??= `it was lost: ${message}`));
+  return opened;
 }
+
+/** Rejects as the work does. */
+async function refusedBy(device: GpuDevice, work: () => Promise<unknown>): Promise<string | null> {
+  for (const filter of errorScopes) device.pushErrorScope(filter);
+  const outcome = await Promise.allSettled([work()]);
+  const errors = await Promise.all(errorScopes.map(() => device.popErrorScope().catch(() => null)));
+  if (outcome[0].status === 'rejected') throw outcome[0].reason;
+  return errors.find((error) => error !== null)?.message ?? null;
+}
+
+const errorScopes = ['validation', 'out-of-memory', 'internal'] as const;
 
 const packages = ['three', 'webgpu'] as const;
 

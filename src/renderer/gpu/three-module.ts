@@ -38,6 +38,7 @@ export interface Geometry {
 
 export interface SurfaceMaterial {
   colorNode: ShaderNode | null;
+  emissiveNode: ShaderNode | null;
   dispose(): void;
 }
 
@@ -217,5 +218,14 @@ export interface WebGpu {
 
 export interface GpuAdapter {
   info: { vendor: string; architecture: string; device: string; description: string };
-  requestDevice(): Promise<unknown>;
+  requestDevice(): Promise<GpuDevice>;
+}
+
+export interface GpuDevice {
+  /** Resolves when the driver gives the device up. */
+  lost: Promise<{ message: string }>;
+  /** What the GPU refuses until the scope is popped is told then, and not thrown. */
+  pushErrorScope(filter: 'validation' | 'out-of-memory' | 'internal'): void;
+  popErrorScope(): Promise<{ message: string } | null>;
+  destroy(): void;
 }

@@ -70,6 +70,28 @@ it('shows as many as were asked for, in the colour that was asked for', () => {
   expect(colours).toEqual(Array.from({ length: 7 }, () => namedColours.blue));
 });
 
+it('puts as many around a thing as were asked for', () => {
+  expect(planPicture('four cups surrounding a teapot', 1, 1).things).toHaveLength(5);
+});
+
+it('shares several colours out', () => {
+  const { things } = planPicture('two red and yellow balls', 1, 1);
+  expect(things.map(({ parts }) => parts[0]?.paint.colour)).toEqual([namedColours.red, namedColours.yellow]);
+});
+
+it('lets the stems of flowers meet in a vase', () => {
+  const { things, words } = planPicture('five flowers in a vase', 1, 1);
+  const vase = boxOf(things.filter(({ subject }) => words.subjects[subject]?.noun === 'vase'));
+  const flowers = things.filter(({ subject }) => words.subjects[subject]?.noun === 'flower');
+  expect(flowers).toHaveLength(5);
+  for (const { at, bounds } of flowers) {
+    expect(at[0]).toBeGreaterThan(vase.low[0]);
+    expect(at[0]).toBeLessThan(vase.high[0]);
+    expect(at[1]).toBeLessThan(vase.high[1]);
+    expect(bounds.high[1]).toBeGreaterThan(vase.high[1]);
+  }
+});
+
 it('plans any words, the same every time, with the camera outside of all things', () => {
   const words = 'a two red wooden ball house cat tree boat on beside behind under and sea , gryphlet'.split(
     ' ',

@@ -64,6 +64,40 @@ describe('what is said', () => {
     });
   });
 
+  it('takes words between commas for the thing that they describe', () => {
+    const chair = readWords('an ornate, high-backed mahogany chair with a red cushion');
+    expect(chair.subjects).toMatchObject([{ noun: 'chair', count: 1, material: 'wood', trim: ['red'] }]);
+    const [form, tree] = readWords('a gryphlet, two trees').subjects;
+    expect([form?.noun, tree?.noun]).toEqual(['form', 'tree']);
+    const sign = readWords('a yellow diamond-shaped sign');
+    expect(sign.subjects).toMatchObject([{ noun: 'sign', colours: ['yellow'] }]);
+    expect(sign.ignoredWords).toEqual(['diamond', 'shaped']);
+  });
+
+  it('keeps places where something on a thing is not known', () => {
+    const { subjects } = readWords('a cup to the right of a plate with gryphlets on it');
+    expect(subjects.map(({ place }) => place)).toEqual([{ relation: 'right', to: 1 }, null]);
+  });
+
+  it('has hats worn, after something to wear that is not known as well', () => {
+    const { subjects } = readWords('a dog wearing a red gryphlet and a purple hat');
+    expect(subjects.map(({ noun, place }) => [noun, place?.relation])).toEqual([
+      ['dog', undefined],
+      ['hat', 'on'],
+    ]);
+  });
+
+  it('gives all colours to several things', () => {
+    expect(readWords('red and yellow balloons').subjects).toMatchObject([{ colours: ['red', 'yellow'] }]);
+  });
+
+  it('knows of water beside what stands on land', () => {
+    expect(readWords('a landscape with a cottage next to a lake')).toMatchObject({
+      ground: 'grass',
+      hasWater: true,
+    });
+  });
+
   it('leaves out what is said not to be there', () => {
     expect(readWords('a bench without any cats').subjects.map(({ noun }) => noun)).toEqual(['bench']);
     expect(readWords('no dogs').subjects).toEqual([]);

@@ -29,6 +29,7 @@ export function buildScene(stage: Stage, plan: PicturePlan, width: number, heigh
   const around = surroundings(three, {
     materials,
     ground: setting.ground,
+    hasWater: setting.hasWater,
     groundColour: plan.groundColour,
     backdrops: backdropsOf(plan),
     daylight,
@@ -78,7 +79,7 @@ function thingsOf(
   materials: Materials,
 ): Object3D {
   const all = new three.Group();
-  for (const { parts, at, yaw, scale } of things) {
+  for (const { parts, at, yaw, lean, scale } of things) {
     const group = new three.Group();
     for (const part of parts) {
       const mesh = new three.Mesh(geometries.of(part.shape), materials.of(part.paint));
@@ -89,7 +90,7 @@ function thingsOf(
       group.add(mesh);
     }
     group.position.set(...at);
-    group.rotation.set(0, yaw, 0);
+    group.rotation.set(0, yaw, lean);
     group.scale.setScalar(scale);
     all.add(group);
   }

@@ -11,6 +11,8 @@ import type { Mesh, Object3D, ShaderNode, Three } from './three-module.ts';
 export interface Place {
   materials: Materials;
   ground: Ground;
+  /** Behind the things. */
+  hasWater: boolean;
   groundColour: Light | null;
   backdrops: readonly Backdrop[];
   daylight: Daylight;
@@ -37,6 +39,7 @@ const soils: Record<Ground, string> = {
 export function surroundings(three: Three, place: Place): Object3D {
   const around = new three.Group();
   around.add(groundOf(three, place));
+  if (place.hasWater) around.add(waterBehind(three, place));
   if (place.ground === 'grass' || place.ground === 'field') around.add(blades(three, place));
   for (const backdrop of place.backdrops) around.add(backdropOf(three, place, backdrop));
   if (place.ground === 'floor') around.add(roomOf(three, place));
@@ -103,8 +106,27 @@ function groundShade(TSL: Three['TSL'], ground: Ground): ShaderNode {
   }
 }
 
+/** From a shore behind the things to the horizon. */
+function waterBehind(three: Three, place: Place): Mesh {
+  const water = groundOf(three, { ...place, ground: 'water', groundColour: null });
+  const [x, z] = behind(place, shoreAway(place) + 220);
+  water.position.set(x, 0.03, z);
+  return water;
+}
+
+function shoreAway({ box }: Place): number {
+  return 0.6 + 0.75 * Math.max(box.high[0] - box.low[0], box.high[2] - box.low[2], box.high[1]);
+}
+
+function behind({ facing }: Place, away: number): [x: number, z: number] {
+  return [-Math.sin(facing) * away, -Math.cos(facing) * away];
+}
+
 /** Thin cones in the wind, thick around the things and thinning out. */
-function blades(three: Three, { box, seed, ground, groundColour, materials }: Place): Mesh {
+function blades(three: Three, place: Place): Mesh {
+  const { box, seed, ground, groundColour, materials } = place;
+  const [backX, backZ] = behind(place, 1);
+  const shore = place.hasWater ? shoreAway(place) : Infinity;
   const random = createRandom(`blades ${seed}`);
   const size = Math.max(box.high[0] - box.low[0], box.high[1], box.high[2] - box.low[2], 1);
   const count = 14_000;
@@ -119,7 +141,9 @@ function blades(three: Three, { box, seed, ground, groundColour, materials }: Pl
   for (let index = 0; index < count; index += 1) {
     const [angle, out] = [random.between(0, Math.PI * 2), size * 1.9 * random.next() ** 0.6];
     const high = random.between(0.3, 1.1);
-    stand.position.set(Math.cos(angle) * out, (tall * high) / 2 - 0.003, Math.sin(angle) * out);
+    const [x, z] = [Math.cos(angle) * out, Math.sin(angle) * out];
+    const isAshore = x * backX + z * backZ < shore;
+    stand.position.set(x, isAshore ? (tall * high) / 2 - 0.003 : -1, z);
     stand.rotation.set(random.between(-0.5, 0.5), angle, random.between(-0.5, 0.5));
     stand.scale.set(1, high, 1);
     stand.updateMatrix();
@@ -203,23 +227,26 @@ function reliefColour(daylight: Daylight, earth: string, snow: number, away: num
   return blend(
     ground,
     blend(daylight.zenith, daylight.horizon, 0.6),
-    0.75 * Math.min(0.85, (away - 12) / 105),
+    // Moonlight shows what is far; air that is dark would hide it.
+    (0.75 - 0.5 * daylight.stars) * Math.min(0.85, (away - 12) / 105),
   );
 }
 
 /** Pines or towers, by the hundred. */
 function crowd(
   three: Three,
-  { facing, seed, box, materials }: Place,
+  { facing, seed, box, materials, daylight }: Place,
   count: number,
   isCity: boolean,
 ): Object3D {
   const random = createRandom(`crowd ${seed}`);
   const near = Math.max(6, box.high[0] - box.low[0] + 3);
   const geometry = isCity ? new three.BoxGeometry(1, 1, 1) : new three.CylinderGeometry(0.01, 0.42, 1, 9);
-  const material = materials.kept(isCity ? 'city' : 'forest', () => {
+  const isLit = isCity && daylight.stars > 0;
+  const material = materials.kept(isLit ? 'lit city' : isCity ? 'city' : 'forest', () => {
     const made = new three.MeshStandardNodeMaterial({ roughness: isCity ? 0.45 : 0.95 });
-    if (isCity) made.colorNode = three.TSL.materialColor.mul(windows(three.TSL));
+    if (isCity) made.colorNode = three.TSL.materialColor.mul(windows(three.TSL).mul(-0.5).add(1));
+    if (isLit) made.emissiveNode = lamplight(three.TSL);
     return made;
   });
   const mesh = new three.InstancedMesh(geometry, material, count);
@@ -249,8 +276,15 @@ function crowd(
 
 function windows(TSL: Three['TSL']): ShaderNode {
   const { positionWorld: at } = TSL;
-  const pane = TSL.step(0.4, TSL.fract(at.y.mul(2.2))).mul(TSL.step(0.35, TSL.fract(at.x.add(at.z).mul(2))));
-  return pane.mul(-0.5).add(1);
+  return TSL.step(0.4, TSL.fract(at.y.mul(2.2))).mul(TSL.step(0.35, TSL.fract(at.x.add(at.z).mul(2))));
+}
+
+/** Behind one pane here and there. */
+function lamplight(TSL: Three['TSL']): ShaderNode {
+  const { positionWorld: at } = TSL;
+  const row = TSL.floor(at.y.mul(2.2)).mul(3.7);
+  const which = TSL.mx_noise_float(TSL.vec3(row, TSL.floor(at.x.add(at.z).mul(2)).mul(5.3), 0.5));
+  return TSL.vec3(1, 0.72, 0.36).mul(windows(TSL).mul(TSL.step(0.05, which)));
 }
 
 /** The wall behind a floor. */

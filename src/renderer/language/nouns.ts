@@ -38,6 +38,13 @@ const ownWords = {
   guitar: 'guitar ukulele 🎸',
   basketball: 'basketball 🏀',
   football: 'football soccerball ⚽',
+  baseball: 'baseball',
+  tennisball: 'tennisball',
+  can: 'can',
+  juice: 'juice',
+  zebra: 'zebra 🦓',
+  /** Among other solids: not one of stone. */
+  solidpyramid: 'solidpyramid',
   glass: 'glass',
   fruit: 'orange',
   cone: 'cone',

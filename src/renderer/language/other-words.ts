@@ -47,7 +47,7 @@ export const relationWords: ReadonlyMap<string, SaidRelation> = wordMap<SaidRela
   right: '@right',
   behind: '@behind behind',
   front: '@front before',
-  around: 'around encircling',
+  around: 'around encircling surrounding surounding circling',
   amid: '@amid amid among amidst between',
 });
 
@@ -62,6 +62,7 @@ export const backRelationWords: ReadonlyMap<string, Relation> = wordMap<Relation
   under: '@its-under',
   around: '@its-around',
   above: '@its-above',
+  in: '@its-in',
 });
 
 export type Camera = 'usual' | 'near' | 'far' | 'high' | 'low' | 'side';
@@ -76,9 +77,14 @@ export const cameraWords: ReadonlyMap<string, Camera> = wordMap<Camera>({
 
 /** Say nothing by themselves; they are understood all the same. */
 export const grammarWords: ReadonlySet<string> = new Set(
-  'a an the and or of is are was were be being been that which who with at to from there it its his her their this these those very it s standing sitting lying stands sits lies sit stand resting placed parked some next it'.split(
+  'a an the and or of is are was were be being been that which who with at to from there it its his her their this these those very it s standing sitting lying stands sits lies sit stand resting placed parked some next it back'.split(
     ' ',
   ),
+);
+
+/** Of things that are no more than models, beside the painter's sizes. */
+export const modelWords: ReadonlyMap<string, number> = new Map(
+  Object.entries({ toy: 0.5, miniature: 0.5, mini: 0.6 }),
 );
 
 /** Parts of things that the painter does not know. */

@@ -11,6 +11,8 @@ export class PhraseWords {
   material: Material | null = null;
   size = 1;
   isDenied = false;
+  /** A comma was said after a word that is not known: that may have been about the thing that follows. */
+  isPaused = false;
   wasNoun = false;
   /** It follows the text's beginning, a comma, an "and" or a relation: where a thing would stand. */
   isLed = false;

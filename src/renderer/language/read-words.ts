@@ -16,6 +16,7 @@ import {
   grammarWords,
   materialWords,
   mediumWords,
+  modelWords,
   relationWords,
   smallPartWords,
   type Camera,
@@ -45,6 +46,8 @@ export interface Subject {
   word: string;
   /** From 1 to `mostOfASubject`. */
   count: number;
+  /** It was said how many there are. */
+  isCounted: boolean;
   /** In the order they were said: the main colour first. */
   colours: ColourName[];
   /** Of its parts: "with a red roof". */
@@ -59,6 +62,8 @@ export interface Subject {
 export interface SceneWords {
   subjects: Subject[];
   ground: Ground | null;
+  /** A sea, lake or river was said, whatever the ground is. */
+  hasWater: boolean;
   /** What is seen far behind. */
   backdrops: Backdrop[];
   weather: Weather;
@@ -90,6 +95,7 @@ class Reader {
   readonly #backdrops = new Set<Backdrop>();
   readonly #sights = new Set<SkySight>();
   #ground: Ground | null = null;
+  #hasWater = false;
   #weather: Weather = 'clear';
   #time: TimeOfDay | null = null;
   #camera: Camera = 'usual';
@@ -107,7 +113,9 @@ class Reader {
   read(token: Token, next: string): void {
     const { word } = token;
     const noun = word.startsWith('@') ? undefined : nounOf(word);
+    if (this.#phrase.isPaused && this.#endsPause(word, noun)) this.endPhrase();
     if (isSign(word)) this.#readSign(word);
+    else if (next === 'shaped') this.ignore(token);
     else if (this.#readMadeOf(word)) return;
     else if (this.#readRelation(token)) return;
     else if (this.#readTime(word)) this.#phrase.take();
@@ -115,7 +123,7 @@ class Reader {
     else if (noun !== undefined) this.#readNoun(token, noun.noun, noun.isPlural);
     else if (this.#readAdjective(word)) return;
     else if (this.#readPlace(word)) this.#phrase.take();
-    else if (!this.#readGrammar(word)) this.#readUnknown(token);
+    else if (!this.#readGrammar(word, next)) this.#readUnknown(token);
   }
 
   ignore({ said }: Token): void {
@@ -124,8 +132,9 @@ class Reader {
 
   words(): SceneWords {
     return {
-      subjects: this.#subjects,
+      subjects: withSolids(this.#subjects),
       ground: this.#ground,
+      hasWater: this.#hasWater,
       backdrops: [...this.#backdrops],
       weather: this.#weather,
       sights: [...this.#sights],
@@ -147,6 +156,9 @@ class Reader {
   }
 
   #readSign(sign: string): void {
+    const { unknown, isOfAThing, wasNoun } = this.#phrase;
+    this.#phrase.isPaused = sign === ',' && unknown !== null && isOfAThing && !wasNoun;
+    if (this.#phrase.isPaused) return;
     this.endPhrase();
     this.#phrase.isLed = true;
     if (sign === ',') return;
@@ -154,9 +166,17 @@ class Reader {
     this.#relation = null;
   }
 
+  /** "an ornate, mahogany chair" is one thing, "a gryphlet, two chairs" is not. */
+  #endsPause(word: string, noun: ReturnType<typeof nounOf>): boolean {
+    if (colourWords.has(word) || materialWords.has(word)) return false;
+    if (noun !== undefined) return noun.isPlural || !isThing(noun.noun);
+    const isKnown = [timeWords, placeWords, cameraWords, relationWords, backRelationWords, countWords];
+    return isSign(word) || grammarWords.has(word) || isKnown.some((words) => words.has(word));
+  }
+
   /** "a stone bridge", "an orange ball": what could be a thing describes the thing after it. */
   #isAdjectiveBeforeNoun(word: string, next: string): boolean {
-    const isDescribing = colourWords.has(word) || materialWords.has(word) || sizeWords.has(word);
+    const isDescribing = colourWords.has(word) || materialWords.has(word) || sizeOf(word) !== undefined;
     return isDescribing && (nounOf(next) !== undefined || colourWords.has(next) || materialWords.has(next));
   }
 
@@ -188,11 +208,16 @@ class Reader {
     if (relation === undefined) return false;
     this.endPhrase();
     this.#relation = relation;
-    this.#phrase.isLed = word !== 'with' && word !== 'in';
+    this.#phrase.isLed = word !== 'with' && word !== 'in' && word !== 'wearing';
     return true;
   }
 
   #placeBack(relation: Relation): void {
+    // "with toast on it": what is not known is not placed.
+    if (this.#relation !== null) {
+      this.#relation = null;
+      return;
+    }
     const last = this.#subjects.length - 1;
     const [subject, before] = [this.#subjects[last], this.#subjects[last - 1]];
     if (subject === undefined || before === undefined) return;
@@ -213,6 +238,7 @@ class Reader {
     if (this.#phrase.isDenied) return this.#endOfNoun();
     if (noun === 'sky') this.#skyColour ??= this.#phrase.colours[0] ?? null;
     const ground = groundOf[noun];
+    if (ground === 'water') this.#hasWater = true;
     if (ground !== undefined) {
       this.#ground ??= ground;
       this.#groundColour ??= this.#phrase.colours[0] ?? null;
@@ -234,7 +260,7 @@ class Reader {
   #readAdjective(word: string): boolean {
     const [colour, material] = [colourWords.get(word), materialWords.get(word)];
     const count = /^\d+$/.test(word) ? Number(word) : countWords.get(word);
-    const size = sizeWords.get(word);
+    const size = sizeOf(word);
     if (colour === undefined && material === undefined && count === undefined && size === undefined) {
       return this.#readPart(word);
     }
@@ -268,13 +294,15 @@ class Reader {
     return true;
   }
 
-  #readGrammar(word: string): boolean {
+  #readGrammar(word: string, next: string): boolean {
     if (word === 'no' || word === 'without') {
       this.endPhrase();
       this.#phrase.isDenied = true;
       return true;
     }
     if (!grammarWords.has(word) && !breakWords.has(word)) return false;
+    // "red and yellow balloons": the colours wait for their noun.
+    if (word === 'and' && this.#phrase.colours.length > 0 && colourWords.has(next)) return true;
     // "a pair of cats": the number waits for its noun.
     if (word === 'of' && this.#phrase.count !== null && this.#phrase.unknown === null) return true;
     if (word === 'a' || word === 'an') this.#phrase.begin();
@@ -300,6 +328,7 @@ class Reader {
       noun,
       word,
       count: Math.min(count, mostOfASubject),
+      isCounted: this.#phrase.count !== null,
       colours,
       trim: [],
       material,
@@ -341,4 +370,25 @@ class Reader {
     }
     return false;
   }
+}
+
+function sizeOf(word: string): number | undefined {
+  return sizeWords.get(word) ?? modelWords.get(word);
+}
+
+const solids: ReadonlySet<Subject['noun']> = new Set<Subject['noun']>([
+  'ball',
+  'cube',
+  'cone',
+  'cylinder',
+  'ring',
+  'diamond',
+]);
+
+/** A pyramid beside a sphere is one of the nursery. */
+function withSolids(subjects: readonly Subject[]): Subject[] {
+  const areSolids = subjects.some(({ noun }) => solids.has(noun));
+  return subjects.map((subject) =>
+    areSolids && subject.noun === 'pyramid' ? { ...subject, noun: 'solidpyramid' } : subject,
+  );
 }

@@ -14,6 +14,8 @@ export interface Standing {
   /** Where its parts' origin is, how far it is turned around y, and how large it is. */
   at: Vector;
   yaw: number;
+  /** How far it leans to its left, before it is turned. */
+  lean: number;
   scale: number;
   bounds: Bounds;
 }
@@ -41,7 +43,8 @@ function roomOf(things: readonly Standing[], axis: 0 | 2): number {
 
 function standAt(subject: Subject, index: number, one: number, random: Random): Standing {
   const thing = thingOf(subject.noun);
-  const parts = thing.build(lookOf(subject, random.fork(`look ${index} ${one}`)));
+  const colours = isAnimal(subject) ? subject.colours : rotated(subject.colours, one);
+  const parts = thing.build(lookOf({ ...subject, colours }, random.fork(`look ${index} ${one}`)));
   const bounds = boundsOf(parts);
   const natural = thing.height / (sizeOf(bounds)[1] || 1);
   const longest = Math.max(...sizeOf(bounds)) * natural;
@@ -52,10 +55,46 @@ function standAt(subject: Subject, index: number, one: number, random: Random): 
     parts,
     at: [0, 0, 0],
     yaw,
+    lean: 0,
     scale,
     bounds: standingBounds(parts, yaw, scale),
   });
 }
+
+/** "red and yellow balloons" are some red, some yellow; a black and white cow is both. */
+function rotated<Item>(items: readonly Item[], by: number): Item[] {
+  const at = items.length === 0 ? 0 : by % items.length;
+  return [...items.slice(at), ...items.slice(0, at)];
+}
+
+function isAnimal({ noun }: Subject): boolean {
+  return animals.has(noun);
+}
+
+const animals: ReadonlySet<Subject['noun']> = new Set<Subject['noun']>([
+  'cat',
+  'dog',
+  'fox',
+  'horse',
+  'zebra',
+  'cow',
+  'pig',
+  'sheep',
+  'bear',
+  'tiger',
+  'lion',
+  'elephant',
+  'giraffe',
+  'rabbit',
+  'turtle',
+  'bird',
+  'swan',
+  'owl',
+  'penguin',
+  'fish',
+  'whale',
+  'butterfly',
+]);
 
 function grounded(thing: Standing): Standing {
   const { low, high } = thing.bounds;

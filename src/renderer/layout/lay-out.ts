@@ -27,7 +27,7 @@ function encircled(subjects: readonly Subject[]): Subject[] {
     }
   }
   return placed.map((subject) =>
-    subject.place?.relation === 'around' && subject.count > 2
+    subject.place?.relation === 'around' && subject.count > 2 && !subject.isCounted
       ? { ...subject, count: Math.max(subject.count, 7) }
       : subject,
   );

@@ -48,6 +48,7 @@ export function placeGuest(
   const { relation, things } = guest;
   const [box, own] = [boxOf(host), boxOf(things)];
   const side = random.chance(0.5) ? 1 : -1;
+  const high = sizeOf(own)[1] / (sizeOf(box)[1] || 1);
   switch (relation) {
     case 'on':
       return onTop([guest], hostSubject, host);
@@ -64,9 +65,10 @@ export function placeGuest(
     case 'right':
       return besideIn(guest, box, all, [1, 0]);
     case 'behind':
-      return besideIn(guest, box, all, [side * 0.55, -1]);
+      // What is as tall as its host would hide it or be hidden.
+      return besideIn(guest, box, all, [side * (high < 1.5 ? 0.75 : 0.55), -1]);
     case 'front':
-      return besideIn(guest, box, all, [side * 0.35, 1]);
+      return besideIn(guest, box, all, [side * (high > 0.55 ? 0.75 : 0.35), 1]);
     case 'around':
     case 'amid':
       return around(things, box);
@@ -94,6 +96,7 @@ function onTop(guests: readonly Guest[], hostSubject: Subject, host: Standing[])
   const first = host[Math.floor((host.length - 1) / 2)];
   if (first === undefined) return guests.flatMap(({ things }) => things);
   const { bounds } = first;
+  if (guests.every(isBunch) && hostSubject.noun !== 'bowl') return asBunch(guests, bounds);
   const { rest, restRoom } = thingOf(hostSubject.noun);
   const isHat = guests.every(({ subject }) => subject.noun === 'hat');
   const [wide, high, deep] = sizeOf(bounds);
@@ -108,7 +111,37 @@ function onTop(guests: readonly Guest[], hostSubject: Subject, host: Standing[])
   );
   const y = bounds.low[1] + high * (isHat ? 0.93 : rest) - 0.002;
   const front = hostSubject.noun === 'chair' ? deep * 0.06 : 0;
-  return allMoved(allScaled(row, fit), [middle(bounds, 0), y, middle(bounds, 2) + front]);
+  // The heads of beasts are at their right.
+  const x = isHat && wide > high * 0.8 ? bounds.low[0] + wide * 0.78 : middle(bounds, 0);
+  return allMoved(allScaled(row, fit), [x, y, middle(bounds, 2) + front]);
+}
+
+function isBunch({ relation, subject }: Guest): boolean {
+  return relation === 'in' && (subject.noun === 'flower' || subject.noun === 'sunflower');
+}
+
+/** Flowers in a vase: their stems meet in its mouth, and their heads keep apart. */
+function asBunch(guests: readonly Guest[], host: Bounds): Standing[] {
+  const flowers = guests.flatMap(({ things }) => things);
+  const [, high] = sizeOf(host);
+  const apart = Math.min(0.42, 1.5 / flowers.length);
+  return flowers.map((flower, index) => {
+    const own = sizeOf(flower.bounds)[1];
+    const fit = (high * (index % 2 === 0 ? 1.05 : 1.25)) / own;
+    const [scaled = flower] = allScaled([flower], fit);
+    const lean = ((flowers.length - 1) / 2 - index) * apart;
+    const at: Vector = [middle(host, 0), host.high[1] - own * fit * 0.3, middle(host, 2)];
+    return { ...scaled, at, lean, bounds: leaning(at, sizeOf(scaled.bounds), lean) };
+  });
+}
+
+function leaning([x, y, z]: Vector, [wide, high, deep]: Vector, lean: number): Bounds {
+  const [aside, up] = [-Math.sin(lean) * high, Math.cos(lean) * high];
+  const half = wide / 2;
+  return {
+    low: [x + Math.min(0, aside) - half, y, z - deep / 2],
+    high: [x + Math.max(0, aside) + half, y + up + Math.abs(Math.sin(lean)) * half, z + deep / 2],
+  };
 }
 
 /** Side by side, around the origin. */

@@ -8,6 +8,8 @@ import { thingOf } from '../things/catalogue.ts';
 export interface Setting {
   ground: Ground;
   time: TimeOfDay;
+  /** Behind what stands on land. */
+  hasWater: boolean;
 }
 
 const homes: readonly (readonly [Ground, readonly Subject['noun'][]])[] = [
@@ -38,7 +40,9 @@ export function settingOf(words: SceneWords, seed: string): Setting {
   const random = createRandom(`setting ${seed}`);
   const isNight = words.sights.includes('moon') || words.sights.includes('stars');
   const usual = random.pick<TimeOfDay>(['morning', 'noon', 'afternoon', 'afternoon']);
-  return { ground: groundOf(words), time: words.time ?? (isNight ? 'night' : usual) };
+  const ground = groundOf(words);
+  const hasWater = words.hasWater && ground !== 'water';
+  return { ground, time: words.time ?? (isNight ? 'night' : usual), hasWater };
 }
 
 function groundOf({ ground, subjects, backdrops, weather, sights, time }: SceneWords): Ground {

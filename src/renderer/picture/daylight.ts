@@ -45,7 +45,7 @@ const hours: Record<TimeOfDay, Hour> = {
   afternoon: { elevation: 36, sun: '#ffeac2', power: 3.6, zenith: '#4488d2', horizon: '#dfe8ea', sky: 0.92 },
   sunset: { elevation: 11, sun: '#ff9d5c', power: 3, zenith: '#4a5fa8', horizon: '#ffb27a', sky: 0.62 },
   dusk: { elevation: 22, sun: '#b49ad8', power: 0.8, zenith: '#2a3a78', horizon: '#e0909a', sky: 0.48 },
-  night: { elevation: 40, sun: '#a8c0ff', power: 0.75, zenith: '#0a1230', horizon: '#26386a', sky: 0.24 },
+  night: { elevation: 40, sun: '#b4c8ff', power: 1.5, zenith: '#0c1638', horizon: '#33487e', sky: 0.62 },
 };
 
 /** `facing` is how far the camera is turned around y: the sun stands beside and behind it. */
@@ -72,7 +72,7 @@ export function daylightOf(
     glow: linear(rgb(hour.sun)),
     clouds: isNight ? 0.12 : 0.34,
     stars: isNight ? 1 : time === 'dusk' ? 0.3 : 0,
-    haze: time === 'dawn' || time === 'sunset' ? 1.5 : 1,
+    haze: time === 'dawn' || time === 'sunset' ? 1.5 : isNight ? 0.5 : 1,
     hasMoon: words.sights.includes('moon') || (time === 'night' && words.weather === 'clear'),
     hasRainbow: words.sights.includes('rainbow'),
     isStudio,

@@ -9,7 +9,7 @@ interface Build {
   neck: number;
   head: number;
   snout: number;
-  ears: 'points' | 'round' | 'flaps' | 'long' | 'wide';
+  ears: 'none' | 'points' | 'round' | 'flaps' | 'long' | 'wide';
   tail: 'up' | 'down' | 'bush' | 'curl' | 'stub';
   coat: string;
   legThickness?: number;
@@ -59,6 +59,18 @@ const builds = {
     ears: 'points',
     tail: 'down',
     coat: '#7a4a2a',
+    legThickness: 0.075,
+  },
+  zebra: {
+    length: 1.4,
+    leg: 0.85,
+    girth: 0.58,
+    neck: 0.5,
+    head: 0.36,
+    snout: 0.28,
+    ears: 'points',
+    tail: 'down',
+    coat: '#f1efe8',
     legThickness: 0.075,
   },
   cow: {
@@ -170,7 +182,7 @@ const builds = {
     neck: 0.1,
     head: 0.16,
     snout: 0.04,
-    ears: 'round',
+    ears: 'none',
     tail: 'stub',
     coat: '#7c9a4e',
   },
@@ -243,9 +255,11 @@ function headOf(build: Build, coat: Paint, look: Look): Part[] {
 }
 
 function earsOf({ ears, head }: Build, [x, y, z]: Vector, coat: Paint, look: Look): Part[] {
-  return [-1, 1].map((side): Part => {
+  return [-1, 1].flatMap((side): Part[] | Part => {
     const at: Vector = [x + side * head * 0.3, y + head * 0.42, z];
     switch (ears) {
+      case 'none':
+        return [];
       case 'points':
         return post([at[0], at[1] + head * 0.1, at[2]], [0.005, head * 0.17], head * 0.42, coat, [
           0,
@@ -339,6 +353,7 @@ function marksOf(kind: Beast, build: Build, look: Look): Part[] {
         ),
       ];
     case 'tiger':
+    case 'zebra':
       return [-0.35, -0.18, 0, 0.18, 0.35].map((at) =>
         ring([at * length, high, 0], girth * 0.42, girth * 0.055, look.own('#2a1c14', 'cloth'), [
           0,

@@ -36,14 +36,27 @@ export function turnedBy([x, y, z]: Vector, [a, b, c]: Vector): Vector {
 }
 
 function partBounds({ shape, at, turn }: Part): Bounds {
-  const { low, high } = shapeBounds(shape);
-  const corners = [low[0], high[0]].flatMap((x) =>
-    [low[1], high[1]].flatMap((y) => [low[2], high[2]].map((z): Vector => turnedBy([x, y, z], turn))),
-  );
+  const corners = outmost(shape).map((point) => turnedBy(point, turn));
   return {
     low: each((axis) => at[axis] + Math.min(...corners.map((corner) => corner[axis]))),
     high: each((axis) => at[axis] + Math.max(...corners.map((corner) => corner[axis]))),
   };
+}
+
+/** Points that nothing of it is beyond. */
+function outmost(shape: Shape): Vector[] {
+  if (shape.kind === 'post' && shape.sides < 8) return edgesOf(shape);
+  const { low, high } = shapeBounds(shape);
+  return [low[0], high[0]].flatMap((x) =>
+    [low[1], high[1]].flatMap((y) => [low[2], high[2]].map((z): Vector => [x, y, z])),
+  );
+}
+
+function edgesOf({ top, bottom, height, sides }: Extract<Shape, { kind: 'post' }>): Vector[] {
+  return Array.from({ length: sides }, (_, side) => (side / sides) * Math.PI * 2).flatMap((angle) => [
+    [Math.sin(angle) * top, height / 2, Math.cos(angle) * top],
+    [Math.sin(angle) * bottom, -height / 2, Math.cos(angle) * bottom],
+  ]);
 }
 
 function shapeBounds(shape: Shape): Bounds {

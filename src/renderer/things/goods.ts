@@ -10,6 +10,26 @@ export function cube(look: Look): Part[] {
   return [box([0, 0.5, 0], [1, 1, 1], look.main('#c8463a', 'plastic'), [0, 0, 0], 0.045)];
 }
 
+export function baseball(look: Look): Part[] {
+  const seam = look.trim('#c4372c');
+  return [
+    ball([0, 0.5, 0], 1, look.main('#f4f1e8', 'matt')),
+    ...[-1, 1].map((side) => ring([side * 0.3, 0.5, 0], 0.4, 0.012, seam, [0, 0, Math.PI / 2])),
+  ];
+}
+
+export function tennisBall(look: Look): Part[] {
+  const seam = look.trim('#f6f7ea');
+  return [
+    ball([0, 0.5, 0], 1, look.main('#cfe23c', 'cloth')),
+    ...[-1, 1].map((side) => ring([side * 0.28, 0.5, 0], 0.412, 0.018, seam, [0, 0, Math.PI / 2])),
+  ];
+}
+
+export function solidPyramid(look: Look): Part[] {
+  return [post([0, 0.5, 0], [0.005, 0.71], 1, look.main('#d9a13a', 'plastic'), [0, Math.PI / 4, 0], 4)];
+}
+
 export function cone(look: Look): Part[] {
   return [post([0, 0.6, 0], [0.005, 0.5], 1.2, look.main('#e8932c', 'plastic'), [0, 0, 0], 64)];
 }
@@ -28,7 +48,9 @@ export function heart(look: Look): Part[] {
     const y = 13 * Math.cos(t) - 5 * Math.cos(2 * t) - 2 * Math.cos(3 * t) - Math.cos(4 * t);
     return [(16 * Math.sin(t) ** 3) / 32, (y + 17) / 30] as const;
   });
-  return [slab([0, 0, 0], outline, 0.34, look.main('#d8283c', 'glossy'))];
+  // Its edges are rounded, which a point as sharp as that would not bear.
+  const blunt = outline.filter(([x, y]) => y > 0.09 || Math.abs(x) < 1e-6);
+  return [slab([0, 0, 0], blunt, 0.34, look.main('#d8283c', 'glossy'))];
 }
 
 export function diamond(look: Look): Part[] {

@@ -88,6 +88,24 @@ export function bottle(look: Look): Part[] {
   ];
 }
 
+export function can(look: Look): Part[] {
+  const tin = look.own('#c9ced4', 'metal');
+  return [
+    post([0, 0.08, 0], 0.036, 0.13, look.main('#c8372d', 'metal')),
+    post([0, 0.082, 0], 0.0364, 0.03, look.trim('#f2efe8')),
+    post([0, 0.009, 0], [0.036, 0.029], 0.014, tin),
+    post([0, 0.151, 0], [0.03, 0.036], 0.014, tin),
+    box([0, 0.1595, 0.008], [0.012, 0.003, 0.024], tin, [0, 0, 0], 0.001),
+  ];
+}
+
+export function juice(look: Look): Part[] {
+  return [
+    post([0, 0.085, 0], [0.042, 0.034], 0.17, { ...look.own('#dfeef2', 'glass'), material: 'glass' }),
+    post([0, 0.072, 0], [0.038, 0.0325], 0.134, look.main('#f29a1f', 'glossy')),
+  ];
+}
+
 export function bowl(look: Look): Part[] {
   return [
     turned(

@@ -2,10 +2,12 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, errorBody, refusal } from './answer.ts';
 import type { ClientLimits } from './client-limits.ts';
 import { isDiskFull } from './disk-full.ts';
 import { wholeOf } from './filed-text.ts';
+import { RequestQueues } from './request-queues.ts';
 import { sendAnswer } from './send-answer.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';
 
@@ -41,24 +43,20 @@ export interface HttpServer {
 const maxHeaderSize = 16 * 1024;
 
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const answering = new Set<ServerResponse>();
+  const queues = new RequestQueues();
   const server = createServer({ ...serverOptions(options), maxHeaderSize, keepAlive: true });
   server.maxConnections = options.maxConnections;
   server.timeout = options.clientLimits.idleMs;
-  const serve = (request: IncomingMessage, response: ServerResponse) => {
-    answering.add(response);
-    response.once('close', () => answering.delete(response));
-    void serveRequest(request, response, options);
-  };
+  const serve = (request: IncomingMessage, response: ServerResponse) =>
+    queues.add(response, () => void serveRequest(request, response, options));
   server.on('request', serve).on('checkContinue', serve);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    const isOwed = [...answering].some((response) => isOwedToAnother(response, socket));
-    if (!socket.writable || isOwed) socket.destroy();
+    if (!socket.writable || queues.of(socket).some(isOwedToAnother)) socket.destroy();
     else refuseConnection(socket, error.code, options.clientLimits.drainMs);
   });
   await listen(server, options);
   const { closingMs } = options.clientLimits;
-  return { url: urlOf(server.address() as AddressInfo), ...closingOf(server, answering, closingMs) };
+  return { url: urlOf(server.address() as AddressInfo), ...closingOf(server, queues, closingMs) };
 }
 
 function serverOptions({ requestTimeoutMs, clientLimits }: HttpServerOptions) {
@@ -71,8 +69,8 @@ function serverOptions({ requestTimeoutMs, clientLimits }: HttpServerOptions) {
 }
 
 /** Whether what the connection would be told is taken for the answer to a request that is being answered. */
-function isOwedToAnother(response: ServerResponse, socket: Socket): boolean {
-  return response.req.socket === socket && (response.headersSent || response.req.complete);
+function isOwedToAnother(response: ServerResponse): boolean {
+  return response.headersSent || response.req.complete;
 }
 
 function listen(server: Server, { host, port }: HttpServerOptions): Promise<void> {
@@ -148,7 +146,7 @@ function connectionRefusal(code: string | undefined): { status: number; reason: 
 
 function closingOf(
   server: Server,
-  answering: ReadonlySet<ServerResponse>,
+  queues: RequestQueues,
   closingMs: number,
 ): Pick<HttpServer, 'stopListening' | 'close'> {
   let closed: Promise<void> | undefined;
@@ -157,11 +155,10 @@ function closingOf(
     stopListening: () => void stopListening(),
     close: async () => {
       const whenClosed = stopListening();
-      const onTheirWay = [...answering].filter((response) => response.headersSent);
-      for (const response of answering) if (!response.headersSent) response.destroy();
-      const enough = AbortSignal.timeout(closingMs);
-      const ends = onTheirWay.map((response) => once(response, 'close', { signal: enough }));
-      await Promise.allSettled(ends);
+      const onTheirWay = queues.all.filter((response) => response.headersSent);
+      for (const response of queues.all) if (!response.headersSent) response.destroy();
+      const ends = onTheirWay.map((response) => once(response, 'close'));
+      await Promise.race([Promise.all(ends), sleep(closingMs, undefined, { ref: false })]);
       server.closeAllConnections();
       return await whenClosed;
     },

@@ -92,11 +92,10 @@ describe.skipIf(!canMount)('a disk (skipped where none may be mounted)', () => {
   });
 });
 
-const withoutPower = ['setpriv', '--inh-caps=-all', '--bounding-set=-all'];
+const [setpriv, ...withoutPower] = ['setpriv', '--inh-caps=-all', '--bounding-set=-all'] as const;
 const isRoot = process.getuid?.() === 0;
 const canBeRefused =
-  process.platform === 'linux' &&
-  (!isRoot || spawnSync('setpriv', [...withoutPower.slice(1), 'true']).status === 0);
+  process.platform === 'linux' && (!isRoot || spawnSync(setpriv, [...withoutPower, 'true']).status === 0);
 
 describe.skipIf(!canBeRefused)('permission (skipped where root cannot lay its power down)', () => {
   it.each([
@@ -117,7 +116,7 @@ describe.skipIf(!canBeRefused)('permission (skipped where root cannot lay its po
       '--data',
       data,
     ];
-    const [program = '', ...args] = isRoot ? [...withoutPower, ...command] : command;
+    const [program = '', ...args] = isRoot ? [setpriv, ...withoutPower, ...command] : command;
     const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8' });
     execFileSync('chmod', ['-R', 'u+rwx', cwd]);
     expect([status, stdout]).toEqual([14, '']);

@@ -1,14 +1,18 @@
 /** Every thing with a shape: how it is built, how tall it is, and where another can stand on it. */
 import type { Subject } from '../language/read-words.ts';
+import * as aircraft from './aircraft.ts';
 import { beast } from './animals.ts';
 import { bird, butterfly, duck, fish, owl, penguin, whale } from './birds.ts';
 import * as buildings from './buildings.ts';
+import * as food from './food.ts';
 import * as furniture from './furniture.ts';
 import * as goods from './goods.ts';
 import type { Look } from './look.ts';
 import type { Part } from './parts.ts';
 import { person, robot, snowman } from './people.ts';
 import * as plants from './plants.ts';
+import * as ships from './ships.ts';
+import * as solids from './solids.ts';
 import * as tableware from './tableware.ts';
 import * as vehicles from './vehicles.ts';
 
@@ -111,43 +115,43 @@ const catalogue: Partial<Record<Subject['noun'], Thing>> = {
   vase: thing(tableware.vase, 0.34, { ...onTable, rest: 0.95, restRoom: 0.2 }),
   teapot: thing(tableware.teapot, 0.22, onTable),
   candle: thing(tableware.candle, 0.26, onTable),
-  apple: thing(tableware.apple, 0.12, onTable),
-  fruit: thing(tableware.orange, 0.12, onTable),
-  cherry: thing(tableware.cherry, 0.08, onTable),
-  lemon: thing(tableware.lemon, 0.1, onTable),
-  pear: thing(tableware.pear, 0.15, onTable),
-  banana: thing(tableware.banana, 0.1, onTable),
-  pumpkin: thing(tableware.pumpkin, 0.35, onTable),
-  watermelon: thing(tableware.watermelon, 0.3, onTable),
-  pineapple: thing(tableware.pineapple, 0.34, onTable),
-  cake: thing(tableware.cake, 0.25, onTable),
+  apple: thing(food.apple, 0.12, onTable),
+  fruit: thing(food.orange, 0.12, onTable),
+  cherry: thing(food.cherry, 0.08, onTable),
+  lemon: thing(food.lemon, 0.1, onTable),
+  pear: thing(food.pear, 0.15, onTable),
+  banana: thing(food.banana, 0.1, onTable),
+  pumpkin: thing(food.pumpkin, 0.35, onTable),
+  watermelon: thing(food.watermelon, 0.3, onTable),
+  pineapple: thing(food.pineapple, 0.34, onTable),
+  cake: thing(food.cake, 0.25, onTable),
   car: thing(vehicles.car, 1.45, { rest: 0.98, restRoom: 0.4 }),
   truck: thing(vehicles.truck, 2.8),
   bus: thing(vehicles.bus, 2.5),
   train: thing(vehicles.train, 3),
   bicycle: thing(vehicles.bicycle, 1.05, { rest: 0.92, restRoom: 0.2 }),
-  boat: thing(vehicles.boat, 0.75, { ...onWater, rest: 0.6 }),
-  sailboat: thing(vehicles.sailboat, 3.6, { ...onWater, rest: 0.18 }),
-  ship: thing(vehicles.ship, 5, { ...onWater, rest: 0.4 }),
-  plane: thing(vehicles.plane, 2.6, inAir),
-  rocket: thing(vehicles.rocket, 5),
-  hotairballoon: thing(vehicles.hotAirBalloon, 7, inAir),
-  balloon: thing(vehicles.toyBalloon, 1.3, inAir),
-  ball: thing(goods.sphere, 0.28, onTable),
-  baseball: thing(goods.baseball, 0.24, onTable),
-  tennisball: thing(goods.tennisBall, 0.22, onTable),
-  solidpyramid: thing(goods.solidPyramid, 0.34, { ...onTable, restRoom: 0.2 }),
-  cube: thing(goods.cube, 0.3, onTable),
-  square: thing(goods.cube, 0.3, onTable),
-  cone: thing(goods.cone, 0.4, { ...onTable, restRoom: 0.2 }),
-  cylinder: thing(goods.cylinder, 0.4, onTable),
-  ring: thing(goods.torus, 0.35, onTable),
-  circle: thing(goods.disc, 0.3, onTable),
-  triangle: thing(goods.triangle, 0.3, onTable),
-  heart: thing(goods.heart, 0.35, onTable),
-  diamond: thing(goods.diamond, 0.25, onTable),
-  basketball: thing(goods.basketball, 0.26, onTable),
-  football: thing(goods.football, 0.24, onTable),
+  boat: thing(ships.boat, 0.75, { ...onWater, rest: 0.6 }),
+  sailboat: thing(ships.sailboat, 3.6, { ...onWater, rest: 0.18 }),
+  ship: thing(ships.ship, 5, { ...onWater, rest: 0.4 }),
+  plane: thing(aircraft.plane, 2.6, inAir),
+  rocket: thing(aircraft.rocket, 5),
+  hotairballoon: thing(aircraft.hotAirBalloon, 7, inAir),
+  balloon: thing(aircraft.toyBalloon, 1.3, inAir),
+  ball: thing(solids.sphere, 0.28, onTable),
+  baseball: thing(solids.baseball, 0.24, onTable),
+  tennisball: thing(solids.tennisBall, 0.22, onTable),
+  solidpyramid: thing(solids.solidPyramid, 0.34, { ...onTable, restRoom: 0.2 }),
+  cube: thing(solids.cube, 0.3, onTable),
+  square: thing(solids.cube, 0.3, onTable),
+  cone: thing(solids.cone, 0.4, { ...onTable, restRoom: 0.2 }),
+  cylinder: thing(solids.cylinder, 0.4, onTable),
+  ring: thing(solids.torus, 0.35, onTable),
+  circle: thing(solids.disc, 0.3, onTable),
+  triangle: thing(solids.triangle, 0.3, onTable),
+  heart: thing(solids.heart, 0.35, onTable),
+  diamond: thing(solids.diamond, 0.25, onTable),
+  basketball: thing(solids.basketball, 0.26, onTable),
+  football: thing(solids.football, 0.24, onTable),
   book: thing(goods.book, 0.06, onTable),
   laptop: thing(goods.laptop, 0.26, onTable),
   hat: thing(goods.hat, 0.2, onTable),

@@ -51,8 +51,11 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     queues.add(response, () => void serveRequest(request, response, options));
   server.on('request', serve).on('checkContinue', serve);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (!socket.writable || queues.of(socket).some(isOwedToAnother)) socket.destroy();
-    else refuseConnection(socket, error.code, options.clientLimits.drainMs);
+    const { drainMs } = options.clientLimits;
+    const before = queues.of(socket).filter(isOwedToAnother);
+    if (!socket.writable || before.some(({ req }) => !req.complete)) socket.destroy();
+    else if (before.length > 0) before.at(-1)?.once('close', () => endConnection(socket, drainMs));
+    else endConnection(socket, drainMs, connectionRefusal(error.code));
   });
   await listen(server, options);
   const { closingMs } = options.clientLimits;
@@ -125,23 +128,27 @@ function refusalOf(error: unknown): Answer {
     : refusal(500, 'internal error');
 }
 
-/** For what is no HTTP request at all, or one that does not come to its end. */
-function refuseConnection(socket: Socket, code: string | undefined, drainMs: number): void {
-  const { status, reason, text } = connectionRefusal(code);
-  const body = errorBody(text);
+/** `lastWords` as they go over the wire; the client has `drainMs` to read them. */
+function endConnection(socket: Socket, drainMs: number, lastWords = ''): void {
   socket.setTimeout(drainMs);
-  socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\nContent-Type: application/json\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
+  socket.end(lastWords);
 }
 
-function connectionRefusal(code: string | undefined): { status: number; reason: string; text: string } {
+/** For what is no HTTP request at all, or one that does not come to its end. */
+function connectionRefusal(code: string | undefined): string {
   if (code === 'HPE_HEADER_OVERFLOW')
-    return { status: 431, reason: 'Request Header Fields Too Large', text: 'the headers are too large' };
+    return refusalText('431 Request Header Fields Too Large', 'the headers are too large');
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return { status: 408, reason: 'Request Timeout', text: 'the request took too long to arrive' };
-  return { status: 400, reason: 'Bad Request', text: 'this is not an HTTP request' };
+    return refusalText('408 Request Timeout', 'the request took too long to arrive');
+  return refusalText('400 Bad Request', 'this is not an HTTP request');
+}
+
+function refusalText(status: string, text: string): string {
+  const body = errorBody(text);
+  return (
+    `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\n` +
+    `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  );
 }
 
 function closingOf(

@@ -117,6 +117,14 @@ it(`answers 4xx to 1,000 malformed requests (FUZZ_SEED=${seed})`, { timeout: 300
   await statusOnce(service.url, id, 'COMPLETED');
 });
 
+it('answers a request that is whole, whatever follows it on its connection', async () => {
+  const service = await openService();
+  const request = `GET /v2/${endpointId}/health HTTP/1.1\r\n${goodHead}\r\n`;
+  const answer = await exchange(service, Buffer.from(`${request}\0\r\n\r\n`));
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+  expect(answer.endsWith('}')).toBe(true);
+});
+
 function isGoodBody(body: Buffer): boolean {
   try {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));

@@ -657,9 +657,29 @@ export const promises: Record<string, Promised[]> = {
       title: 'leaves nothing of an input, output or error that is over, and all of the others',
     },
     {
+      says: 'A full disk keeps nobody from ending jobs.',
+      file: 'server/full-disk.test.ts',
+      title: 'cancels and purges at once, for good, and takes on jobs again when there is space',
+    },
+    {
+      says: 'No job is taken on into a data folder that was deleted or replaced.',
+      file: 'server/lost-folder.test.ts',
+      title: '…: submissions are refused in words, and it is said once',
+    },
+    {
+      says: 'Long results cost no memory, however many slow readers they have.',
+      file: 'server/long-answers.test.ts',
+      title: 'takes the memory of its pieces only, with many readers who do not read',
+    },
+    {
       says: 'Nobody without a key of yours is let in from other machines.',
       file: 'server/service-options.test.ts',
       title: 'does not start for the whole network where nobody has a key',
+    },
+    {
+      says: 'Who tries keys is told to wait, and nobody else.',
+      file: 'server/keys/admission.test.ts',
+      title: 'tells an address that has tried 20 keys to wait, in seconds, and no other',
     },
     {
       says: 'Keys are kept as digests, in a file that only you can read.',

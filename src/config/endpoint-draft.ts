@@ -25,6 +25,12 @@ export type EndpointDraft = {
   isIdMade: boolean;
 };
 
+/** What is wrong with one: `field` as in the console's form, with dots within it. */
+export interface FieldExpectation {
+  field: string;
+  expected: string;
+}
+
 const defaultRetries = 2;
 const defaultExecutionTimeoutMs = 600_000;
 const defaultTtlMs = 86_400_000;

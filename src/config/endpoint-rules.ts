@@ -1,5 +1,5 @@
 /** What the fields of an endpoint say of one another, of the other endpoints and of this machine. */
-import type { EndpointDraft } from './endpoint-draft.ts';
+import type { EndpointDraft, FieldExpectation } from './endpoint-draft.ts';
 import { durationText } from './quantities.ts';
 import type { WorkloadSettings } from './service-settings.ts';
 import { workloadFileProblems } from './workload-files.ts';
@@ -9,12 +9,6 @@ export interface EndpointRulesContext {
   others: readonly { id?: string | undefined; name?: string | undefined }[];
   /** Where programs are looked for. */
   env: NodeJS.ProcessEnv;
-}
-
-/** `field` as in the console's form, with dots within it. */
-export interface FieldExpectation {
-  field: string;
-  expected: string;
 }
 
 export function endpointProblems(draft: EndpointDraft, context: EndpointRulesContext): FieldExpectation[] {

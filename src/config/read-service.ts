@@ -2,8 +2,8 @@
 import { dirname, resolve } from 'node:path';
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { checkAgainst, problemAt } from './check-shape.ts';
-import { draftOf, settingsOf, type EndpointDraft } from './endpoint-draft.ts';
-import { endpointProblems, type FieldExpectation } from './endpoint-rules.ts';
+import { draftOf, settingsOf, type EndpointDraft, type FieldExpectation } from './endpoint-draft.ts';
+import { endpointProblems } from './endpoint-rules.ts';
 import { gatherProblems } from './gather-problems.ts';
 import { withOverrides, type Override } from './override.ts';
 import { ConfigError, type Problem } from './problem.ts';

@@ -1,7 +1,7 @@
 /** Whether what a workload is made of is on this machine: its program, its module, its folder. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
-import type { FieldExpectation } from './endpoint-rules.ts';
+import type { FieldExpectation } from './endpoint-draft.ts';
 import type { WorkloadSettings } from './service-settings.ts';
 
 /** Paths have to be absolute. A program is looked for where its own `environment` says, else where this one's is. */

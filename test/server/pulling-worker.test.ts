@@ -31,12 +31,7 @@ it('has its result, its parts and its progress taken from nobody else', async ()
     ...(await Promise.all(bodies.map((body) => stranger.done(id, body)))),
     await stranger.part(id, bodies[0] ?? ''),
   ];
-  expect(replies.map(({ text }) => text)).toEqual([
-    notAccepted,
-    notAccepted,
-    '{"accepted":true}',
-    notAccepted,
-  ]);
+  expect(new Set(replies.map(({ text }) => text))).toEqual(new Set([notAccepted]));
   expect((await askStatus(url, id)).text).toBe(before);
   expect((await rightful.done(id, '{"output":2}')).text).toBe('{"accepted":true}');
   expect((await askStatus(url, id)).json).toMatchObject({ status: 'COMPLETED', output: 2 });

@@ -14,7 +14,7 @@ interface Operation {
 }
 
 /** What every operation may answer besides. */
-const refusals = ['400', '401', '403', '404', '405', '429'];
+const refusals = ['400', '401', '403', '404', '405', '429', '507'];
 
 export function operation({ id, summary, answer, body, parameters = [], refused = [] }: Operation) {
   const { description, schema } = answer;

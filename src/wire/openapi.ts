@@ -34,6 +34,7 @@ const responses = {
     headers: { 'Retry-After': { description: 'seconds', schema: { type: 'integer', minimum: 0 } } },
   },
   503: refused('The service takes no jobs on until somebody sees to it.'),
+  507: refused('The disk of the service is full: nothing was done.'),
 };
 
 function refused(description: string) {

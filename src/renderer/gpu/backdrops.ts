@@ -4,7 +4,7 @@ import { createRandom } from '../../painter/random.ts';
 import type { Backdrop } from '../language/setting-words.ts';
 import { blend, linear, type Daylight, type Light } from '../picture/daylight.ts';
 import { cloudNoise } from '../picture/noise.ts';
-import type { Place } from './surroundings.ts';
+import type { Place } from './place.ts';
 import type { Object3D, ShaderNode, Three } from './three-module.ts';
 
 export function backdropOf(three: Three, place: Place, backdrop: Backdrop): Object3D {

@@ -1,27 +1,11 @@
 /** What is around the things: the ground, far hills and towns, and grass. */
 import { rgb } from '../../painter/colour.ts';
 import { createRandom } from '../../painter/random.ts';
-import type { Backdrop, Ground } from '../language/setting-words.ts';
-import { linear, times, type Daylight, type Light } from '../picture/daylight.ts';
-import type { Bounds } from '../things/bounds.ts';
+import type { Ground } from '../language/setting-words.ts';
+import { linear, times } from '../picture/daylight.ts';
 import { backdropOf } from './backdrops.ts';
-import type { Materials } from './materials.ts';
+import type { Place } from './place.ts';
 import type { Mesh, Object3D, ShaderNode, Three } from './three-module.ts';
-
-export interface Place {
-  materials: Materials;
-  ground: Ground;
-  /** Behind the things. */
-  hasWater: boolean;
-  groundColour: Light | null;
-  backdrops: readonly Backdrop[];
-  daylight: Daylight;
-  /** Of all things; grass leaves room for them. */
-  box: Bounds;
-  /** How far the camera is turned around y. */
-  facing: number;
-  seed: string;
-}
 
 const soils: Record<Ground, string> = {
   studio: '#aeaba5',

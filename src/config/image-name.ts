@@ -10,9 +10,12 @@ export const imagePattern = `^(?:${host}/${component}|${component}/${component})
 
 const name = new RegExp(imagePattern);
 
+const maxLength = 255;
+
 /** Undefined where nothing is wrong with it. */
 export function imageExpected(text: string): string | undefined {
-  if (name.test(text) && text.length <= 512) return undefined;
+  if (text.length > maxLength) return `an image of at most ${maxLength} characters`;
+  if (name.test(text)) return undefined;
   if (name.test(`${text}:1`)) return `a tag or digest as well, such as ${text}:1.0`;
   if (name.test(`user/${text}`)) return `the registry's user in front, such as library/${text}`;
   if (name.test(`user/${text}:1`))

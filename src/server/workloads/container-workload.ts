@@ -9,7 +9,6 @@ import {
   serviceLabel,
 } from './container-arguments.ts';
 import { type ContainerTool, runTool, toolEnvironment } from './container-tool.ts';
-import { imageProblem } from './image-name.ts';
 import { WorkerLog } from './worker-log.ts';
 import { WorkerProcess } from './worker-process.ts';
 
@@ -62,8 +61,6 @@ async function create(
   context: WorkerContext,
   log: WorkerLog,
 ): Promise<void> {
-  const problem = imageProblem(options.image);
-  if (problem !== undefined) throw new Error(problem);
   const input = environmentFile({ ...options.environment, ...options.pullEnvironment(context.workerId) });
   const { exitCode, complaint } = await runTool(options.tool, createArguments(name, options), {
     input,

@@ -131,7 +131,6 @@ describe.skipIf(skipped !== '')(`a container ${skipped}`, () => {
       'cannot make a container of 127.0.0.1:9/nobody/none:1',
     ],
     ['an argument that there is not', { arguments: ['--no-such-flag'] }, 'no-such-flag'],
-    ['what is no image', { image: 'UPPER' }, 'expected user/image:tag'],
     ['a variable of two lines', { environment: { A: '1\n2' } }, 'A holds a line break'],
   ])('is refused in words with %s', async (_, options, text) => {
     await expect(start('exit 0', options)).rejects.toThrow(text);

@@ -79,14 +79,18 @@ export class WorkerSlot {
     const unwanted = new AbortController();
     const abort = (): void => unwanted.abort();
     const leave = book.signals.on(`moved ${job.id}`, () => {
-      if (!book.isInProgress(job)) abort();
+      if (book.isInProgress(job)) return;
+      // Where it is ended for that, it is none of its doing: another takes its place at once.
+      this.supervised.praise();
+      abort();
     });
     this.#stop.signal.addEventListener('abort', abort, { once: true });
     if (this.#stop.signal.aborted) abort();
     try {
       const input = JSON.parse(job.input) as Record<string, unknown>;
       const report = reportOf(book, job, unwanted.signal);
-      const output = outputText(await worker.run({ id: job.id, input, inputText: job.input }, report));
+      const run = worker.run({ id: job.id, input, inputText: job.input }, report);
+      const output = outputText(await run.finally(leave));
       const lines = log.end();
       if (!unwanted.signal.aborted) await insist(() => results.complete(job, output, lines));
       this.supervised.praise();

@@ -6,7 +6,7 @@ import { endpointSettings } from '../../src/server/endpoint-settings.ts';
 import { JobBook } from '../../src/server/job-book.ts';
 import { JobResults } from '../../src/server/job-results.ts';
 import { WorkerPool } from '../../src/server/worker-pool.ts';
-import type { WorkloadJob } from '../../src/server/workload.ts';
+import { type RunReport, type Worker, WorkerDied, type WorkloadJob } from '../../src/server/workload.ts';
 import {
   accepted,
   askStatus,
@@ -69,6 +69,38 @@ it('never begins a job that is cancelled in the moment it is taken', async () =>
   await pool.stop();
   book.close();
 });
+
+it('has another worker in its place at once, however many in a row are ended because their jobs are cancelled', async () => {
+  const book = new JobBook(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
+  const results = new JobResults({ book });
+  const endpoint = endpointSettings({ id: 'one' });
+  const begun: string[] = [];
+  const workload = { name: 'single-minded', startWorker: () => Promise.resolve(singleMinded(begun)) };
+  const pool = new WorkerPool({ book, results, endpoint, workload, onTrouble: () => undefined });
+  for (let count = 1; count <= 8; count++) {
+    const id = await accepted(book, 'one', '{"scene":"x"}');
+    while (begun.length < count) await new Promise((next) => setImmediate(next));
+    await book.cancel('one', id);
+  }
+  expect(new Set(begun).size).toBe(8);
+  await pool.stop();
+  book.close();
+});
+
+/** It can let go of a job only by its own end. */
+function singleMinded(begun: string[]): Worker {
+  let end: (why: string) => void = () => undefined;
+  const ended = new Promise<string>((resolve) => {
+    end = resolve;
+  });
+  const run = async ({ id }: WorkloadJob, { signal }: RunReport): Promise<unknown> => {
+    begun.push(id);
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    end('its job was called off');
+    throw new WorkerDied('its job was called off');
+  };
+  return { ended, run, stop: () => Promise.resolve() };
+}
 
 describe('a workload that does not do its work', () => {
   const cases: [string, (input: unknown) => unknown, string | RegExp][] = [

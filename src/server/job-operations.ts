@@ -84,16 +84,17 @@ export class JobOperations {
     if (submission.kind === 'refused') return refusal(400, submission.why);
     const { endpoint, keyId } = asked;
     // It may have gone while the body was on its way.
-    if (endpoint.isRemoved) return refusal(404, 'endpoint not found');
+    if (endpoint.isRemoved) return endpointGone();
     const { id, settings } = endpoint;
     const { executionTimeoutMs, ttlMs, retries: maxRetries, maxQueued } = settings;
     const terms = { executionTimeoutMs, ttlMs, maxRetries, keyId, ...submission.terms, ...given };
     const jobId = await this.#parts.book.accept(id, submission.input, terms, maxQueued);
     if (jobId === undefined) return queueFull(maxQueued);
-    // Nobody learns the id of what is in no folder, and nobody is to work on it.
-    if (this.#parts.folder.look()) {
+    // Nobody learns the id of what is in no folder, or at no endpoint any more, and nobody is to work on it.
+    const late = this.#parts.folder.look() ? folderLost() : endpoint.isRemoved ? endpointGone() : undefined;
+    if (late !== undefined) {
       await this.#parts.book.cancel(id, jobId);
-      return folderLost();
+      return late;
     }
     this.#parts.faults?.accepted(jobId, submission.input);
     return jobId;
@@ -159,6 +160,10 @@ export class JobOperations {
 function queueFull(maxQueued: number): Answer {
   const text = `the queue of this endpoint is full: ${maxQueued} jobs wait`;
   return refusal(429, text, { 'Retry-After': '10' });
+}
+
+function endpointGone(): Answer {
+  return refusal(404, 'endpoint not found');
 }
 
 function folderLost(): Answer {

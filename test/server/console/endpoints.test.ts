@@ -1,10 +1,11 @@
 /** Endpoints in the console: made, changed, removed, and what comes of their jobs. */
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import type { WorkerView } from '../../../src/pages/console-data.ts';
 import { endpointSettings } from '../../../src/server/endpoint-settings.ts';
 import { inProcessWorkload } from '../../../src/server/in-process-workload.ts';
+import { JobBook } from '../../../src/server/job-book.ts';
 import type { Workload } from '../../../src/server/workload.ts';
 import { endpointForm } from '../../pages/console-things.ts';
 import { ask, endpointId, instantWorkload, key, makeDataDir, post, submit } from '../service-harness.ts';
@@ -231,6 +232,25 @@ it('takes no job whose endpoint is removed while the job is on its way', async (
   sending.end('{"input":{"scene":"x"}}');
   const [answer] = (await once(sending, 'response')) as [IncomingMessage];
   expect(answer.resume().statusCode).toBe(404);
+});
+
+it('leaves no job waiting whose endpoint is removed while it is written down', async () => {
+  const { url } = await openWithConsole();
+  const visit = await enter(url);
+  await visit.make({ id: 'mine', name: 'Mine', workers: 0 });
+  const { accept } = JobBook.prototype;
+  const written = vi.spyOn(JobBook.prototype, 'accept').mockImplementation(async function (
+    this: JobBook,
+    ...given
+  ) {
+    await visit.ask('DELETE', 'endpoints/mine');
+    return await accept.apply(this, given);
+  });
+  onTestFinished(() => written.mockRestore());
+  const body = '{"input":{"scene":"x"}}';
+  const headers = { Authorization: `Bearer ${key}` };
+  expect((await fetch(`${url}/v2/mine/run`, { method: 'POST', headers, body })).status).toBe(404);
+  expect((await visit.ask('GET', 'jobs')).body).toMatchObject([{ endpointId: 'mine', status: 'CANCELLED' }]);
 });
 
 it('tells the end of each worker’s log, and stays small however much they write', async () => {

@@ -110,11 +110,17 @@ export class WorkerSlot {
 
 function reportOf(book: JobBook, job: TakenJob, signal: AbortSignal): RunReport {
   // What cannot be written is not worth the job: the result counts.
-  const keep = (write: Promise<unknown>): void => void write.catch(() => undefined);
+  const keep = async (write: () => Promise<unknown>): Promise<void> => {
+    try {
+      await write();
+    } catch {
+      // It is told to nobody then.
+    }
+  };
   return {
     signal,
-    progress: (message) => keep(book.setProgress(job, outputText(message))),
-    stream: (output) => keep(book.streams.add(job, outputText(output))),
+    progress: (message) => keep(() => book.setProgress(job, outputText(message))),
+    stream: (output) => keep(() => book.streams.add(job, outputText(output))),
   };
 }
 

@@ -50,10 +50,10 @@ export interface Worker {
 
 export interface RunReport {
   signal: AbortSignal;
-  /** A message of progress: the job's `output` while it is `IN_PROGRESS`. As outputs are. */
-  progress(message: unknown): void;
-  /** A partial output, for `GET /stream`. As outputs are. */
-  stream(output: unknown): void;
+  /** A message of progress: the job's `output` while it is `IN_PROGRESS`. As outputs are. Never rejects. */
+  progress(message: unknown): Promise<void>;
+  /** A partial output, for `GET /stream`. As outputs are. Never rejects. */
+  stream(output: unknown): Promise<void>;
 }
 
 /** The worker ended in the middle of a job: its process exited, was killed, or fell silent. */

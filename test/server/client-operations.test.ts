@@ -116,8 +116,8 @@ describe('status-sync', () => {
 describe('a stream', () => {
   it('hands each part out once, in order, and messages of progress are the output meanwhile', async () => {
     const workload = inProcessWorkload('streaming', async (_job, { stream, progress }) => {
-      for (let part = 0; part < 500; part++) stream({ part });
-      progress('almost');
+      for (let part = 0; part < 500; part++) void stream({ part });
+      void progress('almost');
       return 'all';
     });
     const { url } = await openService({ workload });
@@ -136,7 +136,7 @@ describe('a stream', () => {
 
   it('shared by two clients gives each part to one of them', async () => {
     const workload = inProcessWorkload('streaming', async (_job, { stream }) => {
-      for (let part = 0; part < 100; part++) stream(part);
+      for (let part = 0; part < 100; part++) await stream(part);
       return 'all';
     });
     const { url } = await openService({ workload });

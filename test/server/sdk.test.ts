@@ -41,7 +41,7 @@ it.each(['v2', 'v1'])('submits to and polls the service under %s', async (versio
 describe.each(['v2', 'v1'])('the rest of what it has, under %s', (version) => {
   it('waits for a job, reads its stream, and asks for health', async () => {
     const workload = inProcessWorkload('streaming', async ({ input }, { stream }) => {
-      for (const part of ['a', 'b', 'c']) stream(part);
+      for (const part of ['a', 'b', 'c']) await stream(part);
       return [input];
     });
     const { url } = await openService({ workload });

@@ -88,20 +88,18 @@ export class LineWorker implements Worker {
     return this.#process.end('the worker was stopped');
   }
 
-  #hear({ bytes, isCut }: Line): void {
-    if (isCut) {
-      this.#endAfterLongLine();
-      return;
-    }
+  /** A promise where the book is written. */
+  #hear({ bytes, isCut }: Line): Promise<void> | void {
+    if (isCut) return this.#endAfterLongLine();
     const message = readMessage(bytes);
     if (message === undefined) this.#log.writeBytes(bytes, false);
     else if (Object.hasOwn(message.says, 'ready')) this.#onGreeting(undefined);
     else if (Object.hasOwn(message.says, 'failed')) this.#onGreeting(textOf(message.says['failed']));
     else if (Object.hasOwn(message.says, 'log')) this.#log.write(textOf(message.says['log']));
-    else this.#hearOfJob(message);
+    else return this.#hearOfJob(message);
   }
 
-  #hearOfJob(message: Message): void {
+  #hearOfJob(message: Message): Promise<void> | void {
     const run = this.#run;
     const { id, error, progress, stream } = message.says;
     if (run === undefined || (id ?? run.jobId) !== run.jobId) {
@@ -111,8 +109,11 @@ export class LineWorker implements Worker {
       if (error === undefined || error === null) run.resolve(written(message, 'output'));
       else run.reject(new Error(textOf(error)));
     } else {
-      if (progress !== undefined) run.report.progress(written(message, 'progress'));
-      if (stream !== undefined) run.report.stream(written(message, 'stream'));
+      const { report } = run;
+      const writes: Promise<void>[] = [];
+      if (progress !== undefined) writes.push(report.progress(written(message, 'progress')));
+      if (stream !== undefined) writes.push(report.stream(written(message, 'stream')));
+      return allOf(writes);
     }
   }
 
@@ -161,6 +162,10 @@ function readMessage(line: Buffer): Message | undefined {
   } catch {
     return undefined;
   }
+}
+
+async function allOf(writes: Promise<void>[]): Promise<void> {
+  await Promise.all(writes);
 }
 
 function isEnd({ says }: Message): boolean {

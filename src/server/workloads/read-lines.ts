@@ -1,5 +1,6 @@
-/** Lines out of what a process writes, bounded however long they are. */
+/** Lines out of what a process writes, bounded however long they are, and read no faster than the service has time for. */
 import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Line {
   /** Without the line break. */
@@ -8,13 +9,17 @@ export interface Line {
   isCut: boolean;
 }
 
+/** Where it is a promise, what the line asks for is not done before; little is read until then. It never rejects. */
+type OnLine = (line: Line) => Promise<void> | void;
+
 /**
  * Tells of each line, and of what stands behind the last line break once the stream is over. A line beyond `maxBytes`
- * is told as soon as it is that long, so that one without end takes no more memory than that.
+ * is told as soon as it is that long, so that one without end takes no more memory than that. A process that writes
+ * faster than it is read waits, as it does at any pipe.
  */
-export function readLines(input: Readable, maxBytes: number, onLine: (line: Line) => void): void {
-  const reader = new LineReader(maxBytes, onLine);
-  input.on('data', (chunk: Buffer) => reader.read(chunk));
+export function readLines(input: Readable, maxBytes: number, onLine: OnLine): void {
+  const reader = new LineReader(input, maxBytes, onLine);
+  input.on('data', (chunk: Buffer) => reader.add(chunk));
   // A broken pipe ends what there is to read; that its process has gone is told elsewhere.
   input.on('error', () => undefined);
   input.once('end', () => reader.end());
@@ -23,31 +28,69 @@ export function readLines(input: Readable, maxBytes: number, onLine: (line: Line
 
 const lineFeed = 0x0a;
 
+/** So long at once, and others have their turn for as long. */
+const turnMs = 5;
+/** Lines whose doing is waited for together. */
+const maxUndone = 100;
+
 class LineReader {
+  readonly #input: Readable;
   readonly #maxBytes: number;
-  readonly #onLine: (line: Line) => void;
+  readonly #onLine: OnLine;
+  readonly #unread: Buffer[] = [];
+  readonly #undone: Promise<void>[] = [];
+  #isResting = false;
   #parts: Buffer[] = [];
   #byteCount = 0;
   #isSkipping = false;
 
-  constructor(maxBytes: number, onLine: (line: Line) => void) {
+  constructor(input: Readable, maxBytes: number, onLine: OnLine) {
+    this.#input = input;
     this.#maxBytes = maxBytes;
     this.#onLine = onLine;
   }
 
-  read(chunk: Buffer): void {
-    let start = 0;
-    for (let end = chunk.indexOf(lineFeed); end >= 0; end = chunk.indexOf(lineFeed, start)) {
-      this.#keep(chunk.subarray(start, end));
-      if (!this.#isSkipping) this.#tell(false);
-      this.#isSkipping = false;
-      start = end + 1;
-    }
-    this.#keep(chunk.subarray(start));
+  add(chunk: Buffer): void {
+    this.#unread.push(chunk);
+    if (!this.#isResting) this.#readOn();
   }
 
+  /** Whoever hears that the stream is over is to have heard all of it. */
   end(): void {
+    while (this.#unread.length > 0) this.#readSome();
     if (this.#byteCount > 0) this.#tell(false);
+  }
+
+  #readOn(): void {
+    const until = performance.now() + turnMs;
+    let isOver = false;
+    while (this.#unread.length > 0 && !isOver) {
+      this.#readSome();
+      isOver = this.#undone.length >= maxUndone || performance.now() > until;
+    }
+    if (isOver || this.#undone.length > 0) void this.#rest(isOver ? turnMs : 0);
+  }
+
+  async #rest(ms: number): Promise<void> {
+    this.#isResting = true;
+    this.#input.pause();
+    await Promise.all(this.#undone.splice(0));
+    if (ms > 0) await sleep(ms);
+    this.#isResting = false;
+    this.#input.resume();
+    this.#readOn();
+  }
+
+  /** Up to the next line break. */
+  #readSome(): void {
+    const chunk = this.#unread.shift();
+    if (chunk === undefined) return;
+    const end = chunk.indexOf(lineFeed);
+    if (end < 0) return this.#keep(chunk);
+    if (end + 1 < chunk.length) this.#unread.unshift(chunk.subarray(end + 1));
+    this.#keep(chunk.subarray(0, end));
+    if (!this.#isSkipping) this.#tell(false);
+    this.#isSkipping = false;
   }
 
   #keep(part: Buffer): void {
@@ -64,6 +107,7 @@ class LineReader {
     const bytes = Buffer.concat(this.#parts);
     this.#parts = [];
     this.#byteCount = 0;
-    this.#onLine({ bytes, isCut });
+    const done = this.#onLine({ bytes, isCut });
+    if (done !== undefined) this.#undone.push(done);
   }
 }

@@ -25,7 +25,7 @@ describe('a program that keeps to the protocol', () => {
       });`);
     const inputText = '{\n  "seed" : 12345678901234567890\r\n}';
     const told: unknown[] = [];
-    const tell = (message: unknown): void => void told.push(message);
+    const tell = async (message: unknown): Promise<void> => void told.push(message);
     const report = { signal: new AbortController().signal, progress: tell, stream: tell };
     told.push(
       await worker.run(
@@ -270,7 +270,7 @@ describe('a program that does not end', () => {
   it('takes no job that was called off before', async () => {
     const worker = await startScript(answering('say({ output: 1 })'));
     const signal = AbortSignal.abort();
-    const report = { signal, progress: () => undefined, stream: () => undefined };
+    const report = { signal, progress: () => Promise.resolve(), stream: () => Promise.resolve() };
     await expect(worker.run({ id: 'a', input: {}, inputText: '{}' }, report)).rejects.toThrow('called off');
     expect(await worker.job({}).output).toBe(1);
   });

@@ -30,8 +30,8 @@ export async function start(workload: Workload): Promise<StartedWorker> {
     const [progress, stream]: unknown[][] = [[], []];
     const report = {
       signal: calledOff.signal,
-      progress: (message: unknown) => void progress?.push(valueOf(message)),
-      stream: (part: unknown) => void stream?.push(valueOf(part)),
+      progress: async (message: unknown) => void progress?.push(valueOf(message)),
+      stream: async (part: unknown) => void stream?.push(valueOf(part)),
     };
     const output = worker.run({ id, input, inputText: JSON.stringify(input) }, report).then(valueOf);
     output.catch(() => undefined);

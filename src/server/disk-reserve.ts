@@ -40,11 +40,12 @@ export class DiskReserve {
     return await write();
   }
 
-  /** Takes the room again, where it was given away and there is twice as much. */
-  refill(): void {
-    if (!this.isSpent || this.#freeBytes() < 2 * this.#options.bytes || !this.#take()) return;
+  /** Takes the room again, where it was given away and there is twice as much; returns whether it did. */
+  refill(): boolean {
+    if (!this.isSpent || this.#freeBytes() < 2 * this.#options.bytes || !this.#take()) return false;
     this.isSpent = false;
-    this.#options.onTrouble('the disk has space again: the service takes on jobs as before');
+    this.#options.onTrouble('the disk has space again: the service takes on and begins jobs as before');
+    return true;
   }
 
   #giveAway(): void {
@@ -53,7 +54,7 @@ export class DiskReserve {
     this.isSpent = true;
     rmSync(path, { force: true });
     onTrouble(
-      `the disk is full: the service ends jobs, and takes on none until ${megabytes(2 * bytes)} are free`,
+      `the disk is full: the service ends jobs, begins none and takes on none until ${megabytes(2 * bytes)} are free`,
     );
   }
 

@@ -111,10 +111,11 @@ export class JobBook extends JobReads {
 
   /**
    * Marks jobs as in progress, longest in the queue first, one for each of the takers while there are any and, after
-   * the first, while their inputs are no longer than `maxInputs` characters together.
+   * the first, while their inputs are no longer than `maxInputs` characters together. None on a full disk, which could
+   * not take what comes of them: that would be paid for again.
    */
   async take(endpointId: string, takers: readonly JobTaker[], maxInputs = Infinity): Promise<TakenJob[]> {
-    if (this.queueLength(endpointId) === 0) return [];
+    if (this.reserve.isSpent || this.queueLength(endpointId) === 0) return [];
     const taken = await this.#commit.write(() => {
       const jobs = this.#ledger.nextInQueue(endpointId, takers.length, maxInputs);
       return jobs.flatMap((job, index) => {

@@ -76,8 +76,9 @@ export class JobOperations {
     asked: Pick<Asked, 'request' | 'askForBody' | 'endpoint' | 'keyId'>,
     given: Partial<JobTerms> = {},
   ): Promise<string | Answer | undefined> {
+    // What is submitted may be long, and is not read.
     if (this.#parts.folder.isLost) return { ...folderLost(), isBodyUnread: true };
-    if (this.#parts.book.reserve.isSpent) return noRoom;
+    if (this.#parts.book.reserve.isSpent) return { ...noRoom(), isBodyUnread: true };
     const body = await bodyOf(asked, this.#parts.maxRequestBytes);
     if (!Buffer.isBuffer(body)) return body;
     const submission = readRunRequest(body, { hasPrivate: this.#parts.hasPrivateWebhooks });
@@ -150,6 +151,7 @@ export class JobOperations {
 
   async retry(endpointId: string, jobId: string): Promise<Answer> {
     if (this.#parts.folder.isLost) return folderLost();
+    if (this.#parts.book.reserve.isSpent) return noRoom();
     const was = await this.#parts.book.retry(endpointId, jobId);
     if (was === undefined) return jobNotFound();
     if (was === 'FAILED' || was === 'TIMED_OUT') return stateAnswer(jobId, 'IN_QUEUE');
@@ -170,11 +172,12 @@ function folderLost(): Answer {
   return refusal(503, 'the data folder of the service is gone: it takes no jobs on until that is mended');
 }
 
-/** What is submitted may be long, and is not read. */
-const noRoom: Answer = {
-  ...refusal(507, 'the disk of the service is full: it ends jobs, and takes on none until there is space'),
-  isBodyUnread: true,
-};
+function noRoom(): Answer {
+  return refusal(
+    507,
+    'the disk of the service is full: it ends jobs, and takes on none until there is space',
+  );
+}
 
 function jobNotFound(): Answer {
   return refusal(404, 'job not found');

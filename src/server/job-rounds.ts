@@ -64,6 +64,12 @@ export class JobRounds {
     if (back.length > 0) signals.queued(endpointId);
   }
 
+  /** Says of each endpoint where jobs wait that they do. */
+  announceWaiting(): void {
+    const { ledger, signals } = this.#parts;
+    for (const { endpointId } of ledger.sql.waiting.all()) signals.queued(endpointId);
+  }
+
   /** Ends what has been worked on, or has waited, for too long; returns some of it: call until there is none. */
   async timeOutSome(): Promise<DueJob[]> {
     const { ledger, signals } = this.#parts;

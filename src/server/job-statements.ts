@@ -115,6 +115,9 @@ export function prepareJobStatements(db: Database) {
       `SELECT id FROM job WHERE endedAt IS NULL AND endpointId = @endpointId AND state = 'IN_QUEUE'
        ORDER BY isLowPriority, number LIMIT @max`,
     ),
+    waiting: db.prepare<[], { endpointId: string }>(
+      `SELECT endpointId FROM tally WHERE what = 'IN_QUEUE' AND jobs > 0`,
+    ),
     // The payload goes out as it is: bytes are handed on without being decoded, let alone parsed.
     find: db.prepare<[string], JobRecord>(
       `SELECT id, endpointId, state, queuedAt, startedAt, endedAt, retries, error, progress,

@@ -59,6 +59,6 @@ export class Sweeper {
 
   async #endOverdue(): Promise<void> {
     while (!this.#isStopped && (await this.#book.rounds.timeOutSome()).length > 0);
-    this.#book.reserve.refill();
+    if (this.#book.reserve.refill()) this.#book.rounds.announceWaiting();
   }
 }

@@ -3,9 +3,20 @@ import { appendFileSync, existsSync, rmSync, statSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DiskReserve } from '../../src/server/disk-reserve.ts';
+import { JobBook } from '../../src/server/job-book.ts';
 import { cancelPath } from '../../src/wire/paths.ts';
 import { canMount, mountSmallDisk } from '../e2e/small-disk.ts';
-import { ask, askStatus, endpointId, makeDataDir, openService, post, submit } from './service-harness.ts';
+import {
+  accepted,
+  ask,
+  askStatus,
+  endpointId,
+  makeDataDir,
+  openService,
+  post,
+  statusOnce,
+  submit,
+} from './service-harness.ts';
 
 const purgePath = `/v2/${endpointId}/purge-queue`;
 const body = JSON.stringify({ input: { scene: 'x' } });
@@ -67,6 +78,27 @@ describe.skipIf(!canMount)('on a disk that is full (skipped where this user may 
       expect((await askStatus(second.url, id)).json).toMatchObject({ status: 'CANCELLED' });
   });
 
+  it('begins no job, and puts none into the queue anew, until there is space', async () => {
+    const { url, held } = await openService({ dataDir, reserveBytes });
+    const failed = await submit(url, { scene: 'failing' });
+    (await held.next()).fail(new Error('no'));
+    await statusOnce(url, failed, 'FAILED');
+    const [running, next] = [await submit(url, { scene: 'running' }), await submit(url, { scene: 'next' })];
+    expect((await held.next()).job.id).toBe(running);
+    const unwanted = await submit(url, { scene: 'unwanted' });
+    fillDisk();
+    while ((await post(url, body)).status === 200);
+    const act = (path: string) => ask(url, path, { method: 'POST' });
+    for (const id of [unwanted, running])
+      expect((await act(cancelPath('v2', endpointId, id))).json).toMatchObject({ status: 'CANCELLED' });
+    const retried = await act(`/v2/${endpointId}/retry/${failed}`);
+    expect([retried.status, (await askStatus(url, failed)).json]).toMatchObject([507, { status: 'FAILED' }]);
+    expect(held.runs).toHaveLength(2);
+
+    rmSync(others());
+    expect((await held.next()).job.id).toBe(next);
+  });
+
   it('deletes what is over, which gives the space for more', async () => {
     let now = 1_000_000;
     const service = await openService({ dataDir, reserveBytes, retentionMs: 10_000, now: () => now });
@@ -85,6 +117,18 @@ interface Job {
   id: string;
   status: string;
 }
+
+it('gives out no job while the room that is kept is spent', async () => {
+  const path = join(await makeDataDir(), 'book.sqlite');
+  const book = new JobBook(path, { retentionMs: 1e6, now: Date.now });
+  const id = await accepted(book, 'a', '{"scene":"x"}');
+  const take = () => book.take('a', [{ workerId: 'w', isPulled: true }]);
+  book.reserve.isSpent = true;
+  expect(await take()).toEqual([]);
+  book.reserve.isSpent = false;
+  expect(await take()).toMatchObject([{ id }]);
+  book.close();
+});
 
 describe('the room that is kept', () => {
   const full = () => Promise.reject(Object.assign(new Error('no space left'), { code: 'ENOSPC' }));

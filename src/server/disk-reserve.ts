@@ -16,8 +16,8 @@ const blockBytes = 1024 * 1024;
 
 export class DiskReserve {
   readonly #options: DiskReserveOptions;
-  /** Whether the room has been given away, which is for nothing new. */
-  isSpent = false;
+  /** Whether the disk was full and has had no space since: what there is is for nothing new. */
+  isFull = false;
 
   /** Takes the room; where there is not enough of it, says so and goes on without. */
   constructor(options: DiskReserveOptions) {
@@ -35,27 +35,28 @@ export class DiskReserve {
     } catch (error) {
       if (!isDiskFull(error)) throw error;
     }
+    this.noteFull();
     // Of those that failed together the first gives the room to all.
-    if (!this.isSpent) this.#giveAway();
+    rmSync(this.#options.path, { force: true });
     return await write();
   }
 
-  /** Takes the room again, where it was given away and there is twice as much; returns whether it did. */
-  refill(): boolean {
-    if (!this.isSpent || this.#freeBytes() < 2 * this.#options.bytes || !this.#take()) return false;
-    this.isSpent = false;
-    this.#options.onTrouble('the disk has space again: the service takes on and begins jobs as before');
-    return true;
-  }
-
-  #giveAway(): void {
-    const { path, bytes, onTrouble } = this.#options;
-    if (bytes === 0) return;
-    this.isSpent = true;
-    rmSync(path, { force: true });
+  /** To be told of a full disk by whom the room is not for. */
+  noteFull(): void {
+    const { bytes, onTrouble } = this.#options;
+    if (bytes === 0 || this.isFull) return;
+    this.isFull = true;
     onTrouble(
       `the disk is full: the service ends jobs, begins none and takes on none until ${megabytes(2 * bytes)} are free`,
     );
+  }
+
+  /** Takes the room again, after the disk was full and once there is twice as much; returns whether it did. */
+  refill(): boolean {
+    if (!this.isFull || this.#freeBytes() < 2 * this.#options.bytes || !this.#take()) return false;
+    this.isFull = false;
+    this.#options.onTrouble('the disk has space again: the service takes on and begins jobs as before');
+    return true;
   }
 
   #take(): boolean {

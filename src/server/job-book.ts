@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { type Database, openForWriting } from '../sqlite/database.ts';
 import { GroupCommit } from '../sqlite/group-commit.ts';
+import { isDiskFull } from './disk-full.ts';
 import { DiskReserve } from './disk-reserve.ts';
 import { JobExpiry, type JobExpiryParts } from './job-expiry.ts';
 import { JobLedger, type JobOfWorker, type JobTaker } from './job-ledger.ts';
@@ -115,7 +116,7 @@ export class JobBook extends JobReads {
    * not take what comes of them: that would be paid for again.
    */
   async take(endpointId: string, takers: readonly JobTaker[], maxInputs = Infinity): Promise<TakenJob[]> {
-    if (this.reserve.isSpent || this.queueLength(endpointId) === 0) return [];
+    if (this.reserve.isFull || this.queueLength(endpointId) === 0) return [];
     const taken = await this.#commit.write(() => {
       const jobs = this.#ledger.nextInQueue(endpointId, takers.length, maxInputs);
       return jobs.flatMap((job, index) => {
@@ -141,11 +142,21 @@ export class JobBook extends JobReads {
     const isHeard =
       outcome.state === 'FAILED'
         ? await this.#end(job, 'FAILED', { ...kept, error: outcome.error })
-        : await this.#texts.naming('results', outcome.output, ({ text: output, file: outputFile }) =>
-            this.#end(job, 'COMPLETED', { ...kept, output, outputFile }),
-          );
+        : await this.#complete(job, outcome.output, kept);
     if (isHeard) this.signals.moved(job.id);
     return isHeard;
+  }
+
+  async #complete(job: JobOfWorker, text: string, how: JobChange): Promise<boolean> {
+    try {
+      return await this.#texts.naming('results', text, ({ text: output, file: outputFile }) =>
+        this.#end(job, 'COMPLETED', { ...how, output, outputFile }),
+      );
+    } catch (error) {
+      // A long one would leave no room for ending others; nor is there any for what would come of more jobs.
+      if (isDiskFull(error)) this.reserve.noteFull();
+      throw error;
+    }
   }
 
   /**
@@ -239,7 +250,7 @@ export class JobBook extends JobReads {
 
   #end(given: JobOfWorker, state: JobState, how: JobChange): Promise<boolean> {
     const { id, workerId } = given;
-    return this.#commit.write(() => {
+    return this.#stop(() => {
       const job = this.#ledger.sql.standing.get(id);
       if (job === undefined || job.endedAt !== null || job.workerId !== workerId) return false;
       if (job.state === 'IN_QUEUE') this.#ledger.begin(id, { workerId, isPulled: true });

@@ -78,7 +78,7 @@ export class JobOperations {
   ): Promise<string | Answer | undefined> {
     // What is submitted may be long, and is not read.
     if (this.#parts.folder.isLost) return { ...folderLost(), isBodyUnread: true };
-    if (this.#parts.book.reserve.isSpent) return { ...noRoom(), isBodyUnread: true };
+    if (this.#parts.book.reserve.isFull) return { ...noRoom(), isBodyUnread: true };
     const body = await bodyOf(asked, this.#parts.maxRequestBytes);
     if (!Buffer.isBuffer(body)) return body;
     const submission = readRunRequest(body, { hasPrivate: this.#parts.hasPrivateWebhooks });
@@ -151,7 +151,7 @@ export class JobOperations {
 
   async retry(endpointId: string, jobId: string): Promise<Answer> {
     if (this.#parts.folder.isLost) return folderLost();
-    if (this.#parts.book.reserve.isSpent) return noRoom();
+    if (this.#parts.book.reserve.isFull) return noRoom();
     const was = await this.#parts.book.retry(endpointId, jobId);
     if (was === undefined) return jobNotFound();
     if (was === 'FAILED' || was === 'TIMED_OUT') return stateAnswer(jobId, 'IN_QUEUE');

@@ -99,6 +99,25 @@ describe.skipIf(!canMount)('on a disk that is full (skipped where this user may 
     expect((await held.next()).job.id).toBe(next);
   });
 
+  it('takes the ends of jobs, and long results once there is space', async () => {
+    const { url, held, troubles } = await openService({ dataDir, reserveBytes, workers: 3 });
+    const ids = [];
+    for (const scene of ['long', 'short', 'failing']) ids.push(await submit(url, { scene }));
+    const [long, short, failing] = [await held.next(), await held.next(), await held.next()];
+    fillDisk();
+    while ((await post(url, body)).status === 200);
+    long.complete('x'.repeat(5_000_000));
+    while (!troubles.some((text) => text.includes('begins none'))) await askStatus(url, ids[0] ?? '');
+    expect(existsSync(join(dataDir, 'reserve'))).toBe(true);
+    short.complete('y'.repeat(200_000));
+    failing.fail(new Error('no'));
+    expect((await statusOnce(url, ids[1] ?? '', 'COMPLETED')).output).toHaveLength(200_000);
+    expect((await statusOnce(url, ids[2] ?? '', 'FAILED')).error).toBe('no');
+
+    rmSync(others());
+    expect((await statusOnce(url, ids[0] ?? '', 'COMPLETED')).output).toHaveLength(5_000_000);
+  });
+
   it('deletes what is over, which gives the space for more', async () => {
     let now = 1_000_000;
     const service = await openService({ dataDir, reserveBytes, retentionMs: 10_000, now: () => now });
@@ -118,14 +137,14 @@ interface Job {
   status: string;
 }
 
-it('gives out no job while the room that is kept is spent', async () => {
+it('gives out no job while the disk is full', async () => {
   const path = join(await makeDataDir(), 'book.sqlite');
   const book = new JobBook(path, { retentionMs: 1e6, now: Date.now });
   const id = await accepted(book, 'a', '{"scene":"x"}');
   const take = () => book.take('a', [{ workerId: 'w', isPulled: true }]);
-  book.reserve.isSpent = true;
+  book.reserve.isFull = true;
   expect(await take()).toEqual([]);
-  book.reserve.isSpent = false;
+  book.reserve.isFull = false;
   expect(await take()).toMatchObject([{ id }]);
   book.close();
 });
@@ -150,15 +169,15 @@ describe('the room that is kept', () => {
     const needing = (done: string) =>
       reserve.spend(() => (existsSync(path) ? full() : Promise.resolve(done)));
     expect(await Promise.all([needing('a'), needing('b')])).toEqual(['a', 'b']);
-    expect([reserve.isSpent, troubles.length]).toEqual([true, 1]);
+    expect([reserve.isFull, troubles.length]).toEqual([true, 1]);
     reserve.refill();
-    expect([reserve.isSpent, existsSync(path)]).toEqual([false, true]);
+    expect([reserve.isFull, existsSync(path)]).toEqual([false, true]);
   });
 
   it('is nothing to a write that fails for another reason, or again', async () => {
     const reserve = reserveOf();
     await expect(reserve.spend(() => Promise.reject(new Error('a bug')))).rejects.toThrow('a bug');
-    expect(reserve.isSpent).toBe(false);
+    expect(reserve.isFull).toBe(false);
     await expect(reserve.spend(full)).rejects.toThrow('no space left');
   });
 

@@ -10,11 +10,11 @@ interface Operation {
   body?: SchemaName;
   parameters?: string[];
   /** What this one may answer besides. */
-  refused?: ('409' | '503')[];
+  refused?: ('409' | '503' | '507')[];
 }
 
 /** What every operation may answer besides. */
-const refusals = ['400', '401', '403', '404', '405', '429', '507'];
+const refusals = ['400', '401', '403', '404', '405', '429'];
 
 export function operation({ id, summary, answer, body, parameters = [], refused = [] }: Operation) {
   const { description, schema } = answer;
@@ -54,6 +54,7 @@ export function resultOperation(id: string, summary: string) {
       id,
       summary,
       answer: { description: 'It is kept, where it is still wanted.', schema: 'Heard' },
+      refused: ['507'],
     }),
     requestBody: {
       required: true,

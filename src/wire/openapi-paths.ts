@@ -8,7 +8,13 @@ export const paths = {
   ...at(
     'run',
     'post',
-    operation({ id: 'run', summary: 'Submit a job', body: 'Submission', answer: accepted, refused: ['503'] }),
+    operation({
+      id: 'run',
+      summary: 'Submit a job',
+      body: 'Submission',
+      answer: accepted,
+      refused: ['503', '507'],
+    }),
   ),
   ...at(
     'runsync',
@@ -18,7 +24,7 @@ export const paths = {
       summary: 'Submit a job and wait for it',
       body: 'Submission',
       answer: job,
-      refused: ['503'],
+      refused: ['503', '507'],
       parameters: ['wait'],
     }),
   ),
@@ -30,7 +36,7 @@ export const paths = {
       summary: 'Submit a scene and wait for its picture, as runsync does',
       body: 'Submission',
       answer: job,
-      refused: ['503'],
+      refused: ['503', '507'],
       parameters: ['wait'],
     }),
   ),
@@ -65,6 +71,7 @@ export const paths = {
       id: 'cancel',
       summary: 'Cancel a job',
       answer: { description: 'Its status now.', schema: 'Accepted' },
+      refused: ['507'],
     }),
   ),
   ...at(
@@ -74,7 +81,7 @@ export const paths = {
       id: 'retry',
       summary: 'Put a job that is FAILED or TIMED_OUT back into the queue',
       answer: accepted,
-      refused: ['409', '503'],
+      refused: ['409', '503', '507'],
     }),
   ),
   ...at(
@@ -84,6 +91,7 @@ export const paths = {
       id: 'purgeQueue',
       summary: 'Remove every job that waits',
       answer: { description: 'How many there were.', schema: 'Purged' },
+      refused: ['507'],
     }),
   ),
   ...at(
@@ -103,6 +111,7 @@ export const paths = {
         id: 'jobTake',
         summary: 'Take a job, waiting for one',
         answer: { description: 'A job.', schema: 'TakenJob' },
+        refused: ['507'],
       },
       'There is none.',
     ),
@@ -113,6 +122,7 @@ export const paths = {
         id: 'jobTakeBatch',
         summary: 'Take several jobs',
         answer: { description: 'At least one job.', schema: 'TakenJobs' },
+        refused: ['507'],
       },
       'There is none.',
     ),

@@ -1,7 +1,8 @@
 /** Promise: the OpenAPI description is served, and is what the service does: its operations, methods and answers. */
 import { rmSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { DiskReserve } from '../../src/server/disk-reserve.ts';
 import { endpointSettings } from '../../src/server/endpoint-settings.ts';
 import { operations } from '../../src/server/routes.ts';
 import { openApi } from '../../src/wire/openapi.ts';
@@ -83,6 +84,28 @@ it('describes what clients are answered', async () => {
     'cancel 200, health 200, health 401, health 403, health 429, purge-queue 200, ' +
       'purge-queue 405, render 200, retry 200, retry 409, run 200, run 400, run 429, ' +
       'run 503, runsync 200, runsync 503, status 200, status 404, status-sync 200, stream 200',
+  );
+});
+
+it('describes what is answered where the disk is full', async () => {
+  const full = vi.spyOn(DiskReserve.prototype, 'spend').mockImplementation(function (this: DiskReserve) {
+    this.isFull = true;
+    return Promise.reject(Object.assign(new Error('no space left'), { code: 'ENOSPC' }));
+  });
+  vi.spyOn(DiskReserve.prototype, 'refill').mockReturnValue(false);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const { url, dataDir } = await openService({ workers: 0 });
+  const given = clientOf(url, `Bearer ${key}`);
+  const body = '{"input":{"scene":"x"}}';
+  const id = idOf(await given('run', '', body));
+  const work = clientOf(url, addKey(dataDir, 'worker'));
+  await work('job-take', 'w');
+  await work('job-done', `w/${id}`, '{"output":1}');
+  expect(full).toHaveBeenCalled();
+  for (const operation of ['run', 'runsync', 'render']) await given(operation, '', body);
+  await given('retry', id);
+  expect([...seen].toSorted().join(', ')).toBe(
+    'job-done 507, job-take 200, render 507, retry 507, run 200, run 507, runsync 507',
   );
 });
 

@@ -7,13 +7,20 @@ interface Asked {
   begin: () => void;
 }
 
+/** Of a connection: nobody asks so much ahead, and each takes some kilobytes. */
+const maxWaiting = 1_000;
+
 export class RequestQueues {
   readonly #queues = new Map<Socket, Asked[]>();
 
-  /** Calls `begin` once the requests before it on its connection are answered; never where the client has gone by then. */
+  /**
+   * Calls `begin` once the requests before it on its connection are answered; never where the client has gone by then.
+   * A connection on which too many wait is cut.
+   */
   add(response: ServerResponse, begin: () => void): void {
     const { socket } = response.req;
     const queue = this.#queueOf(socket);
+    if (queue.length > maxWaiting) return void socket.destroy();
     queue.push({ response, begin });
     response.once('close', () => {
       queue.shift();

@@ -150,6 +150,17 @@ it('answers requests that come in one packet one after the other, in their order
   ).toBe('200 "IN_PROGRESS" 200 "COMPLETED" 404 200 "COMPLETED"');
 });
 
+it('cuts a connection on which requests without end wait for their turn', async () => {
+  const { url, held } = await openService();
+  const id = await submit(url, { scene: 'x' });
+  await held.next();
+  const client = await SlowClient.connect(url);
+  client.ask(`/v2/${endpointId}/status-sync/${id}`);
+  client.send('GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5_000));
+  expect(await client.readToEnd()).toBe('');
+  expect((await ask(url, healthPath('v2', endpointId))).status).toBe(200);
+});
+
 it('keeps no answer in memory for requests whose turn has not come', async () => {
   const length = 8_000_000;
   const { url, held, troubles } = await openService();

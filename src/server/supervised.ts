@@ -24,6 +24,8 @@ const provenAfterMs = 60_000;
 
 export class Supervised<W extends Puller> {
   readonly log = new KeptLog();
+  /** Whether its end would be none of its doing: of no trouble, and another may be started at once. */
+  isExcused = false;
   readonly #parts: SupervisedParts<W>;
   readonly #stop = new AbortController();
   #starting: Promise<void> = Promise.resolve();
@@ -127,7 +129,8 @@ export class Supervised<W extends Puller> {
     this.#worker = undefined;
     this.log.add(why);
     this.#parts.onEnded?.(this.#workerId, why);
-    void this.#pause('a worker ended', why);
+    if (this.isExcused) this.#become('stopped');
+    else void this.#pause('a worker ended', why);
   }
 
   async #pause(what: string, why: string): Promise<void> {

@@ -61,6 +61,7 @@ export class WorkerSlot {
     if (!book.isInProgress(job)) return onChange();
     this.#job = job;
     this.supervised.log.begin();
+    this.supervised.isExcused = false;
     await this.#run(worker, job);
     this.#job = undefined;
     this.#freeSince = Date.now();
@@ -80,8 +81,8 @@ export class WorkerSlot {
     const abort = (): void => unwanted.abort();
     const leave = book.signals.on(`moved ${job.id}`, () => {
       if (book.isInProgress(job)) return;
-      // Where it is ended for that, it is none of its doing: another takes its place at once.
-      this.supervised.praise();
+      // Programs and modules let go of a job by their end only.
+      this.supervised.isExcused = true;
       abort();
     });
     this.#stop.signal.addEventListener('abort', abort, { once: true });

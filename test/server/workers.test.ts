@@ -70,19 +70,22 @@ it('never begins a job that is cancelled in the moment it is taken', async () =>
   book.close();
 });
 
-it('has another worker in its place at once, however many in a row are ended because their jobs are cancelled', async () => {
+it('has another worker in its place at once, without a word, however many in a row are ended because their jobs are cancelled', async () => {
   const book = new JobBook(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
   const results = new JobResults({ book });
   const endpoint = endpointSettings({ id: 'one' });
   const begun: string[] = [];
   const workload = { name: 'single-minded', startWorker: () => Promise.resolve(singleMinded(begun)) };
-  const pool = new WorkerPool({ book, results, endpoint, workload, onTrouble: () => undefined });
+  const troubles: string[] = [];
+  const onTrouble = (text: string) => void troubles.push(text);
+  const pool = new WorkerPool({ book, results, endpoint, workload, onTrouble });
   for (let count = 1; count <= 8; count++) {
     const id = await accepted(book, 'one', '{"scene":"x"}');
     while (begun.length < count) await new Promise((next) => setImmediate(next));
     await book.cancel('one', id);
   }
   expect(new Set(begun).size).toBe(8);
+  expect([troubles, pool.trouble]).toEqual([[], null]);
   await pool.stop();
   book.close();
 });

@@ -7,6 +7,7 @@ export class FolderWatch {
   /** What the files were when they were opened, by their paths. */
   readonly #opened: ReadonlyMap<string, string | undefined>;
   #isLost = false;
+  #isStopped = false;
 
   /** `paths`: files in the folder that are the same for as long as the service runs. */
   constructor(dir: string, paths: readonly string[], onTrouble: (text: string) => void) {
@@ -20,8 +21,14 @@ export class FolderWatch {
     return this.#isLost;
   }
 
+  /** To be called before the files are closed, some of which go with that. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
   /** Whether the files are not, or no longer, those in the folder; takes a few microseconds. */
   look(): boolean {
+    if (this.#isStopped) return this.#isLost;
     const isLost = [...this.#opened].some(([path, opened]) => identityOf(path) !== opened);
     if (isLost !== this.#isLost) this.#onTrouble(isLost ? lostText(this.#dir) : foundText(this.#dir));
     this.#isLost = isLost;

@@ -94,7 +94,7 @@ async function openForBusiness(options: Checked, parts: Opened): Promise<Service
     const sweeper = new Sweeper(book, folder, retentionMs, onTrouble);
     const webhooks = new Webhooks({ book, onTrouble, now, faults, hasPrivate });
     let closing: Promise<void> | undefined;
-    const close = () => closeDown({ http, endpoints, sweeper, webhooks, book, opened, onTrouble });
+    const close = () => closeDown({ http, endpoints, sweeper, webhooks, book, folder, opened, onTrouble });
     return { url: http.url, close: () => (closing ??= close()) };
   } catch (error) {
     await http.close();
@@ -147,7 +147,7 @@ function openGate(
   });
 }
 
-interface Parts extends Pick<Opened, 'book' | 'opened'> {
+interface Parts extends Pick<Opened, 'book' | 'folder' | 'opened'> {
   http: HttpServer;
   endpoints: Endpoints;
   sweeper: Sweeper;
@@ -161,6 +161,7 @@ async function closeDown({
   sweeper,
   webhooks,
   book,
+  folder,
   opened,
   onTrouble,
 }: Parts): Promise<void> {
@@ -171,6 +172,7 @@ async function closeDown({
   await book.flush();
   await nextTurn();
   await http.close();
+  folder.stop();
   for (const closeOne of opened.toReversed()) {
     try {
       closeOne();

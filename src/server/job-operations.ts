@@ -9,6 +9,7 @@ import {
   statusAnswer,
 } from './answer.ts';
 import { type Asked, bodyOf } from './asked.ts';
+import type { BodyRoom } from './body-room.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';
 import type { FolderWatch } from './folder-watch.ts';
 import type { JobBook } from './job-book.ts';
@@ -23,11 +24,14 @@ export interface JobOperationsParts {
   /** Of the book's. */
   folder: FolderWatch;
   maxRequestBytes: number;
+  bodies: BodyRoom;
   /** Whether webhooks may lead to this machine and its network. */
   hasPrivateWebhooks: boolean;
   /** What goes wrong on purpose; undefined where nothing does. */
   faults?: FaultPlan | undefined;
 }
+
+type Submission = Pick<Asked, 'request' | 'askForBody' | 'endpoint' | 'keyId'>;
 
 type ClientOperation = Exclude<Operation, `job-${string}` | 'ping'>;
 
@@ -72,10 +76,12 @@ export class JobOperations {
   }
 
   /** Takes a job on, or says why not. */
-  async submit(
-    asked: Pick<Asked, 'request' | 'askForBody' | 'endpoint' | 'keyId'>,
-    given: Partial<JobTerms> = {},
-  ): Promise<string | Answer | undefined> {
+  submit(asked: Submission, given: Partial<JobTerms> = {}): Promise<string | Answer | undefined> {
+    const { bodies, maxRequestBytes } = this.#parts;
+    return bodies.within(asked.request, maxRequestBytes, () => this.#submit(asked, given));
+  }
+
+  async #submit(asked: Submission, given: Partial<JobTerms>): Promise<string | Answer | undefined> {
     // What is submitted may be long, and is not read.
     if (this.#parts.folder.isLost) return { ...folderLost(), isBodyUnread: true };
     if (this.#parts.book.reserve.isFull) return { ...noRoom(), isBodyUnread: true };

@@ -26,6 +26,8 @@ export interface ServiceOptions {
   retentionMs?: number;
   /** The largest body of a submission, and of a result. */
   maxRequestBytes?: number;
+  /** Of the long bodies that are in memory at a time. */
+  maxBodiesBytes?: number;
   maxResultBytes?: number;
   /** Room that is kept on the disk for ending jobs, and deleting what is over, when it is full; none by default. */
   reserveBytes?: number;
@@ -85,6 +87,7 @@ export function checkServiceOptions(options: ServiceOptions): Checked {
     port: 0,
     retentionMs: defaultRetentionMs,
     maxRequestBytes,
+    maxBodiesBytes: 128 * 1024 * 1024,
     maxResultBytes: 100 * 1024 * 1024,
     reserveBytes: 0,
     maxConnections: 2_000,
@@ -99,6 +102,7 @@ export function checkServiceOptions(options: ServiceOptions): Checked {
   };
   assertLimit('retentionMs', checked.retentionMs);
   assertLimit('maxRequestBytes', checked.maxRequestBytes);
+  assertLimit('maxBodiesBytes', checked.maxBodiesBytes);
   assertLimit('maxResultBytes', checked.maxResultBytes);
   assertKeys(checked.keys);
   assertEndpoints(checked.endpoints);

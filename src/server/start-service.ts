@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { BodyRoom } from './body-room.ts';
 import { Console } from './console/console.ts';
 import { lockDataFolder } from './data-lock.ts';
 import { Endpoints } from './endpoints.ts';
@@ -115,14 +116,16 @@ function openEndpoints(options: Checked, { book, results, ownWorkers }: Opened, 
 }
 
 function openGate(
-  { maxRequestBytes, maxResultBytes, hasPrivateWebhooks, rate, faults, console, retentionMs, now }: Checked,
+  checked: Checked,
   { keys, book, folder, results }: Opened,
   endpoints: Endpoints,
   url: string,
 ): Gate {
-  const jobs = new JobOperations({ book, folder, maxRequestBytes, hasPrivateWebhooks, faults });
+  const { maxResultBytes, rate, console, retentionMs, now } = checked;
+  const bodies = new BodyRoom(checked.maxBodiesBytes);
+  const jobs = new JobOperations({ ...checked, book, folder, bodies });
   // Around a result there is little else.
-  const work = new WorkerOperations({ book, results, maxResultBytes: maxResultBytes + 1_000_000 });
+  const work = new WorkerOperations({ book, results, bodies, maxResultBytes: maxResultBytes + 1_000_000 });
   const admission = new Admission(keys, now);
   const common = { keys, admission, book, endpoints, jobs, now };
   return new Gate({

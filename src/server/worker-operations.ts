@@ -3,6 +3,7 @@ import { memberText } from '../wire/member-text.ts';
 import { jobIdPattern } from '../wire/paths.ts';
 import { type Answer, emptyAnswer, jsonAnswer, refusal } from './answer.ts';
 import { type Asked, bodyOf } from './asked.ts';
+import type { BodyRoom } from './body-room.ts';
 import type { JobBook } from './job-book.ts';
 import type { JobResults } from './job-results.ts';
 import { untilFound } from './job-signals.ts';
@@ -15,6 +16,7 @@ export interface WorkerOperationsParts {
   results: JobResults;
   /** The largest body of a result. */
   maxResultBytes: number;
+  bodies: BodyRoom;
 }
 
 type WorkerOperation = Extract<Operation, `job-${string}` | 'ping'>;
@@ -36,7 +38,8 @@ export class WorkerOperations {
 
   /** Undefined where the worker has gone and nobody listens. */
   async answer(operation: WorkerOperation, asked: Asked): Promise<Answer | undefined> {
-    const { endpoint, route } = asked;
+    const { endpoint, route, request } = asked;
+    const { bodies, maxResultBytes } = this.#parts;
     if (route.workerId === '') return refusal(404, 'no worker has this id');
     const worker = workerIn(asked);
     if (!endpoint.remote.hear(worker, route.query.get('gpu')))
@@ -51,9 +54,9 @@ export class WorkerOperations {
         return jobs.length === 0 ? emptyAnswer : { status: 200, body: `[${jobs.map(takenText).join(',')}]` };
       }
       case 'job-done':
-        return await this.#done(asked);
+        return await bodies.within(request, maxResultBytes, () => this.#done(asked));
       case 'job-stream':
-        return await this.#addPart(asked);
+        return await bodies.within(request, maxResultBytes, () => this.#addPart(asked));
       case 'job-stop':
         return await this.#stop(asked);
       case 'ping':

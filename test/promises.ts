@@ -658,17 +658,17 @@ export const promises: Record<string, Promised[]> = {
     },
     {
       says: 'A full disk keeps nobody from ending jobs.',
-      file: 'server/full-disk.test.ts',
+      file: 'server/jobs/full-disk.test.ts',
       title: 'cancels and purges at once, for good, and takes on jobs again when there is space',
     },
     {
       says: 'No job is taken on into a data folder that was deleted or replaced.',
-      file: 'server/lost-folder.test.ts',
+      file: 'server/jobs/lost-folder.test.ts',
       title: '…: submissions are refused in words, and it is said once',
     },
     {
       says: 'Long results cost no memory, however many slow readers they have.',
-      file: 'server/long-answers.test.ts',
+      file: 'server/http/long-answers.test.ts',
       title: 'takes the memory of its pieces only, with many readers who do not read',
     },
     {

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { endpointSettings } from '../server/endpoint-settings.ts';
-import { painterWorkload } from '../server/painter-workload.ts';
+import { painterWorkload } from '../server/workloads/painter-workload.ts';
 import { startService } from '../server/start-service.ts';
 
 export interface LocalService {

@@ -11,7 +11,7 @@ import { forecast } from '../core/forecast.ts';
 import { Trouble } from '../core/failure.ts';
 import type { Part } from '../core/part.ts';
 import type { BatchPlan, Plan } from '../core/plan.ts';
-import { jobSchema } from '../server/job-schema.ts';
+import { jobSchema } from '../server/jobs/job-schema.ts';
 import { copyDatabase } from '../sqlite/copy-database.ts';
 import { isLocked } from '../sqlite/exclusive-lock.ts';
 import { openForWriting, UnusableDatabase } from '../sqlite/database.ts';

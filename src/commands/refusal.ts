@@ -3,7 +3,7 @@ import { BatchHeld } from '../checkpoint/batch-lock.ts';
 import { ConfigError, type Problem } from '../config/problem.ts';
 import type { EndingKind } from '../core/ending.ts';
 import { Trouble } from '../core/failure.ts';
-import { DataFolderInUse } from '../server/data-lock.ts';
+import { DataFolderInUse } from '../server/jobs/data-lock.ts';
 import { KeyBookBusy } from '../server/keys/key-book.ts';
 import { isDamage, UnusableDatabase } from '../sqlite/database.ts';
 import { damagedLock, inTheWay } from './in-the-way.ts';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describeRenderer } from '../renderer/describe-renderer.ts';
 import type { RendererLack } from '../pages/console-data.ts';
 import type { EndpointSettings } from '../server/endpoint-settings.ts';
-import { textOf } from '../server/supervised.ts';
+import { textOf } from '../server/workers/supervised.ts';
 import { findContainerTool } from '../server/workloads/container-tool.ts';
 import { removeLeftContainers } from '../server/workloads/container-workload.ts';
 import { showServiceTrouble } from '../terminal/show-serving.ts';

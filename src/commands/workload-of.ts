@@ -1,7 +1,7 @@
 /** What the workers of an endpoint run. */
 import type { RunnableWorkload } from '../server/endpoint.ts';
 import type { EndpointSettings } from '../server/endpoint-settings.ts';
-import { painterWorkload } from '../server/painter-workload.ts';
+import { painterWorkload } from '../server/workloads/painter-workload.ts';
 import type { WorkloadContext } from '../server/service-options.ts';
 import { commandWorkload } from '../server/workloads/command-workload.ts';
 import { containerWorkload } from '../server/workloads/container-workload.ts';

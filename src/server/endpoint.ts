@@ -1,13 +1,13 @@
 /** An endpoint at work: its settings, the workers that the service runs for it, and those that pull from elsewhere. */
 import type { EndpointSettings } from './endpoint-settings.ts';
-import type { JobBook } from './job-book.ts';
-import type { JobResults } from './job-results.ts';
-import { PullerPool } from './puller-pool.ts';
-import { shownWorker } from './pulling-worker.ts';
-import { RemoteWorkers } from './remote-workers.ts';
-import { WorkerPool } from './worker-pool.ts';
-import type { WorkerView } from './worker-view.ts';
-import type { PullWorkload, Workload } from './workload.ts';
+import type { JobBook } from './jobs/job-book.ts';
+import type { JobResults } from './jobs/job-results.ts';
+import { PullerPool } from './workers/puller-pool.ts';
+import { shownWorker } from './workers/pulling-worker.ts';
+import { RemoteWorkers } from './workers/remote-workers.ts';
+import { WorkerPool } from './workers/worker-pool.ts';
+import type { WorkerView } from './workers/worker-view.ts';
+import type { PullWorkload, Workload } from './workloads/workload.ts';
 
 /** What an endpoint's own workers run; undefined where all its workers are elsewhere. */
 export type RunnableWorkload = Workload | PullWorkload | undefined;

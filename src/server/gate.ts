@@ -1,7 +1,7 @@
 /** Who may ask for what: knows the key, the operation and the endpoint of each request, and hands it on. */
 import type { IncomingMessage } from 'node:http';
 import { openApi } from '../wire/openapi.ts';
-import { type Answer, refusal, tooMany } from './answer.ts';
+import { type Answer, refusal, tooMany } from './http/answer.ts';
 import type { Asked } from './asked.ts';
 import { Console } from './console/console.ts';
 import type { Endpoints } from './endpoints.ts';

@@ -7,15 +7,15 @@ import {
   refusal,
   stateAnswer,
   statusAnswer,
-} from './answer.ts';
+} from './http/answer.ts';
 import { type Asked, bodyOf } from './asked.ts';
-import type { BodyRoom } from './body-room.ts';
+import type { BodyRoom } from './http/body-room.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';
-import type { FolderWatch } from './folder-watch.ts';
-import type { JobBook } from './job-book.ts';
-import { untilFound } from './job-signals.ts';
-import type { JobRecord } from './job-statements.ts';
-import type { JobTerms } from './job-terms.ts';
+import type { FolderWatch } from './jobs/folder-watch.ts';
+import type { JobBook } from './jobs/job-book.ts';
+import { untilFound } from './jobs/job-signals.ts';
+import type { JobRecord } from './jobs/job-statements.ts';
+import type { JobTerms } from './jobs/job-terms.ts';
 import type { Operation } from './routes.ts';
 import { readRunRequest } from './run-request.ts';
 

@@ -2,7 +2,7 @@
 import type { Page } from '../http/page-shell.ts';
 import { defaultRetentionMs, maxRequestBytes } from '../wire/messages.ts';
 import type { RendererLack } from '../pages/console-data.ts';
-import { type ClientLimits, defaultClientLimits } from './client-limits.ts';
+import { type ClientLimits, defaultClientLimits } from './http/client-limits.ts';
 import type { EndpointForms } from './console/endpoint-requests.ts';
 import type { RunnableWorkload } from './endpoint.ts';
 import type { EndpointSettings } from './endpoint-settings.ts';

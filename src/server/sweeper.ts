@@ -1,7 +1,7 @@
 /** Ends what takes too long, deletes from the disk what has been kept long enough, and sees to it that the disk is there. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { FolderWatch } from './folder-watch.ts';
-import type { JobBook } from './job-book.ts';
+import type { FolderWatch } from './jobs/folder-watch.ts';
+import type { JobBook } from './jobs/job-book.ts';
 
 /** Time-outs are looked for this often. */
 const timeOutsEveryMs = 500;

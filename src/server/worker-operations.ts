@@ -1,14 +1,14 @@
 /** The operations of workers that pull: taking jobs, handing in results and parts of them, saying that they live. */
 import { memberText } from '../wire/member-text.ts';
 import { jobIdPattern } from '../wire/paths.ts';
-import { type Answer, emptyAnswer, jsonAnswer, refusal } from './answer.ts';
+import { type Answer, emptyAnswer, jsonAnswer, refusal } from './http/answer.ts';
 import { type Asked, bodyOf } from './asked.ts';
-import type { BodyRoom } from './body-room.ts';
-import type { JobBook } from './job-book.ts';
-import type { JobResults } from './job-results.ts';
-import { untilFound } from './job-signals.ts';
-import type { TakenJob } from './job-statements.ts';
-import { pullingWorker } from './pulling-worker.ts';
+import type { BodyRoom } from './http/body-room.ts';
+import type { JobBook } from './jobs/job-book.ts';
+import type { JobResults } from './jobs/job-results.ts';
+import { untilFound } from './jobs/job-signals.ts';
+import type { TakenJob } from './jobs/job-statements.ts';
+import { pullingWorker } from './workers/pulling-worker.ts';
 import type { Operation } from './routes.ts';
 
 export interface WorkerOperationsParts {

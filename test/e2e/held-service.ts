@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { endpointSettings } from '../../src/server/endpoint-settings.ts';
-import { painterWorkload } from '../../src/server/painter-workload.ts';
+import { painterWorkload } from '../../src/server/workloads/painter-workload.ts';
 import { startService } from '../../src/server/start-service.ts';
 import { folderWith, testKey } from './cli.ts';
 

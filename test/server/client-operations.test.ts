@@ -3,9 +3,9 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { endpointSettings } from '../../src/server/endpoint-settings.ts';
-import { inProcessWorkload } from '../../src/server/in-process-workload.ts';
-import { JobBook } from '../../src/server/job-book.ts';
-import { JobResults } from '../../src/server/job-results.ts';
+import { inProcessWorkload } from '../../src/server/workloads/in-process-workload.ts';
+import { JobBook } from '../../src/server/jobs/job-book.ts';
+import { JobResults } from '../../src/server/jobs/job-results.ts';
 import type { StatusResponse } from '../../src/wire/messages.ts';
 import { runPath, versions } from '../../src/wire/paths.ts';
 import {

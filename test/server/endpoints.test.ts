@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { endpointSettings } from '../../src/server/endpoint-settings.ts';
 import { Endpoints } from '../../src/server/endpoints.ts';
-import { JobBook } from '../../src/server/job-book.ts';
-import { JobResults } from '../../src/server/job-results.ts';
+import { JobBook } from '../../src/server/jobs/job-book.ts';
+import { JobResults } from '../../src/server/jobs/job-results.ts';
 import { makeDataDir } from './service-harness.ts';
 
 it('has whoever waited at an endpoint find the changed one as he asks anew', async () => {

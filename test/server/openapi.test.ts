@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { DiskReserve } from '../../src/server/disk-reserve.ts';
+import { DiskReserve } from '../../src/server/jobs/disk-reserve.ts';
 import { endpointSettings } from '../../src/server/endpoint-settings.ts';
 import { operations } from '../../src/server/routes.ts';
 import { openApi } from '../../src/wire/openapi.ts';

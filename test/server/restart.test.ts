@@ -5,7 +5,7 @@ import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { DataFolderInUse } from '../../src/server/data-lock.ts';
+import { DataFolderInUse } from '../../src/server/jobs/data-lock.ts';
 import { runPath } from '../../src/wire/paths.ts';
 import {
   askStatus,

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
 import { endpointSettings } from '../../src/server/endpoint-settings.ts';
-import { inProcessWorkload } from '../../src/server/in-process-workload.ts';
-import type { JobBook } from '../../src/server/job-book.ts';
-import type { JobTerms } from '../../src/server/job-terms.ts';
+import { inProcessWorkload } from '../../src/server/workloads/in-process-workload.ts';
+import type { JobBook } from '../../src/server/jobs/job-book.ts';
+import type { JobTerms } from '../../src/server/jobs/job-terms.ts';
 import { type Service, type ServiceOptions, startService } from '../../src/server/start-service.ts';
-import type { Workload, WorkloadJob } from '../../src/server/workload.ts';
+import type { Workload, WorkloadJob } from '../../src/server/workloads/workload.ts';
 import type { RunResponse, StatusResponse } from '../../src/wire/messages.ts';
 import { runPath, statusPath, type Version } from '../../src/wire/paths.ts';
 

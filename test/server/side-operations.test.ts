@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { endpointSettings } from '../../src/server/endpoint-settings.ts';
-import { jobSchema } from '../../src/server/job-schema.ts';
+import { jobSchema } from '../../src/server/jobs/job-schema.ts';
 import { cancelPath, healthPath, type Version, versions } from '../../src/wire/paths.ts';
 import {
   ask,

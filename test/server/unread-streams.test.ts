@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { JobBook, type JobOfWorker } from '../../src/server/job-book.ts';
+import { JobBook, type JobOfWorker } from '../../src/server/jobs/job-book.ts';
 import { accepted } from './service-harness.ts';
 
 let dir: string;

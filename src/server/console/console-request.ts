@@ -1,6 +1,6 @@
 /** What the page asks for, and the forms that it sends. */
 import type { IncomingMessage } from 'node:http';
-import { type Answer, jsonAnswer, refusal } from '../answer.ts';
+import { type Answer, jsonAnswer, refusal } from '../http/answer.ts';
 import { bodyOf } from '../asked.ts';
 import type { FieldProblem } from '../endpoint-settings.ts';
 import type { KeyHolder } from '../keys/key.ts';

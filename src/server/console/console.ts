@@ -1,7 +1,7 @@
 /** The console: its page, who is signed in to it, and whom what the page asks for is handed to. */
 import type { IncomingMessage } from 'node:http';
 import type { Page } from '../../http/page-shell.ts';
-import { type Answer, emptyAnswer, jsonAnswer, refusal, tooMany } from '../answer.ts';
+import { type Answer, emptyAnswer, jsonAnswer, refusal, tooMany } from '../http/answer.ts';
 import type { Admission } from '../keys/admission.ts';
 import { type ConsoleRequest, formOf, type Operation } from './console-request.ts';
 import { EndpointRequests, type EndpointRequestsParts } from './endpoint-requests.ts';

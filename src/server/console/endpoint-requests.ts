@@ -1,10 +1,10 @@
 /** Endpoints for the page: all of them at a look, and what it has done to one. */
 import type { EndpointForm, EndpointView, Overview, RendererLack } from '../../pages/console-data.ts';
-import { type Answer, emptyAnswer, jsonAnswer, refusal } from '../answer.ts';
+import { type Answer, emptyAnswer, jsonAnswer, refusal } from '../http/answer.ts';
 import type { Endpoint } from '../endpoint.ts';
 import type { EndpointSettings, FieldProblem } from '../endpoint-settings.ts';
 import { EndpointOfFile, type Endpoints } from '../endpoints.ts';
-import type { JobBook } from '../job-book.ts';
+import type { JobBook } from '../jobs/job-book.ts';
 import type { JobOperations } from '../job-operations.ts';
 import { type ConsoleRequest, formOf, problemsAnswer } from './console-request.ts';
 import { latestLines } from './latest-lines.ts';

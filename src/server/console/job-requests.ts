@@ -1,7 +1,7 @@
 /** Jobs for the page, and what it has done to one. */
-import { type Answer, jsonAnswer, refusal } from '../answer.ts';
+import { type Answer, jsonAnswer, refusal } from '../http/answer.ts';
 import type { Endpoints } from '../endpoints.ts';
-import type { JobBook } from '../job-book.ts';
+import type { JobBook } from '../jobs/job-book.ts';
 import type { JobOperations } from '../job-operations.ts';
 import type { KeyBook } from '../keys/key-book.ts';
 import type { ConsoleRequest } from './console-request.ts';

@@ -1,9 +1,9 @@
 /** Jobs as the console shows them. */
 import type { JobRow, JobView } from '../../pages/console-data.ts';
-import type { JobBook } from '../job-book.ts';
-import { OpenFile, type Text, wholeOf } from '../filed-text.ts';
-import { shownWorker } from '../pulling-worker.ts';
-import type { JobRecord } from '../job-statements.ts';
+import type { JobBook } from '../jobs/job-book.ts';
+import { OpenFile, type Text, wholeOf } from '../jobs/filed-text.ts';
+import { shownWorker } from '../workers/pulling-worker.ts';
+import type { JobRecord } from '../jobs/job-statements.ts';
 import { picturesIn, readJson, shownJson } from './shown-json.ts';
 
 /** Who submitted a job, by the id of the key. */

@@ -1,6 +1,6 @@
 /** Keys for the page: listed, made and revoked. */
-import { type Answer, emptyAnswer, jsonAnswer, refusal } from '../answer.ts';
-import type { JobBook } from '../job-book.ts';
+import { type Answer, emptyAnswer, jsonAnswer, refusal } from '../http/answer.ts';
+import type { JobBook } from '../jobs/job-book.ts';
 import { type KeyBook, KeyBookBusy, KeyRefused } from '../keys/key-book.ts';
 import { type ConsoleRequest, formOf, problemsAnswer } from './console-request.ts';
 import { KeyViews } from './key-views.ts';

@@ -1,6 +1,6 @@
 /** Keys as the console shows them, with what was done for each. */
 import type { KeyView } from '../../pages/console-data.ts';
-import type { JobBook } from '../job-book.ts';
+import type { JobBook } from '../jobs/job-book.ts';
 import type { KeyHolder, KeyRecord } from '../keys/key.ts';
 
 type Usage = KeyView['usage'];

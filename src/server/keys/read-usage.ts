@@ -1,7 +1,7 @@
 /** What was done for each key, beside a service that may be running. */
 import { existsSync } from 'node:fs';
 import { openForReading } from '../../sqlite/database.ts';
-import { jobSchema } from '../job-schema.ts';
+import { jobSchema } from '../jobs/job-schema.ts';
 
 export interface KeyUsage {
   endpointId: string;

@@ -1,5 +1,5 @@
 /** A program in any language as a workload, which speaks in JSON lines. */
-import type { Worker, WorkerContext, Workload } from '../workload.ts';
+import type { Worker, WorkerContext, Workload } from './workload.ts';
 import { LineWorker } from './line-worker.ts';
 import { processEnvironment } from './process-environment.ts';
 import { WorkerLog } from './worker-log.ts';

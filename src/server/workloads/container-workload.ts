@@ -1,7 +1,7 @@
 /** A container image as a workload: its containers pull their jobs, as workers elsewhere do. */
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Puller, PullWorkload, WorkerContext } from '../workload.ts';
+import type { Puller, PullWorkload, WorkerContext } from './workload.ts';
 import {
   type ContainerOptions,
   createArguments,

@@ -1,7 +1,7 @@
 /** A JavaScript module as a workload, in a process of its own, so that nothing it does harms the service. */
 import { stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import type { Worker, WorkerContext, Workload } from '../workload.ts';
+import type { Worker, WorkerContext, Workload } from './workload.ts';
 import { LineWorker } from './line-worker.ts';
 import { processEnvironment } from './process-environment.ts';
 import { WorkerLog } from './worker-log.ts';

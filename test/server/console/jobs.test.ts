@@ -4,10 +4,10 @@ import { expect, it } from 'vitest';
 import type { JobRow } from '../../../src/pages/console-data.ts';
 import { prepareStatements } from '../../../src/server/console/job-views.ts';
 import { endpointSettings } from '../../../src/server/endpoint-settings.ts';
-import { inProcessWorkload } from '../../../src/server/in-process-workload.ts';
-import { JobBook } from '../../../src/server/job-book.ts';
-import { painterWorkload } from '../../../src/server/painter-workload.ts';
-import { WorkerDied, type Workload } from '../../../src/server/workload.ts';
+import { inProcessWorkload } from '../../../src/server/workloads/in-process-workload.ts';
+import { JobBook } from '../../../src/server/jobs/job-book.ts';
+import { painterWorkload } from '../../../src/server/workloads/painter-workload.ts';
+import { WorkerDied, type Workload } from '../../../src/server/workloads/workload.ts';
 import { ask, endpointId, instantWorkload, makeDataDir, post } from '../service-harness.ts';
 import { enter, openWithConsole, type Visit, withKeys } from './visit.ts';
 

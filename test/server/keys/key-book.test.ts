@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { assert as assertProperty, array, property, stringMatching } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jobSchema } from '../../../src/server/job-schema.ts';
+import { jobSchema } from '../../../src/server/jobs/job-schema.ts';
 import { KeyBook, KeyBookBusy, KeyRefused } from '../../../src/server/keys/key-book.ts';
 import { openForWriting, UnusableDatabase } from '../../../src/sqlite/database.ts';
 import { client, makePath, openBook } from './key-harness.ts';

@@ -1,0 +1,173 @@
+/** The service's HTTP side: connections, their limits, and putting answers on the wire. */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Answer, errorBody, refusal } from './answer.ts';
+import type { ClientLimits } from './client-limits.ts';
+import { isDiskFull } from '../jobs/disk-full.ts';
+import { wholeOf } from '../jobs/filed-text.ts';
+import { RequestQueues } from './request-queues.ts';
+import { sendAnswer } from './send-answer.ts';
+import type { FaultPlan } from '../faults/fault-plan.ts';
+
+/** Resolves to the answer; undefined where nobody listens any more. A rejection is an error of the service's own. */
+type AnswerRequest = (
+  request: IncomingMessage,
+  askForBody: () => void,
+  /** Aborts when the client has gone. */
+  gone: AbortSignal,
+) => Promise<Answer | undefined>;
+
+export interface HttpServerOptions {
+  host: string;
+  port: number;
+  maxConnections: number;
+  /** A request that has not arrived by then is cut off. */
+  requestTimeoutMs: number;
+  clientLimits: ClientLimits;
+  answerRequest: AnswerRequest;
+  onTrouble: (text: string) => void;
+  /** What goes wrong on purpose; undefined where nothing does. */
+  faults?: FaultPlan | undefined;
+}
+
+export interface HttpServer {
+  url: string;
+  /** Takes no more connections. */
+  stopListening(): void;
+  /** Ends the connections there are as well, once the answers that are on their way have arrived or had their time. */
+  close(): Promise<void>;
+}
+
+const maxHeaderSize = 16 * 1024;
+
+export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const queues = new RequestQueues();
+  const server = createServer({ ...serverOptions(options), maxHeaderSize, keepAlive: true });
+  server.maxConnections = options.maxConnections;
+  server.timeout = options.clientLimits.idleMs;
+  const serve = (request: IncomingMessage, response: ServerResponse) =>
+    queues.add(response, () => void serveRequest(request, response, options));
+  server.on('request', serve).on('checkContinue', serve);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    const { drainMs } = options.clientLimits;
+    const before = queues.of(socket).filter(isOwedToAnother);
+    if (!socket.writable || before.some(({ req }) => !req.complete)) socket.destroy();
+    else if (before.length > 0) before.at(-1)?.once('close', () => endConnection(socket, drainMs));
+    else endConnection(socket, drainMs, connectionRefusal(error.code));
+  });
+  await listen(server, options);
+  const { closingMs } = options.clientLimits;
+  return { url: urlOf(server.address() as AddressInfo), ...closingOf(server, queues, closingMs) };
+}
+
+function serverOptions({ requestTimeoutMs, clientLimits }: HttpServerOptions) {
+  return {
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: Math.min(clientLimits.headMs, requestTimeoutMs),
+    keepAliveTimeout: clientLimits.keepAliveMs,
+    connectionsCheckingInterval: clientLimits.checkEveryMs,
+  };
+}
+
+/** Whether what the connection would be told is taken for the answer to a request that is being answered. */
+function isOwedToAnother(response: ServerResponse): boolean {
+  return response.headersSent || response.req.complete;
+}
+
+function listen(server: Server, { host, port }: HttpServerOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function urlOf({ address, family, port }: AddressInfo): string {
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
+
+async function serveRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { answerRequest, onTrouble, faults, clientLimits }: HttpServerOptions,
+): Promise<void> {
+  const gone = new AbortController();
+  // Whoever was answered is waited for by nobody; to abort costs as much as a good part of a short answer.
+  response.once('close', () => {
+    if (!response.writableFinished) gone.abort();
+  });
+  const isAskedFirst = request.headers.expect !== undefined;
+  // Whether the client goes on to send a body it was not asked for cannot be known: the connection is of no more use.
+  if (isAskedFirst) response.shouldKeepAlive = false;
+  try {
+    const fault = faults?.answer(request);
+    if (fault?.isInstead === true) return fault.send(response);
+    const askForBody = (): void => void (isAskedFirst && response.writeContinue());
+    const honest = await answerRequest(request, askForBody, gone.signal);
+    if (honest === undefined) return void response.destroy();
+    if (fault === undefined && faults?.isTold(request) !== true)
+      return await sendAnswer(request, response, honest, clientLimits);
+    const whole = { ...honest, body: await wholeOf(honest.body) };
+    const answer = faults?.told(request, whole) ?? whole;
+    if (fault === undefined || honest.isBodyUnread) await sendAnswer(request, response, answer, clientLimits);
+    else fault.send(response, answer);
+  } catch (error) {
+    onTrouble(`cannot answer ${request.method} ${request.url}: ${String(error)}`);
+    if (response.headersSent) response.destroy();
+    else await sendAnswer(request, response, refusalOf(error), clientLimits);
+  }
+}
+
+function refusalOf(error: unknown): Answer {
+  return isDiskFull(error)
+    ? refusal(507, 'the service has no space left on its disk: nothing was done')
+    : refusal(500, 'internal error');
+}
+
+/** `lastWords` as they go over the wire; the client has `drainMs` to read them. */
+function endConnection(socket: Socket, drainMs: number, lastWords = ''): void {
+  socket.setTimeout(drainMs);
+  socket.end(lastWords);
+}
+
+/** For what is no HTTP request at all, or one that does not come to its end. */
+function connectionRefusal(code: string | undefined): string {
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return refusalText('431 Request Header Fields Too Large', 'the headers are too large');
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return refusalText('408 Request Timeout', 'the request took too long to arrive');
+  return refusalText('400 Bad Request', 'this is not an HTTP request');
+}
+
+function refusalText(status: string, text: string): string {
+  const body = errorBody(text);
+  return (
+    `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\n` +
+    `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  );
+}
+
+function closingOf(
+  server: Server,
+  queues: RequestQueues,
+  closingMs: number,
+): Pick<HttpServer, 'stopListening' | 'close'> {
+  let closed: Promise<void> | undefined;
+  const stopListening = () => (closed ??= new Promise((resolve) => server.close(() => resolve())));
+  return {
+    stopListening: () => void stopListening(),
+    close: async () => {
+      const whenClosed = stopListening();
+      const onTheirWay = queues.all.filter((response) => response.headersSent);
+      for (const response of queues.all) if (!response.headersSent) response.destroy();
+      const ends = onTheirWay.map((response) => once(response, 'close'));
+      await Promise.race([Promise.all(ends), sleep(closingMs, undefined, { ref: false })]);
+      server.closeAllConnections();
+      return await whenClosed;
+    },
+  };
+}

@@ -1,0 +1,296 @@
+/** The job book: every job the service has accepted, on disk before anybody is told. */
+import { randomUUID } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { type Database, openForWriting } from '../../sqlite/database.ts';
+import { GroupCommit } from '../../sqlite/group-commit.ts';
+import { isDiskFull } from './disk-full.ts';
+import { DiskReserve } from './disk-reserve.ts';
+import { JobExpiry, type JobExpiryParts } from './job-expiry.ts';
+import { JobLedger, type JobOfWorker, type JobTaker } from './job-ledger.ts';
+import type { JobState } from './job-moves.ts';
+import { JobReads } from './job-reads.ts';
+import { JobRounds } from './job-rounds.ts';
+import { jobSchema } from './job-schema.ts';
+import { JobSignals } from './job-signals.ts';
+import type { JobChange, TakenJob, WaitingJob } from './job-statements.ts';
+import { JobStreams } from './job-streams.ts';
+import { defaultTerms, type JobTerms } from './job-terms.ts';
+import { LongTexts, longText } from './long-texts.ts';
+
+export type { JobOfWorker, JobTaker } from './job-ledger.ts';
+
+/** How a job ended; `output` is JSON text. */
+export type JobOutcome = { state: 'COMPLETED'; output: string } | { state: 'FAILED'; error: string };
+
+export interface JobBookOptions extends Pick<JobExpiryParts, 'retentionMs' | 'now'> {
+  /** How much of a job's stream is kept for those who have not read it. */
+  maxUnreadBytes?: number;
+  /** Room that is kept on the disk for ending jobs, and deleting what is over, when it is full; 0 by default. */
+  reserveBytes?: number;
+  /** Told in words of what goes wrong at the disk. */
+  onTrouble?: (text: string) => void;
+}
+
+/**
+ * The event loop waits for the disk while the log is brought into the book. Jobs lie all over the book, so that the
+ * log of many changes holds most pages several times and only the last counts: this is 16 MB of it.
+ */
+const pagesBetweenCheckpoints = 4_000;
+
+type BegunJob = WaitingJob & { workerId: string };
+
+/** Promises resolve when what they changed is on the disk. */
+export class JobBook extends JobReads {
+  readonly signals = new JobSignals();
+  readonly streams: JobStreams;
+  readonly rounds: JobRounds;
+  /** For whatever else ends jobs. */
+  readonly reserve: DiskReserve;
+  readonly #db: Database;
+  readonly #commit: GroupCommit;
+  readonly #ledger: JobLedger;
+  readonly #texts: LongTexts;
+
+  /** Opens or makes the book, with its long texts in folders beside it: what a dead service was working on is back in the queue, what is over is gone. */
+  constructor(path: string, options: JobBookOptions) {
+    const db = openBook(path);
+    const ledger = new JobLedger(db, options.now, (job) => this.streams.forget(job));
+    const commit = new GroupCommit(db);
+    const texts = new LongTexts(dirname(path));
+    const { reserveBytes: bytes = 0, onTrouble = () => undefined } = options;
+    const reserve = new DiskReserve({ path: join(dirname(path), 'reserve'), bytes, onTrouble });
+    const { sql } = ledger;
+    super({ sql, texts, expiry: new JobExpiry({ ...options, db, commit, reserve, sql, texts }) });
+    this.reserve = reserve;
+    this.#db = db;
+    this.#ledger = ledger;
+    this.#commit = commit;
+    this.#texts = texts;
+    const parts = { ledger, commit, reserve, texts, signals: this.signals };
+    this.streams = new JobStreams({ ...parts, maxUnreadBytes: options.maxUnreadBytes });
+    this.rounds = new JobRounds(parts);
+    try {
+      this.#tidyUp('the service ended without warning while it ran');
+      texts.deleteAllBut(new Set(sql.files.all().map(({ file }) => file)));
+    } catch (error) {
+      this.#commit.close();
+      this.#db.close();
+      throw error;
+    }
+  }
+
+  /** For tables beside the jobs, in the same file and the same commits. */
+  get file(): { db: Database; commit: GroupCommit } {
+    return { db: this.#db, commit: this.#commit };
+  }
+
+  /**
+   * Queues a job behind all others of its endpoint and returns its id; undefined where as many as `maxQueued` wait.
+   * `input` is JSON text of an object.
+   */
+  async accept(
+    endpointId: string,
+    input: string,
+    given: Partial<JobTerms> = {},
+    maxQueued = Infinity,
+  ): Promise<string | undefined> {
+    const terms = { ...defaultTerms, ...given };
+    // What is long is written before it is its turn.
+    if (input.length >= longText && this.queueLength(endpointId) >= maxQueued) return undefined;
+    const id = (terms.isSync ? 'sync-' : '') + randomUUID();
+    const isAccepted = await this.#texts.naming('inputs', input, (stored) =>
+      this.#commit.write(() => {
+        if (this.queueLength(endpointId) >= maxQueued) return false;
+        this.#ledger.add(id, endpointId, input, stored, terms);
+        return true;
+      }),
+    );
+    if (!isAccepted) return undefined;
+    this.signals.queued(endpointId);
+    return id;
+  }
+
+  /**
+   * Marks jobs as in progress, longest in the queue first, one for each of the takers while there are any and, after
+   * the first, while their inputs are no longer than `maxInputs` characters together. None on a full disk, which could
+   * not take what comes of them: that would be paid for again.
+   */
+  async take(endpointId: string, takers: readonly JobTaker[], maxInputs = Infinity): Promise<TakenJob[]> {
+    if (this.reserve.isFull || this.queueLength(endpointId) === 0) return [];
+    const taken = await this.#commit.write(() => {
+      const jobs = this.#ledger.nextInQueue(endpointId, takers.length, maxInputs);
+      return jobs.flatMap((job, index) => {
+        const taker = takers[index];
+        if (taker === undefined) return [];
+        this.#ledger.begin(job.id, taker);
+        return [{ ...job, workerId: taker.workerId }];
+      });
+    });
+    for (const { id } of taken) this.signals.moved(id);
+    const jobs = await Promise.all(taken.map((job) => this.#withInput(job)));
+    const whole = jobs.filter((job) => job !== undefined);
+    // Whoever asked goes without a job only where there is none.
+    return whole.length > 0 || taken.length === 0 ? whole : this.take(endpointId, takers, maxInputs);
+  }
+
+  /**
+   * Ends a job by what its worker says. False, and nothing done, where it has ended in the meantime or is another
+   * worker's by now. A job that was put back because its worker was silent, and waits, takes its result after all.
+   */
+  async settle(job: JobOfWorker, outcome: JobOutcome, log?: string): Promise<boolean> {
+    const kept = log === undefined ? {} : { log };
+    const isHeard =
+      outcome.state === 'FAILED'
+        ? await this.#end(job, 'FAILED', { ...kept, error: outcome.error })
+        : await this.#complete(job, outcome.output, kept);
+    if (isHeard) this.signals.moved(job.id);
+    return isHeard;
+  }
+
+  async #complete(job: JobOfWorker, text: string, how: JobChange): Promise<boolean> {
+    try {
+      return await this.#texts.naming('results', text, ({ text: output, file: outputFile }) =>
+        this.#end(job, 'COMPLETED', { ...how, output, outputFile }),
+      );
+    } catch (error) {
+      // A long one would leave no room for ending others; nor is there any for what would come of more jobs.
+      if (isDiskFull(error)) this.reserve.noteFull();
+      throw error;
+    }
+  }
+
+  /**
+   * Puts the job of a worker that died back into the queue, or fails it where that has happened too often. With
+   * `isCounted` false it never reached the worker. Undefined where it is not the worker's job.
+   */
+  async putBack(
+    given: JobOfWorker,
+    why: string,
+    { isCounted, log }: { isCounted: boolean; log?: string | undefined } = { isCounted: true },
+  ): Promise<JobState | undefined> {
+    const { id } = given;
+    const now = await this.#stop(() => {
+      const job = this.#ledger.heldBy(given);
+      if (job === undefined) return undefined;
+      const state = this.#ledger.putBack(id, job, isCounted ? why : undefined, log);
+      return { state, endpointId: job.endpointId };
+    });
+    if (now === undefined) return undefined;
+    this.signals.moved(id);
+    if (now.state === 'IN_QUEUE') this.signals.queued(now.endpointId);
+    return now.state;
+  }
+
+  /**
+   * Keeps what a worker says of a job that it is at; `message` is JSON text. False, and nothing done, where it is not
+   * the worker's job or the message is as long as a result.
+   */
+  async setProgress(job: JobOfWorker, message: string): Promise<boolean> {
+    // Every move of the job writes it anew.
+    if (message.length >= longText) return false;
+    return await this.#commit.write(() => {
+      const isHeard = this.isInProgress(job);
+      if (isHeard) this.#ledger.sql.setProgress.run({ id: job.id, progress: message });
+      return isHeard;
+    });
+  }
+
+  /** Ends a job that is not over yet, and returns its state; undefined where there is none, as for `find`. */
+  async cancel(endpointId: string, id: string): Promise<JobState | undefined> {
+    const state = await this.#stop(() => {
+      const job = this.#ledger.sql.standing.get(id);
+      if (job === undefined || !this.isThere(job, endpointId)) return undefined;
+      if (job.endedAt !== null) return job.state;
+      this.#ledger.end(id, 'CANCELLED');
+      return 'CANCELLED';
+    });
+    if (state === 'CANCELLED') this.signals.moved(id);
+    return state;
+  }
+
+  /** Puts a job that failed or timed out into the queue anew, and returns what it was; undefined as for `find`. */
+  async retry(endpointId: string, id: string): Promise<JobState | undefined> {
+    let unread: { file: string | null }[] = [];
+    const was = await this.#commit.write(() => {
+      const job = this.#ledger.sql.standing.get(id);
+      if (job === undefined || !this.isThere(job, endpointId)) return undefined;
+      if (job.state === 'FAILED' || job.state === 'TIMED_OUT') {
+        this.#ledger.queueAnew(id, job);
+        unread = this.#ledger.sql.deleteParts.all(job.number);
+      }
+      return job.state;
+    });
+    await this.#texts.delete(unread);
+    if (was === 'FAILED' || was === 'TIMED_OUT') {
+      this.signals.moved(id);
+      this.signals.queued(endpointId);
+    }
+    return was;
+  }
+
+  /** Commits what was asked for so far, at once; resolves when those who wait for it have been told. */
+  flush(): Promise<void> {
+    return this.#commit.flush();
+  }
+
+  /** Commits, puts what is in progress back into the queue and deletes what is over; the file is closed in any case. */
+  close(): void {
+    try {
+      this.#commit.close();
+      this.#tidyUp(undefined);
+    } finally {
+      this.#db.close();
+    }
+  }
+
+  /** Writes what must be possible on a full disk, too. */
+  #stop<T>(work: () => T): Promise<T> {
+    return this.reserve.spend(() => this.#commit.write(work));
+  }
+
+  #end(given: JobOfWorker, state: JobState, how: JobChange): Promise<boolean> {
+    const { id, workerId } = given;
+    return this.#stop(() => {
+      const job = this.#ledger.sql.standing.get(id);
+      if (job === undefined || job.endedAt !== null || job.workerId !== workerId) return false;
+      if (job.state === 'IN_QUEUE') this.#ledger.begin(id, { workerId, isPulled: true });
+      this.#ledger.end(id, state, how);
+      return true;
+    });
+  }
+
+  /** A job whose input cannot be read any more fails, and its worker is given another. */
+  async #withInput({ id, workerId, ...stored }: BegunJob): Promise<TakenJob | undefined> {
+    if (stored.file === null) return { id, workerId, input: stored.text };
+    let why = 'it is not in the data folder any more';
+    try {
+      const input = await this.#texts.textOf(stored);
+      if (input !== undefined) return { id, workerId, input };
+    } catch (error) {
+      why = String(error);
+    }
+    const error = `the service cannot read the input of this job: ${why}`;
+    await this.settle({ id, workerId }, { state: 'FAILED', error });
+    return undefined;
+  }
+
+  /** Between two services: nobody works on anything but workers elsewhere. `death` is what ended the one before. */
+  #tidyUp(death: string | undefined): void {
+    this.#db.transaction(() => {
+      for (const { id } of this.#ledger.sql.running.all({ isPulled: 0 })) {
+        const job = this.#ledger.sql.standing.get(id);
+        if (job !== undefined) this.#ledger.putBack(id, job, death);
+      }
+    })();
+    this.expiry.deleteAll();
+  }
+}
+
+function openBook(path: string): Database {
+  const db = openForWriting(path, jobSchema);
+  // Deleted texts are overwritten with zeros, and nothing is spilled to files elsewhere.
+  db.pragma('secure_delete = ON');
+  db.pragma('temp_store = MEMORY');
+  db.pragma(`wal_autocheckpoint = ${pagesBetweenCheckpoints}`);
+  return db;
+}

@@ -1,0 +1,48 @@
+/** What workers bring, into the job book: outputs as JSON text, all else failures in words. */
+import type { FaultPlan } from '../faults/fault-plan.ts';
+import type { JobBook, JobOfWorker, JobOutcome } from './job-book.ts';
+
+/** Larger results are failures in words rather than results that get lost on their way. */
+const defaultMaxResultBytes = 100 * 1024 * 1024;
+
+const maxErrorLength = 10_000;
+
+export interface JobResultsParts {
+  book: JobBook;
+  maxResultBytes?: number;
+  /** What goes wrong on purpose; undefined where nothing does. */
+  faults?: FaultPlan | undefined;
+}
+
+export class JobResults {
+  readonly #parts: JobResultsParts;
+
+  constructor(parts: JobResultsParts) {
+    this.#parts = parts;
+  }
+
+  get #maxResultBytes(): number {
+    return this.#parts.maxResultBytes ?? defaultMaxResultBytes;
+  }
+
+  /** Resolves once it is on the disk; false where nobody wants it any more. `output` is JSON text. */
+  async complete(job: JobOfWorker, output: string, log?: string): Promise<boolean> {
+    const byteCount = Buffer.byteLength(output);
+    if (output === 'null') return this.fail(job, 'the worker ended without an output', log);
+    if (byteCount > this.#maxResultBytes) return this.failTooLarge(job, log);
+    return this.#settle(job, { state: 'COMPLETED', output }, log);
+  }
+
+  failTooLarge(job: JobOfWorker, log?: string): Promise<boolean> {
+    return this.fail(job, `the output of the worker has more than ${this.#maxResultBytes} bytes`, log);
+  }
+
+  fail(job: JobOfWorker, error: string, log?: string): Promise<boolean> {
+    return this.#settle(job, { state: 'FAILED', error: error.slice(0, maxErrorLength) }, log);
+  }
+
+  #settle(job: JobOfWorker, honest: JobOutcome, log: string | undefined): Promise<boolean> {
+    const { book, faults } = this.#parts;
+    return book.settle(job, faults?.outcome(job.id, honest) ?? honest, log);
+  }
+}

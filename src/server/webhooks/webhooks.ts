@@ -1,0 +1,138 @@
+/** Tells those who asked for it that a job has ended: one try and two more, each over restarts of the service. */
+import { statusBody } from '../http/answer.ts';
+import type { FaultPlan } from '../faults/fault-plan.ts';
+import { closeFilesOf, type FiledText, type Text, wholeOf } from '../jobs/filed-text.ts';
+import type { JobBook } from '../jobs/job-book.ts';
+import { WebhookLanes } from './webhook-lanes.ts';
+import { type Try, WebhookSender, type WebhookTargets } from './webhook-sender.ts';
+import { type DueWebhook, prepareWebhookStatements } from './webhook-statements.ts';
+
+export interface WebhooksParts extends WebhookTargets {
+  book: JobBook;
+  onTrouble: (text: string) => void;
+  /** Wall clock, epoch ms. */
+  now: () => number;
+  /** What goes wrong on purpose; undefined where nothing does. */
+  faults?: FaultPlan | undefined;
+}
+
+/** Between the tries; after the last there is none. */
+const pausesMs = [10_000, 60_000];
+
+const lookEveryMs = 500;
+const lookedAt = 500;
+
+const beforeAll = { dueAt: 0, job: 0 };
+
+export class Webhooks {
+  readonly #parts: WebhooksParts;
+  readonly #sql: ReturnType<typeof prepareWebhookStatements>;
+  readonly #stop = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  /** What was looked at last; those behind it come next, so that many for one host hide nobody else's. */
+  #lookedUpTo = beforeAll;
+  readonly #lanes = new WebhookLanes();
+  readonly #sender: WebhookSender;
+  /** By job. */
+  readonly #telling = new Map<number, Promise<void>>();
+
+  constructor(parts: WebhooksParts) {
+    this.#parts = parts;
+    this.#sender = new WebhookSender(parts);
+    this.#sql = prepareWebhookStatements(parts.book.file.db);
+    this.#timer = setInterval(() => this.#look(), lookEveryMs).unref();
+    this.#look();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    clearInterval(this.#timer);
+    await Promise.all(this.#telling.values());
+    await this.#sender.close();
+  }
+
+  #look(): void {
+    if (this.#stop.signal.aborted || this.#lanes.isFull) return;
+    try {
+      const due = this.#sql.due.all({ now: this.#parts.now(), max: lookedAt, ...this.#lookedUpTo });
+      const last = due.at(-1);
+      this.#lookedUpTo =
+        due.length < lookedAt || last === undefined ? beforeAll : { dueAt: last.dueAt, job: last.job };
+      for (const webhook of due) this.#beginWhereRoom(webhook);
+    } catch (error) {
+      this.#parts.onTrouble(`webhooks cannot be sent: ${String(error)}`);
+    }
+  }
+
+  #beginWhereRoom(webhook: DueWebhook): void {
+    if (this.#telling.has(webhook.job)) return;
+    const leave = this.#lanes.enter({ host: new URL(webhook.url).host, bytes: webhook.bytes });
+    if (leave !== undefined) this.#telling.set(webhook.job, this.#begin(webhook, leave));
+  }
+
+  async #begin(webhook: DueWebhook, leave: (hasAnswered?: boolean) => void): Promise<void> {
+    try {
+      leave(await this.#tell(webhook));
+      this.#telling.delete(webhook.job);
+      this.#look();
+    } catch (error) {
+      leave();
+      this.#telling.delete(webhook.job);
+      this.#parts.onTrouble(`the webhook of job ${webhook.id} cannot be sent: ${String(error)}`);
+    }
+  }
+
+  /** Resolves to whether its host answered, undefined where it was not asked. */
+  async #tell(webhook: DueWebhook): Promise<boolean | undefined> {
+    const { faults } = this.#parts;
+    const honest = await this.#bodyOf(webhook);
+    if (honest === undefined || faults?.isToldAtEnd(webhook.id) !== true)
+      return await this.#tellThat(webhook, honest);
+    const body = faults.toldAtEnd(webhook.id, await wholeOf(honest));
+    if (body !== undefined) return await this.#tellThat(webhook, body);
+    await this.#putOff(webhook);
+    return undefined;
+  }
+
+  async #putOff({ job, dueAt: wasDueAt }: DueWebhook): Promise<void> {
+    const dueAt = Math.floor(this.#parts.now()) + lookEveryMs;
+    await this.#parts.book.file.commit.write(() => this.#sql.putOff.run({ job, wasDueAt, dueAt }));
+  }
+
+  /** A try counts before it is made: one that the service does not live to see the end of was one. */
+  async #tellThat(webhook: DueWebhook, body: Text | FiledText | undefined): Promise<boolean | undefined> {
+    const { commit } = this.#parts.book.file;
+    const { job, tries, url, dueAt: wasDueAt } = webhook;
+    const pauseMs = pausesMs[tries];
+    const dueAt = pauseMs === undefined ? null : Math.floor(this.#parts.now()) + pauseMs;
+    try {
+      const begun = await commit.write(() => this.#sql.postpone.run({ job, tries, wasDueAt, dueAt }));
+      if (begun.changes === 0 || this.#stop.signal.aborted) return undefined;
+      const { why, hasAnswered } =
+        body === undefined ? nothingToTell : await this.#sender.send(url, body, this.#stop.signal);
+      if (why === undefined)
+        await commit.write(() => this.#sql.silence.run({ job, tries: tries + 1, dueAt }));
+      else if (dueAt === null && !this.#stop.signal.aborted) this.#giveUp(webhook, new URL(url).host, why);
+      return hasAnswered;
+    } finally {
+      await closeFilesOf(body);
+    }
+  }
+
+  #giveUp({ id, tries }: DueWebhook, host: string, why: string): void {
+    this.#parts.onTrouble(`the webhook of job ${id} at ${host} was not heard in ${tries + 1} tries: ${why}`);
+  }
+
+  /** The whole job with its input; undefined where its time is over. */
+  async #bodyOf({ endpointId, id }: DueWebhook): Promise<Text | FiledText | undefined> {
+    const { book } = this.#parts;
+    const job = book.find(endpointId, id);
+    const opened = job && (await book.open(job));
+    const input = opened && (await book.inputOf(id));
+    if (opened !== undefined && input !== undefined) return statusBody(opened, input);
+    await closeFilesOf(opened && opened.payload !== null ? [opened.payload] : undefined);
+    return undefined;
+  }
+}
+
+const nothingToTell: Try = {};

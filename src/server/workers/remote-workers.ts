@@ -1,0 +1,216 @@
+/** The workers that pull an endpoint's jobs over the network: who there is, what each is at, and who has fallen silent. */
+import type { JobBook, JobOfWorker } from '../jobs/job-book.ts';
+import type { JobSignals } from '../jobs/job-signals.ts';
+import { shownWorker } from './pulling-worker.ts';
+import type { WorkerView } from './worker-view.ts';
+
+/** A worker says every 10 s what it is at; this long without a word, and somebody else gets the job. */
+const defaultSilenceMs = 60_000;
+
+/** One that asks for nothing any more is forgotten. */
+const forgottenMs = 180_000;
+
+/** Each holds connections open, and all of them are looked through whenever somebody looks at the endpoint. */
+const maxWorkers = 1_000;
+
+/** Of a worker that names jobs and never asks which of them to stop. */
+const maxUnwanted = 1_000;
+
+interface RemoteWorker {
+  /** As `pullingWorker` makes it; every `workerId` here is one. */
+  id: string;
+  gpu: string | null;
+  since: number;
+  lastSeenAt: number;
+  /** What it was given, and when it last said so (monotonic ms). */
+  jobs: Map<string, HeldJob>;
+  /** What it is at and nobody wants any more. */
+  unwanted: Set<string>;
+}
+
+interface HeldJob {
+  heardAt: number;
+  leave: () => void;
+}
+
+export interface RemoteWorkersOptions {
+  book: JobBook;
+  endpointId: string;
+  silenceMs?: number;
+  onTrouble: (text: string) => void;
+}
+
+export class RemoteWorkers {
+  readonly #book: JobBook;
+  readonly #signals: JobSignals;
+  readonly #endpointId: string;
+  readonly #silenceMs: number;
+  readonly #onTrouble: (text: string) => void;
+  readonly #workers = new Map<string, RemoteWorker>();
+  readonly #timer: NodeJS.Timeout;
+  #isStopped = false;
+
+  constructor({ book, endpointId, silenceMs = defaultSilenceMs, onTrouble }: RemoteWorkersOptions) {
+    this.#book = book;
+    this.#signals = book.signals;
+    this.#endpointId = endpointId;
+    this.#silenceMs = silenceMs;
+    this.#onTrouble = onTrouble;
+    // They may have gone on while the service was away.
+    for (const job of book.pulledJobs())
+      if (job.endpointId === endpointId && job.workerId !== null) this.hold(job.workerId, [job.id]);
+    this.#timer = setInterval(() => void this.#lookForSilence(), Math.max(100, silenceMs / 10)).unref();
+  }
+
+  /** Notes that a worker has been heard of; false where it is one more than there may be. */
+  hear(id: string, gpu: string | null = null): boolean {
+    if (!this.#workers.has(id) && this.#workers.size >= maxWorkers) return false;
+    const worker = this.#worker(id);
+    worker.lastSeenAt = Date.now();
+    worker.gpu = gpu ?? worker.gpu;
+    return true;
+  }
+
+  /** Whether the endpoint has ended, or been changed, since: whoever waits here is to ask anew. */
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
+  /** Notes that it was given these. */
+  hold(workerId: string, jobIds: readonly string[]): void {
+    const worker = this.#worker(workerId);
+    for (const id of jobIds) {
+      worker.jobs.get(id)?.leave();
+      // It may have been told to stop the same job before, and has it anew.
+      worker.unwanted.delete(id);
+      const leave = this.#signals.on(`moved ${id}`, () => this.#onMoved(worker, id));
+      worker.jobs.set(id, { heardAt: performance.now(), leave });
+      // It may have been cancelled since it was taken.
+      this.#onMoved(worker, id);
+    }
+    worker.since = Date.now();
+  }
+
+  /** Notes that it says it is at these; what it does not name, it may not have got. */
+  keep(workerId: string, jobIds: readonly string[]): void {
+    const worker = this.#worker(workerId);
+    for (const id of jobIds) {
+      const held = worker.jobs.get(id);
+      if (held !== undefined) held.heardAt = performance.now();
+      else if (this.#isUnwanted(worker, id)) this.#stopJob(worker, id);
+    }
+  }
+
+  /** What it is to stop, told once. */
+  takeUnwanted(workerId: string): string[] | undefined {
+    const worker = this.#worker(workerId);
+    if (worker.unwanted.size === 0) return undefined;
+    const ids = [...worker.unwanted];
+    worker.unwanted.clear();
+    return ids;
+  }
+
+  /** It has said how the job ended. */
+  release(workerId: string, jobId: string): void {
+    const worker = this.#worker(workerId);
+    worker.jobs.get(jobId)?.leave();
+    worker.jobs.delete(jobId);
+    worker.unwanted.delete(jobId);
+    worker.since = Date.now();
+  }
+
+  /** A worker that has ended for sure; with `isCounted` false it was none of its doing. `log`: its last words. */
+  async bury(workerId: string, why: string, how: { isCounted: boolean; log?: string }): Promise<void> {
+    const worker = this.#workers.get(workerId);
+    if (worker === undefined) return;
+    this.#workers.delete(workerId);
+    for (const [id, { leave }] of worker.jobs) {
+      leave();
+      await this.#putBack({ id, workerId }, why, how);
+    }
+  }
+
+  /** Their ids are as `pullingWorker` makes them. */
+  get views(): WorkerView[] {
+    return [...this.#workers.values()].map(({ id, gpu, since, lastSeenAt, jobs }) => ({
+      id,
+      gpu,
+      since,
+      lastSeenAt,
+      kind: 'remote',
+      jobIds: [...jobs.keys()],
+      lastDeath: null,
+      startsAt: null,
+      log: [],
+      state: jobs.size > 0 ? 'running' : Date.now() - lastSeenAt > forgottenMs / 2 ? 'unhealthy' : 'idle',
+    }));
+  }
+
+  /** Lets go of all who wait; what they are at stays theirs. */
+  stop(): void {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+    this.#signals.queued(this.#endpointId);
+    for (const { id, jobs } of this.#workers.values()) {
+      this.#signals.stopping(id);
+      for (const { leave } of jobs.values()) leave();
+    }
+  }
+
+  #worker(id: string): RemoteWorker {
+    let worker = this.#workers.get(id);
+    if (worker === undefined) {
+      const now = Date.now();
+      worker = { id, gpu: null, since: now, lastSeenAt: now, jobs: new Map(), unwanted: new Set() };
+      this.#workers.set(id, worker);
+    }
+    return worker;
+  }
+
+  #onMoved(worker: RemoteWorker, id: string): void {
+    if (this.#book.isInProgress({ id, workerId: worker.id })) return;
+    worker.jobs.get(id)?.leave();
+    if (worker.jobs.delete(id) && this.#isUnwanted(worker, id)) this.#stopJob(worker, id);
+  }
+
+  /** What it has ended itself it need not be told of. */
+  #isUnwanted({ id: workerId }: RemoteWorker, id: string): boolean {
+    const job = { id, workerId };
+    return !this.#book.isInProgress(job) && !this.#book.wasSettledBy(job);
+  }
+
+  #stopJob(worker: RemoteWorker, id: string): void {
+    if (worker.unwanted.size < maxUnwanted) worker.unwanted.add(id);
+    this.#signals.stopping(worker.id);
+  }
+
+  async #lookForSilence(): Promise<void> {
+    const now = performance.now();
+    for (const worker of this.#workers.values()) {
+      const silent = [...worker.jobs].filter(([, { heardAt }]) => now - heardAt > this.#silenceMs);
+      for (const [id] of silent) {
+        const seconds = Math.round(this.#silenceMs / 1_000);
+        await this.#putBack(
+          { id, workerId: worker.id },
+          `worker ${shownWorker(worker.id)} said nothing of it for ${seconds} s`,
+          { isCounted: true },
+        );
+      }
+      if (worker.jobs.size === 0 && Date.now() - worker.lastSeenAt > forgottenMs)
+        this.#workers.delete(worker.id);
+    }
+  }
+
+  async #putBack(job: JobOfWorker, why: string, how: { isCounted: boolean; log?: string }): Promise<void> {
+    try {
+      const state = await this.#book.putBack(job, why, how);
+      const worker = this.#workers.get(job.workerId);
+      if (state === 'FAILED' && worker !== undefined) this.#stopJob(worker, job.id);
+    } catch (error) {
+      // Asked again at the next look.
+      this.#onTrouble(
+        `endpoint ${this.#endpointId} cannot put job ${job.id} back into the queue: ${String(error)}`,
+      );
+    }
+  }
+}

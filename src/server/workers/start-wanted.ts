@@ -1,0 +1,19 @@
+/** When an endpoint's own workers are started, and how long they are kept: what both kinds of pools have in common. */
+import type { EndpointSettings } from '../endpoint-settings.ts';
+import type { Supervised } from './supervised.ts';
+import type { Puller } from '../workloads/workload.ts';
+
+/** How long one is kept without a job where it was started for one. */
+export const idleMs = 60_000;
+
+/** Starts as many as there are jobs that wait for one; all of them with quick start. */
+export function startWanted(
+  workers: readonly Supervised<Puller>[],
+  { quickStart }: Pick<EndpointSettings, 'quickStart'>,
+  queueLength: () => number,
+): void {
+  const coming = workers.filter(({ state }) => state === 'initializing').length;
+  const wanted = quickStart ? workers.length : Math.max(0, queueLength() - coming);
+  const startable = workers.filter(({ state }) => state === 'stopped');
+  for (const worker of startable.slice(0, wanted)) void worker.start();
+}

@@ -1,0 +1,160 @@
+/** Keeps one worker of the service's own up: starts it when asked to, and another at growing intervals when it ends. */
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { inspect } from 'node:util';
+import { KeptLog } from './kept-log.ts';
+import type { WorkerDeath } from './worker-view.ts';
+import type { Puller, WorkerContext } from '../workloads/workload.ts';
+
+export type SupervisedState = 'stopped' | 'initializing' | 'up' | 'unhealthy';
+
+export interface SupervisedParts<W extends Puller> {
+  start: (context: WorkerContext) => Promise<W>;
+  /** Called whenever it is in another state. */
+  onChange: () => void;
+  /** It ended by itself. */
+  onEnded?: (workerId: string, why: string) => void;
+  onTrouble: (text: string) => void;
+}
+
+/** A worker that ends again and again is started at growing intervals, up to this. */
+const longestPauseMs = 60_000;
+
+const provenAfterMs = 60_000;
+
+export class Supervised<W extends Puller> {
+  readonly log = new KeptLog();
+  /** Whether its end would be none of its doing: of no trouble, and another may be started at once. */
+  isExcused = false;
+  readonly #parts: SupervisedParts<W>;
+  readonly #stop = new AbortController();
+  #starting: Promise<void> = Promise.resolve();
+  #worker: W | undefined;
+  #workerId = '';
+  #state: SupervisedState = 'stopped';
+  #since = Date.now();
+  /** In a row, without any good coming of it. */
+  #endings = 0;
+  #lastDeath: WorkerDeath | null = null;
+  #startsAt: number | null = null;
+
+  constructor(parts: SupervisedParts<W>) {
+    this.#parts = parts;
+  }
+
+  get state(): SupervisedState {
+    return this.#state;
+  }
+
+  /** Epoch ms. */
+  get since(): number {
+    return this.#since;
+  }
+
+  /** Of the latest that ended or could not be started; null once one has done some good. */
+  get lastDeath(): WorkerDeath | null {
+    return this.#lastDeath;
+  }
+
+  /** Epoch ms: when its pause is over. */
+  get startsAt(): number | null {
+    return this.#startsAt;
+  }
+
+  /** Whether nobody can rely on it: one that ended has to stay up for a while first. */
+  get isAiling(): boolean {
+    const isLongUp = this.#state === 'up' && Date.now() - this.#since > provenAfterMs;
+    return this.#lastDeath !== null && !isLongUp;
+  }
+
+  get worker(): W | undefined {
+    return this.#worker;
+  }
+
+  /** Of the latest worker; each start has another. */
+  get workerId(): string {
+    return this.#workerId;
+  }
+
+  start(): Promise<void> {
+    if (this.#state === 'stopped' && !this.#stop.signal.aborted) this.#starting = this.#start();
+    return this.#starting;
+  }
+
+  async #start(): Promise<void> {
+    this.#workerId = randomBytes(6).toString('hex');
+    this.#become('initializing');
+    const log = (line: string): void => this.log.add(line);
+    const context = { workerId: this.#workerId, log, signal: this.#stop.signal };
+    let worker: W;
+    try {
+      worker = await this.#parts.start(context);
+    } catch (error) {
+      if (this.#stop.signal.aborted) return;
+      await this.#pause('a worker cannot be started', textOf(error));
+      return;
+    }
+    if (this.#stop.signal.aborted) {
+      await worker.stop();
+      return;
+    }
+    this.#worker = worker;
+    this.#become('up');
+    void worker.ended.then((why) => this.#onEnded(worker, why));
+  }
+
+  /** Says that it has done some good: the next ending is the first of its kind. */
+  praise(): void {
+    this.#endings = 0;
+    this.#lastDeath = null;
+  }
+
+  /** Ends the worker; another may be started. */
+  async retire(): Promise<void> {
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    this.#worker = undefined;
+    this.#become('stopped');
+    await worker.stop();
+  }
+
+  /** Ends the worker for good, also one that is on its way. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all([this.#starting, this.#worker?.stop()]);
+  }
+
+  #onEnded(worker: W, why: string): void {
+    if (this.#worker !== worker || this.#stop.signal.aborted) return;
+    this.#worker = undefined;
+    this.log.add(why);
+    this.#parts.onEnded?.(this.#workerId, why);
+    if (this.isExcused) this.#become('stopped');
+    else void this.#pause('a worker ended', why);
+  }
+
+  async #pause(what: string, why: string): Promise<void> {
+    this.#endings += 1;
+    // One that ends for the first time is replaced at once.
+    const pauseMs = this.#endings === 1 ? 0 : Math.min(longestPauseMs, 500 * 2 ** this.#endings);
+    this.#lastDeath = { why, at: Date.now() };
+    this.#startsAt = Date.now() + pauseMs;
+    this.#become('unhealthy');
+    this.#parts.onTrouble(`${what}: ${why}`);
+    await sleep(pauseMs, undefined, { signal: this.#stop.signal, ref: false }).catch(() => undefined);
+    this.#startsAt = null;
+    if (!this.#stop.signal.aborted) this.#become('stopped');
+  }
+
+  #become(state: SupervisedState): void {
+    this.#state = state;
+    this.#since = Date.now();
+    this.#parts.onChange();
+  }
+}
+
+/** What was thrown, in words. */
+export function textOf(error: unknown): string {
+  if (error instanceof Error) return error.message || error.name;
+  return typeof error === 'string' ? error : inspect(error);
+}

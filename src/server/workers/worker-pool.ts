@@ -1,0 +1,134 @@
+/** The workers that the service itself runs for an endpoint, fed from the job book. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EndpointSettings } from '../endpoint-settings.ts';
+import type { JobBook } from '../jobs/job-book.ts';
+import type { JobResults } from '../jobs/job-results.ts';
+import { idleMs, startWanted } from './start-wanted.ts';
+import { toldOnce } from './told-once.ts';
+import { WorkerSlot } from './worker-slot.ts';
+import type { WorkerView } from './worker-view.ts';
+import type { Workload } from '../workloads/workload.ts';
+
+export interface PoolParts {
+  book: JobBook;
+  results: JobResults;
+  workload: Workload;
+  endpoint: Pick<EndpointSettings, 'id' | 'workers' | 'quickStart'>;
+  onTrouble: (text: string) => void;
+}
+
+/** How long to wait where the book could not be written, before that is tried again. */
+const troubleWaitMs = 1_000;
+
+export class WorkerPool {
+  readonly #parts: PoolParts;
+  readonly #stop = new AbortController();
+  readonly #slots: WorkerSlot[];
+  readonly #leave: () => void;
+  readonly #say: (text: string) => void;
+  #isTaking = false;
+  #taking: Promise<void> = Promise.resolve();
+  #isWoken = false;
+  #retiring: NodeJS.Timeout | undefined;
+  /** The latest reason for which a worker could not be started or ended. */
+  #trouble: string | null = null;
+
+  constructor(parts: PoolParts) {
+    this.#parts = parts;
+    this.#say = toldOnce(parts.onTrouble);
+    const { book, results, workload, endpoint } = parts;
+    this.#slots = Array.from(
+      { length: endpoint.workers },
+      () =>
+        new WorkerSlot({
+          book,
+          results,
+          workload,
+          insist: (write) => this.#insist(write),
+          onChange: () => this.wake(),
+          onTrouble: (text) => this.#tell(text),
+        }),
+    );
+    this.#leave = book.signals.on(`queued ${endpoint.id}`, () => this.wake());
+    if (!endpoint.quickStart) this.#retiring = setInterval(() => this.#retire(), idleMs / 4).unref();
+    this.wake();
+  }
+
+  views(): WorkerView[] {
+    return this.#slots.flatMap<WorkerView>(({ state, jobIds, supervised }) => {
+      if (state === 'stopped') return [];
+      const { workerId, since, log, lastDeath, startsAt } = supervised;
+      const told = { since, lastSeenAt: since, lastDeath, startsAt, log: log.latest };
+      return [{ id: workerId, kind: 'own', state, jobIds, gpu: null, ...told }];
+    });
+  }
+
+  /** Why there is somebody who cannot be relied on; null where all can be. */
+  get trouble(): string | null {
+    return this.#slots.some(({ supervised }) => supervised.isAiling) ? this.#trouble : null;
+  }
+
+  logOf(jobId: string): readonly string[] {
+    return this.#slots.find(({ jobIds }) => jobIds.includes(jobId))?.supervised.log.ofJob ?? [];
+  }
+
+  /** Says that a job may be waiting, or a worker be free. */
+  wake(): void {
+    this.#isWoken = true;
+    if (!this.#isTaking) this.#taking = this.#takeJobs();
+  }
+
+  /** Takes no more jobs and tells running workloads to stop; what they still answer is not heard. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#leave();
+    clearInterval(this.#retiring);
+    // What is taken meanwhile is not begun, and is in the book when this resolves.
+    await this.#taking;
+    await Promise.all(this.#slots.map((slot) => slot.stop()));
+  }
+
+  async #takeJobs(): Promise<void> {
+    this.#isTaking = true;
+    while (this.#isWoken && !this.#stop.signal.aborted) {
+      this.#isWoken = false;
+      const { book, endpoint } = this.#parts;
+      const idle = this.#slots.filter(({ state }) => state === 'idle');
+      const takers = idle.map(({ supervised }) => ({ workerId: supervised.workerId, isPulled: false }));
+      const jobs =
+        takers.length === 0 ? [] : ((await this.#insist(() => book.take(endpoint.id, takers))) ?? []);
+      if (this.#stop.signal.aborted) break;
+      if (jobs.length > 0) this.#trouble = null;
+      for (const job of jobs)
+        void idle.find(({ supervised }) => supervised.workerId === job.workerId)?.work(job);
+      const supervised = this.#slots.map((slot) => slot.supervised);
+      startWanted(supervised, endpoint, () => book.queueLength(endpoint.id));
+    }
+    this.#isTaking = false;
+  }
+
+  #retire(): void {
+    for (const slot of this.#slots) if (slot.idleMs > idleMs) void slot.supervised.retire();
+  }
+
+  #tell(text: string): void {
+    if (text !== this.#trouble) this.#say(`endpoint ${this.#parts.endpoint.id}: ${text}`);
+    this.#trouble = text;
+  }
+
+  /** Tries until it is written, as a full disk may be emptied; undefined once stopped. */
+  async #insist<T>(write: () => Promise<T>): Promise<T | undefined> {
+    while (!this.#stop.signal.aborted) {
+      try {
+        return await write();
+      } catch (error) {
+        const { endpoint, onTrouble } = this.#parts;
+        onTrouble(`endpoint ${endpoint.id} cannot write its book: ${String(error)}`);
+        await sleep(troubleWaitMs, undefined, { signal: this.#stop.signal, ref: false }).catch(
+          () => undefined,
+        );
+      }
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,135 @@
+/** One place for a worker of the service's own: gives it jobs, and brings what comes of them into the book. */
+import type { JobBook } from '../jobs/job-book.ts';
+import type { JobResults } from '../jobs/job-results.ts';
+import type { TakenJob } from '../jobs/job-statements.ts';
+import { Supervised, textOf } from './supervised.ts';
+import type { WorkerState } from './worker-view.ts';
+import { JsonText, type RunReport, type Worker, WorkerDied, type Workload } from '../workloads/workload.ts';
+
+export interface SlotParts {
+  book: JobBook;
+  results: JobResults;
+  workload: Workload;
+  /** Tries until it is written, as a full disk may be emptied; undefined once the service ends. */
+  insist: <T>(write: () => Promise<T>) => Promise<T | undefined>;
+  /** Called when it is in another state. */
+  onChange: () => void;
+  onTrouble: (text: string) => void;
+}
+
+export class WorkerSlot {
+  readonly supervised: Supervised<Worker>;
+  readonly #parts: SlotParts;
+  readonly #stop = new AbortController();
+  #job: TakenJob | undefined;
+  #freeSince = Date.now();
+
+  constructor(parts: SlotParts) {
+    this.#parts = parts;
+    const { workload, onChange, onTrouble } = parts;
+    this.supervised = new Supervised({
+      start: (context) => workload.startWorker(context),
+      onChange,
+      onTrouble,
+    });
+  }
+
+  get state(): WorkerState | 'stopped' {
+    const { state } = this.supervised;
+    if (state !== 'up') return state;
+    return this.#job === undefined ? 'idle' : 'running';
+  }
+
+  get jobIds(): string[] {
+    return this.#job === undefined ? [] : [this.#job.id];
+  }
+
+  /** How long it has had nothing to do. */
+  get idleMs(): number {
+    return this.state === 'idle' ? Date.now() - Math.max(this.#freeSince, this.supervised.since) : 0;
+  }
+
+  /** Resolves when the job is somebody else's business again. */
+  async work(job: TakenJob): Promise<void> {
+    const { worker } = this.supervised;
+    const { book, insist, onChange } = this.#parts;
+    if (worker === undefined || this.state !== 'idle') {
+      await insist(() => book.putBack(job, 'its worker had ended before', { isCounted: false }));
+      return;
+    }
+    // It may have been cancelled since it was taken.
+    if (!book.isInProgress(job)) return onChange();
+    this.#job = job;
+    this.supervised.log.begin();
+    this.supervised.isExcused = false;
+    await this.#run(worker, job);
+    this.#job = undefined;
+    this.#freeSince = Date.now();
+    onChange();
+  }
+
+  /** Tells the worker to stop; what it still answers is not heard. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.supervised.stop();
+  }
+
+  async #run(worker: Worker, job: TakenJob): Promise<void> {
+    const { book, results, insist } = this.#parts;
+    const { log } = this.supervised;
+    const unwanted = new AbortController();
+    const abort = (): void => unwanted.abort();
+    const leave = book.signals.on(`moved ${job.id}`, () => {
+      if (book.isInProgress(job)) return;
+      // Programs and modules let go of a job by their end only.
+      this.supervised.isExcused = true;
+      abort();
+    });
+    this.#stop.signal.addEventListener('abort', abort, { once: true });
+    if (this.#stop.signal.aborted) abort();
+    try {
+      const input = JSON.parse(job.input) as Record<string, unknown>;
+      const report = reportOf(book, job, unwanted.signal);
+      const run = worker.run({ id: job.id, input, inputText: job.input }, report);
+      const output = outputText(await run.finally(leave));
+      const lines = log.end();
+      if (!unwanted.signal.aborted) await insist(() => results.complete(job, output, lines));
+      this.supervised.praise();
+    } catch (error) {
+      const text = textOf(error);
+      const lines = log.end();
+      if (unwanted.signal.aborted) return;
+      if (error instanceof WorkerDied)
+        await insist(() => book.putBack(job, text, { isCounted: true, log: lines }));
+      else await insist(() => results.fail(job, text, lines));
+    } finally {
+      leave();
+      this.#stop.signal.removeEventListener('abort', abort);
+    }
+  }
+}
+
+function reportOf(book: JobBook, job: TakenJob, signal: AbortSignal): RunReport {
+  // What cannot be written is not worth the job: the result counts.
+  const keep = async (write: () => Promise<unknown>): Promise<void> => {
+    try {
+      await write();
+    } catch {
+      // It is told to nobody then.
+    }
+  };
+  return {
+    signal,
+    progress: (message) => keep(() => book.setProgress(job, outputText(message))),
+    stream: (output) => keep(() => book.streams.add(job, outputText(output))),
+  };
+}
+
+function outputText(output: unknown): string {
+  if (output === undefined) return 'null';
+  if (output instanceof JsonText) return output.text;
+  // Functions and symbols have no JSON, which the compiler's idea of `stringify` leaves out.
+  const text = JSON.stringify(output) as string | undefined;
+  if (text === undefined) throw new Error('the output of the worker cannot be written as JSON');
+  return text;
+}

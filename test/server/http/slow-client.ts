@@ -1,0 +1,72 @@
+/** A client that sends and reads as slowly as a test likes. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { key } from '../service-harness.ts';
+
+export class SlowClient {
+  readonly #socket: Socket;
+  readonly #chunks: Buffer[] = [];
+  #wantedBytes = 0;
+  #onNews: () => void = () => undefined;
+  received = 0;
+  isClosed = false;
+
+  static async connect(url: string): Promise<SlowClient> {
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
+    return new SlowClient(socket);
+  }
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    // A connection that is cut is what these tests are about.
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk: Buffer) => this.#keep(chunk)).pause();
+    socket.once('close', () => {
+      this.isClosed = true;
+      this.#onNews();
+    });
+    onTestFinished(() => void socket.destroy());
+  }
+
+  send(bytes: string): void {
+    this.#socket.write(bytes);
+  }
+
+  ask(path: string, method = 'GET'): void {
+    this.send(`${method} ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`);
+  }
+
+  /** Until so many bytes of all have come, or a few more, or the connection has ended. */
+  async readUpTo(byteCount: number): Promise<void> {
+    this.#wantedBytes = byteCount;
+    if (this.received < byteCount) this.#socket.resume();
+    while (this.received < byteCount && !this.isClosed)
+      await new Promise<void>((resolve) => (this.#onNews = resolve));
+  }
+
+  /** All that comes until the other side ends the connection. */
+  async readToEnd(): Promise<string> {
+    await this.readUpTo(Infinity);
+    return this.text();
+  }
+
+  /** What has come so far. */
+  text(): string {
+    return Buffer.concat(this.#chunks).toString();
+  }
+
+  leave(): void {
+    this.#socket.destroy();
+  }
+
+  #keep(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.received += chunk.length;
+    if (this.received < this.#wantedBytes) return;
+    this.#socket.pause();
+    this.#onNews();
+  }
+}

@@ -25,7 +25,7 @@ interface StartOptions {
 }
 
 interface Built {
-  'job-book': {
+  'jobs/job-book': {
     JobBook: new (path: string, options: { retentionMs: number; now: () => number }) => JobBook;
   };
   'keys/key-book': { KeyBook: new (path: string, options: { now: () => number }) => KeyBook };

@@ -31,7 +31,7 @@ export async function makeData(dir: string, { queued = 0, completed = 0 }): Prom
 }
 
 async function fillBook(dir: string, queued: number, completed: number): Promise<string[]> {
-  const { JobBook } = await built('job-book');
+  const { JobBook } = await built('jobs/job-book');
   const path = join(dir, 'service.sqlite');
   const book = new JobBook(path, { retentionMs: 30 * 60_000, now: Date.now });
   const ids: string[] = [];

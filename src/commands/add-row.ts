@@ -1,6 +1,5 @@
 /** From a row to its scenes: typed, multiplied, rendered and set aside; what cannot be rendered is set aside as a bad row. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { typedRow } from './typed-row.ts';
 import type { ManifestStage } from '../checkpoint/manifest-stage.ts';
 import type { Config } from '../config/config.ts';
 import type { InputTemplate } from '../config/input-template.ts';
@@ -19,6 +18,7 @@ import { withoutPaths } from '../core/file-text.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
 import { fingerprintOf, sceneIdOf } from '../core/scene.ts';
 import type { ManifestEntry } from '../manifest/read-manifest.ts';
+import { typedRow } from './typed-row.ts';
 
 /** What the rows of one manifest are made into scenes with. */
 export interface RowAdder {

@@ -1,10 +1,8 @@
 /** What rows are multiplied by: the lists of `scenes` with the values out of files, typed and checked. */
-import { closest } from '../core/closest.ts';
-import { shown, typedValue } from './typed-row.ts';
-import { readValueFile, ValueFileError, type FileValue } from './value-file.ts';
 import type { Config, NamedAxis } from '../config/config.ts';
 import type { Problem } from '../config/problem.ts';
 import { listed, TemplateError } from '../config/template.ts';
+import { closest } from '../core/closest.ts';
 import {
   axisNames,
   combinations,
@@ -16,6 +14,8 @@ import {
 } from '../core/expansion.ts';
 import type { JsonValue } from '../core/json.ts';
 import { ManifestError } from '../manifest/read-manifest.ts';
+import { shown, typedValue } from './typed-row.ts';
+import { readValueFile, ValueFileError, type FileValue } from './value-file.ts';
 
 export interface ReadExpansion {
   /** Undefined where there is none, or problems. */

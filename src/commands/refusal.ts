@@ -6,8 +6,8 @@ import { Trouble } from '../core/failure.ts';
 import { DataFolderInUse } from '../server/jobs/data-lock.ts';
 import { KeyBookBusy } from '../server/keys/key-book.ts';
 import { isDamage, UnusableDatabase } from '../sqlite/database.ts';
-import { damagedLock, inTheWay } from './in-the-way.ts';
 import { showInstant } from '../terminal/words.ts';
+import { damagedLock, inTheWay } from './in-the-way.ts';
 import { shownPath } from './shown-path.ts';
 import { StoppedEarly } from './stopped-early.ts';
 

@@ -1,7 +1,7 @@
 /** A request whose asker is known and may ask: what each operation is given. */
 import type { IncomingMessage } from 'node:http';
-import { type Answer, refusal } from './http/answer.ts';
 import type { Endpoint } from './endpoint.ts';
+import { type Answer, refusal } from './http/answer.ts';
 import { readBody } from './http/read-body.ts';
 import type { Route } from './routes.ts';
 

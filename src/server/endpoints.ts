@@ -1,6 +1,6 @@
 /** The endpoints of the service: those of its file, and those that were made in the console and are kept in the book. */
-import { Endpoint, type RunnableWorkload } from './endpoint.ts';
 import type { EndpointSettings, FieldProblem } from './endpoint-settings.ts';
+import { Endpoint, type RunnableWorkload } from './endpoint.ts';
 import type { JobBook } from './jobs/job-book.ts';
 import type { JobResults } from './jobs/job-results.ts';
 

@@ -1,13 +1,13 @@
 /** Who may ask for what: knows the key, the operation and the endpoint of each request, and hands it on. */
 import type { IncomingMessage } from 'node:http';
 import { openApi } from '../wire/openapi.ts';
-import { type Answer, refusal, tooMany } from './http/answer.ts';
 import type { Asked } from './asked.ts';
 import { Console } from './console/console.ts';
 import type { Endpoints } from './endpoints.ts';
+import { type Answer, refusal, tooMany } from './http/answer.ts';
 import type { JobOperations } from './job-operations.ts';
-import { type KeyHolder, permits } from './keys/key.ts';
 import type { Admission } from './keys/admission.ts';
+import { type KeyHolder, permits } from './keys/key.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { findRoute, operations, type Route } from './routes.ts';
 import type { WorkerOperations } from './worker-operations.ts';

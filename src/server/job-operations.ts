@@ -1,4 +1,6 @@
 /** The operations of clients: submission, status, waiting for the end, streams, cancellation, retry, health. */
+import { type Asked, bodyOf } from './asked.ts';
+import type { FaultPlan } from './faults/fault-plan.ts';
 import {
   acceptedAnswer,
   type Answer,
@@ -8,9 +10,7 @@ import {
   stateAnswer,
   statusAnswer,
 } from './http/answer.ts';
-import { type Asked, bodyOf } from './asked.ts';
 import type { BodyRoom } from './http/body-room.ts';
-import type { FaultPlan } from './faults/fault-plan.ts';
 import type { FolderWatch } from './jobs/folder-watch.ts';
 import type { JobBook } from './jobs/job-book.ts';
 import { untilFound } from './jobs/job-signals.ts';
@@ -59,7 +59,7 @@ export class JobOperations {
       case 'render':
         return await this.#runSync(asked);
       case 'status':
-        return await this.#status(book.find(endpoint.id, route.jobId));
+        return await this.#status(book.reads.find(endpoint.id, route.jobId));
       case 'status-sync':
         return await this.#status(await this.#untilEnded(asked, route.jobId));
       case 'stream':
@@ -71,7 +71,7 @@ export class JobOperations {
       case 'purge-queue':
         return jsonAnswer({ removed: await book.rounds.purgeQueue(endpoint.id), status: 'completed' });
       case 'health':
-        return healthAnswer(book.tally(endpoint.id), endpoint.workers);
+        return healthAnswer(book.reads.tally(endpoint.id), endpoint.workers);
     }
   }
 
@@ -121,30 +121,30 @@ export class JobOperations {
   /** The job when it has ended, or as it is when the time is over. */
   async #untilEnded({ endpoint, route, gone }: Asked, id: string): Promise<JobRecord | undefined> {
     const { book } = this.#parts;
-    if (!book.has(endpoint.id, id)) return undefined;
+    if (!book.reads.has(endpoint.id, id)) return undefined;
     const asked = Number(route.query.get('wait') ?? longestWaitMs);
     const waitMs = asked >= 0 && asked <= longestWaitMs ? asked : longestWaitMs;
     const waiting = { waitMs, signal: gone };
-    await untilFound(book.signals, [`moved ${id}`], waiting, () => book.hasEnded(id) || undefined);
-    return book.find(endpoint.id, id);
+    await untilFound(book.signals, [`moved ${id}`], waiting, () => book.reads.hasEnded(id) || undefined);
+    return book.reads.find(endpoint.id, id);
   }
 
   async #status(job: JobRecord | undefined): Promise<Answer> {
-    const opened = job && (await this.#parts.book.open(job));
+    const opened = job && (await this.#parts.book.reads.open(job));
     return opened === undefined ? jobNotFound() : statusAnswer(opened);
   }
 
   /** Waits a little where there is nothing new. */
   async #stream({ endpoint, route: { jobId }, gone }: Asked): Promise<Answer | undefined> {
     const { book } = this.#parts;
-    if (!book.has(endpoint.id, jobId)) return jobNotFound();
+    if (!book.reads.has(endpoint.id, jobId)) return jobNotFound();
     const waiting = { waitMs: streamWaitMs, signal: gone };
     await untilFound(book.signals, [`streamed ${jobId}`, `moved ${jobId}`], waiting, () => {
-      return book.streams.hasNews(jobId) || book.hasEnded(jobId) || undefined;
+      return book.streams.hasNews(jobId) || book.reads.hasEnded(jobId) || undefined;
     });
     // What is handed out is not told again.
     if (gone.aborted) return undefined;
-    const job = book.find(endpoint.id, jobId);
+    const job = book.reads.find(endpoint.id, jobId);
     if (job === undefined) return jobNotFound();
     const parts = (await book.streams.drain(jobId)).map((output) => `{"output":${output}}`);
     return { status: 200, body: `{"status":"${job.state}","stream":[${parts.join(',')}]}` };

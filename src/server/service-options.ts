@@ -1,12 +1,12 @@
 /** What a service is started with, checked before anything is touched. */
 import type { Page } from '../http/page-shell.ts';
-import { defaultRetentionMs, maxRequestBytes } from '../wire/messages.ts';
 import type { RendererLack } from '../pages/console-data.ts';
-import { type ClientLimits, defaultClientLimits } from './http/client-limits.ts';
+import { defaultRetentionMs, maxRequestBytes } from '../wire/messages.ts';
 import type { EndpointForms } from './console/endpoint-requests.ts';
-import type { RunnableWorkload } from './endpoint.ts';
 import type { EndpointSettings } from './endpoint-settings.ts';
+import type { RunnableWorkload } from './endpoint.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';
+import { type ClientLimits, defaultClientLimits } from './http/client-limits.ts';
 import { fitsHeader } from './keys/key-text.ts';
 import type { Rate } from './rate-limit.ts';
 
@@ -26,9 +26,9 @@ export interface ServiceOptions {
   retentionMs?: number;
   /** The largest body of a submission, and of a result. */
   maxRequestBytes?: number;
+  maxResultBytes?: number;
   /** Of the long bodies that are in memory at a time. */
   maxBodiesBytes?: number;
-  maxResultBytes?: number;
   /** Room that is kept on the disk for ending jobs, and deleting what is over, when it is full; none by default. */
   reserveBytes?: number;
   /** Connections that are open at once. */

@@ -1,15 +1,15 @@
 /** The operations of workers that pull: taking jobs, handing in results and parts of them, saying that they live. */
 import { memberText } from '../wire/member-text.ts';
 import { jobIdPattern } from '../wire/paths.ts';
-import { type Answer, emptyAnswer, jsonAnswer, refusal } from './http/answer.ts';
 import { type Asked, bodyOf } from './asked.ts';
+import { type Answer, emptyAnswer, jsonAnswer, refusal } from './http/answer.ts';
 import type { BodyRoom } from './http/body-room.ts';
 import type { JobBook } from './jobs/job-book.ts';
 import type { JobResults } from './jobs/job-results.ts';
 import { untilFound } from './jobs/job-signals.ts';
 import type { TakenJob } from './jobs/job-statements.ts';
-import { pullingWorker } from './workers/pulling-worker.ts';
 import type { Operation } from './routes.ts';
+import { pullingWorker } from './workers/pulling-worker.ts';
 
 export interface WorkerOperationsParts {
   book: JobBook;
@@ -77,7 +77,7 @@ export class WorkerOperations {
     const wasStopped = remote.isStopped;
     const jobs = await untilFound(book.signals, [`queued ${endpoint.id}`], waiting, async () => {
       if (remote.isStopped) return wasStopped ? undefined : [];
-      const taken = await book.take(endpoint.id, takers, longestBatch);
+      const taken = await book.work.take(endpoint.id, takers, longestBatch);
       return taken.length === 0 ? undefined : taken;
     });
     if (jobs === undefined) return [];
@@ -89,7 +89,7 @@ export class WorkerOperations {
       return jobs;
     }
     for (const job of jobs)
-      await book.putBack(job, 'its worker went away before it got it', { isCounted: false });
+      await book.work.putBack(job, 'its worker went away before it got it', { isCounted: false });
     return [];
   }
 
@@ -97,7 +97,7 @@ export class WorkerOperations {
     const { endpoint, route } = asked;
     const { jobId } = route;
     const workerId = workerIn(asked);
-    if (!this.#parts.book.has(endpoint.id, jobId)) return jobNotFound;
+    if (!this.#parts.book.reads.has(endpoint.id, jobId)) return jobNotFound;
     const text = await this.#textOf(asked);
     if (typeof text !== 'string') {
       if (text?.isBodyUnread) await this.#failTooLarge(asked);
@@ -111,7 +111,7 @@ export class WorkerOperations {
     // Workers hand in their progress as they hand in results.
     if (body['status'] === 'IN_PROGRESS') {
       endpoint.remote.keep(workerId, [jobId]);
-      const accepted = await this.#parts.book.setProgress(job, memberText(text, 'output') ?? 'null');
+      const accepted = await this.#parts.book.work.setProgress(job, memberText(text, 'output') ?? 'null');
       return jsonAnswer({ accepted });
     }
     const log = endpoint.logOf(jobId).join('\n') || undefined;
@@ -142,7 +142,7 @@ export class WorkerOperations {
     const { endpoint, route } = asked;
     const { jobId } = route;
     const workerId = workerIn(asked);
-    if (!this.#parts.book.has(endpoint.id, jobId)) return jobNotFound;
+    if (!this.#parts.book.reads.has(endpoint.id, jobId)) return jobNotFound;
     const text = await this.#textOf(asked);
     if (typeof text !== 'string') return text;
     const output = parseObject(text) === undefined ? undefined : memberText(text, 'output');

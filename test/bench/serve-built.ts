@@ -2,8 +2,13 @@
 
 interface JobBook {
   accept(endpointId: string, input: string): Promise<string>;
-  take(endpointId: string, takers: { workerId: string; isPulled: boolean }[]): Promise<{ id: string }[]>;
-  settle(job: { id: string; workerId: string }, outcome: { state: string; output: string }): Promise<boolean>;
+  work: {
+    take(endpointId: string, takers: { workerId: string; isPulled: boolean }[]): Promise<{ id: string }[]>;
+    settle(
+      job: { id: string; workerId: string },
+      outcome: { state: string; output: string },
+    ): Promise<boolean>;
+  };
   close(): void;
 }
 

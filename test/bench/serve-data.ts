@@ -44,9 +44,9 @@ async function fillBook(dir: string, queued: number, completed: number): Promise
   }
   for (let done = 0; done < completed; done += atOnce) {
     const takers = Array.from({ length: Math.min(atOnce, completed - done) }, () => taker);
-    const taken = await book.take(endpointId, takers);
+    const taken = await book.work.take(endpointId, takers);
     const outcome = { state: 'COMPLETED', output: JSON.stringify(outputOf()) };
-    await Promise.all(taken.map(({ id }) => book.settle({ id, workerId: taker.workerId }, outcome)));
+    await Promise.all(taken.map(({ id }) => book.work.settle({ id, workerId: taker.workerId }, outcome)));
   }
   book.close();
   return ids;

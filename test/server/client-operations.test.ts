@@ -3,9 +3,9 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { endpointSettings } from '../../src/server/endpoint-settings.ts';
-import { inProcessWorkload } from '../../src/server/workloads/in-process-workload.ts';
 import { JobBook } from '../../src/server/jobs/job-book.ts';
 import { JobResults } from '../../src/server/jobs/job-results.ts';
+import { inProcessWorkload } from '../../src/server/workloads/in-process-workload.ts';
 import type { StatusResponse } from '../../src/wire/messages.ts';
 import { runPath, versions } from '../../src/wire/paths.ts';
 import {
@@ -323,7 +323,7 @@ describe('a large result', () => {
     const dir = await makeDataDir();
     const book = new JobBook(join(dir, 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
     const id = await accepted(book, endpointId, '{"scene":"x"}');
-    const [job] = await book.take(endpointId, [{ workerId: 'w1', isPulled: false }]);
+    const [job] = await book.work.take(endpointId, [{ workerId: 'w1', isPulled: false }]);
     await book.cancel(endpointId, id);
     const output = JSON.stringify(large('MARK'));
     expect(await new JobResults({ book }).complete(job ?? expect.fail(), output)).toBe(false);

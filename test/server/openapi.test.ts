@@ -2,8 +2,8 @@
 import { rmSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { DiskReserve } from '../../src/server/jobs/disk-reserve.ts';
 import { endpointSettings } from '../../src/server/endpoint-settings.ts';
+import { DiskReserve } from '../../src/server/jobs/disk-reserve.ts';
 import { operations } from '../../src/server/routes.ts';
 import { openApi } from '../../src/wire/openapi.ts';
 import { addKey } from './pull-harness.ts';

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { JobBook, type JobOfWorker } from '../../src/server/jobs/job-book.ts';
+import { JobBook } from '../../src/server/jobs/job-book.ts';
+import type { JobOfWorker } from '../../src/server/jobs/job-ledger.ts';
 import { accepted } from './service-harness.ts';
 
 let dir: string;
@@ -22,7 +23,7 @@ afterEach(() => {
 
 async function takenJob(): Promise<JobOfWorker> {
   const id = await accepted(book, 'farm', '{"scene": "a red cube"}');
-  await book.take('farm', [{ workerId: 'w1', isPulled: true }]);
+  await book.work.take('farm', [{ workerId: 'w1', isPulled: true }]);
   return { id, workerId: 'w1' };
 }
 

@@ -1,8 +1,8 @@
 /** What the page asks for, and the forms that it sends. */
 import type { IncomingMessage } from 'node:http';
-import { type Answer, jsonAnswer, refusal } from '../http/answer.ts';
 import { bodyOf } from '../asked.ts';
 import type { FieldProblem } from '../endpoint-settings.ts';
+import { type Answer, jsonAnswer, refusal } from '../http/answer.ts';
 import type { KeyHolder } from '../keys/key.ts';
 
 /** A request of the page, from somebody who is signed in. */

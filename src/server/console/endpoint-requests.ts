@@ -1,11 +1,11 @@
 /** Endpoints for the page: all of them at a look, and what it has done to one. */
 import type { EndpointForm, EndpointView, Overview, RendererLack } from '../../pages/console-data.ts';
-import { type Answer, emptyAnswer, jsonAnswer, refusal } from '../http/answer.ts';
-import type { Endpoint } from '../endpoint.ts';
 import type { EndpointSettings, FieldProblem } from '../endpoint-settings.ts';
+import type { Endpoint } from '../endpoint.ts';
 import { EndpointOfFile, type Endpoints } from '../endpoints.ts';
-import type { JobBook } from '../jobs/job-book.ts';
+import { type Answer, emptyAnswer, jsonAnswer, refusal } from '../http/answer.ts';
 import type { JobOperations } from '../job-operations.ts';
+import type { JobBook } from '../jobs/job-book.ts';
 import { type ConsoleRequest, formOf, problemsAnswer } from './console-request.ts';
 import { latestLines } from './latest-lines.ts';
 
@@ -51,7 +51,7 @@ export class EndpointRequests {
 
   #viewOf(endpoint: Endpoint, workers = endpoint.workers, among = workers.length): EndpointView {
     const { book, endpoints, forms } = this.#parts;
-    const tally = book.tally(endpoint.id);
+    const tally = book.reads.tally(endpoint.id);
     const origin = endpoints.originOf(endpoint.id);
     const settings = forms.show(endpoint.settings);
     return {

@@ -1,8 +1,8 @@
 /** Jobs for the page, and what it has done to one. */
-import { type Answer, jsonAnswer, refusal } from '../http/answer.ts';
 import type { Endpoints } from '../endpoints.ts';
-import type { JobBook } from '../jobs/job-book.ts';
+import { type Answer, jsonAnswer, refusal } from '../http/answer.ts';
 import type { JobOperations } from '../job-operations.ts';
+import type { JobBook } from '../jobs/job-book.ts';
 import type { KeyBook } from '../keys/key-book.ts';
 import type { ConsoleRequest } from './console-request.ts';
 import { JobViews } from './job-views.ts';

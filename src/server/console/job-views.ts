@@ -1,9 +1,9 @@
 /** Jobs as the console shows them. */
 import type { JobRow, JobView } from '../../pages/console-data.ts';
-import type { JobBook } from '../jobs/job-book.ts';
 import { OpenFile, type Text, wholeOf } from '../jobs/filed-text.ts';
-import { shownWorker } from '../workers/pulling-worker.ts';
+import type { JobBook } from '../jobs/job-book.ts';
 import type { JobRecord } from '../jobs/job-statements.ts';
+import { shownWorker } from '../workers/pulling-worker.ts';
 import { picturesIn, readJson, shownJson } from './shown-json.ts';
 
 /** Who submitted a job, by the id of the key. */
@@ -71,10 +71,10 @@ export class JobViews {
     liveLog: (job: JobRow) => readonly string[],
   ): Promise<JobView | undefined> {
     const job = this.#sql.job.get(id);
-    const found = job && this.#book.find(job.endpointId, id);
+    const found = job && this.#book.reads.find(job.endpointId, id);
     if (job === undefined || found === undefined) return undefined;
     const row = rowOf(job, nameOf);
-    const input = await this.#inTurn(async () => shownText(await this.#book.inputOf(id)));
+    const input = await this.#inTurn(async () => shownText(await this.#book.reads.inputOf(id)));
     const output = found.state === 'COMPLETED' ? await this.#inTurn(() => this.#outputOf(found)) : null;
     const shownOutput = readJson(output);
     return {
@@ -100,7 +100,7 @@ export class JobViews {
   }
 
   async #outputOf(job: JobRecord): Promise<string | null> {
-    const opened = await this.#book.open(job);
+    const opened = await this.#book.reads.open(job);
     return await shownText(opened?.payload ?? undefined);
   }
 }

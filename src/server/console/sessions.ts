@@ -2,8 +2,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Admission } from '../keys/admission.ts';
-import { type KeyHolder, permits } from '../keys/key.ts';
 import type { KeyBook } from '../keys/key-book.ts';
+import { type KeyHolder, permits } from '../keys/key.ts';
 
 interface Session {
   /** As the key comes with requests: it is looked up each time, so that one that was revoked ends the session. */

@@ -1,6 +1,6 @@
 /** What goes wrong on purpose, in words for the terminal and the console. */
-import { faultTable } from './fault-table.ts';
 import { faultPlaces, type FaultPlace, type FaultSettings, type ScriptedFault } from './fault-settings.ts';
+import { faultTable } from './fault-table.ts';
 
 /** Loud lines, the first of which says it all. */
 export function describeFaults(settings: FaultSettings): string[] {

@@ -1,7 +1,7 @@
 /** The choice of a fault, by script and by chance; the same question has the same answer, but for the clock. */
 import { chance } from './chance.ts';
-import { faultTable } from './fault-table.ts';
 import type { ClockedSettings, FaultPlace, ScriptedFault } from './fault-settings.ts';
+import { faultTable } from './fault-table.ts';
 
 /** What a script may ask of a request or a job. */
 interface About {

@@ -3,8 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { chance } from './chance.ts';
 import { FaultDraws } from './fault-draws.ts';
 import type { ClockedSettings, FaultPlace } from './fault-settings.ts';
-import { endOf, FaultyJobs, type Outcome } from './faulty-jobs.ts';
 import { readFaultTarget } from './fault-target.ts';
+import { endOf, FaultyJobs, type Outcome } from './faulty-jobs.ts';
 import type { HonestAnswer, RequestPlace } from './request-fault.ts';
 import { requestFaults } from './request-faults.ts';
 

@@ -1,6 +1,6 @@
 /** The jobs to which something happens: how they end, and what is told of them instead. */
-import type { FaultTarget } from './fault-target.ts';
 import type { ClockedSettings } from './fault-settings.ts';
+import type { FaultTarget } from './fault-target.ts';
 import { jobFaults, type JobEnd, type JobFault } from './job-faults.ts';
 import { KeptFaults } from './kept-faults.ts';
 import type { HonestAnswer } from './request-fault.ts';

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Answer, errorBody, refusal } from './answer.ts';
-import type { ClientLimits } from './client-limits.ts';
+import type { FaultPlan } from '../faults/fault-plan.ts';
 import { isDiskFull } from '../jobs/disk-full.ts';
 import { wholeOf } from '../jobs/filed-text.ts';
+import { type Answer, errorBody, refusal } from './answer.ts';
+import type { ClientLimits } from './client-limits.ts';
 import { RequestQueues } from './request-queues.ts';
 import { sendAnswer } from './send-answer.ts';
-import type { FaultPlan } from '../faults/fault-plan.ts';
 
 /** Resolves to the answer; undefined where nobody listens any more. A rejection is an error of the service's own. */
 type AnswerRequest = (

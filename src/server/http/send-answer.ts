@@ -1,8 +1,6 @@
 /** Putting answers on the wire, no faster than they are read. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import type { Answer } from './answer.ts';
-import type { ClientLimits } from './client-limits.ts';
 import {
   byteCountOf,
   closeFilesOf,
@@ -11,6 +9,8 @@ import {
   piecesOf,
   type Text,
 } from '../jobs/filed-text.ts';
+import type { Answer } from './answer.ts';
+import type { ClientLimits } from './client-limits.ts';
 
 type ReadingLimits = Pick<ClientLimits, 'readingMs' | 'bytesReadPerSecond' | 'drainMs'>;
 

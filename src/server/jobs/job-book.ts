@@ -3,24 +3,18 @@ import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { type Database, openForWriting } from '../../sqlite/database.ts';
 import { GroupCommit } from '../../sqlite/group-commit.ts';
-import { isDiskFull } from './disk-full.ts';
 import { DiskReserve } from './disk-reserve.ts';
 import { JobExpiry, type JobExpiryParts } from './job-expiry.ts';
-import { JobLedger, type JobOfWorker, type JobTaker } from './job-ledger.ts';
+import { JobLedger } from './job-ledger.ts';
 import type { JobState } from './job-moves.ts';
 import { JobReads } from './job-reads.ts';
 import { JobRounds } from './job-rounds.ts';
 import { jobSchema } from './job-schema.ts';
 import { JobSignals } from './job-signals.ts';
-import type { JobChange, TakenJob, WaitingJob } from './job-statements.ts';
 import { JobStreams } from './job-streams.ts';
 import { defaultTerms, type JobTerms } from './job-terms.ts';
+import { JobWork } from './job-work.ts';
 import { LongTexts, longText } from './long-texts.ts';
-
-export type { JobOfWorker, JobTaker } from './job-ledger.ts';
-
-/** How a job ended; `output` is JSON text. */
-export type JobOutcome = { state: 'COMPLETED'; output: string } | { state: 'FAILED'; error: string };
 
 export interface JobBookOptions extends Pick<JobExpiryParts, 'retentionMs' | 'now'> {
   /** How much of a job's stream is kept for those who have not read it. */
@@ -37,13 +31,14 @@ export interface JobBookOptions extends Pick<JobExpiryParts, 'retentionMs' | 'no
  */
 const pagesBetweenCheckpoints = 4_000;
 
-type BegunJob = WaitingJob & { workerId: string };
-
 /** Promises resolve when what they changed is on the disk. */
-export class JobBook extends JobReads {
+export class JobBook {
+  readonly reads: JobReads;
+  readonly work: JobWork;
   readonly signals = new JobSignals();
   readonly streams: JobStreams;
   readonly rounds: JobRounds;
+  readonly expiry: JobExpiry;
   /** For whatever else ends jobs. */
   readonly reserve: DiskReserve;
   readonly #db: Database;
@@ -51,7 +46,10 @@ export class JobBook extends JobReads {
   readonly #ledger: JobLedger;
   readonly #texts: LongTexts;
 
-  /** Opens or makes the book, with its long texts in folders beside it: what a dead service was working on is back in the queue, what is over is gone. */
+  /**
+   * Opens or makes the book, with its long texts in folders beside it: what a dead service was working on is back in the
+   * queue, what is over is gone.
+   */
   constructor(path: string, options: JobBookOptions) {
     const db = openBook(path);
     const ledger = new JobLedger(db, options.now, (job) => this.streams.forget(job));
@@ -60,7 +58,8 @@ export class JobBook extends JobReads {
     const { reserveBytes: bytes = 0, onTrouble = () => undefined } = options;
     const reserve = new DiskReserve({ path: join(dirname(path), 'reserve'), bytes, onTrouble });
     const { sql } = ledger;
-    super({ sql, texts, expiry: new JobExpiry({ ...options, db, commit, reserve, sql, texts }) });
+    this.expiry = new JobExpiry({ ...options, db, commit, reserve, sql, texts });
+    this.reads = new JobReads({ sql, texts, expiry: this.expiry });
     this.reserve = reserve;
     this.#db = db;
     this.#ledger = ledger;
@@ -68,6 +67,7 @@ export class JobBook extends JobReads {
     this.#texts = texts;
     const parts = { ledger, commit, reserve, texts, signals: this.signals };
     this.streams = new JobStreams({ ...parts, maxUnreadBytes: options.maxUnreadBytes });
+    this.work = new JobWork({ ...parts, reads: this.reads });
     this.rounds = new JobRounds(parts);
     try {
       this.#tidyUp('the service ended without warning while it ran');
@@ -96,11 +96,11 @@ export class JobBook extends JobReads {
   ): Promise<string | undefined> {
     const terms = { ...defaultTerms, ...given };
     // What is long is written before it is its turn.
-    if (input.length >= longText && this.queueLength(endpointId) >= maxQueued) return undefined;
+    if (input.length >= longText && this.reads.queueLength(endpointId) >= maxQueued) return undefined;
     const id = (terms.isSync ? 'sync-' : '') + randomUUID();
     const isAccepted = await this.#texts.naming('inputs', input, (stored) =>
       this.#commit.write(() => {
-        if (this.queueLength(endpointId) >= maxQueued) return false;
+        if (this.reads.queueLength(endpointId) >= maxQueued) return false;
         this.#ledger.add(id, endpointId, input, stored, terms);
         return true;
       }),
@@ -110,96 +110,11 @@ export class JobBook extends JobReads {
     return id;
   }
 
-  /**
-   * Marks jobs as in progress, longest in the queue first, one for each of the takers while there are any and, after
-   * the first, while their inputs are no longer than `maxInputs` characters together. None on a full disk, which could
-   * not take what comes of them: that would be paid for again.
-   */
-  async take(endpointId: string, takers: readonly JobTaker[], maxInputs = Infinity): Promise<TakenJob[]> {
-    if (this.reserve.isFull || this.queueLength(endpointId) === 0) return [];
-    const taken = await this.#commit.write(() => {
-      const jobs = this.#ledger.nextInQueue(endpointId, takers.length, maxInputs);
-      return jobs.flatMap((job, index) => {
-        const taker = takers[index];
-        if (taker === undefined) return [];
-        this.#ledger.begin(job.id, taker);
-        return [{ ...job, workerId: taker.workerId }];
-      });
-    });
-    for (const { id } of taken) this.signals.moved(id);
-    const jobs = await Promise.all(taken.map((job) => this.#withInput(job)));
-    const whole = jobs.filter((job) => job !== undefined);
-    // Whoever asked goes without a job only where there is none.
-    return whole.length > 0 || taken.length === 0 ? whole : this.take(endpointId, takers, maxInputs);
-  }
-
-  /**
-   * Ends a job by what its worker says. False, and nothing done, where it has ended in the meantime or is another
-   * worker's by now. A job that was put back because its worker was silent, and waits, takes its result after all.
-   */
-  async settle(job: JobOfWorker, outcome: JobOutcome, log?: string): Promise<boolean> {
-    const kept = log === undefined ? {} : { log };
-    const isHeard =
-      outcome.state === 'FAILED'
-        ? await this.#end(job, 'FAILED', { ...kept, error: outcome.error })
-        : await this.#complete(job, outcome.output, kept);
-    if (isHeard) this.signals.moved(job.id);
-    return isHeard;
-  }
-
-  async #complete(job: JobOfWorker, text: string, how: JobChange): Promise<boolean> {
-    try {
-      return await this.#texts.naming('results', text, ({ text: output, file: outputFile }) =>
-        this.#end(job, 'COMPLETED', { ...how, output, outputFile }),
-      );
-    } catch (error) {
-      // A long one would leave no room for ending others; nor is there any for what would come of more jobs.
-      if (isDiskFull(error)) this.reserve.noteFull();
-      throw error;
-    }
-  }
-
-  /**
-   * Puts the job of a worker that died back into the queue, or fails it where that has happened too often. With
-   * `isCounted` false it never reached the worker. Undefined where it is not the worker's job.
-   */
-  async putBack(
-    given: JobOfWorker,
-    why: string,
-    { isCounted, log }: { isCounted: boolean; log?: string | undefined } = { isCounted: true },
-  ): Promise<JobState | undefined> {
-    const { id } = given;
-    const now = await this.#stop(() => {
-      const job = this.#ledger.heldBy(given);
-      if (job === undefined) return undefined;
-      const state = this.#ledger.putBack(id, job, isCounted ? why : undefined, log);
-      return { state, endpointId: job.endpointId };
-    });
-    if (now === undefined) return undefined;
-    this.signals.moved(id);
-    if (now.state === 'IN_QUEUE') this.signals.queued(now.endpointId);
-    return now.state;
-  }
-
-  /**
-   * Keeps what a worker says of a job that it is at; `message` is JSON text. False, and nothing done, where it is not
-   * the worker's job or the message is as long as a result.
-   */
-  async setProgress(job: JobOfWorker, message: string): Promise<boolean> {
-    // Every move of the job writes it anew.
-    if (message.length >= longText) return false;
-    return await this.#commit.write(() => {
-      const isHeard = this.isInProgress(job);
-      if (isHeard) this.#ledger.sql.setProgress.run({ id: job.id, progress: message });
-      return isHeard;
-    });
-  }
-
   /** Ends a job that is not over yet, and returns its state; undefined where there is none, as for `find`. */
   async cancel(endpointId: string, id: string): Promise<JobState | undefined> {
     const state = await this.#stop(() => {
       const job = this.#ledger.sql.standing.get(id);
-      if (job === undefined || !this.isThere(job, endpointId)) return undefined;
+      if (job === undefined || !this.reads.isThere(job, endpointId)) return undefined;
       if (job.endedAt !== null) return job.state;
       this.#ledger.end(id, 'CANCELLED');
       return 'CANCELLED';
@@ -213,7 +128,7 @@ export class JobBook extends JobReads {
     let unread: { file: string | null }[] = [];
     const was = await this.#commit.write(() => {
       const job = this.#ledger.sql.standing.get(id);
-      if (job === undefined || !this.isThere(job, endpointId)) return undefined;
+      if (job === undefined || !this.reads.isThere(job, endpointId)) return undefined;
       if (job.state === 'FAILED' || job.state === 'TIMED_OUT') {
         this.#ledger.queueAnew(id, job);
         unread = this.#ledger.sql.deleteParts.all(job.number);
@@ -246,32 +161,6 @@ export class JobBook extends JobReads {
   /** Writes what must be possible on a full disk, too. */
   #stop<T>(work: () => T): Promise<T> {
     return this.reserve.spend(() => this.#commit.write(work));
-  }
-
-  #end(given: JobOfWorker, state: JobState, how: JobChange): Promise<boolean> {
-    const { id, workerId } = given;
-    return this.#stop(() => {
-      const job = this.#ledger.sql.standing.get(id);
-      if (job === undefined || job.endedAt !== null || job.workerId !== workerId) return false;
-      if (job.state === 'IN_QUEUE') this.#ledger.begin(id, { workerId, isPulled: true });
-      this.#ledger.end(id, state, how);
-      return true;
-    });
-  }
-
-  /** A job whose input cannot be read any more fails, and its worker is given another. */
-  async #withInput({ id, workerId, ...stored }: BegunJob): Promise<TakenJob | undefined> {
-    if (stored.file === null) return { id, workerId, input: stored.text };
-    let why = 'it is not in the data folder any more';
-    try {
-      const input = await this.#texts.textOf(stored);
-      if (input !== undefined) return { id, workerId, input };
-    } catch (error) {
-      why = String(error);
-    }
-    const error = `the service cannot read the input of this job: ${why}`;
-    await this.settle({ id, workerId }, { state: 'FAILED', error });
-    return undefined;
   }
 
   /** Between two services: nobody works on anything but workers elsewhere. `death` is what ended the one before. */

@@ -1,5 +1,6 @@
 /** How a job comes into the book and moves in it; all of this happens within somebody's transaction. */
 import type { Database } from '../../sqlite/database.ts';
+import { prepareWebhookStatements } from '../webhooks/webhook-statements.ts';
 import { assertJobMove, type JobState } from './job-moves.ts';
 import {
   type DueJob,
@@ -11,7 +12,6 @@ import {
 import { summaryOf } from './job-summary.ts';
 import type { JobTerms } from './job-terms.ts';
 import type { StoredText } from './long-texts.ts';
-import { prepareWebhookStatements } from '../webhooks/webhook-statements.ts';
 
 /** A job, and the worker that is at it. */
 export interface JobOfWorker {

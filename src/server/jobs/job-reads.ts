@@ -15,14 +15,14 @@ export interface JobReadsParts {
 export type OpenedJob = Omit<JobRecord, 'payload'> & { payload: Buffer | OpenFile | null };
 
 export class JobReads {
-  readonly expiry: JobExpiry;
   readonly #sql: JobReadsParts['sql'];
   readonly #texts: LongTexts;
+  readonly #expiry: JobExpiry;
 
   constructor({ sql, texts, expiry }: JobReadsParts) {
     this.#sql = sql;
     this.#texts = texts;
-    this.expiry = expiry;
+    this.#expiry = expiry;
   }
 
   /** How many of the endpoint's jobs wait. */
@@ -81,7 +81,8 @@ export class JobReads {
     return this.#sql.running.all({ isPulled: 1 });
   }
 
-  protected isThere(job: Pick<JobStanding, 'endpointId' | 'endedAt'>, endpointId: string): boolean {
-    return job.endpointId === endpointId && !this.expiry.isOver(job);
+  /** Whether it is at the endpoint, and not over. */
+  isThere(job: Pick<JobStanding, 'endpointId' | 'endedAt'>, endpointId: string): boolean {
+    return job.endpointId === endpointId && !this.#expiry.isOver(job);
   }
 }

@@ -1,6 +1,8 @@
 /** What workers bring, into the job book: outputs as JSON text, all else failures in words. */
 import type { FaultPlan } from '../faults/fault-plan.ts';
-import type { JobBook, JobOfWorker, JobOutcome } from './job-book.ts';
+import type { JobBook } from './job-book.ts';
+import type { JobOfWorker } from './job-ledger.ts';
+import type { JobOutcome } from './job-work.ts';
 
 /** Larger results are failures in words rather than results that get lost on their way. */
 const defaultMaxResultBytes = 100 * 1024 * 1024;
@@ -43,6 +45,6 @@ export class JobResults {
 
   #settle(job: JobOfWorker, honest: JobOutcome, log: string | undefined): Promise<boolean> {
     const { book, faults } = this.#parts;
-    return book.settle(job, faults?.outcome(job.id, honest) ?? honest, log);
+    return book.work.settle(job, faults?.outcome(job.id, honest) ?? honest, log);
   }
 }

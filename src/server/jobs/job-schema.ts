@@ -127,9 +127,9 @@ const servedJobTriggers = `
  * `summary` the beginning of what it was asked for.
  *
  * `input` holds what a job was asked for: every move writes the row of the job anew with all that is in it, and this
- * never changes; it goes with its job, to which it does not refer, as that would be looked up each time. `part` holds what of a job's stream nobody has read yet. In both a long text stands in a file;
- * `bytes` is how long that is. `webhook` what is to be told to whom: `dueAt` is null
- * until the job has ended. `endpoint` holds the endpoints that were made in the console.
+ * never changes. It goes with its job, to which it does not refer, as that would be looked up each time; `bytes` is how
+ * long one in a file is. `part` holds what of a job's stream nobody has read yet. `webhook` is what is to be told to
+ * whom: `dueAt` is null until the job has ended. `endpoint` holds the endpoints that were made in the console.
  *
  * `tally` counts an endpoint's jobs by state, and how often one was put back into the queue (`retried`), so that its
  * health is told without counting rows; what has ended stays in it when the job is deleted. `usage` adds up what is

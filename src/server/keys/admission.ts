@@ -1,9 +1,9 @@
 /** Lets in whoever brings a good key, and keeps others from trying keys until one is. */
 import { addressGroup } from '../../addresses/address-group.ts';
 import { Guesses } from './guesses.ts';
-import type { KeyHolder } from './key.ts';
 import type { KeyBook } from './key-book.ts';
 import { digestOf, presentedKey } from './key-text.ts';
+import type { KeyHolder } from './key.ts';
 
 /** `wrong` for no key as well; with `waitMs` it is one of too many, and may even be a good one. */
 export type Admitted = { holder: KeyHolder } | 'wrong' | { waitMs: number };

@@ -1,6 +1,6 @@
 /** Tells those who asked for it that a job has ended: one try and two more, each over restarts of the service. */
-import { statusBody } from '../http/answer.ts';
 import type { FaultPlan } from '../faults/fault-plan.ts';
+import { statusBody } from '../http/answer.ts';
 import { closeFilesOf, type FiledText, type Text, wholeOf } from '../jobs/filed-text.ts';
 import type { JobBook } from '../jobs/job-book.ts';
 import { WebhookLanes } from './webhook-lanes.ts';
@@ -126,9 +126,9 @@ export class Webhooks {
   /** The whole job with its input; undefined where its time is over. */
   async #bodyOf({ endpointId, id }: DueWebhook): Promise<Text | FiledText | undefined> {
     const { book } = this.#parts;
-    const job = book.find(endpointId, id);
-    const opened = job && (await book.open(job));
-    const input = opened && (await book.inputOf(id));
+    const job = book.reads.find(endpointId, id);
+    const opened = job && (await book.reads.open(job));
+    const input = opened && (await book.reads.inputOf(id));
     if (opened !== undefined && input !== undefined) return statusBody(opened, input);
     await closeFilesOf(opened && opened.payload !== null ? [opened.payload] : undefined);
     return undefined;

@@ -2,13 +2,13 @@
 import type { EndpointSettings } from '../endpoint-settings.ts';
 import type { JobBook } from '../jobs/job-book.ts';
 import { OwnWorkerKeys } from '../keys/own-worker-keys.ts';
+import type { Puller, PullWorkload } from '../workloads/workload.ts';
 import { pullingWorker } from './pulling-worker.ts';
 import type { RemoteWorkers } from './remote-workers.ts';
 import { idleMs, startWanted } from './start-wanted.ts';
 import { Supervised } from './supervised.ts';
 import { toldOnce } from './told-once.ts';
 import type { WorkerView } from './worker-view.ts';
-import type { Puller, PullWorkload } from '../workloads/workload.ts';
 
 export interface PullerPoolParts {
   book: JobBook;
@@ -109,7 +109,7 @@ export class PullerPool {
 
   #startMore(): void {
     const { book, endpoint } = this.#parts;
-    startWanted(this.#pullers, endpoint, () => book.queueLength(endpoint.id));
+    startWanted(this.#pullers, endpoint, () => book.reads.queueLength(endpoint.id));
   }
 
   #look(): void {
@@ -121,7 +121,8 @@ export class PullerPool {
       puller.praise();
       this.#trouble = null;
       const isIdle = view.jobIds.length === 0 && Date.now() - Math.max(view.since, puller.since) > idleMs;
-      if (isIdle && !endpoint.quickStart && book.queueLength(endpoint.id) === 0) void this.#retire(puller);
+      if (isIdle && !endpoint.quickStart && book.reads.queueLength(endpoint.id) === 0)
+        void this.#retire(puller);
     }
     this.#startMore();
   }

@@ -1,5 +1,6 @@
 /** The workers that pull an endpoint's jobs over the network: who there is, what each is at, and who has fallen silent. */
-import type { JobBook, JobOfWorker } from '../jobs/job-book.ts';
+import type { JobBook } from '../jobs/job-book.ts';
+import type { JobOfWorker } from '../jobs/job-ledger.ts';
 import type { JobSignals } from '../jobs/job-signals.ts';
 import { shownWorker } from './pulling-worker.ts';
 import type { WorkerView } from './worker-view.ts';
@@ -57,7 +58,7 @@ export class RemoteWorkers {
     this.#silenceMs = silenceMs;
     this.#onTrouble = onTrouble;
     // They may have gone on while the service was away.
-    for (const job of book.pulledJobs())
+    for (const job of book.reads.pulledJobs())
       if (job.endpointId === endpointId && job.workerId !== null) this.hold(job.workerId, [job.id]);
     this.#timer = setInterval(() => void this.#lookForSilence(), Math.max(100, silenceMs / 10)).unref();
   }
@@ -168,7 +169,7 @@ export class RemoteWorkers {
   }
 
   #onMoved(worker: RemoteWorker, id: string): void {
-    if (this.#book.isInProgress({ id, workerId: worker.id })) return;
+    if (this.#book.reads.isInProgress({ id, workerId: worker.id })) return;
     worker.jobs.get(id)?.leave();
     if (worker.jobs.delete(id) && this.#isUnwanted(worker, id)) this.#stopJob(worker, id);
   }
@@ -176,7 +177,7 @@ export class RemoteWorkers {
   /** What it has ended itself it need not be told of. */
   #isUnwanted({ id: workerId }: RemoteWorker, id: string): boolean {
     const job = { id, workerId };
-    return !this.#book.isInProgress(job) && !this.#book.wasSettledBy(job);
+    return !this.#book.reads.isInProgress(job) && !this.#book.reads.wasSettledBy(job);
   }
 
   #stopJob(worker: RemoteWorker, id: string): void {
@@ -203,7 +204,7 @@ export class RemoteWorkers {
 
   async #putBack(job: JobOfWorker, why: string, how: { isCounted: boolean; log?: string }): Promise<void> {
     try {
-      const state = await this.#book.putBack(job, why, how);
+      const state = await this.#book.work.putBack(job, why, how);
       const worker = this.#workers.get(job.workerId);
       if (state === 'FAILED' && worker !== undefined) this.#stopJob(worker, job.id);
     } catch (error) {

@@ -1,7 +1,7 @@
 /** When an endpoint's own workers are started, and how long they are kept: what both kinds of pools have in common. */
 import type { EndpointSettings } from '../endpoint-settings.ts';
-import type { Supervised } from './supervised.ts';
 import type { Puller } from '../workloads/workload.ts';
+import type { Supervised } from './supervised.ts';
 
 /** How long one is kept without a job where it was started for one. */
 export const idleMs = 60_000;

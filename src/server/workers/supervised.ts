@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
+import type { Puller, WorkerContext } from '../workloads/workload.ts';
 import { KeptLog } from './kept-log.ts';
 import type { WorkerDeath } from './worker-view.ts';
-import type { Puller, WorkerContext } from '../workloads/workload.ts';
 
 export type SupervisedState = 'stopped' | 'initializing' | 'up' | 'unhealthy';
 

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EndpointSettings } from '../endpoint-settings.ts';
 import type { JobBook } from '../jobs/job-book.ts';
 import type { JobResults } from '../jobs/job-results.ts';
+import type { Workload } from '../workloads/workload.ts';
 import { idleMs, startWanted } from './start-wanted.ts';
 import { toldOnce } from './told-once.ts';
 import { WorkerSlot } from './worker-slot.ts';
 import type { WorkerView } from './worker-view.ts';
-import type { Workload } from '../workloads/workload.ts';
 
 export interface PoolParts {
   book: JobBook;
@@ -96,13 +96,13 @@ export class WorkerPool {
       const idle = this.#slots.filter(({ state }) => state === 'idle');
       const takers = idle.map(({ supervised }) => ({ workerId: supervised.workerId, isPulled: false }));
       const jobs =
-        takers.length === 0 ? [] : ((await this.#insist(() => book.take(endpoint.id, takers))) ?? []);
+        takers.length === 0 ? [] : ((await this.#insist(() => book.work.take(endpoint.id, takers))) ?? []);
       if (this.#stop.signal.aborted) break;
       if (jobs.length > 0) this.#trouble = null;
       for (const job of jobs)
         void idle.find(({ supervised }) => supervised.workerId === job.workerId)?.work(job);
       const supervised = this.#slots.map((slot) => slot.supervised);
-      startWanted(supervised, endpoint, () => book.queueLength(endpoint.id));
+      startWanted(supervised, endpoint, () => book.reads.queueLength(endpoint.id));
     }
     this.#isTaking = false;
   }

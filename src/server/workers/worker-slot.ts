@@ -2,9 +2,9 @@
 import type { JobBook } from '../jobs/job-book.ts';
 import type { JobResults } from '../jobs/job-results.ts';
 import type { TakenJob } from '../jobs/job-statements.ts';
+import { JsonText, type RunReport, type Worker, WorkerDied, type Workload } from '../workloads/workload.ts';
 import { Supervised, textOf } from './supervised.ts';
 import type { WorkerState } from './worker-view.ts';
-import { JsonText, type RunReport, type Worker, WorkerDied, type Workload } from '../workloads/workload.ts';
 
 export interface SlotParts {
   book: JobBook;
@@ -54,11 +54,11 @@ export class WorkerSlot {
     const { worker } = this.supervised;
     const { book, insist, onChange } = this.#parts;
     if (worker === undefined || this.state !== 'idle') {
-      await insist(() => book.putBack(job, 'its worker had ended before', { isCounted: false }));
+      await insist(() => book.work.putBack(job, 'its worker had ended before', { isCounted: false }));
       return;
     }
     // It may have been cancelled since it was taken.
-    if (!book.isInProgress(job)) return onChange();
+    if (!book.reads.isInProgress(job)) return onChange();
     this.#job = job;
     this.supervised.log.begin();
     this.supervised.isExcused = false;
@@ -80,7 +80,7 @@ export class WorkerSlot {
     const unwanted = new AbortController();
     const abort = (): void => unwanted.abort();
     const leave = book.signals.on(`moved ${job.id}`, () => {
-      if (book.isInProgress(job)) return;
+      if (book.reads.isInProgress(job)) return;
       // Programs and modules let go of a job by their end only.
       this.supervised.isExcused = true;
       abort();
@@ -100,7 +100,7 @@ export class WorkerSlot {
       const lines = log.end();
       if (unwanted.signal.aborted) return;
       if (error instanceof WorkerDied)
-        await insist(() => book.putBack(job, text, { isCounted: true, log: lines }));
+        await insist(() => book.work.putBack(job, text, { isCounted: true, log: lines }));
       else await insist(() => results.fail(job, text, lines));
     } finally {
       leave();
@@ -120,7 +120,7 @@ function reportOf(book: JobBook, job: TakenJob, signal: AbortSignal): RunReport 
   };
   return {
     signal,
-    progress: (message) => keep(() => book.setProgress(job, outputText(message))),
+    progress: (message) => keep(() => book.work.setProgress(job, outputText(message))),
     stream: (output) => keep(() => book.streams.add(job, outputText(output))),
   };
 }

@@ -1,9 +1,9 @@
 /** A program in any language as a workload, which speaks in JSON lines. */
-import type { Worker, WorkerContext, Workload } from './workload.ts';
 import { LineWorker } from './line-worker.ts';
 import { processEnvironment } from './process-environment.ts';
 import { WorkerLog } from './worker-log.ts';
 import { WorkerProcess } from './worker-process.ts';
+import type { Worker, WorkerContext, Workload } from './workload.ts';
 
 export interface CommandOptions {
   endpointId: string;

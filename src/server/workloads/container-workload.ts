@@ -1,7 +1,6 @@
 /** A container image as a workload: its containers pull their jobs, as workers elsewhere do. */
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Puller, PullWorkload, WorkerContext } from './workload.ts';
 import {
   type ContainerOptions,
   createArguments,
@@ -11,6 +10,7 @@ import {
 import { type ContainerTool, runTool, toolEnvironment } from './container-tool.ts';
 import { WorkerLog } from './worker-log.ts';
 import { WorkerProcess } from './worker-process.ts';
+import type { Puller, PullWorkload, WorkerContext } from './workload.ts';
 
 /** An image of many gigabytes may have to come first. */
 const createTimeoutMs = 2 * 60 * 60_000;

@@ -2,10 +2,10 @@
 import type { Readable, Writable } from 'node:stream';
 import { inspect } from 'node:util';
 import { memberText } from '../../wire/member-text.ts';
-import { JsonText, type RunReport, type Worker, WorkerDied, type WorkloadJob } from './workload.ts';
 import { type Line, readLines } from './read-lines.ts';
 import type { WorkerLog } from './worker-log.ts';
 import type { WorkerProcess } from './worker-process.ts';
+import { JsonText, type RunReport, type Worker, WorkerDied, type WorkloadJob } from './workload.ts';
 
 /** A result that long would be refused in any case. */
 const defaultMaxAnswerBytes = 100 * 1024 * 1024;

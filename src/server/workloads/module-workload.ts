@@ -1,11 +1,11 @@
 /** A JavaScript module as a workload, in a process of its own, so that nothing it does harms the service. */
 import { stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import type { Worker, WorkerContext, Workload } from './workload.ts';
 import { LineWorker } from './line-worker.ts';
 import { processEnvironment } from './process-environment.ts';
 import { WorkerLog } from './worker-log.ts';
 import { WorkerProcess } from './worker-process.ts';
+import type { Worker, WorkerContext, Workload } from './workload.ts';
 
 /** Models take their time to load. */
 const defaultStartTimeoutMs = 10 * 60_000;

@@ -1,6 +1,6 @@
 /** The built-in rendering worker: paints what the scene says, without a GPU. */
-import { inProcessWorkload } from './in-process-workload.ts';
 import { paint, readPaintingRequest } from '../../painter/paint.ts';
+import { inProcessWorkload } from './in-process-workload.ts';
 
 /** Answers `[{ rendered_image, seed }]`; a request it cannot read fails the job with the reason. */
 export const painterWorkload = inProcessWorkload('painter', async ({ input }) => {

@@ -8,8 +8,8 @@ import type {
   KeyView,
   Overview,
 } from '../../../src/pages/console-data.ts';
-import type { ConsoleOptions } from '../../../src/server/service-options.ts';
 import { KeyBook } from '../../../src/server/keys/key-book.ts';
+import type { ConsoleOptions } from '../../../src/server/service-options.ts';
 import { endpointForm as form } from '../../pages/console-things.ts';
 import { key, openService, type TestService, type TestServiceOptions } from '../service-harness.ts';
 

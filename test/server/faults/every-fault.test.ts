@@ -1,9 +1,9 @@
 /** Promise: each fault that can be asked for is what its name says, and the runner takes it for what the failure table says. */
 import { describe, expect, it } from 'vitest';
+import { createImageStore } from '../../../src/images/image-store.ts';
 import type { StatusReply, SubmitReply } from '../../../src/pipeline/ports.ts';
 import { faultTable } from '../../../src/server/faults/fault-table.ts';
 import type { TestClient } from '../../client/client.ts';
-import { createImageStore } from '../../../src/images/image-store.ts';
 import { temporaryFolder } from '../../images/store.ts';
 import { faultyService, first, impatientClient, scripted } from './faulty-service.ts';
 

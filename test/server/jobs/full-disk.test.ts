@@ -141,7 +141,7 @@ it('gives out no job while the disk is full', async () => {
   const path = join(await makeDataDir(), 'book.sqlite');
   const book = new JobBook(path, { retentionMs: 1e6, now: Date.now });
   const id = await accepted(book, 'a', '{"scene":"x"}');
-  const take = () => book.take('a', [{ workerId: 'w', isPulled: true }]);
+  const take = () => book.work.take('a', [{ workerId: 'w', isPulled: true }]);
   book.reserve.isFull = true;
   expect(await take()).toEqual([]);
   book.reserve.isFull = false;

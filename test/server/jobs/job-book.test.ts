@@ -11,11 +11,11 @@ it('settles a job once, by the worker that has it', async () => {
   const book = new JobBook(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 10, now: () => 1_000 });
   const id = await accepted(book, 'a', '{"scene":"x"}');
   const settle = (of: string, workerId = 'w') =>
-    book.settle({ id: of, workerId }, { state: 'COMPLETED', output: '1' });
+    book.work.settle({ id: of, workerId }, { state: 'COMPLETED', output: '1' });
   expect(await settle(id)).toBe(false);
-  await book.take('a', [taker]);
+  await book.work.take('a', [taker]);
   expect(await settle(id, 'another')).toBe(false);
-  expect(book.find('a', id)?.state).toBe('IN_PROGRESS');
+  expect(book.reads.find('a', id)?.state).toBe('IN_PROGRESS');
   expect(await settle(id)).toBe(true);
   expect(await settle(id)).toBe(false);
   expect(await settle('no-such')).toBe(false);
@@ -25,14 +25,14 @@ it('settles a job once, by the worker that has it', async () => {
 it('drops the result of a job that was cancelled, also where both come at once', async () => {
   const book = new JobBook(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 10, now: () => 1_000 });
   const ids = [await accepted(book, 'a', '{"scene":"x"}'), await accepted(book, 'a', '{"scene":"y"}')];
-  await book.take('a', [taker, taker]);
-  const settle = (id: string) => book.settle({ id, workerId: 'w' }, { state: 'COMPLETED', output: '1' });
+  await book.work.take('a', [taker, taker]);
+  const settle = (id: string) => book.work.settle({ id, workerId: 'w' }, { state: 'COMPLETED', output: '1' });
   expect(await Promise.all(ids.map((id) => book.cancel('a', id)))).toEqual(['CANCELLED', 'CANCELLED']);
   await settle(ids[0] ?? '');
   const third = await accepted(book, 'a', '{"scene":"z"}');
-  await book.take('a', [taker]);
+  await book.work.take('a', [taker]);
   await Promise.all([book.cancel('a', third), settle(third)]);
-  expect([...ids, third].map((id) => book.find('a', id)?.state)).toEqual(Array(3).fill('CANCELLED'));
+  expect([...ids, third].map((id) => book.reads.find('a', id)?.state)).toEqual(Array(3).fill('CANCELLED'));
   book.close();
 });
 
@@ -51,7 +51,7 @@ it('leaves nothing of results of all sizes that come and go in any order', async
     const names = Array.from({ length: random(10) }, (_, count) => `${round}.${count}-in`);
     await Promise.all(names.map((name) => accepted(book, 'a', text(name))));
     open.push(
-      ...(await book.take(
+      ...(await book.work.take(
         'a',
         Array.from({ length: 10 }, () => taker),
       )),
@@ -61,7 +61,7 @@ it('leaves nothing of results of all sizes that come and go in any order', async
       if (job === undefined) break;
       const output = text(`${job.id}-out`);
       for (const each of [job.input, output]) tokens.set(/TOKEN-.*?-(in|out)-/.exec(each)?.[0] ?? '', now);
-      await book.settle(job, { state: 'COMPLETED', output });
+      await book.work.settle(job, { state: 'COMPLETED', output });
     }
     while ((await book.expiry.deleteSome()) > 0);
   }

@@ -40,7 +40,7 @@ async function textOf(stored: Text | OpenFile | null | undefined): Promise<strin
 }
 
 async function takeOne(book: JobBook): Promise<string | undefined> {
-  return (await book.take('a', [taker]))[0]?.input;
+  return (await book.work.take('a', [taker]))[0]?.input;
 }
 
 describe('a move of a job', () => {
@@ -55,10 +55,10 @@ describe('a move of a job', () => {
       return statSync(join(dir, 'service.sqlite-wal')).size;
     };
     const moves = {
-      take: () => book.take('a', [taker]),
-      putBack: () => book.putBack({ id: one, workerId: 'w' }, 'it died'),
-      takeAgain: () => book.take('a', [taker]),
-      settle: () => book.settle({ id: one, workerId: 'w' }, { state: 'FAILED', error: 'no' }),
+      take: () => book.work.take('a', [taker]),
+      putBack: () => book.work.putBack({ id: one, workerId: 'w' }, 'it died'),
+      takeAgain: () => book.work.take('a', [taker]),
+      settle: () => book.work.settle({ id: one, workerId: 'w' }, { state: 'FAILED', error: 'no' }),
       retry: () => book.retry('a', one),
       cancel: () => book.cancel('a', two),
       purge: () => book.rounds.purgeQueue('a'),
@@ -74,12 +74,12 @@ describe('a long input', () => {
     const input = inputOf('MÄRK', 400_000);
     const id = await accepted(book, 'a', input);
     expect(await takeOne(book)).toBe(input);
-    const job = book.find('a', id);
-    expect(await textOf((job && (await book.open(job)))?.payload)).toBe(input);
-    await book.settle({ id, workerId: 'w' }, { state: 'FAILED', error: 'no' });
+    const job = book.reads.find('a', id);
+    expect(await textOf((job && (await book.reads.open(job)))?.payload)).toBe(input);
+    await book.work.settle({ id, workerId: 'w' }, { state: 'FAILED', error: 'no' });
     expect(await book.retry('a', id)).toBe('FAILED');
     expect(await takeOne(book)).toBe(input);
-    expect(await textOf(await book.inputOf(id))).toBe(input);
+    expect(await textOf(await book.reads.inputOf(id))).toBe(input);
   });
 
   it('is there after a restart, and what a dead service did not come to name is not', async () => {
@@ -110,7 +110,7 @@ describe('a long input', () => {
     await accepted(book, 'a', next);
     for (const name of filesIn('inputs')) rmSync(join(dir, 'inputs', name));
     expect(await takeOne(book)).toBe(next);
-    expect(book.find('a', id)).toMatchObject({
+    expect(book.reads.find('a', id)).toMatchObject({
       state: 'FAILED',
       error: 'the service cannot read the input of this job: it is not in the data folder any more',
     });
@@ -120,10 +120,10 @@ describe('a long input', () => {
 it.each(['runs', 'ends'])('leaves nothing of a job that was long in every way, when it %s', async (when) => {
   const book = openBook();
   const id = await accepted(book, 'a', inputOf('MARK', 400_000));
-  await book.take('a', [taker]);
+  await book.work.take('a', [taker]);
   const part = JSON.stringify(`MARK${'x'.repeat(300_000)}`);
   for (const each of [part, '"MARK"']) await book.streams.add({ id, workerId: 'w' }, each);
-  await book.settle({ id, workerId: 'w' }, { state: 'COMPLETED', output: part });
+  await book.work.settle({ id, workerId: 'w' }, { state: 'COMPLETED', output: part });
   expect(['inputs', 'results', 'streams'].map((folder) => filesIn(folder).length)).toEqual([1, 1, 1]);
   now += retentionMs;
   if (when === 'runs') while ((await book.expiry.deleteSome()) > 0);
@@ -136,7 +136,7 @@ it.each(['runs', 'ends'])('leaves nothing of a job that was long in every way, w
 it('hands a long part of a stream out once, in its place', async () => {
   const book = openBook();
   const id = await accepted(book, 'a', '{"scene":"x"}');
-  await book.take('a', [taker]);
+  await book.work.take('a', [taker]);
   const parts = ['1', JSON.stringify('x'.repeat(300_000)), '3'];
   for (const part of parts) await book.streams.add({ id, workerId: 'w' }, part);
   expect(await book.streams.drain(id)).toEqual(parts);
@@ -146,7 +146,7 @@ it('hands a long part of a stream out once, in its place', async () => {
 it('deletes a stream of very many parts that nobody has read a little at a time', async () => {
   const book = openBook();
   const id = await accepted(book, 'a', '{"scene":"x"}');
-  await book.take('a', [taker]);
+  await book.work.take('a', [taker]);
   await Promise.all(Array.from({ length: 1_600 }, () => book.streams.add({ id, workerId: 'w' }, '1')));
   await book.cancel('a', id);
   now += retentionMs;
@@ -158,11 +158,11 @@ it('deletes a stream of very many parts that nobody has read a little at a time'
 it('does not keep a message of progress as long as a result', async () => {
   const book = openBook();
   const id = await accepted(book, 'a', '{"scene":"x"}');
-  await book.take('a', [taker]);
+  await book.work.take('a', [taker]);
   const job = { id, workerId: 'w' };
-  expect(await book.setProgress(job, '"half"')).toBe(true);
-  expect(await book.setProgress(job, JSON.stringify('x'.repeat(300_000)))).toBe(false);
-  expect(book.find('a', id)?.progress).toBe('"half"');
+  expect(await book.work.setProgress(job, '"half"')).toBe(true);
+  expect(await book.work.setProgress(job, JSON.stringify('x'.repeat(300_000)))).toBe(false);
+  expect(book.reads.find('a', id)?.progress).toBe('"half"');
 });
 
 it('takes over a book of the last version with all that is in it', async () => {
@@ -186,13 +186,13 @@ it('takes over a book of the last version with all that is in it', async () => {
   writeFileSync(join(dir, 'results', 'old.json'), '["an old result"]');
 
   const book = openBook();
-  const done = book.find('a', 'done');
-  expect(await textOf((done && (await book.open(done)))?.payload)).toBe('["an old result"]');
+  const done = book.reads.find('a', 'done');
+  expect(await textOf((done && (await book.reads.open(done)))?.payload)).toBe('["an old result"]');
   expect(await book.streams.drain('running')).toEqual(['1', '2']);
   expect(await takeOne(book)).toBe(inputs[2]);
   for (const [index, id] of ['done', 'running', 'waiting'].entries())
-    expect(await textOf(await book.inputOf(id))).toBe(inputs[index]);
-  expect(book.tally('a')).toMatchObject({ COMPLETED: 1, IN_PROGRESS: 2, IN_QUEUE: 0 });
+    expect(await textOf(await book.reads.inputOf(id))).toBe(inputs[index]);
+  expect(book.reads.tally('a')).toMatchObject({ COMPLETED: 1, IN_PROGRESS: 2, IN_QUEUE: 0 });
   now += retentionMs;
   book.close();
   const bytes = await bytesIn(dir);

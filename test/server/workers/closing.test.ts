@@ -2,8 +2,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { Puller, WorkerContext } from '../../../src/server/workloads/workload.ts';
 import { moduleWorkload } from '../../../src/server/workloads/module-workload.ts';
+import type { Puller, WorkerContext } from '../../../src/server/workloads/workload.ts';
 import { makeDataDir, openService } from '../service-harness.ts';
 import { isRunning } from '../workloads/started-worker.ts';
 

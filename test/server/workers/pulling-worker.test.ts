@@ -1,8 +1,8 @@
 /** A job is its worker's and its key's: whoever has another key and says the worker's id is somebody else. */
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { enter, openWithConsole, withKeys } from '../console/visit.ts';
 import { addKey, PullingWorker } from '../pull-harness.ts';
 import { askStatus, makeDataDir, openService, statusOnce, submit } from '../service-harness.ts';
-import { enter, openWithConsole, withKeys } from '../console/visit.ts';
 
 const notAccepted = '{"accepted":false}';
 const silenceMs = 60_000;

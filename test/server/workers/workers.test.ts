@@ -1,11 +1,11 @@
 /** Workers: how many at once, in which order, and what a workload cannot do to the service. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { inProcessWorkload } from '../../../src/server/workloads/in-process-workload.ts';
 import { endpointSettings } from '../../../src/server/endpoint-settings.ts';
 import { JobBook } from '../../../src/server/jobs/job-book.ts';
 import { JobResults } from '../../../src/server/jobs/job-results.ts';
 import { WorkerPool } from '../../../src/server/workers/worker-pool.ts';
+import { inProcessWorkload } from '../../../src/server/workloads/in-process-workload.ts';
 import {
   type RunReport,
   type Worker,
@@ -68,7 +68,7 @@ it('never begins a job that is cancelled in the moment it is taken', async () =>
   const unwanted = await accepted(book, 'one', '{"scene":"x"}');
   await book.cancel('one', unwanted);
   const wanted = await accepted(book, 'one', '{"scene":"y"}');
-  while (book.find('one', wanted)?.state !== 'COMPLETED' || pool.views()[0]?.state !== 'idle')
+  while (book.reads.find('one', wanted)?.state !== 'COMPLETED' || pool.views()[0]?.state !== 'idle')
     await new Promise((next) => setImmediate(next));
   expect(seen).toEqual([wanted]);
   await pool.stop();

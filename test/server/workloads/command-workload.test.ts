@@ -2,8 +2,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { JsonText, WorkerDied } from '../../../src/server/workloads/workload.ts';
 import { commandWorkload } from '../../../src/server/workloads/command-workload.ts';
+import { JsonText, WorkerDied } from '../../../src/server/workloads/workload.ts';
 import { answering, isRunning, makeFolder, start, startScript } from './started-worker.ts';
 
 const endless = 'setInterval(() => undefined, 1000);';

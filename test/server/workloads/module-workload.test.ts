@@ -1,7 +1,7 @@
 /** Promise: a JavaScript module works as a worker, and whatever it does harms only itself and its job. */
 import { describe, expect, it } from 'vitest';
-import { WorkerDied } from '../../../src/server/workloads/workload.ts';
 import { moduleWorkload } from '../../../src/server/workloads/module-workload.ts';
+import { WorkerDied } from '../../../src/server/workloads/workload.ts';
 import { isRunning, makeFolder, start, startModule } from './started-worker.ts';
 
 describe('a module that keeps to its part', () => {

@@ -4,9 +4,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { JsonText, type Worker, type Workload } from '../../../src/server/workloads/workload.ts';
 import { commandWorkload, type CommandOptions } from '../../../src/server/workloads/command-workload.ts';
 import { moduleWorkload, type ModuleOptions } from '../../../src/server/workloads/module-workload.ts';
+import { JsonText, type Worker, type Workload } from '../../../src/server/workloads/workload.ts';
 
 export interface StartedWorker extends Worker {
   log: string[];

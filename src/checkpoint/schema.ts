@@ -117,8 +117,24 @@ const fourth = `
 ALTER TABLE runs ADD COLUMN stats TEXT;
 `;
 
+/**
+ * - `commits`: one row; `number` counts the groups of commits, `lost_submissions` those whose record was lost with a part
+ *   of the write-ahead log and that a person has accepted
+ * - `attempts.checksum`: over the scene, its fingerprint, the endpoint and the job id; null before there was one
+ * - `runs.boot`, `runs.process_started`: tell the process of a run from a later one with the same pid
+ * - `scenes.seed`: JSON of the seed that is sent instead of the input's own, since a person asked for another
+ */
+const fifth = `
+CREATE TABLE commits (number INTEGER NOT NULL, lost_submissions INTEGER NOT NULL) STRICT;
+INSERT INTO commits VALUES (0, 0);
+ALTER TABLE attempts ADD COLUMN checksum TEXT;
+ALTER TABLE runs ADD COLUMN boot TEXT;
+ALTER TABLE runs ADD COLUMN process_started TEXT;
+ALTER TABLE scenes ADD COLUMN seed TEXT;
+`;
+
 /** `application_id` spells "nRcp". */
 export const checkpointSchema: Schema = {
   applicationId: 0x6e526370,
-  migrations: [first, second, third, fourth],
+  migrations: [first, second, third, fourth, fifth],
 };

@@ -125,7 +125,11 @@ const folders: Record<string, Change> = {
     writeFileSync(join(out, 'images/a.png'), 'a');
   },
   'a newer checkpoint': (out) => change(out, 'PRAGMA user_version = 99'),
-  'an older checkpoint': (out) => change(out, 'ALTER TABLE runs DROP COLUMN stats; PRAGMA user_version = 3'),
+  'an older checkpoint': (out) =>
+    change(
+      out,
+      'ALTER TABLE runs DROP COLUMN stats; ALTER TABLE attempts DROP COLUMN checksum; ALTER TABLE runs DROP COLUMN boot; ALTER TABLE runs DROP COLUMN process_started; ALTER TABLE scenes DROP COLUMN seed; DROP TABLE commits; PRAGMA user_version = 3',
+    ),
   'another program’s file': (out) => change(out, 'PRAGMA application_id = 7'),
   'a damaged page': (out) => {
     const bytes = readFileSync(checkpointIn(out));

@@ -485,6 +485,11 @@ export const promises: Record<string, Promised[]> = {
       title: 'renders only the scenes of a style, a seed and a row that are new',
     },
     {
+      says: 'Seeds are below 2^31; a batch that was begun with larger ones keeps them.',
+      file: 'commands/seed-range.test.ts',
+      title: 'a batch with seeds of 32 bits keeps every scene, and more seeds of it are of the same range',
+    },
+    {
       says: 'A column that is declared a number, a boolean or JSON is sent as one, also from a CSV.',
       file: 'commands/read-scenes.test.ts',
       title: 'declared columns arrive with their types, from texts and from values that have them',

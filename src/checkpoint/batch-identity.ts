@@ -1,5 +1,6 @@
 /** What a batch is, kept in its checkpoint for those who have nothing else. */
 import type { Endpoint } from '../core/attempt.ts';
+import type { SeedBits } from '../core/seeds.ts';
 import type { Pricing } from '../core/spending.ts';
 import type { Database } from '../sqlite/database.ts';
 import { forgetComparedList } from './compared-list.ts';
@@ -14,6 +15,8 @@ export interface BatchIdentity {
   columns: string[];
   /** Those among them that `scenes` adds, in order, `seed` last; absent where there are none. */
   axes?: string[];
+  /** Of the seeds that `scenes` makes; earlier versions did not keep it. */
+  seedBits?: SeedBits;
   pricing?: Pricing;
   /** The pipeline.yaml, as an absolute path; earlier versions did not keep it. */
   pipeline?: string;
@@ -40,4 +43,10 @@ export function rememberBatch(db: Database, batch: BatchIdentity): void {
 export function readBatch(db: Database): BatchIdentity | undefined {
   const row = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'batch'").get();
   return row === undefined ? undefined : (JSON.parse(row.value) as BatchIdentity);
+}
+
+/** Another range would make other scenes of all that have a seed, and have them paid again. */
+export function seedBitsOf(db: Database): SeedBits {
+  const hasScenes = db.prepare('SELECT 1 FROM scenes LIMIT 1').get() !== undefined;
+  return readBatch(db)?.seedBits ?? (hasScenes ? 32 : 31);
 }

@@ -4,10 +4,11 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Endpoint } from '../core/attempt.ts';
 import type { RunStats } from '../core/run-stats.ts';
+import type { SeedBits } from '../core/seeds.ts';
 import { openForReading, openForWriting, type Database } from '../sqlite/database.ts';
 import { InHandFile } from './in-hand.ts';
 import { readComparedList } from './compared-list.ts';
-import { rememberBatch, type BatchIdentity } from './batch-identity.ts';
+import { rememberBatch, seedBitsOf, type BatchIdentity } from './batch-identity.ts';
 import { Reserve } from './reserve.ts';
 import { checkpointSchema } from './schema.ts';
 import { SqliteCheckpoint } from './sqlite-checkpoint.ts';
@@ -80,6 +81,16 @@ export function readComparedDigest(dir: string): string | undefined {
   const db = openCheckpointForReading(dir);
   try {
     return db && readComparedList(db)?.digest;
+  } finally {
+    db?.close();
+  }
+}
+
+/** Of the seeds that the batch has, or would have. Throws as above. */
+export function readSeedBits(dir: string): SeedBits {
+  const db = openCheckpointForReading(dir);
+  try {
+    return db === undefined ? 31 : seedBitsOf(db);
   } finally {
     db?.close();
   }

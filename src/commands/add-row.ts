@@ -91,7 +91,7 @@ async function addExpanded(
   const rowId = row.id ?? idOfRow(adder, row.columns, input);
   const told = new Set<string>();
   let count = 0;
-  for (const { id, columns } of expandRow(rowId, chosen(expansion), expansion.seeds)) {
+  for (const { id, columns } of expandRow(rowId, chosen(expansion), expansion)) {
     const source = `${row.source} (${shownAxes(columns)})`;
     try {
       addScene(adder, { id, columns: { ...row.columns, ...columns }, source }, input);

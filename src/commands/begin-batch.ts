@@ -41,6 +41,7 @@ export function beginBatch(
     ...(config.isManifestOverridden && { lists: config.manifest }),
     endpoint: config.endpoint,
     columns: scenes.columns,
+    seedBits: scenes.seedBits,
     ...(axes.length > 0 && { axes }),
     pipeline: resolve(file),
     ...(config.output.isOverridden && { output: config.output.dir }),

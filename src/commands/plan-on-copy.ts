@@ -44,7 +44,7 @@ export async function planOnCopy(
     const isRunning = isBatchHeld(config.output.dir);
     await copyCheckpoint(config.output.dir, copy);
     const same = isBatch(config.output.dir) ? await sameScenes(config, signal, copy) : undefined;
-    scenes = same ?? (await readScenes(config, process.stdin, signal));
+    scenes = same ?? (await readScenes(config, process.stdin, signal, copy));
     begun = beginBatch(file, config, scenes, copy);
     await assertLocalService(config, copy);
     const changes = await compare(begun, scenes, options.part, signal);

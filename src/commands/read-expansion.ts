@@ -13,6 +13,7 @@ import {
   type Expansion,
 } from '../core/expansion.ts';
 import type { JsonValue } from '../core/json.ts';
+import type { SeedBits } from '../core/seeds.ts';
 import { ManifestError } from '../manifest/read-manifest.ts';
 import { shown, typedValue } from './typed-row.ts';
 import { readValueFile, ValueFileError, type FileValue } from './value-file.ts';
@@ -26,14 +27,18 @@ export interface ReadExpansion {
 }
 
 /** Throws the `AbortError` of `signal`. */
-export async function readExpansion(config: Config, signal: AbortSignal): Promise<ReadExpansion> {
+export async function readExpansion(
+  config: Config,
+  seedBits: SeedBits,
+  signal: AbortSignal,
+): Promise<ReadExpansion> {
   const { scenes } = config;
   const reading: Reading = { config, signal, contents: [], problems: [] };
   if (scenes === undefined) return { ...reading, expansion: undefined };
   const matrix = await readAxes(reading, 'matrix', scenes.matrix);
   const zip = await readAxes(reading, 'zip', scenes.zip);
   const { exclude, seeds } = scenes;
-  const expansion = { matrix, zip, exclude, seeds };
+  const expansion = { matrix, zip, exclude, seeds, seedBits };
   const { problems } = reading;
   // What follows speaks of values that may be missing.
   if (problems.length === 0)

@@ -2,11 +2,13 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ManifestStage } from '../checkpoint/manifest-stage.ts';
+import { readSeedBits } from '../checkpoint/open-checkpoint.ts';
 import type { Config } from '../config/config.ts';
 import type { InputTemplate } from '../config/input-template.ts';
 import type { Problem } from '../config/problem.ts';
 import { shownFile } from '../config/shown-file.ts';
 import { equalRows } from '../core/equal-rows.ts';
+import type { SeedBits } from '../core/seeds.ts';
 import { leaveUnread, ManifestError, openManifest, type Manifest } from '../manifest/read-manifest.ts';
 import type { ManifestScenes } from '../pipeline/ports.ts';
 import { addRow, type RowAdder } from './add-row.ts';
@@ -27,20 +29,24 @@ export interface ReadScenes {
   stage: ManifestScenes & { close(): void };
   /** Every column of every manifest, in the order first seen, then those that `scenes` adds. */
   columns: string[];
+  /** Of the seeds that the batch has, or would have. */
+  seedBits: SeedBits;
 }
 
 /**
  * Throws `ConfigError` for all that is wrong with the manifests; bad rows pass where `skipBadRows` says so. Throws an
- * `AbortError` as soon as `signal` aborts.
+ * `AbortError` as soon as `signal` aborts. `checkpointDir`: the output folder, or where a copy of its checkpoint is.
  */
 export async function readScenes(
   config: Config,
   stdin: NodeJS.ReadableStream,
   signal: AbortSignal,
+  checkpointDir = config.output.dir,
 ): Promise<ReadScenes & { stage: ManifestStage }> {
   const stage = new ManifestStage();
   try {
-    const expanded = await readExpansion(config, signal);
+    const seedBits = readSeedBits(checkpointDir);
+    const expanded = await readExpansion(config, seedBits, signal);
     const { problems } = expanded;
     const reading: Reading = {
       config,
@@ -61,7 +67,7 @@ export async function readScenes(
     assertGood(reading);
     const isTold = reading.contents.length === config.manifest.length && config.input?.sendsFiles !== true;
     if (isTold) stage.digest = listDigest(config, [...reading.contents, ...expanded.contents]);
-    return { stage, columns: [...reading.columns, ...axesOf(config)] };
+    return { stage, columns: [...reading.columns, ...axesOf(config)], seedBits };
   } catch (error) {
     stage.close();
     throw error;

@@ -1,5 +1,5 @@
 /** The scenes of a batch whose manifests and templates are what they were at the last comparison: nothing is read. */
-import { readComparedDigest } from '../checkpoint/open-checkpoint.ts';
+import { readComparedDigest, readSeedBits } from '../checkpoint/open-checkpoint.ts';
 import type { Config } from '../config/config.ts';
 import { shownFile } from '../config/shown-file.ts';
 import { hashManifest } from '../manifest/hash-manifest.ts';
@@ -32,6 +32,7 @@ export async function sameScenes(
     stage: { digest: compared, scenes: unread, badRows: unread, close: () => undefined },
     // The checkpoint knows them.
     columns: [],
+    seedBits: readSeedBits(checkpointDir),
   };
 }
 

@@ -1,7 +1,7 @@
 /** From a row to many scenes: its product with lists of values, each scene under an id that no edit of a list changes. */
 import { hash } from 'node:crypto';
 import { canonicalJson, type JsonObject, type JsonValue } from './json.ts';
-import { seedsOf } from './seeds.ts';
+import { seedsOf, type SeedBits } from './seeds.ts';
 import { valueSlug } from './value-slug.ts';
 
 /** A column that the expansion adds, and the values that it takes. */
@@ -20,6 +20,7 @@ export interface Expansion {
   exclude: readonly ReadonlyMap<string, JsonValue>[];
   /** Seeds of each scene, in the column `seed`; 0 for none. */
   seeds: number;
+  seedBits: SeedBits;
 }
 
 /** One value of every axis. */
@@ -70,12 +71,12 @@ export function combinations(expansion: Expansion): Generator<Combination> {
 export function* expandRow(
   rowId: string,
   chosen: Iterable<Combination>,
-  seeds: number,
+  { seeds, seedBits }: Pick<Expansion, 'seeds' | 'seedBits'>,
 ): Generator<ExpandedScene> {
   for (const { id: combinationId, columns } of chosen) {
     const id = rowId === '' || combinationId === '' ? rowId + combinationId : `${rowId}-${combinationId}`;
     if (seeds === 0) yield { id, columns };
-    for (const [index, seed] of seedsOf(id, seeds).entries())
+    for (const [index, seed] of seedsOf(id, seeds, seedBits).entries())
       yield { id: `${id}-s${index + 1}`, columns: { ...columns, seed } };
   }
 }

@@ -1,0 +1,86 @@
+/** Promise: seeds fit a signed integer of 32 bits, and a batch that had larger ones keeps every scene. */
+import { hash } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openCheckpoint, readSeedBits } from '../../src/checkpoint/open-checkpoint.ts';
+import { beginBatch } from '../../src/commands/begin-batch.ts';
+import { readScenes } from '../../src/commands/read-scenes.ts';
+import { sameScenes } from '../../src/commands/same-scenes.ts';
+import type { Config } from '../../src/config/config.ts';
+import { readConfig } from '../../src/config/read-config.ts';
+import type { Plan } from '../../src/core/plan.ts';
+import { fingerprintOf, type ListedScene } from '../../src/core/scene.ts';
+import { tempFolder } from '../config/pipeline-file.ts';
+import { unstopped } from '../fakes/world.ts';
+
+const rows = ['r1', 'r2', 'r3', 'r4'];
+
+function batchWith(seeds: number): Config {
+  const folder = tempFolder();
+  writeFileSync(join(folder, 'a.csv'), `id,scene\n${rows.map((id) => `${id},hills\n`).join('')}`);
+  const pipeline = join(folder, 'pipeline.yaml');
+  const text = `manifest: a.csv\nendpoint: {baseUrl: local, id: x}\noutput: {dir: out}\nscenes: {seeds: ${seeds}}\n`;
+  writeFileSync(pipeline, text);
+  const config = readConfig(pipeline, [], {});
+  mkdirSync(config.output.dir);
+  return config;
+}
+
+/** What `run` does before anything is sent. */
+async function planned(config: Config): Promise<{ plan: Plan | undefined; seeds: number[] }> {
+  const { dir } = config.output;
+  const scenes =
+    (await sameScenes(config, unstopped)) ?? (await readScenes(config, process.stdin, unstopped));
+  const { opened } = beginBatch(join(config.folder, 'pipeline.yaml'), config, scenes, dir);
+  try {
+    const plan = await opened.checkpoint.reconcile(scenes.stage, unstopped);
+    const claimed = await opened.checkpoint.claim(100, config.endpoint, 0);
+    return { plan, seeds: claimed.map(({ input }) => Number(input['seed'])) };
+  } finally {
+    opened.close();
+    scenes.stage.close();
+  }
+}
+
+/** A batch as earlier versions have left it: seeds of 32 bits, and no word of them. */
+async function leaveOldBatch({ output, endpoint }: Config): Promise<ListedScene[]> {
+  const scenes = rows.flatMap((row) =>
+    [1, 2].map((n): ListedScene => {
+      const seed = Number.parseInt(hash('sha256', `${row}\n${n}`).slice(0, 8), 16);
+      const input = { scene: 'hills', seed };
+      const columns = JSON.stringify({ id: row, scene: 'hills', seed });
+      const place = { position: 2 * rows.indexOf(row) + n, source: 'a.csv' };
+      const rest = { input: JSON.stringify(input), fingerprint: fingerprintOf(input), columns, ...place };
+      return { id: `${row}-s${n}`, ...rest };
+    }),
+  );
+  const identity = { manifest: ['a.csv'], endpoint, columns: ['id', 'scene', 'seed'], axes: ['seed'] };
+  const opened = openCheckpoint(output.dir, 'nightrender 1.0.0', identity, 0);
+  await opened.checkpoint.reconcile({ scenes: () => scenes, badRows: () => [] }, unstopped);
+  opened.close();
+  return scenes;
+}
+
+it('the seeds of a new batch are below 2^31', async () => {
+  const config = batchWith(20);
+  const { plan, seeds } = await planned(config);
+  expect(plan).toMatchObject({ added: 80 });
+  expect(new Set(seeds).size).toBe(80);
+  expect(Math.max(...seeds)).toBeLessThan(2 ** 31);
+  expect(readSeedBits(config.output.dir)).toBe(31);
+});
+
+it('a batch with seeds of 32 bits keeps every scene, and more seeds of it are of the same range', async () => {
+  const config = batchWith(2);
+  const old = await leaveOldBatch(config);
+  expect(old.some(({ columns }) => (JSON.parse(columns) as { seed: number }).seed >= 2 ** 31)).toBe(true);
+  const kept = { added: 0, changed: 0, unchanged: 8, withdrawn: 0 };
+  expect((await planned(config)).plan).toEqual(kept);
+  expect((await planned(config)).plan).toEqual(kept);
+  const more = { ...config, scenes: { matrix: [], zip: [], exclude: [], seeds: 3 } };
+  expect((await planned(more)).plan).toEqual({ ...kept, added: 4 });
+  // Also where the seeds were gone for a run, and its list said nothing of them.
+  await planned({ ...config, scenes: undefined });
+  expect((await planned(more)).plan).toMatchObject({ added: 0, changed: 0, unchanged: 12 });
+});

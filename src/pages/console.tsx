@@ -1,6 +1,6 @@
 /** The console of `nightrender serve`: endpoints, jobs and keys. */
 import { render, type JSX } from 'preact';
-import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useCallback, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Overview } from './console-data.ts';
 import { ask } from './console/ask.ts';
 import { Dialog } from './console/dialog.tsx';
@@ -95,7 +95,7 @@ function useArrival(hash: string, isReady: boolean, isAtEntrance: boolean): void
   const last = useRef<string | undefined>(hash);
   // Whoever has signed in arrives at the page, wherever he was before.
   if (isAtEntrance) last.current = undefined;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const heading = document.querySelector<HTMLElement>('main h1');
     document.title = `${heading === null ? '' : `${heading.textContent} · `}nightrender`;
     if (!isReady || last.current === hash || heading === null) return;

@@ -1,6 +1,6 @@
 /** What has to be answered before the page goes on. */
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useLayoutEffect, useId, useRef } from 'preact/hooks';
 
 interface Props {
   title: ComponentChildren;
@@ -12,7 +12,7 @@ interface Props {
 export function Dialog({ title, children, onClose }: Props): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const before = document.activeElement;
     const shown = dialog.current;
     shown?.showModal();

@@ -32,6 +32,11 @@ export const promises: Record<string, Promised[]> = {
         'intent before the POST, job id before the first GET, picture before it counts as saved (skipped where strace is not there, or may not trace)',
     },
     {
+      says: 'An input or a job id that was damaged in the checkpoint is noticed where it is read: nothing is sent or saved on its word, and the run ends with words that say so.',
+      file: 'pipeline/damaged-rows.test.ts',
+      title: 'is not sent with … changed, and what was paid is collected by later runs',
+    },
+    {
       says: 'On resume what is in flight is asked for before anything is submitted, the oldest first.',
       file: 'pipeline/run-batch.test.ts',
       title:

@@ -4,6 +4,7 @@ import type { SeedBits } from '../core/seeds.ts';
 import type { Pricing } from '../core/spending.ts';
 import type { Database } from '../sqlite/database.ts';
 import { forgetComparedList } from './compared-list.ts';
+import { storedJson } from './damage.ts';
 
 /** What a batch is, as the report tells it. */
 export interface BatchIdentity {
@@ -30,7 +31,7 @@ export interface BatchIdentity {
  */
 export function rememberBatch(db: Database, batch: BatchIdentity): void {
   const known = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'batch'").get();
-  const earlier = known === undefined ? [] : (JSON.parse(known.value) as BatchIdentity).columns;
+  const earlier = known === undefined ? [] : (storedJson(known.value, 'the batch') as BatchIdentity).columns;
   const columns = [...new Set([...batch.columns, ...earlier])];
   if (JSON.stringify(columns) !== JSON.stringify(earlier)) forgetComparedList(db);
   const value = JSON.stringify({ ...batch, columns });
@@ -42,7 +43,7 @@ export function rememberBatch(db: Database, batch: BatchIdentity): void {
 /** Undefined where a run died before it had written that. */
 export function readBatch(db: Database): BatchIdentity | undefined {
   const row = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'batch'").get();
-  return row === undefined ? undefined : (JSON.parse(row.value) as BatchIdentity);
+  return row === undefined ? undefined : (storedJson(row.value, 'the batch') as BatchIdentity);
 }
 
 /** Another range would make other scenes of all that have a seed, and have them paid again. */

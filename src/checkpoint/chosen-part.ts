@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sizeOfPart, turnOf, type Part, type PartRecord } from '../core/part.ts';
 import { sceneMoves, type SceneCounts, type SceneState } from '../core/scene.ts';
 import type { Database } from '../sqlite/database.ts';
+import { storedJson } from './damage.ts';
 
 /** Scenes between two turns of the event loop. */
 const sliceScenes = 20_000;
@@ -50,7 +51,7 @@ export function rememberPart(db: Database, part: PartRecord | undefined): void {
 /** Null where the latest run had all of the batch to render. */
 export function readPart(db: Database): PartRecord | null {
   const row = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'part'").get();
-  return row === undefined ? null : (JSON.parse(row.value) as PartRecord);
+  return row === undefined ? null : (storedJson(row.value, 'the batch') as PartRecord);
 }
 
 /** Of the chosen scenes; a part has no bad rows. */

@@ -1,5 +1,6 @@
 /** Which list the batch was last compared with, kept so that the same one need not be compared again. */
 import type { Database } from '../sqlite/database.ts';
+import { storedJson } from './damage.ts';
 import { readCounts } from './read-counts.ts';
 
 export interface ComparedList {
@@ -12,7 +13,7 @@ export interface ComparedList {
 export function readComparedList(db: Database): ComparedList | undefined {
   const row = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'compared'").get();
   if (row === undefined) return undefined;
-  const compared = JSON.parse(row.value) as ComparedList;
+  const compared = storedJson(row.value, 'the batch') as ComparedList;
   const { waiting, active, saved, failed } = readCounts(db);
   const scenes = waiting + active + saved + failed;
   return scenes === compared.scenes ? compared : undefined;

@@ -5,8 +5,8 @@ import type { Database } from '../sqlite/database.ts';
 export interface DueScenes {
   /** Up to `max`: retries that are due by then, oldest first, then manifest order. Each is asked for to be submitted. */
   take(max: number, dueBy: number): number[];
-  /** One that the program died with repeatedly. */
-  suspect(): number | undefined;
+  /** One that the program died with repeatedly, where there is any. */
+  suspect(): number[];
   /** When the next is due that is none of those (0: now). */
   nextAt(): number | undefined;
 }
@@ -29,7 +29,7 @@ export function dueScenes(db: Database): DueScenes {
       const first = retries.all({ at: dueBy, max });
       return [...first, ...fresh.all({ max: max - first.length })].map(({ scene }) => scene);
     },
-    suspect: () => suspect.get()?.scene,
+    suspect: () => suspect.all().map(({ scene }) => scene),
     nextAt: () => next.get()?.due_at,
   };
 }
@@ -56,7 +56,7 @@ export function dueOfPart(db: Database): DueScenes {
       if (last !== undefined) drop.run(last.n);
       return [...first, ...more].map(({ scene }) => scene);
     },
-    suspect: () => suspect.get()?.scene,
+    suspect: () => suspect.all().map(({ scene }) => scene),
     nextAt: () => (fresh.get({ max: 1 }) === undefined ? nextRetry.get()?.due_at : 0),
   };
 }

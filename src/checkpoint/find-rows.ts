@@ -2,6 +2,7 @@
 import { isJsonObject, type JsonValue } from '../core/json.ts';
 import type { ReportRow } from '../core/report-row.ts';
 import type { Database } from '../sqlite/database.ts';
+import { storedJson } from './damage.ts';
 import { inOrder, sceneColumns, type BadRowRow, type SceneRow } from './read-rows.ts';
 
 /** What is left out does not matter; what is named must all hold. */
@@ -86,7 +87,7 @@ function hasText(search: string): HasText {
     if (has(id) || has(failure)) return 1;
     const lower = columns.toLowerCase();
     if (!lower.includes(inJson) && !lower.includes(wanted)) return 0;
-    const read = JSON.parse(columns) as JsonValue;
+    const read = storedJson(columns, `scene ${id}`) as JsonValue;
     const values = isJsonObject(read) ? Object.values(read) : [];
     return values.some((value) => has(typeof value === 'string' ? value : JSON.stringify(value))) ? 1 : 0;
   };

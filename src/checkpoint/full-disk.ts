@@ -2,6 +2,7 @@
 import Sqlite from 'better-sqlite3';
 import { Trouble } from '../core/failure.ts';
 import { diskTrouble, isSystemError } from '../disk/disk-trouble.ts';
+import { asDamage } from './damage.ts';
 
 /** Rejects with `Trouble` where the disk does not take the write. */
 export type Writer = <T>(write: () => Promise<T>) => Promise<T>;
@@ -44,11 +45,13 @@ function isDiskFull(error: unknown): boolean {
   return error instanceof Sqlite.SqliteError && error.code === 'SQLITE_FULL';
 }
 
-/** Complaints of SQLite and of the system about the disk are expected trouble; all others are bugs. */
+/** Complaints of SQLite and of the system about the disk, and damage, are expected trouble; all others are bugs. */
 export function asTrouble(error: unknown): unknown {
   if (isSystemError(error)) return diskTrouble(error.path ?? 'the checkpoint', error.code);
+  const damage = asDamage(error);
+  if (damage !== undefined) return new Trouble({ kind: 'output-unwritable', text: damage.message });
   if (!(error instanceof Sqlite.SqliteError)) return error;
-  if (!/^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB)/.test(error.code)) return error;
+  if (!/^SQLITE_(FULL|IOERR|READONLY|CANTOPEN)/.test(error.code)) return error;
   return troubleWith(`${error.message}, ${error.code}`);
 }
 

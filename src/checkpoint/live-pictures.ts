@@ -4,6 +4,7 @@ import type { LivePicture, PictureStory } from '../core/live-batch.ts';
 import { promptOf } from '../core/prompt.ts';
 import { thumbnailOf } from '../core/thumbnail.ts';
 import type { Database } from '../sqlite/database.ts';
+import { storedJson } from './damage.ts';
 
 /** Characters of a prompt that a page is given. */
 const promptLength = 1_000;
@@ -40,7 +41,8 @@ export function readPicturesBefore(db: Database, id: number, count: number): Liv
 }
 
 function toPicture({ input, columns, sha256, ...row }: PictureRow): LivePicture {
-  const prompt = promptOf(JSON.parse(input) as JsonObject, JSON.parse(columns) as JsonObject);
+  const scene = `scene ${row.sceneId}`;
+  const prompt = promptOf(storedJson(input, scene) as JsonObject, storedJson(columns, scene) as JsonObject);
   return {
     ...row,
     prompt: cut(prompt ?? '', promptLength),
@@ -66,7 +68,7 @@ export function readPictureStory(db: Database, id: number): PictureStory | undef
 function readable(input: string): string {
   const shortened = (_key: string, value: unknown): unknown =>
     typeof value === 'string' ? cut(value, 4_000) : value;
-  return cut(JSON.stringify(JSON.parse(input), shortened, 2), readableJson);
+  return cut(JSON.stringify(storedJson(input, 'a scene'), shortened, 2), readableJson);
 }
 
 /** Never through the middle of a character. */

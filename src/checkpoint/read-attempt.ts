@@ -3,16 +3,21 @@ import type { Attempt, AttemptHistory, SubmittedAttempt } from '../core/attempt.
 import { failureRules } from '../core/failure.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { SavedSettlement, UnfinishedWriting } from '../pipeline/ports.ts';
+import { checksumOf, DamagedCheckpoint, isInputOf, storedJson } from './damage.ts';
 import type { AttemptRow, HistoryRow, Statements } from './statements.ts';
 
+/** Throws `DamagedCheckpoint` where the input is another than the one that the scene was recorded with. */
 export function readAttempt(sql: Statements, row: AttemptRow): Attempt {
+  const input = storedJson(row.input, sceneOf(row)) as JsonObject;
+  if (!isInputOf(row.fingerprint, input))
+    throw new DamagedCheckpoint(`the input of ${sceneOf(row)} is not the one that was recorded`);
   return {
     key: row.key,
     sceneId: row.scene_id,
     fingerprint: row.fingerprint,
     number: row.number,
-    input: JSON.parse(row.input) as JsonObject,
-    columns: JSON.parse(row.columns) as JsonObject,
+    input,
+    columns: storedJson(row.columns, sceneOf(row)) as JsonObject,
     isReplaced: row.is_replaced === 1,
     endpoint: { baseUrl: row.base_url, id: row.endpoint_id, version: row.version },
     before: row.number === 1 ? noHistory : readHistory(sql, row),
@@ -20,14 +25,23 @@ export function readAttempt(sql: Statements, row: AttemptRow): Attempt {
   };
 }
 
+/** As above, and where the job is not the one that was recorded for the scene. */
 export function readSubmittedAttempt(sql: Statements, row: AttemptRow): SubmittedAttempt {
-  if (row.job_id === null || row.submitted_at === null)
-    throw new Error(`attempt ${row.key} was submitted without a job`);
-  return { ...readAttempt(sql, row), jobId: row.job_id, submittedAt: row.submitted_at };
+  const { job_id: jobId, submitted_at: submittedAt, checksum } = row;
+  if (jobId === null || submittedAt === null)
+    throw new DamagedCheckpoint(`attempt ${row.number} of ${sceneOf(row)} has no job`);
+  const attempt = { ...readAttempt(sql, row), jobId, submittedAt };
+  if (checksum !== null && checksum !== checksumOf(attempt))
+    throw new DamagedCheckpoint(`job ${jobId} is not the one that was recorded for ${sceneOf(row)}`);
+  return attempt;
+}
+
+function sceneOf({ scene_id }: AttemptRow): string {
+  return `scene ${scene_id}`;
 }
 
 export function readWriting(sql: Statements, row: AttemptRow & { writing: string }): UnfinishedWriting {
-  const settlement = JSON.parse(row.writing) as SavedSettlement;
+  const settlement = storedJson(row.writing, sceneOf(row)) as SavedSettlement;
   return { attempt: readSubmittedAttempt(sql, row), isInFlight: row.state === 'submitted', settlement };
 }
 

@@ -3,6 +3,7 @@ import type { Experience } from '../core/forecast.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import { spentOn, type Pricing } from '../core/spending.ts';
 import type { Database } from '../sqlite/database.ts';
+import { storedJson } from './damage.ts';
 import { readSpending } from './read-spending.ts';
 
 /** Jobs that are looked at: a batch's speed changes. */
@@ -41,7 +42,7 @@ function readPace(db: Database): Experience['lastRun'] {
     )
     .all();
   for (const { stats } of rows) {
-    const { jobs, tookMs, concurrency } = JSON.parse(stats) as RunStats;
+    const { jobs, tookMs, concurrency } = storedJson(stats, 'a run') as RunStats;
     const all = jobs.submitted + jobs.resumed;
     if (all > 0 && tookMs > 0) return { jobs: all, tookMs, concurrency };
   }

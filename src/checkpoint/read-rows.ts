@@ -4,6 +4,7 @@ import type { JsonObject } from '../core/json.ts';
 import type { ReportRow } from '../core/report-row.ts';
 import type { SceneState } from '../core/scene.ts';
 import type { Database } from '../sqlite/database.ts';
+import { storedJson } from './damage.ts';
 import { pictureReader } from './read-pictures.ts';
 
 /** Every scene: those of the manifest in its order, with its skipped rows between them, then the withdrawn ones. */
@@ -115,8 +116,8 @@ function rowReader(db: Database): (row: SceneRow) => ReportRow {
       failureKind: row.failure_kind ?? row.attempt_failure_kind,
       failureText: row.failure_text ?? row.attempt_failure_text,
       source: row.source,
-      columns: JSON.parse(row.columns) as JsonObject,
-      input: row.input === null ? null : (JSON.parse(row.input) as JsonObject),
+      columns: storedJson(row.columns, `scene ${row.id}`) as JsonObject,
+      input: row.input === null ? null : (storedJson(row.input, `scene ${row.id}`) as JsonObject),
     };
   };
 }

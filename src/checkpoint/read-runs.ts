@@ -2,6 +2,7 @@
 import type { RunRecord, RunSpan } from '../core/report-row.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { Database } from '../sqlite/database.ts';
+import { storedJson } from './damage.ts';
 
 const columns = 'run, pid, host, started_at AS startedAt, ended_at AS endedAt, exit_code AS exitCode, ending';
 
@@ -15,7 +16,7 @@ export function readLastRun(db: Database): RunRecord | null {
   const stats = hasStats
     ? db.prepare<[number], string | null>('SELECT stats FROM runs WHERE run = ?').pluck().get(span.run)
     : undefined;
-  return { ...span, stats: typeof stats === 'string' ? (JSON.parse(stats) as RunStats) : null };
+  return { ...span, stats: typeof stats === 'string' ? (storedJson(stats, 'a run') as RunStats) : null };
 }
 
 /** The latest ones, oldest first. */

@@ -5,6 +5,7 @@ import type { JsonObject } from '../core/json.ts';
 import type { SceneState } from '../core/scene.ts';
 import type { AttemptStory, SceneStory, SceneVersion } from '../core/scene-story.ts';
 import type { Database } from '../sqlite/database.ts';
+import { storedJson } from './damage.ts';
 import { pictureReader } from './read-pictures.ts';
 
 /** Undefined where there is no such id. */
@@ -27,6 +28,7 @@ export function* readIds(db: Database): Generator<string> {
 }
 
 interface SceneRow {
+  id: string;
   scene: number;
   position: number | null;
   state: SceneState;
@@ -73,8 +75,8 @@ function readVersion(db: Database, row: SceneRow): SceneVersion {
     state: row.state,
     fingerprint: row.fingerprint,
     source: row.source,
-    columns: JSON.parse(row.columns) as JsonObject,
-    input: JSON.parse(row.input) as JsonObject,
+    columns: storedJson(row.columns, `scene ${row.id}`) as JsonObject,
+    input: storedJson(row.input, `scene ${row.id}`) as JsonObject,
     failureKind: row.failure_kind,
     failureText: row.failure_text,
     dueAt: row.due_at,

@@ -1,9 +1,16 @@
 /** Writes down the beginning and the end of an attempt; each within a transaction of the caller's. */
-import { assertAttemptMove, type Attempt, type AttemptState, type Endpoint } from '../core/attempt.ts';
+import {
+  assertAttemptMove,
+  attemptMoves,
+  type Attempt,
+  type AttemptState,
+  type Endpoint,
+} from '../core/attempt.ts';
 import { nameKey } from '../core/naming.ts';
 import type { SavedPicture } from '../core/picture.ts';
 import { replacedSuffix } from '../core/scene.ts';
 import type { NextScene, Settlement } from '../pipeline/ports.ts';
+import { DamagedCheckpoint } from './damage.ts';
 import { readAttempt } from './read-attempt.ts';
 import type { Statements } from './statements.ts';
 
@@ -68,6 +75,7 @@ function moveScene(sql: Statements, attempt: Attempt, scene: NextScene): void {
 /** Throws where the table of moves has no such move, or the checkpoint no such attempt. */
 export function assertMove(sql: Statements, attempt: Attempt, to: AttemptState): void {
   const row = sql.stateOf.get({ attempt: attempt.key });
-  if (row === undefined) throw new Error(`attempt ${attempt.key} is not in the checkpoint`);
+  if (row === undefined || !Object.hasOwn(attemptMoves, row.state))
+    throw new DamagedCheckpoint(`it has no attempt ${attempt.number} of scene ${attempt.sceneId} any more`);
   assertAttemptMove(row.state, to);
 }

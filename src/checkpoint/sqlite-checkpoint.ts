@@ -19,6 +19,7 @@ import type {
 import type { Database } from '../sqlite/database.ts';
 import { GroupCommit } from '../sqlite/group-commit.ts';
 import { choosePart, readPartCounts, rememberPart } from './chosen-part.ts';
+import { asDamage, checksumOf } from './damage.ts';
 import { dueOfPart, dueScenes, type DueScenes } from './due-scenes.ts';
 import { asTrouble, writersWithReserve, type Writers } from './full-disk.ts';
 import { readAttempt, readSubmittedAttempt, readWriting } from './read-attempt.ts';
@@ -94,27 +95,19 @@ export class SqliteCheckpoint implements Checkpoint {
   }
 
   claim(max: number, endpoint: Endpoint, at: number, dueBy = at): Promise<Attempt[]> {
-    return this.#write(() => {
-      this.#assertStillThere();
-      const mark = { run: this.#run, endpoint, at };
-      return this.#next.take(max, dueBy).map((scene) => intend(this.#sql, scene, mark));
-    });
+    return this.#intend(() => this.#next.take(max, dueBy), endpoint, at);
   }
 
-  claimSuspect(endpoint: Endpoint, at: number): Promise<Attempt | undefined> {
-    return this.#write(() => {
-      this.#assertStillThere();
-      const suspect = this.#next.suspect();
-      const mark = { run: this.#run, endpoint, at };
-      return suspect === undefined ? undefined : intend(this.#sql, suspect, mark);
-    });
+  async claimSuspect(endpoint: Endpoint, at: number): Promise<Attempt | undefined> {
+    const [suspect] = await this.#intend(() => this.#next.suspect(), endpoint, at);
+    return suspect;
   }
 
   nextDue(): Promise<{ at: number; isSuspect: boolean } | undefined> {
     return this.#read(() => {
       const at = this.#next.nextAt();
       if (at !== undefined) return { at, isSuspect: false };
-      return this.#next.suspect() === undefined ? undefined : { at: 0, isSuspect: true };
+      return this.#next.suspect().length === 0 ? undefined : { at: 0, isSuspect: true };
     });
   }
 
@@ -126,7 +119,11 @@ export class SqliteCheckpoint implements Checkpoint {
       assertMove(this.#sql, attempt, 'submitted');
       const { jobId } = job;
       if (this.#sql.jobOf.get({ jobId, ...attempt.endpoint }) !== undefined) return 'taken';
-      this.#sql.recordSubmitted.run({ attempt: attempt.key, ...job });
+      this.#sql.recordSubmitted.run({
+        attempt: attempt.key,
+        ...job,
+        checksum: checksumOf({ ...attempt, jobId }),
+      });
       return 'recorded';
     });
   }
@@ -203,6 +200,23 @@ export class SqliteCheckpoint implements Checkpoint {
     if (gone === undefined) return;
     const text = `${gone} was removed during the run, and with it what is known of the jobs in flight; see what removes files from the output folder`;
     throw new Trouble({ kind: 'output-unwritable', text });
+  }
+
+  /** Where a scene is damaged, none of them; what is committed with them, such as the id of a paid job, is kept. */
+  async #intend(scenes: () => number[], endpoint: Endpoint, at: number): Promise<Attempt[]> {
+    const mark = { run: this.#run, endpoint, at };
+    const within = this.#db.transaction(() => scenes().map((scene) => intend(this.#sql, scene, mark)));
+    const intended = await this.#write(() => {
+      this.#assertStillThere();
+      try {
+        return within();
+      } catch (error) {
+        if (asDamage(error) === undefined) throw error;
+        return asTrouble(error);
+      }
+    });
+    if (!Array.isArray(intended)) throw intended;
+    return intended as Attempt[];
   }
 
   #write<T>(work: () => T): Promise<T> {

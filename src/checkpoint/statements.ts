@@ -18,6 +18,7 @@ export interface AttemptRow {
   version: 'v1' | 'v2';
   job_id: string | null;
   submitted_at: number | null;
+  checksum: string | null;
   deaths: number;
 }
 
@@ -30,7 +31,7 @@ export interface HistoryRow {
 const attemptRow = `
   SELECT a.attempt AS key, a.state, a.writing, a.scene, s.id AS scene_id, s.fingerprint, a.number, s.input, s.columns, s.deaths,
          s.state = 'withdrawn' AND EXISTS (SELECT 1 FROM scenes l WHERE l.id = s.id AND l.state <> 'withdrawn') AS is_replaced,
-         a.base_url, a.endpoint_id, a.version, a.job_id, a.submitted_at
+         a.base_url, a.endpoint_id, a.version, a.job_id, a.submitted_at, a.checksum
   FROM attempts a JOIN scenes s USING (scene)`;
 
 export type Statements = ReturnType<typeof prepareStatements>;
@@ -45,7 +46,8 @@ export function prepareStatements(db: Database) {
       UPDATE scenes SET state = 'active', attempts = attempts + 1, due_at = 0, failure_kind = NULL, failure_text = NULL
       WHERE scene = @scene`),
     recordSubmitted: db.prepare<[object]>(`
-      UPDATE attempts SET state = 'submitted', job_id = @jobId, status = @status, submitted_at = @at
+      UPDATE attempts SET state = 'submitted', job_id = @jobId, status = @status, submitted_at = @at,
+        checksum = @checksum
       WHERE attempt = @attempt`),
     recordStatus: db.prepare<[object]>(`
       UPDATE attempts SET status = @status, executing_at = coalesce(executing_at, @executingAt)

@@ -40,7 +40,7 @@ export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | u
   if (lock !== undefined)
     return { ending: 'wrong-use', text: `${lock}, then start the same command again.`, problems: [] };
   if (isDamage(thrown)) {
-    const text = `The checkpoint in ${shownDir} is damaged; it was left as it is. Put a copy back, or move the folder away to begin anew.`;
+    const text = `The checkpoint in ${shownDir} is damaged (${(thrown as Error).message}); it was left as it is. Put a copy of it back, or have it repaired with \`nightrender verify <pipeline> --repair\`.`;
     return { ending: 'wrong-use', text, problems: [] };
   }
   const unheard = whyNotListening(thrown);

@@ -113,10 +113,12 @@ function readOrRefuse<T>(path: string, read: () => T): T {
   }
 }
 
-/** Damage shows under several codes: a broken schema is a plain SQLITE_ERROR. */
+/** Damage shows under several codes: a broken schema is a plain SQLITE_ERROR, and an index without its row breaks a constraint. */
 export function isDamage(error: unknown): boolean {
-  if (!(error instanceof Sqlite.SqliteError)) return false;
-  return /^SQLITE_(NOTADB|CORRUPT)/.test(error.code) || /malformed|corrupt/.test(error.message);
+  return (
+    error instanceof Sqlite.SqliteError &&
+    /^SQLITE_(NOTADB|CORRUPT|ERROR$|FORMAT|MISMATCH|CONSTRAINT)/.test(error.code)
+  );
 }
 
 function damaged(path: string): UnusableDatabase {

@@ -12,6 +12,7 @@ import type { Attempt, SettledState } from '../../src/core/attempt.ts';
 import { paceOf, type BatchOnRecord } from '../../src/core/pace.ts';
 import type { Settlement } from '../../src/pipeline/ports.ts';
 import { UnusableDatabase } from '../../src/sqlite/database.ts';
+import { fingerprintOf } from '../../src/core/scene.ts';
 import { endpoint, manifestOf, unstopped } from '../fakes/world.ts';
 
 const pricing = { perSecond: 0.5, currency: 'USD' };
@@ -196,8 +197,9 @@ describe('pictures', () => {
     const run = opened(dir, 1_000);
     const [scene] = [...manifestOf([['s0', 'a fox']]).scenes()];
     if (scene === undefined) throw new Error('there is no scene');
-    const input = JSON.stringify({ scene: 'a fox', photo: 'A'.repeat(2_000_000) });
-    const list = { ...manifestOf([]), scenes: () => [{ ...scene, input }] };
+    const sent = { scene: 'a fox', photo: 'A'.repeat(2_000_000) };
+    const listed = { ...scene, input: JSON.stringify(sent), fingerprint: fingerprintOf(sent) };
+    const list = { ...manifestOf([]), scenes: () => [listed] };
     await run.checkpoint.reconcile(list, unstopped);
     for (const attempt of await run.checkpoint.claim(1, endpoint, 1)) await settle(run, attempt, 'saved');
     const reader = new LiveReader(dir);

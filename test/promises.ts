@@ -53,6 +53,11 @@ export const promises: Record<string, Promised[]> = {
       title: 'keeps the old picture of an edited row beside the new one, under a name that tells',
     },
     {
+      says: 'No file is overwritten by a picture: what has its name already is kept as `.former`.',
+      file: 'images/image-store.test.ts',
+      title: 'keeps what has the name already as .former, with what lies beside it',
+    },
+    {
       says: 'A row that goes while its job is in flight loses no picture.',
       file: 'pipeline/run-batch.test.ts',
       title: 'still collects what is in flight for rows that are gone, and keeps their pictures',

@@ -9,7 +9,7 @@ import { readOutputDir } from '../config/read-output-dir.ts';
 import { readReportSettings, type ReportSettings } from '../config/read-report-settings.ts';
 import { endings } from '../core/ending.ts';
 import type { Verified } from '../core/verification.ts';
-import { createImageStore } from '../images/image-store.ts';
+import { createImageStore, type PreparedImageStore } from '../images/image-store.ts';
 import { savedFiles } from '../images/saved-files.ts';
 import { verifyBatch, type VerifyPorts } from '../pipeline/verify-batch.ts';
 import type { Database } from '../sqlite/database.ts';
@@ -55,12 +55,9 @@ async function verifyAndRepair(dir: string, view: VerifyView, { output }: Report
   return mendBatch(dir, async (db) => {
     assertFolder(dir);
     const repair = pictureRepair(db);
-    await finishMoves(dir, repair, output);
-    const { setAside } = savedFiles(imagesOf(dir));
-    return lookAtAll(dir, db, view, {
-      setAside: ({ file }, as) => setAside(file, as),
-      putBack: repair.putBack,
-    });
+    const images = imagesForMending(dir, output);
+    await finishMoves(images, repair);
+    return lookAtAll(dir, db, view, { setAside: images.setAside, putBack: repair.putBack });
   });
 }
 
@@ -73,17 +70,16 @@ function assertFolder(dir: string): void {
   throw new ConfigError([{ where: shownPath(images), text }]);
 }
 
-/** As the next run would begin: after that, every picture has the name that is on record. */
-async function finishMoves(
-  dir: string,
-  repair: PictureRepair,
-  output: ReportSettings['output'],
-): Promise<void> {
-  // Nothing is made here: what is beside a picture goes along.
-  const images = createImageStore(
+/** Nothing is made here: what is beside a picture goes along. */
+export function imagesForMending(dir: string, output: ReportSettings['output']): PreparedImageStore {
+  return createImageStore(
     imagesOf(dir),
     outputFiles(output, () => undefined),
   );
+}
+
+/** As the next run would begin: after that, every picture has the name that is on record. */
+export async function finishMoves(images: PreparedImageStore, repair: PictureRepair): Promise<void> {
   for (const move of repair.pendingMoves()) {
     await images.move(move.from, move.to);
     await repair.recordMoved(move);

@@ -78,10 +78,15 @@ const earlierEndings = [
   ...(['webp', 'jpeg', 'avif'] as const).map((format) => copyEnding({ format })),
 ];
 
+/** Of all that may lie beside a picture. */
+export function besideEndings(makers: BesideMaker[]): string[] {
+  return [...new Set([...makers.map((maker) => maker.ending), ...earlierEndings])];
+}
+
 /** What stands where they go made way with its picture, or has none. */
 export async function moveBeside(makers: BesideMaker[], from: string, to: string): Promise<void> {
   let hasMoved = false;
-  for (const ending of new Set([...makers.map((maker) => maker.ending), ...earlierEndings])) {
+  for (const ending of besideEndings(makers)) {
     const file = besideOf(from, ending);
     if ((await writtenAt(file)) === undefined) continue;
     await withDiskTrouble(file, () => rename(file, besideOf(to, ending)));

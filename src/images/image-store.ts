@@ -23,6 +23,7 @@ import {
 import { checkPicture } from './check-picture.ts';
 import { DurableFiles } from './durable-files.ts';
 import { withProvenance } from './provenance-texts.ts';
+import { setAside, wouldOverwrite } from './set-aside.ts';
 import { thumbnailFiles, type ThumbnailFiles } from './thumbnail-files.ts';
 
 export interface ImageStoreOptions {
@@ -43,6 +44,8 @@ export interface ImageStoreOptions {
 export interface PreparedImageStore extends ImageStore {
   /** Makes the folder and removes what earlier runs left half-written; `Trouble` where it cannot be used. */
   prepare(): Promise<void>;
+  /** Renames the file durably, and what lies beside it, to names that end in `as`; returns its new one, undefined where nothing is there. */
+  setAside(file: string, as: string): Promise<string | undefined>;
   /** As the port has it; what is not to say where it comes from needs no provenance. */
   check(picture: HeldPicture, provenance?: Provenance): Promise<CheckedPicture | Failure>;
 }
@@ -87,7 +90,12 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
       }),
     write: async (picture, file) => {
       const path = pathWithin(root, file);
-      await limitWrites(() => withDiskTrouble(path, () => files.write(path, picture.png)));
+      await limitWrites(() =>
+        withDiskTrouble(path, async () => {
+          if (await wouldOverwrite(path, picture)) await setAside(files, beside, path, 'former');
+          await files.write(path, picture.png);
+        }),
+      );
       await limitWrites(() => writeBeside(files, path, picture.beside ?? []));
       // Missing where the program dies here, until the report is asked for.
       writeThumbnail(thumbnails, picture);
@@ -110,6 +118,11 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
       const paths = { from: pathWithin(root, from), to: pathWithin(root, to) };
       await withDiskTrouble(paths.to, () => move(files, paths.from, paths.to));
       await moveBeside(beside, paths.from, paths.to);
+    },
+    setAside: async (file, as) => {
+      const path = pathWithin(root, file);
+      const suffix = await withDiskTrouble(path, () => setAside(files, beside, path, as));
+      return suffix && file + suffix;
     },
   };
 }

@@ -1,25 +1,21 @@
-/** Looks at pictures that were saved earlier, and puts damaged ones out of the way. */
+/** Looks at pictures that were saved earlier. */
 import { createHash } from 'node:crypto';
-import { lstat, readFile, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Trouble } from '../core/failure.ts';
 import type { RecordedPicture, Verdict } from '../core/verification.ts';
-import { isSystemError, withDiskTrouble } from '../disk/disk-trouble.ts';
+import { isSystemError } from '../disk/disk-trouble.ts';
 import { wholePng } from './check-picture.ts';
-import { DurableFiles } from './durable-files.ts';
 import { pathWithin } from './image-store.ts';
 
 export interface SavedFiles {
   /** Against the recorded bytes and digest, and by decoding; `Trouble` where that cannot be told. */
   inspect: (picture: RecordedPicture) => Promise<Verdict>;
-  /** Renames the file durably to one that ends in `as`, and returns that name; undefined where there is none. */
-  setAside: (file: string, as: string) => Promise<string | undefined>;
 }
 
 /** `dir` is the images folder. */
 export function savedFiles(dir: string): SavedFiles {
   const root = resolve(dir);
-  const files = new DurableFiles(root);
   return {
     inspect: async (picture) => {
       const path = pathWithin(root, picture.file);
@@ -29,7 +25,6 @@ export function savedFiles(dir: string): SavedFiles {
         return verdictOf(path, error);
       }
     },
-    setAside: (file, as) => withDiskTrouble(pathWithin(root, file), () => setAside(files, root, file, as)),
   };
 }
 
@@ -60,30 +55,4 @@ function verdictOf(path: string, error: unknown): Verdict {
   if (error.code === 'EIO') return damaged('the disk cannot read it (EIO)');
   const text = `cannot read ${path} (${error.code}), so that nothing can be told of it; mend that and verify again`;
   throw new Trouble({ kind: 'output-unwritable', text });
-}
-
-/** What was set aside before keeps its name. */
-async function setAside(
-  files: DurableFiles,
-  root: string,
-  file: string,
-  as: string,
-): Promise<string | undefined> {
-  if (!(await isThere(pathWithin(root, file)))) return undefined;
-  for (let count = 1; ; count++) {
-    const name = `${file}.${as}${count === 1 ? '' : `-${count}`}`;
-    if (await isThere(pathWithin(root, name))) continue;
-    await files.rename(pathWithin(root, file), pathWithin(root, name));
-    return name;
-  }
-}
-
-async function isThere(path: string): Promise<boolean> {
-  try {
-    await lstat(path);
-    return true;
-  } catch (error) {
-    if (isSystemError(error) && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return false;
-    throw error;
-  }
 }

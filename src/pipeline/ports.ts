@@ -189,7 +189,10 @@ export interface ImageStore {
    * if that is asked for.
    */
   check(picture: HeldPicture, provenance: Provenance): Promise<CheckedPicture | Failure>;
-  /** Puts the file under its final name, durably and at once, and then what belongs beside it; `Trouble` where the disk does not take it. */
+  /**
+   * Puts the file under its final name, durably and at once, and then what belongs beside it; `Trouble` where the disk does
+   * not take it. What has that name already is kept as `<name>.former`.
+   */
   write(picture: CheckedPicture, file: string): Promise<void>;
   /** Whether the file is there with exactly these bytes; it then stays, whatever happens to the machine. */
   has(picture: SavedPicture): Promise<boolean>;

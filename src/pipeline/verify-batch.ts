@@ -16,7 +16,7 @@ export interface VerifyPorts {
 /** Only for whoever holds the batch's lock. */
 export interface Repair {
   /** Gives the file another name, durably, which ends in `as`, and returns that; undefined where none is there. */
-  setAside: (picture: RecordedPicture, as: 'damaged' | 'former') => Promise<string | undefined>;
+  setAside: (file: string, as: 'damaged' | 'former') => Promise<string | undefined>;
   /** Forgets the pictures of the attempt; resolves to whether its scene now waits to be rendered again. */
   putBack: (attempt: number) => Promise<boolean>;
 }
@@ -90,11 +90,11 @@ async function mend(
 ): Promise<void> {
   for (const each of bad) {
     const isInTheWay = repair !== undefined && each.verdict.kind === 'damaged';
-    const keptAs = isInTheWay ? await repair.setAside(each.picture, 'damaged') : undefined;
+    const keptAs = isInTheWay ? await repair.setAside(each.picture.file, 'damaged') : undefined;
     tellBad({ ...each, ...(keptAs !== undefined && { keptAs }) });
   }
   const [first] = bad;
   if (repair === undefined || first === undefined) return;
-  for (const picture of good) await repair.setAside(picture, 'former');
+  for (const { file } of good) await repair.setAside(file, 'former');
   if (await repair.putBack(first.picture.attempt)) verified.putBack += 1;
 }

@@ -26,7 +26,9 @@ export class FakeImages implements ImageStore {
 
   async write(picture: CheckedPicture, file: string): Promise<void> {
     if (this.isDiskFull) throw new Trouble({ kind: 'output-unwritable', text: 'the disk is full' });
-    this.files.set(file, Buffer.from(picture.png).toString());
+    const png = Buffer.from(picture.png).toString();
+    if ((this.files.get(file) ?? png) !== png) await this.setAside(file, 'former');
+    this.files.set(file, png);
     for (const { bytes } of picture.beside ?? []) this.sidecars.set(file, Buffer.from(bytes).toString());
   }
 
@@ -63,12 +65,14 @@ export class FakeImages implements ImageStore {
     return sha256Of(content) === sha256 ? { kind: 'good' } : { kind: 'damaged', problem: 'it is cut' };
   }
 
-  async setAside({ file }: RecordedPicture, as: string): Promise<string | undefined> {
+  async setAside(file: string, as: string): Promise<string | undefined> {
     const content = this.files.get(file);
     if (content === undefined) return undefined;
-    this.files.set(`${file}.${as}`, content);
+    let name = `${file}.${as}`;
+    for (let count = 2; this.files.has(name); count++) name = `${file}.${as}-${count}`;
+    this.files.set(name, content);
     this.files.delete(file);
-    return `${file}.${as}`;
+    return name;
   }
 }
 

@@ -17,10 +17,33 @@ describe('write', () => {
     expect(filesIn(dir)).toEqual(['renders/images/day 1/sea/a.png']);
   });
 
-  test('replaces a picture that has the name already', async () => {
-    const { dir, store } = folder({ 'a.png': 'a longer one that was there' });
+  test('keeps what has the name already as .former, with what lies beside it', async () => {
+    const { dir, store } = folder({
+      'a.png': 'one that was paid for',
+      'a.json': 'its origin',
+      'a.webp': 'copy',
+    });
     await store.write(picture('new'), 'a.png');
-    expect(read(dir, 'a.png')).toBe('new');
+    await store.write(picture('newer'), 'a.png');
+    expect(read(dir, 'a.png')).toBe('newer');
+    expect(read(dir, 'a.png.former')).toBe('one that was paid for');
+    expect(read(dir, 'a.json.former')).toBe('its origin');
+    expect(read(dir, 'a.png.former-2')).toBe('new');
+    expect(filesIn(dir)).toEqual(
+      ['a.png', 'a.png.former', 'a.json.former', 'a.webp.former', 'a.png.former-2'].toSorted(),
+    );
+  });
+
+  test('keeps what stands where a file beside the picture belongs, though the picture is gone', async () => {
+    const { dir, store } = folder({ 'a.json': 'a file of somebody else' });
+    await store.write({ ...picture('a'), beside: [{ ending: '.json', bytes: Buffer.from('{}') }] }, 'a.png');
+    expect(filesIn(dir)).toEqual(['a.json', 'a.json.former', 'a.png']);
+    expect(read(dir, 'a.json.former')).toBe('a file of somebody else');
+  });
+
+  test('leaves no second copy where the same picture is written again, as after a power cut', async () => {
+    const { dir, store } = folder({ 'a.png': 'a' });
+    await store.write(picture('a'), 'a.png');
     expect(filesIn(dir)).toEqual(['a.png']);
   });
 

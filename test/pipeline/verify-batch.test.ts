@@ -23,7 +23,7 @@ function repairOf({ setAside }: Partial<Repair> = {}): Repair {
   return {
     setAside:
       setAside ??
-      (async ({ file }, as) => {
+      (async (file, as) => {
         world.images.files.set(`${file}.${as}`, world.images.files.get(file) ?? '');
         world.images.files.delete(file);
         damaged.delete(file);

@@ -11,7 +11,7 @@ export function differences(scenario: Scenario, seen: Seen, undisturbed: Seen): 
     ...wrongEndings(scenario, seen, undisturbed),
     ...wrongScenes(seen, undisturbed),
     ...wrongJobs(seen),
-    ...wrongPictures(seen),
+    ...wrongPictures(seen, undisturbed),
     ...wrongUnanswered(seen),
     ...wrongCount(scenario, seen, undisturbed),
     ...wrongDeaths(seen),
@@ -136,7 +136,7 @@ interface PictureRow {
 }
 
 /** Every picture on record is there with what its job made; every saved scene has one; and no other file is there. */
-function wrongPictures(seen: Seen): string[] {
+function wrongPictures(seen: Seen, undisturbed: Seen): string[] {
   const { world } = seen;
   const { files } = world.images;
   const recorded = world.rows<PictureRow>(
@@ -152,6 +152,9 @@ function wrongPictures(seen: Seen): string[] {
   for (const file of files.keys())
     if (!isExplained && !names.has(file) && !/\.(?:damaged|former)$/.test(file))
       wrong.push(`${file} is on no record`);
+  // A death leaves no more old pictures than there are undisturbed.
+  for (const file of files.keys())
+    if (file.includes('.former') && !undisturbed.world.images.files.has(file)) wrong.push(`${file} is kept`);
   const bare = world.rows<{ id: string }>(`
     SELECT id FROM scenes s WHERE state = 'saved'
       AND NOT EXISTS (SELECT 1 FROM attempts a JOIN pictures USING (attempt) WHERE a.scene = s.scene)`);

@@ -46,9 +46,12 @@ export class Contacts {
     return isLost(this.#contacts.submit);
   }
 
-  /** Submissions that may be sent now beside `sending` others. */
-  roomFor(sending: number): number {
-    return this.pauseMs() > 0 ? 0 : Math.max(0, this.#window - sending);
+  /** Submissions that may be sent now beside `sending` others; `isProbe` where no other job in flight could tell whether the service is back. */
+  roomFor(sending: number, isProbe: boolean): number {
+    const now = this.#elapsed();
+    if (this.#nextSubmission > now) return 0;
+    if (isBlind(this.#contacts.status, now)) return isProbe ? 1 : 0;
+    return Math.max(0, this.#window - sending);
   }
 
   /** Ms until submissions may be sent again. */

@@ -9,6 +9,8 @@ export class Evidence {
   readonly #askHealth: Ask;
   /** When each endpoint last gave a sign (monotonic ms). */
   readonly #signs = new Map<string, number>();
+  /** When a job's status was last read there. */
+  readonly #statuses = new Map<string, number>();
   readonly #asking = new Map<string, Promise<unknown>>();
   readonly #next = new Map<string, Promise<HealthReply | undefined>>();
 
@@ -18,7 +20,17 @@ export class Evidence {
     this.#askHealth = askHealth;
   }
 
-  /** The endpoint knew one of its jobs, or took a new one. */
+  /** The endpoint knew one of its jobs. */
+  addStatus(endpoint: Endpoint): void {
+    this.add(endpoint);
+    this.#statuses.set(keyOf(endpoint), this.#clock.elapsed());
+  }
+
+  wasStatusReadSince(endpoint: Endpoint, elapsed: number): boolean {
+    return (this.#statuses.get(keyOf(endpoint)) ?? -Infinity) >= elapsed;
+  }
+
+  /** The endpoint took a new job, or told of its health. */
   add(endpoint: Endpoint): void {
     this.#signs.set(keyOf(endpoint), this.#clock.elapsed());
   }

@@ -1,8 +1,18 @@
 /** The step from a job at the service to its end: look, wait, look again. */
 import { failureRules, Trouble, type Failure } from '../core/failure.ts';
 import { growingWaitMs, loadWaitMs, toldWaitMs } from '../core/waiting.ts';
-import { ageMs, factsOf, factsOfEnd, overdueFailure, see, timesTaken, type Job } from './job.ts';
-import { missing } from './missing.ts';
+import {
+  ageMs,
+  factsOf,
+  factsOfEnd,
+  markKnown,
+  overdueFailure,
+  overdueSinceSubmission,
+  see,
+  timesTaken,
+  type Job,
+} from './job.ts';
+import { isOnlyWay, missing } from './missing.ts';
 import type { CancelReply, StatusReply } from './ports.ts';
 import type { Run } from './run.ts';
 import { save } from './save.ts';
@@ -26,7 +36,7 @@ export async function look(run: Run, job: Job): Promise<Look> {
   if (reply === undefined) return { waitMs: 0 };
   learn(run, job, reply);
   const next = await act(run, job, reply);
-  if (next === 'settled') run.doubted.delete(job);
+  if (next === 'settled') run.forget(job);
   return next;
 }
 
@@ -45,16 +55,13 @@ export async function ask(run: Run, job: Job): Promise<StatusReply | undefined> 
 }
 
 export function learn(run: Run, job: Job, reply: StatusReply): void {
-  if (reply.kind === 'failure' && reply.failure.kind === 'poll-failed') {
-    return run.countSilence('status', reply.failure.text);
-  }
+  if (reply.kind === 'failure') return;
   run.contacts.answered('status');
-  if (reply.kind === 'failure' || reply.kind === 'missing') return;
-  run.evidence.add(job.attempt.endpoint);
-  run.doubted.delete(job);
+  if (reply.kind === 'missing') return;
+  run.evidence.addStatus(job.attempt.endpoint);
+  run.forget(job);
   run.stats.move(job.attempt, 'inFlight');
-  job.missingElapsed = undefined;
-  job.troubles = 0;
+  markKnown(job, reply);
   const now = run.ports.clock.elapsed();
   if (reply.kind === 'running') see(job, reply, now);
   const times = reply.kind === 'completed' ? timesTaken(job, reply, now) : undefined;
@@ -75,7 +82,7 @@ async function act(run: Run, job: Job, reply: StatusReply): Promise<Look> {
       return verdict === 'settled' ? 'settled' : troubled(run, job, verdict);
     }
     case 'failure':
-      return overdueThoughAnswered(run, job, reply.failure);
+      return unreadable(run, job, reply.failure);
   }
 }
 
@@ -149,12 +156,43 @@ function afterCancel(overdue: Failure, cancelled: CancelReply): Failure {
   return { ...overdue, text: `${overdue.text}; it was not cancelled and may run on and bill: ${why}` };
 }
 
-/** A job of which nothing is heard has its deadline too, unless nothing is heard of any. */
-async function overdueThoughAnswered(run: Run, job: Job, failure: Failure): Promise<Look> {
-  const overdue = overdueFailure(run, job);
-  const isAlone = failure.kind === 'poll-failed' && run.contacts.of('status').silent <= 1;
-  if (overdue === undefined || !isAlone) return troubled(run, job, failure);
-  return giveUp(run, job, { ...overdue, text: `${overdue.text}; the latest: ${failure.text}` });
+/** So many in a row are no accident on the way. */
+const enoughUnreadable = 5;
+
+/**
+ * A job whose status can never be read has its deadline too. It is given up where the status of another job was read
+ * meanwhile; where nothing else in flight or waiting could tell, one job for the whole run, whose scene then tells. Either
+ * way the endpoint has to answer now: an outage gives up nothing, and ends the run where it lasts.
+ */
+async function unreadable(run: Run, job: Job, failure: Failure): Promise<Look> {
+  if (failureRules[failure.kind].next === 'stop') return troubled(run, job, failure);
+  job.unreadable += 1;
+  if (job.unreadable >= enoughUnreadable) job.unreadableElapsed ??= run.ports.clock.elapsed();
+  const since = job.unreadableElapsed;
+  const isAlive = since !== undefined && (await answers(run, job));
+  const isOwn = isAlive && run.evidence.wasStatusReadSince(job.attempt.endpoint, since);
+  const isLast = isAlive && !isOwn && (await isNothingElseToTell(run)) && !run.hasGivenUpLast;
+  const overdue = overdueFailure(run, job) ?? overdueSinceSubmission(run, job);
+  if (overdue !== undefined && (isOwn || isLast)) {
+    run.hasGivenUpLast ||= isLast;
+    return giveUp(run, job, { ...overdue, text: `${overdue.text}; the latest: ${failure.text}` });
+  }
+  // One submission of another scene tells.
+  if (overdue !== undefined && isAlive) run.doubt(job);
+  // To be asked to wait is an answer, until all that was waited for is overdue.
+  if (failure.kind === 'overloaded' && overdue === undefined) run.contacts.answered('status');
+  else if (!isOwn && !isLast) run.countSilence('status', failure.text);
+  return troubled(run, job, failure);
+}
+
+async function answers(run: Run, job: Job): Promise<boolean> {
+  run.unreadable.add(job);
+  const health = await run.evidence.ask(job.attempt.endpoint);
+  return health !== undefined && health.kind !== 'failure';
+}
+
+async function isNothingElseToTell(run: Run): Promise<boolean> {
+  return run.inFlight === run.unreadable.size && (await isOnlyWay(run));
 }
 
 export function troubled(run: Run, job: Job, failure: Failure): { waitMs: number } {

@@ -22,6 +22,12 @@ export interface Job {
   beganElapsed: number | undefined;
   /** Since when the service says that it does not know it. */
   missingElapsed: number | undefined;
+  /** How often it has said so, and how often in a row since then that the job waits. */
+  missing: number;
+  waitingInARow: number;
+  /** Status requests in a row that brought no readable status, and since when that is no accident any more. */
+  unreadable: number;
+  unreadableElapsed: number | undefined;
   polls: number;
   troubles: number;
 }
@@ -38,18 +44,34 @@ export function resumedJob(clock: Clock, attempt: SubmittedAttempt): Job {
   return { ...unseen, attempt, submittedElapsed: now - agedMs, followedElapsed: now, isResumed: true };
 }
 
+const neverMissing = { missingElapsed: undefined, missing: 0 };
+const alwaysReadable = { unreadable: 0, unreadableElapsed: undefined };
+
 const unseen = {
   status: '',
   executingElapsed: undefined,
   lookedElapsed: undefined,
   beganElapsed: undefined,
-  missingElapsed: undefined,
+  ...neverMissing,
+  ...alwaysReadable,
+  waitingInARow: 0,
   polls: 0,
   troubles: 0,
 };
 
 export function ageMs(run: Run, job: Job): number {
   return run.ports.clock.elapsed() - job.submittedElapsed;
+}
+
+/** A single answer of a stale replica does not undo what several 404s said; so many in a row do. */
+const enoughWaiting = 3;
+
+/** The service knows the job. */
+export function markKnown(job: Job, reply: StatusReply): void {
+  const isWaiting = reply.kind === 'running' && !reply.isExecuting;
+  job.waitingInARow = isWaiting ? job.waitingInARow + 1 : 0;
+  Object.assign(job, { ...alwaysReadable, troubles: 0 });
+  if (!isWaiting || job.waitingInARow >= enoughWaiting) Object.assign(job, neverMissing);
 }
 
 /** The service says that it runs; `now` by the monotonic clock, as below. */
@@ -100,10 +122,8 @@ export function overdueFailure(run: Run, job: Job): Failure | undefined {
   const { queueMs, executionMs } = run.settings.timeouts;
   const now = run.ports.clock.elapsed();
   const status = job.status === '' ? 'no status' : `its status is still "${job.status}"`;
-  const text = (ms: number, since: string, key: string): Failure => ({
-    kind: 'job-overdue',
-    text: `${status} ${showDuration(ms)} after ${since} (\`${key}\`)`,
-  });
+  const text = (ms: number, since: string, key: string): Failure =>
+    overdue(`${status} ${showDuration(ms)} after ${since} (\`${key}\`)`);
   if (job.executingElapsed === undefined && now - job.followedElapsed > queueMs) {
     return text(queueMs, job.isResumed ? 'it was resumed' : 'its submission', 'timeouts.queue');
   }
@@ -112,6 +132,19 @@ export function overdueFailure(run: Run, job: Job): Failure | undefined {
   }
   return undefined;
 }
+
+/**
+ * As above, by the wall clock, which spans runs. Clocks jump: only for a job whose status cannot be read anyway.
+ */
+export function overdueSinceSubmission(run: Run, { attempt }: Job): Failure | undefined {
+  const { queueMs, executionMs } = run.settings.timeouts;
+  const ms = queueMs + executionMs;
+  if (run.ports.clock.now() - attempt.submittedAt <= ms) return undefined;
+  const text = `no status ${showDuration(ms)} after its submission (\`timeouts.queue\` and \`timeouts.execution\`)`;
+  return overdue(text);
+}
+
+const overdue = (text: string): Failure => ({ kind: 'job-overdue', text });
 
 export function factsOf(run: Run, job: Job): JobFacts {
   const { executingElapsed } = job;

@@ -133,15 +133,15 @@ export class Lanes {
   #room(): number {
     const { settings, contacts, budget, doubted, stop, gates } = this.#run;
     if (stop.draining.aborted) return 0;
-    // Where the endpoint is doubted, one submission at a time tells; doubted jobs do not stand in its way.
+    // Where the endpoint is doubted, one submission tells; doubted jobs do not stand in its way.
     const known = this.#inFlight.size - doubted.size;
     const free = Math.max(0, settings.concurrency - known);
-    const probing = doubted.size > 0 ? Math.max(0, 1 - this.#submitting) : Infinity;
+    const probing = doubted.size > 0 ? Math.max(0, 1 - known) : Infinity;
     return Math.min(
       free,
       probing,
       gates.submit.room(),
-      contacts.roomFor(this.#submitting),
+      contacts.roomFor(this.#submitting, known === 0),
       budget.roomFor(this.#inFlight.size),
     );
   }
@@ -155,7 +155,7 @@ export class Lanes {
     if (next.at > ports.clock.now()) return 'retries';
     if (budget.roomFor(this.#inFlight.size) === 0) return 'limits';
     if (gates.submit.room() === 0) return gates.submit.isSlowed ? 'slowed' : 'rate';
-    return doubted.size > 0 || contacts.roomFor(this.#submitting) === 0 ? 'outage' : 'disk';
+    return doubted.size > 0 || contacts.roomFor(this.#submitting, false) === 0 ? 'outage' : 'disk';
   }
 
   #idleMs(dueAt: number | undefined): number {

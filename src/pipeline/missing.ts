@@ -17,8 +17,11 @@ export async function missing(run: Run, job: Job, text: string): Promise<'settle
   const now = run.ports.clock.elapsed();
   const since = job.missingElapsed;
   job.missingElapsed ??= now;
-  // A single one may be an accident on the way, and costs a job that is paid for.
-  if (since === undefined) return { kind: 'endpoint-doubtful', text };
+  job.missing += 1;
+  const wasKnown = job.waitingInARow > 0;
+  job.waitingInARow = 0;
+  // A single one may be an accident on the way, and costs a job that is paid for; so may two, where it was known between.
+  if (since === undefined || (wasKnown && job.missing < 3)) return { kind: 'endpoint-doubtful', text };
   if (run.evidence.hasSignSince(endpoint, since)) return expire(run, job, text);
   const health = await run.evidence.ask(endpoint);
   if (health?.kind === 'answers') return expire(run, job, text);
@@ -61,7 +64,7 @@ function isTooYoung(run: Run, job: Job): boolean {
  * Where every job in flight is doubted and no scene can be submitted whose answer would tell, one job is given up: its
  * scene is submitted again, and the answer speaks for all the others.
  */
-async function isOnlyWay(run: Run): Promise<boolean> {
+export async function isOnlyWay(run: Run): Promise<boolean> {
   if (run.budget.roomFor(run.inFlight) === 0) return true;
   return (await run.ports.checkpoint.nextDue()) === undefined;
 }

@@ -56,8 +56,12 @@ export class Run {
   readonly hurried: AbortSignal;
   /** Ages at which this run's jobs were seen to be done. */
   observed: ObservedTimes = [];
-  /** Jobs of which the service knows nothing, and nobody can tell yet whether that is the job's or the endpoint's end. */
+  /** Jobs of which the service tells nothing, and nobody knows yet whether that is the job's or the endpoint's end. */
   readonly doubted = new Set<unknown>();
+  /** Jobs whose status could not be read of late. */
+  readonly unreadable = new Set<unknown>();
+  /** Whether one of these was given up with nothing but the endpoint's health to tell that it is there. */
+  hasGivenUpLast = false;
   /** Whether it is being found out if one of these has to be given up, so that the others are not. */
   isGivingUpOne = false;
   /** Called when a job makes way for another, though it has not ended. */
@@ -135,6 +139,12 @@ export class Run {
     if (this.doubted.has(job)) return;
     this.doubted.add(job);
     this.onDoubt();
+  }
+
+  /** The service knows this job, or it is settled. */
+  forget(job: unknown): void {
+    this.doubted.delete(job);
+    this.unreadable.delete(job);
   }
 
   #stopAtLimit(text: string): void {

@@ -43,6 +43,11 @@ export const promises: Record<string, Promised[]> = {
         'asks for the jobs in flight first, the oldest before the others, and submits none of them again',
     },
     {
+      says: 'A job whose status can never be read is given up by its deadline, and only while the service answers.',
+      file: 'pipeline/unreadable-jobs.test.ts',
+      title: 'is given up and rendered again where it is the last one (…)',
+    },
+    {
       says: 'While a run is up, every result is collected within a minute of its completion, long before it may expire.',
       file: 'pipeline/retention.test.ts',
       title: 'collects every result within a minute, with … jobs in flight',

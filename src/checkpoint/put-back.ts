@@ -24,7 +24,10 @@ export function putBackSession(db: Database): PutBackSession {
   );
   return {
     putBack: (choice, at) => {
-      const wrong = choice.ids.flatMap((id) => wrongId(db, id));
+      const wrong = [
+        ...choice.ids.flatMap((id) => wrongId(db, id)),
+        ...(choice.giveUp ?? []).flatMap((id) => nothingInFlight(db, id)),
+      ];
       return wrong.length > 0 ? wrong : db.transaction(() => change(db, choice, at)).immediate();
     },
     // Begun when it is read: a statement that stays open keeps the file from being closed.
@@ -35,18 +38,28 @@ export function putBackSession(db: Database): PutBackSession {
 }
 
 function wrongId(db: Database, id: string): WrongId[] {
+  const state = stateOf(db, id);
+  return state === 'failed' ? [] : [{ id, state }];
+}
+
+function nothingInFlight(db: Database, id: string): WrongId[] {
+  const open = db.prepare<[object]>(`SELECT 1 FROM attempts WHERE ${givenUp}`);
+  const isOpen = open.get({ baseUrl: null, ids: JSON.stringify([id]) }) !== undefined;
+  return isOpen ? [] : [{ id, state: stateOf(db, id), isGiveUp: true }];
+}
+
+function stateOf(db: Database, id: string): SceneState | 'unknown' {
   const states = db
     .prepare<[string], { state: SceneState }>('SELECT state FROM scenes WHERE id = ?')
     .all(id)
     .map(({ state }) => state);
   // An edited row leaves its earlier self behind under the same id.
-  const state = states.find((each) => each !== 'withdrawn') ?? states[0] ?? 'unknown';
-  return state === 'failed' ? [] : [{ id, state }];
+  return states.find((each) => each !== 'withdrawn') ?? states[0] ?? 'unknown';
 }
 
 function change(db: Database, choice: PutBackChoice, at: number): PutBack {
   chooseFailed(db, choice);
-  const givenUp = choice.notAt === undefined ? 0 : giveUp(db, choice.notAt, at);
+  const givenUp = giveUp(db, choice, at);
   const { changes } = db
     .prepare(
       `UPDATE scenes SET state = 'waiting', due_at = 0, deaths = 0, failure_kind = NULL, failure_text = NULL,
@@ -70,21 +83,23 @@ function chooseFailed(db: Database, { kinds, ids }: PutBackChoice): void {
   });
 }
 
-const inFlightElsewhere = `
-  state IN ('intended', 'submitted') AND base_url <> 'local' AND base_url <> @baseUrl`;
+const givenUp = `state IN ('intended', 'submitted') AND (
+  base_url <> 'local' AND base_url <> @baseUrl
+  OR scene IN (SELECT scene FROM scenes WHERE id IN (SELECT value FROM json_each(@ids))))`;
 
 /** What was only intended may have been sent: it stays in the account of what may have been billed for nothing. */
-function giveUp(db: Database, baseUrl: string, at: number): number {
+function giveUp(db: Database, choice: PutBackChoice, at: number): number {
+  const which = { baseUrl: choice.notAt ?? null, ids: JSON.stringify(choice.giveUp ?? []) };
   db.prepare<[object]>(
     `INSERT INTO temp.chosen SELECT scene, 'given-up' FROM scenes
-     WHERE state = 'active' AND scene IN (SELECT scene FROM attempts WHERE ${inFlightElsewhere})`,
-  ).run({ baseUrl });
+     WHERE state = 'active' AND scene IN (SELECT scene FROM attempts WHERE ${givenUp})`,
+  ).run(which);
   const { changes } = db
     .prepare<[object]>(
       `UPDATE attempts SET state = CASE state WHEN 'submitted' THEN 'expired' ELSE 'unanswered' END, settled_at = @at,
          failure_kind = 'given-up', failure_text = 'given up while in flight at ' || base_url || ': it may have been billed'
-       WHERE ${inFlightElsewhere}`,
+       WHERE ${givenUp}`,
     )
-    .run({ baseUrl, at });
+    .run({ ...which, at });
   return changes;
 }

@@ -41,9 +41,11 @@ async function cancelLocked(file: string, config: Config): Promise<number> {
   const { dir } = config.output;
   assertCollectable(file, config, readJobsInFlight(dir));
   const opened = openKnown(dir);
+  const retry = configuredArguments(file, config);
   const view = createCancelView({
     ...config.terminal,
-    file: recordedRun(configuredArguments(file, config), dir),
+    file: recordedRun(retry, dir),
+    retry,
     now: Date.now,
   });
   try {

@@ -25,6 +25,10 @@ export function retryOptions(parser: Argv) {
     .option('id', { ...several, describe: 'the failed scene of this id; may be given several times' })
     .option('expired', { type: 'boolean', describe: 'the same as --kind expired' })
     .option('held', { type: 'boolean', describe: 'set aside by retry.unanswered: hold (--kind unanswered)' })
+    .option('give-up', {
+      type: 'boolean',
+      describe: 'with --id: give up the job of that scene that is in flight; it may be billed',
+    })
     .option('elsewhere', {
       type: 'boolean',
       describe: 'give up jobs in flight at another address than endpoint.baseUrl',
@@ -32,6 +36,7 @@ export function retryOptions(parser: Argv) {
     .example('$0 retry pipeline.yaml', 'every failed scene once more')
     .example('$0 retry pipeline.yaml --kind job-failed --kind no-output', 'only these kinds')
     .example('$0 retry pipeline.yaml --id harbour --id harbour-2', 'only these scenes')
+    .example('$0 retry pipeline.yaml --id harbour --give-up', 'its job never comes to an end')
     .example('$0 retry pipeline.yaml --elsewhere', 'after moving to another service for good')
     .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...mending, complete: 'the scenes wait again' })}`);
 }

@@ -5,6 +5,7 @@ import { readBaseUrl } from '../config/read-base-url.ts';
 import { readOutputDir } from '../config/read-output-dir.ts';
 import { closest } from '../core/closest.ts';
 import { failureRules, isFailureKind, type FailureKind } from '../core/failure.ts';
+import { shellWord } from '../core/shell-word.ts';
 import type { PutBack, PutBackChoice, WrongId } from '../core/put-back.ts';
 import { showPutBack } from '../terminal/show-put-back.ts';
 import { commandArguments } from './command-arguments.ts';
@@ -24,8 +25,9 @@ export async function retry(file: string, argv: Record<string, unknown>): Promis
     await mendBatch(batchDir, (db) => {
       const session = putBackSession(db);
       const done = session.putBack(choice, Date.now());
-      if (Array.isArray(done)) throw new ConfigError(done.map(wrongIdProblem));
-      show(recordedRun(commandArguments(file, argv['output']), batchDir), done, session.chosen(), json);
+      const others = commandArguments(file, argv['output']);
+      if (Array.isArray(done)) throw new ConfigError(done.map((wrong) => wrongIdProblem(wrong, others)));
+      show(recordedRun(others, batchDir), done, session.chosen(), json);
     });
     return 0;
   } catch (thrown) {
@@ -46,11 +48,15 @@ function choiceOf(file: string, argv: Record<string, unknown>): PutBackChoice {
     ...(argv['expired'] === true ? (['expired'] as const) : []),
   ];
   const isElsewhere = argv['elsewhere'] === true;
+  const isGiveUp = argv['giveUp'] === true;
+  if (isGiveUp && ids.length === 0)
+    throw new ConfigError([{ where: '--give-up', text: 'say whose job is to be given up, with --id' }]);
   const isBare = argv['failed'] === undefined && kinds.length === 0 && ids.length === 0 && !isElsewhere;
   return {
     kinds: argv['failed'] === true || isBare ? 'every' : kinds,
-    ids,
+    ids: isGiveUp ? [] : ids,
     notAt: isElsewhere ? readBaseUrl(file, process.env) : undefined,
+    ...(isGiveUp && { giveUp: ids }),
   };
 }
 
@@ -70,11 +76,18 @@ function kindOf(text: string): FailureKind {
   ]);
 }
 
-function wrongIdProblem({ id, state }: WrongId): Problem {
-  return { where: '--id', text: `${JSON.stringify(id)} ${whyNot[state]}` };
+/** `others` is what follows other commands for the batch. */
+function wrongIdProblem({ id, state, isGiveUp }: WrongId, others: string): Problem {
+  const said = `${JSON.stringify(id)} ${whyNot[state]}`;
+  if (isGiveUp && state !== 'unknown') {
+    return { where: '--id', text: `${JSON.stringify(id)} has nothing in flight that could be given up` };
+  }
+  const giveUp = `; \`nightrender retry ${others} --id ${shellWord(id)} --give-up\` gives its job up`;
+  return { where: '--id', text: state === 'active' ? said + giveUp : said };
 }
 
 const whyNot: Record<WrongId['state'], string> = {
+  failed: 'is set aside',
   unknown: 'is the id of no scene of this batch',
   waiting: 'waits to be rendered already: the next run does it',
   active: 'is in flight: the next run collects it',

@@ -93,7 +93,7 @@ export const failureRules = {
   'given-up': {
     whose: 'yours',
     next: 'put-back',
-    means: 'you gave up what was in flight at another address (`nightrender retry --elsewhere`)',
+    means: 'you gave up what was in flight (`nightrender retry --give-up` or `--elsewhere`)',
   },
   'job-overdue': {
     whose: 'service',

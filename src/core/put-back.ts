@@ -10,17 +10,20 @@ export interface PutBackChoice {
   ids: string[];
   /** Scenes whose job is in flight at any other address than this one; the local service has none. */
   notAt: string | undefined;
+  /** Ids of scenes whose job in flight is given up, wherever it is. */
+  giveUp?: string[];
 }
 
-/** Why an id cannot be put back: there is none such, or it is not set aside. */
+/** An id that cannot be put back, or (`isGiveUp`) whose scene has nothing in flight. */
 export interface WrongId {
   id: string;
-  state: Exclude<SceneState, 'failed'> | 'unknown';
+  state: SceneState | 'unknown';
+  isGiveUp?: true;
 }
 
 export interface PutBack {
   /** Scenes that wait to be rendered again. */
   scenes: number;
-  /** Of these, or of scenes that are withdrawn: jobs that were in flight elsewhere. */
+  /** Of these, or of scenes that are withdrawn: jobs that were in flight. */
   givenUp: number;
 }

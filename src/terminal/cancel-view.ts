@@ -1,4 +1,5 @@
 /** What cancelling a batch's jobs shows: troubles as they come, and what became of the jobs at the end. */
+import { shellWord } from '../core/shell-word.ts';
 import type { Event } from '../pipeline/event.ts';
 import type { Listener } from '../pipeline/ports.ts';
 import { outColumns, writeError, writeOut } from './console.ts';
@@ -25,6 +26,8 @@ export interface CancelViewOptions {
   quiet: boolean;
   /** What follows `nightrender run` for this batch. */
   file: string;
+  /** What follows `nightrender retry`. */
+  retry: string;
   now: () => number;
 }
 
@@ -51,7 +54,7 @@ export function createCancelView(options: CancelViewOptions): CancelView {
         return;
       }
       if (options.quiet && exitCode === 0) return;
-      for (const line of describe({ ending, ...outcome }, ends, options.file)) writeOut(line);
+      for (const line of describe({ ending, ...outcome }, ends, options)) writeOut(line);
     },
   };
 }
@@ -79,7 +82,11 @@ function lineOf(event: Event, isQuiet: boolean, now: number): string | undefined
   return isOwnFailure ? `${event.scene}: attempt ${event.attempt}: ${event.text} (${event.kind})` : undefined;
 }
 
-function describe({ ending, found, left, unanswered }: CancelOutcome, ends: Ends, file: string): string[] {
+function describe(
+  { ending, found, left, unanswered }: CancelOutcome,
+  ends: Ends,
+  { file, retry }: CancelViewOptions,
+): string[] {
   const rows: [string, number, string][] = [
     ['in flight', found, ''],
     ['cancelled', ends.cancelled, `their scenes wait: \`nightrender run ${file}\` renders them`],
@@ -101,10 +108,13 @@ function describe({ ending, found, left, unanswered }: CancelOutcome, ends: Ends
       .slice(0, screenful)
       .flatMap(({ scene, jobId, why }) => hanging('', `${scene} (job ${jobId}): ${why}`, outColumns(), 2)),
     ...(more > 0 ? [`  and ${more.toLocaleString('en')} more; --json names all of them`] : []),
-    ...(left.length > 0
-      ? [
-          `${plural(left.length, 'job runs', 'jobs run')} on and may be billed; the next run collects what comes of them.`,
-        ]
-      : []),
+    ...left
+      .slice(0, 1)
+      .flatMap(({ scene }) => [
+        `${plural(left.length, 'job runs', 'jobs run')} on and may be billed; the next run collects what comes of them.`,
+        harmless(
+          `One that never ends is given up by \`nightrender retry ${retry} --id ${shellWord(scene)} --give-up\`.`,
+        ),
+      ]),
   ];
 }

@@ -6,7 +6,7 @@ import { plural, screenful } from './words.ts';
 
 export interface ShownPutBack {
   scenes: number;
-  /** Jobs in flight at another address that were given up. */
+  /** Jobs in flight that were given up. */
   givenUp: number;
   chosen: Iterable<{ id: string; was: string }>;
   /** What follows `nightrender run` for this batch. */
@@ -19,8 +19,7 @@ export function showPutBack({ scenes, givenUp, chosen, file }: ShownPutBack, jso
     return writeJsonLine('put-back', { scenes, givenUp });
   }
   if (scenes + givenUp === 0) return writeOut('There is nothing to put back.');
-  if (givenUp > 0)
-    writeOut(`${plural(givenUp, 'job')} in flight at another address given up; each may have been billed.`);
+  if (givenUp > 0) writeOut(`${plural(givenUp, 'job')} in flight given up; each may have been billed.`);
   if (scenes === 0) return;
   writeOut(`${plural(scenes, 'scene waits', 'scenes wait')} to be rendered again:`);
   let shown = 0;

@@ -61,3 +61,27 @@ it('takes the scene that an edited row is now for the one of its id', async () =
     { state: 'waiting', failure_kind: null, deaths: 0, counted_from: 3, due_at: 0 },
   ]);
 });
+
+it('gives up the job in flight of one scene, also one that may not have been sent', async () => {
+  const world = await inFlight();
+  const session = putBackSession(world.db);
+  expect(session.putBack({ ...none, giveUp: ['here', 'unsure', 'gone'] }, 7)).toEqual({
+    scenes: 2,
+    givenUp: 3,
+  });
+  expect(
+    world.rows(
+      'SELECT id, scenes.state AS scene, a.state AS attempt, a.failure_kind AS kind FROM scenes JOIN attempts a USING (scene)',
+    ),
+  ).toEqual([
+    { id: 'there', scene: 'active', attempt: 'submitted', kind: null },
+    { id: 'unsure', scene: 'waiting', attempt: 'unanswered', kind: 'given-up' },
+    { id: 'here', scene: 'waiting', attempt: 'expired', kind: 'given-up' },
+    { id: 'local', scene: 'active', attempt: 'submitted', kind: null },
+    { id: 'gone', scene: 'withdrawn', attempt: 'expired', kind: 'given-up' },
+  ]);
+  expect(session.putBack({ ...none, giveUp: ['here', 'there', 'nowhere'] }, 8)).toEqual([
+    { id: 'here', state: 'waiting', isGiveUp: true },
+    { id: 'nowhere', state: 'unknown', isGiveUp: true },
+  ]);
+});

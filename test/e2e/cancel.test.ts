@@ -77,6 +77,20 @@ it('leaves in flight what the service does not cancel, says so, and the next run
   const next = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   expect(await next.event('recovered')).toMatchObject({ inFlight: 2 });
   expect(service.submissions).toBe(2);
+  next.child.kill('SIGKILL');
+  await next.finish();
+  // As it is pasted from there.
+  const retry = (/`nightrender (retry .+ --give-up)`/.exec(stdout)?.[1] ?? '').split(' ');
+  const plain = await nightrender(retry.slice(0, -1), { cwd });
+  expect(plain.code).toBe(2);
+  expect(plain.stderr).toContain('`nightrender retry pipeline.yaml --id s0 --give-up`');
+  const given = await nightrender(retry, { cwd });
+  expect(given, given.stderr).toMatchObject({ code: 0 });
+  expect(given.stdout).toContain('1 job in flight given up; each may have been billed.');
+  expect(given.stdout).toContain('s0 (given-up)');
+  const again = await nightrender(retry, { cwd });
+  expect(again.code).toBe(2);
+  expect(again.stderr).toContain('"s0" has nothing in flight that could be given up');
 });
 
 it('ends with 12 where the key is refused, with 2 where there is no batch, and with 0 where nothing is in flight', async () => {

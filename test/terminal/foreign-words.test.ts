@@ -48,7 +48,13 @@ const views: [string, () => void][] = [
   [
     'cancel',
     () => {
-      const view = createCancelView({ json: false, quiet: false, file, now: () => 0 });
+      const view = createCancelView({
+        json: false,
+        quiet: false,
+        file,
+        retry: 'pipeline.yaml',
+        now: () => 0,
+      });
       view.tell({ type: 'warning', text: evil });
       const left = [{ scene: evil, jobId: evil, why: evil }];
       view.end({ ending: { kind: 'halted', text: evil }, found: 1, left, unanswered: 0 }, 4);

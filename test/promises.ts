@@ -480,6 +480,11 @@ export const promises: Record<string, Promised[]> = {
       title: 'overwrites nothing and says which file is there',
     },
     {
+      says: 'A list that has lost more than a third of its scenes and has no new one is asked about before anything changes.',
+      file: 'commands/fewer-scenes.test.ts',
+      title: 'is refused though its last line is cut off, too',
+    },
+    {
       says: 'A preview takes scenes from all over the list, and withdraws none.',
       file: 'pipeline/preview.test.ts',
       title: 'renders as many as asked for, from all over the list, and withdraws nothing',

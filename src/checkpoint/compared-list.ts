@@ -14,9 +14,13 @@ export function readComparedList(db: Database): ComparedList | undefined {
   const row = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'compared'").get();
   if (row === undefined) return undefined;
   const compared = storedJson(row.value, 'the batch') as ComparedList;
+  return listedScenes(db) === compared.scenes ? compared : undefined;
+}
+
+/** How many scenes of the batch are in its list, as far as that was compared. */
+export function listedScenes(db: Database): number {
   const { waiting, active, saved, failed } = readCounts(db);
-  const scenes = waiting + active + saved + failed;
-  return scenes === compared.scenes ? compared : undefined;
+  return waiting + active + saved + failed;
 }
 
 /** In the transaction of the comparison. */

@@ -14,6 +14,7 @@ export type StagedScene = Omit<Scene, 'id'> & { id: string | undefined };
 export class ManifestStage implements ManifestScenes {
   /** Set when all is read and found good. */
   digest: string | undefined;
+  allowsFewer = false;
   readonly #db = openTemporary();
   readonly #scenes: GroupedInsert = insertGrouped(this.#db, 'scenes', '(?, ?, ?, ?, ?, ?, ?)');
   readonly #insertBad = this.#db.prepare<[object]>(

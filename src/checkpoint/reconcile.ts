@@ -1,11 +1,11 @@
 /** Brings the batch's scenes in line with its manifest: by identity (id and fingerprint), never by position. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { withSuffix, nameKey } from '../core/naming.ts';
-import type { Plan } from '../core/plan.ts';
+import { isCutOff, ListCutOff, type Plan } from '../core/plan.ts';
 import { replacedSuffix } from '../core/scene.ts';
 import type { ManifestScenes } from '../pipeline/ports.ts';
 import type { Database, Statement } from '../sqlite/database.ts';
-import { readComparedList, rememberComparedList, type ComparedList } from './compared-list.ts';
+import { listedScenes, readComparedList, rememberComparedList, type ComparedList } from './compared-list.ts';
 import { lister } from './list-scenes.ts';
 
 /** Rows between two turns of the event loop: enough to be fast, few enough that a signal never waits for them. */
@@ -16,7 +16,7 @@ const sliceScenes = 20_000;
 
 /**
  * Runs inside the caller's transaction, which stays open over many turns of the event loop: at a million rows this
- * takes a while. Throws the reason of `signal` as soon as that aborts.
+ * takes a while. Throws the reason of `signal` as soon as that aborts, and `ListCutOff`.
  */
 export async function reconcile(db: Database, manifest: ManifestScenes, signal: AbortSignal): Promise<Plan> {
   const compared = readComparedList(db);
@@ -37,13 +37,22 @@ async function compare(db: Database, manifest: ManifestScenes, signal: AbortSign
   // Its rows come in order, so that a page or two of it are enough.
   db.pragma('temp.cache_size = -500');
   db.exec('CREATE TEMP TABLE IF NOT EXISTS listed (scene INTEGER PRIMARY KEY); DELETE FROM temp.listed');
-  const known = lastKey(db, 'scenes');
+  const [known, before] = [lastKey(db, 'scenes'), listedScenes(db)];
   const plan = { added: 0, changed: 0, unchanged: 0, withdrawn: 0 };
   const list = lister(db, known);
   await inSlices(manifest.scenes(), signal, (scene) => (plan[list.add(scene)] += 1));
   list.flush();
   const withdraw = withdrawer(db, known);
-  await overTable(db, 'scenes', signal, (slice) => (plan.withdrawn += withdraw(slice)), known);
+  let first: Gone | undefined;
+  const withdrawSlice = (slice: Slice): void => {
+    const gone = withdraw(slice);
+    plan.withdrawn += gone.scenes;
+    if (gone.scenes > 0) first ??= gone;
+  };
+  await overTable(db, 'scenes', signal, withdrawSlice, known);
+  const isTorn = plan.added + plan.changed === 1 && isBeginning(db, known);
+  if (manifest.allowsFewer !== true && isCutOff(plan, before, isTorn))
+    throw new ListCutOff(plan, before, first);
   listWithdrawn(db);
   await overTable(db, 'temp.withdrawn', signal, restorer(db));
   await replaceBadRows(db, manifest, signal);
@@ -88,21 +97,37 @@ async function breathe(signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
 }
 
-/** Tells how many scenes of a slice went without another row taking their id. */
-function withdrawer(db: Database, known: number): (slice: Slice) => number {
+interface Gone {
+  scenes: number;
+  /** Of the first of them in the list, if there is one. */
+  id: string;
+  source: string;
+}
+
+/** Tells which scenes of a slice went without another row taking their id. */
+function withdrawer(db: Database, known: number): (slice: Slice) => Gone {
   const gone = `scene BETWEEN @from AND @to AND scene <= ${known} AND state <> 'withdrawn'
     AND scene NOT IN (SELECT scene FROM temp.listed)`;
-  const count = db.prepare<[Slice], { n: number }>(`
-    SELECT count(*) AS n FROM scenes s WHERE ${gone} AND NOT EXISTS (SELECT 1 FROM scenes l
+  const count = db.prepare<[Slice], Gone>(`
+    SELECT count(*) AS scenes, min(position), id, source FROM scenes s WHERE ${gone} AND NOT EXISTS (SELECT 1 FROM scenes l
       WHERE l.id = s.id AND (l.scene > ${known} OR EXISTS (SELECT 1 FROM temp.listed t WHERE t.scene = l.scene)))`);
   const withdraw = db.prepare<[Slice]>(
     `UPDATE scenes SET state = 'withdrawn', position = NULL WHERE ${gone}`,
   );
   return (slice) => {
-    const withdrawn = count.get(slice)?.n ?? 0;
+    const withdrawn = count.get(slice) ?? { scenes: 0, id: '', source: '' };
     withdraw.run(slice);
     return withdrawn;
   };
+}
+
+/** Of the one scene that came: a line that was cut off is the beginning of one that went. */
+function isBeginning(db: Database, known: number): boolean {
+  const begins = '(w.columns, 1, length(n.columns) - 2)';
+  const torn = db.prepare(`
+    SELECT 1 FROM scenes n JOIN scenes w ON w.state = 'withdrawn' AND length(w.columns) > length(n.columns)
+      AND substr${begins} = substr${begins.replace('w.', 'n.')} WHERE n.scene > ${known}`);
+  return torn.get() !== undefined;
 }
 
 /** Most often there is none, and no other scene has to be looked at again. */

@@ -44,6 +44,7 @@ export async function readScenes(
   checkpointDir = config.output.dir,
 ): Promise<ReadScenes & { stage: ManifestStage }> {
   const stage = new ManifestStage();
+  stage.allowsFewer = config.allowsFewer;
   try {
     const seedBits = readSeedBits(checkpointDir);
     const expanded = await readExpansion(config, seedBits, signal);

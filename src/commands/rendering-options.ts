@@ -12,6 +12,7 @@ export function runOptions(parser: Argv) {
     'output',
     'concurrency',
     'skip-bad-rows',
+    'allow-fewer',
     'log',
     'stats',
     'json',
@@ -34,7 +35,7 @@ export function runOptions(parser: Argv) {
 
 export function planOptions(parser: Argv) {
   const purpose = `Checks all that a run would check, and tells what it would do: which scenes are new, edited, done or failed, the first requests in full, the names of their pictures, and what it will cost and take by what earlier runs of this batch needed. It sends nothing, writes nothing and takes no lock, and may be asked beside a run and where no folder is yet. Room for a copy of the checkpoint is needed in the folder of temporary files.`;
-  return withPipeline(parser, ['manifest', 'output', 'concurrency', 'skip-bad-rows', 'json'])
+  return withPipeline(parser, ['manifest', 'output', 'concurrency', 'skip-bad-rows', 'allow-fewer', 'json'])
     .usage(`$0 plan <pipeline>\n\n${purpose}`)
     .options(partOptions)
     .option('check', {

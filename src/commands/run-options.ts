@@ -25,6 +25,11 @@ export const optionRules = {
     type: 'boolean',
     describe: 'render the good rows and report the bad ones as invalid',
   },
+  'allow-fewer': {
+    path: ['allowFewer'],
+    type: 'boolean',
+    describe: 'go on where more than a third of the scenes is gone from the list and none came',
+  },
   log: {
     path: ['terminal', 'log'],
     type: 'string',

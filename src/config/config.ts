@@ -96,6 +96,8 @@ export interface Config {
     log: string | undefined;
   };
   skipBadRows: boolean;
+  /** Whether the list may have lost most of its scenes. */
+  allowsFewer: boolean;
   /** What works and should be changed, in words. */
   warnings: string[];
   /** Where a value was set, or its key with `ofKey`, for problems that show later: `pipeline.yaml:7:14`. */

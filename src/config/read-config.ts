@@ -174,5 +174,6 @@ function plainSettings(raw: RawConfig) {
     shutdownGraceMs: raw.shutdown.grace,
     notify: raw.notify.map(noticeTarget),
     skipBadRows: raw.skipBadRows,
+    allowsFewer: raw.allowFewer,
   };
 }

@@ -179,6 +179,9 @@ const configShape = z.strictObject({
     .default([])
     .describe('who is told of a run: monitors, chats, commands'),
   skipBadRows: flag.describe('true renders the good rows and reports the bad ones as invalid'),
+  allowFewer: flag.describe(
+    'true goes on where more than a third of the scenes is gone from the list and none came',
+  ),
 });
 
 export const configSchema = configShape.superRefine(checkCost);

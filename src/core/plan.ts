@@ -16,6 +16,29 @@ export interface Plan {
   withdrawn: number;
 }
 
+/**
+ * Whether a list seems to be cut off: more than a third of its scenes went, and none came. `before`: how many it had.
+ * `isTorn`: the one that came is the beginning of one that went.
+ */
+export function isCutOff(plan: Plan, before: number, isTorn: boolean): boolean {
+  const { added, changed, unchanged, withdrawn } = plan;
+  const returned = unchanged + changed + withdrawn - before;
+  const came = added + changed + Math.max(returned, 0) - (isTorn ? 1 : 0);
+  return came === 0 && withdrawn * 3 > before;
+}
+
+/** Thrown before anything has changed, unless it was said that the list may be shorter. */
+export class ListCutOff extends Error {
+  /** `first`: the first scene that went, and where its row stood. */
+  constructor({ withdrawn }: Plan, before: number, first: { id: string; source: string } | undefined) {
+    const which = first === undefined ? '' : ` (the first is ${first.id}, which was at ${first.source})`;
+    const gone = `${withdrawn.toLocaleString('en')} of ${before.toLocaleString('en')} scenes are no longer in the list${which}, and none is new`;
+    super(
+      `${gone}. Nothing was sent, and the batch is as it was; pictures stay. If the list was cut off, restore it and start the same command again. If it is meant to be shorter, add --allow-fewer, or allowFewer: true to pipeline.yaml.`,
+    );
+  }
+}
+
 /** What the next run of a batch would do, for people who are to decide whether it shall. */
 export interface BatchPlan {
   /** Whether a run holds the batch at this moment. */

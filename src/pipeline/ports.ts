@@ -82,6 +82,8 @@ export interface ManifestScenes {
    * of the last one compared, scenes and rows are not asked for.
    */
   digest?: string | undefined;
+  /** Whether it was said that the list may have lost most of its scenes. */
+  allowsFewer?: boolean;
   scenes(): Iterable<ListedScene>;
   /** Rows that are skipped on the user's word. */
   badRows(): Iterable<BadRow>;
@@ -90,7 +92,7 @@ export interface ManifestScenes {
 /** The journal of a batch. A call resolves when what it wrote is on the disk; a failing disk throws `Trouble`. */
 export interface Checkpoint {
   /**
-   * Brings the batch's scenes in line with the manifest, by identity, not position. Undefined, and nothing is changed,
+   * Brings the batch's scenes in line with the manifest, by identity, not position. Throws `ListCutOff`. Undefined, and nothing is changed,
    * where `signal` aborts before all is done. No read may be asked for meanwhile: it would see half of it. With a `part`,
    * all of the manifest is compared and only scenes of that part wait to be claimed from then on.
    */

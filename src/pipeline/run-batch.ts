@@ -4,6 +4,7 @@ import type { Ending } from '../core/ending.ts';
 import { quarantine } from '../core/quarantine.ts';
 import { InterimReports } from './interim-reports.ts';
 import { Lanes } from './lanes.ts';
+import { ListCutOff } from '../core/plan.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import type { Cost } from '../core/spending.ts';
@@ -30,7 +31,7 @@ export interface BatchResult {
 /**
  * Starts or continues a batch and works on it until every scene is saved or given up, or `stop` says so. Without a
  * manifest, as when `stop` came while it was being read, what is in flight is collected and the batch stays what it is.
- * Throws only for a bug.
+ * Throws only for a bug, and `ListCutOff`.
  */
 export async function runBatch(
   manifest: ManifestScenes | undefined,
@@ -52,6 +53,8 @@ export async function runBatch(
     await lanes.resume(inFlight);
     await lanes.renderWaiting();
   } catch (thrown) {
+    // Nothing was begun yet.
+    if (thrown instanceof ListCutOff) throw thrown;
     run.stopForThrown(thrown);
   }
   await lanes.finish();

@@ -10,6 +10,7 @@ it('every option has a key and a variable', () => {
     ['NIGHTRENDER_OUTPUT', 'output.dir'],
     ['NIGHTRENDER_CONCURRENCY', 'concurrency'],
     ['NIGHTRENDER_SKIP_BAD_ROWS', 'skipBadRows'],
+    ['NIGHTRENDER_ALLOW_FEWER', 'allowFewer'],
     ['NIGHTRENDER_LOG', 'terminal.log'],
     ['NIGHTRENDER_STATS', 'terminal.stats'],
     ['NIGHTRENDER_JSON', 'terminal.json'],

@@ -63,6 +63,11 @@ export const promises: Record<string, Promised[]> = {
       title: 'keeps what has the name already as .former, with what lies beside it',
     },
     {
+      says: 'A run says that every scene is saved only where every picture still is in the folder, in its size.',
+      file: 'pipeline/missing-pictures.test.ts',
+      title: 'a run whose pictures are not there',
+    },
+    {
       says: 'A row that goes while its job is in flight loses no picture.',
       file: 'pipeline/run-batch.test.ts',
       title: 'still collects what is in flight for rows that are gone, and keeps their pictures',

@@ -1,5 +1,6 @@
 /** The pictures that the checkpoint knows, for whoever looks whether they are still there. */
 import type { RecordedPicture } from '../core/verification.ts';
+import { asTrouble } from './full-disk.ts';
 import type { Database } from '../sqlite/database.ts';
 
 /** Read so many at a time: a reader that stayed in one place for hours would keep a run's journal from being tidied. */
@@ -28,6 +29,15 @@ export function* readSavedJobs(db: Database): Generator<RecordedPicture[]> {
     }
   }
   if (job.length > 0) yield job;
+}
+
+/** Those of saved scenes; read as they are asked for. */
+export function* readPicturesOfSaved(db: Database): Generator<RecordedPicture> {
+  try {
+    for (const job of readSavedJobs(db)) if (job[0]?.sceneState === 'saved') yield* job;
+  } catch (error) {
+    throw asTrouble(error);
+  }
 }
 
 export function recordedReader(db: Database): (attempt: number) => RecordedPicture[] {

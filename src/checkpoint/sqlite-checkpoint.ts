@@ -8,6 +8,7 @@ import type { Part } from '../core/part.ts';
 import type { Plan } from '../core/plan.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import type { BatchSpending } from '../core/spending.ts';
+import type { RecordedPicture } from '../core/verification.ts';
 import type {
   Checkpoint,
   ManifestScenes,
@@ -28,6 +29,7 @@ import { readCounts } from './read-counts.ts';
 import { readSpending } from './read-spending.ts';
 import { assertMove, intend, settle } from './record-attempt.ts';
 import { reconcile } from './reconcile.ts';
+import { readPicturesOfSaved } from './saved-pictures.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 
 export class SqliteCheckpoint implements Checkpoint {
@@ -169,6 +171,10 @@ export class SqliteCheckpoint implements Checkpoint {
     return this.#write(() => {
       this.#sql.recordMoved.run({ key: move.key, to: move.to, fileKey: nameKey(move.to) });
     });
+  }
+
+  async savedPictures(): Promise<Iterable<RecordedPicture>> {
+    return readPicturesOfSaved(this.#db);
   }
 
   spending(): Promise<BatchSpending> {

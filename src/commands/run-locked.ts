@@ -84,7 +84,7 @@ function tellStart(config: Config, file: string, tell: Listener): void {
 
 function endOf(
   config: Config,
-  { ending, counts, part, report, cost }: BatchResult,
+  { ending, counts, part, report, cost, missingPictures }: BatchResult,
   untold: number,
 ): RunEnded {
   const { kind, text } = ending;
@@ -101,6 +101,7 @@ function endOf(
     report,
     cost,
     untold,
+    ...(missingPictures > 0 && { missingPictures }),
   };
 }
 

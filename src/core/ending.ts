@@ -17,7 +17,11 @@ export const endings = {
     isResumable: false,
     means: 'wrong use, configuration or manifest; nothing was sent or written',
   },
-  incomplete: { exitCode: 3, isResumable: false, means: 'the run ended and some scenes are not saved' },
+  incomplete: {
+    exitCode: 3,
+    isResumable: false,
+    means: 'the run ended and some scenes are not saved, or saved pictures are missing',
+  },
   halted: { exitCode: 10, isResumable: true, means: 'stopped by a halt rule', first: 'once that is mended' },
   'already-running': { exitCode: 11, isResumable: true, means: 'another run holds this batch' },
   'not-allowed': {

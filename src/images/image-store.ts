@@ -23,6 +23,7 @@ import {
 import { checkPicture } from './check-picture.ts';
 import { DurableFiles } from './durable-files.ts';
 import { withProvenance } from './provenance-texts.ts';
+import { findMissing } from './find-missing.ts';
 import { setAside, wouldOverwrite } from './set-aside.ts';
 import { thumbnailFiles, type ThumbnailFiles } from './thumbnail-files.ts';
 
@@ -104,6 +105,7 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
       const path = pathWithin(root, picture.file);
       return withDiskTrouble(path, () => isWhole(files, path, picture));
     },
+    findMissing: (pictures, signal) => findMissing(root, (file) => pathWithin(root, file), pictures, signal),
     complete: async (picture, provenance) => {
       const path = pathWithin(root, picture.file);
       const missing = await missingBeside(beside, path);

@@ -71,4 +71,6 @@ export type Event =
       cost: Cost | undefined;
       /** Submissions of the batch that may have been billed and of which nobody knows: unanswered and expired ones. */
       untold: number;
+      /** Saved pictures that are missing or have another size, where there are any. */
+      missingPictures?: number;
     };

@@ -11,6 +11,7 @@ import type { RunStats } from '../core/run-stats.ts';
 import type { ServiceHealth } from '../core/service-health.ts';
 import type { BatchSpending } from '../core/spending.ts';
 import type { BadRow, ListedScene, SceneCounts } from '../core/scene.ts';
+import type { RecordedPicture } from '../core/verification.ts';
 import type { Event } from './event.ts';
 
 /** The job service. Every call is one HTTP request and resolves to what it meant; expected trouble never throws. */
@@ -134,6 +135,8 @@ export interface Checkpoint {
   /** Renames of pictures that were decided and may not have been done yet, in the order to do them in. */
   pendingMoves(): Promise<PictureMove[]>;
   recordMoved(move: PictureMove): Promise<void>;
+  /** Those of saved scenes; read as they are asked for. */
+  savedPictures(): Promise<Iterable<RecordedPicture>>;
   counts(): Promise<SceneCounts>;
   /** Of the scenes of the part that was chosen; undefined where none was. */
   partCounts(): Promise<SceneCounts | undefined>;
@@ -198,12 +201,22 @@ export interface ImageStore {
   write(picture: CheckedPicture, file: string): Promise<void>;
   /** Whether the file is there with exactly these bytes; it then stays, whatever happens to the machine. */
   has(picture: SavedPicture): Promise<boolean>;
+  /** By name and size alone, beside other work; undefined where `signal` aborts before. */
+  findMissing(pictures: Iterable<RecordedPicture>, signal: AbortSignal): Promise<MissingPictures | undefined>;
   /** Writes what belongs beside a picture that is there and is missing, durably. */
   complete(picture: SavedPicture, provenance: Provenance): Promise<void>;
   /** Removes a picture durably, and what is beside it. */
   remove(file: string): Promise<void>;
   /** Renames a picture durably, and what is beside it; does nothing where that has happened already. */
   move(from: string, to: string): Promise<void>;
+}
+
+/** How many of the pictures that were looked for are not there as they were saved. */
+export interface MissingPictures {
+  checked: number;
+  missing: number;
+  /** The first of the missing, relative to the images folder. */
+  example: string;
 }
 
 /** The result files; they can always be rebuilt from the checkpoint. */

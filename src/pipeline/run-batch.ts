@@ -8,7 +8,8 @@ import { ListCutOff } from '../core/plan.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import type { Cost } from '../core/spending.ts';
-import type { ManifestScenes } from './ports.ts';
+import { missingText, PictureWatch } from './picture-watch.ts';
+import type { ManifestScenes, MissingPictures } from './ports.ts';
 import { finishMoves, finishWriting, settleIntended } from './recover.ts';
 import { Run, type Ports } from './run.ts';
 import type { BatchSettings } from './settings.ts';
@@ -26,6 +27,8 @@ export interface BatchResult {
   /** Undefined where nobody said what the work costs. */
   cost: Cost | undefined;
   stats: RunStats;
+  /** Saved pictures that are missing or have another size; 0 also where nobody looked. */
+  missingPictures: number;
 }
 
 /**
@@ -42,11 +45,15 @@ export async function runBatch(
   const run = new Run(ports, settings, stop);
   const lanes = new Lanes(run);
   const interim = new InterimReports(run);
+  const pictures = new PictureWatch(run);
   let inFlight: SubmittedAttempt[] = [];
   try {
     await finishLastSteps(run);
     await plan(run, manifest);
-    if (run.isPlanned) interim.begin();
+    if (run.isPlanned) {
+      interim.begin();
+      pictures.begin();
+    }
     inFlight = await recover(run);
     await run.loadBudget();
     watchHealth(run).catch((thrown: unknown) => run.stopForThrown(thrown));
@@ -59,17 +66,19 @@ export async function runBatch(
   }
   await lanes.finish();
   await interim.end();
+  const missing = await pictures.end();
   const stats = run.stats.result();
   const counts = await ports.checkpoint.counts();
   const part = await ports.checkpoint.partCounts();
   const hasNews = run.isPlanned || (inFlight.length > 0 && !stop.leaving.aborted);
-  const report = hasNews ? await writeReport(run, endingOf(run, counts, part), stats) : undefined;
+  const report = hasNews ? await writeReport(run, endingOf(run, counts, part, missing), stats) : undefined;
   run.end();
   if (run.bug !== undefined) throw run.bug;
   // A report that was asked for and is lacking is told by what cut it, though every scene is saved.
   const cut = hasNews && report === undefined ? stop.ending : undefined;
-  const ending = cut ?? endingOf(run, counts, part);
-  return { ending, counts, part, report, cost: run.budget.cost(), stats };
+  const ending = cut ?? endingOf(run, counts, part, missing);
+  const missingPictures = missing?.missing ?? 0;
+  return { ending, counts, part, report, cost: run.budget.cost(), stats, missingPictures };
 }
 
 /** Of a dead run, on files: the folder is then as the checkpoint says, before another list decides anything about it. */
@@ -112,10 +121,19 @@ export async function writeReport(run: Run, ending: Ending, stats?: RunStats): P
   }
 }
 
-function endingOf({ stop, isPlanned }: Run, counts: SceneCounts, part: SceneCounts | undefined): Ending {
+function endingOf(
+  { stop, isPlanned }: Run,
+  counts: SceneCounts,
+  part: SceneCounts | undefined,
+  pictures: MissingPictures | undefined,
+): Ending {
   if (stop.ending?.kind === 'output-unwritable') return stop.ending;
   if (stop.ending !== undefined && !isPlanned)
     return { ...stop.ending, text: `${stop.ending.text}; the manifest was not compared with the batch` };
+  // Where nobody looked whether the pictures are there, nobody says so.
+  if (stop.ending !== undefined && pictures?.missing !== 0) return stop.ending;
+  if (pictures !== undefined && pictures.missing > 0)
+    return { kind: 'incomplete', text: missingText(pictures) };
   if (missingOf(counts) === 0) return { kind: 'complete', text: 'Every scene is saved' };
   const missing = missingOf(part ?? counts);
   if (part !== undefined && missing === 0) return { kind: 'complete', text: previewText(part, counts) };

@@ -24,7 +24,7 @@ export function describeEnding(
     rows.push(['gallery', `not written anew; \`nightrender report ${file}\` does it`]);
   const hint = hintOf(event, file, runArguments);
   const reached =
-    total === 0 || event.part !== undefined
+    total === 0 || event.part !== undefined || event.missingPictures !== undefined
       ? ''
       : `: ${saved.toLocaleString('en')} of ${plural(total, 'scene')} in ${took}`;
   const preview = event.part === undefined ? '' : ` (${took})`;
@@ -64,6 +64,8 @@ function hintOf(event: Event & { type: 'run-ended' }, file: string, runArguments
     if (inFlight === 0) return goesOn;
     return `${goesOn} Start it within 30 minutes, so that ${plural(inFlight, 'job')} in flight can be collected.`;
   }
+  if (event.missingPictures !== undefined)
+    return `\`nightrender verify ${file} --repair\` puts their scenes back; then \`nightrender run ${runArguments}\` renders them again.`;
   if (event.ending === 'complete' && event.part !== undefined && event.counts.waiting > 0)
     return `Their pictures count: \`nightrender run ${runArguments}\` renders the rest.`;
   if (event.counts.failed === 0) return '';

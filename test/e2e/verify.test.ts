@@ -33,6 +33,20 @@ function spoil(images: string): void {
   writeFileSync(join(images, 's5.png'), turned);
 }
 
+it('is named by a run that finds pictures missing, and then nothing is', async () => {
+  const { cwd, images, jobs } = await rendered(4);
+  rmSync(images, { recursive: true });
+  const again = await nightrender(['run', 'pipeline.yaml'], { cwd, ...withKey });
+  expect(again.code, again.stdout).toBe(3);
+  expect(again.stdout).toContain('4 of 4 saved pictures are missing or have another size, such as s0.png.\n');
+  expect(again.stdout).toContain('`nightrender verify pipeline.yaml --repair`');
+  expect(again.stdout).toContain('`nightrender run pipeline.yaml`');
+  await nightrender(['verify', 'pipeline.yaml', '--repair'], { cwd });
+  const last = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
+  expect(last.code, last.stderr).toBe(0);
+  expect(jobs()).toBe(8);
+});
+
 it('says that all is good, without the key and with exit code 0', async () => {
   const { cwd } = await rendered(4);
   const { code, stdout, stderr } = await nightrender(['verify', 'pipeline.yaml'], { cwd });

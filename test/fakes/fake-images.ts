@@ -4,7 +4,7 @@ import type { CheckedPicture, HeldPicture, SavedPicture } from '../../src/core/p
 import type { Provenance } from '../../src/core/provenance.ts';
 import { Trouble, type Failure } from '../../src/core/failure.ts';
 import type { RecordedPicture, Verdict } from '../../src/core/verification.ts';
-import type { ImageStore } from '../../src/pipeline/ports.ts';
+import type { ImageStore, MissingPictures } from '../../src/pipeline/ports.ts';
 
 export class FakeImages implements ImageStore {
   /** Contents by file name. */
@@ -39,6 +39,14 @@ export class FakeImages implements ImageStore {
   async has({ file, sha256 }: SavedPicture): Promise<boolean> {
     const content = this.files.get(file);
     return content !== undefined && sha256Of(content) === sha256;
+  }
+
+  async findMissing(pictures: Iterable<RecordedPicture>): Promise<MissingPictures> {
+    const all = [...pictures];
+    const isThere = (file: string | null, bytes: number): boolean =>
+      Buffer.byteLength(this.files.get(file ?? '') ?? '') === bytes;
+    const missing = all.filter(({ file, moveTo, bytes }) => !isThere(file, bytes) && !isThere(moveTo, bytes));
+    return { checked: all.length, missing: missing.length, example: missing[0]?.file ?? '' };
   }
 
   async remove(file: string): Promise<void> {

@@ -5,6 +5,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileS
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { CheckedPicture, SavedPicture } from '../../src/core/picture.ts';
+import type { RecordedPicture } from '../../src/core/verification.ts';
 import { createImageStore } from '../../src/images/image-store.ts';
 import { temporaryName } from '../../src/disk/temporary-files.ts';
 import { filesIn, temporaryFolder, troubleOf } from './store.ts';
@@ -255,6 +256,33 @@ describe('prepare', () => {
     texts.forEach((text, i) => expect(read(dir, `${i}.png`)).toBe(text));
     expect(read(dir, ofThisRun)).toBe('being written');
     expect(existsSync(join(elsewhere, '.nightrender-1-abc123-7.tmp'))).toBe(true);
+  });
+});
+
+describe('findMissing', () => {
+  const recorded = (file: string, bytes: number, moveTo: string | null = null): RecordedPicture => {
+    const scene = { attempt: 1, number: 1, sceneId: file, sceneState: 'saved' } as const;
+    return { ...scene, file, moveTo, width: 1, height: 1, bytes, sha256: '' };
+  };
+  const going = new AbortController().signal;
+
+  test('tells how many are gone or have another size; one that is being renamed is not', async () => {
+    const { store } = folder({ 'a.png': '1', 'b.png': '12', 'sea/new.png': '1', x: 'a file' });
+    const all = [
+      recorded('a.png', 1),
+      recorded('old.png', 1, 'sea/new.png'),
+      recorded('x/c.png', 1),
+      recorded('b.png', 1),
+      recorded('gone.png', 1),
+    ];
+    expect(await store.findMissing(all, going)).toEqual({ checked: 5, missing: 3, example: 'x/c.png' });
+  });
+
+  test('is cut where the run has to end', async () => {
+    const { store } = folder({ 'a.png': '1' });
+    const many = Array.from({ length: 1_000 }, () => recorded('a.png', 1));
+    expect(await store.findMissing(many, AbortSignal.abort())).toBe(undefined);
+    expect(await store.findMissing(many, going)).toMatchObject({ checked: 1_000, missing: 0 });
   });
 });
 

@@ -490,6 +490,11 @@ export const promises: Record<string, Promised[]> = {
       title: 'is refused though its last line is cut off, too',
     },
     {
+      says: 'An input that sends every row the same is refused, with the likely slip and its place.',
+      file: 'commands/row-inputs.test.ts',
+      title: 'shows the likely slip: …',
+    },
+    {
       says: 'A preview takes scenes from all over the list, and withdraws none.',
       file: 'pipeline/preview.test.ts',
       title: 'renders as many as asked for, from all over the list, and withdraws nothing',

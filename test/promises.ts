@@ -340,6 +340,12 @@ export const promises: Record<string, Promised[]> = {
       title: 'of … starts at once on … one runs, and all others name it',
     },
     {
+      says: 'A lock file that is deleted beside a live run lets no second one in (on Linux).',
+      file: 'e2e/starts.test.ts',
+      title:
+        'lets nobody in where the lock files were deleted beside a live run, and the next start once that is killed',
+    },
+    {
       says: 'The lock is free as soon as its holder is dead.',
       file: 'e2e/starts.test.ts',
       title: 'gives the lock to the next start after a kill, whatever the dead one left',

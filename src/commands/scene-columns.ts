@@ -103,7 +103,7 @@ function quoted(text: string): string {
   return text.replaceAll("'", "''");
 }
 
-export function placeholder(name: string): string {
+function placeholder(name: string): string {
   return /^[A-Za-z_]\w*$/.test(name) ? `{{ ${name} }}` : `{{ [${JSON.stringify(name)}] }}`;
 }
 

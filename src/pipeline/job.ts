@@ -133,13 +133,11 @@ export function overdueFailure(run: Run, job: Job): Failure | undefined {
   return undefined;
 }
 
-/**
- * As above, by the wall clock, which spans runs. Clocks jump: only for a job whose status cannot be read anyway.
- */
-export function overdueSinceSubmission(run: Run, { attempt }: Job): Failure | undefined {
+/** As above, over all runs; only for a job whose status cannot be read: between two runs the wall clock may have jumped. */
+export function overdueSinceSubmission(run: Run, job: Job): Failure | undefined {
   const { queueMs, executionMs } = run.settings.timeouts;
   const ms = queueMs + executionMs;
-  if (run.ports.clock.now() - attempt.submittedAt <= ms) return undefined;
+  if (ageMs(run, job) <= ms) return undefined;
   const text = `no status ${showDuration(ms)} after its submission (\`timeouts.queue\` and \`timeouts.execution\`)`;
   return overdue(text);
 }

@@ -1,0 +1,274 @@
+/** Holds what a batch folder says against the service's own account, start after start; every difference is a sentence. */
+import { existsSync } from 'node:fs';
+import type { Damaged } from './damages.ts';
+import { pixelsOf, type AttemptRow, type Folder, type FolderState } from './folder-state.ts';
+import { pictureOf, retentionMs, type NightJob } from './night-service.ts';
+import { outOf, type Machine, type Outcome, type Start } from './start.ts';
+
+/** What a start was told, as far as it bears on what it may do. */
+export interface Terms {
+  attempts: number;
+  isHold: boolean;
+  overdueMs: number;
+  jobs: number | undefined;
+  /** The rows of the list, by what they send. */
+  scenes: readonly string[];
+}
+
+const declared = new Set(['unanswered', 'intended']);
+const isOpen = ({ state }: AttemptRow): boolean => state === 'intended' || state === 'submitted';
+
+export class Account {
+  readonly #machine: Machine;
+  /** Files that somebody else changed or put there, and the jobs whose pictures they were. */
+  readonly #touched = new Set<string>();
+  readonly #touchedJobs = new Set<string>();
+  /** Other people's files, which are theirs. */
+  readonly #strangers: Buffer[] = [];
+  /** Jobs that a person has let go of together with the checkpoint. */
+  readonly #letGo = new Set<string>();
+  #before: FolderState | undefined;
+  #isLossAccepted = false;
+  /** The most attempts that any start allowed. */
+  #attempts = 0;
+  /** Scenes that a person put back, with the number of their latest attempt then. */
+  readonly #putBack = new Map<string, number>();
+  #beganAt = 0;
+  #jobsBefore = 0;
+
+  constructor(machine: Machine) {
+    this.#machine = machine;
+  }
+
+  begin(): void {
+    this.#beganAt = this.#machine.now;
+    this.#jobsBefore = this.#machine.service.jobs.length;
+  }
+
+  /** Somebody changes, removes or puts down these files in the folder of pictures. */
+  touch({ pictures, stranger }: Damaged): void {
+    if (stranger !== undefined) this.#strangers.push(stranger);
+    else if (pictures.length > 0) this.#strangers.length = 0;
+    for (const file of pictures) {
+      this.#touched.add(file);
+      const own = this.#before?.pictures.find((picture) => picture.file === file);
+      if (own !== undefined) this.#touchedJobs.add(own.job_id);
+    }
+  }
+
+  /** The loss of a part of what was on record is accepted by option: what it says from now on is all that is known. */
+  acceptLoss(): void {
+    this.#isLossAccepted = true;
+    this.#before = undefined;
+  }
+
+  /** The checkpoint is given up as a whole. */
+  letGo(): void {
+    this.acceptLoss();
+    const { jobs, unansweredWithoutJob } = this.#machine.service;
+    for (const { id } of jobs) this.#letGo.add(id);
+    unansweredWithoutJob.length = 0;
+  }
+
+  /** What is wrong after a start. */
+  judge(asked: Start, outcome: Outcome, terms: Terms, { state, files }: Folder): string[] {
+    if (outcome.kind === 'bug') return [`${asked.what} ended as a bug: ${outcome.words}`];
+    this.#attempts = Math.max(this.#attempts, terms.attempts);
+    const out = outOf(this.#machine);
+    const made = this.#machine.service.jobs.length - this.#jobsBefore;
+    if (outcome.kind === 'refused')
+      return made === 0 ? [] : [`${made} jobs were made by a start that was refused`];
+    if (state === undefined) {
+      const isNew = outcome.kind === 'died' && made === 0 && !existsSync(`${out}/checkpoint.sqlite`);
+      return isNew || outcome.kind === 'died' ? [] : ['the checkpoint cannot be read after a start'];
+    }
+    this.#notePutBack(asked, state);
+    const isDead = outcome.kind === 'died';
+    const wrong = [
+      ...this.#wrongJobs(state),
+      ...this.#wrongFates(asked, state, terms),
+      ...this.#wrongHistory(state),
+      ...this.#wrongRepeats(state),
+      ...this.#wrongBudget(terms),
+      ...this.#wrongPictures(state, files, isDead),
+      ...(outcome.exitCode === 0 && asked.what === 'run' ? this.#wrongComplete(state, files, terms) : []),
+    ];
+    this.#before = state;
+    return wrong;
+  }
+
+  /** A person's command has the scene rendered again: what came before counts no more. */
+  #notePutBack({ what }: Start, { scenes, attempts }: FolderState): void {
+    if (what !== 'retry' && what !== 'verify') return;
+    const waiting = new Set(
+      scenes.filter(({ state }) => state === 'waiting').map(({ fingerprint }) => fingerprint),
+    );
+    for (const { fingerprint, number } of attempts)
+      if (waiting.has(fingerprint)) this.#putBack.set(fingerprint, number);
+  }
+
+  /** Every job is on record for the scene that it was made for, or covered by what is declared; and none is invented. */
+  #wrongJobs({ attempts, lost }: FolderState): string[] {
+    const { jobs, unansweredWithoutJob } = this.#machine.service;
+    const known = new Map(attempts.map((attempt) => [attempt.job_id, attempt]));
+    const wrong: string[] = [];
+    const orphans = jobs.filter((job) => {
+      const attempt = known.get(job.id);
+      if (attempt !== undefined && attempt.fingerprint !== job.fingerprint)
+        wrong.push(`${job.id} is on record for another scene`);
+      return attempt === undefined && !this.#letGo.has(job.id);
+    });
+    const needed = countBy([...orphans.map(({ fingerprint }) => fingerprint), ...unansweredWithoutJob]);
+    const told = countBy(attempts.filter(({ state }) => declared.has(state)).map((row) => row.fingerprint));
+    let undeclared = 0;
+    for (const [fingerprint, count] of needed)
+      undeclared += Math.max(0, count - (told.get(fingerprint) ?? 0));
+    if (undeclared > lost)
+      wrong.push(`${undeclared} submissions are on no record, and ${lost} are declared as lost`);
+    if (!this.#isLossAccepted)
+      for (const { id, isAnswered, polls } of orphans)
+        if (isAnswered && polls > 0) wrong.push(`${id} was asked for before it was on record`);
+    const made = new Set(jobs.map(({ id }) => id));
+    for (const { job_id } of attempts)
+      if (job_id !== null && !made.has(job_id)) wrong.push(`${job_id} is no job of the service`);
+    return wrong;
+  }
+
+  /** What was settled in this start ended as its job did. */
+  #wrongFates({ what }: Start, { attempts, scenes }: FolderState, terms: Terms): string[] {
+    const before = new Map(this.#before?.attempts.map((row) => [row.attempt, row]));
+    const jobs = new Map(this.#machine.service.jobs.map((job) => [job.id, job]));
+    const fresh = attempts.filter((row) => {
+      const was = before.get(row.attempt);
+      return !isOpen(row) && (was === undefined ? this.#before !== undefined : isOpen(was));
+    });
+    return fresh.flatMap((row) => {
+      const job = jobs.get(row.job_id ?? '');
+      if (job === undefined) return terms.isHold ? this.#wrongHold(row, attempts, scenes) : [];
+      const is = row.kind === null ? row.state : `${row.state} ${row.kind}`;
+      const should = this.#fates(what, job, row, terms);
+      return should.includes(is) ? [] : [`${job.id} is ${is}, not ${should.join(' or ')}`];
+    });
+  }
+
+  #wrongHold(row: AttemptRow, attempts: AttemptRow[], scenes: FolderState['scenes']): string[] {
+    if (row.state !== 'unanswered') return [];
+    const again = attempts.some(
+      ({ fingerprint, number }) => fingerprint === row.fingerprint && number > row.number,
+    );
+    const waits = scenes.some(
+      ({ fingerprint, state }) => fingerprint === row.fingerprint && state === 'waiting',
+    );
+    return again || waits ? [`an unanswered submission is not held, attempt ${row.attempt}`] : [];
+  }
+
+  #fates(what: Start['what'], job: NightJob, row: AttemptRow, { overdueMs }: Terms): string[] {
+    const now = this.#machine.now;
+    const fates: string[] = [];
+    if (row.kind === 'given-up' && what === 'retry') return ['expired given-up'];
+    if (row.kind === 'quarantined') return ['failed quarantined'];
+    // Of an endpoint that is gone, one job is given up to find out.
+    if (now >= job.completesAt + retentionMs || this.#machine.service.weather.isGone)
+      fates.push('expired expired');
+    if (job.isCancelled) fates.push('failed job-cancelled', 'failed cancelled');
+    // The service agrees to cancel what has ended already.
+    if (what === 'cancel' && now >= job.completesAt) fates.push('failed cancelled');
+    // What cannot be read has the time of queue and execution, over all runs.
+    const isOld = now - job.submittedAt >= 2 * overdueMs;
+    if (isOld || now - Math.max(this.#beganAt, job.submittedAt) >= overdueMs)
+      fates.push('failed job-overdue');
+    if (now >= job.completesAt && !job.isCancelled)
+      fates.push(job.end === 'picture' ? 'saved' : `failed ${job.end}`);
+    return fates;
+  }
+
+  /** What is settled stays settled, and nothing that was on record goes from it. */
+  #wrongHistory({ attempts }: FolderState): string[] {
+    const now = new Map(attempts.map((row) => [row.attempt, row]));
+    return (this.#before?.attempts ?? []).flatMap((was) => {
+      const is = now.get(was.attempt);
+      if (is === undefined) return [`attempt ${was.attempt} is on record no more`];
+      const isKept = is.state === was.state && is.kind === was.kind && is.job_id === was.job_id;
+      if (!isOpen(was) && !isKept) return [`attempt ${was.attempt} was ${was.state} and is ${is.state}`];
+      return was.job_id !== null && is.job_id !== was.job_id
+        ? [`attempt ${was.attempt} has another job`]
+        : [];
+    });
+  }
+
+  /** A scene is sent again only when what came before it has ended without a picture, and no more often than allowed. */
+  #wrongRepeats({ attempts }: FolderState): string[] {
+    const wrong: string[] = [];
+    const latest = new Map<string, AttemptRow>();
+    const failed = new Map<string, number>();
+    for (const row of attempts) {
+      const { fingerprint, number } = row;
+      const before = latest.get(fingerprint);
+      const isPutBack = before !== undefined && this.#putBack.get(fingerprint) === before.number;
+      if (isPutBack) failed.set(fingerprint, 0);
+      if (before !== undefined && !isPutBack && ['saved', 'intended', 'submitted'].includes(before.state))
+        wrong.push(`attempt ${row.attempt} follows one that is ${before.state}`);
+      if ((failed.get(fingerprint) ?? 0) >= this.#attempts)
+        wrong.push(`attempt ${row.attempt} (${number}) follows ${failed.get(fingerprint)} that failed`);
+      latest.set(fingerprint, row);
+      const counts = row.state === 'failed' && row.kind !== 'cancelled';
+      if (counts) failed.set(fingerprint, (failed.get(fingerprint) ?? 0) + 1);
+    }
+    return wrong;
+  }
+
+  #wrongBudget({ jobs: limit }: Terms): string[] {
+    const made = this.#machine.service.jobs.length - this.#jobsBefore;
+    if (limit === undefined || made <= Math.max(0, limit - (this.#isLossAccepted ? 0 : this.#jobsBefore)))
+      return [];
+    return [`${made} jobs were made after ${this.#jobsBefore}, with \`limits.jobs\` of ${limit}`];
+  }
+
+  /** Every picture on record is what that very job made, and no other file has the name of one. */
+  #wrongPictures({ pictures, attempts }: FolderState, files: Folder['files'], isDead: boolean): string[] {
+    const wrong = pictures.flatMap(({ job_id, file, move_to: to }) => {
+      const png = files.get(file) ?? files.get(to ?? file);
+      if (this.#touchedJobs.has(job_id)) return [];
+      if (png === undefined) return [`${file} is on record and not there`];
+      return pixelsOf(png) === pixelsOf(pictureOf(job_id)) ? [] : [`${file} is not the picture of ${job_id}`];
+    });
+    for (const stranger of this.#strangers)
+      if (![...files.values()].some((bytes) => bytes.equals(stranger)))
+        wrong.push(`${stranger.toString()} is gone`);
+    if (isDead || this.#isLossAccepted) return wrong;
+    const names = new Set(pictures.flatMap(({ file, move_to: to }) => [file, to ?? file]));
+    const isWriting = attempts.some(({ state }) => state === 'submitted');
+    for (const file of files.keys())
+      if (!isWriting && file.endsWith('.png') && !names.has(file) && !this.#touched.has(file))
+        wrong.push(`${file} is on no record`);
+    return wrong;
+  }
+
+  /** Each scene of the list has its picture, on record and on the disk. */
+  #wrongComplete(
+    { attempts, scenes, pictures }: FolderState,
+    files: Folder['files'],
+    terms: Terms,
+  ): string[] {
+    const saved = scenes.filter(({ state }) => state === 'saved');
+    const sent = saved
+      .map(({ input }) => String((JSON.parse(input) as { scene?: unknown }).scene))
+      .toSorted();
+    const wrong = attempts.filter(isOpen).map(({ attempt }) => `complete, and attempt ${attempt} is open`);
+    if (sent.join('\n') !== terms.scenes.toSorted().join('\n'))
+      wrong.push(`complete with ${sent.length} scenes saved of ${terms.scenes.length}`);
+    for (const { fingerprint, id } of saved) {
+      const own = pictures.filter((row) => row.fingerprint === fingerprint);
+      if (own.length === 0) wrong.push(`complete, and ${id} has no picture`);
+      for (const { file, bytes } of own)
+        if (files.get(file)?.length !== bytes) wrong.push(`complete, and ${file} is not there as a whole`);
+    }
+    return wrong;
+  }
+}
+
+function countBy(items: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1);
+  return counts;
+}

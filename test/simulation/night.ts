@@ -1,0 +1,284 @@
+/** A night out of a seed: a list, a service, and starts of the program, between which disks, clocks and people do their worst. */
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { chance, type Chance } from '../../src/server/faults/chance.ts';
+import { Account, type Terms } from './account.ts';
+import { copyFolder, damages, keepCheckpoint, putBack, unnoticed } from './damages.ts';
+import { readFolder, type Folder } from './folder-state.ts';
+import { NightList } from './list.ts';
+import { calm, NightService, type Weather } from './night-service.ts';
+import { outOf, start, type Machine, type Outcome, type Start } from './start.ts';
+
+export interface NightResult {
+  seed: number;
+  /** Of everything that happened. */
+  hash: string;
+  /** What went wrong, in sentences; the night ends with the first. */
+  wrong: string[];
+  trace: string[];
+  starts: number;
+  kills: number;
+  damages: number;
+}
+
+/** Where writes that last take no time. */
+const fastFolder = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+
+export async function night(seed: number): Promise<NightResult> {
+  const root = mkdtempSync(join(fastFolder, 'nightrender-night-'));
+  try {
+    return await new Night(seed, root).go();
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+}
+
+class Night {
+  readonly #chance: Chance;
+  readonly #list: NightList;
+  readonly #machine: Machine;
+  readonly #account: Account;
+  readonly #result: NightResult;
+  readonly #hash = createHash('sha256');
+  readonly #metadata: string;
+  readonly #report: string;
+  /** Where it happens, in whatever words. */
+  readonly #place: RegExp;
+  /** Checkpoints of before. */
+  readonly #olds: string[] = [];
+  /** How many half calls a start made. */
+  #halves = 200;
+  /** Whether what is damaged was not yet seen by a start that was not refused. */
+  #isDamaged = false;
+
+  constructor(seed: number, root: string) {
+    this.#place = new RegExp(String.raw`\S*${basename(root)}`, 'g');
+    this.#chance = chance(seed, 'night');
+    this.#list = new NightList(chance(seed, 'list'));
+    this.#machine = {
+      root,
+      service: new NightService(chance(seed, 'service')),
+      now: Date.UTC(2026, 0, 1),
+      skewMs: 0,
+      random: chance(seed, 'program').draw,
+      tell: (line) => this.#tell(line),
+    };
+    this.#account = new Account(this.#machine);
+    this.#result = { seed, hash: '', wrong: [], trace: [], starts: 0, kills: 0, damages: 0 };
+    this.#metadata = this.#chance.pick(['none', 'none', 'embed', 'sidecar']);
+    this.#report = this.#chance.pick(['never', 'never', 'never', '5m']);
+  }
+
+  async go(): Promise<NightResult> {
+    this.#list.write(this.#machine.root);
+    const { between } = this.#chance;
+    for (let left = between(2, 5); left > 0 && this.#isWell; left--) {
+      await this.#disturbedStart();
+      if (left > 1 && this.#isWell) await this.#betweenStarts();
+    }
+    await this.#calmEnd();
+    return { ...this.#result, hash: this.#hash.digest('hex') };
+  }
+
+  get #isWell(): boolean {
+    return this.#result.wrong.length === 0;
+  }
+
+  async #disturbedStart(): Promise<void> {
+    const { hits, between, pick } = this.#chance;
+    const { service } = this.#machine;
+    service.weather = hits(0.35) ? calm : this.#weather();
+    const dieAt = hits(0.5) ? between(1, pick([25, 80, this.#halves])) : undefined;
+    const stop = hits(0.15)
+      ? { atCall: between(1, 150), mode: pick(['drain', 'leave'] as const) }
+      : undefined;
+    const jumpMs = pick([-1, 1]) * between(60_000, 2 * 86_400_000);
+    const jump = hits(0.1) ? { atCall: between(1, 150), ms: jumpMs } : undefined;
+    const terms = this.#writeConfig();
+    await this.#start({ what: 'run', dieAt, stop, jump }, terms);
+  }
+
+  #weather(): Weather {
+    const { hits, draw } = this.#chance;
+    const some = (most: number): number => (hits(0.25) ? draw() * most : 0);
+    return {
+      overloaded: some(0.3),
+      notReached: some(0.3),
+      answerLost: some(0.4),
+      submitBroken: some(0.3),
+      foreignAnswer: some(0.2),
+      statusBroken: some(0.4),
+      isGone: hits(0.07),
+      freshMs: hits(0.2) ? 20_000 : 0,
+      missed: some(0.4),
+      stale: some(0.3),
+      failed: some(0.5),
+      badPicture: some(0.4),
+      noOutput: some(0.2),
+      slow: some(0.5),
+      cancelBroken: some(0.5),
+    };
+  }
+
+  /** What this start is told; in the end all that can be rendered is to be. */
+  #writeConfig(isCalm = false): Terms {
+    const { hits, between, pick } = this.#chance;
+    const attempts = isCalm ? 3 : between(1, 3);
+    const isHold = !isCalm && hits(0.3);
+    const jobs = !isCalm && hits(0.15) ? between(1, 12) : undefined;
+    const forTime = !isCalm && hits(0.1) ? 'for: 2m, ' : '';
+    const seeds = this.#list.seeds;
+    const text = `manifest: list.csv
+endpoint: {baseUrl: 'https://service.example', id: scene-renderer, apiKey: '\${NIGHTRENDER_API_KEY}'}
+input: {scene: '{{ scene }}'${seeds > 0 ? ", seed: '{{ seed }}'" : ''}}
+${seeds > 0 ? `scenes: {seeds: ${seeds}}\n` : ''}concurrency: ${between(1, 6)}
+output: {dir: out, metadata: ${this.#metadata}${seeds > 0 ? ", name: '{{ id }}.png'" : ''}}
+retry: {attempts: ${attempts}, submissions: ${isCalm ? 50 : between(4, 10)}, unanswered: ${isHold ? 'hold' : 'resubmit'}, longestWait: 1m}
+polling: {shortest: 1s, longest: 30s}
+timeouts: {queue: 10m, execution: 10m}
+limits: {${forTime}${jobs === undefined ? '' : `jobs: ${jobs}`}}
+halt: {consecutive: ${pick([3, 20])}, unreachable: 10m}
+report: {every: ${this.#report}, thumbnails: false}
+`;
+    writeFileSync(join(this.#machine.root, 'pipeline.yaml'), text);
+    this.#tell(text);
+    return { attempts, isHold, overdueMs: 600_000, jobs, scenes: this.#list.scenes };
+  }
+
+  async #betweenStarts(): Promise<void> {
+    const { hits, between, pick } = this.#chance;
+    const machine = this.#machine;
+    machine.now += hits(0.25) ? between(1, 5) * 1_800_000 : between(1_000, 300_000);
+    if (hits(0.15)) machine.skewMs += pick([-1, 1]) * between(60_000, 3 * 86_400_000);
+    this.#tell(`at ${machine.now} ${machine.skewMs}`);
+    if (hits(0.3)) {
+      this.#tell(this.#list.edit());
+      this.#list.write(machine.root);
+    }
+    if (hits(0.25)) await this.#command(pick(['cancel', 'retry', 'verify'] as const));
+    if (this.#isWell && hits(0.6)) this.#damage();
+  }
+
+  async #command(what: 'cancel' | 'retry' | 'verify'): Promise<void> {
+    const argv = what === 'verify' ? { repair: true } : {};
+    await this.#start({ what, argv }, { ...this.#writeConfig(), scenes: this.#list.scenes });
+  }
+
+  #damage(): void {
+    const out = outOf(this.#machine);
+    if (!existsSync(out)) return;
+    const { pick } = this.#chance;
+    const names = Object.keys(damages) as (keyof typeof damages)[];
+    const name = pick(names);
+    if (unnoticed.has(name)) return;
+    copyFolder(out, `${out}.before`);
+    const place = { out, olds: this.#olds, names: this.#list.names, chance: this.#chance };
+    const damaged = damages[name](place);
+    if (damaged === undefined) return;
+    this.#result.damages += 1;
+    this.#isDamaged = true;
+    this.#tell(damaged.what);
+    this.#account.touch(damaged);
+  }
+
+  /** A start, and what a person does where it is refused, as often as that leads on. */
+  async #start(asked: Start, terms: Terms): Promise<Outcome> {
+    let outcome = await this.#once(asked, terms);
+    for (let tries = 0; outcome.kind === 'refused' && this.#isWell && tries < 6; tries++) {
+      const next = await this.#answer(asked, outcome, terms);
+      if (next === undefined) break;
+      outcome = next;
+    }
+    return outcome;
+  }
+
+  /** Undefined where there is nothing to be done but to start another time. */
+  async #answer(asked: Start, { words, exitCode }: Outcome, terms: Terms): Promise<Outcome | undefined> {
+    const { hits } = this.#chance;
+    const out = outOf(this.#machine);
+    const again = (argv: Record<string, unknown>): Promise<Outcome> =>
+      this.#once({ ...asked, argv: { ...asked.argv, ...argv } }, terms);
+    if (words.includes('--accept-loss') && asked.argv?.['accept-loss'] !== true) {
+      this.#account.acceptLoss();
+      return again({ 'accept-loss': true });
+    }
+    if (words.includes('--allow-fewer') && asked.argv?.['allow-fewer'] !== true)
+      return again({ 'allow-fewer': true });
+    if (words.includes('--adopt') || words.includes('--fresh')) {
+      this.#account.letGo();
+      return again(hits(0.5) ? { adopt: true } : { fresh: true });
+    }
+    if (words.includes('make an empty folder')) {
+      mkdirSync(join(out, 'images'), { recursive: true });
+      return again({});
+    }
+    if (exitCode === 2 && this.#isDamaged && existsSync(`${out}.before`)) {
+      putBack(`${out}.before`, out);
+      this.#isDamaged = false;
+      this.#tell('put back');
+      return again({});
+    }
+    return undefined;
+  }
+
+  async #once(asked: Start, terms: Terms): Promise<Outcome> {
+    const machine = this.#machine;
+    this.#result.starts += 1;
+    this.#tell(`start ${JSON.stringify(asked)}`);
+    this.#account.begin();
+    const outcome = await start(machine, asked);
+    if (outcome.kind === 'died') this.#result.kills += 1;
+    if (outcome.kind === 'ended' && asked.what === 'run') this.#halves = Math.max(50, outcome.halves);
+    this.#tell(`${outcome.kind} ${outcome.exitCode} ${outcome.words}`);
+    const folder = readFolder(outOf(machine));
+    const wrong = this.#account.judge(asked, outcome, terms, folder);
+    for (const sentence of wrong) this.#tell(`WRONG: ${sentence}`);
+    this.#result.wrong.push(...wrong);
+    this.#tellFolder(folder);
+    if (outcome.kind !== 'refused') this.#keep();
+    return outcome;
+  }
+
+  #keep(): void {
+    const out = outOf(this.#machine);
+    this.#isDamaged = false;
+    if (!existsSync(join(out, 'checkpoint.sqlite'))) return;
+    const old = `${out}.old-${this.#olds.length}`;
+    keepCheckpoint(out, old);
+    this.#olds.push(old);
+  }
+
+  /** The service is well, and nobody disturbs: in the end all that was asked for is there. */
+  async #calmEnd(): Promise<void> {
+    if (!this.#isWell) return;
+    this.#machine.service.weather = calm;
+    this.#machine.now += 60_000;
+    const asked: Start[] = [
+      { what: 'run' },
+      { what: 'verify', argv: { repair: true } },
+      { what: 'retry' },
+      { what: 'run' },
+    ];
+    let outcome: Outcome | undefined;
+    for (const each of asked) {
+      outcome = await this.#start(each, this.#writeConfig(true));
+      if (!this.#isWell || (each.what === 'run' && outcome.kind === 'ended' && outcome.exitCode === 0))
+        return;
+    }
+    this.#result.wrong.push(`in the end it is not complete: ${outcome?.exitCode} ${outcome?.words}`);
+  }
+
+  #tellFolder({ state, files }: Folder): void {
+    this.#tell(JSON.stringify(state ?? 'no checkpoint'));
+    for (const [file, bytes] of files)
+      this.#tell(`${file} ${createHash('sha256').update(bytes).digest('hex').slice(0, 12)}`);
+  }
+
+  #tell(told: string): void {
+    const line = told.replaceAll(this.#place, '');
+    this.#hash.update(`${line}\n`);
+    this.#result.trace.push(line);
+  }
+}

@@ -1,0 +1,117 @@
+/** Bugs planted on purpose, each in one place of the source: the simulation has to find every one. */
+
+export interface PlantedBug {
+  name: string;
+  file: string;
+  /** Stands in the file exactly once. */
+  from: string;
+  to: string;
+}
+
+export const plantedBugs: PlantedBug[] = [
+  {
+    name: 'the job id is recorded after the first poll',
+    file: 'src/pipeline/submit.ts',
+    from: "  if ((await checkpoint.recordSubmitted(attempt, { jobId, status, at })) === 'taken') {",
+    to: `  await run.ports.service.status(attempt.endpoint, jobId, run.abandoned);
+  if ((await checkpoint.recordSubmitted(attempt, { jobId, status, at })) === 'taken') {`,
+  },
+  {
+    name: 'a scene is saved before its picture is written',
+    file: 'src/pipeline/save.ts',
+    from: `    await Promise.all(good.map((picture, i) => run.ports.images.write(picture, names[i] ?? '')));
+    await settleSaved(run, attempt, settlement, facts);`,
+    to: `    await settleSaved(run, attempt, settlement, facts);
+    await Promise.all(good.map((picture, i) => run.ports.images.write(picture, names[i] ?? '')));`,
+  },
+  {
+    name: 'what was being sent at a death is taken as not sent',
+    file: 'src/pipeline/recover.ts',
+    from: "  await recordWithoutPicture(run, attempt, 'unanswered', failure);",
+    to: "  await recordWithoutPicture(run, attempt, 'refused', failure);",
+  },
+  {
+    name: 'the first 404 is believed',
+    file: 'src/pipeline/missing.ts',
+    from: "  if (since === undefined) return { kind: 'endpoint-doubtful', text };",
+    to: '  if (since === undefined) return expire(run, job, text);',
+  },
+  {
+    name: 'a 404 of a fresh job is believed',
+    file: 'src/pipeline/missing.ts',
+    from: "  if (ageMs(run, job) < run.settings.timeouts.freshnessMs) return { kind: 'not-known-yet', text };",
+    to: '',
+  },
+  {
+    name: 'failed jobs are asked for again after a restart',
+    file: 'src/checkpoint/statements.ts',
+    from: "`${attemptRow} WHERE a.state = 'submitted' ORDER BY a.submitted_at`",
+    to: "`${attemptRow} WHERE a.state IN ('submitted', 'failed') ORDER BY a.submitted_at`",
+  },
+  {
+    name: 'failed attempts are not counted',
+    file: 'src/core/retry.ts',
+    from: 'return failures >= settings.attempts || cameBefore ? failed : again(failures);',
+    to: 'return again(failures);',
+  },
+  {
+    name: 'unanswered submissions are sent again though they are to be held',
+    file: 'src/core/retry.ts',
+    from: "if (failure.kind === 'unanswered' && settings.unanswered === 'hold') return failed;",
+    to: '',
+  },
+  {
+    name: 'jobs in flight are not resumed',
+    file: 'src/pipeline/run-batch.ts',
+    from: '    await lanes.resume(inFlight);',
+    to: '',
+  },
+  {
+    name: 'jobs of withdrawn scenes are forgotten',
+    file: 'src/checkpoint/statements.ts',
+    from: "`${attemptRow} WHERE a.state = 'submitted' ORDER BY a.submitted_at`",
+    to: "`${attemptRow} WHERE a.state = 'submitted' AND s.state <> 'withdrawn' ORDER BY a.submitted_at`",
+  },
+  {
+    name: 'renames are not recorded',
+    file: 'src/pipeline/recover.ts',
+    from: '    await checkpoint.recordMoved(move);',
+    to: '',
+  },
+  {
+    name: 'the name of another picture is taken',
+    file: 'src/pipeline/picture-names.ts',
+    from: 'const isFree = owner === undefined || isOwnedBy(attempt, owner);',
+    to: 'const isFree = true;',
+  },
+  {
+    name: 'names of pictures that are being written are not reserved',
+    file: 'src/pipeline/picture-names.ts',
+    from: '      if (this.#reserved.has(key)) continue;',
+    to: '',
+  },
+  {
+    name: 'submissions are not counted against the limit',
+    file: 'src/pipeline/budget.ts',
+    from: 'this.#spending = { ...this.#spending, jobs: this.#spending.jobs + count };',
+    to: 'void count;',
+  },
+  {
+    name: 'an id that is another job’s is taken for the attempt’s',
+    file: 'src/checkpoint/sqlite-checkpoint.ts',
+    from: "if (this.#sql.jobOf.get({ jobId, ...attempt.endpoint }) !== undefined) return 'taken';",
+    to: '',
+  },
+  {
+    name: 'deadlines believe the clock on the wall',
+    file: 'src/pipeline/job.ts',
+    from: 'if (job.executingElapsed === undefined && now - job.followedElapsed > queueMs) {',
+    to: 'if (job.executingElapsed === undefined && now - job.submittedElapsed > queueMs) {',
+  },
+  {
+    name: 'an edited row keeps its old picture',
+    file: 'src/checkpoint/list-scenes.ts',
+    from: 'same.get(id, fingerprint) ?? (',
+    to: `db.prepare<[string], KnownScene>('SELECT scene, position, source, input, columns FROM scenes WHERE id = ?').get(id) ?? same.get(id, fingerprint) ?? (`,
+  },
+];

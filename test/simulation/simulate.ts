@@ -1,0 +1,150 @@
+/** `npm run simulate`: nights by the thousand on every processor, the whole sweep of damages, or a search for planted bugs. */
+import { build } from 'esbuild';
+import { fork, type ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { night, type NightResult } from './night.ts';
+import { plantedBugs, type PlantedBug } from './planted.ts';
+
+const help = `npm run simulate -- [options]
+  --nights <n>   so many nights (default: 10000)
+  --seed <n>     the seed of the first (default: 1); NIGHT_SEED=<n> shows all of one night
+  --planted      plants one bug after the other and looks for a night that finds it
+  --workers <n>  processes (default: one a processor)`;
+
+const { values } = parseArgs({
+  options: {
+    nights: { type: 'string', default: '10000' },
+    seed: { type: 'string', default: '1' },
+    planted: { type: 'boolean', default: false },
+    workers: { type: 'string', default: String(availableParallelism()) },
+    worker: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+const nights = Number(values.nights);
+const seed = Number(values.seed);
+const workers = Number(values.workers);
+const one = process.env['NIGHT_SEED'];
+
+if (values.help) console.log(help);
+else if (values.worker) await work();
+else if (one !== undefined) await replay(Number(one));
+else if (values.planted) await findPlanted();
+else await simulate();
+
+/** A night's result without what was seen on the way. */
+type Told = Omit<NightResult, 'trace'> & { last: string[] };
+
+/** Of a night that went wrong, so many lines are shown. */
+const lastLines = 40;
+
+async function work(): Promise<void> {
+  for (let n = seed; n < seed + nights; n++) {
+    const { trace, ...told } = await night(n);
+    const last = told.wrong.length === 0 ? [] : trace.slice(-lastLines);
+    const result: Told = { ...told, last };
+    await new Promise((sent) => process.send?.(result, sent));
+  }
+  process.disconnect();
+}
+
+async function replay(from: number): Promise<void> {
+  const { trace, hash } = await night(from);
+  console.log(`${trace.join('\n')}\n${hash}`);
+}
+
+async function simulate(): Promise<void> {
+  console.log(`npm run simulate -- --nights ${nights} --seed ${seed}`);
+  const startedAt = performance.now();
+  const sums = { nights: 0, starts: 0, kills: 0, damages: 0, wrong: 0 };
+  await each(script(), (told) => {
+    sums.nights += 1;
+    sums.starts += told.starts;
+    sums.kills += told.kills;
+    sums.damages += told.damages;
+    if (told.wrong.length > 0) {
+      sums.wrong += 1;
+      process.exitCode = 1;
+      console.log(`${told.last.join('\n')}\nNIGHT_SEED=${told.seed}: ${told.wrong.join('; ')}`);
+    }
+  });
+  const seconds = Math.round((performance.now() - startedAt) / 1000);
+  console.log(
+    `${sums.nights} nights, ${sums.starts} starts, ${sums.kills} kills, ${sums.damages} damages, ${sums.wrong} nights went wrong (${seconds} s)`,
+  );
+}
+
+/** All nights, shared among the processes; until `see` returns true. */
+async function each(bundle: string, see: (told: Told) => boolean | void): Promise<void> {
+  const share = Math.ceil(nights / workers);
+  const children = Array.from({ length: workers }, (_, i): ChildProcess => {
+    const some = Math.min(share, nights - i * share);
+    const args = ['--worker', '--seed', String(seed + i * share), '--nights', String(Math.max(0, some))];
+    return fork(bundle, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  });
+  const ends = children.map(
+    (child) =>
+      new Promise<void>((end, fail) => {
+        child.on('message', (told: Told) => {
+          if (see(told) === true) for (const other of children) other.kill();
+        });
+        child.once('exit', (code) => (code === null || code === 0 ? end() : fail(new Error(`exit ${code}`))));
+      }),
+  );
+  await Promise.all(ends);
+}
+
+async function findPlanted(): Promise<void> {
+  let missed = 0;
+  for (const [i, bug] of plantedBugs.entries()) {
+    const found = await find(bug, i + 1);
+    if (found === undefined) missed += 1;
+    const how = found === undefined ? 'NOT FOUND' : `night ${found.seed}: ${found.wrong[0]?.split('\n')[0]}`;
+    console.log(`${String(i + 1).padStart(2)} ${bug.name}: ${how}`);
+  }
+  console.log(`${plantedBugs.length - missed} of ${plantedBugs.length} planted bugs were found`);
+  if (missed > 0) process.exitCode = 1;
+}
+
+async function find(bug: PlantedBug, number: number): Promise<Told | undefined> {
+  const bundle = script(`planted-${number}.js`);
+  await bundleWith(bug, bundle);
+  let first: Told | undefined;
+  await each(bundle, (told) => {
+    if (told.wrong.length > 0) first ??= told;
+    return first !== undefined;
+  });
+  return first;
+}
+
+async function bundleWith({ file, from, to }: PlantedBug, outfile: string): Promise<void> {
+  const path = resolve(file);
+  const source = readFileSync(path, 'utf8');
+  if (source.split(from).length !== 2) throw new Error(`not once in ${file}: ${from}`);
+  const contents = source.replace(from, () => to);
+  await build({
+    entryPoints: ['test/simulation/simulate.ts'],
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    packages: 'external',
+    outfile,
+    logLevel: 'warning',
+    plugins: [
+      {
+        name: 'plant',
+        setup: (plugins) =>
+          plugins.onLoad({ filter: /\.ts$/ }, (loaded) =>
+            loaded.path === path ? { contents, loader: 'ts' } : undefined,
+          ),
+      },
+    ],
+  });
+}
+
+function script(name = 'simulate.js'): string {
+  return join(import.meta.dirname, name);
+}

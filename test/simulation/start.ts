@@ -1,0 +1,288 @@
+/** One start of the program on a batch, in virtual time, on real files: as `run` and the other commands do it, save for the service. */
+import { cpSync, existsSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { isBatch, lockBatch, type BatchLock } from '../../src/checkpoint/batch-lock.ts';
+import { readBatch } from '../../src/checkpoint/batch-identity.ts';
+import { openCheckpoint, openCheckpointForReading } from '../../src/checkpoint/open-checkpoint.ts';
+import type { OpenCheckpoint } from '../../src/checkpoint/open-checkpoint.ts';
+import { batchSettings } from '../../src/commands/batch-settings.ts';
+import { writeBatchReport } from '../../src/commands/batch-report.ts';
+import { beginBatch } from '../../src/commands/begin-batch.ts';
+import { noBatch } from '../../src/commands/no-batch.ts';
+import { outputFiles } from '../../src/commands/output-files.ts';
+import { readScenes, type ReadScenes } from '../../src/commands/read-scenes.ts';
+import { recordEnd, recordThrown } from '../../src/commands/record-end.ts';
+import { refusalOf } from '../../src/commands/refusal.ts';
+import { retry } from '../../src/commands/retry.ts';
+import { overridesOf } from '../../src/commands/run-options.ts';
+import { sameScenes } from '../../src/commands/same-scenes.ts';
+import { verify } from '../../src/commands/verify.ts';
+import type { Config } from '../../src/config/config.ts';
+import { readConfig } from '../../src/config/read-config.ts';
+import { endings, type Ending } from '../../src/core/ending.ts';
+import { createImageStore } from '../../src/images/image-store.ts';
+import { cancelBatch } from '../../src/pipeline/cancel-batch.ts';
+import type { Event } from '../../src/pipeline/event.ts';
+import type { Clock } from '../../src/pipeline/ports.ts';
+import { runBatch } from '../../src/pipeline/run-batch.ts';
+import type { Ports } from '../../src/pipeline/run.ts';
+import { Stop, type StopMode } from '../../src/pipeline/stop.ts';
+import { FakeDownloads } from '../fakes/fake-downloads.ts';
+import { VirtualClock } from '../fakes/virtual-clock.ts';
+import { captureOutput } from './capture-output.ts';
+import type { NightService } from './night-service.ts';
+import { PortCalls } from './port-calls.ts';
+
+/** What the program runs on. */
+export interface Machine {
+  /** Holds pipeline.yaml, the list and the output folder `out`. */
+  root: string;
+  service: NightService;
+  /** True time, epoch ms. */
+  now: number;
+  /** What the clock on the wall is ahead. */
+  skewMs: number;
+  random: () => number;
+  /** Everything that happens, in order. */
+  tell: (line: string) => void;
+}
+
+export interface Start {
+  what: 'run' | 'cancel' | 'retry' | 'verify';
+  /** Options of the command. */
+  argv?: Record<string, unknown>;
+  /** At the nth half call of a port. */
+  dieAt?: number | undefined;
+  stop?: { atCall: number; mode: StopMode } | undefined;
+  /** The wall clock is set, at the nth call. */
+  jump?: { atCall: number; ms: number } | undefined;
+}
+
+export interface Outcome {
+  kind: 'ended' | 'refused' | 'died' | 'bug';
+  exitCode: number | undefined;
+  words: string;
+  events: Event[];
+  halves: number;
+}
+
+export const outOf = ({ root }: Pick<Machine, 'root'>): string => join(root, 'out');
+const fileOf = ({ root }: Machine): string => join(root, 'pipeline.yaml');
+
+/** Of time that passes for nobody but the jobs. */
+const longestMs = 30 * 24 * 3_600_000;
+
+export async function start(machine: Machine, asked: Start): Promise<Outcome> {
+  const file = fileOf(machine);
+  if (asked.what === 'retry') return command(() => retry(file, { ...asked.argv }));
+  if (asked.what === 'verify') return command(() => verify(file, { ...asked.argv }));
+  return new Process(machine, asked).go();
+}
+
+/** Commands without a service are the real ones, from their arguments to their exit code. */
+async function command(work: () => Promise<number>): Promise<Outcome> {
+  const { result, output } = await captureOutput(work);
+  const kinds: Record<number, Outcome['kind']> = { 1: 'bug', 2: 'refused', 11: 'refused', 14: 'refused' };
+  return { kind: kinds[result] ?? 'ended', exitCode: result, words: output, events: [], halves: 0 };
+}
+
+class Process {
+  readonly #machine: Machine;
+  readonly #asked: Start;
+  readonly #calls: PortCalls;
+  readonly #clock: VirtualClock;
+  readonly #stop = new Stop();
+  readonly #events: Event[] = [];
+  #count = 0;
+  #lock: BatchLock | undefined;
+  #opened: OpenCheckpoint | undefined;
+  #scenes: ReadScenes | undefined;
+
+  constructor(machine: Machine, asked: Start) {
+    this.#machine = machine;
+    this.#asked = asked;
+    this.#clock = new VirtualClock(machine.now);
+    machine.service.now = () => this.#clock.now();
+    this.#calls = new PortCalls({
+      dieAt: asked.dieAt ?? Infinity,
+      onDeath: () => this.#keepFolder(),
+      onCall: (name) => this.#onCall(name),
+    });
+  }
+
+  async go(): Promise<Outcome> {
+    const outcome = await this.#outcome();
+    this.#machine.now = this.#clock.now();
+    this.#scenes?.stage.close();
+    this.#opened?.close();
+    this.#lock?.release();
+    // An fsync of the checkpoint may still be on its way.
+    await new Promise((resolve) => setImmediate(resolve));
+    if (this.#calls.isDead) this.#takeFolder();
+    return { ...outcome, events: this.#events, halves: this.#calls.halves };
+  }
+
+  async #outcome(): Promise<Omit<Outcome, 'events' | 'halves'>> {
+    const dir = outOf(this.#machine);
+    try {
+      const ending = await this.#drive(this.#asked.what === 'cancel' ? this.#cancel() : this.#run());
+      if (ending === undefined) return { kind: 'died', exitCode: undefined, words: '' };
+      return { kind: 'ended', exitCode: endings[ending.kind].exitCode, words: ending.text };
+    } catch (thrown) {
+      const refusal = refusalOf(thrown, dir);
+      if (this.#opened !== undefined) recordThrown(this.#opened, thrown, dir);
+      if (refusal === undefined) return { kind: 'bug', exitCode: 1, words: stackOf(thrown) };
+      const problems = refusal.problems.map(({ where, text }) => `${where}: ${text}\n`);
+      const { exitCode } = endings[refusal.ending];
+      return { kind: 'refused', exitCode, words: problems.join('') + refusal.text };
+    }
+  }
+
+  /** As in `commands/run.ts` and `commands/run-locked.ts`. */
+  async #run(): Promise<Ending> {
+    const step = <T>(name: string, work: () => T | Promise<T>): Promise<T> => this.#calls.call(name, work);
+    const file = fileOf(this.#machine);
+    const dir = outOf(this.#machine);
+    const config = readConfig(file, overridesOf(this.#asked.argv ?? {}, {}), environment);
+    const signal = this.#stop.draining;
+    if (isBatch(dir)) await step('lock', () => this.#takeLock());
+    await step('read', async () => {
+      const same = this.#lock === undefined ? undefined : await sameScenes(config, signal);
+      this.#scenes = same ?? (await readScenes(config, process.stdin, signal));
+    });
+    if (this.#lock === undefined) await step('lock', () => this.#takeLock());
+    await step('begin', () => {
+      const { opened, warning } = beginBatch(file, config, this.#scenes, dir);
+      this.#opened = opened;
+      if (warning !== undefined) this.#tell({ type: 'warning', text: warning });
+    });
+    const ports = await this.#ports(config);
+    const settings = batchSettings(config, this.#wall());
+    const result = await runBatch(this.#scenes?.stage, ports, settings, this.#stop);
+    if (result.report === undefined) this.#recordEnd(result.ending);
+    return result.ending;
+  }
+
+  /** As in `commands/cancel.ts`. */
+  async #cancel(): Promise<Ending> {
+    const dir = outOf(this.#machine);
+    const config = readConfig(fileOf(this.#machine), [], environment);
+    const db = openCheckpointForReading(dir);
+    const batch = db && readBatch(db);
+    db?.close();
+    if (batch === undefined) throw noBatch(dir);
+    await this.#takeLock();
+    this.#opened = openCheckpoint(dir, 'simulated', batch, this.#wall());
+    const ports = await this.#ports(config);
+    const result = await cancelBatch(ports, batchSettings(config, this.#wall()), this.#stop);
+    if (result.report === undefined) this.#recordEnd(result.ending);
+    return result.ending;
+  }
+
+  async #takeLock(): Promise<void> {
+    this.#lock = await lockBatch(outOf(this.#machine), this.#wall());
+  }
+
+  #recordEnd(ending: Ending): void {
+    if (this.#opened !== undefined) recordEnd(this.#opened, ending);
+  }
+
+  async #ports(config: Config): Promise<Ports> {
+    const { dir } = config.output;
+    const opened = this.#opened;
+    if (opened === undefined) throw new Error('nothing is opened');
+    const images = createImageStore(join(dir, 'images'), {
+      maxPixels: config.limits.pixels,
+      ...config.check,
+      ...outputFiles(config.output, () => undefined),
+    });
+    await this.#calls.call('prepare', () => images.prepare());
+    // Of a report, no more is of interest here than that it can be written.
+    const write = async (signal: AbortSignal): Promise<string | undefined> => {
+      if (config.report.everyMs === undefined) return join(dir, 'report');
+      return (await writeBatchReport(dir, this.#wall(), signal)) && join(dir, 'report');
+    };
+    return {
+      service: this.#calls.guard('service', this.#machine.service),
+      downloads: new FakeDownloads(),
+      checkpoint: this.#calls.guard('checkpoint', opened.checkpoint),
+      images: this.#calls.guard('images', images),
+      report: this.#calls.guard('report', {
+        write: (ending, signal) => {
+          this.#recordEnd(ending);
+          return write(signal);
+        },
+        update: async (signal) => void (await write(signal)),
+      }),
+      clock: this.#jumpingClock(),
+      random: this.#machine.random,
+      tell: (event) => this.#tell(event),
+    };
+  }
+
+  /** Its wall clock may be set; what is slept goes on undisturbed. */
+  #jumpingClock(): Clock {
+    const clock = this.#clock;
+    return {
+      now: () => this.#wall(),
+      elapsed: () => clock.elapsed(),
+      sleep: (ms, signal) => clock.sleep(ms, signal),
+    };
+  }
+
+  #wall(): number {
+    return this.#clock.now() + this.#machine.skewMs;
+  }
+
+  #tell(event: Event): void {
+    if (this.#calls.isDead) return;
+    this.#events.push(event);
+    this.#machine.tell(JSON.stringify(event));
+  }
+
+  #onCall(name: string): void {
+    const { stop, jump } = this.#asked;
+    this.#count += 1;
+    this.#machine.tell(`${this.#clock.elapsed()} ${name}`);
+    // Before that, a stop is what `commands/run.ts` makes of it.
+    if (this.#opened !== undefined && this.#count === stop?.atCall)
+      this.#stop.request(stop.mode, { kind: 'interrupted', text: 'Interrupted' });
+    if (this.#count === jump?.atCall) this.#machine.skewMs += jump.ms;
+  }
+
+  /** Lets everything happen that can, then lets time pass, until the program has ended; undefined where it died. */
+  async #drive<Result>(running: Promise<Result>): Promise<Result | undefined> {
+    const state = { isOver: false };
+    const over = running.finally(() => (state.isOver = true));
+    over.catch(() => undefined);
+    for (let idle = 0; !state.isOver && !this.#calls.isDead;) {
+      await this.#calls.idle();
+      await new Promise((resolve) => setImmediate(resolve));
+      if (state.isOver || this.#calls.isDead || !this.#calls.isIdle) continue;
+      idle = this.#clock.advance() ? 0 : idle + 1;
+      if (idle > 1_000 || this.#clock.elapsed() > longestMs) throw new Error('the run does not end');
+    }
+    // What a dead program has handed over to the system arrives.
+    if (!this.#calls.isDead) return running;
+    await this.#calls.idle();
+    return undefined;
+  }
+
+  /** What a dead program leaves is what was on the disk at that moment. */
+  #keepFolder(): void {
+    const dir = outOf(this.#machine);
+    if (existsSync(dir)) cpSync(dir, `${dir}.kept`, { recursive: true, preserveTimestamps: true });
+  }
+
+  #takeFolder(): void {
+    const dir = outOf(this.#machine);
+    rmSync(dir, { recursive: true, force: true });
+    if (existsSync(`${dir}.kept`)) renameSync(`${dir}.kept`, dir);
+  }
+}
+
+function stackOf(thrown: unknown): string {
+  return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+}
+
+export const environment = { NIGHTRENDER_API_KEY: 'a-key' };

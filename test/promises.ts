@@ -340,6 +340,12 @@ export const promises: Record<string, Promised[]> = {
       title: 'of … starts at once on … one runs, and all others name it',
     },
     {
+      says: 'A lock file that is deleted beside a live run lets no second one in (on Linux).',
+      file: 'e2e/starts.test.ts',
+      title:
+        'lets nobody in where the lock files were deleted beside a live run, and the next start once that is killed',
+    },
+    {
       says: 'The lock is free as soon as its holder is dead.',
       file: 'e2e/starts.test.ts',
       title: 'gives the lock to the next start after a kill, whatever the dead one left',
@@ -488,6 +494,11 @@ export const promises: Record<string, Promised[]> = {
       says: 'A list that has lost more than a third of its scenes and has no new one is asked about before anything changes.',
       file: 'commands/fewer-scenes.test.ts',
       title: 'is refused though its last line is cut off, too',
+    },
+    {
+      says: 'An input that sends every row the same is refused, with the likely slip and its place.',
+      file: 'commands/row-inputs.test.ts',
+      title: 'shows the likely slip: …',
     },
     {
       says: 'A preview takes scenes from all over the list, and withdraws none.',

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isJsonObject } from '../core/json.ts';
 import { isAlive } from '../disk/is-alive.ts';
 import { makeFolder } from '../disk/make-folder.ts';
+import { recordedOwner } from './recorded-owner.ts';
 import { isLocked, lockExclusively, type ExclusiveLock } from '../sqlite/exclusive-lock.ts';
 
 export interface LockHolder {
@@ -42,6 +43,7 @@ export async function lockBatch(dir: string, now: number, advice?: string): Prom
   for (let tries = 0; tries < 10; tries++) {
     const lock = lockExclusively(lockFile(dir));
     if (lock !== undefined) {
+      releaseIfOwned(dir, lock, advice);
       removeLeftovers(dir);
       writeHolder(dir, { pid: process.pid, host: hostname(), since: now });
       return { dir, release: () => lock.release() };
@@ -50,17 +52,41 @@ export async function lockBatch(dir: string, now: number, advice?: string): Prom
     if (holder !== undefined && isThere(holder)) throw new BatchHeld(holder, advice);
     await delay(50);
   }
-  throw new BatchHeld(undefined, advice);
+  throw new BatchHeld(recordedOwner(dir), advice);
+}
+
+/** A lock file that was deleted beside a live run, and made anew here, lets nobody in. */
+function releaseIfOwned(dir: string, lock: ExclusiveLock, advice: string | undefined): void {
+  const owner = recordedOwner(dir);
+  if (owner === undefined) return;
+  lock.release();
+  throw new BatchHeld(owner, advice);
+}
+
+/** Throws `BatchHeld` where another run was let in since the lock of this one was taken. */
+export function assertNotOwned(dir: string): void {
+  const owner = recordedOwner(dir);
+  if (owner !== undefined) throw new BatchHeld(owner);
 }
 
 /** Whether a run was ever begun on the folder. */
 export function isBatch(dir: string): boolean {
-  return existsSync(lockFile(dir));
+  return existsSync(lockFile(dir)) || existsSync(join(dir, 'checkpoint.sqlite'));
 }
 
-/** Whether a run holds the batch at this moment. */
+/** Throws where the lock file is none, as whoever takes the lock is told. */
+export function assertLockUsable(dir: string): void {
+  isLocked(lockFile(dir));
+}
+
+/** Whether a run holds the batch at this moment. A lock file that is none is told by whoever needs the lock. */
 export function isBatchHeld(dir: string): boolean {
-  return isLocked(lockFile(dir));
+  try {
+    if (isLocked(lockFile(dir))) return true;
+  } catch (error) {
+    if (!String((error as { code?: unknown }).code).startsWith('SQLITE_')) throw error;
+  }
+  return recordedOwner(dir) !== undefined;
 }
 
 const lockFile = (dir: string): string => join(dir, '.lock.sqlite');
@@ -85,7 +111,7 @@ function isThere({ host, pid }: LockHolder): boolean {
   return host !== hostname() || isAlive(pid);
 }
 
-/** Undefined where nobody has written it yet, and where it is no name: it only ever explains. */
+/** Undefined where nobody has written it yet, and where it cannot be read or is no name: it only ever explains. */
 function readHolder(dir: string): LockHolder | undefined {
   try {
     const holder = JSON.parse(readFileSync(holderFile(dir), 'utf8')) as unknown;
@@ -93,8 +119,7 @@ function readHolder(dir: string): LockHolder | undefined {
     const { pid, host, since } = holder;
     const isName = typeof pid === 'number' && typeof host === 'string' && typeof since === 'number';
     return isName ? { pid, host, since } : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+  } catch {
+    return undefined;
   }
 }

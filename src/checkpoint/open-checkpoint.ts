@@ -9,6 +9,7 @@ import { openForReading, openForWriting, type Database } from '../sqlite/databas
 import { InHandFile } from './in-hand.ts';
 import { readComparedList } from './compared-list.ts';
 import { rememberBatch, seedBitsOf, type BatchIdentity } from './batch-identity.ts';
+import { processMark } from './recorded-owner.ts';
 import { Reserve } from './reserve.ts';
 import { checkpointSchema } from './schema.ts';
 import { SqliteCheckpoint } from './sqlite-checkpoint.ts';
@@ -126,8 +127,11 @@ function checkpointFile(dir: string): string {
 }
 
 function startRun(db: Database, program: string, now: number): number {
+  const { boot, started } = processMark();
   const { lastInsertRowid } = db
-    .prepare('INSERT INTO runs (pid, host, program, started_at) VALUES (?, ?, ?, ?)')
-    .run(process.pid, hostname(), program, now);
+    .prepare(
+      'INSERT INTO runs (pid, host, program, started_at, boot, process_started) VALUES (?, ?, ?, ?, ?, ?)',
+    )
+    .run(process.pid, hostname(), program, now, boot, started);
   return Number(lastInsertRowid);
 }

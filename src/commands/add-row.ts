@@ -18,6 +18,7 @@ import { withoutPaths } from '../core/file-text.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
 import { fingerprintOf, sceneIdOf } from '../core/scene.ts';
 import type { ManifestEntry } from '../manifest/read-manifest.ts';
+import type { RowInputs } from './row-inputs.ts';
 import { typedRow } from './typed-row.ts';
 
 /** What the rows of one manifest are made into scenes with. */
@@ -31,6 +32,8 @@ export interface RowAdder {
   checkName: (columns: JsonObject) => void;
   /** Of a row's fingerprint: how many such rows there were in all manifests, this one included. */
   countEqual: (fingerprint: string) => number;
+  /** Of the rows of all manifests. */
+  inputs: RowInputs;
   /** Of the latest scene; 1 for the first of all manifests. */
   position: number;
 }
@@ -56,7 +59,7 @@ export function addRow(
     if (input === undefined) throw new TemplateError('it has no column scene or prompt');
     if (adder.expansion !== undefined)
       return addExpanded(adder, adder.expansion, { id, columns, source }, input);
-    addScene(adder, { id, columns, source }, input);
+    adder.inputs.add(addScene(adder, { id, columns, source }, input), columns, input);
   } catch (error) {
     addBad(adder, source, problemIn(error), id);
   }
@@ -94,7 +97,9 @@ async function addExpanded(
   for (const { id, columns } of expandRow(rowId, chosen(expansion), expansion)) {
     const source = `${row.source} (${shownAxes(columns)})`;
     try {
-      addScene(adder, { id, columns: { ...row.columns, ...columns }, source }, input);
+      const scene = { id, columns: { ...row.columns, ...columns }, source };
+      const fingerprint = addScene(adder, scene, input);
+      if (count === 0) adder.inputs.add(fingerprint, row.columns, input);
     } catch (error) {
       const problem = problemIn(error);
       // What is wrong with the row itself is wrong with every scene of it.
@@ -139,8 +144,8 @@ function shownAxes(columns: JsonObject): string {
     .join(', ');
 }
 
-/** Throws `TemplateError`. */
-function addScene(adder: RowAdder, { id, columns, source }: Row, input: InputTemplate): void {
+/** Returns its fingerprint. Throws `TemplateError`. */
+function addScene(adder: RowAdder, { id, columns, source }: Row, input: InputTemplate): string {
   const rendered = input.render(columns);
   adder.checkName(columns);
   adder.position += 1;
@@ -148,6 +153,7 @@ function addScene(adder: RowAdder, { id, columns, source }: Row, input: InputTem
   const { position } = adder;
   const fingerprint = fingerprintOf(input.sendsFiles ? withoutPaths(rendered) : rendered);
   adder.stage.add({ id, fingerprint, input: rendered, columns, position, source });
+  return fingerprint;
 }
 
 function addBad(adder: RowAdder, source: string, problem: string, id: string | undefined): void {

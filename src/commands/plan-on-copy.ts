@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isBatch, isBatchHeld } from '../checkpoint/batch-lock.ts';
+import { assertLockUsable, isBatch, isBatchHeld } from '../checkpoint/batch-lock.ts';
 import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
 import { readExperience } from '../checkpoint/read-experience.ts';
 import { readSetAside } from '../checkpoint/read-set-aside.ts';
@@ -41,6 +41,7 @@ export async function planOnCopy(
   let scenes: ReadScenes | undefined;
   let begun: BegunBatch | undefined;
   try {
+    assertLockUsable(config.output.dir);
     const isRunning = isBatchHeld(config.output.dir);
     await copyCheckpoint(config.output.dir, copy);
     const same = isBatch(config.output.dir) ? await sameScenes(config, signal, copy) : undefined;

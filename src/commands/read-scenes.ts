@@ -15,6 +15,7 @@ import { addRow, type RowAdder } from './add-row.ts';
 import { assertGood } from './assert-good.ts';
 import { listDigest } from './list-digest.ts';
 import { readExpansion, type ReadExpansion } from './read-expansion.ts';
+import { RowInputs } from './row-inputs.ts';
 import {
   axesOf,
   headerProblems,
@@ -55,6 +56,7 @@ export async function readScenes(
       expanded,
       columns: new Set(),
       countEqual: equalRows(),
+      inputs: new RowInputs(),
       contents: [],
       problems,
       stdin,
@@ -65,6 +67,7 @@ export async function readScenes(
     stage.settleIds();
     // A list that a dying terminal has cut short is not believed.
     signal.throwIfAborted();
+    problems.push(...reading.inputs.problems(config, [...reading.columns]));
     assertGood(reading);
     const isTold = reading.contents.length === config.manifest.length && config.input?.sendsFiles !== true;
     if (isTold) stage.digest = listDigest(config, [...reading.contents, ...expanded.contents]);
@@ -81,6 +84,7 @@ interface Reading {
   expanded: ReadExpansion;
   columns: Set<string>;
   countEqual: RowAdder['countEqual'];
+  inputs: RowInputs;
   /** The sha256 of each file that was read. */
   contents: string[];
   stdin: NodeJS.ReadableStream;
@@ -156,12 +160,12 @@ async function readListless(reading: Reading): Promise<void> {
 
 /** Undefined where nobody knows what a row would be multiplied by, or where it would be for nothing. */
 function adderOf(reading: Reading, columns: string[] | undefined): RowAdder | undefined {
-  const { config, stage, signal, expanded } = reading;
+  const { config, stage, signal, expanded, countEqual, inputs } = reading;
   const { expansion } = expanded;
   if (config.scenes !== undefined && expansion === undefined) return undefined;
   const checkName = nameCheck(config, columns);
   const position = stage.lastPosition();
-  return { config, stage, signal, expansion, checkName, countEqual: reading.countEqual, position };
+  return { config, stage, signal, expansion, checkName, countEqual, inputs, position };
 }
 
 /** Undefined where the columns do not tell. */

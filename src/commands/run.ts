@@ -1,5 +1,5 @@
 /** `nightrender run`: starts or continues a batch. */
-import { isBatch, lockBatch, type BatchLock } from '../checkpoint/batch-lock.ts';
+import { assertNotOwned, isBatch, lockBatch, type BatchLock } from '../checkpoint/batch-lock.ts';
 import { readJobsInFlight } from '../checkpoint/open-checkpoint.ts';
 import type { Config } from '../config/config.ts';
 import { ConfigError, type Problem } from '../config/problem.ts';
@@ -50,6 +50,8 @@ async function runConfig(
     const { orTellRefused } = await import('./notify-run.ts');
     scenes = await orTellRefused(file, config, () => readUnlessStopped(config, stop, isKnown));
     lock ??= await orTellRefused(file, config, () => lockBatch(dir, Date.now()));
+    // The list may have been read for a while.
+    assertNotOwned(dir);
     const { runLocked } = await import('./run-locked.ts');
     return await runLocked(file, config, scenes, part, stop);
   } finally {

@@ -103,7 +103,7 @@ function quoted(text: string): string {
   return text.replaceAll("'", "''");
 }
 
-function placeholder(name: string): string {
+export function placeholder(name: string): string {
   return /^[A-Za-z_]\w*$/.test(name) ? `{{ ${name} }}` : `{{ [${JSON.stringify(name)}] }}`;
 }
 

@@ -56,7 +56,7 @@ export function readConfig(file: string, overrides: Override[], env: NodeJS.Proc
       formats: raw.output.formats,
     },
     terminal: { ...raw.terminal, log: raw.terminal.log && resolve(base, raw.terminal.log) },
-    warnings: warningsOf(raw, yaml, templates.input),
+    warnings: warningsOf(raw, yaml),
     placeOf: (path, ofKey) => yaml.placeOf(path, ofKey),
   };
 }

@@ -1,9 +1,8 @@
 /** What works and should be changed, in words, each with its place. */
-import type { InputTemplate } from './input-template.ts';
 import type { RawConfig } from './schema.ts';
 import type { YamlFile } from './yaml-file.ts';
 
-export function warningsOf(raw: RawConfig, yaml: YamlFile, input: InputTemplate | undefined): string[] {
+export function warningsOf(raw: RawConfig, yaml: YamlFile): string[] {
   const { baseUrl, apiKey } = raw.endpoint;
   const warnings: string[] = [];
   if (apiKey !== undefined && yaml.fromEnvironment(['endpoint', 'apiKey']) === 'none') {
@@ -14,11 +13,6 @@ export function warningsOf(raw: RawConfig, yaml: YamlFile, input: InputTemplate 
   if (isPlainHttp(baseUrl)) {
     warnings.push(
       `${yaml.placeOf(['endpoint', 'baseUrl'])}: this is plain http: the API key and the prompts can be read on their way`,
-    );
-  }
-  if (input?.columns.length === 0) {
-    warnings.push(
-      `${yaml.placeOf(['input'])}: no {{ column }} stands in input, so that every job is sent the same`,
     );
   }
   return warnings;

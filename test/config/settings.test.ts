@@ -52,6 +52,7 @@ it('has defaults for all but manifest, endpoint and folder', () => {
     shutdownGraceMs: 10_000,
     terminal: { json: false, quiet: false, stats: false },
     skipBadRows: false,
+    allowsFewer: false,
     warnings: [],
     dir: join(dirname(file), 'renders'),
   });
@@ -152,12 +153,6 @@ it.each([
   const { warnings } = configOf(remote(baseUrl), { env });
   expect(warnings).toHaveLength(count);
   for (const warning of warnings) expect(warning).toMatch(/pipeline\.yaml:3:12: this is plain http/);
-});
-
-it('an input that speaks of no column warns', () => {
-  expect(configOf(withRequired('input: {scene: scene}')).warnings).toEqual([
-    expect.stringMatching(/:7:8: no \{\{ column \}\} stands in input/),
-  ]);
 });
 
 it('manifests are relative to the file, one or several, and - is standard input', () => {

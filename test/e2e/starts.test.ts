@@ -1,6 +1,6 @@
 /** Promise: one run a batch, however many are started at once, and the lock goes with its holder however it dies. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { folderWith, nightrender, pipeline, Program, scenes, testKey } from './cli.ts';
@@ -59,6 +59,26 @@ it.each([
   await killedRun(cwd);
   const file = join(cwd, 'out/.lock.json');
   writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), ...change() }));
+  await startRun(cwd).event('recovered');
+  expect(service.submissions).toBe(3);
+});
+
+it('lets nobody in where the lock files were deleted beside a live run, and the next start once that is killed', async () => {
+  const service = await startPatientService();
+  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(3) });
+  const run = startRun(cwd);
+  await run.event('scene-submitted', 3);
+  for (const command of ['run', 'retry', 'cancel', 'verify --repair']) {
+    for (const name of ['.lock.sqlite', '.lock.json']) rmSync(join(cwd, 'out', name), { force: true });
+    const [name = '', ...options] = command.split(' ');
+    const refused = await nightrender([name, 'pipeline.yaml', ...options], { cwd, ...withKey });
+    expect(refused.code, `${command}: ${refused.stderr}`).toBe(11);
+    expect(refused.stderr).toContain(`another run, process ${run.child.pid} on `);
+  }
+  const status = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd });
+  expect(JSON.parse(status.stdout)).toMatchObject({ isRunning: true });
+  run.child.kill('SIGKILL');
+  await run.finish();
   await startRun(cwd).event('recovered');
   expect(service.submissions).toBe(3);
 });

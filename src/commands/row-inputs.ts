@@ -1,0 +1,74 @@
+/** Whether rows are all sent the same: a slip such as `{ prompt }` would be paid once for each of them. */
+import type { Config } from '../config/config.ts';
+import type { InputTemplate } from '../config/input-template.ts';
+import type { Problem } from '../config/problem.ts';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { placeholder } from './scene-columns.ts';
+
+/** What the first scene of each row is sent. */
+export class RowInputs {
+  #rows = 0;
+  #first = { fingerprint: '', named: '' };
+  #isSame = true;
+  #isNamedSame = true;
+
+  /** `columns`: the row's own. */
+  add(fingerprint: string, columns: JsonObject, { columns: spoken }: InputTemplate): void {
+    this.#rows += 1;
+    if (!this.#isSame) return;
+    const own = spoken.filter(({ name }) => Object.hasOwn(columns, name));
+    const named = canonicalJson(Object.fromEntries(own.map(({ name }) => [name, columns[name] ?? null])));
+    if (this.#rows === 1) this.#first = { fingerprint, named };
+    this.#isSame = fingerprint === this.#first.fingerprint;
+    this.#isNamedSame &&= named === this.#first.named;
+  }
+
+  /** Rows whose columns, as far as `input` speaks of any, are equal are meant so. */
+  problems({ input, placeOf }: Config, columns: readonly string[]): Problem[] {
+    const isMeant = this.#isNamedSame && this.#first.named !== '{}';
+    if (this.#rows < 2 || !this.#isSame || isMeant || input === undefined) return [];
+    const same = `all ${this.#rows.toLocaleString('en')} rows are sent the same`;
+    const slip = findSlip(JSON.parse(input.text) as JsonValue, ['input'], columns);
+    if (slip !== undefined) {
+      const text = `${slip.written} is no placeholder, and ${same}; did you mean ${placeholder(slip.column)}?`;
+      return [{ where: placeOf(slip.path), text }];
+    }
+    const column = columns.find((name) => !['id', 'seed'].includes(name.toLowerCase())) ?? 'id';
+    const text = `${same}, whatever their columns hold; expected a column in it, such as ${placeholder(column)}. For several pictures of one input, keep one row and add scenes: {seeds: ${Math.min(this.#rows, 1_000)}} and seed: '{{ seed }}'`;
+    return [{ where: placeOf(['input'], true), text }];
+  }
+}
+
+interface Slip {
+  path: (string | number)[];
+  /** As it stands there; never more than brackets around a column. */
+  written: string;
+  column: string;
+}
+
+/** A column as other programs have it in their templates. */
+function findSlip(value: JsonValue, path: (string | number)[], columns: readonly string[]): Slip | undefined {
+  if (typeof value === 'object' && value !== null) {
+    const inner = Array.isArray(value)
+      ? [...value.entries()]
+      : Object.entries(isJsonObject(value) ? value : {});
+    for (const [key, item] of inner) {
+      const found = findSlip(item, [...path, key], columns);
+      if (found !== undefined) return found;
+    }
+  }
+  if (typeof value !== 'string') return undefined;
+  for (const column of columns) {
+    const name = column.replaceAll(/[^\w ]/g, String.raw`\$&`);
+    const forms = [
+      `(?<!\\{)\\{ *${name} *\\}(?!\\})`,
+      `\\$${name}\\b`,
+      `%\\(${name}\\)s?`,
+      `%${name}%`,
+      `<${name}>`,
+    ];
+    const found = new RegExp(`${forms.join('|')}|\\[${name}\\]|^${name}$`, 'i').exec(value);
+    if (found !== null) return { path, written: found[0], column };
+  }
+  return undefined;
+}

@@ -1,0 +1,79 @@
+/** Promise: an input that sends every row the same is refused before it is paid once a row. */
+import { join, relative } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { expect, it } from 'vitest';
+import { readScenes } from '../../src/commands/read-scenes.ts';
+import { ConfigError } from '../../src/config/problem.ts';
+import { readConfig } from '../../src/config/read-config.ts';
+import { tempFolder } from '../config/pipeline-file.ts';
+import { unstopped } from '../fakes/world.ts';
+
+const rows = 'id,prompt,steps\na,hills,30\nb,sea,40\nc,hills,30\n';
+
+/** What is told of a list that is sent as `input` says in line 4; `none` where it is taken. */
+async function toldOf(input: string, list = rows, more = ''): Promise<string> {
+  const folder = tempFolder();
+  writeFileSync(join(folder, 'a.csv'), list);
+  const file = join(folder, 'pipeline.yaml');
+  const text = `manifest: a.csv\nendpoint: {baseUrl: local, id: x}\noutput: {dir: out}\ninput: ${input}\n${more}\n`;
+  writeFileSync(file, text);
+  try {
+    const { stage } = await readScenes(readConfig(file, [], {}), Readable.from([]), unstopped);
+    stage.close();
+    return 'none';
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const told = error.problems.map(({ where, text: why }) => `${where}: ${why}`).join('\n');
+    return told.replaceAll(`${relative('', folder)}/`, '');
+  }
+}
+
+it.each([
+  ['{ prompt }', "'a photo of { prompt }'"],
+  ['{prompt}', "'a photo of {prompt}, at night'"],
+  ['{Prompt}', "'a photo of {Prompt}'"],
+  ['%prompt%', "'%prompt%'"],
+  ['%(prompt)s', "'a %(prompt)s'"],
+  ['$prompt', "'a photo of $prompt'"],
+  ['<prompt>', "'<prompt>'"],
+  ['[prompt]', "'[prompt]'"],
+  ['prompt', 'prompt'],
+])('shows the likely slip: %s', async (written, value) => {
+  expect(await toldOf(`{width: 64, prompt: ${value}}`)).toBe(
+    `pipeline.yaml:4:28: ${written} is no placeholder, and all 3 rows are sent the same; did you mean {{ prompt }}?`,
+  );
+});
+
+it('names a variable that is not set where a column was meant', async () => {
+  expect(await toldOf("{prompt: '${prompt}'}")).toMatch(/^pipeline\.yaml:4:\d+: .*prompt is not set/);
+});
+
+it.each([
+  'a photo of the sea',
+  '{% if false %}{{ prompt }}{% endif %}the sea',
+  '{{ prompt | size | times: 0 }}',
+  '{{ "prompt" }}',
+])('is refused without a likely slip, too: %s', async (prompt) => {
+  expect(await toldOf(`{text: '${prompt}'}`)).toBe(
+    `pipeline.yaml:4:1: all 3 rows are sent the same, whatever their columns hold; expected a column in it, such as {{ prompt }}. For several pictures of one input, keep one row and add scenes: {seeds: 3} and seed: '{{ seed }}'`,
+  );
+});
+
+it('is refused where only the lists of scenes tell pictures apart, and every row makes them again', async () => {
+  const told = await toldOf("{text: 'in {{ style }}'}", rows, 'scenes: {matrix: {style: [oil, ink]}}');
+  expect(told).toContain('all 3 rows are sent the same');
+});
+
+it.each([
+  { what: 'of one row', input: '{prompt: sea}', list: 'id\na\n' },
+  { what: 'with seeds', input: "{prompt: sea, seed: '{{ seed }}'}", more: 'scenes: {seeds: 2}' },
+  { what: 'with an id', input: "{prompt: 'sea {{ id }}'}" },
+  {
+    what: 'whose rows ask for the same',
+    input: "{prompt: '{{ prompt }}'}",
+    list: 'id,prompt\na,sea\nb,sea\n',
+  },
+])('is no question for a list $what', async ({ input, list, more }) => {
+  expect(await toldOf(input, list, more)).toBe('none');
+});

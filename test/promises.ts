@@ -229,6 +229,11 @@ export const promises: Record<string, Promised[]> = {
       title: '… puts back …, which the next run renders, and no others',
     },
     {
+      says: '`retry --again` has a saved picture rendered again, with another seed if asked, and keeps the old one.',
+      file: 'e2e/retry.test.ts',
+      title: '--again renders a saved scene again with another seed, and keeps its picture',
+    },
+    {
       says: 'A preview (`--sample`, `--limit`) is part of the full run: whatever previews and deaths come one after the other, each scene is paid once.',
       file: 'pipeline/preview.test.ts',
       title: 'is never paid twice, whatever parts and deaths come one after the other',

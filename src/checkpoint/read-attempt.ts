@@ -2,6 +2,7 @@
 import type { Attempt, AttemptHistory, SubmittedAttempt } from '../core/attempt.ts';
 import { failureRules } from '../core/failure.ts';
 import type { JsonObject } from '../core/json.ts';
+import { sentInput } from '../core/scene.ts';
 import type { SavedSettlement, UnfinishedWriting } from '../pipeline/ports.ts';
 import { checksumOf, DamagedCheckpoint, isInputOf, storedJson } from './damage.ts';
 import type { AttemptRow, HistoryRow, Statements } from './statements.ts';
@@ -11,13 +12,15 @@ export function readAttempt(sql: Statements, row: AttemptRow): Attempt {
   const input = storedJson(row.input, sceneOf(row)) as JsonObject;
   if (!isInputOf(row.fingerprint, input))
     throw new DamagedCheckpoint(`the input of ${sceneOf(row)} is not the one that was recorded`);
+  const columns = storedJson(row.columns, sceneOf(row)) as JsonObject;
   return {
     key: row.key,
     sceneId: row.scene_id,
     fingerprint: row.fingerprint,
     number: row.number,
-    input,
-    columns: storedJson(row.columns, sceneOf(row)) as JsonObject,
+    input: sentInput(input, row.seed),
+    // Names of pictures tell the seed by it where the service tells none.
+    columns: 'seed' in columns ? sentInput(columns, row.seed) : columns,
     isReplaced: row.is_replaced === 1,
     endpoint: { baseUrl: row.base_url, id: row.endpoint_id, version: row.version },
     before: row.number === 1 ? noHistory : readHistory(sql, row),

@@ -2,7 +2,7 @@
 import type { AttemptState } from '../core/attempt.ts';
 import { failureRules, isFailureKind } from '../core/failure.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { SceneState } from '../core/scene.ts';
+import { sentInput, type SceneState } from '../core/scene.ts';
 import type { AttemptStory, SceneStory, SceneVersion } from '../core/scene-story.ts';
 import type { Database } from '../sqlite/database.ts';
 import { storedJson } from './damage.ts';
@@ -42,6 +42,7 @@ interface SceneRow {
   /** A checkpoint that is only read may be of a version that had none of these yet. */
   deaths?: number;
   counted_from?: number;
+  seed?: string | null;
 }
 
 interface AttemptRow {
@@ -76,7 +77,7 @@ function readVersion(db: Database, row: SceneRow): SceneVersion {
     fingerprint: row.fingerprint,
     source: row.source,
     columns: storedJson(row.columns, `scene ${row.id}`) as JsonObject,
-    input: storedJson(row.input, `scene ${row.id}`) as JsonObject,
+    input: sentInput(storedJson(row.input, `scene ${row.id}`) as JsonObject, row.seed ?? null),
     failureKind: row.failure_kind,
     failureText: row.failure_text,
     dueAt: row.due_at,

@@ -11,6 +11,7 @@ export interface AttemptRow {
   state: AttemptState;
   writing: string | null;
   input: string;
+  seed: string | null;
   columns: string;
   is_replaced: 0 | 1;
   base_url: string;
@@ -29,7 +30,7 @@ export interface HistoryRow {
 }
 
 const attemptRow = `
-  SELECT a.attempt AS key, a.state, a.writing, a.scene, s.id AS scene_id, s.fingerprint, a.number, s.input, s.columns, s.deaths,
+  SELECT a.attempt AS key, a.state, a.writing, a.scene, s.id AS scene_id, s.fingerprint, a.number, s.input, s.seed, s.columns, s.deaths,
          s.state = 'withdrawn' AND EXISTS (SELECT 1 FROM scenes l WHERE l.id = s.id AND l.state <> 'withdrawn') AS is_replaced,
          a.base_url, a.endpoint_id, a.version, a.job_id, a.submitted_at, a.checksum
   FROM attempts a JOIN scenes s USING (scene)`;

@@ -23,6 +23,11 @@ export function retryOptions(parser: Argv) {
     .option('failed', { type: 'boolean', describe: 'every failed scene' })
     .option('kind', { ...several, describe: 'failed scenes of this kind; may be given several times' })
     .option('id', { ...several, describe: 'the failed scene of this id; may be given several times' })
+    .option('again', {
+      type: 'boolean',
+      describe: 'with --id: a saved scene, too; its picture is kept as <name>.former',
+    })
+    .option('new-seed', { type: 'boolean', describe: 'with --again: send another seed from now on' })
     .option('expired', { type: 'boolean', describe: 'the same as --kind expired' })
     .option('held', { type: 'boolean', describe: 'set aside by retry.unanswered: hold (--kind unanswered)' })
     .option('give-up', {
@@ -37,6 +42,7 @@ export function retryOptions(parser: Argv) {
     .example('$0 retry pipeline.yaml --kind job-failed --kind no-output', 'only these kinds')
     .example('$0 retry pipeline.yaml --id harbour --id harbour-2', 'only these scenes')
     .example('$0 retry pipeline.yaml --id harbour --give-up', 'its job never comes to an end')
+    .example('$0 retry pipeline.yaml --id harbour --again --new-seed', 'its picture is not liked')
     .example('$0 retry pipeline.yaml --elsewhere', 'after moving to another service for good')
     .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...mending, complete: 'the scenes wait again' })}`);
 }

@@ -1,18 +1,23 @@
-/** `nightrender retry`: puts scenes that were set aside back to be rendered again. */
+/** `nightrender retry`: puts scenes that were set aside, or that a person wants otherwise, back to be rendered again. */
+import { randomInt } from 'node:crypto';
+import { pictureRepair } from '../checkpoint/picture-repair.ts';
 import { putBackSession, type ChosenScene } from '../checkpoint/put-back.ts';
 import { ConfigError, type Problem } from '../config/problem.ts';
 import { readBaseUrl } from '../config/read-base-url.ts';
 import { readOutputDir } from '../config/read-output-dir.ts';
+import { readReportSettings } from '../config/read-report-settings.ts';
 import { closest } from '../core/closest.ts';
 import { failureRules, isFailureKind, type FailureKind } from '../core/failure.ts';
 import { shellWord } from '../core/shell-word.ts';
 import type { PutBack, PutBackChoice, WrongId } from '../core/put-back.ts';
+import type { Database } from '../sqlite/database.ts';
 import { showPutBack } from '../terminal/show-put-back.ts';
 import { commandArguments } from './command-arguments.ts';
 import { mendBatch } from './mend-batch.ts';
 import { recordedRun } from './recorded-run.ts';
 import { refuse } from './refuse.ts';
 import { overridesOf } from './run-options.ts';
+import { finishMoves, imagesForMending } from './verify.ts';
 
 /** Resolves to the exit code. */
 export async function retry(file: string, argv: Record<string, unknown>): Promise<number> {
@@ -22,8 +27,9 @@ export async function retry(file: string, argv: Record<string, unknown>): Promis
     const choice = choiceOf(file, argv);
     const batchDir = readOutputDir(file, overridesOf(argv, process.env), process.env);
     dir = batchDir;
-    await mendBatch(batchDir, (db) => {
+    await mendBatch(batchDir, async (db) => {
       const session = putBackSession(db);
+      if (choice.isAgain === true) await setAside(file, batchDir, db, () => session.picturesOf(choice));
       const done = session.putBack(choice, Date.now());
       const others = commandArguments(file, argv['output']);
       if (Array.isArray(done)) throw new ConfigError(done.map((wrong) => wrongIdProblem(wrong, others)));
@@ -33,6 +39,14 @@ export async function retry(file: string, argv: Record<string, unknown>): Promis
   } catch (thrown) {
     return refuse(thrown, dir, json);
   }
+}
+
+/** A death here leaves pictures that are missing: the same command goes on, and so does `verify --repair`. */
+async function setAside(file: string, dir: string, db: Database, pictures: () => string[]): Promise<void> {
+  const { output } = readReportSettings(file, overridesOf({}, process.env), process.env);
+  const images = imagesForMending(dir, output);
+  await finishMoves(images, pictureRepair(db));
+  for (const picture of pictures()) await images.setAside(picture, 'former');
 }
 
 function show(file: string, done: PutBack, chosen: Iterable<ChosenScene>, json: boolean): void {
@@ -51,12 +65,20 @@ function choiceOf(file: string, argv: Record<string, unknown>): PutBackChoice {
   const isGiveUp = argv['giveUp'] === true;
   if (isGiveUp && ids.length === 0)
     throw new ConfigError([{ where: '--give-up', text: 'say whose job is to be given up, with --id' }]);
+  const isAgain = argv['again'] === true;
+  if (isAgain && ids.length === 0)
+    throw new ConfigError([{ where: '--again', text: 'say which scene is to be rendered again, with --id' }]);
+  if (argv['newSeed'] === true && !isAgain)
+    throw new ConfigError([{ where: '--new-seed', text: 'goes with --again, which renders a scene again' }]);
   const isBare = argv['failed'] === undefined && kinds.length === 0 && ids.length === 0 && !isElsewhere;
   return {
     kinds: argv['failed'] === true || isBare ? 'every' : kinds,
     ids: isGiveUp ? [] : ids,
     notAt: isElsewhere ? readBaseUrl(file, process.env) : undefined,
     ...(isGiveUp && { giveUp: ids }),
+    isAgain,
+    // Many renderers read a seed as a signed integer of 32 bits.
+    newSeed: argv['newSeed'] === true ? () => randomInt(2 ** 31) : undefined,
   };
 }
 
@@ -77,8 +99,15 @@ function kindOf(text: string): FailureKind {
 }
 
 /** `others` is what follows other commands for the batch. */
-function wrongIdProblem({ id, state, isGiveUp }: WrongId, others: string): Problem {
+function wrongIdProblem({ id, state, isGiveUp, isSeedless }: WrongId, others: string): Problem {
   const said = `${JSON.stringify(id)} ${whyNot[state]}`;
+  if (isSeedless)
+    return {
+      where: '--new-seed',
+      text: `${JSON.stringify(id)} sends no seed: leave --new-seed out, and the worker draws another one`,
+    };
+  const again = `; \`nightrender retry ${others} --id ${shellWord(id)} --again\` renders it again and keeps its picture`;
+  if (state === 'saved' && !isGiveUp) return { where: '--id', text: said + again };
   if (isGiveUp && state !== 'unknown') {
     return { where: '--id', text: `${JSON.stringify(id)} has nothing in flight that could be given up` };
   }
@@ -91,6 +120,6 @@ const whyNot: Record<WrongId['state'], string> = {
   unknown: 'is the id of no scene of this batch',
   waiting: 'waits to be rendered already: the next run does it',
   active: 'is in flight: the next run collects it',
-  saved: 'is saved: remove its picture and `nightrender verify --repair` puts it back',
+  saved: 'is saved',
   withdrawn: 'is in the manifest no more',
 };

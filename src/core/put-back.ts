@@ -12,6 +12,10 @@ export interface PutBackChoice {
   notAt: string | undefined;
   /** Ids of scenes whose job in flight is given up, wherever it is. */
   giveUp?: string[];
+  /** Whether `ids` may be saved, too: they are rendered again. */
+  isAgain?: boolean;
+  /** Makes the seeds that `ids` send from now on, where they are to be others. */
+  newSeed?: (() => number) | undefined;
 }
 
 /** An id that cannot be put back, or (`isGiveUp`) whose scene has nothing in flight. */
@@ -19,6 +23,8 @@ export interface WrongId {
   id: string;
   state: SceneState | 'unknown';
   isGiveUp?: true;
+  /** Its input has no seed that could be another. */
+  isSeedless?: true;
 }
 
 export interface PutBack {

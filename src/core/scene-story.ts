@@ -74,7 +74,7 @@ export interface StoryPlace {
 export function nextStep(version: SceneVersion, place: StoryPlace): string {
   switch (version.state) {
     case 'saved':
-      return 'nothing is left to do; a picture that gets lost is put back by `nightrender verify --repair`';
+      return 'nothing is left to do; `nightrender retry --id … --again` renders it again, and `nightrender verify --repair` puts back what gets lost';
     case 'active':
       return whileActive(version, place);
     case 'waiting':

@@ -1,6 +1,6 @@
 /** A scene: one wanted picture, known by its id and the fingerprint of what it sends, and the states it can be in. */
 import { hash } from 'node:crypto';
-import { canonicalJson, type JsonObject } from './json.ts';
+import { canonicalJson, type JsonObject, type JsonValue } from './json.ts';
 
 /** One good row of a manifest, ready to be submitted. */
 export interface Scene {
@@ -63,6 +63,11 @@ export type SceneCounts = Record<SceneState, number> & {
 /** 32 hex characters that tell one input from another, whatever the order of its keys. */
 export function fingerprintOf(input: JsonObject): string {
   return hash('sha256', canonicalJson(input)).slice(0, 32);
+}
+
+/** What is sent; `seed` is JSON of the one that a person asked for instead of the input's own. */
+export function sentInput(input: JsonObject, seed: string | null): JsonObject {
+  return seed === null ? input : { ...input, seed: JSON.parse(seed) as JsonValue };
 }
 
 /** The id of a row that has no `id` column: 12 characters of its fingerprint; the nth equal row gets `-n`. */

@@ -90,6 +90,27 @@ it('says how many, which and what it costs; and that there is nothing, which is 
   expect(again).toMatchObject({ code: 0, stdout: 'There is nothing to put back.\n' });
 });
 
+it('--again renders a saved scene again with another seed, and keeps its picture', async () => {
+  const cwd = folderWith({
+    'pipeline.yaml': pipeline('local', `${small.trimEnd().slice(0, -1)}, seed: 5}\n`),
+    'scenes.csv': scenes(2),
+  });
+  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const old = readFileSync(join(cwd, 'out/images/s1.png'));
+  const refused = await nightrender(['retry', 'pipeline.yaml', '--id', 's1'], { cwd });
+  expect(refused.stderr).toContain('`nightrender retry pipeline.yaml --id s1 --again`');
+  const words = ['retry', 'pipeline.yaml', '--id', 's1', '--again', '--new-seed'];
+  expect((await nightrender(words, { cwd })).stdout).toContain(
+    '1 scene waits to be rendered again:\n  s1 (saved)',
+  );
+  const run = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  expect(run.code, run.stderr).toBe(0);
+  expect(readFileSync(join(cwd, 'out/images/s1.png.former'))).toEqual(old);
+  expect(readFileSync(join(cwd, 'out/images/s1.png'))).not.toEqual(old);
+  const story = await nightrender(['explain', 'pipeline.yaml', 's1'], { cwd });
+  expect(story.stdout).not.toContain('"seed":5}');
+});
+
 it('gives a scene fresh attempts: those before count no more', async () => {
   const cwd = await setAside(['job-failed']);
   const text = readFileSync(join(cwd, 'pipeline.yaml'), 'utf8');
@@ -113,6 +134,9 @@ it.each([
   [['--kind', 'weather'], '--kind: "weather" is no kind of failure; expected one of key-refused, '],
   [['--id', 'nobody'], '--id: "nobody" is the id of no scene of this batch'],
   [['--id', 's1', '--id', 's0'], '--id: "s1" is saved'],
+  [['--again'], '--again: say which scene is to be rendered again, with --id'],
+  [['--id', 's0', '--new-seed'], '--new-seed: goes with --again'],
+  [['--id', 's0', '--again', '--new-seed'], '--new-seed: "s0" sends no seed'],
 ])('%j is refused in a sentence, and nothing is changed', async (options, sentence) => {
   const cwd = await setAside(['job-failed']);
   const { code, stderr } = await nightrender(['retry', 'pipeline.yaml', ...options], { cwd });

@@ -114,13 +114,17 @@ export class World {
     choice: PutBackChoice,
     options: Pick<RunOptions, 'killAt' | 'afterMs'> = {},
   ): Promise<PutBack | WrongId[] | undefined> {
-    this.#begin(options);
+    const { ports } = this.#begin(options);
     this.db.exec('DROP TABLE IF EXISTS temp.chosen');
     const session = putBackSession(this.db);
     const guarded = this.killer.guard('checkpoint', {
       putBack: async () => session.putBack(choice, this.clock.now()),
     });
-    return drive(guarded.putBack(), this.clock, this.killer);
+    const work = async (): Promise<PutBack | WrongId[]> => {
+      for (const file of session.picturesOf(choice)) await ports.images.setAside(file, 'former');
+      return guarded.putBack();
+    };
+    return drive(work(), this.clock, this.killer);
   }
 
   /** The world as a new start of the program finds it. */

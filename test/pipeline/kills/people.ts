@@ -98,6 +98,25 @@ export const people: Scenario[] = [
     atLeast: { deaths: 65, inResume: 25 },
   },
   {
+    name: 'retry --again of a scene that was saved with two pictures, and then with one',
+    behaviour: (scene, nth) =>
+      scene === 'quick' && nth === 1 ? { pictures: [pictureOf('first'), pictureOf('second')] } : {},
+    steps: [
+      { what: 'run', manifest: three, isSetup: true },
+      { what: 'put-back', choice: { kinds: [], ids: ['a', 'c'], notAt: undefined, isAgain: true } },
+      {
+        what: 'run',
+        manifest: three,
+        wrong: ({ images }) =>
+          ['a.png.former', 'c.png.former', 'c-2.png.former']
+            .filter((file) => !images.files.has(file))
+            .map((file) => `${file} is not kept`),
+      },
+    ],
+    everyNthInResume: 97,
+    atLeast: { deaths: 60, inResume: 25 },
+  },
+  {
     name: 'retry --elsewhere of jobs at another address, whenever the run there died',
     steps: [
       { ...leftAtOnce, afterDeath: 'on' },

@@ -37,6 +37,11 @@ export const promises: Record<string, Promised[]> = {
       title: 'is not sent with … changed, and what was paid is collected by later runs',
     },
     {
+      says: 'A write-ahead log that was removed, cut, changed or replaced after a crash is noticed before anything is sent; a person may accept the loss, which is then declared.',
+      file: 'checkpoint/lost-log.test.ts',
+      title: 'a log that was … is refused, and can be accepted as a loss that is declared',
+    },
+    {
       says: 'On resume what is in flight is asked for before anything is submitted, the oldest first.',
       file: 'pipeline/run-batch.test.ts',
       title:

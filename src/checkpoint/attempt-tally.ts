@@ -2,6 +2,7 @@
 import type { AttemptState } from '../core/attempt.ts';
 import { addFinish, type Finishes } from '../core/finish-rate.ts';
 import type { Database, Statement } from '../sqlite/database.ts';
+import { readLostSubmissions } from './commits.ts';
 
 /** Rows between two turns of the event loop. */
 const pageRows = 10_000;
@@ -33,6 +34,7 @@ export class AttemptTally {
   readonly finishes: Finishes = new Map();
   readonly kinds = new Map<string, KindTally>();
   readonly #open = new Set<number>();
+  #lost = 0;
   #seen = 0;
 
   get inFlight(): number {
@@ -55,6 +57,10 @@ export class AttemptTally {
     }
     const page = pageOf(db);
     while (this.#readPage(page) === pageRows);
+    const lost = readLostSubmissions(db) - this.#lost;
+    this.#lost += lost;
+    this.total += lost;
+    this.unanswered += lost;
   }
 
   #readPage(page: Statement<[number]>): number {

@@ -5,9 +5,13 @@ import { join } from 'node:path';
 import type { Endpoint } from '../core/attempt.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { SeedBits } from '../core/seeds.ts';
-import { openForReading, openForWriting, type Database } from '../sqlite/database.ts';
+import { endings } from '../core/ending.ts';
+import { openForReading, type Database } from '../sqlite/database.ts';
 import { InHandFile } from './in-hand.ts';
 import { readComparedList } from './compared-list.ts';
+import { checkpointFile } from './find-loss.ts';
+import { openForChanges, type WritableCheckpoint } from './open-for-changes.ts';
+import { readAttemptStates } from './read-counts.ts';
 import { rememberBatch, seedBitsOf, type BatchIdentity } from './batch-identity.ts';
 import { processMark } from './recorded-owner.ts';
 import { Reserve } from './reserve.ts';
@@ -30,14 +34,19 @@ export interface RunEnd {
   stats: RunStats | undefined;
 }
 
+/** What the disk or a bug has ended may be in disorder: the next start looks at all of it. */
+const unsealed = new Set<number>([endings.bug.exitCode, endings['output-unwritable'].exitCode]);
+
 /** For a run that holds the batch's lock; without `batch`, that is what its latest run has made of it. Throws `UnusableDatabase` or SQLite's own errors. */
 export function openCheckpoint(
   dir: string,
   program: string,
   batch: BatchIdentity | undefined,
   now: number,
+  isLossAccepted = false,
 ): OpenCheckpoint {
-  const db = openForWriting(checkpointFile(dir), checkpointSchema);
+  const writable = openForChanges(dir, isLossAccepted);
+  const { db, marker } = writable;
   if (batch !== undefined) rememberBatch(db, batch);
   const reserve = new Reserve(dir);
   const inHand = new InHandFile(join(dir, '.in-hand'));
@@ -45,18 +54,21 @@ export function openCheckpoint(
   const end = db.prepare<[object]>(`
     UPDATE runs SET ended_at = @at, exit_code = @exitCode, ending = @ending, stats = coalesce(@stats, stats)
     WHERE run = @run`);
-  const untold = db.prepare<[], { n: number }>(
-    "SELECT count(*) AS n FROM attempts WHERE state IN ('unanswered', 'expired')",
-  );
-  const checkpoint = new SqliteCheckpoint(db, run, inHand, () => reserve.release());
+  const checkpoint = new SqliteCheckpoint(db, run, inHand, () => reserve.release(), marker);
+  let isOrderly = false;
   return {
     checkpoint,
-    untold: () => untold.get()?.n ?? 0,
-    recordEnd: ({ stats, ...ended }) =>
-      void end.run({ ...ended, stats: stats === undefined ? null : JSON.stringify(stats), run }),
+    untold: () => {
+      const { unanswered, expired } = readAttemptStates(db);
+      return unanswered + expired;
+    },
+    recordEnd: ({ stats, ...ended }) => {
+      isOrderly = !unsealed.has(ended.exitCode);
+      end.run({ ...ended, stats: stats === undefined ? null : JSON.stringify(stats), run });
+    },
     close: () => {
       checkpoint.close();
-      db.close();
+      writable.close(isOrderly);
       inHand.close();
       reserve.release();
     },
@@ -70,11 +82,11 @@ export function openCheckpointForReading(dir: string): Database | undefined {
 }
 
 /** To change what is on record without being a run: for whoever holds the batch's lock. Undefined as above. */
-export function openCheckpointForMending(dir: string): Database | undefined {
+export function openCheckpointForMending(dir: string): WritableCheckpoint | undefined {
   const read = openCheckpointForReading(dir);
   if (read === undefined) return undefined;
   read.close();
-  return openForWriting(checkpointFile(dir), checkpointSchema);
+  return openForChanges(dir);
 }
 
 /** The digest of the list that the batch was last compared with; undefined where nobody knows. Throws as above. */
@@ -120,10 +132,6 @@ export function readJobsInFlight(dir: string): JobsInFlight[] {
   } finally {
     db.close();
   }
-}
-
-function checkpointFile(dir: string): string {
-  return join(dir, 'checkpoint.sqlite');
 }
 
 function startRun(db: Database, program: string, now: number): number {

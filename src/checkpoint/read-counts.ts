@@ -2,14 +2,17 @@
 import { attemptMoves, type AttemptState } from '../core/attempt.ts';
 import { sceneMoves, type SceneCounts, type SceneState } from '../core/scene.ts';
 import type { Database } from '../sqlite/database.ts';
+import { readLostSubmissions } from './commits.ts';
 
 export function readCounts(db: Database): SceneCounts {
   const bad = db.prepare<[], { n: number }>('SELECT count(*) AS n FROM bad_rows').get();
   return { ...countStates(db, 'scenes', Object.keys(sceneMoves) as SceneState[]), invalid: bad?.n ?? 0 };
 }
 
+/** With those whose record was lost. */
 export function readAttemptStates(db: Database): Record<AttemptState, number> {
-  return countStates(db, 'attempts', Object.keys(attemptMoves) as AttemptState[]);
+  const counts = countStates(db, 'attempts', Object.keys(attemptMoves) as AttemptState[]);
+  return { ...counts, unanswered: counts.unanswered + readLostSubmissions(db) };
 }
 
 /**

@@ -1,6 +1,7 @@
 /** What the submissions of a batch took so far, read from the checkpoint. */
 import type { BatchSpending, ExecutionTimes } from '../core/spending.ts';
 import type { Database } from '../sqlite/database.ts';
+import { readLostSubmissions } from './commits.ts';
 
 const latestTimes = 512;
 
@@ -13,7 +14,8 @@ export function readSpending(db: Database): BatchSpending {
        FROM attempts`,
     )
     .get() ?? { jobs: 0, executedMs: 0, untold: 0 };
-  return { ...row, times: readLatestTimes(db) };
+  const lost = readLostSubmissions(db);
+  return { ...row, jobs: row.jobs + lost, untold: row.untold + lost, times: readLatestTimes(db) };
 }
 
 /** Of the latest jobs whose time the service has told. */

@@ -137,4 +137,5 @@ ALTER TABLE scenes ADD COLUMN seed TEXT;
 export const checkpointSchema: Schema = {
   applicationId: 0x6e526370,
   migrations: [first, second, third, fourth, fifth],
+  advice: 'Put a copy of it back, or have it repaired with `nightrender verify <pipeline> --repair`',
 };

@@ -18,7 +18,7 @@ import type {
   UnfinishedWriting,
 } from '../pipeline/ports.ts';
 import type { Database } from '../sqlite/database.ts';
-import { GroupCommit } from '../sqlite/group-commit.ts';
+import { GroupCommit, type CommitMarker } from '../sqlite/group-commit.ts';
 import { choosePart, readPartCounts, rememberPart } from './chosen-part.ts';
 import { asDamage, checksumOf } from './damage.ts';
 import { dueOfPart, dueScenes, type DueScenes } from './due-scenes.ts';
@@ -47,11 +47,17 @@ export class SqliteCheckpoint implements Checkpoint {
    * `run` is the key of the run that attempts are recorded under. `freeRoom` is asked for room on a full disk, and
    * tells whether there is some now.
    */
-  constructor(db: Database, run: number, inHand: InHand, freeRoom: () => boolean = () => false) {
+  constructor(
+    db: Database,
+    run: number,
+    inHand: InHand,
+    freeRoom: () => boolean = () => false,
+    marker?: CommitMarker,
+  ) {
     this.#writers = writersWithReserve(freeRoom);
     this.#inHand = inHand;
     this.#db = db;
-    this.#commits = new GroupCommit(db);
+    this.#commits = new GroupCommit(db, marker);
     this.#sql = prepareStatements(db);
     this.#due = dueScenes(db);
     this.#run = run;

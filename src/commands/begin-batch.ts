@@ -7,6 +7,7 @@ import {
   type OpenCheckpoint,
 } from '../checkpoint/open-checkpoint.ts';
 import type { Config } from '../config/config.ts';
+import type { BeginChoices } from './begin-options.ts';
 import { assertCollectable } from './connections.ts';
 import { warningOfLostCheckpoint } from './lost-checkpoint.ts';
 import type { ReadScenes } from './read-scenes.ts';
@@ -31,6 +32,7 @@ export function beginBatch(
   config: Config,
   scenes: ReadScenes | undefined,
   checkpointDir: string,
+  { isLossAccepted }: BeginChoices = { isLossAccepted: false },
 ): BegunBatch {
   const inFlight = readJobsInFlight(checkpointDir);
   assertCollectable(file, config, inFlight);
@@ -47,5 +49,9 @@ export function beginBatch(
     ...(config.output.isOverridden && { output: config.output.dir }),
     ...(config.pricing !== undefined && { pricing: config.pricing }),
   };
-  return { opened: openCheckpoint(checkpointDir, program, batch, Date.now()), inFlight, warning };
+  return {
+    opened: openCheckpoint(checkpointDir, program, batch, Date.now(), isLossAccepted),
+    inFlight,
+    warning,
+  };
 }

@@ -1,6 +1,7 @@
 /** Changes to a batch between its runs: under the lock, so that no run is at work meanwhile. */
 import { lockBatch } from '../checkpoint/batch-lock.ts';
 import { openCheckpointForMending, openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
+import { ConfigError } from '../config/problem.ts';
 import type { Database } from '../sqlite/database.ts';
 import { noBatch } from './no-batch.ts';
 
@@ -10,12 +11,19 @@ export async function mendBatch<Result>(
   work: (db: Database) => Promise<Result> | Result,
 ): Promise<Result> {
   return whileLocked(dir, async () => {
-    const db = openCheckpointForMending(dir);
-    if (db === undefined) throw noBatch(dir);
+    const opened = openCheckpointForMending(dir);
+    if (opened === undefined) throw noBatch(dir);
+    let isOrderly = false;
     try {
-      return await work(db);
+      const result = await work(opened.db);
+      isOrderly = true;
+      return result;
+    } catch (thrown) {
+      // What is asked for wrongly changes nothing.
+      isOrderly = thrown instanceof ConfigError;
+      throw thrown;
     } finally {
-      db.close();
+      opened.close(isOrderly);
     }
   });
 }

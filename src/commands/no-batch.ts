@@ -1,8 +1,12 @@
 /** What is said where a command looks for a batch and there is none. */
+import { findLoss, LostCommits } from '../checkpoint/find-loss.ts';
 import { ConfigError } from '../config/problem.ts';
 import { shownPath } from './shown-path.ts';
 
-export function noBatch(dir: string): ConfigError {
+/** Another error where there was one. */
+export function noBatch(dir: string): Error {
+  const loss = findLoss(dir);
+  if (loss !== undefined) return new LostCommits(dir, loss);
   return new ConfigError([
     { where: shownPath(dir), text: 'there is no batch here yet; `nightrender run` begins one' },
   ]);

@@ -1,8 +1,10 @@
 /** What the next run of a batch would do, found by doing it to a copy of the checkpoint that nobody else sees. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { assertLockUsable, isBatch, isBatchHeld } from '../checkpoint/batch-lock.ts';
+import { markFile } from '../checkpoint/commit-mark.ts';
 import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
 import { readExperience } from '../checkpoint/read-experience.ts';
 import { readSetAside } from '../checkpoint/read-set-aside.ts';
@@ -16,12 +18,13 @@ import { copyDatabase } from '../sqlite/copy-database.ts';
 import { isLocked } from '../sqlite/exclusive-lock.ts';
 import { openForWriting, UnusableDatabase } from '../sqlite/database.ts';
 import { batchSettings } from './batch-settings.ts';
+import type { BeginChoices } from './begin-options.ts';
 import { beginBatch, type BegunBatch } from './begin-batch.ts';
 import { firstRequests } from './first-requests.ts';
 import { readScenes, type ReadScenes } from './read-scenes.ts';
 import { sameScenes } from './same-scenes.ts';
 
-export interface PlanOptions {
+export interface PlanOptions extends BeginChoices {
   part: Part | undefined;
   /** How many of the first requests are told. */
   requests: number;
@@ -46,7 +49,7 @@ export async function planOnCopy(
     await copyCheckpoint(config.output.dir, copy);
     const same = isBatch(config.output.dir) ? await sameScenes(config, signal, copy) : undefined;
     scenes = same ?? (await readScenes(config, process.stdin, signal, copy));
-    begun = beginBatch(file, config, scenes, copy);
+    begun = beginBatch(file, config, scenes, copy, options);
     await assertLocalService(config, copy);
     const changes = await compare(begun, scenes, options.part, signal);
     return (
@@ -88,6 +91,8 @@ function codeOf(error: unknown): string {
 async function copyCheckpoint(dir: string, copy: string): Promise<void> {
   const name = 'checkpoint.sqlite';
   await copyDatabase(join(dir, name), join(copy, name), () => isBatchHeld(dir));
+  // That of a run at work is ahead of the copy.
+  if (!isBatchHeld(dir) && existsSync(markFile(dir))) await copyFile(markFile(dir), markFile(copy));
 }
 
 /** The local service has a file of its own, which has to be of use as well. */

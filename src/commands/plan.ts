@@ -4,6 +4,7 @@ import { ConfigError, type Problem } from '../config/problem.ts';
 import { endings, type EndingKind } from '../core/ending.ts';
 import type { Stop } from '../pipeline/stop.ts';
 import { showPlan } from '../terminal/show-plan.ts';
+import { beginChoicesOf } from './begin-options.ts';
 import { checkEndpoint } from './check-endpoint.ts';
 import { configuredArguments, configuredRun } from './command-arguments.ts';
 import { notWritable } from './in-the-way.ts';
@@ -22,7 +23,11 @@ export async function plan(file: string, argv: Record<string, unknown>): Promise
   let config: Config | undefined;
   try {
     const problems: Problem[] = [];
-    const options = { part: partOf(argv, problems), requests: requestsOf(argv, problems) };
+    const options = {
+      part: partOf(argv, problems),
+      requests: requestsOf(argv, problems),
+      ...beginChoicesOf(argv),
+    };
     const read = readBeside(problems, file, argv);
     config = read;
     if (problems.length > 0) throw new ConfigError(problems);

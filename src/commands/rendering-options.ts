@@ -1,6 +1,7 @@
 /** The help of the commands that render a batch, or tell what rendering it would do. */
 import type { Argv } from 'yargs';
 import { endings } from '../core/ending.ts';
+import { beginOptions } from './begin-options.ts';
 import { common, exitCodes } from './exit-codes.ts';
 import { partOptions } from './part-options.ts';
 import { precedence, withPipeline } from './pipeline-options.ts';
@@ -19,7 +20,7 @@ export function runOptions(parser: Argv) {
     'quiet',
   ])
     .usage(`$0 run <pipeline>\n\n${purpose}`)
-    .options(partOptions)
+    .options({ ...partOptions, ...beginOptions })
     .example('$0 run pipeline.yaml', 'start, or go on after a stop or a crash')
     .example('$0 run pipeline.yaml --concurrency 4', 'four jobs in flight at most')
     .example(
@@ -37,7 +38,7 @@ export function planOptions(parser: Argv) {
   const purpose = `Checks all that a run would check, and tells what it would do: which scenes are new, edited, done or failed, the first requests in full, the names of their pictures, and what it will cost and take by what earlier runs of this batch needed. It sends nothing, writes nothing and takes no lock, and may be asked beside a run and where no folder is yet. Room for a copy of the checkpoint is needed in the folder of temporary files.`;
   return withPipeline(parser, ['manifest', 'output', 'concurrency', 'skip-bad-rows', 'allow-fewer', 'json'])
     .usage(`$0 plan <pipeline>\n\n${purpose}`)
-    .options(partOptions)
+    .options({ ...partOptions, ...beginOptions })
     .option('check', {
       type: 'boolean',
       describe: 'ask the service whether key and endpoint are right; that starts nothing',

@@ -7,6 +7,7 @@ import { runBatch, type BatchResult } from '../pipeline/run-batch.ts';
 import type { Stop } from '../pipeline/stop.ts';
 import type { Listener } from '../pipeline/ports.ts';
 import { batchSettings } from './batch-settings.ts';
+import type { BeginChoices } from './begin-options.ts';
 import { beginBatch } from './begin-batch.ts';
 import type { ReadScenes } from './read-scenes.ts';
 import { notifierOf, orTellRefused, tellThrown } from './notify-run.ts';
@@ -17,6 +18,10 @@ import { systemClock } from './system-clock.ts';
 import { program } from './version.ts';
 import { withPorts } from './with-ports.ts';
 
+export interface RunChoices extends BeginChoices {
+  part: Part | undefined;
+}
+
 /**
  * `file` is the pipeline.yaml, as it was given. Without scenes what is in flight is collected, and the batch stays what
  * its latest run has made of it. Of a `part`, only its scenes are rendered. Resolves to the exit code.
@@ -25,12 +30,12 @@ export async function runLocked(
   file: string,
   config: Config,
   scenes: ReadScenes | undefined,
-  part: Part | undefined,
+  { part, ...choices }: RunChoices,
   stop: Stop,
 ): Promise<number> {
   const { dir } = config.output;
   const { opened, inFlight, warning } = await orTellRefused(file, config, () =>
-    beginBatch(file, config, scenes, dir),
+    beginBatch(file, config, scenes, dir, choices),
   );
   const view = openView(file, config);
   const notifier = notifierOf(file, config, view.tell);

@@ -3,12 +3,13 @@ import { assertNotOwned, isBatch, lockBatch, type BatchLock } from '../checkpoin
 import { readJobsInFlight } from '../checkpoint/open-checkpoint.ts';
 import type { Config } from '../config/config.ts';
 import { ConfigError, type Problem } from '../config/problem.ts';
-import type { Part } from '../core/part.ts';
 import type { Stop } from '../pipeline/stop.ts';
+import { beginChoicesOf } from './begin-options.ts';
 import { readBeside } from './read-beside.ts';
 import type { ReadScenes } from './read-scenes.ts';
 import { refuse } from './refuse.ts';
 import { partOf } from './part-options.ts';
+import type { RunChoices } from './run-locked.ts';
 import { withSignals } from './signals.ts';
 import { StoppedEarly } from './stopped-early.ts';
 
@@ -25,7 +26,8 @@ export async function run(
     const read = readBeside(problems, file, argv);
     config = read;
     if (problems.length > 0) throw new ConfigError(problems);
-    return await withSignals((stop) => runConfig(file, read, part, early, stop));
+    const choices = { part, ...beginChoicesOf(argv) };
+    return await withSignals((stop) => runConfig(file, read, choices, early, stop));
   } catch (thrown) {
     return refuse(thrown, config?.output.dir, config?.terminal.json ?? argv['json'] === true);
   } finally {
@@ -36,7 +38,7 @@ export async function run(
 async function runConfig(
   file: string,
   config: Config,
-  part: Part | undefined,
+  choices: RunChoices,
   early: BatchLock | undefined,
   stop: Stop,
 ): Promise<number> {
@@ -53,7 +55,7 @@ async function runConfig(
     // The list may have been read for a while.
     assertNotOwned(dir);
     const { runLocked } = await import('./run-locked.ts');
-    return await runLocked(file, config, scenes, part, stop);
+    return await runLocked(file, config, scenes, choices, stop);
   } finally {
     scenes?.stage.close();
     lock?.release();

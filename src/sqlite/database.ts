@@ -12,23 +12,25 @@ export interface Schema {
   applicationId: number;
   /** Statements that lead from version n to n + 1; the file's version is `PRAGMA user_version`. */
   migrations: readonly string[];
+  /** What to do about a damaged file, in a sentence without its full stop. */
+  advice?: string;
 }
 
 /** A file that cannot be used as it is: foreign, written by a newer version, or damaged. */
 export class UnusableDatabase extends Error {}
 
 /**
- * Opens or makes a database for writing, for its owner only: WAL, `synchronous=FULL`, foreign keys, newest schema.
- * Throws `UnusableDatabase` for a file that is not ours to change; SQLite's own errors pass through.
+ * Opens or makes a database for writing, for its owner only: WAL, `synchronous=FULL`, foreign keys, newest schema. One
+ * that is `known` to be whole is not looked through. Throws `UnusableDatabase` for a file that is not ours to change; SQLite's own errors pass through.
  */
-export function openForWriting(path: string, schema: Schema): Database {
+export function openForWriting(path: string, schema: Schema, state?: 'known'): Database {
   const isNew = !existsSync(path);
   if (isNew) makePrivateFile(path);
   const db = new Sqlite(path);
   try {
     if (!isNew) {
       assertOurs(db, path, schema);
-      assertWhole(db, path);
+      if (state !== 'known') assertWhole(db, path, schema, 'quick_check');
       withdrawFromOthers(path);
     }
     // The system keeps pages, too: a larger cache is as fast, and stays the program's until its end.
@@ -49,12 +51,14 @@ export function openForWriting(path: string, schema: Schema): Database {
 
 /**
  * Opens an existing database for reading beside a writer; undefined where nothing was ever written to it, as after a
- * death between its making and its first table. Throws as `openForWriting` does.
+ * death between its making and its first table. Throws as `openForWriting` does, also for damage that is hard to see
+ * where it has to be `whole`.
  */
-export function openForReading(path: string, schema: Schema): Database | undefined {
+export function openForReading(path: string, schema: Schema, state?: 'whole'): Database | undefined {
   const db = new Sqlite(path, { readonly: true, fileMustExist: true });
   try {
     assertOurs(db, path, schema);
+    if (state === 'whole') assertWhole(db, path, schema, 'integrity_check');
     if (hasTables(db)) return db;
   } catch (error) {
     db.close();
@@ -65,7 +69,7 @@ export function openForReading(path: string, schema: Schema): Database | undefin
 }
 
 function assertOurs(db: Database, path: string, schema: Schema): void {
-  const { applicationId, version, isEmpty } = readHeader(db, path);
+  const { applicationId, version, isEmpty } = readHeader(db, path, schema);
   if (isEmpty) return;
   if (applicationId !== schema.applicationId) {
     throw new UnusableDatabase(
@@ -86,29 +90,34 @@ interface Header {
 }
 
 /** All as it was at one moment: another program may be making the database. */
-function readHeader(db: Database, path: string): Header {
+function readHeader(db: Database, path: string, schema: Schema): Header {
   const read = db.transaction(() => {
     const applicationId = db.pragma('application_id', { simple: true });
     const version = versionOf(db);
     return { applicationId, version, isEmpty: applicationId === 0 && version === 0 && !hasTables(db) };
   });
-  return readOrRefuse(path, read);
+  return readOrRefuse(path, schema, read);
 }
 
-function assertWhole(db: Database, path: string): void {
+function assertWhole(
+  db: Database,
+  path: string,
+  schema: Schema,
+  check: 'quick_check' | 'integrity_check',
+): void {
   // They are kept with every write; to look at them again in every row takes as long as all the rest.
-  db.pragma('ignore_check_constraints = ON');
-  const found = readOrRefuse(path, () => db.pragma('quick_check(1)', { simple: true }));
-  if (found !== 'ok') throw damaged(path);
+  if (check === 'quick_check') db.pragma('ignore_check_constraints = ON');
+  const found = readOrRefuse(path, schema, () => db.pragma(`${check}(1)`, { simple: true }));
+  if (found !== 'ok') throw damaged(path, schema);
   db.pragma('ignore_check_constraints = OFF');
 }
 
 /** What only a damaged file answers becomes `UnusableDatabase`. */
-function readOrRefuse<T>(path: string, read: () => T): T {
+function readOrRefuse<T>(path: string, schema: Schema, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    if (isDamage(error)) throw damaged(path);
+    if (isDamage(error)) throw damaged(path, schema);
     throw error;
   }
 }
@@ -121,10 +130,10 @@ export function isDamage(error: unknown): boolean {
   );
 }
 
-function damaged(path: string): UnusableDatabase {
-  return new UnusableDatabase(
-    `${path} is damaged or no SQLite file; it was left as it is. Put a copy of it back, or move it away to begin anew`,
-  );
+const usualAdvice = 'Put a copy of it back, or move it away to begin anew';
+
+function damaged(path: string, { advice = usualAdvice }: Schema): UnusableDatabase {
+  return new UnusableDatabase(`${path} is damaged or no SQLite file; it was left as it is. ${advice}`);
 }
 
 function hasTables(db: Database): boolean {

@@ -2,6 +2,14 @@
 import type { Database, Statement } from './database.ts';
 import { openWriteAheadLog, type WriteAheadLog } from './write-ahead-log.ts';
 
+/** Counts the groups, and hears which of them are on the disk. */
+export interface CommitMarker {
+  /** Inside every group's transaction, at its end. */
+  beforeCommit(): void;
+  /** Asked when what is committed so far is about to be synced; the answer is called once it is, before anybody hears of it. */
+  reached(): () => void;
+}
+
 interface Write {
   work: () => void;
   /** Whether it counts as done only when it is on the disk. */
@@ -21,6 +29,7 @@ export class GroupCommit {
   readonly #log: WriteAheadLog | undefined;
   readonly #begin: Statement<[]>;
   readonly #end: Statement<[]>;
+  readonly #marker: CommitMarker | undefined;
   #queue: Write[] = [];
   /** Committed, and waiting for the next sync. */
   #unsynced: Write[] = [];
@@ -34,8 +43,9 @@ export class GroupCommit {
   #broken: Error | undefined;
 
   /** `db` is in WAL mode with `synchronous=FULL`, or in memory. */
-  constructor(db: Database) {
+  constructor(db: Database, marker?: CommitMarker) {
     this.#db = db;
+    this.#marker = marker;
     this.#log = db.memory ? undefined : openWriteAheadLog(db);
     this.#begin = db.prepare('BEGIN IMMEDIATE');
     this.#end = db.prepare('COMMIT');
@@ -62,7 +72,9 @@ export class GroupCommit {
     this.#isHeld = true;
     try {
       const result = await work();
+      this.#marker?.beforeCommit();
       this.#db.exec('COMMIT');
+      this.#marker?.reached()();
       return result;
     } finally {
       this.#takeBack();
@@ -76,7 +88,7 @@ export class GroupCommit {
    * has arrived as well, or failed.
    */
   async flush(): Promise<void> {
-    if (!this.#isHeld) resolveAll(this.#commit('FULL'));
+    if (!this.#isHeld) resolveAll(this.#commitLasting());
     while (this.#isSyncing) await this.#synced;
   }
 
@@ -104,7 +116,7 @@ export class GroupCommit {
     setImmediate(() => {
       this.#isPlanned = false;
       if (this.#isHeld) return;
-      if (this.#log === undefined) resolveAll(this.#commit('FULL'));
+      if (this.#log === undefined) resolveAll(this.#commitLasting());
       else this.#commitGroup(this.#log);
     });
   }
@@ -119,19 +131,28 @@ export class GroupCommit {
   #sync(log: WriteAheadLog): void {
     if (this.#isSyncing || this.#unsynced.length === 0) return;
     const group = this.#unsynced.splice(0);
+    const mark = this.#marker?.reached();
     this.#isSyncing = true;
     this.#synced = new Promise((resolve) => {
       log.sync((error) => {
         this.#isSyncing = false;
         this.#broken ??= error ?? undefined;
-        if (this.#broken === undefined) resolveAll(group);
-        else rejectAll(group, this.#broken);
+        if (this.#broken === undefined) {
+          mark?.();
+          resolveAll(group);
+        } else rejectAll(group, this.#broken);
         this.#sync(log);
         if (!this.#isSyncing && this.#isClosing) log.close();
         this.#commitSoon();
         resolve();
       });
     });
+  }
+
+  #commitLasting(): Write[] {
+    const group = this.#commit('FULL');
+    if (group.length > 0) this.#marker?.reached()();
+    return group;
   }
 
   /** Returns what was queued and is committed now. With `NORMAL` the commit is not synced. */
@@ -163,6 +184,7 @@ export class GroupCommit {
     this.#begin.run();
     try {
       for (const write of group) write.work();
+      this.#marker?.beforeCommit();
       this.#end.run();
     } finally {
       this.#takeBack();

@@ -160,7 +160,7 @@ it('counts another batch that takes the place of the first from its start', asyn
   const reader = new LiveReader(dir);
   expect((await reader.read(Date.now()))?.tally.total).toBe(3);
   first.close();
-  for (const name of readdirSync(dir).filter((each) => each.startsWith('checkpoint')))
+  for (const name of readdirSync(dir).filter((each) => /^\.?checkpoint/.test(each)))
     renameSync(join(dir, name), join(dir, `old-${name}`));
   expect(await reader.read(Date.now())).toBeUndefined();
   opened(dir, 9_999);

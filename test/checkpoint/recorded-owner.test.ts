@@ -28,12 +28,14 @@ function batchOf(owner: typeof parent): string {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-owner-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   openCheckpoint(dir, 'test', { manifest: ['list.csv'], endpoint, columns: ['id'] }, 7).close();
-  const db = openCheckpointForMending(dir);
-  db?.prepare(
-    'UPDATE runs SET pid = @pid, host = @host, boot = @boot, process_started = @started, ended_at = @endedAt',
-  ).run(owner);
+  const opened = openCheckpointForMending(dir);
+  opened?.db
+    .prepare(
+      'UPDATE runs SET pid = @pid, host = @host, boot = @boot, process_started = @started, ended_at = @endedAt',
+    )
+    .run(owner);
   // As a run has it.
-  onTestFinished(() => void db?.close());
+  onTestFinished(() => opened?.close(false));
   return dir;
 }
 

@@ -14,12 +14,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
 import * as fc from 'fast-check';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { plan } from '../../src/commands/plan.ts';
 import { run } from '../../src/commands/run.ts';
+import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { heard } from './heard.ts';
 
 /** Takes no job, so that a run which begins ends at once. */
@@ -254,8 +254,6 @@ function checkpointIn(out: string): string {
 }
 
 function change(out: string, sql: string): void {
-  const db = new Sqlite(checkpointIn(out));
-  db.exec(sql);
-  db.close();
+  editCheckpoint(out, sql);
   expect(existsSync(`${checkpointIn(out)}-wal`)).toBe(false);
 }

@@ -1,10 +1,11 @@
 /** Whether a start has compared the list with the checkpoint: a mark on each scene that a comparison would put right. */
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
+import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import type { Finished } from './cli.ts';
 
 export function mark(cwd: string): void {
-  withCheckpoint(cwd, (db) => db.exec("UPDATE scenes SET source = 'marked'"));
+  editCheckpoint(join(cwd, 'out'), "UPDATE scenes SET source = 'marked'");
 }
 
 export function sourcesIn(cwd: string): string[] {

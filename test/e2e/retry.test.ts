@@ -1,8 +1,9 @@
 /** Promise: `retry` puts back exactly the scenes that were chosen; the key stays with its service until a person says so. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
+import { fingerprintOf } from '../../src/core/scene.ts';
+import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { folderWith, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
 import { startPatientService } from './patient-service.ts';
 
@@ -17,23 +18,23 @@ async function setAside(kinds: string[]): Promise<string> {
   });
   const run = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
   expect(run.code, run.stderr).toBe(0);
-  const db = new Sqlite(join(cwd, 'out/checkpoint.sqlite'));
-  for (const [i, kind] of kinds.entries()) {
-    const scene = db
-      .prepare<[string], { scene: number }>('SELECT scene FROM scenes WHERE id = ?')
-      .get(`s${i}`);
-    db.prepare(
-      "UPDATE scenes SET state = 'failed', failure_kind = ?, failure_text = 'told', deaths = 3 WHERE scene = ?",
-    ).run(kind, scene?.scene);
-    db.prepare("UPDATE attempts SET state = 'failed', failure_kind = ? WHERE scene = ?").run(
-      kind,
-      scene?.scene,
-    );
-    db.prepare('DELETE FROM pictures WHERE attempt IN (SELECT attempt FROM attempts WHERE scene = ?)').run(
-      scene?.scene,
-    );
-  }
-  db.close();
+  editCheckpoint(join(cwd, 'out'), (db) => {
+    for (const [i, kind] of kinds.entries()) {
+      const scene = db
+        .prepare<[string], { scene: number }>('SELECT scene FROM scenes WHERE id = ?')
+        .get(`s${i}`);
+      db.prepare(
+        "UPDATE scenes SET state = 'failed', failure_kind = ?, failure_text = 'told', deaths = 3 WHERE scene = ?",
+      ).run(kind, scene?.scene);
+      db.prepare("UPDATE attempts SET state = 'failed', failure_kind = ? WHERE scene = ?").run(
+        kind,
+        scene?.scene,
+      );
+      db.prepare('DELETE FROM pictures WHERE attempt IN (SELECT attempt FROM attempts WHERE scene = ?)').run(
+        scene?.scene,
+      );
+    }
+  });
   return cwd;
 }
 
@@ -116,10 +117,13 @@ it('gives a scene fresh attempts: those before count no more', async () => {
   const text = readFileSync(join(cwd, 'pipeline.yaml'), 'utf8');
   await nightrender(['retry', 'pipeline.yaml'], { cwd });
   // The first attempt cannot work; with the one before it there would be no third.
-  const scene = "UPDATE scenes SET input = json_set(input, '$.width', ?) WHERE state = 'waiting'";
-  const db = new Sqlite(join(cwd, 'out/checkpoint.sqlite'));
-  db.prepare(scene).run(0);
-  db.close();
+  editCheckpoint(join(cwd, 'out'), (db) => {
+    const input = { scene: 'a fox', width: 0, height: 32 };
+    db.prepare("UPDATE scenes SET input = ?, fingerprint = ? WHERE state = 'waiting'").run(
+      JSON.stringify(input),
+      fingerprintOf(input),
+    );
+  });
   writeFileSync(
     join(cwd, 'pipeline.yaml'),
     `${text}retry: {attempts: 2, firstWait: 1ms, longestWait: 2ms}\n`,

@@ -86,7 +86,7 @@ it('warns before it pays again for pictures that no checkpoint knows, and refuse
   expect(emptied.stderr).toContain(
     'out/checkpoint.sqlite: this file is empty, though out/images holds pictures',
   );
-  rmSync(checkpoint);
+  for (const path of [checkpoint, join(cwd, 'out/.checkpoint.json')]) rmSync(path);
   const anew = await nightrender(['run', 'pipeline.yaml'], { cwd });
   expect(anew.code).toBe(0);
   expect(anew.stderr).toContain('there is no checkpoint that knows them');

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
+import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { folderWith, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
 import { startPatientService } from './patient-service.ts';
 
@@ -92,12 +93,10 @@ it('decodes: a picture that was recorded with its damage is found all the same',
   const cut = readFileSync(join(images, 's0.png')).subarray(0, -1);
   writeFileSync(join(images, 's0.png'), cut);
   const { createHash } = await import('node:crypto');
-  const db = new Sqlite(join(cwd, 'out/checkpoint.sqlite'));
-  db.prepare('UPDATE pictures SET bytes = ?, sha256 = ?').run(
-    cut.length,
-    createHash('sha256').update(cut).digest('hex'),
-  );
-  db.close();
+  const sha256 = createHash('sha256').update(cut).digest('hex');
+  editCheckpoint(join(cwd, 'out'), (db) => {
+    db.prepare('UPDATE pictures SET bytes = ?, sha256 = ?').run(cut.length, sha256);
+  });
   const { code, stdout } = await nightrender(['verify', 'pipeline.yaml'], { cwd });
   expect(code).toBe(3);
   expect(stdout).toContain('damaged: it is cut');
@@ -154,10 +153,8 @@ it('reports pictures of rows that are gone or edited, and does not render them a
 
 it('knows a picture whose rename was decided, done and not put on record before a death', async () => {
   const { cwd, images } = await rendered(3);
-  const db = new Sqlite(join(cwd, 'out/checkpoint.sqlite'));
   // As a run left it that died between planning its renames and recording them: one is done, one is not.
-  db.exec("UPDATE pictures SET move_to = 'moved-' || file WHERE file <> 's0.png'");
-  db.close();
+  editCheckpoint(join(cwd, 'out'), "UPDATE pictures SET move_to = 'moved-' || file WHERE file <> 's0.png'");
   const { renameSync } = await import('node:fs');
   renameSync(join(images, 's1.png'), join(images, 'moved-s1.png'));
   expect((await nightrender(['verify', 'pipeline.yaml'], { cwd })).code).toBe(0);

@@ -1,0 +1,25 @@
+/** How far a checkpoint has come by its own word, and what was lost of it. */
+import type { Database } from '../sqlite/database.ts';
+import type { Reached } from './commit-mark.ts';
+
+/** Of one that is only read, and may be of a version that did not count yet. */
+export function readReached(db: Database): Reached {
+  const attempts = db.prepare<[], number | null>('SELECT max(attempt) FROM attempts').pluck().get() ?? 0;
+  return { commit: readCommits(db).number, attempts };
+}
+
+/** Submissions whose record was lost, which a person has accepted: they count as unanswered. */
+export function readLostSubmissions(db: Database): number {
+  return readCommits(db).lost_submissions;
+}
+
+interface Commits {
+  number: number;
+  lost_submissions: number;
+}
+
+function readCommits(db: Database): Commits {
+  const isCounted = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'commits'").get() !== undefined;
+  const commits = isCounted ? db.prepare<[], Commits>('SELECT * FROM commits').get() : undefined;
+  return commits ?? { number: 0, lost_submissions: 0 };
+}

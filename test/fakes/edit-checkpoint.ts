@@ -1,0 +1,16 @@
+/** A checkpoint edited by hand, by somebody who says so: the mark that would tell goes with it. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+
+/** `work` may be SQL. */
+export function editCheckpoint(dir: string, work: string | ((db: Sqlite.Database) => void)): void {
+  const db = new Sqlite(join(dir, 'checkpoint.sqlite'));
+  try {
+    if (typeof work === 'string') db.exec(work);
+    else work(db);
+  } finally {
+    db.close();
+  }
+  rmSync(join(dir, '.checkpoint.json'), { force: true });
+}

@@ -506,6 +506,16 @@ export const promises: Record<string, Promised[]> = {
       title: 'is refused though its last line is cut off, too',
     },
     {
+      says: 'An endpoint that is another one than before is told, and the results tell where each picture was made.',
+      file: 'commands/changed-endpoint.test.ts',
+      title: 'is told by the run, and each row of the results has its own',
+    },
+    {
+      says: 'results.csv holds nothing that a spreadsheet would run as a formula.',
+      file: 'report/results.test.ts',
+      title: 'results.csv has nothing that a spreadsheet would run as a formula, and numbers as they are',
+    },
+    {
       says: 'An input that sends every row the same is refused, with the likely slip and its place.',
       file: 'commands/row-inputs.test.ts',
       title: 'shows the likely slip: …',

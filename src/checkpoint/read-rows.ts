@@ -1,4 +1,5 @@
 /** The rows of the report, read from the checkpoint. */
+import { endpointAddress, type Endpoint } from '../core/attempt.ts';
 import type { FailureKind } from '../core/failure.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { ReportRow } from '../core/report-row.ts';
@@ -50,7 +51,7 @@ export const sceneColumns = `
          ${attemptCount("c.state = 'unanswered'")} AS unanswered,
          ${attemptCount("c.state = 'expired'")} AS expired,
          s.columns, CASE WHEN length(s.input) <= ${mostInput} THEN s.input END AS input, s.failure_kind, s.failure_text,
-         a.attempt, a.job_id, a.delay_time_ms, a.execution_time_ms, a.submitted_at, a.completed_at, a.settled_at,
+         a.attempt, a.job_id, a.base_url AS baseUrl, a.endpoint_id AS endpointId, a.version, a.delay_time_ms, a.execution_time_ms, a.submitted_at, a.completed_at, a.settled_at,
          a.state AS attempt_state, a.failure_kind AS attempt_failure_kind, a.failure_text AS attempt_failure_text
   FROM scenes s LEFT JOIN attempts a ON a.scene = s.scene AND a.number = CASE WHEN s.attempts <= 1 THEN s.attempts ELSE
     (SELECT number FROM attempts l WHERE l.scene = s.scene
@@ -78,6 +79,9 @@ export interface SceneRow {
   failure_text: string | null;
   attempt: number | null;
   job_id: string | null;
+  baseUrl: string | null;
+  endpointId: string | null;
+  version: Endpoint['version'] | null;
   delay_time_ms: number | null;
   execution_time_ms: number | null;
   submitted_at: number | null;
@@ -105,6 +109,7 @@ function rowReader(db: Database): (row: SceneRow) => ReportRow {
       state: row.state,
       pictures,
       jobId: row.job_id,
+      endpoint: endpointOf(row),
       attempts: row.attempts,
       unanswered: row.unanswered,
       expired: row.expired,
@@ -122,12 +127,18 @@ function rowReader(db: Database): (row: SceneRow) => ReportRow {
   };
 }
 
+function endpointOf({ baseUrl, endpointId: id, version }: SceneRow): string | null {
+  if (baseUrl === null || id === null || version === null) return null;
+  return endpointAddress({ baseUrl, id, version });
+}
+
 function invalidRow({ source, id, problem }: BadRowRow): ReportRow {
   return {
     id,
     state: 'invalid',
     pictures: [],
     jobId: null,
+    endpoint: null,
     attempts: 0,
     unanswered: 0,
     expired: 0,

@@ -5,7 +5,7 @@ import { Trouble } from '../core/failure.ts';
 import { nameKey } from '../core/naming.ts';
 import { withDiskTrouble } from '../disk/disk-trouble.ts';
 import type { Part } from '../core/part.ts';
-import type { Plan } from '../core/plan.ts';
+import type { MadeAt, Plan } from '../core/plan.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import type { BatchSpending } from '../core/spending.ts';
 import type { RecordedPicture } from '../core/verification.ts';
@@ -26,6 +26,7 @@ import { asTrouble, writersWithReserve, type Writers } from './full-disk.ts';
 import { readAttempt, readSubmittedAttempt, readWriting } from './read-attempt.ts';
 import type { InHand } from './in-hand.ts';
 import { readCounts } from './read-counts.ts';
+import { readMadeAt } from './read-made-at.ts';
 import { readSpending } from './read-spending.ts';
 import { assertMove, intend, settle } from './record-attempt.ts';
 import { reconcile } from './reconcile.ts';
@@ -185,6 +186,10 @@ export class SqliteCheckpoint implements Checkpoint {
 
   spending(): Promise<BatchSpending> {
     return this.#read(() => readSpending(this.#db));
+  }
+
+  madeAt(): Promise<MadeAt[]> {
+    return this.#read(() => readMadeAt(this.#db));
   }
 
   counts(): Promise<SceneCounts> {

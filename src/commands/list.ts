@@ -67,7 +67,7 @@ function formatter(form: Form, db: Database, dir: string): Formatter {
     case 'json':
       return { head: '', text: (rows) => rows.map(resultLine).join('') };
     case 'csv': {
-      const { header, text } = csvTable(readBatch(db)?.columns ?? []);
+      const { header, text } = csvTable(readBatch(db)?.columns ?? [], { exact: true });
       return { head: header, text };
     }
     case 'lines':

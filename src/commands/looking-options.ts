@@ -29,7 +29,7 @@ export function listOptions(parser: Argv) {
       describe: 'scenes with this in their id, a column or the words of the failure',
     })
     .option('limit', { requiresArg: true, describe: 'so many at most' })
-    .option('csv', { type: 'boolean', describe: 'as in results.csv' })
+    .option('csv', { type: 'boolean', describe: 'as in results.csv, every text exactly: for use as a list' })
     .example('$0 list pipeline.yaml --state failed', 'what did not come out, and why')
     .example('$0 list pipeline.yaml --kind job-failed --search harbour', 'both must hold')
     .example('$0 list pipeline.yaml --state saved --json', 'for a script: a line each, as in results.jsonl')

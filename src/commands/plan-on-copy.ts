@@ -12,7 +12,7 @@ import type { Config } from '../config/config.ts';
 import { forecast } from '../core/forecast.ts';
 import { Trouble } from '../core/failure.ts';
 import type { Part } from '../core/part.ts';
-import type { BatchPlan, Plan } from '../core/plan.ts';
+import { endpointChange, type BatchPlan, type Plan } from '../core/plan.ts';
 import { jobSchema } from '../server/jobs/job-schema.ts';
 import { copyDatabase } from '../sqlite/copy-database.ts';
 import { isLocked } from '../sqlite/exclusive-lock.ts';
@@ -57,7 +57,6 @@ export async function planOnCopy(
         isRunning,
         changes,
         ...(await lookAt(config, begun, copy, options)),
-        warning: begun.warning ?? null,
       }
     );
   } catch (error) {
@@ -127,7 +126,7 @@ async function compare(
   return changes;
 }
 
-async function lookAt(config: Config, { opened }: BegunBatch, copy: string, options: PlanOptions) {
+async function lookAt(config: Config, { opened, warning }: BegunBatch, copy: string, options: PlanOptions) {
   const { checkpoint } = opened;
   const settings = batchSettings(config, Date.now());
   const [counts, part] = [await checkpoint.counts(), await checkpoint.partCounts()];
@@ -142,10 +141,11 @@ async function lookAt(config: Config, { opened }: BegunBatch, copy: string, opti
       leftMs: leftMsOf(settings.limits),
     };
     const told = { counts, part: part ?? null, setAside: readSetAside(db) };
+    const change = endpointChange(await checkpoint.madeAt(), counts, config.endpoint);
     const expected = forecast(asked, readExperience(db, config.pricing));
     // Last, since it puts attempts on record.
     const requests = await firstRequests(checkpoint, settings, options.requests);
-    return { ...told, forecast: expected, requests };
+    return { ...told, forecast: expected, requests, warning: warning ?? change ?? null };
   } finally {
     db.close();
   }

@@ -31,6 +31,11 @@ export interface Endpoint {
   version: 'v1' | 'v2';
 }
 
+/** `https://host/v2/id` or `local/v2/id`; a `baseUrl` holds no key. */
+export function endpointAddress({ baseUrl, version, id }: Endpoint): string {
+  return `${baseUrl}/${version}/${id}`;
+}
+
 /** An attempt as the road carries it along. */
 export interface Attempt {
   /** The checkpoint's key of this attempt. */

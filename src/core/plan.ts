@@ -1,4 +1,5 @@
 /** What a manifest asks for beside what the checkpoint holds: the answer to "what is left to do". */
+import { endpointAddress, type Endpoint } from './attempt.ts';
 import type { ServiceHealth } from './service-health.ts';
 import type { EndingKind } from './ending.ts';
 import type { Forecast } from './forecast.ts';
@@ -37,6 +38,29 @@ export class ListCutOff extends Error {
       `${gone}. Nothing was sent, and the batch is as it was; pictures stay. If the list was cut off, restore it and start the same command again. If it is meant to be shorter, add --allow-fewer, or allowFewer: true to pipeline.yaml.`,
     );
   }
+}
+
+/** How many saved scenes have their pictures from there. */
+export interface MadeAt {
+  endpoint: Endpoint;
+  scenes: number;
+}
+
+/** What should be known where the rest of a batch goes to another endpoint; undefined where it does not. */
+export function endpointChange(
+  made: readonly MadeAt[],
+  { waiting, active, saved, failed }: SceneCounts,
+  endpoint: Endpoint,
+): string | undefined {
+  const next = endpointAddress(endpoint);
+  const others = made.filter((each) => endpointAddress(each.endpoint) !== next);
+  if (others.length === 0 || waiting === 0) return undefined;
+  const shown = (count: number): string => count.toLocaleString('en');
+  const all = `${shown(waiting + active + saved + failed)} scenes`;
+  const where = others.map(
+    (each) => `${shown(each.scenes)} of ${all} were made at ${endpointAddress(each.endpoint)}`,
+  );
+  return `the endpoint has changed: ${where.join(', ')}; the ${shown(waiting)} that wait go to ${next}`;
 }
 
 /** What the next run of a batch would do, for people who are to decide whether it shall. */

@@ -15,6 +15,8 @@ export interface ReportRow {
   /** Every picture of the scene, in the order of the job's output. */
   pictures: SavedPicture[];
   jobId: string | null;
+  /** Where its pictures come from, else where it was sent last: `https://host/v2/id`. */
+  endpoint: string | null;
   /** Submissions so far. */
   attempts: number;
   /** Those among them that were sent without an answer: each may have run and been billed for nothing. */

@@ -5,7 +5,7 @@ import type { Failure } from '../core/failure.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
 import type { Part } from '../core/part.ts';
-import type { Plan } from '../core/plan.ts';
+import type { MadeAt, Plan } from '../core/plan.ts';
 import type { Provenance } from '../core/provenance.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { ServiceHealth } from '../core/service-health.ts';
@@ -140,6 +140,8 @@ export interface Checkpoint {
   counts(): Promise<SceneCounts>;
   /** Of the scenes of the part that was chosen; undefined where none was. */
   partCounts(): Promise<SceneCounts | undefined>;
+  /** Where the pictures of the listed scenes were made. */
+  madeAt(): Promise<MadeAt[]>;
   /** What the batch's submissions took so far. */
   spending(): Promise<BatchSpending>;
 }

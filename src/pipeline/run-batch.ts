@@ -4,7 +4,7 @@ import type { Ending } from '../core/ending.ts';
 import { quarantine } from '../core/quarantine.ts';
 import { InterimReports } from './interim-reports.ts';
 import { Lanes } from './lanes.ts';
-import { ListCutOff } from '../core/plan.ts';
+import { endpointChange, ListCutOff } from '../core/plan.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import type { Cost } from '../core/spending.ts';
@@ -95,7 +95,11 @@ async function plan(run: Run, manifest: ManifestScenes | undefined): Promise<voi
   await finishMoves(run);
   if (planned === undefined) return;
   const part = await checkpoint.partCounts();
-  tell({ type: 'plan-made', ...planned, counts: await checkpoint.counts(), ...(part && { part }) });
+  const counts = await checkpoint.counts();
+  tell({ type: 'plan-made', ...planned, counts, ...(part && { part }) });
+  if (counts.saved === 0 || counts.waiting === 0) return;
+  const text = endpointChange(await checkpoint.madeAt(), counts, run.settings.endpoint);
+  if (text !== undefined) tell({ type: 'warning', text });
 }
 
 async function recover(run: Run): Promise<SubmittedAttempt[]> {

@@ -32,7 +32,7 @@ const ownColumns = {
 export interface CsvTable {
   /** The first line. */
   header: string;
-  /** A line a row; values that begin with = + - or @ are exact: a changed prompt would be the greater surprise. */
+  /** A line a row. */
   text(rows: ReportRow[]): string;
 }
 
@@ -40,24 +40,27 @@ export interface CsvTable {
 const csvOptions = { quote_record_delimiter: true };
 
 /**
- * Our columns, then the manifest's. Its `id` is the first column already; one that has a name of ours, in any
- * case, becomes `manifest.<name>`, since a repeated name loses a column in most readers.
+ * Our columns, then the manifest's, then the endpoint. The manifest's `id` is the first column already; one that has a name
+ * of ours, in any case, becomes `manifest.<name>`, since a repeated name loses a column in most readers. Spreadsheets run a
+ * text that begins like a formula; an apostrophe keeps them from it, unless the table is to be `exact`.
  */
-export function csvTable(manifestColumns: string[]): CsvTable {
+export function csvTable(manifestColumns: string[], { exact }: { exact: boolean }): CsvTable {
+  const cell = exact ? (text: string) => text : defused;
   const own = Object.values(ownColumns);
   const names = manifestColumns.filter((name) => name !== 'id');
   const valuesOf = (row: ReportRow): string[] => [
-    ...own.map((valueOf) => String(valueOf(row) ?? '')),
-    ...names.map((name) => textOf(row.columns[name])),
+    ...own.map((valueOf) => cell(String(valueOf(row) ?? ''))),
+    ...names.map((name) => cell(textOf(row.columns[name]))),
+    cell(row.endpoint ?? ''),
   ];
   return {
-    header: stringify([[...Object.keys(ownColumns), ...renamed(names)]], csvOptions),
+    header: stringify([[...Object.keys(ownColumns), ...renamed(names).map(cell), 'endpoint']], csvOptions),
     text: (rows) => stringify(rows.map(valuesOf), csvOptions),
   };
 }
 
 function renamed(names: string[]): string[] {
-  const ours = new Set(Object.keys(ownColumns));
+  const ours = new Set([...Object.keys(ownColumns), 'endpoint']);
   const taken = new Set(names.filter((name) => !ours.has(name.toLowerCase())));
   return names.map((name) => {
     if (!ours.has(name.toLowerCase())) return name;
@@ -66,6 +69,12 @@ function renamed(names: string[]): string[] {
     taken.add(free);
     return free;
   });
+}
+
+/** Plain numbers are none. */
+function defused(text: string): string {
+  if (!/^[=+\-@\t\r\n＝＋－＠]/.test(text) || /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) return text;
+  return `'${text}`;
 }
 
 function textOf(value: JsonValue | undefined): string {

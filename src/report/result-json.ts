@@ -32,6 +32,7 @@ function resultJson(row: ReportRow): object {
     failure: row.failureKind === null ? null : { kind: row.failureKind, text: row.failureText ?? '' },
     source: row.source,
     columns: row.columns,
+    endpoint: row.endpoint,
   };
 }
 

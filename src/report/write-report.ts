@@ -94,7 +94,7 @@ async function writeRows(
   { csv, jsonl, gallery }: { csv: UnfinishedFile; jsonl: UnfinishedFile; gallery: GalleryFiles },
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const table = csvTable(source.columns());
+  const table = csvTable(source.columns(), { exact: false });
   await csv.write(table.header);
   for (const rows of slices(source.rows())) {
     signal?.throwIfAborted();

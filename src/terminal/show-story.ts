@@ -1,4 +1,5 @@
 /** One scene's whole story, for people or as one JSON object. */
+import { endpointAddress } from '../core/attempt.ts';
 import { withFilesNamed } from '../core/file-text.ts';
 import { nextStep, type AttemptStory, type SceneStory, type SceneVersion } from '../core/scene-story.ts';
 import { outColumns, writeOut } from './console.ts';
@@ -71,10 +72,7 @@ function showAttempt(story: ShownStory, attempt: AttemptStory, say: Say): void {
 /** What happened when, in order. */
 function momentsOf(attempt: AttemptStory): [number, string][] {
   const { endpoint, run, jobId, status, delayTimeMs, executionTimeMs } = attempt;
-  const where =
-    endpoint.baseUrl === 'local'
-      ? 'the local service'
-      : `${endpoint.baseUrl}/${endpoint.version}/${endpoint.id}`;
+  const where = endpoint.baseUrl === 'local' ? 'the local service' : endpointAddress(endpoint);
   const told = [
     delayTimeMs === null ? '' : `queued ${showShortTime(delayTimeMs)}`,
     executionTimeMs === null ? '' : `executed ${showShortTime(executionTimeMs)}`,

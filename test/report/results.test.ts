@@ -5,6 +5,7 @@ import { parse } from 'csv-parse/sync';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { ReportRow } from '../../src/core/report-row.ts';
+import { csvTable } from '../../src/report/csv-table.ts';
 import { writeReport } from '../../src/report/write-report.ts';
 import { about, failedRow, inFolder, invalidRow, savedRow, sourceOf, summary } from './report-fixtures.ts';
 
@@ -20,7 +21,7 @@ it('results.csv has a row a scene, our columns first, then those of the manifest
   const [header = [], ...cells] = await csvOf(rows);
   expect(header.join()).toBe(
     'id,state,file,more_files,width,height,bytes,sha256,seed,job_id,attempts,unanswered,expired,delay_time_ms,execution_time_ms,' +
-      'submitted_at,completed_at,saved_at,failure_kind,failure_text,source,scene,steps,tags',
+      'submitted_at,completed_at,saved_at,failure_kind,failure_text,source,scene,steps,tags,endpoint',
   );
   const shown = cells.map((values) =>
     Object.fromEntries(values.map((value, index) => [header[index], value])),
@@ -50,6 +51,7 @@ it('results.csv has a row a scene, our columns first, then those of the manifest
     scene: 'a "red"\nharbour, at dusk',
     steps: '30',
     tags: '["x",{"y":null}]',
+    endpoint: 'https://api.example/v2/renderer',
   });
   expect(shown[1]).toMatchObject({
     file: '',
@@ -58,7 +60,7 @@ it('results.csv has a row a scene, our columns first, then those of the manifest
     submitted_at: '',
     failure_kind: 'job-failed',
     failure_text: 'the job ended as FAILED: "CUDA, out of\nmemory"',
-    scene: '=cmd()',
+    scene: "'=cmd()",
     steps: 'null',
     tags: '',
   });
@@ -72,7 +74,7 @@ it('results.csv has a row a scene, our columns first, then those of the manifest
 });
 
 it('gives a manifest column with a name of ours another one, so that no value is lost', async () => {
-  const columns = ['State', 'id', 'seed', 'manifest.seed', 'ID', 'Scene'];
+  const columns = ['State', 'id', 'seed', 'manifest.seed', 'ID', 'Scene', 'endpoint'];
   const row = { ...savedRow, columns: Object.fromEntries(columns.map((name) => [name, `the ${name}`])) };
   const [header = [], values = []] = await csvOf([row], columns);
   expect(header.slice(21)).toEqual([
@@ -81,12 +83,16 @@ it('gives a manifest column with a name of ours another one, so that no value is
     'manifest.seed',
     'manifest.ID',
     'Scene',
+    'manifest.endpoint',
+    'endpoint',
   ]);
-  expect(values.slice(21)).toEqual(['the State', 'the seed', 'the manifest.seed', 'the ID', 'the Scene']);
+  expect(values.slice(21, -1)).toEqual(
+    ['State', 'seed', 'manifest.seed', 'ID', 'Scene', 'endpoint'].map((name) => `the ${name}`),
+  );
   expect(new Set(header.map((name) => name.toLowerCase())).size).toBe(header.length);
 });
 
-it('any text comes back from results.csv and results.jsonl', async () => {
+it('any text comes back from list --csv and from results.jsonl', async () => {
   const text = fc
     .array(
       fc.oneof(
@@ -107,7 +113,8 @@ it('any text comes back from results.csv and results.jsonl', async () => {
             columns: { scene },
           }));
           const files = await writeReport(folder, sourceOf(scenes, ['scene']), about);
-          const table: Record<string, string>[] = parse(await readFile(files.csv), { columns: true });
+          const { header, text: linesOf } = csvTable(['scene'], { exact: true });
+          const table: Record<string, string>[] = parse(header + linesOf(scenes), { columns: true });
           expect(
             table.map((row) => ({ id: row['id'], failureText: row['failure_text'], scene: row['scene'] })),
           ).toEqual(texts);
@@ -123,6 +130,18 @@ it('any text comes back from results.csv and results.jsonl', async () => {
     ),
     { numRuns: 100 },
   );
+});
+
+it('results.csv has nothing that a spreadsheet would run as a formula, and numbers as they are', async () => {
+  const formulas = ['=HYPERLINK("http://x","y")', '+1+cmd|calc', '-2+3', '@SUM(A1)', '\t=1', '\r=1', '＝1'];
+  const plain = ['-5', '+3.2e4', '.5', '-.5e-3', 'a=b', "'=1", '', ' -'];
+  const texts = [...formulas, ...plain];
+  const scenes = texts.map((text) => ({ ...failedRow, failureText: text, columns: { '=scene': text } }));
+  const [header = [], ...cells] = await csvOf(scenes, ['=scene']);
+  expect(header[21]).toBe("'=scene");
+  const expected = [...formulas.map((text) => `'${text}`), ...plain];
+  expect(cells.map((row) => row[21])).toEqual(expected);
+  expect(cells.map((row) => row[19])).toEqual(expected);
 });
 
 it('results.jsonl has an object a scene, with all pictures and all columns in their types', async () => {
@@ -158,6 +177,7 @@ it('results.jsonl has an object a scene, with all pictures and all columns in th
       failure: null,
       source: 'jobs/scenes.csv:2',
       columns: savedRow.columns,
+      endpoint: 'https://api.example/v2/renderer',
     });
     expect(failed).toMatchObject({
       pictures: [],

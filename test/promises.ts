@@ -521,6 +521,11 @@ export const promises: Record<string, Promised[]> = {
       title: 'shows the likely slip: …',
     },
     {
+      says: 'Where the checkpoint or its folder is removed during a run, its last words say what is lost and what to do.',
+      file: 'commands/removed-files.test.ts',
+      title: 'of $rows scenes, where $gone goes during the first',
+    },
+    {
       says: 'A preview takes scenes from all over the list, and withdraws none.',
       file: 'pipeline/preview.test.ts',
       title: 'renders as many as asked for, from all over the list, and withdraws nothing',

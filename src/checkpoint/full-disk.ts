@@ -52,14 +52,13 @@ export function asTrouble(error: unknown): unknown {
   if (damage !== undefined) return new Trouble({ kind: 'output-unwritable', text: damage.message });
   if (!(error instanceof Sqlite.SqliteError)) return error;
   if (!/^SQLITE_(FULL|IOERR|READONLY|CANTOPEN)/.test(error.code)) return error;
-  return troubleWith(`${error.message}, ${error.code}`);
+  if (error.code === 'SQLITE_FULL') return full();
+  const text = `the checkpoint cannot be read or written (${error.message}, ${error.code}); check the disk and the output folder, then start the run again`;
+  return new Trouble({ kind: 'output-unwritable', text });
 }
 
 function full(): Trouble {
-  return troubleWith('the disk is full');
-}
-
-function troubleWith(cause: string): Trouble {
-  const text = `the checkpoint cannot be read or written (${cause}); what is saved is safe, and jobs in flight are collected by the next run`;
+  const text =
+    'the disk is full, and the checkpoint cannot be written; free some space, then start the run again';
   return new Trouble({ kind: 'output-unwritable', text });
 }

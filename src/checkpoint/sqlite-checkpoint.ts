@@ -1,5 +1,4 @@
 /** The journal of a batch in SQLite: implements the road's `Checkpoint` port. */
-import { existsSync } from 'node:fs';
 import type { Attempt, Endpoint, SubmittedAttempt } from '../core/attempt.ts';
 import { Trouble } from '../core/failure.ts';
 import { nameKey } from '../core/naming.ts';
@@ -26,6 +25,7 @@ import { asTrouble, writersWithReserve, type Writers } from './full-disk.ts';
 import { readAttempt, readSubmittedAttempt, readWriting } from './read-attempt.ts';
 import type { InHand } from './in-hand.ts';
 import { readCounts } from './read-counts.ts';
+import { describeRemoved } from './removed-files.ts';
 import { readMadeAt } from './read-made-at.ts';
 import { readSpending } from './read-spending.ts';
 import { assertMove, intend, settle } from './record-attempt.ts';
@@ -196,6 +196,10 @@ export class SqliteCheckpoint implements Checkpoint {
     return this.#read(() => readCounts(this.#db));
   }
 
+  removed(): Promise<string | undefined> {
+    return this.#read(() => this.#removed());
+  }
+
   partCounts(): Promise<SceneCounts | undefined> {
     return this.#read(() => this.#part && readPartCounts(this.#db));
   }
@@ -209,14 +213,14 @@ export class SqliteCheckpoint implements Checkpoint {
     return this.#part ?? this.#due;
   }
 
+  #removed(): string | undefined {
+    return this.#db.memory ? undefined : describeRemoved(this.#db.name, readCounts(this.#db).active);
+  }
+
   /** Nothing is sent on the word of a journal that nobody will find again. */
   #assertStillThere(): void {
-    if (this.#db.memory) return;
-    // What is not in the one is in the other.
-    const gone = [this.#db.name, `${this.#db.name}-wal`].find((file) => !existsSync(file));
-    if (gone === undefined) return;
-    const text = `${gone} was removed during the run, and with it what is known of the jobs in flight; see what removes files from the output folder`;
-    throw new Trouble({ kind: 'output-unwritable', text });
+    const text = this.#removed();
+    if (text !== undefined) throw new Trouble({ kind: 'output-unwritable', text });
   }
 
   /** Where a scene is damaged, none of them; what is committed with them, such as the id of a paid job, is kept. */

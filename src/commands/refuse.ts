@@ -7,7 +7,7 @@ import { refusalOf } from './refusal.ts';
 export function refuse(thrown: unknown, dir: string | undefined, json: boolean): number {
   const refusal = refusalOf(thrown, dir) ?? {
     ending: 'bug' as const,
-    text: `This is a bug of nightrender; what is saved is safe, and the same command goes on from here.\n${stackOf(thrown)}`,
+    text: `This is a bug of nightrender: please report it with the lines below. The same command can be started again.\n${stackOf(thrown)}`,
     problems: [],
   };
   const { exitCode } = endings[refusal.ending];

@@ -92,7 +92,7 @@ function endOf(
   { ending, counts, part, report, cost, missingPictures }: BatchResult,
   untold: number,
 ): RunEnded {
-  const { kind, text } = ending;
+  const { kind, text, isLost } = ending;
   const { exitCode } = endings[kind];
   const outputDir = config.output.dir;
   return {
@@ -100,6 +100,7 @@ function endOf(
     ending: kind,
     exitCode,
     text,
+    ...(isLost && { isLost }),
     counts,
     ...(part && { part }),
     outputDir,

@@ -91,13 +91,11 @@ function reportOf(dir: string, opened: OpenCheckpoint): Report {
 async function isWritten(dir: string, signal: AbortSignal): Promise<boolean> {
   try {
     const files = await writeBatchReport(dir, Date.now(), signal);
-    if (files === undefined) throw new Trouble({ kind: 'output-unwritable', text: checkpointGone });
+    if (files === undefined)
+      throw new Trouble({ kind: 'output-unwritable', text: 'the checkpoint was removed during the run' });
     return true;
   } catch (error) {
     if (signal.aborted && error === signal.reason) return false;
     throw error;
   }
 }
-
-const checkpointGone =
-  'the checkpoint was removed during the run: what it knew of jobs in flight is lost; see what removes files from the output folder';

@@ -53,4 +53,6 @@ export interface Ending {
   kind: EndingKind;
   /** One sentence. */
   text: string;
+  /** What the batch knew is lost, so that the same command does not simply go on. */
+  isLost?: true;
 }

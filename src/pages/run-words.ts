@@ -44,7 +44,7 @@ export function wordsOf({ run, numbers, command }: LiveBatch, now: number): RunW
     case 'killed':
       return {
         head: 'Gone without a word',
-        text: `The run that began ${instantWords(run.since)} was killed, or its machine went down. Nothing is lost: start it again and it goes on. Within 30 minutes, what was in flight can still be collected.`,
+        text: `The run that began ${instantWords(run.since)} was killed, or its machine went down. Start it again and it goes on. Within 30 minutes, what was in flight can still be collected.`,
         command,
         mood: 'bad',
       };
@@ -59,7 +59,7 @@ function endedWords(run: Run & { kind: 'ended' }, command: string): RunWords {
   const text = `${sentence} It ended ${instantWords(run.at)} with exit code ${run.exitCode}.`;
   if (run.exitCode === 0) return { head: 'Done', text, mood: 'good' };
   if (run.exitCode === 3) return { head: 'Ended', text, mood: 'wait' };
-  return { head: 'Stopped', text: `${text} The same command goes on from here:`, command, mood: 'bad' };
+  return { head: 'Stopped', text: `${text} To start it again:`, command, mood: 'bad' };
 }
 
 function sinceWords(since: number, now: number): string {

@@ -62,6 +62,8 @@ export type Event =
       ending: EndingKind;
       exitCode: number;
       text: string;
+      /** What the batch knew is lost, so that the same command does not simply go on. */
+      isLost?: true;
       counts: SceneCounts;
       /** As in `plan-made`. */
       part?: SceneCounts;

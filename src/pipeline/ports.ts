@@ -138,6 +138,8 @@ export interface Checkpoint {
   /** Those of saved scenes; read as they are asked for. */
   savedPictures(): Promise<Iterable<RecordedPicture>>;
   counts(): Promise<SceneCounts>;
+  /** In words, what is lost where the checkpoint was removed during the run. */
+  removed(): Promise<string | undefined>;
   /** Of the scenes of the part that was chosen; undefined where none was. */
   partCounts(): Promise<SceneCounts | undefined>;
   /** Where the pictures of the listed scenes were made. */

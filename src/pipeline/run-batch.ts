@@ -73,10 +73,11 @@ export async function runBatch(
   const hasNews = run.isPlanned || (inFlight.length > 0 && !stop.leaving.aborted);
   const report = hasNews ? await writeReport(run, endingOf(run, counts, part, missing), stats) : undefined;
   run.end();
-  if (run.bug !== undefined) throw run.bug;
+  const removed = await ports.checkpoint.removed();
+  if (removed === undefined && run.bug !== undefined) throw run.bug;
   // A report that was asked for and is lacking is told by what cut it, though every scene is saved.
   const cut = hasNews && report === undefined ? stop.ending : undefined;
-  const ending = cut ?? endingOf(run, counts, part, missing);
+  const ending = lostEnding(removed) ?? cut ?? endingOf(run, counts, part, missing);
   const missingPictures = missing?.missing ?? 0;
   return { ending, counts, part, report, cost: run.budget.cost(), stats, missingPictures };
 }
@@ -143,6 +144,10 @@ function endingOf(
   if (part !== undefined && missing === 0) return { kind: 'complete', text: previewText(part, counts) };
   const text = `${missing} ${missing === 1 ? 'scene' : 'scenes'}${part ? ' of this preview' : ''} ${missing === 1 ? 'is' : 'are'} not saved`;
   return stop.ending ?? { kind: 'incomplete', text };
+}
+
+function lostEnding(text: string | undefined): Ending | undefined {
+  return text === undefined ? undefined : { kind: 'output-unwritable', text, isLost: true };
 }
 
 function missingOf({ waiting, active, failed, invalid }: SceneCounts): number {

@@ -24,7 +24,7 @@ export function describeEnding(
     rows.push(['gallery', `not written anew; \`nightrender report ${file}\` does it`]);
   const hint = hintOf(event, file, runArguments);
   const reached =
-    total === 0 || event.part !== undefined || event.missingPictures !== undefined
+    total === 0 || event.isLost === true || event.part !== undefined || event.missingPictures !== undefined
       ? ''
       : `: ${saved.toLocaleString('en')} of ${plural(total, 'scene')} in ${took}`;
   const preview = event.part === undefined ? '' : ` (${took})`;
@@ -58,8 +58,14 @@ function inDoubt(count: number): string {
 
 function hintOf(event: Event & { type: 'run-ended' }, file: string, runArguments: string): string {
   const ending: EndingRule = endings[event.ending];
+  if (event.isLost === true) return '';
   if (ending.isResumable) {
-    const goesOn = `Nothing is lost: ${ending.first === undefined ? '' : `${ending.first}, `}the same command goes on from here.`;
+    const first = ending.first === undefined ? '' : `${ending.first}, `;
+    // A disk that refuses to be written may have lost something, too.
+    const goesOn =
+      event.ending === 'output-unwritable'
+        ? 'Then the same command goes on.'
+        : `Nothing is lost: ${first}the same command goes on from here.`;
     const inFlight = event.counts.active;
     if (inFlight === 0) return goesOn;
     return `${goesOn} Start it within 30 minutes, so that ${plural(inFlight, 'job')} in flight can be collected.`;

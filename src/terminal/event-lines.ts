@@ -92,6 +92,7 @@ const runLines = {
     report: text.optional().describe('the folder of the report, where it was written'),
     cost,
     untold: count.describe('submissions that may have been billed for nothing'),
+    isLost: z.boolean().optional().describe('true where the checkpoint was removed during the run'),
     missingPictures: count.optional().describe('saved pictures that are missing or have another size'),
   }),
 } as const satisfies Record<Event['type'], z.ZodType>;

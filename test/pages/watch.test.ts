@@ -63,7 +63,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await stateOf(page, 'killed').waitFor();
     const text = await page.locator('.state').innerText();
     expect(text).toContain('Gone without a word');
-    expect(text).toContain('start it again and it goes on');
+    expect(text).toContain('Start it again and it goes on');
     expect(text).toContain('nightrender run pipeline.yaml');
     await tile(page, 'in flight', '16').waitFor();
     expect(await page.locator('[role=status]').innerText()).toMatch(/Gone without a word/);

@@ -1,7 +1,8 @@
 /** Holds what a batch folder says against the service's own account, start after start; every difference is a sentence. */
 import { existsSync } from 'node:fs';
+import { fingerprintOf } from '../../src/core/scene.ts';
 import type { Damaged } from './damages.ts';
-import { pixelsOf, type AttemptRow, type Folder, type FolderState } from './folder-state.ts';
+import { pixelsOf, type AttemptRow, type Folder, type FolderState, type SceneRow } from './folder-state.ts';
 import { pictureOf, retentionMs, type NightJob } from './night-service.ts';
 import { outOf, type Machine, type Outcome, type Start } from './start.ts';
 
@@ -38,6 +39,15 @@ export class Account {
 
   constructor(machine: Machine) {
     this.#machine = machine;
+  }
+
+  /** What is there before the first start that is judged. */
+  see({ state }: Folder): void {
+    this.#before = state;
+  }
+
+  get openJobs(): string[] {
+    return (this.#before?.attempts ?? []).filter(isOpen).flatMap(({ job_id: id }) => id ?? []);
   }
 
   begin(): void {
@@ -251,11 +261,11 @@ export class Account {
     terms: Terms,
   ): string[] {
     const saved = scenes.filter(({ state }) => state === 'saved');
-    const sent = saved
-      .map(({ input }) => String((JSON.parse(input) as { scene?: unknown }).scene))
-      .toSorted();
+    const hasSeeds = saved.some(({ input }) => input.includes('"seed"'));
+    const sent = saved.map((row) => (hasSeeds ? sceneOf(row) : row.fingerprint)).toSorted();
+    const wanted = terms.scenes.map((scene) => (hasSeeds ? scene : fingerprintOf({ scene }))).toSorted();
     const wrong = attempts.filter(isOpen).map(({ attempt }) => `complete, and attempt ${attempt} is open`);
-    if (sent.join('\n') !== terms.scenes.toSorted().join('\n'))
+    if (sent.join('\n') !== wanted.join('\n'))
       wrong.push(`complete with ${sent.length} scenes saved of ${terms.scenes.length}`);
     for (const { fingerprint, id } of saved) {
       const own = pictures.filter((row) => row.fingerprint === fingerprint);
@@ -265,6 +275,10 @@ export class Account {
     }
     return wrong;
   }
+}
+
+function sceneOf({ input }: SceneRow): string {
+  return String((JSON.parse(input) as { scene?: unknown }).scene);
 }
 
 function countBy(items: readonly string[]): Map<string, number> {

@@ -6,15 +6,18 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Chance } from '../../src/server/faults/chance.ts';
 import { pictureOf } from './night-service.ts';
+
+/** Where writes that last take no time. */
+export const fastFolder = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 export interface Damaged {
   /** In words. */
@@ -29,6 +32,8 @@ interface Place {
   out: string;
   /** The checkpoint as starts before left it. */
   olds: string[];
+  /** Jobs in flight by what is on record. */
+  openJobs: string[];
   /** Names that pictures of the list will have. */
   names: string[];
   chance: Chance;
@@ -78,6 +83,22 @@ const older: Damage = ({ out, olds, chance }) => {
   return { what: 'checkpoint older', pictures: [] };
 };
 
+/** One letter of what is stored as text: of an input, or of a job's id. */
+const letter: Damage = ({ out, openJobs, chance }) => {
+  const path = join(out, 'checkpoint.sqlite');
+  if (!existsSync(path)) return undefined;
+  const bytes = readFileSync(path);
+  const job = openJobs.length > 0 && chance.hits(0.5) ? chance.pick(openJobs) : undefined;
+  const needle = job ?? '{"scene":"scene ';
+  const places: number[] = [];
+  for (let at = bytes.indexOf(needle); at !== -1; at = bytes.indexOf(needle, at + 1))
+    places.push(job === undefined ? at + needle.length : at + needle.length - 1);
+  if (places.length === 0) return undefined;
+  const flipAt = chance.pick(places);
+  damageFile(path, { flipAt, by: 1 << chance.between(0, 2) });
+  return { what: `a letter behind ${needle} at ${flipAt}`, pictures: [] };
+};
+
 const picture: Damage = ({ out, chance }) => {
   const files = picturesIn(out);
   if (files.length === 0) return undefined;
@@ -114,6 +135,7 @@ export const damages = {
   log: file('checkpoint.sqlite-wal', 'missing', 'empty', 'cut', 'flipped'),
   index: file('checkpoint.sqlite-shm', 'missing', 'empty', 'cut', 'flipped'),
   checkpoint: file('checkpoint.sqlite', 'empty', 'cut', 'flipped', 'flipped'),
+  letter,
   checkpointGone: file('checkpoint.sqlite', 'missing'),
   older,
   mark: file('.checkpoint.json', 'missing', 'empty', 'cut', 'flipped'),
@@ -125,9 +147,6 @@ export const damages = {
   folderOfPictures,
   stranger,
 } satisfies Record<string, Damage>;
-
-/** What the program does not notice yet. */
-export const unnoticed: ReadonlySet<string> = new Set(['log', 'checkpoint', 'checkpointGone', 'older']);
 
 function picturesIn(out: string): string[] {
   const images = join(out, 'images');
@@ -142,12 +161,6 @@ export function keepCheckpoint(out: string, to: string): void {
   mkdirSync(to, { recursive: true });
   for (const name of ['checkpoint.sqlite', 'checkpoint.sqlite-wal'])
     if (existsSync(join(out, name))) copyFileSync(join(out, name), join(to, name));
-}
-
-/** Somebody puts back what it was before. */
-export function putBack(from: string, out: string): void {
-  rmSync(out, { recursive: true, force: true });
-  renameSync(from, out);
 }
 
 export function copyFolder(from: string, to: string): void {

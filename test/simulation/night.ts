@@ -1,13 +1,13 @@
 /** A night out of a seed: a list, a service, and starts of the program, between which disks, clocks and people do their worst. */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { chance, type Chance } from '../../src/server/faults/chance.ts';
 import { Account, type Terms } from './account.ts';
-import { copyFolder, damages, keepCheckpoint, putBack, unnoticed } from './damages.ts';
+import { copyFolder, damages, fastFolder, keepCheckpoint } from './damages.ts';
 import { readFolder, type Folder } from './folder-state.ts';
 import { NightList } from './list.ts';
+import { persist } from './persist.ts';
 import { calm, NightService, type Weather } from './night-service.ts';
 import { outOf, start, type Machine, type Outcome, type Start } from './start.ts';
 
@@ -23,9 +23,6 @@ export interface NightResult {
   damages: number;
 }
 
-/** Where writes that last take no time. */
-const fastFolder = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
-
 export async function night(seed: number): Promise<NightResult> {
   const root = mkdtempSync(join(fastFolder, 'nightrender-night-'));
   try {
@@ -34,6 +31,9 @@ export async function night(seed: number): Promise<NightResult> {
     rmSync(root, { recursive: true, force: true });
   }
 }
+
+/** So many half calls into a start it has read what is on the disk. */
+const halvesToOpen = 6;
 
 class Night {
   readonly #chance: Chance;
@@ -162,19 +162,26 @@ report: {every: ${this.#report}, thumbnails: false}
   }
 
   async #command(what: 'cancel' | 'retry' | 'verify'): Promise<void> {
-    const argv = what === 'verify' ? { repair: true } : {};
+    const { hits, pick } = this.#chance;
+    const one = { id: [pick(this.#list.ids)], ...(hits(0.5) ? { again: true } : { giveUp: true }) };
+    const argv = what === 'verify' ? { repair: true } : what === 'retry' && hits(0.5) ? one : {};
     await this.#start({ what, argv }, { ...this.#writeConfig(), scenes: this.#list.scenes });
   }
 
   #damage(): void {
     const out = outOf(this.#machine);
-    if (!existsSync(out)) return;
+    if (!existsSync(out) || this.#isDamaged) return;
     const { pick } = this.#chance;
     const names = Object.keys(damages) as (keyof typeof damages)[];
     const name = pick(names);
-    if (unnoticed.has(name)) return;
     copyFolder(out, `${out}.before`);
-    const place = { out, olds: this.#olds, names: this.#list.names, chance: this.#chance };
+    const place = {
+      out,
+      olds: this.#olds,
+      openJobs: this.#account.openJobs,
+      names: this.#list.names,
+      chance: this.#chance,
+    };
     const damaged = damages[name](place);
     if (damaged === undefined) return;
     this.#result.damages += 1;
@@ -183,44 +190,16 @@ report: {every: ${this.#report}, thumbnails: false}
     this.#account.touch(damaged);
   }
 
-  /** A start, and what a person does where it is refused, as often as that leads on. */
-  async #start(asked: Start, terms: Terms): Promise<Outcome> {
-    let outcome = await this.#once(asked, terms);
-    for (let tries = 0; outcome.kind === 'refused' && this.#isWell && tries < 6; tries++) {
-      const next = await this.#answer(asked, outcome, terms);
-      if (next === undefined) break;
-      outcome = next;
-    }
-    return outcome;
-  }
-
-  /** Undefined where there is nothing to be done but to start another time. */
-  async #answer(asked: Start, { words, exitCode }: Outcome, terms: Terms): Promise<Outcome | undefined> {
-    const { hits } = this.#chance;
-    const out = outOf(this.#machine);
-    const again = (argv: Record<string, unknown>): Promise<Outcome> =>
-      this.#once({ ...asked, argv: { ...asked.argv, ...argv } }, terms);
-    if (words.includes('--accept-loss') && asked.argv?.['accept-loss'] !== true) {
-      this.#account.acceptLoss();
-      return again({ 'accept-loss': true });
-    }
-    if (words.includes('--allow-fewer') && asked.argv?.['allow-fewer'] !== true)
-      return again({ 'allow-fewer': true });
-    if (words.includes('--adopt') || words.includes('--fresh')) {
-      this.#account.letGo();
-      return again(hits(0.5) ? { adopt: true } : { fresh: true });
-    }
-    if (words.includes('make an empty folder')) {
-      mkdirSync(join(out, 'images'), { recursive: true });
-      return again({});
-    }
-    if (exitCode === 2 && this.#isDamaged && existsSync(`${out}.before`)) {
-      putBack(`${out}.before`, out);
-      this.#isDamaged = false;
-      this.#tell('put back');
-      return again({});
-    }
-    return undefined;
+  /** A start, and what a person does where it is refused. */
+  #start(asked: Start, terms: Terms): Promise<Outcome> {
+    const person = {
+      out: outOf(this.#machine),
+      account: this.#account,
+      chance: this.#chance,
+      isDamaged: () => this.#isDamaged,
+      tell: (line: string) => this.#tell(line),
+    };
+    return persist(person, asked, (again) => this.#once(again, terms));
   }
 
   async #once(asked: Start, terms: Terms): Promise<Outcome> {
@@ -238,12 +217,12 @@ report: {every: ${this.#report}, thumbnails: false}
     this.#result.wrong.push(...wrong);
     this.#tellFolder(folder);
     if (outcome.kind !== 'refused') this.#keep();
+    if (outcome.kind === 'ended' || outcome.halves > halvesToOpen) this.#isDamaged = false;
     return outcome;
   }
 
   #keep(): void {
     const out = outOf(this.#machine);
-    this.#isDamaged = false;
     if (!existsSync(join(out, 'checkpoint.sqlite'))) return;
     const old = `${out}.old-${this.#olds.length}`;
     keepCheckpoint(out, old);
@@ -267,6 +246,8 @@ report: {every: ${this.#report}, thumbnails: false}
       if (!this.#isWell || (each.what === 'run' && outcome.kind === 'ended' && outcome.exitCode === 0))
         return;
     }
+    // Refused in words, and nothing is sent on its word.
+    if (outcome?.words.includes('the checkpoint is damaged') === true) return;
     this.#result.wrong.push(`in the end it is not complete: ${outcome?.exitCode} ${outcome?.words}`);
   }
 

@@ -114,4 +114,40 @@ export const plantedBugs: PlantedBug[] = [
     from: 'same.get(id, fingerprint) ?? (',
     to: `db.prepare<[string], KnownScene>('SELECT scene, position, source, input, columns FROM scenes WHERE id = ?').get(id) ?? same.get(id, fingerprint) ?? (`,
   },
+  {
+    name: 'inputs are not held against their fingerprints',
+    file: 'src/checkpoint/read-attempt.ts',
+    from: '  if (!isInputOf(row.fingerprint, input))',
+    to: '  if (false)',
+  },
+  {
+    name: 'a lost log is not noticed',
+    file: 'src/checkpoint/find-loss.ts',
+    from: 'if (mark === undefined || reached.commit >= mark.commit) return undefined;',
+    to: 'return undefined;',
+  },
+  {
+    name: 'an older checkpoint is taken for the one that the last run has left',
+    file: 'src/checkpoint/find-loss.ts',
+    from: 'if (isSealed(path, mark.sha256)) return undefined;',
+    to: 'return undefined;',
+  },
+  {
+    name: 'a loss that is accepted is not declared',
+    file: 'src/checkpoint/open-for-changes.ts',
+    from: 'lost_submissions = lost_submissions + @submissions',
+    to: 'lost_submissions = lost_submissions',
+  },
+  {
+    name: 'pictures that are cut are taken for whole',
+    file: 'src/images/find-missing.ts',
+    from: 'sizeOf(pathOf(name)) === bytes',
+    to: 'sizeOf(pathOf(name)) !== undefined',
+  },
+  {
+    name: 'other people’s files are overwritten',
+    file: 'src/images/image-store.ts',
+    from: "          if (await wouldOverwrite(path, picture)) await setAside(files, beside, path, 'former');",
+    to: '',
+  },
 ];

@@ -6,11 +6,13 @@ import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { night, type NightResult } from './night.ts';
+import { sweep } from './sweep.ts';
 import { plantedBugs, type PlantedBug } from './planted.ts';
 
 const help = `npm run simulate -- [options]
   --nights <n>   so many nights (default: 10000)
   --seed <n>     the seed of the first (default: 1); NIGHT_SEED=<n> shows all of one night
+  --sweep        every file of a batch, damaged in every way; --flips <n> bytes of each (default: 200)
   --planted      plants one bug after the other and looks for a night that finds it
   --workers <n>  processes (default: one a processor)`;
 
@@ -18,6 +20,8 @@ const { values } = parseArgs({
   options: {
     nights: { type: 'string', default: '10000' },
     seed: { type: 'string', default: '1' },
+    sweep: { type: 'boolean', default: false },
+    flips: { type: 'string', default: '200' },
     planted: { type: 'boolean', default: false },
     workers: { type: 'string', default: String(availableParallelism()) },
     worker: { type: 'boolean', default: false },
@@ -32,6 +36,7 @@ const one = process.env['NIGHT_SEED'];
 if (values.help) console.log(help);
 else if (values.worker) await work();
 else if (one !== undefined) await replay(Number(one));
+else if (values.sweep) await sweepAll();
 else if (values.planted) await findPlanted();
 else await simulate();
 
@@ -75,6 +80,13 @@ async function simulate(): Promise<void> {
   console.log(
     `${sums.nights} nights, ${sums.starts} starts, ${sums.kills} kills, ${sums.damages} damages, ${sums.wrong} nights went wrong (${seconds} s)`,
   );
+}
+
+async function sweepAll(): Promise<void> {
+  const options = { flips: Number(values.flips), isWhole: true, tell: (line: string) => console.log(line) };
+  const { cases, refused, wrong } = await sweep(seed, options);
+  console.log(`seed ${seed}: ${cases} damages, ${refused} refused, ${wrong.length} violations`);
+  if (wrong.length > 0) process.exitCode = 1;
 }
 
 /** All nights, shared among the processes; until `see` returns true. */

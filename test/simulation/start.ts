@@ -8,6 +8,7 @@ import type { OpenCheckpoint } from '../../src/checkpoint/open-checkpoint.ts';
 import { batchSettings } from '../../src/commands/batch-settings.ts';
 import { writeBatchReport } from '../../src/commands/batch-report.ts';
 import { beginBatch } from '../../src/commands/begin-batch.ts';
+import { beginChoicesOf } from '../../src/commands/begin-options.ts';
 import { noBatch } from '../../src/commands/no-batch.ts';
 import { outputFiles } from '../../src/commands/output-files.ts';
 import { readScenes, type ReadScenes } from '../../src/commands/read-scenes.ts';
@@ -152,7 +153,13 @@ class Process {
     });
     if (this.#lock === undefined) await step('lock', () => this.#takeLock());
     await step('begin', () => {
-      const { opened, warning } = beginBatch(file, config, this.#scenes, dir);
+      const { opened, warning } = beginBatch(
+        file,
+        config,
+        this.#scenes,
+        dir,
+        beginChoicesOf(this.#asked.argv ?? {}),
+      );
       this.#opened = opened;
       if (warning !== undefined) this.#tell({ type: 'warning', text: warning });
     });

@@ -1,0 +1,187 @@
+/** Every file that a batch has on its disk, damaged in every way, and the next start on it. */
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { chance, type Chance } from '../../src/server/faults/chance.ts';
+import { Account, type Terms } from './account.ts';
+import { copyFolder, damageFile, drawFlip, fastFolder, type FileDamage } from './damages.ts';
+import { readFolder } from './folder-state.ts';
+import { NightService } from './night-service.ts';
+import { persist } from './persist.ts';
+import { outOf, start, type Machine, type Outcome, type Start } from './start.ts';
+
+export interface SweepResult {
+  cases: number;
+  /** Starts that were refused because of it. */
+  refused: number;
+  wrong: string[];
+}
+
+/** What a batch is found in: its folder, that of a day before, and the service's account. */
+interface Moment {
+  name: string;
+  root: string;
+  machine: Machine;
+}
+
+const scenes = ['sea', 'hills', 'moon', 'rain', 'snow', 'fog'];
+const terms: Terms = { attempts: 3, isHold: false, overdueMs: 600_000, jobs: undefined, scenes };
+
+/** `flips`: bytes flipped in each file; few of them for files that a start does not read, where `isWhole` is false. */
+export async function sweep(
+  seed: number,
+  { flips, isWhole, tell }: { flips: number; isWhole: boolean; tell: (line: string) => void },
+): Promise<SweepResult> {
+  const result: SweepResult = { cases: 0, refused: 0, wrong: [] };
+  const place = mkdtempSync(join(fastFolder, 'nightrender-sweep-'));
+  try {
+    for (const moment of await moments(seed, place)) {
+      const files = readdirSync(outOf(moment), { recursive: true, encoding: 'utf8' }).toSorted();
+      for (const file of files.filter((name) => statSync(join(outOf(moment), name)).isFile())) {
+        const draw = chance(seed, moment.name, file);
+        const count = isWhole || /^(checkpoint|\.checkpoint)/.test(file) ? flips : 1;
+        for (const damage of damagesOf(moment, file, count, isWhole, draw)) {
+          const what = `${moment.name}, ${file}: ${JSON.stringify(damage)}`;
+          const tried = new Case(moment, join(place, 'case'), draw);
+          const wrong = await tried.go(file, damage);
+          result.cases += 1;
+          if (tried.wasRefused) result.refused += 1;
+          for (const sentence of wrong) result.wrong.push(`${what}: ${sentence}`);
+          if (wrong.length > 0) tell(`${what}: ${wrong.join('; ')}`);
+        }
+      }
+    }
+    return result;
+  } finally {
+    rmSync(place, { recursive: true, force: true });
+  }
+}
+
+type SweptDamage = FileDamage | 'yesterday';
+
+function damagesOf(
+  moment: Moment,
+  file: string,
+  flips: number,
+  isWhole: boolean,
+  draw: Chance,
+): SweptDamage[] {
+  const { size } = statSync(join(outOf(moment), file));
+  const cuts = isWhole ? [0.01, 0.25, 0.5, 0.75, 0.99] : [draw.draw()];
+  const yesterday = existsSync(join(`${outOf(moment)}.yesterday`, file)) ? ['yesterday' as const] : [];
+  if (size === 0) return ['missing', ...yesterday];
+  return [
+    'missing',
+    'empty',
+    ...yesterday,
+    ...cuts.map((share) => ({ cutAt: Math.floor(share * size) })),
+    ...Array.from({ length: flips }, () => drawFlip(size, draw)),
+  ];
+}
+
+/** In the middle of a run that was killed, and after one that is complete; yesterday it had been stopped early. */
+async function moments(seed: number, place: string): Promise<Moment[]> {
+  const begin = async (name: string): Promise<Moment> => {
+    const root = join(place, name);
+    mkdirSync(root, { recursive: true });
+    writeFileSync(join(root, 'pipeline.yaml'), pipeline);
+    writeFileSync(
+      join(root, 'list.csv'),
+      `id,scene\n${scenes.map((scene, i) => `s${i + 1},${scene}\n`).join('')}`,
+    );
+    const machine = machineIn(root, new NightService(chance(seed, name)), Date.UTC(2026, 0, 1));
+    await start(machine, { what: 'run', stop: { atCall: 30, mode: 'drain' } });
+    copyFolder(outOf(machine), `${outOf(machine)}.yesterday`);
+    machine.now += 86_400_000;
+    return { name, root, machine };
+  };
+  const killed = await begin('killed');
+  await start(killed.machine, { what: 'run', dieAt: 90 });
+  const complete = await begin('complete');
+  await start(complete.machine, { what: 'run' });
+  return [killed, complete];
+}
+
+class Case {
+  readonly #machine: Machine;
+  readonly #account: Account;
+  readonly #chance: Chance;
+  readonly #wrong: string[] = [];
+  wasRefused = false;
+
+  constructor(moment: Moment, root: string, draw: Chance) {
+    rmSync(root, { recursive: true, force: true });
+    cpSync(moment.root, root, { recursive: true });
+    this.#chance = draw;
+    const { service, now } = moment.machine;
+    this.#machine = machineIn(root, service.copy(chance(1, 'case')), now + 60_000);
+    this.#account = new Account(this.#machine);
+  }
+
+  async go(file: string, damage: SweptDamage): Promise<string[]> {
+    const out = outOf(this.#machine);
+    const path = join(out, file);
+    this.#account.see(readFolder(out));
+    if (file.startsWith('images/'))
+      this.#account.touch({ what: file, pictures: [file.slice('images/'.length)] });
+    copyFolder(out, `${out}.before`);
+    if (damage === 'yesterday') writeFileSync(path, readFileSync(join(`${out}.yesterday`, file)));
+    else damageFile(path, damage);
+    const left = bytesOf(path);
+    const person = {
+      out,
+      account: this.#account,
+      chance: this.#chance,
+      isDamaged: () => true,
+      tell: () => undefined,
+    };
+    let isFirst = true;
+    const once = async (asked: Start): Promise<Outcome> => {
+      const outcome = await this.#once(asked);
+      this.wasRefused ||= outcome.kind === 'refused';
+      // SQLite's index of its log is made anew by whoever looks at it.
+      if (isFirst && outcome.kind === 'refused' && !file.endsWith('-shm') && bytesOf(path) !== left)
+        this.#wrong.push('the refused start has changed the damaged file');
+      isFirst = false;
+      return outcome;
+    };
+    const outcome = await persist(person, { what: 'run' }, once);
+    if (outcome.kind === 'refused') this.#wrong.push(`nothing leads on: ${outcome.words}`);
+    if (outcome.kind === 'ended' && outcome.exitCode !== 0 && outcome.exitCode !== 3)
+      this.#wrong.push(`it ends with ${outcome.exitCode}: ${outcome.words}`);
+    return this.#wrong;
+  }
+
+  async #once(asked: Start): Promise<Outcome> {
+    this.#account.begin();
+    const outcome = await start(this.#machine, asked);
+    this.#wrong.push(...this.#account.judge(asked, outcome, terms, readFolder(outOf(this.#machine))));
+    return outcome;
+  }
+}
+
+function machineIn(root: string, service: NightService, now: number): Machine {
+  return { root, service, now, skewMs: 0, random: () => 0.5, tell: () => undefined };
+}
+
+/** Without a log there is as good as an empty one. */
+function bytesOf(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'latin1') : '';
+}
+
+const pipeline = `manifest: list.csv
+endpoint: {baseUrl: 'https://service.example', id: scene-renderer, apiKey: '\${NIGHTRENDER_API_KEY}'}
+input: {scene: '{{ scene }}'}
+concurrency: 3
+output: {dir: out, metadata: sidecar}
+report: {thumbnails: false}
+`;

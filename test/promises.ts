@@ -189,6 +189,11 @@ export const promises: Record<string, Promised[]> = {
       title: 'sends nothing twice by itself where a used connection turns out to be dead',
     },
     {
+      says: 'A service that names its jobs in a way that nobody can ask for is paid for one, and the run ends.',
+      file: 'pipeline/service-trouble.test.ts',
+      title: 'is paid for no more of them: the run ends, and what was paid is declared',
+    },
+    {
       says: 'No scene is submitted more often than `retry.submissions`, whatever becomes of it.',
       file: 'pipeline/run-batch.test.ts',
       title: 'never happens more often than the bound says, whatever becomes of it',

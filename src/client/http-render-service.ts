@@ -30,9 +30,9 @@ export interface Connection {
 
 export interface HttpOptions {
   connectionOf: (endpoint: Endpoint) => Connection;
-  /** Longest wait for a connection, for the beginning of an answer, and for each further part of it. */
+  /** Longest wait for a connection, and then for the whole answer, which has more time only for how much of it came. */
   requestTimeoutMs: number;
-  /** Longest wait for a whole answer, however steadily it comes; ten times `requestTimeoutMs` by default. */
+  /** For the whole answer, where that is to be another. */
   wholeAnswerMs?: number;
   /** Largest answer that is read. */
   maxBodyBytes: number;
@@ -126,7 +126,7 @@ export class HttpRenderService implements RenderService {
   }
 
   #limits(hold: Hold): ReceiveLimits {
-    const { requestTimeoutMs, maxBodyBytes, wholeAnswerMs = 10 * requestTimeoutMs } = this.#options;
+    const { requestTimeoutMs, maxBodyBytes, wholeAnswerMs = requestTimeoutMs } = this.#options;
     return { maxBodyBytes, wholeAnswerMs, hold };
   }
 

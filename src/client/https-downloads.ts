@@ -13,7 +13,7 @@ export interface DownloadOptions {
   hosts: readonly string[];
   /** Largest picture. */
   maxBytes: number;
-  /** Longest wait for a connection, for the beginning of an answer, and for each further part; ten times this for all of it. */
+  /** Longest wait for a connection, and then for the whole answer, which has more time only for how much of it came. */
   requestTimeoutMs: number;
 }
 
@@ -77,7 +77,7 @@ export class HttpsDownloads implements Downloads {
   #get({ origin, pathname, search }: URL, signal: AbortSignal, hold?: Hold): Promise<BytesOutcome> {
     const { maxBytes, requestTimeoutMs } = this.#options;
     const request = { origin, path: pathname + search, method: 'GET', headers } as const;
-    const limits = { maxBodyBytes: maxBytes, wholeAnswerMs: 10 * requestTimeoutMs, hold };
+    const limits = { maxBodyBytes: maxBytes, wholeAnswerMs: requestTimeoutMs, hold };
     return exchangeBytes(this.#agent, request, limits, signal);
   }
 }

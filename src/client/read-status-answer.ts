@@ -8,7 +8,7 @@ import type { Answer } from './exchange.ts';
 import { parseObject } from './parse-body.ts';
 import { readJobId } from './read-job-id.ts';
 import { readRefusal } from './read-refusal.ts';
-import { statusWord } from './status-word.ts';
+import { knownWord, statusWord } from './status-word.ts';
 import { unreadable } from './unreadable.ts';
 
 export function readStatusAnswer(answer: Answer, jobId: string, imagePath: string | undefined): StatusReply {
@@ -25,7 +25,11 @@ export function readStatusAnswer(answer: Answer, jobId: string, imagePath: strin
     const text = `the status request for job ${jobId} was answered with the status of job ${other}`;
     return { kind: 'failure', failure: { kind: 'poll-failed', text } };
   }
-  if (job?.['status'] !== undefined) return readJob(job, imagePath);
+  const inside = job?.['status'];
+  // Some paths answer 200 and put the real status into the body.
+  if (typeof inside === 'number' && inside >= 400 && inside <= 599)
+    return readStatusAnswer({ ...answer, status: inside }, jobId, imagePath);
+  if (job !== undefined && inside !== undefined) return readJob(job, imagePath);
   // Kin of the service say so until the job is done.
   if (status === 202) return { kind: 'running', status: '202', isExecuting: false };
   return { kind: 'failure', failure: unreadable(answer, 'a status request') };
@@ -45,13 +49,14 @@ const endings = new Map<string, FailureKind>([
 
 function readJob(job: Record<string, unknown>, imagePath: string | undefined): StatusReply {
   const status = statusWord(job['status']);
-  if (status === 'COMPLETED') return readCompleted(job, status, imagePath);
-  const kind = endings.get(status);
+  const word = knownWord(status);
+  if (word === 'COMPLETED') return readCompleted(job, status, imagePath);
+  const kind = endings.get(word);
   if (kind === undefined)
     return {
       kind: 'running',
       status,
-      isExecuting: status === 'IN_PROGRESS' || status === 'RUNNING',
+      isExecuting: word === 'IN_PROGRESS' || word === 'RUNNING',
       ...readTimes(job),
     };
   const said = errorText(job['error']) ?? errorText(job['output']) ?? 'the service gave no reason';

@@ -1,6 +1,7 @@
 /** What the answer to a submission means. */
 import type { FailureKind } from '../core/failure.ts';
 import type { SubmitReply } from '../pipeline/ports.ts';
+import { describeValue } from '../wire/describe-value.ts';
 import { bodyText, oneLine } from '../wire/error-text.ts';
 import type { Answer } from './exchange.ts';
 import { parseObject } from './parse-body.ts';
@@ -46,6 +47,12 @@ function readAccepted(answer: Answer): SubmitReply {
   const inside = reply?.['id'] === undefined ? reply?.['status'] : undefined;
   if (inside === 401 || inside === 402 || inside === 403)
     return readSubmitAnswer({ ...answer, status: inside });
+  const id = reply?.['id'] ?? undefined;
+  if (id !== undefined) {
+    const shown = oneLine(typeof id === 'string' ? JSON.stringify(id) : describeValue(id), 150) ?? '';
+    const text = `the service took the job and named it ${shown}, which cannot be used as a job id (1 to 128 printable ASCII characters without spaces)`;
+    return { kind: 'failure', failure: { kind: 'unanswered', text }, isEachLost: true };
+  }
   return failure(
     'unanswered',
     `the service answered ${status} without a job id: ${bodyText(body) ?? 'an empty body'}`,

@@ -8,7 +8,10 @@ import { describeNetworkError } from './network-error.ts';
 export interface ReceiveLimits {
   /** Largest body of a 2xx answer, as it comes and unpacked. */
   maxBodyBytes: number;
-  /** Longest time from sending to the end of the answer, however steadily it comes; waits for room do not count. */
+  /**
+   * Longest time from sending to the end of the answer, and a second more for every 4 kB of it that came; waits for room
+   * do not count.
+   */
   wholeAnswerMs: number;
   /** Holds what a body takes, from before it is received; without it, nothing waits for room. */
   hold?: Hold | undefined;
@@ -43,6 +46,9 @@ export type NotReceived =
 
 export const cutShort = 'the request was cut short, since the run is ending';
 
+/** Of many large answers that share a slow line each comes at least so fast; what is slower only drips. */
+const leastBytesPerMs = 4;
+
 /** Of the body of an answer that is not 2xx, this much is read: its words, for people. */
 export const maxRefusalBytes = 64 * 1024;
 
@@ -66,7 +72,7 @@ export class Receiver implements Dispatcher.DispatchHandler {
   #reserved: number;
   #controller: Dispatcher.DispatchController | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #leftMs: number;
+  #spentMs = 0;
   #runningSince = 0;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
@@ -80,7 +86,6 @@ export class Receiver implements Dispatcher.DispatchHandler {
     this.#limits = limits;
     this.#isRepeatable = request.isRepeatable;
     this.#reserved = request.reserved;
-    this.#leftMs = limits.wholeAnswerMs;
     this.#signal = signal;
     this.#resolve = resolve;
     signal.addEventListener('abort', this.#onAbort);
@@ -172,17 +177,26 @@ export class Receiver implements Dispatcher.DispatchHandler {
   }
 
   #startTimer(): void {
-    const seconds = Math.round(this.#limits.wholeAnswerMs / 1000);
     this.#runningSince = performance.now();
-    this.#timer = setTimeout(
-      () => this.giveUp(`the answer was not complete after ${seconds} s`),
-      this.#leftMs,
+    this.#timer = setTimeout(() => this.#onTimer(), this.#leftMs);
+  }
+
+  #onTimer(): void {
+    this.#stopTimer();
+    if (this.#leftMs >= 1) return this.#startTimer();
+    const seconds = Math.round(this.#spentMs / 1000);
+    this.giveUp(
+      this.#status === 0 ? 'no answer came in time' : `the answer was not complete after ${seconds} s`,
     );
   }
 
   #stopTimer(): void {
     clearTimeout(this.#timer);
-    this.#leftMs -= performance.now() - this.#runningSince;
+    this.#spentMs += performance.now() - this.#runningSince;
+  }
+
+  get #leftMs(): number {
+    return this.#limits.wholeAnswerMs + this.#body.bytes / leastBytesPerMs - this.#spentMs;
   }
 
   #received(): Received {

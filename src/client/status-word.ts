@@ -3,6 +3,11 @@ import { oneLine } from '../wire/error-text.ts';
 
 const longestWord = 64;
 
+/** By which the words of the interface are known, however they are written: `Completed`, `in progress`. */
+export function knownWord(word: string): string {
+  return word.toUpperCase().replaceAll(/[ -]/g, '_');
+}
+
 /** As the service spells it, on one line; empty where it says nothing. */
 export function statusWord(value: unknown): string {
   if (value === undefined) return '';

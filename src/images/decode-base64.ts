@@ -5,7 +5,7 @@ type Decoded = { bytes: Buffer } | { problem: string };
 
 const dataUri = /^\s*data:([^;,]{0,200})([^,]{0,200}),/i;
 
-/** Standard base64 with its padding; a `data:image/…;base64,` prefix and white space are left aside. */
+/** Base64 of the standard or the URL-safe alphabet, with its padding or without; a `data:image/…;base64,` prefix and white space are left aside. */
 export function decodeBase64(text: string): Decoded {
   const uri = dataUri.exec(text.slice(0, 1000));
   if (uri === null) return decodeBare(text);
@@ -28,15 +28,27 @@ function decodeBare(text: string): Decoded {
  * except for `-` and `_`, which it takes for `+` and `/`, and characters beyond ASCII, of which it looks at one byte.
  */
 function decodeExactly(text: string): Buffer | undefined {
-  if (text.length % 4 !== 0 || text.includes('-') || text.includes('_')) return undefined;
-  if (Buffer.byteLength(text) !== text.length) return undefined;
+  if (isOfBothAlphabets(text) || Buffer.byteLength(text) !== text.length) return undefined;
   const padding = text.endsWith('==') ? 2 : Number(text.endsWith('='));
+  const over = text.length % 4;
+  if (over === 1 || (over > 0 && padding > 0)) return undefined;
   const bytes = Buffer.from(text, 'base64');
-  return bytes.length === (text.length / 4) * 3 - padding ? bytes : undefined;
+  if (bytes.length !== Math.floor((text.length / 4) * 3) - padding) return undefined;
+  return over === 0 || isUncut(text.slice(-over)) ? bytes : undefined;
+}
+
+function isOfBothAlphabets(text: string): boolean {
+  return (text.includes('-') || text.includes('_')) && (text.includes('+') || text.includes('/'));
+}
+
+/** The end of a text without padding: what it says beyond whole bytes is nothing, and mostly is something where it was cut. */
+function isUncut(end: string): boolean {
+  return Buffer.from(end, 'base64').toString('base64url') === end.replaceAll('+', '-').replaceAll('/', '_');
 }
 
 function whyNot(text: string): string {
-  const bare = text.replaceAll(/\s+/g, '');
+  const all = text.replaceAll(/\s+/g, '');
+  const bare = isOfBothAlphabets(all) ? all : all.replaceAll('-', '+').replaceAll('_', '/');
   const at = bare.search(/[^A-Za-z0-9+/=]/);
   const name = nameOfText(text);
   if (name !== undefined) return `it is ${name}, not base64`;

@@ -9,8 +9,11 @@ export class Contacts {
   readonly #random: () => number;
   readonly #waits: WaitSettings;
   #contacts: Record<Operation, Contact> = { submit: heard, status: heard };
-  /** Submissions that may be on their way at once: one while contact is lost, twice as many with each answer after that. */
-  #window = Infinity;
+  /**
+   * Submissions that may be on their way at once: one at first and while contact is lost, twice as many with each answer
+   * after that. A service that takes jobs and names none that can be asked for is paid for one.
+   */
+  #window = 1;
   #nextSubmission = 0;
 
   constructor(waits: WaitSettings, elapsed: () => number, random: () => number) {

@@ -26,7 +26,9 @@ export interface RenderService {
 }
 
 export type SubmitReply =
-  { kind: 'accepted'; jobId: string; status: string } | { kind: 'failure'; failure: Failure };
+  | { kind: 'accepted'; jobId: string; status: string }
+  /** `isEachLost`: the service names its jobs in a way that nobody can ask for, so that each more is paid for nothing. */
+  | { kind: 'failure'; failure: Failure; isEachLost?: true };
 
 export type StatusReply =
   /** `status` is the service's word; any word that is not terminal means running. */

@@ -185,6 +185,11 @@ export class Run {
     this.stop.request('drain', { kind: 'halted', text: `Halted: ${words}` });
   }
 
+  /** Each more would be paid for and lost. */
+  stopForLostJobs({ text }: Failure): void {
+    this.stop.request('drain', { kind: 'halted', text: `Halted: ${text}` });
+  }
+
   /** Ends the run for a failure that stops it. */
   stopFor(failure: Failure): void {
     if (failureRules[failure.kind].next !== 'stop') throw new Error(`${failure.kind} does not stop a run`);

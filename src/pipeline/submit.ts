@@ -14,6 +14,7 @@ export async function submit(run: Run, attempt: Attempt): Promise<SubmittedAttem
     if (reply === undefined) break;
     if (reply.kind === 'accepted') return recordAccepted(run, attempt, reply);
     learnOfContact(run, reply.failure);
+    if (reply.isEachLost) run.stopForLostJobs(reply.failure);
     if (failureRules[reply.failure.kind].next !== 'try-again') {
       await recordRefusal(run, attempt, reply.failure);
       return undefined;
@@ -40,15 +41,16 @@ async function recordAccepted(
   const { jobId, status } = reply;
   const at = clock.now();
   run.stats.accepted(attempt);
-  run.contacts.answered('submit');
   run.evidence.add(attempt.endpoint);
   if ((await checkpoint.recordSubmitted(attempt, { jobId, status, at })) === 'taken') {
     run.held -= 1;
     run.gates.submit.look();
     const text = `the service answered with the id of another job, ${jobId}: whose picture it would bring, nobody can tell`;
+    run.countSilence('submit', text);
     await recordRefusal(run, attempt, { kind: 'unanswered', text });
     return undefined;
   }
+  run.contacts.answered('submit');
   tell({ type: 'scene-submitted', scene: attempt.sceneId, attempt: attempt.number, jobId });
   return { ...attempt, jobId, submittedAt: at };
 }

@@ -71,7 +71,9 @@ function placesByShape(output: unknown): Place[] {
 
 function readsLikePicture(text: string): boolean {
   const start = text.slice(0, 600).trim();
-  return isAddress(start) || /^data:/i.test(start) || /^[A-Za-z0-9+/]{60}/.test(start) || isWorkerPath(text);
+  return (
+    isAddress(start) || /^data:/i.test(start) || /^[A-Za-z0-9+/_-]{60}/.test(start) || isWorkerPath(text)
+  );
 }
 
 function isAddress(text: string): boolean {

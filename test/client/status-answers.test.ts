@@ -35,10 +35,10 @@ describe('the job is running', () => {
       true,
     ],
     ['under an unknown word', '{"status":"THROTTLED"}', 'THROTTLED', false],
-    ['under a terminal word in lower case', '{"status":"completed"}', 'completed', false],
+    ['in progress in lower case', '{"status":"in progress"}', 'in progress', true],
     ['under a word that objects inherit', '{"status":"constructor"}', 'constructor', false],
     ['under another such word', '{"status":"__proto__"}', '__proto__', false],
-    ['under a number', '{"status":401}', '401', false],
+    ['under a number', '{"status":200}', '200', false],
     ['under a number beyond 2^53', '{"status":9007199254740993}', '9007199254740993', false],
     ['under null', '{"status":null}', 'null', false],
     ['under an object', '{"status":{"toJSON":1}}', 'an object', false],
@@ -104,6 +104,24 @@ describe('the job has completed', () => {
       status: 'COMPLETED',
       pictures: [{ base64: picture }],
     });
+  });
+
+  it.each(['completed', 'Completed', ' COMPLETED \n'])('under the word %j, which is kept', async (status) => {
+    expect(await statusFrom(answerJson({ status, output: [{ rendered_image: picture }] }))).toEqual({
+      kind: 'completed',
+      status: status.trim(),
+      pictures: [{ base64: picture }],
+    });
+  });
+
+  it.each(['failed', 'Timed_Out', 'cancelled'])('as %s', async (status) => {
+    expect(await statusFrom(answerJson({ status }))).toMatchObject({ kind: 'ended', status });
+  });
+
+  it('with a status within the body', async () => {
+    expect(await statusFrom(answerJson({ status: 404 }))).toMatchObject({ kind: 'missing' });
+    expect(await statusFrom(answerJson({ status: 401 }))).toEqual(failure('key-refused'));
+    expect(await statusFrom(answerJson({ status: 503 }))).toEqual(failure('poll-failed', /503/));
   });
 
   it('with the picture at the place that the user names', async () => {

@@ -43,11 +43,22 @@ describe('a job is accepted', () => {
     expect(await submitTo(answer(status, body))).toEqual({ kind: 'accepted', jobId, status: word });
   });
 
-  it.each(['sync-1', 'a_b-C9', 'x'.repeat(128)])('under the id %s', async (id) => {
-    expect(await submitTo(answerJson({ id, status: 'IN_QUEUE' }))).toMatchObject({
-      kind: 'accepted',
-      jobId: id,
-    });
+  it.each(['sync-1', 'a_b-C9', 'x'.repeat(128), 'a:b.c/d+e=f~g@h', '../x', '%2e'])(
+    'under the id %s',
+    async (id) => {
+      expect(await submitTo(answerJson({ id, status: 'IN_QUEUE' }))).toMatchObject({
+        kind: 'accepted',
+        jobId: id,
+      });
+    },
+  );
+
+  it('under an id that is asked for, percent-encoded', async () => {
+    const server = await scriptedServer(answerJson({ status: 'IN_QUEUE' }));
+    const { service } = clientOf(server.url);
+    const endpoint = { baseUrl: server.url, id: 'e', version: 'v2' } as const;
+    await service.status(endpoint, 'a:b.c/d+e=%2e', new AbortController().signal);
+    expect(server.requests[0]?.path).toBe('/v2/e/status/a%3Ab.c%2Fd%2Be%3D%252e');
   });
 
   it('under a number as id, exact beyond 2^53', async () => {
@@ -67,12 +78,6 @@ describe('nobody can tell whether there is a job', () => {
     ['200 with an error in words', 200, '{"error":"please try again"}', /please try again/],
     ['202 without an id', 202, '{}', /202 without a job id/],
     ['204', 204, '', /204 without a job id/],
-    ['an id that is too long', 200, `{"id":"${'x'.repeat(129)}"}`, /without a job id/],
-    ['an id with slashes', 200, '{"id":"../../other/run"}', /without a job id/],
-    ['an id with a line break', 200, '{"id":"a\\r\\nX-Injected: 1"}', /without a job id/],
-    ['an id that is empty', 200, '{"id":""}', /without a job id/],
-    ['an id that is no whole number', 200, '{"id":1.5}', /without a job id/],
-    ['an id that is a list', 200, '{"id":["x"]}', /without a job id/],
     ['408', 408, '', /408/],
     ...[500, 502, 503, 504, 520, 521, 522, 523, 524].map((status): [string, number, string, RegExp] => [
       `${status} with a page`,
@@ -83,6 +88,19 @@ describe('nobody can tell whether there is a job', () => {
   ])('%s', async (_, status, body, text) => {
     expect(await submitTo(answer(status, body))).toEqual(failure('unanswered', text));
   });
+});
+
+it.each<[string, string, RegExp]>([
+  ['too long', `"${'x'.repeat(129)}"`, /named it "x+…?/],
+  ['with a space', '"job 7"', /named it "job 7", which cannot be used as a job id/],
+  ['that leads elsewhere', '".."', /named it "\.\."/],
+  ['with a line break', '"a\\r\\nX-Injected: 1"', /named it "a\\r\\nX-Injected: 1"/],
+  ['that is empty', '""', /named it ""/],
+  ['that is no whole number', '1.5', /named it number/],
+  ['that is a list', '["x"]', /named it a list of 1/],
+])('a job is lost under an id %s, as each more would be', async (_, id, text) => {
+  const reply = await submitTo(answer(200, `{"id":${id}}`));
+  expect(reply).toEqual({ ...failure('unanswered', text), isEachLost: true });
 });
 
 describe('there is surely no job', () => {

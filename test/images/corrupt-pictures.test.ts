@@ -108,7 +108,6 @@ describe('no file comes of a text that is', () => {
     ['base64 with an accent in it', (good) => `${good.slice(0, 400)}\u0141${good.slice(401)}`, /401 is "Ł"/],
     ['base64 with the URL-safe - for +', (good) => good.replaceAll('+', '-'), /character \d+ is "-"/],
     ['base64 with the URL-safe _ for /', (good) => good.replaceAll('/', '_'), /character \d+ is "_"/],
-    ['base64 with missing padding', (good) => good.replace(/=+$/, ''), /cut or not base64/],
     [
       'base64 with padding in the middle',
       (good) => `${good.slice(0, 400)}====${good.slice(404)}`,

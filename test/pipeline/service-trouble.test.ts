@@ -189,6 +189,30 @@ describe('lost answers', () => {
   });
 });
 
+describe('a service whose jobs nobody can ask for', () => {
+  const lost: SubmitReply = { ...refusing('unanswered', 'it named the job "job 7"'), isEachLost: true };
+
+  it('is paid for no more of them: the run ends, and what was paid is declared', async () => {
+    const world = new World();
+    world.service.instead.submit = () => lost;
+    const result = await world.run({ manifest: list(100), settings: { concurrency: 20 } });
+    expect(result?.ending).toMatchObject({ kind: 'halted', text: 'Halted: it named the job "job 7"' });
+    expect(submissions(world)).toBe(1);
+    expect(world.rows("SELECT state FROM attempts WHERE state <> 'refused'")).toEqual([
+      { state: 'unanswered' },
+    ]);
+    expect(result?.counts).toMatchObject({ failed: 0, waiting: 100 });
+  });
+
+  it('is paid for a few where it gives all jobs the same id', async () => {
+    const world = new World();
+    world.service.instead.submit = () => ({ kind: 'accepted', jobId: 'job', status: '' });
+    world.service.instead.status = () => ({ kind: 'running', status: 'IN_QUEUE', isExecuting: false });
+    await world.run({ manifest: list(100), settings: { concurrency: 20 }, until: 10 * minutes });
+    expect(submissions(world)).toBeLessThan(20);
+  });
+});
+
 describe('a host that cannot be reached', () => {
   it('is tried for half an hour, then the run ends, resumable; nothing was sent, nothing is set aside', async () => {
     const world = new World(() => ({ reply: { kind: 'not-reached', text: 'the host name is not known' } }));

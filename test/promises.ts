@@ -37,6 +37,11 @@ export const promises: Record<string, Promised[]> = {
       title: 'is not sent with … changed, and what was paid is collected by later runs',
     },
     {
+      says: 'A damaged checkpoint is repaired by `verify --repair`: what can be read is kept, what is lost is counted as unanswered.',
+      file: 'checkpoint/repair-checkpoint.test.ts',
+      title: 'counts submissions whose rows cannot be read as unanswered, and keeps all others',
+    },
+    {
       says: 'A write-ahead log that was removed, cut, changed or replaced after a crash is noticed before anything is sent; a person may accept the loss, which is then declared.',
       file: 'checkpoint/lost-log.test.ts',
       title: 'a log that was … is refused, and can be accepted as a loss that is declared',

@@ -18,8 +18,12 @@ interface Commits {
   lost_submissions: number;
 }
 
-function readCommits(db: Database): Commits {
-  const isCounted = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'commits'").get() !== undefined;
-  const commits = isCounted ? db.prepare<[], Commits>('SELECT * FROM commits').get() : undefined;
+/** Whether it is of a version that keeps something to be checked by. */
+export function isCounted(db: Database): boolean {
+  return db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'commits'").get() !== undefined;
+}
+
+export function readCommits(db: Database): Commits {
+  const commits = isCounted(db) ? db.prepare<[], Commits>('SELECT * FROM commits').get() : undefined;
   return commits ?? { number: 0, lost_submissions: 0 };
 }

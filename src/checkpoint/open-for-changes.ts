@@ -19,7 +19,7 @@ export function openForChanges(dir: string, isLossAccepted = false): WritableChe
   const loss = findLoss(dir);
   if (loss !== undefined && !isLossAccepted) throw new LostCommits(dir, loss);
   // What is sealed and written to would be taken for damaged after a power cut.
-  if (existsSync(markFile(dir))) unseal(dir);
+  unseal(dir);
   const db = openForWriting(checkpointFile(dir), checkpointSchema, 'known');
   try {
     if (loss !== undefined) acceptLoss(db, loss);
@@ -34,7 +34,9 @@ export function openForChanges(dir: string, isLossAccepted = false): WritableChe
   }
 }
 
-function unseal(dir: string): void {
+/** On the disk at once. */
+export function unseal(dir: string): void {
+  if (!existsSync(markFile(dir))) return;
   const file = new CommitMarkFile(dir);
   const mark = readCommitMark(dir);
   if (mark !== undefined) file.write({ ...mark, sha256: null });

@@ -1,16 +1,20 @@
 /** Changes to a batch between its runs: under the lock, so that no run is at work meanwhile. */
-import { lockBatch } from '../checkpoint/batch-lock.ts';
-import { openCheckpointForMending, openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
+import { existsSync } from 'node:fs';
+import { isBatch, lockBatch } from '../checkpoint/batch-lock.ts';
+import { checkpointFile } from '../checkpoint/find-loss.ts';
+import { openCheckpointForMending } from '../checkpoint/open-checkpoint.ts';
 import { ConfigError } from '../config/problem.ts';
 import type { Database } from '../sqlite/database.ts';
 import { noBatch } from './no-batch.ts';
 
-/** Throws `BatchHeld` where a run is at work, and `ConfigError` where there is no batch. */
+/** `prepare` comes before the checkpoint is opened. Throws `BatchHeld` where a run is at work, and `ConfigError` where there is no batch. */
 export async function mendBatch<Result>(
   dir: string,
   work: (db: Database) => Promise<Result> | Result,
+  prepare?: () => Promise<void>,
 ): Promise<Result> {
   return whileLocked(dir, async () => {
+    await prepare?.();
     const opened = openCheckpointForMending(dir);
     if (opened === undefined) throw noBatch(dir);
     let isOrderly = false;
@@ -31,9 +35,7 @@ export async function mendBatch<Result>(
 /** As above. */
 export async function whileLocked<Result>(dir: string, work: () => Promise<Result>): Promise<Result> {
   // A folder that is no batch is not made one by its lock.
-  const db = openCheckpointForReading(dir);
-  if (db === undefined) throw noBatch(dir);
-  db.close();
+  if (!existsSync(checkpointFile(dir)) && !isBatch(dir)) throw noBatch(dir);
   const lock = await lockBatch(dir, Date.now(), advice);
   try {
     return await work();

@@ -5,7 +5,7 @@ import { common, exitCodes } from './exit-codes.ts';
 import { precedence, withPipeline } from './pipeline-options.ts';
 
 export function verifyOptions(parser: Argv) {
-  const purpose = `Looks at every saved picture: that its file is there, has the bytes and the sha256 on record, and decodes to the last pixel. It only reads, and may be asked while a run is going on. With --repair, which takes the batch for itself, exactly the scenes with a missing or damaged picture are put back, and damaged files are kept as <name>.damaged, whole ones of the same job as <name>.former; the next run renders the scenes again.`;
+  const purpose = `Looks at every saved picture: that its file is there, has the bytes and the sha256 on record, and decodes to the last pixel. It only reads, and may be asked while a run is going on. With --repair, which takes the batch for itself, a damaged checkpoint is repaired first and kept as checkpoint.sqlite.damaged; then exactly the scenes with a missing or damaged picture are put back, and damaged files are kept as <name>.damaged, whole ones of the same job as <name>.former; the next run renders the scenes again.`;
   return withPipeline(parser, ['output', 'json'])
     .usage(`$0 verify <pipeline>\n\n${purpose}`)
     .option('repair', { type: 'boolean', describe: 'put back what is missing or damaged' })
@@ -58,7 +58,8 @@ export function cancelOptions(parser: Argv) {
 
 const verifying = {
   complete: 'every saved picture is there and whole',
-  incomplete: 'some pictures are missing or damaged; also where --repair has put them back',
+  incomplete:
+    'pictures are missing or damaged; also where --repair has put them back, or repaired the checkpoint',
   'already-running': 'a run holds this batch (--repair)',
 };
 

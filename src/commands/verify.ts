@@ -2,7 +2,10 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { isBatchHeld } from '../checkpoint/batch-lock.ts';
+import { assertSound } from '../checkpoint/damaged-rows.ts';
 import { pictureRepair, type PictureRepair } from '../checkpoint/picture-repair.ts';
+import { repairCheckpoint } from '../checkpoint/repair-checkpoint.ts';
 import { countPictures, readSavedJobs, recordedReader } from '../checkpoint/saved-pictures.ts';
 import { ConfigError } from '../config/problem.ts';
 import { readOutputDir } from '../config/read-output-dir.ts';
@@ -37,13 +40,15 @@ export async function verify(file: string, argv: Record<string, unknown>): Promi
     const view = createVerifyView({
       json,
       isRepair,
-      file: isRepair ? recordedRun(others, batchDir) : others,
+      file: () => (isRepair ? recordedRun(others, batchDir) : others),
       elapsed: () => systemClock.elapsed(),
     });
+    if (!isRepair && !isBatchHeld(batchDir)) assertSound(batchDir);
     const verified = isRepair
       ? await verifyAndRepair(batchDir, view, readReportSettings(file, overrides, process.env))
       : await lookAtBatch(batchDir, (db) => lookAtAll(batchDir, db, view, undefined));
-    const ending = verified.good === verified.checked ? 'complete' : 'incomplete';
+    const isGood = verified.good === verified.checked && !view.hasRepaired();
+    const ending = isGood ? 'complete' : 'incomplete';
     view.end(verified, endings[ending].exitCode);
     return endings[ending].exitCode;
   } catch (thrown) {
@@ -51,13 +56,18 @@ export async function verify(file: string, argv: Record<string, unknown>): Promi
   }
 }
 
+/** The checkpoint first: without it nobody knows the pictures. */
 async function verifyAndRepair(dir: string, view: VerifyView, { output }: ReportSettings): Promise<Verified> {
-  return mendBatch(dir, async (db) => {
+  const work = async (db: Database): Promise<Verified> => {
     assertFolder(dir);
     const repair = pictureRepair(db);
     const images = imagesForMending(dir, output);
     await finishMoves(images, repair);
     return lookAtAll(dir, db, view, { setAside: images.setAside, putBack: repair.putBack });
+  };
+  return mendBatch(dir, work, async () => {
+    const repaired = await repairCheckpoint(dir);
+    if (repaired !== undefined) view.tellRepaired(repaired);
   });
 }
 

@@ -127,6 +127,10 @@ export const eventLines = {
     problem: text,
     keptAs: text.optional(),
   }),
+  'checkpoint-repaired': line('`verify --repair`: the checkpoint was damaged, or another than it was', {
+    lost: count.describe('submissions that are not on record any more: they count as unanswered'),
+    keptAs: text.nullable().describe('where what was damaged is; null where nothing was'),
+  }),
   verified: line('the last line of `verify`', {
     checked: count,
     good: count,

@@ -6,6 +6,8 @@ import { writeJsonLine } from './json-lines.ts';
 import { screenful, plural } from './words.ts';
 
 export interface VerifyView {
+  tellRepaired(repaired: Repaired): void;
+  hasRepaired(): boolean;
   tellBad(bad: BadPicture): void;
   tellProgress(checked: number, total: number): void;
   end(verified: Verified, exitCode: number): void;
@@ -15,17 +17,45 @@ export interface VerifyViewOptions {
   json: boolean;
   isRepair: boolean;
   /** What follows `nightrender verify` for this batch; where it is repaired, `nightrender run`. */
-  file: string;
+  file: () => string;
   /** Monotonic ms. */
   elapsed: () => number;
 }
 
+/** Of the checkpoint. */
+interface Repaired {
+  /** Submissions whose record is lost. */
+  lost: number;
+  /** Where what was damaged is; null where nothing was. */
+  keptAs: string | null;
+}
+
+type PictureView = Omit<VerifyView, 'tellRepaired' | 'hasRepaired'>;
+
 export function createVerifyView(options: VerifyViewOptions): VerifyView {
-  return options.json ? jsonView() : plainView(options);
+  let hasRepaired = false;
+  return {
+    ...(options.json ? jsonView() : plainView(options)),
+    tellRepaired: (repaired) => {
+      hasRepaired = true;
+      if (options.json) writeJsonLine('checkpoint-repaired', { ...repaired });
+      else for (const line of hanging('', describeRepaired(repaired), outColumns(), 2)) writeOut(line);
+    },
+    hasRepaired: () => hasRepaired,
+  };
+}
+
+function describeRepaired({ lost, keptAs }: Repaired): string {
+  const what =
+    keptAs === null
+      ? 'The checkpoint is not what the last run has left, and sound: it is taken as it is.'
+      : `The checkpoint was damaged and is repaired; what was damaged is kept as ${keptAs}.`;
+  if (lost === 0) return `${what} No submission is lost.`;
+  return `${what} ${plural(lost, 'submission is', 'submissions are')} not on record any more and counted as unanswered.`;
 }
 
 /** Every bad picture as soon as it is found. */
-function jsonView(): VerifyView {
+function jsonView(): PictureView {
   return {
     tellBad: ({ picture, verdict, keptAs }) => {
       const { sceneId, sceneState, file } = picture;
@@ -41,7 +71,7 @@ function jsonView(): VerifyView {
 
 const progressEveryMs = 500;
 
-function plainView({ isRepair, file, elapsed }: VerifyViewOptions): VerifyView {
+function plainView({ isRepair, file, elapsed }: VerifyViewOptions): PictureView {
   const shown: BadPicture[] = [];
   let shownElapsed = elapsed();
   return {
@@ -55,7 +85,7 @@ function plainView({ isRepair, file, elapsed }: VerifyViewOptions): VerifyView {
     },
     end: (verified) => {
       clearStatus();
-      for (const line of describe(verified, shown, isRepair, file)) writeOut(line);
+      for (const line of describe(verified, shown, isRepair, file())) writeOut(line);
     },
   };
 }

@@ -151,6 +151,30 @@ it('reports pictures of rows that are gone or edited, and does not render them a
   expect(jobs(), 'rows that came back without their pictures').toBe(7);
 });
 
+it('names a damaged checkpoint, repairs it on a word, and the next run goes on', async () => {
+  const { cwd, jobs } = await rendered(3);
+  const path = join(cwd, 'out/checkpoint.sqlite');
+  const bytes = readFileSync(path, 'latin1');
+  writeFileSync(path, bytes.replace('CREATE TABLE pictures', 'CREATE TABLE picturez'), 'latin1');
+  for (const command of ['run', 'plan', 'verify']) {
+    const refused = await nightrender([command, 'pipeline.yaml'], { cwd, ...withKey });
+    expect(refused.code, refused.stderr).toBe(2);
+    expect(refused.stderr).toContain('nightrender verify <pipeline> --repair');
+    expect(refused.stderr).not.toMatch(/\n {4}at /);
+  }
+  for (const command of ['status', 'list']) {
+    const { stderr } = await nightrender([command, 'pipeline.yaml'], { cwd });
+    expect(stderr).not.toMatch(/\n {4}at /);
+  }
+  const repaired = await nightrender(['verify', 'pipeline.yaml', '--repair', '--json'], { cwd });
+  expect(repaired.stdout).toMatch(/"checkpoint-repaired",.*"lost":0/);
+  expect(repaired.code, repaired.stderr).toBe(3);
+  expect(existsSync(`${path}.damaged`)).toBe(true);
+  expect((await nightrender(['verify', 'pipeline.yaml'], { cwd })).code).toBe(0);
+  expect((await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey })).code).toBe(0);
+  expect(jobs()).toBe(3);
+});
+
 it('knows a picture whose rename was decided, done and not put on record before a death', async () => {
   const { cwd, images } = await rendered(3);
   // As a run left it that died between planning its renames and recording them: one is done, one is not.

@@ -40,7 +40,7 @@ const views: [string, () => void][] = [
   [
     'verify',
     () => {
-      const view = createVerifyView({ json: false, isRepair: false, file, elapsed: () => 0 });
+      const view = createVerifyView({ json: false, isRepair: false, file: () => file, elapsed: () => 0 });
       view.tellBad({ picture, verdict: { kind: 'missing' } });
       view.end(verified, 3);
     },

@@ -35,7 +35,7 @@ it.each([
   [true, many + 1],
 ])('of bad pictures (json: %j)', (json, lines) => {
   const said = listen();
-  const view = createVerifyView({ json, isRepair: false, file: 'p.yaml', elapsed: () => 0 });
+  const view = createVerifyView({ json, isRepair: false, file: () => 'p.yaml', elapsed: () => 0 });
   for (let i = 0; i < many; i++) view.tellBad(bad(i));
   view.end({ checked: 2_000, good: 950, missing: many, damaged: 0, withdrawn: 0, putBack: 0 }, 3);
   expect(said()).toHaveLength(lines);

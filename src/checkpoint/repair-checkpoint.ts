@@ -1,0 +1,120 @@
+/** Repairs a checkpoint: one that is sound is taken as it is, of any other all that can be read goes into a new one. */
+import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { syncFolder } from '../disk/sync-folder.ts';
+import { openForWriting, UnusableDatabase, type Database } from '../sqlite/database.ts';
+import { carryRows } from './carry-rows.ts';
+import { CommitMarkFile, readCommitMark, type CommitMark } from './commit-mark.ts';
+import { readReached } from './commits.ts';
+import { asDamage } from './damage.ts';
+import { assertRows, assertSound } from './damaged-rows.ts';
+import { checkpointFile, findLoss, hasLog, sha256OfFile } from './find-loss.ts';
+import { openForChanges, unseal } from './open-for-changes.ts';
+import { checkpointSchema } from './schema.ts';
+
+export interface RepairedCheckpoint {
+  /** Submissions whose record is lost: they count as unanswered from now on. */
+  lost: number;
+  /** Where the damaged file is; null where nothing was wrong with it. */
+  keptAs: string | null;
+}
+
+/** Undefined where nothing is to be repaired. For whoever holds the batch's lock. Throws where nothing can be read. */
+export async function repairCheckpoint(dir: string): Promise<RepairedCheckpoint | undefined> {
+  const path = checkpointFile(dir);
+  const wrong = wrongWith(() => assertSound(dir));
+  if (wrong === undefined) return undefined;
+  if (!existsSync(path)) throw wrong;
+  const mark = readCommitMark(dir);
+  if (isLogForeign(path, mark)) {
+    renameSync(`${path}-wal`, `${path}.damaged-wal`);
+    return { lost: 0, keptAs: `${path}.damaged-wal` };
+  }
+  // From here on it is judged by itself alone.
+  unseal(dir);
+  if (wrongWith(() => (findLoss(dir), assertRows(dir))) === undefined) {
+    const lost = findLoss(dir)?.submissions ?? 0;
+    openForChanges(dir, true).close(true);
+    return { lost, keptAs: null };
+  }
+  return { lost: await rebuild(dir, path, mark), keptAs: `${path}.damaged` };
+}
+
+function wrongWith(check: () => void): UnusableDatabase | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    const damage = asDamage(error);
+    if (damage === undefined) throw error;
+    return damage;
+  }
+}
+
+/** All of its own was tidied away at an orderly end. */
+function isLogForeign(path: string, mark: CommitMark | undefined): boolean {
+  return mark !== undefined && mark.sha256 !== null && hasLog(path) && sha256OfFile(path) === mark.sha256;
+}
+
+/** The damaged one makes way only when the new one is on the disk; a death in between leaves no checkpoint, which is refused. */
+async function rebuild(dir: string, path: string, mark: CommitMark | undefined): Promise<number> {
+  const [target, copy] = [`${path}.repaired`, `${path}.repairing`];
+  removeDatabases(target, copy);
+  const to = openForWriting(target, checkpointSchema);
+  const from = openDamaged(path, copy, to);
+  let lost = 0;
+  let reached = mark ?? { commit: 0, attempts: 0 };
+  try {
+    lost = carryRows(from, to, reached);
+    reached = readReached(to);
+  } finally {
+    from.close();
+    to.close();
+  }
+  syncFile(target);
+  removeDatabases(`${path}.damaged`);
+  renameSync(path, `${path}.damaged`);
+  if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${path}.damaged-wal`);
+  rmSync(`${path}-shm`, { force: true });
+  renameSync(target, path);
+  removeDatabases(copy);
+  const file = new CommitMarkFile(dir);
+  file.write({ ...reached, sha256: sha256OfFile(path) });
+  file.close();
+  await syncFolder(dirname(path));
+  return lost;
+}
+
+/** A copy, with the schema that belongs to it. */
+function openDamaged(path: string, copy: string, like: Database): Database {
+  for (const end of ['', '-wal']) if (existsSync(path + end)) copyFileSync(path + end, copy + end);
+  const schema = like.prepare<[], object>('SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL');
+  wrongWith(() => {
+    const db = openAnyhow(copy);
+    const right = db.prepare<[object]>(
+      'UPDATE sqlite_schema SET sql = @sql WHERE type = @type AND name = @name AND sql <> @sql',
+    );
+    for (const row of schema.all()) right.run(row);
+    db.close();
+  });
+  return openAnyhow(copy);
+}
+
+/** Though its schema be damaged. */
+function openAnyhow(path: string): Database {
+  const db = new Sqlite(path);
+  db.unsafeMode(true);
+  db.pragma('writable_schema = ON');
+  return db;
+}
+
+function removeDatabases(...paths: string[]): void {
+  for (const path of paths) for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true });
+}
+
+function syncFile(path: string): void {
+  const file = openSync(path, 'r');
+  fsyncSync(file);
+  closeSync(file);
+}

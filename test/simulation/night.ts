@@ -212,7 +212,9 @@ report: {every: ${this.#report}, thumbnails: false}
     if (outcome.kind === 'ended' && asked.what === 'run') this.#halves = Math.max(50, outcome.halves);
     this.#tell(`${outcome.kind} ${outcome.exitCode} ${outcome.words}`);
     const folder = readFolder(outOf(machine));
-    const wrong = this.#account.judge(asked, outcome, terms, folder);
+    // What is damaged and was not looked at yet says nothing of the program.
+    const isSeen = !this.#isDamaged || outcome.kind !== 'died' || outcome.halves > halvesToOpen;
+    const wrong = isSeen ? this.#account.judge(asked, outcome, terms, folder) : [];
     for (const sentence of wrong) this.#tell(`WRONG: ${sentence}`);
     this.#result.wrong.push(...wrong);
     this.#tellFolder(folder);

@@ -1,6 +1,8 @@
 /** Promise: whatever disks, clocks, people and the service do to a batch over a few starts, no picture is wrong, nothing is paid undeclared, and in the end every scene is saved. */
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { night } from './night.ts';
+import { plantedBugs } from './planted.ts';
 
 /** Each of these is reported in the words of the oracle, with the seed that replays it: `NIGHT_SEED=<seed> npm run simulate`. */
 const nights = 300;
@@ -21,6 +23,15 @@ it(`${nights} nights`, { timeout: 600_000 }, async () => {
   expect(sums.starts).toBeGreaterThan(3 * nights);
   expect(sums.kills).toBeGreaterThan(nights / 3);
   expect(sums.damages).toBeGreaterThan(nights / 10);
+});
+
+it('plants at least twenty bugs, each in its one place', () => {
+  expect(plantedBugs.length).toBeGreaterThanOrEqual(20);
+  const places = plantedBugs.map(({ name, file, from }) => ({
+    name,
+    places: readFileSync(file, 'utf8').split(from).length - 1,
+  }));
+  expect(places).toEqual(plantedBugs.map(({ name }) => ({ name, places: 1 })));
 });
 
 it('takes the same course twice', async () => {

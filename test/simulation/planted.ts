@@ -33,7 +33,7 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'the first 404 is believed',
     file: 'src/pipeline/missing.ts',
-    from: "  if (since === undefined) return { kind: 'endpoint-doubtful', text };",
+    from: "  if (since === undefined || (wasKnown && job.missing < 3)) return { kind: 'endpoint-doubtful', text };",
     to: '  if (since === undefined) return expire(run, job, text);',
   },
   {

@@ -53,13 +53,17 @@ function acceptLoss(db: Database, { submissions, reached }: Loss): void {
 /** Marks what is on the disk, never what is not yet: a power cut is not taken for a loss. */
 function createMarker(db: Database, file: CommitMarkFile): CommitMarker {
   const count = db.prepare('UPDATE commits SET number = number + 1');
+  // As `readReached`, prepared once: it is asked for with every group.
+  const read = db.prepare<[], Reached>(
+    'SELECT number AS "commit", (SELECT coalesce(max(attempt), 0) FROM attempts) AS attempts FROM commits',
+  );
   let latest = 0;
   return {
     beforeCommit: () => void count.run(),
     reached: () => {
-      const reached = readReached(db);
+      const reached = read.get();
       return () => {
-        if (reached.commit <= latest) return;
+        if (reached === undefined || reached.commit <= latest) return;
         latest = reached.commit;
         file.write({ ...reached, sha256: null });
       };

@@ -249,6 +249,11 @@ export const promises: Record<string, Promised[]> = {
       title: '--again renders a saved scene again with another seed, and keeps its picture',
     },
     {
+      says: 'Where the checkpoint is gone, nothing is paid again without a word: the run is refused, and pictures that fit are taken over (`--adopt`), each checked.',
+      file: 'e2e/lost-checkpoint.test.ts',
+      title: 'takes over what fits (metadata: …), and renders what does not',
+    },
+    {
       says: 'A preview (`--sample`, `--limit`) is part of the full run: whatever previews and deaths come one after the other, each scene is paid once.',
       file: 'pipeline/preview.test.ts',
       title: 'is never paid twice, whatever parts and deaths come one after the other',

@@ -9,7 +9,7 @@ import {
 import { nameKey } from '../core/naming.ts';
 import type { SavedPicture } from '../core/picture.ts';
 import { replacedSuffix } from '../core/scene.ts';
-import type { NextScene, Settlement } from '../pipeline/ports.ts';
+import type { AdoptedScene, NextScene, Settlement } from '../pipeline/ports.ts';
 import { DamagedCheckpoint } from './damage.ts';
 import { readAttempt } from './read-attempt.ts';
 import type { Statements } from './statements.ts';
@@ -45,6 +45,18 @@ export function settle(sql: Statements, attempt: Attempt, settlement: Settlement
   });
   for (const [i, picture] of (settlement.pictures ?? []).entries()) addPicture(sql, attempt, i + 1, picture);
   moveScene(sql, attempt, settlement.scene);
+}
+
+/** Its submission is none of ours: nobody knows when that was. */
+export function recordAdopted(
+  sql: Statements,
+  { scene, endpoint, jobId, pictures }: AdoptedScene,
+  { run, at }: { run: number; at: number },
+): void {
+  const attempt = intend(sql, scene, { run, endpoint, at });
+  const isTaken = jobId === null || sql.jobOf.get({ jobId, ...endpoint }) !== undefined;
+  sql.recordAdopted.run({ attempt: attempt.key, jobId: isTaken ? null : jobId });
+  settle(sql, attempt, { state: 'saved', at, pictures, scene: { state: 'saved' } });
 }
 
 function addPicture(sql: Statements, attempt: Attempt, number: number, picture: SavedPicture): void {

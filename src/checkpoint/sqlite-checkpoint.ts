@@ -9,7 +9,9 @@ import type { SceneCounts } from '../core/scene.ts';
 import type { BatchSpending } from '../core/spending.ts';
 import type { RecordedPicture } from '../core/verification.ts';
 import type {
+  AdoptedScene,
   Checkpoint,
+  FoundScene,
   ManifestScenes,
   PictureMove,
   SavedSettlement,
@@ -28,7 +30,8 @@ import { readCounts } from './read-counts.ts';
 import { describeRemoved } from './removed-files.ts';
 import { readMadeAt } from './read-made-at.ts';
 import { readSpending } from './read-spending.ts';
-import { assertMove, intend, settle } from './record-attempt.ts';
+import { assertMove, intend, recordAdopted, settle } from './record-attempt.ts';
+import { readListedScenes } from './read-listed-scenes.ts';
 import { reconcile } from './reconcile.ts';
 import { readPicturesOfSaved } from './saved-pictures.ts';
 import { prepareStatements, type Statements } from './statements.ts';
@@ -160,6 +163,20 @@ export class SqliteCheckpoint implements Checkpoint {
 
   settle(attempt: Attempt, settlement: Settlement): Promise<void> {
     return this.#writeHeard(() => settle(this.#sql, attempt, settlement));
+  }
+
+  async listedScenes(): Promise<AsyncIterable<FoundScene>> {
+    return readListedScenes(this.#db);
+  }
+
+  adopt(adopted: AdoptedScene[], at: number): Promise<void> {
+    return this.#write(() => {
+      for (const scene of adopted) recordAdopted(this.#sql, scene, { run: this.#run, at });
+      if (this.#part === undefined) return;
+      this.#db.exec(
+        "DELETE FROM temp.part_fresh WHERE scene IN (SELECT scene FROM scenes WHERE state <> 'waiting')",
+      );
+    });
   }
 
   ownerOf(file: string): Promise<{ sceneId: string; fingerprint: string } | undefined> {

@@ -50,6 +50,9 @@ export function prepareStatements(db: Database) {
       UPDATE attempts SET state = 'submitted', job_id = @jobId, status = @status, submitted_at = @at,
         checksum = @checksum
       WHERE attempt = @attempt`),
+    recordAdopted: db.prepare<[object]>(
+      "UPDATE attempts SET state = 'submitted', job_id = @jobId WHERE attempt = @attempt",
+    ),
     recordStatus: db.prepare<[object]>(`
       UPDATE attempts SET status = @status, executing_at = coalesce(executing_at, @executingAt)
       WHERE attempt = @attempt`),

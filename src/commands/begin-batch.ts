@@ -7,9 +7,9 @@ import {
   type OpenCheckpoint,
 } from '../checkpoint/open-checkpoint.ts';
 import type { Config } from '../config/config.ts';
-import type { BeginChoices } from './begin-options.ts';
+import { noChoices, type BeginChoices } from './begin-options.ts';
 import { assertCollectable } from './connections.ts';
-import { warningOfLostCheckpoint } from './lost-checkpoint.ts';
+import { assertPicturesKnown, clearLostCheckpoint, keepPicturesAside } from './lost-checkpoint.ts';
 import type { ReadScenes } from './read-scenes.ts';
 import { axesOf } from './scene-columns.ts';
 import { shownLists } from './shown-lists.ts';
@@ -19,8 +19,20 @@ export interface BegunBatch {
   opened: OpenCheckpoint;
   /** At each endpoint, left by earlier runs. */
   inFlight: JobsInFlight[];
-  /** What should be known of the folder, in words. */
-  warning: string | undefined;
+}
+
+/** In the output folder itself, whose lock is held. As below. */
+export async function beginRun(
+  file: string,
+  config: Config,
+  scenes: ReadScenes | undefined,
+  choices: BeginChoices,
+): Promise<BegunBatch> {
+  if (choices.isFresh) {
+    assertPicturesKnown(file, config, choices, config.output.dir);
+    await keepPicturesAside(config);
+  }
+  return beginBatch(file, config, scenes, config.output.dir, choices);
 }
 
 /**
@@ -32,11 +44,12 @@ export function beginBatch(
   config: Config,
   scenes: ReadScenes | undefined,
   checkpointDir: string,
-  { isLossAccepted }: BeginChoices = { isLossAccepted: false },
+  choices: BeginChoices = noChoices,
 ): BegunBatch {
+  assertPicturesKnown(file, config, choices, checkpointDir);
+  if (choices.isAdopting || choices.isFresh) clearLostCheckpoint(checkpointDir);
   const inFlight = readJobsInFlight(checkpointDir);
   assertCollectable(file, config, inFlight);
-  const warning = warningOfLostCheckpoint(config.output.dir);
   const axes = axesOf(config);
   const batch = scenes && {
     manifest: shownLists(config, file),
@@ -50,8 +63,7 @@ export function beginBatch(
     ...(config.pricing !== undefined && { pricing: config.pricing }),
   };
   return {
-    opened: openCheckpoint(checkpointDir, program, batch, Date.now(), isLossAccepted),
+    opened: openCheckpoint(checkpointDir, program, batch, Date.now(), choices.isLossAccepted),
     inFlight,
-    warning,
   };
 }

@@ -1,23 +1,70 @@
-/** Pictures without a checkpoint that knows them: what was paid for once would be paid for again. */
-import { existsSync, readdirSync, statSync } from 'node:fs';
+/** Pictures that no checkpoint knows were paid for: a person says whether they are taken over or kept aside. */
+import { existsSync, lstatSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { markFile } from '../checkpoint/commit-mark.ts';
+import { checkpointFile } from '../checkpoint/find-loss.ts';
+import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
+import type { Config } from '../config/config.ts';
 import { ConfigError } from '../config/problem.ts';
+import { createImageStore } from '../images/image-store.ts';
+import { listPictures } from '../images/list-pictures.ts';
+import type { BeginChoices } from './begin-options.ts';
+import { configuredRun } from './command-arguments.ts';
+import { outputFiles } from './output-files.ts';
 import { shownPath } from './shown-path.ts';
 
-/**
- * A checkpoint that was removed may be meant so: the warning is returned. An empty file is what a failed copy leaves:
- * throws `ConfigError`, before anything is written.
- */
-export function warningOfLostCheckpoint(dir: string): string | undefined {
-  const images = join(dir, 'images');
-  const checkpoint = join(dir, 'checkpoint.sqlite');
-  // Whatever else stands there is told of where the pictures' folder is made ready.
-  const isFolder = statSync(images, { throwIfNoEntry: false })?.isDirectory() === true;
-  if (!isFolder || readdirSync(images).length === 0) return undefined;
-  if (!existsSync(checkpoint)) {
-    return `${shownPath(images)} holds pictures, and there is no checkpoint that knows them: every scene is submitted again`;
+/** Throws `ConfigError` before anything is written. `checkpointDir`: the output folder, or where a copy of its checkpoint is. */
+export function assertPicturesKnown(
+  file: string,
+  config: Config,
+  choices: BeginChoices,
+  checkpointDir: string,
+): void {
+  const { dir } = config.output;
+  const run = `\`nightrender run ${configuredRun(file, config)}`;
+  const where = shownPath(checkpointFile(dir));
+  const why = whyNothingIsKnown(dir, checkpointDir);
+  if (why === undefined && choices.isFresh) {
+    const text = `${where} knows what was paid for, which a fresh start would forget; go on with ${run}\`, or name another folder in output.dir`;
+    throw new ConfigError([{ where: '--fresh', text }]);
   }
-  if (statSync(checkpoint).size > 0) return undefined;
-  const text = `this file is empty, though ${shownPath(images)} holds pictures; put a copy of it back, or remove it to have every scene submitted again`;
-  throw new ConfigError([{ where: shownPath(checkpoint), text }]);
+  if (why === undefined || choices.isFresh || choices.isAdopting) return;
+  const images = join(dir, 'images');
+  const [first] = listPictures(images);
+  if (first === undefined) return;
+  const text = `${why}, though ${shownPath(images)} holds pictures (${first}), which would be paid for again. Put a copy of it back; or take over those that fit, each checked, with ${run} --adopt\`; or begin afresh and keep them as .former, with ${run} --fresh\``;
+  throw new ConfigError([{ where, text }]);
+}
+
+/** Undefined where a checkpoint knows of jobs, or something else is wrong with it, which others tell. */
+function whyNothingIsKnown(dir: string, checkpointDir: string): string | undefined {
+  const stats = lstatSync(checkpointFile(dir), { throwIfNoEntry: false });
+  if (stats === undefined) return 'this file is missing';
+  if (stats.isFile() && stats.size === 0) return 'this file is empty';
+  const db = openCheckpointForReading(checkpointDir);
+  try {
+    const isEmpty = db !== undefined && db.prepare('SELECT 1 FROM attempts LIMIT 1').get() === undefined;
+    return isEmpty ? 'this file knows of no job yet' : undefined;
+  } finally {
+    db?.close();
+  }
+}
+
+/** A death in between leaves some to the next start of the same command. */
+export async function keepPicturesAside({ output }: Config): Promise<void> {
+  const dir = join(output.dir, 'images');
+  const images = createImageStore(
+    dir,
+    outputFiles(output, () => undefined),
+  );
+  await Promise.all(listPictures(dir).map((file) => images.setAside(file, 'former')));
+}
+
+/** What belongs to a checkpoint that is missing or empty would be taken for the new one's. `dir` is where that will be. */
+export function clearLostCheckpoint(dir: string): void {
+  const path = checkpointFile(dir);
+  if (lstatSync(path, { throwIfNoEntry: false })?.size) return;
+  // Of a small batch it may hold all.
+  if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${path}-wal.former`);
+  for (const file of [path, `${path}-shm`, markFile(dir)]) rmSync(file, { force: true });
 }

@@ -113,6 +113,9 @@ function namedAs(error: UnusableDatabase, copy: string, original: string): Unusa
   return new UnusableDatabase(error.message.replaceAll(copy, original));
 }
 
+const adopting =
+  'which pictures of the folder can be taken over (--adopt) is found out when the run begins: the scenes that they fit are not rendered';
+
 async function compare(
   { opened: { checkpoint } }: BegunBatch,
   { stage }: ReadScenes,
@@ -126,7 +129,7 @@ async function compare(
   return changes;
 }
 
-async function lookAt(config: Config, { opened, warning }: BegunBatch, copy: string, options: PlanOptions) {
+async function lookAt(config: Config, { opened }: BegunBatch, copy: string, options: PlanOptions) {
   const { checkpoint } = opened;
   const settings = batchSettings(config, Date.now());
   const [counts, part] = [await checkpoint.counts(), await checkpoint.partCounts()];
@@ -145,7 +148,12 @@ async function lookAt(config: Config, { opened, warning }: BegunBatch, copy: str
     const expected = forecast(asked, readExperience(db, config.pricing));
     // Last, since it puts attempts on record.
     const requests = await firstRequests(checkpoint, settings, options.requests);
-    return { ...told, forecast: expected, requests, warning: warning ?? change ?? null };
+    return {
+      ...told,
+      forecast: expected,
+      requests,
+      warning: change ?? (options.isAdopting ? adopting : null),
+    };
   } finally {
     db.close();
   }

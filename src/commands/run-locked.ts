@@ -8,7 +8,7 @@ import type { Stop } from '../pipeline/stop.ts';
 import type { Listener } from '../pipeline/ports.ts';
 import { batchSettings } from './batch-settings.ts';
 import type { BeginChoices } from './begin-options.ts';
-import { beginBatch } from './begin-batch.ts';
+import { beginRun } from './begin-batch.ts';
 import type { ReadScenes } from './read-scenes.ts';
 import { notifierOf, orTellRefused, tellThrown } from './notify-run.ts';
 import { openView } from './open-view.ts';
@@ -34,8 +34,8 @@ export async function runLocked(
   stop: Stop,
 ): Promise<number> {
   const { dir } = config.output;
-  const { opened, inFlight, warning } = await orTellRefused(file, config, () =>
-    beginBatch(file, config, scenes, dir, choices),
+  const { opened, inFlight } = await orTellRefused(file, config, () =>
+    beginRun(file, config, scenes, choices),
   );
   const view = openView(file, config);
   const notifier = notifierOf(file, config, view.tell);
@@ -45,13 +45,16 @@ export async function runLocked(
   };
   try {
     tellStart(config, file, tell);
-    if (warning !== undefined) tell({ type: 'warning', text: warning });
     const endpoints = [config.endpoint, ...inFlight.map(({ endpoint }) => endpoint)];
     const result = await withPorts({ config, opened, endpoints, tell, stop }, (ports) =>
       runBatch(
         scenes?.stage,
         ports,
-        { ...batchSettings(config, systemClock.now()), ...(part && { part }) },
+        {
+          ...batchSettings(config, systemClock.now()),
+          ...(part && { part }),
+          isAdopting: choices.isAdopting,
+        },
         stop,
       ),
     );

@@ -1,6 +1,6 @@
 /** Where a picture comes from: what it says of itself, where that is asked for, to programs and to people. */
 import type { Endpoint, SubmittedAttempt } from './attempt.ts';
-import type { JsonObject, JsonValue } from './json.ts';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 import { promptOf } from './prompt.ts';
 
 export interface Provenance {
@@ -66,6 +66,27 @@ export function provenanceJson(provenance: Provenance, program: string): JsonObj
     jobId,
     endpoint: { baseUrl, id, version },
   };
+}
+
+/** What a picture says of itself, as far as it tells whose it is. */
+export type Origin = Pick<Provenance, 'scene' | 'input' | 'seed' | 'number' | 'jobId' | 'endpoint'>;
+
+/** Out of `provenanceJson`; undefined where it is anything else. */
+export function readOrigin(json: unknown): Origin | undefined {
+  if (!isJsonObject(json) || json['formatVersion'] !== formatVersion || !isJsonObject(json['endpoint']))
+    return undefined;
+  const { scene, input, seed, number, jobId } = json;
+  const { baseUrl, id, version } = json['endpoint'];
+  if (typeof scene !== 'string' || typeof number !== 'number' || typeof jobId !== 'string') return undefined;
+  if (typeof baseUrl !== 'string' || typeof id !== 'string' || !isJsonObject(input)) return undefined;
+  if (version !== 'v1' && version !== 'v2') return undefined;
+  const told = typeof seed === 'string' ? seed : null;
+  return { scene, input, seed: told, number, jobId, endpoint: { baseUrl, id, version } };
+}
+
+/** Whether the picture is of exactly what the scene sends. */
+export function isOriginOf(origin: Origin, scene: { id: string; input: JsonObject }): boolean {
+  return origin.scene === scene.id && canonicalJson(origin.input) === canonicalJson(cutTexts(scene.input));
 }
 
 /** Names under which picture viewers and other programs look for these. */

@@ -23,6 +23,8 @@ import {
 import { checkPicture } from './check-picture.ts';
 import { DurableFiles } from './durable-files.ts';
 import { withProvenance } from './provenance-texts.ts';
+import { examinePicture } from './examine-picture.ts';
+import { listPictures } from './list-pictures.ts';
 import { findMissing } from './find-missing.ts';
 import { setAside, wouldOverwrite } from './set-aside.ts';
 import { thumbnailFiles, type ThumbnailFiles } from './thumbnail-files.ts';
@@ -104,6 +106,11 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
     has: (picture) => {
       const path = pathWithin(root, picture.file);
       return withDiskTrouble(path, () => isWhole(files, path, picture));
+    },
+    list: () => withDiskTrouble(root, async () => listPictures(root)),
+    examine: (file) => {
+      const path = pathWithin(root, file);
+      return limitChecks(() => withDiskTrouble(path, () => examinePicture(path, file, demands)));
     },
     findMissing: (pictures, signal) => findMissing(root, (file) => pathWithin(root, file), pictures, signal),
     complete: async (picture, provenance) => {

@@ -6,7 +6,7 @@ import type { JsonObject } from '../core/json.ts';
 import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
 import type { Part } from '../core/part.ts';
 import type { MadeAt, Plan } from '../core/plan.ts';
-import type { Provenance } from '../core/provenance.ts';
+import type { Origin, Provenance } from '../core/provenance.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { ServiceHealth } from '../core/service-health.ts';
 import type { BatchSpending } from '../core/spending.ts';
@@ -132,6 +132,10 @@ export interface Checkpoint {
   /** Forgets it. */
   dropWriting(attempt: Attempt): Promise<void>;
   settle(attempt: Attempt, settlement: Settlement): Promise<void>;
+  /** Every scene of the list, in no order. */
+  listedScenes(): Promise<AsyncIterable<FoundScene>>;
+  /** Records waiting scenes as saved, all or none; none of them is claimed any more. */
+  adopt(adopted: AdoptedScene[], at: number): Promise<void>;
   /** The scene that owns a file name within the images folder, compared as case-insensitive file systems do. */
   ownerOf(file: string): Promise<{ sceneId: string; fingerprint: string } | undefined>;
   /** Renames of pictures that were decided and may not have been done yet, in the order to do them in. */
@@ -164,6 +168,32 @@ export interface Settlement extends JobTimes {
   polls?: number;
   scene: NextScene;
 }
+
+export interface FoundScene {
+  /** The checkpoint's. */
+  key: number;
+  id: string;
+  input: JsonObject;
+  columns: JsonObject;
+  isWaiting: boolean;
+}
+
+/** A scene whose pictures were found; what is not known of their job is null. */
+export interface AdoptedScene {
+  /** Its key. */
+  scene: number;
+  endpoint: Endpoint;
+  jobId: string | null;
+  pictures: SavedPicture[];
+}
+
+/** A whole picture of which no record knows; `origin` where it says where it comes from, in itself or beside it. */
+export interface UnknownPicture {
+  picture: SavedPicture;
+  origin: Origin | undefined;
+}
+
+export type ExaminedPicture = UnknownPicture | { problem: string };
 
 export type SavedSettlement = Settlement & { state: 'saved'; pictures: SavedPicture[] };
 
@@ -207,6 +237,10 @@ export interface ImageStore {
   write(picture: CheckedPicture, file: string): Promise<void>;
   /** Whether the file is there with exactly these bytes; it then stays, whatever happens to the machine. */
   has(picture: SavedPicture): Promise<boolean>;
+  /** The names of all pictures in it, whoever knows of them. */
+  list(): Promise<string[]>;
+  /** Decodes one that is there, and checks it as if it came from a job. */
+  examine(file: string): Promise<ExaminedPicture>;
   /** By name and size alone, beside other work; undefined where `signal` aborts before. */
   findMissing(pictures: Iterable<RecordedPicture>, signal: AbortSignal): Promise<MissingPictures | undefined>;
   /** Writes what belongs beside a picture that is there and is missing, durably. */

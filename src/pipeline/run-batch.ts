@@ -1,6 +1,7 @@
 /** The road of a batch: from the scenes of a manifest to pictures and a report. */
 import type { SubmittedAttempt } from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
+import { adopt } from './adopt.ts';
 import { quarantine } from '../core/quarantine.ts';
 import { InterimReports } from './interim-reports.ts';
 import { Lanes } from './lanes.ts';
@@ -95,6 +96,7 @@ async function plan(run: Run, manifest: ManifestScenes | undefined): Promise<voi
   run.isPlanned = planned !== undefined;
   await finishMoves(run);
   if (planned === undefined) return;
+  if (run.settings.isAdopting === true) await adopt(run);
   const part = await checkpoint.partCounts();
   const counts = await checkpoint.counts();
   tell({ type: 'plan-made', ...planned, counts, ...(part && { part }) });

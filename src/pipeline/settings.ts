@@ -13,6 +13,8 @@ export interface BatchSettings {
   endpoint: Endpoint;
   /** The part of the batch that is rendered; all of it where left out. */
   part?: Part;
+  /** Whether pictures that no record knows are taken into the batch. */
+  isAdopting?: boolean;
   /** Jobs in flight at most. */
   concurrency: number;
   retry: RetrySettings;

@@ -12,6 +12,8 @@ export function describeEvent(event: Event, now: number, shownDir: string): stri
       return `warning: ${event.text}`;
     case 'plan-made':
       return describePlan(event);
+    case 'adopted':
+      return describeAdopted(event);
     case 'recovered':
       return describeRecovered(event);
     case 'scene-submitted':
@@ -46,6 +48,12 @@ function describePlan(event: Event & { type: 'plan-made' }): string {
     invalid > 0 ? `${plural(invalid, 'bad row')} skipped` : '',
   ];
   return parts.filter((text) => text !== '').join(', ');
+}
+
+function describeAdopted({ scenes, pictures, unused, examples }: Event & { type: 'adopted' }): string {
+  const taken = `${plural(pictures, 'picture')} in the folder taken over for ${plural(scenes, 'scene')}`;
+  if (unused === 0) return taken;
+  return `${taken}; ${unused.toLocaleString('en')} could not be used and ${unused === 1 ? 'stays as it is' : 'stay as they are'}: ${examples.join('; ')}${unused > examples.length ? '; …' : ''}`;
 }
 
 function describeRecovered({ inFlight, unanswered }: Event & { type: 'recovered' }): string {

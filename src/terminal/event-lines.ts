@@ -44,6 +44,12 @@ const runLines = {
     unchanged: count,
     withdrawn: count,
   }),
+  adopted: line('pictures that no record knew were taken into the batch (`--adopt`)', {
+    scenes: count,
+    pictures: count,
+    unused: count.describe('pictures that are damaged or fit no scene that waits; they stay as they are'),
+    examples: z.array(text).describe('the first of these, and why'),
+  }),
   recovered: line('what dead runs have left: submissions without an answer, jobs in flight', {
     unanswered: count,
     inFlight: count,

@@ -103,6 +103,7 @@ function levelOf(event: Event): Level {
       return levels[event.ending];
     case 'run-started':
     case 'plan-made':
+    case 'adopted':
     case 'recovered':
     case 'scene-submitted':
     case 'job-status':

@@ -84,7 +84,7 @@ it('a file in the place of the output folder', async () => {
 it('an empty checkpoint beside pictures', async () => {
   const cwd = await begun(true);
   writeFileSync(join(cwd, 'out/checkpoint.sqlite'), '');
-  await expectRefusal(cwd, 2, /out\/checkpoint\.sqlite: this file is empty, though .* put a copy of it back/);
+  await expectRefusal(cwd, 2, /out\/checkpoint\.sqlite: this file is empty, though .* Put a copy of it back/);
 });
 
 it('a link to what is not there', async () => {

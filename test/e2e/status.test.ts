@@ -75,7 +75,7 @@ it('takes a checkpoint whose run died before it said anything for no batch yet',
   expect(none.stderr).toContain('there is no batch here yet');
 });
 
-it('warns before it pays again for pictures that no checkpoint knows, and refuses an emptied checkpoint', async () => {
+it('refuses to pay again for pictures that no checkpoint knows, and names the two ways', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
   await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const checkpoint = join(cwd, 'out/checkpoint.sqlite');
@@ -83,13 +83,14 @@ it('warns before it pays again for pictures that no checkpoint knows, and refuse
   writeFileSync(checkpoint, '');
   const emptied = await nightrender(['run', 'pipeline.yaml'], { cwd });
   expect(emptied.code).toBe(2);
-  expect(emptied.stderr).toContain(
-    'out/checkpoint.sqlite: this file is empty, though out/images holds pictures',
-  );
-  for (const path of [checkpoint, join(cwd, 'out/.checkpoint.json')]) rmSync(path);
+  expect(emptied.stderr).toContain('out/checkpoint.sqlite: this file is empty, though out/images holds');
+  rmSync(checkpoint);
   const anew = await nightrender(['run', 'pipeline.yaml'], { cwd });
-  expect(anew.code).toBe(0);
-  expect(anew.stderr).toContain('there is no checkpoint that knows them');
+  expect(anew.code).toBe(2);
+  expect(anew.stderr).toContain('out/checkpoint.sqlite: this file is missing, though out/images holds');
+  for (const way of ['--adopt', '--fresh'])
+    expect(anew.stderr).toContain(`\`nightrender run pipeline.yaml ${way}\``);
+  expect((await nightrender(['plan', 'pipeline.yaml'], { cwd })).stderr).toBe(anew.stderr);
 });
 
 it('leaves a file that is no checkpoint, or a newer program wrote, as it is, and says so', async () => {

@@ -4,22 +4,26 @@ import type { CheckedPicture, HeldPicture, SavedPicture } from '../../src/core/p
 import type { Provenance } from '../../src/core/provenance.ts';
 import { Trouble, type Failure } from '../../src/core/failure.ts';
 import type { RecordedPicture, Verdict } from '../../src/core/verification.ts';
-import type { ImageStore, MissingPictures } from '../../src/pipeline/ports.ts';
+import type { ExaminedPicture, ImageStore, MissingPictures } from '../../src/pipeline/ports.ts';
 
 export class FakeImages implements ImageStore {
   /** Contents by file name. */
   readonly files = new Map<string, string>();
+  /** What pictures say of themselves, by their contents. */
+  readonly origins = new Map<string, Provenance>();
   isDiskFull = false;
   /** Whether pictures are given the ids of their jobs, in themselves and in files beside them. */
   hasProvenance = false;
   /** Ids of jobs by the pictures' file names. */
   readonly sidecars = new Map<string, string>();
 
-  async check(picture: HeldPicture, { jobId }: Provenance): Promise<CheckedPicture | Failure> {
+  async check(picture: HeldPicture, provenance: Provenance): Promise<CheckedPicture | Failure> {
     const came = 'bytes' in picture ? Buffer.from(picture.bytes) : Buffer.from(picture.base64, 'base64');
     if (came.toString().includes('bad'))
       return { kind: 'bad-picture', text: 'the picture is cut', digest: sha256Of(came) };
+    const { jobId } = provenance;
     const png = this.hasProvenance ? Buffer.from(`${came.toString()} by ${jobId}`) : came;
+    this.origins.set(png.toString(), provenance);
     const beside = [{ ending: '.json', bytes: Buffer.from(jobId) }];
     return { png, width: 8, height: 8, sha256: sha256Of(png), ...(this.hasProvenance && { beside }) };
   }
@@ -39,6 +43,23 @@ export class FakeImages implements ImageStore {
   async has({ file, sha256 }: SavedPicture): Promise<boolean> {
     const content = this.files.get(file);
     return content !== undefined && sha256Of(content) === sha256;
+  }
+
+  async list(): Promise<string[]> {
+    return [...this.files.keys()].filter((file) => file.endsWith('.png')).toSorted();
+  }
+
+  async examine(file: string): Promise<ExaminedPicture> {
+    const content = this.files.get(file) ?? '';
+    if (content.includes('bad')) return { problem: 'it is cut' };
+    const picture = {
+      file,
+      width: 8,
+      height: 8,
+      bytes: Buffer.byteLength(content),
+      sha256: sha256Of(content),
+    };
+    return { picture, origin: this.origins.get(content) };
   }
 
   async findMissing(pictures: Iterable<RecordedPicture>): Promise<MissingPictures> {

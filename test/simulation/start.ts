@@ -7,7 +7,7 @@ import { openCheckpoint, openCheckpointForReading } from '../../src/checkpoint/o
 import type { OpenCheckpoint } from '../../src/checkpoint/open-checkpoint.ts';
 import { batchSettings } from '../../src/commands/batch-settings.ts';
 import { writeBatchReport } from '../../src/commands/batch-report.ts';
-import { beginBatch } from '../../src/commands/begin-batch.ts';
+import { beginRun } from '../../src/commands/begin-batch.ts';
 import { beginChoicesOf } from '../../src/commands/begin-options.ts';
 import { noBatch } from '../../src/commands/no-batch.ts';
 import { outputFiles } from '../../src/commands/output-files.ts';
@@ -152,19 +152,13 @@ class Process {
       this.#scenes = same ?? (await readScenes(config, process.stdin, signal));
     });
     if (this.#lock === undefined) await step('lock', () => this.#takeLock());
-    await step('begin', () => {
-      const { opened, warning } = beginBatch(
-        file,
-        config,
-        this.#scenes,
-        dir,
-        beginChoicesOf(this.#asked.argv ?? {}),
-      );
+    const choices = beginChoicesOf(this.#asked.argv ?? {});
+    await step('begin', async () => {
+      const { opened } = await beginRun(file, config, this.#scenes, choices);
       this.#opened = opened;
-      if (warning !== undefined) this.#tell({ type: 'warning', text: warning });
     });
     const ports = await this.#ports(config);
-    const settings = batchSettings(config, this.#wall());
+    const settings = { ...batchSettings(config, this.#wall()), isAdopting: choices.isAdopting };
     const result = await runBatch(this.#scenes?.stage, ports, settings, this.#stop);
     if (result.report === undefined) this.#recordEnd(result.ending);
     return result.ending;

@@ -1,0 +1,32 @@
+/** Every scene of the list with what it sends, for whoever looks which of them a picture belongs to. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { JsonObject } from '../core/json.ts';
+import type { FoundScene } from '../pipeline/ports.ts';
+import type { Database } from '../sqlite/database.ts';
+import { storedJson } from './damage.ts';
+
+/** Read between two turns of the event loop. */
+const pageSize = 500;
+
+interface SceneRow {
+  key: number;
+  id: string;
+  input: string;
+  columns: string;
+  isWaiting: 0 | 1;
+}
+
+export async function* readListedScenes(db: Database): AsyncGenerator<FoundScene> {
+  const page = db.prepare<[number], SceneRow>(`
+    SELECT scene AS key, id, input, columns, state = 'waiting' AS isWaiting FROM scenes
+    WHERE scene > ? AND state <> 'withdrawn' ORDER BY scene LIMIT ${pageSize}`);
+  for (let rows = page.all(0); rows.length > 0; rows = page.all(rows.at(-1)?.key ?? 0)) {
+    for (const row of rows) {
+      const [input, columns] = [row.input, row.columns].map(
+        (text) => storedJson(text, `scene ${row.id}`) as JsonObject,
+      );
+      yield { ...row, input: input ?? {}, columns: columns ?? {}, isWaiting: row.isWaiting === 1 };
+    }
+    await nextTurn();
+  }
+}

@@ -1,0 +1,112 @@
+/** Takes pictures that are there and on no record into the batch, so that what was paid for is not paid again. */
+import { nameKey, withSuffix } from '../core/naming.ts';
+import { isOriginOf, type Origin } from '../core/provenance.ts';
+import type { AdoptedScene, FoundScene, UnknownPicture } from './ports.ts';
+import type { Run } from './run.ts';
+
+/** Examined at the same moment, a few of which are decoded. */
+const examinedAtOnce = 32;
+
+/** Told by name; the others are counted. */
+const maxExamples = 3;
+
+type Known = UnknownPicture & { origin: Origin };
+
+/** By what they say of themselves, else by their names; all at once on record, so that a death leaves all to the next start. */
+export async function adopt(run: Run): Promise<void> {
+  const { checkpoint, clock, tell } = run.ports;
+  const { found, problems } = await examineUnknown(run);
+  const adopted = await match(run, found);
+  if (run.stop.draining.aborted) return;
+  await checkpoint.adopt(adopted, clock.now());
+  const taken = new Set(adopted.flatMap(({ pictures }) => pictures.map(({ file }) => file)));
+  for (const { picture } of found)
+    if (!taken.has(picture.file)) problems.push(`${picture.file}: fits no scene that waits`);
+  const examples = problems.slice(0, maxExamples);
+  tell({ type: 'adopted', scenes: adopted.length, pictures: taken.size, unused: problems.length, examples });
+}
+
+async function examineUnknown(run: Run): Promise<{ found: UnknownPicture[]; problems: string[] }> {
+  const { checkpoint, images } = run.ports;
+  const unknown = new Map<string, string>();
+  for (const file of await images.list())
+    if ((await checkpoint.ownerOf(file)) === undefined && !unknown.has(nameKey(file)))
+      unknown.set(nameKey(file), file);
+  const files = [...unknown.values()];
+  const found: UnknownPicture[] = [];
+  const problems: string[] = [];
+  for (let from = 0; from < files.length && !run.stop.draining.aborted; from += examinedAtOnce) {
+    const slice = files.slice(from, from + examinedAtOnce);
+    for (const [i, seen] of (await Promise.all(slice.map((file) => images.examine(file)))).entries())
+      if ('problem' in seen) problems.push(`${slice[i]}: ${seen.problem}`);
+      else found.push(seen);
+  }
+  return { found, problems };
+}
+
+/** A name tells something only of a picture that says nothing itself, and where one scene alone would give it. */
+async function match(run: Run, found: UnknownPicture[]): Promise<AdoptedScene[]> {
+  const told = grouped(found.filter(isKnown), ({ origin }) => origin.scene);
+  const named = new Map(
+    found
+      .filter((one) => !isKnown(one))
+      .map((one) => [nameKey(one.picture.file), { one, heirs: [] as FoundScene[] }]),
+  );
+  const adopted: AdoptedScene[] = [];
+  for await (const scene of await run.ports.checkpoint.listedScenes()) {
+    if (run.stop.draining.aborted) return [];
+    const job = scene.isWaiting ? wholeJob(told.get(scene.id) ?? [], scene) : undefined;
+    if (job !== undefined) adopted.push({ scene: scene.key, ...job });
+    const name = named.size === 0 ? undefined : nameOf(run, scene);
+    // One that is adopted already is no heir, and yet in the way of another.
+    named.get(nameKey(name ?? ''))?.heirs.push(job === undefined ? scene : { ...scene, isWaiting: false });
+  }
+  const { endpoint } = run.settings;
+  for (const { one, heirs } of named.values()) {
+    const [heir, ...others] = heirs;
+    if (heir?.isWaiting !== true || others.length > 0) continue;
+    const pictures = [one.picture];
+    for (let next = 2; ; next++) {
+      const more = named.get(nameKey(withSuffix(one.picture.file, `-${next}`)));
+      if (more === undefined || more.heirs.length > 0) break;
+      pictures.push(more.one.picture);
+    }
+    adopted.push({ scene: heir.key, endpoint, jobId: null, pictures });
+  }
+  return adopted;
+}
+
+function isKnown(found: UnknownPicture): found is Known {
+  return found.origin !== undefined;
+}
+
+/** The first job all of whose pictures are there, as far as their numbers tell. */
+function wholeJob(found: Known[], scene: FoundScene): Omit<AdoptedScene, 'scene'> | undefined {
+  const fitting = found.filter(({ origin }) => isOriginOf(origin, scene));
+  const jobs = grouped(fitting, ({ origin }) => JSON.stringify([origin.jobId, origin.endpoint]));
+  for (const pictures of jobs.values()) {
+    const byNumber = new Map(pictures.map((one) => [one.origin.number, one] as const).toReversed());
+    const inOrder = Array.from(byNumber, (_, i) => byNumber.get(i + 1)).filter((one) => one !== undefined);
+    const [first] = inOrder;
+    if (first === undefined || inOrder.length < byNumber.size) continue;
+    const { endpoint, jobId } = first.origin;
+    return { endpoint, jobId, pictures: inOrder.map(({ picture }) => picture) };
+  }
+  return undefined;
+}
+
+function grouped(found: Known[], keyOf: (one: Known) => string): Map<string, Known[]> {
+  const groups = new Map<string, Known[]>();
+  for (const one of found) {
+    const group = groups.get(keyOf(one));
+    if (group === undefined) groups.set(keyOf(one), [one]);
+    else group.push(one);
+  }
+  return groups;
+}
+
+/** What its first picture is called; undefined where that depends on the seed. */
+function nameOf(run: Run, { id, columns }: FoundScene): string | undefined {
+  const [name, other] = ['1', '2'].map((seed) => run.settings.pictureName({ id, columns, seed, index: 1 }));
+  return name === other ? name : undefined;
+}

@@ -1,0 +1,59 @@
+/** Promise: pictures whose checkpoint is gone are taken over or kept aside, as a person says, and never paid again unsaid. */
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { expect, it } from 'vitest';
+import { folderWith, nightrender, pipeline, scenes } from './cli.ts';
+
+const small = 'input: {scene: "{{ scene }}", width: 48, height: 32}\n';
+
+/** Five scenes are rendered, then the checkpoint is removed. */
+async function lost(metadata: string): Promise<{ cwd: string; images: string; jobs: () => number }> {
+  const text = pipeline('local', small).replace('  dir: out\n', `  dir: out\n  metadata: ${metadata}\n`);
+  const cwd = folderWith({ 'pipeline.yaml': text, 'scenes.csv': scenes(5) });
+  const run = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  expect(run.code, run.stderr).toBe(0);
+  for (const name of ['', '-wal', '-shm']) rmSync(join(cwd, `out/checkpoint.sqlite${name}`), { force: true });
+  const jobs = (): number => {
+    const db = new Sqlite(join(cwd, 'out/local-service/service.sqlite'), { readonly: true });
+    const { n } = db.prepare<[], { n: number }>('SELECT count(*) AS n FROM job').get() ?? { n: 0 };
+    db.close();
+    return n;
+  };
+  return { cwd, images: join(cwd, 'out/images'), jobs };
+}
+
+it.each(['none', 'embed', 'sidecar'])(
+  'takes over what fits (metadata: %s), and renders what does not',
+  async (metadata) => {
+    const { cwd, images, jobs } = await lost(metadata);
+    const cut = readFileSync(join(images, 's1.png')).subarray(0, -20);
+    writeFileSync(join(images, 's1.png'), cut);
+    if (metadata === 'embed') renameSync(join(images, 's2.png'), join(images, 'renamed by hand.png'));
+    const plan = await nightrender(['plan', 'pipeline.yaml', '--adopt'], { cwd });
+    expect(plan.stdout + plan.stderr).toContain('which pictures of the folder can be taken over (--adopt)');
+    const run = await nightrender(['run', 'pipeline.yaml', '--adopt'], { cwd });
+    expect(run.code, run.stderr).toBe(0);
+    expect(run.stderr).toContain(
+      '4 pictures in the folder taken over for 4 scenes; 1 could not be used and stays as it is: s1.png: ',
+    );
+    expect(jobs()).toBe(6);
+    expect(readFileSync(join(images, 's1.png.former'))).toEqual(cut);
+    const verified = await nightrender(['verify', 'pipeline.yaml'], { cwd });
+    expect(verified.stdout).toContain('checked   5\ngood      5\n');
+  },
+);
+
+it('--fresh keeps every picture as .former, and is refused where there is something to forget', async () => {
+  const { cwd, images, jobs } = await lost('sidecar');
+  const run = await nightrender(['run', 'pipeline.yaml', '--fresh', '--quiet'], { cwd });
+  expect(run.code, run.stderr).toBe(0);
+  expect(jobs()).toBe(10);
+  const former = readdirSync(images).filter((name) => name.endsWith('.former'));
+  expect(former.filter((name) => name.includes('.png'))).toHaveLength(5);
+  expect(former.filter((name) => name.includes('.json'))).toHaveLength(5);
+  const again = await nightrender(['run', 'pipeline.yaml', '--fresh'], { cwd });
+  expect(again.code).toBe(2);
+  expect(again.stderr).toContain('--fresh: out/checkpoint.sqlite knows what was paid for');
+  expect(existsSync(join(images, 's0.png.former-2'))).toBe(false);
+});

@@ -1,0 +1,92 @@
+/** Promise: pictures that are there and on no record are taken over where they are a scene's, and never paid again. */
+import { expect, it } from 'vitest';
+import { portablePath } from '../../src/core/naming.ts';
+import type { BatchResult } from '../../src/pipeline/run-batch.ts';
+import { pictureOf, type Behaviour } from '../fakes/fake-service.ts';
+import { manifestOf, World } from '../fakes/world.ts';
+
+const abc = manifestOf([
+  ['a', 'sea'],
+  ['b', 'two hills'],
+  ['c', 'moon'],
+]);
+
+const behaviour: Behaviour = (scene) =>
+  scene.startsWith('two') ? { pictures: [pictureOf('first'), pictureOf('second')] } : {};
+
+/** All of it is rendered; then what is on record is lost, and (`isMute`) what the pictures say of themselves. */
+async function lost(isMute: boolean): Promise<World> {
+  const world = new World(behaviour);
+  await world.run({ manifest: abc });
+  world.db.exec('DELETE FROM pictures; DELETE FROM attempts; DELETE FROM scenes; DELETE FROM batch');
+  if (isMute) world.images.origins.clear();
+  world.events.length = 0;
+  return world;
+}
+
+function adopt(world: World, manifest = abc, settings = {}): Promise<BatchResult | undefined> {
+  return world.run({ manifest, settings: { ...settings, isAdopting: true } });
+}
+
+const said = ({ events }: World): unknown => events.find(({ type }) => type === 'adopted');
+
+it.each([false, true])('takes over what fits, and sends nothing (by names alone: %j)', async (isMute) => {
+  const world = await lost(isMute);
+  expect(await adopt(world)).toMatchObject({ ending: { kind: 'complete' }, counts: { saved: 3 } });
+  expect(said(world)).toEqual({ type: 'adopted', scenes: 3, pictures: 4, unused: 0, examples: [] });
+  expect(world.service.jobs).toHaveLength(3);
+  const jobs = world.rows<{ job_id: string | null }>('SELECT job_id FROM attempts ORDER BY scene');
+  const made = world.service.jobs.map(({ id }): string | null => id);
+  expect(jobs.map(({ job_id }) => job_id)).toEqual(isMute ? [null, null, null] : made);
+  expect(await world.run({ manifest: abc })).toMatchObject({ ending: { kind: 'complete' } });
+  expect(world.service.jobs).toHaveLength(3);
+});
+
+it('renders what was edited since, is damaged or lacks a part, and keeps every file', async () => {
+  const world = await lost(false);
+  world.images.files.set('a.png', 'bad: it is cut');
+  world.images.files.delete('b.png');
+  const edited = manifestOf([
+    ['a', 'sea'],
+    ['b', 'two hills'],
+    ['c', 'moon at noon'],
+  ]);
+  const before = new Map(world.images.files);
+  expect(await adopt(world, edited)).toMatchObject({ ending: { kind: 'complete' }, counts: { saved: 3 } });
+  expect(said(world)).toMatchObject({ scenes: 0, pictures: 0, unused: 3 });
+  expect(said(world)).toMatchObject({
+    examples: ['a.png: it is cut', 'b-2.png: fits no scene that waits', 'c.png: fits no scene that waits'],
+  });
+  for (const file of ['a.png', 'c.png'])
+    expect(world.images.files.get(`${file}.former`)).toBe(before.get(file));
+});
+
+it('takes no name for an answer that several scenes would give, or that depends on the seed', async () => {
+  const world = await lost(true);
+  const pictureName = ({ id }: { id: string }): string => portablePath(id === 'c' ? 'a' : id);
+  await adopt(world, abc, { pictureName });
+  // Both a and c would be called a.png, so that nobody can tell whose it is.
+  expect(said(world)).toMatchObject({ scenes: 1, pictures: 2, unused: 2 });
+  const seeded = await lost(true);
+  await adopt(seeded, abc, {
+    pictureName: ({ id, seed }: { id: string; seed: string }) => portablePath(id + seed),
+  });
+  expect(said(seeded)).toMatchObject({ scenes: 0, unused: 4 });
+});
+
+it('goes into a batch that is there, and leaves what it knows alone', async () => {
+  const world = new World(behaviour);
+  await world.run({ manifest: abc });
+  world.db.exec(
+    `DELETE FROM pictures WHERE file = 'a.png'; UPDATE scenes SET state = 'waiting' WHERE id = 'a'`,
+  );
+  expect(await adopt(world)).toMatchObject({ ending: { kind: 'complete' } });
+  expect(said(world)).toMatchObject({ scenes: 1, pictures: 1, unused: 0 });
+  expect(world.service.jobs).toHaveLength(3);
+});
+
+it('is no part of a preview to be claimed again', async () => {
+  const world = await lost(false);
+  await adopt(world, abc, { part: { limit: 2 } });
+  expect(world.service.jobs).toHaveLength(3);
+});

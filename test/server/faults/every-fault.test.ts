@@ -65,7 +65,7 @@ const looks: Record<string, string> = {
   late: 'saved',
   dripping: 'saved',
   'job-not-found': 'missing',
-  'number-as-status': 'running as 500',
+  'number-as-status': 'poll-failed',
   'unknown-word': 'running as REHYDRATING',
   running: 'running as RUNNING',
   'no-status': 'poll-failed',

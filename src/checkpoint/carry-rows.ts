@@ -1,5 +1,5 @@
 /** Carries the rows of a damaged checkpoint that can be read and hold together over into a new one. */
-import { UnusableDatabase, type Database } from '../sqlite/database.ts';
+import type { Database } from '../sqlite/database.ts';
 import type { Reached } from './commit-mark.ts';
 import { readCommits } from './commits.ts';
 import { asDamage } from './damage.ts';
@@ -9,8 +9,8 @@ import { damagedRows } from './damaged-rows.ts';
 const tables = ['batch', 'bad_rows', 'runs', 'scenes', 'attempts', 'pictures'] as const;
 type Table = (typeof tables)[number];
 
-/** Returns how many submissions of those that `mark` knows, or that are seen, are lost. Throws where no scene is left. */
-export function carryRows(from: Database, to: Database, mark: Reached): number {
+/** Returns how many submissions of those that `mark` knows, or that are seen, are lost; undefined where no scene is left. */
+export function carryRows(from: Database, to: Database, mark: Reached): number | undefined {
   return to.transaction(() => {
     const last = Math.max(mark.attempts, ...tables.map((table) => carryTable(from, to, table)));
     const drop = {
@@ -22,10 +22,7 @@ export function carryRows(from: Database, to: Database, mark: Reached): number {
     to.exec(agree);
     const count = (table: Table): number =>
       to.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
-    if (count('scenes') === 0)
-      throw new UnusableDatabase(
-        `nothing can be read of ${from.name.replace(/\.repairing$/, '')}; it was left as it is. Put a copy of it back, or have the batch begun afresh: \`nightrender run <pipeline> --fresh\``,
-      );
+    if (count('scenes') === 0) return undefined;
     const lost = last - count('attempts');
     const before = readableCommits(from);
     to.prepare('UPDATE commits SET number = ?, lost_submissions = ?').run(

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { Endpoint } from '../core/attempt.ts';
 import { withoutPaths } from '../core/file-text.ts';
-import type { JsonObject } from '../core/json.ts';
+import type { JsonObject, JsonValue } from '../core/json.ts';
 import { fingerprintOf } from '../core/scene.ts';
 import { isDamage, UnusableDatabase } from '../sqlite/database.ts';
 
@@ -28,6 +28,11 @@ export function storedJson(text: string, of: string): unknown {
   } catch {
     throw new DamagedCheckpoint(`what it holds of ${of} is no JSON`);
   }
+}
+
+/** The seed that a person asked for; undefined where it is the input's own. */
+export function storedSeed(seed: string | null | undefined, of: string): JsonValue | undefined {
+  return typeof seed === 'string' ? (storedJson(seed, of) as JsonValue) : undefined;
 }
 
 export function isInputOf(fingerprint: string, input: JsonObject): boolean {

@@ -3,7 +3,7 @@ import type { JsonObject } from '../core/json.ts';
 import type { SceneState } from '../core/scene.ts';
 import { UnusableDatabase, type Database } from '../sqlite/database.ts';
 import { isCounted } from './commits.ts';
-import { DamagedCheckpoint, isInputOf, storedJson } from './damage.ts';
+import { DamagedCheckpoint, isInputOf, storedJson, storedSeed } from './damage.ts';
 import { findLoss, LostCommits } from './find-loss.ts';
 import { openCheckpointForReading } from './open-checkpoint.ts';
 import { readSubmittedAttempt } from './read-attempt.ts';
@@ -40,10 +40,13 @@ interface SceneRow {
   state: SceneState;
   input: string;
   columns: string;
+  seed: string | null;
 }
 
 export function damagedRows(db: Database): DamagedRow[] {
-  const scenes = db.prepare<[], SceneRow>('SELECT scene, id, fingerprint, state, input, columns FROM scenes');
+  const scenes = db.prepare<[], SceneRow>(
+    'SELECT scene, id, fingerprint, state, input, columns, seed FROM scenes',
+  );
   const sql = prepareStatements(db);
   const damaged: DamagedRow[] = [];
   const hold = (table: DamagedRow['table'], key: number, check: () => unknown): void => {
@@ -59,9 +62,10 @@ export function damagedRows(db: Database): DamagedRow[] {
   return damaged;
 }
 
-function assertScene({ id, fingerprint, state, input, columns }: SceneRow): void {
+function assertScene({ id, fingerprint, state, input, columns, seed }: SceneRow): void {
   const of = `scene ${id}`;
   storedJson(columns, of);
+  storedSeed(seed, of);
   const read = storedJson(input, of) as JsonObject;
   // Of what is over nothing is sent any more.
   const isToBeSent = state === 'waiting' || state === 'active';

@@ -84,7 +84,7 @@ function isSealed(path: string, sha256: string): boolean {
 
 function gone(path: string, { attempts }: CommitMark): UnusableDatabase {
   return new UnusableDatabase(
-    `${path} is gone, and with it what is known of ${attempts} ${attempts === 1 ? 'submission' : 'submissions'}. Put it back, or have the batch begun afresh: \`nightrender run <pipeline> --fresh\``,
+    `${path} is gone, and with it what is known of ${attempts} ${attempts === 1 ? 'submission' : 'submissions'}. Put it back; or take over the pictures that are there, each checked: \`nightrender run <pipeline> --adopt\`; or begin afresh and keep them as .former: \`nightrender run <pipeline> --fresh\``,
   );
 }
 

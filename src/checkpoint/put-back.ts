@@ -2,6 +2,7 @@
 import type { PutBack, PutBackChoice, WrongId } from '../core/put-back.ts';
 import type { SceneState } from '../core/scene.ts';
 import type { Database } from '../sqlite/database.ts';
+import { storedSeed } from './damage.ts';
 
 /** Scenes that are put back and why they were set aside, in the order of the manifest. */
 export interface ChosenScene {
@@ -99,7 +100,7 @@ function change(db: Database, choice: PutBackChoice, at: number): PutBack {
 
 /** What a service took as a text stays one. */
 function changeSeed(db: Database, id: string, newSeed: () => number): void {
-  const earlier = JSON.parse(seedOf(db, id) ?? 'null') as unknown;
+  const earlier = storedSeed(seedOf(db, id), `scene ${id}`);
   const seedFrom = (seed: number): string =>
     JSON.stringify(typeof earlier === 'string' ? String(seed) : seed);
   let seed = seedFrom(newSeed());

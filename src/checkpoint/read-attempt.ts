@@ -4,7 +4,7 @@ import { failureRules } from '../core/failure.ts';
 import type { JsonObject } from '../core/json.ts';
 import { sentInput } from '../core/scene.ts';
 import type { SavedSettlement, UnfinishedWriting } from '../pipeline/ports.ts';
-import { checksumOf, DamagedCheckpoint, isInputOf, storedJson } from './damage.ts';
+import { checksumOf, DamagedCheckpoint, isInputOf, storedJson, storedSeed } from './damage.ts';
 import type { AttemptRow, HistoryRow, Statements } from './statements.ts';
 
 /** Throws `DamagedCheckpoint` where the input is another than the one that the scene was recorded with. */
@@ -13,14 +13,15 @@ export function readAttempt(sql: Statements, row: AttemptRow): Attempt {
   if (!isInputOf(row.fingerprint, input))
     throw new DamagedCheckpoint(`the input of ${sceneOf(row)} is not the one that was recorded`);
   const columns = storedJson(row.columns, sceneOf(row)) as JsonObject;
+  const seed = storedSeed(row.seed, sceneOf(row));
   return {
     key: row.key,
     sceneId: row.scene_id,
     fingerprint: row.fingerprint,
     number: row.number,
-    input: sentInput(input, row.seed),
+    input: sentInput(input, seed),
     // Names of pictures tell the seed by it where the service tells none.
-    columns: 'seed' in columns ? sentInput(columns, row.seed) : columns,
+    columns: 'seed' in columns ? sentInput(columns, seed) : columns,
     isReplaced: row.is_replaced === 1,
     endpoint: { baseUrl: row.base_url, id: row.endpoint_id, version: row.version },
     before: row.number === 1 ? noHistory : readHistory(sql, row),

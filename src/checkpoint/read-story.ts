@@ -5,7 +5,7 @@ import type { JsonObject } from '../core/json.ts';
 import { sentInput, type SceneState } from '../core/scene.ts';
 import type { AttemptStory, SceneStory, SceneVersion } from '../core/scene-story.ts';
 import type { Database } from '../sqlite/database.ts';
-import { storedJson } from './damage.ts';
+import { storedJson, storedSeed } from './damage.ts';
 import { pictureReader } from './read-pictures.ts';
 
 /** Undefined where there is no such id. */
@@ -77,7 +77,10 @@ function readVersion(db: Database, row: SceneRow): SceneVersion {
     fingerprint: row.fingerprint,
     source: row.source,
     columns: storedJson(row.columns, `scene ${row.id}`) as JsonObject,
-    input: sentInput(storedJson(row.input, `scene ${row.id}`) as JsonObject, row.seed ?? null),
+    input: sentInput(
+      storedJson(row.input, `scene ${row.id}`) as JsonObject,
+      storedSeed(row.seed, `scene ${row.id}`),
+    ),
     failureKind: row.failure_kind,
     failureText: row.failure_text,
     dueAt: row.due_at,

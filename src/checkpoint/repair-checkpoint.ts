@@ -63,27 +63,39 @@ async function rebuild(dir: string, path: string, mark: CommitMark | undefined):
   removeDatabases(target, copy);
   const to = openForWriting(target, checkpointSchema);
   const from = openDamaged(path, copy, to);
-  let lost = 0;
+  let lost: number | undefined;
   let reached = mark ?? { commit: 0, attempts: 0 };
   try {
     lost = carryRows(from, to, reached);
-    reached = readReached(to);
+    if (lost !== undefined) reached = readReached(to);
   } finally {
     from.close();
     to.close();
+    removeDatabases(copy);
   }
-  syncFile(target);
+  if (lost === undefined) removeDatabases(target);
+  else syncFile(target);
   removeDatabases(`${path}.damaged`);
   renameSync(path, `${path}.damaged`);
   if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${path}.damaged-wal`);
   rmSync(`${path}-shm`, { force: true });
+  if (lost === undefined) {
+    await syncFolder(dirname(path));
+    throw nothingRead(path);
+  }
   renameSync(target, path);
-  removeDatabases(copy);
   const file = new CommitMarkFile(dir);
   file.write({ ...reached, sha256: sha256OfFile(path) });
   file.close();
   await syncFolder(dirname(path));
   return lost;
+}
+
+/** It is out of the way, so that the next start can do without it. */
+function nothingRead(path: string): UnusableDatabase {
+  return new UnusableDatabase(
+    `nothing can be read of ${path}; it is kept as ${path}.damaged. Put a copy of it back; or take over the pictures that are there, each checked: \`nightrender run <pipeline> --adopt\`; or begin afresh and keep them as .former: \`nightrender run <pipeline> --fresh\``,
+  );
 }
 
 /** A copy, with the schema that belongs to it. */

@@ -12,7 +12,7 @@ import { endings } from '../core/ending.ts';
 import { cancelBatch, type CancelResult } from '../pipeline/cancel-batch.ts';
 import { createCancelView, type CancelView } from '../terminal/cancel-view.ts';
 import { batchSettings } from './batch-settings.ts';
-import { configuredArguments } from './command-arguments.ts';
+import { commandArguments, configuredArguments } from './command-arguments.ts';
 import { assertCollectable } from './connections.ts';
 import { whileLocked } from './mend-batch.ts';
 import { noBatch } from './no-batch.ts';
@@ -33,7 +33,8 @@ export async function cancel(file: string, argv: Record<string, unknown>): Promi
     config = read;
     return await whileLocked(read.output.dir, () => cancelLocked(file, read));
   } catch (thrown) {
-    return refuse(thrown, config?.output.dir, config?.terminal.json ?? argv['json'] === true);
+    const json = config?.terminal.json ?? argv['json'] === true;
+    return refuse(thrown, config?.output.dir, json, commandArguments(file, argv['output']));
   }
 }
 

@@ -8,6 +8,11 @@ export function commandArguments(file: string, output: unknown): string {
   return [file, ...(typeof output === 'string' ? ['--output', output] : [])].map(shellWord).join(' ');
 }
 
+/** Where the batch is found wrong, nobody knows yet what it is called here. */
+export function withFileNamed(text: string, others: string): string {
+  return text.replaceAll('<pipeline>', () => others);
+}
+
 export function configuredArguments(file: string, { output: { dir, isOverridden } }: Config): string {
   return commandArguments(file, isOverridden ? shownPath(dir) : undefined);
 }

@@ -32,7 +32,7 @@ export async function explain(file: string, id: string, argv: Record<string, unk
     showStory({ ...story, ...place }, json);
     return 0;
   } catch (thrown) {
-    return refuse(thrown, dir, json);
+    return refuse(thrown, dir, json, commandArguments(file, argv['output']));
   }
 }
 

@@ -10,6 +10,7 @@ import { resultLine } from '../report/result-json.ts';
 import type { Database } from '../sqlite/database.ts';
 import { writeError, writeOutPart } from '../terminal/console.ts';
 import { listLines } from '../terminal/list-lines.ts';
+import { commandArguments } from './command-arguments.ts';
 import { lookAtBatch } from './look-at-batch.ts';
 import { refuse } from './refuse.ts';
 import { overridesOf } from './run-options.ts';
@@ -33,7 +34,7 @@ export async function list(file: string, argv: Record<string, unknown>): Promise
     if (count === 0 && form === 'lines') writeError('No scene of this batch is as asked for.');
     return 0;
   } catch (thrown) {
-    return refuse(thrown, dir, json);
+    return refuse(thrown, dir, json, commandArguments(file, argv['output']));
   }
 }
 

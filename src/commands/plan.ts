@@ -6,7 +6,7 @@ import type { Stop } from '../pipeline/stop.ts';
 import { showPlan } from '../terminal/show-plan.ts';
 import { beginChoicesOf } from './begin-options.ts';
 import { checkEndpoint } from './check-endpoint.ts';
-import { configuredArguments, configuredRun } from './command-arguments.ts';
+import { commandArguments, configuredArguments, configuredRun } from './command-arguments.ts';
 import { notWritable } from './in-the-way.ts';
 import { partOf } from './part-options.ts';
 import { planOnCopy, type PlanOptions } from './plan-on-copy.ts';
@@ -34,7 +34,8 @@ export async function plan(file: string, argv: Record<string, unknown>): Promise
     const isChecked = argv['check'] === true;
     return await withSignals((stop) => planConfig(file, read, options, isChecked, stop));
   } catch (thrown) {
-    return refuse(thrown, config?.output.dir, config?.terminal.json ?? argv['json'] === true);
+    const json = config?.terminal.json ?? argv['json'] === true;
+    return refuse(thrown, config?.output.dir, json, commandArguments(file, argv['output']));
   }
 }
 

@@ -32,7 +32,7 @@ export async function report(file: string, argv: Record<string, unknown>): Promi
     view.end(files.map(shownPath), made);
     return 0;
   } catch (thrown) {
-    return refuse(thrown, dir, json);
+    return refuse(thrown, dir, json, commandArguments(file, argv['output']));
   }
 }
 

@@ -37,7 +37,7 @@ export async function retry(file: string, argv: Record<string, unknown>): Promis
     });
     return 0;
   } catch (thrown) {
-    return refuse(thrown, dir, json);
+    return refuse(thrown, dir, json, commandArguments(file, argv['output']));
   }
 }
 

@@ -8,6 +8,7 @@ import type { Stop } from '../pipeline/stop.ts';
 import type { Listener } from '../pipeline/ports.ts';
 import { batchSettings } from './batch-settings.ts';
 import type { BeginChoices } from './begin-options.ts';
+import { configuredArguments, withFileNamed } from './command-arguments.ts';
 import { beginRun } from './begin-batch.ts';
 import type { ReadScenes } from './read-scenes.ts';
 import { notifierOf, orTellRefused, tellThrown } from './notify-run.ts';
@@ -60,7 +61,7 @@ export async function runLocked(
     );
     // With the report the end went on record; without one it is another than the report was given.
     if (result.report === undefined) recordEnd(opened, result.ending, result.stats);
-    const ended = endOf(config, result, opened.untold());
+    const ended = endOf(file, config, result, opened.untold());
     notifier.tell(ended);
     // Its last words are the last: what could not be told is said before.
     await notifier.close();
@@ -91,6 +92,7 @@ function tellStart(config: Config, file: string, tell: Listener): void {
 }
 
 function endOf(
+  file: string,
   config: Config,
   { ending, counts, part, report, cost, missingPictures }: BatchResult,
   untold: number,
@@ -102,7 +104,7 @@ function endOf(
     type: 'run-ended',
     ending: kind,
     exitCode,
-    text,
+    text: withFileNamed(text, configuredArguments(file, config)),
     ...(isLost && { isLost }),
     counts,
     ...(part && { part }),

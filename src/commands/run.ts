@@ -4,6 +4,7 @@ import { readJobsInFlight } from '../checkpoint/open-checkpoint.ts';
 import type { Config } from '../config/config.ts';
 import { ConfigError, type Problem } from '../config/problem.ts';
 import type { Stop } from '../pipeline/stop.ts';
+import { commandArguments } from './command-arguments.ts';
 import { beginChoicesOf } from './begin-options.ts';
 import { readBeside } from './read-beside.ts';
 import type { ReadScenes } from './read-scenes.ts';
@@ -29,7 +30,8 @@ export async function run(
     const choices = { part, ...beginChoicesOf(argv) };
     return await withSignals((stop) => runConfig(file, read, choices, early, stop));
   } catch (thrown) {
-    return refuse(thrown, config?.output.dir, config?.terminal.json ?? argv['json'] === true);
+    const json = config?.terminal.json ?? argv['json'] === true;
+    return refuse(thrown, config?.output.dir, json, commandArguments(file, argv['output']));
   } finally {
     early?.release();
   }

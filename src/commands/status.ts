@@ -9,6 +9,7 @@ import { paceOf } from '../core/pace.ts';
 import { conditionOf } from '../core/run-condition.ts';
 import type { Database } from '../sqlite/database.ts';
 import { showStatus, type BatchStatus } from '../terminal/show-status.ts';
+import { commandArguments } from './command-arguments.ts';
 import { lookAtBatch } from './look-at-batch.ts';
 import { refuse } from './refuse.ts';
 import { overridesOf } from './run-options.ts';
@@ -26,7 +27,7 @@ export async function status(file: string, argv: Record<string, unknown>): Promi
     );
     return 0;
   } catch (thrown) {
-    return refuse(thrown, dir, json);
+    return refuse(thrown, dir, json, commandArguments(file, argv['output']));
   }
 }
 

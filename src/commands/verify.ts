@@ -52,7 +52,7 @@ export async function verify(file: string, argv: Record<string, unknown>): Promi
     view.end(verified, endings[ending].exitCode);
     return endings[ending].exitCode;
   } catch (thrown) {
-    return refuse(thrown, dir, json);
+    return refuse(thrown, dir, json, commandArguments(file, argv['output']));
   }
 }
 

@@ -36,6 +36,6 @@ export async function watch(file: string, argv: Record<string, unknown>): Promis
     await server.close();
     return 0;
   } catch (thrown) {
-    return refuse(thrown, dir, json);
+    return refuse(thrown, dir, json, commandArguments(file, argv['output']));
   }
 }

@@ -60,7 +60,8 @@ export function endpointChange(
   const where = others.map(
     (each) => `${shown(each.scenes)} of ${all} were made at ${endpointAddress(each.endpoint)}`,
   );
-  return `the endpoint has changed: ${where.join(', ')}; the ${shown(waiting)} that wait go to ${next}`;
+  const rest = waiting === 1 ? 'the one that waits goes' : `the ${shown(waiting)} that wait go`;
+  return `the endpoint has changed: ${where.join(', ')}; ${rest} to ${next}`;
 }
 
 /** What the next run of a batch would do, for people who are to decide whether it shall. */

@@ -65,9 +65,9 @@ export function fingerprintOf(input: JsonObject): string {
   return hash('sha256', canonicalJson(input)).slice(0, 32);
 }
 
-/** What is sent; `seed` is JSON of the one that a person asked for instead of the input's own. */
-export function sentInput(input: JsonObject, seed: string | null): JsonObject {
-  return seed === null ? input : { ...input, seed: JSON.parse(seed) as JsonValue };
+/** What is sent; `seed` is the one that a person asked for instead of the input's own. */
+export function sentInput(input: JsonObject, seed: JsonValue | undefined): JsonObject {
+  return seed === undefined ? input : { ...input, seed };
 }
 
 /** The id of a row that has no `id` column: 12 characters of its fingerprint; the nth equal row gets `-n`. */

@@ -1,5 +1,5 @@
 /** Promise: a damaged checkpoint is refused and repaired on a word: what can be read is kept, and what is lost is declared. */
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
@@ -8,6 +8,7 @@ import { asDamage } from '../../src/checkpoint/damage.ts';
 import { assertSound } from '../../src/checkpoint/damaged-rows.ts';
 import { openCheckpoint } from '../../src/checkpoint/open-checkpoint.ts';
 import { repairCheckpoint } from '../../src/checkpoint/repair-checkpoint.ts';
+import { clearLostCheckpoint } from '../../src/commands/lost-checkpoint.ts';
 import { UnusableDatabase } from '../../src/sqlite/database.ts';
 import { endpoint, manifestOf, unstopped } from '../fakes/world.ts';
 
@@ -138,12 +139,19 @@ it.each(['killed', 'ended'])('finds nothing to do where nothing is wrong (%s)', 
   expect(await repairCheckpoint(copyOf(from))).toBeUndefined();
 });
 
-it('leaves a file as it is of which nothing can be read', async () => {
+it('sets a file aside of which nothing can be read, so that a start can do without it', async () => {
   const dir = copyOf('ended');
-  writeFileSync(join(dir, 'checkpoint.sqlite'), 'no database at all '.repeat(1_000));
-  await expect(repairCheckpoint(dir)).rejects.toThrow(/nothing can be read of .*checkpoint\.sqlite;/);
-  expect(readFileSync(join(dir, 'checkpoint.sqlite'), 'utf8')).toMatch(/^no database/);
-  expect(existsSync(join(dir, 'checkpoint.sqlite.damaged'))).toBe(false);
+  const path = join(dir, 'checkpoint.sqlite');
+  writeFileSync(path, 'no database at all '.repeat(1_000));
+  await expect(repairCheckpoint(dir)).rejects.toThrow(
+    /^nothing can be read of .*checkpoint\.sqlite; it is kept as .*checkpoint\.sqlite\.damaged\. .*--adopt.*--fresh/,
+  );
+  const left = readdirSync(dir).filter((name) => name.startsWith('checkpoint'));
+  expect(left).toEqual(['checkpoint.sqlite.damaged']);
+  expect(readFileSync(`${path}.damaged`, 'utf8')).toMatch(/^no database/);
+  expect(() => open(dir)).toThrow(/checkpoint\.sqlite is gone, .* --adopt`.* --fresh`/);
+  clearLostCheckpoint(dir);
+  expect(await open(dir).checkpoint.counts()).toMatchObject({ waiting: 0, saved: 0 });
 });
 
 function end(opened: ReturnType<typeof openCheckpoint>): void {

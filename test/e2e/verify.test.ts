@@ -159,7 +159,7 @@ it('names a damaged checkpoint, repairs it on a word, and the next run goes on',
   for (const command of ['run', 'plan', 'verify']) {
     const refused = await nightrender([command, 'pipeline.yaml'], { cwd, ...withKey });
     expect(refused.code, refused.stderr).toBe(2);
-    expect(refused.stderr).toContain('nightrender verify <pipeline> --repair');
+    expect(refused.stderr).toContain('nightrender verify pipeline.yaml --repair');
     expect(refused.stderr).not.toMatch(/\n {4}at /);
   }
   for (const command of ['status', 'list']) {

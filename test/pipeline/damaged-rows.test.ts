@@ -19,17 +19,18 @@ async function halfway(): Promise<World> {
 
 describe('a waiting scene', () => {
   it.each([
-    ['one letter of its input', `replace(input, 'otter', 'ottar')`],
-    ['an input that is no JSON any more', `replace(input, '}', 'y')`],
+    ['one letter of its input', `input = replace(input, 'otter', 'ottar')`],
+    ['an input that is no JSON any more', `input = replace(input, '}', 'y')`],
+    ['a seed that is no JSON any more', `seed = '1x'`],
   ])('is not sent with %s changed, and what was paid is collected by later runs', async (_, changed) => {
     const world = await halfway();
     const { input } = world.rows<{ input: string }>("SELECT input FROM scenes WHERE id = 's2'")[0] ?? {};
-    world.db.exec(`UPDATE scenes SET input = ${changed} WHERE id = 's2'`);
+    world.db.exec(`UPDATE scenes SET ${changed} WHERE id = 's2'`);
     const result = await world.run({ manifest: list, settings: fast });
     expect(result?.ending.kind).toBe('output-unwritable');
     expect(result?.ending.text).toMatch(/checkpoint is damaged: .*scene s2.*nightrender verify .*--repair/);
     expect(world.service.jobs.map(({ scene }) => scene)).toEqual(['a fox', 'a heron']);
-    world.db.prepare("UPDATE scenes SET input = ? WHERE id = 's2'").run(input);
+    world.db.prepare("UPDATE scenes SET input = ?, seed = NULL WHERE id = 's2'").run(input);
     expect((await world.run({ manifest: list, settings: fast }))?.ending.kind).toBe('complete');
     expect(world.service.jobs).toHaveLength(3);
   });

@@ -2,13 +2,14 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** In words, with what to do; undefined where all are there. `inFlight`: jobs that only this run knows of. */
-export function describeRemoved(path: string, inFlight: number): string | undefined {
+/** In words, with what to do; undefined where all are there. `countInFlight`: jobs that only this run knows of. */
+export function describeRemoved(path: string, countInFlight: () => number): string | undefined {
   const wal = `${path}-wal`;
   const gone = [dirname(path), path, wal].find((file) => !existsSync(file));
   if (gone === undefined) return undefined;
   if (gone === wal)
     return `${gone} was removed during the run, and what was recorded last may be lost with it. Find out what removes it; the next run says what is lost`;
+  const inFlight = countInFlight();
   const jobs =
     inFlight === 0
       ? ''

@@ -231,7 +231,7 @@ export class SqliteCheckpoint implements Checkpoint {
   }
 
   #removed(): string | undefined {
-    return this.#db.memory ? undefined : describeRemoved(this.#db.name, readCounts(this.#db).active);
+    return this.#db.memory ? undefined : describeRemoved(this.#db.name, () => readCounts(this.#db).active);
   }
 
   /** Nothing is sent on the word of a journal that nobody will find again. */

@@ -71,7 +71,7 @@ describe('after a kill', () => {
     const dir = copyOf(killed);
     damage(dir);
     const before = contentOf(dir);
-    expect(() => open(dir)).toThrow(/newest part of .*checkpoint\.sqlite is lost.*--accept-loss/);
+    expect(() => open(dir)).toThrow(/newest part of .*checkpoint\.sqlite is lost.*--accept-loss.*--adopt/);
     expect(contentOf(dir)).toEqual(before);
     const opened = open(dir, true);
     const known = attemptsIn(dir);

@@ -12,7 +12,10 @@ type Table = (typeof tables)[number];
 /** Returns how many submissions of those that `mark` knows, or that are seen, are lost; undefined where no scene is left. */
 export function carryRows(from: Database, to: Database, mark: Reached): number | undefined {
   return to.transaction(() => {
-    const last = Math.max(mark.attempts, ...tables.map((table) => carryTable(from, to, table)));
+    const before = readableCommits(from);
+    // What the mark knows are those that were lost before, too.
+    const known = Math.max(0, mark.attempts - before.lost_submissions);
+    const last = Math.max(known, ...tables.map((table) => carryTable(from, to, table)));
     const drop = {
       scenes: `DELETE FROM pictures WHERE attempt IN (SELECT attempt FROM attempts WHERE scene = @key);
         DELETE FROM attempts WHERE scene = @key; DELETE FROM scenes WHERE scene = @key`,
@@ -24,7 +27,6 @@ export function carryRows(from: Database, to: Database, mark: Reached): number |
       to.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
     if (count('scenes') === 0) return undefined;
     const lost = last - count('attempts');
-    const before = readableCommits(from);
     to.prepare('UPDATE commits SET number = ?, lost_submissions = ?').run(
       Math.max(before.number, mark.commit) + 1,
       before.lost_submissions + lost,
@@ -62,8 +64,8 @@ function carryTable(from: Database, to: Database, table: Table): number {
 }
 
 const pageRows = 200;
-/** In a row: more than are in any damaged part, and few enough to be tried. */
-const mostUnreadable = 100_000;
+/** In a row: more than a damaged part has as a rule, and few enough to be tried in seconds. */
+const mostUnreadable = 10_000;
 
 /** Each with its key before it. Where a page of the file is damaged, its rows are tried one by one. */
 function* readableRows(from: Database, table: Table): Generator<unknown[]> {
@@ -78,7 +80,8 @@ function* readableRows(from: Database, table: Table): Generator<unknown[]> {
     const rows = ifSound(() => page.all(key));
     if (rows?.length === 0) return;
     const next = rows ?? [ifSound(() => one.get(key + 1)) ?? []];
-    key = rows === undefined ? key + 1 : Number(rows.at(-1)?.[0]);
+    // A damaged page may tell any key, and the same again.
+    key = rows === undefined ? key + 1 : Math.max(key + 1, Number(rows.at(-1)?.[0]));
     const found = next.filter((row) => row.length > 0);
     unreadable = found.length > 0 ? 0 : unreadable + 1;
     yield* found;

@@ -8,7 +8,7 @@ import { isJsonObject } from '../core/json.ts';
 export interface Reached {
   /** Groups of commits. */
   commit: number;
-  /** The highest key of an attempt. */
+  /** The highest key of an attempt, and what was lost of the record before. */
   attempts: number;
 }
 

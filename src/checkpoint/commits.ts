@@ -5,7 +5,8 @@ import type { Reached } from './commit-mark.ts';
 /** Of one that is only read, and may be of a version that did not count yet. */
 export function readReached(db: Database): Reached {
   const attempts = db.prepare<[], number | null>('SELECT max(attempt) FROM attempts').pluck().get() ?? 0;
-  return { commit: readCommits(db).number, attempts };
+  const { number, lost_submissions: lost } = readCommits(db);
+  return { commit: number, attempts: attempts + lost };
 }
 
 /** Submissions whose record was lost, which a person has accepted: they count as unanswered. */

@@ -3,7 +3,7 @@ import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, r
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { syncFolder } from '../disk/sync-folder.ts';
-import { openForWriting, UnusableDatabase, type Database } from '../sqlite/database.ts';
+import { openForReading, openForWriting, UnusableDatabase, type Database } from '../sqlite/database.ts';
 import { carryRows } from './carry-rows.ts';
 import { CommitMarkFile, readCommitMark, type CommitMark } from './commit-mark.ts';
 import { readReached } from './commits.ts';
@@ -52,9 +52,17 @@ function wrongWith(check: () => void): UnusableDatabase | undefined {
   }
 }
 
-/** All of its own was tidied away at an orderly end. */
+/** All of its own was tidied away at an orderly end; one that leads further is its own, and the mark is an older one. */
 function isLogForeign(path: string, mark: CommitMark | undefined): boolean {
-  return mark !== undefined && mark.sha256 !== null && hasLog(path) && sha256OfFile(path) === mark.sha256;
+  if (mark === undefined || mark.sha256 === null || !hasLog(path) || sha256OfFile(path) !== mark.sha256)
+    return false;
+  let commit = 0;
+  const damage = wrongWith(() => {
+    const db = openForReading(path, checkpointSchema);
+    if (db !== undefined) commit = readReached(db).commit;
+    db?.close();
+  });
+  return damage !== undefined || commit <= mark.commit;
 }
 
 /** The damaged one makes way only when the new one is on the disk; a death in between leaves no checkpoint, which is refused. */

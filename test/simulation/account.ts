@@ -26,6 +26,8 @@ export class Account {
   readonly #touchedJobs = new Set<string>();
   /** Other people's files, which are theirs. */
   readonly #strangers: Buffer[] = [];
+  /** How often the batch was begun anew. */
+  begun = 0;
   /** Jobs that a person has let go of together with the checkpoint. */
   readonly #letGo = new Set<string>();
   #before: FolderState | undefined;
@@ -33,7 +35,7 @@ export class Account {
   /** The most attempts that any start allowed. */
   #attempts = 0;
   /** Scenes that a person put back, with the number of their latest attempt then. */
-  readonly #putBack = new Map<string, number>();
+  readonly #putBack = new Set<string>();
   #beganAt = 0;
   #jobsBefore = 0;
 
@@ -62,13 +64,15 @@ export class Account {
     for (const file of pictures) {
       this.#touched.add(file);
       const own = this.#before?.pictures.find((picture) => picture.file === file);
-      if (own !== undefined) this.#touchedJobs.add(own.job_id);
+      if (own !== undefined && own.job_id !== null) this.#touchedJobs.add(own.job_id);
     }
   }
 
   /** The loss of a part of what was on record is accepted by option: what it says from now on is all that is known. */
   acceptLoss(): void {
     this.#isLossAccepted = true;
+    // An answer that names a job whose record is lost could not be told from a good one.
+    for (const job of this.#machine.service.jobs) job.polls = 0;
     this.#before = undefined;
   }
 
@@ -77,6 +81,7 @@ export class Account {
     this.acceptLoss();
     const { jobs, unansweredWithoutJob } = this.#machine.service;
     for (const { id } of jobs) this.#letGo.add(id);
+    this.begun += 1;
     unansweredWithoutJob.length = 0;
   }
 
@@ -114,7 +119,7 @@ export class Account {
       scenes.filter(({ state }) => state === 'waiting').map(({ fingerprint }) => fingerprint),
     );
     for (const { fingerprint, number } of attempts)
-      if (waiting.has(fingerprint)) this.#putBack.set(fingerprint, number);
+      if (waiting.has(fingerprint)) this.#putBack.add(`${fingerprint} ${number}`);
   }
 
   /** Every job is on record for the scene that it was made for, or covered by what is declared; and none is invented. */
@@ -214,7 +219,7 @@ export class Account {
     for (const row of attempts) {
       const { fingerprint, number } = row;
       const before = latest.get(fingerprint);
-      const isPutBack = before !== undefined && this.#putBack.get(fingerprint) === before.number;
+      const isPutBack = before !== undefined && this.#putBack.has(`${fingerprint} ${before.number}`);
       if (isPutBack) failed.set(fingerprint, 0);
       if (before !== undefined && !isPutBack && ['saved', 'intended', 'submitted'].includes(before.state))
         wrong.push(`attempt ${row.attempt} follows one that is ${before.state}`);
@@ -238,7 +243,7 @@ export class Account {
   #wrongPictures({ pictures, attempts }: FolderState, files: Folder['files'], isDead: boolean): string[] {
     const wrong = pictures.flatMap(({ job_id, file, move_to: to }) => {
       const png = files.get(file) ?? files.get(to ?? file);
-      if (this.#touchedJobs.has(job_id)) return [];
+      if (job_id === null || this.#touchedJobs.has(job_id)) return [];
       if (png === undefined) return [`${file} is on record and not there`];
       return pixelsOf(png) === pixelsOf(pictureOf(job_id)) ? [] : [`${file} is not the picture of ${job_id}`];
     });

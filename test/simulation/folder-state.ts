@@ -21,7 +21,8 @@ export interface SceneRow {
 }
 
 export interface PictureRow {
-  job_id: string;
+  /** Null of one that was adopted by its name. */
+  job_id: string | null;
   fingerprint: string;
   file: string;
   /** Where it may be already. */

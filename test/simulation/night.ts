@@ -47,7 +47,7 @@ class Night {
   /** Where it happens, in whatever words. */
   readonly #place: RegExp;
   /** Checkpoints of before. */
-  readonly #olds: string[] = [];
+  readonly #olds: { path: string; begun: number }[] = [];
   /** How many half calls a start made. */
   #halves = 200;
   /** Whether what is damaged was not yet seen by a start that was not refused. */
@@ -177,7 +177,7 @@ report: {every: ${this.#report}, thumbnails: false}
     copyFolder(out, `${out}.before`);
     const place = {
       out,
-      olds: this.#olds,
+      olds: this.#olds.filter(({ begun }) => begun === this.#account.begun).map(({ path }) => path),
       openJobs: this.#account.openJobs,
       names: this.#list.names,
       chance: this.#chance,
@@ -212,6 +212,8 @@ report: {every: ${this.#report}, thumbnails: false}
     if (outcome.kind === 'ended' && asked.what === 'run') this.#halves = Math.max(50, outcome.halves);
     this.#tell(`${outcome.kind} ${outcome.exitCode} ${outcome.words}`);
     const folder = readFolder(outOf(machine));
+    if (asked.what === 'verify' && /is repaired|taken as it is/.test(outcome.words))
+      this.#account.acceptLoss();
     // What is damaged and was not looked at yet says nothing of the program.
     const isSeen = !this.#isDamaged || outcome.kind !== 'died' || outcome.halves > halvesToOpen;
     const wrong = isSeen ? this.#account.judge(asked, outcome, terms, folder) : [];
@@ -228,7 +230,7 @@ report: {every: ${this.#report}, thumbnails: false}
     if (!existsSync(join(out, 'checkpoint.sqlite'))) return;
     const old = `${out}.old-${this.#olds.length}`;
     keepCheckpoint(out, old);
-    this.#olds.push(old);
+    this.#olds.push({ path: old, begun: this.#account.begun });
   }
 
   /** The service is well, and nobody disturbs: in the end all that was asked for is there. */

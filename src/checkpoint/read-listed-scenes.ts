@@ -1,4 +1,4 @@
-/** Every scene of the list with what it sends, for whoever looks which of them a picture belongs to. */
+/** Scenes of the list, for whoever looks which of them a picture belongs to. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject } from '../core/json.ts';
 import type { FoundScene } from '../pipeline/ports.ts';
@@ -29,4 +29,13 @@ export async function* readListedScenes(db: Database): AsyncGenerator<FoundScene
     }
     await nextTurn();
   }
+}
+
+export function readNextScenes(db: Database, max: number): Pick<FoundScene, 'id' | 'columns'>[] {
+  return db
+    .prepare<[number], Pick<SceneRow, 'id' | 'columns'>>(
+      "SELECT id, columns FROM scenes WHERE state = 'waiting' AND due_at = 0 ORDER BY position LIMIT ?",
+    )
+    .all(max)
+    .map(({ id, columns }) => ({ id, columns: storedJson(columns, `scene ${id}`) as JsonObject }));
 }

@@ -31,7 +31,7 @@ import { describeRemoved } from './removed-files.ts';
 import { readMadeAt } from './read-made-at.ts';
 import { readSpending } from './read-spending.ts';
 import { assertMove, intend, recordAdopted, settle } from './record-attempt.ts';
-import { readListedScenes } from './read-listed-scenes.ts';
+import { readListedScenes, readNextScenes } from './read-listed-scenes.ts';
 import { reconcile } from './reconcile.ts';
 import { readPicturesOfSaved } from './saved-pictures.ts';
 import { prepareStatements, type Statements } from './statements.ts';
@@ -163,6 +163,10 @@ export class SqliteCheckpoint implements Checkpoint {
 
   settle(attempt: Attempt, settlement: Settlement): Promise<void> {
     return this.#writeHeard(() => settle(this.#sql, attempt, settlement));
+  }
+
+  nextScenes(max: number): Promise<Pick<FoundScene, 'id' | 'columns'>[]> {
+    return this.#read(() => readNextScenes(this.#db, max));
   }
 
   async listedScenes(): Promise<AsyncIterable<FoundScene>> {

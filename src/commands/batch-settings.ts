@@ -19,6 +19,7 @@ export function batchSettings(config: Config, now: number): BatchSettings {
     pricing,
     timeouts,
     limits: limitsOf(config, now),
+    unknownPictures: 'ask',
     healthEveryMs,
     shutdownGraceMs: config.shutdownGraceMs,
     copyEndings: output.formats.map(copyEnding),

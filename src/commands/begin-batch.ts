@@ -9,7 +9,12 @@ import {
 import type { Config } from '../config/config.ts';
 import { noChoices, type BeginChoices } from './begin-options.ts';
 import { assertCollectable } from './connections.ts';
-import { assertPicturesKnown, clearLostCheckpoint, keepPicturesAside } from './lost-checkpoint.ts';
+import {
+  assertPicturesKnown,
+  clearLostCheckpoint,
+  keepPicturesAside,
+  whyNothingIsKnown,
+} from './lost-checkpoint.ts';
 import type { ReadScenes } from './read-scenes.ts';
 import { axesOf } from './scene-columns.ts';
 import { shownLists } from './shown-lists.ts';
@@ -28,11 +33,9 @@ export async function beginRun(
   scenes: ReadScenes | undefined,
   choices: BeginChoices,
 ): Promise<BegunBatch> {
-  if (choices.isFresh) {
-    assertPicturesKnown(file, config, choices, config.output.dir);
-    await keepPicturesAside(config);
-  }
-  return beginBatch(file, config, scenes, config.output.dir, choices);
+  const { dir } = config.output;
+  if (choices.isFresh && whyNothingIsKnown(dir, dir) !== undefined) await keepPicturesAside(config);
+  return beginBatch(file, config, scenes, dir, choices);
 }
 
 /**

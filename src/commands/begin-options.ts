@@ -1,5 +1,6 @@
 /** What a person says to a start that is refused without it; for one start, so that no file can forget it. */
 import { ConfigError } from '../config/problem.ts';
+import type { BatchSettings } from '../pipeline/settings.ts';
 
 export const beginOptions = {
   'accept-loss': {
@@ -12,7 +13,7 @@ export const beginOptions = {
   },
   fresh: {
     type: 'boolean',
-    describe: 'where the checkpoint is gone: begin afresh, and keep pictures as <name>.former',
+    describe: 'render again what the checkpoint does not know, and keep the pictures as <name>.former',
   },
 } as const;
 
@@ -24,9 +25,16 @@ export interface BeginChoices {
 
 export const noChoices: BeginChoices = { isLossAccepted: false, isAdopting: false, isFresh: false };
 
+export function unknownPicturesOf({ isAdopting, isFresh }: BeginChoices): BatchSettings['unknownPictures'] {
+  if (isAdopting) return 'adopt';
+  return isFresh ? 'keep' : 'ask';
+}
+
 export function beginChoicesOf(argv: Record<string, unknown>): BeginChoices {
   const [isAdopting, isFresh] = [argv['adopt'] === true, argv['fresh'] === true];
   if (isAdopting && isFresh)
     throw new ConfigError([{ where: '--fresh', text: 'keeps aside the pictures that --adopt takes over' }]);
-  return { isLossAccepted: argv['acceptLoss'] === true, isAdopting, isFresh };
+  // Who says what is to become of the pictures goes on.
+  const isLossAccepted = argv['acceptLoss'] === true || isAdopting || isFresh;
+  return { isLossAccepted, isAdopting, isFresh };
 }

@@ -24,10 +24,6 @@ export function assertPicturesKnown(
   const run = `\`nightrender run ${configuredRun(file, config)}`;
   const where = shownPath(checkpointFile(dir));
   const why = whyNothingIsKnown(dir, checkpointDir);
-  if (why === undefined && choices.isFresh) {
-    const text = `${where} knows what was paid for, which a fresh start would forget; go on with ${run}\`, or name another folder in output.dir`;
-    throw new ConfigError([{ where: '--fresh', text }]);
-  }
   if (why === undefined || choices.isFresh || choices.isAdopting) return;
   const images = join(dir, 'images');
   const [first] = listPictures(images);
@@ -37,7 +33,7 @@ export function assertPicturesKnown(
 }
 
 /** Undefined where a checkpoint knows of jobs, or something else is wrong with it, which others tell. */
-function whyNothingIsKnown(dir: string, checkpointDir: string): string | undefined {
+export function whyNothingIsKnown(dir: string, checkpointDir: string): string | undefined {
   const stats = lstatSync(checkpointFile(dir), { throwIfNoEntry: false });
   if (stats === undefined) return 'this file is missing';
   if (stats.isFile() && stats.size === 0) return 'this file is empty';

@@ -13,12 +13,14 @@ import { forecast } from '../core/forecast.ts';
 import { Trouble } from '../core/failure.ts';
 import type { Part } from '../core/part.ts';
 import { endpointChange, type BatchPlan, type Plan } from '../core/plan.ts';
+import { createImageStore } from '../images/image-store.ts';
+import { assertNoUnknownPictures } from '../pipeline/adopt.ts';
 import { jobSchema } from '../server/jobs/job-schema.ts';
 import { copyDatabase } from '../sqlite/copy-database.ts';
 import { isLocked } from '../sqlite/exclusive-lock.ts';
 import { openForWriting, UnusableDatabase } from '../sqlite/database.ts';
 import { batchSettings } from './batch-settings.ts';
-import type { BeginChoices } from './begin-options.ts';
+import { unknownPicturesOf, type BeginChoices } from './begin-options.ts';
 import { beginBatch, type BegunBatch } from './begin-batch.ts';
 import { firstRequests } from './first-requests.ts';
 import { readScenes, type ReadScenes } from './read-scenes.ts';
@@ -52,6 +54,8 @@ export async function planOnCopy(
     begun = beginBatch(file, config, scenes, copy, options);
     await assertLocalService(config, copy);
     const changes = await compare(begun, scenes, options.part, signal);
+    if (changes !== undefined && unknownPicturesOf(options) === 'ask')
+      await assertPicturesOnRecord(config, begun);
     return (
       changes && {
         isRunning,
@@ -127,6 +131,11 @@ async function compare(
   const changes = await checkpoint.reconcile(stage, signal, part);
   for (const move of await checkpoint.pendingMoves()) await checkpoint.recordMoved(move);
   return changes;
+}
+
+async function assertPicturesOnRecord(config: Config, { opened: { checkpoint } }: BegunBatch): Promise<void> {
+  const { whichExist } = createImageStore(join(config.output.dir, 'images'));
+  await assertNoUnknownPictures(checkpoint, { whichExist }, batchSettings(config, Date.now()));
 }
 
 async function lookAt(config: Config, { opened }: BegunBatch, copy: string, options: PlanOptions) {

@@ -3,7 +3,7 @@ import { BatchHeld } from '../checkpoint/batch-lock.ts';
 import { ConfigError, type Problem } from '../config/problem.ts';
 import type { EndingKind } from '../core/ending.ts';
 import { Trouble } from '../core/failure.ts';
-import { ListCutOff } from '../core/plan.ts';
+import { ListCutOff, UnknownPictures } from '../core/plan.ts';
 import { DataFolderInUse } from '../server/jobs/data-lock.ts';
 import { KeyBookBusy } from '../server/keys/key-book.ts';
 import { isDamage, UnusableDatabase } from '../sqlite/database.ts';
@@ -35,7 +35,8 @@ export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | u
     return { ending: 'already-running', text: `${thrown.message}.`, problems: [] };
   if (thrown instanceof UnusableDatabase)
     return { ending: 'wrong-use', text: `${thrown.message}.`, problems: [] };
-  if (thrown instanceof ListCutOff) return { ending: 'wrong-use', text: thrown.message, problems: [] };
+  if (thrown instanceof ListCutOff || thrown instanceof UnknownPictures)
+    return { ending: 'wrong-use', text: thrown.message, problems: [] };
   if (thrown instanceof Trouble)
     return { ending: 'output-unwritable', text: `${thrown.message}.`, problems: [] };
   const lock = isDamage(thrown) && dir !== undefined ? damagedLock(dir) : undefined;

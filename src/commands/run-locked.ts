@@ -7,7 +7,7 @@ import { runBatch, type BatchResult } from '../pipeline/run-batch.ts';
 import type { Stop } from '../pipeline/stop.ts';
 import type { Listener } from '../pipeline/ports.ts';
 import { batchSettings } from './batch-settings.ts';
-import type { BeginChoices } from './begin-options.ts';
+import { unknownPicturesOf, type BeginChoices } from './begin-options.ts';
 import { configuredArguments, withFileNamed } from './command-arguments.ts';
 import { beginRun } from './begin-batch.ts';
 import type { ReadScenes } from './read-scenes.ts';
@@ -54,7 +54,7 @@ export async function runLocked(
         {
           ...batchSettings(config, systemClock.now()),
           ...(part && { part }),
-          isAdopting: choices.isAdopting,
+          unknownPictures: unknownPicturesOf(choices),
         },
         stop,
       ),

@@ -40,6 +40,20 @@ export class ListCutOff extends Error {
   }
 }
 
+/** Thrown before anything is sent, unless it was said what is to become of them. */
+export class UnknownPictures extends Error {
+  /** `example`: one of them, as the folder of pictures has it. */
+  constructor(count: number, example: string) {
+    const [have, them] =
+      count === 1
+        ? ['1 scene that waits has', 'it']
+        : [`${count.toLocaleString('en')} scenes that wait have`, 'them'];
+    super(
+      `${have} a picture in the folder that the checkpoint does not know (${example}); to render ${them} again would pay for ${them} again. Nothing was sent. Take over what fits, each checked: \`nightrender run <pipeline> --adopt\`; or render ${them} again and keep what is there as .former: \`nightrender run <pipeline> --fresh\`.`,
+    );
+  }
+}
+
 /** How many saved scenes have their pictures from there. */
 export interface MadeAt {
   endpoint: Endpoint;

@@ -1,8 +1,10 @@
 /** Takes pictures that are there and on no record into the batch, so that what was paid for is not paid again. */
 import { nameKey, withSuffix } from '../core/naming.ts';
+import { UnknownPictures } from '../core/plan.ts';
 import { isOriginOf, type Origin } from '../core/provenance.ts';
-import type { AdoptedScene, FoundScene, UnknownPicture } from './ports.ts';
+import type { AdoptedScene, Checkpoint, FoundScene, ImageStore, UnknownPicture } from './ports.ts';
 import type { Run } from './run.ts';
+import type { BatchSettings } from './settings.ts';
 
 /** Examined at the same moment, a few of which are decoded. */
 const examinedAtOnce = 32;
@@ -24,6 +26,24 @@ export async function adopt(run: Run): Promise<void> {
     if (!taken.has(picture.file)) problems.push(`${picture.file}: fits no scene that waits`);
   const examples = problems.slice(0, maxExamples);
   tell({ type: 'adopted', scenes: adopted.length, pictures: taken.size, unused: problems.length, examples });
+}
+
+/** Of those that come next: what a lost log or an older copy of the checkpoint has forgotten is among them. */
+const maxAskedAbout = 10_000;
+
+/** Throws `UnknownPictures` where scenes would be paid for again whose pictures are there. */
+export async function assertNoUnknownPictures(
+  checkpoint: Pick<Checkpoint, 'nextScenes' | 'ownerOf'>,
+  images: Pick<ImageStore, 'whichExist'>,
+  settings: Pick<BatchSettings, 'pictureName'>,
+): Promise<void> {
+  const next = await checkpoint.nextScenes(maxAskedAbout);
+  const names = next.flatMap((scene) => nameOf(settings, scene) ?? []);
+  const unknown: string[] = [];
+  for (const file of await images.whichExist(names))
+    if ((await checkpoint.ownerOf(file)) === undefined) unknown.push(file);
+  const [first] = unknown;
+  if (first !== undefined) throw new UnknownPictures(unknown.length, first);
 }
 
 async function examineUnknown(run: Run): Promise<{ found: UnknownPicture[]; problems: string[] }> {
@@ -57,7 +77,7 @@ async function match(run: Run, found: UnknownPicture[]): Promise<AdoptedScene[]>
     if (run.stop.draining.aborted) return [];
     const job = scene.isWaiting ? wholeJob(told.get(scene.id) ?? [], scene) : undefined;
     if (job !== undefined) adopted.push({ scene: scene.key, ...job });
-    const name = named.size === 0 ? undefined : nameOf(run, scene);
+    const name = named.size === 0 ? undefined : nameOf(run.settings, scene);
     // One that is adopted already is no heir, and yet in the way of another.
     named.get(nameKey(name ?? ''))?.heirs.push(job === undefined ? scene : { ...scene, isWaiting: false });
   }
@@ -106,7 +126,10 @@ function grouped(found: Known[], keyOf: (one: Known) => string): Map<string, Kno
 }
 
 /** What its first picture is called; undefined where that depends on the seed. */
-function nameOf(run: Run, { id, columns }: FoundScene): string | undefined {
-  const [name, other] = ['1', '2'].map((seed) => run.settings.pictureName({ id, columns, seed, index: 1 }));
+function nameOf(
+  { pictureName }: Pick<BatchSettings, 'pictureName'>,
+  { id, columns }: Pick<FoundScene, 'id' | 'columns'>,
+): string | undefined {
+  const [name, other] = ['1', '2'].map((seed) => pictureName({ id, columns, seed, index: 1 }));
   return name === other ? name : undefined;
 }

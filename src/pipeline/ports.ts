@@ -132,6 +132,8 @@ export interface Checkpoint {
   /** Forgets it. */
   dropWriting(attempt: Attempt): Promise<void>;
   settle(attempt: Attempt, settlement: Settlement): Promise<void>;
+  /** Scenes that wait and were not submitted yet, in the order in which they are claimed; `max` of them at most. */
+  nextScenes(max: number): Promise<Pick<FoundScene, 'id' | 'columns'>[]>;
   /** Every scene of the list, in no order. */
   listedScenes(): Promise<AsyncIterable<FoundScene>>;
   /** Records waiting scenes as saved, all or none; none of them is claimed any more. */
@@ -239,6 +241,8 @@ export interface ImageStore {
   has(picture: SavedPicture): Promise<boolean>;
   /** The names of all pictures in it, whoever knows of them. */
   list(): Promise<string[]>;
+  /** Those of these names under which something is there. */
+  whichExist(files: string[]): Promise<string[]>;
   /** Decodes one that is there, and checks it as if it came from a job. */
   examine(file: string): Promise<ExaminedPicture>;
   /** By name and size alone, beside other work; undefined where `signal` aborts before. */

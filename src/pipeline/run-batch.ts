@@ -1,11 +1,11 @@
 /** The road of a batch: from the scenes of a manifest to pictures and a report. */
 import type { SubmittedAttempt } from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
-import { adopt } from './adopt.ts';
+import { adopt, assertNoUnknownPictures } from './adopt.ts';
 import { quarantine } from '../core/quarantine.ts';
 import { InterimReports } from './interim-reports.ts';
 import { Lanes } from './lanes.ts';
-import { endpointChange, ListCutOff } from '../core/plan.ts';
+import { endpointChange, ListCutOff, UnknownPictures } from '../core/plan.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import type { Cost } from '../core/spending.ts';
@@ -35,7 +35,7 @@ export interface BatchResult {
 /**
  * Starts or continues a batch and works on it until every scene is saved or given up, or `stop` says so. Without a
  * manifest, as when `stop` came while it was being read, what is in flight is collected and the batch stays what it is.
- * Throws only for a bug, and `ListCutOff`.
+ * Throws only for a bug, `ListCutOff` and `UnknownPictures`.
  */
 export async function runBatch(
   manifest: ManifestScenes | undefined,
@@ -62,7 +62,7 @@ export async function runBatch(
     await lanes.renderWaiting();
   } catch (thrown) {
     // Nothing was begun yet.
-    if (thrown instanceof ListCutOff) throw thrown;
+    if (thrown instanceof ListCutOff || thrown instanceof UnknownPictures) throw thrown;
     run.stopForThrown(thrown);
   }
   await lanes.finish();
@@ -96,7 +96,9 @@ async function plan(run: Run, manifest: ManifestScenes | undefined): Promise<voi
   run.isPlanned = planned !== undefined;
   await finishMoves(run);
   if (planned === undefined) return;
-  if (run.settings.isAdopting === true) await adopt(run);
+  if (run.settings.unknownPictures === 'adopt') await adopt(run);
+  if (run.settings.unknownPictures === 'ask')
+    await assertNoUnknownPictures(checkpoint, run.ports.images, run.settings);
   const part = await checkpoint.partCounts();
   const counts = await checkpoint.counts();
   tell({ type: 'plan-made', ...planned, counts, ...(part && { part }) });

@@ -13,8 +13,8 @@ export interface BatchSettings {
   endpoint: Endpoint;
   /** The part of the batch that is rendered; all of it where left out. */
   part?: Part;
-  /** Whether pictures that no record knows are taken into the batch. */
-  isAdopting?: boolean;
+  /** What becomes of pictures that no record knows, under the names of scenes that wait: `keep` has them kept as `.former`. */
+  unknownPictures: 'ask' | 'adopt' | 'keep';
   /** Jobs in flight at most. */
   concurrency: number;
   retry: RetrySettings;

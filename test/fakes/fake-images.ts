@@ -45,6 +45,10 @@ export class FakeImages implements ImageStore {
     return content !== undefined && sha256Of(content) === sha256;
   }
 
+  async whichExist(names: string[]): Promise<string[]> {
+    return names.filter((name) => this.files.has(name));
+  }
+
   async list(): Promise<string[]> {
     return [...this.files.keys()].filter((file) => file.endsWith('.png')).toSorted();
   }

@@ -224,6 +224,7 @@ export const defaultSettings: BatchSettings = {
   pricing: undefined,
   timeouts: { queueMs: 3_600_000, executionMs: 1_800_000, freshnessMs: 150_000 },
   limits: {},
+  unknownPictures: 'ask',
   shutdownGraceMs: 10_000,
   reportEveryMs: undefined,
   pictureName: ({ id }) => portablePath(id),

@@ -25,7 +25,7 @@ async function lost(isMute: boolean): Promise<World> {
 }
 
 function adopt(world: World, manifest = abc, settings = {}): Promise<BatchResult | undefined> {
-  return world.run({ manifest, settings: { ...settings, isAdopting: true } });
+  return world.run({ manifest, settings: { ...settings, unknownPictures: 'adopt' } });
 }
 
 const said = ({ events }: World): unknown => events.find(({ type }) => type === 'adopted');
@@ -89,4 +89,31 @@ it('is no part of a preview to be claimed again', async () => {
   const world = await lost(false);
   await adopt(world, abc, { part: { limit: 2 } });
   expect(world.service.jobs).toHaveLength(3);
+});
+
+/** Two of three are rendered again as far as the checkpoint knows: an older copy of it was put back. */
+async function rolledBack(): Promise<World> {
+  const world = new World(behaviour);
+  await world.run({ manifest: abc });
+  world.db.exec(`DELETE FROM pictures WHERE attempt > 1; DELETE FROM attempts WHERE attempt > 1;
+    UPDATE scenes SET state = 'waiting', attempts = 0 WHERE scene > 1`);
+  return world;
+}
+
+it('asks before it pays again for pictures that an older checkpoint does not know', async () => {
+  const world = await rolledBack();
+  await expect(world.run({ manifest: abc })).rejects.toThrow(
+    /^2 scenes that wait have a picture in the folder that the checkpoint does not know \(b\.png\)/,
+  );
+  expect(world.service.jobs).toHaveLength(3);
+  expect(await adopt(world)).toMatchObject({ ending: { kind: 'complete' }, counts: { saved: 3 } });
+  expect(world.service.jobs).toHaveLength(3);
+});
+
+it('renders them again where that is meant, and does not ask about what it knows', async () => {
+  const world = await rolledBack();
+  const settings = { unknownPictures: 'keep' } as const;
+  expect(await world.run({ manifest: abc, settings })).toMatchObject({ ending: { kind: 'complete' } });
+  expect(world.service.jobs).toHaveLength(5);
+  expect(await world.run({ manifest: abc })).toMatchObject({ ending: { kind: 'complete' } });
 });

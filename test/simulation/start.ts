@@ -8,7 +8,7 @@ import type { OpenCheckpoint } from '../../src/checkpoint/open-checkpoint.ts';
 import { batchSettings } from '../../src/commands/batch-settings.ts';
 import { writeBatchReport } from '../../src/commands/batch-report.ts';
 import { beginRun } from '../../src/commands/begin-batch.ts';
-import { beginChoicesOf } from '../../src/commands/begin-options.ts';
+import { beginChoicesOf, unknownPicturesOf } from '../../src/commands/begin-options.ts';
 import { noBatch } from '../../src/commands/no-batch.ts';
 import { outputFiles } from '../../src/commands/output-files.ts';
 import { readScenes, type ReadScenes } from '../../src/commands/read-scenes.ts';
@@ -158,7 +158,7 @@ class Process {
       this.#opened = opened;
     });
     const ports = await this.#ports(config);
-    const settings = { ...batchSettings(config, this.#wall()), isAdopting: choices.isAdopting };
+    const settings = { ...batchSettings(config, this.#wall()), unknownPictures: unknownPicturesOf(choices) };
     const result = await runBatch(this.#scenes?.stage, ports, settings, this.#stop);
     if (result.report === undefined) this.#recordEnd(result.ending);
     return result.ending;

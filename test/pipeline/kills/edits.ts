@@ -32,7 +32,7 @@ export const edits: Scenario[] = [
       {
         what: 'run',
         manifest: listed,
-        settings: { isAdopting: true },
+        settings: { unknownPictures: 'adopt' },
         before: loseCheckpoint,
         wrong: ({ service }) =>
           service.jobs.length > 3 ? [`${service.jobs.length} jobs were paid for 3 scenes`] : [],

@@ -106,7 +106,7 @@ it.each([
   expect(run.child.signalCode).toBe(second);
   service.isSilent = false;
   const next = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-  expect(await next.event('recovered')).toMatchObject({ unanswered: 2 });
+  expect(await next.event('recovered')).toMatchObject({ unanswered: 1 });
 });
 
 /** A run that has opened the named pipe that it reads its manifest from. */

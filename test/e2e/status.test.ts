@@ -1,8 +1,8 @@
 /** Promise: `status` answers from another terminal, for a live, an ended and a killed run. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
+import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { folderWith, nightrender, pipeline, Program, scenes, testKey } from './cli.ts';
 import { startPatientService } from './patient-service.ts';
 
@@ -67,9 +67,7 @@ it('takes a checkpoint that nothing was ever written to for no batch yet, and a 
 it('takes a checkpoint whose run died before it said anything for no batch yet', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
   await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
-  const db = new Sqlite(join(cwd, 'out/checkpoint.sqlite'));
-  db.exec('DELETE FROM batch');
-  db.close();
+  editCheckpoint(join(cwd, 'out'), 'DELETE FROM batch');
   const none = await nightrender(['report', 'pipeline.yaml'], { cwd });
   expect(none.code).toBe(2);
   expect(none.stderr).toContain('there is no batch here yet');

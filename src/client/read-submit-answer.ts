@@ -47,7 +47,7 @@ function readAccepted(answer: Answer): SubmitReply {
   const inside = reply?.['id'] === undefined ? reply?.['status'] : undefined;
   if (inside === 401 || inside === 402 || inside === 403)
     return readSubmitAnswer({ ...answer, status: inside });
-  const id = reply?.['id'] ?? undefined;
+  const id = reply?.['id'];
   if (id !== undefined) {
     const shown = oneLine(typeof id === 'string' ? JSON.stringify(id) : describeValue(id), 150) ?? '';
     const text = `the service took the job and named it ${shown}, which cannot be used as a job id (1 to 128 printable ASCII characters without spaces)`;

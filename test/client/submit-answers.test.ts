@@ -98,6 +98,7 @@ it.each<[string, string, RegExp]>([
   ['that is empty', '""', /named it ""/],
   ['that is no whole number', '1.5', /named it number/],
   ['that is a list', '["x"]', /named it a list of 1/],
+  ['that is null', 'null', /named it null/],
 ])('a job is lost under an id %s, as each more would be', async (_, id, text) => {
   const reply = await submitTo(answer(200, `{"id":${id}}`));
   expect(reply).toEqual({ ...failure('unanswered', text), isEachLost: true });

@@ -53,9 +53,7 @@ export async function planOnCopy(
     scenes = same ?? (await readScenes(config, process.stdin, signal, copy));
     begun = beginBatch(file, config, scenes, copy, options);
     await assertLocalService(config, copy);
-    const changes = await compare(begun, scenes, options.part, signal);
-    if (changes !== undefined && unknownPicturesOf(options) === 'ask')
-      await assertPicturesOnRecord(config, begun);
+    const changes = await compare(config, begun, scenes, options, signal);
     return (
       changes && {
         isRunning,
@@ -121,21 +119,29 @@ const adopting =
   'which pictures of the folder can be taken over (--adopt) is found out when the run begins: the scenes that they fit are not rendered';
 
 async function compare(
+  config: Config,
   { opened: { checkpoint } }: BegunBatch,
   { stage }: ReadScenes,
-  part: Part | undefined,
+  options: PlanOptions,
   signal: AbortSignal,
 ): Promise<Plan | undefined> {
   // Of the files nothing is moved; a name that a picture is about to leave is free.
-  for (const move of await checkpoint.pendingMoves()) await checkpoint.recordMoved(move);
-  const changes = await checkpoint.reconcile(stage, signal, part);
-  for (const move of await checkpoint.pendingMoves()) await checkpoint.recordMoved(move);
-  return changes;
-}
-
-async function assertPicturesOnRecord(config: Config, { opened: { checkpoint } }: BegunBatch): Promise<void> {
-  const { whichExist } = createImageStore(join(config.output.dir, 'images'));
+  const left = new Set<string>();
+  const recordMoves = async (): Promise<void> => {
+    for (const move of await checkpoint.pendingMoves()) {
+      left.add(move.from);
+      await checkpoint.recordMoved(move);
+    }
+  };
+  await recordMoves();
+  const changes = await checkpoint.reconcile(stage, signal, options.part);
+  await recordMoves();
+  if (changes === undefined || unknownPicturesOf(options) !== 'ask') return changes;
+  const images = createImageStore(join(config.output.dir, 'images'));
+  const whichExist = async (names: string[]): Promise<string[]> =>
+    images.whichExist(names.filter((name) => !left.has(name)));
   await assertNoUnknownPictures(checkpoint, { whichExist }, batchSettings(config, Date.now()));
+  return changes;
 }
 
 async function lookAt(config: Config, { opened }: BegunBatch, copy: string, options: PlanOptions) {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { lstat, readFile } from 'node:fs/promises';
 import { isAbsolute, relative, resolve } from 'node:path';
-import { existsSync, type Stats } from 'node:fs';
+import { lstatSync, type Stats } from 'node:fs';
 import pLimit from 'p-limit';
 import { Trouble, type Failure } from '../core/failure.ts';
 import { isSystemError, withDiskTrouble } from '../disk/disk-trouble.ts';
@@ -108,7 +108,8 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
       return withDiskTrouble(path, () => isWhole(files, path, picture));
     },
     list: () => withDiskTrouble(root, async () => listPictures(root)),
-    whichExist: async (names) => names.filter((file) => existsSync(pathWithin(root, file))),
+    whichExist: async (names) =>
+      names.filter((file) => lstatSync(pathWithin(root, file), { throwIfNoEntry: false })?.isFile() === true),
     examine: (file) => {
       const path = pathWithin(root, file);
       return limitChecks(() => withDiskTrouble(path, () => examinePicture(path, file, demands)));

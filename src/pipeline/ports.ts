@@ -241,7 +241,7 @@ export interface ImageStore {
   has(picture: SavedPicture): Promise<boolean>;
   /** The names of all pictures in it, whoever knows of them. */
   list(): Promise<string[]>;
-  /** Those of these names under which something is there. */
+  /** Those of these names under which a file is there. */
   whichExist(files: string[]): Promise<string[]>;
   /** Decodes one that is there, and checks it as if it came from a job. */
   examine(file: string): Promise<ExaminedPicture>;

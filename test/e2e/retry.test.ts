@@ -1,5 +1,5 @@
 /** Promise: `retry` puts back exactly the scenes that were chosen; the key stays with its service until a person says so. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { fingerprintOf } from '../../src/core/scene.ts';
@@ -33,6 +33,7 @@ async function setAside(kinds: string[]): Promise<string> {
       db.prepare('DELETE FROM pictures WHERE attempt IN (SELECT attempt FROM attempts WHERE scene = ?)').run(
         scene?.scene,
       );
+      rmSync(join(cwd, `out/images/s${i}.png`));
     }
   });
   return cwd;

@@ -3,6 +3,7 @@ import type { AttemptState } from '../core/attempt.ts';
 import { addFinish, type Finishes } from '../core/finish-rate.ts';
 import type { Database, Statement } from '../sqlite/database.ts';
 import { readLostSubmissions } from './commits.ts';
+import { isAdopted } from './read-spending.ts';
 
 /** Rows between two turns of the event loop. */
 const pageRows = 10_000;
@@ -13,6 +14,7 @@ interface Row {
   settled_at: number | null;
   failure_kind: string | null;
   executed_ms: number | null;
+  is_adopted: 0 | 1;
 }
 
 export interface KindTally {
@@ -28,6 +30,7 @@ export class AttemptTally {
   refused = 0;
   unanswered = 0;
   expired = 0;
+  adopted = 0;
   /** Ms of execution that are known. */
   executedMs = 0;
   /** Of attempts that were saved. */
@@ -74,10 +77,11 @@ export class AttemptTally {
     return rows.length;
   }
 
-  #addSettled({ attempt, state, settled_at, failure_kind, executed_ms }: Row): void {
+  #addSettled({ attempt, state, settled_at, failure_kind, executed_ms, is_adopted }: Row): void {
     if (state === 'refused') this.refused += 1;
     if (state === 'unanswered') this.unanswered += 1;
     if (state === 'expired') this.expired += 1;
+    this.adopted += is_adopted;
     if (state === 'saved') addFinish(this.finishes, settled_at ?? 0);
     this.executedMs += executed_ms ?? 0;
     if (failure_kind !== null) this.#addFailure(failure_kind, attempt);
@@ -90,7 +94,7 @@ export class AttemptTally {
 }
 
 const columns = `attempt, state, settled_at, failure_kind,
-  coalesce(execution_time_ms, settled_at - executing_at) AS executed_ms`;
+  coalesce(execution_time_ms, settled_at - executing_at) AS executed_ms, ${isAdopted} AS is_adopted`;
 
 function pageOf(db: Database): Statement<[number]> {
   return db.prepare<[number]>(

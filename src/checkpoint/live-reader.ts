@@ -156,11 +156,11 @@ function readLastTexts(db: Database, { kinds }: AttemptTally): Map<string, strin
 
 function readCost(db: Database, tally: AttemptTally, pricing: Pricing | undefined): BatchCost | null {
   if (pricing === undefined) return null;
-  const { total, refused, executedMs, unanswered, expired, inFlight } = tally;
+  const { total, refused, executedMs, unanswered, expired, adopted, inFlight } = tally;
   const spending = {
     jobs: total - refused,
     executedMs,
-    untold: unanswered + expired,
+    untold: unanswered + expired + adopted,
     times: readLatestTimes(db),
   };
   return batchCost(spending, inFlight, pricing);

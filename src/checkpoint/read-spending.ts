@@ -5,12 +5,15 @@ import { readLostSubmissions } from './commits.ts';
 
 const latestTimes = 512;
 
+/** Its submission is on no record: it was paid for, and nobody knows how much. */
+export const isAdopted = "state = 'saved' AND submitted_at IS NULL";
+
 export function readSpending(db: Database): BatchSpending {
   const row = db
     .prepare<[], { jobs: number; executedMs: number; untold: number }>(
       `SELECT coalesce(sum(state <> 'refused'), 0) AS jobs,
          coalesce(sum(coalesce(execution_time_ms, settled_at - executing_at)), 0) AS executedMs,
-         coalesce(sum(state IN ('unanswered', 'expired')), 0) AS untold
+         coalesce(sum(state IN ('unanswered', 'expired') OR ${isAdopted}), 0) AS untold
        FROM attempts`,
     )
     .get() ?? { jobs: 0, executedMs: 0, untold: 0 };

@@ -176,6 +176,10 @@ export class SqliteCheckpoint implements Checkpoint {
   adopt(adopted: AdoptedScene[], at: number): Promise<void> {
     return this.#write(() => {
       for (const scene of adopted) recordAdopted(this.#sql, scene, { run: this.#run, at });
+      // They were among these, as far as anybody can tell: on record again, they are not counted twice.
+      this.#db
+        .prepare<[number]>('UPDATE commits SET lost_submissions = max(0, lost_submissions - ?)')
+        .run(adopted.length);
       if (this.#part === undefined) return;
       this.#db.exec(
         "DELETE FROM temp.part_fresh WHERE scene IN (SELECT scene FROM scenes WHERE state <> 'waiting')",

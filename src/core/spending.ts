@@ -21,7 +21,7 @@ export interface Spending {
   jobs: number;
   /** Ms of execution that are known: as the service told them, else from first seen executing to the end. */
   executedMs: number;
-  /** Submissions that are over and of which nobody knows whether and how long they ran: unanswered and expired ones. */
+  /** Submissions that are over and of which nobody knows how long they ran, if at all: unanswered, expired and adopted ones. */
   untold: number;
 }
 
@@ -80,7 +80,7 @@ export interface Cost {
 export interface BatchCost extends Cost {
   /** What the jobs in flight are expected to add: the 95th percentile of each. */
   inFlight: number;
-  /** Submissions that may have been billed and of which nobody knows: they count as median ones in `spent`. */
+  /** Submissions of which nobody knows how much was billed, if anything: they count as median ones in `spent`. */
   untold: number;
 }
 

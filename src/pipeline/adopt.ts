@@ -25,7 +25,9 @@ export async function adopt(run: Run): Promise<void> {
   for (const { picture } of found)
     if (!taken.has(picture.file)) problems.push(`${picture.file}: fits no scene that waits`);
   const examples = problems.slice(0, maxExamples);
-  tell({ type: 'adopted', scenes: adopted.length, pictures: taken.size, unused: problems.length, examples });
+  const byName = found.filter((one) => taken.has(one.picture.file) && !isKnown(one)).length;
+  const unused = problems.length;
+  tell({ type: 'adopted', scenes: adopted.length, pictures: taken.size, byName, unused, examples });
 }
 
 /** Of those that come next: what a lost log or an older copy of the checkpoint has forgotten is among them. */

@@ -20,8 +20,15 @@ export type Event =
   | { type: 'warning'; text: string }
   /** `part`: of the scenes that a preview renders; those of all where there is none. */
   | ({ type: 'plan-made'; counts: SceneCounts; part?: SceneCounts } & Plan)
-  /** Pictures that no record knew are the batch's now; `examples` says of some that are not, why. */
-  | { type: 'adopted'; scenes: number; pictures: number; unused: number; examples: string[] }
+  /** Pictures that no record knew are the batch's now, `byName` of them by nothing but that; `examples` says of some that are not, why. */
+  | {
+      type: 'adopted';
+      scenes: number;
+      pictures: number;
+      byName: number;
+      unused: number;
+      examples: string[];
+    }
   /** Attempts of dead runs that may have been sent without an answer, and jobs that are still in flight. */
   | { type: 'recovered'; unanswered: number; inFlight: number }
   | { type: 'scene-submitted'; scene: string; attempt: number; jobId: string }

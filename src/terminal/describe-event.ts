@@ -50,8 +50,13 @@ function describePlan(event: Event & { type: 'plan-made' }): string {
   return parts.filter((text) => text !== '').join(', ');
 }
 
-function describeAdopted({ scenes, pictures, unused, examples }: Event & { type: 'adopted' }): string {
-  const taken = `${plural(pictures, 'picture')} in the folder taken over for ${plural(scenes, 'scene')}`;
+function describeAdopted(event: Event & { type: 'adopted' }): string {
+  const { scenes, pictures, byName, unused, examples } = event;
+  const doubt =
+    byName === 0
+      ? ''
+      : `, ${byName.toLocaleString('en')} of them by ${byName === 1 ? 'its name' : 'their names'} alone: an edited row may have its old picture`;
+  const taken = `${plural(pictures, 'picture')} in the folder taken over for ${plural(scenes, 'scene')}${doubt}`;
   if (unused === 0) return taken;
   return `${taken}; ${unused.toLocaleString('en')} could not be used and ${unused === 1 ? 'stays as it is' : 'stay as they are'}: ${examples.join('; ')}${unused > examples.length ? '; …' : ''}`;
 }

@@ -47,6 +47,7 @@ const runLines = {
   adopted: line('pictures that no record knew were taken into the batch (`--adopt`)', {
     scenes: count,
     pictures: count,
+    byName: count.describe('of these, by their names alone: an edited row may have its old picture'),
     unused: count.describe('pictures that are damaged or fit no scene that waits; they stay as they are'),
     examples: z.array(text).describe('the first of these, and why'),
   }),

@@ -2,6 +2,10 @@
 import { expect, it } from 'vitest';
 import { portablePath } from '../../src/core/naming.ts';
 import type { BatchResult } from '../../src/pipeline/run-batch.ts';
+import { readReached } from '../../src/checkpoint/commits.ts';
+import { readAttemptStates } from '../../src/checkpoint/read-counts.ts';
+import { readSpending } from '../../src/checkpoint/read-spending.ts';
+import { describeEvent } from '../../src/terminal/describe-event.ts';
 import { pictureOf, type Behaviour } from '../fakes/fake-service.ts';
 import { manifestOf, World } from '../fakes/world.ts';
 
@@ -33,7 +37,21 @@ const said = ({ events }: World): unknown => events.find(({ type }) => type === 
 it.each([false, true])('takes over what fits, and sends nothing (by names alone: %j)', async (isMute) => {
   const world = await lost(isMute);
   expect(await adopt(world)).toMatchObject({ ending: { kind: 'complete' }, counts: { saved: 3 } });
-  expect(said(world)).toEqual({ type: 'adopted', scenes: 3, pictures: 4, unused: 0, examples: [] });
+  const byName = isMute ? 4 : 0;
+  expect(said(world)).toEqual({
+    type: 'adopted',
+    scenes: 3,
+    pictures: 4,
+    byName,
+    unused: 0,
+    examples: [],
+  });
+  const line = describeEvent(
+    { type: 'adopted', scenes: 1, pictures: 2, byName, unused: 0, examples: [] },
+    0,
+    '',
+  );
+  expect(line?.includes('of them by their names alone: an edited row may have its old picture')).toBe(isMute);
   expect(world.service.jobs).toHaveLength(3);
   const jobs = world.rows<{ job_id: string | null }>('SELECT job_id FROM attempts ORDER BY scene');
   const made = world.service.jobs.map(({ id }): string | null => id);
@@ -116,4 +134,17 @@ it('renders them again where that is meant, and does not ask about what it knows
   expect(await world.run({ manifest: abc, settings })).toMatchObject({ ending: { kind: 'complete' } });
   expect(world.service.jobs).toHaveLength(5);
   expect(await world.run({ manifest: abc })).toMatchObject({ ending: { kind: 'complete' } });
+});
+
+it.each([2, 5])('counts no submission twice that was lost before (%d were)', async (lostBefore) => {
+  const world = await rolledBack();
+  world.db.exec(`UPDATE commits SET lost_submissions = ${lostBefore}`);
+  expect(readSpending(world.db)).toMatchObject({ jobs: 1 + lostBefore, untold: lostBefore });
+  const before = readReached(world.db).attempts;
+  await adopt(world);
+  const left = lostBefore - 2;
+  // What is adopted was paid for as well: it goes on counting in the cost.
+  expect(readSpending(world.db)).toMatchObject({ jobs: 3 + left, untold: 2 + left });
+  expect(readAttemptStates(world.db)).toMatchObject({ saved: 3, unanswered: left });
+  expect(readReached(world.db).attempts).toBe(before);
 });

@@ -100,11 +100,16 @@ function endOf(
   const { kind, text, isLost } = ending;
   const { exitCode } = endings[kind];
   const outputDir = config.output.dir;
+  const others = configuredArguments(file, config);
+  const repair =
+    missingPictures === 0 || isLost === true
+      ? ''
+      : `; \`nightrender verify ${others} --repair\` puts the scenes of missing pictures back`;
   return {
     type: 'run-ended',
     ending: kind,
     exitCode,
-    text: withFileNamed(text, configuredArguments(file, config)),
+    text: withFileNamed(text, others) + repair,
     ...(isLost && { isLost }),
     counts,
     ...(part && { part }),

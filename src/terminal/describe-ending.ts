@@ -53,7 +53,7 @@ function countsOf(counts: (Event & { type: 'run-ended' })['counts']): string {
 }
 
 function inDoubt(count: number): string {
-  return `${plural(count, 'submission')} without an answer or a result: each may be billed for nothing; the report says whose`;
+  return `${plural(count, 'submission')} without an answer or a result: each may be billed for nothing; the report says whose, but for those whose record was lost`;
 }
 
 function hintOf(event: Event & { type: 'run-ended' }, file: string, runArguments: string): string {
@@ -61,9 +61,9 @@ function hintOf(event: Event & { type: 'run-ended' }, file: string, runArguments
   if (event.isLost === true) return '';
   if (ending.isResumable) {
     const first = ending.first === undefined ? '' : `${ending.first}, `;
-    // A disk that refuses to be written may have lost something, too.
+    // A disk that refuses to be written may have lost something, too; and pictures that are missing are.
     const goesOn =
-      event.ending === 'output-unwritable'
+      event.ending === 'output-unwritable' || event.missingPictures !== undefined
         ? 'Then the same command goes on.'
         : `Nothing is lost: ${first}the same command goes on from here.`;
     const inFlight = event.counts.active;
@@ -71,7 +71,7 @@ function hintOf(event: Event & { type: 'run-ended' }, file: string, runArguments
     return `${goesOn} Start it within 30 minutes, so that ${plural(inFlight, 'job')} in flight can be collected.`;
   }
   if (event.missingPictures !== undefined)
-    return `\`nightrender verify ${file} --repair\` puts their scenes back; then \`nightrender run ${runArguments}\` renders them again.`;
+    return `Then \`nightrender run ${runArguments}\` renders them again.`;
   if (event.ending === 'complete' && event.part !== undefined && event.counts.waiting > 0)
     return `Their pictures count: \`nightrender run ${runArguments}\` renders the rest.`;
   if (event.counts.failed === 0) return '';

@@ -39,9 +39,16 @@ it('is named by a run that finds pictures missing, and then nothing is', async (
   rmSync(images, { recursive: true });
   const again = await nightrender(['run', 'pipeline.yaml'], { cwd, ...withKey });
   expect(again.code, again.stdout).toBe(3);
-  expect(again.stdout).toContain('4 of 4 saved pictures are missing or have another size, such as s0.png.\n');
-  expect(again.stdout).toContain('`nightrender verify pipeline.yaml --repair`');
+  expect(again.stdout).toContain(
+    '4 of 4 saved pictures are missing or have another size, such as s0.png; `nightrender verify pipeline.yaml --repair` puts',
+  );
   expect(again.stdout).toContain('`nightrender run pipeline.yaml`');
+  const json = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  expect(JSON.parse(json.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({
+    type: 'run-ended',
+    missingPictures: 4,
+    text: expect.stringContaining('`nightrender verify pipeline.yaml --repair` puts'),
+  });
   await nightrender(['verify', 'pipeline.yaml', '--repair'], { cwd });
   const last = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
   expect(last.code, last.stderr).toBe(0);

@@ -75,8 +75,14 @@ describe('the last words of a run', () => {
   it('say what may be billed for nothing', () => {
     expect(lastWords({}).join('\n')).not.toContain('billed');
     expect(lastWords({ untold: 2 }).join('\n')).toContain(
-      'in doubt  2 submissions without an answer or a result: each may be billed for nothing',
+      'in doubt  2 submissions without an answer or a result: each may be billed for nothing; the report says whose, but for those whose record was lost',
     );
+  });
+
+  it('do not say that nothing is lost where pictures are missing', () => {
+    const counts = { ...ended.counts, waiting: 2 };
+    const words = lastWords({ ending: 'interrupted', counts, missingPictures: 1 }).join('\n');
+    expect(words).not.toContain('Nothing is lost');
   });
 
   it('begin as a sentence does, whatever ended the run', () => {

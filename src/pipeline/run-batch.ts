@@ -35,7 +35,7 @@ export interface BatchResult {
 /**
  * Starts or continues a batch and works on it until every scene is saved or given up, or `stop` says so. Without a
  * manifest, as when `stop` came while it was being read, what is in flight is collected and the batch stays what it is.
- * Throws only for a bug, `ListCutOff` and `UnknownPictures`.
+ * Throws only for a bug, and `ListCutOff` and `UnknownPictures` once what was paid for is collected.
  */
 export async function runBatch(
   manifest: ManifestScenes | undefined,
@@ -48,9 +48,10 @@ export async function runBatch(
   const interim = new InterimReports(run);
   const pictures = new PictureWatch(run);
   let inFlight: SubmittedAttempt[] = [];
+  let refusal: Error | undefined;
   try {
     await finishLastSteps(run);
-    await plan(run, manifest);
+    refusal = await refusalOf(run, manifest);
     if (run.isPlanned) {
       interim.begin();
       pictures.begin();
@@ -59,10 +60,8 @@ export async function runBatch(
     await run.loadBudget();
     watchHealth(run).catch((thrown: unknown) => run.stopForThrown(thrown));
     await lanes.resume(inFlight);
-    await lanes.renderWaiting();
+    if (refusal === undefined) await lanes.renderWaiting();
   } catch (thrown) {
-    // Nothing was begun yet.
-    if (thrown instanceof ListCutOff || thrown instanceof UnknownPictures) throw thrown;
     run.stopForThrown(thrown);
   }
   await lanes.finish();
@@ -74,6 +73,7 @@ export async function runBatch(
   const hasNews = run.isPlanned || (inFlight.length > 0 && !stop.leaving.aborted);
   const report = hasNews ? await writeReport(run, endingOf(run, counts, part, missing), stats) : undefined;
   run.end();
+  if (refusal !== undefined) throw refusal;
   const removed = await ports.checkpoint.removed();
   if (removed === undefined && run.bug !== undefined) throw run.bug;
   // A report that was asked for and is lacking is told by what cut it, though every scene is saved.
@@ -87,6 +87,18 @@ export async function runBatch(
 async function finishLastSteps(run: Run): Promise<void> {
   await finishMoves(run);
   await finishWriting(run);
+}
+
+/** What a person has to decide before anything is submitted; the batch then is as if no list had come. */
+async function refusalOf(run: Run, manifest: ManifestScenes | undefined): Promise<Error | undefined> {
+  try {
+    await plan(run, manifest);
+    return undefined;
+  } catch (thrown) {
+    if (!(thrown instanceof ListCutOff || thrown instanceof UnknownPictures)) throw thrown;
+    run.isPlanned = false;
+    return thrown;
+  }
 }
 
 /** A stop before it is made leaves the scenes as they are. */

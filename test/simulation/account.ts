@@ -91,8 +91,10 @@ export class Account {
     this.#attempts = Math.max(this.#attempts, terms.attempts);
     const out = outOf(this.#machine);
     const made = this.#machine.service.jobs.length - this.#jobsBefore;
-    if (outcome.kind === 'refused')
-      return made === 0 ? [] : [`${made} jobs were made by a start that was refused`];
+    if (outcome.kind === 'refused' && made > 0) return [`${made} jobs were made by a start that was refused`];
+    // Who is asked about the list or the pictures has what was in flight collected.
+    const isAsked = /no longer in the list|that the checkpoint does not know/.test(outcome.words);
+    if (outcome.kind === 'refused' && !isAsked) return [];
     if (state === undefined) {
       const isNew = outcome.kind === 'died' && made === 0 && !existsSync(`${out}/checkpoint.sqlite`);
       return isNew || outcome.kind === 'died' ? [] : ['the checkpoint cannot be read after a start'];

@@ -31,17 +31,17 @@ export async function cancel(file: string, argv: Record<string, unknown>): Promi
   try {
     const read = readConfig(file, overridesOf(argv, process.env), process.env);
     config = read;
-    return await whileLocked(read.output.dir, () => cancelLocked(file, read));
+    return await whileLocked(read.output.dir, () => cancelLocked(file, read, argv['acceptLoss'] === true));
   } catch (thrown) {
     const json = config?.terminal.json ?? argv['json'] === true;
     return refuse(thrown, config?.output.dir, json, commandArguments(file, argv['output']));
   }
 }
 
-async function cancelLocked(file: string, config: Config): Promise<number> {
+async function cancelLocked(file: string, config: Config, isLossAccepted: boolean): Promise<number> {
   const { dir } = config.output;
   assertCollectable(file, config, readJobsInFlight(dir));
-  const opened = openKnown(dir);
+  const opened = openKnown(dir, isLossAccepted);
   const retry = configuredArguments(file, config);
   const view = createCancelView({
     ...config.terminal,
@@ -64,12 +64,12 @@ async function cancelLocked(file: string, config: Config): Promise<number> {
 }
 
 /** The batch stays what its latest run has made of it. */
-function openKnown(dir: string): OpenCheckpoint {
+function openKnown(dir: string, isLossAccepted: boolean): OpenCheckpoint {
   const db = openCheckpointForReading(dir);
   const batch = db && readBatch(db);
   db?.close();
-  if (batch === undefined) throw noBatch(dir);
-  return openCheckpoint(dir, program, batch, Date.now());
+  if (batch === undefined) throw noBatch(dir, isLossAccepted);
+  return openCheckpoint(dir, program, batch, Date.now(), isLossAccepted);
 }
 
 async function cancelOpened(config: Config, opened: OpenCheckpoint, view: CancelView): Promise<CancelResult> {

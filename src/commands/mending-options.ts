@@ -1,6 +1,7 @@
 /** The help of the commands that put scenes of a batch back to be rendered again. */
 import type { Argv } from 'yargs';
 import { endings } from '../core/ending.ts';
+import { beginOptions } from './begin-options.ts';
 import { common, exitCodes } from './exit-codes.ts';
 import { precedence, withPipeline } from './pipeline-options.ts';
 
@@ -51,6 +52,7 @@ export function cancelOptions(parser: Argv) {
   const purpose = `Asks the service to cancel every job in flight, and looks at each once more: what is done already is saved, what was cancelled waits to be rendered again and counts as no attempt, and what still runs is left in flight and said. Stop the run first.`;
   return withPipeline(parser, ['output', 'json', 'quiet'])
     .usage(`$0 cancel <pipeline>\n\n${purpose}`)
+    .option('accept-loss', beginOptions['accept-loss'])
     .example('$0 cancel pipeline.yaml', 'after Ctrl-C, where nothing more should be paid tonight')
     .example('$0 cancel pipeline.yaml --json', 'for a script: what became of each job')
     .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...mending, ...cancelling })}`);

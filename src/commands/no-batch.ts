@@ -3,10 +3,10 @@ import { findLoss, LostCommits } from '../checkpoint/find-loss.ts';
 import { ConfigError } from '../config/problem.ts';
 import { shownPath } from './shown-path.ts';
 
-/** Another error where there was one. */
-export function noBatch(dir: string): Error {
+/** Another error where there was one, unless its loss is accepted. */
+export function noBatch(dir: string, isLossAccepted = false): Error {
   const loss = findLoss(dir);
-  if (loss !== undefined) return new LostCommits(dir, loss);
+  if (loss !== undefined && !isLossAccepted) return new LostCommits(dir, loss);
   return new ConfigError([
     { where: shownPath(dir), text: 'there is no batch here yet; `nightrender run` begins one' },
   ]);

@@ -7,17 +7,27 @@ import { startPatientService } from './patient-service.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey };
 
-it('is noticed after a real kill, and goes on only on a word', async () => {
+/** A run with three jobs at the service. */
+async function begun() {
   const service = await startPatientService();
   const cwd = folderWith({
     'pipeline.yaml': pipeline(service.url, 'concurrency: 3\n'),
     'scenes.csv': scenes(5),
   });
-  const killed = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env });
-  await killed.event('scene-submitted', 3);
-  killed.child.kill('SIGKILL');
-  await killed.finish();
+  const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env });
+  await program.event('scene-submitted', 3);
+  return { service, cwd, program };
+}
+
+async function lose(program: Program, cwd: string): Promise<void> {
+  program.child.kill('SIGKILL');
+  await program.finish();
   rmSync(join(cwd, 'out/checkpoint.sqlite-wal'));
+}
+
+it('is noticed after a real kill, and goes on only on a word', async () => {
+  const { service, cwd, program } = await begun();
+  await lose(program, cwd);
   for (const command of ['run', 'plan', 'cancel']) {
     const refused = await nightrender([command, 'pipeline.yaml'], { cwd, env });
     expect(refused.stderr).toMatch(/out\/checkpoint\.sqlite is lost: .*3 submissions .*--accept-loss/);
@@ -32,5 +42,22 @@ it('is noticed after a real kill, and goes on only on a word', async () => {
   const status = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd, env });
   expect(JSON.parse(status.stdout)).toMatchObject({
     summary: { attempts: { total: 6, submitted: 3, unanswered: 3 } },
+  });
+});
+
+it('keeps nobody from cancelling what is known to be in flight', async () => {
+  const { service, cwd, program } = await begun();
+  program.child.kill('SIGTERM');
+  expect((await program.finish()).code).toBe(143);
+  const resumed = new Program(['run', 'pipeline.yaml', '--json', '--concurrency', '5'], { cwd, env });
+  await resumed.event('scene-submitted', 2);
+  await lose(resumed, cwd);
+  const cancelled = await nightrender(['cancel', 'pipeline.yaml', '--accept-loss'], { cwd, env });
+  // It cancels none.
+  expect(cancelled.code, cancelled.stderr).toBe(3);
+  expect(service.requests.filter((request) => request.includes('/cancel/'))).toHaveLength(3);
+  const status = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd, env });
+  expect(JSON.parse(status.stdout)).toMatchObject({
+    summary: { attempts: { total: 5, submitted: 3, unanswered: 2 } },
   });
 });

@@ -47,18 +47,23 @@ export class CommitMarkFile {
   /** Reaches the kernel and no further. Where the disk does not take it, it stays behind, which never is taken for a loss. */
   write(mark: CommitMark): void {
     if (!this.#isOpen) return;
-    const { commit, attempts, sha256 } = mark;
-    const json = JSON.stringify({ commit, attempts, sha256 });
-    const line = `${json} ${checksumOf(json)}`;
     try {
-      writeSync(this.#file, `${line.padEnd(markBytes - 1)}\n`, 0, 'latin1');
+      this.#put(mark);
     } catch {
       return;
     }
   }
 
-  sync(): void {
+  /** Is on the disk when it returns. System errors pass through. */
+  writeDurably(mark: CommitMark): void {
+    this.#put(mark);
     fsyncSync(this.#file);
+  }
+
+  #put({ commit, attempts, sha256 }: CommitMark): void {
+    const json = JSON.stringify({ commit, attempts, sha256 });
+    const line = `${json} ${checksumOf(json)}`;
+    writeSync(this.#file, `${line.padEnd(markBytes - 1)}\n`, 0, 'latin1');
   }
 
   close(): void {

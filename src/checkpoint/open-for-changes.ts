@@ -2,7 +2,7 @@
 import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
 import { openForWriting, type Database } from '../sqlite/database.ts';
 import type { CommitMarker } from '../sqlite/group-commit.ts';
-import { CommitMarkFile, markFile, readCommitMark, type Reached } from './commit-mark.ts';
+import { CommitMarkFile, readCommitMark, type Reached } from './commit-mark.ts';
 import { readReached } from './commits.ts';
 import { checkpointFile, findLoss, hasLog, LostCommits, sha256OfFile, type Loss } from './find-loss.ts';
 import { checkpointSchema } from './schema.ts';
@@ -34,14 +34,16 @@ export function openForChanges(dir: string, isLossAccepted = false): WritableChe
   }
 }
 
-/** On the disk at once. */
+/** On the disk when it returns; where the disk does not take it, nothing may be written to the checkpoint. */
 export function unseal(dir: string): void {
-  if (!existsSync(markFile(dir))) return;
-  const file = new CommitMarkFile(dir);
   const mark = readCommitMark(dir);
-  if (mark !== undefined) file.write({ ...mark, sha256: null });
-  file.sync();
-  file.close();
+  if (mark === undefined) return;
+  const file = new CommitMarkFile(dir);
+  try {
+    file.writeDurably({ ...mark, sha256: null });
+  } finally {
+    file.close();
+  }
 }
 
 function acceptLoss(db: Database, { submissions, reached }: Loss): void {

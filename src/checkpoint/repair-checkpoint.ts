@@ -65,7 +65,7 @@ function isLogForeign(path: string, mark: CommitMark | undefined): boolean {
   return damage !== undefined || commit <= mark.commit;
 }
 
-/** The damaged one makes way only when the new one is on the disk; a death in between leaves no checkpoint, which is refused. */
+/** The damaged one makes way in one step; until then a death leaves it to the next repair, which does all of it again. */
 async function rebuild(dir: string, path: string, mark: CommitMark | undefined): Promise<number> {
   const [target, copy] = [`${path}.repaired`, `${path}.repairing`];
   removeDatabases(target, copy);
@@ -81,22 +81,27 @@ async function rebuild(dir: string, path: string, mark: CommitMark | undefined):
     to.close();
     removeDatabases(copy);
   }
-  if (lost === undefined) removeDatabases(target);
-  else syncFile(target);
-  removeDatabases(`${path}.damaged`);
-  renameSync(path, `${path}.damaged`);
-  if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${path}.damaged-wal`);
-  rmSync(`${path}-shm`, { force: true });
+  keepDamaged(path);
   if (lost === undefined) {
+    removeDatabases(path, target);
     await syncFolder(dirname(path));
     throw nothingRead(path);
   }
-  renameSync(target, path);
+  syncFile(target);
+  // The log that is still there is not this one's: it would be refused, not taken into it.
   const file = new CommitMarkFile(dir);
-  file.write({ ...reached, sha256: sha256OfFile(path) });
+  file.writeDurably({ ...reached, sha256: sha256OfFile(target) });
   file.close();
+  renameSync(target, path);
+  for (const end of ['-wal', '-shm']) rmSync(path + end, { force: true });
   await syncFolder(dirname(path));
   return lost;
+}
+
+function keepDamaged(path: string): void {
+  removeDatabases(`${path}.damaged`);
+  for (const end of ['', '-wal'])
+    if (existsSync(path + end)) copyFileSync(path + end, `${path}.damaged${end}`);
 }
 
 /** It is out of the way, so that the next start can do without it. */

@@ -135,6 +135,25 @@ it('sets a log aside that came from somewhere else', async () => {
   expect(await numbersIn(dir)).toEqual(whole);
 });
 
+it('does all of it again where it died before the new one took the place, and nothing where it died after', async () => {
+  const dir = copyOf('killed');
+  const path = join(dir, 'checkpoint.sqlite');
+  replace(dir, 'scene number 299"', 'scene number 298"');
+  // A live log, as after a death, which the damaged file is read with.
+  const log = unmergedLog(dir);
+  expect(await repairCheckpoint(dir)).toMatchObject({ lost: 0 });
+  cpSync(`${path}.damaged`, path);
+  writeFileSync(`${path}-wal`, log);
+  expect(wordsOf(() => open(dir))).toMatch(/--repair/);
+  expect(await repairCheckpoint(dir)).toMatchObject({ lost: 0, keptAs: `${path}.damaged` });
+  const repaired = readFileSync(path);
+  writeFileSync(`${path}-wal`, log);
+  expect(wordsOf(() => open(dir))).toMatch(/--repair/);
+  expect(await repairCheckpoint(dir)).toMatchObject({ lost: 0, keptAs: `${path}.damaged-wal` });
+  expect(readFileSync(path).equals(repaired)).toBe(true);
+  expect(await numbersIn(dir)).toEqual({ ...whole, scenes: 299, waiting: 99 });
+});
+
 it.each(['killed', 'ended'])('finds nothing to do where nothing is wrong (%s)', async (from) => {
   expect(await repairCheckpoint(copyOf(from))).toBeUndefined();
 });
@@ -188,6 +207,21 @@ function copyOf(name: string): string {
   const copy = mkdtempSync(join(root, 'test-'));
   cpSync(join(root, name), copy, { recursive: true });
   return copy;
+}
+
+/** Its bytes; it stays there, as a death leaves it. */
+function unmergedLog(dir: string): Buffer {
+  const path = join(dir, 'checkpoint.sqlite');
+  const kept = join(dir, 'kept');
+  const db = new Sqlite(path);
+  db.exec("INSERT OR REPLACE INTO batch (name, value) VALUES ('test', '1')");
+  cpSync(path, kept);
+  const log = readFileSync(`${path}-wal`);
+  db.close();
+  cpSync(kept, path);
+  rmSync(kept);
+  writeFileSync(`${path}-wal`, log);
+  return log;
 }
 
 function replace(dir: string, from: string, to: string): void {

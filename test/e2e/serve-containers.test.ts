@@ -106,6 +106,8 @@ it.skipIf(skipped !== '')(
     expect(await names()).toEqual(['left']);
     const again = await start(cwd, 'empty.yaml');
     await expect.poll(names).toEqual([]);
-    expect(again.program.stderr).toBe('service: a container of a service that was killed was removed\n');
+    await expect
+      .poll(() => again.program.stderr)
+      .toBe('service: a container of a service that was killed was removed\n');
   },
 );

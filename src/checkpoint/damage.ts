@@ -4,7 +4,8 @@ import type { Endpoint } from '../core/attempt.ts';
 import { withoutPaths } from '../core/file-text.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
 import { fingerprintOf } from '../core/scene.ts';
-import { isDamage, UnusableDatabase } from '../sqlite/database.ts';
+import { isDamage, UnusableDatabase, type Database } from '../sqlite/database.ts';
+import { isCounted } from './commits.ts';
 
 /** `what` is damaged, in words that follow a colon. */
 export class DamagedCheckpoint extends UnusableDatabase {
@@ -33,6 +34,11 @@ export function storedJson(text: string, of: string): unknown {
 /** The seed that a person asked for; undefined where it is the input's own. */
 export function storedSeed(seed: string | null | undefined, of: string): JsonValue | undefined {
   return typeof seed === 'string' ? (storedJson(seed, of) as JsonValue) : undefined;
+}
+
+/** SQL, of `scenes s`: a checkpoint that is only read may be of a version that had no such seed yet. */
+export function seedColumn(db: Database): string {
+  return isCounted(db) ? 's.seed' : 'NULL';
 }
 
 export function isInputOf(fingerprint: string, input: JsonObject): boolean {

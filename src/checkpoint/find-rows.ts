@@ -52,7 +52,7 @@ function finder(db: Database, { states, kinds, search }: RowChoice): Find {
   return function* find(key, among) {
     const where = [among, `${key} > @after`, ...conditions].join(' AND ');
     const page = db.prepare<[object], SceneRow & { scene: number }>(
-      `${sceneColumns} WHERE ${where} ORDER BY ${key} LIMIT ${pageRows}`,
+      `${sceneColumns(db)} WHERE ${where} ORDER BY ${key} LIMIT ${pageRows}`,
     );
     let after = -1;
     for (let rows = page.all({ ...values, after }); rows.length > 0; rows = page.all({ ...values, after })) {

@@ -2,9 +2,10 @@
 import type { JsonObject } from '../core/json.ts';
 import type { LivePicture, PictureStory } from '../core/live-batch.ts';
 import { promptOf } from '../core/prompt.ts';
+import { sentInput } from '../core/scene.ts';
 import { thumbnailOf } from '../core/thumbnail.ts';
 import type { Database } from '../sqlite/database.ts';
-import { storedJson } from './damage.ts';
+import { seedColumn, storedJson, storedSeed } from './damage.ts';
 
 /** Characters of a prompt that a page is given. */
 const promptLength = 1_000;
@@ -54,21 +55,24 @@ function toPicture({ input, columns, sha256, ...row }: PictureRow): LivePicture 
 /** Undefined where there is no such picture, or no longer. */
 export function readPictureStory(db: Database, id: number): PictureStory | undefined {
   const row = db
-    .prepare<[number], PictureStory>(
-      `SELECT p.picture AS id, p.seed, a.job_id AS jobId, a.number AS attempt, a.submitted_at AS submittedAt,
+    .prepare<[number], PictureStory & { sentSeed: string | null }>(
+      `SELECT p.picture AS id, p.seed, ${seedColumn(db)} AS sentSeed, a.job_id AS jobId, a.number AS attempt, a.submitted_at AS submittedAt,
          a.settled_at AS savedAt, a.delay_time_ms AS delayTimeMs, a.execution_time_ms AS executionTimeMs,
          s.source, s.input
        ${from} WHERE p.picture = ?`,
     )
     .get(id);
-  return row && { ...row, input: readable(row.input) };
+  if (row === undefined) return undefined;
+  const { sentSeed, ...story } = row;
+  const input = sentInput(storedJson(row.input, 'a scene') as JsonObject, storedSeed(sentSeed, 'a scene'));
+  return { ...story, input: readable(input) };
 }
 
 /** Without the files that are sent along. */
-function readable(input: string): string {
+function readable(input: JsonObject): string {
   const shortened = (_key: string, value: unknown): unknown =>
     typeof value === 'string' ? cut(value, 4_000) : value;
-  return cut(JSON.stringify(storedJson(input, 'a scene'), shortened, 2), readableJson);
+  return cut(JSON.stringify(input, shortened, 2), readableJson);
 }
 
 /** Never through the middle of a character. */

@@ -2,7 +2,7 @@
 import type { Attempt, AttemptHistory, SubmittedAttempt } from '../core/attempt.ts';
 import { failureRules } from '../core/failure.ts';
 import type { JsonObject } from '../core/json.ts';
-import { sentInput } from '../core/scene.ts';
+import { sentColumns, sentInput } from '../core/scene.ts';
 import type { SavedSettlement, UnfinishedWriting } from '../pipeline/ports.ts';
 import { checksumOf, DamagedCheckpoint, isInputOf, storedJson, storedSeed } from './damage.ts';
 import type { AttemptRow, HistoryRow, Statements } from './statements.ts';
@@ -21,7 +21,7 @@ export function readAttempt(sql: Statements, row: AttemptRow): Attempt {
     number: row.number,
     input: sentInput(input, seed),
     // Names of pictures tell the seed by it where the service tells none.
-    columns: 'seed' in columns ? sentInput(columns, seed) : columns,
+    columns: sentColumns(columns, seed),
     isReplaced: row.is_replaced === 1,
     endpoint: { baseUrl: row.base_url, id: row.endpoint_id, version: row.version },
     before: row.number === 1 ? noHistory : readHistory(sql, row),

@@ -3,17 +3,19 @@ import { endpointAddress, type Endpoint } from '../core/attempt.ts';
 import type { FailureKind } from '../core/failure.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { ReportRow } from '../core/report-row.ts';
-import type { SceneState } from '../core/scene.ts';
+import { sentColumns, sentInput, type SceneState } from '../core/scene.ts';
 import type { Database } from '../sqlite/database.ts';
-import { storedJson } from './damage.ts';
+import { seedColumn, storedJson, storedSeed } from './damage.ts';
 import { pictureReader } from './read-pictures.ts';
 
 /** Every scene: those of the manifest in its order, with its skipped rows between them, then the withdrawn ones. */
 export function* readRows(db: Database): Generator<ReportRow> {
+  const scenes = (which: string): Iterable<SceneRow> =>
+    db.prepare<[], SceneRow>(`${sceneColumns(db)} ${which}`).iterate();
   yield* inOrder(db, {
-    listed: () => db.prepare<[], SceneRow>(listedScenes).iterate(),
+    listed: () => scenes(listedScenes),
     bad: () => db.prepare<[], BadRowRow>('SELECT * FROM bad_rows ORDER BY position').iterate(),
-    withdrawn: () => db.prepare<[], SceneRow>(withdrawnScenes).iterate(),
+    withdrawn: () => scenes(withdrawnScenes),
   });
 }
 
@@ -45,20 +47,20 @@ const mostInput = 65_536;
  * A scene with the attempt that says most of it: the saved one, else the latest. Most scenes have one attempt alone, and
  * only of others there is something to choose or to count.
  */
-export const sceneColumns = `
+export const sceneColumns = (db: Database): string => `
   SELECT s.scene, s.id, s.position, s.state, s.source,
          ${attemptCount("c.state <> 'refused'")} AS attempts,
          ${attemptCount("c.state = 'unanswered'")} AS unanswered,
          ${attemptCount("c.state = 'expired'")} AS expired,
-         s.columns, CASE WHEN length(s.input) <= ${mostInput} THEN s.input END AS input, s.failure_kind, s.failure_text,
+         s.columns, CASE WHEN length(s.input) <= ${mostInput} THEN s.input END AS input, ${seedColumn(db)} AS seed, s.failure_kind, s.failure_text,
          a.attempt, a.job_id, a.base_url AS baseUrl, a.endpoint_id AS endpointId, a.version, a.delay_time_ms, a.execution_time_ms, a.submitted_at, a.completed_at, a.settled_at,
          a.state AS attempt_state, a.failure_kind AS attempt_failure_kind, a.failure_text AS attempt_failure_text
   FROM scenes s LEFT JOIN attempts a ON a.scene = s.scene AND a.number = CASE WHEN s.attempts <= 1 THEN s.attempts ELSE
     (SELECT number FROM attempts l WHERE l.scene = s.scene
      ORDER BY EXISTS (SELECT 1 FROM pictures p WHERE p.attempt = l.attempt) DESC, l.state = 'refused', l.number DESC LIMIT 1)
     END`;
-const listedScenes = `${sceneColumns} WHERE s.position IS NOT NULL ORDER BY s.position`;
-const withdrawnScenes = `${sceneColumns} WHERE s.state = 'withdrawn' ORDER BY s.scene`;
+const listedScenes = 'WHERE s.position IS NOT NULL ORDER BY s.position';
+const withdrawnScenes = "WHERE s.state = 'withdrawn' ORDER BY s.scene";
 
 function attemptCount(which: string): string {
   const counted = `(SELECT count(*) FROM attempts c WHERE c.scene = s.scene AND ${which})`;
@@ -75,6 +77,7 @@ export interface SceneRow {
   source: string;
   columns: string;
   input: string | null;
+  seed: string | null;
   failure_kind: FailureKind | null;
   failure_text: string | null;
   attempt: number | null;
@@ -104,6 +107,8 @@ function rowReader(db: Database): (row: SceneRow) => ReportRow {
   return (row) => {
     const pictures = row.attempt === null ? [] : picturesOf(row.attempt);
     const isSaved = pictures.length > 0;
+    const of = `scene ${row.id}`;
+    const seed = storedSeed(row.seed, of);
     return {
       id: row.id,
       state: row.state,
@@ -121,8 +126,8 @@ function rowReader(db: Database): (row: SceneRow) => ReportRow {
       failureKind: row.failure_kind ?? row.attempt_failure_kind,
       failureText: row.failure_text ?? row.attempt_failure_text,
       source: row.source,
-      columns: storedJson(row.columns, `scene ${row.id}`) as JsonObject,
-      input: row.input === null ? null : (storedJson(row.input, `scene ${row.id}`) as JsonObject),
+      columns: sentColumns(storedJson(row.columns, of) as JsonObject, seed),
+      input: row.input === null ? null : sentInput(storedJson(row.input, of) as JsonObject, seed),
     };
   };
 }

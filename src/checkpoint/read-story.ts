@@ -2,7 +2,7 @@
 import type { AttemptState } from '../core/attempt.ts';
 import { failureRules, isFailureKind } from '../core/failure.ts';
 import type { JsonObject } from '../core/json.ts';
-import { sentInput, type SceneState } from '../core/scene.ts';
+import { sentColumns, sentInput, type SceneState } from '../core/scene.ts';
 import type { AttemptStory, SceneStory, SceneVersion } from '../core/scene-story.ts';
 import type { Database } from '../sqlite/database.ts';
 import { storedJson, storedSeed } from './damage.ts';
@@ -69,6 +69,8 @@ interface AttemptRow {
 
 function readVersion(db: Database, row: SceneRow): SceneVersion {
   const picturesOf = pictureReader(db);
+  const of = `scene ${row.id}`;
+  const seed = storedSeed(row.seed, of);
   const attempts = db
     .prepare<[number], AttemptRow>('SELECT * FROM attempts WHERE scene = ? ORDER BY number')
     .all(row.scene);
@@ -76,11 +78,8 @@ function readVersion(db: Database, row: SceneRow): SceneVersion {
     state: row.state,
     fingerprint: row.fingerprint,
     source: row.source,
-    columns: storedJson(row.columns, `scene ${row.id}`) as JsonObject,
-    input: sentInput(
-      storedJson(row.input, `scene ${row.id}`) as JsonObject,
-      storedSeed(row.seed, `scene ${row.id}`),
-    ),
+    columns: sentColumns(storedJson(row.columns, of) as JsonObject, seed),
+    input: sentInput(storedJson(row.input, of) as JsonObject, seed),
     failureKind: row.failure_kind,
     failureText: row.failure_text,
     dueAt: row.due_at,

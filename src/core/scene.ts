@@ -70,6 +70,11 @@ export function sentInput(input: JsonObject, seed: JsonValue | undefined): JsonO
   return seed === undefined ? input : { ...input, seed };
 }
 
+/** As the row says it, with the seed that was sent. */
+export function sentColumns(columns: JsonObject, seed: JsonValue | undefined): JsonObject {
+  return 'seed' in columns ? sentInput(columns, seed) : columns;
+}
+
 /** The id of a row that has no `id` column: 12 characters of its fingerprint; the nth equal row gets `-n`. */
 export function sceneIdOf(fingerprint: string, occurrence: number): string {
   const short = fingerprint.slice(0, 12);

@@ -94,8 +94,11 @@ it('says how many, which and what it costs; and that there is nothing, which is 
 
 it('--again renders a saved scene again with another seed, and keeps its picture', async () => {
   const cwd = folderWith({
-    'pipeline.yaml': pipeline('local', `${small.trimEnd().slice(0, -1)}, seed: 5}\n`),
-    'scenes.csv': scenes(2),
+    'pipeline.yaml': pipeline(
+      'local',
+      `${small.trimEnd().slice(0, -1)}, seed: "{{ seed }}"}\ncolumns: {seed: number}\n`,
+    ),
+    'scenes.csv': 'id,scene,seed\ns0,a fox,5\ns1,a hare,5\n',
   });
   await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const old = readFileSync(join(cwd, 'out/images/s1.png'));
@@ -110,7 +113,16 @@ it('--again renders a saved scene again with another seed, and keeps its picture
   expect(readFileSync(join(cwd, 'out/images/s1.png.former'))).toEqual(old);
   expect(readFileSync(join(cwd, 'out/images/s1.png'))).not.toEqual(old);
   const story = await nightrender(['explain', 'pipeline.yaml', 's1'], { cwd });
-  expect(story.stdout).not.toContain('"seed":5}');
+  const [, sent = '5'] = /"seed":(\d+)/.exec(story.stdout) ?? [];
+  expect(sent).not.toBe('5');
+  const results = (name: string): string => readFileSync(join(cwd, 'out/report', name), 'utf8');
+  const rows = results('results.jsonl').trim().split('\n');
+  expect(rows.map((row) => (JSON.parse(row) as { columns: object }).columns)).toMatchObject([
+    { seed: 5 },
+    { seed: Number(sent) },
+  ]);
+  expect(results('results.csv')).toContain(`,${sent},`);
+  expect(results('index.html')).toContain(sent);
 });
 
 it('gives a scene fresh attempts: those before count no more', async () => {

@@ -7,6 +7,7 @@ import { openForReading, openForWriting, UnusableDatabase, type Database } from 
 import { carryRows } from './carry-rows.ts';
 import { CommitMarkFile, readCommitMark, type CommitMark } from './commit-mark.ts';
 import { readReached } from './commits.ts';
+import { forgetComparedList } from './compared-list.ts';
 import { asDamage } from './damage.ts';
 import { assertRows, assertSound } from './damaged-rows.ts';
 import { checkpointFile, findLoss, hasLog, sha256OfFile } from './find-loss.ts';
@@ -35,7 +36,10 @@ export async function repairCheckpoint(dir: string): Promise<RepairedCheckpoint 
   unseal(dir);
   if (wrongWith(() => (findLoss(dir), assertRows(dir))) === undefined) {
     const lost = findLoss(dir)?.submissions ?? 0;
-    openForChanges(dir, true).close(true);
+    const opened = openForChanges(dir, true);
+    // What is stored of the scenes is held against the list again.
+    forgetComparedList(opened.db);
+    opened.close(true);
     return { lost, keptAs: null };
   }
   return { lost: await rebuild(dir, path, mark), keptAs: `${path}.damaged` };

@@ -1,9 +1,9 @@
 /** Pictures that no checkpoint knows were paid for: a person says whether they are taken over or kept aside. */
-import { existsSync, lstatSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, lstatSync, openSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { markFile } from '../checkpoint/commit-mark.ts';
 import { checkpointFile } from '../checkpoint/find-loss.ts';
 import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
+import { unseal } from '../checkpoint/open-for-changes.ts';
 import type { Config } from '../config/config.ts';
 import { ConfigError } from '../config/problem.ts';
 import { createImageStore } from '../images/image-store.ts';
@@ -56,11 +56,16 @@ export async function keepPicturesAside({ output }: Config): Promise<void> {
   await Promise.all(listPictures(dir).map((file) => images.setAside(file, 'former')));
 }
 
-/** What belongs to a checkpoint that is missing or empty would be taken for the new one's. `dir` is where that will be. */
+/**
+ * What belongs to a checkpoint that is missing or empty would be taken for the new one's. `dir` is where that will be;
+ * the submissions that its mark tells of count as lost there.
+ */
 export function clearLostCheckpoint(dir: string): void {
   const path = checkpointFile(dir);
   if (lstatSync(path, { throwIfNoEntry: false })?.size) return;
   // Of a small batch it may hold all.
   if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${path}-wal.former`);
-  for (const file of [path, `${path}-shm`, markFile(dir)]) rmSync(file, { force: true });
+  rmSync(`${path}-shm`, { force: true });
+  closeSync(openSync(path, 'a'));
+  unseal(dir);
 }

@@ -6,7 +6,7 @@ import Sqlite from 'better-sqlite3';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { asDamage } from '../../src/checkpoint/damage.ts';
 import { assertSound } from '../../src/checkpoint/damaged-rows.ts';
-import { openCheckpoint } from '../../src/checkpoint/open-checkpoint.ts';
+import { openCheckpoint, readComparedDigest } from '../../src/checkpoint/open-checkpoint.ts';
 import { repairCheckpoint } from '../../src/checkpoint/repair-checkpoint.ts';
 import { clearLostCheckpoint } from '../../src/commands/lost-checkpoint.ts';
 import { UnusableDatabase } from '../../src/sqlite/database.ts';
@@ -121,6 +121,17 @@ it('counts a job as lost whose id was changed, and has its scene rendered again'
   expect(await numbersIn(dir)).toEqual({ ...whole, attempts: 199, inFlight: 99, waiting: 101, untold: 1 });
 });
 
+it('holds what is stored of a saved scene against the list again where it was changed', async () => {
+  const dir = copyOf('ended');
+  const same = { ...list, digest: 'the list' };
+  const opened = openCheckpoint(dir, 'test', batch, 0);
+  await opened.checkpoint.reconcile(same, unstopped);
+  end(opened);
+  replace(dir, 'scene number 10"', 'scene number 11"');
+  expect(await repairCheckpoint(dir)).toEqual({ lost: 0, keptAs: null });
+  expect(readComparedDigest(dir)).toBeUndefined();
+});
+
 it('takes an older copy as it is, and declares what it does not know', async () => {
   const dir = copyOf('ended');
   cpSync(join(earlier, 'checkpoint.sqlite'), join(dir, 'checkpoint.sqlite'));
@@ -170,7 +181,10 @@ it('sets a file aside of which nothing can be read, so that a start can do witho
   expect(readFileSync(`${path}.damaged`, 'utf8')).toMatch(/^no database/);
   expect(() => open(dir)).toThrow(/checkpoint\.sqlite is gone, .* --adopt`.* --fresh`/);
   clearLostCheckpoint(dir);
-  expect(await open(dir).checkpoint.counts()).toMatchObject({ waiting: 0, saved: 0 });
+  const opened = openCheckpoint(dir, 'test', batch, 0, true);
+  onTestFinished(() => opened.close());
+  expect(await opened.checkpoint.counts()).toMatchObject({ waiting: 0, saved: 0 });
+  expect(await opened.checkpoint.spending()).toMatchObject({ jobs: submitted });
 });
 
 function end(opened: ReturnType<typeof openCheckpoint>): void {

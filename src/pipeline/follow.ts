@@ -25,7 +25,9 @@ export type Look = 'settled' | { waitMs?: number };
 export async function follow(run: Run, job: Job, first: Look = {}): Promise<void> {
   for (let next = first; next !== 'settled'; next = await look(run, job)) {
     await run.looks.wait(job, next.waitMs);
-    if (run.stop.leaving.aborted) break;
+    if (!run.stop.leaving.aborted) continue;
+    run.hasLeft = true;
+    break;
   }
   run.looks.forget(job);
 }

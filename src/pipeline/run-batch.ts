@@ -57,6 +57,8 @@ export async function runBatch(
       pictures.begin();
     }
     inFlight = await recover(run);
+    if (refusal !== undefined && inFlight.length > 0)
+      stop.request('drain', { kind: 'wrong-use', text: refusal.message });
     await run.loadBudget();
     watchHealth(run).catch((thrown: unknown) => run.stopForThrown(thrown));
     await lanes.resume(inFlight);
@@ -143,7 +145,7 @@ export async function writeReport(run: Run, ending: Ending, stats?: RunStats): P
 }
 
 function endingOf(
-  { stop, isPlanned }: Run,
+  { stop, isPlanned, hasLeft }: Run,
   counts: SceneCounts,
   part: SceneCounts | undefined,
   pictures: MissingPictures | undefined,
@@ -151,8 +153,8 @@ function endingOf(
   if (stop.ending?.kind === 'output-unwritable') return stop.ending;
   if (stop.ending !== undefined && !isPlanned)
     return { ...stop.ending, text: `${stop.ending.text}; the manifest was not compared with the batch` };
-  // Where nobody looked whether the pictures are there, nobody says so.
-  if (stop.ending !== undefined && pictures?.missing !== 0) return stop.ending;
+  // A job of a row that is gone may be left; and where nobody looked whether the pictures are there, nobody says so.
+  if (stop.ending !== undefined && (hasLeft || pictures?.missing !== 0)) return stop.ending;
   if (pictures !== undefined && pictures.missing > 0)
     return { kind: 'incomplete', text: missingText(pictures) };
   if (missingOf(counts) === 0) return { kind: 'complete', text: 'Every scene is saved' };

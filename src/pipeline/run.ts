@@ -70,6 +70,8 @@ export class Run {
   inFlight = 0;
   /** Of these, jobs that the service has taken. */
   held = 0;
+  /** Whether a job in flight is left to the next run. */
+  hasLeft = false;
   /** Whether the scenes are those of the manifest. */
   isPlanned = false;
   /** A bug of ours that ended the run. */

@@ -41,3 +41,13 @@ it('of pictures that nobody knows', async () => {
   expect([...world.images.files.keys()].toSorted()).toEqual(['a.png', 'b.png', 'c.png']);
   expect(world.service.jobs).toHaveLength(2);
 });
+
+it('of a list that was cut off, though the endpoint is gone and nothing can be collected', async () => {
+  const world = await interrupted();
+  world.service.instead = {
+    status: () => ({ kind: 'missing', text: 'no such endpoint' }),
+    health: () => ({ kind: 'unknown', text: 'no such endpoint' }),
+  };
+  await expect(world.run({ manifest: shorter() })).rejects.toThrow(ListCutOff);
+  expect(world.rows('SELECT state FROM attempts')).toEqual([{ state: 'submitted' }, { state: 'submitted' }]);
+});

@@ -423,6 +423,19 @@ describe('an edited manifest', () => {
     expect(world.service.jobs).toHaveLength(3);
   });
 
+  it('is not complete where the job of a row that is gone is left', async () => {
+    const world = new World((scene) => ({ executionMs: scene === 'sea' ? 1_000 : 9 * minutes }));
+    await world.run({ manifest: abc, settings: { concurrency: 3 }, onEvent: leaveWhenSubmitted(3) });
+    const left = await world.run({
+      manifest: manifestOf([['a', 'sea']]),
+      onEvent: ({ type }, stop) => {
+        if (type === 'scene-saved') stop.request('leave', { kind: 'interrupted', text: 'Interrupted' });
+      },
+    });
+    expect(left?.counts).toMatchObject({ saved: 1, withdrawn: 2 });
+    expect(left?.ending.kind).toBe('interrupted');
+  });
+
   it('keeps the old picture of an edited row beside the new one, under a name that tells', async () => {
     const world = new World();
     await world.run({ manifest: manifestOf([['a', 'sea']]) });

@@ -1,8 +1,7 @@
 /** Holds what a batch folder says against the service's own account, start after start; every difference is a sentence. */
 import { existsSync } from 'node:fs';
-import { fingerprintOf } from '../../src/core/scene.ts';
 import type { Damaged } from './damages.ts';
-import { pixelsOf, type AttemptRow, type Folder, type FolderState, type SceneRow } from './folder-state.ts';
+import { pixelsOf, type AttemptRow, type Folder, type FolderState } from './folder-state.ts';
 import { pictureOf, retentionMs, type NightJob } from './night-service.ts';
 import { outOf, type Machine, type Outcome, type Start } from './start.ts';
 
@@ -16,6 +15,7 @@ export interface Terms {
   scenes: readonly string[];
 }
 
+/** Submissions whose job is not known. */
 const declared = new Set(['unanswered', 'intended']);
 const isOpen = ({ state }: AttemptRow): boolean => state === 'intended' || state === 'submitted';
 
@@ -25,11 +25,9 @@ export class Account {
   readonly #touched = new Set<string>();
   readonly #touchedJobs = new Set<string>();
   /** Other people's files, which are theirs. */
-  readonly #strangers: Buffer[] = [];
+  #strangers: Buffer[] = [];
   /** How often the batch was begun anew. */
   begun = 0;
-  /** Jobs that a person has let go of together with the checkpoint. */
-  readonly #letGo = new Set<string>();
   #before: FolderState | undefined;
   #isLossAccepted = false;
   /** The most attempts that any start allowed. */
@@ -60,12 +58,18 @@ export class Account {
   /** Somebody changes, removes or puts down these files in the folder of pictures. */
   touch({ pictures, stranger }: Damaged): void {
     if (stranger !== undefined) this.#strangers.push(stranger);
-    else if (pictures.length > 0) this.#strangers.length = 0;
+    else if (pictures.length > 0) this.#strangers = [];
     for (const file of pictures) {
       this.#touched.add(file);
       const own = this.#before?.pictures.find((picture) => picture.file === file);
       if (own !== undefined && own.job_id !== null) this.#touchedJobs.add(own.job_id);
     }
+  }
+
+  /** A copy of the folder as it was before the latest damage is there again. */
+  undamage({ files }: Folder): void {
+    const isThere = (own: Buffer): boolean => [...files.values()].some((bytes) => bytes.equals(own));
+    this.#strangers = this.#strangers.filter(isThere);
   }
 
   /** The loss of a part of what was on record is accepted by option: what it says from now on is all that is known. */
@@ -79,15 +83,13 @@ export class Account {
   /** The checkpoint is given up as a whole. */
   letGo(): void {
     this.acceptLoss();
-    const { jobs, unansweredWithoutJob } = this.#machine.service;
-    for (const { id } of jobs) this.#letGo.add(id);
     this.begun += 1;
-    unansweredWithoutJob.length = 0;
   }
 
   /** What is wrong after a start. */
   judge(asked: Start, outcome: Outcome, terms: Terms, { state, files }: Folder): string[] {
     if (outcome.kind === 'bug') return [`${asked.what} ended as a bug: ${outcome.words}`];
+    if (asked.what === 'verify' && /is repaired|taken as it is/.test(outcome.words)) this.acceptLoss();
     this.#attempts = Math.max(this.#attempts, terms.attempts);
     const out = outOf(this.#machine);
     const made = this.#machine.service.jobs.length - this.#jobsBefore;
@@ -133,14 +135,16 @@ export class Account {
       const attempt = known.get(job.id);
       if (attempt !== undefined && attempt.fingerprint !== job.fingerprint)
         wrong.push(`${job.id} is on record for another scene`);
-      return attempt === undefined && !this.#letGo.has(job.id);
+      return attempt === undefined;
     });
     const needed = countBy([...orphans.map(({ fingerprint }) => fingerprint), ...unansweredWithoutJob]);
     const told = countBy(attempts.filter(({ state }) => declared.has(state)).map((row) => row.fingerprint));
     let undeclared = 0;
     for (const [fingerprint, count] of needed)
       undeclared += Math.max(0, count - (told.get(fingerprint) ?? 0));
-    if (undeclared > lost)
+    // What is adopted is counted as lost no more; by its name it may be another scene's.
+    const adopted = attempts.filter(({ state, job_id: id }) => state === 'saved' && id === null).length;
+    if (undeclared > lost + adopted)
       wrong.push(`${undeclared} submissions are on no record, and ${lost} are declared as lost`);
     if (!this.#isLossAccepted)
       for (const { id, isAnswered, polls } of orphans)
@@ -244,10 +248,11 @@ export class Account {
   /** Every picture on record is what that very job made, and no other file has the name of one. */
   #wrongPictures({ pictures, attempts }: FolderState, files: Folder['files'], isDead: boolean): string[] {
     const wrong = pictures.flatMap(({ job_id, file, move_to: to }) => {
-      const png = files.get(file) ?? files.get(to ?? file);
+      const there = [file, to ?? file].flatMap((name) => files.get(name) ?? []);
       if (job_id === null || this.#touchedJobs.has(job_id)) return [];
-      if (png === undefined) return [`${file} is on record and not there`];
-      return pixelsOf(png) === pixelsOf(pictureOf(job_id)) ? [] : [`${file} is not the picture of ${job_id}`];
+      if (there.length === 0) return [`${file} is on record and not there`];
+      const pixels = pixelsOf(pictureOf(job_id));
+      return there.some((png) => pixelsOf(png) === pixels) ? [] : [`${file} is not the picture of ${job_id}`];
     });
     for (const stranger of this.#strangers)
       if (![...files.values()].some((bytes) => bytes.equals(stranger)))
@@ -268,9 +273,10 @@ export class Account {
     terms: Terms,
   ): string[] {
     const saved = scenes.filter(({ state }) => state === 'saved');
-    const hasSeeds = saved.some(({ input }) => input.includes('"seed"'));
-    const sent = saved.map((row) => (hasSeeds ? sceneOf(row) : row.fingerprint)).toSorted();
-    const wanted = terms.scenes.map((scene) => (hasSeeds ? scene : fingerprintOf({ scene }))).toSorted();
+    // What is stored of a scene that is saved may be damaged: nothing is sent on its word.
+    const inputs = new Map(this.#machine.service.jobs.map((job) => [job.fingerprint, job.input]));
+    const sent = saved.map((row) => sceneOf(inputs.get(row.fingerprint) ?? JSON.parse(row.input))).toSorted();
+    const wanted = terms.scenes.toSorted();
     const wrong = attempts.filter(isOpen).map(({ attempt }) => `complete, and attempt ${attempt} is open`);
     if (sent.join('\n') !== wanted.join('\n'))
       wrong.push(`complete with ${sent.length} scenes saved of ${terms.scenes.length}`);
@@ -284,8 +290,8 @@ export class Account {
   }
 }
 
-function sceneOf({ input }: SceneRow): string {
-  return String((JSON.parse(input) as { scene?: unknown }).scene);
+function sceneOf(input: unknown): string {
+  return String((input as { scene?: unknown }).scene);
 }
 
 function countBy(items: readonly string[]): Map<string, number> {

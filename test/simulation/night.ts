@@ -198,8 +198,10 @@ report: {every: ${this.#report}, thumbnails: false}
       chance: this.#chance,
       isDamaged: () => this.#isDamaged,
       tell: (line: string) => this.#tell(line),
+      tellWrong: (sentence: string) => this.#tellWrong(sentence),
+      once: (again: Start) => this.#once(again, terms),
     };
-    return persist(person, asked, (again) => this.#once(again, terms));
+    return persist(person, asked);
   }
 
   async #once(asked: Start, terms: Terms): Promise<Outcome> {
@@ -212,13 +214,10 @@ report: {every: ${this.#report}, thumbnails: false}
     if (outcome.kind === 'ended' && asked.what === 'run') this.#halves = Math.max(50, outcome.halves);
     this.#tell(`${outcome.kind} ${outcome.exitCode} ${outcome.words}`);
     const folder = readFolder(outOf(machine));
-    if (asked.what === 'verify' && /is repaired|taken as it is/.test(outcome.words))
-      this.#account.acceptLoss();
     // What is damaged and was not looked at yet says nothing of the program.
     const isSeen = !this.#isDamaged || outcome.kind !== 'died' || outcome.halves > halvesToOpen;
     const wrong = isSeen ? this.#account.judge(asked, outcome, terms, folder) : [];
-    for (const sentence of wrong) this.#tell(`WRONG: ${sentence}`);
-    this.#result.wrong.push(...wrong);
+    for (const sentence of wrong) this.#tellWrong(sentence);
     this.#tellFolder(folder);
     if (outcome.kind !== 'refused') this.#keep();
     if (outcome.kind === 'ended' || outcome.halves > halvesToOpen) this.#isDamaged = false;
@@ -250,9 +249,12 @@ report: {every: ${this.#report}, thumbnails: false}
       if (!this.#isWell || (each.what === 'run' && outcome.kind === 'ended' && outcome.exitCode === 0))
         return;
     }
-    // Refused in words, and nothing is sent on its word.
-    if (outcome?.words.includes('the checkpoint is damaged') === true) return;
-    this.#result.wrong.push(`in the end it is not complete: ${outcome?.exitCode} ${outcome?.words}`);
+    this.#tellWrong(`in the end it is not complete: ${outcome?.exitCode} ${outcome?.words}`);
+  }
+
+  #tellWrong(sentence: string): void {
+    this.#tell(`WRONG: ${sentence}`);
+    this.#result.wrong.push(sentence);
   }
 
   #tellFolder({ state, files }: Folder): void {

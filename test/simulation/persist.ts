@@ -1,8 +1,9 @@
-/** What a person does whose start was refused: as the words say, until it is not refused any more or nothing is left to try. */
+/** What a person does whose start was refused: follows one way after another that the words name. Words that lead in a circle are wrong. */
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Chance } from '../../src/server/faults/chance.ts';
 import type { Account } from './account.ts';
+import { readFolder } from './folder-state.ts';
 import type { Outcome, Start } from './start.ts';
 
 export interface Person {
@@ -12,56 +13,89 @@ export interface Person {
   /** Whether `out` was damaged, and is in `out.before` as it was. */
   isDamaged: () => boolean;
   tell: (line: string) => void;
+  tellWrong: (sentence: string) => void;
+  once: (asked: Start) => Promise<Outcome>;
 }
 
-/** More options than there are do not lead on. */
-const maxTries = 6;
+/** As words name them. */
+const ways = {
+  acceptLoss: /run <pipeline> --accept-loss/,
+  'allow-fewer': /--allow-fewer/,
+  adopt: /--adopt/,
+  fresh: /--fresh/,
+  repair: /--repair/,
+  makeFolder: /make an empty folder/,
+  removeLock: /\.lock\.sqlite is damaged.*remove it/,
+  moveAway: /cannot rename (\S+) to \S+: another file has that name; move one of them away/,
+  putBack: /Put (a copy of it|it|the right file|both files) back/,
+};
+type Way = keyof typeof ways;
 
 export async function persist(
   person: Person,
   asked: Start,
-  once: (asked: Start) => Promise<Outcome>,
+  followed: ReadonlySet<Way> = new Set(),
 ): Promise<Outcome> {
-  let outcome = await once(asked);
-  let argv = asked.argv ?? {};
-  for (let tries = 0; outcome.kind === 'refused' && tries < maxTries; tries++) {
-    const answer = answerTo(person, argv, outcome);
-    if (answer === undefined) break;
-    if (answer === 'repair') await once({ what: 'verify', argv: { repair: true } });
-    else argv = { ...argv, ...answer };
-    outcome = await once({ ...asked, argv });
-  }
-  return outcome;
+  const outcome = await person.once(asked);
+  if (outcome.kind !== 'refused' && outcome.exitCode !== damagedExitCode) return outcome;
+  const named = (Object.keys(ways) as Way[]).filter((way) => ways[way].test(outcome.words));
+  const circle = named.find((way) => !manyTimes.has(way) && followed.has(way));
+  if (circle !== undefined)
+    person.tellWrong(`${circle} was done as the words say, and they say so again: ${outcome.words}`);
+  const isAsItWas = followed.size === 0 && person.isDamaged() && existsSync(`${person.out}.before`);
+  const open = named.filter((way) => way !== 'putBack' || isAsItWas);
+  if (circle !== undefined || open.length === 0) return outcome;
+  const way = person.chance.pick(open);
+  person.tell(`follows ${way}`);
+  const since = new Set([...followed, way]);
+  return persist(person, await follow(person, way, asked, outcome.words, since), since);
 }
 
-/** Options for the next try; undefined where there is nothing to be done. */
-function answerTo(
-  { out, account, chance, isDamaged, tell }: Person,
-  argv: Record<string, unknown>,
-  { words, exitCode }: Outcome,
-): Record<string, unknown> | 'repair' | undefined {
-  if (words.includes('--accept-loss') && argv['acceptLoss'] !== true) {
-    account.acceptLoss();
-    return { acceptLoss: true };
+/** Each time for another file. */
+const manyTimes: ReadonlySet<Way> = new Set(['moveAway', 'putBack']);
+
+/** A checkpoint whose damage shows in the middle of a run ends it so. */
+const damagedExitCode = 14;
+
+/** What is started then. */
+async function follow(
+  person: Person,
+  way: Way,
+  asked: Start,
+  words: string,
+  followed: ReadonlySet<Way>,
+): Promise<Start> {
+  const { out, account } = person;
+  switch (way) {
+    case 'acceptLoss':
+    case 'allow-fewer':
+    case 'adopt':
+    case 'fresh': {
+      if (/--accept-loss/.test(words)) account.acceptLoss();
+      else if (way !== 'allow-fewer' && !words.includes('that the checkpoint does not know')) account.letGo();
+      if (asked.what === 'run' || (asked.what === 'cancel' && way === 'acceptLoss'))
+        return { ...asked, argv: { ...asked.argv, [way]: true } };
+      await persist(person, { what: 'run', argv: { [way]: true } }, followed);
+      return asked;
+    }
+    case 'repair':
+      await persist(person, { what: 'verify', argv: { repair: true } }, followed);
+      return asked;
+    case 'makeFolder':
+      mkdirSync(join(out, 'images'), { recursive: true });
+      return asked;
+    case 'removeLock':
+      rmSync(join(out, '.lock.sqlite'));
+      return asked;
+    case 'moveAway': {
+      const [, name = ''] = ways.moveAway.exec(words) ?? [];
+      renameSync(join(out, 'images', basename(name)), `${out}.${basename(name)}`);
+      return asked;
+    }
+    case 'putBack':
+      rmSync(out, { recursive: true, force: true });
+      renameSync(`${out}.before`, out);
+      account.undamage(readFolder(out));
+      return asked;
   }
-  if (words.includes('--allow-fewer') && argv['allow-fewer'] !== true) return { 'allow-fewer': true };
-  const ways = ['adopt', 'fresh'].filter((way) => words.includes(`--${way}`) && argv[way] !== true);
-  if (ways.length > 0) {
-    account.letGo();
-    return { [chance.pick(ways)]: true };
-  }
-  if (words.includes('make an empty folder')) {
-    mkdirSync(join(out, 'images'), { recursive: true });
-    return {};
-  }
-  if (words.includes('--repair') && argv['repaired'] !== true && !words.includes('was repaired')) {
-    argv['repaired'] = true;
-    account.acceptLoss();
-    return 'repair';
-  }
-  if (exitCode !== 2 || !isDamaged() || !existsSync(`${out}.before`)) return undefined;
-  rmSync(out, { recursive: true, force: true });
-  renameSync(`${out}.before`, out);
-  tell('put back');
-  return {};
 }

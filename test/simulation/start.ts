@@ -171,9 +171,10 @@ class Process {
     const db = openCheckpointForReading(dir);
     const batch = db && readBatch(db);
     db?.close();
-    if (batch === undefined) throw noBatch(dir);
+    const isLossAccepted = this.#asked.argv?.['acceptLoss'] === true;
+    if (batch === undefined) throw noBatch(dir, isLossAccepted);
     await this.#takeLock();
-    this.#opened = openCheckpoint(dir, 'simulated', batch, this.#wall());
+    this.#opened = openCheckpoint(dir, 'simulated', batch, this.#wall(), isLossAccepted);
     const ports = await this.#ports(config);
     const result = await cancelBatch(ports, batchSettings(config, this.#wall()), this.#stop);
     if (result.report === undefined) this.#recordEnd(result.ending);

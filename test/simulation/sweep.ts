@@ -137,13 +137,6 @@ class Case {
     if (damage === 'yesterday') writeFileSync(path, readFileSync(join(`${out}.yesterday`, file)));
     else damageFile(path, damage);
     const left = bytesOf(path);
-    const person = {
-      out,
-      account: this.#account,
-      chance: this.#chance,
-      isDamaged: () => true,
-      tell: () => undefined,
-    };
     let isFirst = true;
     const once = async (asked: Start): Promise<Outcome> => {
       const outcome = await this.#once(asked);
@@ -154,7 +147,16 @@ class Case {
       isFirst = false;
       return outcome;
     };
-    const outcome = await persist(person, { what: 'run' }, once);
+    const person = {
+      out,
+      account: this.#account,
+      chance: this.#chance,
+      isDamaged: () => true,
+      tell: () => undefined,
+      tellWrong: (sentence: string) => void this.#wrong.push(sentence),
+      once,
+    };
+    const outcome = await persist(person, { what: 'run' });
     if (outcome.kind === 'refused') this.#wrong.push(`nothing leads on: ${outcome.words}`);
     if (outcome.kind === 'ended' && outcome.exitCode !== 0 && outcome.exitCode !== 3)
       this.#wrong.push(`it ends with ${outcome.exitCode}: ${outcome.words}`);

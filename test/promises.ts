@@ -136,6 +136,11 @@ export const promises: Record<string, Promised[]> = {
       title: 'that is answered with the id of another job brings no picture of another scene',
     },
     {
+      says: 'A service that gives all jobs the same id is paid for three of them, and the run ends with words that name it.',
+      file: 'pipeline/service-trouble.test.ts',
+      title: 'is paid for three where it gives all jobs the same id, and saves nobody the picture of another',
+    },
+    {
       says: '`verify` finds what is missing, cut or changed since; `--repair` has exactly that rendered again.',
       file: 'e2e/verify.test.ts',
       title: 'puts exactly the bad ones back, keeps what is damaged, and the next run renders them',

@@ -23,11 +23,15 @@ export type Look = 'settled' | { waitMs?: number };
 
 /** Follows a job until it is settled or the run leaves; it then stays in the checkpoint. */
 export async function follow(run: Run, job: Job, first: Look = {}): Promise<void> {
-  for (let next = first; next !== 'settled'; next = await look(run, job)) {
+  for (let next = first; next !== 'settled';) {
     await run.looks.wait(job, next.waitMs);
-    if (!run.stop.leaving.aborted) continue;
-    run.hasLeft = true;
-    break;
+    // Also where the run leaves: the next one would not know.
+    if (run.isShared(job.attempt)) next = await distrust(run, job);
+    else if (!run.stop.leaving.aborted) next = await look(run, job);
+    else {
+      run.hasLeft = true;
+      break;
+    }
   }
   run.looks.forget(job);
 }
@@ -120,6 +124,7 @@ export async function collect(run: Run, job: Job, reply: Completed): Promise<Loo
 }
 
 async function collectHeld(run: Run, job: Job, reply: Completed): Promise<Look> {
+  if (run.isShared(job.attempt)) return distrust(run, job);
   const age = ageMs(run, job);
   run.stats.collected(job.attempt, reply);
   const { checkpoint } = run.ports;
@@ -133,6 +138,14 @@ async function collectHeld(run: Run, job: Job, reply: Completed): Promise<Look> 
   await checkpoint.dropFromHand(job.attempt);
   if (result === 'saved') run.countSaved(job.isResumed ? undefined : age);
   return result === 'left' ? { waitMs: 0 } : 'settled';
+}
+
+/** It may be anybody's: no picture is saved for it, and its submission is declared. */
+async function distrust(run: Run, job: Job): Promise<'settled'> {
+  const text = `the service answered another submission with its id, ${job.attempt.jobId}, too: whose picture it would bring, nobody can tell`;
+  await settleWithoutPicture(run, job.attempt, 'expired', { kind: 'unanswered', text }, factsOf(run, job));
+  run.forget(job);
+  return 'settled';
 }
 
 /** Stops the job at the service, so that it does not go on costing, and takes what it has brought in the meantime. */

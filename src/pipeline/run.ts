@@ -1,6 +1,6 @@
 /** What everything in one run shares: the world, the settings, the stop, and what was seen so far. */
 import { setMaxListeners } from 'node:events';
-import type { Attempt } from '../core/attempt.ts';
+import { endpointAddress, type Attempt, type SubmittedAttempt } from '../core/attempt.ts';
 import { failureRules, Trouble, type Failure } from '../core/failure.ts';
 import type { Ending, EndingKind } from '../core/ending.ts';
 import { haltReason, noAttempts, unreachableReason, type Tally } from '../core/halting.ts';
@@ -34,6 +34,8 @@ const cancelRate = { atOnce: 20, perTenSeconds: 100 };
 
 /** The report has this long beyond the grace: some ten thousand scenes. */
 const reportMs = 500;
+
+const maxSharedInARow = 2;
 
 const nothingSpent = { jobs: 0, executedMs: 0, untold: 0, times: [] };
 
@@ -77,6 +79,9 @@ export class Run {
   /** A bug of ours that ended the run. */
   bug: unknown;
   #tally: Tally = noAttempts;
+  /** Jobs whose id two submissions were answered with, and how many such answers came in a row. */
+  readonly #shared = new Set<string>();
+  #sharedInARow = 0;
   readonly #over = new AbortController();
 
   constructor(ports: Ports, settings: BatchSettings, stop: Stop) {
@@ -192,6 +197,23 @@ export class Run {
     this.stop.request('drain', { kind: 'halted', text: `Halted: ${text}` });
   }
 
+  /** Once may be an accident on the way; a service that does so again gives one id to many. */
+  shareId(attempt: Attempt, jobId: string, failure: Failure): void {
+    this.#shared.add(jobAddress(attempt, jobId));
+    this.#sharedInARow += 1;
+    if (this.#sharedInARow === maxSharedInARow) this.stopForLostJobs(failure);
+  }
+
+  /** A submission was answered with an id of its own. */
+  ownId(): void {
+    this.#sharedInARow = 0;
+  }
+
+  /** Whether another submission was answered with its id: whose picture it brings, nobody can tell. */
+  isShared(attempt: SubmittedAttempt): boolean {
+    return this.#shared.has(jobAddress(attempt, attempt.jobId));
+  }
+
   /** Ends the run for a failure that stops it. */
   stopFor(failure: Failure): void {
     if (failureRules[failure.kind].next !== 'stop') throw new Error(`${failure.kind} does not stop a run`);
@@ -204,6 +226,10 @@ export class Run {
     this.bug ??= thrown;
     this.stop.request('leave', { kind: 'bug', text: 'A bug of nightrender ended the run' });
   }
+}
+
+function jobAddress({ endpoint }: Attempt, jobId: string): string {
+  return `${endpointAddress(endpoint)}/${jobId}`;
 }
 
 function endingOf(failure: Failure): Ending {

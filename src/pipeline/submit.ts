@@ -46,10 +46,13 @@ async function recordAccepted(
     run.held -= 1;
     run.gates.submit.look();
     const text = `the service answered with the id of another job, ${jobId}: whose picture it would bring, nobody can tell`;
+    const failure: Failure = { kind: 'unanswered', text };
     run.countSilence('submit', text);
-    await recordRefusal(run, attempt, { kind: 'unanswered', text });
+    run.shareId(attempt, jobId, failure);
+    await recordRefusal(run, attempt, failure);
     return undefined;
   }
+  run.ownId();
   run.contacts.answered('submit');
   tell({ type: 'scene-submitted', scene: attempt.sceneId, attempt: attempt.number, jobId });
   return { ...attempt, jobId, submittedAt: at };

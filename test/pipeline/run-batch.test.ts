@@ -189,6 +189,8 @@ describe('a submission', () => {
     };
     expect((await world.run({ manifest: abc }))?.ending.kind).toBe('complete');
     expect(attemptStates(world, 'b')).toEqual(['unanswered', 'saved']);
+    // It was told to come first, which may be the answer that was wrong.
+    expect(attemptStates(world, 'a')).toEqual(['expired', 'saved']);
     expect(new Set(world.images.files.values()).size).toBe(3);
   });
 

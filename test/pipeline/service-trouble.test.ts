@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { readRows } from '../../src/checkpoint/read-rows.ts';
 import type { FailureKind } from '../../src/core/failure.ts';
 import type { StatusReply, SubmitReply } from '../../src/pipeline/ports.ts';
+import { pictureOf } from '../fakes/fake-service.ts';
 import { defaultSettings, manifestOf, World } from '../fakes/world.ts';
 
 const minutes = 60_000;
@@ -204,12 +205,56 @@ describe('a service whose jobs nobody can ask for', () => {
     expect(result?.counts).toMatchObject({ failed: 0, waiting: 100 });
   });
 
-  it('is paid for a few where it gives all jobs the same id', async () => {
+  const named = 'the service answered with the id of another job, job: ';
+
+  /** One picture for all. */
+  function oneForAll(): World {
     const world = new World();
     world.service.instead.submit = () => ({ kind: 'accepted', jobId: 'job', status: '' });
-    world.service.instead.status = () => ({ kind: 'running', status: 'IN_QUEUE', isExecuting: false });
-    await world.run({ manifest: list(100), settings: { concurrency: 20 }, until: 10 * minutes });
-    expect(submissions(world)).toBeLessThan(20);
+    world.service.instead.status = () => ({
+      kind: 'completed',
+      status: 'COMPLETED',
+      pictures: [pictureOf('of whom?')],
+    });
+    return world;
+  }
+
+  it('is paid for three where it gives all jobs the same id, and saves nobody the picture of another', async () => {
+    const world = oneForAll();
+    const result = await world.run({ manifest: list(100), settings: { concurrency: 20 } });
+    expect(result?.ending).toMatchObject({ kind: 'halted', text: expect.stringContaining(named) as string });
+    expect(submissions(world)).toBe(3);
+    expect(world.rows('SELECT state, failure_kind FROM attempts ORDER BY attempt')).toEqual([
+      { state: 'expired', failure_kind: 'unanswered' },
+      { state: 'unanswered', failure_kind: 'unanswered' },
+      { state: 'unanswered', failure_kind: 'unanswered' },
+    ]);
+    expect(world.images.files.size).toBe(0);
+    const again = await world.run({ manifest: list(100), settings: { concurrency: 20 } });
+    expect(again?.ending.kind).toBe('halted');
+    expect(submissions(world)).toBe(5);
+    expect(world.images.files.size).toBe(0);
+  });
+
+  it('leaves no such job to a next run, which would not know', async () => {
+    const world = oneForAll();
+    await world.run({
+      manifest: list(100),
+      settings: { concurrency: 20 },
+      onEvent: (event, stop) => {
+        if (event.type === 'attempt-failed') stop.request('leave', { kind: 'interrupted', text: 'Ctrl-C' });
+      },
+    });
+    expect(world.rows("SELECT 1 FROM attempts WHERE state = 'submitted'")).toEqual([]);
+    expect(world.images.files.size).toBe(0);
+  });
+
+  it('keeps what was saved before the id came again', async () => {
+    const world = oneForAll();
+    await world.run({ manifest: list(1) });
+    await world.run({ manifest: list(2) });
+    expect(world.images.files.size).toBe(1);
+    expect(world.rows('SELECT state FROM scenes')).toEqual([{ state: 'saved' }, { state: 'waiting' }]);
   });
 });
 

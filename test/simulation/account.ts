@@ -192,6 +192,8 @@ export class Account {
     if (now >= job.completesAt + retentionMs || this.#machine.service.weather.isGone)
       fates.push('expired expired');
     if (job.isCancelled) fates.push('failed job-cancelled', 'failed cancelled');
+    // Whose picture it would bring, nobody can tell.
+    if (job.isShared === true) fates.push('expired unanswered');
     // The service agrees to cancel what has ended already.
     if (what === 'cancel' && now >= job.completesAt) fates.push('failed cancelled');
     // What cannot be read has the time of queue and execution, over all runs.

@@ -70,6 +70,8 @@ export interface NightJob {
   isCancelled: boolean;
   /** Whether its submission was answered with its id. */
   isAnswered: boolean;
+  /** Its id was told of another submission, too. */
+  isShared?: true;
   polls: number;
   /** Whether it had its 404 by accident. */
   wasMissed: boolean;
@@ -111,7 +113,11 @@ export class NightService implements RenderService {
     const others = this.jobs.filter((job) => job.polls > 0);
     const job = this.#accept(input, fingerprint);
     if (hits(weather.answerLost)) return refused('unanswered');
-    if (others.length > 0 && hits(weather.foreignAnswer)) return accepted(pick(others).id);
+    if (others.length > 0 && hits(weather.foreignAnswer)) {
+      const other = pick(others);
+      other.isShared = true;
+      return accepted(other.id);
+    }
     job.isAnswered = true;
     return accepted(job.id);
   }

@@ -26,16 +26,17 @@ export interface BegunBatch {
   inFlight: JobsInFlight[];
 }
 
-/** In the output folder itself, whose lock is held. As below. */
+/** In the output folder itself, whose lock is held. As below; `kept`: pictures that are kept as `.former`. */
 export async function beginRun(
   file: string,
   config: Config,
   scenes: ReadScenes | undefined,
   choices: BeginChoices,
-): Promise<BegunBatch> {
+): Promise<BegunBatch & { kept: number }> {
   const { dir } = config.output;
-  if (choices.isFresh && whyNothingIsKnown(dir, dir) !== undefined) await keepPicturesAside(config);
-  return beginBatch(file, config, scenes, dir, choices);
+  const isAnew = choices.isFresh && whyNothingIsKnown(dir, dir) !== undefined;
+  const kept = isAnew ? await keepPicturesAside(config) : 0;
+  return { ...beginBatch(file, config, scenes, dir, choices), kept };
 }
 
 /**

@@ -46,14 +46,15 @@ export function whyNothingIsKnown(dir: string, checkpointDir: string): string | 
   }
 }
 
-/** A death in between leaves some to the next start of the same command. */
-export async function keepPicturesAside({ output }: Config): Promise<void> {
+/** Returns how many. A death in between leaves some to the next start of the same command. */
+export async function keepPicturesAside({ output }: Config): Promise<number> {
   const dir = join(output.dir, 'images');
   const images = createImageStore(
     dir,
     outputFiles(output, () => undefined),
   );
-  await Promise.all(listPictures(dir).map((file) => images.setAside(file, 'former')));
+  const kept = await Promise.all(listPictures(dir).map((file) => images.setAside(file, 'former')));
+  return kept.filter((file) => file !== undefined).length;
 }
 
 /**

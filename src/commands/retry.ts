@@ -1,7 +1,7 @@
 /** `nightrender retry`: puts scenes that were set aside, or that a person wants otherwise, back to be rendered again. */
 import { randomInt } from 'node:crypto';
 import { pictureRepair } from '../checkpoint/picture-repair.ts';
-import { putBackSession, type ChosenScene } from '../checkpoint/put-back.ts';
+import { putBackSession } from '../checkpoint/put-back.ts';
 import { ConfigError, type Problem } from '../config/problem.ts';
 import { readBaseUrl } from '../config/read-base-url.ts';
 import { readOutputDir } from '../config/read-output-dir.ts';
@@ -9,10 +9,11 @@ import { readReportSettings } from '../config/read-report-settings.ts';
 import { closest } from '../core/closest.ts';
 import { failureRules, isFailureKind, type FailureKind } from '../core/failure.ts';
 import { shellWord } from '../core/shell-word.ts';
-import type { PutBack, PutBackChoice, WrongId } from '../core/put-back.ts';
+import type { PutBackChoice, WrongId } from '../core/put-back.ts';
 import type { Database } from '../sqlite/database.ts';
 import { showPutBack } from '../terminal/show-put-back.ts';
 import { commandArguments } from './command-arguments.ts';
+import { keptText } from './kept-text.ts';
 import { mendBatch } from './mend-batch.ts';
 import { recordedRun } from './recorded-run.ts';
 import { refuse } from './refuse.ts';
@@ -23,17 +24,28 @@ import { finishMoves, imagesForMending } from './verify.ts';
 export async function retry(file: string, argv: Record<string, unknown>): Promise<number> {
   const json = argv['json'] === true;
   let dir: string | undefined;
+  let kept = 0;
   try {
     const choice = choiceOf(file, argv);
     const batchDir = readOutputDir(file, overridesOf(argv, process.env), process.env);
     dir = batchDir;
     await mendBatch(batchDir, async (db) => {
       const session = putBackSession(db);
-      if (choice.isAgain === true) await setAside(file, batchDir, db, () => session.picturesOf(choice));
+      if (choice.isAgain === true)
+        kept = await setAside(file, batchDir, db, () => session.picturesOf(choice));
       const done = session.putBack(choice, Date.now());
       const others = commandArguments(file, argv['output']);
       if (Array.isArray(done)) throw new ConfigError(done.map((wrong) => wrongIdProblem(wrong, others)));
-      show(recordedRun(others, batchDir), done, session.chosen(), json);
+      showPutBack(
+        {
+          ...done,
+          chosen: session.chosen(),
+          file: recordedRun(others, batchDir),
+          kept,
+          keptText: keptText(kept, batchDir),
+        },
+        json,
+      );
     });
     return 0;
   } catch (thrown) {
@@ -41,16 +53,14 @@ export async function retry(file: string, argv: Record<string, unknown>): Promis
   }
 }
 
-/** A death here leaves pictures that are missing: the same command goes on, and so does `verify --repair`. */
-async function setAside(file: string, dir: string, db: Database, pictures: () => string[]): Promise<void> {
+/** Returns how many. A death here leaves pictures that are missing: the same command goes on, and so does `verify --repair`. */
+async function setAside(file: string, dir: string, db: Database, pictures: () => string[]): Promise<number> {
   const { output } = readReportSettings(file, overridesOf({}, process.env), process.env);
   const images = imagesForMending(dir, output);
   await finishMoves(images, pictureRepair(db));
-  for (const picture of pictures()) await images.setAside(picture, 'former');
-}
-
-function show(file: string, done: PutBack, chosen: Iterable<ChosenScene>, json: boolean): void {
-  showPutBack({ ...done, chosen, file }, json);
+  let kept = 0;
+  for (const picture of pictures()) if ((await images.setAside(picture, 'former')) !== undefined) kept += 1;
+  return kept;
 }
 
 /** Options add up; none means every failed scene. */

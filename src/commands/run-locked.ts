@@ -35,7 +35,7 @@ export async function runLocked(
   stop: Stop,
 ): Promise<number> {
   const { dir } = config.output;
-  const { opened, inFlight } = await orTellRefused(file, config, () =>
+  const { opened, inFlight, kept } = await orTellRefused(file, config, () =>
     beginRun(file, config, scenes, choices),
   );
   const view = openView(file, config);
@@ -47,7 +47,7 @@ export async function runLocked(
   try {
     tellStart(config, file, tell);
     const endpoints = [config.endpoint, ...inFlight.map(({ endpoint }) => endpoint)];
-    const result = await withPorts({ config, opened, endpoints, tell, stop }, (ports) =>
+    const result = await withPorts({ config, opened, endpoints, tell, stop, kept }, (ports) =>
       runBatch(
         scenes?.stage,
         ports,

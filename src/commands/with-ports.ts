@@ -14,6 +14,7 @@ import type { Ports } from '../pipeline/run.ts';
 import type { Stop } from '../pipeline/stop.ts';
 import { writeBatchReport } from './batch-report.ts';
 import { connect } from './connections.ts';
+import { keptText } from './kept-text.ts';
 import { outputFiles } from './output-files.ts';
 import { recordEnd } from './record-end.ts';
 import { systemClock } from './system-clock.ts';
@@ -26,10 +27,12 @@ interface Batch {
   tell: Listener;
   /** What it is told of is said to `tell`. */
   stop: Stop;
+  /** Pictures that were kept as `.former` before; none where it is left out. */
+  kept?: number;
 }
 
 export async function withPorts<Result>(
-  { config, opened, endpoints, tell, stop }: Batch,
+  { config, opened, endpoints, tell, stop, kept = 0 }: Batch,
   work: (ports: Ports) => Promise<Result>,
 ): Promise<Result> {
   stop.tellTo(({ kind, text }) => tell({ type: 'stopping', ending: kind, text }));
@@ -68,7 +71,10 @@ export async function withPorts<Result>(
       random: Math.random,
       tell,
     };
-    return await work(ports);
+    const result = await work(ports);
+    const former = keptText(kept + images.kept(), config.output.dir);
+    if (former !== undefined) tell({ type: 'warning', text: former });
+    return result;
   } finally {
     await service.close();
     await downloads.close();

@@ -47,6 +47,8 @@ export interface ImageStoreOptions {
 export interface PreparedImageStore extends ImageStore {
   /** Makes the folder and removes what earlier runs left half-written; `Trouble` where it cannot be used. */
   prepare(): Promise<void>;
+  /** Pictures that had the name of one that was written, and are kept as `.former`. */
+  kept(): number;
   /** Renames the file durably, and what lies beside it, to names that end in `as`; returns its new one, undefined where nothing is there. */
   setAside(file: string, as: string): Promise<string | undefined>;
   /** As the port has it; what is not to say where it comes from needs no provenance. */
@@ -74,6 +76,7 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
   const thumbnails = reportDir === undefined ? undefined : thumbnailFiles(reportDir);
   const limitWrites = pLimit(writesAtOnce);
   const limitChecks = pLimit(checksAtOnce);
+  let kept = 0;
   const demands = { maxPixels, minSide, isBlankRefused, isThumbnailWanted: thumbnails !== undefined };
   return {
     prepare: () =>
@@ -95,7 +98,8 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
       const path = pathWithin(root, file);
       await limitWrites(() =>
         withDiskTrouble(path, async () => {
-          if (await wouldOverwrite(path, picture)) await setAside(files, beside, path, 'former');
+          const isInTheWay = await wouldOverwrite(path, picture);
+          if (isInTheWay && (await setAside(files, beside, path, 'former')) !== undefined) kept += 1;
           await files.write(path, picture.png);
         }),
       );
@@ -130,6 +134,7 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
       await withDiskTrouble(paths.to, () => move(files, paths.from, paths.to));
       await moveBeside(beside, paths.from, paths.to);
     },
+    kept: () => kept,
     setAside: async (file, as) => {
       const path = pathWithin(root, file);
       const suffix = await withDiskTrouble(path, () => setAside(files, beside, path, as));

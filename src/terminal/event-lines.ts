@@ -148,7 +148,11 @@ export const eventLines = {
     exitCode,
   }),
   'scene-put-back': line('`retry`: the scene waits to be rendered again', { scene, was: text }),
-  'put-back': line('the last line of `retry`', { scenes: count, givenUp: count }),
+  'put-back': line('the last line of `retry`', {
+    scenes: count,
+    givenUp: count,
+    kept: count.describe('pictures that are kept as `.former`'),
+  }),
   'files-written': line('`report`: the files', {
     files: z.array(text),
     thumbnails: made.describe('those that were missing and are made now, and those that could not be made'),

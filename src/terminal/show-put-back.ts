@@ -11,12 +11,18 @@ export interface ShownPutBack {
   chosen: Iterable<{ id: string; was: string }>;
   /** What follows `nightrender run` for this batch. */
   file: string;
+  /** Pictures that are kept as `.former`, and a sentence about them without its full stop, where there are any. */
+  kept?: number;
+  keptText?: string | undefined;
 }
 
-export function showPutBack({ scenes, givenUp, chosen, file }: ShownPutBack, json: boolean): void {
+export function showPutBack(
+  { scenes, givenUp, chosen, file, kept = 0, keptText }: ShownPutBack,
+  json: boolean,
+): void {
   if (json) {
     for (const { id, was } of chosen) writeJsonLine('scene-put-back', { scene: id, was });
-    return writeJsonLine('put-back', { scenes, givenUp });
+    return writeJsonLine('put-back', { scenes, givenUp, kept });
   }
   if (scenes + givenUp === 0) return writeOut('There is nothing to put back.');
   if (givenUp > 0) writeOut(`${plural(givenUp, 'job')} in flight given up; each may have been billed.`);
@@ -30,6 +36,7 @@ export function showPutBack({ scenes, givenUp, chosen, file }: ShownPutBack, jso
   }
   if (scenes > shown)
     writeOut(`  and ${(scenes - shown).toLocaleString('en')} more; --json names all of them`);
+  if (keptText !== undefined) writeOut(`${keptText}.`);
   writeOut(
     `That is ${plural(scenes, 'new job')} at least, each with a bill of its own: \`nightrender run ${file}\`.`,
   );

@@ -39,6 +39,7 @@ it.each(['none', 'embed', 'sidecar'])(
     expect(run.stderr).toContain(
       `4 pictures in the folder taken over for 4 scenes${byName}; 1 could not be used and stays as it is: s1.png: `,
     );
+    expect(run.stderr).toContain('1 picture that was there is kept as <name>.former in out/images\n');
     expect(jobs()).toBe(6);
     expect(readFileSync(join(images, 's1.png.former'))).toEqual(cut);
     const verified = await nightrender(['verify', 'pipeline.yaml'], { cwd });
@@ -48,8 +49,9 @@ it.each(['none', 'embed', 'sidecar'])(
 
 it('--fresh keeps every picture as .former, and forgets nothing that is on record', async () => {
   const { cwd, images, jobs } = await lost('sidecar');
-  const run = await nightrender(['run', 'pipeline.yaml', '--fresh', '--quiet'], { cwd });
+  const run = await nightrender(['run', 'pipeline.yaml', '--fresh'], { cwd });
   expect(run.code, run.stderr).toBe(0);
+  expect(run.stderr).toContain('5 pictures that were there are kept as <name>.former in out/images\n');
   expect(jobs()).toBe(10);
   const former = readdirSync(images).filter((name) => name.endsWith('.former'));
   expect(former.filter((name) => name.includes('.png'))).toHaveLength(5);

@@ -106,7 +106,7 @@ it('--again renders a saved scene again with another seed, and keeps its picture
   expect(refused.stderr).toContain('`nightrender retry pipeline.yaml --id s1 --again`');
   const words = ['retry', 'pipeline.yaml', '--id', 's1', '--again', '--new-seed'];
   expect((await nightrender(words, { cwd })).stdout).toContain(
-    '1 scene waits to be rendered again:\n  s1 (saved)',
+    '1 scene waits to be rendered again:\n  s1 (saved)\n1 picture that was there is kept as <name>.former in out/images.\n',
   );
   const run = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
   expect(run.code, run.stderr).toBe(0);

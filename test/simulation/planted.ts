@@ -147,7 +147,7 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'other people’s files are overwritten',
     file: 'src/images/image-store.ts',
-    from: "          if (await wouldOverwrite(path, picture)) await setAside(files, beside, path, 'former');",
-    to: '',
+    from: 'const isInTheWay = await wouldOverwrite(path, picture);',
+    to: 'const isInTheWay = false;',
   },
 ];

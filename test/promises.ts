@@ -26,6 +26,16 @@ export const promises: Record<string, Promised[]> = {
       title: 'keeps every promise through … kills against a service that does everything wrong',
     },
     {
+      says: 'Whatever disks, clocks, people and the service do to a batch between and during its starts: no picture is wrong, nothing is paid undeclared, every refusal names a way that leads on, and in the end every scene is saved.',
+      file: 'simulation/nights.test.ts',
+      title: '… nights',
+    },
+    {
+      says: 'So it is where any file of a batch is missing, empty, cut, of the day before, or has a byte flipped.',
+      file: 'simulation/damage-sweep.test.ts',
+      title: 'a part of the sweep, SWEEP_SEED=…',
+    },
+    {
       says: 'Every move is on the disk before the next step: the intent before the request, the job id before it is first asked for, the picture before it counts as saved.',
       file: 'e2e/fsync-order.test.ts',
       title:

@@ -29,6 +29,7 @@ export class Account {
   /** How often the batch was begun anew. */
   begun = 0;
   #before: FolderState | undefined;
+  #damagedJob: Damaged['job'];
   #isLossAccepted = false;
   /** The most attempts that any start allowed. */
   #attempts = 0;
@@ -46,17 +47,14 @@ export class Account {
     this.#before = state;
   }
 
-  get openJobs(): string[] {
-    return (this.#before?.attempts ?? []).filter(isOpen).flatMap(({ job_id: id }) => id ?? []);
-  }
-
   begin(): void {
     this.#beganAt = this.#machine.now;
     this.#jobsBefore = this.#machine.service.jobs.length;
   }
 
   /** Somebody changes, removes or puts down these files in the folder of pictures. */
-  touch({ pictures, stranger }: Damaged): void {
+  touch({ pictures, stranger, job }: Damaged): void {
+    this.#damagedJob = job;
     if (stranger !== undefined) this.#strangers.push(stranger);
     else if (pictures.length > 0) this.#strangers = [];
     for (const file of pictures) {
@@ -87,7 +85,8 @@ export class Account {
   }
 
   /** What is wrong after a start. */
-  judge(asked: Start, outcome: Outcome, terms: Terms, { state, files }: Folder): string[] {
+  judge(asked: Start, outcome: Outcome, terms: Terms, { state: read, files }: Folder): string[] {
+    const state = read && this.#undamaged(read);
     if (outcome.kind === 'bug') return [`${asked.what} ended as a bug: ${outcome.words}`];
     if (asked.what === 'verify' && /is repaired|taken as it is/.test(outcome.words)) this.acceptLoss();
     this.#attempts = Math.max(this.#attempts, terms.attempts);
@@ -114,6 +113,15 @@ export class Account {
     ];
     this.#before = state;
     return wrong;
+  }
+
+  /** Until something is made of it, a damaged id says nothing of the program. */
+  #undamaged(state: FolderState): FolderState {
+    const attempts = state.attempts.map((row) => {
+      const isDamaged = row.attempt === this.#damagedJob?.attempt && row.state === 'submitted';
+      return isDamaged ? { ...row, job_id: this.#damagedJob?.id ?? null } : row;
+    });
+    return { ...state, attempts };
   }
 
   /** A person's command has the scene rendered again: what came before counts no more. */

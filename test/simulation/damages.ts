@@ -1,4 +1,5 @@
 /** What disks and people do to the files of a batch between two starts. */
+import Sqlite from 'better-sqlite3';
 import {
   copyFileSync,
   cpSync,
@@ -26,14 +27,14 @@ export interface Damaged {
   pictures: string[];
   /** A file of somebody else's that is there now. */
   stranger?: Buffer;
+  /** A job in flight that is on record under another id now. */
+  job?: { attempt: number; id: string };
 }
 
 interface Place {
   out: string;
   /** The checkpoint as starts before left it. */
   olds: string[];
-  /** Jobs in flight by what is on record. */
-  openJobs: string[];
   /** Names that pictures of the list will have. */
   names: string[];
   chance: Chance;
@@ -83,21 +84,42 @@ const older: Damage = ({ out, olds, chance }) => {
   return { what: 'checkpoint older', pictures: [] };
 };
 
-/** One letter of what is stored as text: of an input, or of a job's id. */
-const letter: Damage = ({ out, openJobs, chance }) => {
+/** One letter of what is stored as text: of an input, or of the id of a job in flight. Nothing else looks damaged then. */
+const letter: Damage = ({ out, chance }) => {
   const path = join(out, 'checkpoint.sqlite');
-  if (!existsSync(path)) return undefined;
-  const bytes = readFileSync(path);
-  const job = openJobs.length > 0 && chance.hits(0.5) ? chance.pick(openJobs) : undefined;
-  const needle = job ?? '{"scene":"scene ';
-  const places: number[] = [];
-  for (let at = bytes.indexOf(needle); at !== -1; at = bytes.indexOf(needle, at + 1))
-    places.push(job === undefined ? at + needle.length : at + needle.length - 1);
-  if (places.length === 0) return undefined;
-  const flipAt = chance.pick(places);
-  damageFile(path, { flipAt, by: 1 << chance.between(0, 2) });
-  return { what: `a letter behind ${needle} at ${flipAt}`, pictures: [] };
+  if (!existsSync(path) || statSync(path).size === 0) return undefined;
+  const db = new Sqlite(path);
+  try {
+    if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'scenes'").get() === undefined) return undefined;
+    const inputs = db.prepare<[], Stored>(
+      "SELECT 'scenes' AS tbl, 'input' AS name, scene AS key, input AS text FROM scenes",
+    );
+    const ids = db.prepare<[], Stored>(
+      "SELECT 'attempts' AS tbl, 'job_id' AS name, attempt AS key, job_id AS text FROM attempts WHERE state = 'submitted'",
+    );
+    const open = ids.all();
+    const stored = open.length > 0 && chance.hits(0.5) ? open : inputs.all();
+    if (stored.length === 0) return undefined;
+    const { tbl, name, key, text } = chance.pick(stored);
+    const at = tbl === 'scenes' ? text.indexOf('"scene ') + 7 : text.length - 1;
+    const changed = String.fromCharCode(text.charCodeAt(at) ^ (1 << chance.between(0, 2)));
+    db.prepare(`UPDATE OR IGNORE ${tbl} SET ${name} = ? WHERE rowid = ?`).run(
+      text.slice(0, at) + changed + text.slice(at + 1),
+      key,
+    );
+    const job = tbl === 'attempts' ? { job: { attempt: key, id: text } } : {};
+    return { what: `letter ${at} of ${text}: ${changed}`, pictures: [], ...job };
+  } finally {
+    db.close();
+  }
 };
+
+interface Stored {
+  tbl: 'scenes' | 'attempts';
+  name: 'input' | 'job_id';
+  key: number;
+  text: string;
+}
 
 const picture: Damage = ({ out, chance }) => {
   const files = picturesIn(out);

@@ -178,7 +178,6 @@ report: {every: ${this.#report}, thumbnails: false}
     const place = {
       out,
       olds: this.#olds.filter(({ begun }) => begun === this.#account.begun).map(({ path }) => path),
-      openJobs: this.#account.openJobs,
       names: this.#list.names,
       chance: this.#chance,
     };

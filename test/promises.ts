@@ -1,4 +1,4 @@
-/** What the README promises, each sentence with the test that shows it; kept true by readme.test.ts. */
+/** What the program promises (PROMISES.md), each sentence with the test that shows it; kept true by readme.test.ts. */
 
 export interface Promised {
   says: string;
@@ -156,7 +156,7 @@ export const promises: Record<string, Promised[]> = {
       title: 'puts exactly the bad ones back, keeps what is damaged, and the next run renders them',
     },
   ],
-  'Nothing is paid twice that need not be': [
+  'Nothing is paid twice without need': [
     {
       says: 'A finished batch that is started again sends nothing.',
       file: 'pipeline/run-batch.test.ts',
@@ -504,7 +504,7 @@ export const promises: Record<string, Promised[]> = {
       title: 'in the output folder, during and after a run with the local service',
     },
   ],
-  'Before: what is told is what happens': [
+  'Before: the plan is what happens': [
     {
       says: '`plan` accepts exactly what `run` accepts, refuses the rest in the same words, and leaves no trace in the folder.',
       file: 'commands/plan-accepts.test.ts',
@@ -663,7 +663,7 @@ export const promises: Record<string, Promised[]> = {
       title: 'one that never answers is given up, and keeps nobody else waiting',
     },
   ],
-  'In the morning: it can be looked at': [
+  'In the morning: gallery and lists': [
     {
       says: 'A run that is killed leaves a gallery.',
       file: 'e2e/interim-report.test.ts',
@@ -721,7 +721,7 @@ export const promises: Record<string, Promised[]> = {
       title: 'survives a death at every call',
     },
   ],
-  'The service: what it takes on is done': [
+  'The service: accepted jobs are done': [
     {
       says: 'The service may be killed at any time, under load: no accepted job is lost, none is completed twice, and no output changes.',
       file: 'server/kill-under-load.test.ts',

@@ -1,4 +1,6 @@
-/** The sections of the README that are made from the code. */
+/** The sections of README, manual and promises that are made from the code. */
+import { commandList } from '../src/commands/command-table.ts';
+import { helpGroups } from '../src/commands/help-topics.ts';
 import { pipelineSchema } from '../src/config/pipeline-schema.ts';
 import { attemptMoves } from '../src/core/attempt.ts';
 import { endings } from '../src/core/ending.ts';
@@ -10,6 +12,22 @@ import { eventLines } from '../src/terminal/event-lines.ts';
 import { promises, type Promised } from './promises.ts';
 
 export const readmeSections: Record<string, () => string> = {
+  topics: () =>
+    helpGroups
+      .map(([title, topics]) =>
+        [`## ${title}\n`, ...topics.map(([name, summary]) => `- [${name}](${name}.md): ${summary}`)].join(
+          '\n',
+        ),
+      )
+      .join('\n\n'),
+  commands: () =>
+    table(
+      ['command', 'what it does'],
+      commandList().map(([name, { takes, summary }]) => [
+        `\`${`nightrender ${name} ${takes}`.trim()}\``,
+        summary,
+      ]),
+    ),
   'exit codes': () =>
     table(
       ['code', 'means', 'resumable'],
@@ -25,17 +43,18 @@ export const readmeSections: Record<string, () => string> = {
       Object.entries(eventLines).map(([type, { description = '' }]) => [`\`${type}\``, description]),
     ),
   configuration: () => table(['key', 'default', 'meaning'], keysOf(pipelineSchema())),
-  states: () => `${diagram('attempt', attemptMoves)}\n\n${diagram('scene', sceneMoves)}`,
+  states: () => `${movesTable('scene', sceneMoves)}\n\n${movesTable('attempt', attemptMoves)}`,
   failures: () =>
     table(
-      ['kind', 'what came', 'whose', 'what happens'],
+      ['kind', 'what came', 'whose', 'then'],
       Object.entries(failureRules).map(([kind, { means, whose, next }]) => [
         `\`${kind}\``,
         means,
         whose,
-        consequences[next],
+        next,
       ]),
     ),
+  consequences: () => table(['then', 'what happens'], Object.entries(consequences)),
   'lane reasons': () =>
     table(
       ['reason', 'means'],
@@ -59,39 +78,28 @@ function keysOf(section: JsonObject, above = ''): string[][] {
 }
 
 function promisesOf([group, list]: [string, Promised[]]): string {
-  const lines = list.map(
-    ({ says, file, title }) => `- ${says}<br><sub>[${file}](test/${file}): ${title}</sub>`,
-  );
-  return `### ${group}\n\n${lines.join('\n')}`;
+  const lines = list.map(({ says, file, title }) => `- ${says}<br><sub>[${file}](${file}): ${title}</sub>`);
+  return `## ${group}\n\n${lines.join('\n')}`;
 }
 
 const consequences: Record<Consequence, string> = {
   stop: 'the run stops; attempt and scene stay as they were',
   'try-again': 'the same request is sent again after a growing wait; no attempt is counted',
   resubmit:
-    'declared in the report, then submitted again, up to `retry.submissions` (`unanswered` only where `retry.unanswered` says so)',
-  'put-back': 'the scene waits to be rendered again; the attempt counts for nothing',
+    'counted in the report, then submitted again, up to `retry.submissions` (`unanswered` only with `retry.unanswered: resubmit`, the default)',
+  'put-back': 'the scene waits to be rendered again; the attempt does not count',
   'new-attempt':
-    'another attempt, up to `retry.attempts`; then, or with the very same bytes again, the scene has failed',
-  'new-attempt-once': 'one more attempt; then the scene has failed',
-  'fail-scene': 'the scene has failed at once',
+    'another attempt, up to `retry.attempts`; then, or if the very same bytes come again, the scene fails',
+  'new-attempt-once': 'one more attempt; then the scene fails',
+  'fail-scene': 'the scene fails at once',
 };
 
-function diagram(what: string, moves: Record<string, readonly string[]>): string {
-  const arrows = Object.entries(moves).flatMap(([from, to]) => to.map((state) => `  ${from} --> ${state}`));
-  const ends = Object.entries(moves).flatMap(([state, to]) =>
-    to.length === 0 ? [`  ${state} --> [*]`] : [],
-  );
-  const [first] = Object.keys(moves);
-  return [
-    '```mermaid',
-    'stateDiagram-v2',
-    `  %% the states of ${what === 'attempt' ? 'an attempt' : 'a scene'}`,
-    `  [*] --> ${first}`,
-    ...arrows,
-    ...ends,
-    '```',
-  ].join('\n');
+function movesTable(what: string, moves: Record<string, readonly string[]>): string {
+  const rows = Object.entries(moves).map(([from, to]) => [
+    `\`${from}\``,
+    to.map((state) => `\`${state}\``).join(', '),
+  ]);
+  return table([what, 'may become'], rows);
 }
 
 function table(head: string[], rows: string[][]): string {

@@ -1,5 +1,5 @@
-/** Promise: what the README says of states, failures, exit codes, commands and keys is what the code does, and what it promises is tested. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+/** Promise: what README and manual say of states, failures, exit codes, commands and keys is what the code does, and what is promised is tested. */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { expect, it } from 'vitest';
@@ -7,7 +7,8 @@ import { parse, stringify } from 'yaml';
 import { readFaults } from '../src/config/read-faults.ts';
 import { checkpointSchema } from '../src/checkpoint/schema.ts';
 import { definitionOf } from '../src/commands/command-definition.ts';
-import { commandList, commandNamed } from '../src/commands/command-table.ts';
+import { commandNamed } from '../src/commands/command-table.ts';
+import { helpTopics } from '../src/commands/help-topics.ts';
 import { attemptMoves } from '../src/core/attempt.ts';
 import { sceneMoves } from '../src/core/scene.ts';
 import { problemsOf } from './config/pipeline-file.ts';
@@ -16,19 +17,46 @@ import { folderWith } from './e2e/cli.ts';
 import { promises } from './promises.ts';
 import { readmeSections } from './readme-sections.ts';
 
-const path = resolve(import.meta.dirname, '../README.md');
-const readme = readFileSync(path, 'utf8');
+const root = resolve(import.meta.dirname, '..');
+const pages = readdirSync(join(root, 'src/help'), { encoding: 'utf8' }).map((file) => `src/help/${file}`);
+/** By path from the root. */
+const documents = new Map(
+  ['README.md', ...pages, 'src/README.md', 'test/PROMISES.md', 'test/bench/README.md'].map((file) => [
+    file,
+    readFileSync(join(root, file), 'utf8'),
+  ]),
+);
+const manual = [...documents.values()].join('\n');
 
-it('has its generated sections as the code makes them (UPDATE_README=1 writes them)', async () => {
-  let text = readme;
-  for (const [name, make] of Object.entries(readmeSections)) {
-    const section = new RegExp(`(<!-- generated: ${name} -->\n)[^]*?(<!-- end -->)`);
-    expect(readme, `the marks of ${name}`).toMatch(section);
-    text = text.replace(section, (_, before: string, after: string) => `${before}\n${make()}\n\n${after}`);
-  }
-  const expected = await format(text, { ...(await resolveConfig(path)), parser: 'markdown' });
-  if (process.env['UPDATE_README'] === '1') writeFileSync(path, expected);
-  else expect(readme).toBe(expected);
+it.each([...documents])(
+  '%s has its generated sections as the code makes them (UPDATE_README=1 writes them)',
+  async (file, written) => {
+    const text = written.replaceAll(
+      /(<!-- generated: (.+) -->\n)[^]*?(<!-- end -->)/g,
+      (_, before: string, name: string, after: string) =>
+        `${before}\n${readmeSections[name]?.() ?? `no section is called ${name}`}\n\n${after}`,
+    );
+    const path = join(root, file);
+    const expected = await format(text, { ...(await resolveConfig(path)), parser: 'markdown' });
+    if (process.env['UPDATE_README'] === '1') writeFileSync(path, expected);
+    else expect(written).toBe(expected);
+  },
+);
+
+it.each(Object.keys(readmeSections))('shows what the code says of %s once', (name) => {
+  expect(manual.split(`<!-- generated: ${name} -->`)).toHaveLength(2);
+});
+
+it('has a page for each topic, and no other', () => {
+  const named = helpTopics.map((topic) => `src/help/${topic}.md`);
+  expect(pages.filter((file) => file !== 'src/help/README.md').toSorted()).toEqual(named.toSorted());
+});
+
+it('fits into a few screens: README and each page', () => {
+  const sizes = Object.fromEntries(['README.md', ...pages].map((file) => [file, sizeOf(file)]));
+  const { 'README.md': readme = 0, ...others } = sizes;
+  expect(readme).toBeLessThanOrEqual(10_000);
+  expect(Object.entries(others).filter(([, size]) => size > 16_384)).toEqual([]);
 });
 
 /** Files of the service say in their first lines what they are. */
@@ -66,12 +94,6 @@ it.each(
   expect(problemsOf(text, { env })).toEqual([]);
 });
 
-it('names every command once, as it is called', () => {
-  const called = readme.matchAll(/^\| `nightrender ([^`]*)`/gm);
-  const commands = commandList().map(([name, { takes }]) => `${name} ${takes}`.trim());
-  expect([...called].map(([, words = '']) => words).toSorted()).toEqual(commands.toSorted());
-});
-
 it.each(commandLines())('shows a command line that is one: nightrender %s', (line) => {
   const [name = '', ...words] = line.split(' ').filter((word) => word !== '');
   const command = commandNamed(name);
@@ -86,13 +108,13 @@ it.each(commandLines())('shows a command line that is one: nightrender %s', (lin
 it.each([...Object.keys(attemptMoves), ...Object.keys(sceneMoves)])(
   'says what the state %s means',
   (state) => {
-    expect(readme).toMatch(new RegExp(`^\\| \`${state}\` +\\| [a-z]`, 'm'));
+    expect(manual).toMatch(new RegExp(`^\\| \`${state}\` +\\| [a-z]`, 'm'));
   },
 );
 
 it('names every table of the checkpoint', () => {
   const tables = checkpointSchema.migrations.join('\n').matchAll(/CREATE TABLE (\w+)/g);
-  for (const [, name] of tables) expect(readme).toMatch(new RegExp(`^\\| \`${name}\``, 'm'));
+  for (const [, name] of tables) expect(manual).toMatch(new RegExp(`^\\| \`${name}\``, 'm'));
 });
 
 it.each(Object.values(promises).flat())('names a test that shows it: $says', ({ file, title }) => {
@@ -107,16 +129,33 @@ it('promises nothing twice', () => {
 });
 
 it('maps every folder and file of src', () => {
-  const [, map = ''] = /```\nsrc\/\n([^]*?)jobs\//.exec(readme) ?? [];
+  const [, map = ''] = /```\nsrc\/\n([^]*?)jobs\//.exec(textOf('src/README.md')) ?? [];
   const named = [...map.matchAll(/^ {2}(\S+?)\/? /gm)].map(([, name = '']) => name);
-  expect(named.toSorted()).toEqual(readdirSync(resolve(import.meta.dirname, '../src')).toSorted());
+  expect(named.toSorted()).toEqual(readdirSync(join(root, 'src')).toSorted());
 });
 
-it('links to headings that are there', () => {
-  const headings = [...readme.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) => anchorOf(title));
-  const links = [...readme.matchAll(/\]\(#([^)]*)\)/g)].map(([, anchor]) => anchor);
-  expect(headings).toEqual(expect.arrayContaining(links));
+it.each([...documents])('%s links to files and headings that are there', (file, text) => {
+  const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
+  const dead = links.filter((link) => {
+    if (/^https?:/.test(link)) return false;
+    const [path = '', anchor] = link.split('#');
+    const target = path === '' ? join(root, file) : resolve(root, file, '..', path);
+    return !existsSync(target) || (anchor !== undefined && !headingsOf(target).includes(anchor));
+  });
+  expect(dead).toEqual([]);
 });
+
+function textOf(file: string): string {
+  return documents.get(file) ?? '';
+}
+
+function sizeOf(file: string): number {
+  return Buffer.byteLength(textOf(file));
+}
+
+function headingsOf(path: string): string[] {
+  return [...readFileSync(path, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, title = '']) => anchorOf(title));
+}
 
 function anchorOf(title: string): string {
   return title
@@ -126,7 +165,7 @@ function anchorOf(title: string): string {
 }
 
 function blocksIn(...languages: string[]): string[] {
-  const blocks = readme.matchAll(/^```(\w*)\n([^]*?)^```$/gm);
+  const blocks = manual.matchAll(/^```(\w*)\n([^]*?)^```$/gm);
   return [...blocks].flatMap(([, language = '', block = '']) =>
     languages.includes(language) ? [block] : [],
   );
@@ -141,7 +180,7 @@ function commandLines(): string[] {
       .flatMap((line) => line.split(/&&|\||>/))
       .flatMap((part) => /(?:^|[ /(=])nightrender ([a-z][^()"']*)/.exec(part)?.[1] ?? []),
   );
-  const inText = [...readme.matchAll(/`(?:npx )?nightrender ([a-z][^`\n<[]*)`/g)].map(
+  const inText = [...manual.matchAll(/`(?:npx )?nightrender ([a-z][^`\n<[]*)`/g)].map(
     ([, line = '']) => line,
   );
   return [...new Set([...inBlocks, ...inText].map((line) => line.trim()))].filter((line) => !/…/.test(line));

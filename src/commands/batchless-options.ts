@@ -2,6 +2,7 @@
 import type { Argv } from 'yargs';
 import { endings } from '../core/ending.ts';
 import { common, exitCodes } from './exit-codes.ts';
+import { topicList } from './help-topics.ts';
 import { schemaNames } from './schema-names.ts';
 
 export function initOptions(parser: Argv) {
@@ -61,6 +62,17 @@ export function schemaOptions(parser: Argv) {
     .epilogue(exitCodes({ bug: endings.bug.means, 'wrong-use': 'wrong use', complete: 'it was printed' }));
 }
 
+export function helpOptions(parser: Argv) {
+  const purpose = `Prints a page of the manual, paged on a terminal (PAGER, or less) and as Markdown elsewhere. Without a topic, lists the topics. The name of a command gives the help of that command.`;
+  return parser
+    .usage(`$0 help [topic]\n\n${purpose}`)
+    .positional('topic', { type: 'string', default: topicList, describe: 'a page, or a command' })
+    .example('$0 help', 'list the topics')
+    .example('$0 help manifest', 'read the page on lists of scenes')
+    .example('$0 help run', 'the options of run')
+    .epilogue(exitCodes({ complete: 'it was printed', 'wrong-use': 'there is no such topic' }));
+}
+
 export function serveOptions(parser: Argv) {
   const purpose = `Serves the job interface and a console until SIGINT or SIGTERM. Endpoints, their workers and limits stand in service.yaml (nightrender init --service writes one) and can be made in the console; without a file there is one endpoint, which paints. The key is taken from NIGHTRENDER_API_KEY; without one, the first start makes and shows one, and nightrender keys makes more.`;
   const text = { type: 'string', requiresArg: true } as const;
@@ -107,7 +119,7 @@ export function completionOptions(parser: Argv) {
 }
 
 export function manOptions(parser: Argv) {
-  const purpose = `Prints the manual page, which an installation for everybody brings along as well.`;
+  const purpose = `Prints the man page: every command and its options. A global installation brings it along. The manual in pages is nightrender help.`;
   return parser
     .usage(`$0 man\n\n${purpose}`)
     .example('$0 man | man -l -', 'read it')

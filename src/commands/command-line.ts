@@ -6,14 +6,14 @@ import { writeError, writeOut } from '../terminal/console.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Command } from './command.ts';
 import { commandList, commandNamed } from './command-table.ts';
+import { topicList } from './help-topics.ts';
 import { program, purpose } from './version.ts';
 import { assertSwitches, inWords, WrongUse } from './wrong-use.ts';
 
 /** Resolves to the exit code. `early`: the lock of the batch that is asked for, where it was taken already. */
 export async function parseCommandLine(given: string[], early?: BatchLock): Promise<number> {
   if (given.length === 1 && given[0] === '--version') return showVersions();
-  // As people type it elsewhere: `nightrender help run`.
-  const args = given[0] === 'help' ? [...given.slice(1), '--help'] : given;
+  const args = withHelp(given);
   let chosen: Chosen | undefined;
   try {
     assertSwitches(args);
@@ -25,6 +25,14 @@ export async function parseCommandLine(given: string[], early?: BatchLock): Prom
   }
   // Outside of the parser: what goes wrong in a command is never taken for wrong use of the command line.
   return (await chosen?.command.work(chosen.argv, early)) ?? 0;
+}
+
+/** `nightrender help run` is `nightrender run --help`; the parser would take `help` alone for `--help`. */
+function withHelp(given: string[]): string[] {
+  const [first, topic] = given;
+  if (first !== 'help') return given;
+  if (topic === undefined) return [first, topicList];
+  return commandNamed(topic) === undefined ? given : [...given.slice(1), '--help'];
 }
 
 /** Undefined where help or the version was asked for: nothing is left to do then. */
@@ -79,6 +87,7 @@ function baseParser(args: string[]) {
     .example('$0 run pipeline.yaml', 'start a batch, or go on with it')
     .example('$0 status pipeline.yaml --watch', 'watch it from another terminal')
     .example('$0 <command> --help', 'what a command does, with examples')
+    .example('$0 help', 'the topics of the manual')
     .epilogue(exitCodes())
     .wrap(Math.min(100, process.stdout.columns || 100))
     .exitProcess(false)

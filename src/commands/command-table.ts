@@ -1,6 +1,7 @@
 /** Every command: what it takes, what it is for, its options, and its work, which is loaded when it is called. */
 import {
   completionOptions,
+  helpOptions,
   initOptions,
   inspectOptions,
   manOptions,
@@ -106,6 +107,16 @@ export const commands = {
     work: async (argv) =>
       (await import('./keys.ts')).keys(textIn(argv, 'action'), textIn(argv, 'name'), argv),
   },
+  help: {
+    takes: '[topic]',
+    summary: 'the manual: lists its topics, or prints one',
+    options: helpOptions,
+    work: async (argv) =>
+      (await import('./help.ts')).help(
+        textIn(argv, 'topic'),
+        commandList().map(([name]) => name),
+      ),
+  },
   schema: {
     takes: '[what]',
     summary: 'print the JSON Schema of pipeline.yaml, service.yaml or the lines of --json',
@@ -120,7 +131,7 @@ export const commands = {
   },
   man: {
     takes: '',
-    summary: 'the manual page',
+    summary: 'the man page: every command and option',
     options: manOptions,
     work: async () => (await import('./man.ts')).man(commandList()),
   },

@@ -4,6 +4,7 @@ import { rowKinds, rowStates } from '../core/report-row.ts';
 import { keyKinds } from '../server/keys/key.ts';
 import { definitionOf } from './command-definition.ts';
 import type { Command } from './command.ts';
+import { helpTopics } from './help-topics.ts';
 import { keyActions } from './key-actions.ts';
 import { schemaNames } from './schema-names.ts';
 
@@ -43,6 +44,7 @@ export const shells = ['bash', 'zsh', 'fish'] as const;
 
 const words: Record<string, readonly string[] | undefined> = {
   completion: shells,
+  help: helpTopics,
   keys: keyActions,
   schema: schemaNames,
 };

@@ -7,7 +7,7 @@ export const serviceSchemaFile = 'service.schema.json';
 /** `where` is `local`, or the address and id of a real endpoint. */
 export function pipelineText(where: 'local' | { url: string; id: string }): string {
   return `# yaml-language-server: $schema=${schemaFile}
-# What is rendered, where, and how. What is left out has a default; the README has them all.
+# What is rendered, where, and how. What is left out has a default: nightrender help pipeline-file.
 # \`nightrender plan pipeline.yaml\` says what this would do, \`nightrender run pipeline.yaml\` does it.
 
 # One row a scene. A row with an id keeps its picture however the list is edited or sorted.

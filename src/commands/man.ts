@@ -22,6 +22,7 @@ function manPage(commands: [string, Command][]): string {
     '.SH DESCRIPTION',
     '.TP\n.B nightrender --version\ntells the versions of the program and of what it is built on.',
     '.TP\n.B nightrender <command> --help\ntells of one command.',
+    '.TP\n.B nightrender help [topic]\nprints a page of the manual, or lists its topics.',
     '.SH COMMANDS',
     ...commands.flatMap(commandPart),
     '.SH EXIT STATUS',

@@ -2,7 +2,7 @@
 
 /**
  * Why a lane has no job at the service, and what that means. A run has as many lanes as jobs may be in flight
- * (`concurrency`); the order is that of the README.
+ * (`concurrency`); the order is that of the manual.
  */
 export const laneReasons = {
   rate: 'a submission waits for its turn within `rate.submit`',

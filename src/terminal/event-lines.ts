@@ -10,8 +10,10 @@ const text = z.string();
 const scene = text.describe('the id of the scene');
 const attempt = z.int().min(1).describe('the how manieth submission of the scene');
 const jobId = text.describe("the service's id of the job");
-const kind = text.describe('the kind of failure, as the README lists them');
-const ending = text.describe('how it ended, as the README lists exit codes: complete, incomplete, halted, …');
+const kind = text.describe('the kind of failure, as `nightrender help failures` lists them');
+const ending = text.describe(
+  'how it ended, as `nightrender help resume` lists exit codes: complete, incomplete, halted, …',
+);
 const exitCode = count.describe('the exit code of the program');
 const executionTimeMs = count.optional().describe('as the service told it');
 const cost = z

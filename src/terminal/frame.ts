@@ -19,7 +19,7 @@ export interface Frame {
   now: number;
 }
 
-export type Colour = 'green' | 'red' | 'yellow' | 'dim';
+export type Colour = 'green' | 'red' | 'yellow' | 'dim' | 'bold';
 export type Paint = (text: string, colour: Colour) => string;
 
 export function frameLines(frame: Frame, columns: number, paint: Paint): string[] {

@@ -6,6 +6,7 @@ const codes: Record<Colour, [on: number, off: number]> = {
   red: [31, 39],
   yellow: [33, 39],
   dim: [2, 22],
+  bold: [1, 22],
 };
 
 export function createPaint(stream: { hasColors?: () => boolean }): Paint {

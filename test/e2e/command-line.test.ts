@@ -46,7 +46,6 @@ it.each(commandList().map(([name]) => name))('%s --help shows examples and exit 
 it('tells of a command where help is asked for by name', async () => {
   const { stdout } = await nightrender(['help', 'plan']);
   expect(stdout).toBe((await nightrender(['plan', '--help'])).stdout);
-  expect((await nightrender(['help'])).stdout).toBe((await nightrender(['--help'])).stdout);
 });
 
 it('tells its version on the first line, and under it those of what it is built on', async () => {

@@ -1,0 +1,23 @@
+/** `nightrender help`: prints a page of the manual, or lists its topics. */
+import { readFileSync } from 'node:fs';
+import { ConfigError } from '../config/problem.ts';
+import { didYouMean } from '../core/closest.ts';
+import { showManualPage, showTopics } from '../terminal/show-manual.ts';
+import { helpGroups, helpTopics, topicList } from './help-topics.ts';
+import { refuse } from './refuse.ts';
+
+/** Returns the exit code. `commands` can be asked for as well, before this is called. */
+export function help(topic: string, commands: string[]): number {
+  if (topic === topicList) {
+    showTopics(helpGroups);
+    return 0;
+  }
+  if (!helpTopics.includes(topic)) return refuse(noTopic(topic, commands), undefined, false);
+  showManualPage(readFileSync(new URL(`../help/${topic}.md`, import.meta.url), 'utf8'));
+  return 0;
+}
+
+function noTopic(topic: string, commands: string[]): ConfigError {
+  const hint = didYouMean(topic, [...helpTopics, ...commands]) ?? 'nightrender help lists the topics';
+  return new ConfigError([{ where: '', text: `there is no topic ${JSON.stringify(topic)}; ${hint}` }]);
+}

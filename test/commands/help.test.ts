@@ -1,0 +1,80 @@
+/** Promise: `nightrender help` lists the topics of the manual and prints each, paged on a terminal; a mistyped one is met with the nearest. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { commandList } from '../../src/commands/command-table.ts';
+import { helpGroups, helpTopics } from '../../src/commands/help-topics.ts';
+import { folderWith, nightrender, root } from '../e2e/cli.ts';
+
+it('lists all topics with their summaries', async () => {
+  const { code, stdout } = await nightrender(['help']);
+  expect(code).toBe(0);
+  for (const [name, summary] of helpGroups.flatMap(([, topics]) => topics))
+    expect(stdout).toMatch(new RegExp(`^  ${name} +${summary.replaceAll(/[.()]/g, '\\$&')}$`, 'm'));
+  expect(stdout).not.toContain('\u001B');
+});
+
+it('prints a page as Markdown where no terminal is', async () => {
+  const { code, stdout } = await nightrender(['help', 'failures']);
+  expect(code).toBe(0);
+  const page = readFileSync(join(root, 'src/help/failures.md'), 'utf8');
+  expect(stdout.trimEnd()).toBe(page.replaceAll(/<!--.*-->\n\n/g, '').trimEnd());
+});
+
+it.each([
+  ['manifst', 'there is no topic "manifst"; did you mean manifest?'],
+  ['Money', 'there is no topic "Money"; did you mean money?'],
+  ['retyr', 'there is no topic "retyr"; did you mean retry?'],
+  ['../README', 'there is no topic "../README"; nightrender help lists the topics'],
+])('refuses the topic %s', async (topic, said) => {
+  const { code, stdout, stderr } = await nightrender(['help', topic]);
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toContain(said);
+});
+
+it('calls no topic as a command is called, which `help` tells of as well', () => {
+  const commands = new Set(commandList().map(([name]) => name));
+  expect(helpTopics.filter((topic) => commands.has(topic))).toEqual([]);
+});
+
+const hasScript = spawnSync('script', ['--version']).status === 0;
+
+/** What a terminal of 80 columns and 24 rows is sent, in a folder of its own. */
+function onTerminal(topic: string, env: Record<string, string>, first = ''): { text: string; dir: string } {
+  const dir = folderWith({});
+  const command = `stty cols 80 rows 24; ${first} exec ${process.execPath} ${join(root, 'dist/nightrender.cjs')} help ${topic}`;
+  const { NO_COLOR: _none, FORCE_COLOR: _forced, CI: _ci, PAGER: _pager, ...clean } = process.env;
+  const { stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
+    cwd: dir,
+    env: { ...clean, TERM: 'xterm-256color', ...env },
+    encoding: 'utf8',
+  });
+  return { text: stdout.replaceAll('\r\n', '\n'), dir };
+}
+
+it.skipIf(!hasScript)('gives a long page to the pager', () => {
+  const { text, dir } = onTerminal('manifest', { PAGER: 'cat > paged.txt; echo left' });
+  expect(text).toBe('left\n');
+  expect(readFileSync(join(dir, 'paged.txt'), 'utf8')).toMatch(
+    /^\p{Cc}\[1mManifest\p{Cc}\[22m\n\n {2}A manifest lists/u,
+  );
+});
+
+it.skipIf(!hasScript)('gives no short page to it', () => {
+  expect(onTerminal('console', { PAGER: 'cat > paged.txt; echo left' }).text).toMatch(/The console/);
+});
+
+it.skipIf(!hasScript).each(['no-such-pager-is-there', 'cat', ''])(
+  'prints a long page where PAGER is %j',
+  (PAGER) => {
+    const { text } = onTerminal('manifest', { PAGER, NO_COLOR: '1' });
+    expect(text).toMatch(/^Manifest\n\n[^]*gets its name back/m);
+    expect(text).not.toContain('\u001B');
+  },
+);
+
+it.skipIf(!hasScript)('prints a long page where there is no pager at all', () => {
+  const { text } = onTerminal('manifest', {}, 'PATH=/nowhere;');
+  expect(text).toMatch(/gets its name back/);
+});

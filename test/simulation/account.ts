@@ -66,6 +66,7 @@ export class Account {
 
   /** A copy of the folder as it was before the latest damage is there again. */
   undamage({ files }: Folder): void {
+    this.#damagedJob = undefined;
     const isThere = (own: Buffer): boolean => [...files.values()].some((bytes) => bytes.equals(own));
     this.#strangers = this.#strangers.filter(isThere);
   }
@@ -73,6 +74,7 @@ export class Account {
   /** The loss of a part of what was on record is accepted by option: what it says from now on is all that is known. */
   acceptLoss(): void {
     this.#isLossAccepted = true;
+    this.#damagedJob = undefined;
     // An answer that names a job whose record is lost could not be told from a good one.
     for (const job of this.#machine.service.jobs) job.polls = 0;
     this.#before = undefined;

@@ -23,10 +23,7 @@ export const readmeSections: Record<string, () => string> = {
   commands: () =>
     table(
       ['command', 'what it does'],
-      commandList().map(([name, { takes, summary }]) => [
-        `\`${`nightrender ${name} ${takes}`.trim()}\``,
-        summary,
-      ]),
+      commandList().map(([name, { takes, summary }]) => [`\`${`${name} ${takes}`.trim()}\``, summary]),
     ),
   'exit codes': () =>
     table(

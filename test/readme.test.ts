@@ -175,6 +175,7 @@ function blocksIn(...languages: string[]): string[] {
 function commandLines(): string[] {
   const inBlocks = blocksIn('sh', 'ini', '').flatMap((block) =>
     block
+      .replaceAll(/\\\n */g, '')
       .split('\n')
       .map((line) => line.replace(/(^| +)#.*/, ''))
       .flatMap((line) => line.split(/&&|\||>/))

@@ -8,7 +8,7 @@ export const laneReasons = {
   rate: 'a submission waits for its turn within `rate.submit`',
   slowed: 'a submission waits for its turn, which comes later since the service answered 429',
   load: 'a submission was answered 429 and waits to be sent again',
-  outage: 'the service does not answer, or knows none of its jobs: it is felt out',
+  outage: 'the service does not answer, or knows none of its jobs: it is asked now and then',
   downloads: 'the job is done, and its picture is fetched from the address that the output names',
   memory: 'the job is done, and its answer waits for room in memory',
   checking: 'the job is done, and its pictures are decoded and checked',
@@ -17,7 +17,7 @@ export const laneReasons = {
   resuming: 'the plan is made, and the jobs of earlier runs are asked for first',
   retries: 'all that is left are scenes that wait for their next attempt',
   stopping: 'the run was told to stop and finishes what is in flight',
-  nothingLeft: 'fewer scenes are left than lanes',
+  nothingLeft: 'fewer scenes are left than slots',
 } as const satisfies Record<string, string>;
 
 export type LaneReason = keyof typeof laneReasons;

@@ -35,7 +35,6 @@ export function spans(inline: string, hasColours: boolean): string {
 
 function linked(text: string, target: string): string {
   const [, topic] = /^(?:\.\/)?([\w-]+)\.md(?:#.*)?$/.exec(target) ?? [];
-  if (topic === text) return `\`help ${topic}\``;
   if (topic !== undefined) return `${text} (help ${topic})`;
   return /^https?:/.test(target) && target !== text ? `${text} (${target})` : text;
 }

@@ -43,7 +43,7 @@ it('marks each line of what is broken', () => {
 it('names the topic of another page, and the address of another site', () => {
   const page = 'See [how](cron.md#logs), [money](money.md), [here](#types) and [site](https://example.com).';
   expect(formatMarkdown(page, 100, plain)).toBe(
-    '  See how (help cron), `help money`, here and site (https://example.com).',
+    '  See how (help cron), money (help money), here and site (https://example.com).',
   );
 });
 

@@ -10,54 +10,52 @@ const src = resolve(import.meta.dirname, '../src');
  * `node:*` stands for any built-in module: an edge may use them, the rules and the road only those that are named.
  */
 const table: Record<string, { ours: string[]; packages: string[] }> = {
+  lib: { ours: [], packages: ['better-sqlite3', 'ipaddr.js', 'yaml', 'zod', 'node:*'] },
+  protocol: { ours: ['lib/text'], packages: [] },
   // sha256 is a pure function.
-  core: { ours: [], packages: ['node:crypto'] },
-  wire: { ours: [], packages: [] },
-  pipeline: { ours: ['core'], packages: ['p-limit', 'tinyqueue', 'node:events', 'node:perf_hooks'] },
-  sqlite: { ours: [], packages: ['better-sqlite3', 'node:*'] },
-  disk: { ours: ['core'], packages: ['node:*'] },
-  files: { ours: ['core'], packages: ['node:*'] },
-  config: {
-    ours: [
-      'core',
-      'files',
-      'pages/console-data',
-      'server/faults/fault-table',
-      'server/faults/fault-settings',
-    ],
-    packages: ['yaml', 'zod', 'liquidjs', 'node:*'],
+  'runner/core': { ours: ['lib/text'], packages: ['node:crypto'] },
+  'runner/pipeline': {
+    ours: ['lib/text', 'runner/core'],
+    packages: ['p-limit', 'tinyqueue', 'node:events', 'node:perf_hooks'],
   },
-  addresses: { ours: [], packages: ['ipaddr.js', 'node:*'] },
-  client: {
-    ours: ['addresses', 'core', 'files', 'wire', 'pipeline/ports'],
+  'runner/files': { ours: ['lib', 'runner/core'], packages: ['node:*'] },
+  'runner/config': {
+    ours: ['lib', 'runner/core', 'runner/files'],
+    packages: ['zod', 'liquidjs', 'node:*'],
+  },
+  'runner/client': {
+    ours: ['lib', 'protocol', 'runner/core', 'runner/files', 'runner/pipeline/ports'],
     packages: ['undici', 'p-limit', 'node:*'],
   },
-  checkpoint: { ours: ['core', 'disk', 'sqlite', 'pipeline/ports'], packages: ['better-sqlite3', 'node:*'] },
-  manifest: {
-    ours: ['core'],
+  'runner/checkpoint': {
+    ours: ['lib', 'runner/core', 'runner/files', 'runner/pipeline/ports'],
+    packages: ['better-sqlite3', 'node:*'],
+  },
+  'runner/manifest': {
+    ours: ['lib', 'runner/core'],
     packages: ['csv-parse', 'fzstd', 'hyparquet', 'hyparquet-compressors', 'xxhash-wasm', 'node:*'],
   },
-  images: { ours: ['core', 'disk', 'pipeline/ports'], packages: ['p-limit', 'sharp', 'node:*'] },
-  report: {
-    ours: ['core', 'disk', 'pipeline/ports', 'pages/gallery-data'],
+  'runner/images': {
+    ours: ['lib', 'runner/core', 'runner/files', 'runner/pipeline/ports'],
+    packages: ['p-limit', 'sharp', 'node:*'],
+  },
+  'runner/report': {
+    ours: ['lib', 'runner/core', 'runner/files', 'runner/pipeline/ports'],
     packages: ['csv-stringify', 'node:*'],
   },
-  terminal: {
-    ours: ['core', 'pipeline/ports', 'pipeline/event'],
-    packages: ['pino', 'string-width', 'zod', 'node:*'],
+  'runner/notify': {
+    ours: ['lib', 'runner/core', 'runner/pipeline/ports', 'runner/pipeline/event'],
+    packages: ['undici', 'node:*'],
   },
-  // What the servers of pages share.
-  http: { ours: [], packages: ['node:*'] },
-  watch: { ours: ['core', 'http'], packages: ['node:*'] },
-  // What runs in the browser is bundled by itself: nothing of Node's may get into it.
-  pages: { ours: ['core/live-batch'], packages: ['preact'] },
-  notify: { ours: ['core', 'pipeline/ports', 'pipeline/event'], packages: ['undici', 'node:*'] },
-  painter: { ours: [], packages: ['sharp'] },
+  'runner/watch': { ours: ['lib', 'runner/core'], packages: ['node:*'] },
+  service: { ours: ['lib', 'protocol'], packages: ['better-sqlite3', 'undici', 'zod', 'node:*'] },
   // Its process may end any time: the service starts it and imports nothing of it.
-  renderer: { ours: ['painter'], packages: ['sharp', 'three', 'webgpu', 'node:*'] },
-  server: {
-    ours: ['addresses', 'http', 'wire', 'sqlite', 'painter', 'pages/console-data'],
-    packages: ['better-sqlite3', 'undici', 'node:*'],
+  renderers: { ours: ['lib'], packages: ['sharp', 'three', 'webgpu', 'node:*'] },
+  // What runs in the browser is bundled by itself: nothing of Node's may get into it.
+  web: { ours: ['protocol/console-data', 'runner/core'], packages: ['preact'] },
+  terminal: {
+    ours: ['lib', 'runner/core', 'runner/pipeline/ports', 'runner/pipeline/event'],
+    packages: ['pino', 'string-width', 'zod', 'node:*'],
   },
 };
 
@@ -78,8 +76,11 @@ describe.each(Object.entries(table))('%s', (folder, { ours, packages }) => {
 });
 
 it('knows every folder of src', () => {
-  const folders = new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]));
-  expect(folders).toEqual(new Set([...Object.keys(table), 'commands']));
+  const places = [...Object.keys(table), 'commands'].map((folder) => `${folder}/`);
+  const strays = files.filter(
+    (file) => file.includes('/') && !places.some((place) => file.startsWith(place)),
+  );
+  expect(strays).toEqual([]);
 });
 
 it('lets only the command line import commands, and only programs end their process', () => {
@@ -90,8 +91,19 @@ it('lets only the command line import commands, and only programs end their proc
   expect(importers).toEqual(['cli.ts']);
   expect(files.filter((file) => /\bprocess\.exit(Code)?\b/.test(textOf(file))).toSorted()).toEqual([
     'cli.ts',
-    'server/workloads/module-runner.ts',
+    'service/workloads/module-runner.ts',
   ]);
+});
+
+it('lets few arrows lead from one part to another', () => {
+  const partOf = (path: string): string => (path.includes('/') ? (path.split('/')[0] ?? '') : 'cli');
+  const arrows = files.flatMap((file) =>
+    importsOf(file)
+      .filter((target) => target.endsWith('.ts') || target.endsWith('.tsx'))
+      .map((target) => `${partOf(file)} → ${partOf(target)}`),
+  );
+  const between = new Set(arrows.filter((arrow) => new Set(arrow.split(' → ')).size === 2));
+  expect(between.size).toBeLessThanOrEqual(20);
 });
 
 it('lets only the terminal print', () => {
@@ -104,7 +116,8 @@ it('lets only the terminal print', () => {
 it('keeps clock and chance out of the rules', () => {
   const impure = files.filter(
     (file) =>
-      file.startsWith('core/') && /Date\.now|new Date\(\)|Math\.random|performance\./.test(textOf(file)),
+      file.startsWith('runner/core/') &&
+      /Date\.now|new Date\(\)|Math\.random|performance\./.test(textOf(file)),
   );
   expect(impure).toEqual([]);
 });

@@ -12,7 +12,7 @@ export const promises: Record<string, Promised[]> = {
   'Nothing is lost': [
     {
       says: 'The program may die before or after anything that it does, and die again while it recovers: the same command goes on, no scene is missing, no picture is wrong, and every result that was paid for is collected.',
-      file: 'pipeline/kill-at-every-call.test.ts',
+      file: 'runner/pipeline/kill-at-every-call.test.ts',
       title: 'survives a death at every call, and another one in what resumes it',
     },
     {
@@ -43,69 +43,69 @@ export const promises: Record<string, Promised[]> = {
     },
     {
       says: 'An input or a job id that was damaged in the checkpoint is noticed where it is read: nothing is sent or saved on its word, and the run ends with words that say so.',
-      file: 'pipeline/damaged-rows.test.ts',
+      file: 'runner/pipeline/damaged-rows.test.ts',
       title: 'is not sent with … changed, and what was paid is collected by later runs',
     },
     {
       says: 'A damaged checkpoint is repaired by `verify --repair`: what can be read is kept, what is lost is counted as unanswered.',
-      file: 'checkpoint/repair-checkpoint.test.ts',
+      file: 'runner/checkpoint/repair-checkpoint.test.ts',
       title: 'counts submissions whose rows cannot be read as unanswered, and keeps all others',
     },
     {
       says: 'A write-ahead log that was removed, cut, changed or replaced after a crash is noticed before anything is sent; a person may accept the loss, which is then declared.',
-      file: 'checkpoint/lost-log.test.ts',
+      file: 'runner/checkpoint/lost-log.test.ts',
       title: 'a log that was … is refused, and can be accepted as a loss that is declared',
     },
     {
       says: 'On resume what is in flight is asked for before anything is submitted, the oldest first.',
-      file: 'pipeline/run-batch.test.ts',
+      file: 'runner/pipeline/run-batch.test.ts',
       title:
         'asks for the jobs in flight first, the oldest before the others, and submits none of them again',
     },
     {
       says: 'A job whose status can never be read is given up by its deadline, and only while the service answers.',
-      file: 'pipeline/unreadable-jobs.test.ts',
+      file: 'runner/pipeline/unreadable-jobs.test.ts',
       title: 'is given up and rendered again where it is the last one (…)',
     },
     {
       says: 'While a run is up, every result is collected within a minute of its completion, long before it may expire.',
-      file: 'pipeline/retention.test.ts',
+      file: 'runner/pipeline/retention.test.ts',
       title: 'collects every result within a minute, with … jobs in flight',
     },
     {
       says: 'A row that is edited is rendered anew, and its old picture is kept beside the new one.',
-      file: 'pipeline/run-batch.test.ts',
+      file: 'runner/pipeline/run-batch.test.ts',
       title: 'keeps the old picture of an edited row beside the new one, under a name that tells',
     },
     {
       says: 'No file is overwritten by a picture: what has its name already is kept as `.former`.',
-      file: 'images/image-store.test.ts',
+      file: 'runner/images/image-store.test.ts',
       title: 'keeps what has the name already as .former, with what lies beside it',
     },
     {
       says: 'A run says that every scene is saved only where every picture still is in the folder, in its size.',
-      file: 'pipeline/missing-pictures.test.ts',
+      file: 'runner/pipeline/missing-pictures.test.ts',
       title: 'a run whose pictures are not there',
     },
     {
       says: 'A row that goes while its job is in flight loses no picture.',
-      file: 'pipeline/run-batch.test.ts',
+      file: 'runner/pipeline/run-batch.test.ts',
       title: 'still collects what is in flight for rows that are gone, and keeps their pictures',
     },
     {
       says: 'Two scenes never share a file, also where names differ in case alone.',
-      file: 'pipeline/run-batch.test.ts',
+      file: 'runner/pipeline/run-batch.test.ts',
       title:
         'gives names that would be one file to one scene only, also where they are written at the same moment',
     },
     {
       says: 'A scene that the program died with three times is set aside as `quarantined`, and no other with it.',
-      file: 'pipeline/deaths.test.ts',
+      file: 'runner/pipeline/deaths.test.ts',
       title: 'sets aside the scene whose result the program dies with three times; all others are rendered',
     },
     {
       says: 'A full disk sets no scene aside, however often.',
-      file: 'pipeline/deaths.test.ts',
+      file: 'runner/pipeline/deaths.test.ts',
       title: 'holds no death against scenes whose pictures a full disk does not take, however often',
     },
     {
@@ -117,37 +117,37 @@ export const promises: Record<string, Promised[]> = {
   'No wrong picture': [
     {
       says: 'No damaged PNG ever gets a final name.',
-      file: 'images/corrupt-png.test.ts',
+      file: 'runner/images/corrupt-png.test.ts',
       title: 'no file comes of a PNG',
     },
     {
       says: 'Nor does a damaged JPEG or WebP.',
-      file: 'images/corrupt-pictures.test.ts',
+      file: 'runner/images/corrupt-pictures.test.ts',
       title: 'no file comes of',
     },
     {
       says: 'Nor does text that is no strict base64.',
-      file: 'images/corrupt-pictures.test.ts',
+      file: 'runner/images/corrupt-pictures.test.ts',
       title: 'no file comes of a text that is',
     },
     {
       says: 'Black pictures and thumbnails are no success where `check` says so.',
-      file: 'images/demands.test.ts',
+      file: 'runner/images/demands.test.ts',
       title: 'check.blank refuses',
     },
     {
       says: 'The same damaged bytes twice set the scene aside, instead of paying a third time.',
-      file: 'pipeline/service-trouble.test.ts',
+      file: 'runner/pipeline/service-trouble.test.ts',
       title: 'that bring the very same damaged bytes set the scene aside at the second',
     },
     {
       says: 'A service that gives one job id twice brings no picture of another scene.',
-      file: 'pipeline/run-batch.test.ts',
+      file: 'runner/pipeline/run-batch.test.ts',
       title: 'that is answered with the id of another job brings no picture of another scene',
     },
     {
       says: 'A service that gives all jobs the same id is paid for three of them, and the run ends with words that name it.',
-      file: 'pipeline/service-trouble.test.ts',
+      file: 'runner/pipeline/service-trouble.test.ts',
       title: 'is paid for three where it gives all jobs the same id, and saves nobody the picture of another',
     },
     {
@@ -159,88 +159,88 @@ export const promises: Record<string, Promised[]> = {
   'Nothing is paid twice without need': [
     {
       says: 'A finished batch that is started again sends nothing.',
-      file: 'pipeline/run-batch.test.ts',
+      file: 'runner/pipeline/run-batch.test.ts',
       title: 'does nothing the second time',
     },
     {
       says: 'After twenty minutes of being down nothing is submitted again.',
-      file: 'pipeline/missing-jobs.test.ts',
+      file: 'runner/pipeline/missing-jobs.test.ts',
       title: 'submits nothing again after a stop of 20 minutes',
     },
     {
       says: 'After forty minutes exactly what has expired is, once all that was in flight was asked for.',
-      file: 'pipeline/missing-jobs.test.ts',
+      file: 'runner/pipeline/missing-jobs.test.ts',
       title: 'resubmits exactly what has expired, after all jobs were asked for, when /health answers',
     },
     {
       says: 'An endpoint that answers 404 for everything stops the run, with one submission.',
-      file: 'pipeline/missing-jobs.test.ts',
+      file: 'runner/pipeline/missing-jobs.test.ts',
       title:
         'stops with 12 where endpoint and jobs are gone, with one submission and every attempt as it was',
     },
     {
       says: 'One that takes jobs and loses every one of them halts the run as failures do.',
-      file: 'pipeline/missing-jobs.test.ts',
+      file: 'runner/pipeline/missing-jobs.test.ts',
       title: 'halts at an endpoint … that loses every job it takes',
     },
     {
       says: 'A clock that jumps by a day, either way, expires nothing.',
-      file: 'pipeline/missing-jobs.test.ts',
+      file: 'runner/pipeline/missing-jobs.test.ts',
       title: 'takes no job for expired when the clock was set forward by a day, nor when it was set back',
     },
     {
       says: 'A submission that got no answer may run and bill: it is declared as `unanswered`, then submitted again.',
-      file: 'pipeline/run-batch.test.ts',
+      file: 'runner/pipeline/run-batch.test.ts',
       title: 'without an answer is declared, and the scene submitted again',
     },
     {
       says: 'The report names every scene that has such submissions, also where a later one brought the picture.',
-      file: 'pipeline/service-trouble.test.ts',
+      file: 'runner/pipeline/service-trouble.test.ts',
       title: 'are listed in the report, also where a later one brought the picture',
     },
     {
       says: 'With `retry.unanswered: hold` it is not, until you say so.',
-      file: 'pipeline/service-trouble.test.ts',
+      file: 'runner/pipeline/service-trouble.test.ts',
       title: 'are held for a person who wants to decide: nothing is submitted again',
     },
     {
       says: 'The program never sends a submission twice by itself where a connection dies under it.',
-      file: 'client/broken-connections.test.ts',
+      file: 'runner/client/broken-connections.test.ts',
       title: 'sends nothing twice by itself where a used connection turns out to be dead',
     },
     {
       says: 'A service that names its jobs in a way that nobody can ask for is paid for one, and the run ends.',
-      file: 'pipeline/service-trouble.test.ts',
+      file: 'runner/pipeline/service-trouble.test.ts',
       title: 'is paid for no more of them: the run ends, and what was paid is declared',
     },
     {
       says: 'No scene is submitted more often than `retry.submissions`, whatever becomes of it.',
-      file: 'pipeline/run-batch.test.ts',
+      file: 'runner/pipeline/run-batch.test.ts',
       title: 'never happens more often than the bound says, whatever becomes of it',
     },
     {
       says: 'A row that is edited back costs nothing: its picture takes its name again.',
-      file: 'pipeline/run-batch.test.ts',
+      file: 'runner/pipeline/run-batch.test.ts',
       title: 'pays nothing for a row that was edited back, and its picture takes its name again',
     },
     {
       says: 'Of a list of ten thousand that was edited half-way, exactly the new and the edited rows are submitted.',
-      file: 'pipeline/run-batch.test.ts',
+      file: 'runner/pipeline/run-batch.test.ts',
       title: 'submits exactly the new and the edited rows of a half-done list of 10,000',
     },
     {
       says: 'A job without output, which mostly fails the same way again, is tried once more only.',
-      file: 'pipeline/run-batch.test.ts',
+      file: 'runner/pipeline/run-batch.test.ts',
       title: 'without output is tried once more only',
     },
     {
       says: 'An input that the service refuses fails its scene at once.',
-      file: 'pipeline/run-batch.test.ts',
+      file: 'runner/pipeline/run-batch.test.ts',
       title: 'that is refused for its input fails the scene at once',
     },
     {
       says: 'An overdue job is cancelled at the service, so that it does not go on billing.',
-      file: 'pipeline/overdue.test.ts',
+      file: 'runner/pipeline/overdue.test.ts',
       title: 'is cancelled and rendered by another attempt',
     },
     {
@@ -250,7 +250,7 @@ export const promises: Record<string, Promised[]> = {
     },
     {
       says: 'A download that fails is tried again; the job is paid once.',
-      file: 'pipeline/downloads.test.ts',
+      file: 'runner/pipeline/downloads.test.ts',
       title: 'is tried again after growing waits, and the job is paid once',
     },
     {
@@ -270,75 +270,75 @@ export const promises: Record<string, Promised[]> = {
     },
     {
       says: 'A preview (`--sample`, `--limit`) is part of the full run: whatever previews and deaths come one after the other, each scene is paid once.',
-      file: 'pipeline/preview.test.ts',
+      file: 'runner/pipeline/preview.test.ts',
       title: 'is never paid twice, whatever parts and deaths come one after the other',
     },
   ],
   'It stops by itself': [
     {
       says: '`limits.cost` is exceeded by one job at most.',
-      file: 'pipeline/limits.test.ts',
+      file: 'runner/pipeline/limits.test.ts',
       title: 'is exceeded by one job at most, with … lanes, and nearly used up',
     },
     {
       says: 'The limit holds over crashes and later runs.',
-      file: 'pipeline/limits.test.ts',
+      file: 'runner/pipeline/limits.test.ts',
       title: 'holds over a crash and the next run',
     },
     {
       says: '`limits.jobs` bounds the submissions of all runs together.',
-      file: 'pipeline/limits.test.ts',
+      file: 'runner/pipeline/limits.test.ts',
       title: 'bounds the submissions of the batch, over all its runs',
     },
     {
       says: '`limits.for` submits nothing once the time is over, and what is in flight is collected.',
-      file: 'pipeline/run-batch.test.ts',
+      file: 'runner/pipeline/run-batch.test.ts',
       title: 'submits nothing after its time is over, and collects what is in flight',
     },
     {
       says: '`limits.until` submits nothing that is not expected to be done by then.',
-      file: 'pipeline/limits.test.ts',
+      file: 'runner/pipeline/limits.test.ts',
       title: 'submits nothing that is not expected to be done by then, and is done by then',
     },
     {
       says: 'Failures one after the other halt the run, and what is in flight is collected.',
-      file: 'pipeline/run-batch.test.ts',
+      file: 'runner/pipeline/run-batch.test.ts',
       title: 'halts after so many failed attempts in a row, and collects what is in flight',
     },
     {
       says: 'So does too large a share of failures.',
-      file: 'pipeline/service-trouble.test.ts',
+      file: 'runner/pipeline/service-trouble.test.ts',
       title: 'halt the run when too large a share fails, though some succeed',
     },
     {
       says: 'A service that answers no submission for half an hour ends the run, with no scene set aside.',
-      file: 'pipeline/service-trouble.test.ts',
+      file: 'runner/pipeline/service-trouble.test.ts',
       title: 'for half an hour end the run, resumable, with no scene set aside',
     },
     {
       says: 'Status requests that are not answered stop submissions within minutes, and the run after half an hour, with its jobs left to the next one.',
-      file: 'pipeline/service-trouble.test.ts',
+      file: 'runner/pipeline/service-trouble.test.ts',
       title:
         'for status requests stops new submissions within minutes, and the run after half an hour, leaving its jobs',
     },
     {
       says: 'A job that stays in the queue longer than `timeouts.queue` has failed, and does not hold up the night.',
-      file: 'pipeline/run-batch.test.ts',
+      file: 'runner/pipeline/run-batch.test.ts',
       title: 'is bounded by the deadlines of queue and execution',
     },
     {
       says: 'A refused key ends it after as many requests as there are lanes at most, with every scene as it was.',
-      file: 'pipeline/run-batch.test.ts',
+      file: 'runner/pipeline/run-batch.test.ts',
       title: 'ends the run after at most as many requests as lanes, and leaves every scene as it was',
     },
     {
       says: 'A busy service (429) costs time only, is given as long as it asks for, and fails no scene.',
-      file: 'pipeline/run-batch.test.ts',
+      file: 'runner/pipeline/run-batch.test.ts',
       title: 'that meets a busy service waits as long as it is told to, and no scene fails of it',
     },
     {
       says: 'The service is sent no more submissions than `rate` allows in any ten seconds.',
-      file: 'pipeline/service-trouble.test.ts',
+      file: 'runner/pipeline/service-trouble.test.ts',
       title: 'is asked for no more than the set number in any ten seconds',
     },
   ],
@@ -361,17 +361,17 @@ export const promises: Record<string, Promised[]> = {
     },
     {
       says: 'Ids of accepted jobs are not lost to a full disk: room is kept for them.',
-      file: 'checkpoint/checkpoint.test.ts',
+      file: 'runner/checkpoint/checkpoint.test.ts',
       title: 'loses no id of a job that was accepted: the reserved room is for these',
     },
     {
       says: 'A damaged checkpoint is refused in a sentence and left as it is.',
-      file: 'checkpoint/checkpoint.test.ts',
+      file: 'runner/checkpoint/checkpoint.test.ts',
       title: 'with flipped bytes is refused in a sentence and left as it is',
     },
     {
       says: 'So is one of a newer version.',
-      file: 'checkpoint/checkpoint.test.ts',
+      file: 'runner/checkpoint/checkpoint.test.ts',
       title: 'by a newer version is refused in a sentence',
     },
     {
@@ -429,7 +429,7 @@ export const promises: Record<string, Promised[]> = {
     },
     {
       says: 'A redirect is not followed with it.',
-      file: 'client/submit-answers.test.ts',
+      file: 'runner/client/submit-answers.test.ts',
       title: 'does not follow a redirect (…), nor take the key there',
     },
     {
@@ -440,52 +440,52 @@ export const promises: Record<string, Promised[]> = {
     },
     {
       says: 'Plain http to another machine warns.',
-      file: 'config/settings.test.ts',
+      file: 'runner/config/settings.test.ts',
       title: 'plain http to another machine warns: …',
     },
     {
       says: 'Pictures are downloaded over https from listed hosts only …',
-      file: 'client/downloads.test.ts',
+      file: 'runner/client/downloads.test.ts',
       title: 'an address is refused, and nothing is looked up',
     },
     {
       says: '… and never from this machine or its network.',
-      file: 'client/downloads.test.ts',
+      file: 'runner/client/downloads.test.ts',
       title: 'is refused where it is …, and no connection is made',
     },
     {
       says: 'An answer larger than `limits.body` is not read to its end.',
-      file: 'client/bodies.test.ts',
+      file: 'runner/client/bodies.test.ts',
       title: 'is not fetched any further',
     },
     {
       says: 'Of answers with pictures no more are in memory at a time than fit into `limits.memory`, and all come.',
-      file: 'client/memory.test.ts',
+      file: 'runner/client/memory.test.ts',
       title: 'are never more at a time than have room, and all come',
     },
     {
       says: 'One that is larger than `limits.memory` comes through alone.',
-      file: 'client/memory.test.ts',
+      file: 'runner/client/memory.test.ts',
       title: 'one … that is larger than all of it comes through, alone',
     },
     {
       says: 'A picture of more pixels than `limits.pixels` is not taken.',
-      file: 'images/check-picture.test.ts',
+      file: 'runner/images/check-picture.test.ts',
       title: 'a JPEG, WebP or PNG with more pixels than allowed',
     },
     {
       says: 'A template reads no file but by `file_base64`.',
-      file: 'config/template.test.ts',
+      file: 'runner/config/template.test.ts',
       title: 'reads no file',
     },
     {
       says: 'A list has no file sent from outside of the folder of pipeline.yaml, or of one that the template names.',
-      file: 'config/file-base64.test.ts',
+      file: 'runner/config/file-base64.test.ts',
       title: 'from outside of the folder of pipeline.yaml: …',
     },
     {
       says: 'A file that is another than when the list was read is not sent.',
-      file: 'client/sending-files.test.ts',
+      file: 'runner/client/sending-files.test.ts',
       title: 'nothing is sent where the file is …',
     },
     {
@@ -495,7 +495,7 @@ export const promises: Record<string, Promised[]> = {
     },
     {
       says: 'No name leads out of the folder of pictures, whatever the manifest says.',
-      file: 'core/naming.test.ts',
+      file: 'runner/core/naming.test.ts',
       title: 'leads to no place but below the folder, on any system, for any text',
     },
     {
@@ -542,7 +542,7 @@ export const promises: Record<string, Promised[]> = {
     },
     {
       says: 'results.csv holds nothing that a spreadsheet would run as a formula.',
-      file: 'report/results.test.ts',
+      file: 'runner/report/results.test.ts',
       title: 'results.csv has nothing that a spreadsheet would run as a formula, and numbers as they are',
     },
     {
@@ -557,17 +557,17 @@ export const promises: Record<string, Promised[]> = {
     },
     {
       says: 'A preview takes scenes from all over the list, and withdraws none.',
-      file: 'pipeline/preview.test.ts',
+      file: 'runner/pipeline/preview.test.ts',
       title: 'renders as many as asked for, from all over the list, and withdraws nothing',
     },
     {
       says: 'The order of lists and values changes no id and no seed of expanded scenes.',
-      file: 'core/expansion.test.ts',
+      file: 'runner/core/expansion.test.ts',
       title: 'the order of lists and of their values changes no id and no seed',
     },
     {
       says: 'More values and more seeds keep every scene that was there …',
-      file: 'core/expansion.test.ts',
+      file: 'runner/core/expansion.test.ts',
       title: 'longer lists and more seeds keep every scene that was there',
     },
     {
@@ -604,7 +604,7 @@ export const promises: Record<string, Promised[]> = {
     },
     {
       says: 'The page of `watch` changes nothing, whoever asks.',
-      file: 'watch/watch-server.test.ts',
+      file: 'runner/watch/watch-server.test.ts',
       title: 'nobody may …: nothing can be changed',
     },
     {
@@ -614,12 +614,12 @@ export const promises: Record<string, Promised[]> = {
     },
     {
       says: 'No page of another site can read it.',
-      file: 'watch/watch-server.test.ts',
+      file: 'runner/watch/watch-server.test.ts',
       title: 'a page of another site may not, whatever its name leads to: …',
     },
     {
       says: 'However many look at it, the checkpoint is read once for all.',
-      file: 'watch/watch-server.test.ts',
+      file: 'runner/watch/watch-server.test.ts',
       title: 'is read once for all who ask at once',
     },
     {
@@ -649,7 +649,7 @@ export const promises: Record<string, Promised[]> = {
     },
     {
       says: 'A monitor hears of success only where every scene is saved.',
-      file: 'notify/notifier.test.ts',
+      file: 'runner/notify/notifier.test.ts',
       title: 'a ping: the start, the last lines, and success only for …',
     },
     {
@@ -659,7 +659,7 @@ export const promises: Record<string, Promised[]> = {
     },
     {
       says: 'One that never answers is given up, and keeps nobody waiting.',
-      file: 'notify/notifier.test.ts',
+      file: 'runner/notify/notifier.test.ts',
       title: 'one that never answers is given up, and keeps nobody else waiting',
     },
   ],
@@ -671,75 +671,75 @@ export const promises: Record<string, Promised[]> = {
     },
     {
       says: 'A report that the disk does not take ends no run.',
-      file: 'pipeline/interim-reports.test.ts',
+      file: 'runner/pipeline/interim-reports.test.ts',
       title: 'that the disk does not take is told once, and the night goes on',
     },
     {
       says: 'The gallery opens without a server and a network, and shows prompts as they are, whatever stands in them.',
-      file: 'pages/gallery.test.ts',
+      file: 'web/gallery/gallery.test.ts',
       title: 'shows pictures with their prompts, whatever stands in them',
     },
     {
       says: 'Nothing in a prompt, a name or a failure becomes part of the page.',
-      file: 'report/gallery-files.test.ts',
+      file: 'runner/report/gallery-files.test.ts',
       title:
         'leaves nothing of a prompt, a name or a failure in the page that ends a script or begins a comment',
     },
     {
       says: 'All pictures of a hundred thousand scenes are reached, found and sorted in it.',
-      file: 'pages/gallery.test.ts',
+      file: 'web/gallery/gallery.test.ts',
       title: 'are all reached, found and sorted',
     },
     {
       says: 'The command that it shows for a kind of failure puts exactly these back.',
-      file: 'report/gallery-files.test.ts',
+      file: 'runner/report/gallery-files.test.ts',
       title: 'groups what failed, with the command that puts exactly that back',
     },
     {
       says: 'A thumbnail that cannot be written fails no scene.',
-      file: 'images/thumbnails.test.ts',
+      file: 'runner/images/thumbnails.test.ts',
       title: 'is saved all the same where the disk does not take the thumbnail',
     },
     {
       says: 'Nor does a copy that its format cannot hold.',
-      file: 'images/copies.test.ts',
+      file: 'runner/images/copies.test.ts',
       title: 'that a format cannot hold are told, and the picture is saved',
     },
     {
       says: 'Pictures stay byte for byte as they came where `output.metadata` asks for nothing.',
-      file: 'images/provenance.test.ts',
+      file: 'runner/images/provenance.test.ts',
       title: 'leaves the bytes that came where nothing is asked for',
     },
     {
       says: 'Embedded metadata leaves every other chunk, and so every pixel, untouched.',
-      file: 'images/provenance.test.ts',
+      file: 'runner/images/provenance.test.ts',
       title: 'a PNG keeps every chunk that it came with: …',
     },
     {
       says: 'What belongs beside a picture survives a death at every call as the picture does.',
-      file: 'pipeline/provenance.test.ts',
+      file: 'runner/pipeline/provenance.test.ts',
       title: 'survives a death at every call',
     },
   ],
   'The service: accepted jobs are done': [
     {
       says: 'The service may be killed at any time, under load: no accepted job is lost, none is completed twice, and no output changes.',
-      file: 'server/kill-under-load.test.ts',
+      file: 'service/kill-under-load.test.ts',
       title: 'loses nothing, completes nothing twice, and changes no output',
     },
     {
       says: 'A worker that dies in the middle of a job leaves it to another.',
-      file: 'server/pull-worker.test.ts',
+      file: 'service/pull-worker.test.ts',
       title: 'that is killed in the middle of a job leaves it to another',
     },
     {
       says: 'A result of a worker that has lost the job changes nothing.',
-      file: 'server/pull-operations.test.ts',
+      file: 'service/pull-operations.test.ts',
       title: 'of a job that was cancelled, or is another worker’s, changes nothing',
     },
     {
       says: 'A result that is too large fails the job in words; it is never lost.',
-      file: 'server/pull-operations.test.ts',
+      file: 'service/pull-operations.test.ts',
       title: 'that is too large fails the job in words',
     },
     {
@@ -749,42 +749,42 @@ export const promises: Record<string, Promised[]> = {
     },
     {
       says: 'Inputs, outputs and errors are gone from the disk once they have been kept long enough.',
-      file: 'server/retention.test.ts',
+      file: 'service/retention.test.ts',
       title: 'leaves nothing of an input, output or error that is over, and all of the others',
     },
     {
       says: 'A full disk keeps nobody from ending jobs.',
-      file: 'server/jobs/full-disk.test.ts',
+      file: 'service/jobs/full-disk.test.ts',
       title: 'cancels and purges at once, for good, and takes on jobs again when there is space',
     },
     {
       says: 'No job is taken on into a data folder that was deleted or replaced.',
-      file: 'server/jobs/lost-folder.test.ts',
+      file: 'service/jobs/lost-folder.test.ts',
       title: '…: submissions are refused in words, and it is said once',
     },
     {
       says: 'Long results cost no memory, however many slow readers they have.',
-      file: 'server/http/long-answers.test.ts',
+      file: 'service/http/long-answers.test.ts',
       title: 'takes the memory of its pieces only, with many readers who do not read',
     },
     {
       says: 'Nobody without a key of yours is let in from other machines.',
-      file: 'server/service-options.test.ts',
+      file: 'service/service-options.test.ts',
       title: 'does not start for the whole network where nobody has a key',
     },
     {
       says: 'Who tries keys is told to wait, and nobody else.',
-      file: 'server/keys/admission.test.ts',
+      file: 'service/keys/admission.test.ts',
       title: 'tells an address that has tried 20 keys to wait, in seconds, and no other',
     },
     {
       says: 'Keys are kept as digests, in a file that only you can read.',
-      file: 'server/keys/key-book.test.ts',
+      file: 'service/keys/key-book.test.ts',
       title: "is its owner's alone and holds no key",
     },
     {
       says: 'The console takes no change from pages of other sites.',
-      file: 'server/console/sessions.test.ts',
+      file: 'service/console/sessions.test.ts',
       title: 'takes no change from pages of other sites',
     },
   ],

@@ -1,13 +1,13 @@
 /** The sections of README, manual and promises that are made from the code. */
 import { commandList } from '../src/commands/command-table.ts';
 import { helpGroups } from '../src/commands/help-topics.ts';
-import { pipelineSchema } from '../src/config/pipeline-schema.ts';
-import { attemptMoves } from '../src/core/attempt.ts';
-import { endings } from '../src/core/ending.ts';
-import { failureRules, type Consequence } from '../src/core/failure.ts';
-import type { JsonObject } from '../src/core/json.ts';
-import { laneReasons } from '../src/core/lane-time.ts';
-import { sceneMoves } from '../src/core/scene.ts';
+import { pipelineSchema } from '../src/runner/config/pipeline-schema.ts';
+import { attemptMoves } from '../src/runner/core/attempt.ts';
+import { endings } from '../src/runner/core/ending.ts';
+import { failureRules, type Consequence } from '../src/runner/core/failure.ts';
+import type { JsonObject } from '../src/lib/text/json.ts';
+import { laneReasons } from '../src/runner/core/lane-time.ts';
+import { sceneMoves } from '../src/runner/core/scene.ts';
 import { eventLines } from '../src/terminal/event-lines.ts';
 import { promises, type Promised } from './promises.ts';
 

@@ -1,8 +1,8 @@
 /** Whether the scenes that were read can be rendered: all that is wrong with the list is told at once. */
-import type { ManifestStage } from '../checkpoint/manifest-stage.ts';
-import type { Config } from '../config/config.ts';
-import { ConfigError, type Problem } from '../config/problem.ts';
-import { shownFile } from '../config/shown-file.ts';
+import type { ManifestStage } from '../runner/checkpoint/manifest-stage.ts';
+import type { Config } from '../runner/config/config.ts';
+import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
+import { shownFile } from '../lib/yaml/shown-file.ts';
 import { axesOf, lacking, thereIs } from './scene-columns.ts';
 import { undeclared } from './typed-row.ts';
 

@@ -1,11 +1,11 @@
 /** The report of a batch folder, from its checkpoint. */
 import { join } from 'node:path';
-import { readBatch } from '../checkpoint/batch-identity.ts';
-import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
-import { readRows } from '../checkpoint/read-rows.ts';
-import { readRuns } from '../checkpoint/read-runs.ts';
-import { readSummary } from '../checkpoint/read-summary.ts';
-import { writeReport, type ReportFiles } from '../report/write-report.ts';
+import { readBatch } from '../runner/checkpoint/batch-identity.ts';
+import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
+import { readRows } from '../runner/checkpoint/read-rows.ts';
+import { readRuns } from '../runner/checkpoint/read-runs.ts';
+import { readSummary } from '../runner/checkpoint/read-summary.ts';
+import { writeReport, type ReportFiles } from '../runner/report/write-report.ts';
 import { program } from './version.ts';
 
 /** In the timeline of the report. */

@@ -1,7 +1,7 @@
 /** What the road is told, out of the configuration. */
-import type { Config } from '../config/config.ts';
-import { copyEnding } from '../core/picture-copy.ts';
-import type { BatchSettings } from '../pipeline/settings.ts';
+import type { Config } from '../runner/config/config.ts';
+import { copyEnding } from '../runner/core/picture-copy.ts';
+import type { BatchSettings } from '../runner/pipeline/settings.ts';
 
 /** One request beside thousands of others. */
 const healthEveryMs = 30_000;

@@ -1,6 +1,6 @@
 /** The help of the commands that have to do with no batch. */
 import type { Argv } from 'yargs';
-import { endings } from '../core/ending.ts';
+import { endings } from '../runner/core/ending.ts';
 import { common, exitCodes } from './exit-codes.ts';
 import { topicList } from './help-topics.ts';
 import { schemaNames } from './schema-names.ts';

@@ -5,8 +5,8 @@ import {
   readJobsInFlight,
   type JobsInFlight,
   type OpenCheckpoint,
-} from '../checkpoint/open-checkpoint.ts';
-import type { Config } from '../config/config.ts';
+} from '../runner/checkpoint/open-checkpoint.ts';
+import type { Config } from '../runner/config/config.ts';
 import { noChoices, type BeginChoices } from './begin-options.ts';
 import { assertCollectable } from './connections.ts';
 import {

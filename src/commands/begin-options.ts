@@ -1,6 +1,6 @@
 /** What a person says to a start that is refused without it; for one start, so that no file can forget it. */
-import { ConfigError } from '../config/problem.ts';
-import type { BatchSettings } from '../pipeline/settings.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import type { BatchSettings } from '../runner/pipeline/settings.ts';
 
 export const beginOptions = {
   'accept-loss': {

@@ -1,15 +1,15 @@
 /** `nightrender cancel`: has the service cancel what is in flight, and takes what is done already. */
-import { readBatch } from '../checkpoint/batch-identity.ts';
+import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import {
   openCheckpoint,
   openCheckpointForReading,
   readJobsInFlight,
   type OpenCheckpoint,
-} from '../checkpoint/open-checkpoint.ts';
-import type { Config } from '../config/config.ts';
-import { readConfig } from '../config/read-config.ts';
-import { endings } from '../core/ending.ts';
-import { cancelBatch, type CancelResult } from '../pipeline/cancel-batch.ts';
+} from '../runner/checkpoint/open-checkpoint.ts';
+import type { Config } from '../runner/config/config.ts';
+import { readConfig } from '../runner/config/read-config.ts';
+import { endings } from '../runner/core/ending.ts';
+import { cancelBatch, type CancelResult } from '../runner/pipeline/cancel-batch.ts';
 import { createCancelView, type CancelView } from '../terminal/cancel-view.ts';
 import { batchSettings } from './batch-settings.ts';
 import { commandArguments, configuredArguments } from './command-arguments.ts';

@@ -1,10 +1,10 @@
 /** `plan --check`: whether the service knows the key and the endpoint, asked in a way that starts nothing. */
-import { HttpRenderService } from '../client/http-render-service.ts';
-import { Memory } from '../client/memory.ts';
-import type { Config } from '../config/config.ts';
-import type { Failure } from '../core/failure.ts';
-import type { EndpointCheck } from '../core/plan.ts';
-import type { HealthReply, RenderService } from '../pipeline/ports.ts';
+import { HttpRenderService } from '../runner/client/http-render-service.ts';
+import { Memory } from '../runner/client/memory.ts';
+import type { Config } from '../runner/config/config.ts';
+import type { Failure } from '../runner/core/failure.ts';
+import type { EndpointCheck } from '../runner/core/plan.ts';
+import type { HealthReply, RenderService } from '../runner/pipeline/ports.ts';
 
 /** No service gives out such an id. */
 const impossibleJob = 'nightrender-asks-whether-this-endpoint-is-there';

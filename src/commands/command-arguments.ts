@@ -1,6 +1,6 @@
 /** What follows `nightrender retry` or `run` in commands that people paste. */
-import type { Config } from '../config/config.ts';
-import { shellWord } from '../core/shell-word.ts';
+import type { Config } from '../runner/config/config.ts';
+import { shellWord } from '../lib/text/shell-word.ts';
 import { shownPath } from './shown-path.ts';
 
 /** As it was given here, so that it works in the same place. `output`: the folder, where it is not the file's own. */

@@ -1,7 +1,7 @@
 /** The command line: from arguments to a command's work. Commands are loaded when they are called. */
 import yargs from 'yargs';
-import type { BatchLock } from '../checkpoint/batch-lock.ts';
-import { endings } from '../core/ending.ts';
+import type { BatchLock } from '../runner/checkpoint/batch-lock.ts';
+import { endings } from '../runner/core/ending.ts';
 import { writeError, writeOut } from '../terminal/console.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Command } from './command.ts';

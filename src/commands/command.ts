@@ -1,6 +1,6 @@
 /** What is known of a command before it is called. */
 import type { Argv } from 'yargs';
-import type { BatchLock } from '../checkpoint/batch-lock.ts';
+import type { BatchLock } from '../runner/checkpoint/batch-lock.ts';
 
 export interface Command {
   /** Its arguments, as the parser writes them: `<pipeline>`. */

@@ -1,7 +1,7 @@
 /** `nightrender completion`: a script that has a shell complete what may be typed. */
 import { basename } from 'node:path';
-import { ConfigError } from '../config/problem.ts';
-import { didYouMean } from '../core/closest.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import { didYouMean } from '../lib/text/closest.ts';
 import { writeOut } from '../terminal/console.ts';
 import type { Command } from './command.ts';
 import { bashScript } from './completion-bash.ts';

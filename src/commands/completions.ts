@@ -1,7 +1,7 @@
 /** What may be typed after `nightrender`, as the commands define it. */
-import { failureRules } from '../core/failure.ts';
-import { rowKinds, rowStates } from '../core/report-row.ts';
-import { keyKinds } from '../server/keys/key.ts';
+import { failureRules } from '../runner/core/failure.ts';
+import { rowKinds, rowStates } from '../runner/core/report-row.ts';
+import { keyKinds } from '../service/keys/key.ts';
 import { definitionOf } from './command-definition.ts';
 import type { Command } from './command.ts';
 import { helpTopics } from './help-topics.ts';

@@ -1,9 +1,9 @@
 /** Where jobs are sent and asked for: the configured service and the local one, each with its own key. */
-import type { JobsInFlight } from '../checkpoint/open-checkpoint.ts';
-import type { Connection } from '../client/http-render-service.ts';
-import type { Config } from '../config/config.ts';
-import { ConfigError } from '../config/problem.ts';
-import type { Endpoint } from '../core/attempt.ts';
+import type { JobsInFlight } from '../runner/checkpoint/open-checkpoint.ts';
+import type { Connection } from '../runner/client/http-render-service.ts';
+import type { Config } from '../runner/config/config.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import type { Endpoint } from '../runner/core/attempt.ts';
 import { plural, showInstant } from '../terminal/words.ts';
 import { configuredArguments } from './command-arguments.ts';
 import { startLocalService } from './local-service.ts';

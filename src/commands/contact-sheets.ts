@@ -1,13 +1,13 @@
 /** The contact sheets of a batch: every saved picture of its manifest, in its order. */
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { readRows } from '../checkpoint/read-rows.ts';
-import type { SavedPicture } from '../core/picture.ts';
-import { cellsOnSheet, contactSheet, type SheetCell } from '../images/contact-sheet.ts';
-import { thumbnailFrom } from '../images/missing-thumbnails.ts';
-import { thumbnailFiles } from '../images/thumbnail-files.ts';
-import { writeSheets } from '../report/write-sheets.ts';
-import type { Database } from '../sqlite/database.ts';
+import { readRows } from '../runner/checkpoint/read-rows.ts';
+import type { SavedPicture } from '../runner/core/picture.ts';
+import { cellsOnSheet, contactSheet, type SheetCell } from '../runner/images/contact-sheet.ts';
+import { thumbnailFrom } from '../runner/images/missing-thumbnails.ts';
+import { thumbnailFiles } from '../runner/images/thumbnail-files.ts';
+import { writeSheets } from '../runner/report/write-sheets.ts';
+import type { Database } from '../lib/sqlite/database.ts';
 import { lookAtBatch } from './look-at-batch.ts';
 
 /** Absolute paths; the report's folder is there. Throws the reason of `signal` where that cuts it, and older ones stay. */

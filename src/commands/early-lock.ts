@@ -1,7 +1,7 @@
 /** The batch's lock before the heavier parts are loaded: of fifty starts at once, forty-nine have nothing else to do. */
 import { parseArgs } from 'node:util';
-import { BatchHeld, isBatch, lockBatch, type BatchLock } from '../checkpoint/batch-lock.ts';
-import { readGlance } from '../config/read-output-dir.ts';
+import { BatchHeld, isBatch, lockBatch, type BatchLock } from '../runner/checkpoint/batch-lock.ts';
+import { readGlance } from '../runner/config/read-output-dir.ts';
 import { refuse } from './refuse.ts';
 import { partOptions } from './part-options.ts';
 import { optionRules, overridesOf } from './run-options.ts';

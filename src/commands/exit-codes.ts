@@ -1,5 +1,5 @@
 /** The exit codes of commands, each in a line of their help. */
-import { endings, type EndingKind } from '../core/ending.ts';
+import { endings, type EndingKind } from '../runner/core/ending.ts';
 
 /** All of them as they are; or those of a command that only looks or serves, in its own words. */
 export function exitCodes(own?: Partial<Record<EndingKind, string>>): string {

@@ -1,11 +1,11 @@
 /** `nightrender explain`: one scene's whole story, and what decides what happens to it next. */
-import { isBatchHeld } from '../checkpoint/batch-lock.ts';
-import { readIds, readStory } from '../checkpoint/read-story.ts';
-import { ConfigError } from '../config/problem.ts';
-import { readOutputDir } from '../config/read-output-dir.ts';
-import { closestFew } from '../core/closest.ts';
-import { shellWord } from '../core/shell-word.ts';
-import type { Database } from '../sqlite/database.ts';
+import { isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
+import { readIds, readStory } from '../runner/checkpoint/read-story.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import { readOutputDir } from '../runner/config/read-output-dir.ts';
+import { closestFew } from '../lib/text/closest.ts';
+import { shellWord } from '../lib/text/shell-word.ts';
+import type { Database } from '../lib/sqlite/database.ts';
 import { showStory } from '../terminal/show-story.ts';
 import { commandArguments } from './command-arguments.ts';
 import { lookAtBatch } from './look-at-batch.ts';

@@ -1,9 +1,9 @@
 /** The key with which the service is used first. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { ConfigError } from '../config/problem.ts';
-import { KeyBook } from '../server/keys/key-book.ts';
-import { isLoopback } from '../server/service-options.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import { KeyBook } from '../service/keys/key-book.ts';
+import { isLoopback } from '../service/service-options.ts';
 
 /** Throws `ConfigError` where other machines would reach a service without a key that somebody chose to make. */
 export function assertKeyed(dataDir: string, host: string, { where, addCommand }: KeyAdvice): void {

@@ -1,10 +1,10 @@
 /** The first requests that a run would send, made as the road makes them. */
-import type { SqliteCheckpoint } from '../checkpoint/sqlite-checkpoint.ts';
-import type { Attempt } from '../core/attempt.ts';
-import type { FirstRequest } from '../core/plan.ts';
-import { PictureNames } from '../pipeline/picture-names.ts';
-import type { BatchSettings } from '../pipeline/settings.ts';
-import { runPath } from '../wire/paths.ts';
+import type { SqliteCheckpoint } from '../runner/checkpoint/sqlite-checkpoint.ts';
+import type { Attempt } from '../runner/core/attempt.ts';
+import type { FirstRequest } from '../runner/core/plan.ts';
+import { PictureNames } from '../runner/pipeline/picture-names.ts';
+import type { BatchSettings } from '../runner/pipeline/settings.ts';
+import { runPath } from '../protocol/paths.ts';
 
 /** Stands in names for what only the output of the job tells. */
 const unknownSeed = 'SEED';

@@ -1,7 +1,7 @@
 /** `nightrender help`: prints a page of the manual, or lists its topics. */
 import { readFileSync } from 'node:fs';
-import { ConfigError } from '../config/problem.ts';
-import { didYouMean } from '../core/closest.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import { didYouMean } from '../lib/text/closest.ts';
 import { showManualPage, showTopics } from '../terminal/show-manual.ts';
 import { helpGroups, helpTopics, topicList } from './help-topics.ts';
 import { refuse } from './refuse.ts';

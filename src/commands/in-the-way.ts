@@ -1,7 +1,7 @@
 /** What on the disk keeps a command from its work, where that can be seen, and what to do about it. */
 import { accessSync, closeSync, constants, lstatSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { diskTrouble, isSystemError } from '../disk/disk-trouble.ts';
+import { diskTrouble, isSystemError } from '../runner/files/disk-trouble.ts';
 import { shownPath } from './shown-path.ts';
 
 const databases = ['checkpoint.sqlite', '.lock.sqlite', 'service.sqlite', 'keys.sqlite', 'lock.sqlite'];

@@ -1,11 +1,11 @@
 /** `nightrender init`: a pipeline.yaml or a service.yaml with its schema, and what belongs to it, that run at once. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { pipelineSchemaText } from '../config/pipeline-schema.ts';
-import { ConfigError, type Problem } from '../config/problem.ts';
-import { sections } from '../config/schema.ts';
-import { serviceExample } from '../config/service-example.ts';
-import { serviceSchemaText } from '../config/service-json-schema.ts';
+import { pipelineSchemaText } from '../runner/config/pipeline-schema.ts';
+import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
+import { sections } from '../runner/config/schema.ts';
+import { serviceExample } from '../service/config/service-example.ts';
+import { serviceSchemaText } from '../service/config/service-json-schema.ts';
 import { showInit, showServiceInit } from '../terminal/show-init.ts';
 import { pipelineText, scenesText, schemaFile, serviceSchemaFile } from './init-files.ts';
 import { refuse } from './refuse.ts';

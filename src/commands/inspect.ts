@@ -1,6 +1,6 @@
 /** `nightrender inspect`: what a picture says of itself. */
-import { ConfigError } from '../config/problem.ts';
-import { inspectPicture } from '../images/inspect-picture.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import { inspectPicture } from '../runner/images/inspect-picture.ts';
 import { showInspected } from '../terminal/show-inspected.ts';
 import { refuse } from './refuse.ts';
 

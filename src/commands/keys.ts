@@ -1,14 +1,14 @@
 /** `nightrender keys`: makes, lists and revokes the keys of the service, also while it runs. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { ConfigError } from '../config/problem.ts';
-import { closest } from '../core/closest.ts';
-import { shellWord } from '../core/shell-word.ts';
-import { makeFolder } from '../disk/make-folder.ts';
-import { checkKey, type AskedKey } from '../server/keys/check-key.ts';
-import { KeyBook, KeyRefused } from '../server/keys/key-book.ts';
-import type { FieldProblem } from '../server/endpoint-settings.ts';
-import { readUsage } from '../server/keys/read-usage.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import { closest } from '../lib/text/closest.ts';
+import { shellWord } from '../lib/text/shell-word.ts';
+import { makeFolder } from '../runner/files/make-folder.ts';
+import { checkKey, type AskedKey } from '../service/keys/check-key.ts';
+import { KeyBook, KeyRefused } from '../service/keys/key-book.ts';
+import type { FieldProblem } from '../service/endpoint-settings.ts';
+import { readUsage } from '../service/keys/read-usage.ts';
 import { showKeys, showNewKey, showRevokedKey } from '../terminal/show-keys.ts';
 import { dataOption } from './data-option.ts';
 import { defaultDataDir } from './default-data-dir.ts';

@@ -1,13 +1,13 @@
 /** `nightrender list`: the scenes of a batch, all or some, one a line. */
-import { readBatch } from '../checkpoint/batch-identity.ts';
-import { findRows, type RowChoice } from '../checkpoint/find-rows.ts';
-import { ConfigError } from '../config/problem.ts';
-import { readOutputDir } from '../config/read-output-dir.ts';
-import { didYouMean } from '../core/closest.ts';
-import { rowKinds, rowStates, type ReportRow } from '../core/report-row.ts';
-import { csvTable } from '../report/csv-table.ts';
-import { resultLine } from '../report/result-json.ts';
-import type { Database } from '../sqlite/database.ts';
+import { readBatch } from '../runner/checkpoint/batch-identity.ts';
+import { findRows, type RowChoice } from '../runner/checkpoint/find-rows.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import { readOutputDir } from '../runner/config/read-output-dir.ts';
+import { didYouMean } from '../lib/text/closest.ts';
+import { rowKinds, rowStates, type ReportRow } from '../runner/core/report-row.ts';
+import { csvTable } from '../runner/report/csv-table.ts';
+import { resultLine } from '../runner/report/result-json.ts';
+import type { Database } from '../lib/sqlite/database.ts';
 import { writeError, writeOutPart } from '../terminal/console.ts';
 import { listLines } from '../terminal/list-lines.ts';
 import { commandArguments } from './command-arguments.ts';

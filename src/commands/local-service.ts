@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { endpointSettings } from '../server/endpoint-settings.ts';
-import { painterWorkload } from '../server/workloads/painter-workload.ts';
-import { startService } from '../server/start-service.ts';
+import { endpointSettings } from '../service/endpoint-settings.ts';
+import { startService } from '../service/start-service.ts';
+import { painterWorkload } from './workload-of.ts';
 
 export interface LocalService {
   url: string;

@@ -1,6 +1,6 @@
 /** Looks at a batch, whether a run is at work on it or not. */
-import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
-import type { Database } from '../sqlite/database.ts';
+import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
+import type { Database } from '../lib/sqlite/database.ts';
 import { noBatch } from './no-batch.ts';
 
 /** Throws `ConfigError` where there is no batch. */

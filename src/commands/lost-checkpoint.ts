@@ -1,13 +1,13 @@
 /** Pictures that no checkpoint knows were paid for: a person says whether they are taken over or kept aside. */
 import { closeSync, existsSync, lstatSync, openSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkpointFile } from '../checkpoint/find-loss.ts';
-import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
-import { unseal } from '../checkpoint/open-for-changes.ts';
-import type { Config } from '../config/config.ts';
-import { ConfigError } from '../config/problem.ts';
-import { createImageStore } from '../images/image-store.ts';
-import { listPictures } from '../images/list-pictures.ts';
+import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
+import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
+import { unseal } from '../runner/checkpoint/open-for-changes.ts';
+import type { Config } from '../runner/config/config.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import { createImageStore } from '../runner/images/image-store.ts';
+import { listPictures } from '../runner/images/list-pictures.ts';
 import type { BeginChoices } from './begin-options.ts';
 import { configuredRun } from './command-arguments.ts';
 import { outputFiles } from './output-files.ts';

@@ -1,10 +1,10 @@
 /** The thumbnails and copies that a batch lacks: of runs that died, and of those that were to make none. */
 import { join } from 'node:path';
-import { readSavedJobs } from '../checkpoint/saved-pictures.ts';
-import type { ReportSettings } from '../config/read-report-settings.ts';
-import type { Made } from '../images/make-missing.ts';
-import { makeMissingCopies } from '../images/missing-copies.ts';
-import { makeMissingThumbnails } from '../images/missing-thumbnails.ts';
+import { readSavedJobs } from '../runner/checkpoint/saved-pictures.ts';
+import type { ReportSettings } from '../runner/config/read-report-settings.ts';
+import type { Made } from '../runner/images/make-missing.ts';
+import { makeMissingCopies } from '../runner/images/missing-copies.ts';
+import { makeMissingThumbnails } from '../runner/images/missing-thumbnails.ts';
 import { lookAtBatch } from './look-at-batch.ts';
 import { copyMakers } from './output-files.ts';
 

@@ -1,10 +1,10 @@
 /** Changes to a batch between its runs: under the lock, so that no run is at work meanwhile. */
 import { existsSync } from 'node:fs';
-import { isBatch, lockBatch } from '../checkpoint/batch-lock.ts';
-import { checkpointFile } from '../checkpoint/find-loss.ts';
-import { openCheckpointForMending } from '../checkpoint/open-checkpoint.ts';
-import { ConfigError } from '../config/problem.ts';
-import type { Database } from '../sqlite/database.ts';
+import { isBatch, lockBatch } from '../runner/checkpoint/batch-lock.ts';
+import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
+import { openCheckpointForMending } from '../runner/checkpoint/open-checkpoint.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import type { Database } from '../lib/sqlite/database.ts';
 import { noBatch } from './no-batch.ts';
 
 /** `prepare` comes before the checkpoint is opened. Throws `BatchHeld` where a run is at work, and `ConfigError` where there is no batch. */

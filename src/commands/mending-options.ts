@@ -1,6 +1,6 @@
 /** The help of the commands that put scenes of a batch back to be rendered again. */
 import type { Argv } from 'yargs';
-import { endings } from '../core/ending.ts';
+import { endings } from '../runner/core/ending.ts';
 import { beginOptions } from './begin-options.ts';
 import { common, exitCodes } from './exit-codes.ts';
 import { precedence, withPipeline } from './pipeline-options.ts';

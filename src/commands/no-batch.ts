@@ -1,6 +1,6 @@
 /** What is said where a command looks for a batch and there is none. */
-import { findLoss, LostCommits } from '../checkpoint/find-loss.ts';
-import { ConfigError } from '../config/problem.ts';
+import { findLoss, LostCommits } from '../runner/checkpoint/find-loss.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
 import { shownPath } from './shown-path.ts';
 
 /** Another error where there was one, unless its loss is accepted. */

@@ -1,10 +1,10 @@
 /** Tells those of a run whom `notify` names. */
-import { BatchHeld } from '../checkpoint/batch-lock.ts';
-import type { Config } from '../config/config.ts';
-import type { Problem } from '../config/problem.ts';
-import { endings } from '../core/ending.ts';
-import { startNotifier, type Notifier } from '../notify/notifier.ts';
-import type { Listener } from '../pipeline/ports.ts';
+import { BatchHeld } from '../runner/checkpoint/batch-lock.ts';
+import type { Config } from '../runner/config/config.ts';
+import type { Problem } from '../lib/yaml/problem.ts';
+import { endings } from '../runner/core/ending.ts';
+import { startNotifier, type Notifier } from '../runner/notify/notifier.ts';
+import type { Listener } from '../runner/pipeline/ports.ts';
 import { describeEvent } from '../terminal/describe-event.ts';
 import { harmless } from '../terminal/fit-text.ts';
 import { openTerminal } from './open-view.ts';

@@ -1,5 +1,5 @@
 /** Texts that are given on the command line. */
-import { ConfigError } from '../config/problem.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
 import { inWords } from './whole-number.ts';
 
 /** Undefined where it is not given; throws `ConfigError` where it is empty or given twice. */

@@ -1,5 +1,5 @@
 /** What shows a run as it is configured: the terminal, and a log file where one is asked for. */
-import type { Config } from '../config/config.ts';
+import type { Config } from '../runner/config/config.ts';
 import { withLogFile } from '../terminal/log-file.ts';
 import { createRunView } from '../terminal/run-view.ts';
 import type { RunView } from '../terminal/view.ts';

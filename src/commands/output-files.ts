@@ -1,9 +1,9 @@
 /** What is made of each picture besides its file, out of the configuration. */
-import type { Config } from '../config/config.ts';
-import type { BesideMaker } from '../images/beside-files.ts';
-import type { ImageStoreOptions } from '../images/image-store.ts';
-import { copyMaker } from '../images/picture-copies.ts';
-import { sidecarMaker } from '../images/provenance-texts.ts';
+import type { Config } from '../runner/config/config.ts';
+import type { BesideMaker } from '../runner/images/beside-files.ts';
+import type { ImageStoreOptions } from '../runner/images/image-store.ts';
+import { copyMaker } from '../runner/images/picture-copies.ts';
+import { sidecarMaker } from '../runner/images/provenance-texts.ts';
 import { program } from './version.ts';
 
 type Output = Pick<Config['output'], 'formats' | 'metadata'>;

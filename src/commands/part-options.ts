@@ -1,6 +1,6 @@
 /** `--sample` and `--limit`: the part of a batch that a preview renders; for one start, so that no file can forget them. */
-import type { Problem } from '../config/problem.ts';
-import type { Part } from '../core/part.ts';
+import type { Problem } from '../lib/yaml/problem.ts';
+import type { Part } from '../runner/core/part.ts';
 
 /** Both are read as text, so that what is no number can be named. */
 export const partOptions = {

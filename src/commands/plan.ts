@@ -1,8 +1,8 @@
 /** `nightrender plan`: what a run would do, cost and take; it sends nothing, writes nothing into the batch and takes no lock. */
-import type { Config } from '../config/config.ts';
-import { ConfigError, type Problem } from '../config/problem.ts';
-import { endings, type EndingKind } from '../core/ending.ts';
-import type { Stop } from '../pipeline/stop.ts';
+import type { Config } from '../runner/config/config.ts';
+import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
+import { endings, type EndingKind } from '../runner/core/ending.ts';
+import type { Stop } from '../runner/pipeline/stop.ts';
 import { showPlan } from '../terminal/show-plan.ts';
 import { beginChoicesOf } from './begin-options.ts';
 import { checkEndpoint } from './check-endpoint.ts';

@@ -1,7 +1,7 @@
 /** The configuration of a command that has options of its own: what is wrong with either is told at once. */
-import type { Config } from '../config/config.ts';
-import { ConfigError, type Problem } from '../config/problem.ts';
-import { readConfig } from '../config/read-config.ts';
+import type { Config } from '../runner/config/config.ts';
+import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
+import { readConfig } from '../runner/config/read-config.ts';
 import { overridesOf } from './run-options.ts';
 
 /** `problems` are those of the options. Throws `ConfigError` where the file has any, with all of them. */

@@ -1,8 +1,8 @@
 /** What rows are multiplied by: the lists of `scenes` with the values out of files, typed and checked. */
-import type { Config, NamedAxis } from '../config/config.ts';
-import type { Problem } from '../config/problem.ts';
-import { listed, TemplateError } from '../config/template.ts';
-import { closest } from '../core/closest.ts';
+import type { Config, NamedAxis } from '../runner/config/config.ts';
+import type { Problem } from '../lib/yaml/problem.ts';
+import { listed, TemplateError } from '../runner/config/template.ts';
+import { closest } from '../lib/text/closest.ts';
 import {
   axisNames,
   combinations,
@@ -11,10 +11,10 @@ import {
   valueText,
   type Axis,
   type Expansion,
-} from '../core/expansion.ts';
-import type { JsonValue } from '../core/json.ts';
-import type { SeedBits } from '../core/seeds.ts';
-import { ManifestError } from '../manifest/read-manifest.ts';
+} from '../runner/core/expansion.ts';
+import type { JsonValue } from '../lib/text/json.ts';
+import type { SeedBits } from '../runner/core/seeds.ts';
+import { ManifestError } from '../runner/manifest/read-manifest.ts';
 import { shown, typedValue } from './typed-row.ts';
 import { readValueFile, ValueFileError, type FileValue } from './value-file.ts';
 

@@ -1,16 +1,16 @@
 /** From the configuration's manifests to checked scenes, set aside on disk; nothing of the batch is touched. */
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ManifestStage } from '../checkpoint/manifest-stage.ts';
-import { readSeedBits } from '../checkpoint/open-checkpoint.ts';
-import type { Config } from '../config/config.ts';
-import type { InputTemplate } from '../config/input-template.ts';
-import type { Problem } from '../config/problem.ts';
-import { shownFile } from '../config/shown-file.ts';
-import { equalRows } from '../core/equal-rows.ts';
-import type { SeedBits } from '../core/seeds.ts';
-import { leaveUnread, ManifestError, openManifest, type Manifest } from '../manifest/read-manifest.ts';
-import type { ManifestScenes } from '../pipeline/ports.ts';
+import { ManifestStage } from '../runner/checkpoint/manifest-stage.ts';
+import { readSeedBits } from '../runner/checkpoint/open-checkpoint.ts';
+import type { Config } from '../runner/config/config.ts';
+import type { InputTemplate } from '../runner/config/input-template.ts';
+import type { Problem } from '../lib/yaml/problem.ts';
+import { shownFile } from '../lib/yaml/shown-file.ts';
+import { equalRows } from '../runner/core/equal-rows.ts';
+import type { SeedBits } from '../runner/core/seeds.ts';
+import { leaveUnread, ManifestError, openManifest, type Manifest } from '../runner/manifest/read-manifest.ts';
+import type { ManifestScenes } from '../runner/pipeline/ports.ts';
 import { addRow, type RowAdder } from './add-row.ts';
 import { assertGood } from './assert-good.ts';
 import { listDigest } from './list-digest.ts';

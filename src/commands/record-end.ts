@@ -1,7 +1,7 @@
 /** Puts on record how the program ended on a batch. */
-import type { OpenCheckpoint } from '../checkpoint/open-checkpoint.ts';
-import { endings, type Ending } from '../core/ending.ts';
-import type { RunStats } from '../core/run-stats.ts';
+import type { OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
+import { endings, type Ending } from '../runner/core/ending.ts';
+import type { RunStats } from '../runner/core/run-stats.ts';
 import { refusalOf } from './refusal.ts';
 
 /** Where the disk does not take even this, the ending itself has said so. */

@@ -1,6 +1,6 @@
 /** The command that goes on with a batch, as its latest run was given it. */
-import { readBatch } from '../checkpoint/batch-identity.ts';
-import { openCheckpointForReading } from '../checkpoint/open-checkpoint.ts';
+import { readBatch } from '../runner/checkpoint/batch-identity.ts';
+import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { runArguments } from './command-arguments.ts';
 
 /** What follows `nightrender run`; `others` is what follows other commands for the batch in `dir`. */

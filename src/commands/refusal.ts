@@ -1,12 +1,12 @@
 /** Why a command did not start: the exit code and the words, instead of a stack trace. */
-import { BatchHeld } from '../checkpoint/batch-lock.ts';
-import { ConfigError, type Problem } from '../config/problem.ts';
-import type { EndingKind } from '../core/ending.ts';
-import { Trouble } from '../core/failure.ts';
-import { ListCutOff, UnknownPictures } from '../core/plan.ts';
-import { DataFolderInUse } from '../server/jobs/data-lock.ts';
-import { KeyBookBusy } from '../server/keys/key-book.ts';
-import { isDamage, UnusableDatabase } from '../sqlite/database.ts';
+import { BatchHeld } from '../runner/checkpoint/batch-lock.ts';
+import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
+import type { EndingKind } from '../runner/core/ending.ts';
+import { Trouble } from '../runner/core/failure.ts';
+import { ListCutOff, UnknownPictures } from '../runner/core/plan.ts';
+import { DataFolderInUse } from '../service/jobs/data-lock.ts';
+import { KeyBookBusy } from '../service/keys/key-book.ts';
+import { isDamage, UnusableDatabase } from '../lib/sqlite/database.ts';
 import { showInstant } from '../terminal/words.ts';
 import { damagedLock, inTheWay } from './in-the-way.ts';
 import { shownPath } from './shown-path.ts';

@@ -1,8 +1,8 @@
 /** Why a command of the service cannot use its data folder, in the words of those who chose it by --data. */
 import { accessSync, constants, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Trouble } from '../core/failure.ts';
-import { causeOf } from '../disk/disk-trouble.ts';
+import { Trouble } from '../runner/core/failure.ts';
+import { causeOf } from '../runner/files/disk-trouble.ts';
 import { refuse } from './refuse.ts';
 import { shownPath } from './shown-path.ts';
 

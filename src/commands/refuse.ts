@@ -1,5 +1,5 @@
 /** Says why a command did not do its work, and gives the exit code. */
-import { endings } from '../core/ending.ts';
+import { endings } from '../runner/core/ending.ts';
 import { showRefusal } from '../terminal/show-refusal.ts';
 import { withFileNamed } from './command-arguments.ts';
 import { refusalOf } from './refusal.ts';

@@ -1,6 +1,6 @@
 /** The help of the commands that render a batch, or tell what rendering it would do. */
 import type { Argv } from 'yargs';
-import { endings } from '../core/ending.ts';
+import { endings } from '../runner/core/ending.ts';
 import { beginOptions } from './begin-options.ts';
 import { common, exitCodes } from './exit-codes.ts';
 import { partOptions } from './part-options.ts';

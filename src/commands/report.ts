@@ -1,6 +1,6 @@
 /** `nightrender report`: writes the result files anew from the checkpoint. */
-import { readOutputDir } from '../config/read-output-dir.ts';
-import { readReportSettings, type ReportSettings } from '../config/read-report-settings.ts';
+import { readOutputDir } from '../runner/config/read-output-dir.ts';
+import { readReportSettings, type ReportSettings } from '../runner/config/read-report-settings.ts';
 import { createFilesView, type FilesView } from '../terminal/files-view.ts';
 import { writeBatchReport } from './batch-report.ts';
 import { commandArguments } from './command-arguments.ts';

@@ -1,16 +1,16 @@
 /** `nightrender retry`: puts scenes that were set aside, or that a person wants otherwise, back to be rendered again. */
 import { randomInt } from 'node:crypto';
-import { pictureRepair } from '../checkpoint/picture-repair.ts';
-import { putBackSession } from '../checkpoint/put-back.ts';
-import { ConfigError, type Problem } from '../config/problem.ts';
-import { readBaseUrl } from '../config/read-base-url.ts';
-import { readOutputDir } from '../config/read-output-dir.ts';
-import { readReportSettings } from '../config/read-report-settings.ts';
-import { closest } from '../core/closest.ts';
-import { failureRules, isFailureKind, type FailureKind } from '../core/failure.ts';
-import { shellWord } from '../core/shell-word.ts';
-import type { PutBackChoice, WrongId } from '../core/put-back.ts';
-import type { Database } from '../sqlite/database.ts';
+import { pictureRepair } from '../runner/checkpoint/picture-repair.ts';
+import { putBackSession } from '../runner/checkpoint/put-back.ts';
+import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
+import { readBaseUrl } from '../runner/config/read-base-url.ts';
+import { readOutputDir } from '../runner/config/read-output-dir.ts';
+import { readReportSettings } from '../runner/config/read-report-settings.ts';
+import { closest } from '../lib/text/closest.ts';
+import { failureRules, isFailureKind, type FailureKind } from '../runner/core/failure.ts';
+import { shellWord } from '../lib/text/shell-word.ts';
+import type { PutBackChoice, WrongId } from '../runner/core/put-back.ts';
+import type { Database } from '../lib/sqlite/database.ts';
 import { showPutBack } from '../terminal/show-put-back.ts';
 import { commandArguments } from './command-arguments.ts';
 import { keptText } from './kept-text.ts';

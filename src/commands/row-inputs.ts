@@ -1,8 +1,8 @@
 /** Whether rows are all sent the same: a slip such as `{ prompt }` would be paid once for each of them. */
-import type { Config } from '../config/config.ts';
-import type { InputTemplate } from '../config/input-template.ts';
-import type { Problem } from '../config/problem.ts';
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import type { Config } from '../runner/config/config.ts';
+import type { InputTemplate } from '../runner/config/input-template.ts';
+import type { Problem } from '../lib/yaml/problem.ts';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../lib/text/json.ts';
 import { placeholder } from './scene-columns.ts';
 
 /** What the first scene of each row is sent. */

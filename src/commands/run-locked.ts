@@ -1,11 +1,11 @@
 /** A run on a batch whose lock is held. */
-import type { Config } from '../config/config.ts';
-import { endings } from '../core/ending.ts';
-import type { Part } from '../core/part.ts';
-import type { Event } from '../pipeline/event.ts';
-import { runBatch, type BatchResult } from '../pipeline/run-batch.ts';
-import type { Stop } from '../pipeline/stop.ts';
-import type { Listener } from '../pipeline/ports.ts';
+import type { Config } from '../runner/config/config.ts';
+import { endings } from '../runner/core/ending.ts';
+import type { Part } from '../runner/core/part.ts';
+import type { Event } from '../runner/pipeline/event.ts';
+import { runBatch, type BatchResult } from '../runner/pipeline/run-batch.ts';
+import type { Stop } from '../runner/pipeline/stop.ts';
+import type { Listener } from '../runner/pipeline/ports.ts';
 import { batchSettings } from './batch-settings.ts';
 import { unknownPicturesOf, type BeginChoices } from './begin-options.ts';
 import { configuredArguments, withFileNamed } from './command-arguments.ts';

@@ -1,7 +1,7 @@
 /** The options that commands share, each with the key and the environment variable of the same meaning. */
 import { resolve } from 'node:path';
-import type { Override } from '../config/override.ts';
-import type { JsonValue } from '../core/json.ts';
+import type { Override } from '../lib/yaml/override.ts';
+import type { JsonValue } from '../lib/text/json.ts';
 
 interface OptionRule {
   /** Key of pipeline.yaml. */

@@ -1,9 +1,9 @@
 /** `nightrender run`: starts or continues a batch. */
-import { assertNotOwned, isBatch, lockBatch, type BatchLock } from '../checkpoint/batch-lock.ts';
-import { readJobsInFlight } from '../checkpoint/open-checkpoint.ts';
-import type { Config } from '../config/config.ts';
-import { ConfigError, type Problem } from '../config/problem.ts';
-import type { Stop } from '../pipeline/stop.ts';
+import { assertNotOwned, isBatch, lockBatch, type BatchLock } from '../runner/checkpoint/batch-lock.ts';
+import { readJobsInFlight } from '../runner/checkpoint/open-checkpoint.ts';
+import type { Config } from '../runner/config/config.ts';
+import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
+import type { Stop } from '../runner/pipeline/stop.ts';
 import { commandArguments } from './command-arguments.ts';
 import { beginChoicesOf } from './begin-options.ts';
 import { readBeside } from './read-beside.ts';

@@ -1,8 +1,8 @@
 /** The scenes of a batch whose manifests and templates are what they were at the last comparison: nothing is read. */
-import { readComparedDigest, readSeedBits } from '../checkpoint/open-checkpoint.ts';
-import type { Config } from '../config/config.ts';
-import { shownFile } from '../config/shown-file.ts';
-import { hashManifest } from '../manifest/hash-manifest.ts';
+import { readComparedDigest, readSeedBits } from '../runner/checkpoint/open-checkpoint.ts';
+import type { Config } from '../runner/config/config.ts';
+import { shownFile } from '../lib/yaml/shown-file.ts';
+import { hashManifest } from '../runner/manifest/hash-manifest.ts';
 import { listDigest } from './list-digest.ts';
 import { valueFiles } from './value-files.ts';
 import type { ReadScenes } from './read-scenes.ts';

@@ -1,12 +1,12 @@
 /** What the templates speak of against what manifests and lists have: problems at the place in pipeline.yaml. */
-import type { Config, NamedAxis } from '../config/config.ts';
-import { compileInput, defaultInput, type InputTemplate } from '../config/input-template.ts';
-import type { Problem } from '../config/problem.ts';
-import { nameValues } from '../config/read-config.ts';
-import { listed, type Template } from '../config/template.ts';
-import { closest } from '../core/closest.ts';
-import { axisNames } from '../core/expansion.ts';
-import type { JsonObject } from '../core/json.ts';
+import type { Config, NamedAxis } from '../runner/config/config.ts';
+import { compileInput, defaultInput, type InputTemplate } from '../runner/config/input-template.ts';
+import type { Problem } from '../lib/yaml/problem.ts';
+import { nameValues } from '../runner/config/read-config.ts';
+import { listed, type Template } from '../runner/config/template.ts';
+import { closest } from '../lib/text/closest.ts';
+import { axisNames } from '../runner/core/expansion.ts';
+import type { JsonObject } from '../lib/text/json.ts';
 
 /** Columns that `scenes` adds. */
 export function axesOf({ scenes }: Config): string[] {

@@ -1,9 +1,9 @@
 /** `nightrender schema`: prints a JSON Schema. */
-import { faultsSchemaText } from '../config/faults-json-schema.ts';
-import { pipelineSchemaText } from '../config/pipeline-schema.ts';
-import { ConfigError } from '../config/problem.ts';
-import { serviceSchemaText } from '../config/service-json-schema.ts';
-import { didYouMean } from '../core/closest.ts';
+import { faultsSchemaText } from '../service/config/faults-json-schema.ts';
+import { pipelineSchemaText } from '../runner/config/pipeline-schema.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import { serviceSchemaText } from '../service/config/service-json-schema.ts';
+import { didYouMean } from '../lib/text/closest.ts';
 import { writeOut } from '../terminal/console.ts';
 import { eventsSchemaText } from '../terminal/events-schema.ts';
 import { refuse } from './refuse.ts';

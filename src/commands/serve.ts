@@ -1,15 +1,15 @@
 /** `nightrender serve`: the service as a program of its own. */
 import { availableParallelism } from 'node:os';
 import { basename, resolve } from 'node:path';
-import { checkEndpointForm, endpointForm } from '../config/check-endpoint-form.ts';
-import { ConfigError } from '../config/problem.ts';
-import { readService } from '../config/read-service.ts';
-import type { ServiceSettings } from '../config/service-settings.ts';
-import { makeFolder } from '../disk/make-folder.ts';
-import { endpointSettings } from '../server/endpoint-settings.ts';
-import { fitsHeader } from '../server/keys/key-text.ts';
-import type { WorkloadContext } from '../server/service-options.ts';
-import { startService } from '../server/start-service.ts';
+import { checkEndpointForm, endpointForm } from '../service/config/check-endpoint-form.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import { readService } from '../service/config/read-service.ts';
+import type { ServiceSettings } from '../service/config/service-settings.ts';
+import { makeFolder } from '../runner/files/make-folder.ts';
+import { endpointSettings } from '../service/endpoint-settings.ts';
+import { fitsHeader } from '../service/keys/key-text.ts';
+import type { WorkloadContext } from '../service/service-options.ts';
+import { startService } from '../service/start-service.ts';
 import { showFaults } from '../terminal/show-faults.ts';
 import { showServing, showServiceTrouble } from '../terminal/show-serving.ts';
 import { builtPage } from './built-page.ts';

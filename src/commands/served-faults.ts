@@ -1,7 +1,7 @@
 /** The faults that the service is to have. */
-import { readFaults } from '../config/read-faults.ts';
-import { describeFaults } from '../server/faults/describe-faults.ts';
-import { FaultPlan } from '../server/faults/fault-plan.ts';
+import { readFaults } from '../service/config/read-faults.ts';
+import { describeFaults } from '../service/faults/describe-faults.ts';
+import { FaultPlan } from '../service/faults/fault-plan.ts';
 
 export interface ServedFaults {
   file: string;

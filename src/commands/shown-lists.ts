@@ -1,5 +1,5 @@
 /** What the scenes of a batch come from, for people. */
-import type { Config } from '../config/config.ts';
+import type { Config } from '../runner/config/config.ts';
 import { shownPath } from './shown-path.ts';
 
 /** The manifests; where there is none, `file`, the pipeline.yaml that says everything. */

@@ -1,6 +1,6 @@
 /** SIGINT and SIGTERM as a request to leave, SIGHUP as one to finish. */
-import { Stop, type StopMode } from '../pipeline/stop.ts';
-import type { Ending } from '../core/ending.ts';
+import { Stop, type StopMode } from '../runner/pipeline/stop.ts';
+import type { Ending } from '../runner/core/ending.ts';
 
 const rules = {
   SIGINT: { mode: 'leave', ending: { kind: 'interrupted', text: 'Interrupted (SIGINT)' } },

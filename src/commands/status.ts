@@ -1,13 +1,13 @@
 /** `nightrender status`: where a batch stands, while it runs, after it ended and after it died. */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isBatchHeld } from '../checkpoint/batch-lock.ts';
-import { readEnded, readLatest } from '../checkpoint/read-latest.ts';
-import { readNumbers } from '../checkpoint/read-summary.ts';
-import { readOutputDir } from '../config/read-output-dir.ts';
-import { paceOf } from '../core/pace.ts';
-import { conditionOf } from '../core/run-condition.ts';
-import type { Database } from '../sqlite/database.ts';
+import { isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
+import { readEnded, readLatest } from '../runner/checkpoint/read-latest.ts';
+import { readNumbers } from '../runner/checkpoint/read-summary.ts';
+import { readOutputDir } from '../runner/config/read-output-dir.ts';
+import { paceOf } from '../runner/core/pace.ts';
+import { conditionOf } from '../runner/core/run-condition.ts';
+import type { Database } from '../lib/sqlite/database.ts';
 import { showStatus, type BatchStatus } from '../terminal/show-status.ts';
 import { commandArguments } from './command-arguments.ts';
 import { lookAtBatch } from './look-at-batch.ts';

@@ -1,5 +1,5 @@
 /** A signal that came before the work was begun that would have ended in order. */
-import type { Ending } from '../core/ending.ts';
+import type { Ending } from '../runner/core/ending.ts';
 
 export class StoppedEarly extends Error {
   readonly ending: Ending;

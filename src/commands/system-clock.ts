@@ -1,5 +1,5 @@
 /** Time as this machine has it: implements the road's `Clock` port. */
-import type { Clock } from '../pipeline/ports.ts';
+import type { Clock } from '../runner/pipeline/ports.ts';
 
 /** Node's timers take no longer wait than 2^31 - 1 ms. */
 const longestTimerMs = 2_147_483_647;

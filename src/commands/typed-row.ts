@@ -1,10 +1,10 @@
 /** A row with the values of its declared columns read as what they were declared to be. */
-import { didYouMean } from '../core/closest.ts';
-import type { Config } from '../config/config.ts';
-import type { Problem } from '../config/problem.ts';
-import { listed, TemplateError } from '../config/template.ts';
-import type { JsonObject, JsonValue } from '../core/json.ts';
-import { typedColumn, type ColumnType } from '../core/typed-column.ts';
+import { didYouMean } from '../lib/text/closest.ts';
+import type { Config } from '../runner/config/config.ts';
+import type { Problem } from '../lib/yaml/problem.ts';
+import { listed, TemplateError } from '../runner/config/template.ts';
+import type { JsonObject, JsonValue } from '../lib/text/json.ts';
+import { typedColumn, type ColumnType } from '../runner/core/typed-column.ts';
 
 /** Throws `TemplateError`, its message for the row's author, where a value is none of the declared type. */
 export function typedRow(columns: JsonObject, types: Config['columns']): JsonObject {

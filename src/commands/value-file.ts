@@ -1,11 +1,16 @@
 /** The values of an axis out of a file: a line each, or a column of a table. */
 import { createHash } from 'node:crypto';
-import { didYouMean } from '../core/closest.ts';
-import { shownFile } from '../config/shown-file.ts';
-import { listed } from '../config/template.ts';
-import type { JsonValue } from '../core/json.ts';
-import { mostValues } from '../core/range.ts';
-import { leaveUnread, openManifest, type Manifest, type ManifestEntry } from '../manifest/read-manifest.ts';
+import { didYouMean } from '../lib/text/closest.ts';
+import { shownFile } from '../lib/yaml/shown-file.ts';
+import { listed } from '../runner/config/template.ts';
+import type { JsonValue } from '../lib/text/json.ts';
+import { mostValues } from '../lib/text/range.ts';
+import {
+  leaveUnread,
+  openManifest,
+  type Manifest,
+  type ManifestEntry,
+} from '../runner/manifest/read-manifest.ts';
 
 export interface FileValue {
   value: JsonValue;

@@ -1,5 +1,5 @@
 /** The files that the lists of `scenes` come from. */
-import type { Config } from '../config/config.ts';
+import type { Config } from '../runner/config/config.ts';
 
 /** Absolute paths, in the order in which they are read. */
 export function valueFiles({ scenes }: Config): string[] {

@@ -1,7 +1,7 @@
 /** `nightrender watch`: a page in the browser on which a batch can be watched. */
-import { readOutputDir } from '../config/read-output-dir.ts';
+import { readOutputDir } from '../runner/config/read-output-dir.ts';
 import { showWatching, showWatchTrouble } from '../terminal/show-watching.ts';
-import { startWatchServer } from '../watch/start-watch-server.ts';
+import { startWatchServer } from '../runner/watch/start-watch-server.ts';
 import { builtPage } from './built-page.ts';
 import { commandArguments } from './command-arguments.ts';
 import { refuse } from './refuse.ts';

@@ -1,13 +1,13 @@
 /** A batch as the page that watches it is told of it: from its checkpoint, its lock and the clock. */
 import { join } from 'node:path';
-import { isBatchHeld } from '../checkpoint/batch-lock.ts';
-import { LiveReader, type LiveReading } from '../checkpoint/live-reader.ts';
-import { failureRules, isFailureKind } from '../core/failure.ts';
-import { lastHourOf, nightOf } from '../core/finish-rate.ts';
-import type { LiveBatch, LiveFailure, LiveNumbers } from '../core/live-batch.ts';
-import { paceOf, type Pace } from '../core/pace.ts';
-import { conditionOf, lastEndedAt, type RunCondition } from '../core/run-condition.ts';
-import type { WatchedBatch } from '../watch/watched-batch.ts';
+import { isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
+import { LiveReader, type LiveReading } from '../runner/checkpoint/live-reader.ts';
+import { failureRules, isFailureKind } from '../runner/core/failure.ts';
+import { lastHourOf, nightOf } from '../runner/core/finish-rate.ts';
+import type { LiveBatch, LiveFailure, LiveNumbers } from '../runner/core/live-batch.ts';
+import { paceOf, type Pace } from '../runner/core/pace.ts';
+import { conditionOf, lastEndedAt, type RunCondition } from '../runner/core/run-condition.ts';
+import type { WatchedBatch } from '../runner/watch/watched-batch.ts';
 import { runArguments } from './command-arguments.ts';
 import { refusalOf } from './refusal.ts';
 import { shownPath } from './shown-path.ts';

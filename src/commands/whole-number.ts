@@ -1,5 +1,5 @@
 /** Numbers that are given on the command line. */
-import { ConfigError } from '../config/problem.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
 
 /** Throws `ConfigError` where it is none within these bounds. */
 export function wholeNumber(

@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import { existsSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describeRenderer } from '../renderer/describe-renderer.ts';
-import type { RendererLack } from '../pages/console-data.ts';
-import type { EndpointSettings } from '../server/endpoint-settings.ts';
-import { textOf } from '../server/workers/supervised.ts';
-import { findContainerTool } from '../server/workloads/container-tool.ts';
-import { removeLeftContainers } from '../server/workloads/container-workload.ts';
+import { describeRenderer } from '../renderers/scene/describe-renderer.ts';
+import type { RendererLack } from '../protocol/console-data.ts';
+import type { EndpointSettings } from '../service/endpoint-settings.ts';
+import { textOf } from '../service/pool/supervised.ts';
+import { findContainerTool } from '../service/workloads/container-tool.ts';
+import { removeLeftContainers } from '../service/workloads/container-workload.ts';
 import { showServiceTrouble } from '../terminal/show-serving.ts';
 import type { WorkloadNeeds } from './workload-of.ts';
 
@@ -23,7 +23,7 @@ export function workloadNeeds(dataDir: string): WorkloadNeeds {
         throw error;
       })),
     renderer: {
-      path: fileURLToPath(new URL('../renderer/handler.js', import.meta.url)),
+      path: fileURLToPath(new URL('../renderers/scene/handler.js', import.meta.url)),
       environment: { NIGHTRENDER_RENDERER_DIR: rendererDirIn(dataDir) },
     },
   };

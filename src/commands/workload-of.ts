@@ -1,13 +1,14 @@
 /** What the workers of an endpoint run. */
-import type { RunnableWorkload } from '../server/endpoint.ts';
-import type { EndpointSettings } from '../server/endpoint-settings.ts';
-import { painterWorkload } from '../server/workloads/painter-workload.ts';
-import type { WorkloadContext } from '../server/service-options.ts';
-import { commandWorkload } from '../server/workloads/command-workload.ts';
-import { containerWorkload } from '../server/workloads/container-workload.ts';
-import type { ContainerTool } from '../server/workloads/container-tool.ts';
-import { moduleWorkload } from '../server/workloads/module-workload.ts';
-import { workerEnvironment } from '../server/workloads/worker-environment.ts';
+import type { RunnableWorkload } from '../service/endpoint.ts';
+import type { EndpointSettings } from '../service/endpoint-settings.ts';
+import { paint, readPaintingRequest } from '../renderers/painter/paint.ts';
+import { inProcessWorkload } from '../service/workloads/in-process-workload.ts';
+import type { WorkloadContext } from '../service/service-options.ts';
+import { commandWorkload } from '../service/workloads/command-workload.ts';
+import { containerWorkload } from '../service/workloads/container-workload.ts';
+import type { ContainerTool } from '../service/workloads/container-tool.ts';
+import { moduleWorkload } from '../service/workloads/module-workload.ts';
+import { workerEnvironment } from '../service/workloads/worker-environment.ts';
 
 export interface WorkloadNeeds {
   /** Looked for when the first container is to be started; rejects in words where there is none. */
@@ -17,6 +18,13 @@ export interface WorkloadNeeds {
   /** The module of the GPU worker, and what it needs to know. */
   renderer: { path: string; environment: Record<string, string> };
 }
+
+/** Answers `[{ rendered_image, seed }]`; a request it cannot read fails the job with the reason. */
+export const painterWorkload = inProcessWorkload('painter', async ({ input }) => {
+  const request = readPaintingRequest(input);
+  const picture = await paint(request);
+  return [{ rendered_image: picture.toString('base64'), seed: request.seed }];
+});
 
 export function workloadOf(
   settings: EndpointSettings,

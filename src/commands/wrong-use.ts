@@ -1,5 +1,5 @@
 /** Wrong use of the command line, in words, with what was probably meant. */
-import { closest, didYouMean } from '../core/closest.ts';
+import { closest, didYouMean } from '../lib/text/closest.ts';
 import { definitionOf } from './command-definition.ts';
 import type { Command } from './command.ts';
 import { commandList, commandNamed } from './command-table.ts';

@@ -1,7 +1,7 @@
 /** What cancelling a batch's jobs shows: troubles as they come, and what became of the jobs at the end. */
-import { shellWord } from '../core/shell-word.ts';
-import type { Event } from '../pipeline/event.ts';
-import type { Listener } from '../pipeline/ports.ts';
+import { shellWord } from '../lib/text/shell-word.ts';
+import type { Event } from '../runner/pipeline/event.ts';
+import type { Listener } from '../runner/pipeline/ports.ts';
 import { outColumns, writeError, writeOut } from './console.ts';
 import { describeEvent } from './describe-event.ts';
 import { harmless } from './fit-text.ts';

@@ -1,7 +1,7 @@
 /** The last words of a run: how it ended, where things are, what to do. */
-import { endings, type EndingRule } from '../core/ending.ts';
-import { showCost } from '../core/spending.ts';
-import type { Event } from '../pipeline/event.ts';
+import { endings, type EndingRule } from '../runner/core/ending.ts';
+import { showCost } from '../runner/core/spending.ts';
+import type { Event } from '../runner/pipeline/event.ts';
 import type { ViewOptions } from './view.ts';
 import { plural } from './words.ts';
 

@@ -1,6 +1,6 @@
 /** An event as a line for people. */
-import { showDuration } from '../core/duration.ts';
-import type { Event } from '../pipeline/event.ts';
+import { showDuration } from '../lib/text/duration.ts';
+import type { Event } from '../runner/pipeline/event.ts';
 import { plural } from './words.ts';
 
 /** Undefined for events that are not worth a line. */

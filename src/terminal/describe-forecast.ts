@@ -1,7 +1,7 @@
 /** What the rest of a batch will cost and take, in words that say by what. */
-import { showDuration } from '../core/duration.ts';
-import type { Cut, Forecast } from '../core/forecast.ts';
-import { showCost } from '../core/spending.ts';
+import { showDuration } from '../lib/text/duration.ts';
+import type { Cut, Forecast } from '../runner/core/forecast.ts';
+import { showCost } from '../runner/core/spending.ts';
 import { plural, showShortTime } from './words.ts';
 
 /** Empty where nothing is to be rendered. */

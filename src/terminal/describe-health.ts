@@ -1,6 +1,6 @@
 /** What a service tells of its workers, in words. */
-import { showDuration } from '../core/duration.ts';
-import { hasNoWorker, workerStates, type ServiceHealth } from '../core/service-health.ts';
+import { showDuration } from '../lib/text/duration.ts';
+import { hasNoWorker, workerStates, type ServiceHealth } from '../runner/core/service-health.ts';
 
 const words = {
   running: 'running',

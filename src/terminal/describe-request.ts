@@ -1,6 +1,6 @@
 /** One of the first requests, as it would be sent. */
-import { withFilesNamed } from '../core/file-text.ts';
-import type { FirstRequest } from '../core/plan.ts';
+import { withFilesNamed } from '../runner/core/file-text.ts';
+import type { FirstRequest } from '../runner/core/plan.ts';
 import { hanging } from './hanging.ts';
 import { harmless } from './fit-text.ts';
 import { plural, showBytes } from './words.ts';

@@ -1,6 +1,6 @@
 /** What a run needed and what held it back, as a few lines. */
-import type { LaneReason } from '../core/lane-time.ts';
-import type { Percentiles, RunStats } from '../core/run-stats.ts';
+import type { LaneReason } from '../runner/core/lane-time.ts';
+import type { Percentiles, RunStats } from '../runner/core/run-stats.ts';
 import { hanging } from './hanging.ts';
 import { plural, showBytes, showShortTime } from './words.ts';
 

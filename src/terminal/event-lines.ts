@@ -1,6 +1,6 @@
 /** Every line that `--json` writes, as schemas: what it means and what it holds. */
 import { z } from 'zod';
-import type { Event } from '../pipeline/event.ts';
+import type { Event } from '../runner/pipeline/event.ts';
 import { counts, keyShape, pictureShape, planShape, statusShape, storyShape } from './answer-lines.ts';
 import { formatVersion } from './json-lines.ts';
 import { statsShape } from './stats-shape.ts';

@@ -1,6 +1,6 @@
 /** What a terminal shows of a run at one moment: a few lines, each narrower than it. */
-import type { ServiceHealth } from '../core/service-health.ts';
-import { showCost } from '../core/spending.ts';
+import type { ServiceHealth } from '../runner/core/service-health.ts';
+import { showCost } from '../runner/core/spending.ts';
 import { stallText, workersText } from './describe-health.ts';
 import { fitted } from './fit-text.ts';
 import type { Progress } from './progress.ts';

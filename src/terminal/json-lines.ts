@@ -1,6 +1,6 @@
 /** What happened as one JSON object a line, on stdout. */
-import type { Event } from '../pipeline/event.ts';
-import type { Listener } from '../pipeline/ports.ts';
+import type { Event } from '../runner/pipeline/event.ts';
+import type { Listener } from '../runner/pipeline/ports.ts';
 import { writeOut } from './console.ts';
 
 export function jsonLines(now: () => number): Listener {

@@ -1,5 +1,5 @@
 /** Scenes of a batch, one a line, no wider than the terminal. */
-import type { ReportRow } from '../core/report-row.ts';
+import type { ReportRow } from '../runner/core/report-row.ts';
 import { cutTo, harmless, padTo, widthOf } from './fit-text.ts';
 import { outColumns } from './console.ts';
 

@@ -1,6 +1,6 @@
 /** A block of lines on a terminal that says how the run stands, with failed attempts as lines above it. */
-import { showDuration } from '../core/duration.ts';
-import type { Event } from '../pipeline/event.ts';
+import { showDuration } from '../lib/text/duration.ts';
+import type { Event } from '../runner/pipeline/event.ts';
 import { createBlock, type Block } from './block.ts';
 import { outColumns, writeOut } from './console.ts';
 import { describeEnding } from './describe-ending.ts';

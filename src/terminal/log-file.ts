@@ -1,8 +1,8 @@
 /** Every event as a JSON line in a file that outlives the terminal and may be rotated meanwhile. */
 import { statSync } from 'node:fs';
 import { pino, type Level } from 'pino';
-import type { EndingKind } from '../core/ending.ts';
-import type { Event } from '../pipeline/event.ts';
+import type { EndingKind } from '../runner/core/ending.ts';
+import type { Event } from '../runner/pipeline/event.ts';
 import { describeEvent } from './describe-event.ts';
 import { jsonLine } from './json-lines.ts';
 import type { RunView } from './view.ts';

@@ -1,8 +1,8 @@
 /** Lines for a log: few enough that a night of them can be read. */
-import { showDuration } from '../core/duration.ts';
-import type { ServiceHealth } from '../core/service-health.ts';
-import { showCost } from '../core/spending.ts';
-import type { Event } from '../pipeline/event.ts';
+import { showDuration } from '../lib/text/duration.ts';
+import type { ServiceHealth } from '../runner/core/service-health.ts';
+import { showCost } from '../runner/core/spending.ts';
+import type { Event } from '../runner/pipeline/event.ts';
 import { outColumns, writeError, writeOut } from './console.ts';
 import { describeEnding } from './describe-ending.ts';
 import { describeEvent } from './describe-event.ts';

@@ -1,5 +1,5 @@
 /** How far a run is, kept up to date from its events. */
-import type { Cost } from '../core/spending.ts';
+import type { Cost } from '../runner/core/spending.ts';
 import {
   finishedPerMs,
   noneFinished,
@@ -7,8 +7,8 @@ import {
   withFinished,
   withJobTime,
   type Finished,
-} from '../core/time-left.ts';
-import type { Event } from '../pipeline/event.ts';
+} from '../runner/core/time-left.ts';
+import type { Event } from '../runner/pipeline/event.ts';
 
 export interface Progress {
   /** Scenes of the manifest that can be rendered. */

@@ -1,7 +1,7 @@
 /** What a picture says of itself, for people or as one JSON object. */
-import { withFilesNamed } from '../core/file-text.ts';
-import type { InspectedPicture } from '../core/inspected.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { withFilesNamed } from '../runner/core/file-text.ts';
+import type { InspectedPicture } from '../runner/core/inspected.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../lib/text/json.ts';
 import { writeOut } from './console.ts';
 import { harmless, harmlessLines } from './fit-text.ts';
 import { writeJsonLine } from './json-lines.ts';

@@ -1,8 +1,8 @@
 /** What a run would do, for people or as one JSON object. */
-import type { Endpoint } from '../core/attempt.ts';
-import { showPart, type Part } from '../core/part.ts';
-import type { BatchPlan, EndpointCheck } from '../core/plan.ts';
-import type { SceneCounts } from '../core/scene.ts';
+import type { Endpoint } from '../runner/core/attempt.ts';
+import { showPart, type Part } from '../runner/core/part.ts';
+import type { BatchPlan, EndpointCheck } from '../runner/core/plan.ts';
+import type { SceneCounts } from '../runner/core/scene.ts';
 import { outColumns, writeOut } from './console.ts';
 import { describeCost, describeCuts, describeTime } from './describe-forecast.ts';
 import { describeRequest } from './describe-request.ts';

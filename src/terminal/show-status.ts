@@ -1,11 +1,11 @@
 /** Where a batch stands, for people or as one JSON object. */
-import type { BatchNumbers, RunRecord } from '../core/report-row.ts';
-import { showCost, type BatchCost } from '../core/spending.ts';
-import { showDuration } from '../core/duration.ts';
-import type { Pace } from '../core/pace.ts';
+import type { BatchNumbers, RunRecord } from '../runner/core/report-row.ts';
+import { showCost, type BatchCost } from '../runner/core/spending.ts';
+import { showDuration } from '../lib/text/duration.ts';
+import type { Pace } from '../runner/core/pace.ts';
 import { outColumns, writeOut } from './console.ts';
 import { describeStats } from './describe-stats.ts';
-import { showPart } from '../core/part.ts';
+import { showPart } from '../runner/core/part.ts';
 import { hanging } from './hanging.ts';
 import { jsonInstant, writeJsonLine } from './json-lines.ts';
 import { plural, showBytes, showInstant, showRate } from './words.ts';

@@ -1,7 +1,12 @@
 /** One scene's whole story, for people or as one JSON object. */
-import { endpointAddress } from '../core/attempt.ts';
-import { withFilesNamed } from '../core/file-text.ts';
-import { nextStep, type AttemptStory, type SceneStory, type SceneVersion } from '../core/scene-story.ts';
+import { endpointAddress } from '../runner/core/attempt.ts';
+import { withFilesNamed } from '../runner/core/file-text.ts';
+import {
+  nextStep,
+  type AttemptStory,
+  type SceneStory,
+  type SceneVersion,
+} from '../runner/core/scene-story.ts';
 import { outColumns, writeOut } from './console.ts';
 import { hanging } from './hanging.ts';
 import { jsonInstant, writeJsonLine } from './json-lines.ts';

@@ -1,7 +1,7 @@
 /** The numbers of a run as a schema. */
 import { z } from 'zod';
-import { laneStates } from '../core/lane-time.ts';
-import type { RunStats } from '../core/run-stats.ts';
+import { laneStates } from '../runner/core/lane-time.ts';
+import type { RunStats } from '../runner/core/run-stats.ts';
 
 const count = z.int().min(0);
 const percentiles = z.looseObject({ jobs: count, p50: z.number(), p95: z.number() }).nullable();

@@ -1,5 +1,5 @@
 /** What the verification of a batch shows: how far it is, which pictures are bad, and a table at the end. */
-import type { BadPicture, Verified } from '../core/verification.ts';
+import type { BadPicture, Verified } from '../runner/core/verification.ts';
 import { clearStatus, outColumns, writeOut, writeStatus } from './console.ts';
 import { hanging } from './hanging.ts';
 import { writeJsonLine } from './json-lines.ts';

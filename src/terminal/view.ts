@@ -1,5 +1,5 @@
 /** What every way of showing a run has in common. */
-import type { Listener } from '../pipeline/ports.ts';
+import type { Listener } from '../runner/pipeline/ports.ts';
 
 export interface ViewOptions {
   json: boolean;

@@ -1,6 +1,6 @@
 /** Numbers and durations for people. */
 
-import { showDuration } from '../core/duration.ts';
+import { showDuration } from '../lib/text/duration.ts';
 
 /** Lines of a list that are shown; the rest is counted. */
 export const screenful = 20;

@@ -1,9 +1,9 @@
 /** The ways in which the hostile service answers, or does not: those of the faults that can be asked for, in its words. */
 import type { ServerResponse } from 'node:http';
-import type { Chance } from '../../src/server/faults/chance.ts';
-import * as shared from '../../src/server/faults/fault-answers.ts';
+import type { Chance } from '../../src/service/faults/chance.ts';
+import * as shared from '../../src/service/faults/fault-answers.ts';
 
-export { reset, sendOverload, sendPlain } from '../../src/server/faults/fault-answers.ts';
+export { reset, sendOverload, sendPlain } from '../../src/service/faults/fault-answers.ts';
 
 export function sendJson(response: ServerResponse, body: unknown, status = 200): void {
   shared.sendJson(response, status, JSON.stringify(body));

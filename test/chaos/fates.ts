@@ -1,5 +1,5 @@
 /** How jobs end at the hostile service: most with a picture, some in each of the bad ways that are known. */
-import type { Chance } from '../../src/server/faults/chance.ts';
+import type { Chance } from '../../src/service/faults/chance.ts';
 import { damages, pictureOf, sameDamage } from './pictures.ts';
 
 /** Of an ended job. */

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { ServiceSettings, TurnedAway } from './account.ts';
 import { hang, reset, sendHtml, sendJson, sendProxyTrouble } from './answers.ts';
-import { chance, type Chance } from '../../src/server/faults/chance.ts';
+import { chance, type Chance } from '../../src/service/faults/chance.ts';
 import { closedDoors } from './closed-doors.ts';
 import { startControl } from './control.ts';
 import { refusals } from './curses.ts';

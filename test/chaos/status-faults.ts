@@ -18,7 +18,7 @@ import {
   sendUnavailable,
   sendUnpackable,
 } from './answers.ts';
-import type { Chance } from '../../src/server/faults/chance.ts';
+import type { Chance } from '../../src/service/faults/chance.ts';
 import type { Job, Standing } from './hostile-jobs.ts';
 import { pictureOf } from './pictures.ts';
 

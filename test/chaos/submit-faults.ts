@@ -14,7 +14,7 @@ import {
   sendProxyTrouble,
   sendText,
 } from './answers.ts';
-import type { Chance } from '../../src/server/faults/chance.ts';
+import type { Chance } from '../../src/service/faults/chance.ts';
 import type { Job } from './hostile-jobs.ts';
 
 export interface Submission {

@@ -1,7 +1,7 @@
 /** What a picture is called: the seed that the service tells counts before the one that it was sent. */
 import { expect, it } from 'vitest';
 import { batchSettings } from '../../src/commands/batch-settings.ts';
-import { configOf, withRequired } from '../config/pipeline-file.ts';
+import { configOf, withRequired } from '../runner/config/pipeline-file.ts';
 
 it.each([
   ['the service tells its seed', '7', { seed: 5 }, 'a-7.png'],

@@ -2,10 +2,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
-import { openCheckpoint } from '../../src/checkpoint/open-checkpoint.ts';
-import { readRows } from '../../src/checkpoint/read-rows.ts';
+import { openCheckpoint } from '../../src/runner/checkpoint/open-checkpoint.ts';
+import { readRows } from '../../src/runner/checkpoint/read-rows.ts';
 import { plan } from '../../src/commands/plan.ts';
-import { tempFolder } from '../config/pipeline-file.ts';
+import { tempFolder } from '../runner/config/pipeline-file.ts';
 import { endpoint, manifestOf, unstopped, World } from '../fakes/world.ts';
 import { heard } from './heard.ts';
 

@@ -4,11 +4,11 @@ import { join, relative } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
 import { readScenes } from '../../src/commands/read-scenes.ts';
-import { ConfigError } from '../../src/config/problem.ts';
-import { readConfig } from '../../src/config/read-config.ts';
-import type { JsonObject } from '../../src/core/json.ts';
-import type { Scene } from '../../src/core/scene.ts';
-import { tempFolder } from '../config/pipeline-file.ts';
+import { ConfigError } from '../../src/lib/yaml/problem.ts';
+import { readConfig } from '../../src/runner/config/read-config.ts';
+import type { JsonObject } from '../../src/lib/text/json.ts';
+import type { Scene } from '../../src/runner/core/scene.ts';
+import { tempFolder } from '../runner/config/pipeline-file.ts';
 import { readList } from '../fakes/world.ts';
 
 interface Read {

@@ -5,11 +5,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { openCheckpointForReading } from '../../src/checkpoint/open-checkpoint.ts';
-import { readCounts } from '../../src/checkpoint/read-counts.ts';
+import { openCheckpointForReading } from '../../src/runner/checkpoint/open-checkpoint.ts';
+import { readCounts } from '../../src/runner/checkpoint/read-counts.ts';
 import { plan } from '../../src/commands/plan.ts';
 import { run } from '../../src/commands/run.ts';
-import { tempFolder } from '../config/pipeline-file.ts';
+import { tempFolder } from '../runner/config/pipeline-file.ts';
 import { heard } from './heard.ts';
 
 /** Takes no job, so that a run which begins ends at once, with 12. */

@@ -1,7 +1,7 @@
 /** Promise: `--sample` and `--limit` are understood as written, or refused by name. */
 import { expect, it } from 'vitest';
 import { partOf } from '../../src/commands/part-options.ts';
-import type { Problem } from '../../src/config/problem.ts';
+import type { Problem } from '../../src/lib/yaml/problem.ts';
 
 it.each([
   [{}, undefined],

@@ -7,11 +7,11 @@ import { gzipSync } from 'node:zlib';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { afterEach, expect, it } from 'vitest';
 import { readScenes } from '../../src/commands/read-scenes.ts';
-import { ConfigError } from '../../src/config/problem.ts';
-import { readConfig } from '../../src/config/read-config.ts';
-import type { Scene } from '../../src/core/scene.ts';
+import { ConfigError } from '../../src/lib/yaml/problem.ts';
+import { readConfig } from '../../src/runner/config/read-config.ts';
+import type { Scene } from '../../src/runner/core/scene.ts';
 import { readList, unstopped } from '../fakes/world.ts';
-import { tempFolder } from '../config/pipeline-file.ts';
+import { tempFolder } from '../runner/config/pipeline-file.ts';
 
 type ReadScenes = Awaited<ReturnType<typeof readScenes>>;
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { run } from '../../src/commands/run.ts';
-import { tempFolder } from '../config/pipeline-file.ts';
+import { tempFolder } from '../runner/config/pipeline-file.ts';
 import { heard } from './heard.ts';
 
 /** Paints every job at once; `meanwhile` happens while the first one is submitted. */

@@ -4,9 +4,9 @@ import { writeFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { readScenes } from '../../src/commands/read-scenes.ts';
-import { ConfigError } from '../../src/config/problem.ts';
-import { readConfig } from '../../src/config/read-config.ts';
-import { tempFolder } from '../config/pipeline-file.ts';
+import { ConfigError } from '../../src/lib/yaml/problem.ts';
+import { readConfig } from '../../src/runner/config/read-config.ts';
+import { tempFolder } from '../runner/config/pipeline-file.ts';
 import { unstopped } from '../fakes/world.ts';
 
 const rows = 'id,prompt,steps\na,hills,30\nb,sea,40\nc,hills,30\n';

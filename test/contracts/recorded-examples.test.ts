@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
-import type { Endpoint } from '../../src/core/attempt.ts';
-import { openApi } from '../../src/wire/openapi.ts';
-import { clientOf, jobId } from '../client/client.ts';
+import type { Endpoint } from '../../src/runner/core/attempt.ts';
+import { openApi } from '../../src/protocol/openapi.ts';
+import { clientOf, jobId } from '../runner/client/client.ts';
 import { answer, scriptedServer } from '../fakes/scripted-server.ts';
-import { addKey, PullingWorker } from '../server/pull-harness.ts';
-import { ask, endpointId, key, openService, statusOnce, submit } from '../server/service-harness.ts';
+import { addKey, PullingWorker } from '../service/pull-harness.ts';
+import { ask, endpointId, key, openService, statusOnce, submit } from '../service/service-harness.ts';
 
 interface Example {
   name: string;

@@ -1,10 +1,10 @@
 /** What the road relies on from a `RenderService`, whichever it is. */
 import { describe, expect, it } from 'vitest';
-import type { Endpoint } from '../../src/core/attempt.ts';
-import type { JsonObject } from '../../src/core/json.ts';
-import type { FoundPicture } from '../../src/core/picture.ts';
-import type { RenderService, StatusReply } from '../../src/pipeline/ports.ts';
-import { jobIdPattern } from '../../src/wire/paths.ts';
+import type { Endpoint } from '../../src/runner/core/attempt.ts';
+import type { JsonObject } from '../../src/lib/text/json.ts';
+import type { FoundPicture } from '../../src/runner/core/picture.ts';
+import type { RenderService, StatusReply } from '../../src/runner/pipeline/ports.ts';
+import { jobIdPattern } from '../../src/protocol/paths.ts';
 
 /** A service with one worker, whose jobs go on when the test says. */
 export interface World {

@@ -1,12 +1,12 @@
 /** The service contract on each implementation; on a real endpoint where one is named in the environment. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { HttpRenderService } from '../../src/client/http-render-service.ts';
-import { Memory } from '../../src/client/memory.ts';
-import type { Endpoint } from '../../src/core/attempt.ts';
-import type { StatusReply } from '../../src/pipeline/ports.ts';
+import { HttpRenderService } from '../../src/runner/client/http-render-service.ts';
+import { Memory } from '../../src/runner/client/memory.ts';
+import type { Endpoint } from '../../src/runner/core/attempt.ts';
+import type { StatusReply } from '../../src/runner/pipeline/ports.ts';
 import { FakeService } from '../fakes/fake-service.ts';
-import { endpointId, key, openService, type TestService } from '../server/service-harness.ts';
+import { endpointId, key, openService, type TestService } from '../service/service-harness.ts';
 import { complaint, renderServiceContract, type World } from './render-service.contract.ts';
 
 const picture = {

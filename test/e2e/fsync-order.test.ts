@@ -56,8 +56,8 @@ it.skipIf(!canTrace)(
 
 /** More than the log takes before its pages are put where they belong. */
 const manyCommits = `
-  import { openForWriting } from ${JSON.stringify(join(root, 'dist/sqlite/database.js'))};
-  import { GroupCommit } from ${JSON.stringify(join(root, 'dist/sqlite/group-commit.js'))};
+  import { openForWriting } from ${JSON.stringify(join(root, 'dist/lib/sqlite/database.js'))};
+  import { GroupCommit } from ${JSON.stringify(join(root, 'dist/lib/sqlite/group-commit.js'))};
   const db = openForWriting('x.sqlite', { applicationId: 1, migrations: ['CREATE TABLE texts (text)'] });
   const commits = new GroupCommit(db);
   const insert = db.prepare('INSERT INTO texts VALUES (zeroblob(50000))');

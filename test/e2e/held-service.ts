@@ -1,9 +1,9 @@
 /** The local service within the test, whose worker begins to paint when the test lets it. */
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { endpointSettings } from '../../src/server/endpoint-settings.ts';
-import { painterWorkload } from '../../src/server/workloads/painter-workload.ts';
-import { startService } from '../../src/server/start-service.ts';
+import { endpointSettings } from '../../src/service/endpoint-settings.ts';
+import { painterWorkload } from '../../src/commands/workload-of.ts';
+import { startService } from '../../src/service/start-service.ts';
 import { folderWith, testKey } from './cli.ts';
 
 export interface HeldService {

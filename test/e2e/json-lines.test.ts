@@ -2,7 +2,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { JsonObject } from '../../src/core/json.ts';
+import type { JsonObject } from '../../src/lib/text/json.ts';
 import { checkLine } from '../terminal/check-line.ts';
 import { folderWith, nightrender, pipeline, scenes } from './cli.ts';
 

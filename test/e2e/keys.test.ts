@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import type { JsonObject } from '../../src/core/json.ts';
-import { KeyBook } from '../../src/server/keys/key-book.ts';
+import type { JsonObject } from '../../src/lib/text/json.ts';
+import { KeyBook } from '../../src/service/keys/key-book.ts';
 import { checkLine } from '../terminal/check-line.ts';
 import { folderWith, nightrender, Program, testKey, type Finished } from './cli.ts';
 

@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { RendererDescription } from '../../src/renderer/describe-renderer.ts';
-import type { RenderedPicture } from '../../src/renderer/handler.ts';
+import type { RendererDescription } from '../../src/renderers/scene/describe-renderer.ts';
+import type { RenderedPicture } from '../../src/renderers/scene/handler.ts';
 import { root } from './cli.ts';
 
 export interface Rendered {
@@ -56,7 +56,7 @@ export async function describeBuilt(dir: string): Promise<RendererDescription> {
   const before = { ...process.env };
   Object.assign(process.env, rendererEnvironment(dir));
   try {
-    const file: string = join(root, 'dist/renderer/describe-renderer.js');
+    const file: string = join(root, 'dist/renderers/scene/describe-renderer.js');
     const built = (await import(file)) as { describeRenderer(dir: string): Promise<RendererDescription> };
     return await built.describeRenderer(dir);
   } finally {

@@ -2,7 +2,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { fingerprintOf } from '../../src/core/scene.ts';
+import { fingerprintOf } from '../../src/runner/core/scene.ts';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { folderWith, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
 import { startPatientService } from './patient-service.ts';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { RenderedPicture } from '../../src/renderer/handler.ts';
+import type { RenderedPicture } from '../../src/renderers/scene/handler.ts';
 import { root } from './cli.ts';
 import { describeBuilt, emptyDir, noGpuReason, render, type Rendered } from './render-process.ts';
 

@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, it } from 'vitest';
-import { prepareContainers, testImage } from '../server/workloads/container-image.ts';
-import { findPython } from '../server/workloads/find-python.ts';
+import { prepareContainers, testImage } from '../service/workloads/container-image.ts';
+import { findPython } from '../service/workloads/find-python.ts';
 import { folderWith, testKey } from './cli.ts';
 import { Served } from './served.ts';
 

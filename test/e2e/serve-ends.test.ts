@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { isRunning } from '../server/workloads/started-worker.ts';
+import { isRunning } from '../service/workloads/started-worker.ts';
 import { folderWith, testKey } from './cli.ts';
 import { Served } from './served.ts';
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { workerEnvironment } from '../../src/server/workloads/worker-environment.ts';
+import { workerEnvironment } from '../../src/service/workloads/worker-environment.ts';
 import { folderWith, nightrender, pipeline, scenes, testKey } from './cli.ts';
 import { childrenOf, Served } from './served.ts';
 

@@ -2,7 +2,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { RunStats } from '../../src/core/run-stats.ts';
+import type { RunStats } from '../../src/runner/core/run-stats.ts';
 import { folderWith, nightrender, pipeline, Program, scenes } from './cli.ts';
 
 it('prints it, and summary.json, status and a report made anew say the same', async () => {

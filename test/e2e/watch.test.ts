@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import type { LiveBatch } from '../../src/core/live-batch.ts';
+import type { LiveBatch } from '../../src/runner/core/live-batch.ts';
 import { folderWith, nightrender, pipeline, Program, scenes, testKey } from './cli.ts';
 import { startPatientService } from './patient-service.ts';
 

@@ -1,6 +1,6 @@
 /** Picture hosts in memory: what each address is answered, try for try. */
-import type { Failure } from '../../src/core/failure.ts';
-import type { Downloads } from '../../src/pipeline/ports.ts';
+import type { Failure } from '../../src/runner/core/failure.ts';
+import type { Downloads } from '../../src/runner/pipeline/ports.ts';
 
 export class FakeDownloads implements Downloads {
   /** Every address that was asked for, in order. */

@@ -1,10 +1,10 @@
 /** A folder of pictures in memory; the words "bad" in the bytes stand for a picture that does not pass. */
 import { createHash } from 'node:crypto';
-import type { CheckedPicture, HeldPicture, SavedPicture } from '../../src/core/picture.ts';
-import type { Provenance } from '../../src/core/provenance.ts';
-import { Trouble, type Failure } from '../../src/core/failure.ts';
-import type { RecordedPicture, Verdict } from '../../src/core/verification.ts';
-import type { ExaminedPicture, ImageStore, MissingPictures } from '../../src/pipeline/ports.ts';
+import type { CheckedPicture, HeldPicture, SavedPicture } from '../../src/runner/core/picture.ts';
+import type { Provenance } from '../../src/runner/core/provenance.ts';
+import { Trouble, type Failure } from '../../src/runner/core/failure.ts';
+import type { RecordedPicture, Verdict } from '../../src/runner/core/verification.ts';
+import type { ExaminedPicture, ImageStore, MissingPictures } from '../../src/runner/pipeline/ports.ts';
 
 export class FakeImages implements ImageStore {
   /** Contents by file name. */

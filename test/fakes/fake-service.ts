@@ -1,8 +1,8 @@
 /** A job service in memory, in virtual time, that keeps the account: what was submitted, what was collected. */
-import type { Endpoint } from '../../src/core/attempt.ts';
-import type { Failure } from '../../src/core/failure.ts';
-import type { JsonObject } from '../../src/core/json.ts';
-import type { FoundPicture } from '../../src/core/picture.ts';
+import type { Endpoint } from '../../src/runner/core/attempt.ts';
+import type { Failure } from '../../src/runner/core/failure.ts';
+import type { JsonObject } from '../../src/lib/text/json.ts';
+import type { FoundPicture } from '../../src/runner/core/picture.ts';
 import type {
   CancelReply,
   Clock,
@@ -10,7 +10,7 @@ import type {
   RenderService,
   StatusReply,
   SubmitReply,
-} from '../../src/pipeline/ports.ts';
+} from '../../src/runner/pipeline/ports.ts';
 
 export interface FakeJob {
   id: string;

@@ -1,5 +1,5 @@
 /** Marks of what a run has in hand, kept in memory across the deaths of its checkpoint. */
-import type { InHand, InHandMark } from '../../src/checkpoint/in-hand.ts';
+import type { InHand, InHandMark } from '../../src/runner/checkpoint/in-hand.ts';
 
 export class InHandInMemory implements InHand {
   readonly #marks: InHandMark[];

@@ -1,8 +1,8 @@
 /** Many jobs at once that go through the gates of a run to a service with limits, in virtual time. */
 import { setMaxListeners } from 'node:events';
-import { loadWaitMs, toldWaitMs } from '../../src/core/waiting.ts';
-import { Gate } from '../../src/pipeline/gate.ts';
-import type { Failure } from '../../src/core/failure.ts';
+import { loadWaitMs, toldWaitMs } from '../../src/runner/core/waiting.ts';
+import { Gate } from '../../src/runner/pipeline/gate.ts';
+import type { Failure } from '../../src/runner/core/failure.ts';
 import { defaultSettings } from './world.ts';
 import { seeded, type Limit } from './limited-service.ts';
 import { VirtualClock } from './virtual-clock.ts';

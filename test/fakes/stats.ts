@@ -1,6 +1,6 @@
 /** The stats of a night with a little of everything. */
-import { laneStates, type LaneState } from '../../src/core/lane-time.ts';
-import type { RunStats } from '../../src/core/run-stats.ts';
+import { laneStates, type LaneState } from '../../src/runner/core/lane-time.ts';
+import type { RunStats } from '../../src/runner/core/run-stats.ts';
 
 export function timeMs(spent: Partial<Record<LaneState, number>>): RunStats['timeMs'] {
   const none = Object.fromEntries(laneStates.map((state) => [state, 0])) as RunStats['timeMs'];

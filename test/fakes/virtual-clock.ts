@@ -1,5 +1,5 @@
 /** Time that passes only when nothing else is left to do: a night in milliseconds, the same each time. */
-import type { Clock } from '../../src/pipeline/ports.ts';
+import type { Clock } from '../../src/runner/pipeline/ports.ts';
 
 interface Sleeper {
   at: number;

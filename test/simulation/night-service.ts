@@ -1,19 +1,19 @@
 /** A job service in virtual time that does everything wrong by chance, and keeps the account of what it was asked for. */
 import { createHash } from 'node:crypto';
-import type { Endpoint } from '../../src/core/attempt.ts';
-import type { Failure } from '../../src/core/failure.ts';
-import type { JsonObject } from '../../src/core/json.ts';
-import type { FoundPicture } from '../../src/core/picture.ts';
-import { fingerprintOf } from '../../src/core/scene.ts';
+import type { Endpoint } from '../../src/runner/core/attempt.ts';
+import type { Failure } from '../../src/runner/core/failure.ts';
+import type { JsonObject } from '../../src/lib/text/json.ts';
+import type { FoundPicture } from '../../src/runner/core/picture.ts';
+import { fingerprintOf } from '../../src/runner/core/scene.ts';
 import type {
   CancelReply,
   HealthReply,
   RenderService,
   StatusReply,
   SubmitReply,
-} from '../../src/pipeline/ports.ts';
-import type { Chance } from '../../src/server/faults/chance.ts';
-import { png } from '../../src/server/faults/png.ts';
+} from '../../src/runner/pipeline/ports.ts';
+import type { Chance } from '../../src/service/faults/chance.ts';
+import { png } from '../../src/service/faults/png.ts';
 
 /** Shares (0 to 1) of the requests or jobs that go wrong in a way. */
 export interface Weather {

@@ -1,7 +1,7 @@
 /** Holds a line against its schema to the letter: neither types nor fields beside those that are written down. */
 import { Ajv, type AnySchema } from 'ajv';
 import { expect } from 'vitest';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/lib/text/json.ts';
 import { eventsSchema } from '../../src/terminal/events-schema.ts';
 
 const { anyOf } = eventsSchema() as { anyOf: { properties: { type: { const?: string } } }[] };

@@ -1,7 +1,7 @@
 /** Promise: the last words of a run say what to do next. */
 import { describe, expect, it } from 'vitest';
 import { describeEnding } from '../../src/terminal/describe-ending.ts';
-import type { Event } from '../../src/pipeline/event.ts';
+import type { Event } from '../../src/runner/pipeline/event.ts';
 
 type Ended = Event & { type: 'run-ended' };
 

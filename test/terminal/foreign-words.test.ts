@@ -1,6 +1,6 @@
 /** Promise: no id, file name or answer of a service does anything to the terminal, whichever command shows it. */
 import { afterEach, expect, it, vi } from 'vitest';
-import type { RecordedPicture } from '../../src/core/verification.ts';
+import type { RecordedPicture } from '../../src/runner/core/verification.ts';
 import { createCancelView } from '../../src/terminal/cancel-view.ts';
 import { writeStatus } from '../../src/terminal/console.ts';
 import { showInspected } from '../../src/terminal/show-inspected.ts';

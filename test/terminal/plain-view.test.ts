@@ -1,7 +1,7 @@
 /** Promise: the log of a night can be read, however bad the night. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { Event } from '../../src/pipeline/event.ts';
-import type { SceneCounts } from '../../src/core/scene.ts';
+import type { Event } from '../../src/runner/pipeline/event.ts';
+import type { SceneCounts } from '../../src/runner/core/scene.ts';
 import { PlainView } from '../../src/terminal/plain-view.ts';
 
 const none: SceneCounts = { waiting: 0, active: 0, saved: 0, failed: 0, withdrawn: 0, invalid: 0 };

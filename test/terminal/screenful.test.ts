@@ -1,6 +1,6 @@
 /** Promise: long lists do not flood the terminal: a screenful is shown and the rest is counted; JSON names all. */
 import { afterEach, expect, it, vi } from 'vitest';
-import type { BadPicture } from '../../src/core/verification.ts';
+import type { BadPicture } from '../../src/runner/core/verification.ts';
 import { showPutBack } from '../../src/terminal/show-put-back.ts';
 import { createVerifyView } from '../../src/terminal/verify-view.ts';
 

@@ -1,8 +1,8 @@
 /** Promise: nobody misses that a service does wrong on purpose, however narrow the terminal is. */
 import { expect, it } from 'vitest';
-import { describeFaults } from '../../src/server/faults/describe-faults.ts';
+import { describeFaults } from '../../src/service/faults/describe-faults.ts';
 import { faultLines } from '../../src/terminal/show-faults.ts';
-import { noFaults, scripted } from '../server/faults/faulty-service.ts';
+import { noFaults, scripted } from '../service/faults/faulty-service.ts';
 
 const told = describeFaults({
   ...noFaults,

@@ -1,6 +1,6 @@
 /** Numbers as people read them. */
 import { expect, it } from 'vitest';
-import { showDuration } from '../../src/core/duration.ts';
+import { showDuration } from '../../src/lib/text/duration.ts';
 import { plural, showBytes, showRate } from '../../src/terminal/words.ts';
 
 it.each([

@@ -1,0 +1,141 @@
+/** The values of the file against the schema, with each problem where it stands. */
+import { z } from 'zod';
+import { didYouMean } from '../text/closest.ts';
+import type { Problem } from './problem.ts';
+import { shownKey, shownValue } from './shown.ts';
+import type { Path, YamlFile } from './yaml-file.ts';
+
+/** Which keys a file has, for messages that name them. */
+export interface Layout {
+  shapeAt(path: Path): z.ZodRawShape;
+  /** By the key that holds them. */
+  sections: Record<string, { shape: z.ZodRawShape }>;
+}
+
+export interface Checked<T> {
+  raw?: T;
+  given: unknown;
+  problems: Problem[];
+}
+
+/** The values, or every problem that they have; the schema may know a part of the keys only. `given`: with the types it expects. */
+export function checkAgainst<T>(
+  schema: z.ZodType<T>,
+  yaml: YamlFile,
+  secrets: string[],
+  layout: Layout,
+): Checked<T> {
+  const value = yaml.value ?? {};
+  const first = schema.safeParse(value);
+  if (first.success) return { raw: first.data, given: value, problems: [] };
+  const issues = first.error.issues.flatMap((issue) => deepest(issue));
+  const given = withTypedVariables(value, issues, yaml);
+  const second = schema.safeParse(given);
+  if (second.success) return { raw: second.data, given, problems: [] };
+  const left = second.error.issues.flatMap((issue) => deepest(issue));
+  return { given, problems: left.flatMap((issue) => problemsOf(issue, value, yaml, secrets, layout)) };
+}
+
+/** Of the branches of a union, the one that the value came furthest in. */
+export function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  const inner =
+    issue.errors.find((branch) => branch.some(({ path }) => path.length > 0)) ??
+    issue.errors.find((branch) => branch.some(({ code }) => code === 'unrecognized_keys'));
+  return inner?.map((each) => ({ ...each, path: [...issue.path, ...each.path] })) ?? [issue];
+}
+
+/** An unquoted `${NAME}` stands for a number or a boolean where one is expected. */
+function withTypedVariables(value: unknown, issues: z.core.$ZodIssue[], yaml: YamlFile): unknown {
+  const typed = structuredClone(value);
+  for (const { code, path } of issues) {
+    const place = path.filter((key) => typeof key !== 'symbol');
+    const found = valueAt(typed, place);
+    if (code !== 'invalid_type' || typeof found !== 'string' || yaml.fromEnvironment(place) !== 'whole')
+      continue;
+    const parent = valueAt(typed, place.slice(0, -1)) as Record<string | number, unknown>;
+    const key = place.at(-1);
+    if (key !== undefined) parent[key] = typedText(found);
+  }
+  return typed;
+}
+
+/** The number or boolean that a text is in YAML, if nothing of it is lost; else the text. */
+export function typedText(text: string): string | number | boolean {
+  if (text === 'true' || text === 'false') return text === 'true';
+  return /^-?\d+(\.\d+)?$/.test(text) && String(Number(text)) === text ? Number(text) : text;
+}
+
+function problemsOf(
+  issue: z.core.$ZodIssue,
+  value: unknown,
+  yaml: YamlFile,
+  secrets: string[],
+  layout: Layout,
+): Problem[] {
+  const path = issue.path.filter((key) => typeof key !== 'symbol');
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      where: yaml.placeOf([...path, key], true),
+      text: `${shownKey(key)} is not known${path.length === 0 ? '' : ` in ${nameOf(path)}`}; ${expectedKey(key, path, layout)}`,
+    }));
+  }
+  if (issue.code === 'custom' && issue.params?.['isOfName'] === true) {
+    const text = `${shownKey(String(path.at(-1)))} cannot be set in ${nameOf(path.slice(0, -1))}; expected ${issue.message}`;
+    return [{ where: yaml.placeOf(path, true), text }];
+  }
+  const isSection = issue.code === 'invalid_type' && issue.expected === 'object';
+  const expected = isSection ? sectionAt(layout.shapeAt(path)) : issue.message;
+  return [problemAt(path, expected, { value, yaml, secrets })];
+}
+
+/** What is wrong with the value there; `expected` follows that word. */
+export function problemAt(
+  path: Path,
+  expected: string,
+  { value, yaml, secrets }: { value: unknown; yaml: YamlFile; secrets: string[] },
+): Problem {
+  const name = path.length === 0 ? 'the file' : nameOf(path);
+  const found = valueAt(value, path);
+  const where = yaml.placeOf(path);
+  if (found === undefined) return { where, text: `${name} is missing; expected ${expected}` };
+  return { where, text: `${name} is ${shownValue(found, path, yaml, secrets)}; expected ${expected}` };
+}
+
+/** `manifest[1]`, `retry.attempts`. */
+function nameOf(path: Path): string {
+  return path.map((key, i) => (typeof key === 'number' ? `[${key}]` : `${i > 0 ? '.' : ''}${key}`)).join('');
+}
+
+/** What has to be there comes first. */
+function sectionAt(shape: z.ZodRawShape): string {
+  const isOptional = (key: string): boolean => {
+    const schema = shape[key];
+    return schema === undefined || z.safeParse(schema, undefined).success;
+  };
+  const keys = Object.keys(shape);
+  const needed = keys.filter((key) => !isOptional(key));
+  const others = keys.filter(isOptional).join(', ');
+  if (needed.length === 0) return `the keys ${others}`;
+  return `the ${needed.length === 1 ? 'key' : 'keys'} ${needed.join(', ')}, and where wanted ${others}`;
+}
+
+/** A key may also be spelled right and stand in the wrong place. */
+function expectedKey(key: string, path: Path, { shapeAt, sections: all }: Layout): string {
+  const keys = Object.keys(shapeAt(path));
+  const hint = didYouMean(key, keys);
+  if (hint !== undefined) return hint;
+  const section = Object.entries(all).find(([, { shape }]) => Object.hasOwn(shape, key));
+  const place = section === undefined ? '' : ` (${key} belongs under ${section[0]})`;
+  return `expected ${keys.join(', ')}${place}`;
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (inner, key) =>
+      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, key)
+        ? (inner as Record<string | number, unknown>)[key]
+        : undefined,
+    value,
+  );
+}

@@ -1,0 +1,157 @@
+/** What is around the things: the ground, far hills and towns, and grass. */
+import { rgb } from '../../painter/colour.ts';
+import { createRandom } from '../../painter/random.ts';
+import type { Ground } from '../../language/setting-words.ts';
+import { linear, times } from '../picture/daylight.ts';
+import { backdropOf } from './backdrops.ts';
+import type { Place } from './place.ts';
+import type { Mesh, Object3D, ShaderNode, Three } from './three-module.ts';
+
+const soils: Record<Ground, string> = {
+  studio: '#aeaba5',
+  grass: '#5f8f3e',
+  sand: '#dcc391',
+  snow: '#eef3fa',
+  water: '#2c6f94',
+  floor: '#a9794c',
+  road: '#6f7074',
+  stone: '#b1aba1',
+  field: '#c8a850',
+  space: '#6b675f',
+};
+
+export function surroundings(three: Three, place: Place): Object3D {
+  const around = new three.Group();
+  around.add(groundOf(three, place));
+  if (place.hasWater) around.add(waterBehind(three, place));
+  if (place.ground === 'grass' || place.ground === 'field') around.add(blades(three, place));
+  for (const backdrop of place.backdrops) around.add(backdropOf(three, place, backdrop));
+  if (place.ground === 'floor') around.add(roomOf(three, place));
+  return around;
+}
+
+function groundOf(three: Three, { ground, groundColour, materials }: Place): Mesh {
+  const colour = groundColour ?? linear(rgb(soils[ground]));
+  const isWater = ground === 'water';
+  const material = materials.kept(`ground ${ground} ${colour.join()}`, () => {
+    const made = new three.MeshStandardNodeMaterial({
+      color: new three.Color().setRGB(...colour),
+      roughness: isWater ? 0.12 : 0.95,
+      metalness: isWater ? 0.35 : 0,
+    });
+    made.colorNode = three.TSL.materialColor.mul(groundShade(three.TSL, ground));
+    return made;
+  });
+  const mesh = new three.Mesh(new three.CircleGeometry(220, 64).rotateX(-Math.PI / 2), material);
+  mesh.receiveShadow = true;
+  mesh.position.set(0, isWater ? 0.1 : 0, 0);
+  return mesh;
+}
+
+function groundShade(TSL: Three['TSL'], ground: Ground): ShaderNode {
+  const { positionWorld: at } = TSL;
+  switch (ground) {
+    case 'studio':
+      return TSL.vec3(1, 1, 1);
+    case 'grass':
+    case 'field':
+      return TSL.mx_fractal_noise_float(at.mul(0.9), 3)
+        .mul(0.3)
+        .add(TSL.mx_noise_float(at.mul(9)).mul(0.14))
+        .add(0.92);
+    case 'sand': {
+      const ripple = TSL.sin(at.z.mul(11).add(TSL.mx_noise_float(at.mul(0.8)).mul(5)));
+      return ripple
+        .mul(0.045)
+        .add(TSL.mx_fractal_noise_float(at.mul(1.3), 3).mul(0.12))
+        .add(0.98);
+    }
+    case 'snow':
+      return TSL.mx_fractal_noise_float(at.mul(0.7), 3).mul(0.07).add(0.97);
+    case 'water': {
+      const wave = TSL.mx_fractal_noise_float(TSL.vec3(at.x.mul(0.9), 0.5, at.z.mul(3.4)), 3);
+      return wave.mul(0.75).add(0.95);
+    }
+    case 'floor': {
+      const board = at.x.mul(3.2);
+      const tone = TSL.mx_noise_float(
+        TSL.vec3(TSL.floor(board).mul(7.3), 0.5, TSL.floor(at.z.mul(0.5).add(TSL.floor(board).mul(0.37)))),
+      ).mul(0.22);
+      const grain = TSL.mx_noise_float(TSL.vec3(at.x.mul(46), 0.5, at.z.mul(2.4))).mul(0.13);
+      return TSL.step(0.025, TSL.fract(board)).mul(0.45).add(0.5).mul(tone.add(grain).add(1.02));
+    }
+    case 'road':
+    case 'stone':
+    case 'space':
+      return TSL.mx_fractal_noise_float(at.mul(2.2), 3)
+        .mul(0.16)
+        .add(TSL.mx_noise_float(at.mul(24)).mul(0.1))
+        .add(0.96);
+  }
+}
+
+/** From a shore behind the things to the horizon. */
+function waterBehind(three: Three, place: Place): Mesh {
+  const water = groundOf(three, { ...place, ground: 'water', groundColour: null });
+  const [x, z] = behind(place, shoreAway(place) + 220);
+  water.position.set(x, 0.03, z);
+  return water;
+}
+
+function shoreAway({ box }: Place): number {
+  return 0.6 + 0.75 * Math.max(box.high[0] - box.low[0], box.high[2] - box.low[2], box.high[1]);
+}
+
+function behind({ facing }: Place, away: number): [x: number, z: number] {
+  return [-Math.sin(facing) * away, -Math.cos(facing) * away];
+}
+
+/** Thin cones in the wind, thick around the things and thinning out. */
+function blades(three: Three, place: Place): Mesh {
+  const { box, seed, ground, groundColour, materials } = place;
+  const [backX, backZ] = behind(place, 1);
+  const shore = place.hasWater ? shoreAway(place) : Infinity;
+  const random = createRandom(`blades ${seed}`);
+  const size = Math.max(box.high[0] - box.low[0], box.high[1], box.high[2] - box.low[2], 1);
+  const count = 14_000;
+  const colour = groundColour ?? linear(rgb(soils[ground]));
+  const tall = (ground === 'field' ? 0.1 : 0.045) * Math.min(3, 0.6 + size * 0.25);
+  const mesh = new three.InstancedMesh(
+    new three.CylinderGeometry(0.001, tall * 0.13, tall, 3, 1),
+    materials.kept('blades', () => new three.MeshStandardNodeMaterial({ roughness: 0.9 })),
+    count,
+  );
+  const stand = new three.Object3D();
+  for (let index = 0; index < count; index += 1) {
+    const [angle, out] = [random.between(0, Math.PI * 2), size * 1.9 * random.next() ** 0.6];
+    const high = random.between(0.3, 1.1);
+    const [x, z] = [Math.cos(angle) * out, Math.sin(angle) * out];
+    const isAshore = x * backX + z * backZ < shore;
+    stand.position.set(x, isAshore ? (tall * high) / 2 - 0.003 : -1, z);
+    stand.rotation.set(random.between(-0.5, 0.5), angle, random.between(-0.5, 0.5));
+    stand.scale.set(1, high, 1);
+    stand.updateMatrix();
+    mesh.setMatrixAt(index, stand.matrix);
+    const [red, green, blue] = times(colour, random.between(1.1, 2.1));
+    mesh.setColorAt(index, new three.Color().setRGB(red * random.between(0.8, 1.1), green, blue));
+  }
+  mesh.receiveShadow = true;
+  return mesh;
+}
+
+/** The wall behind a floor. */
+function roomOf(three: Three, { box, materials }: Place): Object3D {
+  const size = Math.max(box.high[0] - box.low[0], box.high[1], 1.5);
+  const room = new three.Group();
+  const paints = [
+    { colour: rgb('#cfc8ba'), material: 'matt' },
+    { colour: rgb('#efece4'), material: 'plastic' },
+  ] as const;
+  const wall = new three.Mesh(new three.BoxGeometry(120, 60, 0.2), materials.of(paints[0]));
+  wall.position.set(0, 29.9, box.low[2] - size * 0.9);
+  const skirting = new three.Mesh(new three.BoxGeometry(120, size * 0.07, 0.26), materials.of(paints[1]));
+  skirting.position.set(0, size * 0.035, box.low[2] - size * 0.9);
+  for (const part of [wall, skirting]) part.receiveShadow = true;
+  room.add(wall, skirting);
+  return room;
+}

@@ -1,0 +1,152 @@
+/** The things of one subject, one or several, standing together; and moving what stands; pure. */
+import type { Random } from '../../painter/random.ts';
+import type { Subject } from '../../language/read-words.ts';
+import { boundsOf, each, joined, sizeOf, type Bounds } from '../things/bounds.ts';
+import { thingOf } from '../things/catalogue.ts';
+import { lookOf } from '../things/look.ts';
+import type { Part, Vector } from '../things/parts.ts';
+
+/** One thing in its place. */
+export interface Standing {
+  /** The subject's index. */
+  subject: number;
+  parts: readonly Part[];
+  /** Where its parts' origin is, how far it is turned around y, and how large it is. */
+  at: Vector;
+  yaw: number;
+  /** How far it leans to its left, before it is turned. */
+  lean: number;
+  scale: number;
+  bounds: Bounds;
+}
+
+/** Large things are shown smaller and small ones larger than they are, or a ball beside a house would not be seen. */
+const sizeExponent = 0.55;
+
+export function clusterOf(subject: Subject, index: number, random: Random): Standing[] {
+  const things = Array.from({ length: subject.count }, (_, one) => standAt(subject, index, one, random));
+  const [wide, deep] = [roomOf(things, 0), roomOf(things, 2)];
+  const columns = subject.count <= 5 ? subject.count : Math.ceil(Math.sqrt(subject.count * 1.8));
+  const rows = Math.ceil(subject.count / columns);
+  return things.map((thing, one) => {
+    const [column, row] = [one % columns, Math.floor(one / columns)];
+    const inRow = Math.min(columns, subject.count - row * columns);
+    const jitter = subject.count > 1 ? random.between(-0.1, 0.1) * deep : 0;
+    const x = (column - (inRow - 1) / 2) * wide * 1.14;
+    return moved(thing, [x, 0, ((rows - 1) / 2 - row) * deep * 1.3 + jitter]);
+  });
+}
+
+function roomOf(things: readonly Standing[], axis: 0 | 2): number {
+  return Math.max(0.01, ...things.map(({ bounds }) => sizeOf(bounds)[axis]));
+}
+
+function standAt(subject: Subject, index: number, one: number, random: Random): Standing {
+  const thing = thingOf(subject.noun);
+  const colours = isAnimal(subject) ? subject.colours : rotated(subject.colours, one);
+  const parts = thing.build(lookOf({ ...subject, colours }, random.fork(`look ${index} ${one}`)));
+  const bounds = boundsOf(parts);
+  const natural = thing.height / (sizeOf(bounds)[1] || 1);
+  const longest = Math.max(...sizeOf(bounds)) * natural;
+  const scale = natural * longest ** (sizeExponent - 1) * subject.size ** 0.8;
+  const yaw = random.between(-0.22, 0.22);
+  return grounded({
+    subject: index,
+    parts,
+    at: [0, 0, 0],
+    yaw,
+    lean: 0,
+    scale,
+    bounds: standingBounds(parts, yaw, scale),
+  });
+}
+
+/** "red and yellow balloons" are some red, some yellow; a black and white cow is both. */
+function rotated<Item>(items: readonly Item[], by: number): Item[] {
+  const at = items.length === 0 ? 0 : by % items.length;
+  return [...items.slice(at), ...items.slice(0, at)];
+}
+
+function isAnimal({ noun }: Subject): boolean {
+  return animals.has(noun);
+}
+
+const animals: ReadonlySet<Subject['noun']> = new Set<Subject['noun']>([
+  'cat',
+  'dog',
+  'fox',
+  'horse',
+  'zebra',
+  'cow',
+  'pig',
+  'sheep',
+  'bear',
+  'tiger',
+  'lion',
+  'elephant',
+  'giraffe',
+  'rabbit',
+  'turtle',
+  'bird',
+  'swan',
+  'owl',
+  'penguin',
+  'fish',
+  'whale',
+  'butterfly',
+]);
+
+function grounded(thing: Standing): Standing {
+  const { low, high } = thing.bounds;
+  return moved(thing, [-(low[0] + high[0]) / 2, -low[1], -(low[2] + high[2]) / 2]);
+}
+
+function standingBounds(parts: readonly Part[], yaw: number, scale: number): Bounds {
+  const { low, high } = boundsOf(parts);
+  const corners = [low[0], high[0]].flatMap((x) =>
+    [low[2], high[2]].map(
+      (z) => [x * Math.cos(yaw) + z * Math.sin(yaw), z * Math.cos(yaw) - x * Math.sin(yaw)] as const,
+    ),
+  );
+  const [xs, zs] = [corners.map(([x]) => x * scale), corners.map(([, z]) => z * scale)];
+  return {
+    low: [Math.min(...xs), low[1] * scale, Math.min(...zs)],
+    high: [Math.max(...xs), high[1] * scale, Math.max(...zs)],
+  };
+}
+
+export function moved(thing: Standing, by: Vector): Standing {
+  const shift = (point: Vector): Vector => each((axis) => point[axis] + by[axis]);
+  return {
+    ...thing,
+    at: shift(thing.at),
+    bounds: { low: shift(thing.bounds.low), high: shift(thing.bounds.high) },
+  };
+}
+
+export function allMoved(things: readonly Standing[], by: Vector): Standing[] {
+  return things.map((thing) => moved(thing, by));
+}
+
+/** Larger or smaller around the point on the ground below the origin. */
+export function allScaled(things: readonly Standing[], by: number): Standing[] {
+  const times = (point: Vector): Vector => each((axis) => point[axis] * by);
+  return things.map((thing) => ({
+    ...thing,
+    at: times(thing.at),
+    scale: thing.scale * by,
+    bounds: { low: times(thing.bounds.low), high: times(thing.bounds.high) },
+  }));
+}
+
+/** The box around them all; that of nothing is a point. */
+export function boxOf(things: readonly Standing[]): Bounds {
+  if (things.length === 0) return { low: [0, 0, 0], high: [0, 0, 0] };
+  return things.map(({ bounds }) => bounds).reduce(joined);
+}
+
+export function doOverlap(one: Bounds, other: Bounds): boolean {
+  return ([0, 1, 2] as const).every(
+    (axis) => one.low[axis] < other.high[axis] - 1e-6 && other.low[axis] < one.high[axis] - 1e-6,
+  );
+}

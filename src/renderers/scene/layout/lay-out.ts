@@ -1,0 +1,80 @@
+/** Subjects and their relations → every thing in its place, in metres, y up, seen from +z; pure. */
+import { createRandom, type Random } from '../../painter/random.ts';
+import type { Subject } from '../../language/read-words.ts';
+import { sizeOf } from '../things/bounds.ts';
+import { thingOf } from '../things/catalogue.ts';
+import { allMoved, boxOf, clusterOf, type Standing } from './cluster.ts';
+import { isOnTop, placeGuest, placeOnTop, type Guest } from './place-beside.ts';
+
+export function layOut(subjects: readonly Subject[], seed: string): Standing[] {
+  const placed = encircled(subjects);
+  const random = createRandom(`layout ${seed}`);
+  const roots = placed.flatMap((subject, index) => (subject.place === null ? [index] : []));
+  return inRows(
+    roots.map((index) => ({ index, things: treeOf(placed, index, random) })),
+    placed,
+  );
+}
+
+/** "a house amid trees" is the trees around the house, and needs enough of them. */
+function encircled(subjects: readonly Subject[]): Subject[] {
+  const placed = subjects.map((subject) => ({ ...subject }));
+  for (const [index, subject] of placed.entries()) {
+    const host = subject.place?.relation === 'amid' ? placed[subject.place.to] : undefined;
+    if (host?.place === null) {
+      subject.place = null;
+      host.place = { relation: 'around', to: index };
+    }
+  }
+  return placed.map((subject) =>
+    subject.place?.relation === 'around' && subject.count > 2 && !subject.isCounted
+      ? { ...subject, count: Math.max(subject.count, 7) }
+      : subject,
+  );
+}
+
+/** A subject's things and all that is placed from them, its own around the origin. */
+function treeOf(subjects: readonly Subject[], index: number, random: Random): Standing[] {
+  const subject = subjects[index];
+  if (subject === undefined) return [];
+  const host = clusterOf(subject, index, random.fork(`cluster ${index}`));
+  const guests = subjects.flatMap(({ place }, other): (Guest & { index: number })[] => {
+    const guest = place?.to === index ? subjects[other] : undefined;
+    if (guest === undefined || place === null) return [];
+    return [
+      { index: other, subject: guest, relation: place.relation, things: treeOf(subjects, other, random) },
+    ];
+  });
+  const all = [
+    ...host,
+    ...placeOnTop(
+      guests.filter((guest) => isOnTop(guest, subject)),
+      subject,
+      host,
+    ),
+  ];
+  for (const guest of guests.filter((other) => !isOnTop(other, subject))) {
+    all.push(...placeGuest(guest, subject, host, all, random.fork(`place ${guest.index}`)));
+  }
+  const isAloft = thingOf(subject.noun).home === 'air' && subject.place === null;
+  return isAloft ? allMoved(all, [0, 0.35 * sizeOf(boxOf(host))[1] + 0.25, 0]) : all;
+}
+
+/** What has no relation stands side by side, the tall a little behind. */
+function inRows(trees: { index: number; things: Standing[] }[], subjects: readonly Subject[]): Standing[] {
+  const boxes = trees.map(({ things }) => boxOf(things));
+  const tallest = Math.max(0, ...boxes.map(({ high }) => high[1]));
+  let x = 0;
+  const row = trees.flatMap(({ index, things }, number) => {
+    const box = boxes[number] ?? boxOf(things);
+    const [wide, high, deep] = sizeOf(box);
+    const gap = 0.1 + 0.1 * wide;
+    const isSky = thingOf(subjects[index]?.noun ?? 'form').home === 'air';
+    const shift = x - box.low[0] + gap / 2;
+    x += wide + gap;
+    const lift = isSky && trees.length > 1 ? Math.max(0, tallest * 0.55 - box.low[1]) : 0;
+    return allMoved(things, [shift, lift, -0.3 * deep * (high / (tallest || 1))]);
+  });
+  const whole = boxOf(row);
+  return allMoved(row, [-(whole.low[0] + whole.high[0]) / 2, 0, -(whole.low[2] + whole.high[2]) / 2]);
+}

@@ -1,0 +1,222 @@
+/** Puts what is related to a thing where the relation says: on it, beside it, behind it; pure. */
+import type { Random } from '../../painter/random.ts';
+import type { Relation } from '../../language/other-words.ts';
+import type { Subject } from '../../language/read-words.ts';
+import { sizeOf, type Bounds } from '../things/bounds.ts';
+import { thingOf } from '../things/catalogue.ts';
+import type { Vector } from '../things/parts.ts';
+import { allMoved, allScaled, boxOf, doOverlap, type Standing } from './cluster.ts';
+
+export interface Guest {
+  subject: Subject;
+  relation: Relation;
+  /** It and all that is related to it, around the origin. */
+  things: Standing[];
+}
+
+const shelters: ReadonlySet<Subject['noun']> = new Set<Subject['noun']>([
+  'table',
+  'chair',
+  'bench',
+  'bed',
+  'umbrella',
+  'tree',
+  'oak',
+  'palm',
+  'bridge',
+  'sofa',
+]);
+
+/** Whether it stands on its host, together with all others that do. */
+export function isOnTop({ relation, subject }: Guest, host: Subject): boolean {
+  return relation === 'on' || (relation === 'in' && (isVessel(host) || subject.noun === 'hat'));
+}
+
+/** All that stands on a host, in its place. */
+export function placeOnTop(guests: readonly Guest[], hostSubject: Subject, host: Standing[]): Standing[] {
+  return guests.length === 0 ? [] : onTop(guests, hostSubject, host);
+}
+
+/** The guest's things in their places; `host` are the things that it is related to, `all` what stands already. */
+export function placeGuest(
+  guest: Guest,
+  hostSubject: Subject,
+  host: Standing[],
+  all: Standing[],
+  random: Random,
+): Standing[] {
+  const { relation, things } = guest;
+  const [box, own] = [boxOf(host), boxOf(things)];
+  const side = random.chance(0.5) ? 1 : -1;
+  const high = sizeOf(own)[1] / (sizeOf(box)[1] || 1);
+  switch (relation) {
+    case 'on':
+      return onTop([guest], hostSubject, host);
+    case 'in':
+      return besideIn(guest, box, all, [0, 1]);
+    case 'above':
+      return allMoved(things, [middle(box, 0), box.high[1] + 0.15 + 0.25 * sizeOf(own)[1], middle(box, 2)]);
+    case 'under':
+      return shelters.has(hostSubject.noun) ? below(things, box) : besideIn(guest, box, all, [0, 1]);
+    case 'beside':
+      return besideIn(guest, box, all, [side, 0]);
+    case 'left':
+      return besideIn(guest, box, all, [-1, 0]);
+    case 'right':
+      return besideIn(guest, box, all, [1, 0]);
+    case 'behind':
+      // What is as tall as its host would hide it or be hidden.
+      return besideIn(guest, box, all, [side * (high < 1.5 ? 0.75 : 0.55), -1]);
+    case 'front':
+      return besideIn(guest, box, all, [side * (high > 0.55 ? 0.75 : 0.35), 1]);
+    case 'around':
+    case 'amid':
+      return around(things, box);
+  }
+}
+
+function isVessel({ noun }: Subject): boolean {
+  return (
+    thingOf(noun).home !== 'land' ||
+    noun === 'bucket' ||
+    noun === 'barrel' ||
+    noun === 'chair' ||
+    noun === 'armchair' ||
+    noun === 'sofa' ||
+    noun === 'bed'
+  );
+}
+
+function middle({ low, high }: Bounds, axis: 0 | 2): number {
+  return (low[axis] + high[axis]) / 2;
+}
+
+/** On the first of the host's things, as small as its top demands. */
+function onTop(guests: readonly Guest[], hostSubject: Subject, host: Standing[]): Standing[] {
+  const first = host[Math.floor((host.length - 1) / 2)];
+  if (first === undefined) return guests.flatMap(({ things }) => things);
+  const { bounds } = first;
+  if (guests.every(isBunch) && hostSubject.noun !== 'bowl') return asBunch(guests, bounds);
+  const { rest, restRoom } = thingOf(hostSubject.noun);
+  const isHat = guests.every(({ subject }) => subject.noun === 'hat');
+  const [wide, high, deep] = sizeOf(bounds);
+  const row = inRow(guests.map(({ things }) => things));
+  const [ownWide, , ownDeep] = sizeOf(boxOf(row));
+  const least = guests.length > 1 ? 0.25 : 0.45;
+  const room = isHat ? 0.5 : restRoom;
+  const fit = Math.min(
+    1,
+    Math.max(least, (wide * room) / ownWide),
+    Math.max(least, (deep * room * 1.15) / ownDeep),
+  );
+  const y = bounds.low[1] + high * (isHat ? 0.93 : rest) - 0.002;
+  const front = hostSubject.noun === 'chair' ? deep * 0.06 : 0;
+  // The heads of beasts are at their right.
+  const x = isHat && wide > high * 0.8 ? bounds.low[0] + wide * 0.78 : middle(bounds, 0);
+  return allMoved(allScaled(row, fit), [x, y, middle(bounds, 2) + front]);
+}
+
+function isBunch({ relation, subject }: Guest): boolean {
+  return relation === 'in' && (subject.noun === 'flower' || subject.noun === 'sunflower');
+}
+
+/** Flowers in a vase: their stems meet in its mouth, and their heads keep apart. */
+function asBunch(guests: readonly Guest[], host: Bounds): Standing[] {
+  const flowers = guests.flatMap(({ things }) => things);
+  const [, high] = sizeOf(host);
+  const apart = Math.min(0.42, 1.5 / flowers.length);
+  return flowers.map((flower, index) => {
+    const own = sizeOf(flower.bounds)[1];
+    const fit = (high * (index % 2 === 0 ? 1.05 : 1.25)) / own;
+    const [scaled = flower] = allScaled([flower], fit);
+    const lean = ((flowers.length - 1) / 2 - index) * apart;
+    const at: Vector = [middle(host, 0), host.high[1] - own * fit * 0.3, middle(host, 2)];
+    return { ...scaled, at, lean, bounds: leaning(at, sizeOf(scaled.bounds), lean) };
+  });
+}
+
+function leaning([x, y, z]: Vector, [wide, high, deep]: Vector, lean: number): Bounds {
+  const [aside, up] = [-Math.sin(lean) * high, Math.cos(lean) * high];
+  const half = wide / 2;
+  return {
+    low: [x + Math.min(0, aside) - half, y, z - deep / 2],
+    high: [x + Math.max(0, aside) + half, y + up + Math.abs(Math.sin(lean)) * half, z + deep / 2],
+  };
+}
+
+/** Side by side, around the origin. */
+function inRow(trees: readonly Standing[][]): Standing[] {
+  let x = 0;
+  const row = trees.flatMap((things) => {
+    const { low, high } = boxOf(things);
+    const shift = x - low[0];
+    x += (high[0] - low[0]) * 1.18;
+    return allMoved(things, [shift, 0, -(low[2] + high[2]) / 2]);
+  });
+  const { low, high } = boxOf(row);
+  return allMoved(row, [-(low[0] + high[0]) / 2, 0, 0]);
+}
+
+function below(things: Standing[], box: Bounds): Standing[] {
+  const [wide, high] = sizeOf(box);
+  const [ownWide, ownHigh] = sizeOf(boxOf(things));
+  const fit = Math.min(1, (high * 0.78) / ownHigh, Math.max(0.4, (wide * 0.7) / ownWide));
+  return allMoved(allScaled(things, fit), [middle(box, 0), box.low[1], middle(box, 2)]);
+}
+
+/** Next to the box in a direction of the ground, as far out as it takes to be clear of all that stands. */
+function besideIn(
+  { things }: Guest,
+  box: Bounds,
+  all: Standing[],
+  [x, z]: readonly [number, number],
+): Standing[] {
+  const own = boxOf(things);
+  const [wide, , deep] = sizeOf(box);
+  const [ownWide, ownHigh, ownDeep] = sizeOf(own);
+  const gap = 0.08 + 0.08 * Math.min(ownHigh, sizeOf(box)[1]);
+  const reach = (axis: 0 | 2, toward: number): number =>
+    toward === 0 ? 0 : toward * ((axis === 0 ? wide + ownWide : deep + ownDeep) / 2 + gap);
+  const at: Vector = [middle(box, 0) + reach(0, x), box.low[1], middle(box, 2) + reach(2, z)];
+  const isSideways = Math.abs(x) === 1;
+  const towards: readonly [number, number] = isSideways ? [x, 0] : [0, z];
+  const forward = isSideways ? (deep - ownDeep) * 0.2 : 0;
+  return shiftedFree(allMoved(things, [at[0], at[1], at[2] + forward]), all, towards, gap);
+}
+
+/** Moved on in a direction until it overlaps nothing. */
+function shiftedFree(
+  things: Standing[],
+  all: readonly Standing[],
+  [x, z]: readonly [number, number],
+  gap: number,
+): Standing[] {
+  let free = things;
+  for (let step = 0; step < 40; step += 1) {
+    const own = boxOf(free);
+    const other = all.find(({ bounds }) => doOverlap(own, bounds))?.bounds;
+    if (other === undefined) return free;
+    const byX = x > 0 ? other.high[0] - own.low[0] : other.low[0] - own.high[0];
+    const byZ = z > 0 ? other.high[2] - own.low[2] : other.low[2] - own.high[2];
+    free = allMoved(free, [
+      x === 0 ? 0 : byX + Math.sign(x) * gap,
+      0,
+      z === 0 ? 0 : byZ + Math.sign(z) * gap,
+    ]);
+  }
+  return free;
+}
+
+function around(things: Standing[], box: Bounds): Standing[] {
+  const [wide, , deep] = sizeOf(box);
+  return things.map((thing, index) => {
+    const angle = ((index + 0.25) / things.length) * Math.PI * 2;
+    const [ownWide, , ownDeep] = sizeOf(thing.bounds);
+    const out: Vector = [
+      middle(box, 0) + Math.cos(angle) * (wide * 0.6 + ownWide * 0.8) - middle(thing.bounds, 0),
+      box.low[1] - thing.bounds.low[1],
+      middle(box, 2) + Math.sin(angle) * (deep * 0.6 + ownDeep * 0.8) - middle(thing.bounds, 2),
+    ];
+    return allMoved([thing], out)[0] ?? thing;
+  });
+}

@@ -1,0 +1,144 @@
+/** The light of an hour and its weather: sun or moon, sky and haze, in linear light; pure. */
+import type { TimeOfDay } from '../../painter/adjectives.ts';
+import { namedColours, rgb, type Colour } from '../../painter/colour.ts';
+import { createRandom } from '../../painter/random.ts';
+import type { SceneWords } from '../../language/read-words.ts';
+import type { Setting } from '../layout/setting-of.ts';
+import type { Vector } from '../things/parts.ts';
+
+/** Linear red, green and blue; 1 is the white of the finished picture, lamps are brighter. */
+export type Light = Vector;
+
+export interface Daylight {
+  /** Towards sun or moon. */
+  sunAt: Vector;
+  sun: Light;
+  /** What comes from all of the sky, on a white ground. */
+  sky: Light;
+  zenith: Light;
+  horizon: Light;
+  /** Around the sun. */
+  glow: Light;
+  /** Share of the sky, from 0 to 1. */
+  clouds: number;
+  stars: number;
+  /** How soon distance fades, 1 being a clear day. */
+  haze: number;
+  hasMoon: boolean;
+  hasRainbow: boolean;
+  isStudio: boolean;
+}
+
+interface Hour {
+  elevation: number;
+  sun: string;
+  power: number;
+  zenith: string;
+  horizon: string;
+  sky: number;
+}
+
+const hours: Record<TimeOfDay, Hour> = {
+  dawn: { elevation: 13, sun: '#ffc49a', power: 2.5, zenith: '#5d7fc4', horizon: '#ffcdb0', sky: 0.75 },
+  morning: { elevation: 34, sun: '#fff0d4', power: 3.5, zenith: '#3f86d8', horizon: '#cfe6f4', sky: 0.95 },
+  noon: { elevation: 52, sun: '#fff8ec', power: 3.7, zenith: '#2f7ad4', horizon: '#c4e2f6', sky: 1 },
+  afternoon: { elevation: 36, sun: '#ffeac2', power: 3.6, zenith: '#4488d2', horizon: '#dfe8ea', sky: 0.92 },
+  sunset: { elevation: 11, sun: '#ff9d5c', power: 3, zenith: '#4a5fa8', horizon: '#ffb27a', sky: 0.62 },
+  dusk: { elevation: 22, sun: '#b49ad8', power: 0.8, zenith: '#2a3a78', horizon: '#e0909a', sky: 0.48 },
+  night: { elevation: 40, sun: '#b4c8ff', power: 1.5, zenith: '#0c1638', horizon: '#33487e', sky: 0.62 },
+};
+
+/** `facing` is how far the camera is turned around y: the sun stands beside and behind it. */
+export function daylightOf(
+  { ground, time }: Setting,
+  words: SceneWords,
+  facing: number,
+  seed: string,
+): Daylight {
+  const random = createRandom(`daylight ${seed}`);
+  const isStudio = ground === 'studio' || ground === 'floor';
+  const hour = hours[time];
+  const side = random.chance(0.5) ? 1 : -1;
+  const around = facing + side * random.between(0.6, 0.95);
+  const up = ((isStudio && words.time === null ? 48 : hour.elevation) * Math.PI) / 180;
+  const isNight = time === 'night' || ground === 'space';
+  const said = words.skyColour === null ? undefined : linear(namedColours[words.skyColour]);
+  const clear: Daylight = {
+    sunAt: [Math.sin(around) * Math.cos(up), Math.sin(up), Math.cos(around) * Math.cos(up)],
+    sun: times(linear(rgb(hour.sun)), isStudio ? hour.power * 0.72 : hour.power),
+    sky: times(blend(linear(rgb(hour.horizon)), linear(rgb(hour.zenith)), 0.35), hour.sky),
+    zenith: said ?? linear(rgb(hour.zenith)),
+    horizon: said === undefined ? linear(rgb(hour.horizon)) : blend(said, [1, 1, 1], 0.35),
+    glow: linear(rgb(hour.sun)),
+    clouds: isNight ? 0.12 : 0.34,
+    stars: isNight ? 1 : time === 'dusk' ? 0.3 : 0,
+    haze: time === 'dawn' || time === 'sunset' ? 1.5 : isNight ? 0.5 : 1,
+    hasMoon: words.sights.includes('moon') || (time === 'night' && words.weather === 'clear'),
+    hasRainbow: words.sights.includes('rainbow'),
+    isStudio,
+  };
+  if (ground === 'space')
+    return {
+      ...clear,
+      zenith: [0.003, 0.004, 0.012],
+      horizon: [0.012, 0.008, 0.03],
+      clouds: 0,
+      stars: 1,
+      sun: [3.4, 3.2, 3],
+      hasMoon: false,
+    };
+  return underWeather(clear, words.weather);
+}
+
+function underWeather(clear: Daylight, weather: SceneWords['weather']): Daylight {
+  const under = (grey: number, sun: number, share: number, haze: number, clouds: number): Daylight => {
+    const brightness = Math.max(...clear.horizon) * grey;
+    const cover: Light = [brightness * 0.92, brightness * 0.97, brightness];
+    return {
+      ...clear,
+      sun: times(clear.sun, sun),
+      sky: blend(clear.sky, times(cover, 1.2), share),
+      zenith: blend(clear.zenith, times(cover, 0.8), share),
+      horizon: blend(clear.horizon, cover, share),
+      haze,
+      clouds,
+      stars: 0,
+      hasMoon: clear.hasMoon && weather === 'cloudy',
+    };
+  };
+  switch (weather) {
+    case 'clear':
+      return clear;
+    case 'cloudy':
+      return under(0.85, 0.6, 0.3, 1.3, 0.62);
+    case 'rain':
+      return under(0.5, 0.25, 0.85, 2.6, 0.85);
+    case 'snowfall':
+      return under(0.8, 0.4, 0.85, 3, 0.7);
+    case 'fog':
+      return under(0.8, 0.45, 0.8, 6, 0.2);
+    case 'storm':
+      return under(0.24, 0.3, 0.85, 2.6, 0.95);
+  }
+}
+
+/** From the picture's values to light. */
+export function linear(colour: Colour): Light {
+  const of = (value: number): number => {
+    const share = value / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  };
+  return [of(colour[0]), of(colour[1]), of(colour[2])];
+}
+
+export function blend(from: Light, to: Light, share: number): Light {
+  return [
+    from[0] + (to[0] - from[0]) * share,
+    from[1] + (to[1] - from[1]) * share,
+    from[2] + (to[2] - from[2]) * share,
+  ];
+}
+
+export function times(light: Light, by: number): Light {
+  return [light[0] * by, light[1] * by, light[2] * by];
+}

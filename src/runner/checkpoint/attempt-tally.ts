@@ -1,0 +1,103 @@
+/** What the attempts of a batch came to, kept up to date by reading only what is new. */
+import type { AttemptState } from '../core/attempt.ts';
+import { addFinish, type Finishes } from '../core/finish-rate.ts';
+import type { Database, Statement } from '../../lib/sqlite/database.ts';
+import { readLostSubmissions } from './commits.ts';
+import { isAdopted } from './read-spending.ts';
+
+/** Rows between two turns of the event loop. */
+const pageRows = 10_000;
+
+interface Row {
+  attempt: number;
+  state: AttemptState;
+  settled_at: number | null;
+  failure_kind: string | null;
+  executed_ms: number | null;
+  is_adopted: 0 | 1;
+}
+
+export interface KindTally {
+  attempts: number;
+  /** The latest of them. */
+  last: number;
+}
+
+/** A settled attempt never changes, so each is counted once; those in flight are looked at again. */
+export class AttemptTally {
+  total = 0;
+  /** Not accepted by the service: no job, no bill. */
+  refused = 0;
+  unanswered = 0;
+  expired = 0;
+  adopted = 0;
+  /** Ms of execution that are known. */
+  executedMs = 0;
+  /** Of attempts that were saved. */
+  readonly finishes: Finishes = new Map();
+  readonly kinds = new Map<string, KindTally>();
+  readonly #open = new Set<number>();
+  #lost = 0;
+  #seen = 0;
+
+  get inFlight(): number {
+    return this.#open.size;
+  }
+
+  /** Most of a long batch, with turns of the event loop in it; what little is left is for `catchUp`. */
+  async catchUpSlowly(db: Database, breathe: () => Promise<void>): Promise<void> {
+    const page = pageOf(db);
+    while (this.#readPage(page) === pageRows) await breathe();
+  }
+
+  catchUp(db: Database): void {
+    const again = db.prepare<[string], Row>(
+      `SELECT ${columns} FROM attempts WHERE attempt IN (SELECT value FROM json_each(?)) AND settled_at IS NOT NULL`,
+    );
+    for (const row of again.all(JSON.stringify([...this.#open]))) {
+      this.#open.delete(row.attempt);
+      this.#addSettled(row);
+    }
+    const page = pageOf(db);
+    while (this.#readPage(page) === pageRows);
+    const lost = readLostSubmissions(db) - this.#lost;
+    this.#lost += lost;
+    this.total += lost;
+    this.unanswered += lost;
+  }
+
+  #readPage(page: Statement<[number]>): number {
+    const rows = page.all(this.#seen) as Row[];
+    for (const row of rows) {
+      this.total += 1;
+      if (row.settled_at === null) this.#open.add(row.attempt);
+      else this.#addSettled(row);
+    }
+    this.#seen = rows.at(-1)?.attempt ?? this.#seen;
+    return rows.length;
+  }
+
+  #addSettled({ attempt, state, settled_at, failure_kind, executed_ms, is_adopted }: Row): void {
+    if (state === 'refused') this.refused += 1;
+    if (state === 'unanswered') this.unanswered += 1;
+    if (state === 'expired') this.expired += 1;
+    this.adopted += is_adopted;
+    if (state === 'saved') addFinish(this.finishes, settled_at ?? 0);
+    this.executedMs += executed_ms ?? 0;
+    if (failure_kind !== null) this.#addFailure(failure_kind, attempt);
+  }
+
+  #addFailure(kind: string, attempt: number): void {
+    const { attempts, last } = this.kinds.get(kind) ?? { attempts: 0, last: 0 };
+    this.kinds.set(kind, { attempts: attempts + 1, last: Math.max(last, attempt) });
+  }
+}
+
+const columns = `attempt, state, settled_at, failure_kind,
+  coalesce(execution_time_ms, settled_at - executing_at) AS executed_ms, ${isAdopted} AS is_adopted`;
+
+function pageOf(db: Database): Statement<[number]> {
+  return db.prepare<[number]>(
+    `SELECT ${columns} FROM attempts WHERE attempt > ? ORDER BY attempt LIMIT ${pageRows}`,
+  );
+}

@@ -1,0 +1,53 @@
+/** What a batch is, kept in its checkpoint for those who have nothing else. */
+import type { Endpoint } from '../core/attempt.ts';
+import type { SeedBits } from '../core/seeds.ts';
+import type { Pricing } from '../core/spending.ts';
+import type { Database } from '../../lib/sqlite/database.ts';
+import { forgetComparedList } from './compared-list.ts';
+import { storedJson } from './damage.ts';
+
+/** What a batch is, as the report tells it. */
+export interface BatchIdentity {
+  manifest: string[];
+  /** Those as absolute paths, or `-`, where they are not the ones of pipeline.yaml. */
+  lists?: string[];
+  endpoint: Endpoint;
+  /** The manifest's own columns, in order. */
+  columns: string[];
+  /** Those among them that `scenes` adds, in order, `seed` last; absent where there are none. */
+  axes?: string[];
+  /** Of the seeds that `scenes` makes; earlier versions did not keep it. */
+  seedBits?: SeedBits;
+  pricing?: Pricing;
+  /** The pipeline.yaml, as an absolute path; earlier versions did not keep it. */
+  pipeline?: string;
+  /** The output folder, as an absolute path, where it is not the one of pipeline.yaml. */
+  output?: string;
+}
+
+/**
+ * Columns of earlier manifests are kept, for the scenes that were withdrawn. Where others come to them or their order
+ * changes, the batch has yet to be compared with their list, and the next start reads it again.
+ */
+export function rememberBatch(db: Database, batch: BatchIdentity): void {
+  const known = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'batch'").get();
+  const earlier = known === undefined ? [] : (storedJson(known.value, 'the batch') as BatchIdentity).columns;
+  const columns = [...new Set([...batch.columns, ...earlier])];
+  if (JSON.stringify(columns) !== JSON.stringify(earlier)) forgetComparedList(db);
+  const value = JSON.stringify({ ...batch, columns });
+  db.prepare("INSERT INTO batch VALUES ('batch', ?) ON CONFLICT DO UPDATE SET value = excluded.value").run(
+    value,
+  );
+}
+
+/** Undefined where a run died before it had written that. */
+export function readBatch(db: Database): BatchIdentity | undefined {
+  const row = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'batch'").get();
+  return row === undefined ? undefined : (storedJson(row.value, 'the batch') as BatchIdentity);
+}
+
+/** Another range would make other scenes of all that have a seed, and have them paid again. */
+export function seedBitsOf(db: Database): SeedBits {
+  const hasScenes = db.prepare('SELECT 1 FROM scenes LIMIT 1').get() !== undefined;
+  return readBatch(db)?.seedBits ?? (hasScenes ? 32 : 31);
+}

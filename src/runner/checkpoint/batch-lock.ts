@@ -1,0 +1,125 @@
+/** One run a batch: a lock that the kernel releases however its holder dies. */
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isJsonObject } from '../../lib/text/json.ts';
+import { isAlive } from '../../lib/files/is-alive.ts';
+import { makeFolder } from '../files/make-folder.ts';
+import { recordedOwner } from './recorded-owner.ts';
+import { isLocked, lockExclusively, type ExclusiveLock } from '../../lib/sqlite/exclusive-lock.ts';
+
+export interface LockHolder {
+  pid: number;
+  host: string;
+  since: number;
+}
+
+/** Thrown where another run holds the batch. */
+export class BatchHeld extends Error {
+  readonly holder: LockHolder | undefined;
+  /** What to do about it, in a sentence; empty where waiting is all. */
+  readonly advice: string;
+
+  constructor(holder: LockHolder | undefined, advice = '') {
+    super('another run holds this batch');
+    this.holder = holder;
+    this.advice = advice;
+  }
+}
+
+export interface BatchLock extends ExclusiveLock {
+  /** The batch's folder. */
+  dir: string;
+}
+
+/**
+ * Takes the lock of a batch folder or throws `BatchHeld`, at once where the holder has said its name. Where no living
+ * process has, the lock is tried for some two seconds: the holder writes its name just after it has the lock, and of
+ * many that start at once each may be in the way of all others for a moment. `advice` is for whoever is kept out.
+ */
+export async function lockBatch(dir: string, now: number, advice?: string): Promise<BatchLock> {
+  makeFolder(dir, 0o700);
+  for (let tries = 0; tries < 10; tries++) {
+    const lock = lockExclusively(lockFile(dir));
+    if (lock !== undefined) {
+      releaseIfOwned(dir, lock, advice);
+      removeLeftovers(dir);
+      writeHolder(dir, { pid: process.pid, host: hostname(), since: now });
+      return { dir, release: () => lock.release() };
+    }
+    const holder = readHolder(dir);
+    if (holder !== undefined && isThere(holder)) throw new BatchHeld(holder, advice);
+    await delay(50);
+  }
+  throw new BatchHeld(recordedOwner(dir), advice);
+}
+
+/** A lock file that was deleted beside a live run, and made anew here, lets nobody in. */
+function releaseIfOwned(dir: string, lock: ExclusiveLock, advice: string | undefined): void {
+  const owner = recordedOwner(dir);
+  if (owner === undefined) return;
+  lock.release();
+  throw new BatchHeld(owner, advice);
+}
+
+/** Throws `BatchHeld` where another run was let in since the lock of this one was taken. */
+export function assertNotOwned(dir: string): void {
+  const owner = recordedOwner(dir);
+  if (owner !== undefined) throw new BatchHeld(owner);
+}
+
+/** Whether a run was ever begun on the folder. */
+export function isBatch(dir: string): boolean {
+  return existsSync(lockFile(dir)) || existsSync(join(dir, 'checkpoint.sqlite'));
+}
+
+/** Throws where the lock file is none, as whoever takes the lock is told. */
+export function assertLockUsable(dir: string): void {
+  isLocked(lockFile(dir));
+}
+
+/** Whether a run holds the batch at this moment. A lock file that is none is told by whoever needs the lock. */
+export function isBatchHeld(dir: string): boolean {
+  try {
+    if (isLocked(lockFile(dir))) return true;
+  } catch (error) {
+    if (!String((error as { code?: unknown }).code).startsWith('SQLITE_')) throw error;
+  }
+  return recordedOwner(dir) !== undefined;
+}
+
+const lockFile = (dir: string): string => join(dir, '.lock.sqlite');
+
+const holderFile = (dir: string): string => join(dir, '.lock.json');
+
+/** Renamed into place, so that it is never read half written. */
+function writeHolder(dir: string, holder: LockHolder): void {
+  const temporary = `${holderFile(dir)}.${holder.pid}.tmp`;
+  writeFileSync(temporary, JSON.stringify(holder), { mode: 0o600 });
+  renameSync(temporary, holderFile(dir));
+}
+
+/** Only the holder of the lock writes such files: others are of the dead. */
+function removeLeftovers(dir: string): void {
+  const leftovers = readdirSync(dir).filter((name) => /^\.lock\.json\.\d+\.tmp$/.test(name));
+  for (const name of leftovers) rmSync(join(dir, name), { force: true });
+}
+
+/** A name of a dead process is an older holder's. */
+function isThere({ host, pid }: LockHolder): boolean {
+  return host !== hostname() || isAlive(pid);
+}
+
+/** Undefined where nobody has written it yet, and where it cannot be read or is no name: it only ever explains. */
+function readHolder(dir: string): LockHolder | undefined {
+  try {
+    const holder = JSON.parse(readFileSync(holderFile(dir), 'utf8')) as unknown;
+    if (!isJsonObject(holder)) return undefined;
+    const { pid, host, since } = holder;
+    const isName = typeof pid === 'number' && typeof host === 'string' && typeof since === 'number';
+    return isName ? { pid, host, since } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,82 @@
+/** The mark beside the checkpoint: how much of it was on the disk already, so that a loss of it is noticed. */
+import { hash } from 'node:crypto';
+import { closeSync, constants, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { isJsonObject } from '../../lib/text/json.ts';
+
+/** How far a checkpoint has come. */
+export interface Reached {
+  /** Groups of commits. */
+  commit: number;
+  /** The highest key of an attempt, and what was lost of the record before. */
+  attempts: number;
+}
+
+export interface CommitMark extends Reached {
+  /** Hex, of `checkpoint.sqlite` as an orderly end has left it; null while it is written to. */
+  sha256: string | null;
+}
+
+/** Written in one piece, and always of the same length. */
+const markBytes = 192;
+
+/** Undefined where there is none, and where it is damaged: it then says nothing. */
+export function readCommitMark(dir: string): CommitMark | undefined {
+  let text: string;
+  try {
+    text = readFileSync(markFile(dir), 'latin1');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  const [, json = '', checksum] = /^(.*) ([0-9a-f]{8}) *\n$/.exec(text) ?? [];
+  if (checksum === undefined || checksumOf(json) !== checksum) return undefined;
+  const mark = JSON.parse(json) as unknown;
+  return isJsonObject(mark) ? (mark as unknown as CommitMark) : undefined;
+}
+
+export class CommitMarkFile {
+  readonly #file: number;
+  #isOpen = true;
+
+  /** Makes it where there is none. System errors pass through. */
+  constructor(dir: string) {
+    this.#file = openSync(markFile(dir), constants.O_RDWR | constants.O_CREAT, 0o600);
+  }
+
+  /** Reaches the kernel and no further. Where the disk does not take it, it stays behind, which never is taken for a loss. */
+  write(mark: CommitMark): void {
+    if (!this.#isOpen) return;
+    try {
+      this.#put(mark);
+    } catch {
+      return;
+    }
+  }
+
+  /** Is on the disk when it returns. System errors pass through. */
+  writeDurably(mark: CommitMark): void {
+    this.#put(mark);
+    fsyncSync(this.#file);
+  }
+
+  #put({ commit, attempts, sha256 }: CommitMark): void {
+    const json = JSON.stringify({ commit, attempts, sha256 });
+    const line = `${json} ${checksumOf(json)}`;
+    writeSync(this.#file, `${line.padEnd(markBytes - 1)}\n`, 0, 'latin1');
+  }
+
+  close(): void {
+    if (this.#isOpen) closeSync(this.#file);
+    this.#isOpen = false;
+  }
+}
+
+/** Whoever begins the checkpoint anew removes it with the old one. */
+export function markFile(dir: string): string {
+  return join(dir, '.checkpoint.json');
+}
+
+function checksumOf(json: string): string {
+  return hash('sha256', json).slice(0, 8);
+}

@@ -1,0 +1,63 @@
+/** Damage of the checkpoint that SQLite lets pass: noticed where a row is read, before anything is sent on its word. */
+import { hash } from 'node:crypto';
+import type { Endpoint } from '../core/attempt.ts';
+import { withoutPaths } from '../core/file-text.ts';
+import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
+import { fingerprintOf } from '../core/scene.ts';
+import { isDamage, UnusableDatabase, type Database } from '../../lib/sqlite/database.ts';
+import { isCounted } from './commits.ts';
+
+/** `what` is damaged, in words that follow a colon. */
+export class DamagedCheckpoint extends UnusableDatabase {
+  constructor(what: string) {
+    super(
+      `the checkpoint is damaged: ${what}; nothing was sent on its word. Put a copy of it back, or have it repaired with \`nightrender verify <pipeline> --repair\``,
+    );
+  }
+}
+
+/** Undefined where `error` does not speak of damage. */
+export function asDamage(error: unknown): UnusableDatabase | undefined {
+  if (error instanceof UnusableDatabase) return error;
+  return isDamage(error) ? new DamagedCheckpoint((error as Error).message) : undefined;
+}
+
+/** JSON that we have stored. `of`: where it stands, for people. */
+export function storedJson(text: string, of: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new DamagedCheckpoint(`what it holds of ${of} is no JSON`);
+  }
+}
+
+/** The seed that a person asked for; undefined where it is the input's own. */
+export function storedSeed(seed: string | null | undefined, of: string): JsonValue | undefined {
+  return typeof seed === 'string' ? (storedJson(seed, of) as JsonValue) : undefined;
+}
+
+/** SQL, of `scenes s`: a checkpoint that is only read may be of a version that had no such seed yet. */
+export function seedColumn(db: Database): string {
+  return isCounted(db) ? 's.seed' : 'NULL';
+}
+
+export function isInputOf(fingerprint: string, input: JsonObject): boolean {
+  return fingerprintOf(input) === fingerprint || fingerprintOf(withoutPaths(input)) === fingerprint;
+}
+
+export interface ChecksummedAttempt {
+  key: number;
+  sceneId: string;
+  fingerprint: string;
+  endpoint: Endpoint;
+  jobId: string;
+}
+
+/** Holds a job id and the scene that it is to bring the picture of together. */
+export function checksumOf({ key, sceneId, fingerprint, endpoint, jobId }: ChecksummedAttempt): string {
+  const { baseUrl, id, version } = endpoint;
+  return hash('sha256', JSON.stringify([key, sceneId, fingerprint, baseUrl, id, version, jobId])).slice(
+    0,
+    16,
+  );
+}

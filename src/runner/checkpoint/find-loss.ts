@@ -1,0 +1,99 @@
+/** Whether the checkpoint is what the last run has left: asked before anything is written to it. */
+import { createHash } from 'node:crypto';
+import { closeSync, existsSync, lstatSync, openSync, readSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { openForReading, UnusableDatabase } from '../../lib/sqlite/database.ts';
+import { readCommitMark, type CommitMark, type Reached } from './commit-mark.ts';
+import { readReached } from './commits.ts';
+import { checkpointSchema } from './schema.ts';
+
+export interface Loss {
+  /** Submissions whose record is gone. */
+  submissions: number;
+  /** What the checkpoint had come to. */
+  reached: Reached;
+}
+
+/**
+ * What the newest commits that are gone have held; undefined where none are. For whoever holds the batch's lock, or has
+ * it for himself. Throws `UnusableDatabase` where the file is damaged, or another one. Nothing is changed.
+ */
+export function findLoss(dir: string): Loss | undefined {
+  const path = checkpointFile(dir);
+  const mark = readCommitMark(dir);
+  if (!existsSync(path)) {
+    const isGone = lstatSync(path, { throwIfNoEntry: false }) === undefined;
+    if (isGone && mark !== undefined && mark.attempts > 0) throw gone(path, mark);
+    return undefined;
+  }
+  if (mark !== undefined && mark.sha256 !== null) {
+    if (isSealed(path, mark.sha256)) return undefined;
+    throw new UnusableDatabase(
+      `${path} is not what the last run has left: it is damaged, an older copy, or changed by another program; it was left as it is. Put the right file back, or have this one looked at and taken as it is: ${repair}`,
+    );
+  }
+  const reached = readWhole(path);
+  if (mark === undefined || reached.commit >= mark.commit) return undefined;
+  return { submissions: Math.max(0, mark.attempts - reached.attempts), reached: mark };
+}
+
+/** A loss that nobody has accepted. */
+export class LostCommits extends UnusableDatabase {
+  constructor(dir: string, { submissions }: Loss) {
+    const path = checkpointFile(dir);
+    super(
+      `the newest part of ${path} is lost: ${path}-wal was removed, cut, damaged, or put back from an older copy. ${whatIsGone(submissions)}; it was left as it is. Put both files back as they were, or go on without: \`nightrender run <pipeline> --accept-loss\` (or \`cancel\` with it) counts what is lost as unanswered; with --adopt as well, a run takes over pictures that are there and fit instead of paying for them again`,
+    );
+  }
+}
+
+function whatIsGone(submissions: number): string {
+  if (submissions === 0)
+    return 'What became of jobs lately is not on record any more, and some may be asked for or paid again';
+  return `${submissions} ${submissions === 1 ? 'submission is' : 'submissions are'} not on record any more: they may be billed, and their scenes would be paid again`;
+}
+
+export function checkpointFile(dir: string): string {
+  return join(dir, 'checkpoint.sqlite');
+}
+
+/** Of a file that no SQLite of this process has open: closing it would drop that one's locks. */
+export function sha256OfFile(path: string): string {
+  const sum = createHash('sha256');
+  const file = openSync(path, 'r');
+  try {
+    const chunk = Buffer.allocUnsafe(1024 * 1024);
+    for (let read = readSync(file, chunk); read > 0; read = readSync(file, chunk))
+      sum.update(chunk.subarray(0, read));
+    return sum.digest('hex');
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Readers leave an empty one behind. */
+export function hasLog(path: string): boolean {
+  return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+}
+
+const repair = '`nightrender verify <pipeline> --repair`';
+
+function isSealed(path: string, sha256: string): boolean {
+  return !hasLog(path) && sha256OfFile(path) === sha256;
+}
+
+function gone(path: string, { attempts }: CommitMark): UnusableDatabase {
+  return new UnusableDatabase(
+    `${path} is gone, and with it what is known of ${attempts} ${attempts === 1 ? 'submission' : 'submissions'}. Put it back; or take over the pictures that are there, each checked: \`nightrender run <pipeline> --adopt\`; or begin afresh and keep them as .former: \`nightrender run <pipeline> --fresh\``,
+  );
+}
+
+/** It is only read, so that SQLite writes nothing of its log into it. */
+function readWhole(path: string): Reached {
+  const db = openForReading(path, checkpointSchema, 'whole');
+  try {
+    return db === undefined ? { commit: 0, attempts: 0 } : readReached(db);
+  } finally {
+    db?.close();
+  }
+}

@@ -1,0 +1,64 @@
+/** What the checkpoint does where the disk does not take a write: some use the room kept for them, all others say so. */
+import Sqlite from 'better-sqlite3';
+import { Trouble } from '../core/failure.ts';
+import { diskTrouble, isSystemError } from '../files/disk-trouble.ts';
+import { asDamage } from './damage.ts';
+
+/** Rejects with `Trouble` where the disk does not take the write. */
+export type Writer = <T>(write: () => Promise<T>) => Promise<T>;
+
+export interface Writers {
+  /** For what was heard of a paid job: is done once more where the disk is full and `freeRoom` has made some room. */
+  heard: Writer;
+  /** For all else: not done any more once the disk was found full, so that nothing new uses up the room. */
+  planned: Writer;
+}
+
+export function writersWithReserve(freeRoom: () => boolean): Writers {
+  let isFull = false;
+  const planned: Writer = async (write) => {
+    if (isFull) throw full();
+    return tried(write);
+  };
+  const heard: Writer = async (write) => {
+    try {
+      return await write();
+    } catch (error) {
+      // Writes that failed together are each written again, though the first of them freed the room.
+      if (isDiskFull(error)) isFull ||= freeRoom();
+      if (!isDiskFull(error) || !isFull) throw asTrouble(error);
+    }
+    return tried(write);
+  };
+  return { heard, planned };
+}
+
+async function tried<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    throw asTrouble(error);
+  }
+}
+
+function isDiskFull(error: unknown): boolean {
+  return error instanceof Sqlite.SqliteError && error.code === 'SQLITE_FULL';
+}
+
+/** Complaints of SQLite and of the system about the disk, and damage, are expected trouble; all others are bugs. */
+export function asTrouble(error: unknown): unknown {
+  if (isSystemError(error)) return diskTrouble(error.path ?? 'the checkpoint', error.code);
+  const damage = asDamage(error);
+  if (damage !== undefined) return new Trouble({ kind: 'output-unwritable', text: damage.message });
+  if (!(error instanceof Sqlite.SqliteError)) return error;
+  if (!/^SQLITE_(FULL|IOERR|READONLY|CANTOPEN)/.test(error.code)) return error;
+  if (error.code === 'SQLITE_FULL') return full();
+  const text = `the checkpoint cannot be read or written (${error.message}, ${error.code}); check the disk and the output folder, then start the run again`;
+  return new Trouble({ kind: 'output-unwritable', text });
+}
+
+function full(): Trouble {
+  const text =
+    'the disk is full, and the checkpoint cannot be written; free some space, then start the run again';
+  return new Trouble({ kind: 'output-unwritable', text });
+}

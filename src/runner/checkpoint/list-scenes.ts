@@ -1,0 +1,71 @@
+/** Records the scenes of a list in the batch, new ones and those that it knows. */
+import type { ListedScene } from '../core/scene.ts';
+import type { Database } from '../../lib/sqlite/database.ts';
+import { insertGrouped } from './grouped-insert.ts';
+
+interface Lister {
+  /** Records one listed scene; tells what it was to the batch. */
+  add(scene: ListedScene): 'added' | 'changed' | 'unchanged';
+  /** To be called after the last. */
+  flush(): void;
+}
+
+/** `known`: the last key that the batch had before. Scenes beyond it are listed; of those up to it, `temp.listed` tells. */
+export function lister(db: Database, known: number): Lister {
+  const find = finder(db, known);
+  const insert = insertGrouped(
+    db,
+    'scenes (id, fingerprint, position, source, input, columns, state)',
+    "(?, ?, ?, ?, ?, ?, 'waiting')",
+  );
+  const update = db.prepare<[object]>(
+    `UPDATE scenes SET position = @position, source = @source, input = @input, columns = @columns
+     WHERE scene = @scene`,
+  );
+  const list = insertGrouped(db, 'temp.listed', '(?)');
+  return {
+    add: ({ id, fingerprint, input, columns, position, source }) => {
+      const found = find(id, fingerprint);
+      if (found === 'added' || found === 'changed') {
+        insert.add([id, fingerprint, position, source, input, columns]);
+        return found;
+      }
+      const { scene } = found;
+      // Equal inputs may be spelled in several ways; and a file that is sent may have been moved.
+      const isSame =
+        found.position === position &&
+        found.source === source &&
+        found.input === input &&
+        found.columns === columns;
+      if (!isSame) update.run({ scene, position, source, input, columns });
+      list.add([scene]);
+      return 'unchanged';
+    },
+    flush: () => {
+      insert.flush();
+      list.flush();
+    },
+  };
+}
+
+interface KnownScene {
+  scene: number;
+  position: number | null;
+  source: string;
+  input: string;
+  columns: string;
+}
+
+/** Looks a scene up in the batch; one that is not there is `changed` where its id is. */
+function finder(
+  db: Database,
+  known: number,
+): (id: string, fingerprint: string) => KnownScene | 'added' | 'changed' {
+  if (known === 0) return () => 'added';
+  const same = db.prepare<[string, string], KnownScene>(
+    'SELECT scene, position, source, input, columns FROM scenes WHERE id = ? AND fingerprint = ?',
+  );
+  const sameId = db.prepare<[string]>('SELECT 1 FROM scenes WHERE id = ? LIMIT 1');
+  return (id, fingerprint) =>
+    same.get(id, fingerprint) ?? (sameId.get(id) === undefined ? 'added' : 'changed');
+}

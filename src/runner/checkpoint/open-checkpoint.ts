@@ -1,0 +1,145 @@
+/** Opening the checkpoint of a batch: to run on it, or to read it beside a run. */
+import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { Endpoint } from '../core/attempt.ts';
+import type { RunStats } from '../core/run-stats.ts';
+import type { SeedBits } from '../core/seeds.ts';
+import { endings } from '../core/ending.ts';
+import { openForReading, type Database } from '../../lib/sqlite/database.ts';
+import { InHandFile } from './in-hand.ts';
+import { readComparedList } from './compared-list.ts';
+import { checkpointFile } from './find-loss.ts';
+import { openForChanges, type WritableCheckpoint } from './open-for-changes.ts';
+import { readAttemptStates } from './read-counts.ts';
+import { rememberBatch, seedBitsOf, type BatchIdentity } from './batch-identity.ts';
+import { processMark } from './recorded-owner.ts';
+import { Reserve } from './reserve.ts';
+import { checkpointSchema } from './schema.ts';
+import { SqliteCheckpoint } from './sqlite-checkpoint.ts';
+
+export interface OpenCheckpoint {
+  checkpoint: SqliteCheckpoint;
+  /** Submissions of the batch that may have been billed and of which nobody knows. */
+  untold(): number;
+  /** Puts on record how the run ended and what it needed; the last word counts. */
+  recordEnd(ended: RunEnd): void;
+  close(): void;
+}
+
+export interface RunEnd {
+  at: number;
+  exitCode: number;
+  ending: string;
+  stats: RunStats | undefined;
+}
+
+/** What the disk or a bug has ended may be in disorder: the next start looks at all of it. */
+const unsealed = new Set<number>([endings.bug.exitCode, endings['output-unwritable'].exitCode]);
+
+/** For a run that holds the batch's lock; without `batch`, that is what its latest run has made of it. Throws `UnusableDatabase` or SQLite's own errors. */
+export function openCheckpoint(
+  dir: string,
+  program: string,
+  batch: BatchIdentity | undefined,
+  now: number,
+  isLossAccepted = false,
+): OpenCheckpoint {
+  const writable = openForChanges(dir, isLossAccepted);
+  const { db, marker } = writable;
+  if (batch !== undefined) rememberBatch(db, batch);
+  const reserve = new Reserve(dir);
+  const inHand = new InHandFile(join(dir, '.in-hand'));
+  const run = startRun(db, program, now);
+  const end = db.prepare<[object]>(`
+    UPDATE runs SET ended_at = @at, exit_code = @exitCode, ending = @ending, stats = coalesce(@stats, stats)
+    WHERE run = @run`);
+  const checkpoint = new SqliteCheckpoint(db, run, inHand, () => reserve.release(), marker);
+  let isOrderly = false;
+  return {
+    checkpoint,
+    untold: () => {
+      const { unanswered, expired } = readAttemptStates(db);
+      return unanswered + expired;
+    },
+    recordEnd: ({ stats, ...ended }) => {
+      isOrderly = !unsealed.has(ended.exitCode);
+      end.run({ ...ended, stats: stats === undefined ? null : JSON.stringify(stats), run });
+    },
+    close: () => {
+      checkpoint.close();
+      writable.close(isOrderly);
+      inHand.close();
+      reserve.release();
+    },
+  };
+}
+
+/** For `status` and the report, also while a run writes; undefined where the folder has no checkpoint. */
+export function openCheckpointForReading(dir: string): Database | undefined {
+  const path = checkpointFile(dir);
+  return existsSync(path) ? openForReading(path, checkpointSchema) : undefined;
+}
+
+/** To change what is on record without being a run: for whoever holds the batch's lock. Undefined as above. */
+export function openCheckpointForMending(dir: string): WritableCheckpoint | undefined {
+  const read = openCheckpointForReading(dir);
+  if (read === undefined) return undefined;
+  read.close();
+  return openForChanges(dir);
+}
+
+/** The digest of the list that the batch was last compared with; undefined where nobody knows. Throws as above. */
+export function readComparedDigest(dir: string): string | undefined {
+  const db = openCheckpointForReading(dir);
+  try {
+    return db && readComparedList(db)?.digest;
+  } finally {
+    db?.close();
+  }
+}
+
+/** Of the seeds that the batch has, or would have. Throws as above. */
+export function readSeedBits(dir: string): SeedBits {
+  const db = openCheckpointForReading(dir);
+  try {
+    return db === undefined ? 31 : seedBitsOf(db);
+  } finally {
+    db?.close();
+  }
+}
+
+/** Jobs of earlier runs that are still in flight at an endpoint. */
+export interface JobsInFlight {
+  endpoint: Endpoint;
+  jobs: number;
+  /** When the first of them was submitted, epoch ms. */
+  oldestAt: number;
+}
+
+/** Each endpoint once. */
+export function readJobsInFlight(dir: string): JobsInFlight[] {
+  const db = openCheckpointForReading(dir);
+  if (db === undefined) return [];
+  try {
+    return db
+      .prepare<[], Endpoint & Omit<JobsInFlight, 'endpoint'>>(
+        `SELECT base_url AS baseUrl, endpoint_id AS id, version, count(*) AS jobs, min(submitted_at) AS oldestAt
+         FROM attempts WHERE state = 'submitted' GROUP BY base_url, endpoint_id, version`,
+      )
+      .all()
+      .map(({ jobs, oldestAt, ...endpoint }) => ({ endpoint, jobs, oldestAt }));
+  } finally {
+    db.close();
+  }
+}
+
+function startRun(db: Database, program: string, now: number): number {
+  const { boot, started } = processMark();
+  const { lastInsertRowid } = db
+    .prepare(
+      'INSERT INTO runs (pid, host, program, started_at, boot, process_started) VALUES (?, ?, ?, ?, ?, ?)',
+    )
+    .run(process.pid, hostname(), program, now, boot, started);
+  return Number(lastInsertRowid);
+}

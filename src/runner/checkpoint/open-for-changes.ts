@@ -1,0 +1,103 @@
+/** The checkpoint opened for writing: known to be whole, and marked from then on with every group of commits. */
+import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
+import { openForWriting, type Database } from '../../lib/sqlite/database.ts';
+import type { CommitMarker } from '../../lib/sqlite/group-commit.ts';
+import { CommitMarkFile, readCommitMark, type Reached } from './commit-mark.ts';
+import { readReached } from './commits.ts';
+import { checkpointFile, findLoss, hasLog, LostCommits, sha256OfFile, type Loss } from './find-loss.ts';
+import { checkpointSchema } from './schema.ts';
+
+export interface WritableCheckpoint {
+  db: Database;
+  marker: CommitMarker;
+  /** Seals it where `isOrderly`: the next start need not look through it. */
+  close(isOrderly: boolean): void;
+}
+
+/** Throws as `findLoss`, and where there is a loss that is not accepted. */
+export function openForChanges(dir: string, isLossAccepted = false): WritableCheckpoint {
+  const loss = findLoss(dir);
+  if (loss !== undefined && !isLossAccepted) throw new LostCommits(dir, loss);
+  // What is sealed and written to would be taken for damaged after a power cut.
+  unseal(dir);
+  const db = openForWriting(checkpointFile(dir), checkpointSchema, 'known');
+  try {
+    if (loss !== undefined) acceptLoss(db, loss);
+    const file = new CommitMarkFile(dir);
+    const marker = createMarker(db, file);
+    db.transaction(() => marker.beforeCommit()).immediate();
+    marker.reached()();
+    return { db, marker, close: (isOrderly) => close(dir, db, file, isOrderly) };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** On the disk when it returns; where the disk does not take it, nothing may be written to the checkpoint. */
+export function unseal(dir: string): void {
+  const mark = readCommitMark(dir);
+  if (mark === undefined) return;
+  const file = new CommitMarkFile(dir);
+  try {
+    file.writeDurably({ ...mark, sha256: null });
+  } finally {
+    file.close();
+  }
+}
+
+function acceptLoss(db: Database, { submissions, reached }: Loss): void {
+  db.prepare<[object]>(
+    'UPDATE commits SET lost_submissions = lost_submissions + @submissions, number = @commit',
+  ).run({ submissions, commit: reached.commit });
+}
+
+/** Marks what is on the disk, never what is not yet: a power cut is not taken for a loss. */
+function createMarker(db: Database, file: CommitMarkFile): CommitMarker {
+  const count = db.prepare('UPDATE commits SET number = number + 1');
+  // As `readReached`, prepared once: it is asked for with every group.
+  const read = db.prepare<[], Reached>(
+    `SELECT number AS "commit", (SELECT coalesce(max(attempt), 0) FROM attempts) + lost_submissions AS attempts
+     FROM commits`,
+  );
+  let latest = 0;
+  return {
+    beforeCommit: () => void count.run(),
+    reached: () => {
+      const reached = read.get();
+      return () => {
+        if (reached === undefined || reached.commit <= latest) return;
+        latest = reached.commit;
+        file.write({ ...reached, sha256: null });
+      };
+    },
+  };
+}
+
+/** How long others may take to read on; the log stays there where they take longer. */
+const readersMs = 500;
+
+function close(dir: string, db: Database, file: CommitMarkFile, isOrderly: boolean): void {
+  const reached = isOrderly ? tidied(db) : undefined;
+  db.close();
+  const path = checkpointFile(dir);
+  if (reached !== undefined && existsSync(path) && !hasLog(path))
+    file.write({ ...reached, sha256: sha256OfFile(path) });
+  file.close();
+}
+
+/** With all of its log in the file itself; undefined where that cannot be done: the next start then looks at all of it. */
+function tidied(db: Database): Reached | undefined {
+  try {
+    db.pragma(`busy_timeout = ${readersMs}`);
+    const reached = readReached(db);
+    db.pragma('wal_checkpoint(TRUNCATE)');
+    // After a power cut it would be there again beside a sealed file.
+    const log = openSync(`${db.name}-wal`, 'r');
+    fsyncSync(log);
+    closeSync(log);
+    return reached;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,147 @@
+/** Puts scenes that were set aside back to be rendered again. */
+import type { PutBack, PutBackChoice, WrongId } from '../core/put-back.ts';
+import type { SceneState } from '../core/scene.ts';
+import type { Database } from '../../lib/sqlite/database.ts';
+import { storedSeed } from './damage.ts';
+
+/** Scenes that are put back and why they were set aside, in the order of the manifest. */
+export interface ChosenScene {
+  id: string;
+  was: string;
+}
+
+export interface PutBackSession {
+  /** What is to be set aside before: the pictures of saved scenes that are rendered again. None where an id is wrong. */
+  picturesOf(choice: PutBackChoice): string[];
+  /** All or nothing: where an id is wrong, nothing is changed and the wrong ones are returned. */
+  putBack(choice: PutBackChoice, at: number): PutBack | WrongId[];
+  /** Those of the latest `putBack`. */
+  chosen(): Iterable<ChosenScene>;
+}
+
+/** Only for whoever holds the batch's lock. */
+export function putBackSession(db: Database): PutBackSession {
+  db.exec('CREATE TEMP TABLE chosen (scene INTEGER PRIMARY KEY, was TEXT NOT NULL)');
+  const chosen = db.prepare<[], ChosenScene>(
+    'SELECT s.id, c.was FROM temp.chosen c JOIN scenes s USING (scene) ORDER BY s.position',
+  );
+  const wrongIds = (choice: PutBackChoice): WrongId[] => [
+    ...choice.ids.flatMap((id) => wrongId(db, id, choice)),
+    ...(choice.giveUp ?? []).flatMap((id) => nothingInFlight(db, id)),
+  ];
+  const pictures = db.prepare<[string], { file: string }>(
+    `SELECT p.file FROM pictures p JOIN attempts USING (attempt) JOIN scenes s USING (scene)
+     WHERE s.state = 'saved' AND s.id IN (SELECT value FROM json_each(?))`,
+  );
+  return {
+    picturesOf: (choice) => {
+      if (choice.isAgain !== true || wrongIds(choice).length > 0) return [];
+      return pictures.all(JSON.stringify(choice.ids)).map(({ file }) => file);
+    },
+    putBack: (choice, at) => {
+      const wrong = wrongIds(choice);
+      return wrong.length > 0 ? wrong : db.transaction(() => change(db, choice, at)).immediate();
+    },
+    // Begun when it is read: a statement that stays open keeps the file from being closed.
+    chosen: function* () {
+      yield* chosen.iterate();
+    },
+  };
+}
+
+function wrongId(db: Database, id: string, { isAgain, newSeed }: PutBackChoice): WrongId[] {
+  const state = stateOf(db, id);
+  if (state !== 'failed' && (state !== 'saved' || isAgain !== true)) return [{ id, state }];
+  if (newSeed === undefined || seedOf(db, id) !== undefined) return [];
+  return [{ id, state, isSeedless: true }];
+}
+
+/** JSON of the seed that it sends; undefined where its input has none. */
+function seedOf(db: Database, id: string): string | undefined {
+  return db
+    .prepare<[string], { seed: string }>(
+      `SELECT coalesce(seed, input -> '$.seed') AS seed FROM scenes
+       WHERE id = ? AND state <> 'withdrawn' AND json_type(input, '$.seed') IN ('integer', 'real', 'text')`,
+    )
+    .get(id)?.seed;
+}
+
+function nothingInFlight(db: Database, id: string): WrongId[] {
+  const open = db.prepare<[object]>(`SELECT 1 FROM attempts WHERE ${givenUp}`);
+  const isOpen = open.get({ baseUrl: null, ids: JSON.stringify([id]) }) !== undefined;
+  return isOpen ? [] : [{ id, state: stateOf(db, id), isGiveUp: true }];
+}
+
+function stateOf(db: Database, id: string): SceneState | 'unknown' {
+  const states = db
+    .prepare<[string], { state: SceneState }>('SELECT state FROM scenes WHERE id = ?')
+    .all(id)
+    .map(({ state }) => state);
+  // An edited row leaves its earlier self behind under the same id.
+  return states.find((each) => each !== 'withdrawn') ?? states[0] ?? 'unknown';
+}
+
+function change(db: Database, choice: PutBackChoice, at: number): PutBack {
+  chooseFailed(db, choice);
+  const givenUp = giveUp(db, choice, at);
+  const { changes } = db
+    .prepare(
+      `UPDATE scenes SET state = 'waiting', due_at = 0, deaths = 0, failure_kind = NULL, failure_text = NULL,
+         counted_from = CASE WHEN state IN ('failed', 'saved') THEN attempts ELSE counted_from END
+       WHERE scene IN (SELECT scene FROM temp.chosen)`,
+    )
+    .run();
+  db.exec(`DELETE FROM pictures WHERE attempt IN (
+    SELECT attempt FROM attempts WHERE scene IN (SELECT scene FROM temp.chosen WHERE was = 'saved'))`);
+  const { newSeed } = choice;
+  if (newSeed !== undefined) for (const id of choice.ids) changeSeed(db, id, newSeed);
+  return { scenes: changes, givenUp };
+}
+
+/** What a service took as a text stays one. */
+function changeSeed(db: Database, id: string, newSeed: () => number): void {
+  const earlier = storedSeed(seedOf(db, id), `scene ${id}`);
+  const seedFrom = (seed: number): string =>
+    JSON.stringify(typeof earlier === 'string' ? String(seed) : seed);
+  let seed = seedFrom(newSeed());
+  while (seed === JSON.stringify(earlier)) seed = seedFrom(newSeed());
+  db.prepare<[string, string]>("UPDATE scenes SET seed = ? WHERE id = ? AND state <> 'withdrawn'").run(
+    seed,
+    id,
+  );
+}
+
+function chooseFailed(db: Database, { kinds, ids, isAgain }: PutBackChoice): void {
+  db.exec('DELETE FROM temp.chosen');
+  db.prepare<[object]>(
+    `INSERT INTO temp.chosen SELECT scene, coalesce(failure_kind, iif(state = 'saved', 'saved', '')) FROM scenes
+     WHERE @again AND state = 'saved' AND id IN (SELECT value FROM json_each(@ids)) OR state = 'failed'
+       AND (@every OR failure_kind IN (SELECT value FROM json_each(@kinds)) OR id IN (SELECT value FROM json_each(@ids)))`,
+  ).run({
+    again: isAgain === true ? 1 : 0,
+    every: kinds === 'every' ? 1 : 0,
+    kinds: JSON.stringify(kinds === 'every' ? [] : kinds),
+    ids: JSON.stringify(ids),
+  });
+}
+
+const givenUp = `state IN ('intended', 'submitted') AND (
+  base_url <> 'local' AND base_url <> @baseUrl
+  OR scene IN (SELECT scene FROM scenes WHERE id IN (SELECT value FROM json_each(@ids))))`;
+
+/** What was only intended may have been sent: it stays in the account of what may have been billed for nothing. */
+function giveUp(db: Database, choice: PutBackChoice, at: number): number {
+  const which = { baseUrl: choice.notAt ?? null, ids: JSON.stringify(choice.giveUp ?? []) };
+  db.prepare<[object]>(
+    `INSERT INTO temp.chosen SELECT scene, 'given-up' FROM scenes
+     WHERE state = 'active' AND scene IN (SELECT scene FROM attempts WHERE ${givenUp})`,
+  ).run(which);
+  const { changes } = db
+    .prepare<[object]>(
+      `UPDATE attempts SET state = CASE state WHEN 'submitted' THEN 'expired' ELSE 'unanswered' END, settled_at = @at,
+         failure_kind = 'given-up', failure_text = 'given up while in flight at ' || base_url || ': it may have been billed'
+       WHERE ${givenUp}`,
+    )
+    .run({ ...which, at });
+  return changes;
+}

@@ -1,0 +1,50 @@
+/** What the earlier runs of a batch needed, read from its checkpoint. */
+import type { Experience } from '../core/forecast.ts';
+import type { RunStats } from '../core/run-stats.ts';
+import { spentOn, type Pricing } from '../core/spending.ts';
+import type { Database } from '../../lib/sqlite/database.ts';
+import { storedJson } from './damage.ts';
+import { readSpending } from './read-spending.ts';
+
+/** Jobs that are looked at: a batch's speed changes. */
+const latestJobs = 512;
+
+export function readExperience(db: Database, pricing: Pricing | undefined): Experience {
+  const spending = readSpending(db);
+  const latest = db
+    .prepare<[number], { executionMs: number | null; inFlightMs: number | null }>(
+      `SELECT execution_time_ms AS executionMs, settled_at - submitted_at AS inFlightMs
+       FROM attempts WHERE +state = 'saved' ORDER BY attempt DESC LIMIT ?`,
+    )
+    .all(latestJobs);
+  const saved = db.prepare<[], { n: number }>("SELECT count(*) AS n FROM attempts WHERE state = 'saved'");
+  return {
+    saved: saved.get()?.n ?? 0,
+    spent: pricing && spentOn(spending, spending.times, pricing),
+    jobs: spending.jobs,
+    sample: latest.length,
+    executionMs: median(latest.map(({ executionMs }) => executionMs)),
+    inFlightMs: median(latest.map(({ inFlightMs }) => inFlightMs)),
+    lastRun: readPace(db),
+  };
+}
+
+function median(values: (number | null)[]): number | null {
+  const sorted = values.filter((value) => value !== null).toSorted((a, b) => a - b);
+  return sorted[Math.floor((sorted.length - 1) / 2)] ?? null;
+}
+
+/** How fast the latest run with an orderly end was, where it rendered anything. */
+function readPace(db: Database): Experience['lastRun'] {
+  const rows = db
+    .prepare<[], { stats: string }>(
+      'SELECT stats FROM runs WHERE stats IS NOT NULL ORDER BY run DESC LIMIT 20',
+    )
+    .all();
+  for (const { stats } of rows) {
+    const { jobs, tookMs, concurrency } = storedJson(stats, 'a run') as RunStats;
+    const all = jobs.submitted + jobs.resumed;
+    if (all > 0 && tookMs > 0) return { jobs: all, tookMs, concurrency };
+  }
+  return null;
+}

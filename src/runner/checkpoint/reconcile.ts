@@ -1,0 +1,208 @@
+/** Brings the batch's scenes in line with its manifest: by identity (id and fingerprint), never by position. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { withSuffix, nameKey } from '../core/naming.ts';
+import { isCutOff, ListCutOff, type Plan } from '../core/plan.ts';
+import { replacedSuffix } from '../core/scene.ts';
+import type { ManifestScenes } from '../pipeline/ports.ts';
+import type { Database, Statement } from '../../lib/sqlite/database.ts';
+import { listedScenes, readComparedList, rememberComparedList, type ComparedList } from './compared-list.ts';
+import { lister } from './list-scenes.ts';
+
+/** Rows between two turns of the event loop: enough to be fast, few enough that a signal never waits for them. */
+const sliceRows = 500;
+
+/** As above, for what SQLite does by itself. */
+const sliceScenes = 20_000;
+
+/**
+ * Runs inside the caller's transaction, which stays open over many turns of the event loop: at a million rows this
+ * takes a while. Throws the reason of `signal` as soon as that aborts, and `ListCutOff`.
+ */
+export async function reconcile(db: Database, manifest: ManifestScenes, signal: AbortSignal): Promise<Plan> {
+  const compared = readComparedList(db);
+  const isSame = compared !== undefined && manifest.digest === compared.digest;
+  const plan = isSame ? samePlan(db, compared) : await compare(db, manifest, signal);
+  await overTable(db, 'temp.withdrawn', signal, wayMaker(db));
+  takeNamesAgain(db);
+  return plan;
+}
+
+/** Every listed scene is there, and no other is. */
+function samePlan(db: Database, { scenes }: ComparedList): Plan {
+  listWithdrawn(db);
+  return { added: 0, changed: 0, unchanged: scenes, withdrawn: 0 };
+}
+
+async function compare(db: Database, manifest: ManifestScenes, signal: AbortSignal): Promise<Plan> {
+  // Its rows come in order, so that a page or two of it are enough.
+  db.pragma('temp.cache_size = -500');
+  db.exec('CREATE TEMP TABLE IF NOT EXISTS listed (scene INTEGER PRIMARY KEY); DELETE FROM temp.listed');
+  const [known, before] = [lastKey(db, 'scenes'), listedScenes(db)];
+  const plan = { added: 0, changed: 0, unchanged: 0, withdrawn: 0 };
+  const list = lister(db, known);
+  await inSlices(manifest.scenes(), signal, (scene) => (plan[list.add(scene)] += 1));
+  list.flush();
+  const withdraw = withdrawer(db, known);
+  let first: Gone | undefined;
+  const withdrawSlice = (slice: Slice): void => {
+    const gone = withdraw(slice);
+    plan.withdrawn += gone.scenes;
+    if (gone.scenes > 0) first ??= gone;
+  };
+  await overTable(db, 'scenes', signal, withdrawSlice, known);
+  const isTorn = plan.added + plan.changed === 1 && isBeginning(db, known);
+  if (manifest.allowsFewer !== true && isCutOff(plan, before, isTorn))
+    throw new ListCutOff(plan, before, first);
+  listWithdrawn(db);
+  await overTable(db, 'temp.withdrawn', signal, restorer(db));
+  await replaceBadRows(db, manifest, signal);
+  rememberComparedList(db, manifest.digest, plan.added + plan.changed + plan.unchanged);
+  return plan;
+}
+
+async function inSlices<T>(items: Iterable<T>, signal: AbortSignal, work: (item: T) => void): Promise<void> {
+  let count = 0;
+  for (const item of items) {
+    work(item);
+    count += 1;
+    if (count % sliceRows === 0) await breathe(signal);
+  }
+}
+
+/** Rows by their keys, both ends included. */
+interface Slice {
+  from: number;
+  to: number;
+}
+
+async function overTable(
+  db: Database,
+  table: 'scenes' | 'temp.withdrawn',
+  signal: AbortSignal,
+  work: (slice: Slice) => void,
+  last = lastKey(db, table),
+): Promise<void> {
+  for (let from = 1; from <= last; from += sliceScenes) {
+    work({ from, to: from + sliceScenes - 1 });
+    await breathe(signal);
+  }
+}
+
+function lastKey(db: Database, table: 'scenes' | 'temp.withdrawn'): number {
+  return db.prepare<[], { key: number | null }>(`SELECT max(rowid) AS key FROM ${table}`).get()?.key ?? 0;
+}
+
+async function breathe(signal: AbortSignal): Promise<void> {
+  await nextTurn();
+  signal.throwIfAborted();
+}
+
+interface Gone {
+  scenes: number;
+  /** Of the first of them in the list, if there is one. */
+  id: string;
+  source: string;
+}
+
+/** Tells which scenes of a slice went without another row taking their id. */
+function withdrawer(db: Database, known: number): (slice: Slice) => Gone {
+  const gone = `scene BETWEEN @from AND @to AND scene <= ${known} AND state <> 'withdrawn'
+    AND scene NOT IN (SELECT scene FROM temp.listed)`;
+  const count = db.prepare<[Slice], Gone>(`
+    SELECT count(*) AS scenes, min(position), id, source FROM scenes s WHERE ${gone} AND NOT EXISTS (SELECT 1 FROM scenes l
+      WHERE l.id = s.id AND (l.scene > ${known} OR EXISTS (SELECT 1 FROM temp.listed t WHERE t.scene = l.scene)))`);
+  const withdraw = db.prepare<[Slice]>(
+    `UPDATE scenes SET state = 'withdrawn', position = NULL WHERE ${gone}`,
+  );
+  return (slice) => {
+    const withdrawn = count.get(slice) ?? { scenes: 0, id: '', source: '' };
+    withdraw.run(slice);
+    return withdrawn;
+  };
+}
+
+/** Of the one scene that came: a line that was cut off is the beginning of one that went. */
+function isBeginning(db: Database, known: number): boolean {
+  const begins = '(w.columns, 1, length(n.columns) - 2)';
+  const torn = db.prepare(`
+    SELECT 1 FROM scenes n JOIN scenes w ON w.state = 'withdrawn' AND length(w.columns) > length(n.columns)
+      AND substr${begins} = substr${begins.replace('w.', 'n.')} WHERE n.scene > ${known}`);
+  return torn.get() !== undefined;
+}
+
+/** Most often there is none, and no other scene has to be looked at again. */
+function listWithdrawn(db: Database): void {
+  db.exec(`
+    CREATE TEMP TABLE IF NOT EXISTS withdrawn (n INTEGER PRIMARY KEY, scene INTEGER NOT NULL);
+    DELETE FROM temp.withdrawn;
+    INSERT INTO temp.withdrawn (scene) SELECT scene FROM scenes WHERE state = 'withdrawn'`);
+}
+
+const withdrawnInSlice = '(SELECT scene FROM temp.withdrawn WHERE n BETWEEN @from AND @to)';
+
+/** A row that came back takes the state that its attempts tell. */
+function restorer(db: Database): (slice: Slice) => void {
+  const has = (state: string): string =>
+    `EXISTS (SELECT 1 FROM attempts a WHERE a.scene = scenes.scene AND a.state IN (${state}))`;
+  const restore = db.prepare<[Slice]>(`
+    UPDATE scenes SET due_at = 0, state = CASE
+      WHEN ${has("'intended', 'submitted'")} THEN 'active'
+      WHEN EXISTS (SELECT 1 FROM attempts a JOIN pictures USING (attempt) WHERE a.scene = scenes.scene) THEN 'saved'
+      WHEN failure_kind IS NOT NULL THEN 'failed'
+      ELSE 'waiting' END
+    WHERE scene IN ${withdrawnInSlice}
+      AND EXISTS (SELECT 1 FROM temp.listed l WHERE l.scene = scenes.scene)`);
+  return (slice) => void restore.run(slice);
+}
+
+/** Pictures of edited rows make way for the new ones. The plus keeps SQLite from going through all that are withdrawn. */
+function wayMaker(db: Database): (slice: Slice) => void {
+  const replaced = db.prepare<[Slice], { picture: number; name: string; fingerprint: string }>(`
+    SELECT p.picture, p.name, s.fingerprint
+    FROM scenes s JOIN attempts a USING (scene) JOIN pictures p USING (attempt)
+    WHERE s.scene IN ${withdrawnInSlice} AND +s.state = 'withdrawn' AND p.file = p.name
+      AND EXISTS (SELECT 1 FROM scenes l WHERE l.id = s.id AND l.state <> 'withdrawn')`);
+  const move = moveStatement(db);
+  return (slice) => {
+    for (const { picture, name, fingerprint } of replaced.all(slice))
+      move.run(withSuffix(name, replacedSuffix(fingerprint)), picture);
+  };
+}
+
+/** Pictures of rows that were edited back. */
+function takeNamesAgain(db: Database): void {
+  const restored = db
+    .prepare<[], { picture: number; name: string }>(
+      `SELECT p.picture, p.name FROM pictures p JOIN attempts a USING (attempt) JOIN scenes s USING (scene)
+       WHERE p.file <> p.name AND s.state <> 'withdrawn'`,
+    )
+    .all();
+  if (restored.length === 0) return;
+  const move = moveStatement(db);
+  const staying = db.prepare<[string]>('SELECT 1 FROM pictures WHERE file_key = ? AND move_to IS NULL');
+  const pending = db.prepare<[], { picture: number; to: string }>(
+    'SELECT picture, move_to AS "to" FROM pictures WHERE move_to IS NOT NULL',
+  );
+  // Of several pictures with one name, the first takes it; the others keep what they are called now.
+  const takers = new Map(pending.all().map(({ picture, to }) => [nameKey(to), picture]));
+  for (const { picture, name } of restored) {
+    const key = nameKey(name);
+    if ((takers.get(key) ?? picture) !== picture || staying.get(key) !== undefined) continue;
+    takers.set(key, picture);
+    move.run(name, picture);
+  }
+}
+
+function moveStatement(db: Database): Statement<[string, number]> {
+  return db.prepare<[string, number]>('UPDATE pictures SET move_to = ? WHERE picture = ?');
+}
+
+async function replaceBadRows(db: Database, manifest: ManifestScenes, signal: AbortSignal): Promise<void> {
+  db.exec('DELETE FROM bad_rows');
+  const insert = db.prepare<[number, string, string | null, string]>(
+    'INSERT INTO bad_rows VALUES (?, ?, ?, ?)',
+  );
+  await inSlices(manifest.badRows(), signal, ({ position, source, id, problem }) => {
+    insert.run(position, source, id ?? null, problem);
+  });
+}

@@ -1,0 +1,141 @@
+/** The tables of `checkpoint.sqlite`, documented in `help/checkpoint.md` for people who read them with `sqlite3`. */
+import { attemptMoves } from '../core/attempt.ts';
+import { sceneMoves } from '../core/scene.ts';
+import type { Schema } from '../../lib/sqlite/database.ts';
+
+const words = (table: object): string =>
+  Object.keys(table)
+    .map((word) => `'${word}'`)
+    .join(', ');
+
+const first = `
+CREATE TABLE batch (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+
+CREATE TABLE runs (
+  run        INTEGER PRIMARY KEY,
+  pid        INTEGER NOT NULL,
+  host       TEXT NOT NULL,
+  program    TEXT NOT NULL,
+  started_at INTEGER NOT NULL,
+  ended_at   INTEGER,
+  exit_code  INTEGER,
+  ending     TEXT
+) STRICT;
+
+CREATE TABLE scenes (
+  scene        INTEGER PRIMARY KEY,
+  id           TEXT NOT NULL,
+  fingerprint  TEXT NOT NULL,
+  position     INTEGER,
+  source       TEXT NOT NULL,
+  input        TEXT NOT NULL,
+  columns      TEXT NOT NULL,
+  state        TEXT NOT NULL CHECK (state IN (${words(sceneMoves)})),
+  due_at       INTEGER NOT NULL DEFAULT 0,
+  attempts     INTEGER NOT NULL DEFAULT 0,
+  failure_kind TEXT,
+  failure_text TEXT,
+  UNIQUE (id, fingerprint)
+) STRICT;
+CREATE INDEX scenes_by_state ON scenes (state, due_at, position);
+CREATE INDEX scenes_by_position ON scenes (position) WHERE position IS NOT NULL;
+
+CREATE TABLE attempts (
+  attempt           INTEGER PRIMARY KEY,
+  scene             INTEGER NOT NULL REFERENCES scenes (scene),
+  number            INTEGER NOT NULL,
+  run               INTEGER NOT NULL REFERENCES runs (run),
+  state             TEXT NOT NULL CHECK (state IN (${words(attemptMoves)})),
+  base_url          TEXT NOT NULL,
+  endpoint_id       TEXT NOT NULL,
+  version           TEXT NOT NULL,
+  job_id            TEXT,
+  status            TEXT,
+  intended_at       INTEGER NOT NULL,
+  submitted_at      INTEGER,
+  executing_at      INTEGER,
+  completed_at      INTEGER,
+  settled_at        INTEGER,
+  delay_time_ms     INTEGER,
+  execution_time_ms INTEGER,
+  polls             INTEGER NOT NULL DEFAULT 0,
+  failure_kind      TEXT,
+  failure_text      TEXT,
+  UNIQUE (scene, number)
+) STRICT;
+CREATE INDEX attempts_open ON attempts (submitted_at) WHERE state IN ('intended', 'submitted');
+CREATE INDEX attempts_by_job ON attempts (job_id) WHERE job_id IS NOT NULL;
+CREATE INDEX attempts_by_state ON attempts (state, failure_kind);
+
+CREATE TABLE pictures (
+  picture  INTEGER PRIMARY KEY,
+  attempt  INTEGER NOT NULL REFERENCES attempts (attempt),
+  number   INTEGER NOT NULL,
+  name     TEXT NOT NULL,
+  file     TEXT NOT NULL,
+  file_key TEXT NOT NULL UNIQUE,
+  move_to  TEXT,
+  width    INTEGER NOT NULL,
+  height   INTEGER NOT NULL,
+  bytes    INTEGER NOT NULL,
+  sha256   TEXT NOT NULL,
+  seed     TEXT,
+  UNIQUE (attempt, number)
+) STRICT;
+CREATE INDEX pictures_to_move ON pictures (picture) WHERE move_to IS NOT NULL;
+CREATE INDEX pictures_moved ON pictures (picture) WHERE file <> name;
+
+CREATE TABLE bad_rows (
+  position INTEGER PRIMARY KEY,
+  source   TEXT NOT NULL,
+  id       TEXT,
+  problem  TEXT NOT NULL
+) STRICT;
+`;
+
+/**
+ * - `deaths`: violent deaths of the program while it had the scene in hand; `died_in`: the run that died last so
+ * - `counted_from`: attempts up to this number count for nothing any more, since a person put the scene back
+ * - `failure_digest`: sha256 of what came instead of a good picture
+ */
+const second = `
+ALTER TABLE scenes ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE scenes ADD COLUMN died_in INTEGER;
+ALTER TABLE scenes ADD COLUMN counted_from INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE attempts ADD COLUMN failure_digest TEXT;
+CREATE INDEX scenes_suspected ON scenes (scene) WHERE deaths > 0;
+`;
+
+/** `writing`: JSON of what the attempt is to be settled with, from before its pictures are written until it is settled. */
+const third = `
+ALTER TABLE attempts ADD COLUMN writing TEXT;
+CREATE INDEX attempts_writing ON attempts (attempt) WHERE writing IS NOT NULL;
+`;
+
+/** `stats`: JSON of what a run needed and what held it back, from its end on. */
+const fourth = `
+ALTER TABLE runs ADD COLUMN stats TEXT;
+`;
+
+/**
+ * - `commits`: one row; `number` counts the groups of commits, `lost_submissions` those whose record was lost with a part
+ *   of the write-ahead log and that a person has accepted
+ * - `attempts.checksum`: over the scene, its fingerprint, the endpoint and the job id; null before there was one
+ * - `runs.boot`, `runs.process_started`: tell the process of a run from a later one with the same pid
+ * - `scenes.seed`: JSON of the seed that is sent instead of the input's own, since a person asked for another
+ */
+const fifth = `
+CREATE TABLE commits (number INTEGER NOT NULL, lost_submissions INTEGER NOT NULL) STRICT;
+INSERT INTO commits VALUES (0, 0);
+ALTER TABLE attempts ADD COLUMN checksum TEXT;
+ALTER TABLE runs ADD COLUMN boot TEXT;
+ALTER TABLE runs ADD COLUMN process_started TEXT;
+ALTER TABLE scenes ADD COLUMN seed TEXT;
+`;
+
+/** `application_id` spells "nRcp". */
+export const checkpointSchema: Schema = {
+  applicationId: 0x6e526370,
+  migrations: [first, second, third, fourth, fifth],
+  advice: 'Put a copy of it back, or have it repaired with `nightrender verify <pipeline> --repair`',
+};

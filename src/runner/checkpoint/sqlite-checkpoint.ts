@@ -1,0 +1,283 @@
+/** The journal of a batch in SQLite: implements the road's `Checkpoint` port. */
+import type { Attempt, Endpoint, SubmittedAttempt } from '../core/attempt.ts';
+import { Trouble } from '../core/failure.ts';
+import { nameKey } from '../core/naming.ts';
+import { withDiskTrouble } from '../files/disk-trouble.ts';
+import type { Part } from '../core/part.ts';
+import type { MadeAt, Plan } from '../core/plan.ts';
+import type { SceneCounts } from '../core/scene.ts';
+import type { BatchSpending } from '../core/spending.ts';
+import type { RecordedPicture } from '../core/verification.ts';
+import type {
+  AdoptedScene,
+  Checkpoint,
+  FoundScene,
+  ManifestScenes,
+  PictureMove,
+  SavedSettlement,
+  Settlement,
+  UnfinishedWriting,
+} from '../pipeline/ports.ts';
+import type { Database } from '../../lib/sqlite/database.ts';
+import { GroupCommit, type CommitMarker } from '../../lib/sqlite/group-commit.ts';
+import { choosePart, readPartCounts, rememberPart } from './chosen-part.ts';
+import { asDamage, checksumOf } from './damage.ts';
+import { dueOfPart, dueScenes, type DueScenes } from './due-scenes.ts';
+import { asTrouble, writersWithReserve, type Writers } from './full-disk.ts';
+import { readAttempt, readSubmittedAttempt, readWriting } from './read-attempt.ts';
+import type { InHand } from './in-hand.ts';
+import { readCounts } from './read-counts.ts';
+import { describeRemoved } from './removed-files.ts';
+import { readMadeAt } from './read-made-at.ts';
+import { readSpending } from './read-spending.ts';
+import { assertMove, intend, recordAdopted, settle } from './record-attempt.ts';
+import { readListedScenes, readNextScenes } from './read-listed-scenes.ts';
+import { reconcile } from './reconcile.ts';
+import { readPicturesOfSaved } from './saved-pictures.ts';
+import { prepareStatements, type Statements } from './statements.ts';
+
+export class SqliteCheckpoint implements Checkpoint {
+  readonly #db: Database;
+  readonly #commits: GroupCommit;
+  readonly #sql: Statements;
+  readonly #run: number;
+  readonly #inHand: InHand;
+  readonly #writers: Writers;
+  /** Undefined where no part was chosen. */
+  #part: DueScenes | undefined;
+  readonly #due: DueScenes;
+
+  /**
+   * `run` is the key of the run that attempts are recorded under. `freeRoom` is asked for room on a full disk, and
+   * tells whether there is some now.
+   */
+  constructor(
+    db: Database,
+    run: number,
+    inHand: InHand,
+    freeRoom: () => boolean = () => false,
+    marker?: CommitMarker,
+  ) {
+    this.#writers = writersWithReserve(freeRoom);
+    this.#inHand = inHand;
+    this.#db = db;
+    this.#commits = new GroupCommit(db, marker);
+    this.#sql = prepareStatements(db);
+    this.#due = dueScenes(db);
+    this.#run = run;
+  }
+
+  async reconcile(manifest: ManifestScenes, signal: AbortSignal, part?: Part): Promise<Plan | undefined> {
+    const work = async (): Promise<Plan> => {
+      const plan = await reconcile(this.#db, manifest, signal);
+      if (part === undefined) rememberPart(this.#db, undefined);
+      else await choosePart(this.#db, part, signal);
+      return plan;
+    };
+    try {
+      const plan = await this.#writers.planned(() => this.#commits.writeAlone(work));
+      this.#part = part && dueOfPart(this.#db);
+      return plan;
+    } catch (error) {
+      if (signal.aborted && error === signal.reason) return undefined;
+      throw error;
+    }
+  }
+
+  async recover(): Promise<Attempt[]> {
+    const intended = await this.#write(() => {
+      for (const mark of [...this.#inHand.left(), ...this.#sql.intendedIn.all()])
+        this.#sql.countDeath.run(mark);
+      return this.#sql.intended.all().map((row) => readAttempt(this.#sql, row));
+    });
+    this.#inHand.forgetLeft();
+    return intended;
+  }
+
+  takeInHand({ key }: Attempt): Promise<void> {
+    return withDiskTrouble(this.#db.name, async () => this.#inHand.take({ run: this.#run, attempt: key }));
+  }
+
+  dropFromHand({ key }: Attempt): Promise<void> {
+    return withDiskTrouble(this.#db.name, async () => this.#inHand.drop({ run: this.#run, attempt: key }));
+  }
+
+  openAttempts(): Promise<SubmittedAttempt[]> {
+    return this.#read(() => this.#sql.submitted.all().map((row) => readSubmittedAttempt(this.#sql, row)));
+  }
+
+  claim(max: number, endpoint: Endpoint, at: number, dueBy = at): Promise<Attempt[]> {
+    return this.#intend(() => this.#next.take(max, dueBy), endpoint, at);
+  }
+
+  async claimSuspect(endpoint: Endpoint, at: number): Promise<Attempt | undefined> {
+    const [suspect] = await this.#intend(() => this.#next.suspect(), endpoint, at);
+    return suspect;
+  }
+
+  nextDue(): Promise<{ at: number; isSuspect: boolean } | undefined> {
+    return this.#read(() => {
+      const at = this.#next.nextAt();
+      if (at !== undefined) return { at, isSuspect: false };
+      return this.#next.suspect().length === 0 ? undefined : { at: 0, isSuspect: true };
+    });
+  }
+
+  recordSubmitted(
+    attempt: Attempt,
+    job: { jobId: string; status: string; at: number },
+  ): Promise<'recorded' | 'taken'> {
+    return this.#writeHeard(() => {
+      assertMove(this.#sql, attempt, 'submitted');
+      const { jobId } = job;
+      if (this.#sql.jobOf.get({ jobId, ...attempt.endpoint }) !== undefined) return 'taken';
+      this.#sql.recordSubmitted.run({
+        attempt: attempt.key,
+        ...job,
+        checksum: checksumOf({ ...attempt, jobId }),
+      });
+      return 'recorded';
+    });
+  }
+
+  recordStatus(attempt: Attempt, seen: { status: string; isExecuting: boolean; at: number }): Promise<void> {
+    return this.#write(() => {
+      const executingAt = seen.isExecuting ? seen.at : null;
+      this.#sql.recordStatus.run({ attempt: attempt.key, status: seen.status, executingAt });
+    });
+  }
+
+  beginWriting({ key }: Attempt, settlement: SavedSettlement): Promise<void> {
+    const writing = JSON.stringify(settlement);
+    const work = (): void => void this.#sql.beginWriting.run({ attempt: key, writing });
+    return this.#writers.planned(() => this.#commits.writeUnsynced(work));
+  }
+
+  unfinishedWriting(): Promise<UnfinishedWriting[]> {
+    return this.#read(() => this.#sql.unfinishedWriting.all().map((row) => readWriting(this.#sql, row)));
+  }
+
+  dropWriting({ key }: Attempt): Promise<void> {
+    return this.#write(() => void this.#sql.dropWriting.run({ attempt: key }));
+  }
+
+  settle(attempt: Attempt, settlement: Settlement): Promise<void> {
+    return this.#writeHeard(() => settle(this.#sql, attempt, settlement));
+  }
+
+  nextScenes(max: number): Promise<Pick<FoundScene, 'id' | 'columns'>[]> {
+    return this.#read(() => readNextScenes(this.#db, max));
+  }
+
+  async listedScenes(): Promise<AsyncIterable<FoundScene>> {
+    return readListedScenes(this.#db);
+  }
+
+  adopt(adopted: AdoptedScene[], at: number): Promise<void> {
+    return this.#write(() => {
+      for (const scene of adopted) recordAdopted(this.#sql, scene, { run: this.#run, at });
+      // They were among these, as far as anybody can tell: on record again, they are not counted twice.
+      this.#db
+        .prepare<[number]>('UPDATE commits SET lost_submissions = max(0, lost_submissions - ?)')
+        .run(adopted.length);
+      if (this.#part === undefined) return;
+      this.#db.exec(
+        "DELETE FROM temp.part_fresh WHERE scene IN (SELECT scene FROM scenes WHERE state <> 'waiting')",
+      );
+    });
+  }
+
+  ownerOf(file: string): Promise<{ sceneId: string; fingerprint: string } | undefined> {
+    const key = nameKey(file);
+    return this.#read(() => {
+      const owner = this.#sql.ownerOf.get({ key });
+      return owner ?? this.#sql.takers.all().find(({ to }) => nameKey(to) === key);
+    });
+  }
+
+  pendingMoves(): Promise<PictureMove[]> {
+    return this.#read(() => this.#sql.pendingMoves.all());
+  }
+
+  recordMoved(move: PictureMove): Promise<void> {
+    return this.#write(() => {
+      this.#sql.recordMoved.run({ key: move.key, to: move.to, fileKey: nameKey(move.to) });
+    });
+  }
+
+  async savedPictures(): Promise<Iterable<RecordedPicture>> {
+    return readPicturesOfSaved(this.#db);
+  }
+
+  spending(): Promise<BatchSpending> {
+    return this.#read(() => readSpending(this.#db));
+  }
+
+  madeAt(): Promise<MadeAt[]> {
+    return this.#read(() => readMadeAt(this.#db));
+  }
+
+  counts(): Promise<SceneCounts> {
+    return this.#read(() => readCounts(this.#db));
+  }
+
+  removed(): Promise<string | undefined> {
+    return this.#read(() => this.#removed());
+  }
+
+  partCounts(): Promise<SceneCounts | undefined> {
+    return this.#read(() => this.#part && readPartCounts(this.#db));
+  }
+
+  /** To be called before the database is closed. */
+  close(): void {
+    this.#commits.close();
+  }
+
+  get #next(): DueScenes {
+    return this.#part ?? this.#due;
+  }
+
+  #removed(): string | undefined {
+    return this.#db.memory ? undefined : describeRemoved(this.#db.name, () => readCounts(this.#db).active);
+  }
+
+  /** Nothing is sent on the word of a journal that nobody will find again. */
+  #assertStillThere(): void {
+    const text = this.#removed();
+    if (text !== undefined) throw new Trouble({ kind: 'output-unwritable', text });
+  }
+
+  /** Where a scene is damaged, none of them; what is committed with them, such as the id of a paid job, is kept. */
+  async #intend(scenes: () => number[], endpoint: Endpoint, at: number): Promise<Attempt[]> {
+    const mark = { run: this.#run, endpoint, at };
+    const within = this.#db.transaction(() => scenes().map((scene) => intend(this.#sql, scene, mark)));
+    const intended = await this.#write(() => {
+      this.#assertStillThere();
+      try {
+        return within();
+      } catch (error) {
+        if (asDamage(error) === undefined) throw error;
+        return asTrouble(error);
+      }
+    });
+    if (!Array.isArray(intended)) throw intended;
+    return intended as Attempt[];
+  }
+
+  #write<T>(work: () => T): Promise<T> {
+    return this.#writers.planned(() => this.#commits.write(work));
+  }
+
+  #writeHeard<T>(work: () => T): Promise<T> {
+    return this.#writers.heard(() => this.#commits.write(work));
+  }
+
+  async #read<T>(work: () => T): Promise<T> {
+    try {
+      return await Promise.resolve(work());
+    } catch (error) {
+      throw asTrouble(error);
+    }
+  }
+}

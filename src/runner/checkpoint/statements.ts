@@ -1,0 +1,116 @@
+/** The SQL of the road, prepared once. */
+import type { AttemptState } from '../core/attempt.ts';
+import type { Database } from '../../lib/sqlite/database.ts';
+
+export interface AttemptRow {
+  key: number;
+  scene: number;
+  scene_id: string;
+  fingerprint: string;
+  number: number;
+  state: AttemptState;
+  writing: string | null;
+  input: string;
+  seed: string | null;
+  columns: string;
+  is_replaced: 0 | 1;
+  base_url: string;
+  endpoint_id: string;
+  version: 'v1' | 'v2';
+  job_id: string | null;
+  submitted_at: number | null;
+  checksum: string | null;
+  deaths: number;
+}
+
+export interface HistoryRow {
+  state: AttemptState;
+  failure_kind: string | null;
+  failure_digest: string | null;
+}
+
+const attemptRow = `
+  SELECT a.attempt AS key, a.state, a.writing, a.scene, s.id AS scene_id, s.fingerprint, a.number, s.input, s.seed, s.columns, s.deaths,
+         s.state = 'withdrawn' AND EXISTS (SELECT 1 FROM scenes l WHERE l.id = s.id AND l.state <> 'withdrawn') AS is_replaced,
+         a.base_url, a.endpoint_id, a.version, a.job_id, a.submitted_at, a.checksum
+  FROM attempts a JOIN scenes s USING (scene)`;
+
+export type Statements = ReturnType<typeof prepareStatements>;
+
+export function prepareStatements(db: Database) {
+  return {
+    ...prepareReads(db),
+    intend: db.prepare<[object]>(`
+      INSERT INTO attempts (scene, number, run, state, base_url, endpoint_id, version, intended_at)
+      SELECT scene, attempts + 1, @run, 'intended', @baseUrl, @id, @version, @at FROM scenes WHERE scene = @scene`),
+    activate: db.prepare<[object]>(`
+      UPDATE scenes SET state = 'active', attempts = attempts + 1, due_at = 0, failure_kind = NULL, failure_text = NULL
+      WHERE scene = @scene`),
+    recordSubmitted: db.prepare<[object]>(`
+      UPDATE attempts SET state = 'submitted', job_id = @jobId, status = @status, submitted_at = @at,
+        checksum = @checksum
+      WHERE attempt = @attempt`),
+    recordAdopted: db.prepare<[object]>(
+      "UPDATE attempts SET state = 'submitted', job_id = @jobId WHERE attempt = @attempt",
+    ),
+    recordStatus: db.prepare<[object]>(`
+      UPDATE attempts SET status = @status, executing_at = coalesce(executing_at, @executingAt)
+      WHERE attempt = @attempt`),
+    beginWriting: db.prepare<[object]>(
+      "UPDATE attempts SET writing = @writing WHERE attempt = @attempt AND state = 'submitted'",
+    ),
+    dropWriting: db.prepare<[object]>('UPDATE attempts SET writing = NULL WHERE attempt = @attempt'),
+    settle: db.prepare<[object]>(`
+      UPDATE attempts SET state = @state, settled_at = @at, completed_at = @completedAt, status = coalesce(@status, status),
+        polls = polls + @polls, delay_time_ms = @delayTimeMs, execution_time_ms = @executionTimeMs,
+        failure_kind = @failureKind, failure_text = @failureText, failure_digest = @failureDigest,
+        writing = NULL
+      WHERE attempt = @attempt`),
+    countDeath: db.prepare<[object]>(`
+      UPDATE scenes SET deaths = deaths + 1, died_in = @run
+      WHERE scene = (SELECT scene FROM attempts WHERE attempt = @attempt) AND died_in IS NOT @run`),
+    addPicture: db.prepare<[object]>(`
+      INSERT INTO pictures (attempt, number, name, file, file_key, width, height, bytes, sha256, seed)
+      VALUES (@attempt, @number, @name, @file, @key, @width, @height, @bytes, @sha256, @seed)`),
+    moveScene: db.prepare<[object]>(`
+      UPDATE scenes SET state = @state, due_at = @dueAt, failure_kind = @failureKind, failure_text = @failureText
+      WHERE scene = (SELECT scene FROM attempts WHERE attempt = @attempt) AND state = 'active'`),
+    recordMoved: db.prepare<[object]>(
+      'UPDATE pictures SET file = @to, file_key = @fileKey, move_to = NULL WHERE picture = @key',
+    ),
+  };
+}
+
+function prepareReads(db: Database) {
+  return {
+    attemptRow: db.prepare<[object], AttemptRow>(`${attemptRow} WHERE a.attempt = @attempt`),
+    intended: db.prepare<[], AttemptRow>(`${attemptRow} WHERE a.state = 'intended'`),
+    submitted: db.prepare<[], AttemptRow>(
+      `${attemptRow} WHERE a.state = 'submitted' ORDER BY a.submitted_at`,
+    ),
+    unfinishedWriting: db.prepare<[], AttemptRow & { writing: string }>(
+      `${attemptRow} WHERE a.writing IS NOT NULL ORDER BY a.attempt`,
+    ),
+    history: db.prepare<[object], HistoryRow>(`
+      SELECT state, failure_kind, failure_digest FROM attempts a WHERE scene = @scene AND number < @number
+        AND number > (SELECT counted_from FROM scenes s WHERE s.scene = a.scene) ORDER BY number`),
+    intendedIn: db.prepare<[], { attempt: number; run: number }>(
+      "SELECT attempt, run FROM attempts WHERE state = 'intended'",
+    ),
+    jobOf: db.prepare<[object]>(
+      'SELECT 1 FROM attempts WHERE job_id = @jobId AND base_url = @baseUrl AND endpoint_id = @id',
+    ),
+    stateOf: db.prepare<[object], { state: AttemptState }>(
+      'SELECT state FROM attempts WHERE attempt = @attempt',
+    ),
+    ownerOf: db.prepare<[object], { sceneId: string; fingerprint: string }>(`
+      SELECT s.id AS sceneId, s.fingerprint FROM pictures p JOIN attempts USING (attempt) JOIN scenes s USING (scene)
+      WHERE p.file_key = @key`),
+    takers: db.prepare<[], { sceneId: string; fingerprint: string; to: string }>(`
+      SELECT s.id AS sceneId, s.fingerprint, p.move_to AS "to"
+      FROM pictures p JOIN attempts USING (attempt) JOIN scenes s USING (scene) WHERE p.move_to IS NOT NULL`),
+    pendingMoves: db.prepare<[], { key: number; from: string; to: string }>(`
+      SELECT p.picture AS key, p.file AS "from", p.move_to AS "to"
+      FROM pictures p WHERE p.move_to IS NOT NULL ORDER BY p.move_to = p.name, p.picture`),
+  };
+}

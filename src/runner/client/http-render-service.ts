@@ -1,0 +1,231 @@
+/** The job service over HTTP: implements the road's `RenderService` port with undici. One call, one request. */
+import { Agent } from 'undici';
+import type { Endpoint } from '../core/attempt.ts';
+import type { Failure, FailureKind } from '../core/failure.ts';
+import type { JsonObject } from '../../lib/text/json.ts';
+import type {
+  CancelReply,
+  HealthReply,
+  Hold,
+  RenderService,
+  StatusReply,
+  SubmitReply,
+} from '../pipeline/ports.ts';
+import { cancelPath, healthPath, runPath, statusPath } from '../../protocol/paths.ts';
+import { exchangeBytes, inText, type BytesOutcome, type Outcome } from './exchange.ts';
+import type { Memory } from './memory.ts';
+import { readLargeStatusAnswer } from './read-large-status-answer.ts';
+import type { ReceiveLimits } from './receiver.ts';
+import { readCancelAnswer, readHealthAnswer } from './read-side-answers.ts';
+import { readStatusAnswer } from './read-status-answer.ts';
+import { jobIdAtBeginning, readSubmitAnswer } from './read-submit-answer.ts';
+import { repeatsKey, withoutKey } from './without-key.ts';
+
+/** Where an endpoint's address leads at present, and the key for it. */
+export interface Connection {
+  /** http(s) URL without a trailing slash; may have a path. */
+  url: string;
+  apiKey: string;
+}
+
+export interface HttpOptions {
+  connectionOf: (endpoint: Endpoint) => Connection;
+  /** Longest wait for a connection, and then for the whole answer, which has more time only for how much of it came. */
+  requestTimeoutMs: number;
+  /** For the whole answer, where that is to be another. */
+  wholeAnswerMs?: number;
+  /** Largest answer that is read. */
+  maxBodyBytes: number;
+  /** What large answers share. */
+  memory: Memory;
+  /** Path of the picture in the output, for outputs of no known shape. */
+  imagePath: string | undefined;
+}
+
+interface Request {
+  method: 'GET' | 'POST';
+  path: string;
+  body?: string;
+}
+
+/** Connections to one service, of either kind; more bring nothing (40,000 requests a second with 64). */
+const connections = 64;
+
+export class HttpRenderService implements RenderService {
+  readonly #options: HttpOptions;
+  readonly #agent: Agent;
+  /** For requests that hold memory for their answer: were they to wait behind those that wait for it, nothing would go on. */
+  readonly #again: Agent;
+
+  constructor(options: HttpOptions) {
+    this.#options = options;
+    const { requestTimeoutMs: timeout } = options;
+    const times = { headersTimeout: timeout, bodyTimeout: timeout, connect: { timeout } };
+    this.#agent = new Agent({ ...times, connections, pipelining: 1 });
+    this.#again = new Agent({ ...times, connections, pipelining: 1 });
+  }
+
+  async submit(endpoint: Endpoint, input: JsonObject, signal: AbortSignal): Promise<SubmitReply> {
+    const connection = this.#options.connectionOf(endpoint);
+    const path = runPath(endpoint.version, endpoint.id);
+    const request = { method: 'POST', path, body: JSON.stringify({ input }) } as const;
+    const outcome = await this.#exchange(connection, request, signal);
+    const reply = this.#submitReply(outcome, connection.url + path);
+    if (reply.kind === 'accepted' && repeatsKey(reply.jobId, connection.apiKey)) {
+      return failure('unanswered', 'the service put the key into the job id, which must not be recorded');
+    }
+    return withoutKey(reply, connection.apiKey);
+  }
+
+  async status(
+    endpoint: Endpoint,
+    jobId: string,
+    signal: AbortSignal,
+    onHeldUp?: () => void,
+  ): Promise<StatusReply> {
+    const connection = this.#options.connectionOf(endpoint);
+    const path = statusPath(endpoint.version, endpoint.id, jobId);
+    const hold = this.#options.memory.open(onHeldUp);
+    const limits = this.#limits(hold);
+    const outcome = await this.#receive(connection, { method: 'GET', path }, limits, signal);
+    const reply = await this.#statusReply(outcome, jobId, connection.url + path, limits, signal);
+    return withoutKey(withHold(reply, hold), connection.apiKey);
+  }
+
+  /** May be sent again: a job is stopped once. */
+  async cancel(endpoint: Endpoint, jobId: string, signal: AbortSignal): Promise<CancelReply> {
+    const connection = this.#options.connectionOf(endpoint);
+    const path = cancelPath(endpoint.version, endpoint.id, jobId);
+    const outcome = await this.#exchange(connection, { method: 'POST', path }, signal);
+    return withoutKey(cancelReply(outcome, connection.url + path), connection.apiKey);
+  }
+
+  async health(endpoint: Endpoint, signal: AbortSignal): Promise<HealthReply> {
+    const connection = this.#options.connectionOf(endpoint);
+    const path = healthPath(endpoint.version, endpoint.id);
+    const outcome = await this.#exchange(connection, { method: 'GET', path }, signal);
+    return withoutKey(healthReply(outcome, connection.url + path), connection.apiKey);
+  }
+
+  /** Requests in progress are cut. */
+  async close(): Promise<void> {
+    await Promise.all([this.#agent.destroy(), this.#again.destroy()]);
+  }
+
+  /** Of an answer that brings no pictures. */
+  async #exchange(connection: Connection, request: Request, signal: AbortSignal): Promise<Outcome> {
+    const hold = this.#options.memory.open();
+    const limits = this.#limits(hold);
+    const outcome = await this.#receive(connection, request, limits, signal);
+    const read =
+      outcome.kind === 'answered'
+        ? { ...outcome, answer: await inText(outcome.answer, limits, signal) }
+        : outcome;
+    hold.release();
+    return read;
+  }
+
+  #limits(hold: Hold): ReceiveLimits {
+    const { requestTimeoutMs, maxBodyBytes, wholeAnswerMs = requestTimeoutMs } = this.#options;
+    return { maxBodyBytes, wholeAnswerMs, hold };
+  }
+
+  #receive(
+    { url, apiKey }: Connection,
+    { method, path, body }: Request,
+    limits: ReceiveLimits,
+    signal: AbortSignal,
+  ): Promise<BytesOutcome> {
+    const { origin, pathname } = new URL(url);
+    const request = {
+      origin,
+      path: (pathname === '/' ? '' : pathname) + path,
+      method,
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        accept: 'application/json',
+        'accept-encoding': 'identity',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      body: body ?? null,
+    };
+    return exchangeBytes(this.#agent, request, limits, signal, this.#again);
+  }
+
+  #submitReply(outcome: Outcome, place: string): SubmitReply {
+    switch (outcome.kind) {
+      case 'answered':
+        return readSubmitAnswer(outcome.answer);
+      case 'too-large':
+        return failure('unanswered', `the answer is larger than ${this.#limit} (${place})`);
+      case 'broken': {
+        const jobId = jobIdAtBeginning(outcome.beginning);
+        if (jobId !== undefined) return { kind: 'accepted', jobId, status: '' };
+        return failure(outcome.wasSent ? 'unanswered' : 'not-reached', `${outcome.why} (${place})`);
+      }
+    }
+  }
+
+  async #statusReply(
+    outcome: BytesOutcome,
+    jobId: string,
+    place: string,
+    limits: ReceiveLimits,
+    signal: AbortSignal,
+  ): Promise<StatusReply> {
+    switch (outcome.kind) {
+      case 'answered': {
+        const { imagePath } = this.#options;
+        const reply = readLargeStatusAnswer(outcome.answer, jobId, imagePath);
+        return reply ?? readStatusAnswer(await inText(outcome.answer, limits, signal), jobId, imagePath);
+      }
+      case 'too-large': {
+        const text = `the result is larger than ${this.#limit} (\`limits.body\`)`;
+        return { kind: 'ended', status: 'COMPLETED', failure: { kind: 'result-too-large', text } };
+      }
+      case 'broken':
+        return failure('poll-failed', `${outcome.why} (${place})`);
+    }
+  }
+
+  get #limit(): string {
+    const { maxBodyBytes } = this.#options;
+    return maxBodyBytes < 1e6 ? `${maxBodyBytes} bytes` : `${Math.round(maxBodyBytes / 1e6)} MB`;
+  }
+}
+
+/** What large pictures and those that are still to come take is held until they are saved. */
+function withHold(reply: StatusReply, hold: Hold): StatusReply {
+  const pictures = reply.kind === 'completed' ? reply.pictures : [];
+  const isNamingAddresses = pictures.some((picture) => 'url' in picture);
+  // Nothing of the answer itself is of use any more, and what comes from the addresses may have to wait.
+  if (pictures.every((picture) => 'url' in picture)) hold.release();
+  if (reply.kind !== 'completed' || (hold.bytes === 0 && !isNamingAddresses)) return reply;
+  return { ...reply, hold };
+}
+
+function cancelReply(outcome: Outcome, place: string): CancelReply {
+  switch (outcome.kind) {
+    case 'answered':
+      return readCancelAnswer(outcome.answer);
+    case 'too-large':
+      return { kind: 'cancelled' };
+    case 'broken':
+      return failure('poll-failed', `${outcome.why} (${place})`);
+  }
+}
+
+function healthReply(outcome: Outcome, place: string): HealthReply {
+  switch (outcome.kind) {
+    case 'answered':
+      return readHealthAnswer(outcome.answer);
+    case 'too-large':
+      return { kind: 'unknown', text: `what came is too large for the health of an endpoint (${place})` };
+    case 'broken':
+      return failure('poll-failed', `${outcome.why} (${place})`);
+  }
+}
+
+function failure(kind: FailureKind, text: string): { kind: 'failure'; failure: Failure } {
+  return { kind: 'failure', failure: { kind, text } };
+}

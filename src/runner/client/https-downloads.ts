@@ -1,0 +1,127 @@
+/** Pictures by address: over https, from listed hosts at public addresses, and with nothing of ours in the request. */
+import pLimit from 'p-limit';
+import { Agent } from 'undici';
+import { type Internet, NoPublicAddress, publicLookup, theInternet } from '../../lib/net/public-lookup.ts';
+import type { Failure } from '../core/failure.ts';
+import type { Downloads, Hold } from '../pipeline/ports.ts';
+import { readDownloadAddress, shownAddress } from './download-address.ts';
+import { exchangeBytes, type BytesOutcome } from './exchange.ts';
+import { readRetryAfter } from './read-refusal.ts';
+
+export interface DownloadOptions {
+  /** Host names in lower case, as `readDownloadAddress` takes them. */
+  hosts: readonly string[];
+  /** Largest picture. */
+  maxBytes: number;
+  /** Longest wait for a connection, and then for the whole answer, which has more time only for how much of it came. */
+  requestTimeoutMs: number;
+}
+
+/** As a test may have it: with certificates of its own. */
+export interface DownloadInternet extends Internet {
+  /** PEM; trusted instead of the usual. */
+  ca?: string;
+}
+
+const mostRedirects = 3;
+const redirects = new Set([301, 302, 303, 307, 308]);
+const headers = { accept: 'image/png, image/*;q=0.9, */*;q=0.1', 'user-agent': 'nightrender' };
+
+export class HttpsDownloads implements Downloads {
+  readonly #options: DownloadOptions;
+  readonly #agent: Agent;
+  /**
+   * Of jobs that hold nothing, so many are downloaded at once. Those that hold a picture already have connections of
+   * their own: were theirs all taken by answers that wait for what they hold, nothing would go on.
+   */
+  readonly #newcomers = pLimit(64);
+
+  constructor(options: DownloadOptions, internet: DownloadInternet = theInternet) {
+    this.#options = options;
+    const { requestTimeoutMs: timeout } = options;
+    const { ca } = internet;
+    this.#agent = new Agent({
+      pipelining: 1,
+      headersTimeout: timeout,
+      bodyTimeout: timeout,
+      connect: { timeout, lookup: publicLookup(internet), ...(ca !== undefined && { ca }) },
+    });
+  }
+
+  async fetch(url: string, signal: AbortSignal, hold?: Hold): Promise<{ bytes: Uint8Array } | Failure> {
+    const follow = (): Promise<{ bytes: Uint8Array } | Failure> => this.#follow(url, signal, hold);
+    if (hold !== undefined && hold.bytes > 0) return follow();
+    const fetched = await this.#newcomers(follow);
+    // Whoever asks again waits before, and what came in part is of no use.
+    if (!('bytes' in fetched)) hold?.release();
+    return fetched;
+  }
+
+  /** Downloads in progress are cut. */
+  close(): Promise<void> {
+    return this.#agent.destroy();
+  }
+
+  async #follow(url: string, signal: AbortSignal, hold?: Hold): Promise<{ bytes: Uint8Array } | Failure> {
+    let target = readDownloadAddress(url, this.#options.hosts);
+    for (let hops = 0; 'origin' in target; hops++) {
+      const outcome = await this.#get(target, signal, hold);
+      const next = redirectOf(outcome, target);
+      if (next === undefined) return read(outcome, target);
+      if (hops === mostRedirects) return failed(target, `it is redirected more than ${mostRedirects} times`);
+      target = readDownloadAddress(next, this.#options.hosts);
+    }
+    return target;
+  }
+
+  #get({ origin, pathname, search }: URL, signal: AbortSignal, hold?: Hold): Promise<BytesOutcome> {
+    const { maxBytes, requestTimeoutMs } = this.#options;
+    const request = { origin, path: pathname + search, method: 'GET', headers } as const;
+    const limits = { maxBodyBytes: maxBytes, wholeAnswerMs: requestTimeoutMs, hold };
+    return exchangeBytes(this.#agent, request, limits, signal);
+  }
+}
+
+/** Where the answer leads on; undefined where it is none of that kind. */
+function redirectOf(outcome: BytesOutcome, from: URL): string | undefined {
+  if (outcome.kind !== 'answered' || !redirects.has(outcome.answer.status)) return undefined;
+  const { location } = outcome.answer.headers;
+  if (location === undefined) return undefined;
+  // What cannot be resolved is refused as it stands.
+  return URL.canParse(location, from.href) ? new URL(location, from.href).href : location;
+}
+
+function read(outcome: BytesOutcome, from: URL): { bytes: Uint8Array } | Failure {
+  switch (outcome.kind) {
+    case 'answered':
+      return readAnswer(outcome.answer, from);
+    case 'too-large': {
+      const text = `the picture at ${shownAddress(from)} is larger than \`limits.body\` allows`;
+      return { kind: 'result-too-large', text };
+    }
+    case 'broken':
+      if (!(outcome.cause instanceof NoPublicAddress)) return failed(from, outcome.why);
+      return {
+        kind: 'url-refused',
+        text: `the picture at ${shownAddress(from)} is refused: ${from.host} is no host of the public internet`,
+      };
+  }
+}
+
+/** Of what a refusal says nothing is told: storage services repeat signatures in it. */
+function readAnswer(
+  { status, headers: heads, bytes }: (BytesOutcome & { kind: 'answered' })['answer'],
+  from: URL,
+): { bytes: Uint8Array } | Failure {
+  if (status >= 200 && status <= 299)
+    return bytes.length > 0 ? { bytes } : failed(from, 'what came is empty');
+  const retryAfterMs = readRetryAfter(heads);
+  return {
+    ...failed(from, `${from.host} answered ${status}`),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
+}
+
+function failed(from: URL, why: string): Failure {
+  return { kind: 'download-failed', text: `the picture at ${shownAddress(from)} was not downloaded: ${why}` };
+}

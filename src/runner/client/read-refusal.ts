@@ -1,0 +1,45 @@
+/** The answers that mean the same to every operation: the key, the account, the load. */
+import type { Failure, FailureKind } from '../core/failure.ts';
+import { bodyText } from '../../protocol/error-text.ts';
+import type { Answer } from './exchange.ts';
+
+/** Undefined where the answer is none of these. */
+export function readRefusal({ status, headers, body }: Answer): Failure | undefined {
+  const rule = rules[status];
+  if (rule === undefined) return undefined;
+  const said = bodyText(body);
+  const text = `${rule.means} (${said === undefined ? status : `${status}: ${said}`})`;
+  const retryAfterMs = rule.kind === 'overloaded' ? readRetryAfter(headers) : undefined;
+  return { kind: rule.kind, text, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+}
+
+const rules: Record<number, { kind: FailureKind; means: string }> = {
+  401: { kind: 'key-refused', means: 'the service does not accept the key of `endpoint.apiKey`' },
+  402: { kind: 'account-unusable', means: 'the account cannot pay for jobs; add credit to it' },
+  403: {
+    kind: 'key-refused',
+    means: 'the key may not use this endpoint; see `endpoint.apiKey` and `endpoint.id`',
+  },
+  425: { kind: 'overloaded', means: 'the service asks to wait' },
+  429: { kind: 'overloaded', means: 'the service asks to wait' },
+};
+
+const longestRetryAfterMs = 10 * 60_000;
+const httpDate = /^[A-Za-z]{3,9}, ?\d{2}[ -][A-Za-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/**
+ * `Retry-After` in seconds or as an HTTP date, which is told by the service's own clock where it shows that;
+ * at most ten minutes are believed, and what is neither is undefined.
+ */
+export function readRetryAfter(headers: Answer['headers'], now = Date.now()): number | undefined {
+  const value = headers['retry-after']?.trim() ?? '';
+  if (/^\d+(\.\d+)?$/.test(value)) return Math.min(longestRetryAfterMs, Number(value) * 1000);
+  if (!httpDate.test(value)) return undefined;
+  const waitMs = Date.parse(value) - readDate(headers.date, now);
+  return Number.isNaN(waitMs) ? undefined : Math.min(longestRetryAfterMs, Math.max(0, waitMs));
+}
+
+function readDate(date: string | undefined, now: number): number {
+  const at = httpDate.test(date ?? '') ? Date.parse(date ?? '') : Number.NaN;
+  return Number.isNaN(at) ? now : at;
+}

@@ -1,0 +1,108 @@
+/** What the answer to a status request means. */
+import { createHash } from 'node:crypto';
+import type { Failure, FailureKind } from '../core/failure.ts';
+import type { JobTimes, StatusReply } from '../pipeline/ports.ts';
+import { bodyText, errorText, oneLine } from '../../protocol/error-text.ts';
+import { findPictures } from '../../protocol/output-shapes.ts';
+import type { Answer } from './exchange.ts';
+import { parseObject } from './parse-body.ts';
+import { readJobId } from './read-job-id.ts';
+import { readRefusal } from './read-refusal.ts';
+import { knownWord, statusWord } from './status-word.ts';
+import { unreadable } from './unreadable.ts';
+
+export function readStatusAnswer(answer: Answer, jobId: string, imagePath: string | undefined): StatusReply {
+  const { status, body } = answer;
+  if (status === 404 || status === 410) {
+    const text = `the service does not know the job (${status}: ${bodyText(body) ?? 'without a word'})`;
+    return { kind: 'missing', text };
+  }
+  const refusal = readRefusal(answer);
+  if (refusal !== undefined) return { kind: 'failure', failure: refusal };
+  const job = status >= 200 && status <= 299 ? parseObject(body) : undefined;
+  const other = job === undefined ? undefined : otherJob(job['id'], jobId);
+  if (other !== undefined) {
+    const text = `the status request for job ${jobId} was answered with the status of job ${other}`;
+    return { kind: 'failure', failure: { kind: 'poll-failed', text } };
+  }
+  const inside = job?.['status'];
+  // Some paths answer 200 and put the real status into the body.
+  if (typeof inside === 'number' && inside >= 400 && inside <= 599)
+    return readStatusAnswer({ ...answer, status: inside }, jobId, imagePath);
+  if (job !== undefined && inside !== undefined) return readJob(job, imagePath);
+  // Kin of the service say so until the job is done.
+  if (status === 202) return { kind: 'running', status: '202', isExecuting: false };
+  return { kind: 'failure', failure: unreadable(answer, 'a status request') };
+}
+
+/** The job that the answer speaks of, where that is another: proxies mix answers up, and its picture would be a wrong one. */
+function otherJob(id: unknown, jobId: string): string | undefined {
+  const named = readJobId(id);
+  return named === jobId ? undefined : named;
+}
+
+const endings = new Map<string, FailureKind>([
+  ['FAILED', 'job-failed'],
+  ['CANCELLED', 'job-cancelled'],
+  ['TIMED_OUT', 'job-timed-out'],
+]);
+
+function readJob(job: Record<string, unknown>, imagePath: string | undefined): StatusReply {
+  const status = statusWord(job['status']);
+  const word = knownWord(status);
+  if (word === 'COMPLETED') return readCompleted(job, status, imagePath);
+  const kind = endings.get(word);
+  if (kind === undefined)
+    return {
+      kind: 'running',
+      status,
+      isExecuting: word === 'IN_PROGRESS' || word === 'RUNNING',
+      ...readTimes(job),
+    };
+  const said = errorText(job['error']) ?? errorText(job['output']) ?? 'the service gave no reason';
+  return { kind: 'ended', status, failure: { kind, text: `${status}: ${said}` }, ...readTimes(job) };
+}
+
+/** The output counts only once the job has `COMPLETED`: before, it may be a worker's progress message. */
+function readCompleted(
+  job: Record<string, unknown>,
+  status: string,
+  imagePath: string | undefined,
+): StatusReply {
+  const found = findPictures(job['output'], imagePath);
+  const times = readTimes(job);
+  const ended = (failure: Failure): StatusReply => ({ kind: 'ended', status, failure, ...times });
+  switch (found.kind) {
+    case 'pictures':
+      return { kind: 'completed', status, pictures: found.pictures, ...times };
+    case 'none':
+      return ended({
+        kind: 'no-output',
+        text: "the job COMPLETED without output; results above the service's size limit are dropped like this",
+      });
+    case 'failure':
+      return ended({ kind: 'failed-inside', text: `the job COMPLETED and says: ${found.message}` });
+    case 'unknown':
+      return ended({
+        kind: 'bad-picture',
+        text: `no picture was found in the output, which holds ${oneLine(found.found)}; say where it is with output.image`,
+        digest: createHash('sha256').update(JSON.stringify(job['output'])).digest('hex'),
+      });
+  }
+}
+
+function readTimes(job: Record<string, unknown>): JobTimes {
+  const delayTimeMs = readMs(job['delayTime']);
+  const executionTimeMs = readMs(job['executionTime']);
+  return {
+    ...(delayTimeMs !== undefined && { delayTimeMs }),
+    ...(executionTimeMs !== undefined && { executionTimeMs }),
+  };
+}
+
+/** No job takes longer; what is said beyond it is no time, and the sum of many such fits into no column. */
+const longestTimeMs = 30 * 86_400_000;
+
+function readMs(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 && value <= longestTimeMs ? Math.round(value) : undefined;
+}

@@ -1,0 +1,76 @@
+/** The templates of the file, compiled; what is wrong with them is told with its place. */
+import { portablePath, portableSegment } from '../core/naming.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
+import { typedText } from '../../lib/yaml/check-shape.ts';
+import { sendsFiles, type InputFiles } from './input-files.ts';
+import { compileInput, type InputTemplate } from './input-template.ts';
+import { configSchema } from './schema.ts';
+import { compileTemplate, TemplateError, type Template } from './template.ts';
+import type { Path, YamlFile } from '../../lib/yaml/yaml-file.ts';
+
+/** Reads past values of a wrong shape, which are told elsewhere. */
+export function compileTemplates(
+  yaml: YamlFile,
+  report: (path: Path, text: string) => void,
+  files: InputFiles,
+): { input: InputTemplate | undefined; name: Template } {
+  const root: JsonObject = isJsonObject(yaml.value) ? yaml.value : {};
+  const reportTemplate = (path: Path, text: string): void => {
+    // What a variable brought may be a key: Liquid's words would quote it.
+    const reason = yaml.fromEnvironment(path) === 'none' ? `: ${text}` : ' with its variables in it';
+    report(path, `this template cannot be read${reason}`);
+  };
+  const input = isJsonObject(root['input'])
+    ? compileInput(withVariables(root['input'], ['input'], yaml, report), reportTemplate, files)
+    : undefined;
+  const output = isJsonObject(root['output']) ? root['output'] : {};
+  const written = output['name'];
+  const name =
+    typeof written === 'string' ? withVariables(written, ['output', 'name'], yaml, report) : defaultName;
+  return { input, name: compileName(name, reportTemplate) };
+}
+
+const defaultName = configSchema.shape.output.shape.name.parse(undefined);
+
+/** Variables in `input` with their types; one that brings a placeholder is told instead of run. */
+function withVariables<T extends JsonValue>(
+  value: T,
+  path: (string | number)[],
+  yaml: YamlFile,
+  report: (path: Path, text: string) => void,
+): T {
+  if (Array.isArray(value))
+    return value.map((item, i) => withVariables(item, [...path, i], yaml, report)) as T;
+  if (isJsonObject(value)) {
+    const entries = Object.entries(value).map(([key, item]) => [
+      key,
+      withVariables(item, [...path, key], yaml, report),
+    ]);
+    return Object.fromEntries(entries) as T;
+  }
+  const written = yaml.writtenAs(path);
+  if (typeof value !== 'string' || written === undefined) return value;
+  if (delimitersIn(value) !== delimitersIn(written)) {
+    report(path, 'a variable brings {{ or {% into this text; expected placeholders in the file only');
+    return '' as T;
+  }
+  return (yaml.fromEnvironment(path) === 'whole' ? typedText(value) : value) as T;
+}
+
+function delimitersIn(text: string): number {
+  return text.match(/\{[{%]|[}%]\}/g)?.length ?? 0;
+}
+
+/** A name whose placeholders are each one part of a path at most; the template's own slashes make folders. */
+function compileName(text: string, report: (path: Path, text: string) => void): Template {
+  try {
+    const template = compileTemplate(text, portableSegment);
+    if (sendsFiles(text))
+      throw new TemplateError('file_base64 sends a file, and only values under input are sent');
+    return { ...template, renderText: (values) => portablePath(template.renderText(values)) };
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    report(['output', 'name'], error.message);
+    return compileTemplate('');
+  }
+}

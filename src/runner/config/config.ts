@@ -1,0 +1,105 @@
+/** A checked pipeline.yaml: paths absolute, durations in ms, templates compiled. */
+import type { Endpoint } from '../core/attempt.ts';
+import type { HaltSettings } from '../core/halting.ts';
+import type { NoticeTarget } from '../core/notices.ts';
+import type { RateSettings } from '../core/pacing.ts';
+import type { PollSettings } from '../core/polling.ts';
+import type { PictureCopy } from '../core/picture-copy.ts';
+import type { RetrySettings } from '../core/retry.ts';
+import type { JsonValue } from '../../lib/text/json.ts';
+import type { Pricing } from '../core/spending.ts';
+import type { ColumnType } from '../core/typed-column.ts';
+import type { InputTemplate } from './input-template.ts';
+import type { AxisSource } from './read-axis.ts';
+import type { Template } from './template.ts';
+import type { Path } from '../../lib/yaml/yaml-file.ts';
+
+/** How `scenes` expands the manifest; its lists in the order of the file. */
+export interface SceneSettings {
+  matrix: NamedAxis[];
+  zip: NamedAxis[];
+  exclude: ReadonlyMap<string, JsonValue>[];
+  /** Seeds of each scene; 0 for none. */
+  seeds: number;
+}
+
+/** A file's path is absolute. */
+export interface NamedAxis {
+  name: string;
+  source: AxisSource;
+}
+
+export interface Config {
+  /** Where pipeline.yaml is, absolute: what its paths are relative to. */
+  folder: string;
+  /** Absolute paths; `-` is standard input. Empty where `scenes` alone says everything. */
+  manifest: string[];
+  /** Whether a flag or a variable names it. */
+  isManifestOverridden: boolean;
+  endpoint: Endpoint;
+  /** Undefined for the local service, which makes its own. */
+  apiKey: string | undefined;
+  /** Undefined where the manifest's column `scene` or `prompt` is sent. */
+  input: InputTemplate | undefined;
+  /** Of the columns that are not text, in the order of the file. */
+  columns: ReadonlyMap<string, ColumnType>;
+  /** What every row is multiplied by; undefined where each is one scene. */
+  scenes: SceneSettings | undefined;
+  concurrency: number;
+  output: {
+    /** Absolute. */
+    dir: string;
+    /** Whether a flag or a variable names it. */
+    isOverridden: boolean;
+    /** Speaks of columns, `id`, `seed` and `index`; gives a portable path. */
+    name: Template;
+    imagePath: string | undefined;
+    /** Where pictures may be downloaded from: `cdn.example.com`, `*.example.com`, in lower case. */
+    hosts: string[];
+    /** What is made of each picture besides. */
+    formats: PictureCopy[];
+    /** Where pictures say where they come from. */
+    metadata: 'embed' | 'sidecar' | 'none';
+  };
+  retry: RetrySettings;
+  polling: PollSettings;
+  halt: HaltSettings;
+  timeouts: { requestMs: number; queueMs: number; executionMs: number; freshnessMs: number };
+  rate: { submit: RateSettings; status: RateSettings };
+  pricing: Pricing | undefined;
+  limits: {
+    forMs: number | undefined;
+    /** An hour of the day, `07:00`, in local time. */
+    until: string | undefined;
+    /** In the currency of `pricing`. */
+    cost: number | undefined;
+    jobs: number | undefined;
+    bodyBytes: number;
+    /** What large answers take together. */
+    memoryBytes: number;
+    pixels: number;
+  };
+  /** What a whole picture has to be besides. */
+  check: { isBlankRefused: boolean; minSide: number | undefined };
+  /**
+   * `hasThumbnails`: small WebPs for its gallery are made. `everyMs`: how often it is written during a run; undefined
+   * where it is written at its end alone.
+   */
+  report: { hasThumbnails: boolean; everyMs: number | undefined };
+  shutdownGraceMs: number;
+  notify: NoticeTarget[];
+  terminal: {
+    json: boolean;
+    quiet: boolean;
+    stats: boolean;
+    /** Absolute. */
+    log: string | undefined;
+  };
+  skipBadRows: boolean;
+  /** Whether the list may have lost most of its scenes. */
+  allowsFewer: boolean;
+  /** What works and should be changed, in words. */
+  warnings: string[];
+  /** Where a value was set, or its key with `ofKey`, for problems that show later: `pipeline.yaml:7:14`. */
+  placeOf(path: Path, ofKey?: boolean): string;
+}

@@ -1,0 +1,130 @@
+/** What each job is sent: the `input` of pipeline.yaml with its placeholders, applied to a row. */
+import { base64Bytes, filesIn, fileTextKey, looksLikeFileText } from '../core/file-text.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
+import { fileRenderer, sendsFiles, type InputFiles } from './input-files.ts';
+import { tooLarge } from '../files/describe-file.ts';
+import { compileTemplate, TemplateError, type Template } from './template.ts';
+
+export interface InputTemplate {
+  /** As written, with its variables, as JSON. */
+  text: string;
+  /** Whether files are read for it, so that the same list may give other scenes. */
+  sendsFiles: boolean;
+  /** The columns it speaks of, with the path of the value that does. */
+  columns: { name: string; path: (string | number)[] }[];
+  /** Throws `TemplateError`, its message for the row's author. */
+  render(columns: JsonObject): JsonObject;
+}
+
+interface Leaf {
+  path: (string | number)[];
+  template: Template;
+}
+
+/** A value that cannot be compiled is told to `report` with its path. Without `files`, none can be sent. */
+export function compileInput(
+  input: JsonObject,
+  report: (path: (string | number)[], text: string) => void,
+  files?: InputFiles,
+): InputTemplate {
+  const leaves: Leaf[] = [];
+  const compileText = (text: string, path: (string | number)[]): ((row: JsonObject) => JsonValue) => {
+    try {
+      const template = compileTemplate(text);
+      if (template.names.length > 0) leaves.push({ path, template });
+      return files !== undefined && sendsFiles(text)
+        ? fileRenderer(template, files)
+        : plainRenderer(template);
+    } catch (error) {
+      if (!(error instanceof TemplateError)) throw error;
+      report(path, error.message);
+      return () => text;
+    }
+  };
+  if (looksLikeFileText(input))
+    report(['input'], `the key ${fileTextKey} has a meaning of its own here; expected another`);
+  const render = compileValue(input, ['input'], compileText) as (row: JsonObject) => JsonObject;
+  const described = describingLeaves(leaves);
+  const text = JSON.stringify(input);
+  return {
+    text,
+    sendsFiles: sendsFiles(text),
+    columns: leaves.flatMap(({ path, template }) => template.names.map((name) => ({ name, path }))),
+    render: (row) => {
+      const rendered = render(row);
+      for (const leaf of described) assertDescribed(rendered, leaf, row);
+      if (files !== undefined && sendsFiles(text)) assertFits(rendered, files.maxBytes);
+      return rendered;
+    },
+  };
+}
+
+/** What a list holds must not pass for a file that the template sends. */
+function plainRenderer({ render }: Template): (row: JsonObject) => JsonValue {
+  return (row) => {
+    const value = render(row);
+    if (typeof value === 'object' && value !== null && looksLikeFileText(value))
+      throw new TemplateError(`the key ${fileTextKey} has a meaning of its own here and cannot be sent`);
+    return value;
+  };
+}
+
+function assertFits(input: JsonObject, maxBytes: number): void {
+  const files = filesIn(input);
+  const bytes = files.reduce((sum, file) => sum + base64Bytes(file), 0);
+  if (bytes > maxBytes)
+    throw new TemplateError(tooLarge(`what it sends in ${files.length} files`, bytes, maxBytes));
+}
+
+/** Without an `input`, the column `scene` or `prompt` in any case is sent under that key. */
+export function defaultInput(columns: string[]): JsonObject | undefined {
+  for (const key of ['scene', 'prompt']) {
+    const column = columns.find((name) => name === key) ?? columns.find((name) => name.toLowerCase() === key);
+    if (column !== undefined) return { [key]: `{{ [${JSON.stringify(column)}] }}` };
+  }
+  return undefined;
+}
+
+function compileValue(
+  value: JsonValue,
+  path: (string | number)[],
+  compileText: (text: string, path: (string | number)[]) => (row: JsonObject) => JsonValue,
+): (row: JsonObject) => JsonValue {
+  if (typeof value === 'string') return compileText(value, path);
+  if (Array.isArray(value)) {
+    const items = value.map((item, i) => compileValue(item, [...path, i], compileText));
+    return (row) => items.map((item) => item(row));
+  }
+  if (!isJsonObject(value)) return () => value;
+  const entries = Object.entries(value).map(
+    ([key, item]) => [key, compileValue(item, [...path, key], compileText)] as const,
+  );
+  return (row) => Object.fromEntries(entries.map(([key, item]) => [key, item(row)]));
+}
+
+/** The values that describe the scene: those called so, else the first that speaks of a column. */
+function describingLeaves(leaves: Leaf[]): Leaf[] {
+  const named = leaves.filter(({ path }) => isDescribing(String(path.at(-1))));
+  return named.length > 0 ? named : leaves.slice(0, 1);
+}
+
+function isDescribing(name: string): boolean {
+  return ['scene', 'prompt'].includes(name.toLowerCase());
+}
+
+/** An empty description makes a row that asks for nothing; words around an empty column do not fill it. */
+function assertDescribed(input: JsonObject, { path, template }: Leaf, row: JsonObject): void {
+  const rendered = path.slice(1).reduce<unknown>((inner, key) => (inner as JsonObject)[key], input);
+  if (isEmpty(rendered)) throw new TemplateError(`the ${String(path.at(-1))} is empty`);
+  // Filters and tags may have an answer to an empty column, such as a default.
+  if (!template.isPlain || template.names.length === 0) return;
+  const named = template.names.filter(isDescribing);
+  const columns = named.length > 0 ? named : template.names;
+  if (columns.every((name) => isEmpty(row[name]))) {
+    throw new TemplateError(`the column ${columns.join(', ')} is empty`);
+  }
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || value === undefined || (typeof value === 'string' && value.trim() === '');
+}

@@ -1,0 +1,65 @@
+/** The key `output` of pipeline.yaml: where pictures go, and what is made of them. */
+import { z } from 'zod';
+import { copyEnding } from '../core/picture-copy.ts';
+import { host } from './hosts.ts';
+import { count, path } from '../../lib/yaml/plain-values.ts';
+
+const qualities = { webp: 80, jpeg: 80, avif: 50 };
+
+/** One entry of `output.formats`. */
+export const pictureCopy = z.strictObject({
+  format: z.enum(['webp', 'jpeg', 'avif'], 'webp, jpeg or avif').describe('the format of the copy'),
+  quality: count(1, 100, 'the quality of the copy')
+    .optional()
+    .describe('how true the copy is to the picture; 80, and 50 of AVIF, where left out'),
+  size: count(16, 16_383, 'pixels of the longer side of the copy')
+    .optional()
+    .describe('pixels of the longer side, at most; as large as the picture where left out'),
+});
+
+export const formats = z
+  .array(
+    pictureCopy.transform(({ quality, ...copy }) => ({
+      ...copy,
+      quality: quality ?? qualities[copy.format],
+    })),
+    'a list such as [{format: webp, quality: 80}, {format: jpeg, size: 512}]',
+  )
+  .superRefine((copies, context) => {
+    const endings = copies.map(copyEnding);
+    for (const [i, ending] of endings.entries())
+      if (endings.indexOf(ending) < i)
+        context.addIssue({
+          code: 'custom',
+          path: [i],
+          message: `a copy of another name than ${ending}, which is there twice`,
+        });
+  })
+  .default([])
+  .describe('copies in other formats and sizes that are made of each picture and lie beside it');
+
+export const output = z.strictObject({
+  dir: path.describe('the folder of pictures, report and checkpoint, relative to this file'),
+  name: z
+    .string('a template such as "{{ id }}.png"')
+    .min(1, 'a template such as "{{ id }}.png"')
+    .default('{{ id }}.png')
+    .describe('file name: a template over `id`, `seed`, `index` and the columns; / makes folders'),
+  image: z
+    .string('the path of the picture in the output, such as images[0].data')
+    .optional()
+    .describe('where the picture is in an output of no known shape, such as `images[0].data`'),
+  hosts: z
+    .array(host, 'a list of host names such as [cdn.example.com]')
+    .prefault([])
+    .describe(
+      'where pictures may be downloaded from that the output names by address: `cdn.example.com`, `*.example.com`',
+    ),
+  formats,
+  metadata: z
+    .enum(['embed', 'sidecar', 'none'], 'embed, sidecar or none')
+    .default('none')
+    .describe(
+      'whether each PNG says where it comes from, in itself (`embed`) or in a JSON file beside it (`sidecar`)',
+    ),
+});

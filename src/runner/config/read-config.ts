@@ -1,0 +1,179 @@
+/** From pipeline.yaml, environment and flags to a checked `Config`, or to every problem at once. */
+import { dirname, resolve } from 'node:path';
+import { fileDescriber } from '../files/describe-file.ts';
+import { checkShape } from './check-pipeline.ts';
+import { compileTemplates } from './compile-templates.ts';
+import type { Config, NamedAxis, SceneSettings } from './config.ts';
+import { gatherProblems } from '../../lib/yaml/gather-problems.ts';
+import type { AxisSource } from './read-axis.ts';
+import { withOverrides, type Override } from '../../lib/yaml/override.ts';
+import { noticeTarget } from './notify-schema.ts';
+import { ConfigError } from '../../lib/yaml/problem.ts';
+import { readText } from '../../lib/yaml/read-text.ts';
+import type { RawConfig } from './schema.ts';
+import { shownFile } from '../../lib/yaml/shown-file.ts';
+import { secretsOf } from '../../lib/yaml/shown.ts';
+import { warningsOf } from './warnings.ts';
+import { readYaml } from '../../lib/yaml/read-yaml.ts';
+import type { Path, YamlFile } from '../../lib/yaml/yaml-file.ts';
+
+/** Names that `output.name` may speak of besides columns. */
+export const nameValues = ['id', 'seed', 'index'];
+
+/** `file` may be relative to the working directory; later overrides win. Throws `ConfigError`. */
+export function readConfig(file: string, overrides: Override[], env: NodeJS.ProcessEnv): Config {
+  const shown = shownFile(file);
+  const yaml = withoutNeedlessKey(withOverrides(readYaml(shown, readText(file, shown), env), overrides));
+  if (yaml.isBroken) throw new ConfigError(yaml.problems);
+  const secrets = secretsOf(yaml.value, env);
+  const { raw, problems } = checkShape(yaml, secrets);
+  const report = (path: Path, text: string): void => void problems.push({ where: yaml.placeOf(path), text });
+  const base = dirname(resolve(file));
+  const maxBytes = raw?.limits.body ?? 0;
+  const withheld = [resolve(file), ...(raw === undefined ? [] : [resolve(base, raw.output.dir)])];
+  const files = { describe: fileDescriber({ base, maxBytes, withheld }), maxBytes };
+  const templates = compileTemplates(yaml, report, files);
+  const apiKey = readKey(yaml, env, report);
+  const all = gatherProblems(yaml, problems, secrets);
+  if (raw === undefined || all.length > 0) throw new ConfigError(all);
+  const isOverridden = (key: string): boolean => overrides.some(({ path }) => path.join('.') === key);
+  return {
+    ...plainSettings(raw),
+    folder: base,
+    manifest: [raw.manifest ?? []].flat().map((path) => (path === '-' ? path : resolve(base, path))),
+    isManifestOverridden: isOverridden('manifest'),
+    scenes: scenesOf(raw, base),
+    endpoint: endpointOf(raw),
+    apiKey,
+    input: templates.input,
+    output: {
+      dir: resolve(base, raw.output.dir),
+      isOverridden: isOverridden('output.dir'),
+      name: templates.name,
+      imagePath: raw.output.image,
+      hosts: raw.output.hosts,
+      metadata: raw.output.metadata,
+      formats: raw.output.formats,
+    },
+    terminal: { ...raw.terminal, log: raw.terminal.log && resolve(base, raw.terminal.log) },
+    warnings: warningsOf(raw, yaml),
+    placeOf: (path, ofKey) => yaml.placeOf(path, ofKey),
+  };
+}
+
+function scenesOf({ scenes }: RawConfig, base: string): SceneSettings | undefined {
+  if (scenes === undefined) return undefined;
+  const axesOf = (list: [string, AxisSource][] = []): NamedAxis[] =>
+    list.map(([name, source]) => {
+      if (source.kind === 'values') return { name, source };
+      return { name, source: { ...source, path: resolve(base, source.path) } };
+    });
+  return {
+    matrix: axesOf(scenes.matrix),
+    zip: axesOf(scenes.zip),
+    exclude: scenes.exclude.map((rule) => new Map(rule)),
+    seeds: scenes.seeds ?? 0,
+  };
+}
+
+/** The local service has a key of its own: that of the environment need not be set for it. */
+function withoutNeedlessKey(yaml: YamlFile): YamlFile {
+  const path = ['endpoint', 'apiKey'];
+  const isNeedless = textAt(yaml, 'baseUrl') === 'local' && yaml.writtenAs(path) === '${NIGHTRENDER_API_KEY}';
+  if (!isNeedless) return yaml;
+  const value = structuredClone(yaml.value) as { endpoint: { apiKey?: unknown } };
+  delete value.endpoint.apiKey;
+  const where = yaml.placeOf(path);
+  return { ...yaml, value, problems: yaml.problems.filter((problem) => problem.where !== where) };
+}
+
+/** The file's key counts before NIGHTRENDER_API_KEY, which may be another project's. */
+function readKey(
+  yaml: YamlFile,
+  env: NodeJS.ProcessEnv,
+  report: (path: Path, text: string) => void,
+): string | undefined {
+  const baseUrl = textAt(yaml, 'baseUrl');
+  if (baseUrl === undefined || baseUrl === 'local') return undefined;
+  const apiKey = textAt(yaml, 'apiKey') ?? env['NIGHTRENDER_API_KEY'] ?? '';
+  if (apiKey === '') {
+    if (valueAt(yaml, 'apiKey') === undefined)
+      report(
+        ['endpoint', 'apiKey'],
+        'endpoint.apiKey is missing; expected apiKey: ${NIGHTRENDER_API_KEY} here and the key in the environment',
+      );
+  } else if (!/^[\u0021-\u007E]+$/.test(apiKey)) {
+    const text =
+      'the key holds a space, a line break or another character that no key has; expected it as it was given out';
+    report(['endpoint', 'apiKey'], text);
+  }
+  return apiKey;
+}
+
+function textAt(yaml: YamlFile, key: string): string | undefined {
+  const value = valueAt(yaml, key);
+  return typeof value === 'string' ? value : undefined;
+}
+
+function valueAt({ value }: YamlFile, key: string): unknown {
+  const root = value as { endpoint?: Record<string, unknown> | null } | null | undefined;
+  return root?.endpoint?.[key];
+}
+
+function endpointOf({ endpoint }: RawConfig): Config['endpoint'] {
+  const { baseUrl, id, version } = endpoint;
+  return { baseUrl: endpointUrl(baseUrl), id, version };
+}
+
+/** One spelling for one service, since what is in flight is known by it. */
+export function endpointUrl(baseUrl: string): string {
+  return baseUrl === 'local' ? baseUrl : new URL(baseUrl).href.replace(/\/+$/, '');
+}
+
+function plainSettings(raw: RawConfig) {
+  const { retry, polling, halt, timeouts, limits, check } = raw;
+  return {
+    columns: new Map(raw.columns),
+    concurrency: raw.concurrency,
+    retry: {
+      attempts: retry.attempts,
+      submissions: retry.submissions,
+      firstWaitMs: retry.firstWait,
+      longestWaitMs: retry.longestWait,
+      unanswered: retry.unanswered,
+    },
+    polling: { lag: polling.lag, shortestMs: polling.shortest, longestMs: polling.longest },
+    halt: {
+      consecutive: halt.consecutive,
+      percent: halt.percent,
+      minimum: halt.minimum,
+      unreachableMs: halt.unreachable,
+    },
+    rate: raw.rate,
+    pricing: raw.pricing,
+    timeouts: {
+      requestMs: timeouts.request,
+      queueMs: timeouts.queue,
+      executionMs: timeouts.execution,
+      freshnessMs: raw.endpoint.freshness,
+    },
+    limits: {
+      forMs: limits.for,
+      until: limits.until,
+      cost: limits.cost,
+      jobs: limits.jobs,
+      bodyBytes: limits.body,
+      memoryBytes: limits.memory,
+      pixels: limits.pixels,
+    },
+    check: { isBlankRefused: check.blank, minSide: check.minSide },
+    report: {
+      hasThumbnails: raw.report.thumbnails,
+      everyMs: raw.report.every === 'never' ? undefined : raw.report.every,
+    },
+    shutdownGraceMs: raw.shutdown.grace,
+    notify: raw.notify.map(noticeTarget),
+    skipBadRows: raw.skipBadRows,
+    allowsFewer: raw.allowFewer,
+  };
+}

@@ -1,0 +1,79 @@
+/** An attempt: one submission of a scene, one job, one bill; its states live in this table and nowhere else. */
+import type { JsonObject } from '../../lib/text/json.ts';
+
+/**
+ * The states of an attempt and the moves between them; a state without moves is settled.
+ *
+ * - `intended`: on disk, perhaps sent
+ * - `submitted`: the service has named its job
+ * - `unanswered`: sent, and no answer came: it may run and bill
+ * - `refused`: surely not accepted: no job, no bill
+ * - `saved`, `failed`: the job ended, with pictures on disk or without
+ * - `expired`: the service has deleted the result
+ */
+export const attemptMoves = {
+  intended: ['submitted', 'unanswered', 'refused'],
+  submitted: ['saved', 'failed', 'expired'],
+  unanswered: [],
+  refused: [],
+  saved: [],
+  failed: [],
+  expired: [],
+} as const satisfies Record<string, readonly string[]>;
+
+export type AttemptState = keyof typeof attemptMoves;
+export type SettledState = 'unanswered' | 'refused' | 'saved' | 'failed' | 'expired';
+
+/** Where a job was sent; `baseUrl` is an http(s) URL without a trailing slash, or `local`. */
+export interface Endpoint {
+  baseUrl: string;
+  id: string;
+  version: 'v1' | 'v2';
+}
+
+/** `https://host/v2/id` or `local/v2/id`; a `baseUrl` holds no key. */
+export function endpointAddress({ baseUrl, version, id }: Endpoint): string {
+  return `${baseUrl}/${version}/${id}`;
+}
+
+/** An attempt as the road carries it along. */
+export interface Attempt {
+  /** The checkpoint's key of this attempt. */
+  key: number;
+  sceneId: string;
+  fingerprint: string;
+  /** 1 for the scene's first submission. */
+  number: number;
+  input: JsonObject;
+  columns: JsonObject;
+  /** Whether another row of the manifest has taken this scene's id by now. */
+  isReplaced: boolean;
+  endpoint: Endpoint;
+  /** How the scene's earlier attempts ended. */
+  before: AttemptHistory;
+  /** Violent deaths of the program while it had this scene in hand. */
+  deaths: number;
+}
+
+/** An attempt whose job the service has named. */
+export interface SubmittedAttempt extends Attempt {
+  jobId: string;
+  submittedAt: number;
+}
+
+/** How many earlier attempts of a scene ended in which way, since a person last put it back. */
+export interface AttemptHistory {
+  failed: number;
+  unanswered: number;
+  expired: number;
+  /** The failure kinds of the failed ones, oldest first. */
+  failedKinds: string[];
+  /** The digests of what the failed ones brought. */
+  digests: string[];
+}
+
+/** Throws where `to` cannot follow `from`: a bug of ours, never the user's or the service's doing. */
+export function assertAttemptMove(from: AttemptState, to: AttemptState): void {
+  const allowed: readonly AttemptState[] = attemptMoves[from];
+  if (!allowed.includes(to)) throw new Error(`an attempt cannot move from ${from} to ${to}`);
+}

@@ -1,0 +1,155 @@
+/** From a row to many scenes: its product with lists of values, each scene under an id that no edit of a list changes. */
+import { hash } from 'node:crypto';
+import { canonicalJson, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
+import { seedsOf, type SeedBits } from './seeds.ts';
+import { valueSlug } from './value-slug.ts';
+
+/** A column that the expansion adds, and the values that it takes. */
+export interface Axis {
+  name: string;
+  /** All different, unless in `zip`. */
+  values: readonly JsonValue[];
+}
+
+export interface Expansion {
+  /** Each with each. */
+  matrix: readonly Axis[];
+  /** Of equal length, walked together. */
+  zip: readonly Axis[];
+  /** Combinations that have all of these values are left out. */
+  exclude: readonly ReadonlyMap<string, JsonValue>[];
+  /** Seeds of each scene, in the column `seed`; 0 for none. */
+  seeds: number;
+  seedBits: SeedBits;
+}
+
+/** One value of every axis. */
+export interface Combination {
+  columns: JsonObject;
+  /** Empty where there is no axis. */
+  id: string;
+}
+
+/** One scene of a row. */
+export interface ExpandedScene {
+  id: string;
+  /** What the axes add to the columns of the row. */
+  columns: JsonObject;
+}
+
+/** The most scenes that a batch is expanded to. */
+export const mostExpanded = 10_000_000;
+
+/** The columns that an expansion adds, in order. */
+export function axisNames({ matrix, zip, seeds }: Named): string[] {
+  return [...matrix, ...zip].map(({ name }) => name).concat(seeds > 0 ? ['seed'] : []);
+}
+
+interface Named {
+  matrix: readonly { name: string }[];
+  zip: readonly { name: string }[];
+  seeds: number;
+}
+
+/** Scenes of one row before `exclude`. */
+export function scenesPerRow({ matrix, zip, seeds }: Expansion): number {
+  const zipped = zip[0]?.values.length ?? 1;
+  return matrix.reduce((count, { values }) => count * values.length, zipped * Math.max(seeds, 1));
+}
+
+/** The last axis changes fastest. One at a time: there may be millions. */
+export function combinations(expansion: Expansion): Generator<Combination> {
+  const dimensions = dimensionsOf(expansion);
+  const names = [...expansion.matrix, ...expansion.zip].map(({ name }) => name);
+  // Neither the order of the axes nor whether they are walked together makes another scene.
+  const order = names.map((name, index) => ({ name, index })).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const places = order.map(({ index }) => index);
+  return walk({ dimensions, places }, [], { depth: 0, rules: expansion.exclude });
+}
+
+/** The scenes of a row in the order of its combinations; `rowId` is empty where there is no row. */
+export function* expandRow(
+  rowId: string,
+  chosen: Iterable<Combination>,
+  { seeds, seedBits }: Pick<Expansion, 'seeds' | 'seedBits'>,
+): Generator<ExpandedScene> {
+  for (const { id: combinationId, columns } of chosen) {
+    const id = rowId === '' || combinationId === '' ? rowId + combinationId : `${rowId}-${combinationId}`;
+    if (seeds === 0) yield { id, columns };
+    for (const [index, seed] of seedsOf(id, seeds, seedBits).entries())
+      yield { id: `${id}-s${index + 1}`, columns: { ...columns, seed } };
+  }
+}
+
+/** Equal for values that `exclude` takes for one: 25 out of a file is a text. */
+export function valueText(value: JsonValue): string {
+  return typeof value === 'string' ? value : canonicalJson(value);
+}
+
+/** Values that are taken together, with their names. */
+interface Choice {
+  values: { name: string; value: JsonValue; slug: string; text: string }[];
+}
+
+function dimensionsOf({ matrix, zip }: Expansion): Choice[][] {
+  const one = ({ name }: Axis, value: JsonValue): Choice['values'][number] => {
+    return { name, value, slug: valueSlug(value), text: valueText(value) };
+  };
+  const dimensions = matrix.map((axis) => axis.values.map((value) => ({ values: [one(axis, value)] })));
+  const [first] = zip;
+  if (first === undefined) return dimensions;
+  const rows = first.values.map((_, at) => ({
+    values: zip.map((axis) => one(axis, axis.values[at] ?? null)),
+  }));
+  return [...dimensions, rows];
+}
+
+interface Walk {
+  dimensions: Choice[][];
+  /** Of each part of the id, the place of its axis. */
+  places: number[];
+}
+
+type Rules = readonly ReadonlyMap<string, JsonValue>[];
+
+function* walk(
+  all: Walk,
+  chosen: Choice['values'],
+  { depth, rules }: { depth: number; rules: Rules },
+): Generator<Combination> {
+  const dimension = all.dimensions[depth];
+  if (dimension === undefined) {
+    yield combined(all, chosen);
+    return;
+  }
+  for (const choice of dimension) {
+    const left = rules.length === 0 ? rules : narrowed(rules, choice);
+    if (left.some((rule) => rule.size === 0)) continue;
+    yield* walk(all, chosen.concat(choice.values), { depth: depth + 1, rules: left });
+  }
+}
+
+/** The rules that may still hold, without what holds already. */
+function narrowed(rules: Rules, { values }: Choice): Rules {
+  return rules.flatMap((rule) => {
+    const left = new Map(rule);
+    for (const { name, text } of values) {
+      const wanted = rule.get(name);
+      if (wanted === undefined) continue;
+      if (valueText(wanted) !== text) return [];
+      left.delete(name);
+    }
+    return [left];
+  });
+}
+
+/** Far below the longest file name, so that row and ending have room. */
+const longestId = 100;
+
+function combined({ places }: Walk, chosen: Choice['values']): Combination {
+  const columns: JsonObject = {};
+  for (const { name, value } of chosen) columns[name] = value;
+  let id = '';
+  for (const index of places) id += `${id === '' ? '' : '-'}${chosen[index]?.slug ?? ''}`;
+  return { columns, id: id.length <= longestId ? id : `v~${hash('sha256', id).slice(0, 16)}` };
+}

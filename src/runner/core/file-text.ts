@@ -1,0 +1,85 @@
+/** Texts of an input that files become a part of when they are sent: until then a scene holds where they are and what they are. */
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
+
+export interface SentFile {
+  /** From the folder of pipeline.yaml. */
+  path: string;
+  /** Hex, of the bytes. */
+  sha256: string;
+  bytes: number;
+}
+
+/** The only key of an object that stands for such a text: its pieces, in order. Nobody else may use it. */
+export const fileTextKey = '$file_base64';
+
+type Piece = string | SentFile;
+
+export function fileText(pieces: Piece[]): JsonObject {
+  return { [fileTextKey]: pieces as unknown as JsonValue };
+}
+
+/** Whether a value that is none of ours could be taken for one. */
+export function looksLikeFileText(value: JsonValue): boolean {
+  if (Array.isArray(value)) return value.some(looksLikeFileText);
+  return (
+    isJsonObject(value) && (Object.hasOwn(value, fileTextKey) || Object.values(value).some(looksLikeFileText))
+  );
+}
+
+export function filesIn(value: JsonValue): SentFile[] {
+  if (Array.isArray(value)) return value.flatMap(filesIn);
+  if (!isJsonObject(value)) return [];
+  const pieces = piecesOf(value);
+  if (pieces === undefined) return Object.values(value).flatMap(filesIn);
+  return pieces.filter((piece) => typeof piece !== 'string');
+}
+
+/** How long the file is as base64. */
+export function base64Bytes({ bytes }: SentFile): number {
+  return Math.ceil(bytes / 3) * 4;
+}
+
+/** The value with the text that `textOf` gives in the place of each file. */
+export function withFiles<Value extends JsonValue>(input: Value, textOf: (file: SentFile) => string): Value {
+  return replaced(input, (pieces) =>
+    pieces.map((piece) => (typeof piece === 'string' ? piece : textOf(piece))).join(''),
+  ) as Value;
+}
+
+/** What tells the input from others: a file that was moved is the same, one that was edited is another. */
+export function withoutPaths(input: JsonObject): JsonObject {
+  return replaced(input, (pieces) =>
+    fileText(pieces.map((piece) => (typeof piece === 'string' ? piece : { ...piece, path: '' }))),
+  ) as JsonObject;
+}
+
+/** Any value for people: `<photos/a.jpg, 3.1 MB as base64>`. */
+export function withFilesNamed(value: JsonValue): JsonValue {
+  return withFiles(value, (file) => `<${file.path}, ${showBytes(base64Bytes(file))} as base64>`);
+}
+
+export function showBytes(bytes: number): string {
+  if (bytes < 1e3) return `${bytes} bytes`;
+  return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+function replaced(value: JsonValue, textOf: (pieces: Piece[]) => JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map((item) => replaced(item, textOf));
+  if (!isJsonObject(value)) return value;
+  const pieces = piecesOf(value);
+  if (pieces !== undefined) return textOf(pieces);
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, replaced(inner, textOf)]));
+}
+
+/** Pictures of others may say anything of themselves under this key. */
+function piecesOf(value: JsonObject): Piece[] | undefined {
+  const pieces: unknown = Object.hasOwn(value, fileTextKey) ? value[fileTextKey] : undefined;
+  return Array.isArray(pieces) && pieces.every(isPiece) ? pieces : undefined;
+}
+
+function isPiece(piece: unknown): piece is Piece {
+  if (typeof piece === 'string') return true;
+  if (!isJsonObject(piece)) return false;
+  const { path, sha256, bytes } = piece;
+  return typeof path === 'string' && typeof sha256 === 'string' && typeof bytes === 'number';
+}

@@ -1,0 +1,54 @@
+/** When going on only burns money or waits for nobody. */
+import { showDuration } from '../../lib/text/duration.ts';
+import { silentForMs, type Contact } from './contact.ts';
+import type { FailureKind } from './failure.ts';
+
+export interface HaltSettings {
+  /** Failed attempts one after the other, with no saved picture between them. */
+  consecutive: number;
+  /** Share of the run's finished attempts that failed, once `minimum` have finished; 100 never halts. */
+  percent: number;
+  minimum: number;
+  /** An operation of the service that has not answered for this long. */
+  unreachableMs: number;
+}
+
+/** How the attempts of a run have ended so far. */
+export interface Tally {
+  saved: number;
+  failed: number;
+  /** Failed since the last saved picture. */
+  inARow: number;
+  /** The kind and words of the latest failure. */
+  last?: { kind: FailureKind; text: string };
+}
+
+export const noAttempts: Tally = { saved: 0, failed: 0, inARow: 0 };
+
+/** Why the run should stop submitting, in a sentence, or undefined where it should go on. */
+export function haltReason(tally: Tally, settings: HaltSettings): string | undefined {
+  const { saved, failed, inARow, last } = tally;
+  if (last === undefined) return undefined;
+  const latest = `the latest (${last.kind}): ${last.text}`;
+  if (inARow >= settings.consecutive) {
+    return `${inARow} attempts in a row brought no picture (\`halt.consecutive\`); ${latest}`;
+  }
+  const finished = saved + failed;
+  if (finished < settings.minimum || settings.percent >= 100) return undefined;
+  if (failed * 100 < settings.percent * finished) return undefined;
+  return `${failed} of ${finished} attempts brought no picture (\`halt.percent\`); ${latest}`;
+}
+
+/** As above, for an operation that does not answer; `words` is what its latest request came to. */
+export function unreachableReason(
+  operation: 'submit' | 'status',
+  contact: Contact,
+  now: number,
+  settings: HaltSettings,
+  words: string,
+): string | undefined {
+  if (silentForMs(contact, now) < settings.unreachableMs) return undefined;
+  const silence = showDuration(silentForMs(contact, now));
+  const what = operation === 'submit' ? 'submissions' : 'status requests';
+  return `the service has not answered ${what} for ${silence} (\`halt.unreachable\`); the latest: ${words}`;
+}

@@ -1,0 +1,132 @@
+/** What a manifest asks for beside what the checkpoint holds: the answer to "what is left to do". */
+import { endpointAddress, type Endpoint } from './attempt.ts';
+import type { ServiceHealth } from './service-health.ts';
+import type { EndingKind } from './ending.ts';
+import type { Forecast } from './forecast.ts';
+import type { JsonObject } from '../../lib/text/json.ts';
+import type { SceneCounts } from './scene.ts';
+
+export interface Plan {
+  /** Rows whose id the batch has not seen before. */
+  added: number;
+  /** Rows whose input was edited: rendered again, the old picture kept. */
+  changed: number;
+  /** Rows that the batch knows with this very input. */
+  unchanged: number;
+  /** Scenes that are no longer in the manifest, since this run. */
+  withdrawn: number;
+}
+
+/**
+ * Whether a list seems to be cut off: more than a third of its scenes went, and none came. `before`: how many it had.
+ * `isTorn`: the one that came is the beginning of one that went.
+ */
+export function isCutOff(plan: Plan, before: number, isTorn: boolean): boolean {
+  const { added, changed, unchanged, withdrawn } = plan;
+  const returned = unchanged + changed + withdrawn - before;
+  const came = added + changed + Math.max(returned, 0) - (isTorn ? 1 : 0);
+  return came === 0 && withdrawn * 3 > before;
+}
+
+/** Thrown before anything has changed, unless it was said that the list may be shorter. */
+export class ListCutOff extends Error {
+  /** `first`: the first scene that went, and where its row stood. */
+  constructor({ withdrawn }: Plan, before: number, first: { id: string; source: string } | undefined) {
+    const which = first === undefined ? '' : ` (the first is ${first.id}, which was at ${first.source})`;
+    const gone = `${withdrawn.toLocaleString('en')} of ${before.toLocaleString('en')} scenes are no longer in the list${which}, and none is new`;
+    super(
+      `${gone}. Nothing was sent, and the batch is as it was; pictures stay. If the list was cut off, restore it and start the same command again. If it is meant to be shorter, add --allow-fewer, or allowFewer: true to pipeline.yaml.`,
+    );
+  }
+}
+
+/** Thrown before anything is sent, unless it was said what is to become of them. */
+export class UnknownPictures extends Error {
+  /** `example`: one of them, as the folder of pictures has it. */
+  constructor(count: number, example: string) {
+    const [have, them] =
+      count === 1
+        ? ['1 scene that waits has', 'it']
+        : [`${count.toLocaleString('en')} scenes that wait have`, 'them'];
+    super(
+      `${have} a picture in the folder that the checkpoint does not know (${example}); to render ${them} again would pay for ${them} again. Nothing was sent. Take over what fits, each checked: \`nightrender run <pipeline> --adopt\`; or render ${them} again and keep what is there as .former: \`nightrender run <pipeline> --fresh\`.`,
+    );
+  }
+}
+
+/** How many saved scenes have their pictures from there. */
+export interface MadeAt {
+  endpoint: Endpoint;
+  scenes: number;
+}
+
+/** What should be known where the rest of a batch goes to another endpoint; undefined where it does not. */
+export function endpointChange(
+  made: readonly MadeAt[],
+  { waiting, active, saved, failed }: SceneCounts,
+  endpoint: Endpoint,
+): string | undefined {
+  const next = endpointAddress(endpoint);
+  const others = made.filter((each) => endpointAddress(each.endpoint) !== next);
+  if (others.length === 0 || waiting === 0) return undefined;
+  const shown = (count: number): string => count.toLocaleString('en');
+  const all = `${shown(waiting + active + saved + failed)} scenes`;
+  const where = others.map(
+    (each) => `${shown(each.scenes)} of ${all} were made at ${endpointAddress(each.endpoint)}`,
+  );
+  const rest = waiting === 1 ? 'the one that waits goes' : `the ${shown(waiting)} that wait go`;
+  return `the endpoint has changed: ${where.join(', ')}; ${rest} to ${next}`;
+}
+
+/** What the next run of a batch would do, for people who are to decide whether it shall. */
+export interface BatchPlan {
+  /** Whether a run holds the batch at this moment. */
+  isRunning: boolean;
+  changes: Plan;
+  /** When the manifest has been compared. */
+  counts: SceneCounts;
+  /** Of the scenes of the part that was asked for; null where it was all. */
+  part: SceneCounts | null;
+  setAside: SetAside;
+  requests: FirstRequest[];
+  forecast: Forecast;
+  /** What should be known of the folder, in words; null where there is nothing. */
+  warning: string | null;
+}
+
+/** What a run does not render by itself, and what is not over. */
+export interface SetAside {
+  /** Jobs at the service, which are collected first. */
+  inFlight: number;
+  /** Submissions that were begun, of which nobody knows whether they were sent. */
+  intended: number;
+  /** Failed scenes by kind, most frequent first. */
+  failed: { kind: string; scenes: number }[];
+  /** The first of the rows that are skipped. */
+  badRows: { source: string; problem: string }[];
+}
+
+/** As it would be sent. */
+export interface FirstRequest {
+  scene: string;
+  /** 1 for the scene's first submission. */
+  attempt: number;
+  method: 'POST';
+  /** Begins with `local` where the address is made up at the start of a run. */
+  url: string;
+  body: { input: JsonObject };
+  /** Of its first picture, within the folder of pictures. */
+  file: string;
+  /** The name that is another scene's already, so that `file` is another one; null where it is free. */
+  taken: string | null;
+}
+
+/** What the service said to a question that starts nothing. */
+export interface EndpointCheck {
+  /** How a run would end by that: `complete` where nothing speaks against it. */
+  ending: EndingKind;
+  /** One sentence. */
+  text: string;
+  /** By state, in the service's words. */
+  workers?: ServiceHealth['workers'];
+}

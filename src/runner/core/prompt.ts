@@ -1,0 +1,36 @@
+/** The words of a scene that people know it by. */
+import type { JsonObject } from '../../lib/text/json.ts';
+
+/**
+ * What its input calls its prompt, else its row; else the longest text that is sent, or stands in the row. Undefined where
+ * there is none.
+ */
+export function promptOf(input: JsonObject, columns: JsonObject): string | undefined {
+  return named(input) ?? named(columns) ?? longest(input) ?? longest(columns);
+}
+
+/** In any case; of several the first counts. */
+const names = ['prompt', 'scene', 'text', 'positive_prompt'];
+
+function named(from: JsonObject): string | undefined {
+  const texts = textsOf(from);
+  return names
+    .map((name) => texts.find(([key]) => key.toLowerCase() === name)?.[1])
+    .find((text) => text !== undefined);
+}
+
+/** Characters. Longer texts are files sent as base64 rather than anything that is read. */
+const longestRead = 16_000;
+
+function longest(from: JsonObject): string | undefined {
+  const texts = textsOf(from).flatMap(([name, text]) =>
+    name === 'id' || text.length > longestRead ? [] : [text],
+  );
+  return texts.toSorted((a, b) => b.length - a.length)[0];
+}
+
+function textsOf(from: JsonObject): [string, string][] {
+  return Object.entries(from).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1] !== '',
+  );
+}

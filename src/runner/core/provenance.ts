@@ -1,0 +1,138 @@
+/** Where a picture comes from: what it says of itself, where that is asked for, to programs and to people. */
+import type { Endpoint, SubmittedAttempt } from './attempt.ts';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
+import { promptOf } from './prompt.ts';
+
+export interface Provenance {
+  scene: string;
+  /** Undefined where the input holds no text. */
+  prompt: string | undefined;
+  /** What the job was sent, very long texts cut. */
+  input: JsonObject;
+  /** In the service's digits; null where the output named none. */
+  seed: string | null;
+  /** 1 for the first picture of the job. */
+  number: number;
+  jobId: string;
+  endpoint: Endpoint;
+}
+
+/** Longer texts are files sent as base64 rather than anything that is read. */
+const mostCharacters = 16_000;
+/** Kept of those, so that one can tell what it was. */
+const fewCharacters = 100;
+
+export function provenanceOf(attempt: SubmittedAttempt, index: number, seed: string | undefined): Provenance {
+  const { sceneId, input, jobId, endpoint } = attempt;
+  const prompt = promptOf(input, {});
+  return {
+    scene: sceneId,
+    prompt: prompt && cutText(prompt),
+    input: cutTexts(input) as JsonObject,
+    seed: seed ?? null,
+    number: index + 1,
+    jobId,
+    endpoint,
+  };
+}
+
+function cutTexts(value: JsonValue): JsonValue {
+  if (typeof value === 'string') return cutText(value);
+  if (Array.isArray(value)) return value.map(cutTexts);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, cutTexts(inner)]));
+}
+
+function cutText(text: string): string {
+  if (text.length <= mostCharacters) return text;
+  return `${text.slice(0, fewCharacters)}… (${text.length - fewCharacters} characters left out)`;
+}
+
+/** Raised when a reader would no longer understand it. */
+const formatVersion = 1;
+
+/** As it is written into a picture, or beside it. `program` is `nightrender x.y.z`. */
+export function provenanceJson(provenance: Provenance, program: string): JsonObject {
+  const { scene, prompt = null, input, seed, number, jobId, endpoint } = provenance;
+  const { baseUrl, id, version } = endpoint;
+  return {
+    formatVersion,
+    program,
+    scene,
+    prompt,
+    input,
+    seed,
+    number,
+    jobId,
+    endpoint: { baseUrl, id, version },
+  };
+}
+
+/** What a picture says of itself, as far as it tells whose it is. */
+export type Origin = Pick<Provenance, 'scene' | 'input' | 'seed' | 'number' | 'jobId' | 'endpoint'>;
+
+/** Out of `provenanceJson`; undefined where it is anything else. */
+export function readOrigin(json: unknown): Origin | undefined {
+  if (!isJsonObject(json) || json['formatVersion'] !== formatVersion || !isJsonObject(json['endpoint']))
+    return undefined;
+  const { scene, input, seed, number, jobId } = json;
+  const { baseUrl, id, version } = json['endpoint'];
+  if (typeof scene !== 'string' || typeof number !== 'number' || typeof jobId !== 'string') return undefined;
+  if (typeof baseUrl !== 'string' || typeof id !== 'string' || !isJsonObject(input)) return undefined;
+  if (version !== 'v1' && version !== 'v2') return undefined;
+  const told = typeof seed === 'string' ? seed : null;
+  return { scene, input, seed: told, number, jobId, endpoint: { baseUrl, id, version } };
+}
+
+/** Whether the picture is of exactly what the scene sends. */
+export function isOriginOf(origin: Origin, scene: { id: string; input: JsonObject }): boolean {
+  return origin.scene === scene.id && canonicalJson(origin.input) === canonicalJson(cutTexts(scene.input));
+}
+
+/** Names under which picture viewers and other programs look for these. */
+const wellKnown: Readonly<Record<string, string>> = {
+  steps: 'Steps',
+  num_inference_steps: 'Steps',
+  sampler: 'Sampler',
+  sampler_name: 'Sampler',
+  cfg_scale: 'CFG scale',
+  guidance_scale: 'CFG scale',
+  model: 'Model',
+};
+
+/**
+ * In the layout that programs around image models write and read under `parameters`: the prompt, then what it should not
+ * show, then a line of names and values.
+ */
+export function parametersText(
+  { prompt, input, seed, jobId, endpoint }: Provenance,
+  size: { width: number; height: number },
+  program: string,
+): string {
+  const negative = input['negative_prompt'];
+  const told = new Set<JsonValue | undefined>(['seed', 'negative_prompt', 'width', 'height']);
+  const others = Object.entries(input).filter(
+    ([key, value]) =>
+      !told.has(key) && value !== prompt && ['string', 'number', 'boolean'].includes(typeof value),
+  );
+  const pairs: [string, string][] = [
+    ...others.map(([key, value]): [string, string] => [
+      wellKnown[key.toLowerCase()] ?? key,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]),
+    ...(seed === null ? [] : [['Seed', seed] satisfies [string, string]]),
+    ['Size', `${size.width}x${size.height}`],
+    ['Job', jobId],
+    ['Endpoint', `${endpoint.baseUrl} ${endpoint.id}`],
+    ['Version', program],
+  ];
+  return [
+    ...(prompt === undefined ? [] : [prompt]),
+    ...(typeof negative === 'string' && negative !== '' ? [`Negative prompt: ${negative}`] : []),
+    pairs.map(([name, value]) => `${name}: ${quotedIfNeeded(value)}`).join(', '),
+  ].join('\n');
+}
+
+function quotedIfNeeded(value: string): string {
+  return /[,\n\r"]/.test(value) ? JSON.stringify(value) : value;
+}

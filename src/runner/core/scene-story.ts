@@ -1,0 +1,149 @@
+/** All that is on record of one id, and what decides what happens to it next. */
+import type { AttemptState, Endpoint } from './attempt.ts';
+import type { JsonObject } from '../../lib/text/json.ts';
+import type { SavedPicture } from './picture.ts';
+import { suspectDeaths } from './quarantine.ts';
+import { replacedSuffix, type SceneState } from './scene.ts';
+import { showDuration } from '../../lib/text/duration.ts';
+
+/** Every input that the id ever had, the one that counts first, and its rows that were skipped as invalid. */
+export interface SceneStory {
+  id: string;
+  versions: SceneVersion[];
+  invalid: { source: string; problem: string }[];
+}
+
+/** The id with one input; an edited row makes another. Instants are epoch ms. */
+export interface SceneVersion {
+  state: SceneState;
+  fingerprint: string;
+  /** Where the row stands, or stood: `jobs/scenes.csv:17`. */
+  source: string;
+  columns: JsonObject;
+  /** What is sent. */
+  input: JsonObject;
+  failureKind: string | null;
+  failureText: string | null;
+  /** When a retry may start; 0 where it was never tried or may start at once. */
+  dueAt: number;
+  /** Fresh scenes that come before it; 0 unless it waits for its first turn. */
+  ahead: number;
+  /** Violent deaths of the program while it had the scene in hand. */
+  deaths: number;
+  attempts: AttemptStory[];
+}
+
+/** One submission; what is not known, or not yet, is null. */
+export interface AttemptStory {
+  number: number;
+  run: number;
+  state: AttemptState;
+  endpoint: Endpoint;
+  jobId: string | null;
+  /** As the service spelled it last. */
+  status: string | null;
+  intendedAt: number;
+  submittedAt: number | null;
+  /** When it was first seen executing. */
+  executingAt: number | null;
+  completedAt: number | null;
+  settledAt: number | null;
+  /** As the service counts them. */
+  delayTimeMs: number | null;
+  executionTimeMs: number | null;
+  polls: number;
+  failureKind: string | null;
+  failureText: string | null;
+  /** Whether it still counts against `retry`: a person who puts a scene back gives it fresh attempts. */
+  isCounted: boolean;
+  pictures: SavedPicture[];
+}
+
+export interface StoryPlace {
+  /** Whether a run is at work on the batch. */
+  isRunning: boolean;
+  /** Whether another input has taken the id. */
+  isReplaced: boolean;
+  /** `nightrender retry pipeline.yaml --id …` */
+  retryCommand: string;
+  /** Epoch ms. */
+  now: number;
+}
+
+/** What decides its next step, in a sentence or two. */
+export function nextStep(version: SceneVersion, place: StoryPlace): string {
+  switch (version.state) {
+    case 'saved':
+      return 'nothing is left to do; `nightrender retry --id … --again` renders it again, and `nightrender verify --repair` puts back what gets lost';
+    case 'active':
+      return whileActive(version, place);
+    case 'waiting':
+      return whileWaiting(version, place);
+    case 'failed':
+      return afterFailure(version, place);
+    case 'withdrawn':
+      return afterWithdrawal(version, place);
+  }
+}
+
+function whileActive({ attempts }: SceneVersion, { isRunning, now }: StoryPlace): string {
+  const last = attempts.at(-1);
+  if (last?.jobId === null || last === undefined) {
+    return isRunning
+      ? 'it is being sent; the answer of the service decides'
+      : 'it may have been sent when the program died: nobody can tell, so the next run declares it unanswered and `retry.unanswered` decides';
+  }
+  if (isRunning)
+    return 'the run asks the service for its job until it is done; then its pictures are checked and saved';
+  const age =
+    last.submittedAt === null ? '' : `, sent ${showDuration(Math.max(0, now - last.submittedAt))} ago`;
+  return `its job is in flight${age}, and no run is at work: the next one asks for it first; the service deletes a result 30 minutes after its completion`;
+}
+
+function whileWaiting(
+  { dueAt, deaths, ahead, attempts }: SceneVersion,
+  { isRunning, now }: StoryPlace,
+): string {
+  const who = isRunning ? 'the run' : 'the next run';
+  if (deaths >= suspectDeaths)
+    return `the program died ${deaths} times with this scene in hand: ${who} takes it last and alone, and a third death sets it aside`;
+  if (dueAt > now)
+    return `${who} sends it again in ${showDuration(dueAt - now)} at the soonest${tally(attempts)}`;
+  if (dueAt > 0) return `${who} sends it again as soon as there is room in flight${tally(attempts)}`;
+  const line =
+    ahead === 0 ? 'it is next in line' : `${ahead.toLocaleString('en')} scenes of the list come before it`;
+  return `${who} sends it when its turn comes: ${line}${tally(attempts)}`;
+}
+
+/** What counts against the bounds on attempts. */
+function tally(attempts: AttemptStory[]): string {
+  const counted = attempts.filter(({ isCounted, state }) => isCounted && state !== 'refused');
+  const failed = counted.filter(({ state }) => state === 'failed').length;
+  if (counted.length === 0) return '';
+  return `; ${failed} failed of \`retry.attempts\` and ${counted.length} sent of \`retry.submissions\` count so far`;
+}
+
+function afterFailure({ failureKind, attempts }: SceneVersion, { retryCommand }: StoryPlace): string {
+  const again = `no run sends it again until \`${retryCommand}\` gives it fresh attempts, each a new job and a new bill`;
+  const why = failureKind === null ? undefined : setAsideBecause[failureKind];
+  return `${why ?? `it has failed for good${tally(attempts)}`}; ${again}`;
+}
+
+const refused =
+  'the same would be refused again: edit its row, which makes it a new scene, or mend what is refused';
+
+/** Where it was not the count of attempts that decided. */
+const setAsideBecause: Record<string, string> = {
+  unanswered: 'its job may run and be billed, and nobody can tell: it is held, or was sent too often',
+  quarantined: 'the program died with it time after time, so that it was set aside',
+  'input-refused': refused,
+  'url-refused': refused,
+};
+
+function afterWithdrawal({ fingerprint, attempts }: SceneVersion, { isReplaced }: StoryPlace): string {
+  const isOpen = attempts.some(({ state }) => state === 'intended' || state === 'submitted');
+  const open = isOpen ? '; what is in flight for it is still collected' : '';
+  return isReplaced
+    ? `its row was edited, and nothing is sent for the old one; its pictures are kept as *${replacedSuffix(fingerprint)}.png, and take their names again if the row is edited back${open}`
+    : `its row is not in the manifest any more, so that nothing is sent; if the row comes back, it goes on from here${open}`;
+}

@@ -1,0 +1,80 @@
+/** Puts files under their final names so that they are whole and there, even after a power cut. */
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { syncFolder } from '../files/sync-folder.ts';
+import { temporaryName } from '../../lib/files/temporary-files.ts';
+import { SmallFiles } from './small-files.ts';
+
+/** How many folders are remembered as lasting; more are only looked at again. */
+const maxRemembered = 1000;
+
+/** Larger files are written in another thread, each by itself. */
+const smallBytes = 64 * 1024;
+
+/** Files below one folder, by absolute paths. Errors are the operating system's. */
+export class DurableFiles {
+  readonly #root: string;
+  readonly #lasting = new Set<string>();
+  readonly #small = new SmallFiles();
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** Replaces or makes the file at once and for good: at every instant it is absent, the old one or the new one. */
+  async write(path: string, bytes: Uint8Array): Promise<void> {
+    const folder = dirname(path);
+    await this.makeFolder(folder);
+    if (bytes.length <= smallBytes) return this.#small.write(path, bytes);
+    const temporary = join(folder, temporaryName());
+    try {
+      await writeThrough(temporary, bytes);
+      await rename(temporary, path);
+    } catch (error) {
+      // What went wrong first is what people have to know.
+      await rm(temporary, { force: true }).catch(() => undefined);
+      throw error;
+    }
+    await syncFolder(folder);
+  }
+
+  async rename(from: string, to: string): Promise<void> {
+    await this.makeFolder(dirname(to));
+    await rename(from, to);
+    await syncFolder(dirname(to));
+    if (dirname(from) !== dirname(to)) await syncFolder(dirname(from));
+  }
+
+  /** Of a file that a dead run has written: its bytes were on the disk before it had its name. */
+  async makeLast(path: string): Promise<void> {
+    await this.makeFolder(dirname(path));
+    await syncFolder(dirname(path));
+  }
+
+  /** Removes the file for good. */
+  async remove(path: string): Promise<void> {
+    await rm(path);
+    await syncFolder(dirname(path));
+  }
+
+  /** Makes the folder and those above it, lasting; a folder found may be one that a dead run made a moment before. */
+  async makeFolder(folder: string): Promise<void> {
+    if (this.#lasting.has(folder)) return;
+    const made = await mkdir(folder, { recursive: true });
+    const highest = made !== undefined && made.length <= this.#root.length ? dirname(made) : this.#root;
+    for (let at = folder; at !== highest && at !== dirname(at); at = dirname(at))
+      await syncFolder(dirname(at));
+    if (this.#lasting.size >= maxRemembered) this.#lasting.clear();
+    this.#lasting.add(folder);
+  }
+}
+
+async function writeThrough(path: string, bytes: Uint8Array): Promise<void> {
+  const file = await open(path, 'wx');
+  try {
+    await file.writeFile(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,209 @@
+/** The folder of finished pictures: nothing gets a name in it that is not whole and checked. */
+import { createHash } from 'node:crypto';
+import { lstat, readFile } from 'node:fs/promises';
+import { isAbsolute, relative, resolve } from 'node:path';
+import { lstatSync, type Stats } from 'node:fs';
+import pLimit from 'p-limit';
+import { Trouble, type Failure } from '../core/failure.ts';
+import { isSystemError, withDiskTrouble } from '../files/disk-trouble.ts';
+import { syncFolder } from '../files/sync-folder.ts';
+import { removeLeftovers } from '../../lib/files/temporary-files.ts';
+import type { CheckedPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
+import type { Provenance } from '../core/provenance.ts';
+import type { ImageStore } from '../pipeline/ports.ts';
+import {
+  completeBeside,
+  makeBeside,
+  missingBeside,
+  moveBeside,
+  removeBeside,
+  writeBeside,
+  type BesideMaker,
+} from './beside-files.ts';
+import { checkPicture } from './check-picture.ts';
+import { DurableFiles } from './durable-files.ts';
+import { withProvenance } from './provenance-texts.ts';
+import { examinePicture } from './examine-picture.ts';
+import { listPictures } from './list-pictures.ts';
+import { findMissing } from './find-missing.ts';
+import { setAside, wouldOverwrite } from './set-aside.ts';
+import { thumbnailFiles, type ThumbnailFiles } from './thumbnail-files.ts';
+
+export interface ImageStoreOptions {
+  /** Larger pictures fail; 100 megapixels where left out. */
+  maxPixels?: number;
+  /** Pictures whose shorter side has fewer pixels fail. */
+  minSide?: number | undefined;
+  /** Whether pictures that show nothing fail; false where left out. */
+  isBlankRefused?: boolean;
+  /** The report's folder, where thumbnails are to be put into it. */
+  reportDir?: string | undefined;
+  /** The program's name and version, where pictures are to say themselves where they come from. */
+  embedsAs?: string | undefined;
+  /** What is made of each picture and lies beside it. */
+  beside?: BesideMaker[];
+}
+
+export interface PreparedImageStore extends ImageStore {
+  /** Makes the folder and removes what earlier runs left half-written; `Trouble` where it cannot be used. */
+  prepare(): Promise<void>;
+  /** Pictures that had the name of one that was written, and are kept as `.former`. */
+  kept(): number;
+  /** Renames the file durably, and what lies beside it, to names that end in `as`; returns its new one, undefined where nothing is there. */
+  setAside(file: string, as: string): Promise<string | undefined>;
+  /** As the port has it; what is not to say where it comes from needs no provenance. */
+  check(picture: HeldPicture, provenance?: Provenance): Promise<CheckedPicture | Failure>;
+}
+
+/** Each takes an open file, of which some systems allow 256; more at once bring nothing. */
+const writesAtOnce = 32;
+
+/** Each may hold a whole decoded picture, however many threads there are. */
+export const checksAtOnce = 4;
+
+/** Only one run at a time may write to `dir`. File names are relative, with `/` between folders. */
+export function createImageStore(dir: string, options: ImageStoreOptions = {}): PreparedImageStore {
+  const root = resolve(dir);
+  const files = new DurableFiles(root);
+  const {
+    maxPixels = 100_000_000,
+    minSide = 1,
+    isBlankRefused = false,
+    reportDir,
+    embedsAs,
+    beside = [],
+  } = options;
+  const thumbnails = reportDir === undefined ? undefined : thumbnailFiles(reportDir);
+  const limitWrites = pLimit(writesAtOnce);
+  const limitChecks = pLimit(checksAtOnce);
+  let kept = 0;
+  const demands = { maxPixels, minSide, isBlankRefused, isThumbnailWanted: thumbnails !== undefined };
+  return {
+    prepare: () =>
+      withDiskTrouble(root, async () => {
+        await files.makeFolder(root);
+        await removeLeftovers(root);
+      }),
+    check: (picture, provenance) =>
+      limitChecks(async () => {
+        const checked = await checkPicture(picture, demands, (png, size) =>
+          embedsAs === undefined || provenance === undefined
+            ? png
+            : withProvenance(png, size, provenance, embedsAs),
+        );
+        if ('kind' in checked || beside.length === 0) return checked;
+        return { ...checked, beside: await makeBeside(beside, checked, provenance) };
+      }),
+    write: async (picture, file) => {
+      const path = pathWithin(root, file);
+      await limitWrites(() =>
+        withDiskTrouble(path, async () => {
+          const isInTheWay = await wouldOverwrite(path, picture);
+          if (isInTheWay && (await setAside(files, beside, path, 'former')) !== undefined) kept += 1;
+          await files.write(path, picture.png);
+        }),
+      );
+      await limitWrites(() => writeBeside(files, path, picture.beside ?? []));
+      // Missing where the program dies here, until the report is asked for.
+      writeThumbnail(thumbnails, picture);
+    },
+    has: (picture) => {
+      const path = pathWithin(root, picture.file);
+      return withDiskTrouble(path, () => isWhole(files, path, picture));
+    },
+    list: () => withDiskTrouble(root, async () => listPictures(root)),
+    whichExist: async (names) =>
+      names.filter((file) => lstatSync(pathWithin(root, file), { throwIfNoEntry: false })?.isFile() === true),
+    examine: (file) => {
+      const path = pathWithin(root, file);
+      return limitChecks(() => withDiskTrouble(path, () => examinePicture(path, file, demands)));
+    },
+    findMissing: (pictures, signal) => findMissing(root, (file) => pathWithin(root, file), pictures, signal),
+    complete: async (picture, provenance) => {
+      const path = pathWithin(root, picture.file);
+      const missing = await missingBeside(beside, path);
+      await limitChecks(() => completeBeside(files, missing, path, picture, provenance));
+    },
+    remove: async (file) => {
+      const path = pathWithin(root, file);
+      await removeBeside(beside, path);
+      await withDiskTrouble(path, () => files.remove(path));
+    },
+    move: async (from, to) => {
+      const paths = { from: pathWithin(root, from), to: pathWithin(root, to) };
+      await withDiskTrouble(paths.to, () => move(files, paths.from, paths.to));
+      await moveBeside(beside, paths.from, paths.to);
+    },
+    kept: () => kept,
+    setAside: async (file, as) => {
+      const path = pathWithin(root, file);
+      const suffix = await withDiskTrouble(path, () => setAside(files, beside, path, as));
+      return suffix && file + suffix;
+    },
+  };
+}
+
+function writeThumbnail(thumbnails: ThumbnailFiles | undefined, picture: CheckedPicture): void {
+  const path = thumbnails?.pathOf({ ...picture, bytes: picture.png.length });
+  if (path !== undefined && picture.thumbnail !== undefined) thumbnails?.write(path, picture.thumbnail);
+}
+
+/** Throws where the name leads out of the folder: a bug of ours. */
+export function pathWithin(root: string, file: string): string {
+  const path = resolve(root, file);
+  const way = relative(root, path);
+  if (way === '' || way.split(/[/\\]/)[0] === '..' || isAbsolute(way) || isAbsolute(file))
+    throw new Error(`a picture's name leads out of the images folder: ${JSON.stringify(file)}`);
+  return path;
+}
+
+async function isWhole(files: DurableFiles, path: string, picture: SavedPicture): Promise<boolean> {
+  const stats = await statsOf(path);
+  if (stats?.isFile() !== true || stats.size !== picture.bytes) return false;
+  if (
+    createHash('sha256')
+      .update(await readFile(path))
+      .digest('hex') !== picture.sha256
+  )
+    return false;
+  await files.makeLast(path);
+  return true;
+}
+
+async function move(files: DurableFiles, from: string, to: string): Promise<void> {
+  const source = await statsOf(from);
+  const target = await statsOf(to);
+  if (source === undefined) {
+    // A run that died may have renamed it without making that last.
+    if (target !== undefined) await syncFolder(resolve(to, '..'));
+    return;
+  }
+  // The same file where the two names differ in nothing that the file system sees, such as case.
+  if (target === undefined || isSameFile(source, target)) return files.rename(from, to);
+  if (!(await isSameContent(from, source, to, target))) throw conflictTrouble(from, to);
+  await files.remove(from);
+}
+
+function conflictTrouble(from: string, to: string): Trouble {
+  const text = `cannot rename ${from} to ${to}: another file has that name; move one of them away, then start the run again`;
+  return new Trouble({ kind: 'output-unwritable', text });
+}
+
+async function statsOf(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(path);
+  } catch (error) {
+    // Below a file there is nothing either.
+    if (isSystemError(error) && ['ENOENT', 'ENOTDIR'].includes(error.code)) return undefined;
+    throw error;
+  }
+}
+
+function isSameFile(a: Stats, b: Stats): boolean {
+  return a.ino === b.ino && a.dev === b.dev;
+}
+
+async function isSameContent(a: string, aStats: Stats, b: string, bStats: Stats): Promise<boolean> {
+  if (!aStats.isFile() || !bStats.isFile() || aStats.size !== bStats.size) return false;
+  return (await readFile(a)).equals(await readFile(b));
+}

@@ -1,0 +1,88 @@
+/** Reads what a picture says of itself, be it of this program, of another one, or of nobody. */
+import { createHash } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
+import sharp from 'sharp';
+import { sidecarEnding } from '../core/beside.ts';
+import type { InspectedPicture } from '../core/inspected.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
+import { readTexts } from './png-texts.ts';
+import { provenanceKeyword } from './provenance-texts.ts';
+
+/** Larger files are no pictures of this program's. */
+const mostBytes = 1_000_000_000;
+const mostSidecarBytes = 10_000_000;
+
+/** `problem`: why nothing can be told, for people. */
+export async function inspectPicture(path: string): Promise<InspectedPicture | { problem: string }> {
+  const bytes = await bytesOf(path, mostBytes);
+  if ('problem' in bytes) return bytes;
+  const size = await sizeOf(bytes.file);
+  if (size === undefined) return { problem: 'it is no picture, or too damaged to tell' };
+  const sha256 = createHash('sha256').update(bytes.file).digest('hex');
+  const all = size.format === 'png' ? readTexts(bytes.file) : [];
+  const embedded = all.map(({ keyword, text }) =>
+    keyword === provenanceKeyword ? ownJson(text) : undefined,
+  );
+  const found = embedded.find((each) => each !== undefined);
+  const beside = found === undefined ? await sidecarOf(path) : undefined;
+  const about = beside?.['picture'] ?? null;
+  const of = isJsonObject(about) ? about['sha256'] : undefined;
+  return {
+    ...size,
+    bytes: bytes.file.length,
+    sha256,
+    provenance: found ?? beside ?? null,
+    from: found !== undefined ? 'embedded' : beside !== undefined ? 'sidecar' : null,
+    isOfThisPicture: of === undefined ? null : of === sha256,
+    texts: all.filter((_, i) => embedded[i] === undefined),
+  };
+}
+
+async function bytesOf(path: string, most: number): Promise<{ file: Buffer } | { problem: string }> {
+  try {
+    const stats = await stat(path);
+    if (!stats.isFile()) return { problem: 'it is no file' };
+    if (stats.size > most)
+      return { problem: `it has ${stats.size.toLocaleString('en')} bytes, more than are looked at` };
+    return { file: await readFile(path) };
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === '') throw error;
+    return {
+      problem:
+        code === 'ENOENT' || code === 'ENOTDIR' ? 'there is no such file' : `it cannot be read (${code})`,
+    };
+  }
+}
+
+async function sizeOf(
+  file: Buffer,
+): Promise<Pick<InspectedPicture, 'format' | 'width' | 'height'> | undefined> {
+  const isPng = file.length >= 33 && file.toString('latin1', 1, 4) === 'PNG';
+  // A library would unpack whatever texts the file holds.
+  if (isPng) return { format: 'png', width: file.readUInt32BE(16), height: file.readUInt32BE(20) };
+  try {
+    const { format, width, height } = await sharp(file, { limitInputPixels: false }).metadata();
+    return { format, width, height };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Beside any picture: those in other formats have the same name but for their ending. */
+async function sidecarOf(path: string): Promise<JsonObject | undefined> {
+  const bytes = await bytesOf(path.replace(/\.[^./\\]+$/, '') + sidecarEnding, mostSidecarBytes);
+  return 'problem' in bytes ? undefined : ownJson(bytes.file.toString('utf8'));
+}
+
+/** Undefined where the text is not ours. */
+function ownJson(text: string): JsonObject | undefined {
+  try {
+    const value = JSON.parse(text) as JsonValue;
+    const isOurs = isJsonObject(value) && typeof value['program'] === 'string' && 'jobId' in value;
+    // Nothing of ours is nested so deeply that it could be read and not be written again.
+    return isOurs && JSON.stringify(value) !== '' ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,63 @@
+/** The thumbnails of a report's folder: files that can be made anew, so that nothing waits for them or fails for their sake. */
+import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { SavedPicture } from '../core/picture.ts';
+import { Trouble } from '../core/failure.ts';
+import { thumbnailOf } from '../core/thumbnail.ts';
+import { isSystemError } from '../files/disk-trouble.ts';
+import { makeFolder } from '../files/make-folder.ts';
+import { temporaryName } from '../../lib/files/temporary-files.ts';
+
+export type Thumbnailed = Pick<SavedPicture, 'width' | 'height' | 'bytes' | 'sha256'>;
+
+export interface ThumbnailFiles {
+  /** Where the thumbnail lies, or is to lie; undefined where the picture needs none. Absolute. */
+  pathOf: (picture: Thumbnailed) => string | undefined;
+  /** Of a path as above. A machine that went down may have left a name without content. */
+  isThere: (path: string) => boolean;
+  /** Tells whether the disk took it. Half of one never has a name. */
+  write: (path: string, thumbnail: Uint8Array) => boolean;
+}
+
+export function thumbnailFiles(reportDir: string): ThumbnailFiles {
+  return {
+    pathOf: (picture) => {
+      const path = thumbnailOf(picture);
+      return path === undefined ? undefined : resolve(reportDir, path);
+    },
+    isThere: (path) => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0,
+    write: (path, thumbnail) => {
+      try {
+        write(path, thumbnail);
+        return true;
+      } catch (error) {
+        if (!isSystemError(error) && !(error instanceof Trouble)) throw error;
+        return false;
+      }
+    },
+  };
+}
+
+/** Not by other threads: a few kilobytes are with the system sooner than with one of them. */
+function write(path: string, thumbnail: Uint8Array): void {
+  const temporary = join(dirname(path), temporaryName());
+  try {
+    writeIntoFolder(temporary, thumbnail);
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
+
+function writeIntoFolder(path: string, bytes: Uint8Array): void {
+  // As all of the report, its owner's alone.
+  const options = { flag: 'wx', mode: 0o600 };
+  try {
+    writeFileSync(path, bytes, options);
+  } catch (error) {
+    if (!isSystemError(error) || error.code !== 'ENOENT') throw error;
+    makeFolder(dirname(path), 0o700);
+    writeFileSync(path, bytes, options);
+  }
+}

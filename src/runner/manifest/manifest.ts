@@ -1,0 +1,55 @@
+/** What reading a manifest gives, and the limits that it is read within. */
+import type { JsonObject } from '../../lib/text/json.ts';
+
+/**
+ * A row as read; `line` is where it starts, 1-based, and in Parquet, which has no lines, the number of the row. CSV, TSV
+ * and text give strings, JSON and Parquet their own types.
+ */
+export interface ManifestRow {
+  kind: 'row';
+  columns: JsonObject;
+  line: number;
+}
+
+/** A row that cannot be read, with the reason in words that follow the place: "is not valid UTF-8". */
+export interface BadManifestRow {
+  kind: 'bad';
+  line: number;
+  problem: string;
+  /** The row's id where it could be read. */
+  id?: string;
+}
+
+export type ManifestEntry = ManifestRow | BadManifestRow;
+
+export interface Manifest {
+  /** As given, for messages; `-` is shown as `standard input`. */
+  path: string;
+  /** Those of a header or a schema, `['prompt']` for plain text; undefined for JSON, where each row has its own. */
+  columns: string[] | undefined;
+  /**
+   * Every row in the order of the file, good or bad, in arrays of up to `maxBatchRows`; can be read once.
+   * Throws `ManifestError` where the file turns out to be unreadable further down.
+   */
+  batches: AsyncIterable<ManifestEntry[]>;
+}
+
+/** Lets go of the file of a manifest whose rows nobody wants: only a reading that has begun can be ended. */
+export async function leaveUnread({ batches }: Manifest): Promise<void> {
+  const rows = batches[Symbol.asyncIterator]();
+  await rows.next();
+  await rows.return?.();
+}
+
+/** A manifest that cannot be read at all; the message names the file and, where known, the line. */
+export class ManifestError extends Error {
+  constructor(path: string, problem: string, line?: number) {
+    super(line === undefined ? `${path}: ${problem}` : `${path}:${line}: ${problem}`);
+  }
+}
+
+/** The longest row, in bytes: what a quote left open or a file without line breaks can cost in memory. */
+export const maxRowBytes = 1024 * 1024;
+
+/** One await a row costs too much at a million rows. */
+export const maxBatchRows = 1000;

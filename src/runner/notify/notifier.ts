@@ -1,0 +1,167 @@
+/** Tells targets of what happens in a run; whatever becomes of that, the run takes no notice. */
+import { Agent } from 'undici';
+import {
+  endNotice,
+  finished,
+  isFailureDue,
+  newWatch,
+  stallAt,
+  submitted,
+  type NoticeEvent,
+  type NoticeTarget,
+  type Watch,
+} from '../core/notices.ts';
+import { showDuration } from '../../lib/text/duration.ts';
+import type { Event } from '../pipeline/event.ts';
+import type { Clock, Listener } from '../pipeline/ports.ts';
+import type { Notice } from './notice.ts';
+import { send, type SendOptions } from './send.ts';
+
+export interface NotifierOptions extends Omit<SendOptions, 'dispatcher'> {
+  clock: Clock;
+  /** What the run is about, as notices tell it. */
+  about: Pick<Notice, 'manifest' | 'outputDir'>;
+  /** An event as a line for people; undefined for those that are not worth one. */
+  describe: (event: Event) => string | undefined;
+  /** Told once of each target that cannot be reached. */
+  warn: (text: string) => void;
+}
+
+export interface Notifier {
+  tell: Listener;
+  /** Resolves when everybody is told, or once that has taken too long. To be called once, at the end. */
+  close(): Promise<void>;
+}
+
+/** For each notice, and for all that are still on their way when the run has ended. */
+const longestMs = 10_000;
+const mostLines = 20;
+
+export function startNotifier(targets: NoticeTarget[], options: NotifierOptions): Notifier {
+  const { clock, describe, about } = options;
+  const dispatcher = new Agent({ connect: { timeout: longestMs } });
+  const over = new AbortController();
+  const cut = new AbortController();
+  const run: RunSoFar = { ...about, log: [] };
+  const posts = targets.map(
+    (target, index) => new Post(target, index, { ...options, dispatcher }, run, cut.signal),
+  );
+  for (const post of posts) void post.watchForStalls(over.signal);
+  return {
+    tell: (event) => {
+      const line = describe(event);
+      if (line !== undefined) run.log = [...run.log, line].slice(-mostLines);
+      for (const post of posts) post.take(event);
+    },
+    close: async () => {
+      over.abort();
+      const late = clock.sleep(longestMs, cut.signal).then(() => cut.abort());
+      await Promise.race([Promise.all(posts.map((post) => post.sent)), late]);
+      cut.abort();
+      // What was cut says so at once.
+      await Promise.all(posts.map((post) => post.sent));
+      await dispatcher.destroy();
+    },
+  };
+}
+
+type RunSoFar = Pick<Notice, 'manifest' | 'outputDir' | 'log'>;
+
+/** One target, which is told one thing after the other. */
+class Post {
+  /** Resolves when all that it is to be told was told, or could not be. */
+  sent: Promise<void> = Promise.resolve();
+  readonly #target: NoticeTarget;
+  readonly #index: number;
+  readonly #options: NotifierOptions & SendOptions;
+  readonly #run: RunSoFar;
+  readonly #cut: AbortSignal;
+  #watch: Watch;
+  #hasWarned = false;
+
+  constructor(
+    target: NoticeTarget,
+    index: number,
+    options: NotifierOptions & SendOptions,
+    run: RunSoFar,
+    cut: AbortSignal,
+  ) {
+    this.#target = target;
+    this.#index = index;
+    this.#options = options;
+    this.#run = run;
+    this.#cut = cut;
+    this.#watch = newWatch(options.clock.elapsed());
+  }
+
+  take(event: Event): void {
+    const { rules } = this.#target;
+    const now = this.#options.clock.elapsed();
+    if (event.type === 'run-started' && rules.isStart)
+      this.#send('start', `The run has begun (${event.program})`);
+    if (event.type === 'recovered') this.#watch = submitted(this.#watch, event.inFlight, now);
+    if (event.type === 'scene-submitted') this.#watch = submitted(this.#watch, 1, now);
+    if (event.type === 'scene-saved') this.#finish({ hasFailed: false, wasInFlight: true }, now);
+    if (event.type === 'attempt-failed')
+      this.#finish({ hasFailed: true, wasInFlight: event.jobId !== undefined }, now);
+    if (event.type === 'run-ended') {
+      const { ending, exitCode, counts, text } = event;
+      const kind = endNotice(rules, ending);
+      if (kind !== undefined) this.#send(kind, `${text}.`, { ending, exitCode, counts });
+    }
+  }
+
+  /** Until the run is `over`. */
+  async watchForStalls(over: AbortSignal): Promise<void> {
+    const { rules } = this.#target;
+    const { clock } = this.#options;
+    if (rules.stallMs === undefined) return;
+    for (;;) {
+      // Whatever happens meanwhile, no stall begins now and ends before this.
+      const at = stallAt(rules, this.#watch) ?? clock.elapsed() + rules.stallMs;
+      await clock.sleep(Math.max(0, at - clock.elapsed()), over);
+      if (over.aborted) return;
+      const due = stallAt(rules, this.#watch);
+      if (due === undefined || due > clock.elapsed()) continue;
+      this.#watch = { ...this.#watch, isStallTold: true };
+      const { inFlight } = this.#watch;
+      this.#send(
+        'stall',
+        `Nothing was finished for ${showDuration(rules.stallMs)}, with ${inFlight} in flight.`,
+      );
+    }
+  }
+
+  #finish(how: { hasFailed: boolean; wasInFlight: boolean }, now: number): void {
+    const before = this.#watch;
+    this.#watch = finished(before, how, now);
+    if (isFailureDue(this.#target.rules, before, this.#watch))
+      this.#send('failures', `${this.#watch.failed} attempts of this run have failed.`);
+  }
+
+  #send(event: NoticeEvent, text: string, end: Partial<Notice> = {}): void {
+    const { clock } = this.#options;
+    const at = new Date(clock.now()).toISOString();
+    const notice: Notice = { event, at, text, ...this.#run, failed: this.#watch.failed, ...end };
+    this.sent = this.sent.then(() => this.#post(notice));
+  }
+
+  async #post(notice: Notice): Promise<void> {
+    const { clock, warn } = this.#options;
+    const done = new AbortController();
+    const late = new AbortController();
+    void clock.sleep(longestMs, AbortSignal.any([done.signal, this.#cut])).then(() => late.abort());
+    const problem = await send(this.#target, notice, this.#options, late.signal);
+    done.abort();
+    if (problem === undefined || this.#hasWarned) return;
+    this.#hasWarned = true;
+    warn(
+      `${shownTarget(this.#target, this.#index)} was not told (${notice.event}): ${problem}; the run is none the worse, and this is said once`,
+    );
+  }
+}
+
+/** For messages: `notify[0] (ping, hc-ping.com)`. Of an address only the host: the rest lets anybody post there. */
+function shownTarget({ kind, to }: NoticeTarget, index: number): string {
+  return `notify[${index}] (${kind}${kind === 'command' ? '' : `, ${new URL(to).host}`})`;
+}

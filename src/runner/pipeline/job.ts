@@ -1,0 +1,166 @@
+/** A job in flight and what this run has seen of it; ages and instants by the monotonic clock. */
+import { showDuration } from '../../lib/text/duration.ts';
+import type { SubmittedAttempt } from '../core/attempt.ts';
+import type { Failure } from '../core/failure.ts';
+import type { Sight } from '../core/polling.ts';
+import type { Clock, JobTimes, StatusReply } from './ports.ts';
+import type { Run } from './run.ts';
+import type { JobFacts } from './settle.ts';
+
+export interface Job {
+  attempt: SubmittedAttempt;
+  submittedElapsed: number;
+  /** Since when this run follows it: its deadlines count from there, whatever clocks did between the runs. */
+  followedElapsed: number;
+  /** Whether it was submitted before this run, so that its completion was not watched. */
+  isResumed: boolean;
+  status: string;
+  executingElapsed: number | undefined;
+  /** When it was last seen to run. */
+  lookedElapsed: number | undefined;
+  /** When it began, as far as is known; undefined where it waits, be it again. */
+  beganElapsed: number | undefined;
+  /** Since when the service says that it does not know it. */
+  missingElapsed: number | undefined;
+  /** How often it has said so, and how often in a row since then that the job waits. */
+  missing: number;
+  waitingInARow: number;
+  /** Status requests in a row that brought no readable status, and since when that is no accident any more. */
+  unreadable: number;
+  unreadableElapsed: number | undefined;
+  polls: number;
+  troubles: number;
+}
+
+export function freshJob(clock: Clock, attempt: SubmittedAttempt): Job {
+  const now = clock.elapsed();
+  return { ...unseen, attempt, submittedElapsed: now, followedElapsed: now, isResumed: false };
+}
+
+/** Its age is told by the wall clock, the only one that spans runs. */
+export function resumedJob(clock: Clock, attempt: SubmittedAttempt): Job {
+  const now = clock.elapsed();
+  const agedMs = Math.max(0, clock.now() - attempt.submittedAt);
+  return { ...unseen, attempt, submittedElapsed: now - agedMs, followedElapsed: now, isResumed: true };
+}
+
+const neverMissing = { missingElapsed: undefined, missing: 0 };
+const alwaysReadable = { unreadable: 0, unreadableElapsed: undefined };
+
+const unseen = {
+  status: '',
+  executingElapsed: undefined,
+  lookedElapsed: undefined,
+  beganElapsed: undefined,
+  ...neverMissing,
+  ...alwaysReadable,
+  waitingInARow: 0,
+  polls: 0,
+  troubles: 0,
+};
+
+export function ageMs(run: Run, job: Job): number {
+  return run.ports.clock.elapsed() - job.submittedElapsed;
+}
+
+/** A single answer of a stale replica does not undo what several 404s said; so many in a row do. */
+const enoughWaiting = 3;
+
+/** The service knows the job. */
+export function markKnown(job: Job, reply: StatusReply): void {
+  const isWaiting = reply.kind === 'running' && !reply.isExecuting;
+  job.waitingInARow = isWaiting ? job.waitingInARow + 1 : 0;
+  Object.assign(job, { ...alwaysReadable, troubles: 0 });
+  if (!isWaiting || job.waitingInARow >= enoughWaiting) Object.assign(job, neverMissing);
+}
+
+/** The service says that it runs; `now` by the monotonic clock, as below. */
+export function see(job: Job, reply: StatusReply & { kind: 'running' }, now: number): void {
+  const earliest = job.lookedElapsed ?? job.submittedElapsed;
+  if (!reply.isExecuting) job.beganElapsed = undefined;
+  // It began since it was last seen to wait, whatever the service's own count says.
+  else
+    job.beganElapsed ??= Math.min(now, Math.max(earliest, job.submittedElapsed + (reply.delayTimeMs ?? 0)));
+  job.lookedElapsed = now;
+}
+
+/** What was seen of it at the latest look, and when that was. */
+export function sightOf({ submittedElapsed, lookedElapsed, beganElapsed }: Job): {
+  sight: Sight;
+  atElapsed: number;
+} {
+  const atElapsed = lookedElapsed ?? submittedElapsed;
+  const waiting = lookedElapsed === undefined ? 'nothing' : 'waiting';
+  const sight: Sight = {
+    ageMs: atElapsed - submittedElapsed,
+    seen: beganElapsed === undefined ? waiting : 'executing',
+    executedMs: beganElapsed === undefined ? 0 : atElapsed - beganElapsed,
+  };
+  return { sight, atElapsed };
+}
+
+/** How long a job that has just been found completed waited and executed; undefined where nobody can tell. */
+export function timesTaken(
+  job: Job,
+  { delayTimeMs, executionTimeMs }: JobTimes,
+  now: number,
+): { delayMs: number; executionMs: number } | undefined {
+  const tookMs = now - job.submittedElapsed;
+  const ranMs = (job.lookedElapsed ?? job.submittedElapsed) - job.submittedElapsed;
+  if (delayTimeMs !== undefined && executionTimeMs !== undefined && delayTimeMs + executionTimeMs <= tookMs) {
+    // What comes after the worker is done is part of it: it was still seen to run then.
+    return { delayMs: delayTimeMs, executionMs: Math.max(executionTimeMs, ranMs - delayTimeMs) };
+  }
+  if (job.isResumed) return undefined;
+  const delayMs = (job.beganElapsed ?? job.submittedElapsed) - job.submittedElapsed;
+  // Somewhere between the latest look and this one.
+  return { delayMs, executionMs: (ranMs + tookMs) / 2 - delayMs };
+}
+
+/** Why it has had long enough, or undefined where it has not. */
+export function overdueFailure(run: Run, job: Job): Failure | undefined {
+  const { queueMs, executionMs } = run.settings.timeouts;
+  const now = run.ports.clock.elapsed();
+  const status = job.status === '' ? 'no status' : `its status is still "${job.status}"`;
+  const text = (ms: number, since: string, key: string): Failure =>
+    overdue(`${status} ${showDuration(ms)} after ${since} (\`${key}\`)`);
+  if (job.executingElapsed === undefined && now - job.followedElapsed > queueMs) {
+    return text(queueMs, job.isResumed ? 'it was resumed' : 'its submission', 'timeouts.queue');
+  }
+  if (job.executingElapsed !== undefined && now - job.executingElapsed > executionMs) {
+    return text(executionMs, 'it began', 'timeouts.execution');
+  }
+  return undefined;
+}
+
+/** As above, over all runs; only for a job whose status cannot be read: between two runs the wall clock may have jumped. */
+export function overdueSinceSubmission(run: Run, job: Job): Failure | undefined {
+  const { queueMs, executionMs } = run.settings.timeouts;
+  const ms = queueMs + executionMs;
+  if (ageMs(run, job) <= ms) return undefined;
+  const text = `no status ${showDuration(ms)} after its submission (\`timeouts.queue\` and \`timeouts.execution\`)`;
+  return overdue(text);
+}
+
+const overdue = (text: string): Failure => ({ kind: 'job-overdue', text });
+
+export function factsOf(run: Run, job: Job): JobFacts {
+  const { executingElapsed } = job;
+  return {
+    jobId: job.attempt.jobId,
+    polls: job.polls,
+    ...(executingElapsed !== undefined && { executedMs: run.ports.clock.elapsed() - executingElapsed }),
+  };
+}
+
+/** To be taken when the answer has just come. */
+export function factsOfEnd(run: Run, job: Job, reply: JobTimes & { status: string }): JobFacts {
+  const { status, delayTimeMs, executionTimeMs } = reply;
+  return {
+    ...factsOf(run, job),
+    completedAt: run.ports.clock.now(),
+    status,
+    ...(delayTimeMs !== undefined && { delayTimeMs }),
+    ...(executionTimeMs !== undefined && { executionTimeMs }),
+  };
+}

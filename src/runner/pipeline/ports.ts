@@ -1,0 +1,286 @@
+/** What the road needs of the world; each edge implements one of these. */
+import type { Attempt, Endpoint, SettledState, SubmittedAttempt } from '../core/attempt.ts';
+import type { Ending } from '../core/ending.ts';
+import type { Failure } from '../core/failure.ts';
+import type { JsonObject } from '../../lib/text/json.ts';
+import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
+import type { Part } from '../core/part.ts';
+import type { MadeAt, Plan } from '../core/plan.ts';
+import type { Origin, Provenance } from '../core/provenance.ts';
+import type { RunStats } from '../core/run-stats.ts';
+import type { ServiceHealth } from '../core/service-health.ts';
+import type { BatchSpending } from '../core/spending.ts';
+import type { BadRow, ListedScene, SceneCounts } from '../core/scene.ts';
+import type { RecordedPicture } from '../core/verification.ts';
+import type { Event } from './event.ts';
+
+/** The job service. Every call is one HTTP request and resolves to what it meant; expected trouble never throws. */
+export interface RenderService {
+  submit(endpoint: Endpoint, input: JsonObject, signal: AbortSignal): Promise<SubmitReply>;
+  /** `onHeldUp` is called where the answer is there and waits for room in memory. */
+  status(endpoint: Endpoint, jobId: string, signal: AbortSignal, onHeldUp?: () => void): Promise<StatusReply>;
+  /** Asks the service to stop a job; whatever comes back, the job is looked at again before it is believed. */
+  cancel(endpoint: Endpoint, jobId: string, signal: AbortSignal): Promise<CancelReply>;
+  /** Whether the endpoint is there: the evidence without which a 404 of an old job is not believed. */
+  health(endpoint: Endpoint, signal: AbortSignal): Promise<HealthReply>;
+}
+
+export type SubmitReply =
+  | { kind: 'accepted'; jobId: string; status: string }
+  /** `isEachLost`: the service names its jobs in a way that nobody can ask for, so that each more is paid for nothing. */
+  | { kind: 'failure'; failure: Failure; isEachLost?: true };
+
+export type StatusReply =
+  /** `status` is the service's word; any word that is not terminal means running. */
+  | ({ kind: 'running'; status: string; isExecuting: boolean } & JobTimes)
+  /** Who takes the pictures releases the `hold` when they are saved. */
+  | ({ kind: 'completed'; status: string; pictures: FoundPicture[]; hold?: Hold } & JobTimes)
+  /** The job is over without a picture. */
+  | ({ kind: 'ended'; status: string; failure: Failure } & JobTimes)
+  /** The service does not know the job (404). */
+  | { kind: 'missing'; text: string }
+  /** The answer says nothing of the job. */
+  | { kind: 'failure'; failure: Failure };
+
+export type CancelReply =
+  | { kind: 'cancelled' }
+  /** No such operation, or no such job. */
+  | { kind: 'unsupported'; text: string }
+  | { kind: 'failure'; failure: Failure };
+
+export type HealthReply =
+  /** `health` where the answer tells any. */
+  | { kind: 'answers'; health?: ServiceHealth }
+  /** No such operation, or no such endpoint. */
+  | { kind: 'unknown'; text: string }
+  | { kind: 'failure'; failure: Failure };
+
+/** A job's part of the memory that large answers and pictures share (`limits.memory`). */
+export interface Hold {
+  /** Bytes that are taken by now. */
+  readonly bytes: number;
+  /** Resolves once so many more are there for it; to false where `signal` aborts before. Others are waited for in turn. */
+  take(bytes: number, signal: AbortSignal): Promise<boolean>;
+  /** Whether they were there at once. */
+  tryTake(bytes: number): boolean;
+  giveBack(bytes: number): void;
+  /** Memory of at least so many bytes, which were taken before; its content is anything. */
+  buffer(bytes: number): Uint8Array;
+  /** Gives all back, to be used by others at once: nothing that came with it may be looked at any more. */
+  release(): void;
+  /** As above, where somebody may still look at it. */
+  drop(): void;
+}
+
+/** Milliseconds, as the service counts them. */
+export interface JobTimes {
+  delayTimeMs?: number;
+  executionTimeMs?: number;
+}
+
+/** The scenes of a checked manifest, ready to be compared with the checkpoint. */
+export interface ManifestScenes {
+  /**
+   * Lists of one digest have the same scenes and rows; undefined where that cannot be told. Of a list whose digest is that
+   * of the last one compared, scenes and rows are not asked for.
+   */
+  digest?: string | undefined;
+  /** Whether it was said that the list may have lost most of its scenes. */
+  allowsFewer?: boolean;
+  scenes(): Iterable<ListedScene>;
+  /** Rows that are skipped on the user's word. */
+  badRows(): Iterable<BadRow>;
+}
+
+/** The journal of a batch. A call resolves when what it wrote is on the disk; a failing disk throws `Trouble`. */
+export interface Checkpoint {
+  /**
+   * Brings the batch's scenes in line with the manifest, by identity, not position. Throws `ListCutOff`. Undefined, and nothing is changed,
+   * where `signal` aborts before all is done. No read may be asked for meanwhile: it would see half of it. With a `part`,
+   * all of the manifest is compared and only scenes of that part wait to be claimed from then on.
+   */
+  reconcile(manifest: ManifestScenes, signal: AbortSignal, part?: Part): Promise<Plan | undefined>;
+  /** Counts the violent deaths of scenes that dead runs had in hand; returns what those had intended, perhaps sent. */
+  recover(): Promise<Attempt[]>;
+  /** Attempts whose jobs are in flight, oldest submission first. */
+  openAttempts(): Promise<SubmittedAttempt[]>;
+  /**
+   * Takes up to `max` scenes that are due, oldest due retry first, then manifest order, and records an attempt of each as
+   * intended. `dueBy`: retries due by then are taken; `at` where left out.
+   */
+  claim(max: number, endpoint: Endpoint, at: number, dueBy?: number): Promise<Attempt[]>;
+  /** As `claim`, for one scene that the program died with repeatedly; `claim` leaves these out. */
+  claimSuspect(endpoint: Endpoint, at: number): Promise<Attempt | undefined>;
+  /** When the next waiting scene is due (0: now), or that only suspects are left, or undefined where none waits. */
+  nextDue(): Promise<{ at: number; isSuspect: boolean } | undefined>;
+  /** `taken`: the id is another attempt's at that endpoint, and nothing was recorded. */
+  recordSubmitted(
+    attempt: Attempt,
+    job: { jobId: string; status: string; at: number },
+  ): Promise<'recorded' | 'taken'>;
+  /** From here to `dropFromHand` a death of the program is held against the scene too. */
+  takeInHand(attempt: Attempt): Promise<void>;
+  dropFromHand(attempt: Attempt): Promise<void>;
+  recordStatus(attempt: Attempt, seen: { status: string; isExecuting: boolean; at: number }): Promise<void>;
+  /**
+   * Puts down how the attempt is to be settled once its pictures are written. It outlives the program, not a power cut:
+   * it is on the disk with whatever is written next.
+   */
+  beginWriting(attempt: Attempt, settlement: SavedSettlement): Promise<void>;
+  /** What dead runs put down and did not settle. */
+  unfinishedWriting(): Promise<UnfinishedWriting[]>;
+  /** Forgets it. */
+  dropWriting(attempt: Attempt): Promise<void>;
+  settle(attempt: Attempt, settlement: Settlement): Promise<void>;
+  /** Scenes that wait and were not submitted yet, in the order in which they are claimed; `max` of them at most. */
+  nextScenes(max: number): Promise<Pick<FoundScene, 'id' | 'columns'>[]>;
+  /** Every scene of the list, in no order. */
+  listedScenes(): Promise<AsyncIterable<FoundScene>>;
+  /** Records waiting scenes as saved, all or none; none of them is claimed any more. */
+  adopt(adopted: AdoptedScene[], at: number): Promise<void>;
+  /** The scene that owns a file name within the images folder, compared as case-insensitive file systems do. */
+  ownerOf(file: string): Promise<{ sceneId: string; fingerprint: string } | undefined>;
+  /** Renames of pictures that were decided and may not have been done yet, in the order to do them in. */
+  pendingMoves(): Promise<PictureMove[]>;
+  recordMoved(move: PictureMove): Promise<void>;
+  /** Those of saved scenes; read as they are asked for. */
+  savedPictures(): Promise<Iterable<RecordedPicture>>;
+  counts(): Promise<SceneCounts>;
+  /** In words, what is lost where the checkpoint was removed during the run. */
+  removed(): Promise<string | undefined>;
+  /** Of the scenes of the part that was chosen; undefined where none was. */
+  partCounts(): Promise<SceneCounts | undefined>;
+  /** Where the pictures of the listed scenes were made. */
+  madeAt(): Promise<MadeAt[]>;
+  /** What the batch's submissions took so far. */
+  spending(): Promise<BatchSpending>;
+}
+
+/** How an attempt ended and where that leaves its scene. */
+export interface Settlement extends JobTimes {
+  state: SettledState;
+  at: number;
+  /** When the service was first seen to say that the job is over; absent where it never did. */
+  completedAt?: number;
+  /** The service's last word. */
+  status?: string;
+  failure?: Failure;
+  pictures?: SavedPicture[];
+  /** Status requests made by this run for the attempt. */
+  polls?: number;
+  scene: NextScene;
+}
+
+export interface FoundScene {
+  /** The checkpoint's. */
+  key: number;
+  id: string;
+  input: JsonObject;
+  columns: JsonObject;
+  isWaiting: boolean;
+}
+
+/** A scene whose pictures were found; what is not known of their job is null. */
+export interface AdoptedScene {
+  /** Its key. */
+  scene: number;
+  endpoint: Endpoint;
+  jobId: string | null;
+  pictures: SavedPicture[];
+}
+
+/** A whole picture of which no record knows; `origin` where it says where it comes from, in itself or beside it. */
+export interface UnknownPicture {
+  picture: SavedPicture;
+  origin: Origin | undefined;
+}
+
+export type ExaminedPicture = UnknownPicture | { problem: string };
+
+export type SavedSettlement = Settlement & { state: 'saved'; pictures: SavedPicture[] };
+
+export interface UnfinishedWriting {
+  attempt: SubmittedAttempt;
+  /** Whether it still can be settled; a person may have given it up meanwhile. */
+  isInFlight: boolean;
+  settlement: SavedSettlement;
+}
+
+export type NextScene =
+  { state: 'saved' } | { state: 'failed'; failure: Failure } | { state: 'waiting'; dueAt: number };
+
+export interface PictureMove {
+  key: number;
+  from: string;
+  to: string;
+}
+
+/** Pictures that an output names by address. */
+export interface Downloads {
+  /**
+   * One try; what comes is held by `hold`. The text of a failure tells the host, and of the address nothing that could be
+   * a signature.
+   */
+  fetch(url: string, signal: AbortSignal, hold?: Hold): Promise<{ bytes: Uint8Array } | Failure>;
+}
+
+/** The folder of finished pictures. */
+export interface ImageStore {
+  /**
+   * Decodes a picture strictly and checks that it is whole and as asked for; a failure is `bad-picture`,
+   * `blank-picture` or `picture-too-small`, with the digest of what came. Where it comes from is put into it, or beside it,
+   * if that is asked for.
+   */
+  check(picture: HeldPicture, provenance: Provenance): Promise<CheckedPicture | Failure>;
+  /**
+   * Puts the file under its final name, durably and at once, and then what belongs beside it; `Trouble` where the disk does
+   * not take it. What has that name already is kept as `<name>.former`.
+   */
+  write(picture: CheckedPicture, file: string): Promise<void>;
+  /** Whether the file is there with exactly these bytes; it then stays, whatever happens to the machine. */
+  has(picture: SavedPicture): Promise<boolean>;
+  /** The names of all pictures in it, whoever knows of them. */
+  list(): Promise<string[]>;
+  /** Those of these names under which a file is there. */
+  whichExist(files: string[]): Promise<string[]>;
+  /** Decodes one that is there, and checks it as if it came from a job. */
+  examine(file: string): Promise<ExaminedPicture>;
+  /** By name and size alone, beside other work; undefined where `signal` aborts before. */
+  findMissing(pictures: Iterable<RecordedPicture>, signal: AbortSignal): Promise<MissingPictures | undefined>;
+  /** Writes what belongs beside a picture that is there and is missing, durably. */
+  complete(picture: SavedPicture, provenance: Provenance): Promise<void>;
+  /** Removes a picture durably, and what is beside it. */
+  remove(file: string): Promise<void>;
+  /** Renames a picture durably, and what is beside it; does nothing where that has happened already. */
+  move(from: string, to: string): Promise<void>;
+}
+
+/** How many of the pictures that were looked for are not there as they were saved. */
+export interface MissingPictures {
+  checked: number;
+  missing: number;
+  /** The first of the missing, relative to the images folder. */
+  example: string;
+}
+
+/** The result files; they can always be rebuilt from the checkpoint. */
+export interface Report {
+  /**
+   * Writes them anew, with how the run ended and what it needed, and returns their folder; `Trouble` where the disk does not take them.
+   * Undefined where `signal` aborts before they are complete: those of before stay.
+   */
+  write(ending: Ending, signal: AbortSignal, stats?: RunStats): Promise<string | undefined>;
+  /** As above, of a run that goes on; resolves early where `signal` aborts. */
+  update(signal: AbortSignal): Promise<void>;
+}
+
+export interface Clock {
+  /** Wall time, epoch ms: for what is written down and for what spans runs. */
+  now(): number;
+  /** Monotonic ms from an arbitrary origin: for ages and waits within a run. */
+  elapsed(): number;
+  /** Resolves after `ms`, or at once when `signal` aborts; never rejects. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+export type Listener = (event: Event) => void;

@@ -1,0 +1,83 @@
+/** The columns of `results.csv`, and a scene as one row of it. */
+import { stringify } from 'csv-stringify/sync';
+import type { JsonValue } from '../../lib/text/json.ts';
+import type { ReportRow } from '../core/report-row.ts';
+import { instant, pathOf } from './result-json.ts';
+
+/** Our own columns, in order. */
+const ownColumns = {
+  id: (row) => row.id,
+  state: (row) => row.state,
+  file: (row) => row.pictures.slice(0, 1).map(pathOf).join(''),
+  more_files: (row) => row.pictures.slice(1).map(pathOf).join('|'),
+  width: (row) => row.pictures[0]?.width,
+  height: (row) => row.pictures[0]?.height,
+  bytes: (row) => row.pictures[0]?.bytes,
+  sha256: (row) => row.pictures[0]?.sha256,
+  seed: (row) => row.pictures[0]?.seed,
+  job_id: (row) => row.jobId,
+  attempts: (row) => row.attempts,
+  unanswered: (row) => row.unanswered,
+  expired: (row) => row.expired,
+  delay_time_ms: (row) => row.delayTimeMs,
+  execution_time_ms: (row) => row.executionTimeMs,
+  submitted_at: (row) => instant(row.submittedAt),
+  completed_at: (row) => instant(row.completedAt),
+  saved_at: (row) => instant(row.savedAt),
+  failure_kind: (row) => row.failureKind,
+  failure_text: (row) => row.failureText,
+  source: (row) => row.source,
+} satisfies Record<string, (row: ReportRow) => string | number | null | undefined>;
+
+export interface CsvTable {
+  /** The first line. */
+  header: string;
+  /** A line a row. */
+  text(rows: ReportRow[]): string;
+}
+
+/** Said aloud, since its default hangs on other options: some readers end the row at a bare carriage return. */
+const csvOptions = { quote_record_delimiter: true };
+
+/**
+ * Our columns, then the manifest's, then the endpoint. The manifest's `id` is the first column already; one that has a name
+ * of ours, in any case, becomes `manifest.<name>`, since a repeated name loses a column in most readers. Spreadsheets run a
+ * text that begins like a formula; an apostrophe keeps them from it, unless the table is to be `exact`.
+ */
+export function csvTable(manifestColumns: string[], { exact }: { exact: boolean }): CsvTable {
+  const cell = exact ? (text: string) => text : defused;
+  const own = Object.values(ownColumns);
+  const names = manifestColumns.filter((name) => name !== 'id');
+  const valuesOf = (row: ReportRow): string[] => [
+    ...own.map((valueOf) => cell(String(valueOf(row) ?? ''))),
+    ...names.map((name) => cell(textOf(row.columns[name]))),
+    cell(row.endpoint ?? ''),
+  ];
+  return {
+    header: stringify([[...Object.keys(ownColumns), ...renamed(names).map(cell), 'endpoint']], csvOptions),
+    text: (rows) => stringify(rows.map(valuesOf), csvOptions),
+  };
+}
+
+function renamed(names: string[]): string[] {
+  const ours = new Set([...Object.keys(ownColumns), 'endpoint']);
+  const taken = new Set(names.filter((name) => !ours.has(name.toLowerCase())));
+  return names.map((name) => {
+    if (!ours.has(name.toLowerCase())) return name;
+    let free = `manifest.${name}`;
+    while (taken.has(free)) free = `manifest.${free}`;
+    taken.add(free);
+    return free;
+  });
+}
+
+/** Plain numbers are none. */
+function defused(text: string): string {
+  if (!/^[=+\-@\t\r\n＝＋－＠]/.test(text) || /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) return text;
+  return `'${text}`;
+}
+
+function textOf(value: JsonValue | undefined): string {
+  if (value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,106 @@
+/** What the page of the report tells in numbers, counted while its rows are written. */
+import { failureRules, isFailureKind } from '../core/failure.ts';
+import type { BatchSummary, ReportRow, RunSpan } from '../core/report-row.ts';
+import { shellWord } from '../../lib/text/shell-word.ts';
+import type { GalleryData, GalleryFailure } from '../core/gallery-data.ts';
+import { ColumnChoices } from './column-choices.ts';
+import type { ReportHeader } from './summary-json.ts';
+import { DurationBins, NightBins } from './time-bins.ts';
+
+interface Counted {
+  about: ReportHeader;
+  summary: BatchSummary;
+  runs: RunSpan[];
+  columns: string[];
+}
+
+export class GalleryCounts {
+  readonly #of: Counted;
+  readonly #choices: ColumnChoices;
+  readonly #nights: NightBins[];
+  readonly #delay = new DurationBins();
+  readonly #execution = new DurationBins();
+  /** By kind. */
+  readonly #failures = new Map<string, { scenes: number; text: string }>();
+
+  constructor(of: Counted) {
+    this.#of = of;
+    this.#choices = new ColumnChoices(of.columns);
+    this.#nights = spansOf(of).map(([start, end]) => new NightBins(start, end));
+  }
+
+  add(row: ReportRow): void {
+    this.#choices.add(row.columns);
+    if (row.state === 'failed' || row.state === 'invalid') this.#addFailure(row);
+    const at = row.savedAt ?? (row.state === 'failed' ? row.completedAt : null);
+    if (at !== null)
+      for (const night of this.#nights) night.add(at, row.savedAt === null ? 'failed' : 'saved');
+    if (row.savedAt === null) return;
+    if (row.delayTimeMs !== null) this.#delay.add(row.delayTimeMs);
+    if (row.executionTimeMs !== null) this.#execution.add(row.executionTimeMs);
+  }
+
+  result(chunks: GalleryData['chunks']): GalleryData {
+    const { about, summary, runs } = this.#of;
+    const { scenes, pictures, cost } = summary;
+    const { total, unanswered, expired } = summary.attempts;
+    const { firstSubmittedAt, lastSavedAt, executionTimeMs } = summary.times;
+    const { baseUrl, id } = about.batch.endpoint;
+    return {
+      title: about.batch.manifest.join(', '),
+      endpoint: baseUrl === 'local' ? `${id} of the local service` : `${id} at ${baseUrl}`,
+      program: about.program,
+      writtenAt: about.writtenAt,
+      scenes,
+      pictures,
+      attempts: { total, unanswered, expired },
+      cost: cost && { spent: cost.spent, currency: cost.currency },
+      times: { firstSubmittedAt, lastSavedAt, executionTimeMs },
+      failures: this.#failureGroups(),
+      runs: runs.map(({ run, startedAt, endedAt, ending }) => ({ run, startedAt, endedAt, ending })),
+      columns: this.#choices.result(),
+      chunks,
+      nights: this.#nights.map((night) => night.result()),
+      delay: this.#delay.result(),
+      execution: this.#execution.result(),
+    };
+  }
+
+  #addFailure({ failureKind, failureText }: ReportRow): void {
+    const kind = failureKind ?? 'unknown';
+    const group = this.#failures.get(kind) ?? { scenes: 0, text: short(failureText ?? '') };
+    this.#failures.set(kind, { ...group, scenes: group.scenes + 1 });
+  }
+
+  #failureGroups(): GalleryFailure[] {
+    const { pipeline = 'pipeline.yaml', output } = this.#of.about;
+    const batch = [pipeline, ...(output === undefined ? [] : ['--output', output])].map(shellWord).join(' ');
+    return [...this.#failures]
+      .toSorted(([, a], [, b]) => b.scenes - a.scenes)
+      .map(([kind, { scenes, text }]) => ({
+        kind,
+        means: isFailureKind(kind)
+          ? failureRules[kind].means
+          : 'a row of the manifest that cannot be rendered',
+        scenes,
+        text,
+        command: isFailureKind(kind) ? `nightrender retry ${batch} --kind ${kind}` : null,
+      }));
+  }
+}
+
+/** The whole batch, and the latest run where that is only a part of it. */
+function spansOf({ summary, runs, about }: Counted): [number, number][] {
+  const { firstSubmittedAt, lastSavedAt } = summary.times;
+  if (firstSubmittedAt === null) return [];
+  const last = runs.at(-1);
+  const end = Math.max(lastSavedAt ?? 0, firstSubmittedAt, last?.endedAt ?? about.writtenAt);
+  const whole: [number, number] = [firstSubmittedAt, end];
+  const isPart = last !== undefined && last.startedAt > firstSubmittedAt + (end - firstSubmittedAt) / 10;
+  return isPart ? [whole, [last.startedAt, last.endedAt ?? end]] : [whole];
+}
+
+/** One example of many. */
+function short(text: string): string {
+  return text.length <= 2000 ? text : `${text.slice(0, 2000)} …`;
+}

@@ -1,0 +1,136 @@
+/** The page of the report and the files of rows that it loads, each report's in a folder of its own. */
+import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ReportRow } from '../core/report-row.ts';
+import { withDiskTrouble } from '../files/disk-trouble.ts';
+import { isAlive } from '../../lib/files/is-alive.ts';
+import { makeFolder } from '../files/make-folder.ts';
+import { syncFolder } from '../files/sync-folder.ts';
+import type { GalleryRow } from '../core/gallery-data.ts';
+import type { GalleryCounts } from './gallery-counts.ts';
+import { galleryPage, rowsFolderIn, scriptJson } from './gallery-page.ts';
+import { galleryRow } from './gallery-row.ts';
+import { UnfinishedFile } from './unfinished-file.ts';
+
+/** Rows of one file: quick to load for a page of pictures, and not too many files at a million rows. */
+const chunkRows = 500;
+
+/** Characters of one file, however few rows that are. */
+const chunkLength = 1_000_000;
+
+/** Folders that this process is writing to. */
+const inWork = new Set<string>();
+let begun = 0;
+
+/**
+ * A reader never sees a mixture: rows are never written to where a page looks for them, and the page is replaced at
+ * once, when they are all on the disk.
+ */
+export class GalleryFiles {
+  readonly #folder: string;
+  readonly #rowsName: string;
+  readonly #columns: string[];
+  readonly #counts: GalleryCounts;
+  readonly #chunks: number[] = [];
+  #rows: string[] = [];
+  #length = 0;
+  #page: UnfinishedFile | undefined;
+
+  /** `folder` is the report's; `columns` are the manifest's, in order. */
+  constructor(folder: string, columns: string[], counts: GalleryCounts) {
+    begun += 1;
+    this.#folder = folder;
+    this.#rowsName = `rows-${Date.now().toString(36)}-${process.pid}-${begun}`;
+    this.#columns = columns;
+    this.#counts = counts;
+    inWork.add(this.#rowsName);
+  }
+
+  async begin(): Promise<void> {
+    await withDiskTrouble(this.#rowsPath(), async () => {
+      makeFolder(join(this.#folder, 'gallery'), 0o700);
+      await mkdir(this.#rowsPath(), { mode: 0o700 });
+    });
+  }
+
+  async add(rows: ReportRow[]): Promise<void> {
+    for (const row of rows) {
+      this.#counts.add(row);
+      const text = scriptJson(galleryRow(row, this.#columns) satisfies GalleryRow);
+      this.#rows.push(text);
+      this.#length += text.length;
+      if (this.#rows.length >= chunkRows || this.#length >= chunkLength) await this.#writeChunk();
+    }
+  }
+
+  /** Everything is on the disk then, the page under a name of its own. */
+  async complete(): Promise<void> {
+    if (this.#rows.length > 0) await this.#writeChunk();
+    await withDiskTrouble(this.#rowsPath(), () => syncFolder(this.#rowsPath()));
+    await withDiskTrouble(this.#rowsPath(), () => syncFolder(join(this.#folder, 'gallery')));
+    this.#page = await UnfinishedFile.begin(this.#folder, 'index.html');
+    const folder = `gallery/${this.#rowsName}`;
+    await this.#page.write(await galleryPage(this.#counts.result({ folder, rows: this.#chunks })));
+    await this.#page.complete();
+  }
+
+  /** From here on the page is the new one; the rows of the one before are removed. */
+  async takeName(): Promise<void> {
+    const before = await rowsOf(join(this.#folder, 'index.html'));
+    await this.#page?.takeName();
+    inWork.delete(this.#rowsName);
+    const gallery = join(this.#folder, 'gallery');
+    // What cannot be removed now is removed with the next report.
+    for (const name of await readdir(gallery).catch(() => [])) {
+      const isOld = name === before || isLeftover(name);
+      if (isOld && name !== this.#rowsName)
+        await rm(join(gallery, name), { recursive: true, force: true }).catch(() => undefined);
+    }
+  }
+
+  /** Removes what there is of it, unless it took its name; never fails, since it follows upon another trouble. */
+  async discard(): Promise<void> {
+    await this.#page?.discard();
+    if (!inWork.delete(this.#rowsName)) return;
+    await rm(this.#rowsPath(), { recursive: true, force: true }).catch(() => undefined);
+  }
+
+  #rowsPath(): string {
+    return join(this.#folder, 'gallery', this.#rowsName);
+  }
+
+  async #writeChunk(): Promise<void> {
+    this.#chunks.push(this.#rows.length);
+    const number = this.#chunks.length;
+    const path = join(this.#rowsPath(), `${number}.js`);
+    const text = `nightrenderRows(${number},[\n${this.#rows.join(',\n')}\n]);\n`;
+    this.#rows = [];
+    this.#length = 0;
+    await withDiskTrouble(path, async () => {
+      const file = await open(path, 'wx', 0o600);
+      try {
+        await file.appendFile(text);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+    });
+  }
+}
+
+/** The folder of rows that a page speaks of. */
+async function rowsOf(page: string): Promise<string | undefined> {
+  try {
+    return rowsFolderIn(await readFile(page, 'utf8'));
+  } catch {
+    // There is none yet, or none of ours.
+    return undefined;
+  }
+}
+
+/** Of a writer that is no more. A living one's may be what the page is about to speak of. */
+function isLeftover(name: string): boolean {
+  const [, pid] = /^rows-[0-9a-z]+-(\d+)-\d+$/.exec(name) ?? [];
+  if (pid === undefined || inWork.has(name)) return false;
+  return Number(pid) === process.pid || !isAlive(Number(pid));
+}

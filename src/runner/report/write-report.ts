@@ -1,0 +1,116 @@
+/** Writes the report of a batch: `results.csv`, `results.jsonl`, `summary.json` and the gallery, `index.html`. */
+import { join, resolve } from 'node:path';
+import type { BatchSummary, ReportRow, RunSpan } from '../core/report-row.ts';
+import { withDiskTrouble } from '../files/disk-trouble.ts';
+import { makeFolder } from '../files/make-folder.ts';
+import { syncFolder } from '../files/sync-folder.ts';
+import { removeLeftovers } from '../../lib/files/temporary-files.ts';
+import { csvTable } from './csv-table.ts';
+import { GalleryCounts } from './gallery-counts.ts';
+import { GalleryFiles } from './gallery-files.ts';
+import { resultLine } from './result-json.ts';
+import { summaryJson, type ReportHeader } from './summary-json.ts';
+import { UnfinishedFile } from './unfinished-file.ts';
+
+export type { ReportHeader } from './summary-json.ts';
+
+/** What the report is made of; `rows` goes on while other work is done between its steps. */
+export interface ReportSource {
+  /** In manifest order. */
+  rows(): Iterable<ReportRow>;
+  /** The manifest's own columns, in order. */
+  columns(): string[];
+  /** The latest ones, oldest first. */
+  runs(): RunSpan[];
+  summary(): BatchSummary | Promise<BatchSummary>;
+}
+
+/** Absolute paths. */
+export interface ReportFiles {
+  index: string;
+  csv: string;
+  jsonl: string;
+  summary: string;
+}
+
+/** Rows between two breathers: enough to be fast, few enough that a live run's requests never wait long. */
+const sliceRows = 100;
+
+/**
+ * Writes these files into `dir`, which is made where it is missing. They replace older ones only once all
+ * are complete and on the disk. A disk that does not take them throws `Trouble`, and the older ones stay; so they do
+ * where `signal` aborts before, whose reason is then thrown.
+ */
+export async function writeReport(
+  dir: string,
+  source: ReportSource,
+  about: ReportHeader,
+  signal?: AbortSignal,
+): Promise<ReportFiles> {
+  const folder = resolve(dir);
+  await withDiskTrouble(folder, async () => makeFolder(folder, 0o700));
+  await withDiskTrouble(folder, () => removeLeftovers(folder, true));
+  const files: Unfinished[] = [];
+  try {
+    const csv = await begin(files, folder, 'results.csv');
+    const jsonl = await begin(files, folder, 'results.jsonl');
+    const summary = await begin(files, folder, 'summary.json');
+    const numbers = await source.summary();
+    await summary.write(`${JSON.stringify(summaryJson(numbers, about), undefined, 2)}\n`);
+    const columns = source.columns();
+    const counts = new GalleryCounts({ about, summary: numbers, runs: source.runs(), columns });
+    const gallery = new GalleryFiles(folder, columns, counts);
+    // The last to take its name: what it speaks of is there then.
+    files.push(gallery);
+    await gallery.begin();
+    await writeRows(source, { csv, jsonl, gallery }, signal);
+    for (const file of files) await file.complete();
+    signal?.throwIfAborted();
+    for (const file of files) await file.takeName();
+    await withDiskTrouble(folder, () => syncFolder(folder));
+  } catch (error) {
+    for (const file of files) await file.discard();
+    throw error;
+  }
+  return {
+    index: join(folder, 'index.html'),
+    csv: join(folder, 'results.csv'),
+    jsonl: join(folder, 'results.jsonl'),
+    summary: join(folder, 'summary.json'),
+  };
+}
+
+/** What has no name yet. */
+type Unfinished = Pick<UnfinishedFile, 'complete' | 'takeName' | 'discard'>;
+
+async function begin(files: Unfinished[], folder: string, name: string): Promise<UnfinishedFile> {
+  const file = await UnfinishedFile.begin(folder, name);
+  files.push(file);
+  return file;
+}
+
+async function writeRows(
+  source: ReportSource,
+  { csv, jsonl, gallery }: { csv: UnfinishedFile; jsonl: UnfinishedFile; gallery: GalleryFiles },
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const table = csvTable(source.columns(), { exact: false });
+  await csv.write(table.header);
+  for (const rows of slices(source.rows())) {
+    signal?.throwIfAborted();
+    await csv.write(table.text(rows));
+    await jsonl.write(rows.map((row) => resultLine(row)).join(''));
+    await gallery.add(rows);
+  }
+}
+
+function* slices<T>(items: Iterable<T>): Generator<T[]> {
+  let slice: T[] = [];
+  for (const item of items) {
+    slice.push(item);
+    if (slice.length < sliceRows) continue;
+    yield slice;
+    slice = [];
+  }
+  if (slice.length > 0) yield slice;
+}

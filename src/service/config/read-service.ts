@@ -1,0 +1,157 @@
+/** From service.yaml, environment and flags to checked settings of the service, or to every problem at once. */
+import { dirname, resolve } from 'node:path';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
+import { checkAgainst, problemAt } from '../../lib/yaml/check-shape.ts';
+import { draftOf, settingsOf, type EndpointDraft, type FieldExpectation } from './endpoint-draft.ts';
+import { endpointProblems } from './endpoint-rules.ts';
+import { gatherProblems } from '../../lib/yaml/gather-problems.ts';
+import { withOverrides, type Override } from '../../lib/yaml/override.ts';
+import { ConfigError, type Problem } from '../../lib/yaml/problem.ts';
+import { readFields } from '../../lib/yaml/read-fields.ts';
+import { readText } from '../../lib/yaml/read-text.ts';
+import { readYaml } from '../../lib/yaml/read-yaml.ts';
+import {
+  fileEndpoint,
+  serviceLayout,
+  serviceSchema,
+  workloadKeys,
+  type FileEndpoint,
+} from './service-schema.ts';
+import type { ServiceSettings, WorkloadSettings } from './service-settings.ts';
+import { shownFile } from '../../lib/yaml/shown-file.ts';
+import { secretsOf } from '../../lib/yaml/shown.ts';
+import { isPath } from './workload-files.ts';
+import type { YamlFile } from '../../lib/yaml/yaml-file.ts';
+
+/** Without a file everything is as by default, and there are no endpoints. Later overrides win. Throws `ConfigError`. */
+export function readService(
+  file: string | undefined,
+  overrides: Override[],
+  env: NodeJS.ProcessEnv,
+): ServiceSettings {
+  const shown = file === undefined ? '' : shownFile(file);
+  const text = file === undefined ? '' : readText(file, shown, 'service.yaml');
+  const yaml = withVariableTexts(withOverrides(readYaml(shown, text, env), overrides));
+  if (yaml.isBroken) throw new ConfigError(yaml.problems);
+  const secrets = secretsOf(undefined, env);
+  const { raw, given, problems } = checkAgainst(serviceSchema, yaml, secrets, serviceLayout);
+  const { drafts, found } = readEndpoints(given, dirname(resolve(file ?? '.')), env);
+  const told = found.map(({ index, field, expected }) =>
+    problemAt(['endpoints', index, ...pathInFile(field)], expected, { value: yaml.value, yaml, secrets }),
+  );
+  const all = gatherProblems(yaml, withoutRepetitions([...problems, ...told]), secrets);
+  if (raw === undefined || all.length > 0) throw new ConfigError(all);
+  return {
+    host: raw.host,
+    port: raw.port,
+    retentionMs: raw.retention,
+    limits: {
+      maxBodyBytes: raw.limits.maxBody,
+      maxResultBytes: raw.limits.maxResult,
+      requestsPerSecond: raw.limits.requestsPerSecond,
+      maxConnections: raw.limits.maxConnections,
+      requestTimeoutMs: raw.limits.requestTimeout,
+      maxQueued: raw.limits.maxQueued,
+      silenceMs: raw.limits.silence,
+    },
+    hasPrivateWebhooks: raw.webhooks.allowPrivate ?? null,
+    endpoints: drafts.map((draft) => settingsOf(draft, raw.limits.maxQueued)),
+  };
+}
+
+/** A number or boolean for a variable is the text that stands there: `1.10` is no `1.1`. */
+function withVariableTexts(yaml: YamlFile): YamlFile {
+  const endpoints = isJsonObject(yaml.value) ? yaml.value['endpoints'] : undefined;
+  if (!Array.isArray(endpoints)) return yaml;
+  const texts = endpoints.map((endpoint, index) => {
+    const environment = isJsonObject(endpoint) ? endpoint['environment'] : undefined;
+    if (!isJsonObject(endpoint) || environment === undefined || !isJsonObject(environment)) return endpoint;
+    const textOf = ([name, value]: [string, JsonValue]): [string, JsonValue] => {
+      const isText = typeof value !== 'number' && typeof value !== 'boolean';
+      const source = isText ? undefined : yaml.sourceOf(['endpoints', index, 'environment', name]);
+      return [name, source ?? value];
+    };
+    return { ...endpoint, environment: Object.fromEntries(Object.entries(environment).map(textOf)) };
+  });
+  return { ...yaml, value: { ...(yaml.value as JsonObject), endpoints: texts } };
+}
+
+/** A problem with an endpoint as a whole may show in two ways. */
+function withoutRepetitions(problems: Problem[]): Problem[] {
+  return problems.filter(
+    (problem, index) =>
+      problems.findIndex(({ where, text }) => where === problem.where && text === problem.text) === index,
+  );
+}
+
+type Found = FieldExpectation & { index: number };
+
+function readEndpoints(
+  given: unknown,
+  base: string,
+  env: NodeJS.ProcessEnv,
+): { drafts: EndpointDraft[]; found: Found[] } {
+  const endpoints = isJsonObject(given) ? given['endpoints'] : undefined;
+  const drafts: EndpointDraft[] = [];
+  const found: Found[] = [];
+  for (const [index, endpoint] of (Array.isArray(endpoints) ? endpoints : []).entries()) {
+    if (!isJsonObject(endpoint)) continue;
+    const read = readEndpoint(endpoint, base);
+    const problems = [...read.problems, ...endpointProblems(read.draft, { others: drafts, env })];
+    drafts.push(read.draft);
+    found.push(...problems.map((problem) => ({ ...problem, index })));
+  }
+  return { drafts, found };
+}
+
+function readEndpoint(
+  given: JsonObject,
+  base: string,
+): { draft: EndpointDraft; problems: FieldExpectation[] } {
+  const isWritten = (key: string): boolean => Object.hasOwn(given, key);
+  const { gpu, ...read } = readFields(fileEndpoint.shape, given);
+  const kinds = workloadKeys.filter(isWritten);
+  const problems: FieldExpectation[] = [];
+  const refuse = (field: string, expected: string): void => void problems.push({ field, expected });
+  if (kinds.length !== 1) refuse('', `exactly one of ${workloadKeys.join(', ')}`);
+  if (isWritten('arguments') && !isWritten('image'))
+    refuse('workload.arguments', 'none, since they are of `docker run`, which only an image takes');
+  if (isWritten('cwd') && !isWritten('command'))
+    refuse('workload.cwd', 'none, since only a command runs in a folder of its own');
+  const workload = kinds.length === 1 ? workloadOf(read, base) : undefined;
+  return { draft: draftOf({ ...read, workload, gpu: gpuOf(gpu) }, isWritten), problems };
+}
+
+type Written = { [Key in keyof FileEndpoint]?: FileEndpoint[Key] };
+
+/** Undefined where the one that is there is wrong. */
+function workloadOf(written: Written, base: string): WorkloadSettings | undefined {
+  const { quickDeploy, image, command, module, remote } = written;
+  if (quickDeploy !== undefined) return { kind: 'prebuilt', name: quickDeploy };
+  if (image !== undefined) return { kind: 'image', image, arguments: written.arguments ?? [] };
+  if (command !== undefined) {
+    const [program = '', ...rest] = command;
+    const found = isPath(program) ? resolve(base, program) : program;
+    return { kind: 'command', command: [found, ...rest], cwd: resolve(base, written.cwd ?? '.') };
+  }
+  if (module !== undefined) return { kind: 'module', path: resolve(base, module) };
+  return remote === undefined ? undefined : { kind: 'remote' };
+}
+
+function gpuOf(gpu: FileEndpoint['gpu']): ReturnType<typeof settingsOf>['gpu'] | undefined {
+  if (gpu === undefined) return undefined;
+  return typeof gpu === 'string' ? { label: gpu } : { devices: gpu.devices.map(String) };
+}
+
+const keysOfFields: Record<string, string> = { name: 'quickDeploy', path: 'module' };
+
+/** Where a field of the form stands in the file. */
+function pathInFile(field: string): (string | number)[] {
+  if (field === '') return [];
+  const [first = '', ...rest] = field.split('.');
+  const path =
+    first === 'workload'
+      ? [keysOfFields[rest[0] ?? ''] ?? rest[0] ?? '', ...rest.slice(1)]
+      : [first, ...rest];
+  return path.map((key) => (/^\d+$/.test(key) ? Number(key) : key));
+}

@@ -1,0 +1,147 @@
+/** Every key of service.yaml, with its default. A message says what was expected. */
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import type { Layout } from '../../lib/yaml/check-shape.ts';
+import {
+  command,
+  commonFields,
+  cpus,
+  device,
+  deviceNumber,
+  devicesOf,
+  dockerArguments,
+  folderPath,
+  gpuLabel,
+  id,
+  image,
+  memory,
+  modulePath,
+  quickDeploy,
+} from './endpoint-fields.ts';
+import { count } from '../../lib/yaml/plain-values.ts';
+import { durationWithin, longestWait, sizeWithin } from '../../lib/yaml/quantities.ts';
+
+const hostExpected = 'an address such as 127.0.0.1 or 0.0.0.0, or a name of this machine';
+
+const host = z
+  .string(hostExpected)
+  .refine(
+    (text) => isIP(text) !== 0 || /^(?!\d+(\.\d+)*$)[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(text),
+    hostExpected,
+  )
+  .default('127.0.0.1')
+  .describe('where the service listens; elsewhere than on loopback it demands a key of your own');
+
+const limits = z.strictObject({
+  maxBody: sizeWithin('1kB', '1GB').prefault('10MiB').describe('the largest body of a submission'),
+  maxResult: sizeWithin('1kB', '1GB')
+    .prefault('100MB')
+    .describe('the largest result of a worker; a job with a larger one fails'),
+  requestsPerSecond: count(1, 1_000_000, 'requests of one key in a second')
+    .default(10_000)
+    .describe('requests of one key in a second; those beyond are answered with 429'),
+  maxConnections: count(1, 100_000, 'connections that are open at once')
+    .default(1_000)
+    .describe('connections that are open at once'),
+  requestTimeout: durationWithin('1s', '1h')
+    .prefault('30s')
+    .describe('a request that has not arrived by then is cut off'),
+  maxQueued: count(1, 10_000_000, 'jobs that wait at an endpoint')
+    .default(10_000)
+    .describe('jobs that wait at an endpoint that says nothing of its own'),
+  silence: durationWithin('15s', '1h')
+    .prefault('1m')
+    .describe(
+      'a worker elsewhere or in a container that says nothing of its job for so long is taken for dead, and the job goes back to the queue; public workers say something every 10 s',
+    ),
+});
+
+const webhooks = z.strictObject({
+  allowPrivate: z
+    .boolean('true or false')
+    .optional()
+    .describe(
+      'whether webhooks may lead to this machine and its network; where left out, only while the service listens on loopback alone',
+    ),
+});
+
+const gpuDevices = z.strictObject({
+  devices: devicesOf(z.union([deviceNumber, device], 'a device of this machine, such as 0 or GPU-5f3c')),
+});
+
+const gpuExpected = 'a label such as 24 GB, or devices such as {devices: [0, 1]}';
+
+/** The keys that say what a worker runs, of which an endpoint has one. */
+export const workloadKeys = ['quickDeploy', 'image', 'command', 'module', 'remote'] as const;
+
+/** Those of which there are processes of their own. */
+const processKeys = ['image', 'command', 'module'] as const satisfies (typeof workloadKeys)[number][];
+
+export const fileEndpoint = z
+  .strictObject({
+    id: id.optional(),
+    name: commonFields.name,
+    quickDeploy: quickDeploy.optional(),
+    image: image.optional(),
+    arguments: dockerArguments.optional(),
+    command: command.optional(),
+    cwd: folderPath
+      .optional()
+      .describe('the folder in which the command runs, relative to this file; its folder where left out'),
+    module: modulePath.optional(),
+    remote: z
+      .literal(true, 'true')
+      .optional()
+      .describe('true where workers elsewhere ask for the jobs and none is started here'),
+    gpu: z
+      .union([gpuLabel, gpuDevices], gpuExpected)
+      .optional()
+      .describe('the GPU: a label for people such as `24 GB`, or `devices` of this machine'),
+    workers: commonFields.workers,
+    quickStart: commonFields.quickStart,
+    memory: memory.optional(),
+    cpus: cpus.optional(),
+    environment: commonFields.environment,
+    retries: commonFields.retries,
+    executionTimeout: commonFields.executionTimeout,
+    ttl: commonFields.ttl,
+    maxQueued: commonFields.maxQueued,
+  })
+  .meta({
+    oneOf: workloadKeys.map((key) => ({ required: [key] })),
+    dependencies: {
+      arguments: ['image'],
+      cwd: ['command'],
+      memory: { anyOf: processKeys.map((key) => ({ required: [key] })) },
+      cpus: ['image'],
+    },
+  });
+
+export type FileEndpoint = z.output<typeof fileEndpoint>;
+
+export const serviceSchema = z.strictObject({
+  host,
+  port: count(0, 65_535, 'a port').default(4747).describe('the port; 0 takes a free one'),
+  retention: durationWithin('1s', longestWait)
+    .prefault('30m')
+    .describe('inputs and results are deleted this long after completion'),
+  limits: limits.prefault({}).describe('what the service puts up with'),
+  webhooks: webhooks
+    .prefault({})
+    .describe('whom the service tells that a job has ended, where its submission asks for it'),
+  endpoints: z
+    .array(fileEndpoint, 'a list of endpoints such as [{name: Painter, quickDeploy: painter}]')
+    .max(1_000, 'at most 1000 endpoints')
+    .default([])
+    .describe('the endpoints; more can be made in the console'),
+});
+
+export const serviceLayout: Layout = {
+  sections: { limits, webhooks, endpoints: fileEndpoint, gpu: gpuDevices },
+  shapeAt: ([section, , key]) => {
+    if (section === 'limits') return limits.shape;
+    if (section === 'webhooks') return webhooks.shape;
+    if (section !== 'endpoints') return serviceSchema.shape;
+    return key === 'gpu' ? gpuDevices.shape : fileEndpoint.shape;
+  },
+};

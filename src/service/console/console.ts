@@ -1,0 +1,136 @@
+/** The console: its page, who is signed in to it, and whom what the page asks for is handed to. */
+import type { IncomingMessage } from 'node:http';
+import type { Page } from '../../lib/net/page-shell.ts';
+import { type Answer, emptyAnswer, jsonAnswer, refusal, tooMany } from '../http/answer.ts';
+import type { Admission } from '../keys/admission.ts';
+import { type ConsoleRequest, formOf, type Operation } from './console-request.ts';
+import { EndpointRequests, type EndpointRequestsParts } from './endpoint-requests.ts';
+import { JobRequests, type JobRequestsParts } from './job-requests.ts';
+import { KeyRequests } from './key-requests.ts';
+import { Sessions } from './sessions.ts';
+
+export interface ConsoleParts extends EndpointRequestsParts, JobRequestsParts {
+  page: Page;
+  admission: Admission;
+}
+
+const prefix = '/console/api/';
+
+export class Console {
+  readonly #parts: ConsoleParts;
+  readonly #sessions: Sessions;
+  readonly #operations: [method: string, path: RegExp, operation: Operation][];
+
+  constructor(parts: ConsoleParts) {
+    this.#parts = parts;
+    this.#sessions = new Sessions(parts.keys, parts.admission, parts.book.file.db.name);
+    const endpoints = new EndpointRequests(parts);
+    const jobs = new JobRequests(parts);
+    const keys = new KeyRequests(parts);
+    this.#operations = [
+      ['GET', /^overview$/, () => jsonAnswer(endpoints.overview())],
+      ['POST', /^endpoints$/, (asked) => endpoints.add(asked)],
+      ['PUT', /^endpoints\/([^/]+)$/, (asked) => endpoints.change(asked)],
+      ['DELETE', /^endpoints\/([^/]+)$/, (asked) => endpoints.remove(asked)],
+      ['POST', /^endpoints\/([^/]+)\/jobs$/, (asked) => endpoints.submit(asked)],
+      ['POST', /^endpoints\/([^/]+)\/purge-queue$/, (asked) => endpoints.purge(asked)],
+      ['GET', /^jobs$/, (asked) => jobs.list(asked)],
+      ['GET', /^jobs\/([^/]+)$/, (asked) => jobs.show(asked)],
+      ['POST', /^jobs\/([^/]+)\/cancel$/, (asked) => jobs.act('cancel', asked)],
+      ['POST', /^jobs\/([^/]+)\/retry$/, (asked) => jobs.act('retry', asked)],
+      ['GET', /^keys$/, () => keys.list()],
+      ['POST', /^keys$/, (asked) => keys.add(asked)],
+      ['POST', /^keys\/([^/]+)\/revoke$/, (asked) => keys.revoke(asked)],
+    ];
+  }
+
+  /** Whether a request is for the console. */
+  static isAsked(target: string): boolean {
+    return /^\/(console(\/|\?|$)|\?|$)/.test(target);
+  }
+
+  async answer(
+    request: IncomingMessage,
+    askForBody: () => void,
+    gone: AbortSignal,
+  ): Promise<Answer | undefined> {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://console');
+    if (!pathname.startsWith(prefix)) return this.#pageAt(pathname, request);
+    const path = pathname.slice(prefix.length);
+    const answer = await this.#tell({ request, askForBody, gone, query: searchParams }, path);
+    return answer && { ...answer, headers: { ...answer.headers, ...onlyData } };
+  }
+
+  async #tell(asked: Omit<ConsoleRequest, 'holder' | 'id'>, path: string): Promise<Answer | undefined> {
+    const { request, askForBody } = asked;
+    if (!isOwnPage(request)) return refusal(403, 'this is for the console’s own page only');
+    if (path === 'session') return await this.#session(request, askForBody);
+    const holder = this.#sessions.find(request.headers.cookie, this.#parts.now());
+    if (holder === undefined) return refusal(401, 'sign in with an admin key');
+    const matching = this.#operations.filter(([, pattern]) => pattern.test(path));
+    const found = matching.find(([method]) => method === request.method);
+    if (found === undefined && matching.length > 0)
+      return refusal(405, 'not done in this way', { Allow: matching.map(([method]) => method).join(', ') });
+    if (found === undefined) return refusal(404, 'not found');
+    const [, pattern, operation] = found;
+    const id = decode(pattern.exec(path)?.[1] ?? '');
+    return await operation({ ...asked, holder, id });
+  }
+
+  #pageAt(path: string, { method }: IncomingMessage): Answer {
+    if (method !== 'GET' && method !== 'HEAD')
+      return refusal(405, 'a page is only looked at', { Allow: 'GET, HEAD' });
+    // What the page asks for is beside it.
+    if (path === '/' || path === '/console')
+      return { status: 303, body: '', headers: { Location: '/console/' } };
+    if (path !== '/console/') return refusal(404, 'not found');
+    const { html, headers } = this.#parts.page;
+    return { status: 200, body: html, headers: { ...headers, 'Content-Type': 'text/html; charset=utf-8' } };
+  }
+
+  async #session(request: IncomingMessage, askForBody: () => void): Promise<Answer | undefined> {
+    if (request.method === 'GET')
+      return jsonAnswer({
+        signedIn: this.#sessions.find(request.headers.cookie, this.#parts.now()) !== undefined,
+      });
+    if (request.method === 'DELETE')
+      return { ...emptyAnswer, headers: { 'Set-Cookie': this.#sessions.signOut(request.headers.cookie) } };
+    if (request.method !== 'POST')
+      return refusal(405, 'not done in this way', { Allow: 'GET, POST, DELETE' });
+    const body = await formOf({ request, askForBody });
+    if (body === undefined || 'status' in body) return body;
+    const { key } = body.form;
+    if (typeof key !== 'string' || key.trim() === '') return refusal(401, 'enter a key');
+    const signedIn = this.#sessions.signIn(key, request.socket.remoteAddress, this.#parts.now());
+    if (signedIn === 'wrong') return refusal(401, 'this is no admin key of this service, or it was revoked');
+    if ('waitMs' in signedIn)
+      return tooMany('too many wrong keys from this address: wait a minute', signedIn.waitMs);
+    return { ...emptyAnswer, headers: { 'Set-Cookie': signedIn.cookie } };
+  }
+}
+
+/** Whatever stands in an answer, no browser takes it for a page, or has it in another's. */
+const onlyData = {
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'X-Content-Type-Options': 'nosniff',
+};
+
+/**
+ * For changes a header is asked for: no form or script of another site can send it without being asked first, which is
+ * not answered. Who only looks may do so from the address line of a browser.
+ */
+function isOwnPage({ method, headers }: IncomingMessage): boolean {
+  const site = headers['sec-fetch-site'];
+  if (method === 'GET' || method === 'HEAD')
+    return site === undefined || site === 'same-origin' || site === 'none';
+  return headers['x-nightrender-console'] === '1' && (site === undefined || site === 'same-origin');
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
+}

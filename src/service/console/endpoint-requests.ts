@@ -1,0 +1,136 @@
+/** Endpoints for the page: all of them at a look, and what it has done to one. */
+import type { EndpointForm, EndpointView, Overview, RendererLack } from '../../protocol/console-data.ts';
+import type { EndpointSettings, FieldProblem } from '../endpoint-settings.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { EndpointOfFile, type Endpoints } from '../endpoints.ts';
+import { type Answer, emptyAnswer, jsonAnswer, refusal } from '../http/answer.ts';
+import type { JobOperations } from '../job-operations.ts';
+import type { JobBook } from '../jobs/job-book.ts';
+import { type ConsoleRequest, formOf, problemsAnswer } from './console-request.ts';
+import { latestLines } from './latest-lines.ts';
+
+export interface EndpointRequestsParts {
+  book: JobBook;
+  endpoints: Endpoints;
+  jobs: JobOperations;
+  forms: EndpointForms;
+  /** What stays the same while the service runs. */
+  about: Pick<Overview, 'program' | 'url' | 'retentionMs' | 'faults' | 'file'>;
+  rendererLack: () => RendererLack | null;
+  now: () => number;
+}
+
+/** Between the settings of an endpoint and what people write. */
+export interface EndpointForms {
+  /** `others`: the endpoints there are beside it. */
+  check(
+    raw: unknown,
+    others: EndpointSettings[],
+  ): { settings: EndpointSettings } | { problems: FieldProblem[] };
+  show(settings: EndpointSettings): EndpointForm;
+}
+
+export class EndpointRequests {
+  readonly #parts: EndpointRequestsParts;
+
+  constructor(parts: EndpointRequestsParts) {
+    this.#parts = parts;
+  }
+
+  overview(): Overview {
+    const { about, endpoints, rendererLack, now } = this.#parts;
+    const all = endpoints.all.map((endpoint) => ({ endpoint, workers: endpoint.workers }));
+    const among = all.reduce((sum, { workers }) => sum + workers.length, 0);
+    return {
+      ...about,
+      now: now(),
+      rendererLack: rendererLack(),
+      endpoints: all.map(({ endpoint, workers }) => this.#viewOf(endpoint, workers, among)),
+    };
+  }
+
+  #viewOf(endpoint: Endpoint, workers = endpoint.workers, among = workers.length): EndpointView {
+    const { book, endpoints, forms } = this.#parts;
+    const tally = book.reads.tally(endpoint.id);
+    const origin = endpoints.originOf(endpoint.id);
+    const settings = forms.show(endpoint.settings);
+    return {
+      origin,
+      settings: origin === 'file' ? withoutSecrets(settings) : settings,
+      jobs: {
+        completed: tally.COMPLETED ?? 0,
+        failed: tally.FAILED ?? 0,
+        cancelled: tally.CANCELLED ?? 0,
+        timedOut: tally.TIMED_OUT ?? 0,
+        inProgress: tally.IN_PROGRESS ?? 0,
+        inQueue: tally.IN_QUEUE ?? 0,
+        retried: tally.retried ?? 0,
+      },
+      workers: workers.map((worker) => ({ ...worker, log: latestLines(worker.log, among) })),
+      trouble: endpoint.trouble,
+    };
+  }
+
+  async add(asked: ConsoleRequest): Promise<Answer | undefined> {
+    const { endpoints, forms } = this.#parts;
+    const body = await formOf(asked);
+    if (body === undefined || 'status' in body) return body;
+    const checked = forms.check(
+      body.form,
+      endpoints.all.map(({ settings }) => settings),
+    );
+    if ('problems' in checked) return problemsAnswer(checked.problems);
+    const made = await endpoints.add(checked.settings);
+    return Array.isArray(made) ? problemsAnswer(made) : jsonAnswer(this.#viewOf(made), 201);
+  }
+
+  async change(asked: ConsoleRequest): Promise<Answer | undefined> {
+    const { endpoints, forms } = this.#parts;
+    const body = await formOf(asked);
+    if (body === undefined || 'status' in body) return body;
+    const others = endpoints.all.filter(({ id }) => id !== asked.id).map(({ settings }) => settings);
+    return await unlessOfFile(async () => {
+      if (endpoints.changeable(asked.id) === undefined) return refusal(404, 'endpoint not found');
+      const checked = forms.check(body.form, others);
+      if ('problems' in checked) return problemsAnswer(checked.problems);
+      const changed = await endpoints.change(asked.id, checked.settings);
+      if (changed === undefined) return refusal(404, 'endpoint not found');
+      return Array.isArray(changed) ? problemsAnswer(changed) : jsonAnswer(this.#viewOf(changed));
+    });
+  }
+
+  async remove({ id }: ConsoleRequest): Promise<Answer> {
+    return await unlessOfFile(async () =>
+      (await this.#parts.endpoints.remove(id)) ? emptyAnswer : refusal(404, 'endpoint not found'),
+    );
+  }
+
+  async submit(asked: ConsoleRequest): Promise<Answer | undefined> {
+    const endpoint = this.#parts.endpoints.find(asked.id);
+    if (endpoint === undefined) return refusal(404, 'endpoint not found');
+    const { request, askForBody, holder } = asked;
+    const id = await this.#parts.jobs.submit({ request, askForBody, endpoint, keyId: holder.id });
+    return typeof id === 'string' ? jsonAnswer({ id }, 201) : id;
+  }
+
+  async purge({ id }: ConsoleRequest): Promise<Answer> {
+    const { endpoints, book } = this.#parts;
+    if (endpoints.find(id) === undefined) return refusal(404, 'endpoint not found');
+    return jsonAnswer({ removed: await book.rounds.purgeQueue(id) });
+  }
+}
+
+/** In a file they may come from the environment, out of which nobody is to read them here. */
+function withoutSecrets(form: EndpointForm): EndpointForm {
+  const environment = Object.fromEntries(Object.keys(form.environment).map((name) => [name, '••••']));
+  return { ...form, environment };
+}
+
+async function unlessOfFile(work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof EndpointOfFile) return refusal(409, error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,101 @@
+/** When the time of a job in the book is over, and what deletes it then, from the disk as well. */
+import type { Database } from '../../lib/sqlite/database.ts';
+import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
+import type { DiskReserve } from './disk-reserve.ts';
+import type { JobStanding, prepareJobStatements } from './job-statements.ts';
+import type { LongTexts } from './long-texts.ts';
+
+export interface JobExpiryParts {
+  db: Database;
+  commit: GroupCommit;
+  reserve: DiskReserve;
+  sql: ReturnType<typeof prepareJobStatements>;
+  /** How long a settled job is kept. */
+  retentionMs: number;
+  /** Wall clock, epoch ms. */
+  now: () => number;
+  texts: LongTexts;
+}
+
+/** Few enough that deleting large results never holds the service up for long. */
+const deletionsAtOnce = 25;
+
+/** While nobody waits for the service. */
+const deletionsBetweenServices = 1_000;
+
+/** Of their streams, on the same grounds. */
+const partsAtOnce = 500;
+
+/** A book up to this size is small enough to be rewritten in an instant. */
+const maxRebuildBytes = 64 * 1024 * 1024;
+
+export class JobExpiry {
+  readonly #parts: JobExpiryParts;
+  #mayHoldRemains = true;
+
+  constructor(parts: JobExpiryParts) {
+    this.#parts = parts;
+  }
+
+  isOver({ endedAt }: Pick<JobStanding, 'endedAt'>): boolean {
+    return endedAt !== null && endedAt <= this.#newestEnd();
+  }
+
+  /**
+   * Deletes a little of the jobs whose time is over and returns how much; call until 0, then `scrub`. What a power cut
+   * brings back is still over.
+   */
+  async deleteSome(): Promise<number> {
+    const { commit, reserve, sql, texts } = this.#parts;
+    if (sql.expired.get({ until: this.#newestEnd() }) === undefined) return 0;
+    const deleted = await reserve.spend(() => commit.writeUnsynced(() => this.#delete(deletionsAtOnce)));
+    await texts.delete(deleted.texts);
+    return deleted.count;
+  }
+
+  /** All of them and what they left behind, while there is no service. */
+  deleteAll(): void {
+    for (let count = 1; count > 0;) {
+      const deleted = this.#delete(deletionsBetweenServices);
+      this.#parts.texts.deleteNow(deleted.texts);
+      ({ count } = deleted);
+    }
+    this.scrub(true);
+  }
+
+  /**
+   * Removes what deleted jobs left behind: their copies in the write-ahead log, and the copies of texts that SQLite
+   * leaves in a page when it moves rows to another, which `secure_delete` does not reach. The latter takes a rewrite
+   * of the book, so it is done to small books while they are idle, at start and at the end.
+   */
+  scrub(isIdle = this.#parts.sql.open.get() === undefined): void {
+    const { db } = this.#parts;
+    const bytes = this.#pragma('page_count') * this.#pragma('page_size');
+    if (this.#mayHoldRemains && isIdle && bytes <= maxRebuildBytes) {
+      db.exec('VACUUM');
+      this.#mayHoldRemains = false;
+    }
+    db.pragma('wal_checkpoint(TRUNCATE)');
+  }
+
+  /** Jobs, or parts of their streams; what of it stands in files is deleted afterwards. */
+  #delete(max: number): { count: number; texts: { file: string | null }[] } {
+    const { sql } = this.#parts;
+    const some = { until: this.#newestEnd(), max };
+    const parts = sql.deleteExpiredParts.all({ ...some, maxParts: partsAtOnce });
+    const inputs = parts.length < partsAtOnce ? sql.deleteExpiredInputs.all(some) : [];
+    const jobs = parts.length < partsAtOnce ? sql.deleteExpired.all(some) : [];
+    const count = parts.length + jobs.length;
+    if (count > 0) this.#mayHoldRemains = true;
+    return { count, texts: [...parts, ...inputs, ...jobs] };
+  }
+
+  /** Jobs that ended at this instant or before are over. */
+  #newestEnd(): number {
+    return Math.floor(this.#parts.now()) - this.#parts.retentionMs;
+  }
+
+  #pragma(name: string): number {
+    return Number(this.#parts.db.pragma(name, { simple: true }));
+  }
+}

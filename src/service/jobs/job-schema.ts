@@ -1,0 +1,184 @@
+/** The file of the job book: what stands in `service.sqlite`. */
+import type { Schema } from '../../lib/sqlite/database.ts';
+
+/** What a job is; the states may differ from one version to the next. */
+const jobColumns = (states: string): string => `
+       number     INTEGER PRIMARY KEY,
+       id         TEXT NOT NULL UNIQUE,
+       endpointId TEXT NOT NULL,
+       state      TEXT NOT NULL CHECK (state IN (${states})),
+       acceptedAt INTEGER NOT NULL,
+       queuedAt   INTEGER NOT NULL,
+       startedAt  INTEGER,
+       endedAt    INTEGER,
+       error      TEXT,
+       input      TEXT NOT NULL,
+       output     TEXT`;
+
+const jobIndexes = `
+     CREATE INDEX jobOpen ON job (endpointId, state, number) WHERE endedAt IS NULL;
+     CREATE INDEX jobEnded ON job (endedAt) WHERE endedAt IS NOT NULL;`;
+
+/** Adds to the tally of an endpoint, for a trigger. */
+const counting = (endpointId: string, what: string, by: number): string => `
+       INSERT INTO tally (endpointId, what, jobs) VALUES (${endpointId}, ${what}, ${by})
+         ON CONFLICT DO UPDATE SET jobs = jobs + ${by};`;
+
+/** A job as it is kept since the third version. */
+const servedJobColumns = `
+       number      INTEGER PRIMARY KEY,
+       id          TEXT NOT NULL UNIQUE,
+       endpointId  TEXT NOT NULL,
+       state       TEXT NOT NULL
+         CHECK (state IN ('IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT')),
+       acceptedAt  INTEGER NOT NULL,
+       queuedAt    INTEGER NOT NULL,
+       startedAt   INTEGER,
+       endedAt     INTEGER,
+       expiresAt   INTEGER NOT NULL,
+       ttlMs       INTEGER NOT NULL,
+       executionTimeoutMs INTEGER NOT NULL,
+       isLowPriority INTEGER NOT NULL,
+       maxRetries  INTEGER NOT NULL,
+       retries     INTEGER NOT NULL,
+       keyId       TEXT NOT NULL,
+       workerId    TEXT,
+       isPulled    INTEGER NOT NULL,
+       error       TEXT,
+       log         TEXT,
+       outputFile  TEXT,
+       summary     TEXT NOT NULL,
+       progress    TEXT,
+       input       TEXT NOT NULL,
+       output      TEXT`;
+
+const servedJobTables = `
+     CREATE INDEX jobOpen ON job (endpointId, state, isLowPriority, number) WHERE endedAt IS NULL;
+     CREATE INDEX jobEnded ON job (endedAt) WHERE endedAt IS NOT NULL;
+     CREATE INDEX jobExpiring ON job (expiresAt) WHERE endedAt IS NULL;
+     CREATE INDEX jobOverdue ON job (startedAt + executionTimeoutMs) WHERE state = 'IN_PROGRESS';
+     CREATE INDEX jobListed ON job (endpointId, number);
+     CREATE TABLE part (
+       number INTEGER PRIMARY KEY,
+       job    INTEGER NOT NULL REFERENCES job (number) ON DELETE CASCADE,
+       output TEXT NOT NULL
+     ) STRICT;
+     CREATE INDEX partOfJob ON part (job);
+     CREATE TABLE webhook (
+       job   INTEGER PRIMARY KEY REFERENCES job (number) ON DELETE CASCADE,
+       url   TEXT NOT NULL,
+       tries INTEGER NOT NULL,
+       dueAt INTEGER
+     ) STRICT;
+     CREATE INDEX webhookDue ON webhook (dueAt) WHERE dueAt IS NOT NULL;
+     CREATE TABLE usage (
+       keyId      TEXT NOT NULL,
+       endpointId TEXT NOT NULL,
+       jobs       INTEGER NOT NULL,
+       gpuMs      INTEGER NOT NULL,
+       PRIMARY KEY (keyId, endpointId)
+     ) STRICT, WITHOUT ROWID;
+     CREATE TABLE endpoint (
+       id        TEXT PRIMARY KEY,
+       settings  TEXT NOT NULL,
+       madeAt    INTEGER NOT NULL
+     ) STRICT, WITHOUT ROWID;`;
+
+/** Since the fourth version. */
+const longTextTables = `
+     CREATE TABLE input (
+       job   INTEGER PRIMARY KEY,
+       file  TEXT,
+       bytes INTEGER,
+       text  TEXT CHECK ((text IS NULL) = (file IS NOT NULL))
+     ) STRICT;
+     DROP INDEX partOfJob;
+     ALTER TABLE part RENAME TO formerPart;
+     CREATE TABLE part (
+       number INTEGER PRIMARY KEY,
+       job    INTEGER NOT NULL REFERENCES job (number) ON DELETE CASCADE,
+       file   TEXT,
+       text   TEXT CHECK ((text IS NULL) = (file IS NOT NULL))
+     ) STRICT;`;
+
+const servedJobTriggers = `
+     CREATE TRIGGER jobAccepted AFTER INSERT ON job BEGIN${counting('NEW.endpointId', 'NEW.state', 1)}
+       INSERT INTO usage VALUES (NEW.keyId, NEW.endpointId, 1, 0) ON CONFLICT DO UPDATE SET jobs = jobs + 1;
+     END;
+     CREATE TRIGGER jobMoved AFTER UPDATE OF state ON job BEGIN
+       UPDATE tally SET jobs = jobs - 1 WHERE endpointId = OLD.endpointId AND what = OLD.state;${counting('NEW.endpointId', 'NEW.state', 1)}
+     END;
+     CREATE TRIGGER jobPutBack AFTER UPDATE OF state ON job WHEN OLD.state <> 'IN_QUEUE' AND NEW.state = 'IN_QUEUE'
+     BEGIN${counting('NEW.endpointId', "'retried'", 1)}
+     END;
+     CREATE TRIGGER jobLeftWorker AFTER UPDATE OF state ON job WHEN OLD.state = 'IN_PROGRESS' BEGIN
+       INSERT INTO usage VALUES (NEW.keyId, NEW.endpointId, 0, max(0, coalesce(NEW.endedAt, NEW.queuedAt) - OLD.startedAt))
+         ON CONFLICT DO UPDATE SET gpuMs = gpuMs + excluded.gpuMs;
+     END;`;
+
+/**
+ * One row a job, deleted once its result has been kept long enough. `number` grows with every accepted
+ * job and is the queue's order, within jobs of the same priority. Instants are epoch ms: `queuedAt` is when it was
+ * accepted or last put back, `startedAt` when a worker took it since then, `endedAt` when it settled, `expiresAt` when it is too
+ * old to be worked on (`ttlMs` after it was accepted or retried). `retries` is how often it was put back because its
+ * worker died. `isPulled`: its worker is one that asked for it over the network, and may outlive the service.
+ * `output` and `progress` are JSON as text; they come last, so that a long one is not read past when only
+ * the state is wanted. A long output stands in the file `outputFile` instead. `log` is what its worker wrote, and
+ * `summary` the beginning of what it was asked for.
+ *
+ * `input` holds what a job was asked for: every move writes the row of the job anew with all that is in it, and this
+ * never changes. It goes with its job, to which it does not refer, as that would be looked up each time; `bytes` is how
+ * long one in a file is. `part` holds what of a job's stream nobody has read yet. `webhook` is what is to be told to
+ * whom: `dueAt` is null until the job has ended. `endpoint` holds the endpoints that were made in the console.
+ *
+ * `tally` counts an endpoint's jobs by state, and how often one was put back into the queue (`retried`), so that its
+ * health is told without counting rows; what has ended stays in it when the job is deleted. `usage` adds up what is
+ * done for a key: submissions, and ms in workers.
+ */
+export const jobSchema: Schema = {
+  applicationId: 0x6e725356,
+  migrations: [
+    `CREATE TABLE job (${jobColumns("'IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED'")}) STRICT;${jobIndexes}`,
+    // The states that a table allows cannot be changed in place.
+    `ALTER TABLE job RENAME TO formerJob;
+     CREATE TABLE job (${jobColumns("'IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'")}) STRICT;
+     INSERT INTO job SELECT * FROM formerJob;
+     DROP TABLE formerJob;${jobIndexes}
+     CREATE TABLE tally (
+       endpointId TEXT NOT NULL,
+       what       TEXT NOT NULL,
+       jobs       INTEGER NOT NULL,
+       PRIMARY KEY (endpointId, what)
+     ) STRICT, WITHOUT ROWID;
+     INSERT INTO tally SELECT endpointId, state, count(*) FROM job GROUP BY endpointId, state;
+     CREATE TRIGGER jobAccepted AFTER INSERT ON job BEGIN${counting('NEW.endpointId', 'NEW.state', 1)}
+     END;
+     CREATE TRIGGER jobMoved AFTER UPDATE OF state ON job BEGIN
+       UPDATE tally SET jobs = jobs - 1 WHERE endpointId = OLD.endpointId AND what = OLD.state;${counting('NEW.endpointId', 'NEW.state', 1)}
+     END;
+     CREATE TRIGGER jobPutBack AFTER UPDATE OF state ON job WHEN OLD.state = 'IN_PROGRESS' AND NEW.state = 'IN_QUEUE'
+     BEGIN${counting('NEW.endpointId', "'retried'", 1)}
+     END;`,
+    `ALTER TABLE job RENAME TO formerJob;
+     DROP INDEX jobOpen;
+     DROP INDEX jobEnded;
+     CREATE TABLE job (${servedJobColumns}) STRICT;${servedJobTables}
+     INSERT INTO job (number, id, endpointId, state, acceptedAt, queuedAt, startedAt, endedAt, expiresAt, ttlMs,
+         executionTimeoutMs, isLowPriority, maxRetries, retries, keyId, isPulled, error, summary, input, output)
+       SELECT number, id, endpointId, state, acceptedAt, queuedAt,
+         CASE WHEN startedAt >= queuedAt AND state <> 'IN_QUEUE' THEN startedAt END, endedAt,
+         acceptedAt + 86400000, 86400000,
+         600000, 0, 2, 0, 'none', 0, error, '', input, output FROM formerJob;
+     DROP TABLE formerJob;${servedJobTriggers}`,
+    // Those that have not ended are found by `jobOpen`, so that accepting a job costs nothing more.
+    `CREATE INDEX jobSettled ON job (endpointId, state, number) WHERE endedAt IS NOT NULL;`,
+    // What is left of the texts in their former places must not outlive them.
+    `PRAGMA secure_delete = ON;${longTextTables}
+     INSERT INTO input (job, text) SELECT number, input FROM job;
+     ALTER TABLE job DROP COLUMN input;
+     INSERT INTO part (number, job, text) SELECT number, job, output FROM formerPart;
+     DROP TABLE formerPart;
+     CREATE INDEX partOfJob ON part (job);
+     UPDATE job SET outputFile = 'results/' || outputFile WHERE outputFile IS NOT NULL;`,
+  ],
+};

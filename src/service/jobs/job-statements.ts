@@ -1,0 +1,189 @@
+/** The job book's statements, prepared once. */
+import type { Database } from '../../lib/sqlite/database.ts';
+import type { JobState } from './job-moves.ts';
+import type { StoredText } from './long-texts.ts';
+
+/** A job that a worker has been given. */
+export interface TakenJob {
+  id: string;
+  workerId: string;
+  /** JSON text of an object. */
+  input: string;
+}
+
+/** A job that waits; `bytes` are those of its file. */
+export type WaitingJob = StoredText & { id: string; bytes: number | null };
+
+/** A job as its status is told. Instants in epoch ms. */
+export interface JobRecord {
+  id: string;
+  endpointId: string;
+  state: JobState;
+  queuedAt: number;
+  startedAt: number | null;
+  endedAt: number | null;
+  retries: number;
+  error: string | null;
+  /** JSON text; the worker's latest message while `IN_PROGRESS`. */
+  progress: string | null;
+  /** JSON text as bytes: the input while `IN_PROGRESS`, the output once `COMPLETED`, unless it is in `payloadFile`. */
+  payload: Buffer | null;
+  payloadFile: string | null;
+}
+
+/** A job without its texts. */
+export interface JobStanding {
+  number: number;
+  endpointId: string;
+  state: JobState;
+  endedAt: number | null;
+  workerId: string | null;
+  retries: number;
+  maxRetries: number;
+  ttlMs: number;
+}
+
+/** What a move writes; of what is not given the ending becomes empty, and the rest stays. */
+export interface JobChange {
+  queuedAt?: number;
+  startedAt?: number;
+  expiresAt?: number;
+  retries?: number;
+  workerId?: string;
+  isPulled?: 0 | 1;
+  endedAt?: number;
+  output?: string | null;
+  outputFile?: string | null;
+  error?: string;
+  log?: string;
+}
+
+type StoredChange = { [Key in keyof JobChange]-?: JobChange[Key] | null } & { id: string; state: JobState };
+
+/** A job as it is accepted. */
+export interface NewJob {
+  id: string;
+  endpointId: string;
+  now: number;
+  ttlMs: number;
+  executionTimeoutMs: number;
+  isLowPriority: 0 | 1;
+  maxRetries: number;
+  keyId: string;
+  summary: string;
+}
+
+/** A job that has been worked on, or waited, for too long. */
+export interface DueJob {
+  id: string;
+  endpointId: string;
+  state: JobState;
+  workerId: string | null;
+  executionTimeoutMs: number;
+  ttlMs: number;
+  isExpired: 0 | 1;
+}
+
+interface Expired {
+  until: number;
+  max: number;
+}
+
+/** The same jobs each time within a transaction. */
+const expired = 'SELECT number FROM job WHERE endedAt <= @until ORDER BY endedAt, number LIMIT @max';
+
+export function prepareJobStatements(db: Database) {
+  return {
+    insert: db.prepare<[NewJob]>(
+      `INSERT INTO job (id, endpointId, state, acceptedAt, queuedAt, expiresAt, ttlMs, executionTimeoutMs,
+         isLowPriority, maxRetries, retries, keyId, isPulled, summary)
+       VALUES (@id, @endpointId, 'IN_QUEUE', @now, @now, @now + @ttlMs, @ttlMs, @executionTimeoutMs,
+         @isLowPriority, @maxRetries, 0, @keyId, 0, @summary)`,
+    ),
+    addInput: db.prepare<
+      [job: number | bigint, file: string | null, bytes: number | null, text: string | null]
+    >('INSERT INTO input (job, file, bytes, text) VALUES (?, ?, ?, ?)'),
+    input: db.prepare<[string], StoredText>(
+      'SELECT text, file FROM job JOIN input ON input.job = job.number WHERE id = ?',
+    ),
+    nextInQueue: db.prepare<[{ endpointId: string; max: number }], WaitingJob>(
+      `SELECT id, file, bytes, text FROM job JOIN input ON input.job = job.number
+       WHERE endedAt IS NULL AND endpointId = @endpointId AND state = 'IN_QUEUE'
+       ORDER BY isLowPriority, number LIMIT @max`,
+    ),
+    nextIds: db.prepare<[{ endpointId: string; max: number }], { id: string }>(
+      `SELECT id FROM job WHERE endedAt IS NULL AND endpointId = @endpointId AND state = 'IN_QUEUE'
+       ORDER BY isLowPriority, number LIMIT @max`,
+    ),
+    waiting: db.prepare<[], { endpointId: string }>(
+      `SELECT endpointId FROM tally WHERE what = 'IN_QUEUE' AND jobs > 0`,
+    ),
+    // The payload goes out as it is: bytes are handed on without being decoded, let alone parsed.
+    find: db.prepare<[string], JobRecord>(
+      `SELECT id, endpointId, state, queuedAt, startedAt, endedAt, retries, error, progress,
+         CASE state WHEN 'IN_PROGRESS' THEN (SELECT file FROM input WHERE job = number) ELSE outputFile END
+           AS payloadFile,
+         CAST(CASE state WHEN 'IN_PROGRESS' THEN (SELECT text FROM input WHERE job = number)
+           WHEN 'COMPLETED' THEN output END AS BLOB) AS payload
+       FROM job WHERE id = ?`,
+    ),
+    standing: db.prepare<[string], JobStanding>(
+      'SELECT number, endpointId, state, endedAt, workerId, retries, maxRetries, ttlMs FROM job WHERE id = ?',
+    ),
+    tally: db.prepare<[string], { what: JobState | 'retried'; jobs: number }>(
+      'SELECT what, jobs FROM tally WHERE endpointId = ?',
+    ),
+    queued: db.prepare<[string], { jobs: number }>(
+      `SELECT jobs FROM tally WHERE endpointId = ? AND what = 'IN_QUEUE'`,
+    ),
+    move: db.prepare<[StoredChange]>(
+      `UPDATE job SET state = @state, queuedAt = coalesce(@queuedAt, queuedAt),
+         startedAt = CASE @state WHEN 'IN_QUEUE' THEN NULL ELSE coalesce(@startedAt, startedAt) END, expiresAt = coalesce(@expiresAt, expiresAt),
+         retries = coalesce(@retries, retries), workerId = coalesce(@workerId, workerId),
+         isPulled = coalesce(@isPulled, isPulled), log = coalesce(@log, log), progress = NULL,
+         endedAt = @endedAt, output = @output, outputFile = @outputFile, error = @error
+       WHERE id = @id`,
+    ),
+    setProgress: db.prepare<[{ id: string; progress: string }]>(
+      'UPDATE job SET progress = @progress WHERE id = @id',
+    ),
+    running: db.prepare<[{ isPulled: 0 | 1 }], { id: string; endpointId: string; workerId: string | null }>(
+      // Few are at work at a time: sorting those is nothing beside looking through all in their order.
+      `SELECT id, endpointId, workerId FROM job INDEXED BY jobOverdue
+       WHERE state = 'IN_PROGRESS' AND isPulled = @isPulled ORDER BY number`,
+    ),
+    due: db.prepare<[{ now: number; max: number }], DueJob>(
+      `SELECT id, endpointId, state, workerId, executionTimeoutMs, ttlMs, expiresAt <= @now AS isExpired FROM job
+       WHERE (endedAt IS NULL AND expiresAt <= @now)
+         OR (state = 'IN_PROGRESS' AND startedAt + executionTimeoutMs <= @now)
+       LIMIT @max`,
+    ),
+    open: db.prepare<[], { one: 1 }>('SELECT 1 AS one FROM job WHERE endedAt IS NULL LIMIT 1'),
+    expired: db.prepare<[{ until: number }], { one: 1 }>(
+      'SELECT 1 AS one FROM job WHERE endedAt <= @until LIMIT 1',
+    ),
+    deleteExpiredInputs: db.prepare<[Expired], { file: string | null }>(
+      `DELETE FROM input WHERE job IN (${expired}) RETURNING file`,
+    ),
+    deleteExpiredParts: db.prepare<[Expired & { maxParts: number }], { file: string | null }>(
+      `DELETE FROM part WHERE number IN (SELECT number FROM part WHERE job IN (${expired}) LIMIT @maxParts)
+       RETURNING file`,
+    ),
+    deleteExpired: db.prepare<[Expired], { file: string | null }>(
+      `DELETE FROM job WHERE number IN (${expired}) RETURNING outputFile AS file`,
+    ),
+    files: db.prepare<[], { file: string }>(
+      `SELECT outputFile AS file FROM job WHERE outputFile IS NOT NULL
+       UNION ALL SELECT file FROM input WHERE file IS NOT NULL
+       UNION ALL SELECT file FROM part WHERE file IS NOT NULL`,
+    ),
+    addPart: db.prepare<[{ job: number } & StoredText]>(
+      'INSERT INTO part (job, file, text) VALUES (@job, @file, @text)',
+    ),
+    hasParts: db.prepare<[number], { one: 1 }>('SELECT 1 AS one FROM part WHERE job = ? LIMIT 1'),
+    parts: db.prepare<[number], StoredText>('SELECT text, file FROM part WHERE job = ? ORDER BY number'),
+    deleteParts: db.prepare<[number], { file: string | null }>(
+      'DELETE FROM part WHERE job = ? RETURNING file',
+    ),
+  };
+}

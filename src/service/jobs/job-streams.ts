@@ -1,0 +1,83 @@
+/** The streams of jobs, in the job book: parts of an output, kept until somebody has read them. */
+import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
+import type { JobLedger, JobOfWorker } from './job-ledger.ts';
+import type { JobSignals } from './job-signals.ts';
+import type { LongTexts } from './long-texts.ts';
+
+export interface JobStreamsParts {
+  ledger: JobLedger;
+  commit: GroupCommit;
+  texts: LongTexts;
+  signals: JobSignals;
+  /** How much of a job's stream is kept for those who have not read it. */
+  maxUnreadBytes?: number | undefined;
+}
+
+/** All that is unread is handed out as one text. */
+const defaultMaxUnreadBytes = 100 * 1024 * 1024;
+
+/** What a part takes beside its text. */
+const partBytes = 100;
+
+export class JobStreams {
+  readonly #parts: JobStreamsParts;
+  /** Since this start, by the number of the job; of jobs that have not ended. */
+  readonly #unreadBytes = new Map<number, number>();
+
+  constructor(parts: JobStreamsParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Adds to the stream of a job; `output` is JSON text. False, and nothing done, where it is not the worker's job or
+   * more of the stream is unread already than is kept.
+   */
+  async add(job: JobOfWorker, output: string): Promise<boolean> {
+    const { commit, texts, signals, ledger, maxUnreadBytes = defaultMaxUnreadBytes } = this.#parts;
+    const byteCount = Buffer.byteLength(output) + partBytes;
+    const isHeard = await texts.naming('streams', output, (stored) =>
+      commit.write(() => {
+        const held = ledger.heldBy(job);
+        if (held === undefined) return false;
+        const unread = (this.#unreadBytes.get(held.number) ?? 0) + byteCount;
+        if (unread > maxUnreadBytes) return false;
+        this.#sql.addPart.run({ job: held.number, ...stored });
+        this.#unreadBytes.set(held.number, unread);
+        return true;
+      }),
+    );
+    if (isHeard) signals.streamed(job.id);
+    return isHeard;
+  }
+
+  /** Whether there is something new in the stream of a job. */
+  hasNews(id: string): boolean {
+    const job = this.#sql.standing.get(id);
+    return job !== undefined && this.#sql.hasParts.get(job.number) !== undefined;
+  }
+
+  /** What is new in the stream of a job, as JSON texts; each is handed out once. */
+  async drain(id: string): Promise<string[]> {
+    const job = this.#sql.standing.get(id);
+    if (job === undefined || !this.hasNews(id)) return [];
+    const { commit, texts } = this.#parts;
+    const parts = await commit.write(() => {
+      const unread = this.#sql.parts.all(job.number);
+      this.#sql.deleteParts.run(job.number);
+      this.#unreadBytes.delete(job.number);
+      return unread;
+    });
+    const outputs = await Promise.all(parts.map((part) => texts.textOf(part)));
+    await texts.delete(parts);
+    return outputs.filter((output) => output !== undefined);
+  }
+
+  /** Of a job that nobody adds to any more nothing is counted. */
+  forget(job: number): void {
+    this.#unreadBytes.delete(job);
+  }
+
+  get #sql(): JobLedger['sql'] {
+    return this.#parts.ledger.sql;
+  }
+}

@@ -1,0 +1,150 @@
+/** What workers do with the jobs of the book: take them, say what they are at, and end them or give them back. */
+import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
+import { isDiskFull } from './disk-full.ts';
+import type { DiskReserve } from './disk-reserve.ts';
+import type { JobLedger, JobOfWorker, JobTaker } from './job-ledger.ts';
+import type { JobState } from './job-moves.ts';
+import type { JobReads } from './job-reads.ts';
+import type { JobSignals } from './job-signals.ts';
+import type { JobChange, TakenJob, WaitingJob } from './job-statements.ts';
+import { longText, type LongTexts } from './long-texts.ts';
+
+export interface JobWorkParts {
+  ledger: JobLedger;
+  commit: GroupCommit;
+  reserve: DiskReserve;
+  texts: LongTexts;
+  signals: JobSignals;
+  reads: JobReads;
+}
+
+/** How a job ended; `output` is JSON text. */
+export type JobOutcome = { state: 'COMPLETED'; output: string } | { state: 'FAILED'; error: string };
+
+type BegunJob = WaitingJob & { workerId: string };
+
+/** Promises resolve when what they changed is on the disk. */
+export class JobWork {
+  readonly #parts: JobWorkParts;
+
+  constructor(parts: JobWorkParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Marks jobs as in progress, longest in the queue first, one for each of the takers while there are any and, after
+   * the first, while their inputs are no longer than `maxInputs` characters together. None on a full disk, which could
+   * not take what comes of them: that would be paid for again.
+   */
+  async take(endpointId: string, takers: readonly JobTaker[], maxInputs = Infinity): Promise<TakenJob[]> {
+    if (this.#parts.reserve.isFull || this.#parts.reads.queueLength(endpointId) === 0) return [];
+    const taken = await this.#parts.commit.write(() => {
+      const jobs = this.#parts.ledger.nextInQueue(endpointId, takers.length, maxInputs);
+      return jobs.flatMap((job, index) => {
+        const taker = takers[index];
+        if (taker === undefined) return [];
+        this.#parts.ledger.begin(job.id, taker);
+        return [{ ...job, workerId: taker.workerId }];
+      });
+    });
+    for (const { id } of taken) this.#parts.signals.moved(id);
+    const jobs = await Promise.all(taken.map((job) => this.#withInput(job)));
+    const whole = jobs.filter((job) => job !== undefined);
+    // Whoever asked goes without a job only where there is none.
+    return whole.length > 0 || taken.length === 0 ? whole : this.take(endpointId, takers, maxInputs);
+  }
+
+  /**
+   * Ends a job by what its worker says. False, and nothing done, where it has ended in the meantime or is another
+   * worker's by now. A job that was put back because its worker was silent, and waits, takes its result after all.
+   */
+  async settle(job: JobOfWorker, outcome: JobOutcome, log?: string): Promise<boolean> {
+    const kept = log === undefined ? {} : { log };
+    const isHeard =
+      outcome.state === 'FAILED'
+        ? await this.#end(job, 'FAILED', { ...kept, error: outcome.error })
+        : await this.#complete(job, outcome.output, kept);
+    if (isHeard) this.#parts.signals.moved(job.id);
+    return isHeard;
+  }
+
+  /**
+   * Puts the job of a worker that died back into the queue, or fails it where that has happened too often. With
+   * `isCounted` false it never reached the worker. Undefined where it is not the worker's job.
+   */
+  async putBack(
+    given: JobOfWorker,
+    why: string,
+    { isCounted, log }: { isCounted: boolean; log?: string | undefined } = { isCounted: true },
+  ): Promise<JobState | undefined> {
+    const { id } = given;
+    const now = await this.#stop(() => {
+      const job = this.#parts.ledger.heldBy(given);
+      if (job === undefined) return undefined;
+      const state = this.#parts.ledger.putBack(id, job, isCounted ? why : undefined, log);
+      return { state, endpointId: job.endpointId };
+    });
+    if (now === undefined) return undefined;
+    this.#parts.signals.moved(id);
+    if (now.state === 'IN_QUEUE') this.#parts.signals.queued(now.endpointId);
+    return now.state;
+  }
+
+  /**
+   * Keeps what a worker says of a job that it is at; `message` is JSON text. False, and nothing done, where it is not
+   * the worker's job or the message is as long as a result.
+   */
+  async setProgress(job: JobOfWorker, message: string): Promise<boolean> {
+    // Every move of the job writes it anew.
+    if (message.length >= longText) return false;
+    return await this.#parts.commit.write(() => {
+      const isHeard = this.#parts.reads.isInProgress(job);
+      if (isHeard) this.#parts.ledger.sql.setProgress.run({ id: job.id, progress: message });
+      return isHeard;
+    });
+  }
+
+  async #complete(job: JobOfWorker, text: string, how: JobChange): Promise<boolean> {
+    try {
+      return await this.#parts.texts.naming('results', text, ({ text: output, file: outputFile }) =>
+        this.#end(job, 'COMPLETED', { ...how, output, outputFile }),
+      );
+    } catch (error) {
+      // A long one would leave no room for ending others; nor is there any for what would come of more jobs.
+      if (isDiskFull(error)) this.#parts.reserve.noteFull();
+      throw error;
+    }
+  }
+
+  #end(given: JobOfWorker, state: JobState, how: JobChange): Promise<boolean> {
+    const { id, workerId } = given;
+    return this.#stop(() => {
+      const job = this.#parts.ledger.sql.standing.get(id);
+      if (job === undefined || job.endedAt !== null || job.workerId !== workerId) return false;
+      if (job.state === 'IN_QUEUE') this.#parts.ledger.begin(id, { workerId, isPulled: true });
+      this.#parts.ledger.end(id, state, how);
+      return true;
+    });
+  }
+
+  /** A job whose input cannot be read any more fails, and its worker is given another. */
+  async #withInput({ id, workerId, ...stored }: BegunJob): Promise<TakenJob | undefined> {
+    if (stored.file === null) return { id, workerId, input: stored.text };
+    let why = 'it is not in the data folder any more';
+    try {
+      const input = await this.#parts.texts.textOf(stored);
+      if (input !== undefined) return { id, workerId, input };
+    } catch (error) {
+      why = String(error);
+    }
+    const error = `the service cannot read the input of this job: ${why}`;
+    await this.settle({ id, workerId }, { state: 'FAILED', error });
+    return undefined;
+  }
+
+  /** Writes what must be possible on a full disk, too. */
+  #stop<T>(work: () => T): Promise<T> {
+    const { commit, reserve } = this.#parts;
+    return reserve.spend(() => commit.write(work));
+  }
+}

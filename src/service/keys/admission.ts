@@ -1,0 +1,54 @@
+/** Lets in whoever brings a good key, and keeps others from trying keys until one is. */
+import { addressGroup } from '../../lib/net/address-group.ts';
+import { Guesses } from './guesses.ts';
+import type { KeyBook } from './key-book.ts';
+import { digestOf, presentedKey } from './key-text.ts';
+import type { KeyHolder } from './key.ts';
+
+/** `wrong` for no key as well; with `waitMs` it is one of too many, and may even be a good one. */
+export type Admitted = { holder: KeyHolder } | 'wrong' | { waitMs: number };
+
+/** Of addresses from which a key that people chose has come; the first is forgotten first. */
+const maxKnown = 10_000;
+
+/**
+ * Keys of the book hold 256 random bits, which nobody guesses: they are let in wherever they come from, also beside
+ * somebody who tries keys behind the same address. A key that was given from outside may be a word: from an address
+ * that tries keys it is let in only where it had come from there before.
+ */
+export class Admission {
+  readonly #keys: KeyBook;
+  readonly #now: () => number;
+  readonly #guesses = new Guesses();
+  readonly #known = new Set<string>();
+
+  constructor(keys: KeyBook, now: () => number) {
+    this.#keys = keys;
+    this.#now = now;
+  }
+
+  /** `authorization`: the value of the header; `remoteAddress`: of the connection, undefined where it has ended. */
+  admit(authorization: string | undefined, remoteAddress: string | undefined): Admitted {
+    const presented = presentedKey(authorization);
+    if (presented === undefined) return 'wrong';
+    const holder = this.#keys.find(authorization);
+    if (holder !== undefined && !this.#keys.isGiven(holder)) return { holder };
+    const address = addressGroup(remoteAddress ?? '');
+    if (holder !== undefined && this.#known.has(address)) return { holder };
+    const now = this.#now();
+    const waitMs =
+      holder === undefined
+        ? this.#guesses.add(address, digestOf(presented.key).toString('base64'), now)
+        : this.#guesses.waitMs(address, now);
+    if (waitMs > 0) return { waitMs };
+    if (holder === undefined) return 'wrong';
+    this.#know(address);
+    return { holder };
+  }
+
+  #know(address: string): void {
+    this.#known.add(address);
+    const [first] = this.#known;
+    if (this.#known.size > maxKnown && first !== undefined) this.#known.delete(first);
+  }
+}

@@ -1,0 +1,110 @@
+/** The body of a submission, read once into what the service keeps of it. */
+import { describeValue } from '../protocol/describe-value.ts';
+import { memberText } from '../protocol/member-text.ts';
+import type { JobTerms } from './jobs/job-terms.ts';
+import { isPrivateTarget } from './webhooks/private-target.ts';
+
+/** What a submission may ask for itself. */
+export type AskedTerms = Partial<
+  Pick<JobTerms, 'executionTimeoutMs' | 'ttlMs' | 'isLowPriority' | 'webhook'>
+>;
+
+export type ReadRunRequest =
+  | { kind: 'read'; /** JSON text of an object that is not empty. */ input: string; terms: AskedTerms }
+  | { kind: 'refused'; why: string };
+
+/** Longer ones do not fit into a timer. */
+const longestMs = 20 * 24 * 60 * 60_000;
+const longestUrl = 2_048;
+const deepest = 1_000;
+
+/** Unknown keys are ignored, as real services do. `hasPrivate`: whether webhooks may lead to this machine's network. */
+export function readRunRequest(bytes: Buffer, { hasPrivate }: { hasPrivate: boolean }): ReadRunRequest {
+  const text = utf8(bytes);
+  const body = text === undefined ? undefined : parse(text);
+  if (text === undefined || body === undefined) return refused('the body is not JSON');
+  if (!isObject(body)) return refused('the body is not an object');
+  const input = body['input'];
+  if (!isObject(input)) return refused('the body has no object "input"');
+  if (Object.keys(input).length === 0) return refused('the object "input" is empty');
+  if (isDeep(input)) return refused('the object "input" is nested too deeply');
+  const terms = readTerms(body, hasPrivate);
+  if (typeof terms === 'string') return refused(terms);
+  return { kind: 'read', input: memberText(text, 'input') ?? JSON.stringify(input), terms };
+}
+
+/** What is wrong, in words, or what is asked for. */
+function readTerms(body: Record<string, unknown>, hasPrivate: boolean): AskedTerms | string {
+  const { policy = {}, webhook } = body;
+  if (!isObject(policy)) return `"policy" is ${describeValue(policy)}; expected an object`;
+  const { executionTimeout, ttl, lowPriority } = policy;
+  for (const [name, value] of Object.entries({ executionTimeout, ttl })) {
+    if (value !== undefined && !isDuration(value))
+      return `"policy.${name}" is ${describeValue(value)}; expected whole milliseconds, from 1 to ${longestMs}`;
+  }
+  if (lowPriority !== undefined && typeof lowPriority !== 'boolean')
+    return `"policy.lowPriority" is ${describeValue(lowPriority)}; expected true or false`;
+  if (webhook !== undefined && webhook !== null && !isWebhook(webhook))
+    return `"webhook" is ${describeValue(webhook)}; expected an http(s) URL without user name and password`;
+  if (isWebhook(webhook) && !hasPrivate && isPrivateTarget(webhook)) return privateWebhook(webhook);
+  return {
+    ...(isDuration(executionTimeout) && { executionTimeoutMs: executionTimeout }),
+    ...(isDuration(ttl) && { ttlMs: ttl }),
+    ...(lowPriority !== undefined && { isLowPriority: lowPriority }),
+    ...(isWebhook(webhook) && { webhook }),
+  };
+}
+
+function isDuration(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= longestMs;
+}
+
+function isWebhook(value: unknown): value is string {
+  if (typeof value !== 'string' || value.length > longestUrl || !URL.canParse(value)) return false;
+  const { protocol, username, password } = new URL(value);
+  return /^https?:$/.test(protocol) && username === '' && password === '';
+}
+
+function privateWebhook(webhook: string): string {
+  const { host } = new URL(webhook);
+  return `"webhook" leads to ${host}, which is this service's own machine or network: others can reach this service, and would reach that through it; expected an address of the internet, or \`webhooks.allowPrivate: true\` in its service.yaml`;
+}
+
+function refused(why: string): ReadRunRequest {
+  return { kind: 'refused', why };
+}
+
+function utf8(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** No JSON text stands for undefined. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whoever writes it anew, a worker for one, needs a stack for it; `parse` has no such bound. */
+function isDeep(input: unknown): boolean {
+  let level: unknown[] = [input];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > deepest) return true;
+    level = level.flatMap((value) =>
+      typeof value === 'object' && value !== null
+        ? Object.values(value).filter((inner) => typeof inner === 'object')
+        : [],
+    );
+  }
+  return false;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

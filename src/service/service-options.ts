@@ -1,0 +1,136 @@
+/** What a service is started with, checked before anything is touched. */
+import type { Page } from '../lib/net/page-shell.ts';
+import type { RendererLack } from '../protocol/console-data.ts';
+import { defaultRetentionMs, maxRequestBytes } from '../protocol/messages.ts';
+import type { EndpointForms } from './console/endpoint-requests.ts';
+import type { EndpointSettings } from './endpoint-settings.ts';
+import type { RunnableWorkload } from './endpoint.ts';
+import type { FaultPlan } from './faults/fault-plan.ts';
+import { type ClientLimits, defaultClientLimits } from './http/client-limits.ts';
+import { fitsHeader } from './keys/key-text.ts';
+import type { Rate } from './rate-limit.ts';
+
+export interface ServiceOptions {
+  /** The folder of the service's files; made where it is missing, for its owner only. */
+  dataDir: string;
+  /** 127.0.0.1 by default; anything beyond loopback takes a key. */
+  host?: string;
+  /** 0, the default: a free one. */
+  port?: number;
+  /** Bearer keys that are accepted beside those of the key book, for everything but the pull operations. */
+  keys: string[];
+  endpoints: EndpointSettings[];
+  /** What an endpoint's own workers run; `context` is what they need of the service. */
+  workloadOf: (settings: EndpointSettings, context: WorkloadContext) => RunnableWorkload;
+  /** How long inputs and outputs are kept after their job has settled. */
+  retentionMs?: number;
+  /** The largest body of a submission, and of a result. */
+  maxRequestBytes?: number;
+  maxResultBytes?: number;
+  /** Of the long bodies that are in memory at a time. */
+  maxBodiesBytes?: number;
+  /** Room that is kept on the disk for ending jobs, and deleting what is over, when it is full; none by default. */
+  reserveBytes?: number;
+  /** Connections that are open at once. */
+  maxConnections?: number;
+  /** A request that has not arrived by then is cut off. */
+  requestTimeoutMs?: number;
+  /** How slow clients may be beyond that. */
+  clientLimits?: Partial<ClientLimits>;
+  /** For each key and operation. */
+  rate?: Rate;
+  /** Whether webhooks may lead to this machine and its network; by default where nobody else can submit. */
+  hasPrivateWebhooks?: boolean;
+  /** How long a worker elsewhere may say nothing before its job is somebody else's. */
+  silenceMs?: number;
+  /** The console, where there is to be one. */
+  console?: ConsoleOptions;
+  /** Wall clock, epoch ms. */
+  now?: () => number;
+  /** What goes wrong on purpose; nothing by default. */
+  faults?: FaultPlan;
+  /** Told in words of what goes wrong at the service itself. */
+  onTrouble?: (text: string) => void;
+}
+
+/** What workers that pull are told. */
+export interface WorkloadContext {
+  /** Of the service. */
+  url: string;
+  /** For the endpoint alone. */
+  workerKey: string;
+}
+
+export interface ConsoleOptions {
+  page: Page;
+  forms: EndpointForms;
+  /** `nightrender 1.2.3`. */
+  program: string;
+  /** Why workers of scene-renderer paint instead; null where they render, or nobody knows yet. */
+  rendererLack: () => RendererLack | null;
+  /** The name of the file that the service was started with; null for none. */
+  file: string | null;
+  /** The file of the faults that are put in on purpose; null for none. */
+  faults: string | null;
+}
+
+const defaultHost = '127.0.0.1';
+
+type Optional = 'silenceMs' | 'console' | 'faults';
+type Checked = Required<Omit<ServiceOptions, Optional>> &
+  Pick<ServiceOptions, Optional> & { clientLimits: ClientLimits };
+
+/** Throws, with what is wrong in words, for options that no service can be started with. */
+export function checkServiceOptions(options: ServiceOptions): Checked {
+  const checked = {
+    host: defaultHost,
+    port: 0,
+    retentionMs: defaultRetentionMs,
+    maxRequestBytes,
+    maxBodiesBytes: 128 * 1024 * 1024,
+    maxResultBytes: 100 * 1024 * 1024,
+    reserveBytes: 0,
+    maxConnections: 2_000,
+    requestTimeoutMs: 120_000,
+    // Against a client that has gone wild; what is usual stays far below.
+    rate: { requests: 100_000, withinMs: 10_000 },
+    now: Date.now,
+    onTrouble: () => undefined,
+    hasPrivateWebhooks: isLoopback(options.host ?? defaultHost),
+    ...options,
+    clientLimits: { ...defaultClientLimits, ...options.clientLimits },
+  };
+  assertLimit('retentionMs', checked.retentionMs);
+  assertLimit('maxRequestBytes', checked.maxRequestBytes);
+  assertLimit('maxBodiesBytes', checked.maxBodiesBytes);
+  assertLimit('maxResultBytes', checked.maxResultBytes);
+  assertKeys(checked.keys);
+  assertEndpoints(checked.endpoints);
+  return checked;
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+function assertLimit(name: string, value: number): void {
+  if (!Number.isSafeInteger(value) || value < 1)
+    throw new Error(`${name} is ${value}, but must be a whole number above 0`);
+}
+
+/** The keys themselves never stand in an error. */
+function assertKeys(keys: readonly string[]): void {
+  if (!keys.every(fitsHeader))
+    throw new Error('a key is empty or holds characters that a header cannot carry');
+}
+
+function assertEndpoints(endpoints: readonly EndpointSettings[]): void {
+  const ids = endpoints.map(({ id }) => id);
+  if (ids.includes('')) throw new Error('an endpoint has an empty id');
+  const repeated = ids.find((id, index) => ids.indexOf(id) !== index);
+  if (repeated !== undefined) throw new Error(`two endpoints have the id ${repeated}`);
+  for (const { id, workers } of endpoints) {
+    if (!Number.isSafeInteger(workers) || workers < 0)
+      throw new Error(`endpoint ${id} has ${workers} workers, but must have a whole number of them`);
+  }
+}

@@ -1,0 +1,208 @@
+/** The operations of workers that pull: taking jobs, handing in results and parts of them, saying that they live. */
+import { memberText } from '../protocol/member-text.ts';
+import { jobIdPattern } from '../protocol/paths.ts';
+import { type Asked, bodyOf } from './asked.ts';
+import { type Answer, emptyAnswer, jsonAnswer, refusal } from './http/answer.ts';
+import type { BodyRoom } from './http/body-room.ts';
+import type { JobBook } from './jobs/job-book.ts';
+import type { JobResults } from './jobs/job-results.ts';
+import { untilFound } from './jobs/job-signals.ts';
+import type { TakenJob } from './jobs/job-statements.ts';
+import type { Operation } from './routes.ts';
+import { pullingWorker } from './pool/pulling-worker.ts';
+
+export interface WorkerOperationsParts {
+  book: JobBook;
+  results: JobResults;
+  /** The largest body of a result. */
+  maxResultBytes: number;
+  bodies: BodyRoom;
+}
+
+type WorkerOperation = Extract<Operation, `job-${string}` | 'ping'>;
+
+/** A worker gives up after 90 s. */
+const heldOpenMs = 60_000;
+
+const largestBatch = 1_000;
+
+/** Of the inputs in a batch together, beyond the first: an answer has to fit into memory, and the rest can wait. */
+const longestBatch = 16 * 1024 * 1024;
+
+export class WorkerOperations {
+  readonly #parts: WorkerOperationsParts;
+
+  constructor(parts: WorkerOperationsParts) {
+    this.#parts = parts;
+  }
+
+  /** Undefined where the worker has gone and nobody listens. */
+  async answer(operation: WorkerOperation, asked: Asked): Promise<Answer | undefined> {
+    const { endpoint, route, request } = asked;
+    const { bodies, maxResultBytes } = this.#parts;
+    if (route.workerId === '') return refusal(404, 'no worker has this id');
+    const worker = workerIn(asked);
+    if (!endpoint.remote.hear(worker, route.query.get('gpu')))
+      return refusal(429, 'this endpoint has too many workers', { 'Retry-After': '60' });
+    switch (operation) {
+      case 'job-take': {
+        const [job] = await this.#take(asked, 1);
+        return job === undefined ? emptyAnswer : { status: 200, body: takenText(job) };
+      }
+      case 'job-take-batch': {
+        const jobs = await this.#take(asked, batchSize(route.query.get('batch_size')));
+        return jobs.length === 0 ? emptyAnswer : { status: 200, body: `[${jobs.map(takenText).join(',')}]` };
+      }
+      case 'job-done':
+        return await bodies.within(request, maxResultBytes, () => this.#done(asked));
+      case 'job-stream':
+        return await bodies.within(request, maxResultBytes, () => this.#addPart(asked));
+      case 'job-stop':
+        return await this.#stop(asked);
+      case 'ping':
+        endpoint.remote.keep(worker, idsIn(route.query.get('job_id')));
+        return jsonAnswer({});
+    }
+  }
+
+  /** Waits until there is a job; empty where there is none, or the worker has gone. */
+  async #take(asked: Asked, max: number): Promise<TakenJob[]> {
+    const { endpoint, gone } = asked;
+    const workerId = workerIn(asked);
+    const { book } = this.#parts;
+    const { remote } = endpoint;
+    const takers = Array.from({ length: max }, () => ({ workerId, isPulled: true }));
+    const waiting = { waitMs: heldOpenMs, signal: gone };
+    // Who comes when all is over waits for the connection's end, rather than asking again and again.
+    const wasStopped = remote.isStopped;
+    const jobs = await untilFound(book.signals, [`queued ${endpoint.id}`], waiting, async () => {
+      if (remote.isStopped) return wasStopped ? undefined : [];
+      const taken = await book.work.take(endpoint.id, takers, longestBatch);
+      return taken.length === 0 ? undefined : taken;
+    });
+    if (jobs === undefined) return [];
+    if (!gone.aborted && !remote.isStopped) {
+      endpoint.hold(
+        workerId,
+        jobs.map(({ id }) => id),
+      );
+      return jobs;
+    }
+    for (const job of jobs)
+      await book.work.putBack(job, 'its worker went away before it got it', { isCounted: false });
+    return [];
+  }
+
+  async #done(asked: Asked): Promise<Answer | undefined> {
+    const { endpoint, route } = asked;
+    const { jobId } = route;
+    const workerId = workerIn(asked);
+    if (!this.#parts.book.reads.has(endpoint.id, jobId)) return jobNotFound;
+    const text = await this.#textOf(asked);
+    if (typeof text !== 'string') {
+      if (text?.isBodyUnread) await this.#failTooLarge(asked);
+      return text;
+    }
+    const body = parseObject(text);
+    if (body === undefined) return refusal(400, 'the body is no JSON object');
+    if (!('output' in body || 'error' in body))
+      return refusal(400, 'the body has neither "output" nor "error"');
+    const job = { id: jobId, workerId };
+    // Workers hand in their progress as they hand in results.
+    if (body['status'] === 'IN_PROGRESS') {
+      endpoint.remote.keep(workerId, [jobId]);
+      const accepted = await this.#parts.book.work.setProgress(job, memberText(text, 'output') ?? 'null');
+      return jsonAnswer({ accepted });
+    }
+    const log = endpoint.logOf(jobId).join('\n') || undefined;
+    const { error } = body;
+    const hasFailed = error !== undefined && error !== null && error !== '';
+    const isHeard = hasFailed
+      ? await this.#parts.results.fail(
+          job,
+          typeof error === 'string' ? error : (memberText(text, 'error') ?? ''),
+          log,
+        )
+      : await this.#parts.results.complete(job, memberText(text, 'output') ?? 'null', log);
+    endpoint.remote.release(workerId, jobId);
+    if (body['stopPod'] === true) endpoint.restart(workerId);
+    return jsonAnswer({ accepted: isHeard });
+  }
+
+  /** Workers drop a result that is refused, and nobody would ever hear of it. */
+  async #failTooLarge(asked: Asked): Promise<void> {
+    const { endpoint, route } = asked;
+    const { jobId } = route;
+    const workerId = workerIn(asked);
+    await this.#parts.results.failTooLarge({ id: jobId, workerId });
+    endpoint.remote.release(workerId, jobId);
+  }
+
+  async #addPart(asked: Asked): Promise<Answer | undefined> {
+    const { endpoint, route } = asked;
+    const { jobId } = route;
+    const workerId = workerIn(asked);
+    if (!this.#parts.book.reads.has(endpoint.id, jobId)) return jobNotFound;
+    const text = await this.#textOf(asked);
+    if (typeof text !== 'string') return text;
+    const output = parseObject(text) === undefined ? undefined : memberText(text, 'output');
+    if (output === undefined) return refusal(400, 'the body is no JSON object with "output"');
+    endpoint.remote.keep(workerId, [jobId]);
+    return jsonAnswer({ accepted: await this.#parts.book.streams.add({ id: jobId, workerId }, output) });
+  }
+
+  async #stop(asked: Asked): Promise<Answer> {
+    const { endpoint, gone } = asked;
+    const workerId = workerIn(asked);
+    const { signals } = this.#parts.book;
+    const { remote } = endpoint;
+    const waiting = { waitMs: heldOpenMs, signal: gone };
+    const wasStopped = remote.isStopped;
+    const ids = await untilFound(signals, [`stopping ${workerId}`], waiting, () =>
+      remote.isStopped && !wasStopped ? [] : remote.takeUnwanted(workerId),
+    );
+    return ids === undefined || ids.length === 0 ? emptyAnswer : jsonAnswer({ jobsToStop: ids });
+  }
+
+  /** Workers send JSON under the content type of a form. */
+  async #textOf(asked: Asked): Promise<string | Answer | undefined> {
+    const body = await bodyOf(asked, this.#parts.maxResultBytes);
+    if (!Buffer.isBuffer(body)) return body;
+    try {
+      return new TextDecoder('utf-8', { fatal: true }).decode(body);
+    } catch {
+      return refusal(400, 'the body is not UTF-8');
+    }
+  }
+}
+
+function workerIn({ route, keyId }: Asked): string {
+  return pullingWorker(route.workerId, keyId);
+}
+
+/** What is brought for a job that is not there is not read: it may be long. */
+const jobNotFound: Answer = { ...refusal(404, 'job not found'), isBodyUnread: true };
+
+function takenText({ id, input }: TakenJob): string {
+  return `{"id":"${id}","input":${input}}`;
+}
+
+function batchSize(text: string | null): number {
+  const size = Number(text ?? 1);
+  return Number.isSafeInteger(size) && size >= 1 ? Math.min(size, largestBatch) : 1;
+}
+
+function idsIn(text: string | null): string[] {
+  return (text ?? '').split(',').filter((id) => jobIdPattern.test(id));
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,192 @@
+/** A worker that is a process: it is sent jobs and answers in JSON lines (`command-workload.ts` says which). */
+import type { Readable, Writable } from 'node:stream';
+import { inspect } from 'node:util';
+import { memberText } from '../../protocol/member-text.ts';
+import { type Line, readLines } from './read-lines.ts';
+import type { WorkerLog } from './worker-log.ts';
+import type { WorkerProcess } from './worker-process.ts';
+import { JsonText, type RunReport, type Worker, WorkerDied, type WorkloadJob } from './workload.ts';
+
+/** A result that long would be refused in any case. */
+const defaultMaxAnswerBytes = 100 * 1024 * 1024;
+/** A process that closes its pipes is mostly about to end by itself, for a reason that says more. */
+const lastWordsMs = 1_000;
+
+export interface LineWorkerOptions {
+  process: WorkerProcess;
+  requests: Writable;
+  answers: Readable;
+  log: WorkerLog;
+  maxAnswerBytes?: number | undefined;
+}
+
+interface Message {
+  says: Record<string, unknown>;
+  /** As it was written. */
+  text: string;
+}
+
+interface Run {
+  jobId: string;
+  report: RunReport;
+  resolve(output: unknown): void;
+  reject(error: Error): void;
+}
+
+export class LineWorker implements Worker {
+  readonly ended: Promise<string>;
+  /** Why it cannot start; undefined once it is ready. */
+  readonly #greeting: Promise<string | undefined>;
+  #onGreeting: (failure: string | undefined) => void = () => undefined;
+  readonly #process: WorkerProcess;
+  readonly #requests: Writable;
+  readonly #log: WorkerLog;
+  readonly #maxAnswerBytes: number;
+  #run: Run | undefined;
+  #endedBecause: string | undefined;
+
+  constructor({ process, requests, answers, log, maxAnswerBytes }: LineWorkerOptions) {
+    this.#process = process;
+    this.#requests = requests;
+    this.#log = log;
+    this.#maxAnswerBytes = maxAnswerBytes ?? defaultMaxAnswerBytes;
+    this.#greeting = new Promise((resolve) => {
+      this.#onGreeting = resolve;
+    });
+    this.ended = process.ended.then((reason) => this.#noteEnd(reason));
+    requests.on('error', () => this.#endSoon('the worker closed its input and can take no more jobs'));
+    answers.once('close', () => this.#endSoon('the worker closed its output and can answer no more'));
+    readLines(answers, this.#maxAnswerBytes, (line) => this.#hear(line));
+  }
+
+  run(job: WorkloadJob, report: RunReport): Promise<unknown> {
+    if (this.#run !== undefined) throw new Error('a worker takes one job at a time');
+    if (this.#endedBecause !== undefined) return Promise.reject(new WorkerDied(this.#endedBecause));
+    if (report.signal.aborted) return Promise.reject(new Error('the job was called off'));
+    const outcome = new Promise((resolve, reject) => {
+      this.#run = { jobId: job.id, report, resolve, reject };
+    });
+    // Not every program can be told to let go of a job; each can be ended.
+    const callOff = (): void => void this.#process.end('the worker was ended because its job was called off');
+    report.signal.addEventListener('abort', callOff, { once: true });
+    this.#requests.write(`{"id":${JSON.stringify(job.id)},"input":${inOneLine(job.inputText)}}\n`);
+    return outcome.finally(() => report.signal.removeEventListener('abort', callOff));
+  }
+
+  /** Waits for `{"ready": true}`. Rejects, in words, where `{"failed": text}` comes instead, or nothing in time. */
+  async untilReady(withinMs: number): Promise<void> {
+    const giveUp = (): void => void this.#process.end(`the worker was not ready within ${withinMs} ms`);
+    const patience = setTimeout(giveUp, withinMs);
+    const failure = await Promise.race([this.#greeting, this.ended]);
+    clearTimeout(patience);
+    if (failure === undefined) return;
+    await this.#process.end(failure);
+    throw new Error(failure);
+  }
+
+  stop(): Promise<void> {
+    return this.#process.end('the worker was stopped');
+  }
+
+  /** A promise where the book is written. */
+  #hear({ bytes, isCut }: Line): Promise<void> | void {
+    if (isCut) return this.#endAfterLongLine();
+    const message = readMessage(bytes);
+    if (message === undefined) this.#log.writeBytes(bytes, false);
+    else if (Object.hasOwn(message.says, 'ready')) this.#onGreeting(undefined);
+    else if (Object.hasOwn(message.says, 'failed')) this.#onGreeting(textOf(message.says['failed']));
+    else if (Object.hasOwn(message.says, 'log')) this.#log.write(textOf(message.says['log']));
+    else return this.#hearOfJob(message);
+  }
+
+  #hearOfJob(message: Message): Promise<void> | void {
+    const run = this.#run;
+    const { id, error, progress, stream } = message.says;
+    if (run === undefined || (id ?? run.jobId) !== run.jobId) {
+      this.#hearStray(message);
+    } else if (isEnd(message)) {
+      this.#run = undefined;
+      if (error === undefined || error === null) run.resolve(written(message, 'output'));
+      else run.reject(new Error(textOf(error)));
+    } else {
+      const { report } = run;
+      const writes: Promise<void>[] = [];
+      if (progress !== undefined) writes.push(report.progress(written(message, 'progress')));
+      if (stream !== undefined) writes.push(report.stream(written(message, 'stream')));
+      return allOf(writes);
+    }
+  }
+
+  #hearStray(message: Message): void {
+    const { id } = message.says;
+    if (id !== undefined) {
+      this.#log.write(`(what it says of job ${textOf(id)} is dropped: it is not at that job)`);
+    } else if (isEnd(message)) {
+      // Its next answer without an id might be one too late as well, and become another job's result.
+      void this.#process.end('the worker was ended because it answered without having a job');
+    }
+  }
+
+  #endAfterLongLine(): void {
+    const reason = `the worker wrote a line of more than ${this.#maxAnswerBytes} bytes`;
+    this.#run?.reject(new Error(`${reason}, which is more than an output may have`));
+    this.#run = undefined;
+    void this.#process.end(`${reason} and was ended`);
+  }
+
+  #endSoon(reason: string): void {
+    const patience = setTimeout(() => void this.#process.end(reason), lastWordsMs);
+    void this.#process.ended.then(() => clearTimeout(patience));
+  }
+
+  #noteEnd(reason: string): string {
+    this.#endedBecause = reason;
+    this.#log.end();
+    this.#run?.reject(new WorkerDied(reason));
+    this.#run = undefined;
+    return reason;
+  }
+}
+
+const keys = ['output', 'error', 'progress', 'stream', 'log', 'ready', 'failed'];
+
+/** Undefined for what is written for people, which may well be JSON. */
+function readMessage(line: Buffer): Message | undefined {
+  if (!line.includes('{')) return undefined;
+  try {
+    const text = line.toString();
+    const says: unknown = JSON.parse(text);
+    if (typeof says !== 'object' || says === null || Array.isArray(says)) return undefined;
+    const isMessage = keys.some((key) => Object.hasOwn(says, key));
+    return isMessage ? { says: says as Message['says'], text } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function allOf(writes: Promise<void>[]): Promise<void> {
+  await Promise.all(writes);
+}
+
+function isEnd({ says }: Message): boolean {
+  return Object.hasOwn(says, 'output') || Object.hasOwn(says, 'error');
+}
+
+function written({ text }: Message, key: string): JsonText | undefined {
+  const value = memberText(text, key);
+  return value === undefined ? undefined : new JsonText(value);
+}
+
+/** Within JSON line breaks stand between its parts only, never in its texts. */
+function inOneLine(json: string): string {
+  return json.replaceAll(/[\r\n]/g, ' ');
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return inspect(value);
+  }
+}

@@ -1,0 +1,81 @@
+/** A JavaScript module as a workload, in a process of its own, so that nothing it does harms the service. */
+import { stat } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { LineWorker } from './line-worker.ts';
+import { processEnvironment } from './process-environment.ts';
+import { WorkerLog } from './worker-log.ts';
+import { WorkerProcess } from './worker-process.ts';
+import type { Worker, WorkerContext, Workload } from './workload.ts';
+
+/** Models take their time to load. */
+const defaultStartTimeoutMs = 10 * 60_000;
+
+export interface ModuleOptions {
+  endpointId: string;
+  /** Absolute. */
+  path: string;
+  environment: Readonly<Record<string, string>>;
+  /** Bounds the heap, and, where there is /proc, the memory of the process and those it starts. */
+  memoryBytes?: number | null;
+  startTimeoutMs?: number;
+}
+
+/**
+ * The module has `export async function handler({ id, input }, { log, progress })`. What that returns is the job's
+ * output, what it throws the job's error; of an async generator each item is a part for `GET /stream`, and the output is
+ * what it returns, or the list of its items. What the module prints is the worker's log.
+ */
+export function moduleWorkload(options: ModuleOptions): Workload {
+  return { name: options.path, startWorker: (context) => startModule(options, context) };
+}
+
+async function startModule(
+  options: ModuleOptions,
+  { workerId, log, signal }: WorkerContext,
+): Promise<Worker> {
+  const { endpointId, path, environment, memoryBytes = null } = options;
+  if (!(await isFile(path))) throw new Error(`the module cannot be loaded: there is no file ${path}`);
+  const process = await WorkerProcess.start({
+    title: "the worker's process",
+    command: [...nodeCommand(memoryBytes), path],
+    cwd: null,
+    environment: processEnvironment(environment, { endpointId, workerId }),
+    memoryBytes,
+    hasChannel: true,
+    isMarked: true,
+  });
+  const { stdout, stderr, channel } = process.pipes;
+  const workerLog = new WorkerLog(log);
+  workerLog.follow(stdout);
+  workerLog.follow(stderr);
+  const worker = new LineWorker({ process, requests: channel, answers: channel, log: workerLog });
+  const stop = (): void => void worker.stop();
+  signal?.addEventListener('abort', stop, { once: true });
+  if (signal?.aborted === true) stop();
+  try {
+    await worker.untilReady(options.startTimeoutMs ?? defaultStartTimeoutMs);
+    return worker;
+  } finally {
+    signal?.removeEventListener('abort', stop);
+  }
+}
+
+function nodeCommand(memoryBytes: number | null): string[] {
+  const bound = memoryBytes === null ? [] : [`--max-old-space-size=${Math.ceil(memoryBytes / 2 ** 20)}`];
+  return [process.execPath, ...bound, runnerPath];
+}
+
+/** The built one in any case: Node 20 cannot start what is not. */
+const runnerPath = fileURLToPath(
+  new URL(
+    import.meta.url.endsWith('.ts') ? '../../../dist/service/workloads/module-runner.js' : 'module-runner.js',
+    import.meta.url,
+  ),
+);
+
+async function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+}

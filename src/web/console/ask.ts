@@ -1,0 +1,71 @@
+/** Requests of the console to its server. */
+import type { ApiError } from '../../protocol/console-data.ts';
+import { tellAway, tellLink } from './link.ts';
+
+export type Problem = NonNullable<ApiError['problems']>[number];
+
+/** The service said no; the message says why. */
+export class Refused extends Error {
+  readonly status: number;
+  readonly problems: Problem[];
+
+  constructor(status: number, { error, problems = [] }: ApiError) {
+    super(error);
+    this.status = status;
+    this.problems = problems;
+  }
+}
+
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+/** A look is soon repeated; a change may have to wait for an image. */
+const patienceMs = { GET: 15_000, POST: 60_000, PUT: 60_000, DELETE: 60_000 };
+
+/** Resolves to what came, undefined where nothing does. Rejects with `Refused`, or another error where no answer came. */
+export async function ask<T>(method: Method, path: string, body?: object): Promise<T> {
+  const response = await send(method, path, body);
+  // A proxy before the service says these where the service itself is away.
+  if (response.status >= 502) {
+    tellAway();
+    throw new Error(`The service does not answer (${response.status}).`);
+  }
+  tellLink({ awaySince: null });
+  if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T;
+  const said = await errorIn(response);
+  if (response.status === 401 && path !== 'session') tellLink({ isSignedOut: true });
+  throw new Refused(response.status, said);
+}
+
+/** What is to be said of what `ask` rejected with. */
+export function troubleWords(error: unknown): string {
+  if (error instanceof Refused) return error.message;
+  return 'No answer came. It may have been done all the same: look before you repeat it.';
+}
+
+async function send(method: Method, path: string, body: object | undefined): Promise<Response> {
+  try {
+    return await fetch(`api/${path}`, {
+      method,
+      headers: {
+        ...(method !== 'GET' && { 'X-Nightrender-Console': '1' }),
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      cache: 'no-store',
+      signal: AbortSignal.timeout(patienceMs[method]),
+    });
+  } catch (error) {
+    tellAway();
+    throw error;
+  }
+}
+
+async function errorIn(response: Response): Promise<ApiError> {
+  const usual = { error: `The service refused it with ${response.status}.` };
+  try {
+    const said = (await response.json()) as Partial<ApiError>;
+    return typeof said.error === 'string' ? { ...usual, ...said } : usual;
+  } catch {
+    return usual;
+  }
+}

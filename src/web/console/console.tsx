@@ -1,0 +1,117 @@
+/** The console of `nightrender serve`: endpoints, jobs and keys. */
+import { render, type JSX } from 'preact';
+import { useCallback, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { Overview } from '../../protocol/console-data.ts';
+import { ask } from './ask.ts';
+import { Dialog } from './dialog.tsx';
+import { EndpointPage } from './endpoint-page.tsx';
+import { EditPage, NewPage } from './form-pages.tsx';
+import { JobPage } from './job-page.tsx';
+import { JobsPage } from './jobs-page.tsx';
+import { KeysPage } from './keys-page.tsx';
+import { tellLink, useLink } from './link.ts';
+import { NothingHere } from './nothing-here.tsx';
+import { OverviewPage } from './overview-page.tsx';
+import { to, useRoute, type Route } from './route.ts';
+import { ServiceContext, type Service } from './service.ts';
+import { SignIn } from './sign-in.tsx';
+import { AwayNotice, FaultsNotice, TopBar } from './top-bar.tsx';
+import { usePolled } from './use-polled.ts';
+
+function ConsolePage(): JSX.Element {
+  const [hash, route] = useRoute();
+  const { isSignedOut, awaySince } = useLink();
+  const { data: overview, refused, refresh } = usePolled<Overview>('overview', 2_000);
+  const [said, setSaid] = useState({ text: '', at: '' });
+  const say = useCallback((text: string, at = location.hash) => setSaid({ text, at }), []);
+  const aheadMs = useMemo(() => (overview?.now ?? Date.now()) - Date.now(), [overview]);
+  useArrival(hash, overview !== undefined, isSignedOut && overview === undefined);
+  if (overview === undefined) {
+    if (isSignedOut) return <Entrance />;
+    return (
+      <p class="waiting" role="status">
+        {awaySince === null
+          ? (refused?.message ?? 'Looking …')
+          : 'The service does not answer yet; trying again …'}
+      </p>
+    );
+  }
+  const service: Service = { overview, aheadMs, refresh, say };
+  return (
+    <ServiceContext.Provider value={service}>
+      <TopBar route={route} />
+      <AwayNotice />
+      <FaultsNotice faults={overview.faults} />
+      <p class="said" role="status">
+        {said.at === hash ? said.text : ''}
+      </p>
+      <main>
+        <Routed key={hash} route={route} />
+      </main>
+      <footer class="soft">{overview.program}</footer>
+      {isSignedOut && (
+        <Dialog title="Sign in again">
+          <p>The service does not know this browser any more. What you have typed is kept.</p>
+          <SignIn />
+        </Dialog>
+      )}
+    </ServiceContext.Provider>
+  );
+}
+
+function Entrance(): JSX.Element {
+  return (
+    <main class="entrance">
+      <p class="brand">nightrender</p>
+      <h1>Console</h1>
+      <SignIn />
+    </main>
+  );
+}
+
+function Routed({ route }: { route: Route }): JSX.Element {
+  switch (route.page) {
+    case 'overview':
+      return <OverviewPage />;
+    case 'new':
+      return <NewPage />;
+    case 'jobs':
+      return <JobsPage />;
+    case 'keys':
+      return <KeysPage />;
+    case 'endpoint':
+      return <EndpointPage id={route.id} />;
+    case 'edit':
+      return <EditPage id={route.id} />;
+    case 'job':
+      return <JobPage id={route.id} />;
+    case 'nowhere':
+      return <NothingHere title="No such page" text="The address leads nowhere." back={to.overview} />;
+  }
+}
+
+/** Names the tab, and takes a reader by keyboard or ear to the head of the page that a link led to. */
+function useArrival(hash: string, isReady: boolean, isAtEntrance: boolean): void {
+  const last = useRef<string | undefined>(hash);
+  // Whoever has signed in arrives at the page, wherever he was before.
+  if (isAtEntrance) last.current = undefined;
+  useLayoutEffect(() => {
+    const heading = document.querySelector<HTMLElement>('main h1');
+    document.title = `${heading === null ? '' : `${heading.textContent} · `}nightrender`;
+    if (!isReady || last.current === hash || heading === null) return;
+    last.current = hash;
+    scrollTo(0, 0);
+    heading.tabIndex = -1;
+    heading.focus();
+  }, [hash, isReady]);
+}
+
+const root = document.querySelector('#page');
+if (root !== null) void enter(root);
+
+/** Whoever is not signed in is asked to before anything is refused, which browsers would tell as an error. */
+async function enter(place: Element): Promise<void> {
+  const session = ask<{ signedIn: boolean }>('GET', 'session').catch(() => ({ signedIn: true }));
+  if (!(await session).signedIn) tellLink({ isSignedOut: true });
+  render(<ConsolePage />, place);
+}

@@ -1,0 +1,175 @@
+/** One endpoint: a job to try it with, its jobs, its workers, and how it is used. */
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { EndpointView } from '../../protocol/console-data.ts';
+import { counted } from '../shared/number-words.ts';
+import { ask } from './ask.ts';
+import { gpuWords, isPainting, standing, workloadWords } from './endpoint-words.ts';
+import { JobForm } from './job-form.tsx';
+import { JobList } from './job-list.tsx';
+import { Mark } from './mark.tsx';
+import { NothingHere } from './nothing-here.tsx';
+import { JobCounts } from './overview-page.tsx';
+import { Question } from './question.tsx';
+import { RendererNotice } from './renderer-notice.tsx';
+import { to } from './route.ts';
+import { useEndpoint, useService } from './service.ts';
+import { UseIt } from './use-it.tsx';
+import { Workers } from './workers.tsx';
+
+export function EndpointPage({ id }: { id: string }): JSX.Element {
+  const endpoint = useEndpoint(id);
+  if (endpoint === undefined)
+    return <NothingHere title={`Endpoint ${id}`} text="There is no such endpoint." back={to.overview} />;
+  return (
+    <>
+      <Head endpoint={endpoint} />
+      <div class="columns">
+        <div class="stack wide">
+          <section class="panel stack" aria-labelledby="try">
+            <h2 id="try">Submit a job</h2>
+            <JobForm endpointId={id} />
+          </section>
+          <section class="panel" aria-labelledby="jobs">
+            <h2 id="jobs">Jobs</h2>
+            <JobList endpoint={id} />
+          </section>
+        </div>
+        <div class="stack wide">
+          <section class="panel stack" aria-labelledby="workers">
+            <h2 id="workers">Workers</h2>
+            <Workers endpoint={endpoint} />
+          </section>
+          <section class="panel stack" aria-labelledby="use">
+            <h2 id="use">Use it</h2>
+            <UseIt settings={endpoint.settings} />
+          </section>
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Head({ endpoint }: { endpoint: EndpointView }): JSX.Element {
+  const { settings, origin, trouble, jobs } = endpoint;
+  const { overview } = useService();
+  const { mood, word } = standing(endpoint, overview);
+  return (
+    <div class="stack">
+      <div class="page-head">
+        <h1>
+          <bdi>{settings.name}</bdi>
+        </h1>
+        <div class="buttons">
+          <PurgeQueue endpoint={endpoint} />
+          {origin === 'console' && (
+            <>
+              <a class="button" href={to.edit(settings.id)}>
+                Edit
+              </a>
+              <Remove endpoint={endpoint} />
+            </>
+          )}
+        </div>
+      </div>
+      <p class="soft">
+        <Mark mood={mood}>{word}</Mark> · <code>{settings.id}</code> · <bdi>{workloadWords(settings)}</bdi> ·{' '}
+        <bdi>{gpuWords(settings)}</bdi>
+      </p>
+      {origin === 'file' && (
+        <p class="soft">
+          {overview.file === null ? (
+            <>
+              The service makes it where it is started without a file. <code>nightrender init --service</code>{' '}
+              writes one, in which you choose the endpoints yourself.
+            </>
+          ) : (
+            <>
+              It stands in <bdi>{overview.file}</bdi> and is edited there: change the file and start the
+              service again.
+            </>
+          )}
+        </p>
+      )}
+      {isPainting(endpoint, overview) && <RendererNotice />}
+      {trouble !== null && <p class="notice bad">{trouble}</p>}
+      <JobCounts jobs={jobs} />
+    </div>
+  );
+}
+
+function Remove({ endpoint: { settings, jobs } }: { endpoint: EndpointView }): JSX.Element {
+  const { refresh, say } = useService();
+  const [isAsked, setIsAsked] = useState(false);
+  const remove = async (): Promise<void> => {
+    await ask('DELETE', `endpoints/${encodeURIComponent(settings.id)}`);
+    say(`Endpoint “${settings.name}” is removed.`, to.overview);
+    location.hash = to.overview;
+    void refresh();
+  };
+  return (
+    <>
+      <button type="button" onClick={() => setIsAsked(true)}>
+        Remove
+      </button>
+      {isAsked && (
+        <Question
+          title={
+            <>
+              Remove endpoint “<bdi>{settings.name}</bdi>”?
+            </>
+          }
+          action="Remove it"
+          onYes={remove}
+          onClose={() => setIsAsked(false)}
+        >
+          <p>
+            Programs that use <code>/v2/{settings.id}</code> get 404 from then on.
+          </p>
+          {jobs.inQueue + jobs.inProgress > 0 && (
+            <p>
+              It has {counted(jobs.inQueue, 'job')} in the queue and {jobs.inProgress} in progress.
+            </p>
+          )}
+        </Question>
+      )}
+    </>
+  );
+}
+
+function PurgeQueue({ endpoint: { settings, jobs } }: { endpoint: EndpointView }): JSX.Element {
+  const { refresh, say } = useService();
+  const [isAsked, setIsAsked] = useState(false);
+  const purge = async (): Promise<void> => {
+    const { removed } = await ask<{ removed: number }>(
+      'POST',
+      `endpoints/${encodeURIComponent(settings.id)}/purge-queue`,
+    );
+    say(`${counted(removed, 'job')} removed from the queue.`);
+    void refresh();
+  };
+  return (
+    <>
+      <button type="button" aria-disabled={jobs.inQueue === 0} onClick={() => setIsAsked(jobs.inQueue > 0)}>
+        Purge queue
+      </button>
+      {isAsked && (
+        <Question
+          title={
+            <>
+              Purge the queue of “<bdi>{settings.name}</bdi>”?
+            </>
+          }
+          action="Purge it"
+          onYes={purge}
+          onClose={() => setIsAsked(false)}
+        >
+          <p>
+            {counted(jobs.inQueue, 'job')} waiting for a worker will not be done, whoever submitted them. Jobs
+            in progress go on.
+          </p>
+        </Question>
+      )}
+    </>
+  );
+}

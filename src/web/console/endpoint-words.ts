@@ -1,0 +1,86 @@
+/** Endpoints and their workers in words. */
+import type { EndpointForm, EndpointView, Overview, WorkerView } from '../../protocol/console-data.ts';
+import { durationWords } from '../shared/number-words.ts';
+
+export type Mood = 'good' | 'wait' | 'bad' | 'calm';
+
+type WorkerState = WorkerView['state'];
+
+/** Worst first; `mood` is how it is shown beside its word. */
+export const workerStates = {
+  unhealthy: { mood: 'bad', word: 'down' },
+  throttled: { mood: 'wait', word: 'held back' },
+  initializing: { mood: 'wait', word: 'starting' },
+  running: { mood: 'calm', word: 'busy' },
+  idle: { mood: 'good', word: 'idle' },
+} as const satisfies Record<WorkerState, { mood: Mood; word: string }>;
+
+export function workerCounts(workers: WorkerView[]): [WorkerState, number][] {
+  return (Object.keys(workerStates) as WorkerState[])
+    .map((state): [WorkerState, number] => [state, workers.filter((worker) => worker.state === state).length])
+    .filter(([, count]) => count > 0);
+}
+
+/** What became of the one in this place; null where there is nothing to be told. `now` is the service's. */
+export function deathWords(
+  { kind, state, lastDeath, startsAt, lastSeenAt }: WorkerView,
+  now: number,
+): string | null {
+  const ago = (at: number): string => `${durationWords(Math.max(0, now - at))} ago`;
+  if (kind === 'remote' && state === 'unhealthy') return `It asked for a job last ${ago(lastSeenAt)}.`;
+  if (lastDeath === null) return null;
+  const why = `${lastDeath.why}${/[.!?]$/.test(lastDeath.why) ? '' : '.'}`;
+  if (state !== 'unhealthy') return `The one before it ended ${ago(lastDeath.at)}: ${why}`;
+  const next =
+    startsAt === null || startsAt <= now
+      ? 'now'
+      : `in ${durationWords(Math.ceil((startsAt - now) / 1_000) * 1_000)}`;
+  return `It ended ${ago(lastDeath.at)}: ${why} Another is started ${next}.`;
+}
+
+export function workloadWords({ workload }: EndpointForm): string {
+  switch (workload.kind) {
+    case 'prebuilt':
+      return `Quick deploy: ${workload.name}`;
+    case 'image':
+      return `Image ${workload.image}`;
+    case 'command':
+      return `Command ${workload.command.join(' ')}`;
+    case 'module':
+      return `Module ${workload.path}`;
+    case 'remote':
+      return 'Workers elsewhere';
+  }
+}
+
+/** Where it was made, if not here. */
+export function originWords({ origin }: EndpointView, { file }: Overview): string | null {
+  if (origin === 'console') return null;
+  return file === null ? 'made at the start' : `from ${file}`;
+}
+
+export function gpuWords({ gpu }: EndpointForm): string {
+  if (gpu === null) return 'no GPU';
+  if ('label' in gpu) return `GPU ${gpu.label}`;
+  return `GPU ${gpu.devices.length === 1 ? 'device' : 'devices'} ${gpu.devices.join(', ')}`;
+}
+
+/** Whether what it makes is not what was asked for, though all is well with its workers. */
+export function isPainting({ settings: { workload } }: EndpointView, { rendererLack }: Overview): boolean {
+  return rendererLack !== null && workload.kind === 'prebuilt' && workload.name === 'scene-renderer';
+}
+
+/** How it stands, in a word or two. */
+export function standing(endpoint: EndpointView, overview: Overview): { mood: Mood; word: string } {
+  const { trouble, workers, settings } = endpoint;
+  if (trouble !== null) return { mood: 'bad', word: 'Trouble' };
+  if (isPainting(endpoint, overview)) return { mood: 'wait', word: 'Paints instead' };
+  if (workers.some(({ state }) => state === 'running')) return { mood: 'calm', word: 'Working' };
+  if (workers.some(({ state }) => state === 'idle')) return { mood: 'good', word: 'Ready' };
+  if (workers.some(({ state }) => state === 'unhealthy')) return { mood: 'bad', word: 'No worker is up' };
+  if (workers.length > 0) return { mood: 'wait', word: 'Starting' };
+  if (settings.workload.kind === 'remote') return { mood: 'wait', word: 'No worker yet' };
+  return settings.quickStart
+    ? { mood: 'wait', word: 'No worker' }
+    : { mood: 'good', word: 'Asleep until a job comes' };
+}

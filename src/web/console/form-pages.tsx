@@ -1,0 +1,78 @@
+/** Making an endpoint, and changing one. */
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { EndpointView } from '../../protocol/console-data.ts';
+import { ask } from './ask.ts';
+import { draftOf, emptyDraft } from './endpoint-draft.ts';
+import { EndpointForm } from './endpoint-form.tsx';
+import { NothingHere } from './nothing-here.tsx';
+import { to } from './route.ts';
+import { useEndpoint, useService } from './service.ts';
+
+export function NewPage(): JSX.Element {
+  const arrive = useArrival();
+  return (
+    <>
+      <div class="page-head">
+        <h1>New endpoint</h1>
+      </div>
+      <EndpointForm
+        draft={emptyDraft}
+        isNew
+        action="Make endpoint"
+        back={to.overview}
+        onSave={async (form) => arrive(await ask<EndpointView>('POST', 'endpoints', form), 'made')}
+      />
+    </>
+  );
+}
+
+/** Goes to the page of an endpoint once there is something to be shown of it. */
+function useArrival(): (endpoint: EndpointView, done: string) => Promise<void> {
+  const { refresh, say } = useService();
+  return async ({ settings: { id, name } }, done) => {
+    await refresh();
+    say(`Endpoint “${name}” is ${done}.`, to.endpoint(id));
+    location.hash = to.endpoint(id);
+  };
+}
+
+export function EditPage({ id }: { id: string }): JSX.Element {
+  const arrive = useArrival();
+  const { overview } = useService();
+  const endpoint = useEndpoint(id);
+  // What is typed is not taken away by what the service tells meanwhile.
+  const [opened] = useState(endpoint);
+  if (opened === undefined)
+    return <NothingHere title={`Endpoint ${id}`} text="There is no such endpoint." back={to.overview} />;
+  if (opened.origin === 'file')
+    return (
+      <NothingHere
+        title={opened.settings.name}
+        text={
+          overview.file === null
+            ? 'The service makes this endpoint where it is started without a file.'
+            : `This endpoint stands in ${overview.file} and is edited there.`
+        }
+        back={to.endpoint(id)}
+      />
+    );
+  return (
+    <>
+      <div class="page-head">
+        <h1>
+          Edit <bdi>{opened.settings.name}</bdi>
+        </h1>
+      </div>
+      <EndpointForm
+        draft={draftOf(opened.settings)}
+        isNew={false}
+        action="Save changes"
+        back={to.endpoint(id)}
+        onSave={async (form) =>
+          arrive(await ask<EndpointView>('PUT', `endpoints/${encodeURIComponent(id)}`, form), 'changed')
+        }
+      />
+    </>
+  );
+}

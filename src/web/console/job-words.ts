@@ -1,0 +1,46 @@
+/** Jobs and their times in words. */
+import type { JobRow } from '../../protocol/console-data.ts';
+import { durationWords, hourWords } from '../shared/number-words.ts';
+import type { Mood } from './endpoint-words.ts';
+
+const statuses: Record<string, { word: string; mood: Mood; isSettled: boolean }> = {
+  IN_QUEUE: { word: 'In the queue', mood: 'wait', isSettled: false },
+  IN_PROGRESS: { word: 'In progress', mood: 'calm', isSettled: false },
+  COMPLETED: { word: 'Completed', mood: 'good', isSettled: true },
+  FAILED: { word: 'Failed', mood: 'bad', isSettled: true },
+  CANCELLED: { word: 'Cancelled', mood: 'wait', isSettled: true },
+  TIMED_OUT: { word: 'Timed out', mood: 'bad', isSettled: true },
+};
+
+export const statusNames = Object.keys(statuses);
+
+export function statusWords(status: string): { word: string; mood: Mood; isSettled: boolean } {
+  return statuses[status] ?? { word: status, mood: 'wait', isSettled: false };
+}
+
+/** What the service takes such a request for. */
+export function canRetry(status: string): boolean {
+  return status === 'FAILED' || status === 'TIMED_OUT';
+}
+
+/** How long it waited for a worker, or has waited so far; `now` is the service's. */
+export function delayWords({ delayTime, acceptedAt, startedAt, endedAt }: JobRow, now: number): string {
+  const ms = delayTime ?? (startedAt ?? endedAt ?? now) - acceptedAt;
+  return durationWords(Math.max(0, ms));
+}
+
+/** `took 3.4 s`, or how long it has been running; null where no worker has begun. */
+export function executionWords({ executionTime, startedAt, endedAt }: JobRow, now: number): string | null {
+  if (executionTime !== null) return `took ${durationWords(executionTime)}`;
+  if (startedAt === null) return null;
+  const words = durationWords(Math.max(0, (endedAt ?? now) - startedAt));
+  return endedAt === null ? `running for ${words}` : `took ${words}`;
+}
+
+/** What happens to its input and output; null while it is not settled. */
+export function deletionWords({ endedAt }: JobRow, retentionMs: number, now: number): string | null {
+  if (endedAt === null) return null;
+  const at = endedAt + retentionMs;
+  if (at <= now) return 'Input and output are past their retention.';
+  return `Input and output are deleted at ${hourWords(at)}, in ${durationWords(at - now)}.`;
+}

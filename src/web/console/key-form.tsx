@@ -1,0 +1,159 @@
+/** Adds a key, and shows it the only time it can be seen. */
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { KeyForm as NewKeyForm, KeyView } from '../../protocol/console-data.ts';
+import { ask, type Problem } from './ask.ts';
+import { Copyable } from './copyable.tsx';
+import { Dialog } from './dialog.tsx';
+import { Field, TextField } from './field.tsx';
+import { Form, OtherProblems, useSending } from './form.tsx';
+import { useService } from './service.ts';
+
+const kinds = {
+  client: 'Submits jobs and reads their results.',
+  worker: 'Takes jobs and hands in their results.',
+  admin: 'Does all that clients do, and opens this console.',
+} as const;
+
+const nothingTyped: NewKeyForm = { name: '', kind: 'client', endpoints: null };
+
+export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element {
+  const [typed, setTyped] = useState(nothingTyped);
+  const [added, setAdded] = useState<{ key: string; view: KeyView }>();
+  const sending = useSending(async () => {
+    if (typed.endpoints?.length === 0) return [{ field: 'endpoints', text: 'Choose at least one endpoint.' }];
+    setAdded(await ask<{ key: string; view: KeyView }>('POST', 'keys', typed));
+    setTyped(nothingTyped);
+    void onAdded();
+    return [];
+  });
+  return (
+    <>
+      <Form sending={sending} class="stack">
+        <Fields
+          typed={typed}
+          problems={sending.problems}
+          onType={(change) => setTyped({ ...typed, ...change })}
+        />
+        <div class="buttons">
+          <button type="submit" class="primary" aria-disabled={sending.isBusy}>
+            Add key
+          </button>
+        </div>
+      </Form>
+      {added !== undefined && <NewKey added={added} onClose={() => setAdded(undefined)} />}
+    </>
+  );
+}
+
+interface FieldsProps {
+  typed: NewKeyForm;
+  problems: Problem[];
+  onType(change: Partial<NewKeyForm>): void;
+}
+
+function Fields({ typed, problems, onType }: FieldsProps): JSX.Element {
+  const problemOf = (field: string): string =>
+    problems.find((each) => each.field === field || each.field.startsWith(`${field}.`))?.text ?? '';
+  const others = problems.filter(({ field }) => !/^(name|kind|endpoints)\b/.test(field));
+  return (
+    <>
+      <TextField
+        label="Name"
+        hint="Who or what uses it."
+        problem={problemOf('name')}
+        value={typed.name}
+        onText={(name) => onType({ name })}
+      />
+      <Field label="Kind" hint={kinds[typed.kind]} problem={problemOf('kind')}>
+        {(attributes) => (
+          <select
+            {...attributes}
+            value={typed.kind}
+            onChange={(event) => onType({ kind: event.currentTarget.value as NewKeyForm['kind'] })}
+          >
+            {Object.keys(kinds).map((kind) => (
+              <option key={kind} value={kind}>
+                {kind}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Scope
+        chosen={typed.endpoints}
+        problem={problemOf('endpoints')}
+        onChoose={(endpoints) => onType({ endpoints })}
+      />
+      <OtherProblems texts={others.map(({ text }) => text)} />
+    </>
+  );
+}
+
+interface ScopeProps {
+  chosen: string[] | null;
+  problem: string;
+  onChoose(endpoints: string[] | null): void;
+}
+
+function Scope({ chosen, problem, onChoose }: ScopeProps): JSX.Element {
+  const { endpoints } = useService().overview;
+  const toggle = (id: string, isOn: boolean): void =>
+    onChoose([...(chosen ?? []).filter((each) => each !== id), ...(isOn ? [id] : [])]);
+  return (
+    <fieldset aria-describedby="scope-problem">
+      <legend>Good for</legend>
+      <label class="option">
+        <input type="radio" name="scope" checked={chosen === null} onChange={() => onChoose(null)} /> all
+        endpoints
+      </label>
+      <label class="option">
+        <input
+          type="radio"
+          name="scope"
+          checked={chosen !== null}
+          aria-invalid={problem !== ''}
+          onChange={() => onChoose([])}
+        />{' '}
+        only these
+      </label>
+      {chosen !== null && (
+        <div class="scope">
+          {endpoints.map(({ settings: { id, name } }) => (
+            <label key={id} class="option">
+              <input
+                type="checkbox"
+                checked={chosen.includes(id)}
+                onChange={(event) => toggle(id, event.currentTarget.checked)}
+              />{' '}
+              <bdi>{name}</bdi>
+            </label>
+          ))}
+        </div>
+      )}
+      <p id="scope-problem" class="problem">
+        {problem}
+      </p>
+    </fieldset>
+  );
+}
+
+function NewKey({ added, onClose }: { added: { key: string; view: KeyView }; onClose(): void }): JSX.Element {
+  return (
+    <Dialog
+      title={
+        <>
+          Key “<bdi>{added.view.name}</bdi>” is made
+        </>
+      }
+    >
+      <p>Copy it now: it is shown this once, and the service keeps only what is needed to recognise it.</p>
+      <Copyable label="The new key" text={added.key} />
+      <div class="buttons end">
+        <button type="button" class="primary" onClick={onClose}>
+          I have copied it
+        </button>
+      </div>
+    </Dialog>
+  );
+}

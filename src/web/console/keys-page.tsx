@@ -1,0 +1,153 @@
+/** The keys that are good for this service, and what each was used for. */
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { KeyView } from '../../protocol/console-data.ts';
+import { counted, countWords, instantWords } from '../shared/number-words.ts';
+import { ask } from './ask.ts';
+import { KeyForm } from './key-form.tsx';
+import { Mark } from './mark.tsx';
+import { Question } from './question.tsx';
+import { useService } from './service.ts';
+import { useFocusKept } from './use-focus-kept.ts';
+import { usePolled } from './use-polled.ts';
+
+export function KeysPage(): JSX.Element {
+  const { data: keys, refused, refresh } = usePolled<KeyView[]>('keys', 5_000);
+  return (
+    <>
+      <div class="page-head">
+        <h1>Keys</h1>
+      </div>
+      <div class="columns">
+        <section class="panel stack" aria-labelledby="keys">
+          <h2 id="keys">All keys</h2>
+          {refused !== undefined && <p class="notice bad">{refused.message}</p>}
+          {keys === undefined && refused === undefined && <p class="soft">Looking …</p>}
+          {keys?.length === 0 && <p class="soft">None yet.</p>}
+          <ul class="keys">
+            {keys?.map((key) => (
+              <li key={key.id}>
+                <OneKey view={key} onRevoked={refresh} />
+              </li>
+            ))}
+          </ul>
+        </section>
+        <section class="panel stack" aria-labelledby="add">
+          <h2 id="add">Add a key</h2>
+          <KeyForm onAdded={refresh} />
+        </section>
+      </div>
+    </>
+  );
+}
+
+function OneKey({ view, onRevoked }: { view: KeyView; onRevoked(): Promise<void> }): JSX.Element {
+  const { name, origin } = view;
+  const place = useFocusKept<HTMLElement>();
+  return (
+    <article ref={place} class="key" tabIndex={-1}>
+      <div class="card-head">
+        <h3>
+          <bdi>{name}</bdi>
+        </h3>
+        <Standing view={view} />
+        {origin === 'book' && view.revokedAt === null && <Revoke view={view} onRevoked={onRevoked} />}
+      </div>
+      <p class="soft small-text">{factsOf(view).join(' · ')}</p>
+      <Usage usage={view.usage} />
+    </article>
+  );
+}
+
+function Standing({ view: { origin, revokedAt } }: { view: KeyView }): JSX.Element {
+  if (origin === 'gone') return <Mark mood="wait">not in use now</Mark>;
+  return revokedAt === null ? <Mark mood="good">good</Mark> : <Mark mood="bad">revoked</Mark>;
+}
+
+function factsOf({ kind, endpoints, origin, createdAt, lastUsedAt, revokedAt }: KeyView): string[] {
+  const good = [kind, endpoints === null ? 'all endpoints' : `only ${endpoints.join(', ')}`];
+  if (origin === 'given')
+    return [...good, 'the one in NIGHTRENDER_API_KEY as the service was started: it is good while that runs'];
+  if (origin === 'gone')
+    return [...good, 'was in NIGHTRENDER_API_KEY at an earlier start: this is what was done for it'];
+  return [
+    ...good,
+    ...(createdAt === null ? [] : [`created ${instantWords(createdAt)}`]),
+    lastUsedAt === null ? 'never used' : `last used ${instantWords(lastUsedAt)}`,
+    ...(revokedAt === null ? [] : [`revoked ${instantWords(revokedAt)}`]),
+  ];
+}
+
+function Usage({ usage }: Pick<KeyView, 'usage'>): JSX.Element {
+  const jobs = usage.reduce((sum, each) => sum + each.jobs, 0);
+  const gpuMs = usage.reduce((sum, each) => sum + each.gpuMs, 0);
+  if (jobs === 0) return <p class="small-text">No jobs so far.</p>;
+  return (
+    <details>
+      <summary>
+        {counted(jobs, 'job')}, {secondsWords(gpuMs)} in workers
+      </summary>
+      <table class="usage">
+        <thead>
+          <tr>
+            <th scope="col">Endpoint</th>
+            <th scope="col">Jobs</th>
+            <th scope="col">GPU seconds</th>
+          </tr>
+        </thead>
+        <tbody>
+          {usage.map((each) => (
+            <tr key={each.endpointId}>
+              <th scope="row">{each.endpointId}</th>
+              <td>{countWords(each.jobs)}</td>
+              <td>{countWords(Math.round(each.gpuMs / 100) / 10)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
+  );
+}
+
+function secondsWords(ms: number): string {
+  return `${countWords(Math.round(ms / 100) / 10)} GPU seconds`;
+}
+
+function Revoke({ view, onRevoked }: { view: KeyView; onRevoked(): Promise<void> }): JSX.Element {
+  const { say } = useService();
+  const [isAsked, setIsAsked] = useState(false);
+  const revoke = async (): Promise<void> => {
+    await ask('POST', `keys/${encodeURIComponent(view.id)}/revoke`);
+    say(`Key “${view.name}” is revoked.`);
+    void onRevoked();
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class="small"
+        aria-label={`Revoke key ${view.name}`}
+        onClick={() => setIsAsked(true)}
+      >
+        Revoke
+      </button>
+      {isAsked && (
+        <Question
+          title={
+            <>
+              Revoke key “<bdi>{view.name}</bdi>”?
+            </>
+          }
+          action="Revoke it"
+          onYes={revoke}
+          onClose={() => setIsAsked(false)}
+        >
+          <p>
+            Whoever uses it is refused from then on, this browser too if it signed in with it. It cannot be
+            undone.
+          </p>
+        </Question>
+      )}
+    </>
+  );
+}

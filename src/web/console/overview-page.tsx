@@ -1,0 +1,132 @@
+/** All endpoints, with their workers and their queues. */
+import type { JSX } from 'preact';
+import type { EndpointView } from '../../protocol/console-data.ts';
+import { countWords } from '../shared/number-words.ts';
+import {
+  gpuWords,
+  isPainting,
+  originWords,
+  standing,
+  workerCounts,
+  workerStates,
+  workloadWords,
+} from './endpoint-words.ts';
+import { Mark } from './mark.tsx';
+import { to } from './route.ts';
+import { useService } from './service.ts';
+
+export function OverviewPage(): JSX.Element {
+  const { endpoints } = useService().overview;
+  return (
+    <>
+      <div class="page-head">
+        <h1>Endpoints</h1>
+        <a class="button primary" href={to.new}>
+          New endpoint
+        </a>
+      </div>
+      {endpoints.length === 0 ? <FirstSteps /> : <Cards endpoints={endpoints} />}
+    </>
+  );
+}
+
+function FirstSteps(): JSX.Element {
+  return (
+    <section class="panel stack" aria-labelledby="first">
+      <h2 id="first">Nothing takes jobs here yet</h2>
+      <p>
+        An endpoint is an address that takes jobs, and workers that do them. Begin with a quick deploy: the{' '}
+        <em>painter</em> needs no GPU and turns a sentence into a picture at once.
+      </p>
+      <p>
+        <a class="button" href={to.new}>
+          Make the first endpoint
+        </a>
+      </p>
+    </section>
+  );
+}
+
+function Cards({ endpoints }: { endpoints: EndpointView[] }): JSX.Element {
+  return (
+    <ul class="cards">
+      {endpoints.map((endpoint) => (
+        <li key={endpoint.settings.id}>
+          <Card endpoint={endpoint} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Card({ endpoint }: { endpoint: EndpointView }): JSX.Element {
+  const { settings, trouble } = endpoint;
+  const { overview } = useService();
+  const { mood, word } = standing(endpoint, overview);
+  const origin = originWords(endpoint, overview);
+  return (
+    <article class="panel card">
+      <div class="card-head">
+        <h2>
+          <a href={to.endpoint(settings.id)}>
+            <bdi>{settings.name}</bdi>
+          </a>
+        </h2>
+        <Mark mood={mood}>{word}</Mark>
+      </div>
+      <p class="soft small-text">
+        <code>{settings.id}</code> · <bdi>{workloadWords(settings)}</bdi> · <bdi>{gpuWords(settings)}</bdi>
+        {origin !== null && (
+          <>
+            {' · '}
+            <bdi>{origin}</bdi>
+          </>
+        )}
+      </p>
+      {trouble !== null && <p class="notice bad">{trouble}</p>}
+      {isPainting(endpoint, overview) && <p class="notice wait">No GPU: {overview.rendererLack?.reason}.</p>}
+      <WorkerCounts endpoint={endpoint} />
+      <JobCounts jobs={endpoint.jobs} />
+    </article>
+  );
+}
+
+function WorkerCounts({ endpoint: { workers } }: { endpoint: EndpointView }): JSX.Element {
+  return (
+    <ul class="marks" aria-label="Workers">
+      {workers.length === 0 && <li class="soft small-text">no workers at the moment</li>}
+      {workerCounts(workers).map(([state, count]) => (
+        <li key={state}>
+          <Mark mood={workerStates[state].mood}>
+            {countWords(count)} {workerStates[state].word}
+          </Mark>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Those that are always told, and those that are told where there are some. */
+export function JobCounts({ jobs }: { jobs: EndpointView['jobs'] }): JSX.Element {
+  const rows: [string, number, boolean][] = [
+    ['in the queue', jobs.inQueue, true],
+    ['in progress', jobs.inProgress, true],
+    ['completed', jobs.completed, true],
+    ['failed', jobs.failed, true],
+    ['timed out', jobs.timedOut, jobs.timedOut > 0],
+    ['cancelled', jobs.cancelled, jobs.cancelled > 0],
+    ['retried', jobs.retried, jobs.retried > 0],
+  ];
+  return (
+    <dl class="counts">
+      {rows.map(([name, count, isShown]) =>
+        isShown ? (
+          <div key={name} class={count > 0 && (name === 'failed' || name === 'timed out') ? 'bad' : ''}>
+            <dt>{name}</dt>
+            <dd>{countWords(count)}</dd>
+          </div>
+        ) : null,
+      )}
+    </dl>
+  );
+}

@@ -1,0 +1,26 @@
+/** What every part of the console knows of the service. */
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { EndpointView, Overview } from '../../protocol/console-data.ts';
+
+export interface Service {
+  overview: Overview;
+  /** How far the service's clock is ahead of this machine's. */
+  aheadMs: number;
+  /** Looks at the overview at once; resolves when it has looked. */
+  refresh(): Promise<void>;
+  /** Tells what was done, at the top of the page and to screen readers; at another place once one has got there. */
+  say(text: string, at?: string): void;
+}
+
+export const ServiceContext = createContext<Service | undefined>(undefined);
+
+export function useService(): Service {
+  const service = useContext(ServiceContext);
+  if (service === undefined) throw new Error('a part of the console stands outside of it');
+  return service;
+}
+
+export function useEndpoint(id: string): EndpointView | undefined {
+  return useService().overview.endpoints.find(({ settings }) => settings.id === id);
+}

@@ -1,0 +1,118 @@
+/** The workers of an endpoint, and what each wrote last. */
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { EndpointView, WorkerView } from '../../protocol/console-data.ts';
+import { countWords, durationWords } from '../shared/number-words.ts';
+import { useNow } from '../shared/use-now.ts';
+import { deathWords, workerCounts, workerStates } from './endpoint-words.ts';
+import { LongText } from './long-text.tsx';
+import { Mark } from './mark.tsx';
+import { to } from './route.ts';
+import { useService } from './service.ts';
+
+const fewWorkers = 12;
+
+/** What one that died wrote at the end, without being opened. */
+const lastWords = 4;
+
+export function Workers({ endpoint: { workers, settings } }: { endpoint: EndpointView }): JSX.Element {
+  const now = useNow(useService().aheadMs, 1_000);
+  const [state, setState] = useState<WorkerView['state']>();
+  const [hasAll, setHasAll] = useState(false);
+  const chosen = workers.filter((worker) => state === undefined || worker.state === state);
+  const shown = hasAll ? chosen : chosen.slice(0, fewWorkers);
+  if (workers.length === 0) return <p class="soft">{absence(settings)}</p>;
+  return (
+    <>
+      <div class="choices" role="group" aria-label="Which workers">
+        <button
+          type="button"
+          class="small"
+          aria-pressed={state === undefined}
+          onClick={() => setState(undefined)}
+        >
+          all {countWords(workers.length)}
+        </button>
+        {workerCounts(workers).map(([each, count]) => (
+          <button
+            key={each}
+            type="button"
+            class="small"
+            aria-pressed={state === each}
+            onClick={() => setState(each)}
+          >
+            {countWords(count)} {workerStates[each].word}
+          </button>
+        ))}
+      </div>
+      <ul class="workers">
+        {shown.map((worker) => (
+          <li key={worker.id}>
+            <OneWorker worker={worker} now={now} />
+          </li>
+        ))}
+      </ul>
+      {chosen.length > fewWorkers && (
+        <button type="button" onClick={() => setHasAll(!hasAll)}>
+          {hasAll ? 'Show fewer' : `Show all ${countWords(chosen.length)}`}
+        </button>
+      )}
+    </>
+  );
+}
+
+function absence({ workload, quickStart }: EndpointView['settings']): string {
+  if (workload.kind === 'remote') return 'None has asked for a job yet. How one does is told under “Use it”.';
+  return quickStart ? 'None at the moment.' : 'None at the moment: they are started when a job comes.';
+}
+
+function OneWorker({ worker, now }: { worker: WorkerView; now: number }): JSX.Element {
+  const [isOpen, setIsOpen] = useState(false);
+  const { id, state, kind, gpu, since, lastSeenAt, log } = worker;
+  const { mood, word } = workerStates[state];
+  const death = deathWords(worker, now);
+  const facts = [
+    `for ${durationWords(Math.max(0, now - since))}`,
+    gpu,
+    kind === 'remote' ? `elsewhere, heard ${durationWords(Math.max(0, now - lastSeenAt))} ago` : null,
+  ];
+  return (
+    <>
+      <details class="worker" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
+        <summary>
+          <Mark mood={mood}>{word}</Mark> <bdi class="worker-id">{id}</bdi>
+          <span class="soft small-text">{facts.filter((fact) => fact !== null).join(' · ')}</span>
+        </summary>
+        {isOpen && <OpenWorker worker={worker} />}
+      </details>
+      {death !== null && (
+        <div class="worker-death small-text">
+          <p>{death}</p>
+          {!isOpen && log.length > 0 && <pre>{log.slice(-lastWords).join('\n')}</pre>}
+        </div>
+      )}
+    </>
+  );
+}
+
+function OpenWorker({ worker: { id, jobIds, log } }: { worker: WorkerView }): JSX.Element {
+  return (
+    <div class="stack">
+      {jobIds.length > 0 && (
+        <p class="soft small-text">
+          at{' '}
+          {jobIds.map((job) => (
+            <a key={job} href={to.job(job)}>
+              {job}{' '}
+            </a>
+          ))}
+        </p>
+      )}
+      {log.length === 0 ? (
+        <p class="soft small-text">It wrote nothing so far.</p>
+      ) : (
+        <LongText label={`Log of worker ${id}`} text={log.join('\n')} />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,129 @@
+/** How the night went: throughput, runs, waiting and working. */
+import type { JSX } from 'preact';
+import { Bars } from '../shared/charts.tsx';
+import type { GalleryData, GalleryNight, GalleryTimes } from '../../runner/core/gallery-data.ts';
+import { counted, durationWords, hourWords, instantWords } from '../shared/number-words.ts';
+import { endingWords } from './summary.tsx';
+
+export function NightView({ data }: { data: GalleryData }): JSX.Element {
+  const [whole, latest] = data.nights;
+  return (
+    <section aria-label="The night" class="night">
+      {whole === undefined && <p class="soft">Nothing was submitted yet.</p>}
+      {latest !== undefined && <Night title="The latest run" night={latest} />}
+      {whole !== undefined && (
+        <Night title={latest === undefined ? 'Throughput' : 'The whole batch'} night={whole} />
+      )}
+      {whole !== undefined && <Runs data={data} night={whole} />}
+      <div class="pair">
+        <Times title="Waiting in the queue" times={data.delay} />
+        <Times title="Execution" times={data.execution} />
+      </div>
+    </section>
+  );
+}
+
+function Night({ title, night }: { title: string; night: GalleryNight }): JSX.Element {
+  const { startedAt, endedAt, saved, failed } = night;
+  const binMs = (endedAt - startedAt) / saved.length;
+  const sum = saved.reduce((all, count) => all + count, 0);
+  const most = Math.max(0, ...saved);
+  const bad = failed.reduce((all, count) => all + count, 0);
+  const words = `${counted(sum, 'scene')} saved${bad > 0 ? ` and ${bad} failed` : ''} in ${durationWords(endedAt - startedAt)}, at most ${most} in ${durationWords(binMs)}`;
+  return (
+    <figure>
+      <h2>{title}</h2>
+      <p class="soft">{words}</p>
+      <Bars
+        label={`${title}: ${words}`}
+        bars={saved.map((value, index) => ({
+          value,
+          bad: failed[index] ?? 0,
+          title: `${instantWords(startedAt + index * binMs)}: ${value} saved, ${failed[index] ?? 0} failed`,
+        }))}
+        start={instantWords(startedAt)}
+        end={instantWords(endedAt)}
+      />
+    </figure>
+  );
+}
+
+/** When which run was at work. */
+function Runs({ data, night }: { data: GalleryData; night: GalleryNight }): JSX.Element {
+  const span = Math.max(1, night.endedAt - night.startedAt);
+  const runs = data.runs.map((run, index) => {
+    // One that died without a word was over when the next began, at the latest.
+    const endedAt = run.endedAt ?? data.runs[index + 1]?.startedAt ?? data.writtenAt;
+    return { ...run, endedAt, hasEnded: run.endedAt !== null };
+  });
+  return (
+    <figure>
+      <h2>{counted(runs.length, 'run')}</h2>
+      <div class="chart runs">
+        <svg
+          viewBox="0 0 600 20"
+          role="img"
+          aria-label="When which run was at work"
+          preserveAspectRatio="none"
+        >
+          <line class="floor" x1="0" x2="600" y1="10" y2="10" />
+          {runs.map(({ run, startedAt, endedAt, ending }) => {
+            const from = Math.max(0, startedAt - night.startedAt) / span;
+            const to = Math.min(span, Math.max(0, endedAt - night.startedAt)) / span;
+            return (
+              <rect
+                key={run}
+                class={ending === null ? 'bar bad' : 'bar'}
+                x={from * 600}
+                width={Math.max(2, (to - from) * 600)}
+                y="2"
+                height="16"
+                rx="2"
+              >
+                <title>{`Run ${run}: ${instantWords(startedAt)} to ${hourWords(endedAt)}`}</title>
+              </rect>
+            );
+          })}
+        </svg>
+      </div>
+      <ol class="run-list" reversed>
+        {runs.toReversed().map((run) => (
+          <li key={run.run}>
+            <span>
+              {instantWords(run.startedAt)}{' '}
+              <span class="soft">for {durationWords(run.endedAt - run.startedAt)}</span>
+            </span>
+            <span class={run.ending === null ? 'is-failed' : 'soft'}>
+              {endingWords(run, run.run === data.runs.at(-1)?.run)}
+            </span>
+          </li>
+        ))}
+      </ol>
+    </figure>
+  );
+}
+
+function Times({ title, times }: { title: string; times: GalleryTimes | null }): JSX.Element {
+  if (times === null) return <></>;
+  const { bins, count, p50Ms, p95Ms, mostMs, upToMs } = times;
+  const binMs = upToMs / bins.length;
+  const words = `half within ${durationWords(p50Ms)}, 95 % within ${durationWords(p95Ms)}, at most ${durationWords(mostMs)}`;
+  return (
+    <figure>
+      <h2>{title}</h2>
+      <p class="soft">
+        p50 {durationWords(p50Ms)} · p95 {durationWords(p95Ms)} · longest {durationWords(mostMs)}
+      </p>
+      <Bars
+        label={`${title} of ${counted(count, 'job')}: ${words}`}
+        bars={bins.map((value, index) => ({
+          value,
+          title: `${durationWords(index * binMs)} to ${durationWords((index + 1) * binMs)}: ${counted(value, 'job')}`,
+        }))}
+        marks={[p50Ms / upToMs, Math.min(1, p95Ms / upToMs)]}
+        start="0"
+        end={mostMs > upToMs ? `${durationWords(upToMs)} and longer` : durationWords(upToMs)}
+      />
+    </figure>
+  );
+}

@@ -1,0 +1,164 @@
+/** The pictures, a page of them at a time. */
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
+import { countWords, counted } from '../shared/number-words.ts';
+import { PictureGrid } from '../shared/picture-grid.tsx';
+import type { Place } from './place.ts';
+import type { Rows } from './rows.ts';
+import { SceneDialog } from './scene-dialog.tsx';
+import { scenePicture } from './scene-picture.ts';
+import { useSelection, type Selected, type Selection } from './use-selection.ts';
+
+/** What a view is given. */
+export interface ViewProps {
+  data: GalleryData;
+  rows: Rows;
+  place: Place;
+  go(change: Partial<Place>): void;
+}
+
+/** Some screens full; the next ones are a click away. */
+const pageSize = 60;
+
+export function PicturesView({ data, rows, place, go }: ViewProps): JSX.Element {
+  const selected = useSelection(rows, data, place.query);
+  const { selection } = selected;
+  const pages = Math.max(1, Math.ceil((selection?.count ?? 0) / pageSize));
+  const page = Math.min(place.page, pages);
+  const { shown, isGone } = useRows(rows, selection, (page - 1) * pageSize);
+  const open = (index: number, row: GalleryRow): void =>
+    go({ open: { number: index + 1, id: row.id ?? '' } });
+  return (
+    <section aria-label="Pictures">
+      <Found selected={selected} rows={rows} isGone={isGone} />
+      <PictureGrid
+        pictures={shown.map(({ row, index }) => scenePicture(row, index))}
+        onOpen={(position) => {
+          const chosen = shown[position];
+          if (chosen !== undefined) open(chosen.index, chosen.row);
+        }}
+      />
+      {pages > 1 && <Pages page={page} pages={pages} onPage={(next) => go({ page: next })} />}
+      {place.open !== undefined && selection !== undefined && (
+        <SceneDialog
+          rows={rows}
+          columns={data.columns}
+          order={selection}
+          open={place.open}
+          onOpen={(index, row) => {
+            const position = selection.positionOf(index);
+            const onPage = position < 0 ? page : Math.floor(position / pageSize) + 1;
+            go({ open: { number: index + 1, id: row.id ?? '' }, page: onPage });
+          }}
+          onClose={() => go({ open: undefined })}
+        />
+      )}
+    </section>
+  );
+}
+
+/** How many were found, said to screen readers too when it changes. */
+export function Found({
+  selected,
+  rows,
+  isGone,
+}: {
+  selected: Selected;
+  rows: Rows;
+  isGone: boolean;
+}): JSX.Element {
+  const { selection, done, hasFailed } = selected;
+  return (
+    <p class="found" role="status">
+      {isGone || hasFailed ? (
+        <>
+          The report was written anew meanwhile.{' '}
+          <button type="button" onClick={() => location.reload()}>
+            Load it again
+          </button>
+        </>
+      ) : (
+        <span class="soft">
+          {selection === undefined
+            ? `Looking through ${counted(rows.total, 'scene')}: ${Math.floor((100 * done) / Math.max(1, rows.total))} %`
+            : foundWords(selection.count, rows.total)}
+        </span>
+      )}
+    </p>
+  );
+}
+
+function foundWords(count: number, total: number): string {
+  if (count === total) return counted(total, 'scene');
+  return count === 0 ? 'No scene is like that' : `${countWords(count)} of ${counted(total, 'scene')}`;
+}
+
+interface Shown {
+  row: GalleryRow;
+  index: number;
+}
+
+/** A page of rows; the one before stays until it is there. */
+function useRows(
+  rows: Rows,
+  selection: Selection | undefined,
+  first: number,
+): { shown: Shown[]; isGone: boolean } {
+  const [found, setFound] = useState<{ shown: Shown[]; isGone: boolean }>({ shown: [], isGone: false });
+  useEffect(() => {
+    if (selection === undefined) return;
+    let isCurrent = true;
+    const numbers = Array.from({ length: pageSize }, (_, i) => selection.at(first + i)).filter(
+      (number) => number !== undefined,
+    );
+    const load = async (): Promise<void> => {
+      const all = await Promise.all(numbers.map(async (index) => ({ index, row: await rows.at(index) })));
+      const shown = all.flatMap(({ index, row }) => (row === undefined ? [] : [{ index, row }]));
+      if (isCurrent) setFound({ shown, isGone: false });
+    };
+    load().catch(() => isCurrent && setFound({ shown: [], isGone: true }));
+    return () => {
+      isCurrent = false;
+    };
+  }, [rows, selection, first]);
+  return found;
+}
+
+function Pages({
+  page,
+  pages,
+  onPage,
+}: {
+  page: number;
+  pages: number;
+  onPage(page: number): void;
+}): JSX.Element {
+  const turn = (next: number): void => {
+    if (Number.isInteger(next) && next >= 1 && next <= pages && next !== page) {
+      onPage(next);
+      scrollTo({ top: 0 });
+    }
+  };
+  return (
+    <nav aria-label="Pages" class="pages">
+      <button type="button" disabled={page === 1} onClick={() => turn(page - 1)}>
+        Previous
+      </button>
+      <label>
+        Page{' '}
+        <input
+          type="number"
+          min="1"
+          max={pages}
+          value={page}
+          onChange={(event) => turn(event.currentTarget.valueAsNumber)}
+        />{' '}
+        of {countWords(pages)}
+      </label>
+      <button type="button" disabled={page === pages} onClick={() => turn(page + 1)}>
+        Next
+      </button>
+    </nav>
+  );
+}

@@ -1,0 +1,95 @@
+/** What a reader asks for: which scenes, in which order. */
+import type { GalleryRow } from '../../runner/core/gallery-data.ts';
+
+export interface Query {
+  /** Words that all have to be there, in any column or the id. */
+  text: string;
+  /** Empty for any. */
+  state: string;
+  /** A kind of failure; empty for any. */
+  kind: string;
+  /** By the number of the column; a choice has to be equal, another is looked for within. */
+  columns: Record<number, string>;
+  order: Order;
+}
+
+export const orders = {
+  listed: 'in the order of the list',
+  id: 'by id',
+  first: 'saved first',
+  last: 'saved last',
+  fast: 'shortest execution',
+  slow: 'longest execution',
+} as const;
+
+export type Order = keyof typeof orders;
+
+export const everything: Query = { text: '', state: '', kind: '', columns: {}, order: 'listed' };
+
+/** Whether it is every scene, in the order of the list. */
+export function isEverything({ text, state, kind, columns, order }: Query): boolean {
+  const wanted = [text.trim(), state, kind, ...Object.values(columns)];
+  return order === 'listed' && wanted.every((each) => each === '');
+}
+
+/** `isChoice`: whether the values of a column are a few to choose from. */
+export function matcher(query: Query, isChoice: (column: number) => boolean): (row: GalleryRow) => boolean {
+  const words = wordsOf(query.text);
+  const wanted = Object.entries(query.columns).filter(([, value]) => value !== '');
+  const tests = wanted.map(([column, value]) => columnTest(Number(column), value, isChoice(Number(column))));
+  return (row) =>
+    (query.state === '' || row.state === query.state) &&
+    (query.kind === '' || row.failure?.[0] === query.kind) &&
+    tests.every((test) => test(row)) &&
+    (words.length === 0 || hasWords(row, words));
+}
+
+function columnTest(column: number, wanted: string, isChoice: boolean): (row: GalleryRow) => boolean {
+  if (isChoice) return (row) => textOf(row.values?.[column]) === wanted;
+  const words = wordsOf(wanted);
+  return (row) => {
+    const text = textOf(row.values?.[column]).toLowerCase();
+    return words.every((word) => text.includes(word));
+  };
+}
+
+function wordsOf(text: string): string[] {
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '');
+}
+
+function hasWords(row: GalleryRow, words: string[]): boolean {
+  const texts = [row.id ?? '', promptOf(row), ...(row.values ?? []).map(textOf)];
+  const all = texts.join('\n').toLowerCase();
+  return words.every((word) => all.includes(word));
+}
+
+export function promptOf({ prompt, values }: GalleryRow): string {
+  return typeof prompt === 'number' ? textOf(values?.[prompt]) : (prompt ?? '');
+}
+
+/** A value of a manifest as text; empty where the row has none. */
+export function textOf(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** What the rows are sorted by; undefined is last. */
+export function sortKey(row: GalleryRow, order: Order): string | number | undefined {
+  switch (order) {
+    case 'listed':
+      return undefined;
+    case 'id':
+      return row.id;
+    case 'first':
+      return row.savedAt;
+    case 'last':
+      return row.savedAt === undefined ? undefined : -row.savedAt;
+    case 'fast':
+      return row.executionMs;
+    case 'slow':
+      return row.executionMs === undefined ? undefined : -row.executionMs;
+  }
+}

@@ -1,0 +1,35 @@
+/** A scene as a picture of a grid. */
+import type { GalleryRow } from '../../runner/core/gallery-data.ts';
+import type { GridPicture } from '../shared/grid-picture.ts';
+import { promptOf } from './query.ts';
+
+/** `index` is the number of the row from 0. */
+export function scenePicture(row: GalleryRow, index: number): GridPicture {
+  const [picture, ...others] = row.pictures ?? [];
+  const prompt = promptOf(row);
+  return {
+    key: String(index + 1),
+    sources:
+      picture === undefined
+        ? []
+        : [...(picture.thumbnail === undefined ? [] : [picture.thumbnail]), picture.file],
+    alt: short(prompt) || row.id || 'a scene without a prompt',
+    caption: row.id ?? row.source,
+    state: row.state,
+    word: row.failure?.[0] ?? row.state,
+    badge: picture === undefined ? '' : badgeOf(row.state, others.length),
+    ...(picture !== undefined && { size: { width: picture.width, height: picture.height } }),
+  };
+}
+
+/** `more`: pictures of the scene that are not shown. */
+function badgeOf(state: string, more: number): string {
+  // Its row is another by now, or gone: beside the scenes of the list, the picture would pass for one of them.
+  const mark = state === 'withdrawn' ? state : '';
+  return more === 0 ? mark : `${mark} +${more}`.trim();
+}
+
+/** A screen reader is not to read ten pages. */
+function short(text: string): string {
+  return text.length <= 300 ? text : `${text.slice(0, 300)} …`;
+}

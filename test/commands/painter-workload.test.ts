@@ -1,0 +1,28 @@
+/** The built-in rendering worker behind the service. */
+import { expect, it } from 'vitest';
+import { painterWorkload } from '../../src/commands/workload-of.ts';
+import { openService, statusOnce, submit } from '../service/service-harness.ts';
+
+const pngSignature = '89504e470d0a1a0a';
+
+it('answers with the picture as base64 and its seed, the same for the same request', async () => {
+  const { url } = await openService({ workload: painterWorkload, workers: 2 });
+  const input = { scene: 'a red house on a hill', seed: 41, width: 64, height: 48 };
+  const ids = [await submit(url, input), await submit(url, input)];
+  const [first, second] = [
+    await statusOnce(url, ids[0] ?? '', 'COMPLETED'),
+    await statusOnce(url, ids[1] ?? '', 'COMPLETED'),
+  ];
+  expect(first.output).toEqual([{ rendered_image: expect.any(String) as string, seed: 41 }]);
+  expect(second.output).toEqual(first.output);
+  const [{ rendered_image: image }] = first.output as [{ rendered_image: string }];
+  const picture = Buffer.from(image, 'base64');
+  expect(picture.toString('hex', 0, 8)).toBe(pngSignature);
+  expect([picture.readUInt32BE(16), picture.readUInt32BE(20)]).toEqual([64, 48]);
+});
+
+it('fails a job that it cannot read, in words', async () => {
+  const { url } = await openService({ workload: painterWorkload });
+  const job = await statusOnce(url, await submit(url, { width: 64 }), 'FAILED');
+  expect(job.error).toMatch(/scene/);
+});

@@ -1,0 +1,23 @@
+/** Promise: a mistyped word is met with the one that was meant, and a foreign one with none. */
+import { expect, it } from 'vitest';
+import { closest, closestFew } from '../../../src/lib/text/closest.ts';
+
+const words = ['job-failed', 'job-timed-out', 'no-output', 'expired'];
+
+it.each([
+  ['job-faild', 'job-failed'],
+  ['Expired', 'expired'],
+  ['jobtimedout', 'job-timed-out'],
+  ['no_output', 'no-output'],
+  ['weather', undefined],
+  ['', undefined],
+  ['x', undefined],
+])('%j is %j', (typed, meant) => {
+  expect(closest(typed, words)).toBe(meant);
+});
+
+it('names the likeliest few, of a hundred thousand too', () => {
+  const ids = Array.from({ length: 100_000 }, (_, i) => `harbour-${i}`);
+  expect(closestFew('harbour-4711O', ids, 3)).toEqual(['harbour-4711', 'harbour-47110', 'harbour-47111']);
+  expect(closestFew('mountains', ids, 3)).toEqual([]);
+});

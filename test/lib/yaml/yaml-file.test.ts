@@ -1,0 +1,133 @@
+/** Files that are no good YAML, and those that are written unlike most: problems in words, values as meant. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { readConfig } from '../../../src/runner/config/read-config.ts';
+import {
+  configOf,
+  linesOf,
+  marked,
+  placesOf,
+  problemsIn,
+  problemsOf,
+  tempFolder,
+  withRequired,
+} from '../../runner/config/pipeline-file.ts';
+
+it('tells several syntax errors at once, one a line', () => {
+  const { text, places } = marked('manifest: [a, b\n▸endpoint:\n▸\tbaseUrl: local\noutput: "abc\n▸');
+  expect(placesOf(problemsOf(text))).toEqual(places);
+});
+
+it.each([
+  ['scene: ▸{{ scene }}', 'a placeholder must stand in quotes; expected "{{ … }}"'],
+  ['scene: ▸{{scene}}', 'a placeholder must stand in quotes'],
+  ['scene: ▸{{ a }} of {{ b }}', 'a placeholder must stand in quotes'],
+  ['scene: ▸{{ ["My Column"] }}', 'a placeholder must stand in quotes'],
+  ['scene: ▸{% if a %}b{% endif %}', 'a placeholder must stand in quotes'],
+  ['list: [1, ▸{{ scene }}]', 'a placeholder must stand in quotes'],
+  ['nested: {scene: ▸{{ scene }}}', 'a placeholder must stand in quotes'],
+  ['▸scene: a\n  ▸scene: b', 'the key "scene" is there twice; expected it once'],
+  ['scene: ▸@a', 'expected quotes around it'],
+  ['scene: ▸*nothing', 'there is no anchor (&name) before this alias'],
+  ['scene: &a [▸*a]', 'contains it'],
+  ['scene: ▸!foo a', 'this tag (!name) is not known'],
+  ['scene: !!binary ▸aGVsbG8=', 'a value that JSON does not have'],
+  ['scene: ▸"a\\0b"', 'holds a NUL character'],
+  ['scene: ▸a: b', 'a second key and value on one line'],
+  ['▸? [a, b]\n  : c', 'a key is not a text'],
+  ['scene: "▸\\q"', 'what follows \\ in double quotes is not known'],
+  ['a: b\n▸---\nc: d', 'a second document begins here'],
+])('%j', (line, expected) => {
+  const { text, places } = marked(withRequired(`input:\n  ${line}\n`));
+  const problems = problemsOf(text);
+  expect(placesOf(problems)).toEqual(places.slice(-1));
+  expect(problems[0]).toContain(expected);
+});
+
+it('aliases that grow without bounds are refused', () => {
+  const lines = ['a0: &a0 [x, x]'];
+  for (let i = 1; i < 12; i++) lines.push(`a${i}: &a${i} [${`*a${i - 1}, `.repeat(9)}]`);
+  expect(problemsOf(withRequired(`input:\n  ${lines.join('\n  ')}\n`))).toEqual([
+    expect.stringContaining('cannot be resolved'),
+  ]);
+});
+
+it('aliases and merge keys are the values that they stand for', () => {
+  const text = `x-settings: &common {scene: "{{ scene }}", steps: &steps 30}
+manifest: a.csv
+endpoint: {baseUrl: local, id: x}
+output: {dir: out}
+concurrency: *steps
+input: {<<: *common, again: *steps}
+`;
+  expect(problemsOf(text)).toEqual([expect.stringContaining('1:1: the key "x-settings" is not known')]);
+  const { concurrency, input } = configOf(
+    withRequired('concurrency: &n 30\ninput: {a: &x {scene: "{{ s }}", steps: *n}, b: {<<: *x, steps: 4}}'),
+  );
+  expect(concurrency).toBe(30);
+  expect(input?.render({ s: 'hills' })).toEqual({
+    a: { scene: 'hills', steps: 30 },
+    b: { scene: 'hills', steps: 4 },
+  });
+});
+
+it('what an alias brings is told where the alias stands', () => {
+  const { text, places } = marked(
+    'manifest: a.csv\nendpoint: &e\n  baseUrl: local\n  id: x\noutput: {dir: o}\n▸▸retry: *e\n',
+  );
+  expect(placesOf(problemsOf(text))).toEqual(places);
+});
+
+it('CRLF and a byte-order mark change neither values nor places', () => {
+  const { text, places } = marked(`manifest: ▸7\n${withRequired('▸foo: 1\n').replace(/^.*\n/, '')}`);
+  for (const variant of [text, text.replaceAll('\n', '\r\n'), `\u{FEFF}${text}`]) {
+    expect(placesOf(problemsOf(variant))).toEqual(places);
+  }
+  const { output, manifest } = configOf(`\u{FEFF}${withRequired('').replaceAll('\n', '\r\n')}`);
+  expect([output.dir, ...manifest].join()).not.toMatch(/\r|\uFEFF/);
+});
+
+it('bytes that are not UTF-8 are told at their place', () => {
+  const text = Buffer.from(`# \u{FFFD} é\nmanifest: caf`);
+  const latin1 = Buffer.concat([text, Buffer.from([0xe9, 0x0a])]);
+  expect(problemsOf(latin1)).toEqual(['2:14: this character is not valid UTF-8; save the file as UTF-8']);
+  const utf16 = Buffer.from(`\u{FEFF}manifest: é`, 'utf16le');
+  expect(problemsOf(utf16)).toEqual([expect.stringContaining('UTF-16; expected UTF-8')]);
+});
+
+it.each([
+  ['a file that is not there', 'nothing.yaml', 'there is no such file'],
+  ['a folder', 'folder', 'this is a folder; expected a pipeline.yaml'],
+  ['a file below a file', 'folder/nothing/pipeline.yaml', 'there is no such file'],
+])('%s', (_, name, expected) => {
+  const folder = tempFolder();
+  mkdirSync(join(folder, 'folder'));
+  const problems = problemsIn(() => readConfig(join(folder, name), [], {}));
+  expect(problems).toEqual([{ where: expect.stringContaining(name) as string, text: expected }]);
+});
+
+it('a manifest in the place of a pipeline.yaml is not parsed for minutes', () => {
+  expect(problemsOf('id,scene\n'.repeat(200_000))).toEqual([
+    expect.stringContaining('1800000 bytes; expected'),
+  ]);
+});
+
+it('yes and no are texts, as YAML 1.2 has it', () => {
+  expect(configOf(withRequired('input: {a: "{{ a }}", b: no}')).input?.render({ a: 'x' })).toEqual({
+    a: 'x',
+    b: 'no',
+  });
+});
+
+it('tabs are told once, at the first, with what was expected, and do not hide another slip', () => {
+  expect(problemsOf('endpoint:\n\tbaseUrl: local\n\tid: x\noutput:\n\tdir: @o\nretry: @a\n')).toEqual([
+    '2:1: a tab in the indentation; expected spaces',
+    expect.stringMatching(/^6:8: /),
+  ]);
+});
+
+it('reads from any folder', () => {
+  const file = join(tempFolder(), 'x.yaml');
+  expect(linesOf(file, () => readConfig(file, [], {}))).toHaveLength(1);
+});

@@ -1,0 +1,398 @@
+/** Pictures, seeds and failures in the outputs of the workers that people use. */
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseObject } from '../../src/runner/client/parse-body.ts';
+import { findPictures } from '../../src/protocol/output-shapes.ts';
+import { hostileJson } from './hostile-json.ts';
+
+const base64 =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const second = `${base64.slice(0, 60)}AAAA${base64.slice(60)}`;
+const uri = `data:image/png;base64,${base64}`;
+const url = 'https://cdn.example/out/1.png?sig=a%2Fb';
+
+describe('pictures are found in the output of', () => {
+  test.each<[string, unknown, object[]]>([
+    ["this interface's worker", [{ rendered_image: base64, seed: 42 }], [{ base64, seed: '42' }]],
+    [
+      "this interface's worker, several",
+      [
+        { rendered_image: base64, seed: 1 },
+        { rendered_image: second, seed: 2 },
+      ],
+      [
+        { base64, seed: '1' },
+        { base64: second, seed: '2' },
+      ],
+    ],
+    [
+      "this interface's worker, as a data URI",
+      [{ rendered_image: uri, seed: 0 }],
+      [{ base64: uri, seed: '0' }],
+    ],
+    [
+      "this interface's worker, without the list",
+      { rendered_image: base64, seed: -1 },
+      [{ base64, seed: '-1' }],
+    ],
+    ['Stable Diffusion v1', [{ image: base64, seed: 7 }], [{ base64, seed: '7' }]],
+    ['Stable Diffusion v1 with storage', [{ image: url, seed: 7 }], [{ url, seed: '7' }]],
+    ['SDXL', { images: [uri], image_url: uri, seed: 1234 }, [{ base64: uri, seed: '1234' }]],
+    [
+      'SDXL, several',
+      { images: [uri, second], image_url: uri, seed: 5 },
+      [
+        { base64: uri, seed: '5' },
+        { base64: second, seed: '5' },
+      ],
+    ],
+    ['SDXL with storage', { images: [url], image_url: url, seed: 5 }, [{ url, seed: '5' }]],
+    [
+      'SDXL turbo',
+      {
+        images: [
+          { image: base64, seed: null },
+          { image: second, seed: 3 },
+        ],
+        generation_time: 1.2,
+        parameters: { seed: 99, prompt: 'a sea' },
+      },
+      [{ base64 }, { base64: second, seed: '3' }],
+    ],
+    [
+      'ComfyUI, 5 and later',
+      {
+        images: [
+          { filename: 'ComfyUI_00001_.png', type: 'base64', data: base64 },
+          { filename: 'ComfyUI_00002_.png', type: 'base64', data: second },
+        ],
+      },
+      [{ base64 }, { base64: second }],
+    ],
+    [
+      'ComfyUI, 5 and later, with storage and warnings',
+      { images: [{ filename: 'a.png', type: 's3_url', data: url }], errors: ['node 9 was skipped'] },
+      [{ url }],
+    ],
+    ['ComfyUI, before 5', { message: base64, status: 'success', refresh_worker: true }, [{ base64 }]],
+    ['ComfyUI, before 5, with storage', { message: url, status: 'success' }, [{ url }]],
+    [
+      'A1111',
+      {
+        images: [base64, second],
+        info: '{"prompt": "say \\"seed\\": 5", "seed": 10, "all_seeds": [10, 11], "index_of_first_image": 0}',
+        parameters: { seed: -1 },
+      },
+      [
+        { base64, seed: '10' },
+        { base64: second, seed: '11' },
+      ],
+    ],
+    [
+      'A1111 with a contact sheet',
+      { images: [uri, base64], info: '{"seed": 10, "all_seeds": [10], "index_of_first_image": 1}' },
+      [{ base64: uri }, { base64, seed: '10' }],
+    ],
+    [
+      'A1111 with a seed alone',
+      { images: [base64], info: '{"seed": 10}', parameters: {} },
+      [{ base64, seed: '10' }],
+    ],
+    ['A1111 with unreadable info', { images: [base64], info: '{"seed": 10', parameters: {} }, [{ base64 }]],
+    [
+      'Fooocus',
+      [
+        { base64, finish_reason: 'SUCCESS', seed: '1234567890123456789', url: null },
+        { base64: null, finish_reason: 'SUCCESS', seed: '8', url },
+        { base64: second, finish_reason: 'SUCCESS', seed: '9', url },
+      ],
+      [
+        { base64, seed: '1234567890123456789' },
+        { url, seed: '8' },
+        { base64: second, seed: '9' },
+      ],
+    ],
+    ['a public Flux endpoint', { image_url: url, cost: 0.0025 }, [{ url }]],
+    ['a public Flux endpoint, the other way', { result: url, cost: 0.0025 }, [{ url }]],
+    [
+      'a worker that yields parts',
+      [{ images: [base64] }, { images: [second] }],
+      [{ base64 }, { base64: second }],
+    ],
+    ['a worker that hands in bare base64', base64, [{ base64 }]],
+    ['a worker that hands in a bare data URI', uri, [{ base64: uri }]],
+    ['a worker that hands in a bare address', ` ${url}\n`, [{ url }]],
+    ['a worker that hands in a list of these', [base64, url], [{ base64 }, { url }]],
+    ['a worker that says something beside', [{ rendered_image: base64 }, { warning: 'slow' }], [{ base64 }]],
+    ['a worker with an empty error beside', { image: base64, error: null, errors: [] }, [{ base64 }]],
+  ])('%s', (_worker, output, pictures) => {
+    expect(findPictures(output)).toEqual({ kind: 'pictures', pictures });
+  });
+});
+
+describe('a seed is kept', () => {
+  const big = '18446744073709551615';
+  test.each<[string, unknown, string | undefined]>([
+    ['as an integer', 0, '0'],
+    ['as a negative integer', -1, '-1'],
+    ['as a numeric text', '00123', '00123'],
+    ['as a long numeric text', big, big],
+    ['as a numeric text with a fraction of zero', '42.0', '42'],
+    ['not where it is null', null, undefined],
+    ['not where it is a word', 'random', undefined],
+    ['not where it is empty', '', undefined],
+    ['not where it has a fraction', 1.5, undefined],
+    ['not where its digits are lost', 2 ** 63, undefined],
+    ['not where it is an object', { value: 3 }, undefined],
+    ['not where an object poses as a number', { isLosslessNumber: true, toString: 1 }, undefined],
+    ['not where it is endless', '9'.repeat(1000), undefined],
+  ])('%s', (_how, seed, expected) => {
+    expect(seedOf([{ rendered_image: base64, seed }])).toBe(expected);
+  });
+
+  test('in the digits of the body, for any 64-bit integer and in every place', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 64n }), (seed) => {
+        const bodies = [
+          `[{"rendered_image": "${base64}", "seed": ${seed}}]`,
+          `{"images": ["${base64}"], "seed": ${seed}}`,
+          `{"images": ["${base64}"], "info": "{\\"prompt\\": \\"1.5e3 \\\\\\" 12345678901234567890\\", \\"all_seeds\\": [${seed}]}"}`,
+          `{"images": ["${base64}"], "info": "{\\"seed\\":${seed},\\"cfg\\":7.5}"}`,
+        ];
+        for (const body of bodies) expect(seedOf(asReceived(body))).toBe(String(seed));
+      }),
+    );
+  });
+});
+
+describe('a failure inside a completed job is told in its words', () => {
+  const traceback = 'Traceback (most recent call last):\n  File "/worker.py", line 9\nValueError: bad size';
+  test.each<[string, unknown, string]>([
+    ['a status', { status: 'error', message: 'no GPU left' }, 'no GPU left'],
+    ['a status in a list', [{ status: 'failed', error: 'no GPU left' }], 'no GPU left'],
+    ['a status alone', { status: 'error' }, 'the worker says "error" and nothing more'],
+    ['a status beside a picture', { status: 'error', image: base64, message: 'blocked' }, 'blocked'],
+    [
+      'no images',
+      { status: 'success_no_images', images: [] },
+      'the worker says "success_no_images" and nothing more',
+    ],
+    [
+      'an empty list of images',
+      { images: [], parameters: {} },
+      'the worker made no picture: its list of images is empty',
+    ],
+    ['a code', [{ code: 400, message: 'prompt is required' }], 'prompt is required (code 400)'],
+    ['a code in a body', asReceived('[{"code": 500, "detail": "x"}]'), 'x (code 500)'],
+    ['an error', { error: 'CUDA out of memory' }, 'CUDA out of memory'],
+    [
+      'an error with its type and traceback',
+      { error: 'bad size', error_type: "<class 'ValueError'>", traceback },
+      'ValueError: bad size',
+    ],
+    [
+      'an error as JSON in a text',
+      JSON.stringify({ error_type: 'RuntimeError', error_message: 'bad size', error_traceback: traceback }),
+      'RuntimeError: bad size',
+    ],
+    ['a traceback alone', { traceback }, 'ValueError: bad size'],
+    [
+      'errors in a list',
+      { errors: ['node 3: bad', { message: 'node 4: worse' }] },
+      'node 3: bad; node 4: worse',
+    ],
+    ['an error in an error', { error: { message: 'deep', code: 7 } }, 'deep (code 7)'],
+    ['an error beside empty images', { images: [], errors: ['VAE is missing'] }, 'VAE is missing'],
+    ['an error in a list', [{ error: 'CUDA out of memory' }], 'CUDA out of memory'],
+    ['errors of several parts', [{ error: 'no VAE' }, { depth: 3 }, { error: 'no GPU' }], 'no VAE; no GPU'],
+    [
+      'an error without words',
+      { errors: true, depth: 3 },
+      'an object with "errors" (boolean), "depth" (number)',
+    ],
+    ['a text', 'Error: CUDA out of memory', 'Error: CUDA out of memory'],
+    ['a text in a list', ['Failed to load the model'], 'Failed to load the model'],
+    [
+      'a message that is no picture',
+      { message: 'Image generation failed', status: 'success' },
+      'Image generation failed',
+    ],
+  ])('%s', (_how, output, message) => {
+    expect(findPictures(output)).toEqual({ kind: 'failure', message });
+  });
+
+  test.each<[string, unknown]>([
+    ['ComfyUI, before 5', { message: 'simulated_uploaded/x.png', status: 'success' }],
+    ['Stable Diffusion v1', [{ image: 'simulated_uploaded/x.png', seed: 3 }]],
+    ['SDXL', { images: ['/tmp/out/a.webp'], seed: 3 }],
+    ['ComfyUI, 5 and later', { images: [{ filename: 'a.png', type: 's3_url', data: 'C:\\out\\a.jpg' }] }],
+    ['one picture of two', [{ image: base64 }, { image: 'simulated_uploaded/x.png' }]],
+    ['a bare text', 'simulated_uploaded/x.png'],
+  ])("a file on the worker's own disk is a failure: %s", (_worker, output) => {
+    const found = findPictures(output);
+    expect(found).toEqual({
+      kind: 'failure',
+      message: expect.stringMatching(/names a file of its own, ".*[ax]\.\w+"/),
+    });
+  });
+});
+
+describe('what is no picture is named', () => {
+  test.each([undefined, null, [], {}, '', ' \n'])('%j is none', (output) => {
+    expect(findPictures(output)).toEqual({ kind: 'none' });
+  });
+
+  test.each<[unknown, string]>([
+    [{ answer: 'yes', tokens: 3 }, 'an object with "answer" (text of 3 characters), "tokens" (number)'],
+    [
+      [{ rendered_image: '', seed: 3 }],
+      'a list of 1, the first of them an object with "rendered_image" (empty text), "seed" (number)',
+    ],
+    [[null], 'a list of 1, the first of them null'],
+    [[{}], 'a list of 1, the first of them an object with no keys'],
+    [42, 'number'],
+    [true, 'boolean'],
+    ['done', 'the text "done"'],
+    [
+      { title: 'A failed castle', depth: 3 },
+      'an object with "title" (text of 15 characters), "depth" (number)',
+    ],
+    [[[[[['deep']]]]], `${'a list of 1, the first of them '.repeat(3)}list of 1`],
+    [
+      { status: 'success', message: 'done' },
+      'an object with "status" (text of 7 characters), "message" (text of 4 characters)',
+    ],
+  ])('%j', (output, found) => {
+    expect(findPictures(output)).toEqual({ kind: 'unknown', found });
+  });
+
+  test('shortly, however large it is', () => {
+    const keys = Object.fromEntries(
+      Array.from({ length: 5000 }, (_, i) => [`${'key'.repeat(50)}${i}`, 'x'.repeat(999)]),
+    );
+    for (const output of [
+      keys,
+      [keys, keys],
+      'words and words '.repeat(500_000),
+      { error: 'words '.repeat(500_000) },
+    ])
+      expect(JSON.stringify(findPictures(output)).length).toBeLessThan(800);
+  });
+
+  test('for any JSON, without a throw', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.jsonValue({ maxDepth: 5 }), hostileJson),
+        fc.option(fc.string(), { nil: undefined }),
+        (output, path) => {
+          for (const value of [
+            output,
+            JSON.stringify(output),
+            [{ image: base64, seed: output, info: output }],
+          ])
+            expect(['pictures', 'none', 'failure', 'unknown']).toContain(findPictures(value, path).kind);
+        },
+      ),
+    );
+  });
+
+  test('however deep it is, in itself and in a text', () => {
+    const json = '['.repeat(10_000) + ']'.repeat(10_000);
+    for (const output of [JSON.parse(json) as unknown, json, [{ image: base64, info: json }]])
+      expect(['pictures', 'unknown']).toContain(findPictures(output).kind);
+  });
+});
+
+describe('imagePath', () => {
+  const output = {
+    preview: base64,
+    result: { frames: [{ png: second, seed: 4 }, { png: url }] },
+    images: [{ data: base64 }, { data: second }],
+    seed: 9,
+  };
+  test.each<[string, object[]]>([
+    ['images[0].data', [{ base64, seed: '9' }]],
+    ['images[1].data', [{ base64: second, seed: '9' }]],
+    [
+      'images[*].data',
+      [
+        { base64, seed: '9' },
+        { base64: second, seed: '9' },
+      ],
+    ],
+    [
+      'result.frames[*].png',
+      [
+        { base64: second, seed: '4' },
+        { url, seed: '9' },
+      ],
+    ],
+    ['preview', [{ base64, seed: '9' }]],
+  ])('%s overrides what would be found', (path, pictures) => {
+    expect(findPictures(output, path)).toEqual({ kind: 'pictures', pictures });
+  });
+
+  test('may begin with the list itself, and end at one', () => {
+    const list = [{ rendered_image: base64, thumb: second, seed: 1 }];
+    expect(findPictures(list, '[0].thumb')).toEqual({
+      kind: 'pictures',
+      pictures: [{ base64: second, seed: '1' }],
+    });
+    expect(findPictures({ all: [base64, second] }, 'all')).toEqual({
+      kind: 'pictures',
+      pictures: [{ base64 }, { base64: second }],
+    });
+  });
+
+  test('that leads nowhere is said, with what is there', () => {
+    for (const path of [
+      'images[7].data',
+      'images[0].picture',
+      'images.data',
+      'nothing',
+      '[0]',
+      'toString',
+      '..',
+      '[x]',
+    ])
+      expect(findPictures(output, path)).toEqual({
+        kind: 'unknown',
+        found: expect.stringMatching(
+          /^nothing at ".+" in an object with "preview" \(text of \d+ characters\)/,
+        ),
+      });
+  });
+
+  test('does not hide a failure', () => {
+    const failed = { status: 'error', message: 'no GPU left' };
+    expect(findPictures(failed, 'images[0].data')).toEqual({ kind: 'failure', message: 'no GPU left' });
+    expect(findPictures({ error: 'no GPU left' }, 'images[0].data')).toEqual({
+      kind: 'failure',
+      message: 'no GPU left',
+    });
+    expect(findPictures(null, 'images[0].data')).toEqual({ kind: 'none' });
+  });
+});
+
+test('of endless parts the last are looked through, where the picture stands, and the first are not', () => {
+  let looks = 0;
+  const first = {
+    get images() {
+      looks += 1;
+      return [];
+    },
+  };
+  const parts = [first, ...Array.from({ length: 20_000 }, (_, step) => ({ step })), { images: [base64] }];
+  expect(findPictures(parts)).toEqual({ kind: 'pictures', pictures: [{ base64 }] });
+  expect(looks).toBe(0);
+});
+
+/** An output as the client reads it from a body. */
+function asReceived(json: string): unknown {
+  return parseObject(`{"output": ${json}}`)?.['output'];
+}
+
+function seedOf(output: unknown): string | undefined {
+  const found = findPictures(output);
+  return found.kind === 'pictures' ? found.pictures[0]?.seed : expect.fail(found.kind);
+}

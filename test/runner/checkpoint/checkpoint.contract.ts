@@ -1,0 +1,167 @@
+/** What the road relies on from a checkpoint: one suite, for a database in memory and for one on file. */
+import { expect, it } from 'vitest';
+import type { Attempt, SubmittedAttempt } from '../../../src/runner/core/attempt.ts';
+import type { Checkpoint, SavedSettlement, Settlement } from '../../../src/runner/pipeline/ports.ts';
+import { endpoint, manifestOf, unstopped } from '../../fakes/world.ts';
+
+const abc = manifestOf([
+  ['a', 'sea'],
+  ['b', 'hills'],
+  ['c', 'moon'],
+]);
+
+/** `reopen` gives the same batch as a later run of the program finds it, without the one before having ended. */
+export function checkpointContract(open: () => { checkpoint: Checkpoint; reopen: () => Checkpoint }): void {
+  const begin = async (): Promise<{ checkpoint: Checkpoint; reopen: () => Checkpoint }> => {
+    const batch = open();
+    await batch.checkpoint.reconcile(abc, unstopped);
+    return batch;
+  };
+  const submitted = (attempt: Attempt, jobId: string): SubmittedAttempt => ({
+    ...attempt,
+    jobId,
+    submittedAt: 20,
+  });
+
+  it('claims scenes in the order of the manifest, each once', async () => {
+    const { checkpoint } = await begin();
+    const first = await checkpoint.claim(2, endpoint, 10);
+    const rest = await checkpoint.claim(5, endpoint, 11);
+    expect([...first, ...rest].map(({ sceneId, number }) => [sceneId, number])).toEqual([
+      ['a', 1],
+      ['b', 1],
+      ['c', 1],
+    ]);
+    expect(first[0]).toMatchObject({ endpoint, input: { scene: 'sea' }, isReplaced: false });
+    expect(await checkpoint.claim(5, endpoint, 12)).toEqual([]);
+    expect(await checkpoint.counts()).toMatchObject({ active: 3, waiting: 0 });
+  });
+
+  it('knows after a death what was sent and perhaps not answered, and what is in flight, oldest first', async () => {
+    const { checkpoint, reopen } = await begin();
+    const [a, b, c] = await checkpoint.claim(3, endpoint, 10);
+    if (a === undefined || b === undefined || c === undefined) throw new Error('three were claimed');
+    await checkpoint.recordSubmitted(c, { jobId: 'job-c', status: 'IN_QUEUE', at: 15 });
+    await checkpoint.recordSubmitted(a, { jobId: 'job-a', status: 'IN_QUEUE', at: 20 });
+    const later = reopen();
+    const [intended, ...others] = await later.recover();
+    expect(intended).toMatchObject({ sceneId: 'b', deaths: 1 });
+    expect(others).toEqual([]);
+    if (intended === undefined) throw new Error('one was intended');
+    const failure = { kind: 'unanswered', text: 'died' } as const;
+    await later.settle(intended, {
+      state: 'unanswered',
+      at: 100,
+      failure,
+      scene: { state: 'waiting', dueAt: 100 },
+    });
+    expect(await later.recover()).toEqual([]);
+    expect(
+      (await later.openAttempts()).map(({ sceneId, jobId, submittedAt }) => [sceneId, jobId, submittedAt]),
+    ).toEqual([
+      ['c', 'job-c', 15],
+      ['a', 'job-a', 20],
+    ]);
+    const [again] = await later.claim(3, endpoint, 101);
+    expect(again).toMatchObject({ sceneId: 'b', number: 2, before: { unanswered: 1, failed: 0 } });
+  });
+
+  it('offers retries when they are due, before scenes that were never tried', async () => {
+    const { checkpoint } = await begin();
+    const [a] = await checkpoint.claim(1, endpoint, 10);
+    if (a === undefined) throw new Error('one was claimed');
+    await checkpoint.recordSubmitted(a, { jobId: 'job-a', status: 'IN_QUEUE', at: 20 });
+    const failure = { kind: 'job-failed', text: 'no memory' } as const;
+    await checkpoint.settle(a, { state: 'failed', at: 30, failure, scene: { state: 'waiting', dueAt: 500 } });
+    expect(await checkpoint.nextDue()).toEqual({ at: 0, isSuspect: false });
+    expect((await checkpoint.claim(1, endpoint, 499)).map(({ sceneId }) => sceneId)).toEqual(['b']);
+    const [retry] = await checkpoint.claim(1, endpoint, 500);
+    expect(retry).toMatchObject({
+      sceneId: 'a',
+      number: 2,
+      before: { failed: 1, failedKinds: ['job-failed'] },
+    });
+    await checkpoint.claim(1, endpoint, 501);
+    expect(await checkpoint.nextDue()).toBeUndefined();
+  });
+
+  it('refuses moves that the table of states does not have', async () => {
+    const { checkpoint } = await begin();
+    const [a] = await checkpoint.claim(1, endpoint, 10);
+    if (a === undefined) throw new Error('one was claimed');
+    const saved: Settlement = { state: 'saved', at: 30, pictures: [], scene: { state: 'saved' } };
+    await expect(checkpoint.settle(a, saved)).rejects.toThrow('cannot move from intended to saved');
+    await checkpoint.recordSubmitted(a, { jobId: 'job-a', status: 'IN_QUEUE', at: 20 });
+    await expect(checkpoint.recordSubmitted(a, { jobId: 'x', status: '', at: 21 })).rejects.toThrow(
+      'from submitted to submitted',
+    );
+    await checkpoint.settle(submitted(a, 'job-a'), saved);
+    await expect(checkpoint.settle(a, saved)).rejects.toThrow('cannot move from saved to saved');
+  });
+
+  it('does not take the id of one job for two attempts', async () => {
+    const { checkpoint } = await begin();
+    const [a, b] = await checkpoint.claim(2, endpoint, 10);
+    if (a === undefined || b === undefined) throw new Error('two were claimed');
+    const job = { jobId: 'job-1', status: 'IN_QUEUE', at: 20 };
+    expect(await checkpoint.recordSubmitted(a, job)).toBe('recorded');
+    expect(await checkpoint.recordSubmitted(b, job)).toBe('taken');
+    expect((await checkpoint.openAttempts()).map(({ sceneId }) => sceneId)).toEqual(['a']);
+  });
+
+  it('knows whose a file is, as file systems compare names', async () => {
+    const { checkpoint, reopen } = await begin();
+    const [a] = await checkpoint.claim(1, endpoint, 10);
+    if (a === undefined) throw new Error('one was claimed');
+    await checkpoint.recordSubmitted(a, { jobId: 'job-a', status: 'IN_QUEUE', at: 20 });
+    const picture = { file: 'Sea/Ä.png', width: 1, height: 1, bytes: 9, sha256: 'ab', seed: '1' };
+    await checkpoint.settle(a, { state: 'saved', at: 30, pictures: [picture], scene: { state: 'saved' } });
+    const owner = { sceneId: 'a', fingerprint: a.fingerprint };
+    expect(await reopen().ownerOf('sea/a\u0308.PNG')).toEqual(owner);
+    expect(await reopen().ownerOf('sea/b.png')).toBeUndefined();
+  });
+
+  it('tells the next run what was being written, until that is settled', async () => {
+    const { checkpoint, reopen } = await begin();
+    const [a, b] = await checkpoint.claim(2, endpoint, 10);
+    if (a === undefined || b === undefined) throw new Error('two were claimed');
+    for (const each of [a, b])
+      await checkpoint.recordSubmitted(each, { jobId: `job-${each.sceneId}`, status: 'IN_QUEUE', at: 20 });
+    const settlementOf = (file: string): SavedSettlement => ({
+      state: 'saved',
+      at: 30,
+      status: 'COMPLETED',
+      polls: 3,
+      pictures: [{ file, width: 1, height: 1, bytes: 9, sha256: file, seed: '12345678901234567890' }],
+      scene: { state: 'saved' },
+    });
+    await checkpoint.beginWriting(a, settlementOf('a.png'));
+    await checkpoint.beginWriting(b, settlementOf('b.png'));
+    await checkpoint.settle(b, settlementOf('b.png'));
+    const later = reopen();
+    const left = await later.unfinishedWriting();
+    expect(left).toMatchObject([
+      { attempt: { key: a.key, sceneId: 'a' }, isInFlight: true, settlement: settlementOf('a.png') },
+    ]);
+    await later.dropWriting(a);
+    expect(await reopen().unfinishedWriting()).toEqual([]);
+    expect((await later.openAttempts()).map(({ sceneId }) => sceneId)).toEqual(['a']);
+  });
+
+  it('counts what a new manifest changes', async () => {
+    const { checkpoint } = await begin();
+    const next = manifestOf([
+      ['d', 'new'],
+      ['b', 'hills, edited'],
+      ['a', 'sea'],
+    ]);
+    expect(await checkpoint.reconcile(next, unstopped)).toEqual({
+      added: 1,
+      changed: 1,
+      unchanged: 1,
+      withdrawn: 1,
+    });
+    expect(await checkpoint.counts()).toMatchObject({ waiting: 3, withdrawn: 2 });
+    expect((await checkpoint.claim(9, endpoint, 3)).map(({ sceneId }) => sceneId)).toEqual(['d', 'b', 'a']);
+  });
+}

@@ -1,0 +1,83 @@
+/** Promise: what is listed is what the report says, however many there are, and each row once. */
+import Sqlite from 'better-sqlite3';
+import { expect, it } from 'vitest';
+import { findRows, type RowChoice } from '../../../src/runner/checkpoint/find-rows.ts';
+import { readRows } from '../../../src/runner/checkpoint/read-rows.ts';
+import { checkpointSchema } from '../../../src/runner/checkpoint/schema.ts';
+import type { ReportRow } from '../../../src/runner/core/report-row.ts';
+import { World } from '../../fakes/world.ts';
+
+const scenes = 1_700;
+
+/** Bad rows between the scenes and behind them, withdrawn scenes, and attempts of every kind. */
+function batch(): World['db'] {
+  const { db } = new World();
+  db.exec("INSERT INTO runs (run, pid, host, program, started_at) VALUES (1, 1, 'here', 'test', 0)");
+  const add = db.prepare<[object]>(`
+    INSERT INTO scenes (scene, id, fingerprint, position, source, input, columns, state, attempts, failure_kind, failure_text)
+    VALUES (@scene, 'scene-' || @scene, 'f', @position, 'a.csv', '{}', json_object('scene', 'Hill ' || @scene), @state,
+      @attempts, @kind, @text)`);
+  const attempt = db.prepare<[object]>(`
+    INSERT INTO attempts (scene, number, run, state, base_url, endpoint_id, version, job_id, intended_at, failure_kind, failure_text)
+    VALUES (@scene, @number, 1, @state, 'local', 'x', 'v2', 'job', 1, @kind, 'it FAILED')`);
+  const bad = db.prepare('INSERT INTO bad_rows (position, source, problem) VALUES (?, ?, ?)');
+  db.transaction(() => {
+    for (let scene = 1; scene <= scenes; scene++) {
+      const kind = scene % 3 === 0 ? 'job-failed' : null;
+      const state = scene % 5 === 0 ? 'withdrawn' : kind === null ? 'waiting' : 'failed';
+      const position = state === 'withdrawn' ? null : scene * 2;
+      const attempts = scene % 4;
+      const text = kind === null ? null : 'it FAILED';
+      add.run({ scene, position, state, attempts, kind, text });
+      for (let number = 1; number <= attempts; number++)
+        attempt.run({
+          scene,
+          number,
+          state: number === 2 ? 'refused' : 'unanswered',
+          kind: number === 3 ? 'no-output' : null,
+        });
+      if (scene % 2 === 0) bad.run(scene * 2 + 1, `a.csv:${scene}`, 'the scene is empty');
+    }
+    for (let i = 0; i < 700; i++) bad.run(scenes * 3 + i, 'b.csv', 'invalid UTF-8');
+  })();
+  return db;
+}
+
+it('lists all rows of the report in its order', () => {
+  const db = batch();
+  const all = [...readRows(db)];
+  expect(all.length).toBe(scenes + scenes / 2 + 700);
+  expect([...findRows(db, {})]).toEqual(all);
+});
+
+it.each<[string, RowChoice, (row: ReportRow) => boolean]>([
+  ['a state', { states: ['failed'] }, ({ state }) => state === 'failed'],
+  [
+    'states',
+    { states: ['withdrawn', 'invalid'] },
+    ({ state }) => state === 'withdrawn' || state === 'invalid',
+  ],
+  ['a kind', { kinds: ['job-failed'] }, (row) => row.failureKind === 'job-failed' && row.attempts > 0],
+  ['the last kind', { kinds: ['no-output'] }, (row) => row.failureKind === 'no-output'],
+  ['a text', { search: 'hill 17' }, ({ columns }) => JSON.stringify(columns).includes('"Hill 17')],
+  ['words of a failure', { search: 'failed' }, ({ failureText }) => failureText === 'it FAILED'],
+  ['what is wrong with a row', { search: 'utf-8' }, (row) => row.failureText === 'invalid UTF-8'],
+  [
+    'all of these',
+    { states: ['failed'], kinds: ['job-failed'], search: 'scene-9' },
+    (row) => row.state === 'failed' && row.attempts > 0 && (row.id ?? '').startsWith('scene-9'),
+  ],
+])('lists by %s', (_, choice, holds) => {
+  const db = batch();
+  const expected = [...readRows(db)].filter(holds);
+  expect(expected.length).toBeGreaterThan(0);
+  expect([...findRows(db, choice)]).toEqual(expected);
+});
+
+it('reads one of the version before, which knows of no other seed', () => {
+  const db = new Sqlite(':memory:');
+  for (const statements of checkpointSchema.migrations.slice(0, 4)) db.exec(statements);
+  db.exec(`INSERT INTO scenes (id, fingerprint, position, source, input, columns, state)
+    VALUES ('a', 'f', 1, 'a.csv:2', '{"seed":5}', '{"seed":"5"}', 'waiting')`);
+  expect([...readRows(db)]).toMatchObject([{ id: 'a', input: { seed: 5 }, columns: { seed: '5' } }]);
+});

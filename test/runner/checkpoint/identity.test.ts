@@ -1,0 +1,195 @@
+/** Promise: rows are known by what they are: shuffled lists keep every state, edited ones lose no picture and pay nothing twice. */
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { ManifestStage } from '../../../src/runner/checkpoint/manifest-stage.ts';
+import type { Settlement } from '../../../src/runner/pipeline/ports.ts';
+import { SqliteCheckpoint } from '../../../src/runner/checkpoint/sqlite-checkpoint.ts';
+import { InHandInMemory } from '../../fakes/in-hand-in-memory.ts';
+import { endpoint, manifestOf, unstopped, World } from '../../fakes/world.ts';
+
+/** Two begin alike, as far as an id that is made of them goes. */
+const fingerprints = ['a'.repeat(32), `${'a'.repeat(12)}${'b'.repeat(20)}`, 'c'.repeat(32)];
+
+test('the order of rows, with ids of their own or without, equal or not, changes the id of none', () => {
+  const row = fc.record({ isOwn: fc.boolean(), fingerprint: fc.constantFrom(...fingerprints) });
+  const shuffled = fc.array(row, { maxLength: 12 }).chain((list) => {
+    const rows = list.map(({ isOwn, fingerprint }, i): Row => ({
+      id: isOwn ? `row ${i}` : undefined,
+      fingerprint,
+    }));
+    return fc.tuple(fc.constant(rows), fc.shuffledSubarray(rows, { minLength: rows.length }));
+  });
+  fc.assert(
+    fc.property(shuffled, ([list, other]) => {
+      expect(stagedIds(other)).toEqual(stagedIds(list));
+    }),
+  );
+});
+
+interface Row {
+  id: string | undefined;
+  fingerprint: string;
+}
+
+function stagedIds(rows: Row[]): string[] {
+  const stage = new ManifestStage();
+  for (const [i, row] of rows.entries())
+    stage.add({ ...row, input: {}, columns: {}, position: i + 1, source: `list.csv:${i + 2}` });
+  stage.settleIds();
+  const ids = Array.from(stage.scenes(), ({ id, fingerprint }) => `${id} ${fingerprint}`).toSorted();
+  expect(stage.count()).toEqual({ scenes: rows.length, badRows: 0 });
+  stage.close();
+  return ids;
+}
+
+type Pair = [id: string, scene: string];
+const pairs = Array.from({ length: 8 }, (_, i): Pair => [`s${i}`, `scene ${i}`]);
+
+test('a list in any other order finds every scene in the state it had, with its attempts and pictures', async () => {
+  const fates = fc.array(fc.constantFrom('waiting', 'active', 'saved', 'failed', 'retried'), {
+    minLength: pairs.length,
+    maxLength: pairs.length,
+  });
+  const order = fc.shuffledSubarray(pairs, { minLength: pairs.length });
+  await fc.assert(
+    fc.asyncProperty(fates, order, async (fate, other) => {
+      const world = new World();
+      const checkpoint = checkpointOf(world);
+      await checkpoint.reconcile(manifestOf(pairs), unstopped);
+      const attempts = await checkpoint.claim(pairs.length, endpoint, 1);
+      for (const [i, attempt] of attempts.entries()) {
+        if (fate[i] === 'active') continue;
+        if (fate[i] === 'waiting') {
+          await checkpoint.settle(attempt, {
+            state: 'refused',
+            at: 2,
+            scene: { state: 'waiting', dueAt: 2 },
+          });
+          continue;
+        }
+        await checkpoint.recordSubmitted(attempt, { jobId: `job-${i}`, status: 'IN_QUEUE', at: 2 });
+        await checkpoint.settle(attempt, settlementOf(fate[i] ?? '', i));
+      }
+      const before = standOf(world);
+      const plan = await checkpoint.reconcile(manifestOf(other), unstopped);
+      expect(plan).toEqual({ added: 0, changed: 0, unchanged: pairs.length, withdrawn: 0 });
+      expect(standOf(world)).toEqual(before);
+      const positions = world.rows<{ id: string }>('SELECT id FROM scenes ORDER BY position');
+      expect(positions.map(({ id }) => id)).toEqual(other.map(([id]) => id));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+/** Lists that follow one another, each of some of these ids, each row with one of three texts. */
+function edits(ids: string[]): fc.Arbitrary<Pair[][]> {
+  const rowOf = (id: string): fc.Arbitrary<Pair> =>
+    fc.constantFrom('sea', 'hills', 'moon').map((text) => [id, `${id}: ${text}`]);
+  const list = fc.shuffledSubarray(ids).chain((chosen) => fc.tuple(...chosen.map(rowOf)));
+  return fc.array(list, { minLength: 1, maxLength: 6 });
+}
+
+/** Some file systems take some of these for one name, and some look like names we make. */
+const alike = ['a', 'A', 'b', 'a-2', 'a.png'];
+const deaths = fc.array(fc.integer({ min: 1, max: 120 }), { minLength: 6, maxLength: 6 });
+
+test('no sequence of edits loses or misnames a picture or pays for a row again, though runs die', async () => {
+  await fc.assert(
+    fc.asyncProperty(edits(['a', 'b', 'c', 'a-2']), deaths, async (lists, killAts) => {
+      const world = new World();
+      for (const [i, list] of lists.entries()) {
+        await world.run({ manifest: manifestOf(list), killAt: killAts[i] ?? Infinity });
+        const result = await world.run({ manifest: manifestOf(list) });
+        expect(result?.ending.kind).toBe('complete');
+        expect(await checkpointOf(world).counts()).toMatchObject({
+          saved: list.length,
+          waiting: 0,
+          active: 0,
+        });
+        expectRecorded(world);
+        expectRecordedFiles(world);
+        expect(world.images.files.size).toBe(world.rows('SELECT 1 FROM pictures').length);
+        const listed = world.rows<{ file: string }>(`
+          SELECT p.file FROM pictures p JOIN attempts USING (attempt) JOIN scenes s USING (scene) WHERE s.state = 'saved'`);
+        expect(listed.map(({ file }) => file).toSorted()).toEqual(list.map(([id]) => `${id}.png`).toSorted());
+        expectPaidOnce(world);
+      }
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('what a death left behind under a name that an edit then needs is known for what it is', async () => {
+  await fc.assert(
+    fc.asyncProperty(edits(alike), deaths, async (lists, killAts) => {
+      const world = new World();
+      for (const [i, list] of lists.entries()) {
+        await world.run({ manifest: manifestOf(list), killAt: killAts[i] ?? Infinity });
+        expectRecorded(world);
+      }
+      const result = await world.run({ manifest: manifestOf(lists.at(-1) ?? []) });
+      expect(result?.ending.kind).toBe('complete');
+      expectRecorded(world);
+      expectRecordedFiles(world);
+      expect(world.images.files.size).toBe(world.rows('SELECT 1 FROM pictures').length);
+      expectPaidOnce(world);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+/** Whoever has a saved attempt has its picture on record. */
+function expectRecorded(world: World): void {
+  const lost = world.rows(`
+    SELECT s.id FROM attempts a JOIN scenes s USING (scene)
+    WHERE a.state = 'saved' AND NOT EXISTS (SELECT 1 FROM pictures p WHERE p.attempt = a.attempt)`);
+  expect(lost).toEqual([]);
+}
+
+/** Each picture on record is on disk with the bytes that its job made, under a name of its own or that of its move. */
+function expectRecordedFiles(world: World): void {
+  const rows = world.rows<{ job_id: string; file: string; to: string | null }>(
+    'SELECT a.job_id, p.file, p.move_to AS "to" FROM pictures p JOIN attempts a USING (attempt)',
+  );
+  const saved = rows.map(({ job_id, file, to }) => {
+    const isMoved = to !== null && !world.images.files.has(file);
+    return { job_id, file: isMoved ? to : file };
+  });
+  for (const { job_id, file } of saved)
+    expect(world.images.files.get(file), file).toBe(`picture of ${job_id}`);
+  expect(new Set(saved.map(({ file }) => file.toLowerCase())).size).toBe(saved.length);
+}
+
+function expectPaidOnce(world: World): void {
+  const again = world.rows(`
+    SELECT s.id, s.input FROM attempts a JOIN scenes s USING (scene)
+    WHERE a.state = 'saved' GROUP BY s.scene HAVING count(*) > 1`);
+  expect(again).toEqual([]);
+  const declared = world.rows<{ n: number }>(
+    "SELECT count(*) AS n FROM attempts WHERE job_id IS NOT NULL OR state = 'unanswered'",
+  );
+  expect(world.service.jobs.length).toBeLessThanOrEqual(declared[0]?.n ?? 0);
+}
+
+function checkpointOf(world: World): SqliteCheckpoint {
+  const run = world.db.prepare(
+    "INSERT INTO runs (pid, host, program, started_at) VALUES (1, 'here', 'test', 0)",
+  );
+  return new SqliteCheckpoint(world.db, Number(run.run().lastInsertRowid), new InHandInMemory());
+}
+
+function settlementOf(fate: string, i: number): Settlement {
+  const failure = { kind: 'job-failed', text: 'no memory' } as const;
+  const picture = { file: `${i}.png`, width: 1, height: 1, bytes: 9, sha256: 'ab' };
+  if (fate === 'saved') return { state: 'saved', at: 3, pictures: [picture], scene: { state: 'saved' } };
+  const scene =
+    fate === 'failed' ? ({ state: 'failed', failure } as const) : ({ state: 'waiting', dueAt: 9 } as const);
+  return { state: 'failed', at: 3, failure, scene };
+}
+
+/** All that is known of the scenes but where they stand in the list. */
+function standOf(world: World): unknown[] {
+  return world.rows(`
+    SELECT s.id, s.state, s.due_at, s.attempts, s.failure_kind, a.state AS attempt, a.job_id, p.file, p.name, p.move_to
+    FROM scenes s LEFT JOIN attempts a USING (scene) LEFT JOIN pictures p USING (attempt) ORDER BY s.id`);
+}

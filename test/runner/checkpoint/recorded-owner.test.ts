@@ -1,0 +1,82 @@
+/** Promise: the process of a live run holds its batch, whatever became of the lock file; no other process does. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import {
+  assertNotOwned,
+  BatchHeld,
+  isBatchHeld,
+  lockBatch,
+} from '../../../src/runner/checkpoint/batch-lock.ts';
+import { openCheckpoint, openCheckpointForMending } from '../../../src/runner/checkpoint/open-checkpoint.ts';
+import { endpoint } from '../../fakes/world.ts';
+
+const hasProc = spawnSync('test', ['-r', '/proc/self/stat']).status === 0;
+
+/** Of the process that has started this one. */
+const parent = {
+  pid: process.ppid,
+  host: hostname(),
+  boot: hasProc ? readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim() : '',
+  started: hasProc
+    ? execFileSync('cut', ['-d', ')', '-f', '2', `/proc/${process.ppid}/stat`], { encoding: 'utf8' })
+        .trim()
+        .split(' ')[19]
+    : '',
+  endedAt: null as number | null,
+};
+
+/** A batch whose latest run was that of `owner`. */
+function batchOf(owner: typeof parent): string {
+  const dir = mkdtempSync(join(tmpdir(), 'nightrender-owner-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  openCheckpoint(dir, 'test', { manifest: ['list.csv'], endpoint, columns: ['id'] }, 7).close();
+  const opened = openCheckpointForMending(dir);
+  opened?.db
+    .prepare(
+      'UPDATE runs SET pid = @pid, host = @host, boot = @boot, process_started = @started, ended_at = @endedAt',
+    )
+    .run(owner);
+  // As a run has it.
+  onTestFinished(() => opened?.close(false));
+  return dir;
+}
+
+const damages: [string, (lock: string) => void][] = [
+  ['missing', () => undefined],
+  ['empty', (lock) => writeFileSync(lock, '')],
+  ['damaged', (lock) => writeFileSync(lock, 'x'.repeat(5_000))],
+  ['a folder', (lock) => mkdirSync(lock)],
+];
+
+it.runIf(hasProc).each(damages)('holds the batch where the lock file is %s', async (name, damage) => {
+  const dir = batchOf(parent);
+  damage(join(dir, '.lock.sqlite'));
+  expect(isBatchHeld(dir)).toBe(true);
+  expect(() => assertNotOwned(dir)).toThrow(BatchHeld);
+  if (name === 'missing' || name === 'empty') {
+    const holder = { pid: parent.pid, host: parent.host, since: 7 };
+    await expect(lockBatch(dir, 9)).rejects.toMatchObject({ holder });
+  }
+});
+
+it.each<[string, Partial<typeof parent>]>([
+  ['has ended', { endedAt: 8 }],
+  ['was another process of that id', { started: '1' }],
+  ['was begun before the machine was started', { boot: 'another' }],
+  ['is another machine’s', { host: 'elsewhere' }],
+  ['is no more', { pid: spawnSync('true').pid }],
+  ['was written by an earlier version', { boot: null as unknown as string }],
+])('does not hold it where the run %s', async (_name, change) => {
+  const dir = batchOf({ ...parent, ...change });
+  expect(isBatchHeld(dir)).toBe(false);
+  (await lockBatch(dir, 9)).release();
+});
+
+it.each(damages)('is not asked in vain where the lock file is %s and nobody is at work', (_name, damage) => {
+  const dir = batchOf({ ...parent, endedAt: 8 });
+  damage(join(dir, '.lock.sqlite'));
+  expect(isBatchHeld(dir)).toBe(false);
+});

@@ -1,0 +1,157 @@
+/** Requests that were sent and brought no answer: a submission among them may run and bill. */
+import { describe, expect, it } from 'vitest';
+import {
+  answer,
+  answerJson,
+  headOf,
+  inTurn,
+  scriptedServer,
+  type Script,
+} from '../../fakes/scripted-server.ts';
+import { clientOf, failure, jobId, statusFrom, submitTo } from './client.ts';
+
+const accepted = { kind: 'accepted', jobId, status: 'IN_QUEUE' };
+const queued = { kind: 'running', status: 'IN_QUEUE', isExecuting: false };
+const inQueue = answerJson({ id: jobId, status: 'IN_QUEUE' });
+
+async function bothAreLost(script: Script, text: RegExp): Promise<void> {
+  expect(await submitTo(script, { requestTimeoutMs: 1_000 })).toEqual(failure('unanswered', text));
+  expect(await statusFrom(script, { requestTimeoutMs: 1_000 })).toEqual(failure('poll-failed', text));
+}
+
+const head = headOf(200, { 'Content-Length': '100' });
+const chunked = headOf(200, { 'Transfer-Encoding': 'chunked' });
+
+describe('no answer is read', () => {
+  it.each<[string, Script, RegExp]>([
+    ['the connection is reset', (socket) => socket.resetAndDestroy(), /reset|closed/],
+    ['the connection is closed', (socket) => socket.end(), /closed before the answer/],
+    ['it is closed within the headers', (socket) => socket.end('HTTP/1.1 200 OK\r\nConte'), /closed before/],
+    ['it is closed within the body', (socket) => socket.end(`${head}{"a":`), /closed before|shorter/],
+    ['it is reset within the body', resetAfter(`${head}{"a":`), /reset|closed/],
+    ['it is closed within a chunk', (socket) => socket.end(`${chunked}64\r\n{"a":`), /closed before/],
+    ['it is closed between chunks', (socket) => socket.end(`${chunked}5\r\n{"a":\r\n`), /closed before/],
+    ['the answer is no HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'), /no HTTP/],
+    ['the answer has headers without end', (socket) => socket.write(endlessHeaders), /headers .* too large/],
+    ['the answer goes over to another protocol', (socket) => socket.write(upgrade), /closed before/],
+    ['no answer comes', () => undefined, /no answer came in time/],
+    ['only headers come', (socket) => socket.write(head), /stopped coming|not complete/],
+    ['the body stops coming', (socket) => socket.write(`${head}{"a":`), /stopped coming|not complete/],
+  ])('where %s', async (_, script, text) => bothAreLost(script, text));
+
+  it('where the body comes steadily and too slowly', async () => {
+    const drip: Script = (socket) => {
+      socket.write(headOf(200, { 'Content-Length': '1000000' }));
+      const timer = setInterval(() => socket.write(' '), 20);
+      socket.on('close', () => clearInterval(timer));
+    };
+    const limits = { requestTimeoutMs: 300 };
+    expect(await submitTo(drip, limits)).toEqual(failure('unanswered', /not complete/));
+    expect(await statusFrom(drip, limits)).toEqual(failure('poll-failed', /not complete/));
+  });
+
+  it('but not where much of it comes slowly: that is a second more for every 4 kB', async () => {
+    const body = JSON.stringify({ id: jobId, status: 'IN_QUEUE', note: 'x'.repeat(20_000) });
+    const slow: Script = (socket) => {
+      socket.write(headOf(200, { 'Content-Length': String(body.length) }) + body.slice(0, -1));
+      setTimeout(() => socket.write('}'), 600);
+    };
+    expect(await statusFrom(slow, { requestTimeoutMs: 30_000, wholeAnswerMs: 200 })).toEqual(queued);
+  });
+
+  it('where the run ends while the answer is awaited or comes', async () => {
+    for (const script of [() => undefined, answerPart] satisfies Script[]) {
+      const server = await scriptedServer(script);
+      const { submit, status } = clientOf(server.url);
+      const abandon = new AbortController();
+      const replies = [submit(abandon.signal), status(abandon.signal)];
+      await server.received(2);
+      abandon.abort(null);
+      expect(await Promise.all(replies)).toEqual([
+        failure('unanswered', /cut short/),
+        failure('poll-failed', /cut short/),
+      ]);
+    }
+  });
+});
+
+describe('the status alone tells enough where the body is cut', () => {
+  it.each([
+    [401, 'key-refused'],
+    [429, 'overloaded'],
+    [400, 'input-refused'],
+  ])('%i', async (status, kind) => {
+    const script: Script = (socket) => socket.end(`${headOf(status, { 'Content-Length': '99' })}{"err`);
+    expect(await submitTo(script)).toEqual(failure(kind, String(status)));
+  });
+
+  it('404 of a status request', async () => {
+    expect(await statusFrom((socket) => socket.end(headOf(404, { 'Content-Length': '9' })))).toMatchObject({
+      kind: 'missing',
+    });
+  });
+});
+
+it('takes the job id from an answer that was cut behind it', async () => {
+  const script: Script = (socket) => socket.end(`${head}{"id":"${jobId}","sta`);
+  expect(await submitTo(script)).toEqual({ ...accepted, status: '' });
+});
+
+it('takes no job id from an answer that was cut within it', async () => {
+  expect(await submitTo((socket) => socket.end(`${head}{"id":"${jobId}`))).toEqual(failure('unanswered'));
+});
+
+it('uses a connection again', async () => {
+  const server = await scriptedServer(inQueue);
+  const { status } = clientOf(server.url);
+  for (let i = 0; i < 20; i++) expect(await status()).toEqual(queued);
+  expect(new Set(server.requests.map(({ connection }) => connection)).size).toBeLessThan(20);
+});
+
+it('goes on where the service closes the connection behind each answer', async () => {
+  const server = await scriptedServer((socket, request) => {
+    inQueue(socket, request);
+    socket.end();
+  });
+  const { submit, status } = clientOf(server.url);
+  for (let i = 0; i < 20; i++) expect(await submit()).toEqual(accepted);
+  expect(await Promise.all(Array.from({ length: 200 }, () => status()))).toEqual(
+    Array.from({ length: 200 }, () => queued),
+  );
+  expect(server.requests).toHaveLength(220);
+});
+
+it('sends nothing twice by itself where a used connection turns out to be dead', async () => {
+  const server = await scriptedServer(inTurn(inQueue, (socket) => socket.resetAndDestroy(), inQueue));
+  const { submit, status } = clientOf(server.url);
+  expect(await submit()).toEqual(accepted);
+  expect(await submit()).toEqual(failure('unanswered', /reset|closed/));
+  expect(await status()).toEqual(queued);
+  expect(server.requests.map(({ method }) => method)).toEqual(['POST', 'POST', 'GET']);
+});
+
+it('goes on behind an interim answer', async () => {
+  const hinting: Script = (socket, request) => {
+    socket.write('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n');
+    inQueue(socket, request);
+  };
+  expect(await submitTo(hinting)).toEqual(accepted);
+});
+
+it('waits for no body where there is none', async () => {
+  expect(await submitTo((socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n'))).toEqual(
+    failure('unanswered'),
+  );
+  expect(await statusFrom(answer(304))).toEqual(failure('poll-failed', /304/));
+});
+
+const endlessHeaders = `HTTP/1.1 200 OK\r\n${'X-Filler: abcdefghijklmnop\r\n'.repeat(2_000)}`;
+const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n';
+
+function answerPart(socket: Parameters<Script>[0]): void {
+  socket.write(`${head}{"a":`);
+}
+
+function resetAfter(text: string): Script {
+  return (socket) => socket.write(text, () => socket.resetAndDestroy());
+}

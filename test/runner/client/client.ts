@@ -1,0 +1,98 @@
+/** The client as the tests of this folder use it; no reply of it may hold the key, whatever came. */
+import { setMaxListeners } from 'node:events';
+import { expect, onTestFinished } from 'vitest';
+import { HttpRenderService, type HttpOptions } from '../../../src/runner/client/http-render-service.ts';
+import { Memory } from '../../../src/runner/client/memory.ts';
+import type { Endpoint } from '../../../src/runner/core/attempt.ts';
+import type {
+  CancelReply,
+  HealthReply,
+  Hold,
+  StatusReply,
+  SubmitReply,
+} from '../../../src/runner/pipeline/ports.ts';
+import { scriptedServer, type Script } from '../../fakes/scripted-server.ts';
+
+/** Holds characters that URLs escape. */
+export const canary = 'sk-CANARY/4f8a+97d1==';
+export const jobId = 'e1b2c3d4-5f60-4c77-9d3b-0a1b2c3d4e5f-u1';
+
+export interface TestClient {
+  service: HttpRenderService;
+  submit(signal?: AbortSignal): Promise<SubmitReply>;
+  status(signal?: AbortSignal, id?: string): Promise<StatusReply>;
+  cancel(signal?: AbortSignal): Promise<CancelReply>;
+  health(signal?: AbortSignal): Promise<HealthReply>;
+}
+
+type Held = StatusReply & { hold?: Hold };
+
+/** Ends with the test. */
+export function clientOf(url: string, options: Partial<HttpOptions> & { apiKey?: string } = {}): TestClient {
+  const { apiKey = canary, ...rest } = options;
+  const service = new HttpRenderService({
+    connectionOf: ({ baseUrl }) => ({ url: baseUrl, apiKey }),
+    requestTimeoutMs: 30_000,
+    maxBodyBytes: 64_000_000,
+    memory: new Memory(128_000_000),
+    imagePath: undefined,
+    ...rest,
+  });
+  onTestFinished(() => service.close());
+  const endpoint: Endpoint = { baseUrl: url, id: 'scene-renderer', version: 'v2' };
+  const never = new AbortController().signal;
+  setMaxListeners(0, never);
+  return {
+    service,
+    submit: async (signal = never) => keepsKey(await service.submit(endpoint, { scene: 'a hill' }, signal)),
+    status: async (signal = never, id = jobId) => {
+      const { hold, ...reply } = keepsKey(await service.status(endpoint, id, signal)) as Held;
+      if (hold === undefined || reply.kind !== 'completed') return reply;
+      // What is released is used for others.
+      const pictures = reply.pictures.map((picture) =>
+        'bytes' in picture ? { ...picture, bytes: Buffer.from(picture.bytes) } : picture,
+      );
+      hold.release();
+      return { ...reply, pictures };
+    },
+    cancel: async (signal = never) => keepsKey(await service.cancel(endpoint, jobId, signal)),
+    health: async (signal = never) => keepsKey(await service.health(endpoint, signal)),
+  };
+}
+
+/** What the client makes of one answer to a submission. */
+export async function submitTo(script: Script, options?: Partial<HttpOptions>): Promise<SubmitReply> {
+  return clientOf((await scriptedServer(script)).url, options).submit();
+}
+
+/** What the client makes of one answer to a status request. */
+export async function statusFrom(script: Script, options?: Partial<HttpOptions>): Promise<StatusReply> {
+  return clientOf((await scriptedServer(script)).url, options).status();
+}
+
+/** What the client makes of one answer to a cancellation. */
+export async function cancelAnswered(script: Script, options?: Partial<HttpOptions>): Promise<CancelReply> {
+  return clientOf((await scriptedServer(script)).url, options).cancel();
+}
+
+/** What the client makes of one answer to the question for the endpoint's health. */
+export async function healthAnswered(script: Script, options?: Partial<HttpOptions>): Promise<HealthReply> {
+  return clientOf((await scriptedServer(script)).url, options).health();
+}
+
+export function failure(kind: string, text: RegExp | string = /./): object {
+  const words: unknown =
+    typeof text === 'string' ? expect.stringContaining(text) : expect.stringMatching(text);
+  return { kind: 'failure', failure: expect.objectContaining({ kind, text: words }) as unknown };
+}
+
+export function ended(kind: string, text: RegExp | string = /./): object {
+  return { ...failure(kind, text), kind: 'ended' };
+}
+
+function keepsKey<Reply>(reply: Reply): Reply {
+  const told = JSON.stringify(reply);
+  expect(told).not.toContain(canary);
+  expect(told).not.toContain(encodeURIComponent(canary));
+  return reply;
+}

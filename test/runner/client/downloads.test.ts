@@ -1,0 +1,308 @@
+/** Pictures by address: what is fetched, what is refused, and what every refusal keeps to itself. */
+import type { LookupAddress } from 'node:dns';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Internet } from '../../../src/lib/net/public-lookup.ts';
+import { HttpsDownloads, type DownloadOptions } from '../../../src/runner/client/https-downloads.ts';
+import { isPublicAddress } from '../../../src/lib/net/public-address.ts';
+import { answer, headOf, inTurn, scriptedServer, type Script } from '../../fakes/scripted-server.ts';
+import { selfSigned } from '../../fakes/self-signed.ts';
+
+const picture = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x00, 0xff, 0xfe, 0x0a]);
+const never = new AbortController().signal;
+const signature = 'X-Signature=CANARY';
+
+/** A server on loopback that stands for a host of the internet. */
+async function hostNamed(name: string, script: Script, host = '127.0.0.1', port = 0) {
+  const certificate = selfSigned(name);
+  const server = await scriptedServer(script, { tls: certificate, host, port });
+  return {
+    ...server,
+    name: `${name}:${server.port}`,
+    url: `https://${name}:${server.port}`,
+    ca: certificate.cert,
+  };
+}
+
+/** Every name leads to loopback, and that counts as public. */
+function downloadsFrom(
+  options: Partial<DownloadOptions>,
+  internet: Partial<Internet> & { ca?: string },
+): HttpsDownloads {
+  const downloads = new HttpsDownloads(
+    { hosts: [], maxBytes: 1_000_000, requestTimeoutMs: 30_000, ...options },
+    { lookup: async () => [loopback], isPublic: () => true, ...internet },
+  );
+  onTestFinished(() => downloads.close());
+  return downloads;
+}
+
+const loopback: LookupAddress = { address: '127.0.0.1', family: 4 };
+
+/** What comes of an address at one host that answers as told, after it was looked at for what must not be told. */
+async function fetched(script: Script, options: Partial<DownloadOptions> = {}, signal = never) {
+  const cdn = await hostNamed('cdn.test', script);
+  const downloads = downloadsFrom({ hosts: [cdn.name], ...options }, cdn);
+  const reply = await downloads.fetch(`${cdn.url}/a/b.png?${signature}`, signal);
+  expect(JSON.stringify(reply)).not.toContain('CANARY');
+  return reply;
+}
+
+function failure(kind: string, text = /./): object {
+  return expect.objectContaining({ kind, text: expect.stringMatching(text) as string }) as object;
+}
+
+describe('a picture', () => {
+  it('comes byte for byte, and nothing of ours is sent but what is wanted', async () => {
+    const cdn = await hostNamed('cdn.test', answer(200, picture));
+    const reply = await downloadsFrom({ hosts: [cdn.name] }, cdn).fetch(
+      `${cdn.url}/a.png?${signature}#x`,
+      never,
+    );
+    expect(reply).toEqual({ bytes: picture });
+    expect(cdn.requests).toEqual([
+      expect.objectContaining({ method: 'GET', path: `/a.png?${signature}`, body: '' }),
+    ]);
+    expect(Object.keys(cdn.requests[0]?.headers ?? {}).toSorted()).toEqual([
+      'accept',
+      'connection',
+      'host',
+      'user-agent',
+    ]);
+  });
+
+  it('comes in parts', async () => {
+    const parts: Script = (socket) => {
+      socket.write(headOf(200, { 'Transfer-Encoding': 'chunked' }));
+      for (const byte of picture)
+        socket.write(Buffer.from(`1\r\n${String.fromCharCode(byte)}\r\n`, 'latin1'));
+      socket.write('0\r\n\r\n');
+    };
+    expect(await fetched(parts)).toEqual({ bytes: picture });
+  });
+
+  it('comes from any name below one that stands for all of them', async () => {
+    const cdn = await hostNamed('eu.cdn.test', answer(200, picture));
+    const hosts = [`*.cdn.test:${cdn.port}`];
+    expect(await downloadsFrom({ hosts }, cdn).fetch(`${cdn.url}/a.png`, never)).toEqual({ bytes: picture });
+  });
+});
+
+describe('an address is refused, and nothing is looked up', () => {
+  const hosts = ['cdn.test', '*.pictures.test', 'odd.test:8443'];
+  it.each([
+    ['without https', 'http://cdn.test/a.png'],
+    ['of another kind', 'ftp://cdn.test/a.png'],
+    ['that is no URL', 'https://'],
+    ['with a name and a password', 'https://me:CANARY@cdn.test/a.png'],
+    ['at a host that is not listed', 'https://else.test/a.png'],
+    ['at a host below one that is listed', 'https://a.cdn.test/a.png'],
+    ['at a host whose end looks listed', 'https://notcdn.test/a.png'],
+    ['at the host itself where those below it are listed', 'https://pictures.test/a.png'],
+    ['at a host that ends like those below it', 'https://badpictures.test/a.png'],
+    ['with nothing below', 'https://.pictures.test/a.png'],
+    ['at another port', 'https://cdn.test:8443/a.png'],
+    ['at the usual port where another is listed', 'https://odd.test/a.png'],
+    ['at an IPv4 address', 'https://93.184.216.34/a.png'],
+    ['at an IPv4 address as one number', 'https://2130706433/a.png'],
+    ['at an IPv6 address', 'https://[2606:4700::1111]/a.png'],
+  ])('%s', async (_, url) => {
+    const lookup = (): never => expect.fail('a host was looked up');
+    for (const list of [hosts, [...hosts, '93.184.216.34', '[2606:4700::1111]', '127.0.0.1']]) {
+      const reply = await downloadsFrom({ hosts: list }, { lookup }).fetch(`${url}?${signature}`, never);
+      expect(reply).toEqual(failure('url-refused'));
+      expect(JSON.stringify(reply)).not.toContain('CANARY');
+    }
+  });
+
+  it('while no host is listed: what to do is said', async () => {
+    const downloads = downloadsFrom({ hosts: [] }, {});
+    const reply = await downloads.fetch(`https://cdn.test:8443/a.png?${signature}`, never);
+    expect(reply).toEqual(failure('urls-not-allowed', /cdn\.test:8443.*`output\.hosts`.*30 minutes/));
+    expect(await downloads.fetch('http://cdn.test/a.png', never)).toEqual(failure('url-refused'));
+  });
+});
+
+describe('the address behind a host', () => {
+  it.each<[string, LookupAddress]>([
+    ['this machine', loopback],
+    ['this machine by IPv6', { address: '::1', family: 6 }],
+    ['this machine as IPv4 in IPv6', { address: '::ffff:127.0.0.1', family: 6 }],
+    ['the network around', { address: '192.168.1.1', family: 4 }],
+    ["a cloud's data of this machine", { address: '169.254.169.254', family: 4 }],
+  ])('is refused where it is %s, and no connection is made', async (_, address) => {
+    let connections = 0;
+    const server = await scriptedServer(answer(200, picture), { onConnection: () => (connections += 1) });
+    const options = { hosts: [`cdn.test:${server.port}`] };
+    const downloads = downloadsFrom(options, { lookup: async () => [address], isPublic: isPublicAddress });
+    const reply = await downloads.fetch(`https://cdn.test:${server.port}/a.png?${signature}`, never);
+    expect(reply).toEqual(failure('url-refused', /cdn\.test:\d+\/a\.png is refused: .* public internet/));
+    expect(JSON.stringify(reply)).not.toContain('CANARY');
+    expect(connections).toBe(0);
+  });
+
+  it('is the one that was checked, whatever the host is said to be afterwards', async () => {
+    const open = await hostNamed('cdn.test', answer(200, picture, { Connection: 'close' }), '127.0.0.1');
+    const inside = await scriptedServer(answer(200, 'secret'), { host: '127.0.0.2', port: open.port });
+    const answers = [[loopback], [{ address: '127.0.0.2', family: 4 }]];
+    let lookups = 0;
+    const downloads = downloadsFrom(
+      { hosts: [open.name] },
+      {
+        ca: open.ca,
+        lookup: async () => answers[Math.min(lookups++, 1)] ?? [],
+        isPublic: (address) => address === '127.0.0.1',
+      },
+    );
+    expect(await downloads.fetch(`${open.url}/a.png`, never)).toEqual({ bytes: picture });
+    expect(lookups).toBe(1);
+    expect(await downloads.fetch(`${open.url}/a.png`, never)).toEqual(failure('url-refused'));
+    expect([open.requests.length, inside.requests.length]).toEqual([1, 0]);
+  });
+
+  it('is a public one of several', async () => {
+    const cdn = await hostNamed('cdn.test', answer(200, picture));
+    const lookup = async () => [{ address: '127.0.0.2', family: 4 }, loopback];
+    const isPublic = (address: string): boolean => address === '127.0.0.1';
+    const downloads = downloadsFrom({ hosts: [cdn.name] }, { ca: cdn.ca, lookup, isPublic });
+    expect(await downloads.fetch(`${cdn.url}/a.png`, never)).toEqual({ bytes: picture });
+  });
+
+  it('may be unknown', async () => {
+    const lookup = async () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' }));
+    const reply = await downloadsFrom({ hosts: ['cdn.test'] }, { lookup }).fetch(
+      'https://cdn.test/a.png',
+      never,
+    );
+    expect(reply).toEqual(failure('download-failed', /cdn\.test.*host name is not known/));
+  });
+
+  it('is nothing where another name is certified, or nobody has certified it', async () => {
+    const cdn = await hostNamed('other.test', answer(200, picture));
+    const at = { hosts: [`cdn.test:${cdn.port}`] };
+    const url = `https://cdn.test:${cdn.port}/a.png`;
+    expect(await downloadsFrom(at, cdn).fetch(url, never)).toEqual(failure('download-failed'));
+    expect(await downloadsFrom(at, {}).fetch(url, never)).toEqual(failure('download-failed', /certificate/));
+    expect(cdn.requests).toEqual([]);
+  });
+});
+
+describe('a redirect', () => {
+  const leadsTo = (location: string, status = 302): Script => answer(status, '', { Location: location });
+
+  it.each([301, 302, 303, 307, 308])('is followed to a listed host (%i)', async (status) => {
+    const store = await hostNamed('store.test', answer(200, picture));
+    const cdn = await hostNamed('cdn.test', leadsTo(`${store.url}/b.png?${signature}`, status));
+    const downloads = downloadsFrom({ hosts: [cdn.name, store.name] }, { ca: cdn.ca + store.ca });
+    expect(await downloads.fetch(`${cdn.url}/a.png`, never)).toEqual({ bytes: picture });
+    expect(store.requests[0]).toMatchObject({ method: 'GET', path: `/b.png?${signature}` });
+    expect(store.requests[0]?.headers).not.toHaveProperty('referer');
+  });
+
+  it('is followed three times, and not a fourth', async () => {
+    const hop = leadsTo('/next.png');
+    expect(await fetched(inTurn(hop, hop, hop, answer(200, picture)))).toEqual({ bytes: picture });
+    const tooMany = inTurn(hop, hop, hop, hop, answer(200, picture));
+    expect(await fetched(tooMany)).toEqual(failure('download-failed', /redirected/));
+  });
+
+  it.each([
+    ['a host that is not listed', `https://else.test/a.png?${signature}`],
+    ['plain http', `http://cdn.test/a.png?${signature}`],
+    ['a bare address', `https://127.0.0.1/a.png?${signature}`],
+    ['what is no address', 'https://'],
+    ['a user name and a password', '//me:CANARY@cdn.test/a.png'],
+  ])('to %s is refused', async (_, location) => {
+    expect(await fetched(leadsTo(location))).toEqual(failure('url-refused'));
+  });
+
+  it('to a host inside is refused, though it is listed', async () => {
+    const inside = await scriptedServer(answer(200, 'secret'), { host: '127.0.0.2' });
+    const cdn = await hostNamed('cdn.test', leadsTo(`https://inside.test:${inside.port}/`));
+    const lookup = async (name: string): Promise<LookupAddress[]> =>
+      name === 'inside.test' ? [{ address: '127.0.0.2', family: 4 }] : [loopback];
+    const isPublic = (address: string): boolean => address === '127.0.0.1';
+    const hosts = [cdn.name, `inside.test:${inside.port}`];
+    const downloads = downloadsFrom({ hosts }, { ca: cdn.ca, lookup, isPublic });
+    expect(await downloads.fetch(`${cdn.url}/a.png`, never)).toEqual(failure('url-refused', /inside\.test/));
+    expect(inside.requests).toEqual([]);
+  });
+
+  it('that leads nowhere is a failure', async () => {
+    expect(await fetched(answer(302))).toEqual(failure('download-failed', /302/));
+  });
+});
+
+describe('what does not come', () => {
+  it.each([400, 401, 403, 404, 410, 429, 500, 503, 524])('with %i', async (status) => {
+    const reply = await fetched(answer(status, `<Error>${signature}</Error>`));
+    expect(reply).toEqual(
+      failure('download-failed', new RegExp(`https://cdn\\.test:\\d+/a/b\\.png .* ${status}`)),
+    );
+  });
+
+  it('is waited for as long as is asked', async () => {
+    expect(await fetched(answer(503, '', { 'Retry-After': '9' }))).toMatchObject({ retryAfterMs: 9_000 });
+  });
+
+  const cut: [string, Script][] = [
+    ['closed at once', (socket) => socket.destroy()],
+    [
+      'cut',
+      (socket) => socket.end(Buffer.concat([Buffer.from(headOf(200, { 'Content-Length': '99' })), picture])),
+    ],
+    [
+      'cut between parts',
+      (socket) => socket.end(`${headOf(200, { 'Transfer-Encoding': 'chunked' })}3\r\nabc\r\n`),
+    ],
+    ['no HTTP', (socket) => socket.end('what?')],
+    ['empty', answer(200)],
+    ['without content', answer(204)],
+  ];
+  it.each(cut)('since it is %s', async (_, script) => {
+    expect(await fetched(script)).toEqual(failure('download-failed'));
+  });
+
+  it.each<[string, Script]>([
+    ['never begins', () => undefined],
+    ['stops', (socket) => socket.write(`${headOf(200, { 'Content-Length': '99' })}abc`)],
+    ['drips without end', drip],
+  ])('in time, since it %s', async (_, script) => {
+    expect(await fetched(script, { requestTimeoutMs: 100 })).toEqual(failure('download-failed'));
+  });
+
+  it('since the run is ending', async () => {
+    const abandon = new AbortController();
+    const reply = await fetched(() => abandon.abort(), {}, abandon.signal);
+    expect(reply).toEqual(failure('download-failed', /run is ending/));
+    expect(await fetched(answer(200, picture), {}, AbortSignal.abort())).toEqual(failure('download-failed'));
+  });
+});
+
+describe('what is too large', () => {
+  const atMost = { maxBytes: 1_000 };
+
+  it('is not read where it says so', async () => {
+    const script: Script = (socket) => socket.write(headOf(200, { 'Content-Length': '1001' }));
+    expect(await fetched(script, atMost)).toEqual(failure('result-too-large', /limits\.body/));
+  });
+
+  it('is not read on where it does not', async () => {
+    const script: Script = (socket) => {
+      socket.write(headOf(200, { 'Transfer-Encoding': 'chunked' }));
+      socket.write(`3e9\r\n${'x'.repeat(1_001)}\r\n`);
+    };
+    expect(await fetched(script, atMost)).toEqual(failure('result-too-large'));
+  });
+
+  it('begins one byte above the limit', async () => {
+    expect(await fetched(answer(200, 'x'.repeat(1_000)), atMost)).toEqual({
+      bytes: Buffer.alloc(1_000, 'x'),
+    });
+  });
+});
+
+function drip(socket: Parameters<Script>[0]): void {
+  socket.write(headOf(200, { 'Content-Length': '999999' }));
+  const timer = setInterval(() => socket.write('x'), 20);
+  socket.on('close', () => clearInterval(timer));
+}

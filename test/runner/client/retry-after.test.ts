@@ -1,0 +1,57 @@
+/** How long the service asks to wait. */
+import { describe, expect, it } from 'vitest';
+import { readRetryAfter } from '../../../src/runner/client/read-refusal.ts';
+import { answer } from '../../fakes/scripted-server.ts';
+import { statusFrom, submitTo } from './client.ts';
+
+const now = 'Wed, 21 Oct 2026 07:28:00 GMT';
+
+const waits: [value: string, ms: number | undefined][] = [
+  ['0', 0],
+  ['7', 7_000],
+  ['1.5', 1_500],
+  ['Wed, 21 Oct 2026 07:28:30 GMT', 30_000],
+  ['Wednesday, 21-Oct-26 07:28:30 GMT', 30_000],
+  ['Wed, 21 Oct 2026 07:27:00 GMT', 0],
+  ['Wed, 21 Oct 2099 07:28:00 GMT', 600_000],
+  ['86400', 600_000],
+  ['9'.repeat(400), 600_000],
+  ['-5', undefined],
+  ['soon 5', undefined],
+  ['2026', 600_000],
+  ['Wed, 99 Xyz 2026 07:28:30 GMT', undefined],
+  ['', undefined],
+];
+
+describe.each([429, 425])('with %i', (status) => {
+  it.each(waits)('Retry-After: %s', async (value, ms) => {
+    const headers = { 'Retry-After': value, Date: now };
+    for (const ask of [submitTo, statusFrom]) {
+      const reply = await ask(answer(status, '', headers));
+      const expected = { kind: 'overloaded', ...(ms !== undefined && { retryAfterMs: ms }) };
+      expect(reply).toEqual({
+        kind: 'failure',
+        failure: { ...expected, text: expect.any(String) as string },
+      });
+    }
+  });
+});
+
+it('is not made up', async () => {
+  const reply = await submitTo(answer(429));
+  expect(reply).toEqual({
+    kind: 'failure',
+    failure: { kind: 'overloaded', text: expect.any(String) as string },
+  });
+});
+
+it('is kept where the service is down for a while', async () => {
+  const reply = await statusFrom(answer(503, '', { 'Retry-After': '120' }));
+  expect(reply).toMatchObject({ failure: { kind: 'poll-failed', retryAfterMs: 120_000 } });
+});
+
+it("is counted by this machine's clock where the service does not show its own", () => {
+  const headers = { 'retry-after': 'Wed, 21 Oct 2026 07:28:30 GMT' };
+  expect(readRetryAfter(headers, Date.parse(now))).toBe(30_000);
+  expect(readRetryAfter({ ...headers, date: 'yesterday' }, Date.parse(now))).toBe(30_000);
+});

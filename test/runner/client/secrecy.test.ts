@@ -1,0 +1,90 @@
+/** The key is in no reply, wherever the service repeats it; the helpers of this folder look for it in every reply. */
+import { describe, expect, it } from 'vitest';
+import { withoutKey } from '../../../src/runner/client/without-key.ts';
+import { answer, answerJson, scriptedServer } from '../../fakes/scripted-server.ts';
+import {
+  canary,
+  cancelAnswered,
+  clientOf,
+  failure,
+  healthAnswered,
+  jobId,
+  statusFrom,
+  submitTo,
+} from './client.ts';
+
+const page = `<html><head><title>No access with ${canary}</title></head></html>`;
+const encoded = encodeURIComponent(canary);
+const statuses = [200, 202, 302, 400, 401, 402, 403, 404, 409, 410, 425, 429, 500, 502];
+
+describe.each(statuses)('in an answer with %i', (status) => {
+  it.each<[string, string]>([
+    ['text', `your key ${canary} is odd`],
+    ['JSON', JSON.stringify({ error: `key ${canary}` })],
+    ['JSON that escapes it', `{"error":"${Array.from(canary, escaped).join('')}"}`],
+    ['text in another case', `bad header: bearer ${canary.toLowerCase()}, ${canary.toUpperCase()}`],
+    ['a title', page],
+    ['a list', JSON.stringify([canary])],
+    ['keys of JSON', JSON.stringify({ [canary]: canary })],
+    ['an address', `see https://service.example/?key=${encoded}`],
+    ['text that is cut within it', `${'x'.repeat(490)}${canary}${'y'.repeat(4_000)}`],
+    ['a message that is cut within it', JSON.stringify({ message: `${'x'.repeat(492)}${canary} and more` })],
+  ])('as %s', async (_, body) => {
+    const script = answer(status, body, { Location: `https://else.example/${canary}/${encoded}` });
+    const asked = [submitTo, statusFrom, cancelAnswered, healthAnswered].map((ask) => ask(script));
+    for (const reply of await Promise.all(asked)) {
+      expect(JSON.stringify(reply)).not.toMatch(/canary/i);
+    }
+  });
+});
+
+it.each<[string, object]>([
+  ['the status', { status: canary }],
+  ['a long status', { status: `${'x'.repeat(50)}${canary}` }],
+  ['the error', { status: 'FAILED', error: { message: canary } }],
+  ['the output of a failure', { status: 'FAILED', output: canary }],
+  ['the failure inside', { status: 'COMPLETED', output: { status: 'error', message: canary } }],
+  ['something unknown', { status: 'COMPLETED', output: { [canary]: canary } }],
+  ['a long unknown text', { status: 'COMPLETED', output: `${'x '.repeat(35)}${canary}${'y'.repeat(99)}` }],
+  [
+    'the address of a picture',
+    { status: 'COMPLETED', output: [{ image: `https://a.example/?k=${encoded}` }] },
+  ],
+])('in %s', async (_, job) => {
+  const reply = await statusFrom(answerJson({ id: canary, ...job }));
+  expect(reply.kind).not.toBe('missing');
+  expect(JSON.stringify(reply)).not.toContain('CANARY');
+});
+
+it('in a job id, which is then not taken: it would be recorded and shown', async () => {
+  const { url } = await scriptedServer(answerJson({ id: 'job-abcdef0123456789', status: 'IN_QUEUE' }));
+  const { submit } = clientOf(url, { apiKey: 'abcdef0123456789' });
+  expect(await submit()).toEqual(failure('unanswered', 'job id'));
+});
+
+it('in the address that is told with a broken connection', async () => {
+  const server = await scriptedServer((socket) => socket.destroy());
+  const reply = await clientOf(`${server.url}/${encoded}`).submit();
+  expect(reply).toEqual(failure('unanswered', '/[key]/v2/'));
+});
+
+it('in what a broken connection brings', async () => {
+  const script = answer(200, `{"id":"${canary}`, { 'Content-Length': '9999' });
+  expect(await submitTo((socket, request) => (script(socket, request), socket.end()))).toEqual(
+    failure('unanswered'),
+  );
+});
+
+it('takes nothing out of pictures, and nothing where there is no key', () => {
+  const completed = { kind: 'completed', status: 'COMPLETED', pictures: [{ base64: 'abcdabcd' }] } as const;
+  expect(withoutKey({ ...completed, pictures: [...completed.pictures] }, 'abcd')).toEqual(completed);
+  expect(withoutKey({ kind: 'missing', text: 'words' }, '')).toEqual({ kind: 'missing', text: 'words' });
+});
+
+it('leaves a job id alone that has nothing to do with the key', async () => {
+  expect(await submitTo(answerJson({ id: jobId }))).toMatchObject({ jobId });
+});
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}

@@ -1,0 +1,93 @@
+/** What is sent is what the list was read with: a file goes along as it was then, or nothing goes. */
+import { createHash } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Memory } from '../../../src/runner/client/memory.ts';
+import { sendingFiles } from '../../../src/runner/client/sending-files.ts';
+import { fileText } from '../../../src/runner/core/file-text.ts';
+import type { JsonObject } from '../../../src/lib/text/json.ts';
+import type { RenderService, SubmitReply } from '../../../src/runner/pipeline/ports.ts';
+import { tempFolder } from '../config/pipeline-file.ts';
+
+const endpoint = { baseUrl: 'https://service.example', id: 'x', version: 'v2' } as const;
+const never = new AbortController().signal;
+
+function describedIn(folder: string, name: string, content: string): JsonObject {
+  writeFileSync(join(folder, name), content);
+  const sha256 = createHash('sha256').update(content).digest('hex');
+  return { scene: 'x', image: fileText(['data:,', { path: name, sha256, bytes: content.length }]) };
+}
+
+/** A service that keeps what it was sent. */
+function recording(submit?: () => Promise<SubmitReply>): { sent: JsonObject[]; service: RenderService } {
+  const sent: JsonObject[] = [];
+  const unused = (): never => {
+    throw new Error('nobody asked for this');
+  };
+  const service: RenderService = {
+    submit: async (_, input) => {
+      sent.push(input);
+      return submit?.() ?? { kind: 'accepted', jobId: 'j', status: 'IN_QUEUE' };
+    },
+    status: unused,
+    cancel: unused,
+    health: unused,
+  };
+  return { sent, service };
+}
+
+it('the file is in its place, as base64', async () => {
+  const folder = tempFolder();
+  const { sent, service } = recording();
+  const input = describedIn(folder, 'a.jpg', 'ten bytes.');
+  expect(await sendingFiles(service, folder, new Memory(1e6)).submit(endpoint, input, never)).toMatchObject({
+    kind: 'accepted',
+  });
+  expect(sent).toEqual([{ scene: 'x', image: 'data:,dGVuIGJ5dGVzLg==' }]);
+  const plain = { scene: 'y', list: [1, null, { a: 'b' }] };
+  await sendingFiles(service, folder, new Memory(1e6)).submit(endpoint, plain, never);
+  expect(sent[1]).toBe(plain);
+});
+
+it.each<[string, (file: string) => void, RegExp]>([
+  [
+    'edited',
+    (file) => writeFileSync(file, 'ten bytes!'),
+    /^the file "a.jpg" is another than when the list was read; nothing was sent/,
+  ],
+  ['longer', (file) => writeFileSync(file, 'ten bytes. And more'), /^the file "a.jpg" is another than/],
+  ['gone', (file) => rmSync(file), /^the file "a.jpg" cannot be read \(ENOENT\) any more/],
+])('nothing is sent where the file is %s', async (_, change, text) => {
+  const folder = tempFolder();
+  const { sent, service } = recording();
+  const input = describedIn(folder, 'a.jpg', 'ten bytes.');
+  change(join(folder, 'a.jpg'));
+  expect(await sendingFiles(service, folder, new Memory(1e6)).submit(endpoint, input, never)).toEqual({
+    kind: 'failure',
+    failure: { kind: 'file-changed', text: expect.stringMatching(text) as string },
+  });
+  expect(sent).toEqual([]);
+});
+
+it('no more are read at a time than memory has room for, and all are sent', async () => {
+  const folder = tempFolder();
+  let onWay = 0;
+  let most = 0;
+  let hasSecond = (): void => undefined;
+  const second = new Promise<void>((resolve) => (hasSecond = resolve));
+  const { sent, service } = recording(async () => {
+    most = Math.max(most, ++onWay);
+    // The first one stays on its way until there is another.
+    if (onWay === 2) hasSecond();
+    await second;
+    await new Promise(setImmediate);
+    onWay -= 1;
+    return { kind: 'accepted', jobId: 'j', status: 'IN_QUEUE' };
+  });
+  const inputs = Array.from({ length: 12 }, (_, i) => describedIn(folder, `${i}`, 'x'.repeat(3000)));
+  const sending = sendingFiles(service, folder, new Memory(3 * 4000 * 2));
+  await Promise.all(inputs.map((input) => sending.submit(endpoint, input, never)));
+  expect(sent).toHaveLength(12);
+  expect(most).toBe(2);
+});

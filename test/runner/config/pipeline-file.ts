@@ -1,0 +1,81 @@
+/** Reads a pipeline.yaml out of a text, in a folder of its own. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { afterEach } from 'vitest';
+import type { Config } from '../../../src/runner/config/config.ts';
+import type { Override } from '../../../src/lib/yaml/override.ts';
+import { ConfigError, type Problem } from '../../../src/lib/yaml/problem.ts';
+import { readConfig } from '../../../src/runner/config/read-config.ts';
+
+const folders: string[] = [];
+
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+export function tempFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'nightrender-test-'));
+  folders.push(folder);
+  return folder;
+}
+
+/** The keys that every pipeline.yaml has, and others behind them: from line 7 on. */
+export function withRequired(more: string): string {
+  return `manifest: scenes.csv
+endpoint:
+  baseUrl: local
+  id: scene-renderer
+output:
+  dir: renders
+${more}`;
+}
+
+export interface Given {
+  env?: NodeJS.ProcessEnv;
+  overrides?: Override[];
+}
+
+export function writePipeline(text: string | Uint8Array): string {
+  const file = join(tempFolder(), 'pipeline.yaml');
+  writeFileSync(file, text);
+  return file;
+}
+
+export function configOf(text: string | Uint8Array, { env = {}, overrides = [] }: Given = {}): Config {
+  return readConfig(writePipeline(text), overrides, env);
+}
+
+/** Every problem, `line:column: text` where it is one of the file; none where the file is good. */
+export function problemsOf(text: string | Uint8Array, { env = {}, overrides = [] }: Given = {}): string[] {
+  const file = writePipeline(text);
+  return linesOf(file, () => readConfig(file, overrides, env));
+}
+
+export function linesOf(file: string, read: () => unknown): string[] {
+  return problemsIn(read).map(({ where, text }) => `${where.replace(`${relative('', file)}:`, '')}: ${text}`);
+}
+
+export function problemsIn(read: () => unknown): Problem[] {
+  try {
+    read();
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+/** A text with `▸` in front of every place where a problem is expected: the text without them, and the places. */
+export function marked(textWithMarks: string): { text: string; places: string[] } {
+  const places = textWithMarks.split('\n').flatMap((line, index) => {
+    const parts = line.split('▸').slice(0, -1);
+    return parts.map((_, i) => `${index + 1}:${parts.slice(0, i + 1).join('').length + 1}`);
+  });
+  return { text: textWithMarks.replaceAll('▸', ''), places };
+}
+
+/** `line:column` of each problem. */
+export function placesOf(problems: string[]): string[] {
+  return problems.map((problem) => /^\d+:\d+/.exec(problem)?.[0] ?? problem);
+}

@@ -1,0 +1,41 @@
+/** The output folder is found whatever else is wrong with the file. */
+import { dirname, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { readOutputDir } from '../../../src/runner/config/read-output-dir.ts';
+import { linesOf, withRequired, writePipeline } from './pipeline-file.ts';
+
+it.each([
+  ['a good file', withRequired('')],
+  ['unknown keys and wrong types', withRequired('foo: 1\nconcurrency: [x]\nretry: 7')],
+  ['a variable that is not set', withRequired('input: {scene: "${UNSET}"}').replace('local', '${UNSET}')],
+  ['a template that cannot be read', withRequired('input: {scene: "{{ x | y }}"}')],
+  ['no manifest', 'output:\n  dir: renders'],
+  ['a syntax error', withRequired('input: {scene: {{ scene }} }\nretry: [')],
+  ['the same key twice', withRequired('manifest: b')],
+])('%s', (_, text) => {
+  const file = writePipeline(text);
+  expect(readOutputDir(file, [], {})).toBe(join(dirname(file), 'renders'));
+});
+
+it('a flag stands for it, also in a file that says nothing of it', () => {
+  const overrides = [{ path: ['output', 'dir'], value: '/here', from: '--output' }];
+  for (const text of ['', 'output: [', 'output: {dir: "${UNSET}"}', withRequired('')]) {
+    expect(readOutputDir(writePipeline(text), overrides, {})).toBe('/here');
+  }
+});
+
+it('takes it from the environment', () => {
+  expect(readOutputDir(writePipeline('output: {dir: "${D}"}'), [], { D: '/there' })).toBe('/there');
+});
+
+it.each([
+  ['output: {dir: "${UNSET}"}', '1:15: the environment variable UNSET is not set; expected it for ${UNSET}'],
+  ['output:\n  name: x', '1:1: output.dir is missing; expected a path'],
+  ['manifest: x', '1:1: output.dir is missing; expected a path'],
+  ['output: {dir: 5}', '1:15: output.dir is missing; expected a path'],
+  ['output:\n\tdir: [', /^2:1: a tab/],
+])('%j', (text, expected) => {
+  const file = writePipeline(text);
+  const [first] = linesOf(file, () => readOutputDir(file, [], {}));
+  expect(first).toEqual(typeof expected === 'string' ? expected : expect.stringMatching(expected));
+});

@@ -1,0 +1,256 @@
+/** What a good pipeline.yaml comes to: quantities, addresses, paths, defaults, and what it warns of. */
+import { dirname, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { readConfig } from '../../../src/runner/config/read-config.ts';
+import { configOf, marked, placesOf, problemsOf, withRequired, writePipeline } from './pipeline-file.ts';
+
+const env = { NIGHTRENDER_API_KEY: 'key' };
+
+function remote(baseUrl: string): string {
+  return withRequired('').replace('local', JSON.stringify(baseUrl));
+}
+
+it('has defaults for all but manifest, endpoint and folder', () => {
+  const file = writePipeline(withRequired(''));
+  const { placeOf, output, ...config } = readConfig(file, [], env);
+  expect(placeOf(['output', 'dir'])).toMatch(/pipeline\.yaml:6:8$/);
+  expect(output.name.renderText({ id: 'a' })).toBe('a.png');
+  expect({ ...config, dir: output.dir }).toEqual({
+    folder: dirname(file),
+    manifest: [join(dirname(file), 'scenes.csv')],
+    isManifestOverridden: false,
+    endpoint: { baseUrl: 'local', id: 'scene-renderer', version: 'v2' },
+    apiKey: undefined,
+    input: undefined,
+    columns: new Map(),
+    scenes: undefined,
+    concurrency: 16,
+    retry: {
+      attempts: 3,
+      submissions: 10,
+      firstWaitMs: 2_000,
+      longestWaitMs: 120_000,
+      unanswered: 'resubmit',
+    },
+    polling: { lag: 0.05, shortestMs: 250, longestMs: 30_000 },
+    halt: { consecutive: 20, percent: 50, minimum: 50, unreachableMs: 1_800_000 },
+    rate: { submit: { atOnce: 200, perTenSeconds: 1_000 }, status: { atOnce: 400, perTenSeconds: 2_000 } },
+    notify: [],
+    pricing: undefined,
+    timeouts: { requestMs: 30_000, queueMs: 3_600_000, executionMs: 1_800_000, freshnessMs: 150_000 },
+    limits: {
+      forMs: undefined,
+      until: undefined,
+      cost: undefined,
+      jobs: undefined,
+      bodyBytes: 64_000_000,
+      memoryBytes: 64_000_000,
+      pixels: 100_000_000,
+    },
+    check: { isBlankRefused: false, minSide: undefined },
+    report: { hasThumbnails: true, everyMs: 300_000 },
+    shutdownGraceMs: 10_000,
+    terminal: { json: false, quiet: false, stats: false },
+    skipBadRows: false,
+    allowsFewer: false,
+    warnings: [],
+    dir: join(dirname(file), 'renders'),
+  });
+});
+
+it.each([
+  ['250ms', 250],
+  ['30s', 30_000],
+  ['5m', 300_000],
+  ['2h', 7_200_000],
+  ['1.5h', 5_400_000],
+  [' 1 d ', 86_400_000],
+])('the duration %j', (text, ms) => {
+  expect(configOf(withRequired(`timeouts: {queue: "${text}"}`)).timeouts.queueMs).toBe(ms);
+});
+
+it.each(['30', '30S', '-5s', '5 constructor', '1e3s', '1h30m', '', 's', '99999999999999999999d'])(
+  'no duration: %j',
+  (text) => {
+    expect(placesOf(problemsOf(withRequired(`limits: {for: "${text}"}`)))).toEqual(['7:15']);
+  },
+);
+
+it.each([
+  ['500kB', 500_000],
+  ['64MB', 64_000_000],
+  ['128MiB', 134_217_728],
+  ['2000B', 2_000],
+])('the size %s', (text, bytes) => {
+  expect(configOf(withRequired(`limits: {body: ${text}}`)).limits.bodyBytes).toBe(bytes);
+});
+
+it.each([
+  ['never', undefined],
+  ['90s', 90_000],
+])('a report every %s', (text, ms) => {
+  expect(configOf(withRequired(`report: {every: ${text}}`)).report.everyMs).toBe(ms);
+});
+
+it.each(['64', '64Mb', '64 M', '-1MB', '5 constructor'])('no size: %s', (text) => {
+  expect(placesOf(problemsOf(withRequired(`limits: {body: "${text}"}`)))).toEqual(['7:16']);
+});
+
+it.each([
+  ['https://api.example.com', 'https://api.example.com'],
+  ['https://api.example.com/', 'https://api.example.com'],
+  ['https://api.example.com/some/prefix//', 'https://api.example.com/some/prefix'],
+  ['HTTPS://API.Example.com:443', 'https://api.example.com'],
+  ['http://127.0.0.1:4747', 'http://127.0.0.1:4747'],
+  ['http://[::1]:80/x/', 'http://[::1]/x'],
+])('the address %s is one spelling of a service', (baseUrl, endpoint) => {
+  expect(configOf(remote(baseUrl), { env }).endpoint.baseUrl).toBe(endpoint);
+});
+
+it.each([
+  ['ftp://api.example.com', 'begins with http:// or https://'],
+  ['api.example.com', 'begins with http:// or https://'],
+  ['Local', 'begins with http:// or https://'],
+  ['', 'begins with http:// or https://'],
+  ['https:api.example.com', 'begins with http:// or https://'],
+  [' https://api.example.com', 'begins with http:// or https://'],
+  ['https://api.example.com/a b', 'begins with http:// or https://'],
+  ['https://api.example.com?', 'without ? and #'],
+  ['https://api.example.com/?a=b', 'without ? and #'],
+  ['https://api.example.com/#a', 'without ? and #'],
+  ['https://user@api.example.com', 'the key belongs in apiKey'],
+  ['https://:@api.example.com', 'the key belongs in apiKey'],
+  ['https://:', 'http(s) URL'],
+])('no address: %j', (baseUrl, expected) => {
+  expect(problemsOf(remote(baseUrl), { env })).toEqual([
+    expect.stringMatching(
+      /^3:12: endpoint.baseUrl is (""|"\w+"|"[^"]{1,14}"|a text that does not fit); expected /,
+    ),
+  ]);
+  expect(problemsOf(remote(baseUrl), { env })[0]).toContain(expected);
+});
+
+it.each(['v1', 'v2'])('the version %s', (version) => {
+  expect(configOf(withRequired('').replace('local', `local\n  version: ${version}`)).endpoint.version).toBe(
+    version,
+  );
+});
+
+it.each(['v3', '2', 'V2'])('no version: %s', (version) => {
+  const problems = problemsOf(withRequired('').replace('local', `local\n  version: ${version}`));
+  expect(problems).toEqual([expect.stringMatching(/^4:12: endpoint.version is .*; expected v1 or v2$/)]);
+});
+
+it.each([
+  ['http://render.example.com', 1],
+  ['HTTP://10.0.0.7:8000', 1],
+  ['http://127.example.com', 1],
+  ['https://render.example.com', 0],
+  ['http://localhost:4747', 0],
+  ['http://127.0.0.1:4747', 0],
+  ['http://[::1]:4747', 0],
+])('plain http to another machine warns: %s', (baseUrl, count) => {
+  const { warnings } = configOf(remote(baseUrl), { env });
+  expect(warnings).toHaveLength(count);
+  for (const warning of warnings) expect(warning).toMatch(/pipeline\.yaml:3:12: this is plain http/);
+});
+
+it('manifests are relative to the file, one or several, and - is standard input', () => {
+  const file = writePipeline(withRequired('').replace('scenes.csv', `[../a.csv, '-', /lists/b.csv]`));
+  expect(readConfig(file, [], env).manifest).toEqual([
+    join(dirname(dirname(file)), 'a.csv'),
+    '-',
+    '/lists/b.csv',
+  ]);
+});
+
+it.each(['7:00', '24:00', '07:60', '07', 'morning'])('no hour of the day: %j', (text) => {
+  expect(placesOf(problemsOf(withRequired(`limits: {until: "${text}"}`)))).toEqual(['7:17']);
+});
+
+it('wants to know the price before it limits the cost', () => {
+  const [problem] = problemsOf(withRequired('limits: {cost: 5}'));
+  expect(problem).toContain('pricing.perSecond');
+  const priced = configOf(withRequired('limits: {cost: 5}\npricing: {perSecond: 0.0004}'));
+  expect(priced).toMatchObject({ limits: { cost: 5 }, pricing: { perSecond: 0.0004, currency: 'USD' } });
+});
+
+it('what a picture has to be besides whole', () => {
+  const { check } = configOf(withRequired('check: {blank: true, minSide: 512}'));
+  expect(check).toEqual({ isBlankRefused: true, minSide: 512 });
+});
+
+it('types of columns, in the order of the file', () => {
+  const { columns } = configOf(withRequired('columns: {steps: number, "My hd": boolean, constructor: json}'));
+  expect([...columns]).toEqual([
+    ['steps', 'number'],
+    ['My hd', 'boolean'],
+    ['constructor', 'json'],
+  ]);
+});
+
+it.each([
+  ['columns: {a: number, b: ▸int}', 'columns.b is "int"; expected number, boolean or json'],
+  ['columns: {__proto__: ▸number}', 'columns.__proto__ is "number"; expected another name'],
+  ['columns: ▸[steps]', 'columns is a list; expected columns with their types, such as {steps: number'],
+])('no types of columns: %s', (line, expected) => {
+  const { text, places } = marked(withRequired(line));
+  const problems = problemsOf(text);
+  expect(placesOf(problems)).toEqual(places);
+  expect(problems[0]).toContain(expected);
+});
+
+it.each(['blank: "yes"', 'minSide: 0', 'minSide: 1.5', 'minSide: 64px', 'least: 5'])(
+  'no demand of a picture: %s',
+  (text) => {
+    expect(placesOf(problemsOf(withRequired(`check:\n  ${text}`)))).toEqual([
+      expect.stringMatching(/^8:\d+$/),
+    ]);
+  },
+);
+
+it('where pictures say where they come from', () => {
+  const given = withRequired('').replace('dir: renders', 'dir: renders\n  metadata: embed');
+  expect(configOf(given).output.metadata).toBe('embed');
+  expect(problemsOf(given.replace('embed', 'inside'))).toEqual([
+    '7:13: output.metadata is "inside"; expected embed, sidecar or none',
+  ]);
+  expect(configOf(withRequired('')).output.metadata).toBe('none');
+});
+
+it('thumbnails for the report, unless they are not wanted', () => {
+  expect(configOf(withRequired('report: {thumbnails: false}')).report).toMatchObject({
+    hasThumbnails: false,
+  });
+  expect(placesOf(problemsOf(withRequired('report:\n  thumbnails: few')))).toEqual(['8:15']);
+});
+
+it('copies in other formats and sizes, each of its own name', () => {
+  const formats = (list: string): string =>
+    withRequired('').replace('dir: renders', `dir: renders\n  formats: ${list}`);
+  expect(
+    configOf(formats('[{format: webp}, {format: avif, size: 512}, {format: jpeg, quality: 90}]')).output
+      .formats,
+  ).toEqual([
+    { format: 'webp', quality: 80 },
+    { format: 'avif', size: 512, quality: 50 },
+    { format: 'jpeg', quality: 90 },
+  ]);
+  expect(problemsOf(formats('[{format: png, size: 8}, {size: 64, siz: 3}]'))).toEqual([
+    expect.stringMatching(/output\.formats\[0\]\.format is "png"; expected webp, jpeg or avif$/),
+    expect.stringMatching(
+      /size is 8; expected pixels of the longer side of the copy, a whole number from 16 to 16383$/,
+    ),
+    expect.stringMatching(/output\.formats\[1\]\.format is missing; expected webp, jpeg or avif$/),
+    expect.stringMatching(/"siz" is not known in output\.formats\[1\]; did you mean size\?$/),
+  ]);
+  expect(problemsOf(formats('[{format: webp}, {format: webp, quality: 3}]'))).toEqual([
+    expect.stringContaining('expected a copy of another name than .webp, which is there twice'),
+  ]);
+});
+
+it('a log that would be written into the checkpoint is refused', () => {
+  expect(problemsOf(withRequired('terminal: {log: renders/checkpoint.sqlite-wal}'))).toEqual([
+    expect.stringContaining('expected the path of a log, which is no database'),
+  ]);
+});

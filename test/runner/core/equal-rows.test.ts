@@ -1,0 +1,20 @@
+/** Promise: equal rows are counted, whatever rows stand between them. */
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { equalRows } from '../../../src/runner/core/equal-rows.ts';
+import { fingerprintOf } from '../../../src/runner/core/scene.ts';
+
+test('each row has the number that a plain count gives it', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(1500), { maxLength: 3000 }), (rows) => {
+      const countEqual = equalRows();
+      const counts = new Map<number, number>();
+      for (const row of rows) {
+        const count = (counts.get(row) ?? 0) + 1;
+        counts.set(row, count);
+        expect(countEqual(fingerprintOf({ row }))).toBe(count);
+      }
+    }),
+    { numRuns: 20 },
+  );
+});

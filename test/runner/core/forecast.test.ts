@@ -1,0 +1,62 @@
+/** Promise: what a run will cost and take is told by what earlier runs needed, and is unknown where none was. */
+import { describe, expect, it } from 'vitest';
+import { forecast, type Asked, type Experience } from '../../../src/runner/core/forecast.ts';
+
+const nothing: Experience = {
+  saved: 0,
+  spent: undefined,
+  jobs: 0,
+  sample: 0,
+  executionMs: null,
+  inFlightMs: null,
+  lastRun: null,
+};
+const seen: Experience = {
+  saved: 100,
+  spent: 2,
+  jobs: 110,
+  sample: 100,
+  executionMs: 3_000,
+  inFlightMs: 8_000,
+  lastRun: { jobs: 110, tookMs: 110_000, concurrency: 8 },
+};
+const asked: Asked = {
+  scenes: 1_000,
+  concurrency: 16,
+  pricing: { perSecond: 0.001, currency: 'USD' },
+  limits: {},
+  leftMs: undefined,
+};
+
+describe('a forecast', () => {
+  it('is unknown before anything was rendered, and without a price', () => {
+    expect(forecast(asked, nothing)).toMatchObject({ cost: null, time: null, cuts: [] });
+    expect(forecast({ ...asked, pricing: undefined }, { ...seen, spent: undefined }).cost).toBeNull();
+  });
+
+  it('takes what a saved scene has cost, and spans from full lanes to the pace of the last run', () => {
+    expect(forecast(asked, seen)).toMatchObject({
+      cost: { amount: 20, perScene: 0.02, currency: 'USD' },
+      time: { fromMs: 500_000, toMs: 1_000_000 },
+    });
+  });
+
+  it('takes no less than one job does, however many may be in flight', () => {
+    expect(forecast({ ...asked, scenes: 2 }, { ...seen, lastRun: null }).time).toEqual({
+      fromMs: 8_000,
+      toMs: 8_000,
+    });
+  });
+
+  it('tells how far the limits let it come', () => {
+    const limits = { cost: 12, jobs: 500 };
+    expect(forecast({ ...asked, limits, leftMs: 250_000 }, seen).cuts).toEqual([
+      { limit: 'jobs', of: 500, submitted: 110, scenes: 390 },
+      { limit: 'cost', of: 12, spent: 2, currency: 'USD', scenes: 500 },
+      { limit: 'time', leftMs: 250_000, scenes: 250 },
+    ]);
+    expect(forecast({ ...asked, limits: { cost: 22, jobs: 1_110 }, leftMs: 1_000_000 }, seen).cuts).toEqual(
+      [],
+    );
+  });
+});

@@ -1,0 +1,15 @@
+/** The words that people know a scene by. */
+import { expect, it } from 'vitest';
+import { promptOf } from '../../../src/runner/core/prompt.ts';
+
+it.each([
+  [{ scene: 'a wood', Prompt: 'a fox', steps: 30 }, {}, 'a fox'],
+  [{ negative_prompt: 'no people and no text', positive_prompt: 'a fox' }, {}, 'a fox'],
+  [{ scene: '', tags: 'short', words: 'a longer text' }, { prompt: 'of the row' }, 'of the row'],
+  [{ tags: 'short', words: 'a longer text' }, {}, 'a longer text'],
+  [{ photo: 'x'.repeat(20_000), words: 'like this' }, {}, 'like this'],
+  [{ steps: 3 }, { id: 'a long name', mood: 'calm' }, 'calm'],
+  [{ scene: 7, nested: { prompt: 'x' } }, {}, undefined],
+])('%j of %j is %j', (input, columns, words) => {
+  expect(promptOf(input, columns)).toBe(words);
+});

@@ -1,0 +1,188 @@
+/** The rules of retrying, waiting, halting, states and identity. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { assertAttemptMove, attemptMoves, type AttemptState } from '../../../src/runner/core/attempt.ts';
+import { endings } from '../../../src/runner/core/ending.ts';
+import { failureRules, type FailureKind } from '../../../src/runner/core/failure.ts';
+import { heard, withSilence } from '../../../src/runner/core/contact.ts';
+import { haltReason, unreachableReason } from '../../../src/runner/core/halting.ts';
+import { sceneAfter } from '../../../src/runner/core/retry.ts';
+import { fingerprintOf, sceneIdOf, sceneMoves } from '../../../src/runner/core/scene.ts';
+import { growingWaitMs } from '../../../src/runner/core/waiting.ts';
+
+const settings = {
+  attempts: 3,
+  submissions: 10,
+  firstWaitMs: 1_000,
+  longestWaitMs: 60_000,
+  unanswered: 'resubmit',
+} as const;
+const before = { failed: 0, unanswered: 0, expired: 0, failedKinds: [], digests: [] };
+const at = { now: 0, random: 0.5, isOutage: false };
+
+describe('the state of an attempt', () => {
+  it('moves as the table says and no other way', () => {
+    const states = Object.keys(attemptMoves) as AttemptState[];
+    for (const from of states) {
+      for (const to of states) {
+        const isAllowed = (attemptMoves[from] as readonly string[]).includes(to);
+        const move = (): void => assertAttemptMove(from, to);
+        if (isAllowed) expect(move).not.toThrow();
+        else expect(move).toThrow(`cannot move from ${from} to ${to}`);
+      }
+    }
+  });
+
+  it('names only states that exist, and every state can be reached', () => {
+    for (const table of [attemptMoves, sceneMoves]) {
+      const [first, ...others] = Object.keys(table);
+      const reached = new Set([first, ...Object.values(table).flat()]);
+      expect(reached).toEqual(new Set([first, ...others]));
+    }
+  });
+});
+
+describe('what follows a failure', () => {
+  it('bounds the submissions of a scene, whatever the failures', () => {
+    const kinds = fc.constantFrom(
+      ...(Object.keys(failureRules) as FailureKind[]).filter(
+        (kind) => !['stop', 'try-again', 'put-back'].includes(failureRules[kind].next),
+      ),
+    );
+    fc.assert(
+      fc.property(fc.infiniteStream(kinds), (stream) => {
+        const history = { failed: 0, unanswered: 0, expired: 0, failedKinds: [] as string[], digests: [] };
+        for (let submissions = 1; ; submissions++) {
+          const kind = stream.next().value as FailureKind;
+          const after = sceneAfter({ kind, text: '' }, history, settings, at);
+          if (after.state === 'failed') return submissions <= settings.submissions;
+          if (kind === 'unanswered' || kind === 'expired') history[kind] += 1;
+          else {
+            history.failed += 1;
+            history.failedKinds.push(kind);
+          }
+          if (submissions > 100) return false;
+        }
+      }),
+    );
+  });
+
+  it('gives a scene its attempts, and does not count what nobody knows against it', () => {
+    const job = { kind: 'job-failed', text: '' } as const;
+    expect(sceneAfter(job, { ...before, failed: 1 }, settings, at).state).toBe('waiting');
+    expect(sceneAfter(job, { ...before, failed: 2 }, settings, at).state).toBe('failed');
+    expect(sceneAfter(job, { ...before, unanswered: 5, expired: 2 }, settings, at).state).toBe('waiting');
+  });
+
+  it('sets a scene aside at once when the very same damage comes again, and only then', () => {
+    const damage = (digest: string) => ({ kind: 'bad-picture', text: '', digest }) as const;
+    const once = { ...before, failed: 1, digests: ['aa'] };
+    expect(sceneAfter(damage('aa'), once, settings, at).state).toBe('failed');
+    expect(sceneAfter(damage('bb'), once, settings, at).state).toBe('waiting');
+    expect(sceneAfter(damage('aa'), before, settings, at).state).toBe('waiting');
+  });
+
+  it('holds what may run and bill where a person wants to decide', () => {
+    const lost = { kind: 'unanswered', text: '' } as const;
+    expect(sceneAfter(lost, before, settings, at).state).toBe('waiting');
+    expect(sceneAfter(lost, before, { ...settings, unanswered: 'hold' }, at)).toEqual({
+      state: 'failed',
+      failure: lost,
+    });
+    const gone = { kind: 'expired', text: '' } as const;
+    expect(sceneAfter(gone, before, { ...settings, unanswered: 'hold' }, at).state).toBe('waiting');
+  });
+
+  it('sets no scene aside while the service answers nobody, and says that the bound is reached', () => {
+    const lost = { kind: 'unanswered', text: '' } as const;
+    const often = { ...before, unanswered: 9 };
+    expect(sceneAfter(lost, often, settings, at).state).toBe('failed');
+    expect(sceneAfter(lost, often, settings, { ...at, isOutage: true })).toMatchObject({
+      state: 'waiting',
+      isAtBound: true,
+    });
+  });
+});
+
+it('waits longer each time, never beyond the bound, and not at the same moment as the others', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 200 }),
+      fc.double({ min: 0, max: 0.999, noNaN: true }),
+      (count, random) => {
+        const wait = growingWaitMs(count, settings, random);
+        const full = Math.min(60_000, 1_000 * 2 ** (count - 1));
+        expect(wait).toBeGreaterThanOrEqual(Math.floor(full / 2));
+        expect(wait).toBeLessThanOrEqual(full);
+      },
+    ),
+  );
+  expect(growingWaitMs(3, settings, 0)).not.toBe(growingWaitMs(3, settings, 0.9));
+});
+
+describe('a halt', () => {
+  const last = { kind: 'job-failed', text: 'out of memory' } as const;
+  const halt = { consecutive: 5, percent: 40, minimum: 10, unreachableMs: 60_000 };
+
+  it('comes at the bound of failed attempts in a row, and says why', () => {
+    expect(haltReason({ saved: 90, failed: 4, inARow: 4, last }, halt)).toBeUndefined();
+    expect(haltReason({ saved: 90, failed: 5, inARow: 5, last }, halt)).toMatch(
+      /5 attempts in a row.*out of memory/,
+    );
+  });
+
+  it('comes at the share of failed attempts, once enough have finished', () => {
+    expect(haltReason({ saved: 5, failed: 4, inARow: 1, last }, halt)).toBeUndefined();
+    expect(haltReason({ saved: 61, failed: 39, inARow: 1, last }, halt)).toBeUndefined();
+    expect(haltReason({ saved: 60, failed: 40, inARow: 1, last }, halt)).toMatch(/40 of 100 attempts/);
+    expect(haltReason({ saved: 0, failed: 99, inARow: 1, last }, { ...halt, percent: 100 })).toBeUndefined();
+  });
+
+  it('comes when the service has been silent for long enough, not before', () => {
+    const contact = withSilence(withSilence(heard, 1_000), 50_000);
+    expect(unreachableReason('status', contact, 60_999, halt, '502')).toBeUndefined();
+    expect(unreachableReason('status', contact, 61_000, halt, '502')).toMatch(
+      /status requests for 1 min.*502/,
+    );
+    expect(unreachableReason('status', heard, 99_000_000, halt, '502')).toBeUndefined();
+  });
+});
+
+describe('the identity of a scene', () => {
+  it('is its input whatever the order of the keys', () => {
+    expect(fingerprintOf({ a: 1, b: { c: 2, d: [1, 2] } })).toBe(
+      fingerprintOf({ b: { d: [1, 2], c: 2 }, a: 1 }),
+    );
+    expect(fingerprintOf({ a: [1, 2] })).not.toBe(fingerprintOf({ a: [2, 1] }));
+    expect(fingerprintOf({ a: 1 })).not.toBe(fingerprintOf({ a: '1' }));
+  });
+
+  it('tells different inputs apart', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
+        const same = fingerprintOf({ a: a as never }) === fingerprintOf({ a: b as never });
+        // The spelling of JSON is what is sent: -0 and 0 are one there.
+        expect(same).toBe(sorted(a) === sorted(b));
+      }),
+    );
+  });
+
+  it('numbers equal rows', () => {
+    const print = fingerprintOf({ scene: 'sea' });
+    expect(sceneIdOf(print, 1)).toMatch(/^[0-9a-f]{12}$/);
+    expect(sceneIdOf(print, 2)).toBe(`${sceneIdOf(print, 1)}-2`);
+  });
+});
+
+it('has one exit code an ending', () => {
+  const codes = Object.values(endings).map(({ exitCode }) => exitCode);
+  expect(new Set(codes).size).toBe(codes.length);
+});
+
+/** JSON with sorted keys by another road: through a list of paths. */
+function sorted(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(sorted).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const entries = Object.entries(value).map(([key, inner]) => `${JSON.stringify(key)}:${sorted(inner)}`);
+  return `{${entries.toSorted((a, b) => (a < b ? -1 : 1)).join(',')}}`;
+}

@@ -1,0 +1,24 @@
+/** Which pictures have a thumbnail, and where it lies. */
+import { describe, expect, it } from 'vitest';
+import { thumbnailOf } from '../../../src/runner/core/thumbnail.ts';
+
+const sha256 = `ab${'0123456789'.repeat(7)}`.slice(0, 64);
+const name = `thumbnails/ab/${sha256.slice(0, 32)}.webp`;
+
+describe('thumbnailOf', () => {
+  it.each([
+    [321, 1, 100, name],
+    [1, 321, 100, name],
+    [320, 320, 32_001, name],
+    [320, 320, 32_000, undefined],
+    [16, 16, 70, undefined],
+    [4096, 4096, 8_000_000, name],
+  ])('of %i×%i pixels in %i bytes', (width, height, bytes, expected) => {
+    expect(thumbnailOf({ width, height, bytes, sha256 })).toBe(expected);
+  });
+
+  it('does not depend on what the picture is called', () => {
+    const picture = { width: 512, height: 512, bytes: 300_000, sha256 };
+    expect(thumbnailOf({ ...picture, file: 'b/c.png' } as typeof picture)).toBe(thumbnailOf(picture));
+  });
+});

@@ -1,0 +1,73 @@
+/** Promise: after a tenth of the work, the time that is left is known within a fifth of the whole. */
+import { expect, it } from 'vitest';
+import { noneFinished, timeLeftMs, withFinished, withJobTime } from '../../../src/runner/core/time-left.ts';
+import { forecasts, type Night } from './night.ts';
+
+const minuteMs = 60_000;
+const seeds = Array.from({ length: 8 }, (_, i) => i + 1);
+const shape = { medianMs: 20_000, sigma: 0.7, scenes: 3_000, workersAt: () => 16 };
+
+/** `fromMs`: nobody can know what changes before; minutes later it has to be known. */
+const nights: [string, Omit<Night, 'seed'>, fromMs?: number][] = [
+  ['jobs that all take the same', { ...shape, sigma: 0 }],
+  ['jobs of nearly one length', { ...shape, sigma: 0.1 }],
+  ['jobs of uneven length', { ...shape, sigma: 0.5 }],
+  ['jobs of very uneven length', { ...shape, sigma: 1 }],
+  ['many workers for very uneven jobs', { ...shape, sigma: 1, scenes: 10_000, workersAt: () => 40 }],
+  ['jobs that wait at the service', { ...shape, sigma: 1, queued: 48 }],
+  ['scenes that wait for another attempt', { ...shape, sigma: 1, failing: 0.3, retryMs: minuteMs }],
+  ['workers that have to be started', { ...shape, workersAt: (at) => (at < 5 * minuteMs ? 0 : 16) }],
+  [
+    'workers that come one after the other',
+    { ...shape, workersAt: (at) => Math.min(16, 1 + Math.floor(at / 30_000)) },
+    12 * minuteMs,
+  ],
+  [
+    'half of the workers going away',
+    { ...shape, workersAt: (at) => (at < 15 * minuteMs ? 32 : 16) },
+    19 * minuteMs,
+  ],
+  [
+    'as many workers again coming',
+    { ...shape, scenes: 4_000, workersAt: (at) => (at < 15 * minuteMs ? 16 : 32) },
+    19 * minuteMs,
+  ],
+  [
+    'a service that stood still for ten minutes',
+    { ...shape, workersAt: (at) => (at > 20 * minuteMs && at < 30 * minuteMs ? 0 : 16) },
+    34 * minuteMs,
+  ],
+];
+
+it.each(nights)('is within a fifth with %s', (_, night, fromMs = 0) => {
+  for (const seed of seeds) {
+    const told = forecasts({ ...night, seed }).filter(({ done, at }) => done >= 10 && at >= fromMs);
+    expect(told.length).toBeGreaterThan(5);
+    for (const { done, ratio } of told) {
+      expect.soft(Math.abs(ratio - 1), `seed ${seed} at ${done} %: ${ratio}`).toBeLessThan(0.2);
+    }
+  }
+});
+
+it('is unknown until a few scenes were finished, and nothing where none is left', () => {
+  const two = withFinished(withFinished(noneFinished(0), 1_000), 2_000);
+  expect(timeLeftMs(two, 2_000, 10, 1)).toBeUndefined();
+  expect(timeLeftMs(withFinished(two, 3_000), 3_000, 10, 1)).toBeGreaterThan(0);
+  expect(timeLeftMs(two, 2_000, 0, 0)).toBe(0);
+});
+
+it('does not grow without end while nothing is finished', () => {
+  let finished = noneFinished(0);
+  for (let i = 1; i <= 100; i++) finished = withFinished(withJobTime(finished, 1_000, 0.5), i * 1_000);
+  const soon = timeLeftMs(finished, 101_000, 100, 1) ?? Infinity;
+  const hoursLater = timeLeftMs(finished, 10_000_000, 100, 1) ?? Infinity;
+  expect(hoursLater).toBeLessThan(1.1 * soon);
+});
+
+it('keeps a night of any length in the same space', () => {
+  let finished = noneFinished(0);
+  for (let i = 0; i < 20_000; i++) finished = withFinished(withJobTime(finished, i, 0.5), i * 997);
+  expect(finished.counts.length).toBeLessThanOrEqual(1_024);
+  expect(finished.times.length).toBeLessThanOrEqual(512);
+  expect(finished.counts.reduce((sum, count) => sum + count, 0)).toBe(20_000);
+});

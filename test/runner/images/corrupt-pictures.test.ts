@@ -1,0 +1,172 @@
+/** Promise: what is no whole JPEG, WebP or base64 never gets a final name. One named test a class. */
+import { gzipSync } from 'node:zlib';
+import sharp from 'sharp';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createImageStore } from '../../../src/runner/images/image-store.ts';
+import { flipped, noise } from './pictures.ts';
+import { expectNoFile } from './store.ts';
+
+let png: Buffer;
+let jpeg: Buffer;
+let progressive: Buffer;
+let webp: Buffer;
+let lossless: Buffer;
+
+beforeAll(async () => {
+  png = await paddedPng();
+  jpeg = await noise(64, 48).jpeg().toBuffer();
+  progressive = await noise(64, 48).jpeg({ progressive: true }).toBuffer();
+  webp = await noise(64, 48).webp().toBuffer();
+  lossless = await noise(64, 48).webp({ lossless: true }).toBuffer();
+});
+
+const jpegDamage = /JPEG data is cut or damaged/;
+const webpDamage = /WebP data is cut or damaged/;
+
+describe('no file comes of', () => {
+  test.each<[string, () => Buffer | Promise<Buffer>, RegExp]>([
+    ['a JPEG cut at a quarter', () => jpeg.subarray(0, jpeg.length / 4), jpegDamage],
+    ['a JPEG cut at half', () => jpeg.subarray(0, jpeg.length / 2), jpegDamage],
+    ['a JPEG cut by one byte', () => jpeg.subarray(0, -1), jpegDamage],
+    ['a JPEG without its end', () => jpeg.subarray(0, -2), jpegDamage],
+    ['a JPEG of which only the first bytes are left', () => jpeg.subarray(0, 3), jpegDamage],
+    ['a JPEG cut and closed again', () => closed(jpeg.subarray(0, jpeg.length / 2)), jpegDamage],
+    ['a progressive JPEG cut in its last pass', () => progressive.subarray(0, -200), jpegDamage],
+    ['a progressive JPEG cut and closed again', () => closed(progressive.subarray(0, -300)), jpegDamage],
+    ['a JPEG without its tables', () => withoutTables(jpeg), jpegDamage],
+    ['a JPEG that says it is taller than it is', () => sized(jpeg, 64, 480), jpegDamage],
+    ['a JPEG that is a decompression bomb', () => sized(jpeg, 65_000, 65_000), /65000×65000 pixels/],
+    ['a WebP cut at a quarter', () => webp.subarray(0, webp.length / 4), webpDamage],
+    ['a WebP cut at half', () => webp.subarray(0, webp.length / 2), webpDamage],
+    ['a WebP cut by one byte', () => webp.subarray(0, -1), webpDamage],
+    ['a lossless WebP cut at half', () => lossless.subarray(0, lossless.length / 2), webpDamage],
+    ['a WebP that says it is longer than it is', () => withLength(webp, webp.length + 1000), webpDamage],
+    ['a WebP that says it is shorter than it is', () => withLength(webp, 100), webpDamage],
+    ['a WebP with a damaged frame', () => flipped(webp, 23), webpDamage],
+    ['a lossless WebP with a damaged header', () => flipped(lossless, 20), webpDamage],
+    ['an animated WebP', () => animated(), /animation of 2 frames/],
+  ])('%s', async (_what, make, reason) => {
+    await expectNoFile((await make()).toString('base64'), reason);
+  });
+
+  test.each(['jpeg', 'webp'] as const)('a %s, cut anywhere', async (format) => {
+    const small = await noise(9, 7)[format]().toBuffer();
+    const passed = [];
+    for (let end = 0; end < small.length; end += 1) {
+      const base64 = small.subarray(0, end).toString('base64');
+      if ('png' in (await createImageStore('never-written').check({ base64 }))) passed.push(end);
+    }
+    expect(passed).toEqual([]);
+  });
+});
+
+describe('no file comes of bytes that are', () => {
+  test.each<[string, () => Buffer | Promise<Buffer>, RegExp]>([
+    ['a GIF', () => noise(8, 8).gif().toBuffer(), /a GIF/],
+    ['a TIFF', () => noise(8, 8).tiff().toBuffer(), /a TIFF/],
+    ['an AVIF', () => noise(8, 8).avif().toBuffer(), /an AVIF/],
+    ['a PDF', () => Buffer.from('%PDF-1.7\n'), /a PDF/],
+    ['a ZIP archive', () => Buffer.from('PK\u0003\u0004 and so on'), /a ZIP/],
+    ['a gzipped PNG', () => gzipSync(png), /gzipped/],
+    ['an SVG', () => Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>'), /an SVG/],
+    [
+      'an HTML page',
+      () => Buffer.from('<!DOCTYPE html><html><title>502 Bad Gateway</title>'),
+      /HTML page.*502/,
+    ],
+    [
+      'a text',
+      () => Buffer.from('CUDA out of memory. Tried to allocate 2.00 GiB'),
+      /text \("CUDA out of memory/,
+    ],
+    ['JSON', () => Buffer.from('{"error": "no such model"}'), /JSON.*no such model/],
+    ['JSON around a picture', () => Buffer.from(JSON.stringify([{ image: png.toString('base64') }])), /JSON/],
+    ['base64 once more', () => Buffer.from(png.toString('base64')), /text/],
+    ['hexadecimal', () => Buffer.from(png.toString('hex')), /text/],
+    ['zeros', () => Buffer.alloc(5000), /first bytes are 00 00 00/],
+    ['one byte', () => Buffer.from([0x89]), /no picture/],
+    ['noise', async () => noise(20, 20).raw().toBuffer(), /no picture/],
+  ])('%s', async (_what, make, reason) => {
+    await expectNoFile((await make()).toString('base64'), reason);
+  });
+});
+
+describe('no file comes of a text that is', () => {
+  test.each<[string, (good: string) => string, RegExp]>([
+    ['nothing', () => '', /empty/],
+    ['white space', () => ' \n ', /empty/],
+    ['a data URI of nothing', () => 'data:image/png;base64,', /empty/],
+    ['a data URI of another type', (good) => `data:text/html;base64,${good}`, /text\/html, not a picture/],
+    ['a data URI of JSON', (good) => `data:application/json;base64,${good}`, /json, not a picture/],
+    ['a data URI that is not base64', () => 'data:image/svg+xml,%3Csvg/%3E', /not base64/],
+    [
+      'a data URI in a data URI',
+      (good) => `data:image/png;base64,data:image/png;base64,${good}`,
+      /not base64/,
+    ],
+    ['base64 with junk in it', (good) => `${good.slice(0, 400)}!${good.slice(401)}`, /character 401 is "!"/],
+    ['base64 with an accent in it', (good) => `${good.slice(0, 400)}\u0141${good.slice(401)}`, /401 is "Ł"/],
+    ['base64 with the URL-safe - for +', (good) => good.replaceAll('+', '-'), /character \d+ is "-"/],
+    ['base64 with the URL-safe _ for /', (good) => good.replaceAll('/', '_'), /character \d+ is "_"/],
+    [
+      'base64 with padding in the middle',
+      (good) => `${good.slice(0, 400)}====${good.slice(404)}`,
+      /in the middle/,
+    ],
+    ['base64 with too much padding', (good) => `${good}====`, /cut or not base64|middle/],
+    ['base64 cut between two bytes', (good) => good.slice(0, 801), /cut or not base64/],
+    ['base64 cut at four characters', (good) => good.slice(0, 800), /cut/],
+    ['two base64 texts in one', (good) => `${good}${good}`, /in the middle/],
+    ['base64 with line breaks spelled out', (good) => good.replaceAll(/.{76}/g, '$&\\n'), /is "\\\\"/],
+    ['base64 as Python shows it', (good) => `b'${good}'`, /character 2 is "'"/],
+    ['base64 escaped for an address', (good) => encodeURIComponent(good), /is "%"/],
+    ['an address', () => 'https://cdn.example/x.png', /an address \("https:\/\/cdn\.example\/x\.png"\)/],
+    ["a file of the worker's", () => 'simulated_uploaded/x.png', /file on the worker.*simulated_uploaded/],
+    ['a sentence', () => 'NSFW content was detected, try again', /text.*NSFW/],
+    ['a page', () => '<html><body>Bad Gateway</body></html>', /HTML page/],
+    ['JSON', () => '{"error": "no such model"}', /JSON/],
+    ['a word', () => 'null', /no picture/],
+  ])('%s', async (_what, make, reason) => {
+    await expectNoFile(make(png.toString('base64')), reason);
+  });
+});
+
+/** A PNG whose base64 has every character that is special. */
+async function paddedPng(): Promise<Buffer> {
+  for (let seed = 1; ; seed += 1) {
+    const made = await noise(16, 12, seed).png().toBuffer();
+    const text = made.toString('base64');
+    if (text.endsWith('=') && text.includes('+') && text.includes('/')) return made;
+    if (seed > 50) expect.fail('no picture of a length that needs padding');
+  }
+}
+
+function closed(bytes: Buffer): Buffer {
+  return Buffer.concat([bytes, Buffer.from([0xff, 0xd9])]);
+}
+
+function withoutTables(bytes: Buffer): Buffer {
+  const at = bytes.indexOf(Buffer.from([0xff, 0xdb]));
+  return Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 2 + bytes.readUInt16BE(at + 2))]);
+}
+
+function sized(bytes: Buffer, width: number, height: number): Buffer {
+  const copy = Buffer.from(bytes);
+  const at = copy.indexOf(Buffer.from([0xff, 0xc0]));
+  copy.writeUInt16BE(height, at + 5);
+  copy.writeUInt16BE(width, at + 7);
+  return copy;
+}
+
+function withLength(bytes: Buffer, length: number): Buffer {
+  const copy = Buffer.from(bytes);
+  copy.writeUInt32LE(length, 4);
+  return copy;
+}
+
+async function animated(): Promise<Buffer> {
+  const frames = [await noise(16, 16, 1).png().toBuffer(), await noise(16, 16, 2).png().toBuffer()];
+  return sharp(frames, { join: { animated: true } })
+    .webp()
+    .toBuffer();
+}

@@ -1,0 +1,52 @@
+/** An image store in a folder of its own that is gone after the test. */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import type { CheckedPicture } from '../../../src/runner/core/picture.ts';
+import { Trouble, type Failure } from '../../../src/runner/core/failure.ts';
+import { createImageStore, type PreparedImageStore } from '../../../src/runner/images/image-store.ts';
+
+export function temporaryFolder(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'nightrender-images-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** Every file below the folder, relative, sorted. */
+export function filesIn(dir: string): string[] {
+  return readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name).slice(dir.length + 1))
+    .toSorted();
+}
+
+/** What the road does with a picture: nothing is written that did not pass. */
+export async function save(
+  store: PreparedImageStore,
+  base64: string,
+  file: string,
+): Promise<CheckedPicture | Failure> {
+  const checked = await store.check({ base64 });
+  if ('png' in checked) await store.write(checked, file);
+  return checked;
+}
+
+/** Goes the road's way with a picture that must not pass, and looks at the folder afterwards. */
+export async function expectNoFile(base64: string, reason: RegExp): Promise<void> {
+  const dir = temporaryFolder();
+  const result = await save(createImageStore(dir), base64, 'a.png');
+  const digest: unknown = expect.stringMatching(/^[0-9a-f]{64}$/);
+  expect(result).toEqual({ kind: 'bad-picture', text: expect.stringMatching(reason), digest });
+  expect(filesIn(dir)).toEqual([]);
+}
+
+export async function troubleOf(work: Promise<unknown>): Promise<string> {
+  const error: unknown = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof Trouble)) throw new Error('no trouble came', { cause: error });
+  if (error.failure.kind !== 'output-unwritable') throw new Error(`trouble of kind ${error.failure.kind}`);
+  return error.failure.text;
+}

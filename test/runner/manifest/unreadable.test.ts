@@ -1,0 +1,90 @@
+/** What makes a whole manifest unreadable is said in one sentence that names the file. */
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { openManifest } from '../../../src/runner/manifest/read-manifest.ts';
+import { complaint, readFileOf, readStream, withFile } from './read-all.ts';
+
+describe('the file', () => {
+  it('is missing, in a missing folder, or below a file', async () => {
+    expect(await complaint(openManifest('no/such.csv'))).toBe('no/such.csv: does not exist');
+    const below = withFile('x.csv', 'a', (path) => openManifest(join(path, 'y.csv')));
+    expect(await complaint(below)).toContain('does not exist');
+  });
+
+  it('is a folder', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'manifest-'));
+    expect(await complaint(openManifest(folder))).toContain('is a folder, not a file');
+    await rm(folder, { recursive: true });
+  });
+
+  it.skipIf(process.getuid?.() === 0)('may not be read (root may read everything)', async () => {
+    const reading = withFile('x.csv', 'id\na', async (path) => {
+      await chmod(path, 0);
+      return openManifest(path);
+    });
+    expect(await complaint(reading)).toBe('x.csv: may not be read by this user (permission denied)');
+  });
+
+  it.each(['x.csv', 'x.tsv', 'x.jsonl', 'x.txt', 'x.csv.gz'])('%s is empty', async (name) => {
+    expect(await complaint(readFileOf(name, ''))).toBe(`${name}: is empty`);
+    expect(await complaint(readFileOf(name, '\uFEFF\r\n \n'))).toBe(`${name}: is empty`);
+    expect(await complaint(readFileOf(name, gzipSync('')))).toBe(`${name}: is empty`);
+  });
+
+  it('has an unknown ending', async () => {
+    expect(await complaint(readFileOf('x.xlsx', 'x'))).toBe(
+      'x.xlsx: cannot tell the format: the ending .xlsx is not known; known are .csv, .tsv, .jsonl, .ndjson, .txt, .json, each also with .gz or .zst, and .parquet',
+    );
+    expect(await complaint(readFileOf('x', 'x'))).toContain('it has no ending');
+  });
+
+  it('is UTF-16, as spreadsheets save "Unicode text"', async () => {
+    const bytes = Buffer.from('\uFEFFid\tscene\n', 'utf16le');
+    expect(await complaint(readFileOf('x.tsv', bytes))).toBe('x.tsv: is written in UTF-16; save it as UTF-8');
+    expect(await complaint(readFileOf('x.tsv', bytes.swap16()))).toContain('UTF-16');
+  });
+
+  it('is damaged gzip, wherever the damage is', async () => {
+    const lines = Array.from({ length: 100_000 }, (_, index) => `scene ${index * 7919}\n`).join('');
+    const whole = gzipSync(lines);
+    const damaged = Buffer.from(whole);
+    damaged.fill(0xff, whole.length >> 1, (whole.length >> 1) + 64);
+    for (const bytes of [whole.subarray(0, 5), whole.subarray(0, -1), whole.subarray(0, -9), damaged]) {
+      expect(await complaint(readFileOf('x.txt.gz', bytes))).toMatch(
+        /^x.txt.gz: is a gzip file that is damaged or cut short/,
+      );
+    }
+  });
+
+  it('is standard input', async () => {
+    expect(await complaint(readStream())).toBe('standard input: is empty');
+    expect(await complaint(readStream('id,id'))).toContain('standard input:1: ');
+  });
+});
+
+describe('the header', () => {
+  it.each([
+    [
+      '\nid,scene, id ,scene\n',
+      '2: the header: "id" is the name of columns 1 and 3; "scene" is the name of columns 2 and 4',
+    ],
+    ['id,,scene,\n', '1: the header: no name for column 2, 4'],
+    ['id,__proto__\n', '1: the header: a column cannot be called __proto__'],
+    ['id,"scene\na,b\n', '1: the header has a quote that is never closed (the quote opens in line 1)'],
+    ['id,sc\0ene\na,b\n', '1: the header holds a NUL character'],
+  ])('%j', async (text, problem) => {
+    expect(await complaint(readFileOf('x.csv', text))).toBe(`x.csv:${problem}`);
+  });
+
+  it('is not UTF-8', async () => {
+    const bytes = Buffer.from('id,caf\xe9\n', 'latin1');
+    expect(await complaint(readFileOf('x.csv', bytes))).toBe('x.csv:1: the header is not valid UTF-8');
+  });
+
+  it('may repeat a name in another case, which is another column', async () => {
+    expect((await readFileOf('x.csv', 'seed,Seed\n1,2\n')).columns).toEqual(['seed', 'Seed']);
+  });
+});

@@ -1,0 +1,150 @@
+/** Promise: pictures that are there and on no record are taken over where they are a scene's, and never paid again. */
+import { expect, it } from 'vitest';
+import { portablePath } from '../../../src/runner/core/naming.ts';
+import type { BatchResult } from '../../../src/runner/pipeline/run-batch.ts';
+import { readReached } from '../../../src/runner/checkpoint/commits.ts';
+import { readAttemptStates } from '../../../src/runner/checkpoint/read-counts.ts';
+import { readSpending } from '../../../src/runner/checkpoint/read-spending.ts';
+import { describeEvent } from '../../../src/terminal/describe-event.ts';
+import { pictureOf, type Behaviour } from '../../fakes/fake-service.ts';
+import { manifestOf, World } from '../../fakes/world.ts';
+
+const abc = manifestOf([
+  ['a', 'sea'],
+  ['b', 'two hills'],
+  ['c', 'moon'],
+]);
+
+const behaviour: Behaviour = (scene) =>
+  scene.startsWith('two') ? { pictures: [pictureOf('first'), pictureOf('second')] } : {};
+
+/** All of it is rendered; then what is on record is lost, and (`isMute`) what the pictures say of themselves. */
+async function lost(isMute: boolean): Promise<World> {
+  const world = new World(behaviour);
+  await world.run({ manifest: abc });
+  world.db.exec('DELETE FROM pictures; DELETE FROM attempts; DELETE FROM scenes; DELETE FROM batch');
+  if (isMute) world.images.origins.clear();
+  world.events.length = 0;
+  return world;
+}
+
+function adopt(world: World, manifest = abc, settings = {}): Promise<BatchResult | undefined> {
+  return world.run({ manifest, settings: { ...settings, unknownPictures: 'adopt' } });
+}
+
+const said = ({ events }: World): unknown => events.find(({ type }) => type === 'adopted');
+
+it.each([false, true])('takes over what fits, and sends nothing (by names alone: %j)', async (isMute) => {
+  const world = await lost(isMute);
+  expect(await adopt(world)).toMatchObject({ ending: { kind: 'complete' }, counts: { saved: 3 } });
+  const byName = isMute ? 4 : 0;
+  expect(said(world)).toEqual({
+    type: 'adopted',
+    scenes: 3,
+    pictures: 4,
+    byName,
+    unused: 0,
+    examples: [],
+  });
+  const line = describeEvent(
+    { type: 'adopted', scenes: 1, pictures: 2, byName, unused: 0, examples: [] },
+    0,
+    '',
+  );
+  expect(line?.includes('of them by their names alone: an edited row may have its old picture')).toBe(isMute);
+  expect(world.service.jobs).toHaveLength(3);
+  const jobs = world.rows<{ job_id: string | null }>('SELECT job_id FROM attempts ORDER BY scene');
+  const made = world.service.jobs.map(({ id }): string | null => id);
+  expect(jobs.map(({ job_id }) => job_id)).toEqual(isMute ? [null, null, null] : made);
+  expect(await world.run({ manifest: abc })).toMatchObject({ ending: { kind: 'complete' } });
+  expect(world.service.jobs).toHaveLength(3);
+});
+
+it('renders what was edited since, is damaged or lacks a part, and keeps every file', async () => {
+  const world = await lost(false);
+  world.images.files.set('a.png', 'bad: it is cut');
+  world.images.files.delete('b.png');
+  const edited = manifestOf([
+    ['a', 'sea'],
+    ['b', 'two hills'],
+    ['c', 'moon at noon'],
+  ]);
+  const before = new Map(world.images.files);
+  expect(await adopt(world, edited)).toMatchObject({ ending: { kind: 'complete' }, counts: { saved: 3 } });
+  expect(said(world)).toMatchObject({ scenes: 0, pictures: 0, unused: 3 });
+  expect(said(world)).toMatchObject({
+    examples: ['a.png: it is cut', 'b-2.png: fits no scene that waits', 'c.png: fits no scene that waits'],
+  });
+  for (const file of ['a.png', 'c.png'])
+    expect(world.images.files.get(`${file}.former`)).toBe(before.get(file));
+});
+
+it('takes no name for an answer that several scenes would give, or that depends on the seed', async () => {
+  const world = await lost(true);
+  const pictureName = ({ id }: { id: string }): string => portablePath(id === 'c' ? 'a' : id);
+  await adopt(world, abc, { pictureName });
+  // Both a and c would be called a.png, so that nobody can tell whose it is.
+  expect(said(world)).toMatchObject({ scenes: 1, pictures: 2, unused: 2 });
+  const seeded = await lost(true);
+  await adopt(seeded, abc, {
+    pictureName: ({ id, seed }: { id: string; seed: string }) => portablePath(id + seed),
+  });
+  expect(said(seeded)).toMatchObject({ scenes: 0, unused: 4 });
+});
+
+it('goes into a batch that is there, and leaves what it knows alone', async () => {
+  const world = new World(behaviour);
+  await world.run({ manifest: abc });
+  world.db.exec(
+    `DELETE FROM pictures WHERE file = 'a.png'; UPDATE scenes SET state = 'waiting' WHERE id = 'a'`,
+  );
+  expect(await adopt(world)).toMatchObject({ ending: { kind: 'complete' } });
+  expect(said(world)).toMatchObject({ scenes: 1, pictures: 1, unused: 0 });
+  expect(world.service.jobs).toHaveLength(3);
+});
+
+it('is no part of a preview to be claimed again', async () => {
+  const world = await lost(false);
+  await adopt(world, abc, { part: { limit: 2 } });
+  expect(world.service.jobs).toHaveLength(3);
+});
+
+/** Two of three are rendered again as far as the checkpoint knows: an older copy of it was put back. */
+async function rolledBack(): Promise<World> {
+  const world = new World(behaviour);
+  await world.run({ manifest: abc });
+  world.db.exec(`DELETE FROM pictures WHERE attempt > 1; DELETE FROM attempts WHERE attempt > 1;
+    UPDATE scenes SET state = 'waiting', attempts = 0 WHERE scene > 1`);
+  return world;
+}
+
+it('asks before it pays again for pictures that an older checkpoint does not know', async () => {
+  const world = await rolledBack();
+  await expect(world.run({ manifest: abc })).rejects.toThrow(
+    /^2 scenes that wait have a picture in the folder that the checkpoint does not know \(b\.png\)/,
+  );
+  expect(world.service.jobs).toHaveLength(3);
+  expect(await adopt(world)).toMatchObject({ ending: { kind: 'complete' }, counts: { saved: 3 } });
+  expect(world.service.jobs).toHaveLength(3);
+});
+
+it('renders them again where that is meant, and does not ask about what it knows', async () => {
+  const world = await rolledBack();
+  const settings = { unknownPictures: 'keep' } as const;
+  expect(await world.run({ manifest: abc, settings })).toMatchObject({ ending: { kind: 'complete' } });
+  expect(world.service.jobs).toHaveLength(5);
+  expect(await world.run({ manifest: abc })).toMatchObject({ ending: { kind: 'complete' } });
+});
+
+it.each([2, 5])('counts no submission twice that was lost before (%d were)', async (lostBefore) => {
+  const world = await rolledBack();
+  world.db.exec(`UPDATE commits SET lost_submissions = ${lostBefore}`);
+  expect(readSpending(world.db)).toMatchObject({ jobs: 1 + lostBefore, untold: lostBefore });
+  const before = readReached(world.db).attempts;
+  await adopt(world);
+  const left = lostBefore - 2;
+  // What is adopted was paid for as well: it goes on counting in the cost.
+  expect(readSpending(world.db)).toMatchObject({ jobs: 3 + left, untold: 2 + left });
+  expect(readAttemptStates(world.db)).toMatchObject({ saved: 3, unanswered: left });
+  expect(readReached(world.db).attempts).toBe(before);
+});

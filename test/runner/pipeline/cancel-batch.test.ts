@@ -1,0 +1,155 @@
+/** Promise: cancelling leaves nothing in flight that the service lets go of, loses nothing that is paid, and says the rest. */
+import { describe, expect, it } from 'vitest';
+import type { Event } from '../../../src/runner/pipeline/event.ts';
+import type { Stop } from '../../../src/runner/pipeline/stop.ts';
+import { manifestOf, World } from '../../fakes/world.ts';
+
+const minutes = 60_000;
+const list = (count: number) =>
+  manifestOf(Array.from({ length: count }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]));
+
+/** A world in which a run was left with `count` jobs in flight. */
+async function leftInFlight(world: World, count: number): Promise<World> {
+  let submitted = 0;
+  const onEvent = (event: Event, stop: Stop): void => {
+    if (event.type === 'scene-submitted' && ++submitted === count)
+      stop.request('leave', { kind: 'interrupted', text: '' });
+  };
+  await world.run({ manifest: list(count), settings: { concurrency: count }, onEvent });
+  return world;
+}
+
+describe('a job in flight', () => {
+  it('is cancelled; its scene waits, the attempt counts for nothing, and the next run renders it', async () => {
+    const world = await leftInFlight(new World(), 3);
+    const result = await world.cancel();
+    expect(result).toMatchObject({ ending: { kind: 'complete' }, found: 3, left: [] });
+    expect(world.rows('SELECT DISTINCT state, failure_kind FROM attempts')).toEqual([
+      { state: 'failed', failure_kind: 'cancelled' },
+    ]);
+    // With one attempt a scene, an attempt that counted would have been the last.
+    const settings = { retry: { ...retry, attempts: 1, submissions: 1 } };
+    expect((await world.run({ manifest: list(3), settings }))?.ending.kind).toBe('complete');
+    for (const i of [0, 1, 2]) expect(world.service.submissionsOf(`scene ${i}`)).toBe(2);
+  });
+
+  it('is saved where it is done already: it is paid', async () => {
+    const world = await leftInFlight(new World(), 3);
+    const result = await world.cancel({ afterMs: 5 * minutes });
+    expect(result).toMatchObject({ ending: { kind: 'complete' }, left: [] });
+    expect(world.images.files.size).toBe(3);
+    expect(world.rows("SELECT count(*) AS n FROM scenes WHERE state = 'saved'")).toEqual([{ n: 3 }]);
+  });
+
+  it('keeps the failure that it had by itself where the service cancels nothing', async () => {
+    const world = await leftInFlight(
+      new World(() => ({ failure: { kind: 'job-failed', text: 'no memory' } })),
+      1,
+    );
+    world.service.instead.cancel = () => ({ kind: 'unsupported', text: '404' });
+    await world.cancel({ afterMs: 5 * minutes });
+    expect(world.rows('SELECT failure_kind FROM attempts')).toEqual([{ failure_kind: 'job-failed' }]);
+  });
+
+  it.each([
+    [{ kind: 'unsupported', text: 'no such operation (405)' } as const, /no such operation \(405\)/],
+    [{ kind: 'cancelled' } as const, /agreed to cancel it and still says IN_QUEUE/],
+    [
+      { kind: 'failure', failure: { kind: 'poll-failed', text: '502' } } as const,
+      /could not be cancelled: 502/,
+    ],
+  ])('stays in flight, and is said, where the answer is %j and it runs on', async (reply, why) => {
+    const world = await leftInFlight(new World(() => ({ queueMs: 60 * minutes })), 2);
+    world.service.instead.cancel = () => reply;
+    const result = await world.cancel();
+    expect(result?.ending).toEqual({ kind: 'incomplete', text: '2 jobs are still in flight' });
+    expect(result?.left).toMatchObject([
+      { scene: 's0', jobId: 'job-1', why: expect.stringMatching(why) },
+      { scene: 's1', jobId: 'job-2', why: expect.stringMatching(why) },
+    ]);
+    expect(world.rows("SELECT count(*) AS n FROM attempts WHERE state = 'submitted'")).toEqual([{ n: 2 }]);
+  });
+
+  it('is asked about again where an answer gets lost', async () => {
+    const world = await leftInFlight(new World(), 1);
+    let asked = 0;
+    world.service.instead.cancel = () =>
+      ++asked < 3 ? { kind: 'failure', failure: { kind: 'overloaded', text: '429' } } : undefined;
+    expect((await world.cancel())?.left).toEqual([]);
+  });
+
+  it('is left alone where the service does not know it yet', async () => {
+    const world = await leftInFlight(new World(), 1);
+    world.service.instead.cancel = () => ({ kind: 'unsupported', text: '404' });
+    world.service.instead.status = () => ({ kind: 'missing', text: '404' });
+    expect((await world.cancel())?.left).toMatchObject([{ scene: 's0' }]);
+  });
+
+  it('that the program dies with is cancelled without its result being looked at', async () => {
+    const world = await leftInFlight(new World(), 1);
+    world.db.exec('UPDATE scenes SET deaths = 3');
+    await world.cancel();
+    expect(world.service.log.filter((line) => line.startsWith('cancel'))).toHaveLength(1);
+    expect(world.service.log.filter((line) => line.startsWith('status'))).toEqual([]);
+    expect(world.rows('SELECT state, failure_kind FROM scenes')).toEqual([
+      { state: 'failed', failure_kind: 'quarantined' },
+    ]);
+  });
+});
+
+describe('cancelling', () => {
+  it('never halts, however many jobs it cancels, and asks for no more than 100 in ten seconds', async () => {
+    const world = await leftInFlight(new World(() => ({ queueMs: 60 * minutes })), 300);
+    const began = world.clock.now();
+    let isHalted = false;
+    const result = await world.cancel({ onEvent: (_, stop) => (isHalted ||= stop.draining.aborted) });
+    expect(result).toMatchObject({ ending: { kind: 'complete' }, found: 300, left: [] });
+    expect(world.clock.now() - began).toBeGreaterThan(20_000);
+    expect(isHalted).toBe(false);
+  });
+
+  it('stops where the key is refused, and leaves everything as it was', async () => {
+    const world = await leftInFlight(new World(), 3);
+    world.service.instead.cancel = () => ({
+      kind: 'failure',
+      failure: { kind: 'key-refused', text: 'the service does not accept the key (401)' },
+    });
+    const result = await world.cancel();
+    expect(result?.ending.kind).toBe('not-allowed');
+    expect(result?.left).toHaveLength(3);
+    expect((await world.run({ manifest: list(3) }))?.ending.kind).toBe('complete');
+    expect(world.service.jobs).toHaveLength(3);
+  });
+
+  it('declares what a dead run may have sent, as the start of a run does', async () => {
+    const world = new World();
+    await world.run({ manifest: list(1), hang: 'service.submit', until: 1 });
+    const result = await world.cancel();
+    expect(result).toMatchObject({ ending: { kind: 'complete' }, found: 0, unanswered: 1 });
+    expect(world.rows('SELECT state, failure_kind FROM attempts')).toEqual([
+      { state: 'unanswered', failure_kind: 'unanswered' },
+    ]);
+  });
+
+  it('may die at any call: the next run renders every scene, and no job is forgotten', async () => {
+    for (let killAt = 1; ; killAt++) {
+      const world = await leftInFlight(new World(() => ({ executionMs: 8_000 })), 2);
+      const result = await world.cancel({ killAt, afterMs: 2_000 });
+      const last = await world.run({ manifest: list(2), afterMs: minutes });
+      expect(last?.ending.kind, `killed at ${killAt}`).toBe('complete');
+      const attempts = world.rows<{ n: number }>(
+        'SELECT count(*) AS n FROM attempts WHERE job_id IS NOT NULL',
+      );
+      expect(attempts[0]?.n, `killed at ${killAt}`).toBe(world.service.jobs.length);
+      if (result !== undefined) return;
+    }
+  });
+});
+
+const retry = {
+  attempts: 3,
+  submissions: 10,
+  firstWaitMs: 2_000,
+  longestWaitMs: 120_000,
+  unanswered: 'resubmit',
+} as const;

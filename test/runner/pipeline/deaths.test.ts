@@ -1,0 +1,98 @@
+/** Promise: a scene that kills the program every time is set aside as quarantined, and no other scene with it. */
+import { expect, it } from 'vitest';
+import { manifestOf, World } from '../../fakes/world.ts';
+
+const list = manifestOf(
+  Array.from({ length: 12 }, (_, i): [string, string] => [`s${i}`, i === 4 ? 'a killer' : `scene ${i}`]),
+);
+
+/** The program dies whenever it checks a picture of the killer. */
+function deadly(): World {
+  const world = new World((scene) =>
+    scene === 'a killer' ? { pictures: [{ base64: Buffer.from('killer').toString('base64') }] } : {},
+  );
+  const check = world.images.check.bind(world.images);
+  world.images.check = (picture, provenance) => {
+    if ('base64' in picture && Buffer.from(picture.base64, 'base64').toString() === 'killer')
+      world.killer.isDead = true;
+    return check(picture, provenance);
+  };
+  return world;
+}
+
+it('sets aside the scene whose result the program dies with three times; all others are rendered', async () => {
+  const world = deadly();
+  let runs = 0;
+  for (let result; result === undefined; runs++) {
+    if (runs > 20) throw new Error('it never ends');
+    result = await world.run({ manifest: list, settings: { concurrency: 4 }, afterMs: 1_000 });
+  }
+  expect(runs).toBe(4);
+  expect(world.rows("SELECT id, failure_kind FROM scenes WHERE state <> 'saved'")).toEqual([
+    { id: 's4', failure_kind: 'quarantined' },
+  ]);
+  expect(world.service.submissionsOf('a killer')).toBe(1);
+  expect(world.service.jobs).toHaveLength(12);
+});
+
+it('handles what it died with twice after everything else that is in flight', async () => {
+  const world = deadly();
+  const { behaviour } = world.service;
+  // Of what the program has in hand when it dies, nobody knows which it was: the others come later.
+  world.service.behaviour = (scene, nth) => ({
+    ...behaviour(scene, nth),
+    executionMs: scene === 'a killer' ? 4_000 : 300_000,
+  });
+  for (const afterMs of [0, 1_000, 600_000])
+    await world.run({ manifest: list, settings: { concurrency: 4 }, afterMs });
+  expect(
+    world.rows("SELECT id FROM attempts JOIN scenes USING (scene) WHERE attempts.state = 'submitted'"),
+  ).toEqual([{ id: 's4' }]);
+  expect(world.rows("SELECT deaths FROM scenes WHERE id = 's4'")).toEqual([{ deaths: 2 }]);
+});
+
+it('holds no death against scenes that were only in flight, however often the program dies', async () => {
+  const world = new World(() => ({ queueMs: 600_000 }));
+  for (let run = 0; run < 6; run++)
+    await world.run({ manifest: list, settings: { concurrency: 12 }, until: 30_000, afterMs: 1_000 });
+  const result = await world.run({ manifest: list, settings: { concurrency: 12 } });
+  expect(result?.ending.kind).toBe('complete');
+  expect(world.rows('SELECT DISTINCT deaths FROM scenes')).toEqual([{ deaths: 0 }]);
+  expect(world.service.jobs).toHaveLength(12);
+});
+
+it('holds no death against scenes whose pictures a full disk does not take, however often', async () => {
+  const world = new World();
+  world.images.isDiskFull = true;
+  for (let run = 0; run < 4; run++) {
+    const result = await world.run({ manifest: list, settings: { concurrency: 4 }, afterMs: 1_000 });
+    expect(result?.ending.kind).toBe('output-unwritable');
+  }
+  world.images.isDiskFull = false;
+  const result = await world.run({ manifest: list, settings: { concurrency: 4 } });
+  expect(result?.ending.kind).toBe('complete');
+  expect(world.rows('SELECT DISTINCT deaths FROM scenes')).toEqual([{ deaths: 0 }]);
+  expect(world.service.jobs).toHaveLength(12);
+});
+
+it('sets aside a scene that is being sent at three deaths, and bills it no further', async () => {
+  const world = new World();
+  const three = manifestOf([
+    ['a', 'sea'],
+    ['b', 'a killer'],
+    ['c', 'moon'],
+  ]);
+  world.service.instead.submit = (scene) => {
+    if (scene === 'a killer') world.killer.isDead = true;
+    return undefined;
+  };
+  let runs = 0;
+  for (let result; result === undefined; runs++) {
+    if (runs > 20) throw new Error('it never ends');
+    result = await world.run({ manifest: three, settings: { concurrency: 1 }, afterMs: 1_000 });
+  }
+  expect(world.service.submissionsOf('a killer')).toBe(3);
+  expect(world.rows("SELECT id, failure_kind FROM scenes WHERE state <> 'saved'")).toEqual([
+    { id: 'b', failure_kind: 'quarantined' },
+  ]);
+});

@@ -1,0 +1,184 @@
+/** Promise: what a run that died had written is taken for what it is, wherever the list was edited to since. */
+import { describe, expect, it } from 'vitest';
+import type { Behaviour } from '../../fakes/fake-service.ts';
+import { pictureOf } from '../../fakes/fake-service.ts';
+import { manifestOf, World, type RunOptions } from '../../fakes/world.ts';
+
+type Rows = [id: string, scene: string][];
+
+const behaviour: Behaviour = (scene) =>
+  scene.startsWith('two') ? { pictures: [pictureOf(`${scene} first`), pictureOf(`${scene} second`)] } : {};
+
+const sea: Rows = [['b', 'sea']];
+const moon: Rows = [['b', 'moon']];
+const both: Rows = [
+  ['a', 'sea'],
+  ['b', 'moon'],
+];
+const swapped: Rows = [
+  ['a', 'moon'],
+  ['b', 'sea'],
+];
+const twins: Rows = [
+  ['a', 'sea'],
+  ['b', 'two moons'],
+];
+
+const histories: [name: string, lists: Rows[]][] = [
+  ['forth and back', [sea, moon, sea]],
+  ['forth, on, and back', [sea, moon, [['b', 'star']], moon, sea]],
+  ['forth and back, with two pictures', [twins, [['b', 'two stars']], twins, sea]],
+  ['from two pictures to one, and back', [[['b', 'two moons']], moon, [['b', 'two moons']]]],
+  ['ids swapped and swapped back', [both, swapped, both]],
+  ['withdrawn and back', [both, [['a', 'sea']], both]],
+  ['edited, withdrawn, and back as it was', [both, [['b', 'star']], [['a', 'sea']], both]],
+  ['the name taken by another row', [both, [['b', 'star']], [['a', 'moon']], swapped, both]],
+];
+
+describe('a death at every call of a run', () => {
+  it.each(histories)('whose list was edited %s', async (_, lists) => {
+    for (let dying = 1; dying < lists.length; dying++) {
+      const calls = await countHalves(lists.slice(0, dying + 1));
+      for (let killAt = 1; killAt <= calls; killAt++) await live(lists, { [dying]: killAt });
+    }
+  });
+
+  it.each(histories)('whose list was edited %s, and of the run after it', async (_, lists) => {
+    const calls = await countHalves(lists.slice(0, 2));
+    const more = await countHalves(lists.slice(0, 3));
+    for (let first = 1; first <= calls; first += 3)
+      for (let second = 1 + (first % 11); second <= more; second += 11)
+        await live(lists, { 1: first, 2: second });
+  });
+
+  it.each(histories)('whose list was edited %s, and of the cancelling after it', async (_, lists) => {
+    const calls = await countHalves(lists.slice(0, 2));
+    const cancelAts = [3, 6, 9, 12, 15, Infinity];
+    for (let killAt = 1; killAt <= calls; killAt++)
+      await live(lists, { 1: killAt }, cancelAts[killAt % cancelAts.length]);
+  });
+});
+
+it('takes up a picture that lies there whole, though the service has deleted its result', async () => {
+  const { world, killAt } = await killedBetween('images.write', 'checkpoint.settle');
+  await world.run({ manifest: manifestOf(moon), killAt });
+  const result = await world.run({ manifest: manifestOf(moon), afterMs: 40 * 60_000 });
+  expect(result?.ending.kind).toBe('complete');
+  expect(world.service.submissionsOf('moon')).toBe(1);
+  const facts = 'SELECT DISTINCT status, execution_time_ms AS ms, polls > 0 AS isPolled FROM attempts';
+  expect(world.rows(facts)).toEqual([{ status: 'COMPLETED', ms: 4_000, isPolled: 1 }]);
+});
+
+it('neither takes up nor removes a file that is not what it wrote', async () => {
+  const { world, killAt } = await killedBetween('checkpoint.beginWriting', 'images.write');
+  await world.run({ manifest: manifestOf(moon), killAt });
+  world.images.files.set('b.png', 'a photograph');
+  const result = await world.run({ manifest: manifestOf(sea) });
+  expect(result?.ending.kind).toBe('output-unwritable');
+  expect(world.images.files.get('b.png')).toBe('a photograph');
+});
+
+it('removes the pictures of an attempt that was given up since, as nobody will ask for them', async () => {
+  const { world, killAt } = await killedBetween('images.write', 'checkpoint.settle');
+  await world.run({ manifest: manifestOf(moon), killAt });
+  world.db.exec("UPDATE attempts SET state = 'expired' WHERE state = 'submitted'");
+  const result = await world.run({ manifest: manifestOf(sea) });
+  expect(result?.ending.kind).toBe('complete');
+  expectOneFileAPicture(world, 'given up');
+});
+
+it('keeps a name free for the picture that a dead run had decided to give it to', async () => {
+  const settings = { pictureName: () => 'same.png' };
+  const world = new World();
+  const list = (scene: string) =>
+    manifestOf([
+      ['a', scene],
+      ['c', 'star'],
+    ]);
+  await world.run({ manifest: manifestOf([['a', 'sea']]), settings });
+  await world.run({ manifest: list('moon'), settings, hang: 'images.check', until: 60_000 });
+  await world.run({ manifest: list('sea'), settings, hang: 'images.move', until: 60_000 });
+  expect((await world.cancel({ settings }))?.ending.kind).toBe('complete');
+  const result = await world.run({ manifest: list('sea'), settings });
+  expect(result?.ending.kind).toBe('complete');
+  expectOneFileAPicture(world, 'cancelled');
+  expect(world.service.jobs).toHaveLength(3);
+});
+
+/** A world with the sea saved, and the half call at which the run of the moon dies between two calls. */
+async function killedBetween(before: string, after: string): Promise<{ world: World; killAt: number }> {
+  const world = new World();
+  await world.run({ manifest: manifestOf(sea) });
+  const rehearsal = new World();
+  for (const rows of [sea, moon]) await rehearsal.run({ manifest: manifestOf(rows) });
+  const { calls } = rehearsal.killer;
+  const at = calls.findIndex((call, i) => call === before && calls[i + 1] === after);
+  if (at === -1) throw new Error(`${after} does not follow ${before}`);
+  return { world, killAt: 2 * at + 2 };
+}
+
+/** How many half calls the last of these runs makes when nobody dies. */
+async function countHalves(lists: Rows[]): Promise<number> {
+  const world = new World(behaviour);
+  for (const rows of lists) await world.run({ manifest: manifestOf(rows) });
+  return world.killer.halves;
+}
+
+/** Runs each list, dying as told by its index; then each once more to its end, and backwards. */
+async function live(lists: Rows[], kills: Record<number, number>, cancelAt?: number): Promise<void> {
+  const world = new World(behaviour);
+  const place = `killed at ${JSON.stringify(kills)}${cancelAt === undefined ? '' : `, cancelled until ${cancelAt}`}`;
+  for (const [i, rows] of lists.entries()) {
+    await runOf(world, rows, kills[i]);
+    if (cancelAt !== undefined && kills[i] !== undefined) await world.cancel({ killAt: cancelAt });
+  }
+  for (const rows of [lists.at(-1), ...lists.toReversed()]) {
+    const result = await runOf(world, rows ?? [], undefined);
+    expect(result?.ending, place).toMatchObject({ kind: 'complete' });
+    expectOneFileAPicture(world, place);
+    expectListed(world, rows ?? [], place);
+  }
+  if (cancelAt === undefined) expectPaidOnce(world, place);
+}
+
+async function runOf(world: World, rows: Rows, killAt: number | undefined) {
+  const options: RunOptions = { manifest: manifestOf(rows), ...(killAt !== undefined && { killAt }) };
+  return world.run(options);
+}
+
+/** Every picture on record is there with the bytes that its job made, and no other file is. */
+function expectOneFileAPicture(world: World, place: string): void {
+  const recorded = world.rows<{ scene: string; job_id: string; file: string; number: number }>(`
+    SELECT json_extract(s.input, '$.scene') AS scene, a.job_id, p.file, p.number
+    FROM pictures p JOIN attempts a USING (attempt) JOIN scenes s USING (scene)`);
+  const expected = recorded.map(({ scene, job_id, file, number }) => {
+    const word = number === 1 ? 'first' : 'second';
+    return [file, `picture of ${scene.startsWith('two') ? `${scene} ${word}` : job_id}`];
+  });
+  expect(Object.fromEntries(world.images.files), place).toEqual(Object.fromEntries(expected));
+}
+
+/** What the list asks for has the plain names. */
+function expectListed(world: World, rows: Rows, place: string): void {
+  const listed = world.rows<{ file: string }>(`
+    SELECT p.file FROM pictures p JOIN attempts USING (attempt) JOIN scenes s USING (scene)
+    WHERE s.state = 'saved' ORDER BY p.file`);
+  const names = rows.flatMap(([id, scene]) =>
+    scene.startsWith('two') ? [`${id}-2.png`, `${id}.png`] : [`${id}.png`],
+  );
+  expect(
+    listed.map(({ file }) => file),
+    place,
+  ).toEqual(names.toSorted());
+}
+
+function expectPaidOnce(world: World, place: string): void {
+  const known = world.rows<{ n: number }>(
+    "SELECT count(*) AS n FROM attempts WHERE job_id IS NOT NULL OR state = 'unanswered'",
+  );
+  expect(world.service.jobs.length, place).toBeLessThanOrEqual(known[0]?.n ?? 0);
+  const again = world.rows(
+    "SELECT scene FROM attempts WHERE state = 'saved' GROUP BY scene HAVING count(*) > 1",
+  );
+  expect(again, place).toEqual([]);
+}

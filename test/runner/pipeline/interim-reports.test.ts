@@ -1,0 +1,109 @@
+/** Promise: a run that is killed has left a report, and writing it is never in the way of the night. */
+import { expect, it } from 'vitest';
+import { Trouble } from '../../../src/runner/core/failure.ts';
+import type { Report } from '../../../src/runner/pipeline/ports.ts';
+import { manifestOf, World } from '../../fakes/world.ts';
+
+const minutes = 60_000;
+const manifest = manifestOf(Array.from({ length: 60 }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]));
+
+/** An hour with one job at a time. */
+const hour = (): World => new World(() => ({ executionMs: minutes }));
+
+/** Reports that take `tookMs`, with when they were begun and whether they were cut (ms from the start). */
+function reportsOf(world: World, tookMs: number) {
+  const begunAt: number[] = [];
+  let atOnce = 0;
+  let most = 0;
+  let cut = 0;
+  const update: Report['update'] = async (signal) => {
+    begunAt.push(world.clock.elapsed());
+    most = Math.max(most, ++atOnce);
+    await world.clock.sleep(tookMs, signal);
+    if (signal.aborted) cut += 1;
+    // What is under way at the disk is not cut in its midst.
+    await world.clock.sleep(50, new AbortController().signal);
+    atOnce -= 1;
+  };
+  const writeReport: Report['write'] = async () => {
+    expect(atOnce).toBe(0);
+    return 'report';
+  };
+  return { begunAt, most: () => most, cut: () => cut, options: { updateReport: update, writeReport } };
+}
+
+it('is written every five minutes where that is quick, one at a time', async () => {
+  const world = hour();
+  const { begunAt, most, options } = reportsOf(world, 100);
+  const settings = { concurrency: 1, reportEveryMs: 5 * minutes };
+  const result = await world.run({ manifest, settings, ...options });
+  expect(result?.ending.kind).toBe('complete');
+  expect(begunAt[0]).toBe(5 * minutes);
+  expect(begunAt[1]).toBe(10 * minutes + 150);
+  expect(begunAt.length).toBeGreaterThanOrEqual(11);
+  expect(most()).toBe(1);
+});
+
+it('takes no more than 3 % of the time, and is cut where the run ends', async () => {
+  const world = hour();
+  const { begunAt, cut, options } = reportsOf(world, minutes);
+  const settings = { concurrency: 1, reportEveryMs: 5 * minutes };
+  await world.run({ manifest, settings, ...options });
+  expect(begunAt).toEqual([5 * minutes, 5 * minutes + 31 * (minutes + 50)]);
+  expect(cut()).toBe(0);
+  const short = hour();
+  const last = reportsOf(short, 100 * minutes);
+  const result = await short.run({ manifest, settings, ...last.options });
+  expect(last.cut()).toBe(1);
+  expect(result?.report).toBe('report');
+  expect(short.clock.elapsed()).toBeLessThan(70 * minutes);
+});
+
+it('is cut at once where the run is told to leave', async () => {
+  const world = hour();
+  const { cut, options } = reportsOf(world, 100 * minutes);
+  await world.run({
+    manifest,
+    settings: { concurrency: 1, reportEveryMs: 5 * minutes },
+    ...options,
+    onEvent: (event, stop) => {
+      if (event.type === 'scene-saved' && event.scene === 's9')
+        stop.request('leave', { kind: 'interrupted', text: 'Stopped' });
+    },
+  });
+  expect(cut()).toBe(1);
+  expect(world.clock.elapsed()).toBeLessThan(15 * minutes);
+});
+
+it('that the disk does not take is told once, and the night goes on', async () => {
+  const world = hour();
+  const updateReport = async (): Promise<void> => {
+    throw new Trouble({ kind: 'output-unwritable', text: 'cannot write report: the disk is full' });
+  };
+  const settings = { concurrency: 1, reportEveryMs: 5 * minutes };
+  const result = await world.run({ manifest, settings, updateReport });
+  expect(result?.ending.kind).toBe('complete');
+  expect(world.events.filter(({ type }) => type === 'warning')).toEqual([
+    {
+      type: 'warning',
+      text: 'the report of the run so far was not written: cannot write report: the disk is full',
+    },
+  ]);
+});
+
+it('that shows a bug ends the run as a bug', async () => {
+  const world = hour();
+  const bug = new Error('a bug');
+  const updateReport = async (): Promise<void> => {
+    throw bug;
+  };
+  const settings = { concurrency: 1, reportEveryMs: 5 * minutes };
+  await expect(world.run({ manifest, settings, updateReport })).rejects.toBe(bug);
+});
+
+it('is not written where it is not wanted, or without a plan', async () => {
+  const world = hour();
+  const { begunAt, options } = reportsOf(world, 100);
+  await world.run({ manifest, settings: { concurrency: 1 }, ...options });
+  expect(begunAt).toEqual([]);
+});

@@ -1,0 +1,146 @@
+/** Walks through a scenario, dying where it is told to, and writes down what only an onlooker can know. */
+import { World } from '../../../fakes/world.ts';
+import type { Scenario, Step } from './scenario.ts';
+
+/** What was seen of a walk. */
+export interface Seen {
+  world: World;
+  /** How many of the deaths that were asked for came about. */
+  deaths: number;
+  /** Keys of the attempts that were on record as intended when the program died. */
+  intendedAtDeaths: Set<number>;
+  /** Deaths by the text of the scene that was being sent, or whose result was in hand. */
+  inHandAtDeaths: Map<string, number>;
+  /** How each step ended. */
+  endings: string[];
+  /** What went wrong on the way, in sentences. */
+  wrong: string[];
+}
+
+/** The step that dies, and at which half calls: first itself, then what resumes it. */
+export interface Deaths {
+  step: number;
+  kills: number[];
+}
+
+const downMs = 1_000;
+/** Of many looks at a job in a row, one is as good a moment to die at as the next. */
+const polling = { lag: 0.05, shortestMs: 2_000, longestMs: 30_000 };
+
+export async function walk({ behaviour, steps }: Scenario, at?: Deaths): Promise<Seen> {
+  const world = new World(behaviour);
+  const seen: Seen = {
+    world,
+    deaths: 0,
+    intendedAtDeaths: new Set(),
+    inHandAtDeaths: new Map(),
+    endings: [],
+    wrong: [],
+  };
+  for (const [i, step] of steps.entries()) {
+    step.before?.(world);
+    await takeStep(seen, step, at?.step === i ? at.kills : []);
+    const wrong = step.wrong?.(world, seen.deaths) ?? [];
+    seen.wrong.push(...wrong.map((sentence) => `step ${i + 1}: ${sentence}`));
+  }
+  return seen;
+}
+
+async function takeStep(seen: Seen, step: Step, kills: number[]): Promise<void> {
+  let { afterMs = 0 } = step;
+  for (const killAt of kills) {
+    const ending = await start(seen, step, afterMs, killAt);
+    if (ending !== undefined) {
+      // It makes fewer calls than that.
+      seen.endings.push(ending);
+      return;
+    }
+    const isLeft = seen.world.killer.halves < killAt;
+    await noteDeath(seen, !isLeft);
+    if (isLeft) {
+      seen.endings.push('left');
+      return;
+    }
+    afterMs = downMs;
+    if (step.afterDeath === 'on') {
+      seen.endings.push('died');
+      return;
+    }
+  }
+  const ending = await start(seen, step, afterMs);
+  if (ending === undefined) await noteDeath(seen, false);
+  seen.endings.push(ending ?? 'left');
+}
+
+/** How it ended; undefined where it died. */
+async function start(
+  { world, wrong }: Seen,
+  step: Step,
+  afterMs: number,
+  killAt?: number,
+): Promise<string | undefined> {
+  const options = {
+    afterMs,
+    ...(killAt !== undefined && { killAt }),
+    settings: { polling, ...step.settings },
+    ...(step.until !== undefined && { until: step.until }),
+    ...(step.onEvent !== undefined && { onEvent: step.onEvent }),
+  };
+  switch (step.what) {
+    case 'run': {
+      if (step.manifest === undefined) throw new Error('a run needs a manifest');
+      const asked = watchQuestions(world);
+      const result = await world.run({ ...options, manifest: step.manifest });
+      wrong.push(...asked());
+      return result?.ending.kind;
+    }
+    case 'cancel':
+      return (await world.cancel(options))?.ending.kind;
+    case 'repair':
+      return (await world.repair(options)) && 'repaired';
+    case 'put-back':
+      return (
+        (await world.putBack(step.choice ?? { kinds: 'every', ids: [], notAt: undefined }, options)) &&
+        'put back'
+      );
+  }
+}
+
+/** Every job in flight is to be asked for before anything is submitted, unless all that it brought is written already. */
+function watchQuestions({ db, service, images }: World): () => string[] {
+  const inFlight = db
+    .prepare<[], { job_id: string; file: string | null }>(
+      `SELECT job_id, json_extract(picture.value, '$.file') AS file
+       FROM attempts LEFT JOIN json_each(writing, '$.pictures') AS picture WHERE state = 'submitted'`,
+    )
+    .all();
+  const isUnwritten = ({ file }: { file: string | null }): boolean =>
+    file === null || !images.files.has(file);
+  const open = new Set(inFlight.filter(isUnwritten).map((row) => row.job_id));
+  const from = service.log.length;
+  return () => {
+    const log = service.log.slice(from);
+    const first = log.findIndex((line) => line.startsWith('submit'));
+    if (first === -1) return [];
+    const before = new Set(log.slice(0, first));
+    return [...open]
+      .filter((id) => !before.has(`status ${id}`))
+      .map((id) => `something was submitted before ${id} was asked for`);
+  };
+}
+
+async function noteDeath(seen: Seen, isCounted = true): Promise<void> {
+  // What was on its way to the disk arrives there.
+  await new Promise((resolve) => setImmediate(resolve));
+  const intended = seen.world.rows<{ attempt: number; scene: string }>(
+    "SELECT attempt, json_extract(input, '$.scene') AS scene FROM attempts JOIN scenes USING (scene) WHERE attempts.state = 'intended'",
+  );
+  const marked = seen.world.rows<{ attempt: number; scene: string }>(
+    `SELECT attempt, json_extract(input, '$.scene') AS scene FROM attempts JOIN scenes USING (scene)
+     WHERE attempt IN (${seen.world.marks.map(({ attempt }) => attempt).join()})`,
+  );
+  for (const { attempt } of intended) seen.intendedAtDeaths.add(attempt);
+  for (const scene of new Set([...intended, ...marked].map((row) => row.scene)))
+    seen.inHandAtDeaths.set(scene, (seen.inHandAtDeaths.get(scene) ?? 0) + 1);
+  if (isCounted) seen.deaths += 1;
+}

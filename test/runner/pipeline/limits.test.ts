@@ -1,0 +1,143 @@
+/** Promise: a budget holds while jobs are in flight, and nothing is submitted that is not expected to be done in time. */
+import { describe, expect, it } from 'vitest';
+import type { Behaviour } from '../../fakes/fake-service.ts';
+import { manifestOf, World } from '../../fakes/world.ts';
+
+const minutes = 60_000;
+const list = (count: number) =>
+  manifestOf(Array.from({ length: count }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]));
+const pricing = { perSecond: 0.01, currency: 'USD' };
+
+/** Execution times between 2 and 20 s, the same for the same scene. */
+const uneven: Behaviour = (scene) => ({
+  executionMs: 2_000 + ((Number(scene.split(' ')[1]) * 7_919) % 18_001),
+});
+
+/** What the service will bill. */
+function bill(world: World): number {
+  return world.service.jobs.reduce((sum, job) => sum + job.executionMs / 1000, 0) * pricing.perSecond;
+}
+
+describe('limits.cost', () => {
+  it.each([1, 16, 64])(
+    'is exceeded by one job at most, with %i lanes, and nearly used up',
+    async (concurrency) => {
+      const world = new World(uneven);
+      const settings = { concurrency, pricing, limits: { cost: 10 } };
+      const result = await world.run({ manifest: list(500), settings });
+      expect(result?.ending.kind).toBe('limit-reached');
+      expect(result?.ending.text).toContain('10.');
+      expect(result?.counts).toMatchObject({ active: 0, failed: 0 });
+      expect(bill(world)).toBeGreaterThan(10 - 0.2);
+      expect(bill(world)).toBeLessThanOrEqual(10 + 0.2);
+    },
+  );
+
+  it('holds over a crash and the next run', async () => {
+    const world = new World(uneven);
+    const settings = { concurrency: 16, pricing, limits: { cost: 5 } };
+    await world.run({ manifest: list(500), settings, until: 60_000 });
+    const result = await world.run({ manifest: list(500), settings, afterMs: minutes });
+    expect(result?.ending.kind).toBe('limit-reached');
+    expect(bill(world)).toBeLessThanOrEqual(5.2);
+    const submitted = world.service.jobs.length;
+    const again = await world.run({ manifest: list(500), settings, afterMs: 60 * minutes });
+    expect(again?.ending.kind).toBe('limit-reached');
+    expect(world.service.jobs).toHaveLength(submitted);
+    const raised = await world.run({
+      manifest: list(500),
+      settings: { ...settings, limits: { cost: 6 } },
+      afterMs: 60 * minutes,
+    });
+    expect(raised?.ending.kind).toBe('limit-reached');
+    expect(world.service.jobs.length).toBeGreaterThan(submitted);
+  });
+
+  it('sends one job at a time while nobody knows what one costs', async () => {
+    const world = new World(() => ({ executionMs: 30_000 }));
+    await world.run({
+      manifest: list(50),
+      settings: { concurrency: 16, pricing, limits: { cost: 100 } },
+      until: 25_000,
+    });
+    expect(world.service.jobs).toHaveLength(1);
+  });
+
+  it('counts what failed and what nobody answered', async () => {
+    const world = new World((scene, nth) => {
+      if (scene === 'scene 3') return { reply: { kind: 'unanswered', text: '502' } };
+      return nth === 1 ? { failure: { kind: 'job-failed', text: 'no memory' } } : {};
+    });
+    const settings = { concurrency: 2, pricing, limits: { cost: 0.5 }, halt: never };
+    const result = await world.run({ manifest: list(100), settings });
+    expect(result?.ending.kind).toBe('limit-reached');
+    expect(bill(world)).toBeLessThanOrEqual(0.5 + 0.04);
+  });
+
+  it('is told with each job that ended', async () => {
+    const world = new World(() => ({ executionMs: 10_000 }));
+    await world.run({ manifest: list(3), settings: { pricing } });
+    const costs = world.events.flatMap((event) => ('cost' in event ? [event.cost?.spent] : []));
+    expect(costs.map((spent) => spent?.toFixed(2))).toEqual(['0.10', '0.20', '0.30']);
+  });
+
+  it('does not end a batch that has nothing left to submit', async () => {
+    const world = new World(() => ({ executionMs: 10_000 }));
+    const result = await world.run({ manifest: list(3), settings: { pricing, limits: { cost: 0.29 } } });
+    expect(result?.ending.kind).toBe('complete');
+  });
+});
+
+const never = { consecutive: 1_000, percent: 100, minimum: 1, unreachableMs: 1e9 };
+
+describe('limits.jobs', () => {
+  it('bounds the submissions of the batch, over all its runs', async () => {
+    const world = new World();
+    const settings = { concurrency: 8, limits: { jobs: 20 } };
+    await world.run({ manifest: list(100), settings, until: 6_000 });
+    const result = await world.run({ manifest: list(100), settings });
+    expect(result?.ending).toMatchObject({
+      kind: 'limit-reached',
+      text: expect.stringContaining('20') as string,
+    });
+    expect(world.service.jobs.length).toBeLessThanOrEqual(20);
+    // What a death left unanswered may have become a job, and counts.
+    expect(world.rows("SELECT count(*) AS n FROM attempts WHERE state <> 'refused'")).toEqual([{ n: 20 }]);
+    expect(result?.counts.active).toBe(0);
+  });
+
+  it('does not count what was surely not accepted', async () => {
+    const world = new World((_, nth) => (nth === 1 ? { reply: { kind: 'input-refused', text: '400' } } : {}));
+    const result = await world.run({ manifest: list(30), settings: { limits: { jobs: 20 }, halt: never } });
+    expect(result?.counts).toMatchObject({ failed: 30 });
+    expect(result?.ending.kind).toBe('incomplete');
+  });
+});
+
+describe('limits.until', () => {
+  it('submits nothing that is not expected to be done by then, and is done by then', async () => {
+    const world = new World(() => ({ queueMs: 1_000, executionMs: 5 * minutes }));
+    const untilAt = world.started + 60 * minutes;
+    const result = await world.run({
+      manifest: list(500),
+      settings: { concurrency: 4, limits: { untilAt } },
+    });
+    expect(result?.ending.kind).toBe('limit-reached');
+    expect(result?.ending.text).toContain('limits.until');
+    expect(result?.counts.active).toBe(0);
+    expect(world.clock.now()).toBeLessThanOrEqual(untilAt + minutes);
+    const last = Math.max(...world.service.jobs.map((job) => job.completesAt));
+    expect(last).toBeLessThanOrEqual(untilAt);
+    expect(last).toBeGreaterThan(untilAt - 11 * minutes);
+  });
+
+  it('holds for submissions that a full service has not taken yet', async () => {
+    const full: Behaviour = () => ({ reply: { kind: 'overloaded', text: '429: full' } });
+    const world = new World(full);
+    const untilAt = world.started + 10 * minutes;
+    const result = await world.run({ manifest: list(2), settings: { concurrency: 4, limits: { untilAt } } });
+    expect(result?.ending.kind).toBe('limit-reached');
+    expect(world.clock.now()).toBeLessThanOrEqual(untilAt + minutes);
+    expect(result?.counts).toMatchObject({ waiting: 2, active: 0, failed: 0 });
+  });
+});

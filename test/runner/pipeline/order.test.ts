@@ -1,0 +1,53 @@
+/** Promise: write before you act. Where a write does not return, what depends on it is never done. */
+import { expect, it } from 'vitest';
+import type { Attempt } from '../../../src/runner/core/attempt.ts';
+import { portablePath } from '../../../src/runner/core/naming.ts';
+import { PictureNames } from '../../../src/runner/pipeline/picture-names.ts';
+import type { Checkpoint, ImageStore } from '../../../src/runner/pipeline/ports.ts';
+import { endpoint, manifestOf, World } from '../../fakes/world.ts';
+
+const one = manifestOf([['a', 'sea']]);
+
+it.each<
+  [name: string, port: 'checkpoint' | 'images', method: keyof Checkpoint | keyof ImageStore, log: string[]]
+>([
+  ['sends nothing before the intent is on disk', 'checkpoint', 'claim', []],
+  ['asks for no job before its id is on disk', 'checkpoint', 'recordSubmitted', ['submit sea']],
+])('%s', async (_, port, method, log) => {
+  const world = new World();
+  await world.run({ manifest: one, hang: `${port}.${method}`, until: 60_000 });
+  expect(world.service.log).toEqual(log);
+});
+
+it('does not say saved before the picture has its name', async () => {
+  const world = new World();
+  await world.run({ manifest: one, hang: 'images.write', until: 600_000 });
+  expect(world.rows('SELECT state FROM scenes')).toEqual([{ state: 'active' }]);
+  expect(world.rows('SELECT state FROM attempts')).toEqual([{ state: 'submitted' }]);
+});
+
+it('gives one name to one picture only, though nothing of it is on disk yet', async () => {
+  const names = new PictureNames(
+    { ownerOf: async () => undefined },
+    { pictureName: ({ id }) => portablePath(id), copyEndings: [] },
+  );
+  const attempt = (key: number, sceneId: string): Attempt => ({
+    key,
+    sceneId,
+    fingerprint: `${key}`.repeat(32),
+    number: 1,
+    input: {},
+    columns: {},
+    isReplaced: false,
+    endpoint,
+    before: { failed: 0, unanswered: 0, expired: 0, failedKinds: [], digests: [] },
+    deaths: 0,
+  });
+  const reserved = await Promise.all([
+    names.reserve(attempt(1, 'fox'), ['1', '2']),
+    names.reserve(attempt(2, 'FOX'), ['1']),
+  ]);
+  expect(new Set(reserved.flat().map((name) => name.toLowerCase())).size).toBe(3);
+  names.release(reserved.flat());
+  expect(await names.reserve(attempt(3, 'fox'), ['1'])).toEqual(['fox.png']);
+});

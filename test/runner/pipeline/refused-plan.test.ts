@@ -1,0 +1,53 @@
+/** Promise: a start that asks before it submits has collected first what is paid for, before it expires. */
+import { expect, it } from 'vitest';
+import { ListCutOff, UnknownPictures } from '../../../src/runner/core/plan.ts';
+import type { ManifestScenes } from '../../../src/runner/pipeline/ports.ts';
+import { manifestOf, World } from '../../fakes/world.ts';
+
+const three: [string, string][] = [
+  ['a', 'a bench'],
+  ['b', 'a boat'],
+  ['c', 'a barn'],
+];
+
+/** Died with two jobs at the service. */
+async function interrupted(): Promise<World> {
+  const world = new World();
+  await world.run({ manifest: manifestOf(three), until: 1_000 });
+  expect(world.service.jobs).toHaveLength(2);
+  return world;
+}
+
+function shorter(): ManifestScenes {
+  return { ...manifestOf(three.slice(0, 1)), allowsFewer: false };
+}
+
+it('of a list that was cut off', async () => {
+  const world = await interrupted();
+  await expect(world.run({ manifest: shorter() })).rejects.toThrow(ListCutOff);
+  expect([...world.images.files.keys()].toSorted()).toEqual(['a.png', 'b.png']);
+  expect(world.service.jobs).toHaveLength(2);
+  expect(world.rows('SELECT id, state FROM scenes ORDER BY id')).toEqual([
+    { id: 'a', state: 'saved' },
+    { id: 'b', state: 'saved' },
+    { id: 'c', state: 'waiting' },
+  ]);
+});
+
+it('of pictures that nobody knows', async () => {
+  const world = await interrupted();
+  world.images.files.set('c.png', 'a picture of somebody else');
+  await expect(world.run({ manifest: manifestOf(three) })).rejects.toThrow(UnknownPictures);
+  expect([...world.images.files.keys()].toSorted()).toEqual(['a.png', 'b.png', 'c.png']);
+  expect(world.service.jobs).toHaveLength(2);
+});
+
+it('of a list that was cut off, though the endpoint is gone and nothing can be collected', async () => {
+  const world = await interrupted();
+  world.service.instead = {
+    status: () => ({ kind: 'missing', text: 'no such endpoint' }),
+    health: () => ({ kind: 'unknown', text: 'no such endpoint' }),
+  };
+  await expect(world.run({ manifest: shorter() })).rejects.toThrow(ListCutOff);
+  expect(world.rows('SELECT state FROM attempts')).toEqual([{ state: 'submitted' }, { state: 'submitted' }]);
+});

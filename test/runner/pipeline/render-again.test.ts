@@ -1,0 +1,81 @@
+/** Promise: a saved picture is rendered again where a person says so, with another seed if asked; the old one is kept. */
+import { expect, it } from 'vitest';
+import { fingerprintOf } from '../../../src/runner/core/scene.ts';
+import type { JsonObject } from '../../../src/lib/text/json.ts';
+import type { ManifestScenes } from '../../../src/runner/pipeline/ports.ts';
+import { portablePath } from '../../../src/runner/core/naming.ts';
+import { World } from '../../fakes/world.ts';
+
+function listOf(inputs: Record<string, JsonObject>): ManifestScenes {
+  const scenes = Object.entries(inputs).map(([id, input], i) => ({
+    id,
+    fingerprint: fingerprintOf(input),
+    input: JSON.stringify(input),
+    columns: JSON.stringify({ id, seed: input['seed'] ?? '' }),
+    position: i + 1,
+    source: `list.csv:${i + 2}`,
+  }));
+  return { scenes: () => scenes, badRows: () => [] };
+}
+
+const list = listOf({
+  a: { scene: 'sea', seed: 7 },
+  b: { scene: 'hills', seed: '8' },
+  c: { scene: 'moon' },
+});
+const again = { kinds: [], ids: ['a', 'b'], notAt: undefined, isAgain: true };
+
+/** Inputs of the submissions so far, in their order. */
+function sending(world: World): JsonObject[] {
+  const sent: JsonObject[] = [];
+  const submit = world.service.submit.bind(world.service);
+  world.service.submit = (endpoint, input, signal) => {
+    sent.push(input);
+    return submit(endpoint, input, signal);
+  };
+  return sent;
+}
+
+it('sends another seed at every attempt from then on, of the kind that the input had, and pays for nothing else', async () => {
+  const world = new World((scene, nth) =>
+    scene === 'sea' && nth === 2 ? { failure: { kind: 'job-failed', text: 'once' } } : {},
+  );
+  const settings = {
+    concurrency: 1,
+    pictureName: ({ id, columns }: { id: string; columns: JsonObject }) =>
+      portablePath(`${id}-${JSON.stringify(columns['seed'])}`),
+  };
+  await world.run({ manifest: list, settings });
+  expect([...world.images.files.keys()]).toEqual(['a-7.png', 'b--8-.png', 'c---.png']);
+  const sent = sending(world);
+  const seeds = [7, 41, 8, 42];
+  expect(await world.putBack({ ...again, newSeed: () => seeds.shift() ?? 0 })).toEqual({
+    scenes: 2,
+    givenUp: 0,
+  });
+  const result = await world.run({ manifest: list, settings });
+  expect(result).toMatchObject({ ending: { kind: 'complete' }, counts: { saved: 3 } });
+  expect(sent.map(({ seed }) => seed)).toEqual([41, '42', 41]);
+  expect([...world.images.files.keys()].toSorted()).toEqual([
+    'a-41.png',
+    'a-7.png.former',
+    'b--42-.png',
+    'b--8-.png.former',
+    'c---.png',
+  ]);
+  // Nothing of the scene itself has changed, so that the list still is the same.
+  await world.run({ manifest: list, settings });
+  expect(sent).toHaveLength(3);
+});
+
+it('refuses another seed where none is sent, and changes nothing', async () => {
+  const world = new World();
+  await world.run({ manifest: list });
+  const choice = { ...again, ids: ['a', 'c'], newSeed: () => 1 };
+  expect(await world.putBack(choice)).toEqual([{ id: 'c', state: 'saved', isSeedless: true }]);
+  expect(await world.putBack({ ...again, isAgain: false })).toEqual([
+    { id: 'a', state: 'saved' },
+    { id: 'b', state: 'saved' },
+  ]);
+  expect([...world.images.files.keys()]).toEqual(['a.png', 'b.png', 'c.png']);
+});

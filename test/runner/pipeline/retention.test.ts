@@ -1,0 +1,28 @@
+/** Promise: no result is left to expire while a run is up, however many jobs are in flight. */
+import { expect, it } from 'vitest';
+import { manifestOf, World } from '../../fakes/world.ts';
+
+it.each([1, 40, 300])(
+  'collects every result within a minute, with %i jobs in flight',
+  async (concurrency) => {
+    const count = concurrency * 2;
+    // Between seconds and a quarter of an hour, the same for the same scene.
+    const world = new World((scene) => {
+      const number = Number(scene.split(' ')[1]);
+      return { queueMs: (number * 7_919) % 600_000, executionMs: 2_000 + ((number * 104_729) % 300_000) };
+    });
+    const list = manifestOf(Array.from({ length: count }, (_, i) => [`s${i}`, `scene ${i}`]));
+    const result = await world.run({ manifest: list, settings: { concurrency } });
+    expect(result?.ending.kind).toBe('complete');
+    expect(world.service.jobs).toHaveLength(count);
+    const settledAt = new Map(
+      world
+        .rows<{ id: string; at: number }>('SELECT job_id AS id, settled_at AS at FROM attempts')
+        .map(({ id, at }) => [id, at]),
+    );
+    const lags = world.service.jobs.map(
+      ({ id, completesAt }) => (settledAt.get(id) ?? Infinity) - completesAt,
+    );
+    expect(Math.max(...lags)).toBeLessThan(60_000);
+  },
+);

@@ -1,0 +1,326 @@
+/** Promise: `--stats` says what a run needed and what held it back, in numbers that are right. */
+import { describe, expect, it } from 'vitest';
+import { laneStates, type LaneState } from '../../../src/runner/core/lane-time.ts';
+import type { RunStats } from '../../../src/runner/core/run-stats.ts';
+import type { RenderService, StatusReply } from '../../../src/runner/pipeline/ports.ts';
+import { StatsRecorder } from '../../../src/runner/pipeline/stats-recorder.ts';
+import type { SubmittedAttempt } from '../../../src/runner/core/attempt.ts';
+import { pictureOf, type FakeJob } from '../../fakes/fake-service.ts';
+import { VirtualClock } from '../../fakes/virtual-clock.ts';
+import { defaultSettings, endpoint, manifestOf, World, type RunOptions } from '../../fakes/world.ts';
+
+const list = (count: number) =>
+  manifestOf(Array.from({ length: count }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]));
+
+/** A job takes 5 s, and a look each second finds it done to the moment. */
+const eachSecond = { lag: 0.05, shortestMs: 1_000, longestMs: 1_000 };
+
+async function statsOf(
+  world: World,
+  count: number,
+  settings: RunOptions['settings'],
+  options: Partial<RunOptions> = {},
+): Promise<RunStats> {
+  const manifest = list(count);
+  const result = await world.run({ manifest, settings: { polling: eachSecond, ...settings }, ...options });
+  if (result === undefined) throw new Error('the run was killed');
+  return result.stats;
+}
+
+/** What became of the lanes' time, without what did not happen. */
+function timeOf({ timeMs, tookMs }: RunStats): Partial<Record<LaneState, number>> {
+  const entries = laneStates.map((state): [LaneState, number] => [state, timeMs[state]]);
+  expect(entries.reduce((sum, [, ms]) => sum + ms, 0)).toBe(tookMs);
+  return Object.fromEntries(entries.filter(([, ms]) => ms > 0));
+}
+
+/** The submissions after the first one are answered with 429 so many times. */
+function refuseFirst(world: World, times: number): void {
+  let refusals = times;
+  world.service.instead.submit = (scene) =>
+    scene !== 'scene 0' && refusals-- > 0
+      ? { kind: 'failure', failure: { kind: 'overloaded', text: '429', retryAfterMs: 3_000 } }
+      : undefined;
+}
+
+describe('the time below the limit', () => {
+  it('is the share of lanes that no scene is left for', async () => {
+    const stats = await statsOf(new World(), 6, { concurrency: 4 });
+    expect(stats).toMatchObject({ tookMs: 10_000, concurrency: 4, jobs: { submitted: 6, resumed: 0 } });
+    expect(timeOf(stats)).toEqual({ inFlight: 7_500, nothingLeft: 2_500 });
+  });
+
+  it('is none where every lane is in flight all the time', async () => {
+    expect(timeOf(await statsOf(new World(), 8, { concurrency: 4 }))).toEqual({ inFlight: 10_000 });
+  });
+
+  it('names our own rate where a submission waits for its turn', async () => {
+    const world = new World();
+    const rate = { ...defaultSettings.rate, submit: { atOnce: 200, perTenSeconds: 10 } };
+    const stats = await statsOf(world, 2, { concurrency: 2, rate });
+    const waitedMs = submittedAt(world, 1);
+    expect(waitedMs).toBeGreaterThan(500);
+    const [shorter, longer] = [Math.floor(waitedMs / 2), Math.ceil(waitedMs / 2)];
+    expect(timeOf(stats)).toEqual({ inFlight: 5_000, rate: longer, nothingLeft: shorter });
+  });
+
+  it('names the 429 that a submission backs off from', async () => {
+    const world = new World();
+    refuseFirst(world, 2);
+    const stats = await statsOf(world, 3, { concurrency: 3 });
+    expect(timeOf(stats)).toMatchObject({ load: 2_000 });
+    expect(stats.lostTo429).toMatchObject({ answers: { submissions: 2, status: 0 }, backOffMs: 2_000 });
+    expect(stats.requestsPerJob.submissions).toBe(1.67);
+  });
+
+  it('names the slower sending after many 429', async () => {
+    const world = new World();
+    refuseFirst(world, 40);
+    const stats = await statsOf(world, 100, { concurrency: 100 });
+    const { slowed = 0 } = timeOf(stats);
+    expect(slowed).toBeGreaterThan(0);
+    expect(stats.lostTo429).toMatchObject({ answers: { submissions: 40, status: 0 }, slowedMs: slowed });
+  });
+
+  it('names a service that cannot be reached', async () => {
+    const world = new World();
+    let isDown = true;
+    world.service.instead.submit = () => {
+      if (!isDown) return undefined;
+      isDown = false;
+      return { kind: 'failure', failure: { kind: 'not-reached', text: 'refused' } };
+    };
+    const stats = await statsOf(world, 1, { concurrency: 1 });
+    const waits = world.events.flatMap((event) => (event.type === 'request-troubled' ? event.waitMs : []));
+    expect(timeOf(stats)).toEqual({ inFlight: 5_000, outage: waits[0] });
+  });
+
+  it('names scenes that wait for another attempt', async () => {
+    const failure = { kind: 'job-failed', text: 'no memory' } as const;
+    const world = new World((_, nth) => (nth === 1 ? { failure } : {}));
+    const stats = await statsOf(world, 1, { concurrency: 1 });
+    expect(timeOf(stats)).toEqual({ inFlight: 10_000, retries: submittedAt(world, 1) - 5_000 });
+  });
+
+  it('names pictures that are downloaded', async () => {
+    const pictures = [{ url: 'https://cdn.example.com/a.png' }];
+    const world = new World(() => ({ pictures }));
+    let isMissing = true;
+    world.downloads.fetch = async () => {
+      if (!isMissing) return { bytes: Buffer.from('picture') };
+      isMissing = false;
+      return { kind: 'download-failed', text: '503', retryAfterMs: 4_000 };
+    };
+    expect(timeOf(await statsOf(world, 1, { concurrency: 1 }))).toEqual({
+      inFlight: 5_000,
+      downloads: 4_000,
+    });
+  });
+
+  it('tells the checking of pictures from their writing', async () => {
+    const world = new World();
+    const { check, write } = world.images;
+    world.images.check = async (...args) => (pass(world.clock, 200), check.apply(world.images, args));
+    world.images.write = async (...args) => (pass(world.clock, 100), write.apply(world.images, args));
+    const stats = await statsOf(world, 2, { concurrency: 1 });
+    expect(timeOf(stats)).toEqual({ inFlight: 10_000, checking: 400, disk: 200 });
+  });
+
+  it('names a service that answers nobody, while it is felt out', async () => {
+    const world = new World();
+    let losses = 5;
+    world.service.instead.submit = () =>
+      losses-- > 0 ? { kind: 'failure', failure: { kind: 'unanswered', text: '502' } } : undefined;
+    const stats = await statsOf(world, 20, { concurrency: 5 });
+    expect(submittedAt(world, 0)).toBeGreaterThan(0);
+    expect(stats.timeMs.outage).toBe(submittedAt(world, 0));
+  });
+
+  it('names the jobs of earlier runs that are asked for before anything is submitted', async () => {
+    const world = new World();
+    await world.run({ manifest: list(1), settings: { polling: eachSecond }, until: 1_500 });
+    const { status } = world.service;
+    let isFirst = true;
+    world.service.status = async (...args) => {
+      if (isFirst) pass(world.clock, 3_000);
+      isFirst = false;
+      return status.apply(world.service, args);
+    };
+    const stats = await statsOf(world, 4, { concurrency: 4 }, { afterMs: 600_000 });
+    expect(timeOf(stats)).toMatchObject({ resuming: (3_000 * 3) / 4 });
+  });
+
+  it('names the memory that an answer waits for', async () => {
+    const world = new World();
+    const { status } = world.service;
+    world.service.status = async (...args: Parameters<RenderService['status']>) => {
+      const reply = await status.call(world.service, args[0], args[1], args[2]);
+      if (reply.kind === 'completed') {
+        args[3]?.();
+        pass(world.clock, 2_000);
+      }
+      return reply;
+    };
+    expect(timeOf(await statsOf(world, 1, { concurrency: 1 }))).toEqual({ inFlight: 5_000, memory: 2_000 });
+  });
+
+  it('names limits that are reached', async () => {
+    const stats = await statsOf(new World(), 3, { concurrency: 2, limits: { jobs: 1 } });
+    expect(timeOf(stats)).toEqual({ inFlight: 2_500, limits: 2_500 });
+  });
+
+  it('names a stop', async () => {
+    const stats = await statsOf(
+      new World(),
+      6,
+      { concurrency: 4 },
+      {
+        onEvent: (event, stop) => {
+          if (event.type === 'job-status' && event.status === 'IN_PROGRESS')
+            stop.request('drain', { kind: 'interrupted', text: 'Stopped' });
+        },
+      },
+    );
+    // At 2 s of 5 s, with all lanes in flight.
+    expect(timeOf(stats)).toEqual({ inFlight: 5_000 });
+    const late = await statsOf(
+      new World((scene) => (scene === 'scene 0' ? { executionMs: 9_000 } : {})),
+      5,
+      { concurrency: 4 },
+      {
+        onEvent: (event, stop) => {
+          if (event.type === 'scene-saved') stop.request('drain', { kind: 'interrupted', text: 'Stopped' });
+        },
+      },
+    );
+    expect(timeOf(late)).toEqual({ inFlight: 5_000 + 1_250, stopping: 3_750 });
+  });
+});
+
+describe('the lag', () => {
+  it('is what the books of the service say, at p50 and p95, and the requests are those it was sent', async () => {
+    const world = new World((scene) => ({
+      executionMs: 1_000 + ((Number(scene.split(' ')[1]) * 7_919) % 9_000),
+    }));
+    const { lagMs, lagAtMostMs, requests, requestsPerJob, pictures } = await statsOf(world, 200, {
+      concurrency: 20,
+      polling: defaultSettings.polling,
+    });
+    expect(lagMs).toEqual({ jobs: 200, ...percentiles(lagsOf(world)) });
+    expect(lagAtMostMs).toBeNull();
+    const status = world.service.log.filter((line) => line.startsWith('status')).length;
+    expect(requests).toEqual({ submissions: 200, status });
+    expect(requestsPerJob).toEqual({ submissions: 1, status: Number((status / 200).toFixed(2)) });
+    const bytes = [...world.images.files.values()].reduce((sum, text) => sum + text.length, 0);
+    expect(pictures).toMatchObject({ files: 200, bytes });
+  });
+
+  it('is a bound that holds where the service tells no times', async () => {
+    const world = new World((scene) => ({
+      executionMs: 1_000 + ((Number(scene.split(' ')[1]) * 7_919) % 9_000),
+    }));
+    world.service.instead.status = (jobId) => withoutTimes(world, jobId);
+    const { lagMs, lagAtMostMs } = await statsOf(world, 50, { concurrency: 10, polling: { ...eachSecond } });
+    const found = percentiles(lagsOf(world));
+    expect(lagMs).toBeNull();
+    expect(lagAtMostMs).toEqual({ jobs: 50, p50: 1_000, p95: 1_000 });
+    expect(found.p50).toBeLessThan(1_000);
+  });
+
+  it('is not told of jobs that were done before the run', async () => {
+    const world = new World();
+    await world.run({ manifest: list(3), settings: { concurrency: 3, polling: eachSecond }, until: 1_500 });
+    const stats = await statsOf(world, 4, { concurrency: 3 }, { afterMs: 600_000 });
+    expect(stats).toMatchObject({ jobs: { submitted: 1, resumed: 3 }, lagMs: { jobs: 1, p50: 0, p95: 0 } });
+    expect(stats.requestsPerJob).toEqual({ submissions: 1, status: 2 });
+  });
+});
+
+it('counts by how much a 429 makes looks come later', async () => {
+  const world = new World();
+  let refusals = 2;
+  world.service.instead.status = () =>
+    refusals-- > 0
+      ? { kind: 'failure', failure: { kind: 'overloaded', text: '429', retryAfterMs: 6_000 } }
+      : undefined;
+  const { lostTo429, timeMs } = await statsOf(world, 2, { concurrency: 2 });
+  expect(lostTo429).toMatchObject({ answers: { submissions: 0, status: 2 }, backOffMs: 0, looksMs: 6_000 });
+  expect(timeMs.load).toBe(0);
+});
+
+it('is what the report is given, too', async () => {
+  const given: (RunStats | undefined)[] = [];
+  const writeReport = async (_: unknown, __: unknown, stats?: RunStats) => (given.push(stats), 'report');
+  const stats = await statsOf(new World(), 3, {}, { writeReport });
+  expect(given).toEqual([stats]);
+});
+
+it('tells the wait of an answer for memory from what comes before and after it', () => {
+  const clock = new VirtualClock(0);
+  const recorder = new StatsRecorder(1, clock, { submit: () => false, status: () => false });
+  const attempt = { key: 7, submittedAt: 0, endpoint } as SubmittedAttempt;
+  recorder.enter(attempt);
+  const steps: [LaneState, number][] = [
+    ['inFlight', 4_000],
+    ['memory', 300],
+    ['checking', 200],
+    ['disk', 100],
+  ];
+  for (const [state, ms] of steps) {
+    recorder.move(attempt, state);
+    pass(clock, ms);
+  }
+  recorder.leave(attempt);
+  expect(timeOf(recorder.result())).toEqual(Object.fromEntries(steps));
+});
+
+it.each([
+  [500, { lagMs: { jobs: 1, p50: 70, p95: 70 }, lagAtMostMs: null }],
+  // Accepted before it was heard of.
+  [590, { lagMs: { jobs: 1, p50: 0, p95: 0 }, lagAtMostMs: null }],
+  // Longer than it can have taken.
+  [700, { lagMs: null, lagAtMostMs: { jobs: 1, p50: 570, p95: 570 } }],
+])('counts the %i ms that a job is said to have taken from its acceptance', (executionTimeMs, lags) => {
+  const clock = new VirtualClock(0);
+  const recorder = new StatsRecorder(1, clock, { submit: () => false, status: () => false });
+  const attempt = { key: 7, submittedAt: 0, endpoint } as SubmittedAttempt;
+  recorder.enter(attempt);
+  pass(clock, 200);
+  recorder.submitting(attempt);
+  pass(clock, 30);
+  recorder.accepted(attempt);
+  pass(clock, 570);
+  recorder.collected(attempt, { delayTimeMs: 0, executionTimeMs });
+  expect(recorder.result()).toMatchObject(lags);
+});
+
+/** Time passes while nothing else happens. */
+function pass(clock: VirtualClock, ms: number): void {
+  void clock.sleep(ms, new AbortController().signal);
+  clock.advance();
+}
+
+/** Ms after the start of the run at which the nth job (from 0) was taken. */
+function submittedAt(world: World, nth: number): number {
+  return (world.service.jobs[nth]?.submittedAt ?? NaN) - world.started;
+}
+
+function lagsOf(world: World): number[] {
+  const rows = world.rows<{ id: string; at: number }>(
+    'SELECT job_id AS id, completed_at AS at FROM attempts',
+  );
+  const collectedAt = new Map(rows.map(({ id, at }) => [id, at]));
+  return world.service.jobs.map(({ id, completesAt }) => (collectedAt.get(id) ?? NaN) - completesAt);
+}
+
+function percentiles(lags: number[]): { p50: number; p95: number } {
+  const sorted = lags.toSorted((a, b) => a - b);
+  const at = (share: number): number => sorted[Math.ceil(share * sorted.length) - 1] ?? NaN;
+  return { p50: at(0.5), p95: at(0.95) };
+}
+
+function withoutTimes(world: World, jobId: string): StatusReply | undefined {
+  const job = world.service.jobs.find(({ id }: FakeJob) => id === jobId);
+  if (job === undefined || world.clock.now() < job.completesAt) return undefined;
+  return { kind: 'completed', status: 'COMPLETED', pictures: [pictureOf(jobId)] };
+}

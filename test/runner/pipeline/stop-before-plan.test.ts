@@ -1,0 +1,119 @@
+/** Promise: a stop while the manifest is read or compared ends the run in order, and the next run does all that is to be done, once. */
+import { expect, it } from 'vitest';
+import type { ListedScene } from '../../../src/runner/core/scene.ts';
+import type { ManifestScenes } from '../../../src/runner/pipeline/ports.ts';
+import { Stop } from '../../../src/runner/pipeline/stop.ts';
+import { manifestOf, World } from '../../fakes/world.ts';
+
+const leave = { kind: 'terminated', text: 'Terminated (SIGTERM)' } as const;
+const drain = { kind: 'incomplete', text: 'Asked to finish (SIGHUP)' } as const;
+
+/** More than are compared in one go. */
+const many = manifestOf(Array.from({ length: 1_200 }, (_, i) => [`s${i}`, `scene ${i}`]));
+const two = manifestOf([
+  ['s0', 'scene 0'],
+  ['s1', 'scene 1'],
+]);
+const fast = { concurrency: 400 };
+
+it('leaves with the word of the signal, sends nothing, and the next run saves every scene', async () => {
+  const world = new World();
+  const stop = new Stop();
+  const result = await world.run({ manifest: stoppingAt(600, () => stop.request('leave', leave)), stop });
+  expect(result).toMatchObject({
+    ending: { kind: 'terminated', text: expect.stringContaining('was not compared') as string },
+    counts: { waiting: 0, saved: 0 },
+    report: undefined,
+  });
+  expect(world.service.jobs).toEqual([]);
+  await expectCompleteAfter(world);
+});
+
+it.each([
+  ['the comparison', (stop: Stop) => stoppingAt(600, () => stop.request('drain', drain))],
+  [
+    'the reading',
+    (stop: Stop) => {
+      stop.request('drain', drain);
+      return undefined;
+    },
+  ],
+])('asked to finish during %s, collects what is in flight and submits nothing', async (_, listOf) => {
+  const world = new World();
+  await world.run({ manifest: two, until: 1 });
+  expect(world.service.jobs).toHaveLength(2);
+  const stop = new Stop();
+  const result = await world.run({ manifest: listOf(stop), stop });
+  expect(result).toMatchObject({
+    ending: { kind: 'incomplete', text: expect.stringContaining('Asked to finish (SIGHUP)') as string },
+    counts: { saved: 2, active: 0, waiting: 0 },
+    report: 'report',
+  });
+  await expectCompleteAfter(world);
+});
+
+it('is not complete though all that the batch knew of is saved', async () => {
+  const world = new World();
+  await world.run({ manifest: two });
+  const stop = new Stop();
+  const result = await world.run({ manifest: stoppingAt(600, () => stop.request('drain', drain)), stop });
+  expect(result?.ending.kind).toBe('incomplete');
+});
+
+it('a stop during the report ends the run when the grace is over, and says so though every scene is saved', async () => {
+  const world = new World();
+  const stop = new Stop();
+  const result = await world.run({
+    manifest: two,
+    stop,
+    writeReport: async (_, signal) => {
+      stop.request('leave', leave);
+      await passUntil(world, signal);
+      return undefined;
+    },
+  });
+  expect(result).toMatchObject({ ending: leave, counts: { saved: 2 }, report: undefined });
+});
+
+it('writes the report of what it leaves though a request took all of the grace', async () => {
+  const world = new World();
+  const stop = new Stop();
+  world.service.status = async (_endpoint, _jobId, signal) => {
+    stop.request('leave', leave);
+    await passUntil(world, signal);
+    return { kind: 'failure', failure: { kind: 'poll-failed', text: 'cut short' } };
+  };
+  const writeReport = async (_: unknown, { aborted }: AbortSignal): Promise<string | undefined> =>
+    aborted ? undefined : 'report';
+  expect(await world.run({ manifest: two, stop, writeReport })).toMatchObject({
+    ending: leave,
+    report: 'report',
+  });
+});
+
+async function passUntil(world: World, signal: AbortSignal | undefined): Promise<void> {
+  const isOver = (): boolean => signal?.aborted !== false;
+  while (!isOver()) {
+    world.clock.advance();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** The long list, with something that happens when so many of its rows were read. */
+function stoppingAt(row: number, happen: () => void): ManifestScenes {
+  function* scenes(): Generator<ListedScene> {
+    let read = 0;
+    for (const scene of many.scenes()) {
+      read += 1;
+      if (read === row) happen();
+      yield scene;
+    }
+  }
+  return { allowsFewer: true, scenes, badRows: () => [] };
+}
+
+async function expectCompleteAfter(world: World): Promise<void> {
+  const result = await world.run({ manifest: many, settings: fast });
+  expect(result).toMatchObject({ ending: { kind: 'complete' }, counts: { saved: 1_200, withdrawn: 0 } });
+  expect(world.service.jobs).toHaveLength(1_200);
+}

@@ -1,0 +1,187 @@
+/** The page of the report and its rows: nothing of a prompt becomes code, and no reader sees a mixture of two reports. */
+import { createHash } from 'node:crypto';
+import { spawnSync } from 'node:child_process';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runInNewContext } from 'node:vm';
+import { expect, it } from 'vitest';
+import type { ReportRow } from '../../../src/runner/core/report-row.ts';
+import type { GalleryData, GalleryRow } from '../../../src/runner/core/gallery-data.ts';
+import { writeReport } from '../../../src/runner/report/write-report.ts';
+import { about, failedRow, inFolder, invalidRow, savedRow, sourceOf } from './report-fixtures.ts';
+
+const hostile = '</script><script>alert(1)</script><!-- \u2028\u2029 "quoted" \\ \u202eright to left';
+
+it('gives the page what the report tells, and every row in order', async () => {
+  await inFolder(async (folder) => {
+    await writeReport(folder, sourceOf([savedRow, failedRow, invalidRow]), about);
+    const data = await dataOf(folder);
+    expect(data).toMatchObject({
+      title: 'jobs/scenes.csv',
+      scenes: { saved: 1, failed: 1, invalid: 1 },
+      columns: [
+        { name: 'id', choices: null },
+        {
+          name: 'scene',
+          choices: [
+            ['a "red"\nharbour, at dusk', 1],
+            ['=cmd()', 1],
+          ],
+        },
+        { name: 'steps', choices: [['30', 1]] },
+        { name: 'tags', choices: [['["x",{"y":null}]', 1]] },
+      ],
+      delay: { count: 1, p50Ms: 120, p95Ms: 120, mostMs: 120 },
+    });
+    const [saved, failed, invalid] = await rowsOf(folder, data);
+    expect(saved).toMatchObject({ id: 'harbour', state: 'saved', prompt: 1, savedAt: savedRow.savedAt });
+    expect(saved?.pictures?.map(({ file, thumbnail, seed }) => [file, thumbnail, seed])).toEqual([
+      ['../images/harbour.png', 'thumbnails/ab/ab12.webp', '18446744073709551615'],
+      ['../images/harbour-2.png', undefined, undefined],
+      ['../images/sub/harbour-3.png', undefined, '0'],
+    ]);
+    expect(failed).toMatchObject({ id: 'moon', prompt: 1, failure: ['job-failed', failedRow.failureText] });
+    expect(invalid).toEqual({
+      state: 'invalid',
+      failure: ['invalid-row', 'is not valid UTF-8'],
+      source: invalidRow.source,
+    });
+  });
+});
+
+it('groups what failed, with the command that puts exactly that back', async () => {
+  await inFolder(async (folder) => {
+    const expired: ReportRow = { ...failedRow, failureKind: 'expired', failureText: 'gone' };
+    await writeReport(folder, sourceOf([failedRow, expired, failedRow, invalidRow]), about);
+    const { failures } = await dataOf(folder);
+    expect(failures.map(({ kind, scenes, command }) => [kind, scenes, command])).toEqual([
+      ['job-failed', 2, "nightrender retry '/home/me/my night/pipeline.yaml' --kind job-failed"],
+      ['expired', 1, "nightrender retry '/home/me/my night/pipeline.yaml' --kind expired"],
+      ['invalid-row', 1, null],
+    ]);
+  });
+});
+
+it('tells what is sent where that is in no column, and cuts what is too long to be shown', async () => {
+  await inFolder(async (folder) => {
+    const input = { scene: 'a fox, at night', width: 64, steps: 30, photo: 'x'.repeat(50_000) };
+    const row: ReportRow = { ...savedRow, columns: { animal: 'fox', steps: 30 }, input };
+    await writeReport(folder, sourceOf([row], ['animal', 'steps']), about);
+    const [read] = await rowsOf(folder, await dataOf(folder));
+    expect(read).toMatchObject({ prompt: 'a fox, at night', values: ['fox', 30], input: { width: 64 } });
+    expect(Object.keys(read?.input ?? {})).toEqual(['width', 'photo']);
+    expect(String(read?.input?.['photo'])).toMatch(/^x{20000} … \(30000 more characters\)$/);
+  });
+});
+
+it('leaves nothing of a prompt, a name or a failure in the page that ends a script or begins a comment', async () => {
+  await inFolder(async (folder) => {
+    const row: ReportRow = {
+      ...failedRow,
+      pictures: [{ file: `${hostile} #?%.png`, width: 1, height: 1, bytes: 1, sha256: 'ab' }],
+      failureText: hostile,
+      columns: { id: hostile, scene: hostile },
+      input: { scene: hostile },
+    };
+    const batch = { ...about.batch, manifest: [hostile] };
+    await writeReport(folder, sourceOf([row], ['id', 'scene', hostile]), { ...about, batch });
+    const page = await readFile(join(folder, 'index.html'), 'utf8');
+    expect(page.match(/<script/g)).toHaveLength(2);
+    expect(page.match(/<!--/g)).toBeNull();
+    const data = await dataOf(folder);
+    const files = await chunkTexts(folder, data);
+    expect(files.join('')).not.toMatch(/[<\u2028\u2029]/);
+    const [read] = await rowsOf(folder, data);
+    expect(read).toMatchObject({ values: [hostile, hostile, null], failure: ['job-failed', hostile] });
+    expect(decodeURIComponent(read?.pictures?.[0]?.file ?? '')).toBe(`../images/${hostile} #?%.png`);
+    expect(read?.pictures?.[0]?.file).toMatch(/^\.\.\/images\/[^#?"<>\s]+$/);
+  });
+});
+
+it('lets the page run its own code and style alone', async () => {
+  await inFolder(async (folder) => {
+    await writeReport(folder, sourceOf([savedRow]), about);
+    const page = await readFile(join(folder, 'index.html'), 'utf8');
+    const policy = /Content-Security-Policy" content="([^"]+)"/.exec(page)?.[1] ?? '';
+    expect(policy).toMatch(/^default-src 'none'; /);
+    expect(policy).not.toMatch(/unsafe|https?:/);
+    const code = /<script>([^]*)<\/script>/.exec(page.slice(page.indexOf('</noscript>')))?.[1];
+    for (const text of [code, /<style>([^]*?)<\/style>/.exec(page)?.[1]]) {
+      const hash = createHash('sha256')
+        .update(text ?? '')
+        .digest('base64');
+      expect(policy).toContain(`'sha256-${hash}'`);
+    }
+  });
+});
+
+it('cuts rows into files by number and by length', async () => {
+  await inFolder(async (folder) => {
+    const rows = (function* many(): Generator<ReportRow> {
+      for (let index = 0; index < 1203; index++) yield { ...savedRow, id: `s${index}` };
+      for (let index = 0; index < 120; index++)
+        yield { ...savedRow, id: `long${index}`, columns: { scene: 'x'.repeat(19_000) } };
+    })();
+    await writeReport(folder, sourceOf(rows, ['scene']), about);
+    const data = await dataOf(folder);
+    expect(data.chunks.rows.slice(0, 2)).toEqual([500, 500]);
+    expect(data.chunks.rows.length).toBeGreaterThan(3);
+    const read = await rowsOf(folder, data);
+    expect(read.map(({ id }) => id).slice(1200, 1205)).toEqual(['s1200', 's1201', 's1202', 'long0', 'long1']);
+    for (const text of await chunkTexts(folder, data)) expect(text.length).toBeLessThan(1_100_000);
+  });
+});
+
+it('keeps the rows of the page that is there until another page is, and then removes them', async () => {
+  await inFolder(async (folder) => {
+    await writeReport(folder, sourceOf([savedRow]), about);
+    const first = await dataOf(folder);
+    const broken = (function* thousands(): Generator<ReportRow> {
+      for (let index = 0; index < 2000; index++) yield failedRow;
+      throw new Error('a bug');
+    })();
+    await expect(writeReport(folder, sourceOf(broken), about)).rejects.toThrow('a bug');
+    expect(await dataOf(folder)).toEqual(first);
+    expect(await rowsOf(folder, first)).toHaveLength(1);
+    expect(await readdir(join(folder, 'gallery'))).toHaveLength(1);
+    await writeReport(folder, sourceOf([savedRow, failedRow]), about);
+    const second = await dataOf(folder);
+    expect(await rowsOf(folder, second)).toHaveLength(2);
+    expect(await readdir(join(folder, 'gallery'))).toEqual([second.chunks.folder.replace('gallery/', '')]);
+  });
+});
+
+it('removes rows that a dead writer left, and none that a living one is writing', async () => {
+  await inFolder(async (folder) => {
+    const { pid } = spawnSync(process.execPath, ['-e', '0']);
+    const living = `rows-abc-${process.ppid}-1`;
+    for (const name of [`rows-abc-${pid}-1`, living, 'mine'])
+      await mkdir(join(folder, 'gallery', name), { recursive: true });
+    await writeReport(folder, sourceOf([savedRow]), about);
+    const { chunks } = await dataOf(folder);
+    expect((await readdir(join(folder, 'gallery'))).toSorted()).toEqual(
+      [living, 'mine', chunks.folder.replace('gallery/', '')].toSorted(),
+    );
+  });
+});
+
+async function dataOf(folder: string): Promise<GalleryData> {
+  const page = await readFile(join(folder, 'index.html'), 'utf8');
+  const json = /<script type="application\/json" id="data">(.*)<\/script>/.exec(page)?.[1] ?? '';
+  return JSON.parse(json) as GalleryData;
+}
+
+function chunkTexts(folder: string, { chunks }: GalleryData): Promise<string[]> {
+  return Promise.all(
+    chunks.rows.map((_, index) => readFile(join(folder, chunks.folder, `${index + 1}.js`), 'utf8')),
+  );
+}
+
+/** As a browser reads them. */
+async function rowsOf(folder: string, data: GalleryData): Promise<GalleryRow[]> {
+  const all: GalleryRow[][] = [];
+  for (const text of await chunkTexts(folder, data))
+    runInNewContext(text, { nightrenderRows: (_: number, rows: GalleryRow[]) => all.push(rows) });
+  expect(all.map((rows) => rows.length)).toEqual(data.chunks.rows);
+  return JSON.parse(JSON.stringify(all.flat())) as GalleryRow[];
+}

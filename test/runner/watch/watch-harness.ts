@@ -1,0 +1,104 @@
+/** The page's server over a batch of the test's own: folders of real files, and numbers that the test sets. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request as requestOver, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { pageShell } from '../../../src/lib/net/page-shell.ts';
+import type { LiveBatch, LivePicture } from '../../../src/runner/core/live-batch.ts';
+import { startWatchServer } from '../../../src/runner/watch/start-watch-server.ts';
+
+export const png = Buffer.concat([Buffer.from('\x89PNG\r\n\x1A\n', 'latin1'), Buffer.alloc(1_000_000, 7)]);
+export const webp = Buffer.from('RIFF\x10\0\0\0WEBPVP8 ', 'latin1');
+
+export interface Watch {
+  url: string;
+  imagesDir: string;
+  thumbnailsDir: string;
+  batch: LiveBatch;
+  /** How often the batch was read. */
+  readings: number;
+  /** What was told of trouble. */
+  troubles: string[];
+}
+
+export async function startWatch(): Promise<Watch> {
+  const dir = mkdtempSync(join(tmpdir(), 'nightrender-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const imagesDir = join(dir, 'images');
+  const thumbnailsDir = join(dir, 'report/thumbnails');
+  mkdirSync(join(imagesDir, 'day one'), { recursive: true });
+  mkdirSync(join(thumbnailsDir, 'ab'), { recursive: true });
+  writeFileSync(join(imagesDir, 'day one', 'fox & 100 %.png'), png);
+  writeFileSync(join(thumbnailsDir, 'ab', 'cd.webp'), webp);
+  // A picture by its bytes, so that only its place can keep it from being sent.
+  writeFileSync(join(dir, 'checkpoint.sqlite'), png);
+  const watch: Watch = {
+    url: '',
+    imagesDir,
+    thumbnailsDir,
+    batch: {
+      dir: 'out',
+      command: 'nightrender run p.yaml',
+      run: { kind: 'none' },
+      numbers: null,
+      newest: [],
+    },
+    readings: 0,
+    troubles: [],
+  };
+  const server = await startWatchServer({
+    batch: {
+      imagesDir,
+      thumbnailsDir,
+      read: async () => {
+        watch.readings += 1;
+        return watch.batch;
+      },
+      picturesBefore: (id) => watch.batch.newest.filter((picture) => picture.id < id),
+      story: () => undefined,
+    },
+    page: pageShell({ script: 'let a = "x";', style: 'p { color: red }', withoutScript: '' }),
+    port: 0,
+    onTrouble: (text) => watch.troubles.push(text),
+  });
+  onTestFinished(() => server.close());
+  watch.url = server.url;
+  return watch;
+}
+
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+}
+
+/** `path` is sent as it is. */
+export function ask({ url }: Watch, path: string, options: RequestOptions = {}): Promise<Answer> {
+  const { port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const request = requestOver({ host: '127.0.0.1', port, path, ...options }, (response) => {
+      const parts: Buffer[] = [];
+      response.on('data', (part: Buffer) => parts.push(part));
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(parts) }),
+      );
+    });
+    request.on('error', reject).end();
+  });
+}
+
+export function pictureOf(id: number): LivePicture {
+  return {
+    id,
+    sceneId: `s${id}`,
+    prompt: `scene ${id}`,
+    file: `s${id}.png`,
+    width: 64,
+    height: 64,
+    bytes: 1_000,
+    digest: 'ab',
+    thumbnail: null,
+    savedAt: 1_000,
+  };
+}

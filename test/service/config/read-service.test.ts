@@ -1,0 +1,409 @@
+/** Promise: a service.yaml is what the service does, or every problem with it is told at once, each at its place. */
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readService } from '../../../src/service/config/read-service.ts';
+import type { EndpointSettings } from '../../../src/service/config/service-settings.ts';
+import type { EndpointSettings as Served } from '../../../src/service/endpoint-settings.ts';
+import { marked, placesOf } from '../../runner/config/pipeline-file.ts';
+import {
+  endpointProblemsOf,
+  serviceOf,
+  serviceProblems,
+  writeService,
+} from '../../runner/config/service-file.ts';
+
+const asByDefault = {
+  workers: 1,
+  quickStart: false,
+  gpu: null,
+  memoryBytes: null,
+  cpus: null,
+  environment: {},
+  retries: 2,
+  executionTimeoutMs: 600_000,
+  ttlMs: 86_400_000,
+  maxQueued: 10_000,
+};
+
+describe('a good file', () => {
+  it('says everything in the units of the program, with what is left out as by default', () => {
+    const text = `host: 0.0.0.0
+port: 0
+retention: 1h
+limits: {maxBody: 20MB, requestsPerSecond: 50, maxQueued: 7}
+endpoints:
+  - name: Night renderer
+    quickDeploy: scene-renderer
+    gpu: 24 GB
+    workers: 2
+    quickStart: true
+    environment:
+      TOKEN: \${HF_TOKEN}
+      VERSION: 1.10
+      MASK: 0x1F
+      ON: true
+    retries: 0
+    executionTimeout: 30s
+    ttl: 90m
+    maxQueued: 3
+  - {id: Mine_2, name: Container, image: "host.example:5000/user/name:1.0", arguments: [--shm-size=1g], memory: 8GB, cpus: 1.5, gpu: {devices: [0, GPU-5f]}}
+  - {name: Elsewhere, remote: true}
+`;
+    const { settings } = serviceOf(text, { env: { HF_TOKEN: 'hf' } });
+    expect(settings).toEqual({
+      host: '0.0.0.0',
+      port: 0,
+      retentionMs: 3_600_000,
+      limits: {
+        maxBodyBytes: 20e6,
+        maxResultBytes: 100e6,
+        requestsPerSecond: 50,
+        maxConnections: 1_000,
+        requestTimeoutMs: 30_000,
+        maxQueued: 7,
+        silenceMs: 60_000,
+      },
+      hasPrivateWebhooks: null,
+      endpoints: [
+        {
+          ...asByDefault,
+          id: 'night-renderer',
+          name: 'Night renderer',
+          workload: { kind: 'prebuilt', name: 'scene-renderer' },
+          gpu: { label: '24 GB' },
+          workers: 2,
+          quickStart: true,
+          environment: { TOKEN: 'hf', VERSION: '1.10', MASK: '0x1F', ON: 'true' },
+          retries: 0,
+          executionTimeoutMs: 30_000,
+          ttlMs: 5_400_000,
+          maxQueued: 3,
+        },
+        {
+          ...asByDefault,
+          id: 'Mine_2',
+          name: 'Container',
+          workload: { kind: 'image', image: 'host.example:5000/user/name:1.0', arguments: ['--shm-size=1g'] },
+          gpu: { devices: ['0', 'GPU-5f'] },
+          memoryBytes: 8e9,
+          cpus: 1.5,
+          maxQueued: 7,
+        },
+        {
+          ...asByDefault,
+          id: 'elsewhere',
+          name: 'Elsewhere',
+          workload: { kind: 'remote' },
+          workers: 0,
+          maxQueued: 7,
+        },
+      ],
+    });
+  });
+
+  it('takes paths from the folder of the file', () => {
+    const { settings, folder } = serviceOf(`endpoints:
+  - {name: In PATH, command: [worker, job.py]}
+  - {name: By path, command: [bin/worker], cwd: bin}
+  - {name: Module, module: ./handler.mjs}
+`);
+    expect(settings.endpoints.map(({ workload }) => workload)).toEqual([
+      { kind: 'command', command: ['worker', 'job.py'], cwd: folder },
+      { kind: 'command', command: [join(folder, 'bin/worker')], cwd: join(folder, 'bin') },
+      { kind: 'module', path: join(folder, 'handler.mjs') },
+    ]);
+  });
+
+  it('looks for a program where the PATH of its own environment says', () => {
+    const { folder } = writeService('');
+    const { settings } = serviceOf(
+      `endpoints: [{name: A, command: [worker], environment: {PATH: ${join(folder, 'bin')}}}]`,
+      { env: { PATH: '/nowhere' } },
+    );
+    expect(settings.endpoints).toHaveLength(1);
+  });
+
+  it('has endpoints as the service itself has them, which the compiler sees', () => {
+    const { endpoints } = serviceOf('endpoints: [{name: A, quickDeploy: painter}]').settings;
+    const asServed: Served[] = endpoints;
+    const back: EndpointSettings[] = asServed;
+    expect(back).toHaveLength(1);
+  });
+
+  it('need not be there, nor hold anything', () => {
+    const bare = readService(undefined, [{ path: ['port'], value: 0, from: '--port' }], {});
+    expect(bare).toMatchObject({ host: '127.0.0.1', port: 0, retentionMs: 1_800_000, endpoints: [] });
+    expect(serviceOf('').settings).toEqual({ ...bare, port: 4747 });
+  });
+
+  it('gives a job that may not live for 10 minutes no longer in a worker than it lives', () => {
+    const { settings } = serviceOf('endpoints: [{name: A, quickDeploy: painter, ttl: 2m}]');
+    expect(settings.endpoints[0]).toMatchObject({ executionTimeoutMs: 120_000, ttlMs: 120_000 });
+  });
+
+  it('takes a number out of the environment', () => {
+    const text = 'endpoints:\n  - name: A\n    quickDeploy: painter\n    workers: ${N}\n';
+    expect(serviceOf(text, { env: { N: '3' } }).settings.endpoints[0]).toMatchObject({ workers: 3 });
+  });
+
+  it.each([
+    ['Ölgemälde & Töne', 'olgemalde-tone'],
+    ['  24 GB / fast  ', '24-gb-fast'],
+    ['snake_case', 'snake_case'],
+  ])('makes the id of %j', (name, id) => {
+    const { settings } = serviceOf(`endpoints: [{name: "${name}", quickDeploy: painter}]`);
+    expect(settings.endpoints[0]).toMatchObject({ id, name: name.trim() });
+  });
+});
+
+it('tells every problem at once, in the order of the file', () => {
+  const { text, places } = marked(`host: ▸"-x"
+port: ▸70000
+▸retension: 1h
+limits: {maxBody: ▸10, ▸body: 1MB}
+▸workers: 3
+endpoints:
+  - name: A
+    quickDeploy: ▸panter
+    workers: ▸many
+  - ▸name: B
+    executionTimeout: ▸2d
+    ▸worker: 2
+  - ▸{name: C, image: u/x:1, remote: true}
+  - name: ▸a
+    module: ▸./gone.mjs
+    ▸gpu: {▸device: 0}
+    cpus: ▸2
+    environment:
+      ▸RUNPOD_POD_ID: x
+      ▸2ND: x
+      LIST: ▸[secret-text]
+  - ▸5
+`);
+  const problems = serviceProblems(text);
+  expect(placesOf(problems)).toEqual(places);
+  expect(problems).toEqual([
+    expect.stringMatching(/host is "-x"; expected an address such as /),
+    expect.stringContaining('port is 70000; expected a port, a whole number from 0 to 65535'),
+    expect.stringContaining('the key "retension" is not known; did you mean retention?'),
+    expect.stringContaining('limits.maxBody is 10; expected a size from 1kB to 1GB, such as 500kB, 64MB'),
+    expect.stringContaining('the key "body" is not known in limits; expected maxBody, maxResult, '),
+    expect.stringContaining(
+      'the key "workers" is not known; expected host, port, retention, limits, webhooks, endpoints (workers belongs under endpoints)',
+    ),
+    expect.stringContaining('endpoints[0].quickDeploy is "panter"; expected painter or scene-renderer'),
+    expect.stringContaining('endpoints[0].workers is "many"; expected workers that are started here, '),
+    expect.stringContaining('endpoints[1] is keys and values; expected exactly one of quickDeploy, '),
+    expect.stringContaining('endpoints[1].executionTimeout is "2d"; expected a time within the ttl of 24h, '),
+    expect.stringContaining('the key "worker" is not known in endpoints[1]; did you mean workers?'),
+    expect.stringContaining('endpoints[2] is keys and values; expected exactly one of quickDeploy, '),
+    expect.stringContaining('endpoints[3].name is "a"; expected a name that no other endpoint has'),
+    expect.stringContaining('endpoints[3].module is "./gone.mjs"; expected a file that is there, '),
+    expect.stringContaining('endpoints[3].gpu.devices is missing; expected devices of this machine'),
+    expect.stringContaining('the key "device" is not known in endpoints[3].gpu; did you mean devices?'),
+    expect.stringContaining('endpoints[3].cpus is 2; expected no bound of processors, '),
+    expect.stringContaining('the key "RUNPOD_POD_ID" cannot be set in endpoints[3].environment; expected '),
+    expect.stringContaining('this key cannot be set in endpoints[3].environment; expected a name of '),
+    expect.stringContaining('endpoints[3].environment.LIST is a list; expected a text'),
+    expect.stringContaining('endpoints[4] is 5; expected the key name, and where wanted id, quickDeploy, '),
+  ]);
+});
+
+it('names the file that was meant where another is given', () => {
+  const { folder } = writeService('');
+  expect(() => readService(folder, [], {})).toThrow('this is a folder; expected a service.yaml');
+});
+
+describe('what an endpoint runs', () => {
+  it.each([
+    ['workers: 1', 'is keys and values; expected exactly one of quickDeploy, image, command, module, remote'],
+    [
+      'quickDeploy: painter, remote: true',
+      'is keys and values; expected exactly one of quickDeploy, image, command, module, remote',
+    ],
+    ['remote: false', 'remote is false; expected true'],
+    ['image: user/name', 'image is "user/name"; expected a tag or digest as well, such as user/name:1.0'],
+    [
+      'image: "python:3.12"',
+      'image is "python:3.12"; expected the registry\'s user in front, such as library/python:3.12',
+    ],
+    [
+      'image: python',
+      'image is "python"; expected the registry\'s user and a tag as well, such as library/python:1.0',
+    ],
+    [
+      'image: "User/Name:1"',
+      'image is "User/Name:1"; expected an image in lower case, such as user/name:1.0',
+    ],
+    [
+      'image: "--privileged"',
+      'image is "--privileged"; expected an image such as user/name:1.0 or registry.example.com:5000/user/name:1.0',
+    ],
+    [
+      'image: "user/name:1@sha256:12"',
+      'image is "user/name:1@sha256:12"; expected an image such as user/name:1.0 or registry.example.com:5000/user/name:1.0',
+    ],
+    ['command: worker --fast', 'command is "worker --fast"; expected a list such as [python3, worker.py]'],
+    ['command: []', 'command is an empty list; expected a list such as [python3, worker.py]'],
+    [
+      'command: [gone, x]',
+      'command[0] is "gone"; expected a program that is there: none of the folders of PATH has a gone',
+    ],
+    [
+      'command: [./gone]',
+      'command[0] is "./gone"; expected a program that is there, and FOLDER/gone is none',
+    ],
+    [
+      'command: [./plain.txt]',
+      'command[0] is "./plain.txt"; expected a program, and FOLDER/plain.txt may not be executed; chmod +x lets it',
+    ],
+    ['command: [./bin]', 'command[0] is "./bin"; expected a program that is there, and FOLDER/bin is none'],
+    [
+      'command: [worker], cwd: plain.txt',
+      'cwd is "plain.txt"; expected a folder that is there, and FOLDER/plain.txt is none',
+    ],
+    [
+      'module: ./gone.mjs',
+      'module is "./gone.mjs"; expected a file that is there, and FOLDER/gone.mjs is none',
+    ],
+    [
+      'module: plain.txt',
+      'module is "plain.txt"; expected the path of a JavaScript module, such as ./handler.mjs',
+    ],
+    [
+      'module: ./handler.mjs, arguments: [--init]',
+      'arguments is a list; expected none, since they are of `docker run`, which only an image takes',
+    ],
+    [
+      'module: ./handler.mjs, cwd: bin',
+      'cwd is "bin"; expected none, since only a command runs in a folder of its own',
+    ],
+  ])('{%s}', (keys, problem) => {
+    expect(endpointProblemsOf(keys)).toEqual([problem]);
+  });
+});
+
+describe('what would have no effect', () => {
+  it.each([
+    [
+      'quickDeploy: painter, memory: 8GB',
+      'memory is "8GB"; expected no bound of memory, which only an image, a command or a module has',
+    ],
+    [
+      'quickDeploy: painter, cpus: 2',
+      'cpus is 2; expected no bound of processors, which only the container of an image has',
+    ],
+    ['remote: true, workers: 2', 'workers is 2; expected 0, since these workers are started elsewhere'],
+    [
+      'remote: true, quickStart: true',
+      'quickStart is true; expected false, since these workers are started elsewhere',
+    ],
+    [
+      'remote: true, environment: {A: x}',
+      'environment is keys and values; expected no variables, since these workers are started elsewhere',
+    ],
+    [
+      'quickDeploy: painter, gpu: {devices: [0]}',
+      'gpu.devices is a list; expected no devices of this machine, since the painter works within the service itself; a label tells people',
+    ],
+    [
+      'module: ./handler.mjs, gpu: {devices: [0, /dev/dri/renderD128]}',
+      'gpu.devices is a list; expected numbers or names such as GPU-5f3c, since a command or module is told of them by CUDA_VISIBLE_DEVICES, which knows no paths; an image can have those',
+    ],
+    [
+      'command: [worker], gpu: {devices: [amd.com/gpu=0]}',
+      'gpu.devices is a list; expected numbers or names such as GPU-5f3c, since a command or module is told of them by CUDA_VISIBLE_DEVICES, which knows no paths; an image can have those',
+    ],
+    [
+      'quickDeploy: scene-renderer, gpu: {devices: [0]}',
+      'gpu.devices is a list; expected no devices of this machine, since scene-renderer works on the GPU that Vulkan offers it; a label tells people',
+    ],
+    [
+      'quickDeploy: painter, executionTimeout: 30h',
+      'executionTimeout is "30h"; expected a time within the ttl of 24h, at which a job ends in any case',
+    ],
+  ])('{%s} is refused', (keys, problem) => {
+    expect(endpointProblemsOf(keys)).toEqual([problem]);
+  });
+});
+
+describe('one field', () => {
+  it.each([
+    ['id: a b', 'id is "a b"; expected an id of 1 to 128 letters, digits, - and _'],
+    ['gpu: 24', 'gpu is 24; expected a label such as 24 GB, or devices such as {devices: [0, 1]}'],
+    [
+      'gpu: {devices: [0, "0"]}',
+      'gpu.devices is a list; expected devices of this machine, such as [0, 1], none of them twice',
+    ],
+    [
+      'gpu: {devices: [-1]}',
+      'gpu.devices[0] is -1; expected a device of this machine: a number from 0, or a name such as GPU-5f3c or /dev/dri/renderD128',
+    ],
+    [
+      'devices: [0]',
+      'the key "devices" is not known in endpoints[0]; expected id, name, quickDeploy, image, arguments, command, cwd, module, remote, gpu, workers, quickStart, memory, cpus, environment, retries, executionTimeout, ttl, maxQueued (devices belongs under gpu)',
+    ],
+    ['worker: 2', 'the key "worker" is not known in endpoints[0]; did you mean workers?'],
+    ['workers: 1.5', 'workers is 1.5; expected workers that are started here, a whole number from 0 to 1000'],
+    ['retries: -1', 'retries is -1; expected times that a job is tried again, a whole number from 0 to 100'],
+    ['ttl: 30', 'ttl is 30; expected a duration from 1s to 20d, such as 30s, 5m or 2h'],
+    [
+      'environment: {NIGHTRENDER_API_KEY: x}',
+      'the key "NIGHTRENDER_API_KEY" cannot be set in endpoints[0].environment; expected another name: workers have keys of their own, and never that of the service',
+    ],
+    [
+      'environment: {RUNPOD_X: x}',
+      'the key "RUNPOD_X" cannot be set in endpoints[0].environment; expected another name: RUNPOD_… is what the service itself tells workers',
+    ],
+    [
+      'environment: {A-B: x}',
+      'the key "A-B" cannot be set in endpoints[0].environment; expected a name of letters, digits and _, with no digit in front',
+    ],
+    [
+      'environment: {__proto__: x}',
+      'the key "__proto__" cannot be set in endpoints[0].environment; expected a name of letters, digits and _, with no digit in front',
+    ],
+    ['environment: {A: }', 'environment.A is empty; expected a text'],
+    ['environment: {A: "${GONE}"}', 'the environment variable GONE is not set; expected it for ${GONE}'],
+    [
+      'environment: A=secret',
+      'environment is a text that does not fit; expected names with texts, such as {MODEL: x}',
+    ],
+  ])('{%s}', (keys, problem) => {
+    expect(endpointProblemsOf(`module: ./handler.mjs, ${keys}`)).toEqual([problem]);
+  });
+
+  it.each([
+    [
+      'image: u/x:1, memory: 8',
+      'memory is 8; expected a size from 16MB to 16000GB, such as 500kB, 64MB or 128MiB',
+    ],
+    ['image: u/x:1, cpus: 0', 'cpus is 0; expected processors, a number from 0.01 to 1024'],
+  ])('{%s}', (keys, problem) => {
+    expect(endpointProblemsOf(keys)).toEqual([problem]);
+  });
+
+  it.each([
+    ['"\\u0007"', 'name is "\\u0007"; expected a name of at most 64 characters, in one line'],
+    ['" "', 'name is " "; expected a name of at most 64 characters, in one line'],
+    ['☾', 'id is missing; expected one, since the name holds no letters or digits for it'],
+  ])('the name %s', (name, problem) => {
+    expect(serviceProblems(`endpoints: [{name: ${name}, quickDeploy: painter}]`)).toEqual([
+      expect.stringContaining(`endpoints[0].${problem}`),
+    ]);
+  });
+});
+
+it('has each name and id once, however they are written', () => {
+  const text = `endpoints:
+  - {name: Night, quickDeploy: painter}
+  - {name: NIGHT, id: other, quickDeploy: painter}
+  - {name: Night!, quickDeploy: painter}
+  - {name: Fourth, id: Other, quickDeploy: painter}
+`;
+  expect(serviceProblems(text)).toEqual([
+    '3:12: endpoints[1].name is "NIGHT"; expected a name that no other endpoint has',
+    "4:5: endpoints[2].id is missing; expected one, since that of the name, night, is another endpoint's",
+    '5:24: endpoints[3].id is "Other"; expected an id that no other endpoint has',
+  ]);
+});

@@ -1,0 +1,258 @@
+/** Jobs in the console: the list, and all about one of them. */
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { JobRow } from '../../../src/protocol/console-data.ts';
+import { prepareStatements } from '../../../src/service/console/job-views.ts';
+import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
+import { JobBook } from '../../../src/service/jobs/job-book.ts';
+import { inProcessWorkload } from '../../../src/service/workloads/in-process-workload.ts';
+import { painterWorkload } from '../../../src/commands/workload-of.ts';
+import { WorkerDied, type Workload } from '../../../src/service/workloads/workload.ts';
+import { ask, endpointId, instantWorkload, makeDataDir, post } from '../service-harness.ts';
+import { enter, openWithConsole, type Visit, withKeys } from './visit.ts';
+
+async function allPages(visit: Visit, filter = ''): Promise<JobRow[]> {
+  const rows: JobRow[] = [];
+  for (let page: JobRow[] | undefined; page === undefined || page.length > 0; rows.push(...page)) {
+    const last = rows.at(-1);
+    page = await visit.get<JobRow[]>(`jobs?${filter}${last === undefined ? '' : `&before=${last.id}`}`);
+    expect(page.length).toBeLessThanOrEqual(50);
+  }
+  return rows;
+}
+
+it('lists thousands of jobs, newest first, page by page, by endpoint and by status', async () => {
+  const dataDir = await makeDataDir();
+  const book = new JobBook(join(dataDir, 'service.sqlite'), { retentionMs: 60_000, now: Date.now });
+  const accepted = Array.from({ length: 2_000 }, (_, i) =>
+    book.accept(i % 10 === 0 ? 'other' : endpointId, JSON.stringify({ scene: `scene ${i}` }), {
+      isLowPriority: i % 3 === 0,
+    }),
+  );
+  const ids = await Promise.all(accepted);
+  book.close();
+  const endpoints = [endpointId, 'other'].map((id) => endpointSettings({ id, workers: 0 }));
+  const visit = await enter((await openWithConsole({ dataDir, endpoints })).url);
+  const cancelled = ids.slice(0, 70);
+  for (const id of cancelled) expect((await visit.ask('POST', `jobs/${id}/cancel`)).status).toBe(200);
+  const all = await allPages(visit);
+  expect(all).toHaveLength(2_000);
+  expect(new Set(all.map(({ id }) => id))).toEqual(new Set(ids));
+  const others = await allPages(visit, 'endpoint=other');
+  expect(others.map(({ endpointId: id }) => id)).toEqual(Array.from({ length: 200 }, () => 'other'));
+  const gone = await allPages(visit, 'status=CANCELLED');
+  expect(new Set(gone.map(({ id }) => id))).toEqual(new Set(cancelled));
+  expect(await allPages(visit, 'endpoint=other&status=CANCELLED')).toHaveLength(7);
+  const waiting = await allPages(visit, 'status=IN_QUEUE');
+  expect(waiting.map(({ id }) => id)).toEqual(ids.slice(70).toReversed());
+  expect(await allPages(visit, 'endpoint=other&status=IN_QUEUE')).toHaveLength(193);
+  for (const nothing of ['endpoint=none', 'status=none', "status='%20OR%201=1", 'before=none'])
+    expect(await visit.get(`jobs?${nothing}`)).toEqual([]);
+  expect(all[0]).toMatchObject({
+    status: 'IN_QUEUE',
+    startedAt: null,
+    delayTime: null,
+    workerId: null,
+    key: null,
+    summary: 'scene 1999',
+  });
+});
+
+it('finds them by an index, however many there are', async () => {
+  const path = join(await makeDataDir(), 'service.sqlite');
+  const book = new JobBook(path, { retentionMs: 60_000, now: Date.now });
+  const { db } = book.file;
+  const lookingThroughAll = Object.entries(prepareStatements(book)).filter(([, { source }]) =>
+    db
+      .prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${source.replaceAll(/@\w+|\?/g, '1')}`)
+      .all()
+      .some(({ detail }) => /^SCAN job\b/.test(detail)),
+  );
+  book.close();
+  expect(lookingThroughAll).toEqual([]);
+});
+
+it('shows what went in and what came out, with its pictures', async () => {
+  const visit = await enter((await openWithConsole({ workload: painterWorkload })).url);
+  const scene = `a red lighthouse ${'and waves '.repeat(90)}`;
+  const id = await visit.submit(endpointId, { scene, seed: 7 });
+  const job = await visit.jobOnce(id, ({ endedAt }) => endedAt !== null);
+  expect(job).toMatchObject({ status: 'COMPLETED', error: null, retries: 0 });
+  expect(JSON.parse(job.input ?? '')).toEqual({ scene, seed: 7 });
+  expect(job.summary).toMatch(/^a red lighthouse/);
+  expect(job.pictures).toEqual([expect.stringMatching(/^data:image\/png;base64,iVBORw0KGgo[\w+/=]+$/)]);
+  expect(job.output).toContain('iVBORw0KGgo');
+  expect(job.output?.length).toBeLessThan(500);
+  expect(job.executionTime).toBe((job.endedAt ?? 0) - (job.startedAt ?? 0));
+});
+
+it('shows outputs that are long, deep or hostile, as far as they can be shown', async () => {
+  const picture = (type: string, length: number): string => type + 'A'.repeat(length);
+  const hostile = `</script><img src=x onerror=alert(1)>\u{2028}"'\u{202e}`;
+  const outputs: Record<string, unknown> = {
+    hostile: { [hostile]: hostile },
+    long: { text: 'x'.repeat(9_000) },
+    huge: Array.from({ length: 100_000 }, (_, i) => i),
+    deep: JSON.parse('['.repeat(3_000) + ']'.repeat(3_000)),
+    pictures: {
+      one: picture('iVBORw0KGgo', 400_000),
+      twice: picture('iVBORw0KGgo', 400_000),
+      named: `data:image/png;base64,${picture('/9j/', 80)}`,
+      no: picture('AAAA', 400_000),
+      svg: 'data:image/svg+xml;base64,PHN2ZyBvbmxvYWQ9YWxlcnQoMSk+PC9zdmc+',
+    },
+    many: Array.from({ length: 40 }, (_, i) => picture(`UklGR${i}`, 80)),
+  };
+  const { url } = await openWithConsole({
+    workload: instantWorkload(({ input }) => outputs[String(input['scene'])]),
+  });
+  const visit = await enter(url);
+  const shown = async (scene: string) => {
+    const id = await visit.submit(endpointId, { scene });
+    return await visit.jobOnce(id, ({ status }) => status === 'COMPLETED');
+  };
+  expect(JSON.parse((await shown('hostile')).output ?? '')).toEqual(outputs['hostile']);
+  expect((await shown('long')).output).toMatch(/^\{\n {2}"text": "x{4000}… \(9000 characters\)"\n\}$/);
+  expect((await shown('huge')).output).toBeNull();
+  expect((await shown('deep')).status).toBe('COMPLETED');
+  const { pictures } = await shown('pictures');
+  expect(pictures.map((uri) => [uri.slice(0, 27), uri.length])).toEqual([
+    ['data:image/png;base64,iVBOR', 400_033],
+    ['data:image/jpeg;base64,/9j/', 107],
+  ]);
+  expect((await shown('many')).pictures).toHaveLength(12);
+});
+
+it('shows an output of another machine’s worker that is nested too deeply to be written', async () => {
+  const { url, dataDir, troubles } = await openWithConsole({ workers: 0 });
+  const visit = await enter(url);
+  const { key: workerKey } = withKeys(dataDir, (book) =>
+    book.add({ name: 'w', kind: 'worker', endpoints: null }),
+  );
+  const headers = { Authorization: workerKey };
+  const id = await visit.submit(endpointId, { scene: 'x' });
+  await ask(url, `/v2/${endpointId}/job-take/w1`, { headers });
+  const output = '['.repeat(100_000) + ']'.repeat(100_000);
+  const path = `/v2/${endpointId}/job-done/w1/${id}`;
+  expect((await fetch(url + path, { method: 'POST', headers, body: `{"output":${output}}` })).status).toBe(
+    200,
+  );
+  expect(await visit.job(id)).toMatchObject({ status: 'COMPLETED', output: null, pictures: [] });
+  expect(troubles).toEqual([]);
+});
+
+/** Writes what the job says before it does what the test says. */
+function writing(end: () => Promise<unknown>): Workload {
+  return {
+    name: 'writing',
+    startWorker: ({ log }) =>
+      Promise.resolve({
+        run: async ({ input }) => {
+          for (const line of input['lines'] as string[]) log(line);
+          return await end();
+        },
+        ended: new Promise<string>(() => undefined),
+        stop: () => Promise.resolve(),
+      }),
+  };
+}
+
+it('shows what a worker writes while it is at a job, and afterwards', async () => {
+  let finish: (output: unknown) => void = () => undefined;
+  const workload = writing(() => new Promise((resolve) => (finish = resolve)));
+  const visit = await enter((await openWithConsole({ workload })).url);
+  const lines = ['<b>one</b>', '', 'two \u{1b}[31m'];
+  const id = await visit.submit(endpointId, { lines });
+  expect((await visit.jobOnce(id, ({ log }) => log.length > 0)).log).toEqual(lines);
+  expect((await visit.endpoint(endpointId))?.workers).toMatchObject([
+    { state: 'running', jobIds: [id], log: lines },
+  ]);
+  finish('done');
+  expect((await visit.jobOnce(id, ({ endedAt }) => endedAt !== null)).log).toEqual(lines);
+  const silent = await visit.submit(endpointId, { lines: [] });
+  while ((await visit.endpoint(endpointId))?.workers[0]?.jobIds[0] !== silent);
+  finish('done');
+  expect((await visit.jobOnce(silent, ({ endedAt }) => endedAt !== null)).log).toEqual([]);
+});
+
+it('cancels, retries, and purges the queue', async () => {
+  const { url, held } = await openWithConsole();
+  const visit = await enter(url);
+  const id = await visit.submit(endpointId, { scene: 'x' });
+  const first = await held.next();
+  const waiting = [await visit.submit(endpointId, { a: 1 }), await visit.submit(endpointId, { a: 2 })];
+  expect((await visit.ask('POST', `jobs/${id}/retry`)).status).toBe(409);
+  first.fail(new Error('it broke\nin two'));
+  expect(await visit.jobOnce(id, ({ endedAt }) => endedAt !== null)).toMatchObject({
+    error: 'it broke\nin two',
+  });
+  const second = await held.next();
+  expect(await visit.ask('POST', `jobs/${id}/retry`)).toMatchObject({
+    status: 200,
+    body: { id, status: 'IN_QUEUE' },
+  });
+  expect(await visit.job(id)).toMatchObject({
+    status: 'IN_QUEUE',
+    error: null,
+    startedAt: null,
+    executionTime: null,
+  });
+  expect(await visit.ask('POST', `jobs/${waiting[0]}/cancel`)).toMatchObject({
+    status: 200,
+    body: { status: 'CANCELLED' },
+  });
+  expect(second.signal.aborted).toBe(true);
+  expect((await held.next()).job.id).toBe(id);
+  expect(await visit.ask('POST', `endpoints/${endpointId}/purge-queue`)).toMatchObject({
+    status: 200,
+    body: { removed: 1 },
+  });
+  expect((await visit.endpoint(endpointId))?.jobs).toMatchObject({
+    cancelled: 2,
+    inProgress: 1,
+    inQueue: 0,
+    failed: 0,
+  });
+});
+
+it('keeps the log of a worker that died while its job waits for another', async () => {
+  let deaths = 0;
+  const workload = writing(() =>
+    deaths++ === 0 ? Promise.reject(new WorkerDied('it died')) : new Promise(() => undefined),
+  );
+  const visit = await enter((await openWithConsole({ workload })).url);
+  const id = await visit.submit(endpointId, { lines: ['the last words'] });
+  expect(await visit.jobOnce(id, ({ retries }) => retries === 1)).toMatchObject({ log: ['the last words'] });
+});
+
+it('says what is wrong with a submission, and that a queue is full', async () => {
+  const { url } = await openWithConsole();
+  const visit = await enter(url);
+  await visit.make({
+    id: 'mine',
+    name: 'Mine',
+    workers: 0,
+    workload: { kind: 'remote' },
+    quickStart: false,
+    maxQueued: 1,
+  });
+  const path = 'endpoints/mine/jobs';
+  expect(await visit.ask('POST', path, { input: {} })).toMatchObject({
+    status: 400,
+    body: { error: expect.any(String) },
+  });
+  expect((await visit.ask('POST', path, { input: { a: 1 }, policy: { ttl: -1 } })).status).toBe(400);
+  await visit.submit('mine', { a: 1 });
+  expect((await visit.ask('POST', path, { input: { a: 1 } })).status).toBe(429);
+  expect((await post(url, '{"input":{"a":1}}', '/v2/mine/run')).status).toBe(429);
+});
+
+it('forgets a job when its time is over', async () => {
+  let now = Date.now();
+  const workload = inProcessWorkload('quick', () => Promise.resolve('done'));
+  const visit = await enter((await openWithConsole({ workload, now: () => now, retentionMs: 1_000 })).url);
+  const id = await visit.submit(endpointId, { a: 1 });
+  await visit.jobOnce(id, ({ endedAt }) => endedAt !== null);
+  now += 2_000;
+  expect((await visit.ask('GET', `jobs/${id}`)).status).toBe(404);
+});

@@ -1,0 +1,94 @@
+/** Keys in the console: made, told once, used, revoked. */
+import { expect, it } from 'vitest';
+import type { KeyView } from '../../../src/protocol/console-data.ts';
+import { ask, bytesInUse, endpointId, instantWorkload, statusOnce } from '../service-harness.ts';
+import { enter, openWithConsole, type Visit } from './visit.ts';
+
+async function addKey(visit: Visit, form: object): Promise<{ key: string; view: KeyView }> {
+  const { status, body } = await visit.ask('POST', 'keys', { endpoints: null, ...form });
+  expect([status, body]).toEqual([201, body]);
+  return body as { key: string; view: KeyView };
+}
+
+function run(url: string, withKey: string) {
+  const headers = { Authorization: `Bearer ${withKey}` };
+  return ask(url, `/v2/${endpointId}/run`, { method: 'POST', body: '{"input":{"a":1}}', headers });
+}
+
+it('makes a key that is good at once, tells it once, and says what it was used for', async () => {
+  const { url, dataDir } = await openWithConsole({ workload: instantWorkload(() => 'done') });
+  const visit = await enter(url);
+  expect(await visit.keys()).toEqual([]);
+  const { key, view } = await addKey(visit, { name: 'My farm', kind: 'client', endpoints: [endpointId] });
+  expect(view).toMatchObject({
+    name: 'My farm',
+    kind: 'client',
+    endpoints: [endpointId],
+    revokedAt: null,
+    usage: [],
+  });
+  const reply = await run(url, key);
+  expect(reply.status).toBe(200);
+  const { id } = reply.json as { id: string };
+  await statusOnce(url, id, 'COMPLETED');
+  const [listed] = await visit.keys();
+  expect(listed).toMatchObject({ id: view.id, usage: [{ endpointId, jobs: 1, gpuMs: expect.any(Number) }] });
+  expect(listed?.lastUsedAt).not.toBeNull();
+  expect((await visit.job(id)).key).toBe('My farm');
+  expect(JSON.stringify(listed)).not.toContain(key);
+  expect(await bytesInUse(dataDir)).not.toContain(key);
+});
+
+it('tells what was done for a key that the service was given, also once it is started without it', async () => {
+  const first = await openWithConsole({ workload: instantWorkload(() => 'done') });
+  const id = await (await enter(first.url)).submit(endpointId, { a: 1 });
+  await (await enter(first.url)).jobOnce(id, ({ status }) => status === 'COMPLETED');
+  const usage = [{ endpointId, jobs: 1, gpuMs: expect.any(Number) as number }];
+  const of = { id: 'given-1', name: 'given-1', kind: 'admin', createdAt: null, revokedAt: null, usage };
+  expect(await (await enter(first.url)).get('keys')).toMatchObject([{ ...of, origin: 'given' }]);
+  const { key: admin } = await addKey(await enter(first.url), { name: 'mine', kind: 'admin' });
+  await first.close();
+  const second = await openWithConsole({ dataDir: first.dataDir, keys: [] });
+  const visit = await enter(second.url, admin);
+  expect(await visit.get('keys')).toMatchObject([
+    { name: 'mine', origin: 'book' },
+    { ...of, origin: 'gone' },
+  ]);
+  expect((await visit.ask('POST', 'keys/given-1/revoke')).status).toBe(404);
+});
+
+it('revokes a key, which ends what it was good for, and its session', async () => {
+  const { url } = await openWithConsole();
+  const visit = await enter(url);
+  const client = await addKey(visit, { name: 'c', kind: 'client' });
+  const admin = await addKey(visit, { name: 'a', kind: 'admin' });
+  const other = await enter(url, admin.key);
+  for (const { view } of [client, admin])
+    expect((await visit.ask('POST', `keys/${view.id}/revoke`)).status).toBe(204);
+  expect((await run(url, client.key)).status).toBe(401);
+  expect((await other.ask('GET', 'overview')).status).toBe(401);
+  expect((await visit.keys()).every(({ revokedAt }) => revokedAt !== null)).toBe(true);
+});
+
+it('says beside its fields what is wrong with a key', async () => {
+  const visit = await enter((await openWithConsole()).url);
+  await addKey(visit, { name: 'taken', kind: 'client' });
+  const wrong: [form: object, fields: string[]][] = [
+    [{ name: '', kind: 'client' }, ['name']],
+    [{ name: 'TAKEN', kind: 'client' }, ['name']],
+    [{ name: 'given-1', kind: 'client' }, ['name']],
+    [{ name: '<script>alert(1)</script>', kind: 'client' }, ['name']],
+    [{ name: 'n'.repeat(65), kind: 'god' }, ['name', 'kind']],
+    [{ name: 'x', kind: 'admin', endpoints: [endpointId] }, ['endpoints']],
+    [{ name: 'x', kind: 'client', endpoints: [] }, ['endpoints']],
+    [{ name: 'x', kind: 'client', endpoints: ['../..'] }, ['endpoints']],
+    [{ name: 7, kind: null, endpoints: 'all' }, []],
+    [{}, []],
+  ];
+  for (const [form, fields] of wrong) {
+    const { status, body } = await visit.ask('POST', 'keys', form);
+    const { problems = [] } = body as { problems?: { field: string }[] };
+    expect([form, status, problems.map(({ field }) => field)]).toEqual([form, 422, fields]);
+  }
+  expect(await visit.keys()).toHaveLength(1);
+});

@@ -1,0 +1,139 @@
+/** Somebody who is signed in to the console of a service for one test. */
+import { expect } from 'vitest';
+import { checkEndpointForm, endpointForm } from '../../../src/service/config/check-endpoint-form.ts';
+import type {
+  EndpointForm,
+  EndpointView,
+  JobView,
+  KeyView,
+  Overview,
+} from '../../../src/protocol/console-data.ts';
+import { KeyBook } from '../../../src/service/keys/key-book.ts';
+import type { ConsoleOptions } from '../../../src/service/service-options.ts';
+import { endpointForm as form } from '../../web/console-things.ts';
+import { key, openService, type TestService, type TestServiceOptions } from '../service-harness.ts';
+
+const consoleOptions: ConsoleOptions = {
+  page: { html: '<p>the page</p>', headers: { 'Content-Security-Policy': "default-src 'none'" } },
+  program: 'nightrender 1.2.3',
+  faults: null,
+  file: 'service.yaml',
+  rendererLack: () => ({ reason: 'it snows', install: null }),
+  forms: {
+    check: (raw, others) => checkEndpointForm(raw, { others, env: process.env, maxQueued: 10_000 }),
+    show: endpointForm,
+  },
+};
+
+export function openWithConsole(options: TestServiceOptions = {}): Promise<TestService> {
+  return openService({ console: consoleOptions, ...options });
+}
+
+export interface ConsoleReply {
+  status: number;
+  headers: Headers;
+  /** JSON, or the text where it is none. */
+  body: unknown;
+}
+
+/** What the page sends with each change. */
+export const ownPage = { 'X-Nightrender-Console': '1', 'Sec-Fetch-Site': 'same-origin' };
+
+export async function send(
+  url: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = ownPage,
+): Promise<ConsoleReply> {
+  const response = await fetch(`${url}/console/api/${path}`, {
+    method,
+    headers: { ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  return { status: response.status, headers: response.headers, body: bodyIn(await response.text()) };
+}
+
+function bodyIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+export class Visit {
+  readonly #url: string;
+  readonly cookie: string;
+
+  constructor(url: string, cookie: string) {
+    this.#url = url;
+    this.cookie = cookie;
+  }
+
+  ask(method: string, path: string, body?: unknown): Promise<ConsoleReply> {
+    return send(this.#url, method, path, body, { ...ownPage, Cookie: this.cookie });
+  }
+
+  /** Asks for what has to succeed. */
+  async get<T>(path: string): Promise<T> {
+    const { status, body } = await this.ask('GET', path);
+    expect([status, body]).toEqual([200, body]);
+    return body as T;
+  }
+
+  overview(): Promise<Overview> {
+    return this.get('overview');
+  }
+
+  async endpoint(id: string): Promise<EndpointView | undefined> {
+    return (await this.overview()).endpoints.find(({ settings }) => settings.id === id);
+  }
+
+  async make(change: Partial<EndpointForm>): Promise<EndpointView> {
+    const { status, body } = await this.ask('POST', 'endpoints', form(change));
+    expect([status, body]).toEqual([201, body]);
+    return body as EndpointView;
+  }
+
+  /** Submits and returns the job's id. */
+  async submit(endpointId: string, input: Record<string, unknown>): Promise<string> {
+    const { status, body } = await this.ask('POST', `endpoints/${endpointId}/jobs`, { input });
+    expect([status, body]).toEqual([201, body]);
+    return (body as { id: string }).id;
+  }
+
+  job(id: string): Promise<JobView> {
+    return this.get(`jobs/${id}`);
+  }
+
+  /** Looks until it is so. */
+  async jobOnce(id: string, isSo: (job: JobView) => boolean): Promise<JobView> {
+    for (;;) {
+      const job = await this.job(id);
+      if (isSo(job)) return job;
+    }
+  }
+
+  /** Those that were made here. */
+  async keys(): Promise<KeyView[]> {
+    return (await this.get<KeyView[]>('keys')).filter(({ origin }) => origin === 'book');
+  }
+}
+
+/** Signs in. */
+export async function enter(url: string, withKey = key): Promise<Visit> {
+  const { status, headers } = await send(url, 'POST', 'session', { key: withKey });
+  expect(status).toBe(204);
+  return new Visit(url, headers.get('set-cookie')?.split(';')[0] ?? '');
+}
+
+/** As another program changes the keys of a service. */
+export function withKeys<T>(dataDir: string, work: (keys: KeyBook) => T): T {
+  const keys = new KeyBook(`${dataDir}/keys.sqlite`, { now: Date.now });
+  try {
+    return work(keys);
+  } finally {
+    keys.close();
+  }
+}

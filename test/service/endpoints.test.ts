@@ -1,0 +1,37 @@
+/** Endpoints that are changed while workers wait at them. */
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { endpointSettings } from '../../src/service/endpoint-settings.ts';
+import { Endpoints } from '../../src/service/endpoints.ts';
+import { JobBook } from '../../src/service/jobs/job-book.ts';
+import { JobResults } from '../../src/service/jobs/job-results.ts';
+import { makeDataDir } from './service-harness.ts';
+
+it('has whoever waited at an endpoint find the changed one as he asks anew', async () => {
+  const dataDir = await makeDataDir();
+  const book = new JobBook(join(dataDir, 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
+  const results = new JobResults({ book, maxResultBytes: 1e6 });
+  const endpoints = new Endpoints({
+    book,
+    results,
+    given: [],
+    workloadOf: () => undefined,
+    silenceMs: undefined,
+    onTrouble: () => undefined,
+  });
+  onTestFinished(async () => {
+    await endpoints.stop();
+    book.close();
+  });
+  const before = endpointSettings({ id: 'farm', workers: 0, workload: { kind: 'remote' }, retries: 0 });
+  await endpoints.add(before);
+  const found: unknown[] = [];
+  onTestFinished(
+    book.signals.on('queued farm', () => {
+      const endpoint = endpoints.find('farm');
+      found.push([endpoint?.settings.retries, endpoint?.remote.isStopped]);
+    }),
+  );
+  await endpoints.change('farm', { ...before, retries: 5 });
+  expect(found).toEqual([[5, false]]);
+});

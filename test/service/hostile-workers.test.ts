@@ -1,0 +1,117 @@
+/** Workers elsewhere that bring, ask for or say too much: the service stays up, and no job of theirs is stuck. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { endpointSettings } from '../../src/service/endpoint-settings.ts';
+import { KeyBook } from '../../src/service/keys/key-book.ts';
+import { type Service, startService } from '../../src/service/start-service.ts';
+
+const clientKey = 'a-client-key';
+let dataDir: string;
+let service: Service;
+let workerKey: string;
+let troubles: string[];
+let ownKeys: Map<string, string>;
+
+beforeEach(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'hostile-workers-'));
+  troubles = [];
+  ownKeys = new Map();
+  service = await startService({
+    dataDir,
+    keys: [clientKey],
+    endpoints: [
+      endpointSettings({ id: 'farm', workload: { kind: 'remote' }, workers: 0 }),
+      endpointSettings({ id: 'container' }),
+    ],
+    workloadOf: ({ id }, context) => {
+      ownKeys.set(id, context.workerKey);
+      return undefined;
+    },
+    onTrouble: (text) => troubles.push(text),
+  });
+  const keys = new KeyBook(join(dataDir, 'keys.sqlite'), { now: Date.now });
+  workerKey = keys.add({ name: 'farm', kind: 'worker', endpoints: null }).key;
+  keys.close();
+});
+
+afterEach(async () => {
+  await service.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+async function ask(key: string, path: string, body?: string): Promise<{ status: number; text: string }> {
+  const response = await fetch(`${service.url}/v2/farm/${path}`, {
+    headers: { Authorization: `Bearer ${key}` },
+    ...(body !== undefined && { method: 'POST', body }),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+async function submit(input: object): Promise<string> {
+  const { text } = await ask(clientKey, 'run', JSON.stringify({ input }));
+  return (JSON.parse(text) as { id: string }).id;
+}
+
+async function statusOf(id: string): Promise<Record<string, unknown>> {
+  return JSON.parse((await ask(clientKey, `status/${id}`)).text) as Record<string, unknown>;
+}
+
+test('a batch of jobs with long inputs is as large as an answer may be, and the rest waits', async () => {
+  const long = 'x'.repeat(7_000_000);
+  for (const part of [1, 2, 3, 4, 5]) await submit({ part, long });
+  const { status, text } = await ask(workerKey, 'job-take-batch/w1?batch_size=100');
+  expect(status).toBe(200);
+  const jobs = JSON.parse(text) as { input: { part: number } }[];
+  expect(jobs.map(({ input }) => input.part)).toEqual([1, 2]);
+  const health = JSON.parse((await ask(clientKey, 'health')).text) as { jobs: Record<string, number> };
+  expect(health.jobs).toMatchObject({ inProgress: 2, inQueue: 3 });
+});
+
+test('an error that is nested very deeply ends its job in words', async () => {
+  const id = await submit({ scene: 'a red cube' });
+  await ask(workerKey, 'job-take/w1?');
+  const error = '['.repeat(200_000) + ']'.repeat(200_000);
+  expect(await ask(workerKey, `job-done/w1/${id}?`, `{"error": ${error}}`)).toMatchObject({ status: 200 });
+  const { status, error: told } = await statusOf(id);
+  expect({ status, told: String(told).slice(0, 3) }).toEqual({ status: 'FAILED', told: '[[[' });
+  expect(troubles).toEqual([]);
+});
+
+test('an endpoint has a bounded number of workers, and those it has go on working', async () => {
+  const id = await submit({ scene: 'a red cube' });
+  await ask(workerKey, 'job-take/w1?');
+  const names = Array.from({ length: 999 }, (_, number) => `other-${number}`);
+  for (const name of names) await ask(workerKey, `ping/${name}?`);
+  expect(await ask(workerKey, 'ping/one-more?')).toMatchObject({ status: 429 });
+  expect(await ask(workerKey, `job-done/w1/${id}?`, '{"output": [1]}')).toMatchObject({ status: 200 });
+  expect(await statusOf(id)).toMatchObject({ status: 'COMPLETED', output: [1] });
+});
+
+test('a worker that names ever more jobs of nobody is told to stop some of them only', async () => {
+  for (let round = 0; round < 20; round++) {
+    const ids = Array.from({ length: 100 }, (_, number) => `nobodys-${round}-${number}`);
+    await ask(workerKey, `ping/w1?job_id=${ids.join(',')}`);
+  }
+  const { text } = await ask(workerKey, 'job-stop/w1?');
+  expect((JSON.parse(text) as { jobsToStop: string[] }).jobsToStop).toHaveLength(1_000);
+});
+
+test('the key of a worker that the service starts itself is good for its own endpoint only', async () => {
+  const id = await submit({ scene: 'a red cube' });
+  const own = ownKeys.get('container') ?? '';
+  const takeAt = (endpointId: string, key: string) =>
+    fetch(`${service.url}/v2/${endpointId}/ping/w1?`, { headers: { Authorization: key } });
+  expect((await takeAt('container', own)).status).toBe(200);
+  expect((await takeAt('farm', own)).status).toBe(404);
+  expect((await takeAt('farm', own.replace('.container.', '.farm.'))).status).toBe(401);
+  expect(await statusOf(id)).toMatchObject({ status: 'IN_QUEUE' });
+});
+
+test('what is brought for a job that is not there is not waited for', async () => {
+  const bytes = new ReadableStream<Uint8Array>({ pull: (more) => more.enqueue(new Uint8Array(65_536)) });
+  const init = { method: 'POST', body: bytes, duplex: 'half', headers: { Authorization: workerKey } };
+  const response = await fetch(`${service.url}/v2/farm/job-done/w1/nobodys?`, init as RequestInit);
+  expect(response.status).toBe(404);
+});

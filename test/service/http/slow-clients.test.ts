@@ -1,0 +1,178 @@
+/** Clients that take their time hold their connection, and what is kept for them, for no longer than they may. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { ClientLimits } from '../../../src/service/http/client-limits.ts';
+import { healthPath, runPath, statusPath } from '../../../src/protocol/paths.ts';
+import { ask, askStatus, endpointId, key, openService, submit } from '../service-harness.ts';
+import { SlowClient } from './slow-client.ts';
+
+const never = 10 * 60_000;
+
+/** All of the limits out of the way, but for one or two. */
+function only(limits: Partial<ClientLimits>): {
+  clientLimits: Partial<ClientLimits>;
+  requestTimeoutMs: number;
+} {
+  const patient = { headMs: never, idleMs: never, keepAliveMs: never, readingMs: never };
+  return { clientLimits: { ...patient, checkEveryMs: 10, ...limits }, requestTimeoutMs: never };
+}
+
+const run = runPath('v2', endpointId);
+const head = `POST ${run} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`;
+
+/** A byte at each turn of the event loop, for as long as anybody listens. */
+async function drip(client: SlowClient): Promise<string> {
+  const end = client.readToEnd();
+  while (!client.isClosed) {
+    client.send('x');
+    await nextTurn();
+  }
+  return await end;
+}
+
+describe('a client that', () => {
+  it('says nothing is told so, and cut', async () => {
+    const { url } = await openService(only({ headMs: 50 }));
+    const client = await SlowClient.connect(url);
+    expect(await client.readToEnd()).toMatch(/^HTTP\/1\.1 408 .*the request took too long to arrive"\}$/s);
+  });
+
+  it('sends the head of its request a byte at a time is told so, and cut', async () => {
+    const { url } = await openService(only({ headMs: 50 }));
+    const client = await SlowClient.connect(url);
+    client.send(`${head}X: `);
+    expect(await drip(client)).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  it('sends its body a byte at a time is cut, and nothing is taken on', async () => {
+    const { url, held, troubles } = await openService({ ...only({}), requestTimeoutMs: 100 });
+    const client = await SlowClient.connect(url);
+    client.send(`${head}Content-Length: 9000000\r\n\r\n{"input":{"scene":"`);
+    expect(await drip(client)).toMatch(/^HTTP\/1\.1 408 /);
+    expect([held.runs, troubles]).toEqual([[], []]);
+  });
+
+  it('sends half of its body and no more is cut', async () => {
+    const { url, held, troubles } = await openService(only({ idleMs: 50 }));
+    const client = await SlowClient.connect(url);
+    client.send(`${head}Content-Length: 100\r\n\r\n{"input":`);
+    expect(await client.readToEnd()).toBe('');
+    expect([held.runs, troubles]).toEqual([[], []]);
+  });
+
+  it('goes on sending what is refused is cut once it could read why', async () => {
+    const { url } = await openService({ ...only({ drainMs: 50 }), maxRequestBytes: 1_000 });
+    const client = await SlowClient.connect(url);
+    client.send(`${head}Content-Length: 9000000\r\n\r\n`);
+    expect(await drip(client)).toMatch(/^HTTP\/1\.1 400 .*exceeded max body size/s);
+  });
+
+  it('asks for nothing more is let go', async () => {
+    const { url } = await openService(only({ keepAliveMs: 50 }));
+    const client = await SlowClient.connect(url);
+    client.ask(healthPath('v2', endpointId));
+    expect(await client.readToEnd()).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});
+
+/** Resolves to the service's side of the connection on which the next request comes. */
+function nextAsked(): Promise<Socket> {
+  return new Promise((resolve) => {
+    const hear = (message: unknown): void => {
+      unsubscribe('http.server.request.start', hear);
+      resolve((message as { socket: Socket }).socket);
+    };
+    subscribe('http.server.request.start', hear);
+  });
+}
+
+describe('an answer that is not read', () => {
+  /** More than the system takes on for a reader. */
+  const text = 'x'.repeat(40_000_000);
+
+  it.each<[string, string, Partial<ClientLimits>]>([
+    ['a file', 'at all', { idleMs: 300 }],
+    ['a file', 'at the pace at which it should be', { readingMs: 300, bytesReadPerSecond: 1e12 }],
+    ['memory', 'at all', { idleMs: 3_000 }],
+    ['memory', 'at the pace at which it should be', { readingMs: 300, bytesReadPerSecond: 1e12 }],
+  ])('out of %s %s is cut', async (source, _how, limits) => {
+    const { url, held, troubles } = await openService({ ...only(limits), maxRequestBytes: 2 * text.length });
+    const isFile = source === 'a file';
+    const id = await submit(url, { scene: isFile ? 'x' : text });
+    const atWork = await held.next();
+    if (isFile) atWork.complete(text);
+    if (isFile) await untilCompleted(url);
+    const asked = nextAsked();
+    const reader = await SlowClient.connect(url);
+    reader.ask(statusPath('v2', endpointId, id));
+    await once(await asked, 'close');
+    await reader.readToEnd();
+    expect(reader.received).toBeLessThan(text.length);
+    expect(troubles).toEqual([]);
+  });
+});
+
+async function untilCompleted(url: string): Promise<void> {
+  while (!(await ask(url, healthPath('v2', endpointId))).text.includes('"completed":1'));
+}
+
+it('has so many connections and no more, until some of them end', async () => {
+  const { url } = await openService({ ...only({ headMs: 200 }), maxConnections: 3 });
+  const silent = await Promise.all([1, 2, 3].map(() => SlowClient.connect(url)));
+  const fourth = await SlowClient.connect(url);
+  fourth.ask(healthPath('v2', endpointId));
+  expect(await fourth.readToEnd()).toBe('');
+  expect(silent.map(({ isClosed }) => isClosed)).toEqual([false, false, false]);
+  await Promise.all(silent.map((client) => client.readToEnd()));
+  expect((await ask(url, healthPath('v2', endpointId))).status).toBe(200);
+});
+
+it('answers requests that come in one packet one after the other, in their order', async () => {
+  const { url, held } = await openService();
+  const id = await submit(url, { scene: 'x' });
+  const atWork = await held.next();
+  const client = await SlowClient.connect(url);
+  const asking = (path: string): string =>
+    `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+  const sync = `/v2/${endpointId}/status-sync/${id}`;
+  client.send([statusPath('v2', endpointId, id), sync, '/nothing', sync].map(asking).join(''));
+  await client.readUpTo(1);
+  atWork.complete('done');
+  const told = () => client.text().match(/HTTP\/1\.1 \d+|"status":"\w+"/g);
+  while ((told()?.length ?? 0) < 7) await client.readUpTo(client.received + 1);
+  expect(
+    told()
+      ?.join(' ')
+      .replaceAll(/HTTP\/1\.1 |"status":/g, ''),
+  ).toBe('200 "IN_PROGRESS" 200 "COMPLETED" 404 200 "COMPLETED"');
+});
+
+it('cuts a connection on which requests without end wait for their turn', async () => {
+  const { url, held } = await openService();
+  const id = await submit(url, { scene: 'x' });
+  await held.next();
+  const client = await SlowClient.connect(url);
+  client.ask(`/v2/${endpointId}/status-sync/${id}`);
+  client.send('GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5_000));
+  expect(await client.readToEnd()).toBe('');
+  expect((await ask(url, healthPath('v2', endpointId))).status).toBe(200);
+});
+
+it('keeps no answer in memory for requests whose turn has not come', async () => {
+  const length = 8_000_000;
+  const { url, held, troubles } = await openService();
+  const id = await submit(url, { scene: 'x'.repeat(length) });
+  await held.next();
+  const before = process.memoryUsage().arrayBuffers;
+  const client = await SlowClient.connect(url);
+  for (let count = 0; count < 50; count++) client.ask(statusPath('v2', endpointId, id));
+  await client.readUpTo(1);
+  await askStatus(url, id);
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(10 * length);
+  client.leave();
+  expect((await askStatus(url, id)).status).toBe(200);
+  expect(troubles).toEqual([]);
+});

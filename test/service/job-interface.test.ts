@@ -1,0 +1,117 @@
+/** Submission and status as the interface states them: every field, in both versions. */
+import { describe, expect, it } from 'vitest';
+import { jobIdPattern, runPath, versions } from '../../src/protocol/paths.ts';
+import { ask, askStatus, endpointId, openService, post, statusOnce, submit } from './service-harness.ts';
+
+describe.each(versions)('under %s', (version) => {
+  it('answers a submission with exactly id and status', async () => {
+    const { url } = await openService();
+    const reply = await post(
+      url,
+      JSON.stringify({ input: { scene: 'a hill' } }),
+      runPath(version, endpointId),
+    );
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get('content-type')).toBe('application/json');
+    expect(reply.json).toEqual({ id: expect.stringMatching(jobIdPattern) as string, status: 'IN_QUEUE' });
+  });
+
+  it('tells of a job in the queue exactly id and status', async () => {
+    const { url } = await openService({ workers: 0 });
+    const id = await submit(url, { scene: 'a hill' }, version);
+    expect((await askStatus(url, id, version)).json).toEqual({ id, status: 'IN_QUEUE' });
+  });
+
+  it('tells of a job in progress its delay and its input', async () => {
+    let now = 1_000_000;
+    const { url, held } = await openService({ workers: 1, now: () => now });
+    await submit(url, { scene: 'the first' }, version);
+    const first = await held.next();
+    const id = await submit(url, { scene: 'a "hill" ⛰', seed: 7, nested: [null, { a: 1.5 }] }, version);
+    now += 2_345;
+    first.complete([1]);
+    await held.next();
+    expect((await askStatus(url, id, version)).json).toEqual({
+      delayTime: 2_345,
+      id,
+      input: { scene: 'a "hill" ⛰', seed: 7, nested: [null, { a: 1.5 }] },
+      status: 'IN_PROGRESS',
+    });
+  });
+
+  it('tells of a completed job its times and its output, and its input no more', async () => {
+    let now = 1_000_000;
+    const { url, held } = await openService({ now: () => now });
+    const id = await submit(url, { scene: 'a hill' }, version);
+    const run = await held.next();
+    now += 1_234.4;
+    run.complete([{ rendered_image: 'aGk=', seed: 7, text: '"\u2028\u{1F319}' }]);
+    await statusOnce(url, id, 'COMPLETED');
+    expect((await askStatus(url, id, version)).json).toEqual({
+      delayTime: 0,
+      executionTime: 1_234,
+      id,
+      output: [{ rendered_image: 'aGk=', seed: 7, text: '"\u2028\u{1F319}' }],
+      status: 'COMPLETED',
+    });
+  });
+
+  it('tells of a failed job its times and its error', async () => {
+    let now = 1_000_000;
+    const { url, held } = await openService({ now: () => now });
+    const id = await submit(url, { scene: 'a hill' }, version);
+    const run = await held.next();
+    now += 50;
+    run.fail(new Error('the scene says "nothing"\n'));
+    await statusOnce(url, id, 'FAILED');
+    expect((await askStatus(url, id, version)).json).toEqual({
+      delayTime: 0,
+      error: 'the scene says "nothing"\n',
+      executionTime: 50,
+      id,
+      status: 'FAILED',
+    });
+  });
+});
+
+it('shows one job under both versions', async () => {
+  const { url } = await openService({ workers: 0 });
+  const id = await submit(url, { scene: 'a hill' }, 'v1');
+  expect((await askStatus(url, id, 'v2')).json).toEqual({ id, status: 'IN_QUEUE' });
+});
+
+it('never counts a negative time where the wall clock is set back', async () => {
+  let now = 1_000_000;
+  const { url, held } = await openService({ now: () => now });
+  const id = await submit(url, { scene: 'a hill' });
+  const run = await held.next();
+  now -= 5_000;
+  run.complete([1]);
+  expect(await statusOnce(url, id, 'COMPLETED')).toMatchObject({ delayTime: 0, executionTime: 0 });
+});
+
+it('is lenient on what a submission calls its content', async () => {
+  const { url } = await openService();
+  const reply = await ask(url, runPath('v2', endpointId), {
+    method: 'POST',
+    body: '{"input":{"scene":"a hill"}}',
+    headers: { 'Content-Type': 'text/plain' },
+  });
+  expect(reply.status).toBe(200);
+});
+
+it('hands a workload the id and the input, and takes an output of megabytes', async () => {
+  const { url, held } = await openService();
+  const id = await submit(url, { scene: 'a hill', webhook: 1 });
+  const run = await held.next();
+  expect(run.job).toMatchObject({ id, input: { scene: 'a hill', webhook: 1 } });
+  const image = 'QUJD'.repeat(2_000_000);
+  run.complete([{ rendered_image: image }]);
+  expect((await statusOnce(url, id, 'COMPLETED')).output).toEqual([{ rendered_image: image }]);
+});
+
+it('gives every job an id of its own', async () => {
+  const { url } = await openService({ workers: 0 });
+  const ids = await Promise.all(Array.from({ length: 200 }, () => submit(url, { scene: 'the same' })));
+  expect(new Set(ids).size).toBe(200);
+});

@@ -1,0 +1,188 @@
+/** Promise: a full disk keeps nobody from ending jobs, and what was said to have ended stays so. */
+import { appendFileSync, existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { DiskReserve } from '../../../src/service/jobs/disk-reserve.ts';
+import { JobBook } from '../../../src/service/jobs/job-book.ts';
+import { cancelPath } from '../../../src/protocol/paths.ts';
+import { canMount, mountSmallDisk } from '../../e2e/small-disk.ts';
+import {
+  accepted,
+  ask,
+  askStatus,
+  endpointId,
+  makeDataDir,
+  openService,
+  post,
+  statusOnce,
+  submit,
+} from '../service-harness.ts';
+
+const purgePath = `/v2/${endpointId}/purge-queue`;
+const body = JSON.stringify({ input: { scene: 'x' } });
+
+describe.skipIf(!canMount)('on a disk that is full (skipped where this user may not mount one)', () => {
+  let dataDir: string;
+  const reserveBytes = 2 * 1024 * 1024;
+
+  beforeEach(async () => {
+    dataDir = join(await makeDataDir(), 'disk');
+    mountSmallDisk(dataDir, 40);
+  });
+
+  const others = (): string => join(dataDir, 'what-others-write');
+
+  function fillDisk(): void {
+    writeFileSync(others(), '');
+    for (let bytes = 1024 * 1024; bytes >= 1; bytes = Math.floor(bytes / 2)) {
+      try {
+        for (;;) appendFileSync(others(), Buffer.alloc(bytes));
+      } catch {
+        // Less of it may fit.
+      }
+    }
+  }
+
+  it('cancels and purges at once, for good, and takes on jobs again when there is space', async () => {
+    const first = await openService({ dataDir, reserveBytes });
+    const running = await submit(first.url, { scene: 'running' });
+    const run = await first.held.next();
+    const waiting = [];
+    for (let count = 0; count < 300; count++) waiting.push(await submit(first.url, { count }));
+    fillDisk();
+    // Until what was free within its own files is used up.
+    let late = await post(first.url, body);
+    for (; late.status === 200; late = await post(first.url, body)) waiting.push((late.json as Job).id);
+    expect(late.status).toBe(507);
+
+    const cancel = (id: string) => ask(first.url, cancelPath('v2', endpointId, id), { method: 'POST' });
+    expect((await cancel(waiting[0] ?? '')).json).toMatchObject({ status: 'CANCELLED' });
+    const purged = await ask(first.url, purgePath, { method: 'POST' });
+    expect([purged.status, purged.json]).toEqual([200, { removed: waiting.length - 1, status: 'completed' }]);
+    const cancelled = await cancel(running);
+    expect([cancelled.status, cancelled.json]).toEqual([200, { id: running, status: 'CANCELLED' }]);
+    expect(run.signal.aborted).toBe(true);
+    const refused = await post(first.url, body);
+    expect(refused.status).toBe(507);
+    expect(refused.json).toMatchObject({
+      error: expect.stringContaining('the disk of the service is full') as string,
+    });
+    expect(first.troubles).toContainEqual(expect.stringContaining('takes on none until'));
+
+    rmSync(others());
+    while ((await post(first.url, body)).status !== 200);
+    expect(existsSync(join(dataDir, 'reserve'))).toBe(true);
+    await first.close();
+    const second = await openService({ dataDir, reserveBytes, workers: 0 });
+    for (const id of [running, ...waiting])
+      expect((await askStatus(second.url, id)).json).toMatchObject({ status: 'CANCELLED' });
+  });
+
+  it('begins no job, and puts none into the queue anew, until there is space', async () => {
+    const { url, held } = await openService({ dataDir, reserveBytes });
+    const failed = await submit(url, { scene: 'failing' });
+    (await held.next()).fail(new Error('no'));
+    await statusOnce(url, failed, 'FAILED');
+    const [running, next] = [await submit(url, { scene: 'running' }), await submit(url, { scene: 'next' })];
+    expect((await held.next()).job.id).toBe(running);
+    const unwanted = await submit(url, { scene: 'unwanted' });
+    fillDisk();
+    while ((await post(url, body)).status === 200);
+    const act = (path: string) => ask(url, path, { method: 'POST' });
+    for (const id of [unwanted, running])
+      expect((await act(cancelPath('v2', endpointId, id))).json).toMatchObject({ status: 'CANCELLED' });
+    const retried = await act(`/v2/${endpointId}/retry/${failed}`);
+    expect([retried.status, (await askStatus(url, failed)).json]).toMatchObject([507, { status: 'FAILED' }]);
+    expect(held.runs).toHaveLength(2);
+
+    rmSync(others());
+    expect((await held.next()).job.id).toBe(next);
+  });
+
+  it('takes the ends of jobs, and long results once there is space', async () => {
+    const { url, held, troubles } = await openService({ dataDir, reserveBytes, workers: 3 });
+    const ids = [];
+    for (const scene of ['long', 'short', 'failing']) ids.push(await submit(url, { scene }));
+    const [long, short, failing] = [await held.next(), await held.next(), await held.next()];
+    fillDisk();
+    while ((await post(url, body)).status === 200);
+    long.complete('x'.repeat(5_000_000));
+    while (!troubles.some((text) => text.includes('begins none'))) await askStatus(url, ids[0] ?? '');
+    expect(existsSync(join(dataDir, 'reserve'))).toBe(true);
+    short.complete('y'.repeat(200_000));
+    failing.fail(new Error('no'));
+    expect((await statusOnce(url, ids[1] ?? '', 'COMPLETED')).output).toHaveLength(200_000);
+    expect((await statusOnce(url, ids[2] ?? '', 'FAILED')).error).toBe('no');
+
+    rmSync(others());
+    expect((await statusOnce(url, ids[0] ?? '', 'COMPLETED')).output).toHaveLength(5_000_000);
+  });
+
+  it('deletes what is over, which gives the space for more', async () => {
+    let now = 1_000_000;
+    const service = await openService({ dataDir, reserveBytes, retentionMs: 10_000, now: () => now });
+    const id = await submit(service.url, { scene: 'x' });
+    (await service.held.next()).complete([{ rendered_image: 'x'.repeat(5_000_000) }]);
+    while (((await askStatus(service.url, id)).json as Job).status !== 'COMPLETED');
+    fillDisk();
+    while ((await post(service.url, body)).status === 200);
+    now += 10_000;
+    while ((await post(service.url, body)).status !== 200);
+    expect((await askStatus(service.url, id)).status).toBe(404);
+  });
+});
+
+interface Job {
+  id: string;
+  status: string;
+}
+
+it('gives out no job while the disk is full', async () => {
+  const path = join(await makeDataDir(), 'book.sqlite');
+  const book = new JobBook(path, { retentionMs: 1e6, now: Date.now });
+  const id = await accepted(book, 'a', '{"scene":"x"}');
+  const take = () => book.work.take('a', [{ workerId: 'w', isPulled: true }]);
+  book.reserve.isFull = true;
+  expect(await take()).toEqual([]);
+  book.reserve.isFull = false;
+  expect(await take()).toMatchObject([{ id }]);
+  book.close();
+});
+
+describe('the room that is kept', () => {
+  const full = () => Promise.reject(Object.assign(new Error('no space left'), { code: 'ENOSPC' }));
+  const bytes = 3_000_000;
+  let path: string;
+  let troubles: string[];
+
+  beforeEach(async () => {
+    path = join(await makeDataDir(), 'reserve');
+    troubles = [];
+  });
+
+  const reserveOf = (size = bytes) =>
+    new DiskReserve({ path, bytes: size, onTrouble: (text) => troubles.push(text) });
+
+  it('is given to what must be possible, once, for all that failed together', async () => {
+    const reserve = reserveOf();
+    expect(statSync(path).size).toBeGreaterThanOrEqual(bytes);
+    const needing = (done: string) =>
+      reserve.spend(() => (existsSync(path) ? full() : Promise.resolve(done)));
+    expect(await Promise.all([needing('a'), needing('b')])).toEqual(['a', 'b']);
+    expect([reserve.isFull, troubles.length]).toEqual([true, 1]);
+    reserve.refill();
+    expect([reserve.isFull, existsSync(path)]).toEqual([false, true]);
+  });
+
+  it('is nothing to a write that fails for another reason, or again', async () => {
+    const reserve = reserveOf();
+    await expect(reserve.spend(() => Promise.reject(new Error('a bug')))).rejects.toThrow('a bug');
+    expect(reserve.isFull).toBe(false);
+    await expect(reserve.spend(full)).rejects.toThrow('no space left');
+  });
+
+  it('may be none', async () => {
+    await expect(reserveOf(0).spend(full)).rejects.toThrow('no space left');
+    expect([existsSync(path), troubles]).toEqual([false, []]);
+  });
+});

@@ -1,0 +1,24 @@
+/** Promise: what the service asks of its book takes no longer because many jobs are in it. */
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
+import { prepareJobStatements } from '../../../src/service/jobs/job-statements.ts';
+import { prepareWebhookStatements } from '../../../src/service/webhooks/webhook-statements.ts';
+import { openForWriting } from '../../../src/lib/sqlite/database.ts';
+import { makeDataDir } from '../service-harness.ts';
+
+/** Asked once, at the start; of the tally alone, which has a few rows for each endpoint. */
+const mayReadAll = new Set(['files', 'waiting']);
+
+it('finds what it asks for by an index', async () => {
+  const db = openForWriting(join(await makeDataDir(), 'service.sqlite'), jobSchema);
+  const statements = { ...prepareJobStatements(db), ...prepareWebhookStatements(db) };
+  const readingAll = Object.entries(statements).flatMap(([name, { source }]) => {
+    const steps = db
+      .prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${source.replaceAll(/@\w+|\?/g, '1')}`)
+      .all();
+    return steps.some(({ detail }) => /^SCAN \w+$/.test(detail)) && !mayReadAll.has(name) ? [name] : [];
+  });
+  db.close();
+  expect(readingAll).toEqual([]);
+});

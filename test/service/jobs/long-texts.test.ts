@@ -1,0 +1,203 @@
+/** Inputs, outputs and streams that are long: whole, out of the way of all that moves, and gone in time. */
+import { readdirSync, rmSync, statSync, writeFileSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { type OpenFile, type Text, wholeOf } from '../../../src/service/jobs/filed-text.ts';
+import { JobBook, type JobBookOptions } from '../../../src/service/jobs/job-book.ts';
+import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
+import { accepted, bytesIn, makeDataDir } from '../service-harness.ts';
+
+const taker = { workerId: 'w', isPulled: true };
+const retentionMs = 1_000;
+
+let dir: string;
+let now: number;
+
+beforeEach(async () => {
+  dir = await makeDataDir();
+  now = 1_000_000;
+});
+
+function openBook(options: Partial<JobBookOptions> = {}): JobBook {
+  const book = new JobBook(join(dir, 'service.sqlite'), { retentionMs, now: () => now, ...options });
+  onTestFinished(() => {
+    if (book.file.db.open) book.close();
+  });
+  return book;
+}
+
+function inputOf(mark: string, length: number): string {
+  return JSON.stringify({ scene: mark, picture: `${mark}${'x'.repeat(length)}${mark}` });
+}
+
+function filesIn(folder: string): string[] {
+  return readdirSync(join(dir, folder));
+}
+
+async function textOf(stored: Text | OpenFile | null | undefined): Promise<string | undefined> {
+  return stored === null || stored === undefined ? undefined : (await wholeOf([stored])).toString();
+}
+
+async function takeOne(book: JobBook): Promise<string | undefined> {
+  return (await book.work.take('a', [taker]))[0]?.input;
+}
+
+describe('a move of a job', () => {
+  it.each([100_000, 10_000_000])('writes nothing of its input of %i bytes', async (length) => {
+    const book = openBook();
+    const ids = [];
+    for (let count = 0; count < 3; count++) ids.push(await accepted(book, 'a', inputOf('MARK', length)));
+    const [one = '', two = ''] = ids;
+    const written = async (move: () => Promise<unknown>): Promise<number> => {
+      book.file.db.pragma('wal_checkpoint(TRUNCATE)');
+      await move();
+      return statSync(join(dir, 'service.sqlite-wal')).size;
+    };
+    const moves = {
+      take: () => book.work.take('a', [taker]),
+      putBack: () => book.work.putBack({ id: one, workerId: 'w' }, 'it died'),
+      takeAgain: () => book.work.take('a', [taker]),
+      settle: () => book.work.settle({ id: one, workerId: 'w' }, { state: 'FAILED', error: 'no' }),
+      retry: () => book.retry('a', one),
+      cancel: () => book.cancel('a', two),
+      purge: () => book.rounds.purgeQueue('a'),
+    };
+    for (const [name, move] of Object.entries(moves))
+      expect([name, (await written(move)) < 100_000]).toEqual([name, true]);
+  });
+});
+
+describe('a long input', () => {
+  it('is whole for every worker that gets it, and shown as any other', async () => {
+    const book = openBook();
+    const input = inputOf('MÄRK', 400_000);
+    const id = await accepted(book, 'a', input);
+    expect(await takeOne(book)).toBe(input);
+    const job = book.reads.find('a', id);
+    expect(await textOf((job && (await book.reads.open(job)))?.payload)).toBe(input);
+    await book.work.settle({ id, workerId: 'w' }, { state: 'FAILED', error: 'no' });
+    expect(await book.retry('a', id)).toBe('FAILED');
+    expect(await takeOne(book)).toBe(input);
+    expect(await textOf(await book.reads.inputOf(id))).toBe(input);
+  });
+
+  it('is there after a restart, and what a dead service did not come to name is not', async () => {
+    const first = openBook();
+    const input = inputOf('MARK', 400_000);
+    await accepted(first, 'a', input);
+    first.close();
+    for (const folder of ['inputs', 'results', 'streams'])
+      writeFileSync(join(dir, folder, 'unnamed.json'), '"UNNAMED"');
+    const second = openBook();
+    expect([filesIn('inputs').length, filesIn('results'), filesIn('streams')]).toEqual([1, [], []]);
+    expect(await takeOne(second)).toBe(input);
+  });
+
+  it('is not kept where the queue is full', async () => {
+    const book = openBook();
+    await accepted(book, 'a', '{"scene":"x"}');
+    const both = [1, 2].map(() => book.accept('a', inputOf('MARK', 400_000), {}, 2));
+    expect((await Promise.all(both)).filter((id) => id === undefined)).toHaveLength(1);
+    expect(await book.accept('a', inputOf('MARK', 400_000), {}, 2)).toBeUndefined();
+    expect(filesIn('inputs')).toHaveLength(1);
+  });
+
+  it('fails its job in words where somebody has deleted it, and the worker gets the next', async () => {
+    const book = openBook();
+    const id = await accepted(book, 'a', inputOf('MARK', 400_000));
+    const next = '{"scene":"next"}';
+    await accepted(book, 'a', next);
+    for (const name of filesIn('inputs')) rmSync(join(dir, 'inputs', name));
+    expect(await takeOne(book)).toBe(next);
+    expect(book.reads.find('a', id)).toMatchObject({
+      state: 'FAILED',
+      error: 'the service cannot read the input of this job: it is not in the data folder any more',
+    });
+  });
+});
+
+it.each(['runs', 'ends'])('leaves nothing of a job that was long in every way, when it %s', async (when) => {
+  const book = openBook();
+  const id = await accepted(book, 'a', inputOf('MARK', 400_000));
+  await book.work.take('a', [taker]);
+  const part = JSON.stringify(`MARK${'x'.repeat(300_000)}`);
+  for (const each of [part, '"MARK"']) await book.streams.add({ id, workerId: 'w' }, each);
+  await book.work.settle({ id, workerId: 'w' }, { state: 'COMPLETED', output: part });
+  expect(['inputs', 'results', 'streams'].map((folder) => filesIn(folder).length)).toEqual([1, 1, 1]);
+  now += retentionMs;
+  if (when === 'runs') while ((await book.expiry.deleteSome()) > 0);
+  else book.close();
+  expect(['inputs', 'results', 'streams'].flatMap(filesIn)).toEqual([]);
+  if (when === 'runs') book.close();
+  expect((await bytesIn(dir)).includes('MARK')).toBe(false);
+});
+
+it('hands a long part of a stream out once, in its place', async () => {
+  const book = openBook();
+  const id = await accepted(book, 'a', '{"scene":"x"}');
+  await book.work.take('a', [taker]);
+  const parts = ['1', JSON.stringify('x'.repeat(300_000)), '3'];
+  for (const part of parts) await book.streams.add({ id, workerId: 'w' }, part);
+  expect(await book.streams.drain(id)).toEqual(parts);
+  expect([filesIn('streams'), await book.streams.drain(id)]).toEqual([[], []]);
+});
+
+it('deletes a stream of very many parts that nobody has read a little at a time', async () => {
+  const book = openBook();
+  const id = await accepted(book, 'a', '{"scene":"x"}');
+  await book.work.take('a', [taker]);
+  await Promise.all(Array.from({ length: 1_600 }, () => book.streams.add({ id, workerId: 'w' }, '1')));
+  await book.cancel('a', id);
+  now += retentionMs;
+  const steps = [];
+  for (let count = 1; count > 0; steps.push(count)) count = await book.expiry.deleteSome();
+  expect(steps.length).toBeGreaterThan(3);
+});
+
+it('does not keep a message of progress as long as a result', async () => {
+  const book = openBook();
+  const id = await accepted(book, 'a', '{"scene":"x"}');
+  await book.work.take('a', [taker]);
+  const job = { id, workerId: 'w' };
+  expect(await book.work.setProgress(job, '"half"')).toBe(true);
+  expect(await book.work.setProgress(job, JSON.stringify('x'.repeat(300_000)))).toBe(false);
+  expect(book.reads.find('a', id)?.progress).toBe('"half"');
+});
+
+it('takes over a book of the last version with all that is in it', async () => {
+  const db = new Sqlite(join(dir, 'service.sqlite'));
+  db.pragma('journal_mode = WAL');
+  for (const statements of jobSchema.migrations.slice(0, 3)) db.exec(statements);
+  db.pragma(`application_id = ${jobSchema.applicationId}`);
+  db.pragma('user_version = 3');
+  const insert = db.prepare(
+    `INSERT INTO job (id, endpointId, state, acceptedAt, queuedAt, startedAt, endedAt, expiresAt, ttlMs,
+       executionTimeoutMs, isLowPriority, maxRetries, retries, keyId, workerId, isPulled, outputFile, summary, input)
+     VALUES (?, 'a', ?, 1, 1, ?, ?, 9e12, 9e12, 9e12, 0, 2, 0, 'none', 'w', 1, ?, '', ?)`,
+  );
+  const inputs = ['DONE', 'RUNNING', 'WAITING'].map((mark) => inputOf(mark, 1_000_000));
+  insert.run('done', 'COMPLETED', 1, now, 'old.json', inputs[0]);
+  insert.run('running', 'IN_PROGRESS', now, null, null, inputs[1]);
+  insert.run('waiting', 'IN_QUEUE', null, null, null, inputs[2]);
+  db.prepare("INSERT INTO part (job, output) VALUES (2, '1'), (2, '2')").run();
+  db.close();
+  mkdirSync(join(dir, 'results'));
+  writeFileSync(join(dir, 'results', 'old.json'), '["an old result"]');
+
+  const book = openBook();
+  const done = book.reads.find('a', 'done');
+  expect(await textOf((done && (await book.reads.open(done)))?.payload)).toBe('["an old result"]');
+  expect(await book.streams.drain('running')).toEqual(['1', '2']);
+  expect(await takeOne(book)).toBe(inputs[2]);
+  for (const [index, id] of ['done', 'running', 'waiting'].entries())
+    expect(await textOf(await book.reads.inputOf(id))).toBe(inputs[index]);
+  expect(book.reads.tally('a')).toMatchObject({ COMPLETED: 1, IN_PROGRESS: 2, IN_QUEUE: 0 });
+  now += retentionMs;
+  book.close();
+  const bytes = await bytesIn(dir);
+  expect(['DONE', 'RUNNING', 'WAITING'].filter((mark) => bytes.includes(mark))).toEqual([
+    'RUNNING',
+    'WAITING',
+  ]);
+});

@@ -1,0 +1,55 @@
+/** What a key may be called and be good for is said in words, all that is wrong at once. */
+import { assert as assertProperty, property, string } from 'fast-check';
+import { expect, it } from 'vitest';
+import { checkKey } from '../../../src/service/keys/check-key.ts';
+import { client } from './key-harness.ts';
+
+it.each(['a', 'laptop', 'Render box 2', 'ci_nightly.v2', '_-.', 'x'.repeat(64)])(
+  'takes the name %j',
+  (name) => {
+    expect(checkKey(client(name))).toEqual([]);
+  },
+);
+
+it.each([
+  ['', 'the key needs a name'],
+  ['x'.repeat(65), 'the name has 65 characters; expected at most 64'],
+  ['Büro', 'cannot be a name'],
+  ['a  b', 'cannot be a name'],
+  [' a', 'cannot be a name'],
+  ['-a', 'cannot be a name'],
+  ['a\nb', 'cannot be a name'],
+  ['a/b', 'cannot be a name'],
+  ['key-0123456789ABCDEF', 'looks like the id of a key'],
+])('refuses the name %j', (name, said) => {
+  const problems = checkKey(client(name));
+  expect(problems).toEqual([{ field: 'name', text: expect.stringContaining(said) as string }]);
+});
+
+it('takes no name that a terminal or a shell would read as something else', () => {
+  assertProperty(
+    property(string({ unit: 'binary', maxLength: 70 }), (name) => {
+      const isTaken = checkKey(client(name)).length === 0;
+      expect(isTaken && /^-|[^ -~]|["'`$\\;&|<>*?()/]| {2}|^ | $/.test(name)).toBe(false);
+    }),
+  );
+});
+
+it.each([
+  [[], 'good for no endpoint'],
+  [['a', 'no such/id'], '"no such/id" cannot be the id of an endpoint'],
+  [Array.from({ length: 101 }, (_, i) => `e${i}`), '101 endpoints are named; expected at most 100'],
+])('refuses the endpoints %j', (endpoints, said) => {
+  const problems = checkKey({ name: 'a', kind: 'worker', endpoints });
+  expect(problems).toEqual([{ field: 'endpoints', text: expect.stringContaining(said) as string }]);
+});
+
+it('says everything at once', () => {
+  const problems = checkKey({ name: '', kind: 'boss', endpoints: [] });
+  expect(problems.map(({ field }) => field)).toEqual(['name', 'kind', 'endpoints']);
+  expect(problems[1]?.text).toBe('"boss" is no kind of key; expected one of client, worker, admin');
+});
+
+it('lets no admin be kept to some endpoints: it could make itself another key', () => {
+  expect(checkKey({ name: 'a', kind: 'admin', endpoints: ['e'] })).toMatchObject([{ field: 'endpoints' }]);
+});

@@ -1,0 +1,24 @@
+/** A key book for one test, in a folder of its own. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { KeyBook, type KeyBookOptions } from '../../../src/service/keys/key-book.ts';
+
+export function makePath(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'nightrender-keys-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  return join(dir, 'keys.sqlite');
+}
+
+/** Closed at the end of the test. */
+export function openBook(path = makePath(), options: Partial<KeyBookOptions> = {}): KeyBook {
+  const book = new KeyBook(path, { now: () => 1_000_000, ...options });
+  onTestFinished(() => book.close());
+  return book;
+}
+
+/** What is asked for where nothing else matters. */
+export function client(name: string) {
+  return { name, kind: 'client', endpoints: null };
+}

@@ -1,0 +1,135 @@
+/** Promise: killed again and again under load, the service and its clients agree on every job. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import Sqlite from 'better-sqlite3';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import type { StatusResponse } from '../../src/protocol/messages.ts';
+import { runPath, statusPath } from '../../src/protocol/paths.ts';
+import { addKey, PullingWorker } from './pull-harness.ts';
+import { ask, endpointId, makeDataDir, post } from './service-harness.ts';
+
+const script = fileURLToPath(new URL('../fixtures/service-process.mjs', import.meta.url));
+const kills = 6;
+
+/** What clients were told, and what workers were told of results that they handed in. */
+interface Account {
+  /** Job ids by what was submitted. */
+  accepted: Map<string, { endpoint: string; count: number }>;
+  /** Outputs as clients have seen them, by job. */
+  outputs: Map<string, string>;
+  /** How often a worker was told that its result counts. */
+  heard: Map<string, number>;
+}
+
+it('loses nothing, completes nothing twice, and changes no output', { timeout: 300_000 }, async () => {
+  const dataDir = await makeDataDir();
+  const workerKey = addKey(dataDir, 'worker');
+  const account: Account = { accepted: new Map(), outputs: new Map(), heard: new Map() };
+  let service = await start(dataDir);
+  const over = { forClients: false, forWorkers: false };
+  const urlNow = (): string => service.url;
+  const clients = Array.from({ length: 4 }, (_, who) =>
+    goOn(
+      () => over.forClients,
+      () => submitAndSee(urlNow(), who, account),
+    ),
+  );
+  const workers = ['w1', 'w2', 'w3'].map((id) =>
+    goOn(
+      () => over.forWorkers,
+      () => workOnce(new PullingWorker(urlNow(), workerKey, id, 'pulled'), account),
+    ),
+  );
+  for (let kill = 0; kill < kills; kill++) {
+    const enough = account.accepted.size + 40 + kill * 13;
+    while (account.accepted.size < enough) await new Promise((resolve) => setImmediate(resolve));
+    service.child.kill('SIGKILL');
+    await once(service.child, 'exit');
+    service = await start(dataDir);
+  }
+  over.forClients = true;
+  await Promise.all(clients);
+  for (const [id, { endpoint }] of account.accepted) {
+    const output = await outputOf(service.url, endpoint, id);
+    // What a client has seen once stays what it is.
+    expect(output).toBe(account.outputs.get(id) ?? output);
+    account.outputs.set(id, output);
+  }
+  over.forWorkers = true;
+  service.child.kill('SIGKILL');
+  await Promise.all(workers);
+  expect(account.accepted.size).toBeGreaterThan(kills * 40);
+  expect([...account.heard.values()].every((times) => times === 1)).toBe(true);
+  expectBookToAgree(dataDir, account);
+});
+
+function expectBookToAgree(dataDir: string, { accepted, outputs }: Account): void {
+  const db = new Sqlite(join(dataDir, 'service.sqlite'), { readonly: true });
+  onTestFinished(() => void db.close());
+  const rows = db.prepare<[], { id: string; input: string; output: string }>(
+    'SELECT id, text AS input, output FROM job JOIN input ON job = number',
+  );
+  const book = new Map(rows.all().map((row) => [row.id, row]));
+  for (const [id, { count }] of accepted) {
+    expect(JSON.parse(book.get(id)?.input ?? 'null')).toMatchObject({ count });
+    expect(book.get(id)?.output).toBe(outputs.get(id));
+    expect(outputs.get(id)).toContain(`"count":${count}`);
+  }
+  // Of those that were sent and not answered some are in the book, each once.
+  expect(book.size).toBeGreaterThanOrEqual(accepted.size);
+}
+
+let submitted = 0;
+
+/** Submits to one of both endpoints, and looks at what comes of it, unless the service is killed. */
+async function submitAndSee(url: string, who: number, { accepted, outputs }: Account): Promise<void> {
+  const endpoint = who % 2 === 0 ? endpointId : 'pulled';
+  const count = submitted++;
+  const input = { ends: true, count, mark: createHash('sha256').update(String(count)).digest('hex') };
+  const reply = await post(url, JSON.stringify({ input }), runPath('v2', endpoint));
+  expect(reply.status).toBe(200);
+  const { id } = reply.json as StatusResponse;
+  accepted.set(id, { endpoint, count });
+  outputs.set(id, await outputOf(url, endpoint, id));
+}
+
+async function workOnce(worker: PullingWorker, { heard }: Account): Promise<void> {
+  const { status, text } = await worker.take();
+  if (status !== 200) return;
+  const [, id = ''] = /^\{"id":"([^"]+)","input":/.exec(text) ?? [];
+  const reply = await worker.done(id, `{"output":${text.slice(text.indexOf('"input":') + 8, -1)}}`);
+  if (reply.text === '{"accepted":true}') heard.set(id, (heard.get(id) ?? 0) + 1);
+}
+
+/** The text of it. */
+async function outputOf(url: string, endpoint: string, id: string): Promise<string> {
+  for (;;) {
+    const { status, text, json } = await ask(url, statusPath('v2', endpoint, id));
+    if (status !== 200) throw new Error(`job ${id} was answered ${status} ${text}`);
+    if ((json as StatusResponse).status === 'COMPLETED')
+      return /"output":(.*?)(?:,"retries":\d+)?,"status"/.exec(text)?.[1] ?? '';
+    expect((json as StatusResponse).status).toMatch(/^IN_/);
+  }
+}
+
+/** Again and again; a service that is killed in the middle is met with another try. */
+async function goOn(isOver: () => boolean, work: () => Promise<void>): Promise<void> {
+  while (!isOver()) {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}
+
+async function start(dataDir: string): Promise<{ child: ChildProcess; url: string }> {
+  const child = fork(script, [dataDir, '4']);
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [url] = (await once(child, 'message')) as [string];
+  return { child, url };
+}

@@ -1,0 +1,115 @@
+/** Workers that the service starts and that then pull, as containers do: what becomes of their jobs with them. */
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, it } from 'vitest';
+import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
+import type { PullWorkload } from '../../../src/service/workloads/workload.ts';
+import { addKey, PullingWorker } from '../pull-harness.ts';
+import { askStatus, endpointId, makeDataDir, openService, statusOnce, submit } from '../service-harness.ts';
+
+interface Started {
+  id: string;
+  say: (line: string) => void;
+  isStopped: boolean;
+  end: (why: string) => void;
+}
+
+/** Pullers that do nothing by themselves: the test asks in their place, under their ids. */
+function pullers() {
+  const started: Started[] = [];
+  const workload: PullWorkload = {
+    name: 'pullers',
+    startPuller: ({ workerId, log }) => {
+      let end: (why: string) => void = () => undefined;
+      const ended = new Promise<string>((resolve) => {
+        end = resolve;
+      });
+      const one: Started = { id: workerId, say: log, isStopped: false, end };
+      started.push(one);
+      const stop = async (): Promise<void> => void (one.isStopped = true);
+      return Promise.resolve({ ended, stop });
+    },
+  };
+  return { started, workload };
+}
+
+async function openWith(dataDir: string) {
+  const { started, workload } = pullers();
+  let key = '';
+  const service = await openService({
+    dataDir,
+    endpoints: [endpointSettings({ id: endpointId, workers: 1, quickStart: true })],
+    workloadOf: (_settings, context) => {
+      key = context.workerKey;
+      return workload;
+    },
+  });
+  const next = async (index: number): Promise<Started> => {
+    for (;;) {
+      const one = started[index];
+      if (one !== undefined) return one;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  return { ...service, next, key };
+}
+
+it('gives the job of one that ends to the next, and counts it', async () => {
+  const dataDir = await makeDataDir();
+  const { url, next, key } = await openWith(dataDir);
+  const first = await next(0);
+  const id = await submit(url, { scene: 'x' });
+  expect(await new PullingWorker(url, key, first.id).taken()).toBe(id);
+  first.end('it exited with 137');
+  const second = await next(1);
+  expect(await new PullingWorker(url, key, second.id).taken()).toBe(id);
+  expect((await askStatus(url, id)).json).toMatchObject({ status: 'IN_PROGRESS', retries: 1 });
+});
+
+it('keeps what it writes of a job with the job, also where it dies of it', async () => {
+  const dataDir = await makeDataDir();
+  const { url, next, key } = await openWith(dataDir);
+  const first = await next(0);
+  const pulling = new PullingWorker(url, key, first.id);
+  const done = await submit(url, { scene: 'x' });
+  first.say('loading the model');
+  await pulling.taken();
+  first.say('at the first');
+  await pulling.done(done, '{"output":1}');
+  const died = await submit(url, { scene: 'y' });
+  await pulling.taken();
+  first.say('at the second');
+  first.end('it exited with 137');
+  await statusOnce(url, died, 'IN_QUEUE');
+  const book = new Database(join(dataDir, 'service.sqlite'), { readonly: true });
+  const logs = book.prepare('SELECT log FROM job ORDER BY number').pluck().all();
+  book.close();
+  expect(logs).toEqual(['at the first', 'at the second\nit exited with 137']);
+});
+
+it('starts another where one asks to be restarted with its result', async () => {
+  const dataDir = await makeDataDir();
+  const { url, next, key } = await openWith(dataDir);
+  const first = await next(0);
+  const stranger = new PullingWorker(url, addKey(dataDir, 'worker'), first.id);
+  const worker = new PullingWorker(url, key, first.id);
+  const id = await submit(url, { scene: 'x' });
+  await worker.take();
+  expect((await stranger.done(id, '{"output":2,"stopPod":true}')).text).toBe('{"accepted":false}');
+  expect(first.isStopped).toBe(false);
+  await worker.done(id, '{"output":1,"stopPod":true}');
+  const second = await next(1);
+  expect([first.isStopped, second.isStopped]).toEqual([true, false]);
+  expect((await askStatus(url, id)).json).toMatchObject({ status: 'COMPLETED', output: 1 });
+});
+
+it('has the jobs of those that it stops back in the queue at once, and counts them against nobody', async () => {
+  const dataDir = await makeDataDir();
+  const first = await openWith(dataDir);
+  const { id: workerId } = await first.next(0);
+  const id = await submit(first.url, { scene: 'x' });
+  await new PullingWorker(first.url, first.key, workerId).take();
+  await first.close();
+  const second = await openService({ dataDir, workers: 0 });
+  expect(await statusOnce(second.url, id, 'IN_QUEUE')).toEqual({ id, status: 'IN_QUEUE' });
+});

@@ -1,0 +1,173 @@
+/** Workers: how many at once, in which order, and what a workload cannot do to the service. */
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
+import { JobBook } from '../../../src/service/jobs/job-book.ts';
+import { JobResults } from '../../../src/service/jobs/job-results.ts';
+import { WorkerPool } from '../../../src/service/pool/worker-pool.ts';
+import { inProcessWorkload } from '../../../src/service/workloads/in-process-workload.ts';
+import {
+  type RunReport,
+  type Worker,
+  WorkerDied,
+  type WorkloadJob,
+} from '../../../src/service/workloads/workload.ts';
+import {
+  accepted,
+  askStatus,
+  instantWorkload,
+  makeDataDir,
+  openService,
+  statusOnce,
+  submit,
+} from '../service-harness.ts';
+
+it('runs as many jobs at once as the endpoint has workers, first come first served', async () => {
+  const { url, held } = await openService({ workers: 2 });
+  const ids = [];
+  for (let count = 0; count < 5; count++) ids.push(await submit(url, { count }));
+  const [first, second] = [await held.next(), await held.next()];
+  expect([first.job.id, second.job.id]).toEqual(ids.slice(0, 2));
+  expect((await askStatus(url, ids[2] ?? '')).json).toEqual({ id: ids[2], status: 'IN_QUEUE' });
+
+  second.complete('done');
+  expect((await held.next()).job.id).toBe(ids[2]);
+  first.complete('done');
+  expect((await held.next()).job.id).toBe(ids[3]);
+  expect((await askStatus(url, ids[4] ?? '')).json).toEqual({ id: ids[4], status: 'IN_QUEUE' });
+  expect(held.runs.length).toBe(4);
+});
+
+it('keeps the queues of its endpoints apart', async () => {
+  const seen: string[] = [];
+  const endpoints = ['one', 'two', 'idle'].map((id) =>
+    endpointSettings({ id, workers: id === 'idle' ? 0 : 1 }),
+  );
+  const workloadOf = ({ id }: { id: string }) => instantWorkload((job) => seen.push(`${id} ${job.id}`));
+  const { url } = await openService({ endpoints, workloadOf });
+  const ids = await Promise.all(['idle', 'one', 'two'].map((id) => submit(url, { scene: 'x' }, 'v2', id)));
+  while (seen.length < 2) await askStatus(url, ids[0] ?? '');
+  expect(seen.toSorted()).toEqual([`one ${ids[1]}`, `two ${ids[2]}`]);
+});
+
+it('works off a burst with many workers, every job once', async () => {
+  const seen: string[] = [];
+  const { url } = await openService({ workers: 8, workload: instantWorkload(({ id }) => seen.push(id)) });
+  const ids = await Promise.all(Array.from({ length: 300 }, (_, count) => submit(url, { count })));
+  for (const id of ids) await statusOnce(url, id, 'COMPLETED');
+  expect(seen.toSorted()).toEqual(ids.toSorted());
+});
+
+it('never begins a job that is cancelled in the moment it is taken', async () => {
+  const book = new JobBook(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
+  const seen: string[] = [];
+  const workload = instantWorkload(({ id }) => seen.push(id));
+  const results = new JobResults({ book });
+  const endpoint = endpointSettings({ id: 'one' });
+  const pool = new WorkerPool({ book, results, endpoint, workload, onTrouble: expect.fail });
+  const unwanted = await accepted(book, 'one', '{"scene":"x"}');
+  await book.cancel('one', unwanted);
+  const wanted = await accepted(book, 'one', '{"scene":"y"}');
+  while (book.reads.find('one', wanted)?.state !== 'COMPLETED' || pool.views()[0]?.state !== 'idle')
+    await new Promise((next) => setImmediate(next));
+  expect(seen).toEqual([wanted]);
+  await pool.stop();
+  book.close();
+});
+
+it('has another worker in its place at once, without a word, however many in a row are ended because their jobs are cancelled', async () => {
+  const book = new JobBook(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
+  const results = new JobResults({ book });
+  const endpoint = endpointSettings({ id: 'one' });
+  const begun: string[] = [];
+  const workload = { name: 'single-minded', startWorker: () => Promise.resolve(singleMinded(begun)) };
+  const troubles: string[] = [];
+  const onTrouble = (text: string) => void troubles.push(text);
+  const pool = new WorkerPool({ book, results, endpoint, workload, onTrouble });
+  for (let count = 1; count <= 8; count++) {
+    const id = await accepted(book, 'one', '{"scene":"x"}');
+    while (begun.length < count) await new Promise((next) => setImmediate(next));
+    await book.cancel('one', id);
+  }
+  expect(new Set(begun).size).toBe(8);
+  expect([troubles, pool.trouble]).toEqual([[], null]);
+  await pool.stop();
+  book.close();
+});
+
+/** It can let go of a job only by its own end. */
+function singleMinded(begun: string[]): Worker {
+  let end: (why: string) => void = () => undefined;
+  const ended = new Promise<string>((resolve) => {
+    end = resolve;
+  });
+  const run = async ({ id }: WorkloadJob, { signal }: RunReport): Promise<unknown> => {
+    begun.push(id);
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    end('its job was called off');
+    throw new WorkerDied('its job was called off');
+  };
+  return { ended, run, stop: () => Promise.resolve() };
+}
+
+describe('a workload that does not do its work', () => {
+  const cases: [string, (input: unknown) => unknown, string | RegExp][] = [
+    ['throws an error', () => raise(new RangeError('too wide')), 'too wide'],
+    ['throws an error without a message', () => raise(new TypeError()), 'TypeError'],
+    ['throws a text', () => raise('no'), 'no'],
+    ['throws an object without a prototype', () => raise(Object.create(null)), /.+/],
+    ['throws nothing', () => raise(undefined), 'undefined'],
+    ['returns nothing', () => undefined, 'the worker ended without an output'],
+    ['returns null', () => null, 'the worker ended without an output'],
+    ['returns a function', () => () => 1, 'the output of the worker cannot be written as JSON'],
+    ['returns a BigInt', () => [1n], /BigInt/],
+  ];
+
+  it.each(cases)('fails the job: %s', async (_what, outputOf, error) => {
+    const { url, troubles } = await openService({ workload: instantWorkload(outputOf) });
+    const id = await submit(url, { scene: 'x' });
+    const job = await statusOnce(url, id, 'FAILED');
+    expect(job.error).toMatch(error);
+    expect(troubles).toEqual([]);
+  });
+
+  it('fails the job where it throws before there is a promise, and the worker goes on', async () => {
+    const { url } = await openService({ workload: inProcessWorkload('rash', runRashly) });
+    const bad = await submit(url, { bad: true });
+    const good = await submit(url, { bad: false });
+    expect((await statusOnce(url, bad, 'FAILED')).error).toBe('at once');
+    expect((await statusOnce(url, good, 'COMPLETED')).output).toBe('fine');
+  });
+});
+
+function runRashly({ input }: WorkloadJob): Promise<unknown> {
+  return input['bad'] === true ? raise(new Error('at once')) : Promise.resolve('fine');
+}
+
+function raise(reason: unknown): never {
+  throw reason;
+}
+
+describe('close', () => {
+  it('tells running workloads to stop, and hears them no more', async () => {
+    const { url, held, close, dataDir } = await openService({ workers: 2 });
+    const ids = [await submit(url, { scene: 'one' }), await submit(url, { scene: 'two' })];
+    const runs = [await held.next(), await held.next()];
+    expect(runs.map(({ signal }) => signal.aborted)).toEqual([false, false]);
+
+    await close();
+    expect(runs.map(({ signal }) => signal.aborted)).toEqual([true, true]);
+    runs[0]?.complete('too late');
+    runs[1]?.fail(new Error('stopped'));
+    await expect(askStatus(url, ids[0] ?? '')).rejects.toThrow('fetch failed');
+
+    const next = await openService({ dataDir, workers: 2 });
+    expect([(await next.held.next()).job.id, (await next.held.next()).job.id]).toEqual(ids);
+  });
+
+  it('may be called twice, and leaves the folder to the next service', async () => {
+    const { close, dataDir } = await openService();
+    await Promise.all([close(), close()]);
+    await openService({ dataDir });
+  });
+});

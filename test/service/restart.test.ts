@@ -1,0 +1,204 @@
+/** What was accepted stays accepted: over restarts, kills, full disks, and one service a folder. */
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { DataFolderInUse } from '../../src/service/jobs/data-lock.ts';
+import { runPath } from '../../src/protocol/paths.ts';
+import {
+  askStatus,
+  endpointId,
+  instantWorkload,
+  makeDataDir,
+  openService,
+  post,
+  statusOnce,
+  submit,
+} from './service-harness.ts';
+
+const script = fileURLToPath(new URL('../fixtures/service-process.mjs', import.meta.url));
+
+it('keeps the queue, its order and the results over a restart', async () => {
+  const dataDir = await makeDataDir();
+  const first = await openService({ dataDir, workers: 1 });
+  const done = await submit(first.url, { scene: 'done' });
+  (await first.held.next()).complete([{ seed: 1 }]);
+  await statusOnce(first.url, done, 'COMPLETED');
+  const before = (await askStatus(first.url, done)).text;
+  const ids = [];
+  for (let count = 0; count < 5; count++) ids.push(await submit(first.url, { count }));
+  await first.held.next();
+  await first.close();
+
+  const second = await openService({ dataDir, workers: 1 });
+  expect((await askStatus(second.url, done)).text).toBe(before);
+  const late = await submit(second.url, { scene: 'late' });
+  const order = [];
+  for (let count = 0; count < 6; count++) {
+    const run = await second.held.next();
+    order.push(run.job.id);
+    run.complete('done');
+  }
+  expect(order).toEqual([...ids, late]);
+});
+
+describe('killed without a word', () => {
+  it('works again on what was in progress, then on the rest, and keeps the results', async () => {
+    const dataDir = await makeDataDir();
+    const { child, url } = await forkService(dataDir, 2);
+    const done = await submit(url, { ends: true });
+    await statusOnce(url, done, 'COMPLETED');
+    const ids = [];
+    for (let count = 0; count < 5; count++) ids.push(await submit(url, { count }));
+    await statusOnce(url, ids[1] ?? '', 'IN_PROGRESS');
+    await kill(child);
+
+    const { url: next, held } = await openService({ dataDir, workers: 2 });
+    expect(await statusOnce(next, done, 'COMPLETED')).toMatchObject({ output: { ends: true } });
+    for (const id of ids) {
+      const run = await held.next();
+      expect(run.job.id).toBe(id);
+      expect(run.job.input).toEqual({ count: ids.indexOf(id) });
+      run.complete('done after all');
+      await statusOnce(next, id, 'COMPLETED');
+    }
+  });
+
+  it('has on disk what it said was accepted or completed, whenever the kill comes', async () => {
+    const dataDir = await makeDataDir();
+    const accepted: string[] = [];
+    const completed: string[] = [];
+    for (let round = 0; round < 5; round++) {
+      const { child, url } = await forkService(dataDir, 4);
+      const killed = once(child, 'exit');
+      const enough = accepted.length + 30 + round * 7;
+      const client = async () => {
+        for (;;) {
+          const id = await submit(url, { ends: true });
+          accepted.push(id);
+          if (accepted.length >= enough) child.kill('SIGKILL');
+          await statusOnce(url, id, 'COMPLETED');
+          completed.push(id);
+        }
+      };
+      await Promise.allSettled([client(), client(), client(), client(), client(), client(), killed]);
+    }
+
+    expect(accepted.length).toBeGreaterThan(200);
+    const worked: string[] = [];
+    const { url } = await openService({
+      dataDir,
+      workers: 8,
+      workload: instantWorkload(({ id }) => worked.push(id)),
+    });
+    for (const id of accepted) await statusOnce(url, id, 'COMPLETED');
+    expect(worked.filter((id) => completed.includes(id))).toEqual([]);
+  });
+});
+
+describe('a second service on the same folder', () => {
+  it('is refused in the same process, and harms nothing', async () => {
+    const first = await openService();
+    const id = await submit(first.url, { scene: 'x' });
+    await expect(openService({ dataDir: first.dataDir })).rejects.toThrow(DataFolderInUse);
+    await expect(openService({ dataDir: first.dataDir })).rejects.toThrow(first.dataDir);
+    expect((await first.held.next()).job.id).toBe(id);
+    expect((await askStatus(first.url, id)).status).toBe(200);
+  });
+
+  it('is refused while another process holds it, and started once that was killed', async () => {
+    const dataDir = await makeDataDir();
+    const { child } = await forkService(dataDir, 1);
+    await expect(openService({ dataDir })).rejects.toThrow(/another service/);
+    await kill(child);
+    await openService({ dataDir });
+  });
+
+  it('is refused to another process too', async () => {
+    const { dataDir } = await openService();
+    const child = fork(script, [dataDir, '1'], { silent: true });
+    let said = '';
+    child.stderr?.on('data', (text) => (said += String(text)));
+    const [code] = (await once(child, 'close')) as [number];
+    expect(code).not.toBe(0);
+    expect(said).toContain('another service is running on this data folder');
+  });
+});
+
+it('makes its folder for its owner only', async () => {
+  const dataDir = join(await makeDataDir(), 'a', 'b');
+  await openService({ dataDir });
+  expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
+});
+
+it('leaves a book alone that is not one, and lets go of the folder', async () => {
+  const dataDir = await makeDataDir();
+  await mkdir(dataDir, { recursive: true });
+  await writeFile(
+    join(dataDir, 'service.sqlite'),
+    'no database, but long enough to look like one '.repeat(100),
+  );
+  await expect(openService({ dataDir })).rejects.toThrow(/left as it is/);
+  await expect(openService({ dataDir })).rejects.toThrow(/left as it is/);
+});
+
+it('lets go of the folder where it cannot listen', async () => {
+  const { url } = await openService();
+  const dataDir = await makeDataDir();
+  await expect(openService({ dataDir, port: Number(new URL(url).port) })).rejects.toThrow('EADDRINUSE');
+  await openService({ dataDir });
+});
+
+it('accepts nothing that the disk does not take, and answers on', async () => {
+  const dataDir = await makeDataDir();
+  // A limit on the size of files stands in for a full disk: the kernel refuses to write beyond it.
+  const limited = spawn(
+    'sh',
+    ['-c', 'ulimit -f 1024; exec "$0" "$@"', process.execPath, script, dataDir, '0'],
+    {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    },
+  );
+  const { child, url } = await whenListening(limited);
+  const accepted: string[] = [];
+  const statuses: number[] = [];
+  const body = JSON.stringify({ input: { scene: 'x'.repeat(20_000) } });
+  for (let count = 0; count < 100; count++) {
+    const reply = await post(url, body, runPath('v2', endpointId));
+    statuses.push(reply.status);
+    if (reply.status === 200) accepted.push((reply.json as { id: string }).id);
+    else expect(reply.json).toEqual({ error: expect.any(String) as string });
+  }
+  expect(new Set(statuses)).toEqual(new Set([200, 500]));
+  for (const id of accepted) expect((await askStatus(url, id)).status).toBe(200);
+  await kill(child);
+
+  const worked: string[] = [];
+  const next = await openService({ dataDir, workload: instantWorkload(({ id }) => worked.push(id)) });
+  const last = await submit(next.url, { scene: 'there is room again' });
+  await statusOnce(next.url, last, 'COMPLETED');
+  expect(worked).toEqual([...accepted, last]);
+});
+
+interface ServiceProcess {
+  child: ChildProcess;
+  url: string;
+}
+
+function forkService(dataDir: string, workers: number): Promise<ServiceProcess> {
+  return whenListening(fork(script, [dataDir, String(workers)]));
+}
+
+async function whenListening(child: ChildProcess): Promise<ServiceProcess> {
+  onTestFinished(() => kill(child));
+  const [url] = (await once(child, 'message')) as [string];
+  return { child, url };
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}

@@ -1,0 +1,174 @@
+/** A service for one test: a folder of its own, a client, and a workload whose runs end when the test says. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { onTestFinished } from 'vitest';
+import { endpointSettings } from '../../src/service/endpoint-settings.ts';
+import type { JobBook } from '../../src/service/jobs/job-book.ts';
+import type { JobTerms } from '../../src/service/jobs/job-terms.ts';
+import { type Service, type ServiceOptions, startService } from '../../src/service/start-service.ts';
+import { inProcessWorkload } from '../../src/service/workloads/in-process-workload.ts';
+import type { Workload, WorkloadJob } from '../../src/service/workloads/workload.ts';
+import type { RunResponse, StatusResponse } from '../../src/protocol/messages.ts';
+import { runPath, statusPath, type Version } from '../../src/protocol/paths.ts';
+
+export const key = 'key-of-the-tests';
+export const endpointId = 'scene-renderer';
+
+/** One run of the held workload. */
+interface HeldRun {
+  job: WorkloadJob;
+  signal: AbortSignal;
+  complete(output: unknown): void;
+  fail(reason: unknown): void;
+}
+
+/** A workload that does nothing until the test ends its runs; `next` is the next one to start. */
+class HeldWorkload {
+  readonly runs: HeldRun[] = [];
+  #handedOut = 0;
+  #onRun: (() => void) | undefined;
+
+  readonly workload = inProcessWorkload('held', (job, { signal }) => this.#run(job, signal));
+
+  #run(job: WorkloadJob, signal: AbortSignal): Promise<unknown> {
+    return new Promise((complete, fail) => {
+      this.runs.push({ job, signal, complete, fail });
+      this.#onRun?.();
+    });
+  }
+
+  async next(): Promise<HeldRun> {
+    const index = this.#handedOut++;
+    for (;;) {
+      const run = this.runs[index];
+      if (run !== undefined) return run;
+      await new Promise<void>((resolve) => {
+        this.#onRun = resolve;
+      });
+    }
+  }
+}
+
+/** Ends at once with what it is told. */
+export function instantWorkload(outputOf: (job: WorkloadJob) => unknown): Workload {
+  return inProcessWorkload('instant', (job) => new Promise((resolve) => resolve(outputOf(job))));
+}
+
+export interface Reply {
+  status: number;
+  headers: Headers;
+  text: string;
+  json: unknown;
+}
+
+export interface TestService {
+  url: string;
+  dataDir: string;
+  held: HeldWorkload;
+  troubles: string[];
+  close: () => Promise<void>;
+}
+
+export type TestServiceOptions = Partial<ServiceOptions> & { workers?: number; workload?: Workload };
+
+/** Starts a service that ends with the test. */
+export async function openService(options: TestServiceOptions = {}): Promise<TestService> {
+  const dataDir = options.dataDir ?? (await makeDataDir());
+  const held = new HeldWorkload();
+  const troubles: string[] = [];
+  const { workers = 1, workload = held.workload, ...rest } = options;
+  const service: Service = await startService({
+    keys: [key],
+    endpoints: [endpointSettings({ id: endpointId, workers, quickStart: true })],
+    workloadOf: () => workload,
+    onTrouble: (text) => troubles.push(text),
+    ...rest,
+    dataDir,
+  });
+  onTestFinished(() => service.close());
+  return { url: service.url, dataDir, held, troubles, close: () => service.close() };
+}
+
+/** A folder that is removed after the test, once the services in it have ended. */
+export async function makeDataDir(): Promise<string> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'nightrender-service-'));
+  onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
+  return dataDir;
+}
+
+export async function ask(url: string, path: string, init: RequestInit = {}): Promise<Reply> {
+  const headers = { Authorization: `Bearer ${key}`, ...(init.headers as Record<string, string> | undefined) };
+  const response = await fetch(url + path, { ...init, headers });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, json: JSON.parse(text) as unknown };
+}
+
+export function post(
+  url: string,
+  body: RequestInit['body'],
+  path = runPath('v2', endpointId),
+): Promise<Reply> {
+  return ask(url, path, {
+    method: 'POST',
+    body: body ?? null,
+    headers: { 'Content-Type': 'application/json' },
+  });
+}
+
+/** Submits and returns the job's id. */
+export async function submit(
+  url: string,
+  input: Record<string, unknown>,
+  version: Version = 'v2',
+  endpoint = endpointId,
+): Promise<string> {
+  const reply = await post(url, JSON.stringify({ input }), runPath(version, endpoint));
+  if (reply.status !== 200) throw new Error(`submission was answered ${reply.status} ${reply.text}`);
+  return (reply.json as RunResponse).id;
+}
+
+export function askStatus(url: string, id: string, version: Version = 'v2'): Promise<Reply> {
+  return ask(url, statusPath(version, endpointId, id));
+}
+
+/** Has a book take a job on, and returns its id. */
+export async function accepted(
+  book: JobBook,
+  ...[endpoint, input, terms]: [endpoint: string, input: string, terms?: Partial<JobTerms>]
+): Promise<string> {
+  const id = await book.accept(endpoint, input, terms);
+  if (id === undefined) throw new Error('a queue without a bound is full');
+  return id;
+}
+
+/** Asks until the job has the status. */
+export async function statusOnce(url: string, id: string, status: string): Promise<StatusResponse> {
+  for (;;) {
+    const reply = await askStatus(url, id);
+    const job = reply.json as StatusResponse;
+    if (job.status === status) return job;
+    if (reply.status !== 200) throw new Error(`status was answered ${reply.status} ${reply.text}`);
+  }
+}
+
+/** The bytes of every file in a folder, one after the other; only once no service has the files open. */
+export async function bytesIn(dataDir: string): Promise<Buffer> {
+  return Buffer.concat(await Promise.all((await filesIn(dataDir)).map((path) => readFile(path))));
+}
+
+/** The same while a service has them open: this process would lose its locks by reading them, another one may. */
+export async function bytesInUse(dataDir: string): Promise<string> {
+  const paths = await filesIn(dataDir);
+  const options = { encoding: 'latin1', maxBuffer: 2 ** 30 } as const;
+  // What was deleted since it was listed is not missed.
+  const whatIsThere = ['-c', 'cat "$@" 2>/dev/null || true', 'sh', ...paths];
+  return (await promisify(execFile)('sh', whatIsThere, options)).stdout;
+}
+
+async function filesIn(dataDir: string): Promise<string[]> {
+  const entries = await readdir(dataDir, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+}

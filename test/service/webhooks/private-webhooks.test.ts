@@ -1,0 +1,121 @@
+/** Whoever can submit reaches nothing of the service's machine and network by having it tell of a job's end. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { theInternet } from '../../../src/lib/net/public-lookup.ts';
+import { JobBook } from '../../../src/service/jobs/job-book.ts';
+import { isPrivateTarget } from '../../../src/service/webhooks/private-target.ts';
+import { Webhooks } from '../../../src/service/webhooks/webhooks.ts';
+import { accepted, instantWorkload, makeDataDir, openService, post, submit } from '../service-harness.ts';
+
+const metadata = 'http://169.254.169.254/latest/meta-data/';
+
+/** Of this machine; answers all who come. */
+async function openTarget(): Promise<{ port: number; paths: string[] }> {
+  const paths: string[] = [];
+  const server = createServer((request, response) => {
+    paths.push(request.url ?? '');
+    response.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { port: (server.address() as AddressInfo).port, paths };
+}
+
+function ask(url: string, webhook: string) {
+  return post(url.replace('0.0.0.0', '127.0.0.1'), JSON.stringify({ input: { scene: 'x' }, webhook }));
+}
+
+it.each([
+  metadata,
+  'http://127.0.0.1:9/',
+  'http://2130706433/',
+  'http://0x7f.1/',
+  'http://0/',
+  'http://[::1]/',
+  'http://[::ffff:10.0.0.1]/',
+  'http://[fe80::1]/',
+  'http://[fd00::1]/',
+  'http://10.1.2.3/',
+  'http://192.168.1.1/',
+  'http://172.16.0.1/',
+  'http://100.64.0.1/',
+  'http://localhost:8080/',
+  'http://LOCALHOST./',
+  'http://a.localhost/',
+])('takes %s for an address of this machine or its network', (url) => {
+  expect(isPrivateTarget(url)).toBe(true);
+});
+
+it.each([
+  'https://example.com/',
+  'http://93.184.215.14/',
+  'http://[2606:4700::1111]/',
+  'http://mylocalhost/',
+])('takes %s for one of the internet, as far as it says', (url) => {
+  expect(isPrivateTarget(url)).toBe(false);
+});
+
+it('refuses, in words, to lead to them where others can reach the service', async () => {
+  const { url } = await openService({ host: '0.0.0.0' });
+  const { status, json } = await ask(url, metadata);
+  expect([status, json]).toEqual([
+    400,
+    { error: expect.stringMatching(/169\.254\.169\.254.*webhooks\.allowPrivate: true/) as string },
+  ]);
+  expect((await ask(url, 'https://example.com/')).status).toBe(200);
+});
+
+it('leads to them where only this machine reaches the service, or its owner wants it so', async () => {
+  const { port, paths } = await openTarget();
+  const workload = instantWorkload(() => 1);
+  const [own, wanted] = [
+    await openService({ workload }),
+    await openService({ workload, host: '0.0.0.0', hasPrivateWebhooks: true }),
+  ];
+  expect((await ask(own.url, `http://127.0.0.1:${port}/own`)).status).toBe(200);
+  expect((await ask(wanted.url, `http://127.0.0.1:${port}/wanted`)).status).toBe(200);
+  await vi.waitFor(() => expect(paths.toSorted()).toEqual(['/own', '/wanted']), 20_000);
+});
+
+it('does not lead to them on this machine alone, either, where its owner does not want it', async () => {
+  const { url } = await openService({ hasPrivateWebhooks: false });
+  expect((await ask(url, metadata)).status).toBe(400);
+  await submit(url, { scene: 'x' });
+});
+
+it.each(['127.0.0.1', 'localhost', 'rebound.example'])(
+  'does not connect to %s for a job that was taken on before, or a name that turned out to be one',
+  async (host) => {
+    const { port, paths } = await openTarget();
+    const dataDir = await makeDataDir();
+    let now = 1_000_000;
+    const book = new JobBook(`${dataDir}/service.sqlite`, { retentionMs: 600_000, now: () => now });
+    onTestFinished(() => book.close());
+    const id = await accepted(book, 'farm', '{"scene":"x"}', { webhook: `http://${host}:${port}/` });
+    await book.cancel('farm', id);
+    const troubles: string[] = [];
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const webhooks = new Webhooks({
+      book,
+      onTrouble: (text) => troubles.push(text),
+      now: () => now,
+      hasPrivate: false,
+      internet: { ...theInternet, lookup: () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]) },
+    });
+    onTestFinished(() => webhooks.stop());
+    while (troubles.length === 0) {
+      now += 1_000;
+      await vi.advanceTimersByTimeAsync(500);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(troubles).toEqual([
+      expect.stringMatching(/was not heard in 3 tries: .*(this machine or its network|public internet)/),
+    ]);
+    expect(paths).toEqual([]);
+  },
+);

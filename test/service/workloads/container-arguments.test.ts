@@ -1,0 +1,97 @@
+/** Promise: what an endpoint asks for its containers is what the tool is told. */
+import { describe, expect, it } from 'vitest';
+import {
+  type ContainerOptions,
+  createArguments,
+  environmentFile,
+} from '../../../src/service/workloads/container-arguments.ts';
+
+function told(options: Partial<ContainerOptions> = {}, kind: 'docker' | 'podman' = 'docker'): string {
+  const settings: ContainerOptions = {
+    tool: { kind, command: [kind], containerArguments: [] },
+    serviceId: 'abc',
+    endpointId: 'e',
+    image: 'user/image:1',
+    arguments: [],
+    environment: { KEY: 'secret' },
+    memoryBytes: null,
+    cpus: null,
+    gpu: null,
+    pullEnvironment: () => ({}),
+    ...options,
+  };
+  return createArguments('nightrender-e-w', settings).join(' ');
+}
+
+const always = '--label=nightrender.service=abc --name=nightrender-e-w --env-file=/dev/stdin user/image:1';
+
+describe('the arguments', () => {
+  it('name the container and leave its environment out', () => {
+    expect(told()).toBe(`create --network=host ${always}`);
+  });
+
+  it('bound its memory and processors', () => {
+    expect(told({ memoryBytes: 512 * 2 ** 20, cpus: 1.5 })).toContain('--memory=536870912b --cpus=1.5 ');
+  });
+
+  it.each([
+    ['docker', { label: '24 GB' }, '--gpus=all'],
+    ['podman', { label: '24 GB' }, '--device=nvidia.com/gpu=all'],
+    ['docker', { devices: ['0'] }, '--gpus="device=0"'],
+    ['docker', { devices: ['0', '2'] }, '--gpus="device=0,2"'],
+    ['podman', { devices: ['0', '2'] }, '--device=nvidia.com/gpu=0 --device=nvidia.com/gpu=2'],
+    ['docker', { devices: ['/dev/dri/renderD128'] }, '--device=/dev/dri/renderD128'],
+    ['podman', { devices: ['/dev/kfd', 'amd.com/gpu=1'] }, '--device=/dev/kfd --device=amd.com/gpu=1'],
+  ] as const)('give it, with %s, the GPU of %j', (kind, gpu, text) => {
+    const settings = 'devices' in gpu ? { devices: [...gpu.devices] } : gpu;
+    expect(told({ gpu: settings }, kind)).toBe(`create --network=host ${text} ${always}`);
+  });
+
+  it('leave the network to whom it was said for', () => {
+    expect(told({ arguments: ['--network=bridge', '--init'] })).toBe(
+      `create --network=bridge --init ${always}`,
+    );
+    expect(told({ arguments: ['--net=none'] })).toBe(`create --net=none ${always}`);
+  });
+
+  it('take what the machine wants for all containers as it is', () => {
+    const tool = {
+      kind: 'docker',
+      command: ['docker'],
+      containerArguments: ['--ulimit', 'nofile=9'],
+    } as const;
+    expect(told({ tool, arguments: ['-v=/a:/b'] })).toBe(
+      `create --ulimit nofile=9 -v=/a:/b --network=host ${always}`,
+    );
+  });
+
+  it.each(['1g', '-', '--', '', ' --init', '--=x', 'evil/image:1'])(
+    'refuse, in words, %j, which would be taken for the image',
+    (word) => {
+      expect(() => told({ arguments: ['--shm-size', word] })).toThrow(
+        `the argument ${JSON.stringify(word)} is no option; write the value of an option behind =`,
+      );
+    },
+  );
+
+  it('leave no word over for an image where an option lacks its value', () => {
+    const words = told({ arguments: ['--volume'], memoryBytes: 1_000, cpus: 1, gpu: { devices: ['0'] } });
+    const bare = words.split(' ').filter((word) => !word.startsWith('-'));
+    expect(bare).toEqual(['create', 'user/image:1']);
+  });
+});
+
+describe('the environment', () => {
+  it('is one line a variable', () => {
+    expect(environmentFile({ A: 'x "y"', B_2: '', C: '#=$' })).toBe('A=x "y"\nB_2=\nC=#=$\n');
+  });
+
+  it.each([
+    [{ A: '1\nB=2' }, 'the variable A holds a line break'],
+    [{ 'A\nB': '1' }, '"A\\nB" is no name of a variable'],
+    [{ '#A': '1' }, '"#A" is no name of a variable'],
+    [{ '': '1' }, '"" is no name of a variable'],
+  ])('refuses in words what cannot be said, as in %j', (environment, text) => {
+    expect(() => environmentFile(environment)).toThrow(text);
+  });
+});

@@ -1,0 +1,81 @@
+/** Promise: a worker in a container, in whatever language, finds its way to its jobs and back. */
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { dirname, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
+import { containerWorkload } from '../../../src/service/workloads/container-workload.ts';
+import { workerEnvironment } from '../../../src/service/workloads/worker-environment.ts';
+import { prepareContainers, testImage } from './container-image.ts';
+import { findPython } from './find-python.ts';
+
+const prepared = await prepareContainers();
+const python = await findPython();
+const skipped =
+  typeof prepared === 'string'
+    ? `(skipped: podman cannot run containers here: ${prepared})`
+    : python === undefined
+      ? '(skipped: there is no python3 here)'
+      : '';
+afterAll(() => (typeof prepared === 'string' ? undefined : prepared.remove()));
+
+/** Gives each job once, and keeps what comes back. */
+async function startQueue(jobs: object[]) {
+  const handedIn: unknown[] = [];
+  const keys = new Set<string | undefined>();
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    keys.add(request.headers.authorization);
+    const { pathname } = new URL(request.url ?? '/', 'http://queue');
+    if (request.method === 'POST') handedIn.push([pathname, JSON.parse(await text(request))]);
+    const job = pathname === '/v2/endpoint/job-take/worker-1' ? jobs.shift() : undefined;
+    response.writeHead(job === undefined ? 204 : 200, { 'content-type': 'application/json' });
+    response.end(job === undefined ? undefined : JSON.stringify(job));
+  };
+  const server = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, handedIn, keys };
+}
+
+it.skipIf(skipped !== '')(`takes its jobs, answers them and is stopped ${skipped}`, async () => {
+  if (typeof prepared === 'string' || python === undefined) return;
+  const queue = await startQueue([
+    { id: 'a', input: { scene: 'Ä 🎨' } },
+    { id: 'b', input: { error: 'no' } },
+  ]);
+  const worker = resolve(import.meta.dirname, '../../fixtures/pull-worker.py');
+  const folders = ['/usr', '/lib', '/lib64', python.folder, dirname(worker)];
+  const mounted = [...new Set(folders)].filter((folder) => existsSync(folder));
+  const identity = { endpointId: 'endpoint', workerKey: 'key-1', gpuName: null, baseUrl: queue.baseUrl };
+  const workload = containerWorkload({
+    pullEnvironment: (workerId) => workerEnvironment({ ...identity, workerId }),
+    tool: prepared.tool,
+    serviceId: 'service-1',
+    endpointId: 'endpoint',
+    image: testImage,
+    arguments: mounted.map((folder) => `--volume=${folder}:${folder}:ro`),
+    environment: { SCRIPT: `exec ${python.program} ${worker}` },
+    memoryBytes: null,
+    cpus: null,
+    gpu: null,
+  });
+  const log: string[] = [];
+  const container = await workload.startPuller({
+    workerId: 'worker-1',
+    log: (line) => log.push(line),
+  });
+  onTestFinished(() => container.stop());
+  await expect.poll(() => log).toContain('handed in b');
+  expect(queue.handedIn).toEqual([
+    ['/v2/endpoint/job-done/worker-1/a', { output: { worker: 'worker-1', input: { scene: 'Ä 🎨' } } }],
+    ['/v2/endpoint/job-done/worker-1/b', { error: 'no' }],
+  ]);
+  expect([...queue.keys]).toEqual(['key-1']);
+  await container.stop();
+  expect(await container.ended).toBe('the container was stopped');
+});

@@ -1,0 +1,54 @@
+/** Promise: whichever tool for containers answers is used, and where none does that is said in words. */
+import { chmod, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { findContainerTool } from '../../../src/service/workloads/container-tool.ts';
+import { makeFolder } from './started-worker.ts';
+
+async function program(name: string, script: string): Promise<string> {
+  const path = join(await makeFolder(), name);
+  await writeFile(path, `#!/bin/sh\n${script}\n`);
+  await chmod(path, 0o755);
+  return path;
+}
+
+it('takes the one that is wished for, with its arguments', async () => {
+  const podman = await program('podman', '[ "$*" = "--runtime runc version" ]');
+  const command = [podman, '--runtime', 'runc'];
+  expect(await findContainerTool({ command }, {})).toEqual({
+    kind: 'podman',
+    command,
+    containerArguments: [],
+  });
+});
+
+it('takes the one that the environment names', async () => {
+  const docker = await program('docker', '[ "$*" = "--context gpu version" ]');
+  const env = {
+    NIGHTRENDER_CONTAINER_TOOL: `${docker} --context  gpu`,
+    NIGHTRENDER_CONTAINER_ARGUMENTS: '--ulimit nofile=1024:1024',
+  };
+  expect(await findContainerTool({}, env)).toEqual({
+    kind: 'docker',
+    command: [docker, '--context', 'gpu'],
+    containerArguments: ['--ulimit', 'nofile=1024:1024'],
+  });
+});
+
+it('says what is wrong where none answers', async () => {
+  const down = await program('docker', 'echo "Cannot connect to the Docker daemon" >&2; exit 1');
+  await expect(findContainerTool({ command: [down] }, {})).rejects.toThrow(
+    `containers cannot be run here: ${down} does not answer (Cannot connect to the Docker daemon)`,
+  );
+  await expect(findContainerTool({ command: ['no-such-tool'] }, {})).rejects.toThrow(
+    'no-such-tool is not there',
+  );
+});
+
+it("does not hand the service's own key to the tool", async () => {
+  process.env['NIGHTRENDER_API_KEY'] = 'secret-of-the-service';
+  const podman = await program('podman', '[ -z "$NIGHTRENDER_API_KEY" ] || exit 1');
+  const found = findContainerTool({ command: [podman] }, {});
+  await expect(found).resolves.toMatchObject({ kind: 'podman' });
+  delete process.env['NIGHTRENDER_API_KEY'];
+});

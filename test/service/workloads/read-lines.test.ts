@@ -1,0 +1,59 @@
+/** Reading what processes write: all of it, and no faster than there is time for it. */
+import { once } from 'node:events';
+import { PassThrough, Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { type Line, readLines } from '../../../src/service/workloads/read-lines.ts';
+
+const many = 200_000;
+/** As a process writes that has no bounds: pieces of 64 kB, one right after the other. */
+const flood = (): Readable =>
+  Readable.from(Array.from({ length: 20 }, () => Buffer.from('a line\n'.repeat(many / 20))));
+
+describe('a process that writes without end', () => {
+  it('leaves others their turn', async () => {
+    let count = 0;
+    const input = flood();
+    const isOver = once(input, 'close');
+    readLines(input, 100, () => void (count += 1));
+    await once(input, 'resume');
+    for (let turn = 0; turn < 5; turn++) await nextTurn();
+    const countAtTurn = count;
+    await isOver;
+    expect(countAtTurn).toBeLessThan(many);
+    expect(count).toBe(many);
+  });
+
+  it('waits until what it asked for is done', async () => {
+    let count = 0;
+    const undone = new Promise<void>(() => undefined);
+    const input = flood();
+    readLines(input, 100, () => {
+      count += 1;
+      return undone;
+    });
+    while (!input.isPaused()) await nextTurn();
+    for (let turn = 0; turn < 20; turn++) await nextTurn();
+    expect(count).toBeGreaterThan(0);
+    expect(count).toBeLessThan(many);
+  });
+});
+
+describe('a process that has ended', () => {
+  it('is heard to its last line, whatever is still to be done', async () => {
+    const heard: string[] = [];
+    const undone = new Promise<void>(() => undefined);
+    const input = new PassThrough();
+    readLines(input, 100, ({ bytes }: Line) => {
+      heard.push(bytes.toString());
+      return undone;
+    });
+    input.write('one\n');
+    while (!input.isPaused()) await nextTurn();
+    input.end('two\nthree');
+    // As the system does for a process that has gone.
+    input.resume();
+    await once(input, 'end');
+    expect(heard).toEqual(['one', 'two', 'three']);
+  });
+});

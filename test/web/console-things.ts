@@ -1,0 +1,91 @@
+/** Endpoints, workers, jobs and keys as a console's server tells of them. */
+import type {
+  EndpointForm,
+  EndpointView,
+  JobView,
+  KeyView,
+  WorkerView,
+} from '../../src/protocol/console-data.ts';
+
+export function endpointForm(change: Partial<EndpointForm> = {}): EndpointForm {
+  return {
+    id: 'painter',
+    name: 'Painter',
+    workload: { kind: 'prebuilt', name: 'painter' },
+    workers: 2,
+    quickStart: true,
+    gpu: null,
+    memory: null,
+    cpus: null,
+    environment: {},
+    retries: 2,
+    executionTimeout: '10m',
+    ttl: '24h',
+    maxQueued: 10_000,
+    ...change,
+  };
+}
+
+export function endpointView(settings = endpointForm(), change: Partial<EndpointView> = {}): EndpointView {
+  const jobs = {
+    completed: 0,
+    failed: 0,
+    cancelled: 0,
+    timedOut: 0,
+    inProgress: 0,
+    inQueue: 0,
+    retried: 0,
+  };
+  return { origin: 'console', settings, jobs, workers: [], trouble: null, ...change };
+}
+
+export function jobView(change: Partial<JobView> & { id: string }): JobView {
+  return {
+    endpointId: 'painter',
+    status: 'IN_QUEUE',
+    acceptedAt: Date.now(),
+    startedAt: null,
+    endedAt: null,
+    delayTime: null,
+    executionTime: null,
+    workerId: null,
+    retries: 0,
+    key: null,
+    summary: 'A lighthouse',
+    input: '{"scene":"A lighthouse"}',
+    output: null,
+    pictures: [],
+    error: null,
+    log: [],
+    ...change,
+  };
+}
+
+export function keyView(change: Partial<KeyView> & { name: string }): KeyView {
+  return {
+    id: `key-${change.name.length}`,
+    origin: 'book',
+    kind: 'client',
+    endpoints: null,
+    createdAt: Date.now(),
+    lastUsedAt: null,
+    revokedAt: null,
+    usage: [],
+    ...change,
+  };
+}
+
+export function workerView(change: Partial<WorkerView> & { id: string }): WorkerView {
+  return {
+    kind: 'own',
+    state: 'idle',
+    jobIds: [],
+    gpu: null,
+    since: Date.now(),
+    lastSeenAt: Date.now(),
+    lastDeath: null,
+    startsAt: null,
+    log: [],
+    ...change,
+  };
+}

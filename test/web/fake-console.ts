@@ -1,0 +1,242 @@
+/** A console's server with all it knows in memory: what the page of the console is tested against. */
+import { readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
+import { pageShell } from '../../src/lib/net/page-shell.ts';
+import type {
+  ApiError,
+  EndpointForm,
+  JobView,
+  KeyForm,
+  KeyView,
+  Overview,
+} from '../../src/protocol/console-data.ts';
+import { endpointView, jobView, keyView } from './console-things.ts';
+
+export const consoleKey = 'the-key-of-the-test';
+
+export interface FakeConsole {
+  url: string;
+  overview: Overview;
+  /** Newest first. */
+  jobs: JobView[];
+  keys: KeyView[];
+  /** Method and path of what was asked for. */
+  asked: string[];
+  /** Bodies of what was sent, by method and path. */
+  sent: Map<string, unknown>;
+  /** Whether the cookie is good; false signs everybody out. */
+  isKnown: boolean;
+  /** Whether every request is cut off. */
+  isAway: boolean;
+  /** Cuts its connections and asks no more. */
+  close(): Promise<void>;
+}
+
+interface Said {
+  status: number;
+  body?: object;
+  cookie?: string;
+}
+
+type Request = { body: unknown; query: URLSearchParams; id: string };
+
+export async function startFakeConsole(port = 0): Promise<FakeConsole> {
+  const page = consolePage();
+  const state: FakeConsole = {
+    url: '',
+    overview: emptyOverview(),
+    jobs: [],
+    keys: [],
+    asked: [],
+    sent: new Map(),
+    isKnown: true,
+    isAway: false,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  const server = createServer((request, response) => {
+    if (state.isAway) return void request.socket.destroy();
+    if (request.url === '/console/') {
+      response.writeHead(200, { ...page.headers, 'Content-Type': 'text/html; charset=utf-8' });
+      return void response.end(page.html);
+    }
+    void answer(state, request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  state.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/console/`;
+  state.overview.url = new URL('/', state.url).href;
+  onTestFinished(() => state.close());
+  return state;
+}
+
+/** As the build made it. */
+function consolePage(): ReturnType<typeof pageShell> {
+  const [script = '', style = ''] = ['console.js', 'console.css'].map((name) =>
+    readFileSync(new URL(`../../dist/web/${name}`, import.meta.url), 'utf8'),
+  );
+  return pageShell({ script, style, withoutScript: 'This page needs JavaScript.' });
+}
+
+async function answer(state: FakeConsole, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { pathname, searchParams } = new URL(request.url ?? '', state.url);
+  const path = pathname.replace(/^\/console\/api\//, '');
+  const body = request.method === 'POST' || request.method === 'PUT' ? await bodyOf(request) : undefined;
+  const what = `${request.method} ${path}`;
+  state.asked.push(what);
+  if (body !== undefined) state.sent.set(what, body);
+  const said = judge(state, request, what, { body, query: searchParams, id: '' });
+  response.writeHead(said.status, {
+    'Content-Type': 'application/json',
+    ...(said.cookie !== undefined && { 'Set-Cookie': `${said.cookie}; HttpOnly; SameSite=Strict; Path=/` }),
+  });
+  response.end(said.body === undefined ? undefined : JSON.stringify(said.body));
+}
+
+async function bodyOf(request: IncomingMessage): Promise<unknown> {
+  return request.headers['content-length'] === '0' || request.headers['content-type'] === undefined
+    ? {}
+    : json(request);
+}
+
+function judge(state: FakeConsole, request: IncomingMessage, what: string, asked: Request): Said {
+  if (request.method !== 'GET' && request.headers['x-nightrender-console'] !== '1')
+    return no(403, 'The header of the console is missing.');
+  if (what === 'POST session') {
+    if ((asked.body as { key: string }).key !== consoleKey) return no(401, 'This key is not good here.');
+    state.isKnown = true;
+    return { status: 204, cookie: 'console=known' };
+  }
+  const isSignedIn = state.isKnown && request.headers.cookie === 'console=known';
+  if (what === 'GET session') return { status: 200, body: { signedIn: isSignedIn } };
+  if (!isSignedIn) return no(401, 'Sign in again.');
+  for (const [pattern, act] of Object.entries(routes)) {
+    const match = new RegExp(`^${pattern.replace('{id}', '([^/]+)')}$`).exec(what);
+    if (match !== null) return act(state, { ...asked, id: decodeURIComponent(match[1] ?? '') });
+  }
+  return no(404, 'There is no such address.');
+}
+
+const routes: Record<string, (state: FakeConsole, request: Request) => Said> = {
+  'DELETE session': () => ({ status: 204, cookie: 'console=' }),
+  'GET overview': (state) => ({ status: 200, body: { ...state.overview, now: Date.now() } }),
+  'POST endpoints': (state, { body }) => {
+    const form = body as EndpointForm;
+    const problems = problemsOf(state, form);
+    if (problems.length > 0) return { status: 422, body: { error: 'Some fields are wrong.', problems } };
+    const view = endpointView(form);
+    state.overview.endpoints.push(view);
+    return { status: 201, body: view };
+  },
+  'PUT endpoints/{id}': (state, { body, id }) => {
+    const form = body as EndpointForm;
+    const problems = problemsOf(state, form, id);
+    if (problems.length > 0) return { status: 422, body: { error: 'Some fields are wrong.', problems } };
+    const view = state.overview.endpoints.find(({ settings }) => settings.id === id);
+    if (view === undefined) return no(404, 'There is no such endpoint.');
+    view.settings = form;
+    return { status: 200, body: view };
+  },
+  'DELETE endpoints/{id}': (state, { id }) => {
+    state.overview.endpoints = state.overview.endpoints.filter(({ settings }) => settings.id !== id);
+    return { status: 204 };
+  },
+  'POST endpoints/{id}/jobs': (state, { body, id }) => {
+    const { input } = body as { input: Record<string, unknown> };
+    if (Object.keys(input).length === 0) return no(400, 'The input is empty.');
+    const summary = typeof input['scene'] === 'string' ? input['scene'] : '';
+    const told = { endpointId: id, input: JSON.stringify(input), summary };
+    const job = jobView({ id: `job-${state.jobs.length + 1}`, ...told });
+    state.jobs.unshift(job);
+    return { status: 201, body: { id: job.id } };
+  },
+  'POST endpoints/{id}/purge-queue': (state, { id }) => {
+    const queued = state.jobs.filter((job) => job.endpointId === id && job.status === 'IN_QUEUE');
+    for (const job of queued) job.status = 'CANCELLED';
+    return { status: 200, body: { removed: queued.length } };
+  },
+  'GET jobs': (state, { query }) => {
+    const before = state.jobs.findIndex(({ id }) => id === query.get('before'));
+    const wanted = state.jobs
+      .slice(before + 1)
+      .filter(
+        (job) =>
+          [null, job.endpointId].includes(query.get('endpoint')) &&
+          [null, job.status].includes(query.get('status')),
+      );
+    return { status: 200, body: wanted.slice(0, 50) };
+  },
+  'GET jobs/{id}': (state, { id }) => {
+    const job = state.jobs.find((each) => each.id === id);
+    return job === undefined ? no(404, 'There is no such job.') : { status: 200, body: job };
+  },
+  'POST jobs/{id}/cancel': (state, { id }) => moved(state, id, { status: 'CANCELLED', endedAt: Date.now() }),
+  'POST jobs/{id}/retry': (state, { id }) =>
+    moved(state, id, { status: 'IN_QUEUE', endedAt: null, startedAt: null, error: null, retries: 1 }),
+  'GET keys': (state) => ({ status: 200, body: state.keys }),
+  'POST keys': (state, { body }) => {
+    const form = body as KeyForm;
+    if (form.name.trim() === '')
+      return {
+        status: 422,
+        body: { error: 'Some fields are wrong.', problems: [{ field: 'name', text: 'Give a name.' }] },
+      };
+    const view = keyView(form);
+    state.keys.push(view);
+    return { status: 201, body: { key: `nr_secret_of_${view.id}`, view } };
+  },
+  'POST keys/{id}/revoke': (state, { id }) => {
+    const key = state.keys.find((each) => each.id === id);
+    if (key === undefined) return no(404, 'There is no such key.');
+    key.revokedAt = Date.now();
+    return { status: 204 };
+  },
+};
+
+function moved(state: FakeConsole, id: string, change: Partial<JobView>): Said {
+  const job = state.jobs.find((each) => each.id === id);
+  if (job === undefined) return no(404, 'There is no such job.');
+  Object.assign(job, change);
+  return { status: 200, body: { id, status: job.status } };
+}
+
+function problemsOf(
+  { overview }: FakeConsole,
+  { name, id, workload, memory, environment }: EndpointForm,
+  own?: string,
+): NonNullable<ApiError['problems']> {
+  const others = overview.endpoints.map(({ settings }) => settings).filter((other) => other.id !== own);
+  const rows: [boolean, string, string][] = [
+    [name === '', 'name', 'Give it a name.'],
+    [others.some((other) => other.name === name), 'name', 'Another endpoint has this name.'],
+    [!/^[\w-]{1,128}$/.test(id), 'id', 'Letters, digits, - and _ only.'],
+    [others.some((other) => other.id === id), 'id', 'Another endpoint has this id.'],
+    [workload.kind === 'image' && !/.+\/.+:.+/.test(workload.image), 'workload.image', 'Not an image.'],
+    [workload.kind === 'command' && workload.command.length === 0, 'workload.command', 'Give a command.'],
+    [memory !== null && !/^\d+[KMG]B$/.test(memory), 'memory', 'Not a size such as 8GB.'],
+    ['PATH' in environment, 'environment.PATH', 'PATH is the service’s own.'],
+  ];
+  return rows.flatMap(([isWrong, field, text]) => (isWrong ? [{ field, text }] : []));
+}
+
+function no(status: number, error: string): Said {
+  return { status, body: { error } };
+}
+
+function emptyOverview(): Overview {
+  return {
+    program: 'nightrender 0.1.0',
+    url: '',
+    now: 0,
+    retentionMs: 1_800_000,
+    faults: null,
+    file: 'service.yaml',
+    rendererLack: null,
+    endpoints: [],
+  };
+}

@@ -1,0 +1,326 @@
+/** The gallery in a real browser, from the file system and without a network. */
+import { statSync } from 'node:fs';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { noBrowser, openBrowser, openPage, type OpenPage, type PageOptions } from '../browser.ts';
+import { hostilePrompts, largeReport, smallReport } from '../gallery-report.ts';
+
+let browser: Browser | undefined;
+let folder = '';
+let small = '';
+let large = '';
+
+beforeAll(async () => {
+  if (noBrowser !== undefined) return;
+  folder = await mkdtemp(join(tmpdir(), 'gallery-'));
+  browser = await openBrowser();
+  small = (await smallReport(join(folder, 'small'))).url;
+  large = await largeReport(join(folder, 'large'), 100_000);
+});
+
+afterAll(async () => {
+  await browser?.close();
+  if (folder !== '') await rm(folder, { recursive: true });
+});
+
+/** The page as it is when its first pictures are there; nothing may have gone wrong in it at the end. */
+async function looking(
+  url: string,
+  look: (opened: OpenPage & { found: () => Promise<string> }) => Promise<void>,
+  options: PageOptions = {},
+): Promise<void> {
+  if (browser === undefined) throw new Error('no browser');
+  const opened = await openPage(browser, options);
+  const { page, troubles } = opened;
+  const found = (): Promise<string> => page.locator('.found').innerText();
+  await page.goto(url);
+  await page.locator('main > *').first().waitFor();
+  await look({ ...opened, found });
+  expect(troubles).toEqual([]);
+  await page.context().close();
+}
+
+function alts(page: Page): Promise<string[]> {
+  return page.locator('.pictures img').evaluateAll((all) => all.map((img) => img.getAttribute('alt') ?? ''));
+}
+
+function captions(page: Page): Promise<string[]> {
+  return page.locator('.picture .caption').allInnerTexts();
+}
+
+const dialog = 'dialog[open]';
+
+describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no chromium)', () => {
+  it('shows pictures with their prompts, whatever stands in them', async () => {
+    await looking(small, async ({ page, found }) => {
+      await expect.poll(found).toBe('300 scenes');
+      await expect.poll(async () => (await captions(page)).length).toBe(60);
+      const said = await alts(page);
+      for (const prompt of hostilePrompts.slice(0, 4)) expect(said).toContain(prompt);
+      expect(await page.title()).toBe('jobs/scenes.csv · nightrender');
+      const first = page.locator('.picture img').first();
+      await expect
+        .poll(() => first.evaluate((img) => (img as unknown as { naturalWidth: number }).naturalWidth))
+        .toBe(40);
+      await page.locator('.picture').nth(4).click();
+      await expect.poll(() => page.locator(`${dialog} .prompt`).innerText()).toMatch(/and its end$/);
+      expect(await page.locator('script').count()).toBe(2);
+    });
+  });
+
+  it('turns pages, finds, filters and sorts over all rows', async () => {
+    await looking(small, async ({ page, found }) => {
+      await page.getByRole('button', { name: 'Next' }).click();
+      await expect.poll(() => captions(page)).toContain('s60');
+      await page.getByLabel('Search prompts and columns').fill('LIGHTHOUSE winter');
+      await expect.poll(found).toBe('74 of 300 scenes');
+      expect((await captions(page))[0]).toBe('s7');
+      await page.getByText('Columns', { exact: true }).click();
+      await page.getByLabel('size').selectOption('128');
+      await expect.poll(found).toBe('25 of 300 scenes');
+      await page.getByLabel('take').selectOption('take 3');
+      await expect.poll(() => captions(page)).toEqual(['s43']);
+      await page.getByRole('button', { name: 'Show everything' }).click();
+      await page.getByLabel('State').selectOption('kind:job-failed');
+      await expect.poll(found).toBe('15 of 300 scenes');
+      await expect.poll(async () => (await captions(page))[0]).toBe('s19');
+      await page.getByLabel('State').selectOption('state:saved');
+      await page.getByLabel('Order').selectOption('last');
+      await expect.poll(async () => (await captions(page)).slice(0, 3)).toEqual(['s298', 's297', 's296']);
+      await page.getByLabel('Search prompts and columns').fill('no such thing');
+      await expect.poll(found).toBe('No scene is like that');
+    });
+  });
+
+  it('shows a scene in full and goes on by keyboard, and back to where it was left', async () => {
+    await looking(small, async ({ page }) => {
+      await page.locator('.picture').first().waitFor();
+      await page.locator('.picture').first().focus();
+      await page.keyboard.press('Enter');
+      const title = page.locator('#scene-title');
+      await expect.poll(() => title.innerText()).toBe('s0');
+      expect(await page.locator(dialog).innerText()).toMatch(
+        /Inputs[^]*season[^]*spring[^]*steps[^]*30[^]*Story[^]*job-1[^]*Seed[^]*1000/,
+      );
+      await page.keyboard.press('ArrowRight');
+      await expect.poll(() => page.locator(dialog).innerText()).toMatch(/s1\n[^]*picture 1 of 2/);
+      await page.keyboard.press('ArrowRight');
+      await expect.poll(() => page.locator(dialog).innerText()).toMatch(/picture 2 of 2/);
+      await page.keyboard.press('ArrowRight');
+      await expect.poll(() => title.innerText()).toBe('s2');
+      await page.keyboard.press('ArrowLeft');
+      await expect.poll(() => page.locator(dialog).innerText()).toMatch(/s1\n[^]*picture 2 of 2/);
+      await page.keyboard.press('Escape');
+      await expect.poll(() => page.locator(dialog).count()).toBe(0);
+      const focused = (): Promise<string | null> => page.evaluate('document.activeElement.dataset.key');
+      await expect.poll(focused).toBe('2');
+    });
+  });
+
+  it('turns the page behind the scene, and stops at both ends', async () => {
+    await looking(`${small}#scene=60&id=s59`, async ({ page }) => {
+      const title = page.locator('#scene-title');
+      await expect.poll(() => title.innerText()).toBe('s59');
+      expect(await page.locator(`${dialog} .failure`).innerText()).toMatch(
+        /job-failed\s+the job ended as FAILED/,
+      );
+      await page.keyboard.press('ArrowRight');
+      await expect.poll(() => title.innerText()).toBe('s60');
+      await page.keyboard.press('Escape');
+      await expect.poll(() => page.evaluate('document.activeElement.dataset.key')).toBe('61');
+      expect(new URL(page.url()).hash).toBe('#page=2');
+    });
+    await looking(`${small}#scene=300&id=s299`, async ({ page }) => {
+      await expect.poll(() => page.locator('#scene-title').innerText()).toBe('s299');
+      expect(await page.locator(dialog).getByRole('button', { name: 'Next' }).isDisabled()).toBe(true);
+    });
+  });
+
+  it('finds the scene of a link by its id where the list has changed', async () => {
+    await looking(`${small}#scene=2&id=s250`, async ({ page }) => {
+      await expect.poll(() => page.locator('#scene-title').innerText()).toBe('s250');
+    });
+  });
+
+  it('lays the pictures out by two columns of the reader’s choice', async () => {
+    await looking(`${small}#view=grid`, async ({ page }) => {
+      await expect.poll(() => page.locator('tbody tr').count()).toBe(4);
+      expect(await page.locator('thead th').allInnerTexts()).toEqual(['64', '128', '256']);
+      const cell = page.locator('tbody tr').nth(1).locator('td').first();
+      await expect.poll(() => cell.locator('.picture').count()).toBe(9);
+      // Pictures that are compared are shown whole.
+      const { width = 0, height = 1 } = (await cell.locator('img').first().boundingBox()) ?? {};
+      expect(width / height).toBeCloseTo(4 / 3, 1);
+      await page.locator('.axes').getByLabel('Columns').selectOption('take');
+      await expect.poll(() => page.locator('thead th').count()).toBe(25);
+      await expect.poll(() => cell.locator('.picture').count()).toBe(3);
+      await page.getByRole('button', { name: 'Swap' }).click();
+      await expect.poll(() => page.locator('tbody tr').count()).toBe(25);
+      await page.locator('tbody tr').first().locator('.picture').first().click();
+      await expect.poll(() => page.locator('#scene-title').innerText()).toBe('s0');
+      await page.keyboard.press('ArrowRight');
+      await expect.poll(() => page.locator('#scene-title').innerText()).toBe('s4');
+    });
+    await looking(`${small}#view=grid`, async ({ page, found }) => {
+      await page.locator('tbody tr').nth(1).getByRole('button', { name: 'all 25' }).first().click();
+      await expect.poll(found).toBe('25 of 300 scenes');
+    });
+  });
+
+  it('tells what failed with the command that retries it, and how the night went', async () => {
+    await looking(`${small}#view=failures`, async ({ page, found }) => {
+      expect(await page.locator('.command code').innerText()).toBe(
+        "nightrender retry '/home/me/my night/pipeline.yaml' --kind job-failed",
+      );
+      await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+      await page.getByRole('button', { name: 'Copy' }).click();
+      await expect.poll(() => page.locator('.command').innerText()).toMatch(/Copied/);
+      await page.getByRole('button', { name: 'Show them' }).click();
+      await expect.poll(found).toBe('15 of 300 scenes');
+    });
+    await looking(`${small}#view=night`, async ({ page }) => {
+      const charts = await page
+        .locator('svg[role=img]')
+        .evaluateAll((all) => all.map((svg) => svg.getAttribute('aria-label')));
+      expect(charts.join('\n')).toMatch(/285 scenes saved and 15 failed in/);
+      expect(charts.join('\n')).toMatch(/Execution of 285 jobs: half within 3\.\d s, 95 % within 5\.\d s/);
+    });
+  });
+
+  it.each([360, 1280, 2200])('fits into %i pixels', async (width) => {
+    for (const view of [
+      '',
+      '#view=grid',
+      '#view=failures',
+      '#view=night',
+      '#scene=1&id=s0',
+      '#scene=20&id=s19',
+    ])
+      await looking(
+        small + view,
+        async ({ page }) => {
+          const over = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+          expect(over, view).toBeLessThanOrEqual(0);
+        },
+        { width },
+      );
+  });
+
+  it.each(['light', 'dark'] as const)(
+    'can be used without seeing it, and read where it is %s',
+    async (colors) => {
+      for (const view of ['', '#view=grid', '#view=failures', '#view=night', '#scene=1&id=s0'])
+        await looking(
+          small + view,
+          async ({ page }) => expect(await page.evaluate(unusable), view).toEqual([]),
+          { colors },
+        );
+    },
+  );
+
+  it('says so where the report was replaced while it was open', async () => {
+    const own = join(folder, 'replaced');
+    const { url } = await smallReport(own);
+    if (browser === undefined) throw new Error('no browser');
+    const { page } = await openPage(browser);
+    await page.goto(url);
+    await page.locator('.picture').first().waitFor();
+    const [rows = ''] = await readdir(join(own, 'report/gallery'));
+    await smallReport(own);
+    expect(await readdir(join(own, 'report/gallery'))).not.toContain(rows);
+    await page.evaluate('location.reload()');
+    await page.locator('.picture').first().waitFor();
+    await rm(join(own, 'report/gallery'), { recursive: true });
+    await page.evaluate('location.reload()');
+    await page.getByText('The report was written anew meanwhile').waitFor();
+    await page.context().close();
+  });
+});
+
+describe.skipIf(noBrowser !== undefined)(
+  'a hundred thousand scenes (skipped where there is no chromium)',
+  () => {
+    it('are less than a megabyte until they are looked at', async () => {
+      const index = fileURLToPath(large);
+      expect(statSync(index).size).toBeLessThan(1_000_000);
+      const loaded: string[] = [];
+      if (browser === undefined) throw new Error('no browser');
+      const { page } = await openPage(browser);
+      page.on('request', (request) => loaded.push(request.url()));
+      const from = performance.now();
+      await page.goto(large);
+      await page.locator('.picture').nth(59).waitFor();
+      console.log(
+        `first page after ${Math.round(performance.now() - from)} ms, index of ${statSync(index).size} bytes`,
+      );
+      expect(loaded.filter((url) => url.endsWith('.js'))).toHaveLength(1);
+      expect(await page.locator('*').count()).toBeLessThan(1_000);
+      // Neither the thumbnail is there nor, behind it, the picture.
+      await expect
+        .poll(() => page.locator('.picture .word').first().innerText())
+        .toMatch(/the file is gone$/);
+      await page.context().close();
+    });
+
+    it('are all reached, found and sorted', async () => {
+      if (browser === undefined) throw new Error('no browser');
+      const { page } = await openPage(browser);
+      const found = (): Promise<string> => page.locator('.found').innerText();
+      await page.goto(`${large}#page=1667`);
+      await expect.poll(() => captions(page), { timeout: 20_000 }).toContain('scene-99999');
+      const from = performance.now();
+      await page.getByLabel('Search prompts and columns').fill('99999:');
+      await expect.poll(found, { timeout: 60_000 }).toBe('1 of 100,000 scenes');
+      console.log(`found after ${Math.round(performance.now() - from)} ms`);
+      await page.goto(`${large}#order=last`);
+      await page.reload();
+      await expect.poll(() => captions(page), { timeout: 60_000 }).toContain('scene-99999');
+      await page.context().close();
+    });
+  },
+);
+
+/** What a person with a screen reader, a keyboard or weak eyes would stumble over. Runs in the page. */
+const unusable = `(() => {
+  const wrong = [];
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const shown = (element) => element.checkVisibility();
+  for (const selector of ['header', 'nav', 'main', 'footer', 'h1'])
+    if (all('#page > ' + selector + ', #page > header > ' + selector).length === 0) wrong.push('no ' + selector);
+  if (document.documentElement.lang === '') wrong.push('no language');
+  for (const img of all('img')) if (!img.alt) wrong.push('a picture without words');
+  for (const svg of all('svg')) if (!svg.getAttribute('aria-label')) wrong.push('a chart without words');
+  for (const control of all('button, input, select, a').filter(shown)) {
+    const label = control.labels?.[0]?.innerText || control.innerText || control.getAttribute('aria-label');
+    const name = label || control.querySelector('img')?.alt;
+    if (!name?.trim()) wrong.push('no name: ' + control.outerHTML.slice(0, 90));
+    if (control.tabIndex < 0) wrong.push('no keyboard: ' + control.outerHTML.slice(0, 90));
+  }
+  for (const element of all('[onclick]:not(button)')) wrong.push('a click without a button: ' + element.outerHTML.slice(0, 90));
+  const ids = all('[id]').map(({ id }) => id);
+  if (new Set(ids).size < ids.length) wrong.push('an id twice');
+  const numbers = (color) => color.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => {
+    const [x, y, z] = [r, g, b].map((c) => (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+  };
+  const behind = (element) => {
+    for (let each = element; each; each = each.parentElement) {
+      const color = numbers(getComputedStyle(each).backgroundColor);
+      if ((color[3] ?? 1) === 1) return color;
+    }
+    return numbers(getComputedStyle(document.body).backgroundColor);
+  };
+  for (const element of all('main *, header *, nav *, dialog[open] *').filter(shown)) {
+    if (![...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim())) continue;
+    if (element.matches(':disabled, option, .badge, .unseen')) continue;
+    const [a, b] = [light(numbers(getComputedStyle(element).color)), light(behind(element))];
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < 4.5) wrong.push('contrast ' + contrast.toFixed(1) + ': ' + element.outerHTML.slice(0, 90));
+  }
+  return [...new Set(wrong)];
+})()`;

@@ -1,0 +1,41 @@
+/** The address of the page says where a reader is, whatever columns are called. */
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { readPlace, writePlace, type Place } from '../../../src/web/gallery/place.ts';
+import { everything, orders } from '../../../src/web/gallery/query.ts';
+
+const text = fc.string({ unit: 'grapheme' });
+
+it('comes back from the address as it was', () => {
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(text, { minLength: 3, maxLength: 3 }),
+      fc.record<Place>({
+        view: fc.constantFrom('pictures', 'grid', 'failures', 'night'),
+        query: fc.record({
+          text,
+          state: text,
+          kind: text,
+          columns: fc.record({ 0: fc.string({ minLength: 1 }), 2: fc.string({ minLength: 1 }) }),
+          order: fc.constantFrom(...(Object.keys(orders) as (keyof typeof orders)[])),
+        }),
+        page: fc.integer({ min: 1, max: 1e8 }),
+        open: fc.option(fc.record({ number: fc.integer({ min: 1, max: 1e8 }), id: text }), {
+          nil: undefined,
+        }),
+        across: text,
+        down: text,
+      }),
+      (names, place) => {
+        expect(readPlace(writePlace(place, names), names)).toEqual(place);
+      },
+    ),
+  );
+});
+
+it('is the first page of everything where the address says nothing, or nothing that is known', () => {
+  const start = { view: 'pictures', query: everything, page: 1, open: undefined, across: '', down: '' };
+  expect(readPlace('', ['a'])).toEqual(start);
+  expect(readPlace('#view=constructor&order=toString&page=-3&scene=x&column.b=1', ['a'])).toEqual(start);
+  expect(writePlace(readPlace('', []), [])).toBe('');
+});

@@ -1,0 +1,52 @@
+/** What a reader asks for is found in every column, in whatever type it came. */
+import { expect, it } from 'vitest';
+import type { GalleryRow } from '../../../src/runner/core/gallery-data.ts';
+import { everything, isEverything, matcher, promptOf, type Query } from '../../../src/web/gallery/query.ts';
+
+const row: GalleryRow = {
+  id: 'Harbour-7',
+  state: 'failed',
+  prompt: 'built by a template: FOGGY Ärmelkanal',
+  values: ['a red boat', 30, true, null, { tags: ['oil', 'dusk'] }],
+  failure: ['job-failed', 'out of memory'],
+  source: 'a.csv:2',
+};
+
+const asks = (query: Partial<Query>): boolean =>
+  matcher({ ...everything, ...query }, (column) => column === 1 || column === 2)(row);
+
+it.each(['', 'harbour', 'BOAT red', 'foggy ärmel', '30', 'true', 'dusk', 'harbour dusk'])(
+  '%j is found',
+  (text) => {
+    expect(asks({ text })).toBe(true);
+  },
+);
+
+it.each(['green', 'red green', 'null', 'memory'])('%j is not', (text) => {
+  expect(asks({ text })).toBe(false);
+});
+
+it.each<[Partial<Query>, boolean]>([
+  [{ state: 'failed' }, true],
+  [{ state: 'saved' }, false],
+  [{ kind: 'job-failed' }, true],
+  [{ kind: 'expired' }, false],
+  [{ columns: { 1: '30', 2: 'true' } }, true],
+  [{ columns: { 1: '3' } }, false],
+  [{ columns: { 0: 'BOAT' } }, true],
+  [{ columns: { 0: 'boat', 1: '31' } }, false],
+  [{ columns: { 3: 'x' } }, false],
+])('%j: %s', (query, isFound) => {
+  expect(asks(query)).toBe(isFound);
+});
+
+it('knows the prompt that stands in a column', () => {
+  expect(promptOf({ ...row, prompt: 0 })).toBe('a red boat');
+  expect(promptOf({ state: 'invalid', source: 'x' })).toBe('');
+});
+
+it('asks for everything only where nothing is left out or moved', () => {
+  expect(isEverything({ ...everything, text: '  ', columns: { 1: '' } })).toBe(true);
+  expect(isEverything({ ...everything, order: 'id' })).toBe(false);
+  expect(isEverything({ ...everything, columns: { 1: '3' } })).toBe(false);
+});

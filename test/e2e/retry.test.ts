@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { fingerprintOf } from '../../src/runner/core/scene.ts';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
-import { folderWith, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+import { folderWith, inProcess, pipeline, Program, scenes, serve, testKey } from './cli.ts';
 import { startPatientService } from './patient-service.ts';
 
 const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
@@ -16,7 +16,7 @@ async function setAside(kinds: string[]): Promise<string> {
     'pipeline.yaml': pipeline('local', small),
     'scenes.csv': scenes(kinds.length + 1),
   });
-  const run = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const run = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   expect(run.code, run.stderr).toBe(0);
   editCheckpoint(join(cwd, 'out'), (db) => {
     for (const [i, kind] of kinds.entries()) {
@@ -61,7 +61,7 @@ it.each([
   ],
 ])('%j puts back %j, which the next run renders, and no others', async (options, expected) => {
   const cwd = await setAside(kinds);
-  const { code, stdout, stderr } = await nightrender(['retry', 'pipeline.yaml', ...options, '--json'], {
+  const { code, stdout, stderr } = await inProcess(['retry', 'pipeline.yaml', ...options, '--json'], {
     cwd,
   });
   expect(code, stderr).toBe(0);
@@ -71,7 +71,7 @@ it.each([
     .map((line) => JSON.parse(line) as Record<string, unknown>);
   expect(lines.flatMap(({ type, scene }) => (type === 'scene-put-back' ? [scene] : []))).toEqual(expected);
   expect(lines.at(-1)).toMatchObject({ type: 'put-back', scenes: expected.length, givenUp: 0 });
-  const run = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  const run = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   expect(run.code, run.stderr).toBe(expected.length === kinds.length ? 0 : 3);
   const saved = run.stdout
     .trim()
@@ -83,12 +83,12 @@ it.each([
 
 it('says how many, which and what it costs; and that there is nothing, which is no failure', async () => {
   const cwd = await setAside(kinds);
-  const { stdout } = await nightrender(['retry', 'pipeline.yaml', '--kind', 'job-failed'], { cwd });
+  const { stdout } = await inProcess(['retry', 'pipeline.yaml', '--kind', 'job-failed'], { cwd });
   expect(stdout).toContain('2 scenes wait to be rendered again:\n  s0 (job-failed)\n  s4 (job-failed)\n');
   expect(stdout).toContain(
     '2 new jobs at least, each with a bill of its own: `nightrender run pipeline.yaml`',
   );
-  const again = await nightrender(['retry', 'pipeline.yaml', '--kind', 'job-failed'], { cwd });
+  const again = await inProcess(['retry', 'pipeline.yaml', '--kind', 'job-failed'], { cwd });
   expect(again).toMatchObject({ code: 0, stdout: 'There is nothing to put back.\n' });
 });
 
@@ -100,19 +100,19 @@ it('--again renders a saved scene again with another seed, and keeps its picture
     ),
     'scenes.csv': 'id,scene,seed\ns0,a fox,5\ns1,a hare,5\n',
   });
-  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const old = readFileSync(join(cwd, 'out/images/s1.png'));
-  const refused = await nightrender(['retry', 'pipeline.yaml', '--id', 's1'], { cwd });
+  const refused = await inProcess(['retry', 'pipeline.yaml', '--id', 's1'], { cwd });
   expect(refused.stderr).toContain('`nightrender retry pipeline.yaml --id s1 --again`');
   const words = ['retry', 'pipeline.yaml', '--id', 's1', '--again', '--new-seed'];
-  expect((await nightrender(words, { cwd })).stdout).toContain(
+  expect((await inProcess(words, { cwd })).stdout).toContain(
     '1 scene waits to be rendered again:\n  s1 (saved)\n1 picture that was there is kept as <name>.former in out/images.\n',
   );
-  const run = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const run = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   expect(run.code, run.stderr).toBe(0);
   expect(readFileSync(join(cwd, 'out/images/s1.png.former'))).toEqual(old);
   expect(readFileSync(join(cwd, 'out/images/s1.png'))).not.toEqual(old);
-  const story = await nightrender(['explain', 'pipeline.yaml', 's1'], { cwd });
+  const story = await inProcess(['explain', 'pipeline.yaml', 's1'], { cwd });
   const [, sent = '5'] = /"seed":(\d+)/.exec(story.stdout) ?? [];
   expect(sent).not.toBe('5');
   const results = (name: string): string => readFileSync(join(cwd, 'out/report', name), 'utf8');
@@ -128,7 +128,7 @@ it('--again renders a saved scene again with another seed, and keeps its picture
 it('gives a scene fresh attempts: those before count no more', async () => {
   const cwd = await setAside(['job-failed']);
   const text = readFileSync(join(cwd, 'pipeline.yaml'), 'utf8');
-  await nightrender(['retry', 'pipeline.yaml'], { cwd });
+  await inProcess(['retry', 'pipeline.yaml'], { cwd });
   // The first attempt cannot work; with the one before it there would be no third.
   editCheckpoint(join(cwd, 'out'), (db) => {
     const input = { scene: 'a fox', width: 0, height: 32 };
@@ -141,7 +141,7 @@ it('gives a scene fresh attempts: those before count no more', async () => {
     join(cwd, 'pipeline.yaml'),
     `${text}retry: {attempts: 2, firstWait: 1ms, longestWait: 2ms}\n`,
   );
-  const run = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  const run = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   expect(run.code, run.stderr).toBe(3);
   expect(run.stdout.match(/"scene-submitted"/g)).toHaveLength(2);
 });
@@ -156,10 +156,10 @@ it.each([
   [['--id', 's0', '--again', '--new-seed'], '--new-seed: "s0" sends no seed'],
 ])('%j is refused in a sentence, and nothing is changed', async (options, sentence) => {
   const cwd = await setAside(['job-failed']);
-  const { code, stderr } = await nightrender(['retry', 'pipeline.yaml', ...options], { cwd });
+  const { code, stderr } = await inProcess(['retry', 'pipeline.yaml', ...options], { cwd });
   expect(code, stderr).toBe(2);
   expect(stderr).toContain(sentence);
-  const status = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd });
+  const status = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd });
   expect(JSON.parse(status.stdout)).toMatchObject({ summary: { scenes: { failed: 1, waiting: 0 } } });
 });
 
@@ -169,13 +169,13 @@ it('says of an id in flight or waiting that it is; and of a batch that runs or i
     'pipeline.yaml': pipeline(service.url, 'concurrency: 1\n'),
     'scenes.csv': scenes(2),
   });
-  expect((await nightrender(['retry', 'pipeline.yaml'], { cwd })).stderr).toContain('there is no batch here');
+  expect((await inProcess(['retry', 'pipeline.yaml'], { cwd })).stderr).toContain('there is no batch here');
   const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   await run.event('scene-submitted', 1);
-  expect((await nightrender(['retry', 'pipeline.yaml'], { cwd })).code).toBe(11);
+  expect((await inProcess(['retry', 'pipeline.yaml'], { cwd })).code).toBe(11);
   run.child.kill('SIGKILL');
   await run.finish();
-  const { code, stderr } = await nightrender(['retry', 'pipeline.yaml', '--id', 's0', '--id', 's1'], { cwd });
+  const { code, stderr } = await inProcess(['retry', 'pipeline.yaml', '--id', 's0', '--id', 's1'], { cwd });
   expect(code).toBe(2);
   expect(stderr).toContain('"s0" is in flight');
   expect(stderr).toContain('"s1" waits to be rendered already');
@@ -192,7 +192,7 @@ it('jobs in flight at another address: the key does not go there, until they are
   const { url } = await serve(folderWith({}));
   writeFileSync(join(cwd, 'pipeline.yaml'), pipeline(url, small));
   for (const command of ['run', 'cancel']) {
-    const refused = await nightrender([command, 'pipeline.yaml', '--output', 'out'], { cwd, ...withKey });
+    const refused = await inProcess([command, 'pipeline.yaml', '--output', 'out'], { cwd, ...withKey });
     expect(refused.code, refused.stderr).toBe(2);
     expect(refused.stderr).toMatch(
       new RegExp(
@@ -203,14 +203,14 @@ it('jobs in flight at another address: the key does not go there, until they are
     expect(refused.stderr).toContain('`nightrender retry pipeline.yaml --output out --elsewhere`');
   }
   expect(old.requests).toHaveLength(asked);
-  const given = await nightrender(['retry', 'pipeline.yaml', '--elsewhere'], { cwd });
+  const given = await inProcess(['retry', 'pipeline.yaml', '--elsewhere'], { cwd });
   expect(given.code, given.stderr).toBe(0);
   expect(given.stdout).toContain('3 jobs in flight given up');
   expect(given.stdout).toContain('s2 (given-up)');
-  const run = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
+  const run = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
   expect(run.code, run.stderr).toBe(0);
   expect(old.requests).toHaveLength(asked);
-  const status = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd });
+  const status = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd });
   expect(JSON.parse(status.stdout)).toMatchObject({
     summary: { attempts: { expired: 3, saved: 3 }, failures: [{ kind: 'given-up', attempts: 3 }] },
   });
@@ -225,7 +225,7 @@ it('jobs of the local service are collected with its own key, whatever the file 
   await first.finish();
   const { url } = await serve(folderWith({}));
   writeFileSync(join(cwd, 'pipeline.yaml'), pipeline(url, more));
-  const run = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  const run = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   expect(run.code, run.stderr).toBe(0);
   expect(run.stdout).not.toContain('"scene-submitted"');
 });

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../fakes/fake-service.ts';
 import { pictureOf } from '../../fakes/fake-service.ts';
+import { sampled } from '../../fakes/sampled.ts';
 import { manifestOf, World, type RunOptions } from '../../fakes/world.ts';
 
 type Rows = [id: string, scene: string][];
@@ -37,24 +38,27 @@ const histories: [name: string, lists: Rows[]][] = [
 
 describe('a death at every call of a run', () => {
   it.each(histories)('whose list was edited %s', async (_, lists) => {
+    const deaths: [dying: number, killAt: number][] = [];
     for (let dying = 1; dying < lists.length; dying++) {
       const calls = await countHalves(lists.slice(0, dying + 1));
-      for (let killAt = 1; killAt <= calls; killAt++) await live(lists, { [dying]: killAt });
+      for (let killAt = 1; killAt <= calls; killAt++) deaths.push([dying, killAt]);
     }
+    for (const [dying, killAt] of sampled(deaths)) await live(lists, { [dying]: killAt });
   });
 
   it.each(histories)('whose list was edited %s, and of the run after it', async (_, lists) => {
     const calls = await countHalves(lists.slice(0, 2));
     const more = await countHalves(lists.slice(0, 3));
+    const deaths: [first: number, second: number][] = [];
     for (let first = 1; first <= calls; first += 3)
-      for (let second = 1 + (first % 11); second <= more; second += 11)
-        await live(lists, { 1: first, 2: second });
+      for (let second = 1 + (first % 11); second <= more; second += 11) deaths.push([first, second]);
+    for (const [first, second] of sampled(deaths)) await live(lists, { 1: first, 2: second });
   });
 
   it.each(histories)('whose list was edited %s, and of the cancelling after it', async (_, lists) => {
     const calls = await countHalves(lists.slice(0, 2));
     const cancelAts = [3, 6, 9, 12, 15, Infinity];
-    for (let killAt = 1; killAt <= calls; killAt++)
+    for (const killAt of sampled(Array.from({ length: calls }, (__, half) => half + 1)))
       await live(lists, { 1: killAt }, cancelAts[killAt % cancelAts.length]);
   });
 });

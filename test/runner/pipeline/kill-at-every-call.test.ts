@@ -1,10 +1,13 @@
 /** Promise: a program that dies before or after any call of any port is continued by the next start, and nothing is lost or paid twice. */
 import { afterAll, describe, expect, it } from 'vitest';
+import { isWhole, sampled } from '../../fakes/sampled.ts';
 import { differences } from './kills/account.ts';
 import type { Scenario } from './kills/scenario.ts';
 import { scenarios } from './kills/scenarios.ts';
 import { walk, type Seen } from './kills/walk.ts';
 
+/** How many deaths a tenth makes in a resume hangs on the draw a little. */
+const share = isWhole ? 1 : 0.08;
 const tried = { deaths: 0, inResume: 0 };
 
 describe('survives a death at every call, and another one in what resumes it', () => {
@@ -12,8 +15,8 @@ describe('survives a death at every call, and another one in what resumes it', (
     const counted = await dieEverywhere(scenario);
     tried.deaths += counted.deaths;
     tried.inResume += counted.inResume;
-    expect(counted.deaths).toBeGreaterThanOrEqual(scenario.atLeast.deaths);
-    expect(counted.inResume).toBeGreaterThanOrEqual(scenario.atLeast.inResume);
+    expect(counted.deaths).toBeGreaterThanOrEqual(share * scenario.atLeast.deaths);
+    expect(counted.inResume).toBeGreaterThanOrEqual(share * scenario.atLeast.inResume);
   });
 });
 
@@ -33,26 +36,21 @@ async function dieEverywhere(scenario: Scenario): Promise<{ deaths: number; inRe
   const undisturbed = await walk(scenario);
   expect(differences(scenario, undisturbed, undisturbed), 'undisturbed').toEqual([]);
   const counted = { deaths: 0, inResume: 0 };
-  for (const [step, { isSetup }] of scenario.steps.entries()) {
-    let isOver = isSetup === true;
-    for (let first = 1; !isOver; first++) {
-      const seconds = await dieAt(scenario, undisturbed, step, first);
-      isOver = seconds === undefined;
-      if (seconds === undefined) continue;
-      counted.deaths += 1 + seconds;
-      counted.inResume += seconds;
-    }
+  const places = undisturbed.halves.flatMap((halves, step) =>
+    scenario.steps[step]?.isSetup === true
+      ? []
+      : Array.from({ length: halves }, (_, half) => ({ step, first: half + 1 })),
+  );
+  for (const { step, first } of sampled(places)) {
+    const seconds = await dieAt(scenario, undisturbed, step, first);
+    counted.deaths += 1 + seconds;
+    counted.inResume += seconds;
   }
   return counted;
 }
 
-/** How many deaths followed in what resumes it; undefined where the step makes fewer half calls than `first`. */
-async function dieAt(
-  scenario: Scenario,
-  undisturbed: Seen,
-  step: number,
-  first: number,
-): Promise<number | undefined> {
+/** How many deaths followed in what resumes it. */
+async function dieAt(scenario: Scenario, undisturbed: Seen, step: number, first: number): Promise<number> {
   const every = scenario.everyNthInResume;
   // Another one each time, so that in the end all have had their turn.
   for (let nth = 0; ; nth++) {
@@ -61,7 +59,7 @@ async function dieAt(
     const place = `step ${step + 1}, killed at half calls ${kills.slice(0, seen.deaths).join(' and ')}`;
     expect(differences(scenario, seen, undisturbed), place).toEqual([]);
     seen.world.db.close();
-    if (seen.deaths === 0) return undefined;
+    expect(seen.deaths, place).toBeGreaterThanOrEqual(1);
     if (seen.deaths === 1) return nth;
   }
 }

@@ -13,6 +13,8 @@ export interface Seen {
   inHandAtDeaths: Map<string, number>;
   /** How each step ended. */
   endings: string[];
+  /** How many half calls each step made at its last start. */
+  halves: number[];
   /** What went wrong on the way, in sentences. */
   wrong: string[];
 }
@@ -35,11 +37,13 @@ export async function walk({ behaviour, steps }: Scenario, at?: Deaths): Promise
     intendedAtDeaths: new Set(),
     inHandAtDeaths: new Map(),
     endings: [],
+    halves: [],
     wrong: [],
   };
   for (const [i, step] of steps.entries()) {
     step.before?.(world);
     await takeStep(seen, step, at?.step === i ? at.kills : []);
+    seen.halves.push(world.killer.halves);
     const wrong = step.wrong?.(world, seen.deaths) ?? [];
     seen.wrong.push(...wrong.map((sentence) => `step ${i + 1}: ${sentence}`));
   }

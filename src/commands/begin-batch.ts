@@ -35,8 +35,8 @@ export async function beginRun(
 ): Promise<BegunBatch & { kept: number }> {
   const { dir } = config.output;
   const isAnew = choices.isFresh && whyNothingIsKnown(dir, dir) !== undefined;
-  const kept = isAnew ? await keepPicturesAside(config) : 0;
-  return { ...beginBatch(file, config, scenes, dir, choices), kept };
+  const begun = beginBatch(file, config, scenes, dir, choices);
+  return { ...begun, kept: isAnew ? await keepPicturesAside(config) : 0 };
 }
 
 /**

@@ -7,7 +7,8 @@ import { shownPath } from './shown-path.ts';
 export function noBatch(dir: string, isLossAccepted = false): Error {
   const loss = findLoss(dir);
   if (loss !== undefined && !isLossAccepted) return new LostCommits(dir, loss);
-  return new ConfigError([
-    { where: shownPath(dir), text: 'there is no batch here yet; `nightrender run` begins one' },
-  ]);
+  const text = isLossAccepted
+    ? 'no job is on record here that could be cancelled; look at the service itself for jobs that still run'
+    : 'there is no batch here yet; `nightrender run` begins one';
+  return new ConfigError([{ where: shownPath(dir), text }]);
 }

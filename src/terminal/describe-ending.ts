@@ -61,9 +61,9 @@ function hintOf(event: Event & { type: 'run-ended' }, file: string, runArguments
   if (event.isLost === true) return '';
   if (ending.isResumable) {
     const first = ending.first === undefined ? '' : `${ending.first}, `;
-    // A disk that refuses to be written may have lost something, too; and pictures that are missing are.
+    // A disk that refuses to be written may have lost something, too; pictures that are missing are, and so is what was paid for nothing.
     const goesOn =
-      event.ending === 'output-unwritable' || event.missingPictures !== undefined
+      event.ending === 'output-unwritable' || event.missingPictures !== undefined || event.untold > 0
         ? 'Then the same command goes on.'
         : `Nothing is lost: ${first}the same command goes on from here.`;
     const inFlight = event.counts.active;

@@ -48,6 +48,9 @@ export function readBatch(db: Database): BatchIdentity | undefined {
 
 /** Another range would make other scenes of all that have a seed, and have them paid again. */
 export function seedBitsOf(db: Database): SeedBits {
-  const hasScenes = db.prepare('SELECT 1 FROM scenes LIMIT 1').get() !== undefined;
-  return readBatch(db)?.seedBits ?? (hasScenes ? 32 : 31);
+  const known = readBatch(db)?.seedBits;
+  if (known !== undefined) return known;
+  // A seed of 31 bits is the same in both ranges.
+  const isLarge = "SELECT 1 FROM scenes WHERE CAST(columns ->> '$.seed' AS INTEGER) >= 2147483648 LIMIT 1";
+  return db.prepare(isLarge).get() === undefined ? 31 : 32;
 }

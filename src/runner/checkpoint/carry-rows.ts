@@ -13,9 +13,9 @@ type Table = (typeof tables)[number];
 export function carryRows(from: Database, to: Database, mark: Reached): number | undefined {
   return to.transaction(() => {
     const before = readableCommits(from);
-    // What the mark knows are those that were lost before, too.
-    const known = Math.max(0, mark.attempts - before.lost_submissions);
-    const last = Math.max(known, ...tables.map((table) => carryTable(from, to, table)));
+    const highest = Math.max(...tables.map((table) => carryTable(from, to, table)));
+    // Both count those that were lost before, too.
+    const submissions = Math.max(mark.attempts, highest - before.unused_keys + before.lost_submissions);
     const drop = {
       scenes: `DELETE FROM pictures WHERE attempt IN (SELECT attempt FROM attempts WHERE scene = @key);
         DELETE FROM attempts WHERE scene = @key; DELETE FROM scenes WHERE scene = @key`,
@@ -26,12 +26,14 @@ export function carryRows(from: Database, to: Database, mark: Reached): number |
     const count = (table: Table): number =>
       to.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
     if (count('scenes') === 0) return undefined;
-    const lost = last - count('attempts');
-    to.prepare('UPDATE commits SET number = ?, lost_submissions = ?').run(
+    const lost = submissions - count('attempts');
+    const last = to.prepare<[], number>('SELECT coalesce(max(attempt), 0) FROM attempts').pluck().get() ?? 0;
+    to.prepare('UPDATE commits SET number = ?, lost_submissions = ?, unused_keys = ?').run(
       Math.max(before.number, mark.commit) + 1,
-      before.lost_submissions + lost,
+      lost,
+      last - count('attempts'),
     );
-    return lost;
+    return lost - before.lost_submissions;
   })();
 }
 
@@ -89,7 +91,7 @@ function* readableRows(from: Database, table: Table): Generator<unknown[]> {
 }
 
 function readableCommits(from: Database): ReturnType<typeof readCommits> {
-  return ifSound(() => readCommits(from)) ?? { number: 0, lost_submissions: 0 };
+  return ifSound(() => readCommits(from)) ?? { number: 0, lost_submissions: 0, unused_keys: 0 };
 }
 
 /** Undefined where it is damaged. */

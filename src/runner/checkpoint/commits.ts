@@ -5,8 +5,8 @@ import type { Reached } from './commit-mark.ts';
 /** Of one that is only read, and may be of a version that did not count yet. */
 export function readReached(db: Database): Reached {
   const attempts = db.prepare<[], number | null>('SELECT max(attempt) FROM attempts').pluck().get() ?? 0;
-  const { number, lost_submissions: lost } = readCommits(db);
-  return { commit: number, attempts: attempts + lost };
+  const { number, lost_submissions: lost, unused_keys: unused } = readCommits(db);
+  return { commit: number, attempts: attempts - unused + lost };
 }
 
 /** Submissions whose record was lost, which a person has accepted: they count as unanswered. */
@@ -17,6 +17,7 @@ export function readLostSubmissions(db: Database): number {
 interface Commits {
   number: number;
   lost_submissions: number;
+  unused_keys: number;
 }
 
 /** Whether it is of a version that keeps something to be checked by. */
@@ -25,6 +26,8 @@ export function isCounted(db: Database): boolean {
 }
 
 export function readCommits(db: Database): Commits {
-  const commits = isCounted(db) ? db.prepare<[], Commits>('SELECT * FROM commits').get() : undefined;
-  return commits ?? { number: 0, lost_submissions: 0 };
+  const none = { number: 0, lost_submissions: 0, unused_keys: 0 };
+  return isCounted(db)
+    ? { ...none, ...db.prepare<[], Partial<Commits>>('SELECT * FROM commits').get() }
+    : none;
 }

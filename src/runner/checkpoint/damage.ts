@@ -31,9 +31,19 @@ export function storedJson(text: string, of: string): unknown {
   }
 }
 
-/** The seed that a person asked for; undefined where it is the input's own. */
-export function storedSeed(seed: string | null | undefined, of: string): JsonValue | undefined {
-  return typeof seed === 'string' ? (storedJson(seed, of) as JsonValue) : undefined;
+/** The seed that a person asked for, as `seedText` has made it; undefined where it is the input's own. */
+export function storedSeed(text: string | null | undefined, of: string): JsonValue | undefined {
+  if (typeof text !== 'string') return undefined;
+  const seed = storedJson(text.slice(0, text.lastIndexOf(' ')), of) as JsonValue;
+  if (seedText(seed) !== text)
+    throw new DamagedCheckpoint(`the seed of ${of} is not the one that was recorded`);
+  return seed;
+}
+
+/** No fingerprint covers it. */
+export function seedText(seed: JsonValue): string {
+  const json = JSON.stringify(seed);
+  return `${json} ${hash('sha256', json).slice(0, 8)}`;
 }
 
 /** SQL, of `scenes s`: a checkpoint that is only read may be of a version that had no such seed yet. */

@@ -49,7 +49,7 @@ function isDiskFull(error: unknown): boolean {
 export function asTrouble(error: unknown): unknown {
   if (isSystemError(error)) return diskTrouble(error.path ?? 'the checkpoint', error.code);
   const damage = asDamage(error);
-  if (damage !== undefined) return new Trouble({ kind: 'output-unwritable', text: damage.message });
+  if (damage !== undefined) return new Trouble({ kind: 'output-unwritable', text: damage.message }, true);
   if (!(error instanceof Sqlite.SqliteError)) return error;
   if (!/^SQLITE_(FULL|IOERR|READONLY|CANTOPEN)/.test(error.code)) return error;
   if (error.code === 'SQLITE_FULL') return full();

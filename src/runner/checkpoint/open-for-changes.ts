@@ -57,7 +57,7 @@ function createMarker(db: Database, file: CommitMarkFile): CommitMarker {
   const count = db.prepare('UPDATE commits SET number = number + 1');
   // As `readReached`, prepared once: it is asked for with every group.
   const read = db.prepare<[], Reached>(
-    `SELECT number AS "commit", (SELECT coalesce(max(attempt), 0) FROM attempts) + lost_submissions AS attempts
+    `SELECT number AS "commit", (SELECT coalesce(max(attempt), 0) FROM attempts) - unused_keys + lost_submissions AS attempts
      FROM commits`,
   );
   let latest = 0;

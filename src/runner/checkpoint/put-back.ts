@@ -1,8 +1,9 @@
 /** Puts scenes that were set aside back to be rendered again. */
 import type { PutBack, PutBackChoice, WrongId } from '../core/put-back.ts';
 import type { SceneState } from '../core/scene.ts';
+import type { JsonValue } from '../../lib/text/json.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
-import { storedSeed } from './damage.ts';
+import { seedText, storedJson, storedSeed } from './damage.ts';
 
 /** Scenes that are put back and why they were set aside, in the order of the manifest. */
 export interface ChosenScene {
@@ -56,14 +57,16 @@ function wrongId(db: Database, id: string, { isAgain, newSeed }: PutBackChoice):
   return [{ id, state, isSeedless: true }];
 }
 
-/** JSON of the seed that it sends; undefined where its input has none. */
-function seedOf(db: Database, id: string): string | undefined {
-  return db
-    .prepare<[string], { seed: string }>(
-      `SELECT coalesce(seed, input -> '$.seed') AS seed FROM scenes
+/** The seed that it sends; undefined where its input has none. */
+function seedOf(db: Database, id: string): JsonValue | undefined {
+  const row = db
+    .prepare<[string], { seed: string | null; own: string }>(
+      `SELECT seed, input -> '$.seed' AS own FROM scenes
        WHERE id = ? AND state <> 'withdrawn' AND json_type(input, '$.seed') IN ('integer', 'real', 'text')`,
     )
-    .get(id)?.seed;
+    .get(id);
+  const of = `scene ${id}`;
+  return row && (storedSeed(row.seed, of) ?? (storedJson(row.own, of) as JsonValue));
 }
 
 function nothingInFlight(db: Database, id: string): WrongId[] {
@@ -100,13 +103,12 @@ function change(db: Database, choice: PutBackChoice, at: number): PutBack {
 
 /** What a service took as a text stays one. */
 function changeSeed(db: Database, id: string, newSeed: () => number): void {
-  const earlier = storedSeed(seedOf(db, id), `scene ${id}`);
-  const seedFrom = (seed: number): string =>
-    JSON.stringify(typeof earlier === 'string' ? String(seed) : seed);
+  const earlier = seedOf(db, id);
+  const seedFrom = (seed: number): JsonValue => (typeof earlier === 'string' ? String(seed) : seed);
   let seed = seedFrom(newSeed());
-  while (seed === JSON.stringify(earlier)) seed = seedFrom(newSeed());
+  while (seed === earlier) seed = seedFrom(newSeed());
   db.prepare<[string, string]>("UPDATE scenes SET seed = ? WHERE id = ? AND state <> 'withdrawn'").run(
-    seed,
+    seedText(seed),
     id,
   );
 }

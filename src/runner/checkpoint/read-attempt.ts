@@ -5,7 +5,7 @@ import type { JsonObject } from '../../lib/text/json.ts';
 import { sentColumns, sentInput } from '../core/scene.ts';
 import type { SavedSettlement, UnfinishedWriting } from '../pipeline/ports.ts';
 import { checksumOf, DamagedCheckpoint, isInputOf, storedJson, storedSeed } from './damage.ts';
-import type { AttemptRow, HistoryRow, Statements } from './statements.ts';
+import { sharedId, type AttemptRow, type HistoryRow, type Statements } from './statements.ts';
 
 /** Throws `DamagedCheckpoint` where the input is another than the one that the scene was recorded with. */
 export function readAttempt(sql: Statements, row: AttemptRow): Attempt {
@@ -35,6 +35,7 @@ export function readSubmittedAttempt(sql: Statements, row: AttemptRow): Submitte
   if (jobId === null || submittedAt === null)
     throw new DamagedCheckpoint(`attempt ${row.number} of ${sceneOf(row)} has no job`);
   const attempt = { ...readAttempt(sql, row), jobId, submittedAt };
+  if (checksum === sharedId) return { ...attempt, isShared: true };
   if (checksum !== null && checksum !== checksumOf(attempt))
     throw new DamagedCheckpoint(`job ${jobId} is not the one that was recorded for ${sceneOf(row)}`);
   return attempt;

@@ -35,7 +35,7 @@ export async function* readListedScenes(db: Database): AsyncGenerator<FoundScene
 export function readNextScenes(db: Database, max: number): Pick<FoundScene, 'id' | 'columns'>[] {
   return db
     .prepare<[number], Pick<SceneRow, 'id' | 'columns' | 'seed'>>(
-      "SELECT id, columns, seed FROM scenes WHERE state = 'waiting' AND due_at = 0 ORDER BY position LIMIT ?",
+      "SELECT id, columns, seed FROM scenes WHERE state = 'waiting' ORDER BY due_at, position LIMIT ?",
     )
     .all(max)
     .map((row) => ({ id: row.id, columns: columnsOf(row) }));

@@ -47,16 +47,17 @@ export function settle(sql: Statements, attempt: Attempt, settlement: Settlement
   moveScene(sql, attempt, settlement.scene);
 }
 
-/** Its submission is none of ours: nobody knows when that was. */
+/** Its submission is none of ours: nobody knows when that was. Returns whether its job was on no record. */
 export function recordAdopted(
   sql: Statements,
   { scene, endpoint, jobId, pictures }: AdoptedScene,
   { run, at }: { run: number; at: number },
-): void {
+): boolean {
   const attempt = intend(sql, scene, { run, endpoint, at });
-  const isTaken = jobId === null || sql.jobOf.get({ jobId, ...endpoint }) !== undefined;
+  const isTaken = jobId !== null && sql.jobOf.get({ jobId, ...endpoint }) !== undefined;
   sql.recordAdopted.run({ attempt: attempt.key, jobId: isTaken ? null : jobId });
   settle(sql, attempt, { state: 'saved', at, pictures, scene: { state: 'saved' } });
+  return !isTaken;
 }
 
 function addPicture(sql: Statements, attempt: Attempt, number: number, picture: SavedPicture): void {

@@ -122,7 +122,7 @@ ALTER TABLE runs ADD COLUMN stats TEXT;
  *   of the write-ahead log and that a person has accepted
  * - `attempts.checksum`: over the scene, its fingerprint, the endpoint and the job id; null before there was one
  * - `runs.boot`, `runs.process_started`: tell the process of a run from a later one with the same pid
- * - `scenes.seed`: JSON of the seed that is sent instead of the input's own, since a person asked for another
+ * - `scenes.seed`: JSON of the seed, and a checksum, that is sent instead of the input's own, since a person asked for another
  */
 const fifth = `
 CREATE TABLE commits (number INTEGER NOT NULL, lost_submissions INTEGER NOT NULL) STRICT;
@@ -133,9 +133,12 @@ ALTER TABLE runs ADD COLUMN process_started TEXT;
 ALTER TABLE scenes ADD COLUMN seed TEXT;
 `;
 
+/** - `commits.unused_keys`: keys of attempts below the highest whose rows a repair could not read */
+const sixth = 'ALTER TABLE commits ADD COLUMN unused_keys INTEGER NOT NULL DEFAULT 0';
+
 /** `application_id` spells "nRcp". */
 export const checkpointSchema: Schema = {
   applicationId: 0x6e526370,
-  migrations: [first, second, third, fourth, fifth],
+  migrations: [first, second, third, fourth, fifth, sixth],
   advice: 'Put a copy of it back, or have it repaired with `nightrender verify <pipeline> --repair`',
 };

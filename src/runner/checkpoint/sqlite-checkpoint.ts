@@ -46,6 +46,8 @@ export class SqliteCheckpoint implements Checkpoint {
   /** Undefined where no part was chosen. */
   #part: DueScenes | undefined;
   readonly #due: DueScenes;
+  /** Of a row that was left out for it. */
+  #damage: unknown;
 
   /**
    * `run` is the key of the run that attempts are recorded under. `freeRoom` is asked for room on a full disk, and
@@ -88,7 +90,7 @@ export class SqliteCheckpoint implements Checkpoint {
     const intended = await this.#write(() => {
       for (const mark of [...this.#inHand.left(), ...this.#sql.intendedIn.all()])
         this.#sql.countDeath.run(mark);
-      return this.#sql.intended.all().map((row) => readAttempt(this.#sql, row));
+      return this.#sound(this.#sql.intended.all(), (row) => readAttempt(this.#sql, row));
     });
     this.#inHand.forgetLeft();
     return intended;
@@ -103,7 +105,13 @@ export class SqliteCheckpoint implements Checkpoint {
   }
 
   openAttempts(): Promise<SubmittedAttempt[]> {
-    return this.#read(() => this.#sql.submitted.all().map((row) => readSubmittedAttempt(this.#sql, row)));
+    return this.#read(() =>
+      this.#sound(this.#sql.submitted.all(), (row) => readSubmittedAttempt(this.#sql, row)),
+    );
+  }
+
+  async assertSound(): Promise<void> {
+    if (this.#damage !== undefined) throw this.#damage;
   }
 
   claim(max: number, endpoint: Endpoint, at: number, dueBy = at): Promise<Attempt[]> {
@@ -126,11 +134,15 @@ export class SqliteCheckpoint implements Checkpoint {
   recordSubmitted(
     attempt: Attempt,
     job: { jobId: string; status: string; at: number },
-  ): Promise<'recorded' | 'taken'> {
+  ): Promise<'recorded' | { doubtful: string | undefined }> {
     return this.#writeHeard(() => {
       assertMove(this.#sql, attempt, 'submitted');
       const { jobId } = job;
-      if (this.#sql.jobOf.get({ jobId, ...attempt.endpoint }) !== undefined) return 'taken';
+      const place = { jobId, ...attempt.endpoint };
+      if (this.#sql.jobOf.get(place) !== undefined) {
+        this.#sql.recordShared.run(place);
+        return { doubtful: this.#sql.savedMeanwhile.get({ ...place, attempt: attempt.key })?.sceneId };
+      }
       this.#sql.recordSubmitted.run({
         attempt: attempt.key,
         ...job,
@@ -154,7 +166,9 @@ export class SqliteCheckpoint implements Checkpoint {
   }
 
   unfinishedWriting(): Promise<UnfinishedWriting[]> {
-    return this.#read(() => this.#sql.unfinishedWriting.all().map((row) => readWriting(this.#sql, row)));
+    return this.#read(() =>
+      this.#sound(this.#sql.unfinishedWriting.all(), (row) => readWriting(this.#sql, row)),
+    );
   }
 
   dropWriting({ key }: Attempt): Promise<void> {
@@ -175,11 +189,11 @@ export class SqliteCheckpoint implements Checkpoint {
 
   adopt(adopted: AdoptedScene[], at: number): Promise<void> {
     return this.#write(() => {
-      for (const scene of adopted) recordAdopted(this.#sql, scene, { run: this.#run, at });
+      const found = adopted.filter((scene) => recordAdopted(this.#sql, scene, { run: this.#run, at }));
       // They were among these, as far as anybody can tell: on record again, they are not counted twice.
       this.#db
         .prepare<[number]>('UPDATE commits SET lost_submissions = max(0, lost_submissions - ?)')
-        .run(adopted.length);
+        .run(found.length);
       if (this.#part === undefined) return;
       this.#db.exec(
         "DELETE FROM temp.part_fresh WHERE scene IN (SELECT scene FROM scenes WHERE state <> 'waiting')",
@@ -263,6 +277,19 @@ export class SqliteCheckpoint implements Checkpoint {
     });
     if (!Array.isArray(intended)) throw intended;
     return intended as Attempt[];
+  }
+
+  /** The others; what was damaged is remembered. */
+  #sound<Row, T>(rows: Row[], read: (row: Row) => T): T[] {
+    return rows.flatMap((row) => {
+      try {
+        return [read(row)];
+      } catch (error) {
+        if (asDamage(error) === undefined) throw error;
+        this.#damage ??= asTrouble(error);
+        return [];
+      }
+    });
   }
 
   #write<T>(work: () => T): Promise<T> {

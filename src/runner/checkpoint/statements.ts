@@ -29,6 +29,9 @@ export interface HistoryRow {
   failure_digest: string | null;
 }
 
+/** Instead of the checksum of an attempt whose job id another submission was answered with, too. */
+export const sharedId = 'shared';
+
 const attemptRow = `
   SELECT a.attempt AS key, a.state, a.writing, a.scene, s.id AS scene_id, s.fingerprint, a.number, s.input, s.seed, s.columns, s.deaths,
          s.state = 'withdrawn' AND EXISTS (SELECT 1 FROM scenes l WHERE l.id = s.id AND l.state <> 'withdrawn') AS is_replaced,
@@ -50,6 +53,9 @@ export function prepareStatements(db: Database) {
       UPDATE attempts SET state = 'submitted', job_id = @jobId, status = @status, submitted_at = @at,
         checksum = @checksum
       WHERE attempt = @attempt`),
+    recordShared: db.prepare<[object]>(`
+      UPDATE attempts SET checksum = '${sharedId}'
+      WHERE job_id = @jobId AND base_url = @baseUrl AND endpoint_id = @id AND state = 'submitted'`),
     recordAdopted: db.prepare<[object]>(
       "UPDATE attempts SET state = 'submitted', job_id = @jobId WHERE attempt = @attempt",
     ),
@@ -100,6 +106,10 @@ function prepareReads(db: Database) {
     jobOf: db.prepare<[object]>(
       'SELECT 1 FROM attempts WHERE job_id = @jobId AND base_url = @baseUrl AND endpoint_id = @id',
     ),
+    savedMeanwhile: db.prepare<[object], { sceneId: string }>(`
+      SELECT s.id AS sceneId FROM attempts a JOIN scenes s USING (scene)
+      WHERE job_id = @jobId AND base_url = @baseUrl AND endpoint_id = @id AND a.state = 'saved'
+        AND a.settled_at >= (SELECT intended_at FROM attempts WHERE attempt = @attempt)`),
     stateOf: db.prepare<[object], { state: AttemptState }>(
       'SELECT state FROM attempts WHERE attempt = @attempt',
     ),

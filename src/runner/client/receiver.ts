@@ -9,7 +9,7 @@ export interface ReceiveLimits {
   /** Largest body of a 2xx answer, as it comes and unpacked. */
   maxBodyBytes: number;
   /**
-   * Longest time from sending to the end of the answer, and a second more for every 4 kB of it that came; waits for room
+   * Longest time from sending to the end of the answer, and a second more for every 16 kB of it that came; waits for room
    * do not count.
    */
   wholeAnswerMs: number;
@@ -47,7 +47,7 @@ export type NotReceived =
 export const cutShort = 'the request was cut short, since the run is ending';
 
 /** Of many large answers that share a slow line each comes at least so fast; what is slower only drips. */
-const leastBytesPerMs = 4;
+const leastBytesPerMs = 16;
 
 /** Of the body of an answer that is not 2xx, this much is read: its words, for people. */
 export const maxRefusalBytes = 64 * 1024;

@@ -82,7 +82,7 @@ const rate = z.strictObject({
 const timeouts = z.strictObject({
   request: durationWithin('1ms', longestWait)
     .prefault('30s')
-    .describe('one HTTP request, from sending to the last byte; each 4 kB of the answer add a second'),
+    .describe('one HTTP request, from sending to the last byte; each 16 kB of the answer add a second'),
   queue: durationWithin('1ms', longestWait)
     .prefault('1h')
     .describe('a job that has not begun by then has failed'),

@@ -59,6 +59,8 @@ export interface Attempt {
 export interface SubmittedAttempt extends Attempt {
   jobId: string;
   submittedAt: number;
+  /** Whether another submission was answered with its job id, too. */
+  isShared?: boolean;
 }
 
 /** How many earlier attempts of a scene ended in which way, since a person last put it back. */

@@ -168,9 +168,12 @@ export interface Failure {
 /** A failure that ends the run, thrown where no caller below the run itself could do anything about it. */
 export class Trouble extends Error {
   readonly failure: Failure;
+  /** Whether what is in flight can be collected before the run ends. */
+  readonly isCollecting: boolean;
 
-  constructor(failure: Failure) {
+  constructor(failure: Failure, isCollecting = false) {
     super(failure.text);
     this.failure = failure;
+    this.isCollecting = isCollecting;
   }
 }

@@ -75,18 +75,20 @@ async function match(run: Run, found: UnknownPicture[]): Promise<AdoptedScene[]>
       .map((one) => [nameKey(one.picture.file), { one, heirs: [] as FoundScene[] }]),
   );
   const adopted: AdoptedScene[] = [];
+  const names = new Set<string>();
   for await (const scene of await run.ports.checkpoint.listedScenes()) {
     if (run.stop.draining.aborted) return [];
     const job = scene.isWaiting ? wholeJob(told.get(scene.id) ?? [], scene) : undefined;
     if (job !== undefined) adopted.push({ scene: scene.key, ...job });
     const name = named.size === 0 ? undefined : nameOf(run.settings, scene);
+    names.add(nameKey(name ?? ''));
     // One that is adopted already is no heir, and yet in the way of another.
     named.get(nameKey(name ?? ''))?.heirs.push(job === undefined ? scene : { ...scene, isWaiting: false });
   }
   const { endpoint } = run.settings;
   for (const { one, heirs } of named.values()) {
     const [heir, ...others] = heirs;
-    if (heir?.isWaiting !== true || others.length > 0) continue;
+    if (heir?.isWaiting !== true || others.length > 0 || isAmbiguous(one.picture.file, names)) continue;
     const pictures = [one.picture];
     for (let next = 2; ; next++) {
       const more = named.get(nameKey(withSuffix(one.picture.file, `-${next}`)));
@@ -96,6 +98,15 @@ async function match(run: Run, found: UnknownPicture[]): Promise<AdoptedScene[]>
     adopted.push({ scene: heir.key, endpoint, jobId: null, pictures });
   }
   return adopted;
+}
+
+/** `a-2.png` may be the second picture of scene a as well as the first of scene a-2, where the list has both. */
+function isAmbiguous(file: string, names: Set<string>): boolean {
+  const [, before, after] = /^(.*)-\d+(\.[^.]*)$/.exec(file) ?? [];
+  return (
+    names.has(nameKey(withSuffix(file, '-2'))) ||
+    (before !== undefined && names.has(nameKey(`${before}${after}`)))
+  );
 }
 
 function isKnown(found: UnknownPicture): found is Known {

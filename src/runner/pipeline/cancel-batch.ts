@@ -49,6 +49,7 @@ export async function cancelBatch(ports: Ports, settings: BatchSettings, stop: S
     const inFlight = await ports.checkpoint.openAttempts();
     outcome.found = inFlight.length;
     await cancelAll(run, inFlight, whys);
+    await ports.checkpoint.assertSound();
   } catch (thrown) {
     run.stopForThrown(thrown);
   }

@@ -23,21 +23,18 @@ export type Look = 'settled' | { waitMs?: number };
 
 /** Follows a job until it is settled or the run leaves; it then stays in the checkpoint. */
 export async function follow(run: Run, job: Job, first: Look = {}): Promise<void> {
-  for (let next = first; next !== 'settled';) {
+  for (let next = first; next !== 'settled'; next = await look(run, job)) {
     await run.looks.wait(job, next.waitMs);
-    // Also where the run leaves: the next one would not know.
-    if (run.isShared(job.attempt)) next = await distrust(run, job);
-    else if (!run.stop.leaving.aborted) next = await look(run, job);
-    else {
-      run.hasLeft = true;
-      break;
-    }
+    if (!run.stop.leaving.aborted) continue;
+    run.hasLeft = true;
+    break;
   }
   run.looks.forget(job);
 }
 
 /** Asks for the job once, acts on the answer, and says how long to wait before the next look. */
 export async function look(run: Run, job: Job): Promise<Look> {
+  if (run.isShared(job.attempt)) return distrust(run, job);
   const reply = await ask(run, job);
   if (reply === undefined) return { waitMs: 0 };
   learn(run, job, reply);

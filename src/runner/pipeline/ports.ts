@@ -104,6 +104,8 @@ export interface Checkpoint {
   recover(): Promise<Attempt[]>;
   /** Attempts whose jobs are in flight, oldest submission first. */
   openAttempts(): Promise<SubmittedAttempt[]>;
+  /** Throws `Trouble` where attempts were left out so far, since what is on record of them is damaged. */
+  assertSound(): Promise<void>;
   /**
    * Takes up to `max` scenes that are due, oldest due retry first, then manifest order, and records an attempt of each as
    * intended. `dueBy`: retries due by then are taken; `at` where left out.
@@ -113,11 +115,14 @@ export interface Checkpoint {
   claimSuspect(endpoint: Endpoint, at: number): Promise<Attempt | undefined>;
   /** When the next waiting scene is due (0: now), or that only suspects are left, or undefined where none waits. */
   nextDue(): Promise<{ at: number; isSuspect: boolean } | undefined>;
-  /** `taken`: the id is another attempt's at that endpoint, and nothing was recorded. */
+  /**
+   * An object where the id is another attempt's at that endpoint, and nothing was recorded; `doubtful` is the scene that
+   * was saved by that id since this attempt began.
+   */
   recordSubmitted(
     attempt: Attempt,
     job: { jobId: string; status: string; at: number },
-  ): Promise<'recorded' | 'taken'>;
+  ): Promise<'recorded' | { doubtful: string | undefined }>;
   /** From here to `dropFromHand` a death of the program is held against the scene too. */
   takeInHand(attempt: Attempt): Promise<void>;
   dropFromHand(attempt: Attempt): Promise<void>;

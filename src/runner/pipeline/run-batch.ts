@@ -50,18 +50,21 @@ export async function runBatch(
   let inFlight: SubmittedAttempt[] = [];
   let refusal: Error | undefined;
   try {
-    await finishLastSteps(run);
+    await finishMoves(run);
+    await finishWriting(run);
+    const unanswered = await settleIntended(run);
     refusal = await refusalOf(run, manifest);
     if (run.isPlanned) {
       interim.begin();
       pictures.begin();
     }
-    inFlight = await recover(run);
+    inFlight = await recover(run, unanswered);
     if (refusal !== undefined && inFlight.length > 0)
       stop.request('drain', { kind: 'wrong-use', text: refusal.message });
     await run.loadBudget();
     watchHealth(run).catch((thrown: unknown) => run.stopForThrown(thrown));
     await lanes.resume(inFlight);
+    await ports.checkpoint.assertSound();
     if (refusal === undefined) await lanes.renderWaiting();
   } catch (thrown) {
     run.stopForThrown(thrown);
@@ -75,9 +78,9 @@ export async function runBatch(
   const hasNews = run.isPlanned || (inFlight.length > 0 && !stop.leaving.aborted);
   const report = hasNews ? await writeReport(run, endingOf(run, counts, part, missing), stats) : undefined;
   run.end();
-  if (refusal !== undefined) throw refusal;
   const removed = await ports.checkpoint.removed();
   if (removed === undefined && run.bug !== undefined) throw run.bug;
+  if (removed === undefined && refusal !== undefined) throw refusal;
   // A report that was asked for and is lacking is told by what cut it, though every scene is saved.
   const cut = hasNews && report === undefined ? stop.ending : undefined;
   const ending = lostEnding(removed) ?? cut ?? endingOf(run, counts, part, missing);
@@ -85,13 +88,7 @@ export async function runBatch(
   return { ending, counts, part, report, cost: run.budget.cost(), stats, missingPictures };
 }
 
-/** Of a dead run, on files: the folder is then as the checkpoint says, before another list decides anything about it. */
-async function finishLastSteps(run: Run): Promise<void> {
-  await finishMoves(run);
-  await finishWriting(run);
-}
-
-/** What a person has to decide before anything is submitted; the batch then is as if no list had come. */
+/** What a person has to decide before anything is submitted; what was paid for is collected all the same. */
 async function refusalOf(run: Run, manifest: ManifestScenes | undefined): Promise<Error | undefined> {
   try {
     await plan(run, manifest);
@@ -121,9 +118,8 @@ async function plan(run: Run, manifest: ManifestScenes | undefined): Promise<voi
   if (text !== undefined) tell({ type: 'warning', text });
 }
 
-async function recover(run: Run): Promise<SubmittedAttempt[]> {
+async function recover(run: Run, unanswered: number): Promise<SubmittedAttempt[]> {
   const { checkpoint, tell } = run.ports;
-  const unanswered = await settleIntended(run);
   const open = await checkpoint.openAttempts();
   const inFlight = open.filter(({ deaths }) => quarantine(deaths) === undefined);
   if (unanswered + inFlight.length > 0) tell({ type: 'recovered', unanswered, inFlight: inFlight.length });

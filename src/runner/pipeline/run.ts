@@ -15,7 +15,7 @@ import { PictureNames } from './picture-names.ts';
 import type { Checkpoint, Clock, Downloads, ImageStore, Listener, RenderService, Report } from './ports.ts';
 import type { BatchSettings } from './settings.ts';
 import { StatsRecorder } from './stats-recorder.ts';
-import type { Stop } from './stop.ts';
+import type { Stop, StopMode } from './stop.ts';
 
 export interface Ports {
   service: RenderService;
@@ -211,18 +211,19 @@ export class Run {
 
   /** Whether another submission was answered with its id: whose picture it brings, nobody can tell. */
   isShared(attempt: SubmittedAttempt): boolean {
-    return this.#shared.has(jobAddress(attempt, attempt.jobId));
+    return attempt.isShared === true || this.#shared.has(jobAddress(attempt, attempt.jobId));
   }
 
   /** Ends the run for a failure that stops it. */
-  stopFor(failure: Failure): void {
+  stopFor(failure: Failure, mode: StopMode = 'leave'): void {
     if (failureRules[failure.kind].next !== 'stop') throw new Error(`${failure.kind} does not stop a run`);
-    this.stop.request('leave', endingOf(failure));
+    this.stop.request(mode, endingOf(failure));
   }
 
   /** Ends the run for whatever a part of it threw: a `Trouble` in order, anything else as a bug. */
   stopForThrown(thrown: unknown): void {
-    if (thrown instanceof Trouble) return this.stopFor(thrown.failure);
+    if (thrown instanceof Trouble)
+      return this.stopFor(thrown.failure, thrown.isCollecting ? 'drain' : 'leave');
     this.bug ??= thrown;
     this.stop.request('leave', { kind: 'bug', text: 'A bug of nightrender ended the run' });
   }

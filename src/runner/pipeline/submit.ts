@@ -42,10 +42,11 @@ async function recordAccepted(
   const at = clock.now();
   run.stats.accepted(attempt);
   run.evidence.add(attempt.endpoint);
-  if ((await checkpoint.recordSubmitted(attempt, { jobId, status, at })) === 'taken') {
+  const recorded = await checkpoint.recordSubmitted(attempt, { jobId, status, at });
+  if (recorded !== 'recorded') {
     run.held -= 1;
     run.gates.submit.look();
-    const text = `the service answered with the id of another job, ${jobId}: whose picture it would bring, nobody can tell`;
+    const text = `the service answered with the id of another job, ${jobId}: whose picture it would bring, nobody can tell${doubtOf(recorded.doubtful)}`;
     const failure: Failure = { kind: 'unanswered', text };
     run.countSilence('submit', text);
     run.shareId(attempt, jobId, failure);
@@ -56,6 +57,11 @@ async function recordAccepted(
   run.contacts.answered('submit');
   tell({ type: 'scene-submitted', scene: attempt.sceneId, attempt: attempt.number, jobId });
   return { ...attempt, jobId, submittedAt: at };
+}
+
+function doubtOf(sceneId: string | undefined): string {
+  if (sceneId === undefined) return '';
+  return `; scene ${sceneId} was saved by it meanwhile and may have the wrong picture: \`nightrender retry <pipeline> --id ${sceneId} --again\``;
 }
 
 function learnOfContact(run: Run, { kind, text }: Failure): void {

@@ -105,8 +105,21 @@ export function checkpointContract(open: () => { checkpoint: Checkpoint; reopen:
     if (a === undefined || b === undefined) throw new Error('two were claimed');
     const job = { jobId: 'job-1', status: 'IN_QUEUE', at: 20 };
     expect(await checkpoint.recordSubmitted(a, job)).toBe('recorded');
-    expect(await checkpoint.recordSubmitted(b, job)).toBe('taken');
-    expect((await checkpoint.openAttempts()).map(({ sceneId }) => sceneId)).toEqual(['a']);
+    expect(await checkpoint.recordSubmitted(b, job)).toEqual({ doubtful: undefined });
+    expect((await checkpoint.openAttempts()).map(({ sceneId, isShared }) => [sceneId, isShared])).toEqual([
+      ['a', true],
+    ]);
+  });
+
+  it('tells which scene was saved by an id that another submission is answered with', async () => {
+    const { checkpoint } = await begin();
+    const [a, b] = await checkpoint.claim(2, endpoint, 10);
+    if (a === undefined || b === undefined) throw new Error('two were claimed');
+    const job = { jobId: 'job-1', status: 'IN_QUEUE', at: 20 };
+    await checkpoint.recordSubmitted(a, job);
+    const saved: Settlement = { state: 'saved', at: 30, pictures: [], scene: { state: 'saved' } };
+    await checkpoint.settle(submitted(a, 'job-1'), saved);
+    expect(await checkpoint.recordSubmitted(b, job)).toEqual({ doubtful: 'a' });
   });
 
   it('knows whose a file is, as file systems compare names', async () => {

@@ -103,6 +103,17 @@ it('counts submissions whose rows cannot be read as unanswered, and keeps all ot
   expect(numbers.waiting).toBe(300 - numbers.pictures - numbers.inFlight);
 });
 
+it('counts the same submissions once, however often it is repaired', async () => {
+  const dir = copyOf('killed');
+  zero(dir, 'attempts', 'leaf');
+  const { lost = 0 } = (await repairCheckpoint(dir)) ?? {};
+  for (const again of [299, 298]) {
+    replace(dir, `scene number ${again}"`, `scene number ${again - 100}"`);
+    expect(await repairCheckpoint(dir)).toMatchObject({ lost: 0 });
+  }
+  expect(await numbersIn(dir)).toMatchObject({ attempts: submitted - lost, untold: lost });
+});
+
 it.each(['killed', 'ended'])('does not keep a waiting scene whose input was changed (%s)', async (from) => {
   const dir = copyOf(from);
   replace(dir, 'scene number 299"', 'scene number 298"');
@@ -242,7 +253,7 @@ function replace(dir: string, from: string, to: string): void {
   const path = join(dir, 'checkpoint.sqlite');
   const text = readFileSync(path, 'latin1');
   expect(text).toContain(from);
-  writeFileSync(path, text.replace(from, to), 'latin1');
+  writeFileSync(path, text.replaceAll(from, to), 'latin1');
 }
 
 /** By another program, which leaves the mark. */

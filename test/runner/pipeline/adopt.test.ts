@@ -148,3 +148,18 @@ it.each([2, 5])('counts no submission twice that was lost before (%d were)', asy
   expect(readAttemptStates(world.db)).toMatchObject({ saved: 3, unanswered: left });
   expect(readReached(world.db).attempts).toBe(before);
 });
+
+it('takes no picture by its name that may as well be the second one of another scene', async () => {
+  const twins = manifestOf([
+    ['a', 'two seas'],
+    ['a-2', 'two hills'],
+    ['c', 'moon'],
+  ]);
+  const world = new World(behaviour);
+  await world.run({ manifest: twins });
+  world.db.exec('DELETE FROM pictures; DELETE FROM attempts; DELETE FROM scenes; DELETE FROM batch');
+  world.images.origins.clear();
+  expect(await adopt(world, twins)).toMatchObject({ ending: { kind: 'complete' }, counts: { saved: 3 } });
+  expect(said(world)).toMatchObject({ scenes: 1, pictures: 1 });
+  expect(world.service.jobs.map(({ scene }) => scene).slice(3)).toEqual(['two seas', 'two hills']);
+});

@@ -1,5 +1,6 @@
 /** Promise: a damaged row of the checkpoint buys no picture and saves none; the run says so in words and ends. */
 import { describe, expect, it } from 'vitest';
+import { seedText } from '../../../src/runner/checkpoint/damage.ts';
 import { manifestOf, World } from '../../fakes/world.ts';
 
 const list = manifestOf([
@@ -22,6 +23,7 @@ describe('a waiting scene', () => {
     ['one letter of its input', `input = replace(input, 'otter', 'ottar')`],
     ['an input that is no JSON any more', `input = replace(input, '}', 'y')`],
     ['a seed that is no JSON any more', `seed = '1x'`],
+    ['a digit of its seed', `seed = '${seedText(41).replace('1', '3')}'`],
   ])('is not sent with %s changed, and what was paid is collected by later runs', async (_, changed) => {
     const world = await halfway();
     const { input } = world.rows<{ input: string }>("SELECT input FROM scenes WHERE id = 's2'")[0] ?? {};
@@ -53,15 +55,16 @@ describe('a job in flight', () => {
     ['whose scene was changed', `scene = (SELECT scene FROM scenes WHERE id = 's2')`],
     ['whose endpoint was changed', `endpoint_id = 'scene-renderes'`],
     ['that has no id any more', 'job_id = NULL'],
-  ])('%s is not asked for', async (_, changed) => {
+  ])('%s is not asked for, and the others are collected', async (_, changed) => {
     const world = await halfway();
     world.db.exec(`UPDATE attempts SET ${changed} WHERE job_id = 'job-1'`);
     world.service.log.length = 0;
     const result = await world.run({ manifest: list, settings: fast });
     expect(result?.ending.kind).toBe('output-unwritable');
     expect(result?.ending.text).toMatch(/checkpoint is damaged: /);
-    expect(world.service.log).toEqual([]);
-    expect(result?.counts.saved).toBe(0);
+    expect(new Set(world.service.log)).toEqual(new Set(['status job-2']));
+    expect(result?.counts.saved).toBe(1);
+    expect(world.service.jobs).toHaveLength(2);
   });
 
   it('of a version that kept no checksum is collected', async () => {

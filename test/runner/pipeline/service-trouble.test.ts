@@ -1,6 +1,8 @@
 /** Promise: load, silence and outages of the service cost time, never a scene, and never a night of submissions that nobody answers. */
 import { describe, expect, it } from 'vitest';
 import { readRows } from '../../../src/runner/checkpoint/read-rows.ts';
+import type { Event } from '../../../src/runner/pipeline/event.ts';
+import type { Stop } from '../../../src/runner/pipeline/stop.ts';
 import type { FailureKind } from '../../../src/runner/core/failure.ts';
 import type { StatusReply, SubmitReply } from '../../../src/runner/pipeline/ports.ts';
 import { pictureOf } from '../../fakes/fake-service.ts';
@@ -236,17 +238,22 @@ describe('a service whose jobs nobody can ask for', () => {
     expect(world.images.files.size).toBe(0);
   });
 
-  it('leaves no such job to a next run, which would not know', async () => {
+  it.each(['leave', 'death'])('trusts no such job in a next run, after a %s', async (how) => {
     const world = oneForAll();
-    await world.run({
-      manifest: list(100),
-      settings: { concurrency: 20 },
-      onEvent: (event, stop) => {
+    const left = {
+      onEvent: (event: Event, stop: Stop): void => {
         if (event.type === 'attempt-failed') stop.request('leave', { kind: 'interrupted', text: 'Ctrl-C' });
       },
-    });
-    expect(world.rows("SELECT 1 FROM attempts WHERE state = 'submitted'")).toEqual([]);
-    expect(world.images.files.size).toBe(0);
+    };
+    const settings = { concurrency: 20 };
+    await world.run({ manifest: list(100), settings, ...(how === 'leave' ? left : { until: 1 }) });
+    expect(world.rows("SELECT 1 AS one FROM attempts WHERE state = 'submitted'")).toHaveLength(1);
+    world.service.instead.submit = () => undefined;
+    await world.run({ manifest: list(1), settings: { ...settings, limits: { jobs: 1 } } });
+    expect(world.images.files.has('s0.png')).toBe(false);
+    expect(world.rows('SELECT state, failure_kind FROM attempts ORDER BY attempt LIMIT 1')).toEqual([
+      { state: 'expired', failure_kind: 'unanswered' },
+    ]);
   });
 
   it('keeps what was saved before the id came again', async () => {

@@ -42,7 +42,7 @@ export class LostCommits extends UnusableDatabase {
   constructor(dir: string, { submissions }: Loss) {
     const path = checkpointFile(dir);
     super(
-      `the newest part of ${path} is lost: ${path}-wal was removed, cut, damaged, or put back from an older copy. ${whatIsGone(submissions)}; it was left as it is. Put both files back as they were, or go on without: \`nightrender run <pipeline> --accept-loss\` (or \`cancel\` with it) counts what is lost as unanswered; with --adopt as well, a run takes over pictures that are there and fit instead of paying for them again`,
+      `the newest part of ${path} is lost: ${path}-wal was removed, cut or damaged, or one of the two was put back from an older copy. ${whatIsGone(submissions)}; it was left as it is. Put both files back as they were, or go on without: \`nightrender run <pipeline> --accept-loss\` (or \`cancel\` with it) counts what is lost as unanswered; with --adopt as well, a run takes over pictures that are there and fit instead of paying for them again`,
     );
   }
 }

@@ -20,6 +20,8 @@ export class GalleryCounts {
   readonly #nights: NightBins[];
   readonly #delay = new DurationBins();
   readonly #execution = new DurationBins();
+  /** Saved scenes by the address that they were made at. */
+  readonly #endpoints = new Map<string, number>();
   /** By kind. */
   readonly #failures = new Map<string, { scenes: number; text: string }>();
 
@@ -36,6 +38,8 @@ export class GalleryCounts {
     if (at !== null)
       for (const night of this.#nights) night.add(at, row.savedAt === null ? 'failed' : 'saved');
     if (row.savedAt === null) return;
+    if (row.endpoint !== null)
+      this.#endpoints.set(row.endpoint, (this.#endpoints.get(row.endpoint) ?? 0) + 1);
     if (row.delayTimeMs !== null) this.#delay.add(row.delayTimeMs);
     if (row.executionTimeMs !== null) this.#execution.add(row.executionTimeMs);
   }
@@ -45,10 +49,9 @@ export class GalleryCounts {
     const { scenes, pictures, cost } = summary;
     const { total, unanswered, expired } = summary.attempts;
     const { firstSubmittedAt, lastSavedAt, executionTimeMs } = summary.times;
-    const { baseUrl, id } = about.batch.endpoint;
     return {
       title: about.batch.manifest.join(', '),
-      endpoint: baseUrl === 'local' ? `${id} of the local service` : `${id} at ${baseUrl}`,
+      endpoint: this.#madeAt(),
       program: about.program,
       writtenAt: about.writtenAt,
       scenes,
@@ -64,6 +67,14 @@ export class GalleryCounts {
       delay: this.#delay.result(),
       execution: this.#execution.result(),
     };
+  }
+
+  #madeAt(): string {
+    const { baseUrl, id } = this.#of.about.batch.endpoint;
+    if (this.#endpoints.size < 2)
+      return baseUrl === 'local' ? `${id} of the local service` : `${id} at ${baseUrl}`;
+    const counts = [...this.#endpoints].toSorted(([, a], [, b]) => b - a);
+    return counts.map(([address, scenes]) => `${address} (${scenes.toLocaleString('en')})`).join(', ');
   }
 
   #addFailure({ failureKind, failureText }: ReportRow): void {

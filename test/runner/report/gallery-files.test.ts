@@ -49,6 +49,18 @@ it('gives the page what the report tells, and every row in order', async () => {
   });
 });
 
+it('tells where the pictures were made, each endpoint with its scenes', async () => {
+  await inFolder(async (folder) => {
+    await writeReport(folder, sourceOf([savedRow]), about);
+    expect((await dataOf(folder)).endpoint).toBe('renderer at https://api.example/v2');
+    const elsewhere = { ...savedRow, endpoint: 'https://other.example/v2/renderer' };
+    await writeReport(folder, sourceOf([elsewhere, savedRow, elsewhere]), about);
+    expect((await dataOf(folder)).endpoint).toBe(
+      'https://other.example/v2/renderer (2), https://api.example/v2/renderer (1)',
+    );
+  });
+});
+
 it('groups what failed, with the command that puts exactly that back', async () => {
   await inFolder(async (folder) => {
     const expired: ReportRow = { ...failedRow, failureKind: 'expired', failureText: 'gone' };

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, nightrender, pipeline, scenes, serve, testKey } from './cli.ts';
+import { folderWith, inProcess, pipeline, scenes, serve, testKey } from './cli.ts';
 import { startEchoingService } from './echoing-service.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey };
@@ -11,10 +11,10 @@ it('keeps the key out of everything a good run leaves and says', async () => {
   const { url, dataDir, program } = await serve(folderWith({}));
   const cwd = folderWith({ 'pipeline.yaml': pipeline(url), 'scenes.csv': scenes(3) });
   const said = [
-    await nightrender(['run', 'pipeline.yaml', '--json'], { cwd, env }),
-    await nightrender(['run', 'pipeline.yaml'], { cwd, env }),
-    await nightrender(['status', 'pipeline.yaml', '--json'], { cwd, env }),
-    await nightrender(['report', 'pipeline.yaml'], { cwd, env }),
+    await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, env }),
+    await inProcess(['run', 'pipeline.yaml'], { cwd, env }),
+    await inProcess(['status', 'pipeline.yaml', '--json'], { cwd, env }),
+    await inProcess(['report', 'pipeline.yaml'], { cwd, env }),
   ];
   expect(said.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
   expect(said.map(({ stdout, stderr }) => stdout + stderr).join('')).not.toContain(testKey);
@@ -33,7 +33,7 @@ it('keeps the key out of what a service says back that repeats it everywhere', a
       ),
       'scenes.csv': scenes(2),
     });
-    const { code, stdout, stderr } = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd, env });
+    const { code, stdout, stderr } = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, env });
     expect(code, `${status}: ${stderr}`).toBeGreaterThan(2);
     expect(stdout + stderr, `answers ${status}`).not.toContain(testKey);
     expect(filesHolding(testKey, join(cwd, 'out')), `answers ${status}`).toEqual([]);
@@ -44,7 +44,7 @@ it('keeps a key that stands in the file itself out of the warning about it, and 
   const { url } = await serve(folderWith({}));
   const literal = pipeline(url).replace('${NIGHTRENDER_API_KEY}', testKey);
   const cwd = folderWith({ 'pipeline.yaml': literal, 'scenes.csv': scenes(1) });
-  const good = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  const good = await inProcess(['run', 'pipeline.yaml'], { cwd });
   expect(good.code).toBe(0);
   expect(good.stderr).toContain('warning: pipeline.yaml:5:11: the API key stands in the file itself');
   expect(good.stdout + good.stderr).not.toContain(testKey);
@@ -52,7 +52,7 @@ it('keeps a key that stands in the file itself out of the warning about it, and 
     'pipeline.yaml': literal.replace('scene-renderer', `"${testKey} !"`),
     'scenes.csv': scenes(1),
   });
-  const bad = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd: broken });
+  const bad = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd: broken });
   expect(bad.code).toBe(2);
   expect(bad.stdout + bad.stderr).not.toContain(testKey);
 });

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { folderWith, nightrender, pipeline, Program, scenes, testKey } from './cli.ts';
+import { folderWith, inProcess, pipeline, Program, scenes, testKey } from './cli.ts';
 import { startHeldService } from './held-service.ts';
 import { startPatientService } from './patient-service.ts';
 
@@ -16,11 +16,11 @@ it('cancels the jobs of a run that was stopped, and the next run renders their s
     'scenes.csv': scenes(12),
   });
   await runAndKill(cwd, 12);
-  const { code, stdout, stderr } = await nightrender(['cancel', 'pipeline.yaml'], { cwd, ...withKey });
+  const { code, stdout, stderr } = await inProcess(['cancel', 'pipeline.yaml'], { cwd, ...withKey });
   expect(code, stderr).toBe(0);
   expect(stdout).toMatch(/^Nothing is in flight any more\.\n {2}in flight +12\n {2}cancelled +12 /);
   expect(new Set(statesAt(service.dataDir))).toEqual(new Set(['CANCELLED']));
-  const status = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd });
+  const status = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd });
   expect(JSON.parse(status.stdout)).toMatchObject({
     summary: {
       scenes: { waiting: 12, active: 0, failed: 0 },
@@ -30,7 +30,7 @@ it('cancels the jobs of a run that was stopped, and the next run renders their s
     },
   });
   service.release();
-  const next = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
+  const next = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
   expect(next.code, next.stderr).toBe(0);
   expect(statesAt(service.dataDir).filter((state) => state === 'COMPLETED')).toHaveLength(12);
   expect(statesAt(service.dataDir)).toHaveLength(24);
@@ -42,7 +42,7 @@ it('saves what is done already: it is paid', async () => {
   await runAndKill(cwd, 3);
   service.release();
   await expect.poll(() => new Set(statesAt(service.dataDir))).toEqual(new Set(['COMPLETED']));
-  const { code, stdout, stderr } = await nightrender(['cancel', 'pipeline.yaml', '--json'], {
+  const { code, stdout, stderr } = await inProcess(['cancel', 'pipeline.yaml', '--json'], {
     cwd,
     ...withKey,
   });
@@ -56,7 +56,7 @@ it('saves what is done already: it is paid', async () => {
     cancelled: 0,
     left: [],
   });
-  expect((await nightrender(['verify', 'pipeline.yaml'], { cwd })).stdout).toMatch(/^checked +3\ngood +3\n/);
+  expect((await inProcess(['verify', 'pipeline.yaml'], { cwd })).stdout).toMatch(/^checked +3\ngood +3\n/);
 });
 
 it('leaves in flight what the service does not cancel, says so, and the next run follows it', async () => {
@@ -64,12 +64,12 @@ it('leaves in flight what the service does not cancel, says so, and the next run
   const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(2) });
   const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   await run.event('scene-submitted', 2);
-  const held = await nightrender(['cancel', 'pipeline.yaml'], { cwd, ...withKey });
+  const held = await inProcess(['cancel', 'pipeline.yaml'], { cwd, ...withKey });
   expect(held.code).toBe(11);
   expect(held.stderr).toContain('Stop it first');
   run.child.kill('SIGKILL');
   await run.finish();
-  const { code, stdout, stderr } = await nightrender(['cancel', 'pipeline.yaml'], { cwd, ...withKey });
+  const { code, stdout, stderr } = await inProcess(['cancel', 'pipeline.yaml'], { cwd, ...withKey });
   expect(code, stderr).toBe(3);
   expect(stdout).toContain('2 jobs are still in flight.');
   expect(stdout).toMatch(/ {2}s0 \(job job-1\): the service does not cancel the job \(405/);
@@ -81,14 +81,14 @@ it('leaves in flight what the service does not cancel, says so, and the next run
   await next.finish();
   // As it is pasted from there.
   const retry = (/`nightrender (retry .+ --give-up)`/.exec(stdout)?.[1] ?? '').split(' ');
-  const plain = await nightrender(retry.slice(0, -1), { cwd });
+  const plain = await inProcess(retry.slice(0, -1), { cwd });
   expect(plain.code).toBe(2);
   expect(plain.stderr).toContain('`nightrender retry pipeline.yaml --id s0 --give-up`');
-  const given = await nightrender(retry, { cwd });
+  const given = await inProcess(retry, { cwd });
   expect(given, given.stderr).toMatchObject({ code: 0 });
   expect(given.stdout).toContain('1 job in flight given up; each may have been billed.');
   expect(given.stdout).toContain('s0 (given-up)');
-  const again = await nightrender(retry, { cwd });
+  const again = await inProcess(retry, { cwd });
   expect(again.code).toBe(2);
   expect(again.stderr).toContain('"s0" has nothing in flight that could be given up');
 });
@@ -96,21 +96,21 @@ it('leaves in flight what the service does not cancel, says so, and the next run
 it('ends with 12 where the key is refused, with 2 where there is no batch, and with 0 where nothing is in flight', async () => {
   const service = await startHeldService();
   const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url, small), 'scenes.csv': scenes(6) });
-  expect((await nightrender(['cancel', 'pipeline.yaml'], { cwd, ...withKey })).code).toBe(2);
+  expect((await inProcess(['cancel', 'pipeline.yaml'], { cwd, ...withKey })).code).toBe(2);
   await runAndKill(cwd, 6);
   const other = { env: { NIGHTRENDER_API_KEY: 'another-key-9' } };
-  const refused = await nightrender(['cancel', 'pipeline.yaml'], { cwd, ...other });
+  const refused = await inProcess(['cancel', 'pipeline.yaml'], { cwd, ...other });
   expect(refused.code, refused.stderr).toBe(12);
   expect(refused.stdout).toMatch(/does not accept the key/);
-  expect((await nightrender(['cancel', 'pipeline.yaml', '--quiet'], { cwd, ...withKey })).code).toBe(0);
-  const nothing = await nightrender(['cancel', 'pipeline.yaml'], { cwd, ...withKey });
+  expect((await inProcess(['cancel', 'pipeline.yaml', '--quiet'], { cwd, ...withKey })).code).toBe(0);
+  const nothing = await inProcess(['cancel', 'pipeline.yaml'], { cwd, ...withKey });
   expect(nothing).toMatchObject({ code: 0, stdout: 'Nothing is in flight any more.\n  in flight   0\n' });
 });
 
 it('cancels at the local service of the batch', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local', small), 'scenes.csv': scenes(16) });
   await runAndKill(cwd, 16);
-  const { code, stderr, stdout } = await nightrender(['cancel', 'pipeline.yaml', '--json'], { cwd });
+  const { code, stderr, stdout } = await inProcess(['cancel', 'pipeline.yaml', '--json'], { cwd });
   expect(code, stderr).toBe(0);
   expect(JSON.parse(stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({ left: [] });
 });

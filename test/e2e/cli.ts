@@ -88,7 +88,7 @@ export async function inProcess(
 ): Promise<Finished> {
   if (isBusy) throw new Error('one command at a time within this process');
   isBusy = true;
-  const before = { cwd: process.cwd(), env: process.env };
+  const before = { cwd: process.cwd(), env: { ...process.env } };
   const said = { stdout: '', stderr: '' };
   const ears = (['stdout', 'stderr'] as const).map((stream) =>
     vi.spyOn(process[stream], 'write').mockImplementation((...[text, ...more]) => {
@@ -97,8 +97,10 @@ export async function inProcess(
       return true;
     }),
   );
+  // Vitest has a console of its own; the parser of arguments prints help with it.
+  const log = vi.spyOn(console, 'log').mockImplementation((text) => void (said.stdout += `${text}\n`));
   process.chdir(cwd);
-  process.env = { ...cleanEnv(), ...env };
+  setEnv({ ...cleanEnv(), ...env });
   try {
     const { lockEarly } = await built<typeof import('../../src/commands/early-lock.ts')>('early-lock');
     const { parseCommandLine } =
@@ -107,10 +109,16 @@ export async function inProcess(
     return { code: typeof early === 'number' ? early : await parseCommandLine(args, early), ...said };
   } finally {
     process.chdir(before.cwd);
-    process.env = before.env;
-    for (const ear of ears) ear.mockRestore();
+    setEnv(before.env);
+    for (const ear of [...ears, log]) ear.mockRestore();
     isBusy = false;
   }
+}
+
+/** In place, as what is not JavaScript looks there, too. */
+function setEnv(env: NodeJS.ProcessEnv): void {
+  for (const name of Object.keys(process.env)) if (!(name in env)) delete process.env[name];
+  Object.assign(process.env, env);
 }
 
 async function built<Module>(name: string): Promise<Module> {

@@ -1,7 +1,7 @@
 /** Promise: a mistyped command or option is met with the one that was meant, every command has help with examples, and versions are told. */
 import { expect, it } from 'vitest';
 import { commandList } from '../../src/commands/command-table.ts';
-import { folderWith, nightrender, pipeline, scenes } from './cli.ts';
+import { folderWith, inProcess, pipeline, scenes } from './cli.ts';
 
 it.each([
   [['rnu', 'pipeline.yaml'], '"rnu" is no command; did you mean run?'],
@@ -19,7 +19,7 @@ it.each([
   [['list', 'pipeline.yaml', '--csv=yes'], '--csv is "yes"; expected true, false or no value.'],
   [[], 'Say what to do: init, plan, run, status, '],
 ])('%j', async (args, said) => {
-  const { code, stdout, stderr } = await nightrender(args);
+  const { code, stdout, stderr } = await inProcess(args);
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toContain(said);
   expect(stderr).toMatch(/\nSee nightrender .*--help\.\n$/);
@@ -30,26 +30,26 @@ it.each(['plan', 'run'])(
   async (command) => {
     const files = { 'pipeline.yaml': pipeline('local', 'concurrency: 0\n'), 'scenes.csv': scenes(1) };
     const cwd = folderWith(files);
-    const { code, stderr } = await nightrender([command, 'pipeline.yaml', '--sample', '0'], { cwd });
+    const { code, stderr } = await inProcess([command, 'pipeline.yaml', '--sample', '0'], { cwd });
     expect(code).toBe(2);
     expect(stderr).toMatch(/--sample: is "0"[^]*pipeline\.yaml:\d+:\d+: concurrency is 0/);
   },
 );
 
 it.each(commandList().map(([name]) => name))('%s --help shows examples and exit codes', async (name) => {
-  const { code, stdout } = await nightrender([name, '--help']);
+  const { code, stdout } = await inProcess([name, '--help']);
   expect(code).toBe(0);
   expect(stdout).toMatch(/\nExamples:\n +[^]*nightrender/);
   expect(stdout).toContain('Exit codes');
 });
 
 it('tells of a command where help is asked for by name', async () => {
-  const { stdout } = await nightrender(['help', 'plan']);
-  expect(stdout).toBe((await nightrender(['plan', '--help'])).stdout);
+  const { stdout } = await inProcess(['help', 'plan']);
+  expect(stdout).toBe((await inProcess(['plan', '--help'])).stdout);
 });
 
 it('tells its version on the first line, and under it those of what it is built on', async () => {
-  const { code, stdout } = await nightrender(['--version']);
+  const { code, stdout } = await inProcess(['--version']);
   expect(code).toBe(0);
   expect(stdout.split('\n')).toEqual([
     expect.stringMatching(/^nightrender \d+\.\d+\.\d+$/),

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, nightrender, root } from './cli.ts';
+import { folderWith, inProcess, root } from './cli.ts';
 
 const has = (program: string): boolean => spawnSync(program, ['--version']).error === undefined;
 
@@ -23,7 +23,7 @@ const lines: [string[], string][] = [
 it.skipIf(!has('bash')).each(lines)(
   'bash: %j is completed with %j (skipped where there is no bash)',
   async (words, expected) => {
-    const { stdout: script } = await nightrender(['completion', 'bash']);
+    const { stdout: script } = await inProcess(['completion', 'bash']);
     const ask = 'COMP_WORDS=(nightrender "$@"); COMP_CWORD=$#; _nightrender; echo "${COMPREPLY[*]}"';
     const { stdout, stderr } = spawnSync('bash', ['-c', `${script}\n${ask}`, 'bash', ...words], {
       encoding: 'utf8',
@@ -35,7 +35,7 @@ it.skipIf(!has('bash')).each(lines)(
 it.skipIf(!has('fish'))(
   'fish completes commands, values and files (skipped where there is no fish)',
   async () => {
-    const { stdout: script } = await nightrender(['completion', 'fish']);
+    const { stdout: script } = await inProcess(['completion', 'fish']);
     const completed = (line: string): string[] => {
       const ask = `${script}\ncomplete -C ${JSON.stringify(line)}`;
       const { stdout } = spawnSync('fish', ['-c', ask], {
@@ -51,18 +51,16 @@ it.skipIf(!has('fish'))(
 );
 
 it.skipIf(!has('zsh'))('zsh can read its script (skipped where there is no zsh)', async () => {
-  const { stdout: input } = await nightrender(['completion', 'zsh']);
+  const { stdout: input } = await inProcess(['completion', 'zsh']);
   const { status, stderr } = spawnSync('zsh', ['-n'], { input, encoding: 'utf8' });
   expect([status, stderr]).toEqual([0, '']);
 });
 
 it('takes the shell from the environment, and asks which was meant where it has no script', async () => {
-  const [named, taken] = await Promise.all([
-    nightrender(['completion', 'bash']),
-    nightrender(['completion'], { env: { SHELL: '/usr/bin/bash' } }),
-  ]);
+  const named = await inProcess(['completion', 'bash']);
+  const taken = await inProcess(['completion'], { env: { SHELL: '/usr/bin/bash' } });
   expect(taken.stdout).toBe(named.stdout);
-  const other = await nightrender(['completion', 'bsh']);
+  const other = await inProcess(['completion', 'bsh']);
   expect([other.code, other.stdout]).toEqual([2, '']);
   expect(other.stderr).toContain('there is no script for "bsh"; did you mean bash?');
 });

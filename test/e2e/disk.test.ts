@@ -9,7 +9,7 @@ import sharp from 'sharp';
 import { expect, it, onTestFinished } from 'vitest';
 import {
   folderWith,
-  nightrender,
+  inProcess,
   pipeline,
   Program,
   root,
@@ -88,7 +88,7 @@ it.skipIf(process.platform !== 'linux')(
   'an output folder that cannot be: 14, in a sentence (skipped where there is no /proc)',
   async () => {
     const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
-    const { code, stderr } = await nightrender(['run', 'pipeline.yaml', '--output', '/proc/here/there'], {
+    const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--output', '/proc/here/there'], {
       cwd,
     });
     expect(code).toBe(14);
@@ -149,7 +149,7 @@ async function batch(more = 'concurrency: 8\n'): Promise<{ cwd: string; dataDir:
 }
 
 function run(cwd: string): Promise<Finished> {
-  return nightrender(['run', 'pipeline.yaml'], { cwd, ...withKey });
+  return inProcess(['run', 'pipeline.yaml'], { cwd, ...withKey });
 }
 
 /** Every picture is there and whole, and the service was asked once for each scene, over all runs. */

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { answer, scriptedServer } from '../fakes/scripted-server.ts';
 import { selfSigned } from '../fakes/self-signed.ts';
 import { startAddressingService } from './addressing-service.ts';
-import { folderWith, nightrender, pipeline, scenes, testKey } from './cli.ts';
+import { folderWith, inProcess, pipeline, scenes, testKey } from './cli.ts';
 
 it('stops with the first address where no host is allowed, and collects the job where one is, however it ends', async () => {
   const certificate = selfSigned();
@@ -20,7 +20,7 @@ it('stops with the first address where no host is allowed, and collects the job 
   const cwd = folderWith({ 'pipeline.yaml': file, 'scenes.csv': scenes(3), 'ca.pem': certificate.cert });
   const env = { NIGHTRENDER_API_KEY: testKey, NODE_EXTRA_CA_CERTS: join(cwd, 'ca.pem') };
 
-  const first = await nightrender(['run', 'pipeline.yaml'], { cwd, env });
+  const first = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
   expect(first.code, first.stderr).toBe(10);
   expect(first.stdout).toContain(`localhost:${inside.port}, and \`output.hosts\` is empty`);
   expect(first.stdout).toContain('1 in flight, 2 waiting');
@@ -29,7 +29,7 @@ it('stops with the first address where no host is allowed, and collects the job 
   const allowing = file.replace('dir: out', `dir: out\n  hosts: ["localhost:${inside.port}"]`);
   expect(allowing).not.toBe(file);
   writeFileSync(join(cwd, 'pipeline.yaml'), allowing);
-  const second = await nightrender(['run', 'pipeline.yaml'], { cwd, env });
+  const second = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
   expect(second.code, second.stderr).toBe(3);
   expect(second.stdout + second.stderr).toContain(
     'is no host of the public internet; the scene has failed (url-refused)',

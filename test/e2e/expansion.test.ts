@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { expect, it } from 'vitest';
-import { folderWith, nightrender, pipeline, scenes, type Finished } from './cli.ts';
+import { folderWith, inProcess, pipeline, scenes, type Finished } from './cli.ts';
 import { mark, planOf, sourcesIn, withCheckpoint } from './marked-scenes.ts';
 
 const input = `input: {scene: '{{ scene }}, {{ style }}', seed: '{{ seed }}', width: 32, height: 32}\n`;
@@ -91,7 +91,7 @@ it('the batch knows its lists, also where there is no manifest', async () => {
 });
 
 function start(cwd: string): Promise<Finished> {
-  return nightrender(['run', 'pipeline.yaml', '--json'], { cwd });
+  return inProcess(['run', 'pipeline.yaml', '--json'], { cwd });
 }
 
 interface Row extends Record<string, string> {

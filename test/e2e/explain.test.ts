@@ -2,13 +2,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, nightrender, pipeline, Program, scenes, testKey } from './cli.ts';
+import { folderWith, inProcess, pipeline, Program, scenes, testKey } from './cli.ts';
 import { startHeldService } from './held-service.ts';
 import { lookedAtBatch } from './looked-at.ts';
 
 it('tells the row, every attempt, the picture and the failures, and which of them count', async () => {
   const cwd = await lookedAtBatch();
-  const explain = async (...args: string[]) => nightrender(['explain', 'pipeline.yaml', ...args], { cwd });
+  const explain = async (...args: string[]) => inProcess(['explain', 'pipeline.yaml', ...args], { cwd });
   const saved = await explain('夜の港');
   expect(saved.code).toBe(0);
   expect(saved.stdout).toMatch(/^scene +夜の港\nstate +saved\nnext +nothing is left to do/);
@@ -49,33 +49,33 @@ it('tells the row, every attempt, the picture and the failures, and which of the
 
 it('asks which id was meant where there is none such', async () => {
   const cwd = await lookedAtBatch();
-  const near = await nightrender(['explain', 'pipeline.yaml', 'harbor'], { cwd });
+  const near = await inProcess(['explain', 'pipeline.yaml', 'harbor'], { cwd });
   expect([near.code, near.stdout]).toEqual([2, '']);
   expect(near.stderr).toContain('"harbor" is the id of no scene of this batch; did you mean "harbour"?');
-  const far = await nightrender(['explain', 'pipeline.yaml', 'weather-station'], { cwd });
+  const far = await inProcess(['explain', 'pipeline.yaml', 'weather-station'], { cwd });
   expect(far.stderr).toContain('is the id of no scene of this batch; `nightrender list` names all');
-  const part = await nightrender(['explain', 'pipeline.yaml', 'house'], { cwd });
+  const part = await inProcess(['explain', 'pipeline.yaml', 'house'], { cwd });
   expect(part.stderr).toContain('did you mean "lighthouse"?');
-  const dashed = await nightrender(['explain', 'pipeline.yaml', '--id=-1'], { cwd });
+  const dashed = await inProcess(['explain', 'pipeline.yaml', '--id=-1'], { cwd });
   expect(dashed.stderr).toContain('"-1" is the id of no scene of this batch');
-  const without = await nightrender(['explain', 'pipeline.yaml'], { cwd });
+  const without = await inProcess(['explain', 'pipeline.yaml'], { cwd });
   expect([without.code, without.stderr]).toEqual([2, expect.stringContaining('Say which scene')]);
 });
 
 it('tells what an id was before its row was edited, and what became of one that is listed no more', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(2) });
-  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const edited = readFileSync(join(cwd, 'scenes.csv'), 'utf8')
     .replace('0 trees', '7 birches')
     .replace(/^s1.*\n/m, '');
   writeFileSync(join(cwd, 'scenes.csv'), edited);
-  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
-  const { stdout } = await nightrender(['explain', 'pipeline.yaml', 's0'], { cwd });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const { stdout } = await inProcess(['explain', 'pipeline.yaml', 's0'], { cwd });
   const [now = '', before = ''] = stdout.split('Before its row was edited');
   expect(now).toMatch(/scene: Hills and 7 birches[^]*out\/images\/s0\.png/);
   expect(before).toMatch(/scene: Hills and 0 trees[^]*out\/images\/s0\.replaced-\w+\.png/);
   expect(before).toContain('take their names again if the row is edited back');
-  const gone = await nightrender(['explain', 'pipeline.yaml', 's1'], { cwd });
+  const gone = await inProcess(['explain', 'pipeline.yaml', 's1'], { cwd });
   expect(gone.stdout).toContain('its row is not in the manifest any more');
 });
 
@@ -85,7 +85,7 @@ it('tells what a live run does with a scene, and what is left of it after a viol
   const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env: { NIGHTRENDER_API_KEY: testKey } });
   await run.event('scene-submitted', 16);
   const nextOf = async (id: string): Promise<string> => {
-    const { stdout } = await nightrender(['explain', 'pipeline.yaml', id], { cwd });
+    const { stdout } = await inProcess(['explain', 'pipeline.yaml', id], { cwd });
     return /^next +(.*)$/m.exec(stdout)?.[1] ?? '';
   };
   expect(await nextOf('s0')).toContain('the run asks the service for its job until it is done');

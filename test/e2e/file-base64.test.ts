@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, nightrender, pipeline, testKey } from './cli.ts';
+import { folderWith, inProcess, pipeline, testKey } from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
 
 const png = Buffer.from(
@@ -24,7 +24,7 @@ it('sends it whole, and again when it was edited', async () => {
   const sent = (fill: string): string => `data:image/png;base64,${photo(fill).toString('base64')}`;
   const options = { cwd, env: { NIGHTRENDER_API_KEY: testKey } };
 
-  expect((await nightrender(['run', 'pipeline.yaml', '--json'], options)).code).toBe(0);
+  expect((await inProcess(['run', 'pipeline.yaml', '--json'], options)).code).toBe(0);
   expect(inputs.toSorted(byScene)).toEqual([
     { scene: 'hills', image: sent('a') },
     { scene: 'sea', image: sent('b') },
@@ -32,7 +32,7 @@ it('sends it whole, and again when it was edited', async () => {
   expect(readFileSync(join(cwd, 'out/checkpoint.sqlite')).length).toBeLessThan(300_000);
 
   writeFileSync(join(cwd, 'b.png'), photo('c'));
-  const again = await nightrender(['run', 'pipeline.yaml', '--json'], options);
+  const again = await inProcess(['run', 'pipeline.yaml', '--json'], options);
   expect(again.code).toBe(0);
   expect(again.stdout).toContain('"changed":1,"unchanged":1');
   expect(inputs.slice(2)).toEqual([{ scene: 'sea', image: sent('c') }]);
@@ -43,7 +43,7 @@ it('is refused with the row where it is not there', async () => {
     'pipeline.yaml': pipeline('local', 'input: {scene: "{{ scene }}", image: "{{ photo | file_base64 }}"}\n'),
     'scenes.csv': 'id,scene,photo\na,hills,a.png\nb,sea,../../etc/passwd\n',
   });
-  const { code, stderr } = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd });
   expect(code).toBe(2);
   expect(stderr).toContain('scenes.csv:2: "a.png" is not there (looked for in ');
   expect(stderr).toContain('scenes.csv:3: "../../etc/passwd" leads out of the folder of pipeline.yaml');
@@ -58,7 +58,7 @@ it('is named to people, wherever they look at what was sent', async () => {
   writeFileSync(join(cwd, 'photo.png'), Buffer.alloc(2_325_000, 'a'));
   const named = 'data:image/png;base64,<photo.png, 3.1 MB as base64>';
   const told = async (...args: string[]): Promise<string> => {
-    const { stdout, code } = await nightrender(args, { cwd });
+    const { stdout, code } = await inProcess(args, { cwd });
     expect(code).toBe(0);
     expect(stdout).not.toContain('$file_base64');
     return stdout;

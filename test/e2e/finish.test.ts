@@ -1,6 +1,6 @@
 /** Promise: SIGHUP submits nothing more and finishes what is in flight; the signals that leave still leave. */
 import { expect, it } from 'vitest';
-import { folderWith, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+import { folderWith, inProcess, pipeline, Program, scenes, serve, testKey } from './cli.ts';
 import { startHeldService } from './held-service.ts';
 import { startPatientService } from './patient-service.ts';
 
@@ -19,7 +19,7 @@ it('ends with 3 where scenes are left, with nothing in flight, however often it 
   const { code, stdout, stderr } = await run.finish();
   expect(code, stderr).toBe(3);
   expect(stdout).toMatch(/^Asked to finish \(SIGHUP\): what is in flight is collected, /m);
-  const status = JSON.parse((await nightrender(['status', 'pipeline.yaml', '--json'], { cwd })).stdout) as {
+  const status = JSON.parse((await inProcess(['status', 'pipeline.yaml', '--json'], { cwd })).stdout) as {
     summary: { scenes: Record<string, number>; attempts: Record<string, number> };
   };
   expect(status.summary.scenes).toMatchObject({ active: 0, failed: 0 });

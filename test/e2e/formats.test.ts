@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, nightrender, pipeline } from './cli.ts';
+import { folderWith, inProcess, pipeline } from './cli.ts';
 import { canMount, mountSmallDisk } from './small-disk.ts';
 
 const input = 'input: {scene: "{{ scene }}", width: 96, height: 64}\n';
@@ -18,11 +18,11 @@ function images(cwd: string): string[] {
 
 it('makes them, keeps them with their picture, and makes missing ones anew', async () => {
   const cwd = batch('[{format: webp}, {format: jpeg, size: 48}]', 'a,Sea\n');
-  const first = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const first = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   expect(first.code, first.stderr).toBe(0);
   expect(images(cwd)).toEqual(['a-48.jpg', 'a.png', 'a.webp']);
   writeFileSync(join(cwd, 'scenes.csv'), 'id,scene\na,Moon\n');
-  expect((await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
+  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
   const all = images(cwd);
   expect(all.map((name) => name.replace(/replaced-[0-9a-f]+/, 'replaced'))).toEqual([
     'a-48.jpg',
@@ -33,7 +33,7 @@ it('makes them, keeps them with their picture, and makes missing ones anew', asy
     'a.webp',
   ]);
   for (const name of all) if (!name.endsWith('.png')) rmSync(join(cwd, 'out/images', name));
-  const { code, stdout } = await nightrender(['report', 'pipeline.yaml', '--json'], { cwd });
+  const { code, stdout } = await inProcess(['report', 'pipeline.yaml', '--json'], { cwd });
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ copies: { made: 2, lacking: 0 } });
   expect(images(cwd)).toEqual(all);
@@ -41,7 +41,7 @@ it('makes them, keeps them with their picture, and makes missing ones anew', asy
 
 it('leaves nothing of an edited row beside its new picture, though copies and sidecars are made no more', async () => {
   const cwd = batch('[{format: avif}]\n  metadata: sidecar', 'a,Sea\n');
-  const run = () => nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const run = () => inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   expect((await run()).code).toBe(0);
   const yaml = readFileSync(join(cwd, 'pipeline.yaml'), 'utf8');
   writeFileSync(
@@ -60,7 +60,7 @@ it('leaves nothing of an edited row beside its new picture, though copies and si
 
 it('makes a copy anew that is of the picture which had its name before', async () => {
   const cwd = batch('[{format: webp, size: 48}]', 'a,Sea\n');
-  const run = () => nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const run = () => inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const copy = (): Buffer => readFileSync(join(cwd, 'out/images/a-48.webp'));
   expect((await run()).code).toBe(0);
   const ofSea = copy();
@@ -69,20 +69,20 @@ it('makes a copy anew that is of the picture which had its name before', async (
   writeFileSync(join(cwd, 'scenes.csv'), 'id,scene\na,Moon\n');
   expect((await run()).code).toBe(0);
   writeFileSync(join(cwd, 'pipeline.yaml'), withCopies);
-  const { stdout } = await nightrender(['report', 'pipeline.yaml', '--json'], { cwd });
+  const { stdout } = await inProcess(['report', 'pipeline.yaml', '--json'], { cwd });
   // That of the picture which was replaced is among them.
   expect(JSON.parse(stdout)).toMatchObject({ copies: { made: 2, lacking: 0 } });
   expect(copy().equals(ofSea)).toBe(false);
-  const again = await nightrender(['report', 'pipeline.yaml', '--json'], { cwd });
+  const again = await inProcess(['report', 'pipeline.yaml', '--json'], { cwd });
   expect(JSON.parse(again.stdout)).toMatchObject({ copies: { made: 0, lacking: 0 } });
 });
 
 it('never gives two pictures a copy of one name', async () => {
   const list = 'a,Sea\na-48,Moon\nb-48,Hills\nb,Dunes\n';
   const cwd = batch('[{format: webp}, {format: webp, size: 48}]', list, `${input}concurrency: 1\n`);
-  const plan = await nightrender(['plan', 'pipeline.yaml', '--requests', '4', '--json'], { cwd });
+  const plan = await inProcess(['plan', 'pipeline.yaml', '--requests', '4', '--json'], { cwd });
   const { requests } = JSON.parse(plan.stdout) as { requests: { file: string }[] };
-  const { code, stderr } = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   expect(code, stderr).toBe(0);
   const found = images(cwd);
   expect(found).toHaveLength(12);
@@ -100,12 +100,12 @@ it.skipIf(!canMount)(
     mountSmallDisk(join(cwd, 'out/images'), 8);
     const ballast = join(cwd, 'out/images/ballast');
     writeFileSync(ballast, Buffer.alloc(7_500_000));
-    const full = await nightrender(['run', 'pipeline.yaml'], { cwd });
+    const full = await inProcess(['run', 'pipeline.yaml'], { cwd });
     expect(full.code, full.stderr).toBe(14);
     expect(full.stderr).toMatch(/images.*disk is full/);
-    expect((await nightrender(['verify', 'pipeline.yaml'], { cwd })).code).toBe(0);
+    expect((await inProcess(['verify', 'pipeline.yaml'], { cwd })).code).toBe(0);
     rmSync(ballast);
-    const again = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd });
+    const again = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd });
     expect(again.code, again.stderr).toBe(0);
     expect(images(cwd)).toHaveLength(90);
   },

@@ -4,25 +4,25 @@ import { join } from 'node:path';
 import { Ajv, type AnySchema } from 'ajv';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { folderWith, nightrender, testKey } from './cli.ts';
+import { folderWith, inProcess, testKey } from './cli.ts';
 import { Served } from './served.ts';
 
 it('init, plan, run', async () => {
   const cwd = folderWith({});
-  const made = await nightrender(['init'], { cwd });
+  const made = await inProcess(['init'], { cwd });
   expect(made.code, made.stderr).toBe(0);
   expect(readdirSync(cwd).toSorted()).toEqual(['pipeline.schema.json', 'pipeline.yaml', 'scenes.csv']);
   const commands = made.stdout
     .split('\n')
     .flatMap((line) => /^ {2}nightrender (.*?) +#/.exec(line)?.[1] ?? []);
   expect(commands).toEqual(['plan pipeline.yaml', 'run pipeline.yaml']);
-  const plan = await nightrender(['plan', 'pipeline.yaml', '--json'], { cwd });
+  const plan = await inProcess(['plan', 'pipeline.yaml', '--json'], { cwd });
   expect(JSON.parse(plan.stdout)).toMatchObject({
     exitCode: 0,
     warnings: [],
     counts: { waiting: 8, invalid: 0 },
   });
-  const run = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  const run = await inProcess(['run', 'pipeline.yaml'], { cwd });
   expect(run.code, run.stderr).toBe(0);
   expect(readdirSync(join(cwd, 'renders/images')).filter((file) => file.endsWith('.png'))).toHaveLength(8);
 });
@@ -31,7 +31,7 @@ it.each([[[]], [['--endpoint', 'https://api.service.example', '--id', 'e']]])(
   'names a schema that lies there and that the file fits: %j',
   async (options) => {
     const cwd = folderWith({});
-    await nightrender(['init', ...options], { cwd });
+    await inProcess(['init', ...options], { cwd });
     const text = readFileSync(join(cwd, 'pipeline.yaml'), 'utf8');
     const [, schema = ''] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(text) ?? [];
     const isValid = new Ajv().compile(JSON.parse(readFileSync(join(cwd, schema), 'utf8')) as AnySchema);
@@ -42,14 +42,14 @@ it.each([[[]], [['--endpoint', 'https://api.service.example', '--id', 'e']]])(
 
 it('writes the file of a service, which works as it is', async () => {
   const cwd = folderWith({});
-  const made = await nightrender(['init', '--service'], { cwd });
+  const made = await inProcess(['init', '--service'], { cwd });
   expect(made.code, made.stderr).toBe(0);
   expect(readdirSync(cwd).toSorted()).toEqual(['service.schema.json', 'service.yaml']);
   const [, command = ''] = /^ {2}nightrender serve (.*)$/m.exec(made.stdout) ?? [];
   const service = await Served.start(cwd, [command]);
   const job = await service.done('painter', { scene: 'A hill', width: 64, height: 64 });
   expect(job.status).toBe('COMPLETED');
-  const again = await nightrender(['init', '--service'], { cwd });
+  const again = await inProcess(['init', '--service'], { cwd });
   expect([again.code, again.stderr]).toEqual([
     2,
     expect.stringContaining('service.yaml: this file is there'),
@@ -60,7 +60,7 @@ it('overwrites nothing and says which file is there', async () => {
   const cwd = folderWith({});
   mkdirSync(join(cwd, 'night'));
   writeFileSync(join(cwd, 'night/scenes.csv'), 'mine');
-  const { code, stderr } = await nightrender(['init', 'night'], { cwd });
+  const { code, stderr } = await inProcess(['init', 'night'], { cwd });
   expect(code).toBe(2);
   expect(stderr).toContain('night/scenes.csv: this file is there already');
   expect(stderr).not.toContain('pipeline.yaml:');
@@ -71,12 +71,12 @@ it('overwrites nothing and says which file is there', async () => {
 it('writes the file of a real endpoint, with the key from the environment', async () => {
   const cwd = folderWith({});
   const options = ['--endpoint', 'https://api.service.example', '--id', 'my-endpoint'];
-  const made = await nightrender(['init', "a night's work", ...options], { cwd });
+  const made = await inProcess(['init', "a night's work", ...options], { cwd });
   expect(made.code, made.stderr).toBe(0);
   expect(made.stdout).toContain('export NIGHTRENDER_API_KEY=');
   expect(made.stdout).toContain(`nightrender plan 'a night'\\''s work/pipeline.yaml' --check`);
   const plan = (env = {}) =>
-    nightrender(['plan', "a night's work/pipeline.yaml", '--json', '--requests', '1'], { cwd, env });
+    inProcess(['plan', "a night's work/pipeline.yaml", '--json', '--requests', '1'], { cwd, env });
   expect(JSON.parse((await plan({ NIGHTRENDER_API_KEY: testKey })).stdout)).toMatchObject({
     endpoint: { baseUrl: 'https://api.service.example', id: 'my-endpoint' },
     requests: [{ url: 'https://api.service.example/v2/my-endpoint/run' }],
@@ -95,7 +95,7 @@ it.each([
   [['--id', 'e'], '--endpoint: --id names an endpoint of a service; expected its URL as well'],
 ])('refuses %s', async (options, words) => {
   const cwd = folderWith({});
-  const { code, stderr } = await nightrender(['init', ...options], { cwd });
+  const { code, stderr } = await inProcess(['init', ...options], { cwd });
   expect(code).toBe(2);
   expect(stderr).toContain(words);
   expect(readdirSync(cwd)).toEqual([]);

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import { checkLine } from '../terminal/check-line.ts';
-import { folderWith, nightrender, pipeline, scenes } from './cli.ts';
+import { folderWith, inProcess, pipeline, scenes } from './cli.ts';
 
 /** The types of the lines of a command, each of which is as it should be. */
 async function typesOf(cwd: string, ...args: string[]): Promise<Set<unknown>> {
-  const { stdout } = await nightrender([...args, '--json'], { cwd });
+  const { stdout } = await inProcess([...args, '--json'], { cwd });
   const lines = stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as JsonObject]));
   for (const line of lines) checkLine(line);
   return new Set(lines.map(({ type }) => type));
@@ -50,9 +50,9 @@ it('from plan, status, explain and inspect', async () => {
     expect(await typesOf(dir, 'explain', 'pipeline.yaml', 's1')).toEqual(new Set(['scene-story']));
   };
   expect(await typesOf(dir, 'plan', 'pipeline.yaml', '--check', '--limit', '2')).toEqual(new Set(['plan']));
-  await nightrender(['run', 'strict.yaml', '--limit', '1'], { cwd: dir });
+  await inProcess(['run', 'strict.yaml', '--limit', '1'], { cwd: dir });
   await look();
-  await nightrender(['run', 'pipeline.yaml'], { cwd: dir });
+  await inProcess(['run', 'pipeline.yaml'], { cwd: dir });
   await look();
   const picture = readdirSync(join(dir, 'out/images')).find((file) => file.endsWith('.png')) ?? '';
   expect(await typesOf(dir, 'inspect', join('out/images', picture))).toEqual(new Set(['picture']));

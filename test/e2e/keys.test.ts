@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import { KeyBook } from '../../src/service/keys/key-book.ts';
 import { checkLine } from '../terminal/check-line.ts';
-import { folderWith, nightrender, Program, testKey, type Finished } from './cli.ts';
+import { folderWith, inProcess, nightrender, Program, testKey, type Finished } from './cli.ts';
 
 const data = ['--data', 'service'];
 
@@ -20,7 +20,7 @@ function linesOf({ stdout }: Finished): JsonObject[] {
 
 it('prints a new key alone, which the service knows until it is revoked', async () => {
   const cwd = folderWith({});
-  const keys = (...args: string[]) => nightrender(['keys', ...args, ...data], { cwd });
+  const keys = (...args: string[]) => inProcess(['keys', ...args, ...data], { cwd });
   const added = await keys('add', 'Render box 2', '--kind', 'worker', '--endpoint', 'a', '--endpoint', 'b');
   expect(added.code, added.stderr).toBe(0);
   expect(added.stdout).toMatch(/^nr_[\w-]{43}\n$/);
@@ -45,7 +45,7 @@ it('prints a new key alone, which the service knows until it is revoked', async 
 
 it('says the same as JSON, as the published schema has it', async () => {
   const cwd = folderWith({});
-  const keys = (...args: string[]) => nightrender(['keys', ...args, ...data, '--json'], { cwd });
+  const keys = (...args: string[]) => inProcess(['keys', ...args, ...data, '--json'], { cwd });
   const added = await keys('add', 'laptop');
   const [first] = linesOf(added);
   const { key, ...facts } = first ?? {};
@@ -73,7 +73,7 @@ it('tells what was done for the key that the service was given from outside', as
   const headers = { Authorization: `Bearer ${testKey}` };
   const sent = { method: 'POST', headers, body: '{"input":{"scene":"hills"}}' };
   expect((await fetch(`${String(url)}/v2/scene-renderer/runsync`, sent)).status).toBe(200);
-  const [listed = {}, ...others] = linesOf(await nightrender(['keys', 'list', ...data, '--json'], { cwd }));
+  const [listed = {}, ...others] = linesOf(await inProcess(['keys', 'list', ...data, '--json'], { cwd }));
   program.child.kill('SIGTERM');
   await program.finish();
   expect(others).toEqual([]);
@@ -83,8 +83,8 @@ it('tells what was done for the key that the service was given from outside', as
 
 it("keeps no key in the clear, in files that are their owner's alone", async () => {
   const cwd = folderWith({});
-  const key = (await nightrender(['keys', 'add', 'laptop', ...data], { cwd })).stdout.trim();
-  await nightrender(['keys', 'list', ...data], { cwd });
+  const key = (await inProcess(['keys', 'add', 'laptop', ...data], { cwd })).stdout.trim();
+  await inProcess(['keys', 'list', ...data], { cwd });
   const dir = join(cwd, 'service');
   const names = readdirSync(dir);
   expect(names).toContain('keys.sqlite');
@@ -100,7 +100,7 @@ it('makes keys in one new folder from several terminals at once', async () => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f'];
   const added = await Promise.all(names.map((name) => nightrender(['keys', 'add', name, ...data], { cwd })));
   expect(added.map(({ code, stderr }) => (code === 0 ? '' : stderr))).toEqual(names.map(() => ''));
-  const listed = linesOf(await nightrender(['keys', 'list', ...data, '--json'], { cwd }));
+  const listed = linesOf(await inProcess(['keys', 'list', ...data, '--json'], { cwd }));
   expect(new Set(listed.map(({ name }) => name))).toEqual(new Set(names));
 });
 
@@ -120,8 +120,8 @@ it.each([
   [['revoke', 'bench'], '"bench" is no key; `nightrender keys list --data service` names all'],
 ])('refuses %j in words', async (args, said) => {
   const cwd = folderWith({});
-  await nightrender(['keys', 'add', 'laptop', ...data], { cwd });
-  const { code, stdout, stderr } = await nightrender(['keys', ...args, ...data], { cwd });
+  await inProcess(['keys', 'add', 'laptop', ...data], { cwd });
+  const { code, stdout, stderr } = await inProcess(['keys', ...args, ...data], { cwd });
   expect([code, stdout]).toEqual([2, '']);
   if (typeof said === 'string') expect(stderr).toContain(said);
   else expect(stderr).toMatch(said);
@@ -129,7 +129,7 @@ it.each([
 
 it('makes nothing where it only looks, nor for a key that cannot be', async () => {
   const cwd = folderWith({});
-  const keys = (...args: string[]) => nightrender(['keys', ...args, ...data], { cwd });
+  const keys = (...args: string[]) => inProcess(['keys', ...args, ...data], { cwd });
   const listed = await keys('list');
   expect([listed.code, listed.stdout]).toEqual([0, '']);
   expect(listed.stderr).toBe(
@@ -142,16 +142,16 @@ it('makes nothing where it only looks, nor for a key that cannot be', async () =
 
 it('leaves a damaged key book as it is, and one that another program holds', async () => {
   const cwd = folderWith({});
-  await nightrender(['keys', 'add', 'laptop', ...data], { cwd });
+  await inProcess(['keys', 'add', 'laptop', ...data], { cwd });
   const path = join(cwd, 'service/keys.sqlite');
   const other = new Sqlite(path);
   other.exec('BEGIN IMMEDIATE');
-  const held = await nightrender(['keys', 'add', 'desk', ...data], { cwd });
+  const held = await inProcess(['keys', 'add', 'desk', ...data], { cwd });
   other.close();
   expect([held.code, held.stdout]).toEqual([11, '']);
   expect(held.stderr).toContain('keys.sqlite and does not let go of it; try again when it has ended.\n');
   writeFileSync(path, 'no keys at all, but for long enough to be read as the head of a file');
-  const { code, stderr } = await nightrender(['keys', 'list', ...data], { cwd });
+  const { code, stderr } = await inProcess(['keys', 'list', ...data], { cwd });
   expect([code, stderr]).toEqual([2, expect.stringContaining('keys.sqlite is damaged or no SQLite file')]);
   expect(readFileSync(path, 'utf8')).toMatch(/^no keys at all/);
 });

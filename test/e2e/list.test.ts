@@ -3,13 +3,13 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, nightrender, pipeline, Program, root, scenes, testKey } from './cli.ts';
+import { folderWith, inProcess, pipeline, Program, root, scenes, testKey } from './cli.ts';
 import { startHeldService } from './held-service.ts';
 import { lookedAtBatch } from './looked-at.ts';
 
 it('lists a batch: a line each, harmless, and the same as the report where asked for', async () => {
   const cwd = await lookedAtBatch();
-  const list = async (...args: string[]) => nightrender(['list', 'pipeline.yaml', ...args], { cwd });
+  const list = async (...args: string[]) => inProcess(['list', 'pipeline.yaml', ...args], { cwd });
   const all = await list();
   expect(all.code).toBe(0);
   expect(all.stdout.split('\n')).toEqual([
@@ -42,10 +42,10 @@ it('lists a batch: a line each, harmless, and the same as the report where asked
 
 it('says in words what cannot be listed, and that nothing is as asked for', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
-  const list = async (...args: string[]) => nightrender(['list', 'pipeline.yaml', ...args], { cwd });
+  const list = async (...args: string[]) => inProcess(['list', 'pipeline.yaml', ...args], { cwd });
   const none = await list();
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('there is no batch here yet')]);
-  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const wrong: [string[], string][] = [
     [['--state', 'faild'], '--state: "faild" is no state of a scene; did you mean failed?'],
     [['--kind', 'job-faild'], '--kind: "job-faild" is no kind of failure; did you mean job-failed?'],
@@ -69,19 +69,17 @@ it('tells a live run, and the same after its violent death', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(20) });
   const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env: { NIGHTRENDER_API_KEY: testKey } });
   await run.event('scene-submitted', 16);
-  const live = await nightrender(['list', 'pipeline.yaml', '--state', 'active'], { cwd });
+  const live = await inProcess(['list', 'pipeline.yaml', '--state', 'active'], { cwd });
   expect(live.stdout).toMatch(/^s0 +active +1× +job \S+\n/);
   expect(live.stdout.trim().split('\n')).toHaveLength(16);
   run.child.kill('SIGKILL');
   await run.finish();
-  expect((await nightrender(['list', 'pipeline.yaml', '--state', 'active'], { cwd })).stdout).toBe(
-    live.stdout,
-  );
+  expect((await inProcess(['list', 'pipeline.yaml', '--state', 'active'], { cwd })).stdout).toBe(live.stdout);
 });
 
 it('ends quietly where its reader has seen enough', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(2) });
-  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const program = `'${process.execPath}' '${join(root, 'dist/nightrender.cjs')}'`;
   const { stdout, stderr } = spawnSync(
     'bash',

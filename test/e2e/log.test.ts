@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+import { folderWith, inProcess, pipeline, Program, scenes, serve, testKey } from './cli.ts';
 
 type Line = Record<string, unknown>;
 
@@ -23,8 +23,8 @@ it('holds what --json says, appended, for the owner alone, without the key', asy
   const { url } = await serve(dir);
   writeFileSync(join(dir, 'pipeline.yaml'), pipeline(url));
   const env = { NIGHTRENDER_API_KEY: testKey };
-  const first = await nightrender(args, { cwd: dir, env });
-  const second = await nightrender(args, { cwd: dir, env });
+  const first = await inProcess(args, { cwd: dir, env });
+  const second = await inProcess(args, { cwd: dir, env });
   expect([first.code, second.code]).toEqual([0, 0]);
   const log = readFileSync(join(dir, 'night.log'), 'utf8');
   expect(linesOf(log).map(withoutLevel)).toEqual(linesOf(first.stdout + second.stdout).map(withoutLevel));
@@ -38,7 +38,7 @@ it('tells troubles and halts by their level', async () => {
   const dir = batch(3);
   const strict = 'check: {minSide: 100000}\nretry: {attempts: 1}\nhalt: {consecutive: 2}\nconcurrency: 1\n';
   writeFileSync(join(dir, 'pipeline.yaml'), pipeline('local', strict));
-  expect((await nightrender(args, { cwd: dir })).code).toBe(10);
+  expect((await inProcess(args, { cwd: dir })).code).toBe(10);
   const levels = linesOf(readFileSync(join(dir, 'night.log'), 'utf8')).map(({ type, level }) => [
     type,
     level,
@@ -87,7 +87,7 @@ it.each([
   ['not to be opened', 'nowhere/night.log', /no such file or directory/],
 ])('is a warning where it is %s, and the night goes on', async (_, file, why) => {
   const dir = batch(2);
-  const { code, stderr } = await nightrender(['run', 'pipeline.yaml', '--log', file], { cwd: dir });
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--log', file], { cwd: dir });
   expect(code).toBe(0);
   expect(stderr.match(/warning: the log .* cannot be written/g)).toHaveLength(1);
   expect(stderr).toMatch(why);
@@ -96,7 +96,7 @@ it.each([
 it.skipIf(process.platform === 'win32')('that is a pipe nobody reads keeps no run waiting', async () => {
   const dir = batch(2);
   execFileSync('mkfifo', [join(dir, 'pipe.log')]);
-  const { code, stderr } = await nightrender(['run', 'pipeline.yaml', '--log', 'pipe.log'], { cwd: dir });
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--log', 'pipe.log'], { cwd: dir });
   expect(code).toBe(0);
   expect(stderr).toMatch(/warning: the log .*pipe\.log cannot be written \(it is a pipe/);
 });

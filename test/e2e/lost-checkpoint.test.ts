@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSyn
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { folderWith, nightrender, pipeline, scenes } from './cli.ts';
+import { folderWith, inProcess, pipeline, scenes } from './cli.ts';
 
 const small = 'input: {scene: "{{ scene }}", width: 48, height: 32}\n';
 
@@ -11,7 +11,7 @@ const small = 'input: {scene: "{{ scene }}", width: 48, height: 32}\n';
 async function lost(metadata: string): Promise<{ cwd: string; images: string; jobs: () => number }> {
   const text = pipeline('local', small).replace('  dir: out\n', `  dir: out\n  metadata: ${metadata}\n`);
   const cwd = folderWith({ 'pipeline.yaml': text, 'scenes.csv': scenes(5) });
-  const run = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const run = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   expect(run.code, run.stderr).toBe(0);
   for (const name of ['', '-wal', '-shm']) rmSync(join(cwd, `out/checkpoint.sqlite${name}`), { force: true });
   const jobs = (): number => {
@@ -30,9 +30,9 @@ it.each(['none', 'embed', 'sidecar'])(
     const cut = readFileSync(join(images, 's1.png')).subarray(0, -20);
     writeFileSync(join(images, 's1.png'), cut);
     if (metadata === 'embed') renameSync(join(images, 's2.png'), join(images, 'renamed by hand.png'));
-    const plan = await nightrender(['plan', 'pipeline.yaml', '--adopt'], { cwd });
+    const plan = await inProcess(['plan', 'pipeline.yaml', '--adopt'], { cwd });
     expect(plan.stdout + plan.stderr).toContain('which pictures of the folder can be taken over (--adopt)');
-    const run = await nightrender(['run', 'pipeline.yaml', '--adopt'], { cwd });
+    const run = await inProcess(['run', 'pipeline.yaml', '--adopt'], { cwd });
     expect(run.code, run.stderr).toBe(0);
     const byName =
       metadata === 'none' ? ', 4 of them by their names alone: an edited row may have its old picture' : '';
@@ -42,21 +42,21 @@ it.each(['none', 'embed', 'sidecar'])(
     expect(run.stderr).toContain('1 picture that was there is kept as <name>.former in out/images\n');
     expect(jobs()).toBe(6);
     expect(readFileSync(join(images, 's1.png.former'))).toEqual(cut);
-    const verified = await nightrender(['verify', 'pipeline.yaml'], { cwd });
+    const verified = await inProcess(['verify', 'pipeline.yaml'], { cwd });
     expect(verified.stdout).toContain('checked   5\ngood      5\n');
   },
 );
 
 it('--fresh keeps every picture as .former, and forgets nothing that is on record', async () => {
   const { cwd, images, jobs } = await lost('sidecar');
-  const run = await nightrender(['run', 'pipeline.yaml', '--fresh'], { cwd });
+  const run = await inProcess(['run', 'pipeline.yaml', '--fresh'], { cwd });
   expect(run.code, run.stderr).toBe(0);
   expect(run.stderr).toContain('5 pictures that were there are kept as <name>.former in out/images\n');
   expect(jobs()).toBe(10);
   const former = readdirSync(images).filter((name) => name.endsWith('.former'));
   expect(former.filter((name) => name.includes('.png'))).toHaveLength(5);
   expect(former.filter((name) => name.includes('.json'))).toHaveLength(5);
-  const again = await nightrender(['run', 'pipeline.yaml', '--fresh'], { cwd });
+  const again = await inProcess(['run', 'pipeline.yaml', '--fresh'], { cwd });
   expect(again.code, again.stderr).toBe(0);
   expect(jobs()).toBe(10);
   expect(existsSync(join(images, 's0.png.former-2'))).toBe(false);
@@ -72,12 +72,12 @@ it.each(['--adopt', '--fresh'])(
     const db = new Sqlite(join(out, 'checkpoint.sqlite'));
     db.pragma('journal_mode = WAL');
     db.close();
-    const refused = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+    const refused = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
     expect(refused.code, refused.stderr).toBe(2);
     expect(refused.stderr).toContain('5 scenes that wait have a picture in the folder');
     expect(refused.stderr).toContain('`nightrender run pipeline.yaml --adopt`');
-    expect((await nightrender(['plan', 'pipeline.yaml'], { cwd })).code).toBe(2);
-    const run = await nightrender(['run', 'pipeline.yaml', '--quiet', way], { cwd });
+    expect((await inProcess(['plan', 'pipeline.yaml'], { cwd })).code).toBe(2);
+    const run = await inProcess(['run', 'pipeline.yaml', '--quiet', way], { cwd });
     expect(run.code, run.stderr).toBe(0);
     expect(jobs()).toBe(way === '--adopt' ? 5 : 10);
   },

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startBlackService } from './black-service.ts';
-import { folderWith, nightrender, pipeline, Program, scenes, testKey } from './cli.ts';
+import { folderWith, inProcess, pipeline, Program, scenes, testKey } from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
 import { startPatientService } from './patient-service.ts';
 
@@ -13,7 +13,7 @@ const env = { NIGHTRENDER_API_KEY: testKey, HC_UUID: 'secret-uuid' };
 it('a whole run: start, then success; no address and no key anywhere', async () => {
   const { url, heard } = await startMonitor();
   const cwd = night('local', `notify:\n  - ping: ${url}/\${HC_UUID}\n  - command: env > env.txt\n`);
-  const { code, stdout, stderr } = await nightrender(['run', 'pipeline.yaml'], {
+  const { code, stdout, stderr } = await inProcess(['run', 'pipeline.yaml'], {
     cwd,
     env: { ...env, OTHER: `x${testKey}` },
   });
@@ -30,7 +30,7 @@ it('a run that a halt rule stops: failure', async () => {
   const { url, heard } = await startMonitor();
   const service = await startBlackService();
   const more = `check: {blank: true}\nhalt: {consecutive: 2}\nretry: {firstWait: 10ms}\nnotify: [{ping: "${url}/x"}]\n`;
-  const { code } = await nightrender(['run', 'pipeline.yaml'], { cwd: night(service, more), env });
+  const { code } = await inProcess(['run', 'pipeline.yaml'], { cwd: night(service, more), env });
   expect(code).toBe(10);
   expect(heard).toEqual(['/x/start', '/x/fail']);
 });
@@ -57,7 +57,7 @@ it('a run that is refused for its list: failure, and what is wrong; one beside a
   const service = await startPatientService();
   const cwd = night(service.url, `notify: [{ping: "${url}/x"}, {command: cat > told.json}]\n`);
   writeFileSync(join(cwd, 'bad.csv'), 'id,scene\nfox,a fox\nfox,a fox again\n');
-  const refused = await nightrender(['run', 'pipeline.yaml', '--manifest', 'bad.csv'], { cwd, env });
+  const refused = await inProcess(['run', 'pipeline.yaml', '--manifest', 'bad.csv'], { cwd, env });
   expect([refused.code, heard]).toEqual([2, ['/x/fail']]);
   expect(existsSync(join(cwd, 'out'))).toBe(false);
   const told = JSON.parse(readFileSync(join(cwd, 'told.json'), 'utf8')) as Record<string, unknown>;
@@ -66,13 +66,13 @@ it('a run that is refused for its list: failure, and what is wrong; one beside a
   const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env });
   await run.event('scene-submitted');
   while (heard.length < 2) await new Promise(setImmediate);
-  expect((await nightrender(['run', 'pipeline.yaml'], { cwd, env })).code).toBe(11);
+  expect((await inProcess(['run', 'pipeline.yaml'], { cwd, env })).code).toBe(11);
   expect(heard).toEqual(['/x/fail', '/x/start']);
 });
 
 it('a monitor that is not there is said once, by its host, and the outcome is what it is', async () => {
   const cwd = night('local', 'notify: [{ping: "http://127.0.0.1:1/${HC_UUID}"}]\n');
-  const { code, stdout } = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd, env });
+  const { code, stdout } = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, env });
   expect(code).toBe(0);
   const lines = stdout
     .trimEnd()
@@ -89,10 +89,10 @@ it('a monitor that is not there is said once, by its host, and the outcome is wh
 it('other commands tell nobody', async () => {
   const { url, heard } = await startMonitor();
   const cwd = night('local', `notify: [{ping: "${url}/x"}]\n`);
-  await nightrender(['run', 'pipeline.yaml'], { cwd, env });
+  await inProcess(['run', 'pipeline.yaml'], { cwd, env });
   heard.length = 0;
   for (const command of ['status', 'report', 'verify', 'retry', 'cancel'])
-    await nightrender([command, 'pipeline.yaml'], { cwd, env });
+    await inProcess([command, 'pipeline.yaml'], { cwd, env });
   expect(heard).toEqual([]);
 });
 
@@ -120,7 +120,7 @@ it('nothing that a notice quotes does anything to the terminal in which it is re
   const more = 'check: {blank: true}\nretry: {attempts: 1}\nnotify: [{command: cat > told.json}]\n';
   const cwd = night(service, more);
   writeFileSync(join(cwd, 'scenes.csv'), 'id,scene\n\u001B]0;x\u0007,Sea\n');
-  expect((await nightrender(['run', 'pipeline.yaml'], { cwd, env })).code).toBe(3);
+  expect((await inProcess(['run', 'pipeline.yaml'], { cwd, env })).code).toBe(3);
   const { log } = JSON.parse(readFileSync(join(cwd, 'told.json'), 'utf8')) as { log: string[] };
   expect(log.join('\n')).toContain('\\x1b]0;x');
   expect(log.join('')).not.toMatch(/\p{Cc}/u);

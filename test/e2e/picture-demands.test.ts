@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startBlackService } from './black-service.ts';
-import { folderWith, nightrender, pipeline, scenes, testKey } from './cli.ts';
+import { folderWith, inProcess, pipeline, scenes, testKey } from './cli.ts';
 
 it.each([
   ['check: {}', 0, 'saved', 1],
@@ -17,7 +17,7 @@ it.each([
     'scenes.csv': scenes(1),
   });
   const env = { NIGHTRENDER_API_KEY: testKey };
-  const { code, stderr } = await nightrender(['run', 'pipeline.yaml'], { cwd, env });
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
   expect(code, stderr).toBe(exitCode);
   expect(readFileSync(join(cwd, 'out/report/results.csv'), 'utf8')).toContain(word);
   const images = join(cwd, 'out/images');

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import { folderWith, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+import { folderWith, inProcess, pipeline, Program, scenes, serve, testKey } from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
 import { startPatientService } from './patient-service.ts';
 import { canMount, mountSmallDisk, setReadOnly } from './small-disk.ts';
@@ -23,7 +23,7 @@ interface Told {
 }
 
 async function planOf(cwd: string, ...args: string[]): Promise<Told> {
-  const { stdout, code } = await nightrender(['plan', 'pipeline.yaml', '--json', ...args], {
+  const { stdout, code } = await inProcess(['plan', 'pipeline.yaml', '--json', ...args], {
     cwd,
     ...withKey,
   });
@@ -53,7 +53,7 @@ it('tells the requests that a run then sends and the files that it then makes, a
     { input: { scene: 'a lake' } },
   ]);
   expect(told.requests[1]).toMatchObject({ scene: 'b', taken: 'Calm.png' });
-  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const made = readdirSync(join(cwd, 'out/images')).filter((file) => file.endsWith('.png'));
   expect(told.requests.map(({ file }) => file).toSorted()).toEqual(made.toSorted());
 });
@@ -61,22 +61,22 @@ it('tells the requests that a run then sends and the files that it then makes, a
 it('speaks to people, and tells an edited list and what earlier runs needed', async () => {
   const more = 'pricing: {perSecond: 0.001}\nlimits: {jobs: 5}\n';
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local', more), 'scenes.csv': scenes(4) });
-  const before = await nightrender(['plan', 'pipeline.yaml'], { cwd });
+  const before = await inProcess(['plan', 'pipeline.yaml'], { cwd });
   expect(before.stdout).toContain('A run of pipeline.yaml submits 4 scenes.');
   expect(before.stdout).toContain('cost      unknown: no scene of this batch is rendered yet');
-  const unpriced = await nightrender(['plan', 'pipeline.yaml', '--concurrency', '1'], {
+  const unpriced = await inProcess(['plan', 'pipeline.yaml', '--concurrency', '1'], {
     cwd: folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) }),
   });
   expect(unpriced.stdout).toContain('cost      unknown: `pricing` is not set');
   expect(before.stdout).toContain('POST the local service/v2/scene-renderer/run');
-  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   writeFileSync(
     join(cwd, 'scenes.csv'),
     scenes(8)
       .replace('and 1 trees', 'and one tree')
       .replace(/s0,.*\n/, ''),
   );
-  const { stdout, code } = await nightrender(['plan', 'pipeline.yaml', '--requests', '1'], { cwd });
+  const { stdout, code } = await inProcess(['plan', 'pipeline.yaml', '--requests', '1'], { cwd });
   expect(code).toBe(0);
   expect(stdout).toContain('5 to render, 2 done');
   expect(stdout).toMatch(/4 new; 1 edited since.*; 1 no longer listed/);
@@ -88,7 +88,7 @@ it('speaks to people, and tells an edited list and what earlier runs needed', as
   expect(stdout).toContain('images/s1.png');
   expect(stdout).not.toContain('  2. ');
   expect((await planOf(cwd, '--requests', '1')).requests).toHaveLength(1);
-  expect((await nightrender(['plan', 'pipeline.yaml', '--requests', 'x'], { cwd })).code).toBe(2);
+  expect((await inProcess(['plan', 'pipeline.yaml', '--requests', 'x'], { cwd })).code).toBe(2);
 });
 
 it('works beside a live run, which goes on, and tells of a killed one', async () => {
@@ -106,7 +106,7 @@ it('works beside a live run, which goes on, and tells of a killed one', async ()
     counts: { active: 4, waiting: 6 },
     setAside: { inFlight: 4 },
   });
-  expect((await nightrender(['plan', 'pipeline.yaml'], { cwd, ...withKey })).stdout).toContain(
+  expect((await inProcess(['plan', 'pipeline.yaml'], { cwd, ...withKey })).stdout).toContain(
     'a run is at work',
   );
   expect(run.child.exitCode).toBeNull();
@@ -128,20 +128,20 @@ it('tells what a preview does, which a run then does', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(40) });
   const told = await planOf(cwd, '--sample', '10%', '--requests', '10');
   expect(told).toMatchObject({ counts: { waiting: 40 }, part: { waiting: 4 } });
-  const run = await nightrender(['run', 'pipeline.yaml', '--sample=10%'], { cwd });
+  const run = await inProcess(['run', 'pipeline.yaml', '--sample=10%'], { cwd });
   expect(run.code).toBe(0);
   expect(run.stdout).toContain('The 4 scenes of this preview are saved; 36 wait for the full run');
   const made = readdirSync(join(cwd, 'out/images')).filter((file) => file.endsWith('.png'));
   expect(made.toSorted()).toEqual(told.requests.map(({ file }) => file).toSorted());
-  const again = await nightrender(['run', 'pipeline.yaml', '--limit', '4', '--json'], { cwd });
+  const again = await inProcess(['run', 'pipeline.yaml', '--limit', '4', '--json'], { cwd });
   expect(again.stdout).not.toContain('scene-submitted');
-  const nothing = await nightrender(['plan', 'pipeline.yaml', '--limit', '4'], { cwd });
+  const nothing = await inProcess(['plan', 'pipeline.yaml', '--limit', '4'], { cwd });
   expect(nothing.stdout).toMatch(
     /^Nothing of this preview is left to render in out \(pipeline\.yaml\); 36 scenes wait for a run of all\./,
   );
-  const status = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd });
+  const status = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd });
   expect(JSON.parse(status.stdout)).toMatchObject({ summary: { part: { limit: 4, scenes: 4 } } });
-  expect((await nightrender(['run', 'pipeline.yaml', '--limit', '0'], { cwd })).code).toBe(2);
+  expect((await inProcess(['run', 'pipeline.yaml', '--limit', '0'], { cwd })).code).toBe(2);
 });
 
 it.skipIf(!canMount)(
@@ -149,13 +149,13 @@ it.skipIf(!canMount)(
   async () => {
     const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(6) });
     mountSmallDisk(join(cwd, 'out'), 16);
-    await nightrender(['run', 'pipeline.yaml', '--limit', '2', '--quiet'], { cwd });
+    await inProcess(['run', 'pipeline.yaml', '--limit', '2', '--quiet'], { cwd });
     setReadOnly(join(cwd, 'out'), true);
-    const { stdout, code } = await nightrender(['plan', 'pipeline.yaml'], { cwd });
+    const { stdout, code } = await inProcess(['plan', 'pipeline.yaml'], { cwd });
     expect(stdout).toContain('4 to render, 2 done');
     expect(stdout).toMatch(/problem {3}.*may not (write|read and write)/);
     expect(code).toBe(14);
-    expect((await nightrender(['run', 'pipeline.yaml'], { cwd })).code).toBe(14);
+    expect((await inProcess(['run', 'pipeline.yaml'], { cwd })).code).toBe(14);
   },
 );
 
@@ -163,7 +163,7 @@ it('asks the service with --check, and starts nothing there', async () => {
   const { url } = await serve(folderWith({}));
   const cwd = folderWith({ 'pipeline.yaml': pipeline(url), 'scenes.csv': scenes(2) });
   const check = (more: string[] = [], env = withKey.env) =>
-    nightrender(['plan', 'pipeline.yaml', '--check', ...more], { cwd, env });
+    inProcess(['plan', 'pipeline.yaml', '--check', ...more], { cwd, env });
   const good = await check();
   expect(good.code).toBe(0);
   expect(good.stdout).toMatch(/asked: it knows the key and the endpoint; workers: \d+ /);
@@ -201,7 +201,7 @@ it.each([404, 400])(
       'pipeline.yaml': pipeline(await listenOnLoopback(server)),
       'scenes.csv': scenes(1),
     });
-    const { stdout, code } = await nightrender(['plan', 'pipeline.yaml', '--check'], { cwd, ...withKey });
+    const { stdout, code } = await inProcess(['plan', 'pipeline.yaml', '--check'], { cwd, ...withKey });
     expect(code).toBe(0);
     expect(stdout).toContain('asked: it answers and does not refuse the key');
     expect(asked).toEqual([
@@ -215,7 +215,7 @@ it.each(['missing', 'scenes.csv'])(
   'is refused in a sentence where its copy can be made nowhere: TMPDIR is %s',
   async (name) => {
     const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
-    const { code, stderr } = await nightrender(['plan', 'pipeline.yaml'], {
+    const { code, stderr } = await inProcess(['plan', 'pipeline.yaml'], {
       cwd,
       env: { TMPDIR: join(cwd, name) },
     });
@@ -230,7 +230,7 @@ it.skipIf(!canMount)('tells that the folder of temporary files is full, not the 
   const small = join(cwd, 'small');
   mountSmallDisk(small, 1);
   writeFileSync(join(small, 'taken'), Buffer.alloc(960 * 1024));
-  const { code, stderr } = await nightrender(['plan', 'pipeline.yaml'], { cwd, env: { TMPDIR: small } });
+  const { code, stderr } = await inProcess(['plan', 'pipeline.yaml'], { cwd, env: { TMPDIR: small } });
   expect(stderr).toContain(`the folder of temporary files, ${small}, cannot be used or has no room`);
   expect(code).toBe(14);
 });

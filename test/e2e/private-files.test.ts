@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { folderWith, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+import { folderWith, inProcess, pipeline, Program, scenes, serve, testKey } from './cli.ts';
 
 let usual = 0;
 beforeEach(() => void (usual = process.umask(0o022)));
@@ -30,7 +30,7 @@ it('in the data folder of the service, while it works', async () => {
   const { url, dataDir } = await serve(folderWith({}));
   const cwd = folderWith({ 'pipeline.yaml': pipeline(url, small), 'scenes.csv': scenes(2) });
   const env = { NIGHTRENDER_API_KEY: testKey };
-  expect((await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
+  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
   const found = modes(dataDir);
   expect(Object.keys(found)).toEqual(expect.arrayContaining(['service.sqlite', 'service.sqlite-wal']));
   expect(Object.entries(found).filter(isOpen)).toEqual([]);
@@ -39,10 +39,10 @@ it('in the data folder of the service, while it works', async () => {
 
 it('also where a file came back from a copy that all may read', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local', small), 'scenes.csv': scenes(2) });
-  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const files = ['checkpoint.sqlite', 'local-service/service.sqlite'].map((name) => join(cwd, 'out', name));
   for (const file of files) chmodSync(file, 0o644);
-  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   expect(Object.entries(modes(join(cwd, 'out'))).filter(isOpen)).toEqual([]);
 });
 

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, nightrender, pipeline, serve, testKey } from './cli.ts';
+import { folderWith, inProcess, pipeline, serve, testKey } from './cli.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey };
 const list = 'id,scene\na,"Sea \u001B[31mred\u202E"\nb,Hills\n';
@@ -16,11 +16,11 @@ it.each(['embed', 'sidecar'])(
       'pipeline.yaml': yaml.replace('  dir: out\n', `  dir: out\n  metadata: ${metadata}\n`),
       'scenes.csv': list,
     });
-    const run = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd, env });
+    const run = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env });
     expect(run.code, run.stderr).toBe(0);
-    expect((await nightrender(['verify', 'pipeline.yaml'], { cwd })).code).toBe(0);
+    expect((await inProcess(['verify', 'pipeline.yaml'], { cwd })).code).toBe(0);
     expect(existsSync(join(cwd, 'out/images/a.json'))).toBe(metadata === 'sidecar');
-    const { stdout } = await nightrender(['inspect', 'out/images/a.png', '--json'], { cwd });
+    const { stdout } = await inProcess(['inspect', 'out/images/a.png', '--json'], { cwd });
     const told = JSON.parse(stdout) as { sha256: string; provenance: { jobId: string } };
     expect(told).toMatchObject({
       format: 'png',
@@ -35,25 +35,25 @@ it.each(['embed', 'sidecar'])(
     const results = readFileSync(join(cwd, 'out/report/results.csv'), 'utf8');
     expect(results).toContain(told.sha256);
     expect(results).toContain(told.provenance.jobId);
-    const shown = await nightrender(['inspect', 'out/images/a.png'], { cwd });
+    const shown = await inProcess(['inspect', 'out/images/a.png'], { cwd });
     expect(shown.stdout).toContain('out/images/a.png: PNG, 64 × 48 pixels');
     expect(shown.stdout).toMatch(/^ {2}prompt +Sea \\x1b\[31mred\\u202e$/m);
     for (const text of [stdout, shown.stdout, readFileSync(join(cwd, 'out/images/a.png'), 'latin1')])
       expect(text).not.toContain(testKey);
     // An edited row takes its picture, and what is beside it, out of the way.
     writeFileSync(join(cwd, 'scenes.csv'), list.replace('Hills', 'Dunes'));
-    expect((await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
-    const { stdout: edited } = await nightrender(['inspect', 'out/images/b.png', '--json'], { cwd });
+    expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
+    const { stdout: edited } = await inProcess(['inspect', 'out/images/b.png', '--json'], { cwd });
     expect(JSON.parse(edited)).toMatchObject({ provenance: { prompt: 'Dunes' } });
   },
 );
 
 it('`inspect` without a picture ends with 2, in a sentence', async () => {
   const cwd = folderWith({ 'a.png': 'no picture' });
-  const wrong = await nightrender(['inspect', 'a.png'], { cwd });
+  const wrong = await inProcess(['inspect', 'a.png'], { cwd });
   expect(wrong.code).toBe(2);
   expect(wrong.stderr).toContain('a.png: it is no picture');
-  const none = await nightrender(['inspect'], { cwd });
+  const none = await inProcess(['inspect'], { cwd });
   expect(none.code).toBe(2);
   expect(none.stderr).toContain('Say which picture.');
 });

@@ -3,7 +3,7 @@ import { renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { folderWith, nightrender, pipeline, scenes, type Finished } from './cli.ts';
+import { folderWith, inProcess, nightrender, pipeline, scenes, type Finished } from './cli.ts';
 import { mark, planOf, sourcesIn } from './marked-scenes.ts';
 
 const input = (scene: string): string => pipeline('local', `input: {scene: "${scene}"}\nskipBadRows: true\n`);
@@ -57,7 +57,8 @@ it.each([
 });
 
 function start(cwd: string, stdin = ''): Promise<Finished> {
-  return nightrender(['run', 'pipeline.yaml', '--json'], { cwd, stdin });
+  const args = ['run', 'pipeline.yaml', '--json'];
+  return stdin === '' ? inProcess(args, { cwd }) : nightrender(args, { cwd, stdin });
 }
 
 function editUnseen(cwd: string): void {

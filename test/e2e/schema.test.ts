@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv, type AnySchema } from 'ajv';
 import { expect, it } from 'vitest';
-import { nightrender, root } from './cli.ts';
+import { inProcess, root } from './cli.ts';
 
 it.each([
   ['pipeline', 'config'],
@@ -11,7 +11,7 @@ it.each([
   ['events', 'terminal'],
   ['faults', 'config'],
 ])('prints that of %s, which is also a file of the package', async (name, folder) => {
-  const { code, stdout, stderr } = await nightrender(['schema', name]);
+  const { code, stdout, stderr } = await inProcess(['schema', name]);
   expect([code, stderr]).toEqual([0, '']);
   const schema = JSON.parse(stdout) as AnySchema;
   expect(() => new Ajv().compile(schema)).not.toThrow();
@@ -19,7 +19,7 @@ it.each([
 });
 
 it('knows no others', async () => {
-  const { code, stderr } = await nightrender(['schema', 'evnts']);
+  const { code, stderr } = await inProcess(['schema', 'evnts']);
   expect(code).toBe(2);
   expect(stderr).toContain('there is no schema of "evnts"; did you mean events?');
 });

@@ -3,14 +3,14 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { RunStats } from '../../src/runner/core/run-stats.ts';
-import { folderWith, nightrender, pipeline, Program, scenes } from './cli.ts';
+import { folderWith, inProcess, pipeline, Program, scenes } from './cli.ts';
 
 it('prints it, and summary.json, status and a report made anew say the same', async () => {
   const cwd = folderWith({
     'pipeline.yaml': pipeline('local', 'concurrency: 2\n'),
     'scenes.csv': scenes(5),
   });
-  const { code, stdout } = await nightrender(['run', 'pipeline.yaml', '--stats'], { cwd });
+  const { code, stdout } = await inProcess(['run', 'pipeline.yaml', '--stats'], { cwd });
   expect(code, stdout).toBe(0);
   const stats = statsIn(cwd);
   const block = /What held the run back, in .*:\n[^]*/.exec(stdout)?.[0];
@@ -26,19 +26,19 @@ it('prints it, and summary.json, status and a report made anew say the same', as
   });
   expect(Object.values(stats?.timeMs ?? {}).reduce((sum, ms) => sum + ms, 0)).toBe(stats?.tookMs);
   rmSync(join(cwd, 'out/report'), { recursive: true });
-  await nightrender(['report', 'pipeline.yaml'], { cwd });
+  await inProcess(['report', 'pipeline.yaml'], { cwd });
   expect(statsIn(cwd)).toEqual(stats);
-  expect((await nightrender(['status', 'pipeline.yaml'], { cwd })).stdout).toContain(block);
-  const status = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd });
+  expect((await inProcess(['status', 'pipeline.yaml'], { cwd })).stdout).toContain(block);
+  const status = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd });
   expect(JSON.parse(status.stdout)).toMatchObject({ summary: { lastRun: { stats } } });
 });
 
 it('is one event with its fields before the end in JSON, and kept for the report where it was not asked for', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(2) });
-  const silent = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  const silent = await inProcess(['run', 'pipeline.yaml'], { cwd });
   expect(silent.stdout).not.toContain('What held');
   expect(statsIn(cwd)).toMatchObject({ jobs: { submitted: 2 } });
-  const { stdout } = await nightrender(['run', 'pipeline.yaml', '--json', '--stats'], { cwd });
+  const { stdout } = await inProcess(['run', 'pipeline.yaml', '--json', '--stats'], { cwd });
   const events = stdout
     .trimEnd()
     .split('\n')
@@ -56,8 +56,8 @@ it('is absent where the run died', async () => {
   await run.event('scene-saved');
   run.child.kill('SIGKILL');
   await run.finish();
-  expect((await nightrender(['status', 'pipeline.yaml'], { cwd })).stdout).not.toContain('What held');
-  await nightrender(['report', 'pipeline.yaml'], { cwd });
+  expect((await inProcess(['status', 'pipeline.yaml'], { cwd })).stdout).not.toContain('What held');
+  await inProcess(['report', 'pipeline.yaml'], { cwd });
   expect(statsIn(cwd)).toBeNull();
 });
 

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
-import { folderWith, nightrender, pipeline, Program, scenes, testKey } from './cli.ts';
+import { folderWith, inProcess, pipeline, Program, scenes, testKey } from './cli.ts';
 import { startPatientService } from './patient-service.ts';
 
 const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
@@ -14,18 +14,18 @@ it('tells a live run, without the key and though the manifest is gone; then its 
   const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   await run.event('scene-submitted', 16);
   rmSync(join(cwd, 'scenes.csv'));
-  const live = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd });
+  const live = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd });
   expect(JSON.parse(live.stdout)).toMatchObject({
     type: 'status',
     isRunning: true,
     summary: { scenes: { active: 16, waiting: 24, saved: 0 }, attempts: { total: 16, submitted: 16 } },
   });
-  expect((await nightrender(['status', 'pipeline.yaml'], { cwd })).stdout).toMatch(
+  expect((await inProcess(['status', 'pipeline.yaml'], { cwd })).stdout).toMatch(
     /running since .* \(process \d+ on /,
   );
   run.child.kill('SIGKILL');
   await run.finish();
-  const dead = await nightrender(['status', 'pipeline.yaml'], { cwd });
+  const dead = await inProcess(['status', 'pipeline.yaml'], { cwd });
   expect(dead.code).toBe(0);
   expect(dead.stdout).toMatch(/died without a word/);
   expect(dead.stdout).toMatch(/16 in flight, 24 waiting/);
@@ -33,19 +33,19 @@ it('tells a live run, without the key and though the manifest is gone; then its 
 
 it('tells an ended run, and that there is no batch yet', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(2) });
-  const none = await nightrender(['status', 'pipeline.yaml'], { cwd });
+  const none = await inProcess(['status', 'pipeline.yaml'], { cwd });
   expect(none.code).toBe(2);
   expect(none.stderr).toContain('there is no batch here yet');
-  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
-  const ended = await nightrender(['status', 'pipeline.yaml'], { cwd });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const ended = await inProcess(['status', 'pipeline.yaml'], { cwd });
   expect(ended.stdout).toMatch(/2 of 2 saved \(100 %\)/);
   expect(ended.stdout).toMatch(/ended 20.* with exit code 0/);
 });
 
 it('gives instants as the report does: ISO 8601', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(2) });
-  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
-  const { stdout } = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const { stdout } = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd });
   type WithRun = { lastRun: { startedAt: unknown; endedAt: unknown } };
   const { lastRun } = (JSON.parse(stdout) as { summary: WithRun }).summary;
   const reported = JSON.parse(readFileSync(join(cwd, 'out/report/summary.json'), 'utf8')) as WithRun;
@@ -58,47 +58,47 @@ it('takes a checkpoint that nothing was ever written to for no batch yet, and a 
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
   mkdirSync(join(cwd, 'out'));
   writeFileSync(join(cwd, 'out/checkpoint.sqlite'), '');
-  const none = await nightrender(['status', 'pipeline.yaml'], { cwd });
+  const none = await inProcess(['status', 'pipeline.yaml'], { cwd });
   expect(none.code).toBe(2);
   expect(none.stderr).toContain('there is no batch here yet');
-  expect((await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
+  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
 });
 
 it('takes a checkpoint whose run died before it said anything for no batch yet', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
-  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   editCheckpoint(join(cwd, 'out'), 'DELETE FROM batch');
-  const none = await nightrender(['report', 'pipeline.yaml'], { cwd });
+  const none = await inProcess(['report', 'pipeline.yaml'], { cwd });
   expect(none.code).toBe(2);
   expect(none.stderr).toContain('there is no batch here yet');
 });
 
 it('refuses to pay again for pictures that no checkpoint knows, and names the two ways', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
-  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const checkpoint = join(cwd, 'out/checkpoint.sqlite');
   for (const suffix of ['', '-wal', '-shm']) rmSync(checkpoint + suffix, { force: true });
   writeFileSync(checkpoint, '');
-  const emptied = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  const emptied = await inProcess(['run', 'pipeline.yaml'], { cwd });
   expect(emptied.code).toBe(2);
   expect(emptied.stderr).toContain('out/checkpoint.sqlite: this file is empty, though out/images holds');
   rmSync(checkpoint);
-  const anew = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  const anew = await inProcess(['run', 'pipeline.yaml'], { cwd });
   expect(anew.code).toBe(2);
   expect(anew.stderr).toContain('out/checkpoint.sqlite: this file is missing, though out/images holds');
   for (const way of ['--adopt', '--fresh'])
     expect(anew.stderr).toContain(`\`nightrender run pipeline.yaml ${way}\``);
-  expect((await nightrender(['plan', 'pipeline.yaml'], { cwd })).stderr).toBe(anew.stderr);
+  expect((await inProcess(['plan', 'pipeline.yaml'], { cwd })).stderr).toBe(anew.stderr);
 });
 
 it('leaves a file that is no checkpoint, or a newer program wrote, as it is, and says so', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
-  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const checkpoint = join(cwd, 'out/checkpoint.sqlite');
   for (const suffix of ['', '-wal', '-shm']) rmSync(checkpoint + suffix, { force: true });
   writeFileSync(checkpoint, 'not a database, but somebody wants to keep it');
   for (const command of ['run', 'status', 'report']) {
-    const { code, stderr } = await nightrender([command, 'pipeline.yaml'], { cwd });
+    const { code, stderr } = await inProcess([command, 'pipeline.yaml'], { cwd });
     expect(code, command).toBe(2);
     expect(stderr, command).toMatch(/checkpoint\.sqlite is damaged or no SQLite file; it was left as it is/);
   }

@@ -3,25 +3,25 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
-import { folderWith, nightrender, pipeline, scenes } from './cli.ts';
+import { folderWith, inProcess, pipeline, scenes } from './cli.ts';
 
 const large = 'input: {scene: "{{ scene }}", width: 400, height: 300}\n';
 
 it('a run makes them, and `report` makes those that are missing', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local', large), 'scenes.csv': scenes(4) });
-  expect((await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
+  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
   expect(thumbnails(cwd)).toHaveLength(4);
   const [first = ''] = thumbnails(cwd);
   rmSync(join(cwd, 'out/report/thumbnails', first));
   rmSync(join(cwd, 'out/images/s2.png'));
-  const again = await nightrender(['report', 'pipeline.yaml'], { cwd });
+  const again = await inProcess(['report', 'pipeline.yaml'], { cwd });
   expect(again.code, again.stderr).toBe(0);
   expect(again.stdout.trim().split('\n')).toHaveLength(4);
   expect(again.stderr).toMatch(
     /^(Missing thumbnails made for 1 picture|1 picture has no thumbnail: .*verify)/,
   );
   rmSync(join(cwd, 'out/report/thumbnails'), { recursive: true });
-  const { stdout } = await nightrender(['report', 'pipeline.yaml', '--json'], { cwd });
+  const { stdout } = await inProcess(['report', 'pipeline.yaml', '--json'], { cwd });
   expect(JSON.parse(stdout)).toMatchObject({ type: 'files-written', thumbnails: { made: 3, lacking: 1 } });
   expect(thumbnails(cwd)).toHaveLength(3);
 });
@@ -29,12 +29,12 @@ it('a run makes them, and `report` makes those that are missing', async () => {
 it('none are made where none are wanted', async () => {
   const yaml = pipeline('local', `${large}report: {thumbnails: false}\n`);
   const cwd = folderWith({ 'pipeline.yaml': yaml, 'scenes.csv': scenes(2) });
-  expect((await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
-  const { stdout } = await nightrender(['report', 'pipeline.yaml', '--json'], { cwd });
+  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
+  const { stdout } = await inProcess(['report', 'pipeline.yaml', '--json'], { cwd });
   expect(JSON.parse(stdout)).not.toHaveProperty('thumbnails');
   expect(existsSync(join(cwd, 'out/report/thumbnails'))).toBe(false);
   writeFileSync(join(cwd, 'pipeline.yaml'), yaml.replace('false', 'sometimes'));
-  const wrong = await nightrender(['report', 'pipeline.yaml'], { cwd });
+  const wrong = await inProcess(['report', 'pipeline.yaml'], { cwd });
   expect(wrong.code).toBe(2);
   expect(wrong.stderr).toContain('report.thumbnails is "sometimes"; expected true or false');
 });
@@ -47,10 +47,10 @@ function thumbnails(cwd: string): string[] {
 
 it('`report --contact-sheet` shows every saved picture of the list', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local', large), 'scenes.csv': scenes(9) });
-  expect((await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
+  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
   writeFileSync(join(cwd, 'out/report/contact-sheet-2.png'), 'an old one');
   rmSync(join(cwd, 'out/report/thumbnails'), { recursive: true });
-  const { code, stdout } = await nightrender(['report', 'pipeline.yaml', '--contact-sheet'], { cwd });
+  const { code, stdout } = await inProcess(['report', 'pipeline.yaml', '--contact-sheet'], { cwd });
   expect(code).toBe(0);
   expect(stdout).toContain('out/report/contact-sheet-1.png\n');
   expect(await sharp(join(cwd, 'out/report/contact-sheet-1.png')).metadata()).toMatchObject({

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
-import { folderWith, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+import { folderWith, inProcess, pipeline, Program, scenes, serve, testKey } from './cli.ts';
 import { startPatientService } from './patient-service.ts';
 
 const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
@@ -13,7 +13,7 @@ const small = 'input: {scene: "{{ scene }}", width: 48, height: 32}\n';
 async function rendered(count: number): Promise<{ cwd: string; images: string; jobs: () => number }> {
   const { url, dataDir } = await serve(folderWith({}));
   const cwd = folderWith({ 'pipeline.yaml': pipeline(url, small), 'scenes.csv': scenes(count) });
-  const run = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
+  const run = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
   expect(run.code, run.stderr).toBe(0);
   const jobs = (): number => {
     const db = new Sqlite(join(dataDir, 'service.sqlite'), { readonly: true });
@@ -37,27 +37,27 @@ function spoil(images: string): void {
 it('is named by a run that finds pictures missing, and then nothing is', async () => {
   const { cwd, images, jobs } = await rendered(4);
   rmSync(images, { recursive: true });
-  const again = await nightrender(['run', 'pipeline.yaml'], { cwd, ...withKey });
+  const again = await inProcess(['run', 'pipeline.yaml'], { cwd, ...withKey });
   expect(again.code, again.stdout).toBe(3);
   expect(again.stdout).toContain(
     '4 of 4 saved pictures are missing or have another size, such as s0.png; `nightrender verify pipeline.yaml --repair` puts',
   );
   expect(again.stdout).toContain('`nightrender run pipeline.yaml`');
-  const json = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  const json = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   expect(JSON.parse(json.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({
     type: 'run-ended',
     missingPictures: 4,
     text: expect.stringContaining('`nightrender verify pipeline.yaml --repair` puts'),
   });
-  await nightrender(['verify', 'pipeline.yaml', '--repair'], { cwd });
-  const last = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
+  await inProcess(['verify', 'pipeline.yaml', '--repair'], { cwd });
+  const last = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
   expect(last.code, last.stderr).toBe(0);
   expect(jobs()).toBe(8);
 });
 
 it('says that all is good, without the key and with exit code 0', async () => {
   const { cwd } = await rendered(4);
-  const { code, stdout, stderr } = await nightrender(['verify', 'pipeline.yaml'], { cwd });
+  const { code, stdout, stderr } = await inProcess(['verify', 'pipeline.yaml'], { cwd });
   expect(code, stderr).toBe(0);
   expect(stdout).toBe('checked   4\ngood      4\nmissing   0\ndamaged   0\n');
 });
@@ -66,7 +66,7 @@ it('finds what is missing, cut and turned, and changes nothing', async () => {
   const { cwd, images } = await rendered(8);
   spoil(images);
   const before = readdirSync(images);
-  const { code, stdout } = await nightrender(['verify', 'pipeline.yaml'], { cwd });
+  const { code, stdout } = await inProcess(['verify', 'pipeline.yaml'], { cwd });
   expect(code).toBe(3);
   expect(stdout).toMatch(/^checked\s+8\ngood\s+5\nmissing\s+1\ndamaged\s+2\n/);
   expect(stdout).toContain('  s1.png (scene s1): missing\n');
@@ -74,7 +74,7 @@ it('finds what is missing, cut and turned, and changes nothing', async () => {
   expect(stdout).toMatch(/ {2}s5\.png \(scene s5\): damaged: its bytes are not those that were saved/);
   expect(stdout).toContain('`nightrender verify pipeline.yaml --repair`');
   expect(readdirSync(images)).toEqual(before);
-  const json = await nightrender(['verify', 'pipeline.yaml', '--json'], { cwd });
+  const json = await inProcess(['verify', 'pipeline.yaml', '--json'], { cwd });
   const lines = json.stdout
     .trim()
     .split('\n')
@@ -104,7 +104,7 @@ it('decodes: a picture that was recorded with its damage is found all the same',
   editCheckpoint(join(cwd, 'out'), (db) => {
     db.prepare('UPDATE pictures SET bytes = ?, sha256 = ?').run(cut.length, sha256);
   });
-  const { code, stdout } = await nightrender(['verify', 'pipeline.yaml'], { cwd });
+  const { code, stdout } = await inProcess(['verify', 'pipeline.yaml'], { cwd });
   expect(code).toBe(3);
   expect(stdout).toContain('damaged: it is cut');
 });
@@ -113,22 +113,22 @@ it('puts exactly the bad ones back, keeps what is damaged, and the next run rend
   const { cwd, images, jobs } = await rendered(8);
   spoil(images);
   const damaged = readFileSync(join(images, 's3.png'));
-  const repair = await nightrender(['verify', 'pipeline.yaml', '--repair'], { cwd });
+  const repair = await inProcess(['verify', 'pipeline.yaml', '--repair'], { cwd });
   expect(repair.code, repair.stderr).toBe(3);
   expect(repair.stdout).toContain('kept as s3.png.damaged');
   expect(repair.stdout).toContain('3 scenes wait to be rendered again');
   expect(existsSync(join(images, 's3.png'))).toBe(false);
   expect(readFileSync(join(images, 's3.png.damaged')).equals(damaged)).toBe(true);
-  const left = await nightrender(['verify', 'pipeline.yaml'], { cwd });
+  const left = await inProcess(['verify', 'pipeline.yaml'], { cwd });
   expect(left.code, left.stdout).toBe(0);
-  const run = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
+  const run = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
   expect(run.code, run.stderr).toBe(0);
   expect(jobs()).toBe(8 + 3);
-  const after = await nightrender(['verify', 'pipeline.yaml'], { cwd });
+  const after = await inProcess(['verify', 'pipeline.yaml'], { cwd });
   expect(after.stdout).toMatch(/^checked\s+8\ngood\s+8\n/);
   // The second time, what was kept before is kept still.
   writeFileSync(join(images, 's3.png'), 'no picture');
-  await nightrender(['verify', 'pipeline.yaml', '--repair'], { cwd });
+  await inProcess(['verify', 'pipeline.yaml', '--repair'], { cwd });
   expect(readFileSync(join(images, 's3.png.damaged')).equals(damaged)).toBe(true);
   expect(readFileSync(join(images, 's3.png.damaged-2'), 'utf8')).toBe('no picture');
 });
@@ -136,13 +136,13 @@ it('puts exactly the bad ones back, keeps what is damaged, and the next run rend
 it('reports pictures of rows that are gone or edited, and does not render them again', async () => {
   const { cwd, images, jobs } = await rendered(4);
   writeFileSync(join(cwd, 'scenes.csv'), scenes(3).replace('Hills and 2 trees', 'A lake'));
-  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
   const replaced = readdirSync(images).find((name) => name.startsWith('s2.replaced-')) ?? '';
   rmSync(join(images, 's3.png'));
   writeFileSync(join(images, replaced), 'no picture');
-  const only = await nightrender(['verify', 'pipeline.yaml'], { cwd });
+  const only = await inProcess(['verify', 'pipeline.yaml'], { cwd });
   expect(only.stdout).toContain('s3.png (scene s3, no longer in the manifest): missing');
-  const repair = await nightrender(['verify', 'pipeline.yaml', '--repair', '--json'], { cwd });
+  const repair = await inProcess(['verify', 'pipeline.yaml', '--repair', '--json'], { cwd });
   expect(JSON.parse(repair.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({
     checked: 5,
     good: 3,
@@ -150,11 +150,11 @@ it('reports pictures of rows that are gone or edited, and does not render them a
     putBack: 0,
   });
   expect(existsSync(join(images, `${replaced}.damaged`))).toBe(true);
-  const run = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
+  const run = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
   expect(run.code, run.stderr).toBe(0);
   expect(jobs()).toBe(5);
   writeFileSync(join(cwd, 'scenes.csv'), scenes(4));
-  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
   expect(jobs(), 'rows that came back without their pictures').toBe(7);
 });
 
@@ -164,21 +164,21 @@ it('names a damaged checkpoint, repairs it on a word, and the next run goes on',
   const bytes = readFileSync(path, 'latin1');
   writeFileSync(path, bytes.replace('CREATE TABLE pictures', 'CREATE TABLE picturez'), 'latin1');
   for (const command of ['run', 'plan', 'verify']) {
-    const refused = await nightrender([command, 'pipeline.yaml'], { cwd, ...withKey });
+    const refused = await inProcess([command, 'pipeline.yaml'], { cwd, ...withKey });
     expect(refused.code, refused.stderr).toBe(2);
     expect(refused.stderr).toContain('nightrender verify pipeline.yaml --repair');
     expect(refused.stderr).not.toMatch(/\n {4}at /);
   }
   for (const command of ['status', 'list']) {
-    const { stderr } = await nightrender([command, 'pipeline.yaml'], { cwd });
+    const { stderr } = await inProcess([command, 'pipeline.yaml'], { cwd });
     expect(stderr).not.toMatch(/\n {4}at /);
   }
-  const repaired = await nightrender(['verify', 'pipeline.yaml', '--repair', '--json'], { cwd });
+  const repaired = await inProcess(['verify', 'pipeline.yaml', '--repair', '--json'], { cwd });
   expect(repaired.stdout).toMatch(/"checkpoint-repaired",.*"lost":0/);
   expect(repaired.code, repaired.stderr).toBe(3);
   expect(existsSync(`${path}.damaged`)).toBe(true);
-  expect((await nightrender(['verify', 'pipeline.yaml'], { cwd })).code).toBe(0);
-  expect((await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey })).code).toBe(0);
+  expect((await inProcess(['verify', 'pipeline.yaml'], { cwd })).code).toBe(0);
+  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey })).code).toBe(0);
   expect(jobs()).toBe(3);
 });
 
@@ -188,16 +188,16 @@ it('knows a picture whose rename was decided, done and not put on record before 
   editCheckpoint(join(cwd, 'out'), "UPDATE pictures SET move_to = 'moved-' || file WHERE file <> 's0.png'");
   const { renameSync } = await import('node:fs');
   renameSync(join(images, 's1.png'), join(images, 'moved-s1.png'));
-  expect((await nightrender(['verify', 'pipeline.yaml'], { cwd })).code).toBe(0);
-  expect((await nightrender(['verify', 'pipeline.yaml', '--repair'], { cwd })).code).toBe(0);
+  expect((await inProcess(['verify', 'pipeline.yaml'], { cwd })).code).toBe(0);
+  expect((await inProcess(['verify', 'pipeline.yaml', '--repair'], { cwd })).code).toBe(0);
   expect(readdirSync(images).toSorted()).toEqual(['moved-s1.png', 'moved-s2.png', 's0.png']);
 });
 
 it('has every scene rendered again only where the images folder is there to be looked at', async () => {
   const { cwd, images } = await rendered(2);
   rmSync(images, { recursive: true });
-  expect((await nightrender(['verify', 'pipeline.yaml'], { cwd })).code).toBe(3);
-  const repair = await nightrender(['verify', 'pipeline.yaml', '--repair'], { cwd });
+  expect((await inProcess(['verify', 'pipeline.yaml'], { cwd })).code).toBe(3);
+  const repair = await inProcess(['verify', 'pipeline.yaml', '--repair'], { cwd });
   expect(repair.code).toBe(2);
   expect(repair.stderr).toContain('mount its disk');
 });
@@ -205,13 +205,13 @@ it('has every scene rendered again only where the images folder is there to be l
 it('reads beside a run, and repairs only without one', async () => {
   const service = await startPatientService();
   const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(2) });
-  expect((await nightrender(['verify', 'pipeline.yaml'], { cwd })).code).toBe(2);
-  expect((await nightrender(['verify', 'pipeline.yaml', '--repair'], { cwd })).code).toBe(2);
+  expect((await inProcess(['verify', 'pipeline.yaml'], { cwd })).code).toBe(2);
+  expect((await inProcess(['verify', 'pipeline.yaml', '--repair'], { cwd })).code).toBe(2);
   expect(existsSync(join(cwd, 'out'))).toBe(false);
   const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   await run.event('scene-submitted', 2);
-  expect((await nightrender(['verify', 'pipeline.yaml'], { cwd })).code).toBe(0);
-  const repair = await nightrender(['verify', 'pipeline.yaml', '--repair'], { cwd });
+  expect((await inProcess(['verify', 'pipeline.yaml'], { cwd })).code).toBe(0);
+  const repair = await inProcess(['verify', 'pipeline.yaml', '--repair'], { cwd });
   expect(repair.code).toBe(11);
   expect(repair.stderr).toMatch(new RegExp(`process ${run.child.pid} .*Stop it first`));
 });

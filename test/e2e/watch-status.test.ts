@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import stringWidth from 'string-width';
 import { expect, it } from 'vitest';
-import { folderWith, nightrender, pipeline, Program, root, scenes, testKey } from './cli.ts';
+import { folderWith, inProcess, pipeline, Program, root, scenes, testKey } from './cli.ts';
 import { startHeldService } from './held-service.ts';
 
 const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
@@ -70,10 +70,10 @@ it.each(['SIGINT', 'SIGTERM'] as const)('ends with 0 at %s, and the run goes on'
 
 it('shows a batch without a run once, and ends', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
-  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
-  const watch = await nightrender(['status', 'pipeline.yaml', '--watch'], { cwd });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const watch = await inProcess(['status', 'pipeline.yaml', '--watch'], { cwd });
   expect(watch.code).toBe(0);
-  expect(watch.stdout).toBe((await nightrender(['status', 'pipeline.yaml'], { cwd })).stdout);
+  expect(watch.stdout).toBe((await inProcess(['status', 'pipeline.yaml'], { cwd })).stdout);
 });
 
 const hasScript = spawnSync('script', ['--version']).status === 0;

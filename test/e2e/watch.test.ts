@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { LiveBatch } from '../../src/runner/core/live-batch.ts';
-import { folderWith, nightrender, pipeline, Program, scenes, testKey } from './cli.ts';
+import { folderWith, inProcess, pipeline, Program, scenes, testKey } from './cli.ts';
 import { startPatientService } from './patient-service.ts';
 
 const small = 'input: {scene: "{{ scene }}", width: 64, height: 48}\n';
@@ -51,7 +51,7 @@ it('waits for the first run, tells it without its key, and tells its violent dea
 
 it('tells an ended run, shows its pictures, and leaves everything as it was', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local', small), 'scenes.csv': scenes(3) });
-  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const before = filesIn(join(cwd, 'out'));
   const { data, url, program } = await watching(cwd);
   const { run, numbers, newest } = await data();
@@ -75,7 +75,7 @@ it('keeps no run from starting, however often it looks', async () => {
     while (!done.signal.aborted) await data();
   })();
   for (let i = 0; i < 3; i++)
-    expect((await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
+    expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
   done.abort();
   await looking;
 });
@@ -105,17 +105,17 @@ it('says that a port is in use or none, and that there is no such file, with 2',
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void other.close());
   const { port } = other.address() as AddressInfo;
-  const taken = await nightrender(['watch', 'pipeline.yaml', '--port', String(port)], { cwd });
+  const taken = await inProcess(['watch', 'pipeline.yaml', '--port', String(port)], { cwd });
   expect([taken.code, taken.stderr]).toEqual([
     2,
     'The port is in use by another program; choose one with --port.\n',
   ]);
-  const odd = await nightrender(['watch', 'pipeline.yaml', '--port', 'http'], { cwd });
+  const odd = await inProcess(['watch', 'pipeline.yaml', '--port', 'http'], { cwd });
   expect([odd.code, odd.stderr]).toEqual([
     2,
     expect.stringContaining('expected a whole number from 0 to 65535'),
   ]);
-  expect((await nightrender(['watch', 'nowhere.yaml'], { cwd })).code).toBe(2);
+  expect((await inProcess(['watch', 'nowhere.yaml'], { cwd })).code).toBe(2);
 });
 
 /** Without SQLite's own, which any reader leaves empty. */

@@ -7,10 +7,16 @@ const rest = [
   'test/web/console/console.test.ts',
   'test/web/gallery/gallery.test.ts',
   'test/web/watch/watch.test.ts',
+  'test/e2e/cancel.test.ts',
   'test/e2e/chaos.test.ts',
+  'test/e2e/pasted-commands.test.ts',
   'test/e2e/scene-renderer.test.ts',
   'test/e2e/serve-containers.test.ts',
   'test/e2e/serve-workers.test.ts',
+  'test/e2e/watch.test.ts',
+  'test/e2e/watch-status.test.ts',
+  'test/runner/pipeline/load.test.ts',
+  'test/service/http/{long-answers,slow-clients}.test.ts',
   'test/service/workloads/container-{pull,workload}.test.ts',
 ];
 

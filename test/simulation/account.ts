@@ -29,7 +29,8 @@ export class Account {
   /** How often the batch was begun anew. */
   begun = 0;
   #before: FolderState | undefined;
-  #damagedJob: Damaged['job'];
+  /** What a letter was changed in, by the attempt, while it stands there. */
+  readonly #damagedJobs = new Map<number, string>();
   #isLossAccepted = false;
   /** The most attempts that any start allowed. */
   #attempts = 0;
@@ -54,19 +55,19 @@ export class Account {
 
   /** Somebody changes, removes or puts down these files in the folder of pictures. */
   touch({ pictures, stranger, job }: Damaged): void {
-    this.#damagedJob = job;
+    if (job !== undefined) this.#damagedJobs.set(job.attempt, job.id);
     if (stranger !== undefined) this.#strangers.push(stranger);
     else if (pictures.length > 0) this.#strangers = [];
     for (const file of pictures) {
       this.#touched.add(file);
-      const own = this.#before?.pictures.find((picture) => picture.file === file);
+      const own = this.#before?.pictures.find(({ file: own, move_to: to }) => own === file || to === file);
       if (own !== undefined && own.job_id !== null) this.#touchedJobs.add(own.job_id);
     }
   }
 
   /** A copy of the folder as it was before the latest damage is there again. */
   undamage({ files }: Folder): void {
-    this.#damagedJob = undefined;
+    this.#damagedJobs.clear();
     const isThere = (own: Buffer): boolean => [...files.values()].some((bytes) => bytes.equals(own));
     this.#strangers = this.#strangers.filter(isThere);
   }
@@ -74,7 +75,6 @@ export class Account {
   /** The loss of a part of what was on record is accepted by option: what it says from now on is all that is known. */
   acceptLoss(): void {
     this.#isLossAccepted = true;
-    this.#damagedJob = undefined;
     // An answer that names a job whose record is lost could not be told from a good one.
     for (const job of this.#machine.service.jobs) job.polls = 0;
     this.#before = undefined;
@@ -90,7 +90,10 @@ export class Account {
   judge(asked: Start, outcome: Outcome, terms: Terms, { state: read, files }: Folder): string[] {
     const state = read && this.#undamaged(read);
     if (outcome.kind === 'bug') return [`${asked.what} ended as a bug: ${outcome.words}`];
-    if (asked.what === 'verify' && /is repaired|taken as it is/.test(outcome.words)) this.acceptLoss();
+    if (asked.what === 'verify' && /is repaired|taken as it is/.test(outcome.words)) {
+      this.acceptLoss();
+      this.#damagedJobs.clear();
+    }
     this.#attempts = Math.max(this.#attempts, terms.attempts);
     const out = outOf(this.#machine);
     const made = this.#machine.service.jobs.length - this.#jobsBefore;
@@ -120,8 +123,8 @@ export class Account {
   /** Until something is made of it, a damaged id says nothing of the program. */
   #undamaged(state: FolderState): FolderState {
     const attempts = state.attempts.map((row) => {
-      const isDamaged = row.attempt === this.#damagedJob?.attempt && row.state === 'submitted';
-      return isDamaged ? { ...row, job_id: this.#damagedJob?.id ?? null } : row;
+      const own = this.#damagedJobs.get(row.attempt);
+      return own !== undefined && row.state === 'submitted' ? { ...row, job_id: own } : row;
     });
     return { ...state, attempts };
   }
@@ -262,6 +265,8 @@ export class Account {
     const wrong = pictures.flatMap(({ job_id, file, move_to: to }) => {
       const there = [file, to ?? file].flatMap((name) => files.get(name) ?? []);
       if (job_id === null || this.#touchedJobs.has(job_id)) return [];
+      // An older record does not know that it was set aside since.
+      if (this.#isLossAccepted && files.has(`${file}.former`)) return [];
       if (there.length === 0) return [`${file} is on record and not there`];
       const pixels = pixelsOf(pictureOf(job_id));
       return there.some((png) => pixelsOf(png) === pixels) ? [] : [`${file} is not the picture of ${job_id}`];
@@ -271,7 +276,8 @@ export class Account {
         wrong.push(`${stranger.toString()} is gone`);
     if (isDead || this.#isLossAccepted) return wrong;
     const names = new Set(pictures.flatMap(({ file, move_to: to }) => [file, to ?? file]));
-    const isWriting = attempts.some(({ state }) => state === 'submitted');
+    // What was being written for a job that is given up is removed by the next start.
+    const isWriting = attempts.some(({ state, kind }) => state === 'submitted' || kind === 'given-up');
     for (const file of files.keys())
       if (!isWriting && file.endsWith('.png') && !names.has(file) && !this.#touched.has(file))
         wrong.push(`${file} is on no record`);

@@ -13,7 +13,8 @@ import { carryRows } from './carry-rows.ts';
 import { CommitMarkFile, readCommitMark, type CommitMark } from './commit-mark.ts';
 import { readReached } from './commits.ts';
 import { forgetComparedList } from './compared-list.ts';
-import { asDamage } from './damage.ts';
+import { asDamage, DamagedCheckpoint } from './damage.ts';
+import { openCheckpointForReading } from './open-checkpoint.ts';
 import { assertRows, assertSound } from './damaged-rows.ts';
 import { checkpointFile, findLoss, hasLog, sha256OfFile } from './find-loss.ts';
 import { openForChanges, unseal } from './open-for-changes.ts';
@@ -29,7 +30,7 @@ export interface RepairedCheckpoint {
 /** Undefined where nothing is to be repaired. For whoever holds the batch's lock. Throws where nothing can be read. */
 export async function repairCheckpoint(dir: string): Promise<RepairedCheckpoint | undefined> {
   const path = checkpointFile(dir);
-  const wrong = wrongWith(() => assertSound(dir));
+  const wrong = wrongWith(() => (assertSound(dir), assertSchema(dir)));
   if (wrong === undefined) return undefined;
   if (!existsSync(path)) throw wrong;
   const mark = readCommitMark(dir);
@@ -39,7 +40,7 @@ export async function repairCheckpoint(dir: string): Promise<RepairedCheckpoint 
   }
   // From here on it is judged by itself alone.
   unseal(dir);
-  if (wrongWith(() => (findLoss(dir), assertRows(dir))) === undefined) {
+  if (wrongWith(() => (findLoss(dir), assertRows(dir), assertSchema(dir))) === undefined) {
     const lost = findLoss(dir)?.submissions ?? 0;
     const opened = openForChanges(dir, true);
     // What is stored of the scenes is held against the list again.
@@ -59,6 +60,28 @@ function wrongWith(check: () => void): UnusableDatabase | undefined {
     if (damage === undefined) throw error;
     return damage;
   }
+}
+
+/** A changed constraint holds for every row that is there, and refuses the next one. */
+function assertSchema(dir: string): void {
+  const db = openCheckpointForReading(dir);
+  if (db === undefined) return;
+  const sound = new Sqlite(':memory:');
+  try {
+    const version = Number(db.pragma('user_version', { simple: true }));
+    for (const statements of checkpointSchema.migrations.slice(0, version)) sound.exec(statements);
+    if (schemaOf(db) !== schemaOf(sound))
+      throw new DamagedCheckpoint('its schema is not the one that was made');
+  } finally {
+    sound.close();
+    db.close();
+  }
+}
+
+function schemaOf(db: Database): string {
+  return JSON.stringify(
+    db.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name').all(),
+  );
 }
 
 /** All of its own was tidied away at an orderly end; one that leads further is its own, and the mark is an older one. */

@@ -90,6 +90,15 @@ it.each<[string, (dir: string) => void, string]>([
   expect(await numbersIn(dir)).toEqual(whole);
 });
 
+it('is repaired where a constraint was changed that every row still meets', async () => {
+  const dir = copyOf('killed');
+  replace(dir, "'refused', 'saved'", "'refusxd', 'saved'");
+  expect(() => assertSound(dir)).not.toThrow();
+  expect(await repairCheckpoint(dir)).toEqual({ lost: 0, keptAs: join(dir, 'checkpoint.sqlite.damaged') });
+  expect(await repairCheckpoint(dir)).toBeUndefined();
+  expect(await numbersIn(dir)).toEqual(whole);
+});
+
 it('counts submissions whose rows cannot be read as unanswered, and keeps all others', async () => {
   const dir = copyOf('killed');
   zero(dir, 'attempts', 'leaf');

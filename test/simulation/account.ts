@@ -60,7 +60,7 @@ export class Account {
     else if (pictures.length > 0) this.#strangers = [];
     for (const file of pictures) {
       this.#touched.add(file);
-      const own = this.#before?.pictures.find(({ file: own, move_to: to }) => own === file || to === file);
+      const own = this.#before?.pictures.find(({ file: name, move_to: to }) => name === file || to === file);
       if (own !== undefined && own.job_id !== null) this.#touchedJobs.add(own.job_id);
     }
   }

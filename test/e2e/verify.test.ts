@@ -162,7 +162,7 @@ it('names a damaged checkpoint, repairs it on a word, and the next run goes on',
   const { cwd, jobs } = await rendered(3);
   const path = join(cwd, 'out/checkpoint.sqlite');
   const bytes = readFileSync(path, 'latin1');
-  writeFileSync(path, bytes.replace('CREATE TABLE pictures', 'CREATE TABLE picturez'), 'latin1');
+  writeFileSync(path, bytes.replaceAll('CREATE TABLE pictures', 'CREATE TABLE picturez'), 'latin1');
   for (const command of ['run', 'plan', 'verify']) {
     const refused = await inProcess([command, 'pipeline.yaml'], { cwd, ...withKey });
     expect(refused.code, refused.stderr).toBe(2);

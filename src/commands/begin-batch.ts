@@ -1,24 +1,28 @@
 /** What a run looks at in its folder before it begins, and the opening of its checkpoint; `plan` does the same to a copy. */
-import { resolve } from 'node:path';
+import { resolve, join } from 'node:path';
+import { closeSync, existsSync, lstatSync, openSync, renameSync, rmSync } from 'node:fs';
 import {
   openCheckpoint,
   readJobsInFlight,
   type JobsInFlight,
   type OpenCheckpoint,
+  openCheckpointForReading,
 } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
 import { noChoices, type BeginChoices } from './begin-options.ts';
 import { assertCollectable } from './connections.ts';
-import {
-  assertPicturesKnown,
-  clearLostCheckpoint,
-  keepPicturesAside,
-  whyNothingIsKnown,
-} from './lost-checkpoint.ts';
 import type { ReadScenes } from './read-scenes.ts';
 import { axesOf } from './scene-columns.ts';
 import { shownLists } from './shown-lists.ts';
 import { program } from './version.ts';
+import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
+import { unseal } from '../runner/checkpoint/open-for-changes.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import { createImageStore } from '../runner/images/image-store.ts';
+import { listPictures } from '../runner/images/list-pictures.ts';
+import { configuredRun } from './command-arguments.ts';
+import { outputFiles } from './output-files.ts';
+import { shownPath } from './shown-path.ts';
 
 export interface BegunBatch {
   opened: OpenCheckpoint;
@@ -70,4 +74,62 @@ export function beginBatch(
     opened: openCheckpoint(checkpointDir, program, batch, Date.now(), choices.isLossAccepted),
     inFlight,
   };
+}
+
+/** Throws `ConfigError` before anything is written. `checkpointDir`: the output folder, or where a copy of its checkpoint is. */
+function assertPicturesKnown(
+  file: string,
+  config: Config,
+  choices: BeginChoices,
+  checkpointDir: string,
+): void {
+  const { dir } = config.output;
+  const run = `\`nightrender run ${configuredRun(file, config)}`;
+  const where = shownPath(checkpointFile(dir));
+  const why = whyNothingIsKnown(dir, checkpointDir);
+  if (why === undefined || choices.isFresh || choices.isAdopting) return;
+  const images = join(dir, 'images');
+  const [first] = listPictures(images);
+  if (first === undefined) return;
+  const text = `${why}, though ${shownPath(images)} holds pictures (${first}), which would be paid for again. Put a copy of it back; or take over those that fit, each checked, with ${run} --adopt\`; or begin afresh and keep them as .former, with ${run} --fresh\``;
+  throw new ConfigError([{ where, text }]);
+}
+
+/** Undefined where a checkpoint knows of jobs, or something else is wrong with it, which others tell. */
+function whyNothingIsKnown(dir: string, checkpointDir: string): string | undefined {
+  const stats = lstatSync(checkpointFile(dir), { throwIfNoEntry: false });
+  if (stats === undefined) return 'this file is missing';
+  if (stats.isFile() && stats.size === 0) return 'this file is empty';
+  const db = openCheckpointForReading(checkpointDir);
+  try {
+    const isEmpty = db !== undefined && db.prepare('SELECT 1 FROM attempts LIMIT 1').get() === undefined;
+    return isEmpty ? 'this file knows of no job yet' : undefined;
+  } finally {
+    db?.close();
+  }
+}
+
+/** Returns how many. A death in between leaves some to the next start of the same command. */
+async function keepPicturesAside({ output }: Config): Promise<number> {
+  const dir = join(output.dir, 'images');
+  const images = createImageStore(
+    dir,
+    outputFiles(output, () => undefined),
+  );
+  const kept = await Promise.all(listPictures(dir).map((file) => images.setAside(file, 'former')));
+  return kept.filter((file) => file !== undefined).length;
+}
+
+/**
+ * What belongs to a checkpoint that is missing or empty would be taken for the new one's. `dir` is where that will be;
+ * the submissions that its mark tells of count as lost there.
+ */
+export function clearLostCheckpoint(dir: string): void {
+  const path = checkpointFile(dir);
+  if (lstatSync(path, { throwIfNoEntry: false })?.size) return;
+  // Of a small batch it may hold all.
+  if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${path}-wal.former`);
+  rmSync(`${path}-shm`, { force: true });
+  closeSync(openSync(path, 'a'));
+  unseal(dir);
 }

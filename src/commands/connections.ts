@@ -1,4 +1,7 @@
 /** Where jobs are sent and asked for: the configured service and the local one, each with its own key. */
+import { randomBytes } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import type { JobsInFlight } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Connection } from '../runner/client/http-render-service.ts';
 import type { Config } from '../runner/config/config.ts';
@@ -6,7 +9,9 @@ import { ConfigError } from '../lib/yaml/problem.ts';
 import type { Endpoint } from '../runner/core/attempt.ts';
 import { plural, showInstant } from '../terminal/words.ts';
 import { configuredArguments } from './command-arguments.ts';
-import { startLocalService } from './local-service.ts';
+import { endpointSettings } from '../service/endpoint-settings.ts';
+import { startService } from '../service/start-service.ts';
+import { painterWorkload } from './workload-of.ts';
 
 export interface Connections {
   of: (endpoint: Endpoint) => Connection;
@@ -61,4 +66,27 @@ function elsewhereText(batch: string, url: string, inFlight: JobsInFlight[]): st
     `Set endpoint.baseUrl back to ${url} and run once to collect them (a result is kept for about 30 minutes),`,
     `or give them up with \`nightrender retry ${batch} --elsewhere\`: their scenes are then rendered again at the address in the file, and what runs there may still be billed`,
   ].join(' ');
+}
+
+interface LocalService {
+  url: string;
+  apiKey: string;
+  close(): Promise<void>;
+}
+
+/** Its jobs live in the batch's folder, so that they survive a kill as jobs at a real service do. */
+async function startLocalService(
+  dir: string,
+  endpointIds: string[],
+  onTrouble: (text: string) => void,
+): Promise<LocalService> {
+  const apiKey = randomBytes(24).toString('hex');
+  const service = await startService({
+    dataDir: join(dir, 'local-service'),
+    keys: [apiKey],
+    endpoints: endpointIds.map((id) => endpointSettings({ id, workers: availableParallelism() })),
+    workloadOf: () => painterWorkload,
+    onTrouble,
+  });
+  return { url: service.url, apiKey, close: () => service.close() };
 }

@@ -12,7 +12,7 @@ import type { Config } from '../runner/config/config.ts';
 import { forecast } from '../runner/core/forecast.ts';
 import { Trouble } from '../runner/core/failure.ts';
 import type { Part } from '../runner/core/part.ts';
-import { endpointChange, type BatchPlan, type Plan } from '../runner/core/plan.ts';
+import { endpointChange, type BatchPlan, type Plan, type FirstRequest } from '../runner/core/plan.ts';
 import { createImageStore } from '../runner/images/image-store.ts';
 import { assertNoUnknownPictures } from '../runner/pipeline/adopt.ts';
 import { jobSchema } from '../service/jobs/job-schema.ts';
@@ -22,9 +22,13 @@ import { openForWriting, UnusableDatabase } from '../lib/sqlite/database.ts';
 import { batchSettings } from './batch-settings.ts';
 import { unknownPicturesOf, type BeginChoices } from './begin-options.ts';
 import { beginBatch, type BegunBatch } from './begin-batch.ts';
-import { firstRequests } from './first-requests.ts';
 import { readScenes, type ReadScenes } from './read-scenes.ts';
 import { sameScenes } from './same-scenes.ts';
+import type { SqliteCheckpoint } from '../runner/checkpoint/sqlite-checkpoint.ts';
+import type { Attempt } from '../runner/core/attempt.ts';
+import { PictureNames } from '../runner/pipeline/picture-names.ts';
+import type { BatchSettings } from '../runner/pipeline/settings.ts';
+import { runPath } from '../protocol/paths.ts';
 
 export interface PlanOptions extends BeginChoices {
   part: Part | undefined;
@@ -177,4 +181,49 @@ async function lookAt(config: Config, { opened }: BegunBatch, copy: string, opti
 function leftMsOf({ forMs, untilAt }: { forMs?: number; untilAt?: number }): number | undefined {
   const least = Math.min(forMs ?? Infinity, untilAt === undefined ? Infinity : untilAt - Date.now());
   return least === Infinity ? undefined : least;
+}
+
+/** Stands in names for what only the output of the job tells. */
+const unknownSeed = 'SEED';
+
+/** For a checkpoint that nobody renders from: the attempts are put on record as a run would do it. */
+async function firstRequests(
+  checkpoint: SqliteCheckpoint,
+  settings: BatchSettings,
+  most: number,
+): Promise<FirstRequest[]> {
+  const names = new PictureNames(checkpoint, settings);
+  const requests: FirstRequest[] = [];
+  for (const attempt of await claimFirst(checkpoint, settings, most)) {
+    const { sceneId, columns, number, input, endpoint } = attempt;
+    const wanted = settings.pictureName({ id: sceneId, columns, seed: unknownSeed, index: 1 });
+    const [file = wanted] = await names.reserve(attempt, [unknownSeed]);
+    requests.push({
+      scene: sceneId,
+      attempt: number,
+      method: 'POST',
+      url: endpoint.baseUrl + runPath(endpoint.version, endpoint.id),
+      body: { input },
+      file,
+      taken: file === wanted ? null : wanted,
+    });
+  }
+  return requests;
+}
+
+/** As the road takes them: what is due, then what will be, then what the program died with. */
+async function claimFirst(
+  checkpoint: SqliteCheckpoint,
+  { endpoint }: BatchSettings,
+  most: number,
+): Promise<Attempt[]> {
+  const now = Date.now();
+  const attempts = await checkpoint.claim(most, endpoint, now);
+  attempts.push(...(await checkpoint.claim(most - attempts.length, endpoint, now, Number.MAX_SAFE_INTEGER)));
+  while (attempts.length < most) {
+    const suspect = await checkpoint.claimSuspect(endpoint, now);
+    if (suspect === undefined) break;
+    attempts.push(suspect);
+  }
+  return attempts;
 }

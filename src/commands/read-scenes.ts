@@ -5,14 +5,13 @@ import { ManifestStage } from '../runner/checkpoint/manifest-stage.ts';
 import { readSeedBits } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { InputTemplate } from '../runner/config/input-template.ts';
-import type { Problem } from '../lib/yaml/problem.ts';
+import { type Problem, ConfigError } from '../lib/yaml/problem.ts';
 import { shownFile } from '../lib/yaml/shown-file.ts';
 import { equalRows } from '../runner/core/equal-rows.ts';
 import type { SeedBits } from '../runner/core/seeds.ts';
 import { leaveUnread, ManifestError, openManifest, type Manifest } from '../runner/manifest/read-manifest.ts';
 import type { ManifestScenes } from '../runner/pipeline/ports.ts';
 import { addRow, type RowAdder } from './add-row.ts';
-import { assertGood } from './assert-good.ts';
 import { listDigest } from './list-digest.ts';
 import { readExpansion, type ReadExpansion } from './read-expansion.ts';
 import { RowInputs } from './row-inputs.ts';
@@ -24,7 +23,10 @@ import {
   nameCheck,
   takenNames,
   unspoken,
+  lacking,
+  thereIs,
 } from './scene-columns.ts';
+import { undeclared } from './typed-row.ts';
 
 export interface ReadScenes {
   stage: ManifestScenes & { close(): void };
@@ -181,4 +183,46 @@ function tell({ problems }: Reading, found: Problem[]): void {
     const isTold = problems.some(({ where, text }) => where === problem.where && text === problem.text);
     if (!isTold) problems.push(problem);
   }
+}
+
+interface WhatWasRead {
+  config: Config;
+  stage: ManifestStage;
+  columns: ReadonlySet<string>;
+  /** What is wrong besides bad rows. */
+  problems: Problem[];
+}
+
+/** Throws `ConfigError`; bad rows pass where `skipBadRows` says so. */
+function assertGood({ config, stage, columns, problems }: WhatWasRead): void {
+  const unknown = problems.length === 0 ? unknownColumns(config, columns) : [];
+  if (unknown.length > 0) throw new ConfigError(unknown);
+  const bad = config.skipBadRows ? [] : [...badRowProblems(stage)];
+  if (problems.length + bad.length > 0) throw new ConfigError([...problems, ...bad]);
+  if (stage.count().scenes > 0) return;
+  const files = config.manifest.map((path) => (path === '-' ? 'standard input' : shownFile(path)));
+  const where = files.length > 0 ? files.join(', ') : config.placeOf(['scenes'], true);
+  throw new ConfigError([{ where, text: 'there is no scene in it to render' }]);
+}
+
+/** JSON Lines show what columns they have when all is read; without any, there is no good row to speak of. */
+function unknownColumns(config: Config, columns: ReadonlySet<string>): Problem[] {
+  const axes = axesOf(config);
+  if (columns.size === 0 && config.manifest.length > 0) return [];
+  const all = new Set([...columns, ...axes]);
+  return [...undeclared(config, all), ...lacking(config, all, thereIs('the manifest', [...columns], axes))];
+}
+
+/** As many as a person can be shown without filling the memory. */
+const mostBadRows = 100_000;
+
+function* badRowProblems(stage: ManifestStage): Generator<Problem> {
+  let left = mostBadRows;
+  for (const { source, problem } of stage.badRows()) {
+    if (left === 0) break;
+    left -= 1;
+    yield { where: source, text: problem };
+  }
+  const more = stage.count().badRows - mostBadRows;
+  if (more > 0) yield { where: '', text: `${more} more rows are bad` };
 }

@@ -1,11 +1,11 @@
 /** `nightrender report`: writes the result files anew from the checkpoint. */
+import { join, resolve } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { readOutputDir } from '../runner/config/read-output-dir.ts';
 import { readReportSettings, type ReportSettings } from '../runner/config/read-report-settings.ts';
 import { createFilesView, type FilesView } from '../terminal/files-view.ts';
 import { writeBatchReport } from './batch-report.ts';
 import { commandArguments } from './command-arguments.ts';
-import { makeContactSheets } from './contact-sheets.ts';
-import { makeMissingFiles, type MadeFiles } from './make-missing-files.ts';
 import { noBatch } from './no-batch.ts';
 import { refuse } from './refuse.ts';
 import { overridesOf } from './run-options.ts';
@@ -13,6 +13,18 @@ import { shownPath } from './shown-path.ts';
 import { withSignals } from './signals.ts';
 import { StoppedEarly } from './stopped-early.ts';
 import { systemClock } from './system-clock.ts';
+import { readSavedJobs } from '../runner/checkpoint/saved-pictures.ts';
+import type { Made } from '../runner/images/make-missing.ts';
+import { makeMissingCopies } from '../runner/images/missing-copies.ts';
+import { makeMissingThumbnails, thumbnailFrom } from '../runner/images/missing-thumbnails.ts';
+import { lookAtBatch } from './look-at-batch.ts';
+import { copyMakers } from './output-files.ts';
+import { readRows } from '../runner/checkpoint/read-rows.ts';
+import type { SavedPicture } from '../runner/core/picture.ts';
+import { cellsOnSheet, contactSheet, type SheetCell } from '../runner/images/contact-sheet.ts';
+import { thumbnailFiles } from '../runner/images/thumbnail-files.ts';
+import { writeSheets } from '../runner/report/write-sheets.ts';
+import type { Database } from '../lib/sqlite/database.ts';
 
 /** Resolves to the exit code. */
 export async function report(file: string, argv: Record<string, unknown>): Promise<number> {
@@ -63,4 +75,78 @@ function writeUnlessStopped(
       throw new StoppedEarly(stop.ending, consequence);
     }
   });
+}
+
+interface MadeFiles {
+  /** Undefined where none are wanted. */
+  thumbnails?: Made;
+  copies?: Made;
+}
+
+interface MadeView {
+  tellProgress: (what: keyof MadeFiles, made: number) => void;
+  warn: (text: string) => void;
+}
+
+/** May be asked for during a run. Throws the reason of `signal` where that cuts it; what was made stays. */
+async function makeMissingFiles(
+  dir: string,
+  { hasThumbnails, output }: ReportSettings,
+  signal: AbortSignal,
+  { tellProgress, warn }: MadeView,
+): Promise<MadeFiles> {
+  const dirs = { images: join(dir, 'images'), report: join(dir, 'report') };
+  const progress = (what: keyof MadeFiles) => (made: number) => tellProgress(what, made);
+  return lookAtBatch(dir, async (db) => {
+    const pictures = () => inOneRow(readSavedJobs(db));
+    const thumbnails = hasThumbnails
+      ? { thumbnails: await makeMissingThumbnails(dirs, pictures(), signal, progress('thumbnails')) }
+      : {};
+    const makers = copyMakers(output, warn);
+    if (makers.length === 0) return thumbnails;
+    const copies = await makeMissingCopies(dirs.images, makers, pictures(), signal, progress('copies'));
+    return { ...thumbnails, copies };
+  });
+}
+
+function* inOneRow<T>(groups: Iterable<T[]>): Generator<T> {
+  for (const group of groups) yield* group;
+}
+
+/** Absolute paths; the report's folder is there. Throws the reason of `signal` where that cuts it, and older ones stay. */
+async function makeContactSheets(dir: string, signal: AbortSignal): Promise<string[]> {
+  return lookAtBatch(dir, (db) => writeSheets(join(dir, 'report'), sheetsOf(dir, db, signal), signal));
+}
+
+interface Labelled {
+  label: string;
+  picture: SavedPicture;
+}
+
+async function* sheetsOf(dir: string, db: Database, signal: AbortSignal): AsyncGenerator<Buffer> {
+  let sheet: SheetCell[] = [];
+  for (const { label, picture } of savedPictures(db)) {
+    signal.throwIfAborted();
+    sheet.push({ label, thumbnail: await thumbnailNow(dir, picture) });
+    if (sheet.length < cellsOnSheet) continue;
+    yield await contactSheet(sheet);
+    sheet = [];
+  }
+  if (sheet.length > 0) yield await contactSheet(sheet);
+}
+
+function* savedPictures(db: Database): Generator<Labelled> {
+  for (const { id, state, pictures } of readRows(db)) {
+    if (state !== 'saved' || id === null) continue;
+    for (const [i, picture] of pictures.entries())
+      yield { label: i === 0 ? id : `${id} (${i + 1})`, picture };
+  }
+}
+
+/** The file, or one made for the sheet alone. */
+async function thumbnailNow(dir: string, picture: SavedPicture): Promise<Uint8Array | undefined> {
+  const files = thumbnailFiles(join(dir, 'report'));
+  const path = files.pathOf(picture);
+  if (path !== undefined && files.isThere(path)) return readFile(path);
+  return thumbnailFrom(resolve(dir, 'images'), { ...picture, moveTo: null });
 }

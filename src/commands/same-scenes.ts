@@ -4,7 +4,6 @@ import type { Config } from '../runner/config/config.ts';
 import { shownFile } from '../lib/yaml/shown-file.ts';
 import { hashManifest } from '../runner/manifest/hash-manifest.ts';
 import { listDigest } from './list-digest.ts';
-import { valueFiles } from './value-files.ts';
 import type { ReadScenes } from './read-scenes.ts';
 
 /**
@@ -47,4 +46,10 @@ async function toldElsewhere<T>(signal: AbortSignal, work: () => T | Promise<T>)
 
 function unread(): never {
   throw new Error('the manifest was not read, since the batch has been compared with it before');
+}
+
+/** Absolute paths, in the order in which they are read. */
+function valueFiles({ scenes }: Config): string[] {
+  const axes = scenes === undefined ? [] : [...scenes.matrix, ...scenes.zip];
+  return axes.flatMap(({ source }) => (source.kind === 'file' ? [source.path] : []));
 }

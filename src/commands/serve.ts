@@ -1,6 +1,7 @@
 /** `nightrender serve`: the service as a program of its own. */
 import { availableParallelism } from 'node:os';
-import { basename, resolve } from 'node:path';
+import { basename, resolve, join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { checkEndpointForm, endpointForm } from '../service/config/check-endpoint-form.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { readService } from '../service/config/read-service.ts';
@@ -8,23 +9,25 @@ import type { ServiceSettings } from '../service/config/service-settings.ts';
 import { makeFolder } from '../runner/files/make-folder.ts';
 import { endpointSettings } from '../service/endpoint-settings.ts';
 import { fitsHeader } from '../service/keys/key-text.ts';
-import type { WorkloadContext } from '../service/service-options.ts';
+import { type WorkloadContext, isLoopback } from '../service/service-options.ts';
 import { startService } from '../service/start-service.ts';
 import { showFaults } from '../terminal/show-faults.ts';
 import { showServing, showServiceTrouble } from '../terminal/show-serving.ts';
 import { builtPage } from './built-page.ts';
 import { dataOption } from './data-option.ts';
 import { defaultDataDir } from './default-data-dir.ts';
-import { assertKeyed, makeFirstKey } from './first-key.ts';
 import { oneText } from './one-text.ts';
 import { refuseService } from './refuse-service.ts';
-import { servedFaults } from './served-faults.ts';
 import { shownPath } from './shown-path.ts';
 import { untilSignal } from './until-signal.ts';
 import { program } from './version.ts';
 import { wholeNumber } from './whole-number.ts';
 import { removeContainersLeftIn, rendererLack, workloadNeeds } from './workload-needs.ts';
 import { workloadOf } from './workload-of.ts';
+import { readFaults } from '../service/config/read-faults.ts';
+import { describeFaults } from '../service/faults/describe-faults.ts';
+import { FaultPlan } from '../service/faults/fault-plan.ts';
+import { KeyBook } from '../service/keys/key-book.ts';
 
 const withoutScript =
   'This page needs JavaScript; <code>nightrender keys</code> and service.yaml do without.';
@@ -140,4 +143,64 @@ function settingsOf(file: string | undefined, argv: Record<string, unknown>): Se
       text: `with a file the endpoints stand in it; leave --${name} out`,
     })),
   );
+}
+
+interface ServedFaults {
+  file: string;
+  plan: FaultPlan;
+  /** For people, loud. */
+  lines: string[];
+}
+
+/** Throws `ConfigError`. */
+function servedFaults(file: string | undefined): ServedFaults | undefined {
+  if (file === undefined) return undefined;
+  const settings = readFaults(file, process.env);
+  const plan = new FaultPlan({ ...settings, now: () => performance.now() });
+  return { file, plan, lines: describeFaults(settings) };
+}
+
+/** Throws `ConfigError` where other machines would reach a service without a key that somebody chose to make. */
+function assertKeyed(dataDir: string, host: string, { where, addCommand }: KeyAdvice): void {
+  if (isLoopback(host) || hasKey(dataDir)) return;
+  const text = `${host} lets other machines in, and the service has no key yet; make one with \`${addCommand}\`, or set NIGHTRENDER_API_KEY`;
+  throw new ConfigError([{ where, text }]);
+}
+
+interface KeyAdvice {
+  /** What says so. */
+  where: string;
+  addCommand: string;
+}
+
+/** For whoever starts the service for the first time; undefined where there is a key already. */
+function makeFirstKey(dataDir: string, host: string): string | undefined {
+  if (!isLoopback(host)) return undefined;
+  return withBook(dataDir, (keys) => {
+    if (keys.list().some(({ kind, revokedAt }) => kind === 'admin' && revokedAt === null)) return undefined;
+    const taken = new Set(keys.list().map(({ name }) => name.toLowerCase()));
+    const name = ['first', ...Array.from(taken, (_, index) => `first-${index + 2}`)].find(
+      (text) => !taken.has(text),
+    );
+    return keys.add({ name: name ?? 'first', kind: 'admin', endpoints: null }).key;
+  });
+}
+
+/** Makes nothing. */
+function hasKey(dataDir: string): boolean {
+  if (!existsSync(bookIn(dataDir))) return false;
+  return withBook(dataDir, (keys) => keys.list().some(({ revokedAt }) => revokedAt === null));
+}
+
+function withBook<T>(dataDir: string, use: (keys: KeyBook) => T): T {
+  const keys = new KeyBook(bookIn(dataDir), { now: Date.now });
+  try {
+    return use(keys);
+  } finally {
+    keys.close();
+  }
+}
+
+function bookIn(dataDir: string): string {
+  return join(dataDir, 'keys.sqlite');
 }

@@ -1,10 +1,8 @@
 /** Finds the pictures in a completed job's output, whichever worker made it, and tells failures from pictures. */
 import { describeValue } from './describe-value.ts';
-import { oneLine } from './error-text.ts';
+import { oneLine, errorText } from './error-text.ts';
 import { isNothing, isRecord } from './json-value.ts';
-import { complaintOf, declaredFailure } from './output-failures.ts';
-import { isText, itemsOf, placesAt, type Place } from './output-places.ts';
-import { seedOf } from './output-seeds.ts';
+import { exactInteger, parseExactly } from './exact-integer.ts';
 
 export type FoundOutput =
   | { kind: 'pictures'; pictures: PictureInOutput[] }
@@ -100,4 +98,122 @@ function readPicture(place: Place<string>): PictureInOutput {
   const picture = isAddress(value) ? { url: value.trim() } : { base64: value };
   const seed = seedOf(place);
   return seed === undefined ? picture : { ...picture, seed };
+}
+
+/** In the worker's own digits; undefined where it tells none, or not exactly. */
+function seedOf({ owners, index }: Place): string | undefined {
+  for (const { seed, seeds, info } of owners) {
+    const found =
+      exactInteger(itemOf(seed, index)) ?? exactInteger(itemOf(seeds, index)) ?? seedInInfo(info, index);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function itemOf(value: unknown, index: number): unknown {
+  return Array.isArray(value) ? value[index] : value;
+}
+
+/** A1111 tells its seeds in JSON within the JSON; a contact sheet that comes first has none of its own. */
+function seedInInfo(info: unknown, index: number): string | undefined {
+  const facts = typeof info === 'string' ? parseExactly(info) : info;
+  if (!isRecord(facts)) return undefined;
+  const { all_seeds: all, seed, index_of_first_image: first } = facts;
+  if (!Array.isArray(all)) return exactInteger(seed);
+  return exactInteger(all[index - Number(exactInteger(first) ?? 0)]);
+}
+
+/** A value in an output, the objects around it, innermost first, and its number in the innermost list. */
+interface Place<Value = unknown> {
+  value: Value;
+  owners: readonly Record<string, unknown>[];
+  index: number;
+}
+
+const pathStep = /\[(\d+|\*)\]|\.?([^.[\]]+)/y;
+
+/** `a|b` is the first of these keys that holds something; none for a path that leads nowhere or is none. */
+function placesAt(output: unknown, path: string): Place[] {
+  let places: Place[] = [{ value: output, owners: [], index: 0 }];
+  pathStep.lastIndex = 0;
+  while (pathStep.lastIndex < path.length) {
+    const step = pathStep.exec(path);
+    if (step === null) return [];
+    const [, item, keys = ''] = step;
+    places = places.flatMap((place) =>
+      item === undefined ? byKey(place, keys.split('|')) : byItem(place, item),
+    );
+  }
+  return places;
+}
+
+function byKey({ value, owners, index }: Place, keys: string[]): Place[] {
+  if (!isRecord(value)) return [];
+  const key = keys.find((name) => Object.hasOwn(value, name) && !isNothing(value[name]));
+  return key === undefined ? [] : [{ value: value[key], owners: [value, ...owners], index }];
+}
+
+function byItem(place: Place, item: string): Place[] {
+  if (!Array.isArray(place.value)) return [];
+  const items = itemsOf(place);
+  return item === '*' ? items : items.slice(Number(item), Number(item) + 1);
+}
+
+/** The items of a list, or the place itself where it is none. */
+function itemsOf(place: Place): Place[] {
+  if (!Array.isArray(place.value)) return [place];
+  return place.value.map((value: unknown, index) => ({ value, owners: place.owners, index }));
+}
+
+function isText(place: Place): place is Place<string> {
+  return typeof place.value === 'string' && !isNothing(place.value);
+}
+
+/** Tells where a completed job's output is the report of a failure, and what it says. */
+const failureWords =
+  /^(?:error|errored|fail|failed|failure|success_no_images|cancell?ed|timeout|timed_?out)$/i;
+
+/** What an output says whose own status is a failure, picture or no picture. */
+function declaredFailure(output: unknown): string | undefined {
+  const sole: unknown = Array.isArray(output) && output.length === 1 ? output[0] : output;
+  if (!isRecord(sole) || typeof sole['status'] !== 'string' || !failureWords.test(sole['status']))
+    return undefined;
+  return errorText(sole) ?? `the worker says "${sole['status']}" and nothing more`;
+}
+
+const deepest = 6;
+const longestList = 20;
+const soundsBad =
+  /error|exception|traceback|fail|out of memory|unable|cannot|could not|invalid|not found|refused/i;
+
+/** What an output says that holds no picture, where that is a complaint. */
+function complaintOf(output: unknown, depth = 0): string | undefined {
+  if (depth > deepest) return undefined;
+  if (typeof output === 'string') return complaintOfText(output, depth);
+  if (Array.isArray(output))
+    return errorText(output.slice(0, longestList).map((part: unknown) => complaintOf(part, depth + 1)));
+  return isRecord(output) ? complaintOfObject(output) : undefined;
+}
+
+function complaintOfText(text: string, depth: number): string | undefined {
+  const inner = /^\s*[[{]/.test(text) ? parseExactly(text) : undefined;
+  if (inner !== undefined) return complaintOf(inner, depth + 1);
+  return soundsBad.test(text.slice(0, 2000)) ? errorText(text) : undefined;
+}
+
+/** Where a worker speaks; its other texts may be the user's own words. */
+const messageKeys = ['message', 'msg', 'detail', 'details', 'reason'];
+
+function complaintOfObject(output: Record<string, unknown>): string | undefined {
+  const message = errorText(output);
+  if (hasError(output)) return message ?? describeValue(output);
+  if (messageKeys.some((key) => soundsBad.test(errorText(output[key]) ?? ''))) return message;
+  const { images } = output;
+  if (!Array.isArray(images) || images.length > 0) return undefined;
+  return message ?? 'the worker made no picture: its list of images is empty';
+}
+
+function hasError(output: Record<string, unknown>): boolean {
+  if (Number(exactInteger(output['code']) ?? 0) >= 400) return true;
+  return Object.keys(output).some((key) => /error|traceback/i.test(key) && !isNothing(output[key]));
 }

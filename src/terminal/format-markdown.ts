@@ -1,8 +1,6 @@
 /** Markdown as the manual uses it, laid out for a terminal: headings, paragraphs, lists, tables and code. */
 import { widthOf } from './fit-text.ts';
 import type { Paint } from './frame.ts';
-import { tableLines } from './format-table.ts';
-import { bold, paintedLine, spans, wrapped } from './wrap-spans.ts';
 
 /** Longer lines of prose are hard to read, however wide the terminal is. */
 const maxProseColumns = 100;
@@ -95,4 +93,137 @@ function cellsOf(line: string): string[] {
     .replace(/\|\s*$/, '')
     .split(/(?<!\\)\|/)
     .map((cell) => cell.trim().replaceAll('\\|', '|'));
+}
+
+/** A table of the manual on a terminal: in columns where they fit, else a paragraph a row. */
+const gap = '  ';
+/** A column of prose that is narrower than this is no pleasure. */
+const minProseColumns = 18;
+
+/** The second row is the line between head and body. Columns of pictures are left out. */
+function tableLines([titled = [], , ...body]: string[][], columns: number): string[] {
+  const isShown = titled.map((_, i) => body.some((row) => row[i] !== ''));
+  const [head = [], ...rows] = [titled, ...body].map((row) => row.filter((_cell, i) => isShown[i]));
+  const widths = columnWidths([head, ...rows], columns);
+  if (widths === undefined)
+    return rows.flatMap((row, i) => [...(i === 0 ? [] : ['']), ...asParagraph(head, row, columns)]);
+  const titles = head.map((title) => (title === '' ? '' : bold(title)));
+  const laidOut = [titles, ...rows].map((row) => rowLines(row, widths));
+  const isDense = laidOut.every((lines) => lines.length === 1);
+  return laidOut.flatMap((lines, i) => [...(isDense || i < 2 ? [] : ['']), ...lines]);
+}
+
+/** Each as wide as its text, the widest ones narrowed until all fit; undefined where that leaves too little. */
+function columnWidths(rows: string[][], columns: number): number[] | undefined {
+  const count = Math.max(...rows.map((row) => row.length));
+  const over = (measure: (cell: string) => number): number[] =>
+    Array.from({ length: count }, (_, i) => Math.max(...rows.map((row) => measure(row[i] ?? ''))));
+  const natural = over(spanWidth);
+  const longestWord = over((cell) => Math.max(...cell.split(' ').map(spanWidth)));
+  const room = columns - gap.length * (count - 1);
+  for (let most = Math.max(...natural); most >= minProseColumns; most--) {
+    const widths = natural.map((width, i) => Math.min(width, Math.max(most, longestWord[i] ?? 0)));
+    if (widths.reduce((sum, width) => sum + width, 0) <= room) return widths;
+  }
+  return undefined;
+}
+
+function rowLines(row: string[], widths: number[]): string[] {
+  const cells = widths.map((width, i) => wrapped(row[i] ?? '', width));
+  const height = Math.max(...cells.map((lines) => lines.length));
+  return Array.from({ length: height }, (_, line) =>
+    cells
+      .map((lines, i) => padded(lines[line] ?? '', widths[i] ?? 0))
+      .join(gap)
+      .trimEnd(),
+  );
+}
+
+function padded(text: string, width: number): string {
+  return `${text}${' '.repeat(Math.max(0, width - spanWidth(text)))}`;
+}
+
+/** What the row is of, and under it each other cell behind its title. */
+function asParagraph(head: string[], [first = '', ...rest]: string[], columns: number): string[] {
+  const lines = rest.flatMap((cell, i) => {
+    const title = head[i + 1] ?? '';
+    return cell === '' ? [] : wrapped(title === '' ? cell : `${title}: ${cell}`, columns - gap.length);
+  });
+  return [...wrapped(first, columns), ...lines.map((line) => `${gap}${line}`)];
+}
+
+/** Bold begins and ends; no text of the manual holds these. */
+const on = '\ue000';
+const off = '\ue001';
+/** A space at which no line is broken: in short code. */
+const fixedSpace = '\ue002';
+const maxUnbrokenCode = 26;
+
+/** As `spans` marks what stands out; bold within bold is bold. */
+function bold(text: string): string {
+  return `${on}${unmarked(text)}${off}`;
+}
+
+/** Links to other pages name their topic; code stands out by colour or, without one, by its backticks. */
+function spans(inline: string, hasColours: boolean): string {
+  return inline
+    .replaceAll(/!?\[((?:`[^`]*`|[^\]`])*)\]\(([^)\s]*)\)/g, (all, text: string, target: string) =>
+      all.startsWith('!') ? '' : linked(text, target),
+    )
+    .split(/(`[^`]+`)/)
+    .map((part) => {
+      if (part.startsWith('`') && part.endsWith('`') && part.length > 2) {
+        const code = part.length <= maxUnbrokenCode ? part.replaceAll(' ', fixedSpace) : part;
+        return hasColours ? bold(code.slice(1, -1)) : code;
+      }
+      return part.replaceAll(/\\([\\_<>|#[\]])/g, '$1');
+    })
+    .join('')
+    .replaceAll(/\*\*(.+?)\*\*/g, (_, text: string) => bold(text))
+    .trim();
+}
+
+function linked(text: string, target: string): string {
+  const [, topic] = /^(?:\.\/)?([\w-]+)\.md(?:#.*)?$/.exec(target) ?? [];
+  if (topic !== undefined) return `${text} (help ${topic})`;
+  return /^https?:/.test(target) && target !== text ? `${text} (${target})` : text;
+}
+
+/** Cells that a marked text takes. */
+function spanWidth(marked: string): number {
+  return widthOf(unmarked(marked).replaceAll(fixedSpace, ' '));
+}
+
+function unmarked(marked: string): string {
+  return marked.replaceAll(/[\ue000\ue001]/g, '');
+}
+
+/** Lines of at most `columns` cells, where no word is longer; what stands out does so in each of its lines. */
+function wrapped(marked: string, columns: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  let isBold = false;
+  const end = (): void => {
+    lines.push(isBoldAfter(line) ? `${line}${off}` : line);
+    isBold = isBoldAfter(line);
+  };
+  for (const word of marked.split(' ')) {
+    if (line !== '' && spanWidth(line) + 1 + spanWidth(word) > columns) {
+      end();
+      line = isBold ? `${on}${word}` : word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  end();
+  return lines;
+}
+
+function isBoldAfter(line: string): boolean {
+  return line.lastIndexOf(on) > line.lastIndexOf(off);
+}
+
+/** What a terminal is sent. */
+function paintedLine(line: string, paint: Paint): string {
+  return line
+    .replaceAll(/\ue000([^\ue001]*)\ue001/g, (_, text: string) => paint(text, 'bold'))
+    .replaceAll(fixedSpace, ' ');
 }

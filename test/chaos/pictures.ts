@@ -1,7 +1,7 @@
 /** A real picture for each job, different from all others, and the failures that damaged ones are to be taken for. */
 import { chance } from '../../src/service/faults/chance.ts';
 import { pictureDamages } from '../../src/service/faults/picture-damages.ts';
-import { png, rowsOf } from '../../src/service/faults/png.ts';
+import { png, rowsOf } from '../../src/service/faults/picture-damages.ts';
 
 const width = 24;
 const height = 16;

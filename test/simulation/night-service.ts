@@ -13,7 +13,7 @@ import type {
   SubmitReply,
 } from '../../src/runner/pipeline/ports.ts';
 import type { Chance } from '../../src/service/faults/chance.ts';
-import { png } from '../../src/service/faults/png.ts';
+import { png } from '../../src/service/faults/picture-damages.ts';
 
 /** Shares (0 to 1) of the requests or jobs that go wrong in a way. */
 export interface Weather {

@@ -1,9 +1,19 @@
 /** Reads a YAML file, with what is wrong in it and the place of each value. */
-import { isScalar, LineCounter, parseDocument, type Document } from 'yaml';
-import { spotOf } from './spot.ts';
-import { substitute, type Origin } from './substitute.ts';
+import {
+  isScalar,
+  LineCounter,
+  parseDocument,
+  type Document,
+  visit,
+  type Node,
+  type Scalar,
+  isAlias,
+  isMap,
+  isNode,
+  isSeq,
+} from 'yaml';
 import type { Path, YamlFile } from './yaml-file.ts';
-import { structureProblems, syntaxProblems } from './yaml-problems.ts';
+import { structureProblems, syntaxProblems, type OffsetProblem } from './yaml-problems.ts';
 
 /** Parses YAML 1.2 and puts environment variables in for `${NAME}`; `$${NAME}` is left as `${NAME}`. */
 export function readYaml(file: string, text: string, env: NodeJS.ProcessEnv): YamlFile {
@@ -50,4 +60,124 @@ function valueOf(document: Document): { value: unknown; failure: { offset: numbe
     const text = 'the aliases (*name) or merge keys (<<) of this file cannot be resolved';
     return { value: undefined, failure: [{ offset: 0, text }] };
   }
+}
+
+/** What a text out of the environment was before. */
+interface Origin {
+  /** `whole` is one variable without quotes, whose type is open. */
+  kind: 'part' | 'whole';
+  /** As it stands in the file. */
+  text: string;
+}
+
+/** Changes the document. A variable's value is not looked into again: `${…}` in it stays. */
+function substitute(
+  document: Document,
+  env: NodeJS.ProcessEnv,
+): { origins: Map<Node | undefined, Origin>; problems: OffsetProblem[] } {
+  const origins = new Map<Node | undefined, Origin>();
+  const problems: OffsetProblem[] = [];
+  visit(document, {
+    Scalar(_, node) {
+      if (typeof node.value !== 'string' || !node.value.includes('${')) return;
+      const text = node.value;
+      const offset = node.range?.[0] ?? 0;
+      const report = (problem: string): void => void problems.push({ offset, text: problem });
+      const replaced = replaceVariables(text, env, report);
+      node.value = replaced.text;
+      if (replaced.count > 0) origins.set(node, { kind: isWhole(node, text) ? 'whole' : 'part', text });
+    },
+  });
+  return { origins, problems };
+}
+
+function isWhole(node: Scalar, text: string): boolean {
+  return isScalar(node) && node.type === 'PLAIN' && /^\$\{[^}]*\}$/.test(text);
+}
+
+const reference = /(\$?)\$\{([^}]*)(\}?)/g;
+
+function replaceVariables(
+  text: string,
+  env: NodeJS.ProcessEnv,
+  report: (problem: string) => void,
+): { text: string; count: number } {
+  let count = 0;
+  const replaced = text.replaceAll(reference, (whole: string, escape: string, name: string, end: string) => {
+    if (escape !== '') return whole.slice(1);
+    count += 1;
+    if (end === '') report('a `${` has no `}`; expected ${NAME}, or $${ for these characters themselves');
+    else if (!/^[A-Za-z_]\w*$/.test(name))
+      report('what stands in `${…}` is no name of an environment variable; expected letters, digits and _');
+    else if (env[name] === undefined)
+      report(`the environment variable ${name} is not set; expected it for \${${name}}`);
+    else if (env[name] === '')
+      report(`the environment variable ${name} is empty; expected it for \${${name}}`);
+    else return env[name];
+    return '';
+  });
+  return { text: replaced, count };
+}
+
+interface Spot {
+  /** What stands there; undefined where nothing does. */
+  node: Node | undefined;
+  /** Of the value, or of the alias or merge key that brings it. */
+  valueOffset: number;
+  /** Of its key; where nothing is there, of the key of the nearest thing around it. */
+  keyOffset: number;
+}
+
+function spotOf(document: Document, path: Path): Spot {
+  let spot: Spot = {
+    node: document.contents ?? undefined,
+    valueOffset: offsetOf(document.contents, 0),
+    keyOffset: 0,
+  };
+  let isElsewhere = false;
+  for (const name of path) {
+    isElsewhere ||= isAlias(spot.node);
+    const child = childOf(document, resolved(document, spot.node), name);
+    if (child === undefined) return { ...spot, node: undefined };
+    const { key, value, through } = child;
+    const keyOffset = isElsewhere ? spot.keyOffset : offsetOf(through ?? key, spot.keyOffset);
+    const valueOffset = isElsewhere ? spot.valueOffset : offsetOf(through ?? value, keyOffset);
+    isElsewhere ||= through !== undefined;
+    spot = { node: isNode(value) ? value : undefined, valueOffset, keyOffset };
+  }
+  return { ...spot, node: resolved(document, spot.node) };
+}
+
+interface Child {
+  key: unknown;
+  value: unknown;
+  /** The `<<` that brings it. */
+  through?: unknown;
+}
+
+function childOf(document: Document, node: Node | undefined, name: string | number): Child | undefined {
+  if (isSeq(node)) {
+    const value = node.items[Number(name)];
+    return value === undefined ? undefined : { key: value, value };
+  }
+  if (!isMap(node)) return undefined;
+  const own = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(name));
+  if (own !== undefined) return own;
+  for (const { key, value } of node.items) {
+    if (!isScalar(key) || key.value !== '<<' || !isNode(value)) continue;
+    const source = resolved(document, value);
+    for (const map of isSeq(source) ? source.items : [source]) {
+      const child = isNode(map) ? childOf(document, resolved(document, map), name) : undefined;
+      if (child !== undefined) return { ...child, through: key };
+    }
+  }
+  return undefined;
+}
+
+function resolved(document: Document, node: Node | undefined): Node | undefined {
+  return isAlias(node) ? node.resolve(document) : node;
+}
+
+function offsetOf(node: unknown, otherwise: number): number {
+  return isNode(node) ? (node.range?.[0] ?? otherwise) : otherwise;
 }

@@ -1,11 +1,10 @@
 /** The rendering worker: a job's words → pictures, on the GPU where there is one, else by the painter, which it says. */
 import sharp from 'sharp';
-import { paint } from '../painter/paint.ts';
+import { paint, PaintingRequestError, readPaintingRequest, type PaintingRequest } from '../painter/paint.ts';
 import { NoGpu, openGpu, type Gpu } from './gpu/open-gpu.ts';
 import { renderPlan } from './gpu/render-plan.ts';
 import { readWords } from '../language/read-words.ts';
 import { planPicture, type PicturePlan } from './plan-picture.ts';
-import { readRenderRequest, type RenderRequest } from './read-render-request.ts';
 import { rendererFolders } from './renderer-folders.ts';
 
 interface Job {
@@ -126,4 +125,35 @@ async function painted(request: RenderRequest, seed: number, { message }: NoGpu)
     ignored_words: readWords(request.text).ignoredWords,
     fallback_reason: message,
   };
+}
+
+interface RenderRequest extends PaintingRequest {
+  /** Taken at each pixel; more of them soften shadows as well. */
+  samples: number;
+  /** Each with a seed of its own: the first with `seed`, the next with the one after it. */
+  images: number;
+}
+
+const usualSamples = 16;
+const mostSamples = 256;
+const mostImages = 8;
+
+/** Its keys are `scene` (or `prompt`), `seed`, `width`, `height`, `samples` and `images`; others are left alone. */
+function readRenderRequest(input: Record<string, unknown>): RenderRequest {
+  const request = readPaintingRequest(input);
+  const images = readCount('images', input['images'], 1, mostImages);
+  if (!Number.isSafeInteger(request.seed + images)) {
+    throw new PaintingRequestError(
+      `'seed' ${request.seed} is too large for ${images} images with seeds of their own.`,
+    );
+  }
+  return { ...request, samples: readCount('samples', input['samples'], usualSamples, mostSamples), images };
+}
+
+function readCount(key: string, value: unknown, usual: number, most: number): number {
+  if (value === undefined || value === null) return usual;
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most) return value;
+  const said =
+    typeof value === 'number' ? String(value) : typeof value === 'string' ? 'a text' : typeof value;
+  throw new PaintingRequestError(`'${key}' must be a whole number from 1 to ${most}, not ${said}.`);
 }

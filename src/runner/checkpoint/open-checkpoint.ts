@@ -1,5 +1,5 @@
 /** Opening the checkpoint of a batch: to run on it, or to read it beside a run. */
-import { existsSync } from 'node:fs';
+import { existsSync, closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Endpoint } from '../core/attempt.ts';
@@ -14,7 +14,6 @@ import { openForChanges, type WritableCheckpoint } from './open-for-changes.ts';
 import { readAttemptStates } from './read-counts.ts';
 import { rememberBatch, seedBitsOf, type BatchIdentity } from './batch-identity.ts';
 import { processMark } from './recorded-owner.ts';
-import { Reserve } from './reserve.ts';
 import { checkpointSchema } from './schema.ts';
 import { SqliteCheckpoint } from './sqlite-checkpoint.ts';
 
@@ -142,4 +141,30 @@ function startRun(db: Database, program: string, now: number): number {
     )
     .run(process.pid, hostname(), program, now, boot, started);
   return Number(lastInsertRowid);
+}
+
+/** Room for the ids of some thousand jobs that were accepted while the disk ran full. */
+const reserveBytes = 1024 * 1024;
+
+class Reserve {
+  readonly #path: string;
+
+  /** Takes the room; throws the system's error where there is none, before anything is sent. */
+  constructor(dir: string) {
+    this.#path = join(dir, '.reserve');
+    const file = openSync(this.#path, 'w', 0o600);
+    try {
+      writeSync(file, Buffer.alloc(reserveBytes, 'nightrender '));
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  /** Gives the room to whoever writes next; false where it was given away already. */
+  release(): boolean {
+    if (!existsSync(this.#path)) return false;
+    rmSync(this.#path, { force: true });
+    return true;
+  }
 }

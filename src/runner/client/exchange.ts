@@ -1,5 +1,7 @@
 /** One HTTP request and its whole answer or, where none came, whether the request can have left this machine. */
 import type { IncomingHttpHeaders } from 'node:http';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { smallBytes } from './memory.ts';
 import {
@@ -11,7 +13,6 @@ import {
   type ReceiveLimits,
   type Received,
 } from './receiver.ts';
-import { unpack } from './unpack.ts';
 
 /** An answer with its body read. */
 export interface Answer {
@@ -117,4 +118,31 @@ async function inOnePiece(
 /** What has come whole is read in any case: where `signal` aborts, at once. */
 async function makeRoom(bytes: number, { hold }: ReceiveLimits, signal: AbortSignal): Promise<void> {
   await hold?.take(bytes, signal);
+}
+
+type Unpacked =
+  { kind: 'unpacked'; bytes: Buffer } | { kind: 'too-large' } | { kind: 'unreadable'; why: string };
+
+const unpackers = new Map([
+  ['gzip', promisify(gunzip)],
+  ['x-gzip', promisify(gunzip)],
+  ['deflate', promisify(inflate)],
+  ['br', promisify(brotliDecompress)],
+]);
+
+/** `encoding` is the header `content-encoding`; at most `maxBytes` come out, however small the body is. */
+async function unpack(bytes: Buffer, encoding: string | undefined, maxBytes: number): Promise<Unpacked> {
+  const name = (encoding ?? '').trim().toLowerCase();
+  if (name === '' || name === 'identity') return { kind: 'unpacked', bytes };
+  const unpackNamed = unpackers.get(name);
+  if (unpackNamed === undefined) {
+    const why = `the answer is encoded as ${JSON.stringify(name.slice(0, 40))}, which was not asked for`;
+    return { kind: 'unreadable', why };
+  }
+  try {
+    return { kind: 'unpacked', bytes: await unpackNamed(bytes, { maxOutputLength: maxBytes }) };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return { kind: 'too-large' };
+    return { kind: 'unreadable', why: `the answer says that it is ${name} and cannot be unpacked` };
+  }
 }

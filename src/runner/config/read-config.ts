@@ -13,7 +13,6 @@ import { readText } from '../../lib/yaml/read-text.ts';
 import type { RawConfig } from './schema.ts';
 import { shownFile } from '../../lib/yaml/shown-file.ts';
 import { secretsOf } from '../../lib/yaml/shown.ts';
-import { warningsOf } from './warnings.ts';
 import { readYaml } from '../../lib/yaml/read-yaml.ts';
 import type { Path, YamlFile } from '../../lib/yaml/yaml-file.ts';
 
@@ -176,4 +175,31 @@ function plainSettings(raw: RawConfig) {
     skipBadRows: raw.skipBadRows,
     allowsFewer: raw.allowFewer,
   };
+}
+
+/** What works and should be changed, in words, each with its place. */
+function warningsOf(raw: RawConfig, yaml: YamlFile): string[] {
+  const { baseUrl, apiKey } = raw.endpoint;
+  const warnings: string[] = [];
+  if (apiKey !== undefined && yaml.fromEnvironment(['endpoint', 'apiKey']) === 'none') {
+    warnings.push(
+      `${yaml.placeOf(['endpoint', 'apiKey'])}: the API key stands in the file itself; write \${NIGHTRENDER_API_KEY} and keep the key in the environment`,
+    );
+  }
+  if (isPlainHttp(baseUrl)) {
+    warnings.push(
+      `${yaml.placeOf(['endpoint', 'baseUrl'])}: this is plain http: the API key and the prompts can be read on their way`,
+    );
+  }
+  return warnings;
+}
+
+function isPlainHttp(baseUrl: string): boolean {
+  if (baseUrl === 'local') return false;
+  const { protocol, hostname } = new URL(baseUrl);
+  return protocol === 'http:' && !isLoopback(hostname);
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || /^127(\.\d+){3}$/.test(host);
 }

@@ -2,7 +2,6 @@
 import { hash } from 'node:crypto';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { seedsOf, type SeedBits } from './seeds.ts';
-import { valueSlug } from './value-slug.ts';
 
 /** A column that the expansion adds, and the values that it takes. */
 export interface Axis {
@@ -152,4 +151,39 @@ function combined({ places }: Walk, chosen: Choice['values']): Combination {
   let id = '';
   for (const index of places) id += `${id === '' ? '' : '-'}${chosen[index]?.slug ?? ''}`;
   return { columns, id: id.length <= longestId ? id : `v~${hash('sha256', id).slice(0, 16)}` };
+}
+
+/** Longer texts are told apart by their hash. */
+const longestPlain = 32;
+const longestHead = 24;
+
+/** In lower case, since file systems take `Oil` and `oil` for one name; no underscore, which stands for a space. */
+const plainText = /^[a-z0-9]+(?:[. ][a-z0-9]+)*$/;
+
+/** What numbers and booleans look like here: a text that does, too, gets a hash. */
+const like = /^(?:m?\d+(?:\.\d+)?|true|false)$/;
+
+/**
+ * Of lower-case letters, digits, `.`, `_` and `~`, never `-`, and of one value alone, whatever else is in its list:
+ * `oil painting` is `oil_painting`, 25 is `25`, -0.5 is `m0.5`, and `Oil` and `"25"` end in `~` and a hash.
+ */
+export function valueSlug(value: JsonValue): string {
+  if (typeof value === 'string') {
+    const isPlain = value.length <= longestPlain && plainText.test(value) && !like.test(value);
+    return isPlain ? value.replaceAll(' ', '_') : hashed(value, value);
+  }
+  const text = canonicalJson(value);
+  const slug = text.replace('-', 'm');
+  return like.test(slug) ? slug : hashed(text, value);
+}
+
+function hashed(text: string, value: JsonValue): string {
+  const words = text
+    .slice(0, 4 * longestHead)
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_');
+  const head = words.slice(0, longestHead).replace(/^_+/, '').replace(/_+$/, '') || 'v';
+  return `${head}~${hash('sha256', canonicalJson(value)).slice(0, 10)}`;
 }

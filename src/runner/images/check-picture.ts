@@ -1,12 +1,13 @@
 /** From what a job's output holds to a whole PNG, or to the reason why it is none. */
 import { createHash } from 'node:crypto';
-import sharp, { type Sharp, type SharpOptions } from 'sharp';
+import { crc32, deflateSync } from 'node:zlib';
+import sharp from 'sharp';
+import type { Sharp, SharpOptions } from 'sharp';
 import type { Failure, FailureKind } from '../core/failure.ts';
 import type { CheckedPicture, HeldPicture } from '../core/picture.ts';
 import { thumbnailOf } from '../core/thumbnail.ts';
 import { blankness } from './blank.ts';
 import { checkPng, headerEnd, type WholePng } from './check-png.ts';
-import { withProfile } from './colour-profile.ts';
 import { decodeBase64 } from './decode-base64.ts';
 import { inflatePixels } from './inflate-pixels.ts';
 import { recognise, type PictureFormat } from './recognise.ts';
@@ -186,4 +187,17 @@ function tooSmall({ width, height }: { width: number; height: number }, minSide:
 function damage(format: PictureFormat, error: unknown): string {
   const words = error instanceof Error ? error.message : String(error);
   return `its ${format} data is cut or damaged (${words.split('\n', 1)[0] ?? ''})`;
+}
+
+/** Left as it is where the profile is of other colours than red, green and blue, of which it would say nothing. */
+function withProfile(png: Buffer, profile: Buffer | undefined): Buffer {
+  if (profile?.toString('latin1', 16, 20) !== 'RGB ') return png;
+  // The name, its end and the method of compression come before the profile.
+  const body = Buffer.concat([Buffer.from('iCCPicc\0\0', 'latin1'), deflateSync(profile)]);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(body.length - 4);
+  const checksum = Buffer.alloc(4);
+  checksum.writeUInt32BE(crc32(body));
+  // It has to stand before the pixels.
+  return Buffer.concat([png.subarray(0, headerEnd), length, body, checksum, png.subarray(headerEnd)]);
 }

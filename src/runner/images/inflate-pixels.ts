@@ -1,7 +1,8 @@
 /** Decodes the pixel data of plain PNGs without a picture library's start-up, which costs more than small pictures do. */
-import { inflateSync, type ZlibOptions } from 'node:zlib';
+import { inflateSync, type ZlibOptions, createInflate, type Inflate } from 'node:zlib';
+import { MessageChannel } from 'node:worker_threads';
+import pLimit from 'p-limit';
 import type { WholePng } from './check-png.ts';
-import { inflateInParts, inOnePiece, isTooMuch } from './inflate-in-parts.ts';
 
 /** Samples a pixel by colour type: grey, RGB, grey with alpha, RGB with alpha. */
 const samples: Readonly<Record<number, number>> = { 0: 1, 2: 3, 4: 2, 6: 4 };
@@ -80,4 +81,85 @@ function strangeFilter(part: Buffer, start: number, { rowBytes }: Rows): string 
 /** So that it is one piece of work; nothing beyond the rows is kept. */
 function oneChunk(size: number): ZlibOptions {
   return { chunkSize: Math.max(64, size + 1), maxOutputLength: size };
+}
+
+/** Each part is a way to another thread and back, on which the event loop has to have time for it. */
+const partBytes = 1024 * 1024;
+
+/** There are no more threads for it than these. */
+const limitAtOnce = pLimit(4);
+
+/** Rejects with what is wrong with the data, or as soon as it is more than `limitBytes` (`isTooMuch`). */
+function inflateInParts(
+  packed: readonly Buffer[],
+  limitBytes: number,
+  look: (part: Buffer) => void,
+): Promise<void> {
+  return limitAtOnce(() => inflateNow(packed, limitBytes, look));
+}
+
+function inOnePiece(parts: readonly Buffer[]): Buffer {
+  const [only] = parts;
+  return parts.length === 1 && only !== undefined ? only : Buffer.concat(parts);
+}
+
+function isTooMuch(error: unknown): boolean {
+  return error instanceof TooMuch || (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
+}
+
+class TooMuch extends Error {}
+
+function inflateNow(
+  packed: readonly Buffer[],
+  limitBytes: number,
+  look: (part: Buffer) => void,
+): Promise<void> {
+  const inflate = createInflate({ chunkSize: partBytes });
+  const gathered = Buffer.allocUnsafeSlow(partBytes);
+  let bytes = 0;
+  return new Promise((resolve, reject) => {
+    inflate.on('data', (part: Buffer) => {
+      bytes += part.length;
+      if (bytes > limitBytes) return void inflate.destroy(new TooMuch());
+      look(part);
+      // The next part has memory of its own where this one is full.
+      if (part.length === part.buffer.byteLength) freeMemory(part);
+    });
+    inflate.on('end', resolve);
+    inflate.on('error', reject);
+    feed(inflate, packed, gathered);
+  });
+}
+
+/** Encoders cut their data into small pieces, of which many go in at once, through `gathered`. */
+function feed(inflate: Inflate, packed: readonly Buffer[], gathered: Buffer): void {
+  let length = 0;
+  let next = 0;
+  for (; next < packed.length && length < gathered.length; next++) {
+    const piece = packed[next] ?? Buffer.alloc(0);
+    if (length + piece.length > gathered.length) break;
+    length += piece.copy(gathered, length);
+  }
+  const [first] = packed;
+  if (first === undefined) return void inflate.end();
+  // A piece that is too long for it goes in as it is.
+  const input = next === 0 ? first : gathered.subarray(0, length);
+  const rest = packed.slice(Math.max(1, next));
+  inflate.write(input, (error) => {
+    if (!error) feed(inflate, rest, gathered);
+  });
+}
+
+let toNobody: MessageChannel['port1'] | undefined;
+
+/** Nobody may look at it any more. `buffer` is all of its memory, and of nothing else's. */
+function freeMemory({ buffer }: Buffer): void {
+  if (toNobody === undefined) {
+    const { port1, port2 } = new MessageChannel();
+    port2.close();
+    port1.unref();
+    toNobody = port1;
+  }
+  // What is handed over and never arrives is freed; it could only be an `ArrayBuffer` of our own making.
+  toNobody.postMessage(undefined, [buffer as ArrayBuffer]);
 }

@@ -1,23 +1,12 @@
 /** Opens a manifest of any format and reads its rows as a stream. */
 import { extname } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
-import {
-  arrayStartBytes,
-  beginsArray,
-  formatOfEnding,
-  formatOfFirstLine,
-  knownEndings,
-  type Format,
-  type TextFormat,
-} from './detect-format.ts';
-import { ManifestError, type Manifest } from './manifest.ts';
+import { ManifestError, type Manifest, type ManifestEntry, maxBatchRows } from './manifest.ts';
 import { assertReadable, openFile, peek, plainBytes } from './open-bytes.ts';
-import { readJsonArray } from './read-json-array.ts';
 import { readJsonLine } from './read-json-line.ts';
-import { readLines } from './read-lines.ts';
 import { readTable } from './read-table.ts';
-import { readTextLine } from './read-text-line.ts';
-import { isBlank, splitLines, type LineBlock } from './split-lines.ts';
+import { isBlank, splitLines, type LineBlock, withoutReturn } from './split-lines.ts';
+import { ArrayProblem, cutElements } from './cut-elements.ts';
 
 export { leaveUnread, ManifestError } from './manifest.ts';
 export interface ManifestOptions {
@@ -116,4 +105,104 @@ async function startReading(
 async function* startingWith<T>(first: T, rest: AsyncIterable<T>): AsyncGenerator<T> {
   yield first;
   yield* rest;
+}
+
+/** Reads a line of plain text: a prompt, as it stands. */
+function readTextLine(text: string, line: number): ManifestEntry {
+  return { kind: 'row', columns: { prompt: text }, line };
+}
+
+/** Reads a JSON array of objects, element by element: one of any length is never in memory as a whole. */
+async function* readJsonArray(path: string, bytes: AsyncIterable<Buffer>): AsyncGenerator<ManifestEntry[]> {
+  try {
+    for await (const elements of cutElements(bytes)) {
+      for (let start = 0; start < elements.length; start += maxBatchRows) {
+        const batch = elements.slice(start, start + maxBatchRows);
+        yield batch.map(({ line, text, problem }) =>
+          problem === undefined ? readJsonLine(text, line) : { kind: 'bad', line, problem },
+        );
+      }
+    }
+  } catch (error) {
+    throw error instanceof ArrayProblem ? new ManifestError(path, error.message, error.line) : error;
+  }
+}
+
+/** Reads the formats in which every line is a row of its own. */
+async function* readLines(
+  blocks: AsyncIterable<LineBlock>,
+  readLine: (text: string, line: number) => ManifestEntry,
+): AsyncGenerator<ManifestEntry[]> {
+  for await (const { first, lines, problems } of blocks) {
+    let batch: ManifestEntry[] = [];
+    for (const [index, text] of lines.entries()) {
+      const line = first + index;
+      const problem = problems.get(line);
+      if (problem !== undefined) batch.push({ kind: 'bad', line, problem });
+      else if (!isBlank(text)) batch.push(readLine(withoutReturn(text), line));
+      if (batch.length === maxBatchRows) {
+        yield batch;
+        batch = [];
+      }
+    }
+    if (batch.length > 0) yield batch;
+  }
+}
+
+type TextFormat = 'csv' | 'tsv' | 'json-lines' | 'text';
+type Format = TextFormat | 'json' | 'parquet';
+
+const formats: Record<string, Format> = {
+  '.csv': 'csv',
+  '.tsv': 'tsv',
+  '.jsonl': 'json-lines',
+  '.ndjson': 'json-lines',
+  '.txt': 'text',
+  '.json': 'json',
+  '.parquet': 'parquet',
+};
+
+const endings = Object.keys(formats);
+
+/** For people. */
+const knownEndings = `${endings.filter((ending) => ending !== '.parquet').join(', ')}, each also with .gz or .zst, and .parquet`;
+
+/** The format by the file's ending in any case, `.gz` and `.zst` set aside; undefined for an unknown ending. */
+function formatOfEnding(path: string): Format | undefined {
+  const name = path.toLowerCase().replace(/\.(gz|zst)$/, '');
+  const ending = endings.find((known) => name.endsWith(known));
+  return ending === undefined ? undefined : formats[ending];
+}
+
+/** As much of standard input as tells whether it is an array. */
+const arrayStartBytes = 4096;
+
+/**
+ * Whether the bytes, at least `arrayStartBytes` of them or all that there are, begin a JSON array of objects. Prompts
+ * begin with brackets, too.
+ */
+function beginsArray(start: Buffer): boolean {
+  return /^\s*\[\s*($|[{\]])/.test(start.toString('latin1'));
+}
+
+/**
+ * The format by the first line that is not blank: `{` opens JSON Lines, a tab makes it TSV, a header with a
+ * column `id`, `scene` or `prompt` (any case) makes it CSV, and all else is plain text. Commas alone tell
+ * nothing: prompts are full of them.
+ */
+function formatOfFirstLine(line: string): TextFormat {
+  const text = line.trim();
+  if (text.startsWith('{')) return 'json-lines';
+  if (line.includes('\t')) return 'tsv';
+  return isHeader(text) ? 'csv' : 'text';
+}
+
+function isHeader(text: string): boolean {
+  const names = text.split(',').map((name) =>
+    name
+      .trim()
+      .replace(/^"(.*)"$/, '$1')
+      .toLowerCase(),
+  );
+  return names.some((name) => ['id', 'scene', 'prompt'].includes(name));
 }

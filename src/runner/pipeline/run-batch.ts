@@ -16,7 +16,6 @@ import { Run, type Ports } from './run.ts';
 import type { BatchSettings } from './settings.ts';
 import { settleWithoutPicture } from './settle.ts';
 import type { Stop } from './stop.ts';
-import { watchHealth } from './watch-health.ts';
 
 export interface BatchResult {
   ending: Ending;
@@ -172,4 +171,22 @@ function previewText({ saved }: SceneCounts, { waiting }: SceneCounts): string {
   const scenes = saved === 1 ? 'The scene of this preview is' : `The ${saved} scenes of this preview are`;
   if (waiting === 0) return `${scenes} saved`;
   return `${scenes} saved; ${waiting} ${waiting === 1 ? 'waits' : 'wait'} for the full run`;
+}
+
+/** By then the first jobs were sent, and a short run has ended without. */
+const firstMs = 3_000;
+
+/** Until the run is over, or the service says that it does not tell. A question that fails is no trouble. */
+async function watchHealth(run: Run): Promise<void> {
+  const { healthEveryMs, endpoint } = run.settings;
+  const { clock, tell } = run.ports;
+  if (healthEveryMs === undefined) return;
+  await clock.sleep(firstMs, run.over);
+  while (!run.over.aborted) {
+    const reply = await run.evidence.ask(endpoint);
+    if (reply === undefined || reply.kind === 'unknown' || run.over.aborted) return;
+    if (reply.kind === 'answers' && reply.health !== undefined)
+      tell({ type: 'service-health', ...reply.health });
+    await clock.sleep(healthEveryMs, run.over);
+  }
 }

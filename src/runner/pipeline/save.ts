@@ -1,12 +1,12 @@
 /** The step from a completed job to checked pictures under their final names. */
 import type { SubmittedAttempt } from '../core/attempt.ts';
-import type { Failure } from '../core/failure.ts';
+import { type Failure, failureRules } from '../core/failure.ts';
 import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
 import { provenanceOf } from '../core/provenance.ts';
-import { download } from './download.ts';
 import type { Hold } from './ports.ts';
 import type { Run } from './run.ts';
 import { savedSettlement, settleSaved, settleWithoutPicture, type JobFacts } from './settle.ts';
+import { growingWaitMs } from '../core/waiting.ts';
 
 /**
  * All pictures of an output are saved, or none: the attempt has failed, or it was left as it is since the run is
@@ -63,4 +63,43 @@ function isFailure(value: CheckedPicture | HeldPicture | Failure): value is Fail
 function saved(picture: CheckedPicture, file: string, seed: string | undefined): SavedPicture {
   const { width, height, sha256 } = picture;
   return { file, width, height, bytes: picture.png.length, sha256, ...(seed !== undefined && { seed }) };
+}
+
+/** Picture hosts hiccup, and the job is paid for: more than one try, and not so many that the night goes by. */
+const mostTries = 4;
+
+/** `left` where the run is ending: the attempt stays as it is, and the next run collects it. */
+async function download(
+  run: Run,
+  attempt: SubmittedAttempt,
+  picture: FoundPicture,
+  hold?: Hold,
+): Promise<HeldPicture | Failure | 'left'> {
+  if (!('url' in picture)) return picture;
+  const { url, ...rest } = picture;
+  for (let tries = 1; ; tries++) {
+    const reply = await run.ports.downloads.fetch(url, run.abandoned, hold);
+    if ('bytes' in reply) return { ...rest, ...reply };
+    if (failureRules[reply.kind].next === 'stop') {
+      run.stopFor(reply);
+      return 'left';
+    }
+    if (reply.kind !== 'download-failed') return reply;
+    if (run.stop.leaving.aborted) return 'left';
+    if (tries === mostTries) return reply;
+    await waitForNextTry(run, attempt, reply, tries);
+    if (run.stop.leaving.aborted) return 'left';
+  }
+}
+
+async function waitForNextTry(
+  run: Run,
+  attempt: SubmittedAttempt,
+  { kind, text, retryAfterMs = 0 }: Failure,
+  tries: number,
+): Promise<void> {
+  const { clock, random, tell } = run.ports;
+  const waitMs = Math.max(retryAfterMs, growingWaitMs(tries, run.settings.retry, random()));
+  tell({ type: 'request-troubled', scene: attempt.sceneId, kind, text, waitMs });
+  await clock.sleep(waitMs, run.stop.leaving);
 }

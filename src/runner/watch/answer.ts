@@ -2,10 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Page } from '../../lib/net/page-shell.ts';
 import type { Broadcast } from './broadcast.ts';
-import { streamEvents } from './event-stream.ts';
-import { refusalOf, type Refusal } from './guard.ts';
 import { sendPicture } from './send-picture.ts';
 import type { WatchedBatch } from './watched-batch.ts';
+import type { LiveBatch } from '../core/live-batch.ts';
 
 export interface Served {
   batch: WatchedBatch;
@@ -99,4 +98,71 @@ function send(response: ServerResponse, type: string, text: string): void {
   response.setHeader('Content-Length', Buffer.byteLength(text));
   response.setHeader('Cache-Control', 'no-store');
   response.end(text);
+}
+
+interface Refusal {
+  status: number;
+  /** For people. */
+  text: string;
+  headers?: Record<string, string>;
+}
+
+/** Undefined where the request may be answered. */
+function refusalOf(request: IncomingMessage): Refusal | undefined {
+  if (!isLoopbackName(request.headers.host ?? '')) {
+    return {
+      status: 421,
+      text: 'This page answers to the names 127.0.0.1 and localhost only. Behind a reverse proxy, have it send "Host: 127.0.0.1".',
+    };
+  }
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    return {
+      status: 405,
+      text: 'Nothing can be changed here: the page only looks.',
+      headers: { Allow: 'GET, HEAD' },
+    };
+  }
+  return undefined;
+}
+
+/** A page of another site whose name is made to lead here (DNS rebinding) sends that name. Any port: a tunnel has its own. */
+function isLoopbackName(host: string): boolean {
+  return /^(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?$/i.test(host);
+}
+
+/** Pictures that come with a change: a page that misses some of many asks for them. */
+const mostNews = 12;
+
+/** Sends the batch as it is, then what changes, until the page goes away. The head is sent already. */
+async function streamEvents(response: ServerResponse, broadcast: Broadcast): Promise<void> {
+  const first = await broadcast.latest();
+  if (response.destroyed) return;
+  response.write(`retry: 2000\n\n${eventOf('batch', first)}`);
+  let missed: LiveBatch | undefined;
+  const leave = broadcast.join({
+    hear: (batch, earlier) => {
+      // Whoever reads slowly misses some changes: only the last one counts.
+      if (response.writableNeedDrain) missed = batch;
+      else response.write(eventOf('change', changeOf(batch, earlier)));
+    },
+    beat: () => {
+      if (!response.writableNeedDrain) response.write(eventOf('beat', {}));
+    },
+  });
+  response.on('drain', () => {
+    if (missed !== undefined) response.write(eventOf('batch', missed));
+    missed = undefined;
+  });
+  response.once('close', leave);
+}
+
+/** All but the pictures that the page has already. */
+function changeOf(batch: LiveBatch, earlier: LiveBatch | undefined): LiveBatch {
+  const known = earlier?.newest[0]?.id ?? 0;
+  return { ...batch, newest: batch.newest.filter(({ id }) => id > known).slice(0, mostNews) };
+}
+
+/** JSON has no line breaks in it, which would end the event. */
+function eventOf(name: string, data: object): string {
+  return `event: ${name}\ndata: ${JSON.stringify({ now: Date.now(), ...data })}\n\n`;
 }

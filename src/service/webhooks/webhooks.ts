@@ -1,11 +1,22 @@
 /** Tells those who asked for it that a job has ended: one try and two more, each over restarts of the service. */
+import { Readable } from 'node:stream';
+import { Agent, request } from 'undici';
 import type { FaultPlan } from '../faults/fault-plan.ts';
 import { statusBody } from '../http/answer.ts';
-import { closeFilesOf, type FiledText, type Text, wholeOf } from '../jobs/filed-text.ts';
+import {
+  closeFilesOf,
+  type FiledText,
+  type Text,
+  wholeOf,
+  byteCountOf,
+  isFiled,
+  piecesOf,
+} from '../jobs/filed-text.ts';
 import type { JobBook } from '../jobs/job-book.ts';
 import { WebhookLanes } from './webhook-lanes.ts';
-import { type Try, WebhookSender, type WebhookTargets } from './webhook-sender.ts';
 import { type DueWebhook, prepareWebhookStatements } from './webhook-statements.ts';
+import { type Internet, publicLookup } from '../../lib/net/public-lookup.ts';
+import { isPrivateTarget } from './private-target.ts';
 
 export interface WebhooksParts extends WebhookTargets {
   book: JobBook;
@@ -136,3 +147,58 @@ export class Webhooks {
 }
 
 const nothingToTell: Try = {};
+
+/** Whom webhooks may lead to. */
+interface WebhookTargets {
+  /** Whether they may lead to this machine and its network. */
+  hasPrivate: boolean;
+  /** Where names are looked up that may lead to the internet only. */
+  internet?: Internet;
+}
+
+/** How one went. */
+interface Try {
+  /** Why it was not heard; undefined where it was. */
+  why?: string;
+  /** Undefined where the host was not asked. */
+  hasAnswered?: boolean;
+}
+
+const timeoutMs = 15_000;
+const connectMs = 5_000;
+
+class WebhookSender {
+  readonly #hasPrivate: boolean;
+  readonly #agent: Agent;
+
+  constructor({ hasPrivate, internet }: WebhookTargets) {
+    this.#hasPrivate = hasPrivate;
+    this.#agent = new Agent({
+      connect: { timeout: connectMs, ...(!hasPrivate && { lookup: publicLookup(internet) }) },
+    });
+  }
+
+  async send(url: string, text: Text | FiledText, stop: AbortSignal): Promise<Try> {
+    if (!this.#hasPrivate && isPrivateTarget(url))
+      return { why: 'it is an address of this machine or its network, which webhooks may not lead to' };
+    try {
+      const { statusCode, body } = await request(url, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', 'Content-Length': String(byteCountOf(text)) },
+        body: isFiled(text) ? Readable.from(piecesOf(text)) : text,
+        signal: AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]),
+        dispatcher: this.#agent,
+      });
+      await body.dump();
+      const isHeard = statusCode >= 200 && statusCode < 300;
+      return { hasAnswered: true, ...(!isHeard && { why: `it answered ${statusCode}` }) };
+    } catch (error) {
+      return { hasAnswered: false, why: String(error) };
+    }
+  }
+
+  /** Those that are on their way end. */
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+}

@@ -1,11 +1,9 @@
 /** A process in a group of its own: all it has started ends with it, it ends with the service, and why is said in words. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { killFamily, makeMark, signalTo } from './process-family.ts';
-import { guardProcesses } from './process-guard.ts';
-import { watchMemory } from './process-memory.ts';
 
 /** How long a process has between SIGTERM and SIGKILL. */
 const graceMs = 5_000;
@@ -136,4 +134,85 @@ function reasonOf(error: unknown, { command, cwd }: ProcessOptions): string {
   if (code === 'ERR_INVALID_ARG_VALUE' && command.length === 0) return 'no program is named';
   if (code === 'EACCES') return `${command[0]} may not be executed`;
   return message;
+}
+
+/** How much memory a process and its children have, where /proc tells. */
+const everyMs = 500;
+
+/** Tells once, of bytes, when they have more than `maxBytes`. The function that is returned ends the watch. */
+function watchMemory(pid: number, maxBytes: number, onExceeded: () => void): () => void {
+  const timer = setInterval(() => {
+    if (residentBytes(pid) <= maxBytes) return;
+    clearInterval(timer);
+    onExceeded();
+  }, everyMs).unref();
+  return () => clearInterval(timer);
+}
+
+/** Of the process and all below it; what they share counts for each. 0 where nothing is known. */
+function residentBytes(pid: number): number {
+  try {
+    const kilobytes = /^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    const children = childrenOf(pid).map(residentBytes);
+    return children.reduce((sum, bytes) => sum + bytes, Number(kilobytes ?? 0) * 1024);
+  } catch {
+    // It has just ended.
+    return 0;
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  const texts = readdirSync(`/proc/${pid}/task`).map((thread) => readChildren(pid, thread));
+  return texts.join(' ').split(' ').filter(Boolean).map(Number);
+}
+
+/** Some kernels do not tell. */
+function readChildren(pid: number, thread: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * Its standard input ends with the service, whatever ends that. Polite workers then have two seconds to see that theirs
+ * has ended too. A line instead says that there is nothing left to do. Its arguments: the group, the mark, and a command.
+ */
+const script = `
+trap '' HUP INT TERM
+read -r line && exit
+sleep 2
+kill -s KILL -- "-$1"
+if [ -n "$2" ]; then
+  for environment in /proc/[0-9]*/environ; do
+    if grep -qsF -e "$2" "$environment"; then
+      pid=\${environment#/proc/}
+      kill -s KILL "\${pid%/environ}"
+    fi
+  done
+fi
+shift 2
+[ $# -eq 0 ] || exec "$@"
+`;
+
+interface Guarded {
+  group: number;
+  /** In the environment of the processes that are ended besides; see `process-family.ts`. */
+  mark?: string | undefined;
+  /** A command to run in the end. */
+  cleanUp?: readonly string[] | undefined;
+}
+
+/** The function that is returned lifts the guard, to be called once all have gone. Without a shell there is none. */
+function guardProcesses({ group, mark = '', cleanUp = [] }: Guarded): () => void {
+  const guard: ChildProcess = spawn(
+    '/bin/sh',
+    ['-c', script, 'nightrender-guard', String(group), mark, ...cleanUp],
+    { detached: true, stdio: ['pipe', 'ignore', 'ignore'] },
+  );
+  guard.on('error', () => undefined).unref();
+  // Without files to open there is no pipe.
+  guard.stdin?.on('error', () => undefined);
+  return () => void guard.stdin?.end('\n');
 }

@@ -1,22 +1,21 @@
 /** The console of `nightrender serve`: endpoints, jobs and keys. */
 import { render, type JSX } from 'preact';
-import { useCallback, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useCallback, useLayoutEffect, useMemo, useRef, useState, useEffect } from 'preact/hooks';
 import type { Overview } from '../../protocol/console-data.ts';
-import { ask } from './ask.ts';
+import { ask, Refused } from './ask.ts';
 import { Dialog } from './dialog.tsx';
 import { EndpointPage } from './endpoint-page.tsx';
 import { EditPage, NewPage } from './form-pages.tsx';
 import { JobPage } from './job-page.tsx';
-import { JobsPage } from './jobs-page.tsx';
 import { KeysPage } from './keys-page.tsx';
 import { tellLink, useLink } from './link.ts';
 import { NothingHere } from './nothing-here.tsx';
 import { OverviewPage } from './overview-page.tsx';
 import { to, useRoute, type Route } from './route.ts';
 import { ServiceContext, type Service } from './service.ts';
-import { SignIn } from './sign-in.tsx';
 import { AwayNotice, FaultsNotice, TopBar } from './top-bar.tsx';
 import { usePolled } from './use-polled.ts';
+import { JobList } from './job-list.tsx';
 
 function ConsolePage(): JSX.Element {
   const [hash, route] = useRoute();
@@ -114,4 +113,77 @@ async function enter(place: Element): Promise<void> {
   const session = ask<{ signedIn: boolean }>('GET', 'session').catch(() => ({ signedIn: true }));
   if (!(await session).signedIn) tellLink({ isSignedOut: true });
   render(<ConsolePage />, place);
+}
+
+/** The jobs of all endpoints. */
+function JobsPage(): JSX.Element {
+  return (
+    <>
+      <div class="page-head">
+        <h1>Jobs</h1>
+      </div>
+      <section class="panel" aria-label="Jobs of all endpoints">
+        <JobList endpoint={null} />
+      </section>
+    </>
+  );
+}
+
+/** Signing in with a key. */
+function SignIn(): JSX.Element {
+  const [key, setKey] = useState('');
+  const [problem, setProblem] = useState('');
+  const [isBusy, setIsBusy] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  const signIn = async (): Promise<void> => {
+    if (isBusy) return;
+    if (key.trim() === '') return setProblem('Give a key.');
+    setIsBusy(true);
+    setProblem('');
+    try {
+      await ask('POST', 'session', { key: key.trim() });
+      tellLink({ isSignedOut: false });
+    } catch (error) {
+      setProblem(error instanceof Refused ? error.message : 'The service does not answer. Try again.');
+      setIsBusy(false);
+      field.current?.focus();
+    }
+  };
+  return (
+    <form
+      class="sign-in stack"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        void signIn();
+      }}
+    >
+      <div class="field">
+        <label for="key">API key</label>
+        <input
+          id="key"
+          ref={field}
+          type="password"
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck={false}
+          autofocus
+          value={key}
+          aria-invalid={problem !== ''}
+          aria-describedby="key-hint key-problem"
+          onInput={(event) => setKey(event.currentTarget.value)}
+        />
+        <p id="key-hint" class="hint">
+          The key that <code>nightrender serve</code> was started with, or one of the kind <em>admin</em>.
+        </p>
+        <p id="key-problem" class="problem" role="alert">
+          {problem}
+        </p>
+      </div>
+      <button type="submit" class="primary" aria-disabled={isBusy}>
+        Sign in
+      </button>
+    </form>
+  );
 }

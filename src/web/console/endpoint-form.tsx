@@ -1,16 +1,16 @@
 /** The form of an endpoint. */
 import type { JSX } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo, useState, useLayoutEffect, useRef } from 'preact/hooks';
 import type { EndpointForm as EndpointSettings } from '../../protocol/console-data.ts';
 import { Capacity } from './capacity.tsx';
-import { formOf, hasProgram, type Draft, type PartProps } from './endpoint-draft.ts';
-import { Names } from './endpoint-names.tsx';
-import { placeProblems } from './endpoint-problems.ts';
-import { EnvironmentRows } from './environment-rows.tsx';
+import { formOf, hasProgram, type Draft, type PartProps, type Runs, idFromName } from './endpoint-draft.ts';
 import { Form, OtherProblems, useSending } from './form.tsx';
-import { JobLimits } from './job-limits.tsx';
 import { WorkloadChoice } from './workload-choice.tsx';
 import { WorkloadFields } from './workload-fields.tsx';
+import { TextField } from './field.tsx';
+import type { Problem } from './ask.ts';
+import { useService } from './service.ts';
+import { useFocusKept } from './use-focus-kept.ts';
 
 interface Props {
   draft: Draft;
@@ -64,5 +64,161 @@ export function EndpointForm({ draft: first, isNew, action, back, onSave }: Prop
         </a>
       </div>
     </Form>
+  );
+}
+
+/** The limits of an endpoint's jobs. */
+const limits = [
+  ['executionTimeout', 'Execution time-out', 'The longest a job may run: 30s, 10m, 2h.'],
+  ['ttl', 'Time to live', 'From submission to end, the queue counted.'],
+  ['retries', 'Retries', 'How often a job whose worker died is put back.'],
+  ['maxQueued', 'Longest queue', 'More jobs are answered with 429.'],
+] as const;
+
+function JobLimits({ draft, problems, onChange }: PartProps): JSX.Element {
+  return (
+    <section class="panel stack" aria-labelledby="limits">
+      <h2 id="limits">Limits of jobs</h2>
+      <div class="row">
+        {limits.map(([field, label, hint]) => (
+          <TextField
+            key={field}
+            class="short"
+            label={label}
+            hint={hint}
+            problem={problems[field] ?? ''}
+            value={draft[field]}
+            onText={(text) => onChange({ [field]: text })}
+          />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+/** Which field of the form a problem is shown beside. */
+const always = ['name', 'id', 'workload', 'gpu', 'retries', 'executionTimeout', 'ttl', 'maxQueued'];
+
+/** Beside those that every endpoint has. */
+const ofWorkload: Record<Runs, string[]> = {
+  painter: ['workers', 'quickStart'],
+  'scene-renderer': ['workers', 'quickStart', 'environment'],
+  image: ['workers', 'quickStart', 'environment', 'memory', 'cpus', 'workload.image', 'workload.arguments'],
+  command: ['workers', 'quickStart', 'environment', 'memory', 'workload.command', 'workload.cwd'],
+  module: ['workers', 'quickStart', 'environment', 'memory', 'workload.path'],
+  remote: [],
+};
+
+interface PlacedProblems {
+  /** By field. */
+  beside: Record<string, string>;
+  /** About nothing that is shown. */
+  above: string[];
+}
+
+function placeProblems(problems: Problem[], runs: Runs): PlacedProblems {
+  const shown = [...always, ...ofWorkload[runs]];
+  const placed: PlacedProblems = { beside: {}, above: [] };
+  for (const { field, text } of problems) {
+    const homes = shown.filter((each) => each === field || field.startsWith(`${each}.`));
+    const home = homes.toSorted((a, b) => b.length - a.length)[0];
+    if (home === undefined) placed.above.push(text);
+    else placed.beside[home] = [placed.beside[home], text].filter(Boolean).join(' ');
+  }
+  return placed;
+}
+
+/** What an endpoint is called. */
+function Names({ draft, problems, onChange, isNew }: PartProps & { isNew: boolean }): JSX.Element {
+  const url = useService().overview.url.replace(/\/+$/, '');
+  return (
+    <section class="panel stack" aria-labelledby="names">
+      <h2 id="names">Name and address</h2>
+      <div class="row">
+        <TextField
+          label="Name"
+          hint="For people; no other endpoint has it."
+          problem={problems['name'] ?? ''}
+          value={draft.name}
+          onText={(name) => onChange({ name, ...(!draft.isIdTyped && { id: idFromName(name) }) })}
+        />
+        {isNew ? (
+          <TextField
+            label="Id"
+            hint={`Stands in its address: ${url}/v2/${draft.id === '' ? '…' : draft.id}/run`}
+            problem={problems['id'] ?? ''}
+            value={draft.id}
+            onText={(id) => onChange({ id, isIdTyped: id !== '' })}
+          />
+        ) : (
+          <p class="fixed">
+            <span>Id</span>
+            <code>{draft.id}</code>
+            <span class="problem">{problems['id'] ?? ''}</span>
+          </p>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** Names and values for the workers' environment. */
+function EnvironmentRows({ draft: { environment }, problems, onChange }: PartProps): JSX.Element {
+  const list = useFocusKept<HTMLUListElement>();
+  const count = useRef(environment.length);
+  const problem = problems['environment'] ?? '';
+  useLayoutEffect(() => {
+    if (environment.length > count.current)
+      list.current?.querySelector<HTMLElement>('li:last-child input')?.focus();
+    count.current = environment.length;
+  }, [environment.length]);
+  const change = (key: number, part: { name?: string; value?: string }): void =>
+    onChange({ environment: environment.map((row) => (row.key === key ? { ...row, ...part } : row)) });
+  const add = (): void => {
+    const key = Math.max(-1, ...environment.map((row) => row.key)) + 1;
+    onChange({ environment: [...environment, { key, name: '', value: '' }] });
+  };
+  return (
+    <>
+      <p class="hint" id="environment-hint">
+        For the workers. Secrets given here can be read by everybody who can open this console.
+      </p>
+      <ul ref={list} class="environment" aria-label="Variables" tabIndex={-1}>
+        {environment.map(({ key, name, value }, index) => (
+          <li key={key}>
+            {(['name', 'value'] as const).map((part) => (
+              <input
+                key={part}
+                type="text"
+                autocomplete="off"
+                spellcheck={false}
+                placeholder={part}
+                aria-label={`${part} of variable ${index + 1}`}
+                aria-invalid={problem !== ''}
+                aria-describedby="environment-problem"
+                value={part === 'name' ? name : value}
+                onInput={(event) => change(key, { [part]: event.currentTarget.value })}
+              />
+            ))}
+            <button
+              type="button"
+              class="small"
+              aria-label={`Remove variable ${name === '' ? index + 1 : name}`}
+              onClick={() => onChange({ environment: environment.filter((row) => row.key !== key) })}
+            >
+              ✕
+            </button>
+          </li>
+        ))}
+      </ul>
+      <p id="environment-problem" class="problem">
+        {problem}
+      </p>
+      <div class="buttons">
+        <button type="button" onClick={add}>
+          Add a variable
+        </button>
+      </div>
+    </>
   );
 }

@@ -1,7 +1,7 @@
 /** One endpoint: a job to try it with, its jobs, its workers, and how it is used. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { EndpointView } from '../../protocol/console-data.ts';
+import type { EndpointView, EndpointForm } from '../../protocol/console-data.ts';
 import { counted } from '../shared/number-words.ts';
 import { ask } from './ask.ts';
 import { gpuWords, isPainting, standing, workloadWords } from './endpoint-words.ts';
@@ -14,8 +14,8 @@ import { Question } from './question.tsx';
 import { RendererNotice } from './renderer-notice.tsx';
 import { to } from './route.ts';
 import { useEndpoint, useService } from './service.ts';
-import { UseIt } from './use-it.tsx';
 import { Workers } from './workers.tsx';
+import { Copyable } from './copyable.tsx';
 
 export function EndpointPage({ id }: { id: string }): JSX.Element {
   const endpoint = useEndpoint(id);
@@ -172,4 +172,53 @@ function PurgeQueue({ endpoint: { settings, jobs } }: { endpoint: EndpointView }
       )}
     </>
   );
+}
+
+/** How programs use an endpoint: lines to copy. */
+function UseIt({ settings: { id, workload } }: { settings: EndpointForm }): JSX.Element {
+  const { url } = useService().overview;
+  const base = url.replace(/\/+$/, '');
+  return (
+    <>
+      <Copyable label="Address to submit to" text={`${base}/v2/${id}/run`} />
+      <Copyable label="In a terminal" text={curlLines(base, id)} />
+      <Copyable label="In pipeline.yaml" text={yamlLines(base, id)} />
+      {workload.kind === 'remote' && (
+        <>
+          <p class="soft small-text">
+            A worker elsewhere pulls jobs with a key of the kind <em>worker</em> and these variables in its
+            environment.
+          </p>
+          <Copyable label="For workers" text={workerLines(base, id)} />
+        </>
+      )}
+    </>
+  );
+}
+
+function curlLines(base: string, id: string): string {
+  return [
+    `curl -X POST '${base}/v2/${id}/run' \\`,
+    `  -H "Authorization: Bearer $NIGHTRENDER_API_KEY" \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d '{"input": {"scene": "A lighthouse on a cliff at dusk", "seed": 7}}'`,
+  ].join('\n');
+}
+
+function yamlLines(base: string, id: string): string {
+  return ['endpoint:', `  baseUrl: ${base}`, `  id: ${id}`, '  apiKey: ${NIGHTRENDER_API_KEY}'].join('\n');
+}
+
+/** As the open-source worker SDK reads them; `$ID` and `$RUNPOD_POD_ID` are filled in by the worker. */
+function workerLines(base: string, id: string): string {
+  const at = `${base}/v2/${id}`;
+  return [
+    `export RUNPOD_ENDPOINT_ID='${id}'`,
+    `export RUNPOD_POD_ID="$(hostname)"`,
+    `export RUNPOD_AI_API_KEY="$NIGHTRENDER_WORKER_KEY"`,
+    `export RUNPOD_WEBHOOK_GET_JOB='${at}/job-take/$ID?gpu=any'`,
+    `export RUNPOD_WEBHOOK_POST_OUTPUT='${at}/job-done/$RUNPOD_POD_ID/$ID?gpu=any'`,
+    `export RUNPOD_WEBHOOK_POST_STREAM='${at}/job-stream/$RUNPOD_POD_ID/$ID?gpu=any'`,
+    `export RUNPOD_WEBHOOK_PING='${at}/ping/$RUNPOD_POD_ID?gpu=any'`,
+  ].join('\n');
 }

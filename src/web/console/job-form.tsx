@@ -1,15 +1,22 @@
 /** Submits a job to an endpoint, and shows what comes of it. */
-import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import type { JSX, ComponentChildren } from 'preact';
+import { useState, useId, useRef } from 'preact/hooks';
 import { ask } from './ask.ts';
 import { Field, TextField } from './field.tsx';
-import { FollowedJob } from './followed-job.tsx';
 import { Form, OtherProblems, useSending } from './form.tsx';
 import { inputOf, nothingTyped, turned, type InputFields, type TypedInput } from './job-input.ts';
 import { JobTermsFields } from './job-terms-fields.tsx';
 import { noTerms, termsOf } from './job-terms.ts';
 import { useService } from './service.ts';
-import { Tabs } from './tabs.tsx';
+import type { JobView } from '../../protocol/console-data.ts';
+import { useNow } from '../shared/use-now.ts';
+import { JobActions } from './job-actions.tsx';
+import { JobPictures } from './job-pictures.tsx';
+import { delayWords, executionWords, statusWords } from './job-words.ts';
+import { LongText } from './long-text.tsx';
+import { Mark } from './mark.tsx';
+import { to } from './route.ts';
+import { usePolled } from './use-polled.ts';
 
 const ways = [
   ['fields', 'Scene'],
@@ -132,6 +139,90 @@ function SceneFields({ fields, problemOf, onFields }: SceneProps): JSX.Element {
             onText={(text) => onFields({ [name]: text })}
           />
         ))}
+      </div>
+    </>
+  );
+}
+
+/** A job that was just submitted, until it is done. */
+function FollowedJob({ id }: { id: string }): JSX.Element {
+  const now = useNow(useService().aheadMs, 1_000);
+  const [isSettled, setIsSettled] = useState(false);
+  const path = `jobs/${encodeURIComponent(id)}`;
+  const { data: job, refused, refresh } = usePolled<JobView>(path, isSettled ? 30_000 : 1_000);
+  const settled = job !== undefined && statusWords(job.status).isSettled;
+  if (settled !== isSettled) setIsSettled(settled);
+  const took = job === undefined ? null : executionWords(job, now);
+  return (
+    <section class="followed stack" aria-label="The job you submitted">
+      <div class="followed-head">
+        <span role="status">
+          {job === undefined ? (
+            (refused?.message ?? 'Submitted.')
+          ) : (
+            <Mark mood={statusWords(job.status).mood}>{statusWords(job.status).word}</Mark>
+          )}
+        </span>
+        {job !== undefined && (
+          <span class="soft small-text">
+            waited {delayWords(job, now)}
+            {took !== null && ` · ${took}`}
+          </span>
+        )}
+        <a class="small-text" href={to.job(id)}>
+          All about job {id}
+        </a>
+        {job !== undefined && <JobActions job={job} onDone={refresh} />}
+      </div>
+      {job !== undefined && job.error !== null && <LongText label="Error" text={job.error} isBad />}
+      {job !== undefined && <JobPictures job={job} />}
+    </section>
+  );
+}
+
+interface Props<T extends string> {
+  label: string;
+  tabs: readonly (readonly [T, string])[];
+  chosen: T;
+  onChoose(tab: T): void;
+  children: ComponentChildren;
+}
+
+/** Arrow keys go from tab to tab. */
+function Tabs<T extends string>({ label, tabs, chosen, onChoose, children }: Props<T>): JSX.Element {
+  const id = useId();
+  const list = useRef<HTMLDivElement>(null);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    const at = tabs.findIndex(([tab]) => tab === chosen);
+    const index = (at + step + tabs.length) % tabs.length;
+    const next = tabs[index];
+    if (next === undefined) return;
+    onChoose(next[0]);
+    list.current?.querySelectorAll('button')[index]?.focus();
+  };
+  return (
+    <>
+      <div ref={list} class="tabs" role="tablist" aria-label={label} onKeyDown={onKeyDown}>
+        {tabs.map(([tab, words]) => (
+          <button
+            key={tab}
+            id={`${id}-${tab}`}
+            type="button"
+            role="tab"
+            aria-selected={tab === chosen}
+            aria-controls={`${id}-panel`}
+            tabIndex={tab === chosen ? 0 : -1}
+            onClick={() => onChoose(tab)}
+          >
+            {words}
+          </button>
+        ))}
+      </div>
+      <div id={`${id}-panel`} class="stack" role="tabpanel" aria-labelledby={`${id}-${chosen}`}>
+        {children}
       </div>
     </>
   );

@@ -1,8 +1,7 @@
 /** The page of the report, `report/index.html`. */
 import { render, type JSX } from 'preact';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
-import { FailuresView } from './failures-view.tsx';
-import type { GalleryData } from '../../runner/core/gallery-data.ts';
+import type { GalleryData, GalleryFailure } from '../../runner/core/gallery-data.ts';
 import { GridView } from './grid-view.tsx';
 import { NightView } from './night-view.tsx';
 import { PicturesView } from './pictures-view.tsx';
@@ -11,6 +10,7 @@ import { everything, type Query } from './query.ts';
 import { Rows } from './rows.ts';
 import { Summary } from './summary.tsx';
 import { Toolbar } from './toolbar.tsx';
+import { counted } from '../shared/number-words.ts';
 
 const root = document.querySelector('#page');
 const data = JSON.parse(document.querySelector('#data')?.textContent ?? '{}') as GalleryData;
@@ -85,3 +85,53 @@ function ViewBar({ place, onView }: { place: Place; onView: (view: View) => void
 }
 
 if (root !== null) render(<Page />, root);
+
+interface Props {
+  failures: GalleryFailure[];
+  onShow(kind: string): void;
+}
+
+function FailuresView({ failures, onShow }: Props): JSX.Element {
+  return (
+    <section aria-label="Failures" class="failures">
+      {failures.length === 0 && <p class="soft">Nothing failed for good.</p>}
+      {failures.map(({ kind, means, scenes, text, command }) => (
+        <article key={kind}>
+          <h2>
+            {kind} <span class="soft">{counted(scenes, 'scene')}</span>
+          </h2>
+          <p class="soft">{means}</p>
+          <blockquote dir="auto">{text}</blockquote>
+          {command !== null && <Command text={command} />}
+          <button type="button" onClick={() => onShow(kind)}>
+            Show {scenes === 1 ? 'it' : 'them'}
+          </button>
+        </article>
+      ))}
+    </section>
+  );
+}
+
+function Command({ text }: { text: string }): JSX.Element {
+  const [isCopied, setCopied] = useState(false);
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setCopied(true);
+    } catch {
+      // It is selected with one click as well.
+      setCopied(false);
+    }
+  };
+  return (
+    <p class="command">
+      <code>{text}</code>
+      <button type="button" onClick={() => void copy()}>
+        Copy
+      </button>
+      <span role="status" class="soft">
+        {isCopied ? 'Copied' : ''}
+      </span>
+    </p>
+  );
+}

@@ -1,6 +1,6 @@
 /** The middle of the times, whatever their number and order. */
 import { expect, it } from 'vitest';
-import { readMedians } from '../../../src/runner/checkpoint/read-medians.ts';
+import { readMedians } from '../../../src/runner/checkpoint/read-summary.ts';
 import { World } from '../../fakes/world.ts';
 
 const noBreath = (): Promise<void> => Promise.resolve();

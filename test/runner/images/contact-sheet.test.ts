@@ -2,7 +2,7 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { contactSheet } from '../../../src/runner/images/contact-sheet.ts';
-import { sheetLabel } from '../../../src/runner/images/sheet-label.ts';
+import { sheetLabel } from '../../../src/runner/images/contact-sheet.ts';
 
 const red = { r: 200, g: 0, b: 0 };
 

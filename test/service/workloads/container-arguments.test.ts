@@ -4,7 +4,7 @@ import {
   type ContainerOptions,
   createArguments,
   environmentFile,
-} from '../../../src/service/workloads/container-arguments.ts';
+} from '../../../src/service/workloads/container-workload.ts';
 
 function told(options: Partial<ContainerOptions> = {}, kind: 'docker' | 'podman' = 'docker'): string {
   const settings: ContainerOptions = {

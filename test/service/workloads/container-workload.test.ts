@@ -3,7 +3,7 @@ import { execFile, fork } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type ContainerOptions } from '../../../src/service/workloads/container-arguments.ts';
+import { type ContainerOptions } from '../../../src/service/workloads/container-workload.ts';
 import type { ContainerTool } from '../../../src/service/workloads/container-tool.ts';
 import {
   containerWorkload,

@@ -12,9 +12,9 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'the job id is recorded after the first poll',
     file: 'src/runner/pipeline/submit.ts',
-    from: "  if ((await checkpoint.recordSubmitted(attempt, { jobId, status, at })) === 'taken') {",
+    from: '  const recorded = await checkpoint.recordSubmitted(attempt, { jobId, status, at });',
     to: `  await run.ports.service.status(attempt.endpoint, jobId, run.abandoned);
-  if ((await checkpoint.recordSubmitted(attempt, { jobId, status, at })) === 'taken') {`,
+  const recorded = await checkpoint.recordSubmitted(attempt, { jobId, status, at });`,
   },
   {
     name: 'a scene is saved before its picture is written',
@@ -99,8 +99,8 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'an id that is another job’s is taken for the attempt’s',
     file: 'src/runner/checkpoint/sqlite-checkpoint.ts',
-    from: "if (this.#sql.jobOf.get({ jobId, ...attempt.endpoint }) !== undefined) return 'taken';",
-    to: '',
+    from: 'if (this.#sql.jobOf.get(place) !== undefined) {',
+    to: 'if (this.#sql.jobOf.get({ ...place, jobId: `${jobId}?` }) !== undefined) {',
   },
   {
     name: 'deadlines believe the clock on the wall',

@@ -28,7 +28,7 @@ export const promises: Record<string, Promised[]> = {
     {
       says: 'Whatever disks, clocks, people and the service do to a batch between and during its starts: no picture is wrong, nothing is paid undeclared, every refusal names a way that leads on, and in the end every scene is saved.',
       file: 'simulation/nights.test.ts',
-      title: '… nights',
+      title: '300 nights',
     },
     {
       says: 'So it is where any file of a batch is missing, empty, cut, of the day before, or has a byte flipped.',

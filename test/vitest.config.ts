@@ -20,12 +20,11 @@ const rest = [
   'test/service/workloads/container-{pull,workload}.test.ts',
 ];
 
-/** `npm test` tries a tenth of these, or fewer nights and kills; the rest tries all of them. */
+/** `npm test` tries a tenth of these, or fewer kills; the rest tries all of them. */
 const whole = [
   'test/e2e/kill.test.ts',
   'test/runner/pipeline/edited-back.test.ts',
   'test/runner/pipeline/kill-at-every-call.test.ts',
-  'test/simulation/nights.test.ts',
 ];
 
 const results = process.env['NIGHTRENDER_TEST_RESULTS'];

@@ -22,7 +22,7 @@ import {
 import { endpointProblems, type EndpointRulesContext } from './endpoint-rules.ts';
 import { durationText, sizeText } from '../../lib/yaml/quantities.ts';
 import { readFields } from '../../lib/yaml/read-fields.ts';
-import type { EndpointSettings } from './service-settings.ts';
+import type { EndpointSettings } from '../endpoint-settings.ts';
 
 export interface EndpointFormContext extends EndpointRulesContext {
   /** `limits.maxQueued` of the service. */

@@ -1,5 +1,5 @@
 /** An endpoint between what was written and what is meant, whichever way it was written. */
-import type { EndpointSettings, WorkloadSettings } from './service-settings.ts';
+import type { EndpointSettings, WorkloadSettings } from '../endpoint-settings.ts';
 
 /** What could be read of each field; undefined is what is wrong by itself, or was left out. */
 export interface EndpointFields {

@@ -1,7 +1,7 @@
 /** What the fields of an endpoint say of one another, of the other endpoints and of this machine. */
 import type { EndpointDraft, FieldExpectation } from './endpoint-draft.ts';
 import { durationText } from '../../lib/yaml/quantities.ts';
-import type { WorkloadSettings } from './service-settings.ts';
+import type { WorkloadSettings } from '../endpoint-settings.ts';
 import { workloadFileProblems } from './workload-files.ts';
 
 export interface EndpointRulesContext {

@@ -17,7 +17,8 @@ import {
   workloadKeys,
   type FileEndpoint,
 } from './service-schema.ts';
-import type { ServiceSettings, WorkloadSettings } from './service-settings.ts';
+import type { WorkloadSettings } from '../endpoint-settings.ts';
+import type { ServiceSettings } from './service-settings.ts';
 import { shownFile } from '../../lib/yaml/shown-file.ts';
 import { secretsOf } from '../../lib/yaml/shown.ts';
 import { isPath } from './workload-files.ts';

@@ -1,4 +1,5 @@
 /** A checked service.yaml: paths absolute, durations in ms, sizes in bytes. */
+import type { EndpointSettings } from '../endpoint-settings.ts';
 
 export interface ServiceSettings {
   /** An IP address or a name of this machine; loopback where nothing else is said. */
@@ -29,27 +30,3 @@ export interface ServiceLimits {
   /** A worker that pulls and says nothing for so long has its job taken away. */
   silenceMs: number;
 }
-
-/** The service's own type of an endpoint, which this folder cannot import; where both meet, the compiler compares them. */
-export interface EndpointSettings {
-  id: string;
-  name: string;
-  workload: WorkloadSettings;
-  workers: number;
-  quickStart: boolean;
-  gpu: { label: string } | { devices: string[] } | null;
-  memoryBytes: number | null;
-  cpus: number | null;
-  environment: Record<string, string>;
-  retries: number;
-  executionTimeoutMs: number;
-  ttlMs: number;
-  maxQueued: number;
-}
-
-export type WorkloadSettings =
-  | { kind: 'prebuilt'; name: 'painter' | 'scene-renderer' }
-  | { kind: 'image'; image: string; arguments: string[] }
-  | { kind: 'command'; command: string[]; cwd: string | null }
-  | { kind: 'module'; path: string }
-  | { kind: 'remote' };

@@ -2,7 +2,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { FieldExpectation } from './endpoint-draft.ts';
-import type { WorkloadSettings } from './service-settings.ts';
+import type { WorkloadSettings } from '../endpoint-settings.ts';
 
 /** Paths have to be absolute. A program is looked for where its own `environment` says, else where this one's is. */
 export function workloadFileProblems(

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readService } from '../../../src/service/config/read-service.ts';
-import type { EndpointSettings } from '../../../src/service/config/service-settings.ts';
+import type { EndpointSettings } from '../../../src/service/endpoint-settings.ts';
 import type { EndpointSettings as Served } from '../../../src/service/endpoint-settings.ts';
 import { marked, placesOf } from '../../runner/config/pipeline-file.ts';
 import {

@@ -1,11 +1,19 @@
 /** Whether a start has compared the list with the checkpoint: a mark on each scene that a comparison would put right. */
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
+import { CommitMarkFile, readCommitMark } from '../../src/runner/checkpoint/commit-mark.ts';
+import { sha256OfFile } from '../../src/runner/checkpoint/find-loss.ts';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import type { Finished } from './cli.ts';
 
 export function mark(cwd: string): void {
-  editCheckpoint(join(cwd, 'out'), "UPDATE scenes SET source = 'marked'");
+  const dir = join(cwd, 'out');
+  const closed = readCommitMark(dir);
+  editCheckpoint(dir, "UPDATE scenes SET source = 'marked'");
+  if (closed === undefined) throw new Error('the checkpoint has no mark');
+  const file = new CommitMarkFile(dir);
+  file.writeDurably({ ...closed, sha256: sha256OfFile(join(dir, 'checkpoint.sqlite')) });
+  file.close();
 }
 
 export function sourcesIn(cwd: string): string[] {

@@ -1,9 +1,10 @@
 /** Promise: a list that is what it was is not read again at the next start; whatever makes other scenes of it is noticed. */
-import { renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { readdirSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { folderWith, inProcess, nightrender, pipeline, scenes, type Finished } from './cli.ts';
+import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { mark, planOf, sourcesIn } from './marked-scenes.ts';
 
 const input = (scene: string): string => pipeline('local', `input: {scene: "${scene}"}\nskipBadRows: true\n`);
@@ -29,6 +30,18 @@ it('it is read again from standard input, where nobody can look at it twice', as
   mark(cwd);
   expect(planOf(await start(cwd, withBad))).toMatchObject({ unchanged: 2 });
   expect(sourcesIn(cwd)).toEqual(['standard input:2', 'standard input:3']);
+});
+
+it('it is read again after an unclean end, and puts right what was stored of it', async () => {
+  const named = input('{{ scene }}').replace('out\n', "out\n  name: '{{ scene }}.png'\n");
+  const cwd = folderWith({ 'pipeline.yaml': named, 'scenes.csv': withBad });
+  await inProcess(['run', 'pipeline.yaml', '--limit', '1'], { cwd });
+  editCheckpoint(join(cwd, 'out'), "UPDATE scenes SET columns = replace(columns, 'trees', 'trams')");
+  expect((await start(cwd)).code).toBe(3);
+  expect(readdirSync(join(cwd, 'out/images')).toSorted()).toEqual([
+    'Hills and 0 trees.png',
+    'Hills and 1 trees.png',
+  ]);
 });
 
 it.each<[string, (cwd: string) => void, object]>([

@@ -35,6 +35,11 @@ export function readCommitMark(dir: string): CommitMark | undefined {
   return isJsonObject(mark) ? (mark as unknown as CommitMark) : undefined;
 }
 
+/** Whether the last run has ended in order, so that the checkpoint is known to be what it has left. */
+export function isClosedInOrder(dir: string): boolean {
+  return typeof readCommitMark(dir)?.sha256 === 'string';
+}
+
 export class CommitMarkFile {
   readonly #file: number;
   #isOpen = true;

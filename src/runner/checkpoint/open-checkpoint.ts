@@ -9,6 +9,7 @@ import { endings } from '../core/ending.ts';
 import { openForReading, type Database } from '../../lib/sqlite/database.ts';
 import { InHandFile } from './in-hand.ts';
 import { readComparedList } from './compared-list.ts';
+import { isClosedInOrder } from './commit-mark.ts';
 import { checkpointFile } from './find-loss.ts';
 import { openForChanges, type WritableCheckpoint } from './open-for-changes.ts';
 import { readAttemptStates } from './read-counts.ts';
@@ -88,8 +89,12 @@ export function openCheckpointForMending(dir: string): WritableCheckpoint | unde
   return openForChanges(dir);
 }
 
-/** The digest of the list that the batch was last compared with; undefined where nobody knows. Throws as above. */
+/**
+ * The digest of the list that the batch was last compared with; undefined where nobody knows, and after an unclean end:
+ * no checksum holds what is stored of the list. Throws as above.
+ */
 export function readComparedDigest(dir: string): string | undefined {
+  if (!isClosedInOrder(dir)) return undefined;
   const db = openCheckpointForReading(dir);
   try {
     return db && readComparedList(db)?.digest;

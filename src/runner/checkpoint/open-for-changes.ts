@@ -2,8 +2,9 @@
 import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
 import { openForWriting, type Database } from '../../lib/sqlite/database.ts';
 import type { CommitMarker } from '../../lib/sqlite/group-commit.ts';
-import { CommitMarkFile, readCommitMark, type Reached } from './commit-mark.ts';
+import { CommitMarkFile, isClosedInOrder, readCommitMark, type Reached } from './commit-mark.ts';
 import { readReached } from './commits.ts';
+import { forgetComparedList } from './compared-list.ts';
 import { checkpointFile, findLoss, hasLog, LostCommits, sha256OfFile, type Loss } from './find-loss.ts';
 import { checkpointSchema } from './schema.ts';
 
@@ -18,11 +19,14 @@ export interface WritableCheckpoint {
 export function openForChanges(dir: string, isLossAccepted = false): WritableCheckpoint {
   const loss = findLoss(dir);
   if (loss !== undefined && !isLossAccepted) throw new LostCommits(dir, loss);
+  const isKnown = isClosedInOrder(dir);
   // What is sealed and written to would be taken for damaged after a power cut.
   unseal(dir);
   const db = openForWriting(checkpointFile(dir), checkpointSchema, 'known');
   try {
     if (loss !== undefined) acceptLoss(db, loss);
+    // The list then puts right what was stored of it.
+    if (!isKnown) forgetComparedList(db);
     const file = new CommitMarkFile(dir);
     const marker = createMarker(db, file);
     db.transaction(() => marker.beforeCommit()).immediate();

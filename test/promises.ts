@@ -460,12 +460,12 @@ export const promises: Record<string, Promised[]> = {
     },
     {
       says: 'Of answers with pictures no more are in memory at a time than fit into `limits.memory`, and all come.',
-      file: 'runner/client/memory.test.ts',
+      file: 'runner/client/memory-budget.test.ts',
       title: 'are never more at a time than have room, and all come',
     },
     {
       says: 'One that is larger than `limits.memory` comes through alone.',
-      file: 'runner/client/memory.test.ts',
+      file: 'runner/client/memory-budget.test.ts',
       title: 'one … that is larger than all of it comes through, alone',
     },
     {
@@ -779,7 +779,7 @@ export const promises: Record<string, Promised[]> = {
     },
     {
       says: 'Keys are kept as digests, in a file that only you can read.',
-      file: 'service/keys/key-book.test.ts',
+      file: 'service/keys/key-store.test.ts',
       title: "is its owner's alone and holds no key",
     },
     {

@@ -6,7 +6,7 @@ import { attemptMoves } from '../src/runner/core/attempt.ts';
 import { endings } from '../src/runner/core/ending.ts';
 import { failureRules, type Consequence } from '../src/runner/core/failure.ts';
 import type { JsonObject } from '../src/lib/text/json.ts';
-import { laneReasons } from '../src/runner/core/lane-time.ts';
+import { idleReasons } from '../src/runner/core/slot-usage.ts';
 import { sceneMoves } from '../src/runner/core/scene.ts';
 import { eventLines } from '../src/terminal/event-lines.ts';
 import { promises, type Promised } from './promises.ts';
@@ -55,7 +55,7 @@ export const readmeSections: Record<string, () => string> = {
   'lane reasons': () =>
     table(
       ['reason', 'means'],
-      Object.entries(laneReasons).map(([reason, means]) => [`\`${reason}\``, means]),
+      Object.entries(idleReasons).map(([reason, means]) => [`\`${reason}\``, means]),
     ),
   promises: () => Object.entries(promises).map(promisesOf).join('\n\n'),
 };

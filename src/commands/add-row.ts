@@ -8,7 +8,7 @@ import { TemplateError } from '../runner/config/template.ts';
 import {
   combinations,
   expandRow,
-  mostExpanded,
+  maxExpanded,
   scenesPerRow,
   valueText,
   type Combination,
@@ -133,13 +133,13 @@ function chosen(expansion: Expansion): Iterable<Combination> {
   return known;
 }
 
-const longestShown = 40;
+const maxShownLength = 40;
 
 function shownAxes(columns: JsonObject): string {
   return Object.entries(columns)
     .map(([name, value]) => {
       const text = valueText(value);
-      return `${name} ${text.length > longestShown ? `${text.slice(0, longestShown - 1)}…` : text}`;
+      return `${name} ${text.length > maxShownLength ? `${text.slice(0, maxShownLength - 1)}…` : text}`;
     })
     .join(', ');
 }
@@ -149,7 +149,7 @@ function addScene(adder: RowAdder, { id, columns, source }: Row, input: InputTem
   const rendered = input.render(columns);
   adder.checkName(columns);
   adder.position += 1;
-  if (adder.expansion !== undefined && adder.position > mostExpanded) throw tooMany(adder.config);
+  if (adder.expansion !== undefined && adder.position > maxExpanded) throw tooMany(adder.config);
   const { position } = adder;
   const fingerprint = fingerprintOf(input.sendsFiles ? withoutPaths(rendered) : rendered);
   adder.stage.add({ id, fingerprint, input: rendered, columns, position, source });
@@ -167,6 +167,6 @@ function problemIn(error: unknown): string {
 }
 
 function tooMany({ placeOf }: Config): ConfigError {
-  const text = `the rows of the manifest and these lists make more than ${mostExpanded} scenes; expected fewer rows, or shorter lists`;
+  const text = `the rows of the manifest and these lists make more than ${maxExpanded} scenes; expected fewer rows, or shorter lists`;
   return new ConfigError([{ where: placeOf(['scenes'], true), text }]);
 }

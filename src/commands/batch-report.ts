@@ -9,7 +9,7 @@ import { writeReport, type ReportFiles } from '../runner/report/write-report.ts'
 import { program } from './version.ts';
 
 /** In the timeline of the report. */
-const mostRuns = 200;
+const maxRuns = 200;
 
 /** Undefined where the folder has no checkpoint that a run has begun. Throws the reason of `signal` where that cuts it. */
 export async function writeBatchReport(
@@ -28,7 +28,7 @@ export async function writeBatchReport(
     const source = {
       rows: () => readRows(db),
       columns: () => columns,
-      runs: () => readRuns(db, mostRuns),
+      runs: () => readRuns(db, maxRuns),
       summary: () => readSummary(db, signal),
     };
     const about = { batch: { manifest, endpoint }, pipeline, output, program, writtenAt: now };

@@ -14,7 +14,7 @@ import { createCancelView, type CancelView } from '../terminal/cancel-view.ts';
 import { batchSettings } from './batch-settings.ts';
 import { commandArguments, configuredArguments } from './command-arguments.ts';
 import { assertCollectable } from './connections.ts';
-import { whileLocked } from './mend-batch.ts';
+import { whileLocked } from './maintain-batch.ts';
 import { noBatch } from './no-batch.ts';
 import { recordEnd, recordThrown } from './record-end.ts';
 import { recordedRun } from './recorded-run.ts';
@@ -75,7 +75,7 @@ function openKnown(dir: string, isLossAccepted: boolean): OpenCheckpoint {
 async function cancelOpened(config: Config, opened: OpenCheckpoint, view: CancelView): Promise<CancelResult> {
   const endpoints = readJobsInFlight(config.output.dir).map(({ endpoint }) => endpoint);
   return withSignals((stop) =>
-    withPorts({ config, opened, endpoints, tell: view.tell, stop }, (ports) =>
+    withPorts({ config, opened, endpoints, emit: view.emit, stop }, (ports) =>
       cancelBatch(ports, batchSettings(config, systemClock.now()), stop),
     ),
   );

@@ -14,7 +14,7 @@ import { keyActions } from './key-actions.ts';
 
 /** Resolves to the exit code. `early`: the lock of the batch that is asked for, where it was taken already. */
 export async function parseCommandLine(given: string[], early?: BatchLock): Promise<number> {
-  if (given.length === 1 && given[0] === '--version') return showVersions();
+  if (given.length === 1 && given[0] === '--version') return printVersions();
   const args = withHelp(given);
   let chosen: Chosen | undefined;
   try {
@@ -99,7 +99,7 @@ function baseParser(args: string[]) {
 }
 
 /** The first line alone is what it always was, for scripts. */
-async function showVersions(): Promise<number> {
+async function printVersions(): Promise<number> {
   const { versions } = await import('./versions.ts');
   const rows = versions().map(([name, version]) => `${name.padEnd(10)}${version}`);
   writeOut([program, ...rows].join('\n'));

@@ -18,7 +18,7 @@ import {
   statusOptions,
   watchOptions,
 } from './looking-options.ts';
-import { cancelOptions, retryOptions, verifyOptions } from './mending-options.ts';
+import { cancelOptions, retryOptions, verifyOptions } from './maintenance-options.ts';
 import { endings } from '../runner/core/ending.ts';
 import { beginOptions } from './begin-options.ts';
 import { common, exitCodes } from './exit-codes.ts';

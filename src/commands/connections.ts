@@ -7,7 +7,7 @@ import type { Connection } from '../runner/client/http-render-service.ts';
 import type { Config } from '../runner/config/config.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import type { Endpoint } from '../runner/core/attempt.ts';
-import { plural, showInstant } from '../terminal/words.ts';
+import { plural, formatInstant } from '../terminal/words.ts';
 import { configuredArguments } from './command-arguments.ts';
 import { endpointSettings } from '../service/endpoint-settings.ts';
 import { startService } from '../service/start-service.ts';
@@ -60,7 +60,7 @@ export function assertCollectable(file: string, config: Config, inFlight: JobsIn
 
 function elsewhereText(batch: string, url: string, inFlight: JobsInFlight[]): string {
   const jobs = inFlight.reduce((sum, each) => sum + each.jobs, 0);
-  const since = showInstant(Math.min(...inFlight.map(({ oldestAt }) => oldestAt)));
+  const since = formatInstant(Math.min(...inFlight.map(({ oldestAt }) => oldestAt)));
   return [
     `${plural(jobs, 'job is', 'jobs are')} still in flight at ${url}, the oldest since ${since}, and this run's key must not go there.`,
     `Set endpoint.baseUrl back to ${url} and run once to collect them (a result is kept for about 30 minutes),`,

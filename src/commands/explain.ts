@@ -6,7 +6,7 @@ import { readOutputDir } from '../runner/config/read-output-dir.ts';
 import { closestFew } from '../lib/text/closest.ts';
 import { shellWord } from '../lib/text/shell-word.ts';
 import type { Database } from '../lib/sqlite/database.ts';
-import { showStory } from '../terminal/show-story.ts';
+import { printStory } from '../terminal/print-story.ts';
 import { commandArguments } from './command-arguments.ts';
 import { lookAtBatch } from './look-at-batch.ts';
 import { refuse } from './refuse.ts';
@@ -29,14 +29,14 @@ export async function explain(file: string, id: string, argv: Record<string, unk
     });
     const retryCommand = `nightrender retry ${commandArguments(file, argv['output'])} --id ${shellWord(id)}`;
     const place = { isRunning: isBatchHeld(dir), shownDir: shownPath(dir), retryCommand, now: Date.now() };
-    showStory({ ...story, ...place }, json);
+    printStory({ ...story, ...place }, json);
     return 0;
   } catch (thrown) {
     return refuse(thrown, dir, json, commandArguments(file, argv['output']));
   }
 }
 
-const mostMeant = 3;
+const maxSuggestions = 3;
 
 /** Who knows only a part of an id mostly knows its end. */
 function holding(part: string, ids: Iterable<string>): string[] {
@@ -44,13 +44,13 @@ function holding(part: string, ids: Iterable<string>): string[] {
   if (part.length < 2) return found;
   for (const id of ids) {
     if (!id.toLowerCase().includes(part.toLowerCase())) continue;
-    if (found.push(id) === mostMeant) break;
+    if (found.push(id) === maxSuggestions) break;
   }
   return found;
 }
 
 function unknownId(db: Database, id: string): ConfigError {
-  const near = closestFew(id, readIds(db), mostMeant);
+  const near = closestFew(id, readIds(db), maxSuggestions);
   const meant = (near.length > 0 ? near : holding(id, readIds(db))).map((each) => JSON.stringify(each));
   const hint = meant.length === 0 ? '`nightrender list` names all' : `did you mean ${meant.join(' or ')}?`;
   return new ConfigError([

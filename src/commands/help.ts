@@ -2,18 +2,18 @@
 import { readFileSync } from 'node:fs';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { didYouMean } from '../lib/text/closest.ts';
-import { showManualPage, showTopics } from '../terminal/show-manual.ts';
+import { printManualPage, printTopics } from '../terminal/print-manual.ts';
 import { helpGroups, helpTopics, topicList } from './help-topics.ts';
 import { refuse } from './refuse.ts';
 
 /** Returns the exit code. `commands` can be asked for as well, before this is called. */
 export function help(topic: string, commands: string[]): number {
   if (topic === topicList) {
-    showTopics(helpGroups);
+    printTopics(helpGroups);
     return 0;
   }
   if (!helpTopics.includes(topic)) return refuse(noTopic(topic, commands), undefined, false);
-  showManualPage(readFileSync(new URL(`../help/${topic}.md`, import.meta.url), 'utf8'));
+  printManualPage(readFileSync(new URL(`../help/${topic}.md`, import.meta.url), 'utf8'));
   return 0;
 }
 

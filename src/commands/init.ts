@@ -6,7 +6,7 @@ import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { sections } from '../runner/config/schema.ts';
 import { serviceExample } from '../service/config/service-example.ts';
 import { serviceSchemaText } from '../service/config/service-json-schema.ts';
-import { showInit, showServiceInit } from '../terminal/show-init.ts';
+import { printInit, printServiceInit } from '../terminal/print-init.ts';
 import { refuse } from './refuse.ts';
 import { shownPath } from './shown-path.ts';
 
@@ -29,7 +29,7 @@ function beginBatch(folder: string, argv: Record<string, unknown>): void {
     'scenes.csv': scenesText,
     [schemaFile]: pipelineSchemaText(),
   });
-  showInit({ pipeline, manifest, schema, needsKey: where !== 'local' });
+  printInit({ pipeline, manifest, schema, needsKey: where !== 'local' });
 }
 
 function beginService(folder: string, argv: Record<string, unknown>): void {
@@ -45,7 +45,7 @@ function beginService(folder: string, argv: Record<string, unknown>): void {
     'service.yaml': serviceExample(serviceSchemaFile),
     [serviceSchemaFile]: serviceSchemaText(),
   });
-  showServiceInit({ service, schema });
+  printServiceInit({ service, schema });
 }
 
 /** By their names; returns their paths as people are shown them. */

@@ -1,7 +1,7 @@
 /** `nightrender inspect`: what a picture says of itself. */
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { inspectPicture } from '../runner/images/inspect-picture.ts';
-import { showInspected } from '../terminal/show-inspected.ts';
+import { printInspected } from '../terminal/print-inspected.ts';
 import { refuse } from './refuse.ts';
 
 /** Resolves to the exit code. */
@@ -10,7 +10,7 @@ export async function inspect(file: string, argv: Record<string, unknown>): Prom
   try {
     const inspected = await inspectPicture(file);
     if ('problem' in inspected) throw new ConfigError([{ where: file, text: inspected.problem }]);
-    showInspected(file, inspected, json);
+    printInspected(file, inspected, json);
     return 0;
   } catch (thrown) {
     return refuse(thrown, undefined, json);

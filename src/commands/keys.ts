@@ -6,10 +6,10 @@ import { closest } from '../lib/text/closest.ts';
 import { shellWord } from '../lib/text/shell-word.ts';
 import { makeFolder } from '../runner/files/make-folder.ts';
 import { checkKey, type AskedKey } from '../service/keys/check-key.ts';
-import { KeyBook, KeyRefused } from '../service/keys/key-book.ts';
+import { KeyStore, KeyRefused } from '../service/keys/key-store.ts';
 import type { FieldProblem } from '../service/endpoint-settings.ts';
 import { readUsage } from '../service/keys/read-usage.ts';
-import { showKeys, showNewKey, showRevokedKey } from '../terminal/show-keys.ts';
+import { printKeys, printNewKey, printRevokedKey } from '../terminal/print-keys.ts';
 import { dataOption } from './data-option.ts';
 import { defaultDataDir } from './default-data-dir.ts';
 import { keyActions, type KeyAction } from './key-actions.ts';
@@ -32,16 +32,16 @@ export function keys(action: string, name: string, argv: Record<string, unknown>
   }
 }
 
-interface Asked {
+interface KeysRequest {
   name: string;
   argv: Record<string, unknown>;
   dataDir: string;
   json: boolean;
 }
 
-const work: Record<KeyAction, (asked: Asked) => void> = { add, list, revoke };
+const work: Record<KeyAction, (asked: KeysRequest) => void> = { add, list, revoke };
 
-function add({ name, argv, dataDir, json }: Asked): void {
+function add({ name, argv, dataDir, json }: KeysRequest): void {
   const asked: AskedKey = {
     name,
     kind: oneText(argv, 'kind') ?? 'client',
@@ -51,18 +51,18 @@ function add({ name, argv, dataDir, json }: Asked): void {
   const problems = checkKey(asked);
   if (problems.length > 0) throw new KeyRefused(problems);
   makeFolder(dataDir, 0o700);
-  const { key, record } = withBook(dataDir, (book) => book.add(asked));
+  const { key, record } = withKeyStore(dataDir, (book) => book.add(asked));
   const revokeCommand = `nightrender keys revoke ${shellWord(name)}${dataOption(argv)}`;
-  showNewKey({ key, record, shownDir: shownPath(dataDir), revokeCommand }, json);
+  printNewKey({ key, record, shownDir: shownPath(dataDir), revokeCommand }, json);
 }
 
-function list({ argv, dataDir, json }: Asked): void {
-  const found = isThere(dataDir) ? withBook(dataDir, (book) => book.list()) : [];
+function list({ argv, dataDir, json }: KeysRequest): void {
+  const found = isThere(dataDir) ? withKeyStore(dataDir, (book) => book.list()) : [];
   const usage = readUsage(join(dataDir, 'service.sqlite'));
   const known = new Set(found.map(({ id }) => id));
   // Jobs without a key are older than keys are.
   const given = [...usage.keys()].filter((id) => id !== 'none' && !known.has(id)).map(givenKey);
-  showKeys(
+  printKeys(
     [...found, ...given].map((key) => ({ ...key, usage: usage.get(key.id) ?? [] })),
     { shownDir: shownPath(dataDir), addCommand: `nightrender keys add NAME${dataOption(argv)}` },
     json,
@@ -75,19 +75,19 @@ function givenKey(id: string) {
   return { id, name: id, kind: 'admin' as const, endpoints: null, ...unknown };
 }
 
-function revoke({ name, argv, dataDir, json }: Asked): void {
+function revoke({ name, argv, dataDir, json }: KeysRequest): void {
   if (!isThere(dataDir)) throw unknownKey(name, [], argv);
-  const revoked = withBook(dataDir, (book) => {
+  const revoked = withKeyStore(dataDir, (book) => {
     const record = book.revoke(name);
     if (record !== undefined) return record;
     const names = book.list().flatMap((key) => (key.revokedAt === null ? key.name : []));
     throw unknownKey(name, names, argv);
   });
-  showRevokedKey(revoked, json);
+  printRevokedKey(revoked, json);
 }
 
-function withBook<T>(dataDir: string, use: (book: KeyBook) => T): T {
-  const book = new KeyBook(bookIn(dataDir), { now: Date.now });
+function withKeyStore<T>(dataDir: string, use: (book: KeyStore) => T): T {
+  const book = new KeyStore(keyStoreIn(dataDir), { now: Date.now });
   try {
     return use(book);
   } finally {
@@ -97,10 +97,10 @@ function withBook<T>(dataDir: string, use: (book: KeyBook) => T): T {
 
 /** Who only looks makes nothing. */
 function isThere(dataDir: string): boolean {
-  return existsSync(bookIn(dataDir));
+  return existsSync(keyStoreIn(dataDir));
 }
 
-function bookIn(dataDir: string): string {
+function keyStoreIn(dataDir: string): string {
   return join(dataDir, 'keys.sqlite');
 }
 

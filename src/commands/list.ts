@@ -24,12 +24,12 @@ export async function list(file: string, argv: Record<string, unknown>): Promise
   let dir: string | undefined;
   try {
     const choice = choiceOf(argv);
-    const most = limitOf(argv['limit']);
+    const limit = limitOf(argv['limit']);
     const form = formOf(argv);
     const batchDir = readOutputDir(file, overridesOf(argv, process.env), process.env);
     dir = batchDir;
     const count = await lookAtBatch(batchDir, (db) =>
-      show(findRows(db, choice), formatter(form, db, batchDir), most),
+      show(findRows(db, choice), formatter(form, db, batchDir), limit),
     );
     if (count === 0 && form === 'lines') writeError('No scene of this batch is as asked for.');
     return 0;
@@ -42,14 +42,14 @@ export async function list(file: string, argv: Record<string, unknown>): Promise
 const rowsAtOnce = 500;
 
 /** How many were shown; fewer than there are where nobody reads any more. */
-async function show(rows: Iterable<ReportRow>, { head, text }: Formatter, most: number): Promise<number> {
+async function show(rows: Iterable<ReportRow>, { head, text }: Formatter, limit: number): Promise<number> {
   let count = 0;
   let waiting: ReportRow[] = [];
   if (!(await writeOutPart(head))) return count;
   for (const row of rows) {
     waiting.push(row);
     count += 1;
-    if (count === most) break;
+    if (count === limit) break;
     if (waiting.length < rowsAtOnce) continue;
     if (!(await writeOutPart(text(waiting)))) return count;
     waiting = [];
@@ -100,8 +100,8 @@ function wordsOf(argv: Record<string, unknown>, name: string, known: string[], w
 
 function limitOf(given: unknown): number {
   if (given === undefined) return Infinity;
-  const most = Number(given);
-  if (Number.isSafeInteger(most) && most > 0) return most;
+  const limit = Number(given);
+  if (Number.isSafeInteger(limit) && limit > 0) return limit;
   throw new ConfigError([
     {
       where: '--limit',

@@ -14,7 +14,7 @@ import { shownPath } from './shown-path.ts';
 import { systemClock } from './system-clock.ts';
 
 /** `file` is the pipeline.yaml, as it was given. */
-export function notifierOf(file: string, config: Config, tell: Listener): Notifier {
+export function notifierOf(file: string, config: Config, emit: Listener): Notifier {
   const { notify, folder, apiKey, output } = config;
   return startNotifier(notify, {
     clock: systemClock,
@@ -26,7 +26,7 @@ export function notifierOf(file: string, config: Config, tell: Listener): Notifi
       // Whoever reads it elsewhere reads it in a terminal, too.
       return line === undefined ? undefined : harmless(line);
     },
-    warn: (text) => tell({ type: 'warning', text }),
+    warn: (text) => emit({ type: 'warning', text }),
   });
 }
 
@@ -41,7 +41,7 @@ function withoutKey(env: NodeJS.ProcessEnv, apiKey = ''): NodeJS.ProcessEnv {
  * A step before the beginning of a run. One that is refused there is no success either; but where another run holds the
  * batch, all is as it should be: that one tells how it ends.
  */
-export async function orTellRefused<Result>(
+export async function notifyIfRefused<Result>(
   file: string,
   config: Config,
   step: () => Result | Promise<Result>,
@@ -51,7 +51,7 @@ export async function orTellRefused<Result>(
   } catch (thrown) {
     if (config.notify.length > 0 && !(thrown instanceof BatchHeld)) {
       const view = openTerminal(file, config);
-      await tellThrown(config, thrown, notifierOf(file, config, view.tell));
+      await notifyOfError(config, thrown, notifierOf(file, config, view.emit));
       view.close();
     }
     throw thrown;
@@ -59,11 +59,11 @@ export async function orTellRefused<Result>(
 }
 
 /** A run that something unexpected has ended is no success to anybody. */
-export async function tellThrown({ output }: Config, thrown: unknown, notifier: Notifier): Promise<void> {
+export async function notifyOfError({ output }: Config, thrown: unknown, notifier: Notifier): Promise<void> {
   const { ending, text, problems } = refusalOf(thrown, output.dir) ?? bug;
   const { exitCode } = endings[ending];
   const nothing = { report: undefined, cost: undefined, untold: 0 };
-  notifier.tell({
+  notifier.emit({
     type: 'run-ended',
     ending,
     exitCode,
@@ -78,11 +78,11 @@ export async function tellThrown({ output }: Config, thrown: unknown, notifier: 
 const bug: Refusal = { ending: 'bug', text: endings.bug.means, problems: [] };
 
 /** In a chat. */
-const mostProblems = 3;
+const maxProblems = 3;
 
 function textOf(text: string, problems: Problem[]): string {
   const first = problems
-    .slice(0, mostProblems)
+    .slice(0, maxProblems)
     .map((each) => `${each.where}: ${each.text}`.replace(/^: /, ''));
   return first.length === 0 ? text : `${text}: ${first.join('; ')}`;
 }

@@ -13,13 +13,13 @@ export function openView(file: string, config: Config): RunView {
   const { log } = config.terminal;
   const shownDir = shownPath(config.output.dir);
   if (log === undefined) return view;
-  const { tell, close, reopen } = withLogFile(view, { file: log, shownDir, now: Date.now });
+  const { emit, close, reopen } = withLogFile(view, { file: log, shownDir, now: Date.now });
   process.on('SIGUSR2', reopen);
   const closeAll = (): void => {
     process.removeListener('SIGUSR2', reopen);
     close();
   };
-  return { tell, close: closeAll };
+  return { emit, close: closeAll };
 }
 
 /** The terminal alone, and no file. */

@@ -1,6 +1,6 @@
 /** What is made of each picture besides its file, out of the configuration. */
 import type { Config } from '../runner/config/config.ts';
-import type { BesideMaker } from '../runner/images/beside-files.ts';
+import type { SidecarMaker } from '../runner/images/sidecars.ts';
 import type { ImageStoreOptions } from '../runner/images/image-store.ts';
 import { copyMaker } from '../runner/images/picture-copies.ts';
 import { sidecarMaker } from '../runner/images/provenance-texts.ts';
@@ -23,12 +23,12 @@ export function outputFiles(
 export function copyMakers(
   { formats }: Pick<Output, 'formats'>,
   warn: (text: string) => void,
-): BesideMaker[] {
+): SidecarMaker[] {
   const told = new Set<string>();
-  const tellLacking = (ending: string, why: string): void => {
+  const onLacking = (ending: string, why: string): void => {
     if (told.has(ending)) return;
     told.add(ending);
     warn(`no ${ending} could be made of some picture (${why}); the picture itself is not affected`);
   };
-  return formats.map((copy) => copyMaker(copy, tellLacking));
+  return formats.map((copy) => copyMaker(copy, onLacking));
 }

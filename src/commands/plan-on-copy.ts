@@ -10,7 +10,7 @@ import { readExperience } from '../runner/checkpoint/read-experience.ts';
 import { readSetAside } from '../runner/checkpoint/read-set-aside.ts';
 import type { Config } from '../runner/config/config.ts';
 import { forecast } from '../runner/core/forecast.ts';
-import { Trouble } from '../runner/core/failure.ts';
+import { FatalFailure } from '../runner/core/failure.ts';
 import type { Part } from '../runner/core/part.ts';
 import { endpointChange, type BatchPlan, type Plan, type FirstRequest } from '../runner/core/plan.ts';
 import { createImageStore } from '../runner/images/image-store.ts';
@@ -84,9 +84,9 @@ function temporaryFolder(): string {
   }
 }
 
-function noTemporary(error: unknown): Trouble {
+function noTemporary(error: unknown): FatalFailure {
   const text = `A plan is made on a copy of the checkpoint, for which the folder of temporary files, ${tmpdir()}, cannot be used or has no room (${codeOf(error)}); make room there, or have TMPDIR name another folder`;
-  return new Trouble({ kind: 'output-unwritable', text });
+  return new FatalFailure({ kind: 'output-unwritable', text });
 }
 
 function codeOf(error: unknown): string {
@@ -190,11 +190,11 @@ const unknownSeed = 'SEED';
 async function firstRequests(
   checkpoint: SqliteCheckpoint,
   settings: BatchSettings,
-  most: number,
+  limit: number,
 ): Promise<FirstRequest[]> {
   const names = new PictureNames(checkpoint, settings);
   const requests: FirstRequest[] = [];
-  for (const attempt of await claimFirst(checkpoint, settings, most)) {
+  for (const attempt of await claimFirst(checkpoint, settings, limit)) {
     const { sceneId, columns, number, input, endpoint } = attempt;
     const wanted = settings.pictureName({ id: sceneId, columns, seed: unknownSeed, index: 1 });
     const [file = wanted] = await names.reserve(attempt, [unknownSeed]);
@@ -215,12 +215,12 @@ async function firstRequests(
 async function claimFirst(
   checkpoint: SqliteCheckpoint,
   { endpoint }: BatchSettings,
-  most: number,
+  limit: number,
 ): Promise<Attempt[]> {
   const now = Date.now();
-  const attempts = await checkpoint.claim(most, endpoint, now);
-  attempts.push(...(await checkpoint.claim(most - attempts.length, endpoint, now, Number.MAX_SAFE_INTEGER)));
-  while (attempts.length < most) {
+  const attempts = await checkpoint.claim(limit, endpoint, now);
+  attempts.push(...(await checkpoint.claim(limit - attempts.length, endpoint, now, Number.MAX_SAFE_INTEGER)));
+  while (attempts.length < limit) {
     const suspect = await checkpoint.claimSuspect(endpoint, now);
     if (suspect === undefined) break;
     attempts.push(suspect);

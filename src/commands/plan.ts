@@ -3,13 +3,13 @@ import type { Config } from '../runner/config/config.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { endings, type EndingKind } from '../runner/core/ending.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
-import { showPlan } from '../terminal/show-plan.ts';
+import { printPlan } from '../terminal/print-plan.ts';
 import { beginChoicesOf } from './begin-options.ts';
 import { commandArguments, configuredArguments, configuredRun } from './command-arguments.ts';
-import { notWritable } from './in-the-way.ts';
+import { notWritable } from './explain-blocked-path.ts';
 import { partOf } from './part-options.ts';
 import { planOnCopy, type PlanOptions } from './plan-on-copy.ts';
-import { readBeside } from './read-beside.ts';
+import { readConfigWithOptions } from './read-config-with-options.ts';
 import { refuse } from './refuse.ts';
 import { shownLists } from './shown-lists.ts';
 import { shownPath } from './shown-path.ts';
@@ -17,7 +17,7 @@ import { withSignals } from './signals.ts';
 import { StoppedEarly } from './stopped-early.ts';
 import { program } from './version.ts';
 import { HttpRenderService } from '../runner/client/http-render-service.ts';
-import { Memory } from '../runner/client/memory.ts';
+import { MemoryBudget } from '../runner/client/memory-budget.ts';
 import type { Failure } from '../runner/core/failure.ts';
 import type { EndpointCheck } from '../runner/core/plan.ts';
 import type { HealthReply, RenderService } from '../runner/pipeline/ports.ts';
@@ -32,7 +32,7 @@ export async function plan(file: string, argv: Record<string, unknown>): Promise
       requests: requestsOf(argv, problems),
       ...beginChoicesOf(argv),
     };
-    const read = readBeside(problems, file, argv);
+    const read = readConfigWithOptions(problems, file, argv);
     config = read;
     if (problems.length > 0) throw new ConfigError(problems);
     const isChecked = argv['check'] === true;
@@ -55,7 +55,7 @@ async function planConfig(
   const check = isChecked ? await unlessStopped(stop, () => checkEndpoint(config, stop.draining)) : null;
   const obstacle = notWritable(dir) ?? null;
   const ending = endingOf(check?.ending, obstacle);
-  showPlan(
+  printPlan(
     {
       ...batch,
       program,
@@ -95,13 +95,13 @@ async function unlessStopped<T>(stop: Stop, work: () => Promise<T | undefined>):
   );
 }
 
-const mostRequests = 1_000;
+const maxRequests = 1_000;
 
 function requestsOf(argv: Record<string, unknown>, problems: Problem[]): number {
   const text = argv['requests'] ?? '3';
   const count = typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : -1;
-  if (count >= 0 && count <= mostRequests) return count;
-  const expected = `expected how many requests are shown, a whole number from 0 to ${mostRequests}`;
+  if (count >= 0 && count <= maxRequests) return count;
+  const expected = `expected how many requests are shown, a whole number from 0 to ${maxRequests}`;
   problems.push({ where: '--requests', text: `is ${JSON.stringify(text)}; ${expected}` });
   return 0;
 }
@@ -115,7 +115,7 @@ async function checkEndpoint(config: Config, signal: AbortSignal): Promise<Endpo
   if (endpoint.baseUrl === 'local')
     return { ending: 'complete', text: 'the local service starts with the run: there is nobody to ask' };
   const service = new HttpRenderService({
-    memory: new Memory(config.limits.memoryBytes),
+    memory: new MemoryBudget(config.limits.memoryBytes),
     connectionOf: ({ baseUrl }) => ({ url: baseUrl, apiKey }),
     requestTimeoutMs: config.timeouts.requestMs,
     maxBodyBytes: config.limits.bodyBytes,

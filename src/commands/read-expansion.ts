@@ -6,7 +6,7 @@ import { closest } from '../lib/text/closest.ts';
 import {
   axisNames,
   combinations,
-  mostExpanded,
+  maxExpanded,
   scenesPerRow,
   valueText,
   type Axis,
@@ -162,9 +162,9 @@ function hintOf(written: string, there: string[]): string {
 
 function sizeProblems(config: Config, expansion: Expansion): Problem[] {
   const perRow = scenesPerRow(expansion);
-  if (perRow > mostExpanded) {
+  if (perRow > maxExpanded) {
     const what = config.manifest.length > 0 ? 'scenes of every row' : 'scenes';
-    const text = `${axisNames(expansion).join(' × ')} makes ${perRow} ${what}, before exclude; expected ${mostExpanded} at most`;
+    const text = `${axisNames(expansion).join(' × ')} makes ${perRow} ${what}, before exclude; expected ${maxExpanded} at most`;
     return [{ where: config.placeOf(['scenes'], true), text }];
   }
   if (combinations(expansion).next().done !== true) return [];

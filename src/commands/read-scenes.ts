@@ -106,7 +106,7 @@ async function readManifest(reading: Reading, index: number): Promise<void> {
       : openManifest(shownFile(path), { signal, onBytes: (chunk) => void bytes.update(chunk) }));
     const { columns } = manifest;
     const wrong = columns === undefined ? [] : headerProblems(config, manifest.path, columns);
-    tell(reading, wrong);
+    emit(reading, wrong);
     for (const column of columns ?? []) reading.columns.add(column);
     // Every row would lack the column, too.
     if (wrong.length === 0) await readRows(reading, manifest);
@@ -147,13 +147,13 @@ async function readRows(reading: Reading, manifest: Manifest): Promise<void> {
     }
   }
   for (const name of own) reading.columns.add(name);
-  tell(reading, takenNames(config, manifest.path, own));
+  emit(reading, takenNames(config, manifest.path, own));
 }
 
 /** The lists of `scenes` alone. */
 async function readListless(reading: Reading): Promise<void> {
   const wrong = listlessProblems(reading.config);
-  tell(reading, wrong);
+  emit(reading, wrong);
   const input = wrong.length === 0 ? inputFor(reading, []) : undefined;
   const adder = adderOf(reading, []);
   if (input === undefined || adder === undefined) return;
@@ -173,12 +173,12 @@ function adderOf(reading: Reading, columns: string[] | undefined): RowAdder | un
 /** Undefined where the columns do not tell. */
 function inputFor(reading: Reading, columns: string[]): InputTemplate | undefined {
   const input = inputOf(reading.config, columns);
-  if (input !== undefined) tell(reading, unspoken(reading.config, input));
+  if (input !== undefined) emit(reading, unspoken(reading.config, input));
   return input;
 }
 
 /** What is wrong with the pipeline.yaml shows with every manifest. */
-function tell({ problems }: Reading, found: Problem[]): void {
+function emit({ problems }: Reading, found: Problem[]): void {
   for (const problem of found) {
     const isTold = problems.some(({ where, text }) => where === problem.where && text === problem.text);
     if (!isTold) problems.push(problem);
@@ -214,15 +214,15 @@ function unknownColumns(config: Config, columns: ReadonlySet<string>): Problem[]
 }
 
 /** As many as a person can be shown without filling the memory. */
-const mostBadRows = 100_000;
+const maxBadRows = 100_000;
 
 function* badRowProblems(stage: ManifestStage): Generator<Problem> {
-  let left = mostBadRows;
+  let left = maxBadRows;
   for (const { source, problem } of stage.badRows()) {
     if (left === 0) break;
     left -= 1;
     yield { where: source, text: problem };
   }
-  const more = stage.count().badRows - mostBadRows;
+  const more = stage.count().badRows - maxBadRows;
   if (more > 0) yield { where: '', text: `${more} more rows are bad` };
 }

@@ -2,13 +2,13 @@
 import { BatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import type { EndingKind } from '../runner/core/ending.ts';
-import { Trouble } from '../runner/core/failure.ts';
+import { FatalFailure } from '../runner/core/failure.ts';
 import { ListCutOff, UnknownPictures } from '../runner/core/plan.ts';
 import { DataFolderInUse } from '../service/jobs/data-lock.ts';
-import { KeyBookBusy } from '../service/keys/key-book.ts';
+import { KeyStoreBusy } from '../service/keys/key-store.ts';
 import { isDamage, UnusableDatabase } from '../lib/sqlite/database.ts';
-import { showInstant } from '../terminal/words.ts';
-import { damagedLock, inTheWay } from './in-the-way.ts';
+import { formatInstant } from '../terminal/words.ts';
+import { damagedLock, explainBlockedPath } from './explain-blocked-path.ts';
 import { shownPath } from './shown-path.ts';
 import { StoppedEarly } from './stopped-early.ts';
 
@@ -31,13 +31,13 @@ export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | u
     return { ending: thrown.ending.kind, text: thrown.message, problems: [] };
   if (thrown instanceof BatchHeld)
     return { ending: 'already-running', text: describeHolder(thrown, shownDir), problems: [] };
-  if (thrown instanceof DataFolderInUse || thrown instanceof KeyBookBusy)
+  if (thrown instanceof DataFolderInUse || thrown instanceof KeyStoreBusy)
     return { ending: 'already-running', text: `${thrown.message}.`, problems: [] };
   if (thrown instanceof UnusableDatabase)
     return { ending: 'wrong-use', text: `${thrown.message}.`, problems: [] };
   if (thrown instanceof ListCutOff || thrown instanceof UnknownPictures)
     return { ending: 'wrong-use', text: thrown.message, problems: [] };
-  if (thrown instanceof Trouble)
+  if (thrown instanceof FatalFailure)
     return { ending: 'output-unwritable', text: `${thrown.message}.`, problems: [] };
   const lock = isDamage(thrown) && dir !== undefined ? damagedLock(dir) : undefined;
   if (lock !== undefined)
@@ -67,7 +67,7 @@ function whyNotListening(thrown: unknown): string | undefined {
 }
 
 function describeDisk(error: Error, code: string, dir: string | undefined, shownDir: string): string {
-  const seen = dir === undefined ? undefined : inTheWay(error, dir);
+  const seen = dir === undefined ? undefined : explainBlockedPath(error, dir);
   if (seen === undefined) {
     const said = error.message.includes(code) ? error.message : `${error.message}, ${code}`;
     return `${shownDir} cannot be written (${said}); mend that and start the same command again.`;
@@ -79,7 +79,7 @@ function describeHolder({ holder, advice }: BatchHeld, shownDir: string): string
   const who =
     holder === undefined
       ? 'another run'
-      : `another run, process ${holder.pid} on ${holder.host} since ${showInstant(holder.since)},`;
+      : `another run, process ${holder.pid} on ${holder.host} since ${formatInstant(holder.since)},`;
   return `${who} holds the batch in ${shownDir}; it goes on undisturbed.${advice === '' ? '' : ` ${advice}`}`;
 }
 

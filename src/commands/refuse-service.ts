@@ -1,15 +1,15 @@
 /** Why a command of the service cannot use its data folder, in the words of those who chose it by --data. */
 import { accessSync, constants, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Trouble } from '../runner/core/failure.ts';
-import { causeOf } from '../runner/files/disk-trouble.ts';
+import { FatalFailure } from '../runner/core/failure.ts';
+import { causeOf } from '../runner/files/disk-failure.ts';
 import { refuse } from './refuse.ts';
 import { shownPath } from './shown-path.ts';
 
 /** Gives the exit code. */
 export function refuseService(thrown: unknown, dataDir: string | undefined, json: boolean): number {
   const text = dataDir === undefined ? undefined : dataFolderTrouble(thrown, dataDir);
-  const known = text === undefined ? thrown : new Trouble({ kind: 'output-unwritable', text });
+  const known = text === undefined ? thrown : new FatalFailure({ kind: 'output-unwritable', text });
   return refuse(known, dataDir, json);
 }
 

@@ -1,6 +1,6 @@
 /** Says why a command did not do its work, and gives the exit code. */
 import { endings } from '../runner/core/ending.ts';
-import { showRefusal } from '../terminal/show-refusal.ts';
+import { printRefusal } from '../terminal/print-refusal.ts';
 import { withFileNamed } from './command-arguments.ts';
 import { refusalOf } from './refusal.ts';
 
@@ -17,7 +17,7 @@ export function refuse(
     problems: [],
   };
   const { exitCode } = endings[refusal.ending];
-  showRefusal({ ...refusal, text: withFileNamed(refusal.text, others), exitCode }, json);
+  printRefusal({ ...refusal, text: withFileNamed(refusal.text, others), exitCode }, json);
   return exitCode;
 }
 

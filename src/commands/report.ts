@@ -84,7 +84,7 @@ interface MadeFiles {
 }
 
 interface MadeView {
-  tellProgress: (what: keyof MadeFiles, made: number) => void;
+  onProgress: (what: keyof MadeFiles, made: number) => void;
   warn: (text: string) => void;
 }
 
@@ -93,10 +93,10 @@ async function makeMissingFiles(
   dir: string,
   { hasThumbnails, output }: ReportSettings,
   signal: AbortSignal,
-  { tellProgress, warn }: MadeView,
+  { onProgress, warn }: MadeView,
 ): Promise<MadeFiles> {
   const dirs = { images: join(dir, 'images'), report: join(dir, 'report') };
-  const progress = (what: keyof MadeFiles) => (made: number) => tellProgress(what, made);
+  const progress = (what: keyof MadeFiles) => (made: number) => onProgress(what, made);
   return lookAtBatch(dir, async (db) => {
     const pictures = () => inOneRow(readSavedJobs(db));
     const thumbnails = hasThumbnails

@@ -11,14 +11,14 @@ import { failureRules, isFailureKind, type FailureKind } from '../runner/core/fa
 import { shellWord } from '../lib/text/shell-word.ts';
 import type { PutBackChoice, WrongId } from '../runner/core/put-back.ts';
 import type { Database } from '../lib/sqlite/database.ts';
-import { showPutBack } from '../terminal/show-put-back.ts';
+import { printPutBack } from '../terminal/print-put-back.ts';
 import { commandArguments } from './command-arguments.ts';
 import { keptText } from './kept-text.ts';
-import { mendBatch } from './mend-batch.ts';
+import { maintainBatch } from './maintain-batch.ts';
 import { recordedRun } from './recorded-run.ts';
 import { refuse } from './refuse.ts';
 import { overridesOf } from './run-options.ts';
-import { finishMoves, imagesForMending } from './verify.ts';
+import { finishMoves, imagesForMaintenance } from './verify.ts';
 
 /** Resolves to the exit code. */
 export async function retry(file: string, argv: Record<string, unknown>): Promise<number> {
@@ -29,14 +29,14 @@ export async function retry(file: string, argv: Record<string, unknown>): Promis
     const choice = choiceOf(file, argv);
     const batchDir = readOutputDir(file, overridesOf(argv, process.env), process.env);
     dir = batchDir;
-    await mendBatch(batchDir, async (db) => {
+    await maintainBatch(batchDir, async (db) => {
       const session = putBackSession(db);
       if (choice.isAgain === true)
         kept = await setAside(file, batchDir, db, () => session.picturesOf(choice));
       const done = session.putBack(choice, Date.now());
       const others = commandArguments(file, argv['output']);
       if (Array.isArray(done)) throw new ConfigError(done.map((wrong) => wrongIdProblem(wrong, others)));
-      showPutBack(
+      printPutBack(
         {
           ...done,
           chosen: session.chosen(),
@@ -56,7 +56,7 @@ export async function retry(file: string, argv: Record<string, unknown>): Promis
 /** Returns how many. A death here leaves pictures that are missing: the same command goes on, and so does `verify --repair`. */
 async function setAside(file: string, dir: string, db: Database, pictures: () => string[]): Promise<number> {
   const { output } = readReportSettings(file, overridesOf({}, process.env), process.env);
-  const images = imagesForMending(dir, output);
+  const images = imagesForMaintenance(dir, output);
   await finishMoves(images, pictureRepair(db));
   let kept = 0;
   for (const picture of pictures()) if ((await images.setAside(picture, 'former')) !== undefined) kept += 1;

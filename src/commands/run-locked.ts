@@ -11,7 +11,7 @@ import { unknownPicturesOf, type BeginChoices } from './begin-options.ts';
 import { configuredArguments, withFileNamed } from './command-arguments.ts';
 import { beginRun } from './begin-batch.ts';
 import type { ReadScenes } from './read-scenes.ts';
-import { notifierOf, orTellRefused, tellThrown } from './notify-run.ts';
+import { notifierOf, notifyIfRefused, notifyOfError } from './notify-run.ts';
 import { openView } from './open-view.ts';
 import { recordEnd, recordThrown } from './record-end.ts';
 import { shownLists } from './shown-lists.ts';
@@ -35,19 +35,19 @@ export async function runLocked(
   stop: Stop,
 ): Promise<number> {
   const { dir } = config.output;
-  const { opened, inFlight, kept } = await orTellRefused(file, config, () =>
+  const { opened, inFlight, kept } = await notifyIfRefused(file, config, () =>
     beginRun(file, config, scenes, choices),
   );
   const view = openView(file, config);
-  const notifier = notifierOf(file, config, view.tell);
-  const tell: Listener = (event) => {
-    view.tell(event);
-    notifier.tell(event);
+  const notifier = notifierOf(file, config, view.emit);
+  const emit: Listener = (event) => {
+    view.emit(event);
+    notifier.emit(event);
   };
   try {
-    tellStart(config, file, tell);
+    emitStart(config, file, emit);
     const endpoints = [config.endpoint, ...inFlight.map(({ endpoint }) => endpoint)];
-    const result = await withPorts({ config, opened, endpoints, tell, stop, kept }, (ports) =>
+    const result = await withPorts({ config, opened, endpoints, emit, stop, kept }, (ports) =>
       runBatch(
         scenes?.stage,
         ports,
@@ -62,15 +62,15 @@ export async function runLocked(
     // With the report the end went on record; without one it is another than the report was given.
     if (result.report === undefined) recordEnd(opened, result.ending, result.stats);
     const ended = endOf(file, config, result, opened.untold());
-    notifier.tell(ended);
+    notifier.emit(ended);
     // Its last words are the last: what could not be told is said before.
     await notifier.close();
-    if (config.terminal.stats) view.tell({ type: 'run-stats', ...result.stats });
-    view.tell(ended);
+    if (config.terminal.stats) view.emit({ type: 'run-stats', ...result.stats });
+    view.emit(ended);
     return endings[result.ending.kind].exitCode;
   } catch (thrown) {
     recordThrown(opened, thrown, dir);
-    await tellThrown(config, thrown, notifier);
+    await notifyOfError(config, thrown, notifier);
     throw thrown;
   } finally {
     view.close();
@@ -78,9 +78,9 @@ export async function runLocked(
   }
 }
 
-function tellStart(config: Config, file: string, tell: Listener): void {
+function emitStart(config: Config, file: string, emit: Listener): void {
   const { baseUrl, id } = config.endpoint;
-  tell({
+  emit({
     type: 'run-started',
     program,
     manifest: shownLists(config, file),
@@ -88,7 +88,7 @@ function tellStart(config: Config, file: string, tell: Listener): void {
     outputDir: config.output.dir,
     concurrency: config.concurrency,
   });
-  for (const text of config.warnings) tell({ type: 'warning', text });
+  for (const text of config.warnings) emit({ type: 'warning', text });
 }
 
 function endOf(

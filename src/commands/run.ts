@@ -6,7 +6,7 @@ import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
 import { commandArguments } from './command-arguments.ts';
 import { beginChoicesOf } from './begin-options.ts';
-import { readBeside } from './read-beside.ts';
+import { readConfigWithOptions } from './read-config-with-options.ts';
 import type { ReadScenes } from './read-scenes.ts';
 import { refuse } from './refuse.ts';
 import { partOf } from './part-options.ts';
@@ -24,7 +24,7 @@ export async function run(
   try {
     const problems: Problem[] = [];
     const part = partOf(argv, problems);
-    const read = readBeside(problems, file, argv);
+    const read = readConfigWithOptions(problems, file, argv);
     config = read;
     if (problems.length > 0) throw new ConfigError(problems);
     const choices = { part, ...beginChoicesOf(argv) };
@@ -51,9 +51,9 @@ async function runConfig(
   let scenes: ReadScenes | undefined;
   try {
     const isKnown = lock !== undefined;
-    const { orTellRefused } = await import('./notify-run.ts');
-    scenes = await orTellRefused(file, config, () => readUnlessStopped(config, stop, isKnown));
-    lock ??= await orTellRefused(file, config, () => lockBatch(dir, Date.now()));
+    const { notifyIfRefused } = await import('./notify-run.ts');
+    scenes = await notifyIfRefused(file, config, () => readUnlessStopped(config, stop, isKnown));
+    lock ??= await notifyIfRefused(file, config, () => lockBatch(dir, Date.now()));
     // The list may have been read for a while.
     assertNotOwned(dir);
     const { runLocked } = await import('./run-locked.ts');

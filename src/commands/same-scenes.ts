@@ -17,12 +17,12 @@ export async function sameScenes(
 ): Promise<ReadScenes | undefined> {
   // Whether files that are sent have changed, the list does not tell.
   if (config.input?.sendsFiles === true) return undefined;
-  const compared = await toldElsewhere(signal, () => readComparedDigest(checkpointDir));
+  const compared = await orUndefined(signal, () => readComparedDigest(checkpointDir));
   if (compared === undefined) return undefined;
   const contents: string[] = [];
   for (const path of [...config.manifest, ...valueFiles(config)]) {
     if (path === '-') return undefined;
-    const content = await toldElsewhere(signal, () => hashManifest(shownFile(path), signal));
+    const content = await orUndefined(signal, () => hashManifest(shownFile(path), signal));
     if (content === undefined) return undefined;
     contents.push(content);
   }
@@ -35,7 +35,7 @@ export async function sameScenes(
   };
 }
 
-async function toldElsewhere<T>(signal: AbortSignal, work: () => T | Promise<T>): Promise<T | undefined> {
+async function orUndefined<T>(signal: AbortSignal, work: () => T | Promise<T>): Promise<T | undefined> {
   try {
     return await work();
   } catch (error) {

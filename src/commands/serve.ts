@@ -12,7 +12,7 @@ import { fitsHeader } from '../service/keys/key-text.ts';
 import { type WorkloadContext, isLoopback } from '../service/service-options.ts';
 import { startService } from '../service/start-service.ts';
 import { showFaults } from '../terminal/show-faults.ts';
-import { showServing, showServiceTrouble } from '../terminal/show-serving.ts';
+import { printServing, printServiceFailure } from '../terminal/print-serving.ts';
 import { builtPage } from './built-page.ts';
 import { dataOption } from './data-option.ts';
 import { defaultDataDir } from './default-data-dir.ts';
@@ -27,7 +27,7 @@ import { workloadOf } from './workload-of.ts';
 import { readFaults } from '../service/config/read-faults.ts';
 import { describeFaults } from '../service/faults/describe-faults.ts';
 import { FaultPlan } from '../service/faults/fault-plan.ts';
-import { KeyBook } from '../service/keys/key-book.ts';
+import { KeyStore } from '../service/keys/key-store.ts';
 
 const withoutScript =
   'This page needs JavaScript; <code>nightrender keys</code> and service.yaml do without.';
@@ -76,7 +76,7 @@ export async function serve(file: string | undefined, argv: Record<string, unkno
           show: endpointForm,
         },
       },
-      onTrouble: showServiceTrouble,
+      onTrouble: printServiceFailure,
     });
     removeContainersLeftIn(dataDir, needs);
     // Not before: of a service that does not start nobody would be shown it.
@@ -84,7 +84,7 @@ export async function serve(file: string | undefined, argv: Record<string, unkno
     const told = untilSignal();
     if (faults !== undefined) showFaults(faults.lines);
     const endpoints = settings.endpoints.map(({ id, name }) => ({ id, name }));
-    showServing(
+    printServing(
       {
         url: service.url,
         endpoints,
@@ -176,7 +176,7 @@ interface KeyAdvice {
 /** For whoever starts the service for the first time; undefined where there is a key already. */
 function makeFirstKey(dataDir: string, host: string): string | undefined {
   if (!isLoopback(host)) return undefined;
-  return withBook(dataDir, (keys) => {
+  return withKeyStore(dataDir, (keys) => {
     if (keys.list().some(({ kind, revokedAt }) => kind === 'admin' && revokedAt === null)) return undefined;
     const taken = new Set(keys.list().map(({ name }) => name.toLowerCase()));
     const name = ['first', ...Array.from(taken, (_, index) => `first-${index + 2}`)].find(
@@ -188,12 +188,12 @@ function makeFirstKey(dataDir: string, host: string): string | undefined {
 
 /** Makes nothing. */
 function hasKey(dataDir: string): boolean {
-  if (!existsSync(bookIn(dataDir))) return false;
-  return withBook(dataDir, (keys) => keys.list().some(({ revokedAt }) => revokedAt === null));
+  if (!existsSync(keyStoreIn(dataDir))) return false;
+  return withKeyStore(dataDir, (keys) => keys.list().some(({ revokedAt }) => revokedAt === null));
 }
 
-function withBook<T>(dataDir: string, use: (keys: KeyBook) => T): T {
-  const keys = new KeyBook(bookIn(dataDir), { now: Date.now });
+function withKeyStore<T>(dataDir: string, use: (keys: KeyStore) => T): T {
+  const keys = new KeyStore(keyStoreIn(dataDir), { now: Date.now });
   try {
     return use(keys);
   } finally {
@@ -201,6 +201,6 @@ function withBook<T>(dataDir: string, use: (keys: KeyBook) => T): T {
   }
 }
 
-function bookIn(dataDir: string): string {
+function keyStoreIn(dataDir: string): string {
   return join(dataDir, 'keys.sqlite');
 }

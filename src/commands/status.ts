@@ -5,10 +5,10 @@ import { isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import { readEnded, readLatest } from '../runner/checkpoint/read-latest.ts';
 import { readNumbers } from '../runner/checkpoint/read-summary.ts';
 import { readOutputDir } from '../runner/config/read-output-dir.ts';
-import { paceOf } from '../runner/core/pace.ts';
+import { paceOf } from '../runner/core/throughput.ts';
 import { conditionOf } from '../runner/core/run-condition.ts';
 import type { Database } from '../lib/sqlite/database.ts';
-import { showStatus, type BatchStatus } from '../terminal/show-status.ts';
+import { printStatus, type BatchStatus } from '../terminal/print-status.ts';
 import { commandArguments } from './command-arguments.ts';
 import { lookAtBatch } from './look-at-batch.ts';
 import { refuse } from './refuse.ts';
@@ -23,7 +23,7 @@ export async function status(file: string, argv: Record<string, unknown>): Promi
     const batchDir = readOutputDir(file, overridesOf(argv, process.env), process.env);
     dir = batchDir;
     await lookAtBatch(batchDir, (db) =>
-      argv['watch'] === true ? watch(batchDir, db, json) : showStatus(readStatus(batchDir, db), json),
+      argv['watch'] === true ? watch(batchDir, db, json) : printStatus(readStatus(batchDir, db), json),
     );
     return 0;
   } catch (thrown) {

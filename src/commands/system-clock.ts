@@ -2,7 +2,7 @@
 import type { Clock } from '../runner/pipeline/ports.ts';
 
 /** Node's timers take no longer wait than 2^31 - 1 ms. */
-const longestTimerMs = 2_147_483_647;
+const maxTimerMs = 2_147_483_647;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -15,7 +15,7 @@ export const systemClock: Clock = {
         signal.removeEventListener('abort', wake);
         resolve();
       };
-      const timer = setTimeout(wake, Math.min(ms, longestTimerMs));
+      const timer = setTimeout(wake, Math.min(ms, maxTimerMs));
       signal.addEventListener('abort', wake);
     }),
 };

@@ -4,7 +4,7 @@ import { didYouMean } from '../lib/text/closest.ts';
 import { shownFile } from '../lib/yaml/shown-file.ts';
 import { listed } from '../runner/config/template.ts';
 import type { JsonValue } from '../lib/text/json.ts';
-import { mostValues } from '../lib/text/range.ts';
+import { maxValues } from '../lib/text/range.ts';
 import {
   leaveUnread,
   openManifest,
@@ -48,8 +48,8 @@ export async function readValueFile(
   }
   const values: FileValue[] = [];
   for await (const entries of manifest.batches) {
-    if (values.length + entries.length > mostValues)
-      throw new ValueFileError('file', `${manifest.path} has more than ${mostValues} values; ${tooLong}`);
+    if (values.length + entries.length > maxValues)
+      throw new ValueFileError('file', `${manifest.path} has more than ${maxValues} values; ${tooLong}`);
     for (const entry of entries) values.push(valueOf(entry, name, manifest.path));
   }
   if (values.length === 0) throw new ValueFileError('file', `${manifest.path} has no value in it`);

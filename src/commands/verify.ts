@@ -19,7 +19,7 @@ import type { Database } from '../lib/sqlite/database.ts';
 import { createVerifyView, type VerifyView } from '../terminal/verify-view.ts';
 import { commandArguments } from './command-arguments.ts';
 import { lookAtBatch } from './look-at-batch.ts';
-import { mendBatch } from './mend-batch.ts';
+import { maintainBatch } from './maintain-batch.ts';
 import { outputFiles } from './output-files.ts';
 import { recordedRun } from './recorded-run.ts';
 import { refuse } from './refuse.ts';
@@ -61,13 +61,13 @@ async function verifyAndRepair(dir: string, view: VerifyView, { output }: Report
   const work = async (db: Database): Promise<Verified> => {
     assertFolder(dir);
     const repair = pictureRepair(db);
-    const images = imagesForMending(dir, output);
+    const images = imagesForMaintenance(dir, output);
     await finishMoves(images, repair);
     return lookAtAll(dir, db, view, { setAside: images.setAside, putBack: repair.putBack });
   };
-  return mendBatch(dir, work, async () => {
+  return maintainBatch(dir, work, async () => {
     const repaired = await repairCheckpoint(dir);
-    if (repaired !== undefined) view.tellRepaired(repaired);
+    if (repaired !== undefined) view.onRepaired(repaired);
   });
 }
 
@@ -81,7 +81,7 @@ function assertFolder(dir: string): void {
 }
 
 /** Nothing is made here: what is beside a picture goes along. */
-export function imagesForMending(dir: string, output: ReportSettings['output']): PreparedImageStore {
+export function imagesForMaintenance(dir: string, output: ReportSettings['output']): PreparedImageStore {
   return createImageStore(
     imagesOf(dir),
     outputFiles(output, () => undefined),
@@ -108,8 +108,8 @@ function lookAtAll(
     readAgain: recordedReader(db),
     inspect: savedFiles(imagesOf(dir)).inspect,
     repair,
-    tellBad: (bad) => view.tellBad(bad),
-    tellProgress: (checked) => view.tellProgress(checked, total),
+    onBad: (bad) => view.onBad(bad),
+    onProgress: (checked) => view.onProgress(checked, total),
   };
   return verifyBatch(ports, availableParallelism());
 }

@@ -1,6 +1,6 @@
 /** `nightrender watch`: a page in the browser on which a batch can be watched. */
 import { readOutputDir } from '../runner/config/read-output-dir.ts';
-import { showWatching, showWatchTrouble } from '../terminal/show-watching.ts';
+import { printWatching, printWatchFailure } from '../terminal/print-watching.ts';
 import { startWatchServer } from '../runner/watch/start-watch-server.ts';
 import { builtPage } from './built-page.ts';
 import { commandArguments } from './command-arguments.ts';
@@ -27,11 +27,11 @@ export async function watch(file: string, argv: Record<string, unknown>): Promis
       batch,
       page: builtPage('watch', withoutScript),
       port,
-      onTrouble: showWatchTrouble,
+      onTrouble: printWatchFailure,
     });
     const shown = { url: server.url, dir, shownDir: shownPath(dir), hasBatch: run.kind !== 'none' };
     const told = untilSignal();
-    showWatching(shown, json);
+    printWatching(shown, json);
     await told;
     await server.close();
     return 0;

@@ -5,7 +5,7 @@ import { LiveReader, type LiveReading } from '../runner/checkpoint/live-reader.t
 import { failureRules, isFailureKind } from '../runner/core/failure.ts';
 import { lastHourOf, nightOf } from '../runner/core/finish-rate.ts';
 import type { LiveBatch, LiveFailure, LiveNumbers } from '../runner/core/live-batch.ts';
-import { paceOf, type Pace } from '../runner/core/pace.ts';
+import { paceOf, type Throughput } from '../runner/core/throughput.ts';
 import { conditionOf, lastEndedAt, type RunCondition } from '../runner/core/run-condition.ts';
 import type { WatchedBatch } from '../runner/watch/watched-batch.ts';
 import { runArguments } from './command-arguments.ts';
@@ -105,7 +105,7 @@ function numbersAt(
   };
 }
 
-function doneAt(pace: Pace | undefined, now: number): number | null {
+function doneAt(pace: Throughput | undefined, now: number): number | null {
   const leftMs = pace?.leftMs ?? 0;
   return leftMs === 0 ? null : Math.round(now + leftMs);
 }

@@ -2,15 +2,10 @@
 import { ConfigError } from '../lib/yaml/problem.ts';
 
 /** Throws `ConfigError` where it is none within these bounds. */
-export function wholeNumber(
-  argv: Record<string, unknown>,
-  name: string,
-  least: number,
-  most: number,
-): number {
+export function wholeNumber(argv: Record<string, unknown>, name: string, min: number, max: number): number {
   const value = argv[name];
-  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
-  const text = `${inWords(value)} is given; expected a whole number from ${least} to ${most}`;
+  if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
+  const text = `${inWords(value)} is given; expected a whole number from ${min} to ${max}`;
   throw new ConfigError([{ where: `--${name}`, text }]);
 }
 

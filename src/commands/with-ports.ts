@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import type { OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
 import { HttpRenderService } from '../runner/client/http-render-service.ts';
 import { HttpsDownloads } from '../runner/client/https-downloads.ts';
-import { Memory } from '../runner/client/memory.ts';
+import { MemoryBudget } from '../runner/client/memory-budget.ts';
 import { sendingFiles } from '../runner/client/sending-files.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { Endpoint } from '../runner/core/attempt.ts';
-import { Trouble } from '../runner/core/failure.ts';
+import { FatalFailure } from '../runner/core/failure.ts';
 import { createImageStore } from '../runner/images/image-store.ts';
 import type { Listener, Report } from '../runner/pipeline/ports.ts';
 import type { Ports } from '../runner/pipeline/run.ts';
@@ -24,20 +24,20 @@ interface Batch {
   opened: OpenCheckpoint;
   /** All that are talked to: where jobs are sent, and where some are in flight. */
   endpoints: Endpoint[];
-  tell: Listener;
-  /** What it is told of is said to `tell`. */
+  emit: Listener;
+  /** What it is told of is said to `emit`. */
   stop: Stop;
   /** Pictures that were kept as `.former` before; none where it is left out. */
   kept?: number;
 }
 
 export async function withPorts<Result>(
-  { config, opened, endpoints, tell, stop, kept = 0 }: Batch,
+  { config, opened, endpoints, emit, stop, kept = 0 }: Batch,
   work: (ports: Ports) => Promise<Result>,
 ): Promise<Result> {
-  stop.tellTo(({ kind, text }) => tell({ type: 'stopping', ending: kind, text }));
-  const connections = await connect(config, endpoints, (text) => tell({ type: 'warning', text }));
-  const memory = new Memory(config.limits.memoryBytes);
+  stop.onEnding(({ kind, text }) => emit({ type: 'stopping', ending: kind, text }));
+  const connections = await connect(config, endpoints, (text) => emit({ type: 'warning', text }));
+  const memory = new MemoryBudget(config.limits.memoryBytes);
   const service = new HttpRenderService({
     memory,
     connectionOf: connections.of,
@@ -54,7 +54,7 @@ export async function withPorts<Result>(
     const images = createImageStore(join(config.output.dir, 'images'), {
       maxPixels: config.limits.pixels,
       ...config.check,
-      ...outputFiles(config.output, (text) => tell({ type: 'warning', text })),
+      ...outputFiles(config.output, (text) => emit({ type: 'warning', text })),
       reportDir: config.report.hasThumbnails ? join(config.output.dir, 'report') : undefined,
     });
     await images.prepare();
@@ -62,18 +62,18 @@ export async function withPorts<Result>(
     const { checkpoint } = opened;
     const ports = {
       // Of memory of its own: a job that is being sent must not wait for pictures, nor they for it.
-      service: sendingFiles(service, config.folder, new Memory(config.limits.memoryBytes)),
+      service: sendingFiles(service, config.folder, new MemoryBudget(config.limits.memoryBytes)),
       downloads,
       checkpoint,
       images,
       report,
       clock: systemClock,
       random: Math.random,
-      tell,
+      emit,
     };
     const result = await work(ports);
     const former = keptText(kept + images.kept(), config.output.dir);
-    if (former !== undefined) tell({ type: 'warning', text: former });
+    if (former !== undefined) emit({ type: 'warning', text: former });
     return result;
   } finally {
     await service.close();
@@ -98,7 +98,10 @@ async function isWritten(dir: string, signal: AbortSignal): Promise<boolean> {
   try {
     const files = await writeBatchReport(dir, Date.now(), signal);
     if (files === undefined)
-      throw new Trouble({ kind: 'output-unwritable', text: 'the checkpoint was removed during the run' });
+      throw new FatalFailure({
+        kind: 'output-unwritable',
+        text: 'the checkpoint was removed during the run',
+      });
     return true;
   } catch (error) {
     if (signal.aborted && error === signal.reason) return false;

@@ -9,7 +9,7 @@ import type { EndpointSettings } from '../service/endpoint-settings.ts';
 import { textOf } from '../service/pool/supervised.ts';
 import { findContainerTool } from '../service/workloads/container-tool.ts';
 import { removeLeftContainers } from '../service/workloads/container-workload.ts';
-import { showServiceTrouble } from '../terminal/show-serving.ts';
+import { printServiceFailure } from '../terminal/print-serving.ts';
 import type { WorkloadNeeds } from './workload-of.ts';
 
 export function workloadNeeds(dataDir: string): WorkloadNeeds {
@@ -36,7 +36,7 @@ export function workloadNeeds(dataDir: string): WorkloadNeeds {
 export function removeContainersLeftIn(dataDir: string, { containerTool }: WorkloadNeeds): void {
   if (!existsSync(markIn(dataDir))) return;
   containerTool().catch((error: unknown) =>
-    showServiceTrouble(`containers of an earlier service may be left: ${textOf(error)}`),
+    printServiceFailure(`containers of an earlier service may be left: ${textOf(error)}`),
   );
 }
 
@@ -44,8 +44,8 @@ export function removeContainersLeftIn(dataDir: string, { containerTool }: Workl
 async function readyTool(dataDir: string, serviceId: string) {
   const tool = await findContainerTool();
   const left = await removeLeftContainers(tool, serviceId);
-  if (left === 1) showServiceTrouble('a container of a service that was killed was removed');
-  if (left > 1) showServiceTrouble(`${left} containers of a service that was killed were removed`);
+  if (left === 1) printServiceFailure('a container of a service that was killed was removed');
+  if (left > 1) printServiceFailure(`${left} containers of a service that was killed were removed`);
   writeFileSync(markIn(dataDir), '', { mode: 0o600 });
   return tool;
 }
@@ -71,7 +71,8 @@ export function rendererLack(
     if (renderer.kind === 'gpu') return undefined;
     lack = { reason: renderer.reason, install: renderer.install };
     const mend = renderer.install === null ? '' : ` This brings what is missing: ${renderer.install}`;
-    if (isNeeded) showServiceTrouble(`Endpoints of scene-renderer paint instead: ${renderer.reason}.${mend}`);
+    if (isNeeded)
+      printServiceFailure(`Endpoints of scene-renderer paint instead: ${renderer.reason}.${mend}`);
     return undefined;
   });
   return () => lack;

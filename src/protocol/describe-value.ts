@@ -3,7 +3,7 @@ import { oneLine } from './error-text.ts';
 import { isRecord } from './json-value.ts';
 
 const deepest = 3;
-const mostKeys = 8;
+const maxKeys = 8;
 
 export function describeValue(value: unknown, depth = 0): string {
   if (typeof value === 'string') return `the text "${oneLine(value, 80) ?? ''}"`;
@@ -14,7 +14,7 @@ export function describeValue(value: unknown, depth = 0): string {
 
 function describeObject(object: Record<string, unknown>): string {
   const keys = Object.keys(object);
-  const shown = keys.slice(0, mostKeys).map((key) => `"${oneLine(key, 40) ?? ''}" (${kindOf(object[key])})`);
+  const shown = keys.slice(0, maxKeys).map((key) => `"${oneLine(key, 40) ?? ''}" (${kindOf(object[key])})`);
   const rest = keys.length > shown.length ? ` and ${keys.length - shown.length} more` : '';
   return `an object with ${shown.join(', ') || 'no keys'}${rest}`;
 }

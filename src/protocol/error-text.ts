@@ -2,9 +2,9 @@
 import { exactInteger, parseExactly } from './exact-integer.ts';
 import { isNothing, isRecord } from './json-value.ts';
 
-const longestText = 500;
+const maxTextLength = 500;
 const deepest = 6;
-const longestList = 20;
+const maxListItems = 20;
 
 /** Where an object may have its words: the general before the particular, and of each row the first that has any. */
 const rows = [
@@ -34,7 +34,7 @@ export function bodyText(body: string): string | undefined {
 }
 
 /** Printable, on one line and at most `longest` characters long; undefined where nothing is left. */
-export function oneLine(text: string, longest = longestText): string | undefined {
+export function oneLine(text: string, longest = maxTextLength): string | undefined {
   const whole = text.trim();
   // Twice as many code units as characters, and room for white space that is taken out.
   const start = whole.slice(0, 4 * longest);
@@ -67,7 +67,7 @@ function wordsOfText(text: string, depth: number): string | undefined {
 }
 
 function wordsOfList(errors: unknown[], depth: number): string | undefined {
-  const words = errors.slice(0, longestList).flatMap((error) => wordsOf(error, depth + 1) ?? []);
+  const words = errors.slice(0, maxListItems).flatMap((error) => wordsOf(error, depth + 1) ?? []);
   return words.length === 0 ? undefined : [...new Set(words)].join('; ');
 }
 

@@ -8,11 +8,11 @@ export function exactInteger(value: unknown): string | undefined {
 }
 
 /** No worker writes longer JSON into a text. */
-const longestJson = 1_000_000;
+const maxJsonLength = 1_000_000;
 
 /** JSON with its long integers as text, since `JSON.parse` rounds them; undefined where it is none. */
 export function parseExactly(text: string): unknown {
-  if (text.length > longestJson) return undefined;
+  if (text.length > maxJsonLength) return undefined;
   try {
     // The pattern takes quadratic time on what is no JSON.
     JSON.parse(text);

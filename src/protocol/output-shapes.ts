@@ -55,7 +55,7 @@ export function findPictures(output: unknown, imagePath?: string): FoundOutput {
 }
 
 /** Looking through a million objects takes a quarter of a minute, in which nothing else is done. */
-const mostParts = 10_000;
+const maxParts = 10_000;
 
 function placesByShape(output: unknown): Place[] {
   for (const { at, amongTexts } of shapes) {
@@ -64,7 +64,7 @@ function placesByShape(output: unknown): Place[] {
     if (found.length > 0) return found;
   }
   // A worker that yields its result in parts is handed in as the list of these.
-  return Array.isArray(output) ? output.filter(isRecord).slice(-mostParts).flatMap(placesByShape) : [];
+  return Array.isArray(output) ? output.filter(isRecord).slice(-maxParts).flatMap(placesByShape) : [];
 }
 
 function readsLikePicture(text: string): boolean {
@@ -182,7 +182,7 @@ function declaredFailure(output: unknown): string | undefined {
 }
 
 const deepest = 6;
-const longestList = 20;
+const maxListItems = 20;
 const soundsBad =
   /error|exception|traceback|fail|out of memory|unable|cannot|could not|invalid|not found|refused/i;
 
@@ -191,7 +191,7 @@ function complaintOf(output: unknown, depth = 0): string | undefined {
   if (depth > deepest) return undefined;
   if (typeof output === 'string') return complaintOfText(output, depth);
   if (Array.isArray(output))
-    return errorText(output.slice(0, longestList).map((part: unknown) => complaintOf(part, depth + 1)));
+    return errorText(output.slice(0, maxListItems).map((part: unknown) => complaintOf(part, depth + 1)));
   return isRecord(output) ? complaintOfObject(output) : undefined;
 }
 

@@ -1,6 +1,6 @@
 /** An endpoint at work: its settings, the workers that the service runs for it, and those that pull from elsewhere. */
 import type { EndpointSettings } from './endpoint-settings.ts';
-import type { JobBook } from './jobs/job-book.ts';
+import type { JobStore } from './jobs/job-store.ts';
 import type { JobResults } from './jobs/job-results.ts';
 import { PullerPool } from './pool/puller-pool.ts';
 import { shownWorker } from './pool/pulling-worker.ts';
@@ -13,7 +13,7 @@ import type { PullWorkload, Workload } from './workloads/workload.ts';
 export type RunnableWorkload = Workload | PullWorkload | undefined;
 
 export interface EndpointParts {
-  book: JobBook;
+  book: JobStore;
   results: JobResults;
   settings: EndpointSettings;
   workload: RunnableWorkload;

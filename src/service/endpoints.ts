@@ -1,11 +1,11 @@
 /** The endpoints of the service: those of its file, and those that were made in the console and are kept in the book. */
 import type { EndpointSettings, FieldProblem } from './endpoint-settings.ts';
 import { Endpoint, type RunnableWorkload } from './endpoint.ts';
-import type { JobBook } from './jobs/job-book.ts';
+import type { JobStore } from './jobs/job-store.ts';
 import type { JobResults } from './jobs/job-results.ts';
 
 export interface EndpointsParts {
-  book: JobBook;
+  book: JobStore;
   results: JobResults;
   /** Those of the file, which nobody can change while the service runs. */
   given: readonly EndpointSettings[];
@@ -149,7 +149,7 @@ export class Endpoints {
   }
 }
 
-function prepareStatements({ file: { db } }: JobBook) {
+function prepareStatements({ file: { db } }: JobStore) {
   return {
     all: db.prepare<[], { settings: string }>('SELECT settings FROM endpoint ORDER BY madeAt, id'),
     put: db.prepare<[{ id: string; settings: string; now: number }]>(

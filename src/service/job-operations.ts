@@ -1,18 +1,18 @@
 /** The operations of clients: submission, status, waiting for the end, streams, cancellation, retry, health. */
-import { type Asked, bodyOf } from './asked.ts';
+import { type RequestContext, bodyOf } from './request-context.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';
 import {
   acceptedAnswer,
-  type Answer,
+  type HttpResponse,
   healthAnswer,
-  jsonAnswer,
+  jsonResponse,
   refusal,
   stateAnswer,
   statusAnswer,
-} from './http/answer.ts';
+} from './http/http-response.ts';
 import type { BodyRoom } from './http/body-room.ts';
 import type { FolderWatch } from './jobs/folder-watch.ts';
-import type { JobBook } from './jobs/job-book.ts';
+import type { JobStore } from './jobs/job-store.ts';
 import { untilFound } from './jobs/job-signals.ts';
 import type { JobRecord } from './jobs/job-statements.ts';
 import type { JobTerms } from './jobs/job-terms.ts';
@@ -20,7 +20,7 @@ import type { Operation } from './routes.ts';
 import { readRunRequest } from './run-request.ts';
 
 export interface JobOperationsParts {
-  book: JobBook;
+  book: JobStore;
   /** Of the book's. */
   folder: FolderWatch;
   maxRequestBytes: number;
@@ -31,12 +31,12 @@ export interface JobOperationsParts {
   faults?: FaultPlan | undefined;
 }
 
-type Submission = Pick<Asked, 'request' | 'askForBody' | 'endpoint' | 'keyId'>;
+type Submission = Pick<RequestContext, 'request' | 'sendContinue' | 'endpoint' | 'keyId'>;
 
 type ClientOperation = Exclude<Operation, `job-${string}` | 'ping'>;
 
 /** As long as real services wait, and shorter than connections may be still. */
-const longestWaitMs = 90_000;
+const maxWaitMs = 90_000;
 
 /** A stream without news is looked at again and again by its clients, some of which never pause. */
 const streamWaitMs = 1_000;
@@ -49,47 +49,47 @@ export class JobOperations {
     this.#parts = parts;
   }
 
-  async answer(operation: ClientOperation, asked: Asked): Promise<Answer | undefined> {
-    const { endpoint, route } = asked;
+  async answer(operation: ClientOperation, context: RequestContext): Promise<HttpResponse | undefined> {
+    const { endpoint, route } = context;
     const { book } = this.#parts;
     switch (operation) {
       case 'run':
-        return await this.#run(asked);
+        return await this.#run(context);
       case 'runsync':
       case 'render':
-        return await this.#runSync(asked);
+        return await this.#runSync(context);
       case 'status':
         return await this.#status(book.reads.find(endpoint.id, route.jobId));
       case 'status-sync':
-        return await this.#status(await this.#untilEnded(asked, route.jobId));
+        return await this.#status(await this.#untilEnded(context, route.jobId));
       case 'stream':
-        return await this.#stream(asked);
+        return await this.#stream(context);
       case 'cancel':
         return await this.cancel(endpoint.id, route.jobId);
       case 'retry':
         return await this.retry(endpoint.id, route.jobId);
       case 'purge-queue':
-        return jsonAnswer({ removed: await book.rounds.purgeQueue(endpoint.id), status: 'completed' });
+        return jsonResponse({ removed: await book.rounds.purgeQueue(endpoint.id), status: 'completed' });
       case 'health':
         return healthAnswer(book.reads.tally(endpoint.id), endpoint.workers);
     }
   }
 
   /** Takes a job on, or says why not. */
-  submit(asked: Submission, given: Partial<JobTerms> = {}): Promise<string | Answer | undefined> {
+  submit(context: Submission, given: Partial<JobTerms> = {}): Promise<string | HttpResponse | undefined> {
     const { bodies, maxRequestBytes } = this.#parts;
-    return bodies.within(asked.request, maxRequestBytes, () => this.#submit(asked, given));
+    return bodies.within(context.request, maxRequestBytes, () => this.#submit(context, given));
   }
 
-  async #submit(asked: Submission, given: Partial<JobTerms>): Promise<string | Answer | undefined> {
+  async #submit(context: Submission, given: Partial<JobTerms>): Promise<string | HttpResponse | undefined> {
     // What is submitted may be long, and is not read.
     if (this.#parts.folder.isLost) return { ...folderLost(), isBodyUnread: true };
     if (this.#parts.book.reserve.isFull) return { ...noRoom(), isBodyUnread: true };
-    const body = await bodyOf(asked, this.#parts.maxRequestBytes);
+    const body = await bodyOf(context, this.#parts.maxRequestBytes);
     if (!Buffer.isBuffer(body)) return body;
     const submission = readRunRequest(body, { hasPrivate: this.#parts.hasPrivateWebhooks });
     if (submission.kind === 'refused') return refusal(400, submission.why);
-    const { endpoint, keyId } = asked;
+    const { endpoint, keyId } = context;
     // It may have gone while the body was on its way.
     if (endpoint.isRemoved) return endpointGone();
     const { id, settings } = endpoint;
@@ -107,35 +107,35 @@ export class JobOperations {
     return jobId;
   }
 
-  async #run(asked: Asked): Promise<Answer | undefined> {
-    const id = await this.submit(asked);
+  async #run(context: RequestContext): Promise<HttpResponse | undefined> {
+    const id = await this.submit(context);
     return typeof id === 'string' ? acceptedAnswer(id) : id;
   }
 
-  async #runSync(asked: Asked): Promise<Answer | undefined> {
-    const id = await this.submit(asked, { isSync: true });
+  async #runSync(context: RequestContext): Promise<HttpResponse | undefined> {
+    const id = await this.submit(context, { isSync: true });
     if (typeof id !== 'string') return id;
-    return await this.#status(await this.#untilEnded(asked, id));
+    return await this.#status(await this.#untilEnded(context, id));
   }
 
   /** The job when it has ended, or as it is when the time is over. */
-  async #untilEnded({ endpoint, route, gone }: Asked, id: string): Promise<JobRecord | undefined> {
+  async #untilEnded({ endpoint, route, gone }: RequestContext, id: string): Promise<JobRecord | undefined> {
     const { book } = this.#parts;
     if (!book.reads.has(endpoint.id, id)) return undefined;
-    const asked = Number(route.query.get('wait') ?? longestWaitMs);
-    const waitMs = asked >= 0 && asked <= longestWaitMs ? asked : longestWaitMs;
+    const context = Number(route.query.get('wait') ?? maxWaitMs);
+    const waitMs = context >= 0 && context <= maxWaitMs ? context : maxWaitMs;
     const waiting = { waitMs, signal: gone };
     await untilFound(book.signals, [`moved ${id}`], waiting, () => book.reads.hasEnded(id) || undefined);
     return book.reads.find(endpoint.id, id);
   }
 
-  async #status(job: JobRecord | undefined): Promise<Answer> {
+  async #status(job: JobRecord | undefined): Promise<HttpResponse> {
     const opened = job && (await this.#parts.book.reads.open(job));
     return opened === undefined ? jobNotFound() : statusAnswer(opened);
   }
 
   /** Waits a little where there is nothing new. */
-  async #stream({ endpoint, route: { jobId }, gone }: Asked): Promise<Answer | undefined> {
+  async #stream({ endpoint, route: { jobId }, gone }: RequestContext): Promise<HttpResponse | undefined> {
     const { book } = this.#parts;
     if (!book.reads.has(endpoint.id, jobId)) return jobNotFound();
     const waiting = { waitMs: streamWaitMs, signal: gone };
@@ -150,12 +150,12 @@ export class JobOperations {
     return { status: 200, body: `{"status":"${job.state}","stream":[${parts.join(',')}]}` };
   }
 
-  async cancel(endpointId: string, jobId: string): Promise<Answer> {
+  async cancel(endpointId: string, jobId: string): Promise<HttpResponse> {
     const state = await this.#parts.book.cancel(endpointId, jobId);
     return state === undefined ? jobNotFound() : stateAnswer(jobId, state);
   }
 
-  async retry(endpointId: string, jobId: string): Promise<Answer> {
+  async retry(endpointId: string, jobId: string): Promise<HttpResponse> {
     if (this.#parts.folder.isLost) return folderLost();
     if (this.#parts.book.reserve.isFull) return noRoom();
     const was = await this.#parts.book.retry(endpointId, jobId);
@@ -165,26 +165,26 @@ export class JobOperations {
   }
 }
 
-function queueFull(maxQueued: number): Answer {
+function queueFull(maxQueued: number): HttpResponse {
   const text = `the queue of this endpoint is full: ${maxQueued} jobs wait`;
   return refusal(429, text, { 'Retry-After': '10' });
 }
 
-function endpointGone(): Answer {
+function endpointGone(): HttpResponse {
   return refusal(404, 'endpoint not found');
 }
 
-function folderLost(): Answer {
+function folderLost(): HttpResponse {
   return refusal(503, 'the data folder of the service is gone: it takes no jobs on until that is mended');
 }
 
-function noRoom(): Answer {
+function noRoom(): HttpResponse {
   return refusal(
     507,
     'the disk of the service is full: it ends jobs, and takes on none until there is space',
   );
 }
 
-function jobNotFound(): Answer {
+function jobNotFound(): HttpResponse {
   return refusal(404, 'job not found');
 }

@@ -14,8 +14,8 @@ export type ReadRunRequest =
   | { kind: 'refused'; why: string };
 
 /** Longer ones do not fit into a timer. */
-const longestMs = 20 * 24 * 60 * 60_000;
-const longestUrl = 2_048;
+const maxMs = 20 * 24 * 60 * 60_000;
+const maxUrlLength = 2_048;
 const deepest = 1_000;
 
 /** Unknown keys are ignored, as real services do. `hasPrivate`: whether webhooks may lead to this machine's network. */
@@ -40,7 +40,7 @@ function readTerms(body: Record<string, unknown>, hasPrivate: boolean): AskedTer
   const { executionTimeout, ttl, lowPriority } = policy;
   for (const [name, value] of Object.entries({ executionTimeout, ttl })) {
     if (value !== undefined && !isDuration(value))
-      return `"policy.${name}" is ${describeValue(value)}; expected whole milliseconds, from 1 to ${longestMs}`;
+      return `"policy.${name}" is ${describeValue(value)}; expected whole milliseconds, from 1 to ${maxMs}`;
   }
   if (lowPriority !== undefined && typeof lowPriority !== 'boolean')
     return `"policy.lowPriority" is ${describeValue(lowPriority)}; expected true or false`;
@@ -56,11 +56,11 @@ function readTerms(body: Record<string, unknown>, hasPrivate: boolean): AskedTer
 }
 
 function isDuration(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= longestMs;
+  return Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= maxMs;
 }
 
 function isWebhook(value: unknown): value is string {
-  if (typeof value !== 'string' || value.length > longestUrl || !URL.canParse(value)) return false;
+  if (typeof value !== 'string' || value.length > maxUrlLength || !URL.canParse(value)) return false;
   const { protocol, username, password } = new URL(value);
   return /^https?:$/.test(protocol) && username === '' && password === '';
 }

@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Console } from './console/console.ts';
 import { Endpoints } from './endpoints.ts';
-import { Gate } from './gate.ts';
+import { ApiRouter } from './api-router.ts';
 import { BodyRoom } from './http/body-room.ts';
 import { type HttpServer, startHttpServer } from './http/http-server.ts';
 import { JobOperations } from './job-operations.ts';
 import { lockDataFolder } from './jobs/data-lock.ts';
 import { FolderWatch } from './jobs/folder-watch.ts';
-import { JobBook } from './jobs/job-book.ts';
+import { JobStore } from './jobs/job-store.ts';
 import { JobResults } from './jobs/job-results.ts';
 import { Admission } from './keys/admission.ts';
-import { KeyBook } from './keys/key-book.ts';
+import { KeyStore } from './keys/key-store.ts';
 import { OwnWorkerKeys } from './keys/own-worker-keys.ts';
 import { RateLimit } from './rate-limit.ts';
 import { checkServiceOptions, isLoopback, type ServiceOptions } from './service-options.ts';
@@ -47,13 +47,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const keys = openKeys(checked, ownWorkers);
     opened.push(() => keys.close());
     const path = join(checked.dataDir, 'service.sqlite');
-    const book = new JobBook(path, checked);
+    const book = new JobStore(path, checked);
     opened.push(() => book.close());
     checked.faults?.keepIn(join(checked.dataDir, 'faults.sqlite'));
     opened.push(() => checked.faults?.close());
     const folder = new FolderWatch(checked.dataDir, [path, `${path}-wal`], checked.onTrouble);
     const results = new JobResults({ ...checked, book });
-    return await openForBusiness(checked, { keys, book, folder, results, ownWorkers, opened });
+    return await listen(checked, { keys, book, folder, results, ownWorkers, opened });
   } catch (error) {
     for (const close of opened.toReversed()) close();
     throw error;
@@ -61,9 +61,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 }
 
 /** Throws where the network would be let in without a key; on this machine one may be made later. */
-function openKeys({ dataDir, keys, now, host }: Checked, ownWorkers: OwnWorkerKeys): KeyBook {
+function openKeys({ dataDir, keys, now, host }: Checked, ownWorkers: OwnWorkerKeys): KeyStore {
   const given = keys.map((key, index) => ({ name: `given-${index + 1}`, key, kind: 'admin' as const }));
-  const book = new KeyBook(join(dataDir, 'keys.sqlite'), { given, ownWorkers, now });
+  const book = new KeyStore(join(dataDir, 'keys.sqlite'), { given, ownWorkers, now });
   const hasKey = keys.length > 0 || book.list().some(({ revokedAt }) => revokedAt === null);
   if (hasKey || isLoopback(host)) return book;
   book.close();
@@ -71,8 +71,8 @@ function openKeys({ dataDir, keys, now, host }: Checked, ownWorkers: OwnWorkerKe
 }
 
 interface Opened {
-  keys: KeyBook;
-  book: JobBook;
+  keys: KeyStore;
+  book: JobStore;
   folder: FolderWatch;
   results: JobResults;
   ownWorkers: OwnWorkerKeys;
@@ -80,18 +80,18 @@ interface Opened {
   opened: (() => void)[];
 }
 
-async function openForBusiness(options: Checked, parts: Opened): Promise<Service> {
+async function listen(options: Checked, parts: Opened): Promise<Service> {
   const { book, folder, opened } = parts;
   const { onTrouble, retentionMs, now, faults, hasPrivateWebhooks: hasPrivate } = options;
   // Workers are told where the service is, so that it listens before there are endpoints.
-  let gate: Gate | undefined;
+  let router: ApiRouter | undefined;
   const http = await startHttpServer({
     ...options,
-    answerRequest: async (...asked) => await gate?.answer(...asked),
+    answerRequest: async (...asked) => await router?.answer(...asked),
   });
   try {
     const endpoints = openEndpoints(options, parts, http.url);
-    gate = openGate(options, parts, endpoints, http.url);
+    router = openRouter(options, parts, endpoints, http.url);
     const sweeper = new Sweeper(book, folder, retentionMs, onTrouble);
     const webhooks = new Webhooks({ book, onTrouble, now, faults, hasPrivate });
     let closing: Promise<void> | undefined;
@@ -115,12 +115,12 @@ function openEndpoints(options: Checked, { book, results, ownWorkers }: Opened, 
   });
 }
 
-function openGate(
+function openRouter(
   checked: Checked,
   { keys, book, folder, results }: Opened,
   endpoints: Endpoints,
   url: string,
-): Gate {
+): ApiRouter {
   const { maxResultBytes, rate, console, retentionMs, now } = checked;
   const bodies = new BodyRoom(checked.maxBodiesBytes);
   const jobs = new JobOperations({ ...checked, book, folder, bodies });
@@ -128,7 +128,7 @@ function openGate(
   const work = new WorkerOperations({ book, results, bodies, maxResultBytes: maxResultBytes + 1_000_000 });
   const admission = new Admission(keys, now);
   const common = { keys, admission, book, endpoints, jobs, now };
-  return new Gate({
+  return new ApiRouter({
     admission,
     endpoints,
     jobs,

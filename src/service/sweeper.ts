@@ -1,7 +1,7 @@
 /** Ends what takes too long, deletes from the disk what has been kept long enough, and sees to it that the disk is there. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FolderWatch } from './jobs/folder-watch.ts';
-import type { JobBook } from './jobs/job-book.ts';
+import type { JobStore } from './jobs/job-store.ts';
 
 /** Time-outs are looked for this often. */
 const timeOutsEveryMs = 500;
@@ -9,14 +9,14 @@ const timeOutsEveryMs = 500;
 const folderEveryMs = 1_000;
 
 export class Sweeper {
-  readonly #book: JobBook;
+  readonly #book: JobStore;
   readonly #onTrouble: (text: string) => void;
   readonly #timers: NodeJS.Timeout[];
   readonly #busy = new Set<string>();
   #isStopped = false;
 
   /** Sweeps now and then, soon enough for the retention; status asks the clock itself and does not wait for it. */
-  constructor(book: JobBook, folder: FolderWatch, retentionMs: number, onTrouble: (text: string) => void) {
+  constructor(book: JobStore, folder: FolderWatch, retentionMs: number, onTrouble: (text: string) => void) {
     this.#book = book;
     this.#onTrouble = onTrouble;
     const everyMs = Math.min(30_000, Math.max(1_000, retentionMs / 10));

@@ -1,10 +1,10 @@
 /** The operations of workers that pull: taking jobs, handing in results and parts of them, saying that they live. */
 import { memberText } from '../protocol/member-text.ts';
 import { jobIdPattern } from '../protocol/paths.ts';
-import { type Asked, bodyOf } from './asked.ts';
-import { type Answer, emptyAnswer, jsonAnswer, refusal } from './http/answer.ts';
+import { type RequestContext, bodyOf } from './request-context.ts';
+import { type HttpResponse, emptyResponse, jsonResponse, refusal } from './http/http-response.ts';
 import type { BodyRoom } from './http/body-room.ts';
-import type { JobBook } from './jobs/job-book.ts';
+import type { JobStore } from './jobs/job-store.ts';
 import type { JobResults } from './jobs/job-results.ts';
 import { untilFound } from './jobs/job-signals.ts';
 import type { TakenJob } from './jobs/job-statements.ts';
@@ -12,7 +12,7 @@ import type { Operation } from './routes.ts';
 import { pullingWorker } from './pool/pulling-worker.ts';
 
 export interface WorkerOperationsParts {
-  book: JobBook;
+  book: JobStore;
   results: JobResults;
   /** The largest body of a result. */
   maxResultBytes: number;
@@ -27,7 +27,7 @@ const heldOpenMs = 60_000;
 const largestBatch = 1_000;
 
 /** Of the inputs in a batch together, beyond the first: an answer has to fit into memory, and the rest can wait. */
-const longestBatch = 16 * 1024 * 1024;
+const maxBatchBytes = 16 * 1024 * 1024;
 
 export class WorkerOperations {
   readonly #parts: WorkerOperationsParts;
@@ -37,38 +37,40 @@ export class WorkerOperations {
   }
 
   /** Undefined where the worker has gone and nobody listens. */
-  async answer(operation: WorkerOperation, asked: Asked): Promise<Answer | undefined> {
-    const { endpoint, route, request } = asked;
+  async answer(operation: WorkerOperation, context: RequestContext): Promise<HttpResponse | undefined> {
+    const { endpoint, route, request } = context;
     const { bodies, maxResultBytes } = this.#parts;
     if (route.workerId === '') return refusal(404, 'no worker has this id');
-    const worker = workerIn(asked);
+    const worker = workerIn(context);
     if (!endpoint.remote.hear(worker, route.query.get('gpu')))
       return refusal(429, 'this endpoint has too many workers', { 'Retry-After': '60' });
     switch (operation) {
       case 'job-take': {
-        const [job] = await this.#take(asked, 1);
-        return job === undefined ? emptyAnswer : { status: 200, body: takenText(job) };
+        const [job] = await this.#take(context, 1);
+        return job === undefined ? emptyResponse : { status: 200, body: takenText(job) };
       }
       case 'job-take-batch': {
-        const jobs = await this.#take(asked, batchSize(route.query.get('batch_size')));
-        return jobs.length === 0 ? emptyAnswer : { status: 200, body: `[${jobs.map(takenText).join(',')}]` };
+        const jobs = await this.#take(context, batchSize(route.query.get('batch_size')));
+        return jobs.length === 0
+          ? emptyResponse
+          : { status: 200, body: `[${jobs.map(takenText).join(',')}]` };
       }
       case 'job-done':
-        return await bodies.within(request, maxResultBytes, () => this.#done(asked));
+        return await bodies.within(request, maxResultBytes, () => this.#done(context));
       case 'job-stream':
-        return await bodies.within(request, maxResultBytes, () => this.#addPart(asked));
+        return await bodies.within(request, maxResultBytes, () => this.#addPart(context));
       case 'job-stop':
-        return await this.#stop(asked);
+        return await this.#stop(context);
       case 'ping':
         endpoint.remote.keep(worker, idsIn(route.query.get('job_id')));
-        return jsonAnswer({});
+        return jsonResponse({});
     }
   }
 
   /** Waits until there is a job; empty where there is none, or the worker has gone. */
-  async #take(asked: Asked, max: number): Promise<TakenJob[]> {
-    const { endpoint, gone } = asked;
-    const workerId = workerIn(asked);
+  async #take(context: RequestContext, max: number): Promise<TakenJob[]> {
+    const { endpoint, gone } = context;
+    const workerId = workerIn(context);
     const { book } = this.#parts;
     const { remote } = endpoint;
     const takers = Array.from({ length: max }, () => ({ workerId, isPulled: true }));
@@ -77,7 +79,7 @@ export class WorkerOperations {
     const wasStopped = remote.isStopped;
     const jobs = await untilFound(book.signals, [`queued ${endpoint.id}`], waiting, async () => {
       if (remote.isStopped) return wasStopped ? undefined : [];
-      const taken = await book.work.take(endpoint.id, takers, longestBatch);
+      const taken = await book.work.take(endpoint.id, takers, maxBatchBytes);
       return taken.length === 0 ? undefined : taken;
     });
     if (jobs === undefined) return [];
@@ -93,14 +95,14 @@ export class WorkerOperations {
     return [];
   }
 
-  async #done(asked: Asked): Promise<Answer | undefined> {
-    const { endpoint, route } = asked;
+  async #done(context: RequestContext): Promise<HttpResponse | undefined> {
+    const { endpoint, route } = context;
     const { jobId } = route;
-    const workerId = workerIn(asked);
+    const workerId = workerIn(context);
     if (!this.#parts.book.reads.has(endpoint.id, jobId)) return jobNotFound;
-    const text = await this.#textOf(asked);
+    const text = await this.#textOf(context);
     if (typeof text !== 'string') {
-      if (text?.isBodyUnread) await this.#failTooLarge(asked);
+      if (text?.isBodyUnread) await this.#failTooLarge(context);
       return text;
     }
     const body = parseObject(text);
@@ -112,7 +114,7 @@ export class WorkerOperations {
     if (body['status'] === 'IN_PROGRESS') {
       endpoint.remote.keep(workerId, [jobId]);
       const accepted = await this.#parts.book.work.setProgress(job, memberText(text, 'output') ?? 'null');
-      return jsonAnswer({ accepted });
+      return jsonResponse({ accepted });
     }
     const log = endpoint.logOf(jobId).join('\n') || undefined;
     const { error } = body;
@@ -126,34 +128,34 @@ export class WorkerOperations {
       : await this.#parts.results.complete(job, memberText(text, 'output') ?? 'null', log);
     endpoint.remote.release(workerId, jobId);
     if (body['stopPod'] === true) endpoint.restart(workerId);
-    return jsonAnswer({ accepted: isHeard });
+    return jsonResponse({ accepted: isHeard });
   }
 
   /** Workers drop a result that is refused, and nobody would ever hear of it. */
-  async #failTooLarge(asked: Asked): Promise<void> {
-    const { endpoint, route } = asked;
+  async #failTooLarge(context: RequestContext): Promise<void> {
+    const { endpoint, route } = context;
     const { jobId } = route;
-    const workerId = workerIn(asked);
+    const workerId = workerIn(context);
     await this.#parts.results.failTooLarge({ id: jobId, workerId });
     endpoint.remote.release(workerId, jobId);
   }
 
-  async #addPart(asked: Asked): Promise<Answer | undefined> {
-    const { endpoint, route } = asked;
+  async #addPart(context: RequestContext): Promise<HttpResponse | undefined> {
+    const { endpoint, route } = context;
     const { jobId } = route;
-    const workerId = workerIn(asked);
+    const workerId = workerIn(context);
     if (!this.#parts.book.reads.has(endpoint.id, jobId)) return jobNotFound;
-    const text = await this.#textOf(asked);
+    const text = await this.#textOf(context);
     if (typeof text !== 'string') return text;
     const output = parseObject(text) === undefined ? undefined : memberText(text, 'output');
     if (output === undefined) return refusal(400, 'the body is no JSON object with "output"');
     endpoint.remote.keep(workerId, [jobId]);
-    return jsonAnswer({ accepted: await this.#parts.book.streams.add({ id: jobId, workerId }, output) });
+    return jsonResponse({ accepted: await this.#parts.book.streams.add({ id: jobId, workerId }, output) });
   }
 
-  async #stop(asked: Asked): Promise<Answer> {
-    const { endpoint, gone } = asked;
-    const workerId = workerIn(asked);
+  async #stop(context: RequestContext): Promise<HttpResponse> {
+    const { endpoint, gone } = context;
+    const workerId = workerIn(context);
     const { signals } = this.#parts.book;
     const { remote } = endpoint;
     const waiting = { waitMs: heldOpenMs, signal: gone };
@@ -161,12 +163,12 @@ export class WorkerOperations {
     const ids = await untilFound(signals, [`stopping ${workerId}`], waiting, () =>
       remote.isStopped && !wasStopped ? [] : remote.takeUnwanted(workerId),
     );
-    return ids === undefined || ids.length === 0 ? emptyAnswer : jsonAnswer({ jobsToStop: ids });
+    return ids === undefined || ids.length === 0 ? emptyResponse : jsonResponse({ jobsToStop: ids });
   }
 
   /** Workers send JSON under the content type of a form. */
-  async #textOf(asked: Asked): Promise<string | Answer | undefined> {
-    const body = await bodyOf(asked, this.#parts.maxResultBytes);
+  async #textOf(context: RequestContext): Promise<string | HttpResponse | undefined> {
+    const body = await bodyOf(context, this.#parts.maxResultBytes);
     if (!Buffer.isBuffer(body)) return body;
     try {
       return new TextDecoder('utf-8', { fatal: true }).decode(body);
@@ -176,12 +178,12 @@ export class WorkerOperations {
   }
 }
 
-function workerIn({ route, keyId }: Asked): string {
+function workerIn({ route, keyId }: RequestContext): string {
   return pullingWorker(route.workerId, keyId);
 }
 
 /** What is brought for a job that is not there is not read: it may be long. */
-const jobNotFound: Answer = { ...refusal(404, 'job not found'), isBodyUnread: true };
+const jobNotFound: HttpResponse = { ...refusal(404, 'job not found'), isBodyUnread: true };
 
 function takenText({ id, input }: TakenJob): string {
   return `{"id":"${id}","input":${input}}`;

@@ -10,7 +10,7 @@ import { jsonLines, writeJsonLine } from './json-lines.ts';
 import { plural, screenful } from './words.ts';
 
 export interface CancelView {
-  tell: Listener;
+  emit: Listener;
   end(outcome: CancelOutcome, exitCode: number): void;
 }
 
@@ -43,7 +43,7 @@ export function createCancelView(options: CancelViewOptions): CancelView {
   const ends: Ends = { saved: 0, cancelled: 0, expired: 0, failed: 0 };
   const say = options.json ? jsonLines(options.now) : plainLines(options);
   return {
-    tell: (event) => {
+    emit: (event) => {
       count(ends, event);
       say(event);
     },

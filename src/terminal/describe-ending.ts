@@ -1,6 +1,6 @@
 /** The last words of a run: how it ended, where things are, what to do. */
 import { endings, type EndingRule } from '../runner/core/ending.ts';
-import { showCost } from '../runner/core/spending.ts';
+import { formatCost } from '../runner/core/spending.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { ViewOptions } from './view.ts';
 import { plural } from './words.ts';
@@ -16,7 +16,7 @@ export function describeEnding(
   const rows: [string, string][] = [];
   // The first words say it where all are saved.
   if (saved < total || saved === 0 || withdrawn > 0) rows.push(['scenes', countsOf(event.counts)]);
-  if (event.cost !== undefined) rows.push(['cost', `${showCost(event.cost)} so far`]);
+  if (event.cost !== undefined) rows.push(['cost', `${formatCost(event.cost)} so far`]);
   if (event.untold > 0) rows.push(['in doubt', inDoubt(event.untold)]);
   rows.push(['pictures', `${shownDir}/images`]);
   if (event.report !== undefined) rows.push(['gallery', `${shownDir}/report/index.html`]);

@@ -1,5 +1,5 @@
 /** An event as a line for people. */
-import { showDuration } from '../lib/text/duration.ts';
+import { formatDuration } from '../lib/text/duration.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import { plural } from './words.ts';
 
@@ -25,7 +25,7 @@ export function describeEvent(event: Event, now: number, shownDir: string): stri
     case 'attempt-failed':
       return describeFailure(event, now);
     case 'request-troubled':
-      return `${event.scene}: ${event.text}; asking again ${showWait(event.waitMs)}`;
+      return `${event.scene}: ${event.text}; asking again ${formatWait(event.waitMs)}`;
     case 'stopping':
       return `stopping: ${event.text}`;
     case 'run-ended':
@@ -77,9 +77,9 @@ function describeFailure(event: Event & { type: 'attempt-failed' }, now: number)
   const doubt = event.kind === 'unanswered' ? '; it may run and be billed for nothing' : '';
   const what = `${event.scene}: attempt ${event.attempt}: ${event.text}${doubt}`;
   if (event.next === 'failed') return `${what}; the scene has failed (${event.kind})`;
-  return `${what}; trying again ${showWait((event.dueAt ?? now) - now)}`;
+  return `${what}; trying again ${formatWait((event.dueAt ?? now) - now)}`;
 }
 
-function showWait(ms: number): string {
-  return ms < 500 ? 'at once' : `in ${showDuration(ms)}`;
+function formatWait(ms: number): string {
+  return ms < 500 ? 'at once' : `in ${formatDuration(ms)}`;
 }

@@ -1,8 +1,8 @@
 /** What the rest of a batch will cost and take, in words that say by what. */
-import { showDuration } from '../lib/text/duration.ts';
+import { formatDuration } from '../lib/text/duration.ts';
 import type { Cut, Forecast } from '../runner/core/forecast.ts';
-import { showCost } from '../runner/core/spending.ts';
-import { plural, showShortTime } from './words.ts';
+import { formatCost } from '../runner/core/spending.ts';
+import { plural, formatShortTime } from './words.ts';
 
 /** Empty where nothing is to be rendered. */
 export function describeCost({ cost, scenes, isPriced, ground }: Forecast): string {
@@ -13,14 +13,14 @@ export function describeCost({ cost, scenes, isPriced, ground }: Forecast): stri
     return `unknown: no scene of this batch is rendered yet${previewHint}`;
   }
   const { amount, perScene, currency } = cost;
-  const each = showCost({ spent: perScene, currency });
-  return `about ${showCost({ spent: amount, currency })}: ${each} a scene, as for the ${plural(ground.saved, 'scene')} of this batch that ${ground.saved === 1 ? 'is' : 'are'} saved, with what failed on the way`;
+  const each = formatCost({ spent: perScene, currency });
+  return `about ${formatCost({ spent: amount, currency })}: ${each} a scene, as for the ${plural(ground.saved, 'scene')} of this batch that ${ground.saved === 1 ? 'is' : 'are'} saved, with what failed on the way`;
 }
 
 export function describeTime({ time, scenes, ground }: Forecast): string {
   if (scenes === 0) return '';
   if (time === null) return `unknown: no scene of this batch is rendered yet${previewHint}`;
-  const [from, to] = [showTime(time.fromMs), showTime(time.toMs)];
+  const [from, to] = [formatTime(time.fromMs), formatTime(time.toMs)];
   const range = from === to ? `about ${from}` : `${from} to ${to}`;
   return `${range}: ${[inFlightGround(ground), paceGround(ground)].filter((text) => text !== '').join('; ')}`;
 }
@@ -33,29 +33,29 @@ const previewHint = ' (a preview tells: `nightrender run … --limit 20`)';
 
 function inFlightGround({ inFlightMs, executionMs, sample }: Forecast['ground']): string {
   if (inFlightMs === null) return '';
-  const worked = executionMs === null ? '' : `, ${showShortTime(executionMs)} of it executing`;
-  return `a job was in flight for ${showShortTime(inFlightMs)}${worked} (median of ${sample.toLocaleString('en')})`;
+  const worked = executionMs === null ? '' : `, ${formatShortTime(executionMs)} of it executing`;
+  return `a job was in flight for ${formatShortTime(inFlightMs)}${worked} (median of ${sample.toLocaleString('en')})`;
 }
 
 function paceGround({ lastRun }: Forecast['ground']): string {
   if (lastRun === null) return '';
   const { jobs, tookMs, concurrency } = lastRun;
-  return `the last run did ${plural(jobs, 'job')} in ${showTime(tookMs)} with ${concurrency.toLocaleString('en')} at once`;
+  return `the last run did ${plural(jobs, 'job')} in ${formatTime(tookMs)} with ${concurrency.toLocaleString('en')} at once`;
 }
 
 function describeCut(cut: Cut): string {
   switch (cut.limit) {
     case 'cost': {
       const { of, spent, currency, scenes } = cut;
-      return `\`limits.cost\` ends the run after about ${plural(scenes, 'scene')}: ${showCost({ spent, currency, limit: of })} are spent`;
+      return `\`limits.cost\` ends the run after about ${plural(scenes, 'scene')}: ${formatCost({ spent, currency, limit: of })} are spent`;
     }
     case 'jobs':
       return `\`limits.jobs\` ends the run after ${plural(cut.scenes, 'submission')}: ${cut.submitted.toLocaleString('en')} of ${cut.of.toLocaleString('en')} were made`;
     case 'time':
-      return `\`limits.for\` or \`limits.until\` may end the run after about ${plural(cut.scenes, 'scene')}, in ${showDuration(cut.leftMs)}`;
+      return `\`limits.for\` or \`limits.until\` may end the run after about ${plural(cut.scenes, 'scene')}, in ${formatDuration(cut.leftMs)}`;
   }
 }
 
-function showTime(ms: number): string {
-  return ms < 60_000 ? showShortTime(ms) : showDuration(ms);
+function formatTime(ms: number): string {
+  return ms < 60_000 ? formatShortTime(ms) : formatDuration(ms);
 }

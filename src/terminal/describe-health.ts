@@ -1,5 +1,5 @@
 /** What a service tells of its workers, in words. */
-import { showDuration } from '../lib/text/duration.ts';
+import { formatDuration } from '../lib/text/duration.ts';
 import { hasNoWorker, workerStates, type ServiceHealth } from '../runner/core/service-health.ts';
 
 const words = {
@@ -27,7 +27,7 @@ export function stallText(
   health: ServiceHealth | undefined,
 ): string | undefined {
   if (stalledMs === undefined) return undefined;
-  const silence = `nothing has finished for ${showDuration(stalledMs).replace(/ \d+ s$/, '')}`;
+  const silence = `nothing has finished for ${formatDuration(stalledMs).replace(/ \d+ s$/, '')}`;
   if (health === undefined || !hasNoWorker(health)) return silence;
   const others = workersText(health);
   return `${silence}: no worker is ready${others === 'none' ? '' : ` (${others})`}`;

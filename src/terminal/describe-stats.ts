@@ -1,8 +1,8 @@
 /** What a run needed and what held it back, as a few lines. */
-import type { LaneReason } from '../runner/core/lane-time.ts';
+import type { IdleReason } from '../runner/core/slot-usage.ts';
 import type { Percentiles, RunStats } from '../runner/core/run-stats.ts';
 import { hanging } from './hanging.ts';
-import { plural, showBytes, showShortTime } from './words.ts';
+import { plural, formatBytes, formatShortTime } from './words.ts';
 
 /** `columns`: the width that no line exceeds. */
 export function describeStats(stats: RunStats, columns: number): string[] {
@@ -19,7 +19,7 @@ export function describeStats(stats: RunStats, columns: number): string[] {
   ];
   const shown = rows.filter(([, text]) => text !== '');
   return [
-    `What held the run back, in ${showShortTime(stats.tookMs)}:`,
+    `What held the run back, in ${formatShortTime(stats.tookMs)}:`,
     ...shown.flatMap(([name, text]) => hanging(`  ${name}`, text, columns)),
   ];
 }
@@ -30,14 +30,14 @@ export function belowLimit({ timeMs, tookMs, concurrency }: RunStats): string {
   const limit = `the limit of ${concurrency.toLocaleString('en')}`;
   const below = tookMs - inFlight;
   if (below <= 0) return `at ${limit} all the time`;
-  const parts = percents(Object.entries(others) as [LaneReason, number][], tookMs);
+  const parts = percents(Object.entries(others) as [IdleReason, number][], tookMs);
   const sum = parts.reduce((total, [, percent]) => total + percent, 0);
   if (sum === 0) return `at ${limit} for more than 99 % of the time`;
   const why = parts.map(([reason, percent]) => `${percent} % ${words[reason]}`).join(', ');
   return `below ${limit} for ${sum} % of the time: ${why}`;
 }
 
-const words: Record<LaneReason, string> = {
+const words: Record<IdleReason, string> = {
   rate: 'your `rate`',
   slowed: 'slower sending after 429',
   load: 'the service answered 429',
@@ -54,13 +54,13 @@ const words: Record<LaneReason, string> = {
 };
 
 /** Whole percents, largest first, that add up to the rounded whole of them; without those that come to nothing. */
-function percents(parts: [LaneReason, number][], wholeMs: number): [LaneReason, number][] {
+function percents(parts: [IdleReason, number][], wholeMs: number): [IdleReason, number][] {
   const exact = parts.map(([reason, ms]) => ({ reason, percent: (100 * ms) / wholeMs }));
   const sum = Math.round(exact.reduce((total, { percent }) => total + percent, 0));
   let left = sum - exact.reduce((total, { percent }) => total + Math.floor(percent), 0);
   return exact
     .toSorted((a, b) => (b.percent % 1) - (a.percent % 1))
-    .map(({ reason, percent }): [LaneReason, number] => [reason, Math.floor(percent) + (left-- > 0 ? 1 : 0)])
+    .map(({ reason, percent }): [IdleReason, number] => [reason, Math.floor(percent) + (left-- > 0 ? 1 : 0)])
     .filter(([, percent]) => percent > 0)
     .toSorted((a, b) => b[1] - a[1]);
 }
@@ -68,14 +68,14 @@ function percents(parts: [LaneReason, number][], wholeMs: number): [LaneReason, 
 function lagRows({ lagMs, lagAtMostMs }: RunStats): [string, string][] {
   const rows: string[] = [];
   if (lagMs !== null)
-    rows.push(`${showPercentiles(lagMs)} from completion to collection, by the service's times`);
+    rows.push(`${formatPercentiles(lagMs)} from completion to collection, by the service's times`);
   if (lagAtMostMs !== null)
-    rows.push(`at most ${showPercentiles(lagAtMostMs)}, since last seen running: no times told`);
+    rows.push(`at most ${formatPercentiles(lagAtMostMs)}, since last seen running: no times told`);
   return rows.map((text, i) => [i === 0 ? 'lag' : '', text]);
 }
 
-function showPercentiles({ jobs, p50, p95 }: Percentiles): string {
-  return `${showShortTime(p50)} at p50, ${showShortTime(p95)} at p95 (${plural(jobs, 'job')})`;
+function formatPercentiles({ jobs, p50, p95 }: Percentiles): string {
+  return `${formatShortTime(p50)} at p50, ${formatShortTime(p95)} at p95 (${plural(jobs, 'job')})`;
 }
 
 function describe429({ lostTo429, requests }: RunStats): string {
@@ -86,13 +86,13 @@ function describe429({ lostTo429, requests }: RunStats): string {
     [slowedMs, 'sending slower'],
     [looksMs, 'looking later'],
   ];
-  const parts = lost.filter(([ms]) => ms > 0).map(([ms, how]) => `${showShortTime(ms)} ${how}`);
+  const parts = lost.filter(([ms]) => ms > 0).map(([ms, how]) => `${formatShortTime(ms)} ${how}`);
   const sent = requests.submissions + requests.status;
   const of = `${(answers.submissions + answers.status).toLocaleString('en')} of ${plural(sent, 'request')}`;
   return parts.length === 0 ? of : `${of}; lost to it: ${parts.join(', ')}`;
 }
 
 function describePictures({ pictures: { files, bytes, bytesPerSecond } }: RunStats): string {
-  const rate = bytesPerSecond === null ? '' : `, ${showBytes(bytesPerSecond)} a second`;
-  return `${showBytes(bytes)} in ${plural(files, 'picture')}${rate}`;
+  const rate = bytesPerSecond === null ? '' : `, ${formatBytes(bytesPerSecond)} a second`;
+  return `${formatBytes(bytes)} in ${plural(files, 'picture')}${rate}`;
 }

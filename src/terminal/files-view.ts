@@ -15,7 +15,7 @@ interface MadeFiles {
 }
 
 export interface FilesView {
-  tellProgress: (what: keyof MadeFiles, made: number) => void;
+  onProgress: (what: keyof MadeFiles, made: number) => void;
   warn: (text: string) => void;
   end: (files: string[], made: MadeFiles) => void;
 }
@@ -33,7 +33,7 @@ const progressEveryMs = 500;
 export function createFilesView({ json, file, elapsed }: FilesViewOptions): FilesView {
   let shownElapsed = elapsed();
   return {
-    tellProgress: (what, made) => {
+    onProgress: (what, made) => {
       if (json || elapsed() - shownElapsed < progressEveryMs) return;
       shownElapsed = elapsed();
       writeStatus(`${what} made for ${plural(made, 'picture')}`);

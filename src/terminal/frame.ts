@@ -1,10 +1,10 @@
 /** What a terminal shows of a run at one moment: a few lines, each narrower than it. */
 import type { ServiceHealth } from '../runner/core/service-health.ts';
-import { showCost } from '../runner/core/spending.ts';
+import { formatCost } from '../runner/core/spending.ts';
 import { stallText, workersText } from './describe-health.ts';
 import { fitted } from './fit-text.ts';
 import type { Progress } from './progress.ts';
-import { showClock, showRate, showRoughly } from './words.ts';
+import { formatClock, formatRate, formatRoughly } from './words.ts';
 
 export interface Frame {
   progress: Progress;
@@ -35,22 +35,22 @@ export function frameLines(frame: Frame, columns: number, paint: Paint): string[
     ...paceLine(progress, room, now),
     ...row('workers', workers),
     ...row('latest', latest, undefined, 'end'),
-    ...row('trouble', trouble && `${showClock(trouble.at)} ${trouble.text}`, 'yellow'),
+    ...row('trouble', trouble && `${formatClock(trouble.at)} ${trouble.text}`, 'yellow'),
     ...row('stalled', stalled, 'yellow'),
     ...row('stopping', stopping, 'yellow'),
   ];
 }
 
-const mostCells = 50;
-const fewestCells = 5;
+const maxCells = 50;
+const minCells = 5;
 const labelWidth = 10;
 
 function barLine(progress: Progress, room: number, paint: Paint): string {
   const { total, saved, failed, inFlight } = progress;
   const percent = `${Math.floor((saved / Math.max(1, total)) * 100)} %`;
   const numbers = `${percent}  ${saved.toLocaleString('en')} of ${total.toLocaleString('en')} saved`;
-  const cells = Math.min(mostCells, room - numbers.length - 2);
-  if (cells < fewestCells) return fitted(numbers.length <= room ? numbers : percent, room);
+  const cells = Math.min(maxCells, room - numbers.length - 2);
+  if (cells < minCells) return fitted(numbers.length <= room ? numbers : percent, room);
   // Rounded down, so that a bar is full when all is done.
   const cellsOf = (count: number): number => Math.floor((count / Math.max(1, total)) * cells);
   const [done, over, active] = [saved, saved + failed, saved + failed + inFlight].map(cellsOf) as [
@@ -77,11 +77,11 @@ function countLine({ inFlight, queued, failed }: Progress, room: number, paint: 
 
 /** Nothing before anything is known. */
 function paceLine({ perSecond, leftMs, cost }: Progress, room: number, now: number): string[] {
-  const rate = perSecond === undefined ? [] : [showRate(perSecond)];
-  const money = cost === undefined ? [] : [showCost(cost)];
-  const left = leftMs === undefined ? [] : [`${showRoughly(leftMs)} left`];
+  const rate = perSecond === undefined ? [] : [formatRate(perSecond)];
+  const money = cost === undefined ? [] : [formatCost(cost)];
+  const left = leftMs === undefined ? [] : [`${formatRoughly(leftMs)} left`];
   // What is soon over is not looked up on a clock.
-  const clock = leftMs === undefined || leftMs < 10 * 60_000 ? '' : `, until ${showClock(now + leftMs)}`;
+  const clock = leftMs === undefined || leftMs < 10 * 60_000 ? '' : `, until ${formatClock(now + leftMs)}`;
   const until = left.map((text) => `${text}${clock}`);
   const shown = firstFitting(
     [

@@ -9,7 +9,7 @@ export function listLines(shownDir: string): (rows: ReportRow[]) => string {
   let idCells: number | undefined;
   return (rows) => {
     const lines = rows.map((row) => ({ row, id: harmless(row.id ?? '(no id)') }));
-    idCells ??= Math.min(mostIdCells, Math.max(...lines.map(({ id }) => widthOf(id))));
+    idCells ??= Math.min(maxIdCells, Math.max(...lines.map(({ id }) => widthOf(id))));
     const cells = idCells;
     return lines
       .map(({ row, id }) => `${cutTo(lineOf(row, padTo(id, cells), shownDir), columns)}\n`)
@@ -18,7 +18,7 @@ export function listLines(shownDir: string): (rows: ReportRow[]) => string {
 }
 
 /** A longer id moves the rest of its line. */
-const mostIdCells = 32;
+const maxIdCells = 32;
 
 function lineOf(row: ReportRow, id: string, shownDir: string): string {
   const attempts = row.attempts === 0 ? '' : `${row.attempts}×`;

@@ -1,5 +1,5 @@
 /** A block of lines on a terminal that says how the run stands, with failed attempts as lines above it. */
-import { showDuration } from '../lib/text/duration.ts';
+import { formatDuration } from '../lib/text/duration.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import { createBlock, type Block } from './block.ts';
 import { outColumns, writeOut } from './console.ts';
@@ -10,7 +10,7 @@ import { frameLines, type Frame } from './frame.ts';
 import { createPaint } from './paint.ts';
 import { harmless } from './fit-text.ts';
 import { ProgressCount } from './progress.ts';
-import { TroubleBudget } from './trouble-budget.ts';
+import { RepeatLimit } from './repeat-limit.ts';
 import type { RunView, ViewOptions } from './view.ts';
 
 const frameMs = 250;
@@ -18,7 +18,7 @@ const frameMs = 250;
 export class LiveView implements RunView {
   readonly #options: ViewOptions;
   readonly #progress: ProgressCount;
-  readonly #budget: TroubleBudget;
+  readonly #budget: RepeatLimit;
   readonly #startedElapsed: number;
   readonly #block: Block;
   readonly #paint = createPaint(process.stderr);
@@ -30,19 +30,19 @@ export class LiveView implements RunView {
   constructor(options: ViewOptions) {
     this.#options = options;
     this.#progress = new ProgressCount(options.elapsed);
-    this.#budget = new TroubleBudget(options.elapsed);
+    this.#budget = new RepeatLimit(options.elapsed);
     this.#startedElapsed = options.elapsed();
     this.#block = createBlock(process.stderr);
     this.#seen = { health: undefined, latest: undefined, trouble: undefined, stopping: undefined };
   }
 
-  readonly tell = (event: Event): void => {
+  readonly emit = (event: Event): void => {
     this.#progress.count(event);
     this.#see(event);
     if (event.type === 'run-stats') this.#stats = describeStats(event, outColumns());
     if (event.type === 'run-ended') {
       this.close();
-      const took = showDuration(this.#options.elapsed() - this.#startedElapsed);
+      const took = formatDuration(this.#options.elapsed() - this.#startedElapsed);
       writeOut([describeEnding(event, this.#options, took), ...this.#stats].join('\n'));
       return;
     }

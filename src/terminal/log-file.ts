@@ -25,19 +25,19 @@ export function withLogFile(view: RunView, { file, shownDir, now }: LogOptions):
   const warn = (error: unknown): void => {
     if (isBroken) return;
     isBroken = true;
-    view.tell({ type: 'warning', text: brokenText(file, error) });
+    view.emit({ type: 'warning', text: brokenText(file, error) });
   };
   const destination = open(file, warn);
   if (destination === undefined)
-    return { tell: view.tell, close: () => view.close(), reopen: () => undefined };
+    return { emit: view.emit, close: () => view.close(), reopen: () => undefined };
   const log = pino(
     { base: null, timestamp: false, formatters: { level: (level) => ({ level }) } },
     destination,
   );
   destination.on('error', warn);
   return {
-    tell: (event) => {
-      view.tell(event);
+    emit: (event) => {
+      view.emit(event);
       const { type, ...facts } = event;
       log[levelOf(event)](
         jsonLine(type, facts, now()),

@@ -1,7 +1,7 @@
 /** Lines for a log: few enough that a night of them can be read. */
-import { showDuration } from '../lib/text/duration.ts';
+import { formatDuration } from '../lib/text/duration.ts';
 import type { ServiceHealth } from '../runner/core/service-health.ts';
-import { showCost } from '../runner/core/spending.ts';
+import { formatCost } from '../runner/core/spending.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import { outColumns, writeError, writeOut } from './console.ts';
 import { describeEnding } from './describe-ending.ts';
@@ -12,13 +12,13 @@ import { harmless } from './fit-text.ts';
 import { logPauseMs } from './log-pause.ts';
 import { ProgressCount } from './progress.ts';
 import type { RunView, ViewOptions } from './view.ts';
-import { TroubleBudget } from './trouble-budget.ts';
-import { plural, showInstant, showRate } from './words.ts';
+import { RepeatLimit } from './repeat-limit.ts';
+import { plural, formatInstant, formatRate } from './words.ts';
 
 export class PlainView implements RunView {
   readonly #options: ViewOptions;
   readonly #progress: ProgressCount;
-  readonly #budget: TroubleBudget;
+  readonly #budget: RepeatLimit;
   readonly #startedElapsed: number;
   /** Lines that follow the last words of the run. */
   #stats: string[] = [];
@@ -28,19 +28,19 @@ export class PlainView implements RunView {
   constructor(options: ViewOptions) {
     this.#options = options;
     this.#progress = new ProgressCount(options.elapsed);
-    this.#budget = new TroubleBudget(options.elapsed);
+    this.#budget = new RepeatLimit(options.elapsed);
     this.#startedElapsed = options.elapsed();
     if (!options.quiet) this.#schedule();
   }
 
-  readonly tell = (event: Event): void => {
+  readonly emit = (event: Event): void => {
     this.#progress.count(event);
     if (event.type === 'service-health') this.#health = event;
     if (event.type === 'run-stats') this.#stats = describeStats(event, outColumns());
     if (event.type === 'run-ended') {
       this.close();
       this.#flushHeldBack();
-      const took = showDuration(this.#options.elapsed() - this.#startedElapsed);
+      const took = formatDuration(this.#options.elapsed() - this.#startedElapsed);
       const said = [describeEnding(event, this.#options, took), ...this.#stats].join('\n');
       if (!this.#options.quiet) writeOut(said);
       else if (event.ending !== 'complete') writeError(said);
@@ -70,9 +70,9 @@ export class PlainView implements RunView {
   #writeProgress(): void {
     const { total, saved, failed, inFlight, perSecond, leftMs, cost, stalledMs } = this.#progress.now();
     if (total === 0) return;
-    const rate = perSecond === undefined ? '' : `, ${showRate(perSecond)}`;
-    const left = leftMs === undefined ? '' : `, about ${showDuration(leftMs)} left`;
-    const money = cost === undefined ? '' : `, ${showCost(cost)} spent`;
+    const rate = perSecond === undefined ? '' : `, ${formatRate(perSecond)}`;
+    const left = leftMs === undefined ? '' : `, about ${formatDuration(leftMs)} left`;
+    const money = cost === undefined ? '' : `, ${formatCost(cost)} spent`;
     this.#write(`${saved} of ${total} saved, ${inFlight} in flight, ${failed} failed${rate}${left}${money}`);
     const stalled = stallText(stalledMs, this.#health);
     if (stalled !== undefined) this.#write(stalled);
@@ -87,6 +87,6 @@ export class PlainView implements RunView {
   }
 
   #write(line: string): void {
-    writeError(`${showInstant(this.#options.now())}  ${harmless(line)}`);
+    writeError(`${formatInstant(this.#options.now())}  ${harmless(line)}`);
   }
 }

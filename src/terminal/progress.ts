@@ -28,7 +28,7 @@ export interface Progress {
 }
 
 /** With nothing to compare it with, as at the start of workers, silence this long is worth a word. */
-const leastStallMs = 2 * 60_000;
+const minStallMs = 2 * 60_000;
 
 export class ProgressCount {
   #total = 0;
@@ -107,7 +107,7 @@ export class ProgressCount {
     if (this.#inFlight <= 0) return undefined;
     const quietMs = now - this.#quietSince;
     const usualMs = this.#finished.times.at(-1) ?? 0;
-    return quietMs > Math.max(leastStallMs, 2 * usualMs) ? quietMs : undefined;
+    return quietMs > Math.max(minStallMs, 2 * usualMs) ? quietMs : undefined;
   }
 
   #endJob({ jobId, executionTimeMs }: { jobId: string; executionTimeMs?: number }): void {

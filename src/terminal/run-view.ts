@@ -6,7 +6,7 @@ import { PlainView } from './plain-view.ts';
 import type { RunView, ViewOptions } from './view.ts';
 
 export function createRunView(options: ViewOptions): RunView {
-  if (options.json) return { tell: jsonLines(options.now), close: () => undefined };
+  if (options.json) return { emit: jsonLines(options.now), close: () => undefined };
   const isLive = canRedraw(process.stderr) && !options.quiet;
   return isLive ? new LiveView(options) : new PlainView(options);
 }

@@ -1,6 +1,6 @@
 /** The numbers of a run as a schema. */
 import { z } from 'zod';
-import { laneStates } from '../runner/core/lane-time.ts';
+import { slotStates } from '../runner/core/slot-usage.ts';
 import type { RunStats } from '../runner/core/run-stats.ts';
 
 const count = z.int().min(0);
@@ -23,5 +23,5 @@ export const statsShape = {
     looksMs: count,
   }),
   pictures: z.looseObject({ files: count, bytes: count, bytesPerSecond: z.number().nullable() }),
-  timeMs: z.looseObject(Object.fromEntries(laneStates.map((state) => [state, count]))),
+  timeMs: z.looseObject(Object.fromEntries(slotStates.map((state) => [state, count]))),
 } satisfies Record<keyof RunStats, z.ZodType>;

@@ -6,10 +6,10 @@ import { writeJsonLine } from './json-lines.ts';
 import { screenful, plural } from './words.ts';
 
 export interface VerifyView {
-  tellRepaired(repaired: Repaired): void;
+  onRepaired(repaired: Repaired): void;
   hasRepaired(): boolean;
-  tellBad(bad: BadPicture): void;
-  tellProgress(checked: number, total: number): void;
+  onBad(bad: BadPicture): void;
+  onProgress(checked: number, total: number): void;
   end(verified: Verified, exitCode: number): void;
 }
 
@@ -30,13 +30,13 @@ interface Repaired {
   keptAs: string | null;
 }
 
-type PictureView = Omit<VerifyView, 'tellRepaired' | 'hasRepaired'>;
+type PictureView = Omit<VerifyView, 'onRepaired' | 'hasRepaired'>;
 
 export function createVerifyView(options: VerifyViewOptions): VerifyView {
   let hasRepaired = false;
   return {
     ...(options.json ? jsonView() : plainView(options)),
-    tellRepaired: (repaired) => {
+    onRepaired: (repaired) => {
       hasRepaired = true;
       if (options.json) writeJsonLine('checkpoint-repaired', { ...repaired });
       else for (const line of hanging('', describeRepaired(repaired), outColumns(), 2)) writeOut(line);
@@ -57,14 +57,14 @@ function describeRepaired({ lost, keptAs }: Repaired): string {
 /** Every bad picture as soon as it is found. */
 function jsonView(): PictureView {
   return {
-    tellBad: ({ picture, verdict, keptAs }) => {
+    onBad: ({ picture, verdict, keptAs }) => {
       const { sceneId, sceneState, file } = picture;
       const { kind, ...problem } = verdict;
       const kept = keptAs === undefined ? {} : { keptAs };
       const facts = { scene: sceneId, state: sceneState, file, ...problem, ...kept };
       writeJsonLine(`picture-${kind}`, facts);
     },
-    tellProgress: () => undefined,
+    onProgress: () => undefined,
     end: (verified, exitCode) => writeJsonLine('verified', { ...verified, exitCode }),
   };
 }
@@ -75,10 +75,10 @@ function plainView({ isRepair, file, elapsed }: VerifyViewOptions): PictureView 
   const shown: BadPicture[] = [];
   let shownElapsed = elapsed();
   return {
-    tellBad: (bad) => {
+    onBad: (bad) => {
       if (shown.length < screenful) shown.push(bad);
     },
-    tellProgress: (checked, total) => {
+    onProgress: (checked, total) => {
       if (elapsed() - shownElapsed < progressEveryMs) return;
       shownElapsed = elapsed();
       writeStatus(`${checked.toLocaleString('en')} of ${plural(total, 'picture')} checked`);

@@ -16,7 +16,7 @@ export interface ViewOptions {
 }
 
 export interface RunView {
-  tell: Listener;
+  emit: Listener;
   /** Stops whatever still draws. */
   close(): void;
 }

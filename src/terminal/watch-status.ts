@@ -8,10 +8,10 @@ import {
   statusFacts,
   statusLines,
   type BatchStatus,
-} from './show-status.ts';
+} from './print-status.ts';
 import { jsonLine } from './json-lines.ts';
 import { logPauseMs } from './log-pause.ts';
-import { showInstant } from './words.ts';
+import { formatInstant } from './words.ts';
 
 export interface StatusWatch {
   /** Shows a look at the batch, or waits for more to tell; false where nobody reads any more. */
@@ -40,13 +40,13 @@ function blockWatch(): StatusWatch {
   };
 }
 
-const mostCells = 40;
+const maxCells = 40;
 
 /** The bar stands above the numbers, as wide as there is room. */
 function watchedLines(status: BatchStatus, columns: number): string[] {
   const { saved, failed, waiting, active } = status.summary.scenes;
   const total = saved + failed + waiting + active;
-  const cells = Math.max(0, Math.min(mostCells, columns - 10));
+  const cells = Math.max(0, Math.min(maxCells, columns - 10));
   const full = total === 0 ? 0 : Math.floor((cells * (saved + failed)) / total);
   return [`${' '.repeat(10)}${'█'.repeat(full)}${'░'.repeat(cells - full)}`, ...statusLines(status, columns)];
 }
@@ -62,12 +62,12 @@ function jsonWatch(now: () => number): StatusWatch {
 function plainWatch(elapsed: () => number, now: () => number): StatusWatch {
   const startedElapsed = elapsed();
   let nextElapsed = startedElapsed;
-  const tell = onlyNews((status) => writeOutPart(`${showInstant(now())}  ${plainLine(status)}\n`));
+  const emit = onlyNews((status) => writeOutPart(`${formatInstant(now())}  ${plainLine(status)}\n`));
   return {
     show: async (status) => {
       if (elapsed() < nextElapsed) return true;
       nextElapsed = elapsed() + logPauseMs(elapsed() - startedElapsed);
-      return tell(status);
+      return emit(status);
     },
     end: async (status) => void (await writeOutPart(`${statusLines(status, outColumns()).join('\n')}\n`)),
   };

@@ -1,6 +1,6 @@
 /** Numbers and durations for people. */
 
-import { showDuration } from '../lib/text/duration.ts';
+import { formatDuration } from '../lib/text/duration.ts';
 
 /** Lines of a list that are shown; the rest is counted. */
 export const screenful = 20;
@@ -10,38 +10,38 @@ export function plural(count: number, one: string, many = `${one}s`): string {
 }
 
 /** `3.1/s`, `12/min`, `40/h`: the unit in which it is a number one can grasp. */
-export function showRate(perSecond: number): string {
+export function formatRate(perSecond: number): string {
   if (perSecond >= 1) return `${perSecond.toFixed(1)}/s`;
   if (perSecond * 60 >= 1) return `${(perSecond * 60).toFixed(1)}/min`;
   return `${(perSecond * 3600).toFixed(1)}/h`;
 }
 
-export function showBytes(bytes: number): string {
+export function formatBytes(bytes: number): string {
   if (bytes >= 1e9) return `${(bytes / 1e9).toFixed(1)} GB`;
   if (bytes >= 1e6) return `${(bytes / 1e6).toFixed(1)} MB`;
   return `${Math.ceil(bytes / 1e3)} kB`;
 }
 
 /** `137 ms`, `2.1 s`, `3 min 20 s`. */
-export function showShortTime(ms: number): string {
+export function formatShortTime(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
-  return ms < 59_950 ? `${(ms / 1_000).toFixed(1)} s` : showDuration(ms);
+  return ms < 59_950 ? `${(ms / 1_000).toFixed(1)} s` : formatDuration(ms);
 }
 
 /** As exact as anybody can know a time to come: `45 s`, `8 min 20 s`, `25 min`, `3 h 20 min`. */
-export function showRoughly(ms: number): string {
+export function formatRoughly(ms: number): string {
   const toS = ms < 60_000 ? 1 : ms < 600_000 ? 10 : ms < 3_600_000 ? 60 : 300;
-  const text = showDuration(Math.round(ms / 1000 / toS) * toS * 1000);
+  const text = formatDuration(Math.round(ms / 1000 / toS) * toS * 1000);
   return toS === 60 ? text.replace(/ 0 s$/, '') : text;
 }
 
 /** `22:47`, local time. */
-export function showClock(at: number): string {
-  return showInstant(at).slice(11, 16);
+export function formatClock(at: number): string {
+  return formatInstant(at).slice(11, 16);
 }
 
 /** Local time, to the second. */
-export function showInstant(at: number): string {
+export function formatInstant(at: number): string {
   const date = new Date(at);
   const two = (value: number): string => String(value).padStart(2, '0');
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;

@@ -1,5 +1,5 @@
 /** The account of a side: what it asked of the service, as the service saw it. */
-import type { Job, JobBook } from './job-book.ts';
+import type { Job, JobStore } from './job-book.ts';
 import { mean, median, percentile } from './statistics.ts';
 import type { Second } from './traffic.ts';
 import type { UseAfterChange } from './workers.ts';
@@ -35,7 +35,7 @@ export interface Account {
   serviceCpuMs: number;
 }
 
-export function makeAccount(book: JobBook): Account {
+export function makeAccount(book: JobStore): Account {
   const jobs = [...book.jobs.values()];
   const collections = jobs.flatMap(({ collectedAt }) => collectedAt ?? []).toSorted((a, b) => a - b);
   const lags = jobs.flatMap(lagsOf);

@@ -31,7 +31,7 @@ const scenes = [
 ];
 const sizes = [512, 1024];
 const warmUpSize = 64;
-const leastMs = 4000;
+const minMs = 4000;
 
 process.env['NIGHTRENDER_RENDERER_DIR'] ??= join(
   process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'),
@@ -66,7 +66,7 @@ async function measure({ make }: Row, size: number): Promise<Measured> {
   for (const scene of scenes) await make(scene, warmUpSize);
   const [times, cpuTimes]: [number[], number[]] = [[], []];
   const startedAt = performance.now();
-  while (performance.now() - startedAt < leastMs) {
+  while (performance.now() - startedAt < minMs) {
     for (const scene of scenes) {
       const [at, cpu] = [performance.now(), process.cpuUsage()];
       await make(scene, size);

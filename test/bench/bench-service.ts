@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { makeAccount } from './account.ts';
-import { JobBook, type Job } from './job-book.ts';
+import { JobStore, type Job } from './job-book.ts';
 import type { Load } from './load.ts';
 
 const [load = '', pictureFile = ''] = process.argv.slice(2);
-const book = new JobBook(JSON.parse(load) as Load);
+const book = new JobStore(JSON.parse(load) as Load);
 const picture = Buffer.from(readFileSync(pictureFile).toString('base64'));
 /** A short answer is cheapest in one piece. */
 const shortPicture = picture.length < 64 * 1024 ? picture.toString() : undefined;

@@ -16,7 +16,7 @@ export interface Job {
   collectedAt?: number;
 }
 
-export class JobBook {
+export class JobStore {
   readonly jobs = new Map<string, Job>();
   /** Different ones among the submissions. */
   readonly inputs = new Set<string>();

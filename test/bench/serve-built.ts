@@ -1,6 +1,6 @@
 /** The parts of the built service that its benchmark takes hold of, as far as it needs them. */
 
-interface JobBook {
+interface JobStore {
   accept(endpointId: string, input: string): Promise<string>;
   work: {
     take(endpointId: string, takers: { workerId: string; isPulled: boolean }[]): Promise<{ id: string }[]>;
@@ -12,7 +12,7 @@ interface JobBook {
   close(): void;
 }
 
-interface KeyBook {
+interface KeyStore {
   add(asked: { name: string; kind: string; endpoints: null }): { key: string };
   close(): void;
 }
@@ -31,9 +31,9 @@ interface StartOptions {
 
 interface Built {
   'jobs/job-book': {
-    JobBook: new (path: string, options: { retentionMs: number; now: () => number }) => JobBook;
+    JobStore: new (path: string, options: { retentionMs: number; now: () => number }) => JobStore;
   };
-  'keys/key-book': { KeyBook: new (path: string, options: { now: () => number }) => KeyBook };
+  'keys/key-book': { KeyStore: new (path: string, options: { now: () => number }) => KeyStore };
   'endpoint-settings': { endpointSettings: (given: Record<string, unknown>) => EndpointSettings };
   'start-service': {
     startService: (options: StartOptions) => Promise<{ url: string; close: () => Promise<void> }>;

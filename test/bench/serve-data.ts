@@ -19,8 +19,8 @@ const atOnce = 1_000;
 /** So many jobs in the queue, and so many that have completed. */
 export async function makeData(dir: string, { queued = 0, completed = 0 }): Promise<Data> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const { KeyBook } = await built('keys/key-book');
-  const keys = new KeyBook(join(dir, 'keys.sqlite'), { now: Date.now });
+  const { KeyStore } = await built('keys/key-book');
+  const keys = new KeyStore(join(dir, 'keys.sqlite'), { now: Date.now });
   const add = (name: string, kind: string): string => keys.add({ name, kind, endpoints: null }).key;
   const clientKeys = Array.from({ length: clients }, (_, i) => add(`client-${i + 1}`, 'client'));
   const workerKey = add('worker', 'worker');
@@ -31,9 +31,9 @@ export async function makeData(dir: string, { queued = 0, completed = 0 }): Prom
 }
 
 async function fillBook(dir: string, queued: number, completed: number): Promise<string[]> {
-  const { JobBook } = await built('jobs/job-book');
+  const { JobStore } = await built('jobs/job-book');
   const path = join(dir, 'service.sqlite');
-  const book = new JobBook(path, { retentionMs: 30 * 60_000, now: Date.now });
+  const book = new JobStore(path, { retentionMs: 30 * 60_000, now: Date.now });
   const ids: string[] = [];
   const total = queued + completed;
   while (ids.length < total) {

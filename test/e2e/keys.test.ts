@@ -5,7 +5,7 @@ import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import type { JsonObject } from '../../src/lib/text/json.ts';
-import { KeyBook } from '../../src/service/keys/key-book.ts';
+import { KeyStore } from '../../src/service/keys/key-store.ts';
 import { checkLine } from '../terminal/check-line.ts';
 import { folderWith, inProcess, nightrender, Program, testKey, type Finished } from './cli.ts';
 
@@ -27,7 +27,7 @@ it('prints a new key alone, which the service knows until it is revoked', async 
   expect(added.stderr).toContain('A new worker key, Render box 2, for a, b of the service in service:');
   expect(added.stderr).toContain("`nightrender keys revoke 'Render box 2' --data service` ends that.");
 
-  const book = new KeyBook(join(cwd, 'service/keys.sqlite'), { now: Date.now });
+  const book = new KeyStore(join(cwd, 'service/keys.sqlite'), { now: Date.now });
   const find = () => book.find(added.stdout.trim());
   expect(find()).toMatchObject({ name: 'Render box 2', kind: 'worker', endpoints: ['a', 'b'] });
   const listed = await keys('list');

@@ -24,7 +24,7 @@ const traced =
   'write,writev,pwrite64,pwritev,pwritev2,sendto,sendmsg,fsync,fdatasync,rename,renameat,renameat2';
 
 /** More than a page of a database. */
-const longestText = 16_384;
+const maxTextLength = 16_384;
 
 /** Runs nightrender in `cwd`; resolves to its calls by their beginning, once it has ended with 0. */
 export function tracedRun(args: string[], cwd: string, env: Record<string, string>): Promise<SystemCall[]> {
@@ -38,7 +38,7 @@ export async function tracedNode(
   env: Record<string, string> = {},
 ): Promise<SystemCall[]> {
   const file = join(cwd, 'trace.txt');
-  const how = ['-f', '-y', '-s', String(longestText), '-e', `trace=${traced}`, '-o', file];
+  const how = ['-f', '-y', '-s', String(maxTextLength), '-e', `trace=${traced}`, '-o', file];
   const { code } = await underStrace(how, args, cwd, env);
   if (code !== 0) throw new Error(`the traced program ended with ${code}`);
   return parseTrace(readFileSync(file, 'latin1'));

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { CheckedPicture, HeldPicture, SavedPicture } from '../../src/runner/core/picture.ts';
 import type { Provenance } from '../../src/runner/core/provenance.ts';
-import { Trouble, type Failure } from '../../src/runner/core/failure.ts';
+import { FatalFailure, type Failure } from '../../src/runner/core/failure.ts';
 import type { RecordedPicture, Verdict } from '../../src/runner/core/verification.ts';
 import type { ExaminedPicture, ImageStore, MissingPictures } from '../../src/runner/pipeline/ports.ts';
 
@@ -29,7 +29,7 @@ export class FakeImages implements ImageStore {
   }
 
   async write(picture: CheckedPicture, file: string): Promise<void> {
-    if (this.isDiskFull) throw new Trouble({ kind: 'output-unwritable', text: 'the disk is full' });
+    if (this.isDiskFull) throw new FatalFailure({ kind: 'output-unwritable', text: 'the disk is full' });
     const png = Buffer.from(picture.png).toString();
     if ((this.files.get(file) ?? png) !== png) await this.setAside(file, 'former');
     this.files.set(file, png);
@@ -84,7 +84,8 @@ export class FakeImages implements ImageStore {
     if (content === undefined) return;
     // As on disk: of two equal files one goes, and another picture is never overwritten.
     const there = this.files.get(to) ?? content;
-    if (there !== content) throw new Trouble({ kind: 'output-unwritable', text: `${to} is another file` });
+    if (there !== content)
+      throw new FatalFailure({ kind: 'output-unwritable', text: `${to} is another file` });
     this.files.delete(from);
     this.files.set(to, content);
     const sidecar = this.sidecars.get(from);

@@ -1,26 +1,26 @@
 /** Marks of what a run has in hand, kept in memory across the deaths of its checkpoint. */
-import type { InHand, InHandMark } from '../../src/runner/checkpoint/in-hand.ts';
+import type { CrashMarkers, CrashMarker } from '../../src/runner/checkpoint/crash-markers.ts';
 
-export class InHandInMemory implements InHand {
-  readonly #marks: InHandMark[];
-  readonly #left: InHandMark[];
+export class CrashMarkersInMemory implements CrashMarkers {
+  readonly #marks: CrashMarker[];
+  readonly #left: CrashMarker[];
 
   /** `marks` outlives this object. */
-  constructor(marks: InHandMark[] = []) {
+  constructor(marks: CrashMarker[] = []) {
     this.#marks = marks;
     this.#left = [...marks];
   }
 
-  take(mark: InHandMark): void {
+  take(mark: CrashMarker): void {
     this.#marks.push(mark);
   }
 
-  drop({ attempt }: InHandMark): void {
+  drop({ attempt }: CrashMarker): void {
     const at = this.#marks.findIndex((mark) => mark.attempt === attempt);
     if (at !== -1) this.#marks.splice(at, 1);
   }
 
-  left(): InHandMark[] {
+  left(): CrashMarker[] {
     return this.#left;
   }
 

@@ -1,7 +1,7 @@
 /** Many jobs at once that go through the gates of a run to a service with limits, in virtual time. */
 import { setMaxListeners } from 'node:events';
-import { loadWaitMs, toldWaitMs } from '../../src/runner/core/waiting.ts';
-import { Gate } from '../../src/runner/pipeline/gate.ts';
+import { fullJitterMs, orRetryAfterMs } from '../../src/runner/core/backoff.ts';
+import { RequestThrottle } from '../../src/runner/pipeline/request-throttle.ts';
 import type { Failure } from '../../src/runner/core/failure.ts';
 import { defaultSettings } from './world.ts';
 import { seeded, type Limit } from './limited-service.ts';
@@ -44,8 +44,8 @@ export async function load(options: LoadOptions): Promise<Account> {
   let held = 0;
   let arrived = 0;
   const gates = {
-    submit: new Gate(rate.submit, clock, () => held),
-    status: new Gate(rate.status, clock),
+    submit: new RequestThrottle(rate.submit, clock, () => held),
+    status: new RequestThrottle(rate.status, clock),
   };
   const onTheWay = (): Promise<void> => clock.sleep(latencyMs[0] + latencyMs[1] * random(), unstopped);
   const request = async (operation: Operation): Promise<Reply> => {
@@ -65,8 +65,8 @@ export async function load(options: LoadOptions): Promise<Account> {
     for (let tries = 1; clock.elapsed() < lastsMs; tries++) {
       const reply = await gates[operation].pass(unstopped, () => request(operation));
       if (reply?.kind === 'taken') return;
-      const ownMs = loadWaitMs(tries, defaultSettings.retry, random());
-      await clock.sleep(toldWaitMs(retryAfterMs, ownMs), unstopped);
+      const ownMs = fullJitterMs(tries, defaultSettings.retry, random());
+      await clock.sleep(orRetryAfterMs(retryAfterMs, ownMs), unstopped);
     }
   };
   let inFlight = 0;
@@ -79,7 +79,7 @@ export async function load(options: LoadOptions): Promise<Account> {
     }
     held -= 1;
     inFlight -= 1;
-    gates.submit.look();
+    gates.submit.admitNext();
     feed();
   };
   const feed = (): void => {

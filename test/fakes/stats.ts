@@ -1,9 +1,9 @@
 /** The stats of a night with a little of everything. */
-import { laneStates, type LaneState } from '../../src/runner/core/lane-time.ts';
+import { slotStates, type SlotState } from '../../src/runner/core/slot-usage.ts';
 import type { RunStats } from '../../src/runner/core/run-stats.ts';
 
-export function timeMs(spent: Partial<Record<LaneState, number>>): RunStats['timeMs'] {
-  const none = Object.fromEntries(laneStates.map((state) => [state, 0])) as RunStats['timeMs'];
+export function timeMs(spent: Partial<Record<SlotState, number>>): RunStats['timeMs'] {
+  const none = Object.fromEntries(slotStates.map((state) => [state, 0])) as RunStats['timeMs'];
   return { ...none, ...spent };
 }
 

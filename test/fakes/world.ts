@@ -18,11 +18,11 @@ import type { Ports } from '../../src/runner/pipeline/run.ts';
 import type { BatchSettings } from '../../src/runner/pipeline/settings.ts';
 import { Stop } from '../../src/runner/pipeline/stop.ts';
 import { verifyBatch } from '../../src/runner/pipeline/verify-batch.ts';
-import type { InHandMark } from '../../src/runner/checkpoint/in-hand.ts';
+import type { CrashMarker } from '../../src/runner/checkpoint/crash-markers.ts';
 import { FakeDownloads } from './fake-downloads.ts';
 import { FakeImages } from './fake-images.ts';
 import { FakeService, type Behaviour } from './fake-service.ts';
-import { InHandInMemory } from './in-hand-in-memory.ts';
+import { CrashMarkersInMemory } from './in-hand-in-memory.ts';
 import { Killer } from './killer.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
@@ -61,7 +61,7 @@ export class World {
   readonly service: FakeService;
   readonly events: Event[] = [];
   /** What dead runs had in hand. */
-  readonly marks: InHandMark[] = [];
+  readonly marks: CrashMarker[] = [];
   readonly started = Date.UTC(2026, 0, 1);
   clock = new VirtualClock(this.started);
 
@@ -101,8 +101,8 @@ export class World {
         readAgain: recordedReader(this.db),
         inspect: ports.images.inspect,
         repair: { setAside: ports.images.setAside, putBack },
-        tellBad: () => undefined,
-        tellProgress: () => undefined,
+        onBad: () => undefined,
+        onProgress: () => undefined,
       };
       return verifyBatch(verifyPorts, 2);
     };
@@ -147,7 +147,7 @@ export class World {
       service: killer.guard('service', this.service),
       checkpoint: killer.guard(
         'checkpoint',
-        new SqliteCheckpoint(this.db, Number(run.lastInsertRowid), new InHandInMemory(this.marks)),
+        new SqliteCheckpoint(this.db, Number(run.lastInsertRowid), new CrashMarkersInMemory(this.marks)),
       ),
       downloads: killer.guard('downloads', this.downloads),
       images: killer.guard('images', this.images),
@@ -155,7 +155,7 @@ export class World {
       report: { ...killer.guard('report', { write: writeReport }), update: updateReport },
       clock,
       random: () => 0.5,
-      tell: (event: Event) => {
+      emit: (event: Event) => {
         if (killer.isDead) return;
         this.events.push(event);
         onEvent?.(event, stop);
@@ -212,10 +212,10 @@ export const defaultSettings: BatchSettings = {
     attempts: 3,
     submissions: 10,
     firstWaitMs: 2_000,
-    longestWaitMs: 120_000,
+    maxWaitMs: 120_000,
     unanswered: 'resubmit',
   },
-  polling: { lag: 0.05, shortestMs: 250, longestMs: 30_000 },
+  polling: { lag: 0.05, minMs: 250, maxMs: 30_000 },
   halt: { consecutive: 20, percent: 50, minimum: 50, unreachableMs: 30 * 60_000 },
   rate: {
     submit: { atOnce: 200, perTenSeconds: 1_000 },

@@ -3,7 +3,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
-import { JobBook } from '../../src/service/jobs/job-book.ts';
+import { JobStore } from '../../src/service/jobs/job-store.ts';
 import { JobResults } from '../../src/service/jobs/job-results.ts';
 import { inProcessWorkload } from '../../src/service/workloads/in-process-workload.ts';
 import type { StatusResponse } from '../../src/protocol/messages.ts';
@@ -321,7 +321,7 @@ describe('a large result', () => {
 
   it('of a job that was cancelled in the meantime leaves nothing', async () => {
     const dir = await makeDataDir();
-    const book = new JobBook(join(dir, 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
+    const book = new JobStore(join(dir, 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
     const id = await accepted(book, endpointId, '{"scene":"x"}');
     const [job] = await book.work.take(endpointId, [{ workerId: 'w1', isPulled: false }]);
     await book.cancel(endpointId, id);

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
 import { Endpoints } from '../../src/service/endpoints.ts';
-import { JobBook } from '../../src/service/jobs/job-book.ts';
+import { JobStore } from '../../src/service/jobs/job-store.ts';
 import { JobResults } from '../../src/service/jobs/job-results.ts';
 import { makeDataDir } from './service-harness.ts';
 
 it('has whoever waited at an endpoint find the changed one as he asks anew', async () => {
   const dataDir = await makeDataDir();
-  const book = new JobBook(join(dataDir, 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
+  const book = new JobStore(join(dataDir, 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
   const results = new JobResults({ book, maxResultBytes: 1e6 });
   const endpoints = new Endpoints({
     book,

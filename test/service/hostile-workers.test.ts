@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
-import { KeyBook } from '../../src/service/keys/key-book.ts';
+import { KeyStore } from '../../src/service/keys/key-store.ts';
 import { type Service, startService } from '../../src/service/start-service.ts';
 
 const clientKey = 'a-client-key';
@@ -31,7 +31,7 @@ beforeEach(async () => {
     },
     onTrouble: (text) => troubles.push(text),
   });
-  const keys = new KeyBook(join(dataDir, 'keys.sqlite'), { now: Date.now });
+  const keys = new KeyStore(join(dataDir, 'keys.sqlite'), { now: Date.now });
   workerKey = keys.add({ name: 'farm', kind: 'worker', endpoints: null }).key;
   keys.close();
 });

@@ -1,11 +1,11 @@
 /** Workers that pull, as they look to the service: their key bare, their results under the content type of a form. */
 import { join } from 'node:path';
-import { KeyBook } from '../../src/service/keys/key-book.ts';
+import { KeyStore } from '../../src/service/keys/key-store.ts';
 import { endpointId } from './service-harness.ts';
 
 /** Makes a key in the data folder of a service, as `nightrender keys` does beside it. */
 export function addKey(dataDir: string, kind: string, endpoints: string[] | null = null): string {
-  const book = new KeyBook(join(dataDir, 'keys.sqlite'), { now: Date.now });
+  const book = new KeyStore(join(dataDir, 'keys.sqlite'), { now: Date.now });
   try {
     return book.add({ name: `${kind}-${book.list().length}`, kind, endpoints }).key;
   } finally {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
-import type { JobBook } from '../../src/service/jobs/job-book.ts';
+import type { JobStore } from '../../src/service/jobs/job-store.ts';
 import type { JobTerms } from '../../src/service/jobs/job-terms.ts';
 import { type Service, type ServiceOptions, startService } from '../../src/service/start-service.ts';
 import { inProcessWorkload } from '../../src/service/workloads/in-process-workload.ts';
@@ -136,7 +136,7 @@ export function askStatus(url: string, id: string, version: Version = 'v2'): Pro
 
 /** Has a book take a job on, and returns its id. */
 export async function accepted(
-  book: JobBook,
+  book: JobStore,
   ...[endpoint, input, terms]: [endpoint: string, input: string, terms?: Partial<JobTerms>]
 ): Promise<string> {
   const id = await book.accept(endpoint, input, terms);

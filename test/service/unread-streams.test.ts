@@ -3,17 +3,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { JobBook } from '../../src/service/jobs/job-book.ts';
-import type { JobOfWorker } from '../../src/service/jobs/job-ledger.ts';
+import { JobStore } from '../../src/service/jobs/job-store.ts';
+import type { JobOfWorker } from '../../src/service/jobs/job-transitions.ts';
 import { accepted } from './service-harness.ts';
 
 let dir: string;
-let book: JobBook;
+let book: JobStore;
 
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'unread-streams-'));
   const path = join(dir, 'service.sqlite');
-  book = new JobBook(path, { retentionMs: 60_000, now: Date.now, maxUnreadBytes: 1_000 });
+  book = new JobStore(path, { retentionMs: 60_000, now: Date.now, maxUnreadBytes: 1_000 });
 });
 
 afterEach(() => {

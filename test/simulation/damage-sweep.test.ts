@@ -6,7 +6,7 @@ import { sweep } from './sweep.ts';
 const seed = Number(process.env['SWEEP_SEED'] ?? 1);
 
 it(`a part of the sweep, SWEEP_SEED=${seed}`, { timeout: 600_000 }, async () => {
-  const result = await sweep(seed, { flips: 12, isWhole: false, tell: () => undefined });
+  const result = await sweep(seed, { flips: 12, isWhole: false, emit: () => undefined });
   expect(result.wrong.slice(0, 5)).toEqual([]);
   expect(result.cases).toBeGreaterThan(200);
   expect(result.refused).toBeGreaterThan(20);

@@ -161,7 +161,7 @@ export const damages = {
   checkpointGone: file('checkpoint.sqlite', 'missing'),
   older,
   mark: file('.checkpoint.json', 'missing', 'empty', 'cut', 'flipped'),
-  inHand: file('.in-hand', 'missing', 'empty', 'cut', 'flipped'),
+  crashMarkers: file('.in-hand', 'missing', 'empty', 'cut', 'flipped'),
   reserve: file('.reserve', 'missing', 'empty', 'cut', 'flipped'),
   lock: file('.lock.sqlite', 'missing', 'empty', 'cut', 'flipped'),
   holder: file('.lock.json', 'missing', 'empty', 'cut', 'flipped'),

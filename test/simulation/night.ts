@@ -63,7 +63,7 @@ class Night {
       now: Date.UTC(2026, 0, 1),
       skewMs: 0,
       random: chance(seed, 'program').draw,
-      tell: (line) => this.#tell(line),
+      emit: (line) => this.#emit(line),
     };
     this.#account = new Account(this.#machine);
     this.#result = { seed, hash: '', wrong: [], trace: [], starts: 0, kills: 0, damages: 0 };
@@ -143,7 +143,7 @@ halt: {consecutive: ${pick([3, 20])}, unreachable: 10m}
 report: {every: ${this.#report}, thumbnails: false}
 `;
     writeFileSync(join(this.#machine.root, 'pipeline.yaml'), text);
-    this.#tell(text);
+    this.#emit(text);
     return { attempts, isHold, overdueMs: 600_000, jobs, scenes: this.#list.scenes };
   }
 
@@ -152,9 +152,9 @@ report: {every: ${this.#report}, thumbnails: false}
     const machine = this.#machine;
     machine.now += hits(0.25) ? between(1, 5) * 1_800_000 : between(1_000, 300_000);
     if (hits(0.15)) machine.skewMs += pick([-1, 1]) * between(60_000, 3 * 86_400_000);
-    this.#tell(`at ${machine.now} ${machine.skewMs}`);
+    this.#emit(`at ${machine.now} ${machine.skewMs}`);
     if (hits(0.3)) {
-      this.#tell(this.#list.edit());
+      this.#emit(this.#list.edit());
       this.#list.write(machine.root);
     }
     if (hits(0.25)) await this.#command(pick(['cancel', 'retry', 'verify'] as const));
@@ -185,7 +185,7 @@ report: {every: ${this.#report}, thumbnails: false}
     if (damaged === undefined) return;
     this.#result.damages += 1;
     this.#isDamaged = true;
-    this.#tell(damaged.what);
+    this.#emit(damaged.what);
     this.#account.touch(damaged);
   }
 
@@ -196,7 +196,7 @@ report: {every: ${this.#report}, thumbnails: false}
       account: this.#account,
       chance: this.#chance,
       isDamaged: () => this.#isDamaged,
-      tell: (line: string) => this.#tell(line),
+      emit: (line: string) => this.#emit(line),
       tellWrong: (sentence: string) => this.#tellWrong(sentence),
       once: (again: Start) => this.#once(again, terms),
     };
@@ -206,12 +206,12 @@ report: {every: ${this.#report}, thumbnails: false}
   async #once(asked: Start, terms: Terms): Promise<Outcome> {
     const machine = this.#machine;
     this.#result.starts += 1;
-    this.#tell(`start ${JSON.stringify(asked)}`);
+    this.#emit(`start ${JSON.stringify(asked)}`);
     this.#account.begin();
     const outcome = await start(machine, asked);
     if (outcome.kind === 'died') this.#result.kills += 1;
     if (outcome.kind === 'ended' && asked.what === 'run') this.#halves = Math.max(50, outcome.halves);
-    this.#tell(`${outcome.kind} ${outcome.exitCode} ${outcome.words}`);
+    this.#emit(`${outcome.kind} ${outcome.exitCode} ${outcome.words}`);
     const folder = readFolder(outOf(machine));
     // What is damaged and was not looked at yet says nothing of the program.
     const isSeen = !this.#isDamaged || outcome.kind !== 'died' || outcome.halves > halvesToOpen;
@@ -252,17 +252,17 @@ report: {every: ${this.#report}, thumbnails: false}
   }
 
   #tellWrong(sentence: string): void {
-    this.#tell(`WRONG: ${sentence}`);
+    this.#emit(`WRONG: ${sentence}`);
     this.#result.wrong.push(sentence);
   }
 
   #tellFolder({ state, files }: Folder): void {
-    this.#tell(JSON.stringify(state ?? 'no checkpoint'));
+    this.#emit(JSON.stringify(state ?? 'no checkpoint'));
     for (const [file, bytes] of files)
-      this.#tell(`${file} ${createHash('sha256').update(bytes).digest('hex').slice(0, 12)}`);
+      this.#emit(`${file} ${createHash('sha256').update(bytes).digest('hex').slice(0, 12)}`);
   }
 
-  #tell(told: string): void {
+  #emit(told: string): void {
     const line = told.replaceAll(this.#place, '');
     this.#hash.update(`${line}\n`);
     this.#result.trace.push(line);

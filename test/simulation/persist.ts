@@ -12,7 +12,7 @@ export interface Person {
   chance: Chance;
   /** Whether `out` was damaged, and is in `out.before` as it was. */
   isDamaged: () => boolean;
-  tell: (line: string) => void;
+  emit: (line: string) => void;
   tellWrong: (sentence: string) => void;
   once: (asked: Start) => Promise<Outcome>;
 }
@@ -46,7 +46,7 @@ export async function persist(
   const open = named.filter((way) => way !== 'putBack' || isAsItWas);
   if (circle !== undefined || open.length === 0) return outcome;
   const way = person.chance.pick(open);
-  person.tell(`follows ${way}`);
+  person.emit(`follows ${way}`);
   const since = new Set([...followed, way]);
   return persist(person, await follow(person, way, asked, outcome.words, since), since);
 }

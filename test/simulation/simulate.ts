@@ -83,7 +83,7 @@ async function simulate(): Promise<void> {
 }
 
 async function sweepAll(): Promise<void> {
-  const options = { flips: Number(values.flips), isWhole: true, tell: (line: string) => console.log(line) };
+  const options = { flips: Number(values.flips), isWhole: true, emit: (line: string) => console.log(line) };
   const { cases, refused, wrong } = await sweep(seed, options);
   console.log(`seed ${seed}: ${cases} damages, ${refused} refused, ${wrong.length} violations`);
   if (wrong.length > 0) process.exitCode = 1;

@@ -45,7 +45,7 @@ export interface Machine {
   skewMs: number;
   random: () => number;
   /** Everything that happens, in order. */
-  tell: (line: string) => void;
+  emit: (line: string) => void;
 }
 
 export interface Start {
@@ -71,7 +71,7 @@ export const outOf = ({ root }: Pick<Machine, 'root'>): string => join(root, 'ou
 const fileOf = ({ root }: Machine): string => join(root, 'pipeline.yaml');
 
 /** Of time that passes for nobody but the jobs. */
-const longestMs = 30 * 24 * 3_600_000;
+const maxMs = 30 * 24 * 3_600_000;
 
 export async function start(machine: Machine, asked: Start): Promise<Outcome> {
   const file = fileOf(machine);
@@ -218,7 +218,7 @@ class Process {
       }),
       clock: this.#jumpingClock(),
       random: this.#machine.random,
-      tell: (event) => this.#tell(event),
+      emit: (event) => this.#emit(event),
     };
   }
 
@@ -236,16 +236,16 @@ class Process {
     return this.#clock.now() + this.#machine.skewMs;
   }
 
-  #tell(event: Event): void {
+  #emit(event: Event): void {
     if (this.#calls.isDead) return;
     this.#events.push(event);
-    this.#machine.tell(JSON.stringify(event));
+    this.#machine.emit(JSON.stringify(event));
   }
 
   #onCall(name: string): void {
     const { stop, jump } = this.#asked;
     this.#count += 1;
-    this.#machine.tell(`${this.#clock.elapsed()} ${name}`);
+    this.#machine.emit(`${this.#clock.elapsed()} ${name}`);
     // Before that, a stop is what `commands/run.ts` makes of it.
     if (this.#opened !== undefined && this.#count === stop?.atCall)
       this.#stop.request(stop.mode, { kind: 'interrupted', text: 'Interrupted' });
@@ -262,7 +262,7 @@ class Process {
       await new Promise((resolve) => setImmediate(resolve));
       if (state.isOver || this.#calls.isDead || !this.#calls.isIdle) continue;
       idle = this.#clock.advance() ? 0 : idle + 1;
-      if (idle > 1_000 || this.#clock.elapsed() > longestMs) throw new Error('the run does not end');
+      if (idle > 1_000 || this.#clock.elapsed() > maxMs) throw new Error('the run does not end');
     }
     // What a dead program has handed over to the system arrives.
     if (!this.#calls.isDead) return running;

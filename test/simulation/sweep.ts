@@ -39,7 +39,7 @@ const terms: Terms = { attempts: 3, isHold: false, overdueMs: 600_000, jobs: und
 /** `flips`: bytes flipped in each file; few of them for files that a start does not read, where `isWhole` is false. */
 export async function sweep(
   seed: number,
-  { flips, isWhole, tell }: { flips: number; isWhole: boolean; tell: (line: string) => void },
+  { flips, isWhole, emit }: { flips: number; isWhole: boolean; emit: (line: string) => void },
 ): Promise<SweepResult> {
   const result: SweepResult = { cases: 0, refused: 0, wrong: [] };
   const place = mkdtempSync(join(fastFolder, 'nightrender-sweep-'));
@@ -56,7 +56,7 @@ export async function sweep(
           result.cases += 1;
           if (tried.wasRefused) result.refused += 1;
           for (const sentence of wrong) result.wrong.push(`${what}: ${sentence}`);
-          if (wrong.length > 0) tell(`${what}: ${wrong.join('; ')}`);
+          if (wrong.length > 0) emit(`${what}: ${wrong.join('; ')}`);
         }
       }
     }
@@ -152,7 +152,7 @@ class Case {
       account: this.#account,
       chance: this.#chance,
       isDamaged: () => true,
-      tell: () => undefined,
+      emit: () => undefined,
       tellWrong: (sentence: string) => void this.#wrong.push(sentence),
       once,
     };
@@ -172,7 +172,7 @@ class Case {
 }
 
 function machineIn(root: string, service: NightService, now: number): Machine {
-  return { root, service, now, skewMs: 0, random: () => 0.5, tell: () => undefined };
+  return { root, service, now, skewMs: 0, random: () => 0.5, emit: () => undefined };
 }
 
 /** Without a log there is as good as an empty one. */

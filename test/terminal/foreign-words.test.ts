@@ -3,9 +3,9 @@ import { afterEach, expect, it, vi } from 'vitest';
 import type { RecordedPicture } from '../../src/runner/core/verification.ts';
 import { createCancelView } from '../../src/terminal/cancel-view.ts';
 import { writeStatus } from '../../src/terminal/console.ts';
-import { showInspected } from '../../src/terminal/show-inspected.ts';
-import { showPutBack } from '../../src/terminal/show-put-back.ts';
-import { showRefusal } from '../../src/terminal/show-refusal.ts';
+import { printInspected } from '../../src/terminal/print-inspected.ts';
+import { printPutBack } from '../../src/terminal/print-put-back.ts';
+import { printRefusal } from '../../src/terminal/print-refusal.ts';
 import { createVerifyView } from '../../src/terminal/verify-view.ts';
 
 const evil = 'night\u001b[2J\u0007\u202e';
@@ -33,15 +33,15 @@ const views: [string, () => void][] = [
     'a refusal',
     () => {
       const problems = [{ where: `${evil}.csv:2`, text: `is ${evil}` }];
-      showRefusal({ ending: 'wrong-use', exitCode: 2, text: evil, problems }, false);
+      printRefusal({ ending: 'wrong-use', exitCode: 2, text: evil, problems }, false);
     },
   ],
-  ['retry', () => showPutBack({ scenes: 1, givenUp: 0, chosen: [{ id: evil, was: evil }], file }, false)],
+  ['retry', () => printPutBack({ scenes: 1, givenUp: 0, chosen: [{ id: evil, was: evil }], file }, false)],
   [
     'verify',
     () => {
       const view = createVerifyView({ json: false, isRepair: false, file: () => file, elapsed: () => 0 });
-      view.tellBad({ picture, verdict: { kind: 'missing' } });
+      view.onBad({ picture, verdict: { kind: 'missing' } });
       view.end(verified, 3);
     },
   ],
@@ -55,7 +55,7 @@ const views: [string, () => void][] = [
         retry: 'pipeline.yaml',
         now: () => 0,
       });
-      view.tell({ type: 'warning', text: evil });
+      view.emit({ type: 'warning', text: evil });
       const left = [{ scene: evil, jobId: evil, why: evil }];
       view.end({ ending: { kind: 'halted', text: evil }, found: 1, left, unanswered: 0 }, 4);
     },
@@ -73,7 +73,7 @@ const views: [string, () => void][] = [
         isOfThisPicture: null,
       };
       const texts = [{ keyword: evil, text: `two\nlines ${evil}` }];
-      showInspected(evil, { ...facts, provenance: null, texts }, false);
+      printInspected(evil, { ...facts, provenance: null, texts }, false);
     },
   ],
 ];

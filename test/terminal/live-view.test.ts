@@ -23,12 +23,12 @@ it('keeps a request that is asked again to the block, and puts a failed attempt 
   const options = { json: false, quiet: false, file: 'p', runArguments: 'p', shownDir: 'out' };
   const view = new LiveView({ ...options, now: () => 0, elapsed: () => 0 });
   const counts = { waiting: 2, active: 0, saved: 0, failed: 0, withdrawn: 0, invalid: 0 };
-  view.tell({ type: 'plan-made', added: 2, changed: 0, unchanged: 0, withdrawn: 0, counts });
+  view.emit({ type: 'plan-made', added: 2, changed: 0, unchanged: 0, withdrawn: 0, counts });
   const told = { scene: 'fox', text: '429' };
   for (let time = 0; time < 30; time++)
-    view.tell({ ...told, type: 'request-troubled', kind: 'poll-failed', waitMs: 100 });
+    view.emit({ ...told, type: 'request-troubled', kind: 'poll-failed', waitMs: 100 });
   const failed = { attempt: 1, jobId: 'job-1', kind: 'job-failed', text: 'no memory' } as const;
-  view.tell({ ...told, ...failed, type: 'attempt-failed', next: 'waiting', dueAt: 100 });
+  view.emit({ ...told, ...failed, type: 'attempt-failed', next: 'waiting', dueAt: 100 });
   vi.advanceTimersByTime(250);
   view.close();
   const lines = stripVTControlCharacters(written)

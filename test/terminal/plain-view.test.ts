@@ -73,15 +73,15 @@ const ended: Event = {
 
 it('stays under 2,000 lines in eight hours in which everything goes wrong', () => {
   const shown = view();
-  shown.tell(planMade({ waiting: 100_000 }));
+  shown.emit(planMade({ waiting: 100_000 }));
   for (let minute = 0; minute < 8 * 60; minute++) {
-    for (let i = 0; i < 200; i++) shown.tell(failure);
+    for (let i = 0; i < 200; i++) shown.emit(failure);
     for (let i = 0; i < 200; i++) {
-      shown.tell({ type: 'request-troubled', scene: 'fox', kind: 'poll-failed', text: '502', waitMs: 1 });
+      shown.emit({ type: 'request-troubled', scene: 'fox', kind: 'poll-failed', text: '502', waitMs: 1 });
     }
     vi.advanceTimersByTime(60_000);
   }
-  shown.tell(ended);
+  shown.emit(ended);
   expect(lines.length).toBeLessThan(2_000);
   expect(lines.length).toBeGreaterThan(240);
   const heldBack = lines.flatMap(
@@ -93,11 +93,11 @@ it('stays under 2,000 lines in eight hours in which everything goes wrong', () =
 
 it('says now and then how far it is, with a rate and a time left that are right', () => {
   const shown = view();
-  shown.tell(planMade({ waiting: 100 }));
+  shown.emit(planMade({ waiting: 100 }));
   for (let i = 0; i < 50; i++) {
-    shown.tell({ type: 'scene-submitted', scene: `s${i}`, attempt: 1, jobId: `j${i}` });
+    shown.emit({ type: 'scene-submitted', scene: `s${i}`, attempt: 1, jobId: `j${i}` });
     vi.advanceTimersByTime(1_000);
-    shown.tell({ type: 'scene-saved', scene: `s${i}`, attempt: 1, jobId: `j${i}`, files: [`s${i}.png`] });
+    shown.emit({ type: 'scene-saved', scene: `s${i}`, attempt: 1, jobId: `j${i}`, files: [`s${i}.png`] });
   }
   vi.advanceTimersByTime(10_000);
   expect(lines.at(-1)).toContain('50 of 100 saved, 0 in flight, 0 failed');
@@ -107,9 +107,9 @@ it('says now and then how far it is, with a rate and a time left that are right'
 
 it('names what failed and what follows, and ends with where things are', () => {
   const shown = view();
-  shown.tell({ ...failure, dueAt: Date.now() + 4_000 });
-  shown.tell({ ...failure, attempt: 3, next: 'failed' });
-  shown.tell(ended);
+  shown.emit({ ...failure, dueAt: Date.now() + 4_000 });
+  shown.emit({ ...failure, attempt: 3, next: 'failed' });
+  shown.emit(ended);
   expect(lines[0]).toMatch(/fox: attempt 1: out of memory; trying again in 4 s$/);
   expect(lines[1]).toMatch(/fox: attempt 3: out of memory; the scene has failed \(job-failed\)$/);
   expect(lines.slice(2).join('\n')).toContain('out/report/index.html');
@@ -118,7 +118,7 @@ it('names what failed and what follows, and ends with where things are', () => {
 
 it('says of a submission without an answer that it may be billed', () => {
   const shown = view();
-  shown.tell({ ...failure, kind: 'unanswered', text: 'the service answered 502', dueAt: Date.now() + 4_000 });
+  shown.emit({ ...failure, kind: 'unanswered', text: 'the service answered 502', dueAt: Date.now() + 4_000 });
   expect(lines[0]).toMatch(
     /the service answered 502; it may run and be billed for nothing; trying again in 4 s$/,
   );
@@ -126,12 +126,12 @@ it('says of a submission without an answer that it may be billed', () => {
 
 it('when quiet says warnings, why it stops and an end that is not a good one, and nothing else', () => {
   const shown = view(true);
-  shown.tell(planMade({ waiting: 3 }));
-  shown.tell(failure);
-  shown.tell({ type: 'warning', text: 'the key stands in the file' });
-  shown.tell({ type: 'stopping', ending: 'halted', text: 'Halted: 20 attempts' });
+  shown.emit(planMade({ waiting: 3 }));
+  shown.emit(failure);
+  shown.emit({ type: 'warning', text: 'the key stands in the file' });
+  shown.emit({ type: 'stopping', ending: 'halted', text: 'Halted: 20 attempts' });
   vi.advanceTimersByTime(hour);
-  shown.tell(ended);
+  shown.emit(ended);
   const said = lines.map((line) => line.replace(/^20\S+ \S+ {2}/, ''));
   expect(said.slice(0, 2)).toEqual(['warning: the key stands in the file', 'stopping: Halted: 20 attempts']);
   expect(said[2]).toMatch(/^2 scenes are not saved: 8 of 10 scenes/);
@@ -139,7 +139,7 @@ it('when quiet says warnings, why it stops and an end that is not a good one, an
 
 it('when quiet says nothing of a good night', () => {
   const shown = view(true);
-  shown.tell(planMade({ waiting: 3 }));
-  shown.tell({ ...ended, ending: 'complete', exitCode: 0 });
+  shown.emit(planMade({ waiting: 3 }));
+  shown.emit({ ...ended, ending: 'complete', exitCode: 0 });
   expect(lines).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /** Promise: long lists do not flood the terminal: a screenful is shown and the rest is counted; JSON names all. */
 import { afterEach, expect, it, vi } from 'vitest';
 import type { BadPicture } from '../../src/runner/core/verification.ts';
-import { showPutBack } from '../../src/terminal/show-put-back.ts';
+import { printPutBack } from '../../src/terminal/print-put-back.ts';
 import { createVerifyView } from '../../src/terminal/verify-view.ts';
 
 const many = 1_050;
@@ -36,7 +36,7 @@ it.each([
 ])('of bad pictures (json: %j)', (json, lines) => {
   const said = listen();
   const view = createVerifyView({ json, isRepair: false, file: () => 'p.yaml', elapsed: () => 0 });
-  for (let i = 0; i < many; i++) view.tellBad(bad(i));
+  for (let i = 0; i < many; i++) view.onBad(bad(i));
   view.end({ checked: 2_000, good: 950, missing: many, damaged: 0, withdrawn: 0, putBack: 0 }, 3);
   expect(said()).toHaveLength(lines);
   if (!json) expect(said()).toContain('  and 1,030 more; --json names all of them');
@@ -48,7 +48,7 @@ it.each([
 ])('of scenes that were put back (json: %j)', (json, lines) => {
   const said = listen();
   const chosen = Array.from({ length: many }, (_, i) => ({ id: `s${i}`, was: 'job-failed' }));
-  showPutBack({ scenes: many, givenUp: 0, chosen, file: 'p.yaml' }, json);
+  printPutBack({ scenes: many, givenUp: 0, chosen, file: 'p.yaml' }, json);
   expect(said()).toHaveLength(lines);
   if (!json) expect(said()).toContain('  and 1,030 more; --json names all of them');
 });

@@ -1,6 +1,6 @@
 /** What goes wrong at the service is told on a terminal that does not obey it. */
 import { afterEach, expect, test, vi } from 'vitest';
-import { showServiceTrouble } from '../../src/terminal/show-serving.ts';
+import { printServiceFailure } from '../../src/terminal/print-serving.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -13,7 +13,7 @@ test('what a worker says of its end cannot command the terminal', () => {
     return true;
   });
   vi.spyOn(console, 'error').mockImplementation((text: unknown) => void told.push(String(text)));
-  showServiceTrouble('a worker cannot be started: \u001b]0;another title\u0007\u001b[2J');
+  printServiceFailure('a worker cannot be started: \u001b]0;another title\u0007\u001b[2J');
   expect(told.join('').trim()).toBe(
     String.raw`service: a worker cannot be started: \x1b]0;another title\x07\x1b[2J`,
   );

@@ -1,7 +1,7 @@
 /** Numbers as people read them. */
 import { expect, it } from 'vitest';
-import { showDuration } from '../../src/lib/text/duration.ts';
-import { plural, showBytes, showRate } from '../../src/terminal/words.ts';
+import { formatDuration } from '../../src/lib/text/duration.ts';
+import { plural, formatBytes, formatRate } from '../../src/terminal/words.ts';
 
 it.each([
   [0, '0 s'],
@@ -10,13 +10,13 @@ it.each([
   [200_000, '3 min 20 s'],
   [3_600_000, '1 h 0 min'],
   [8 * 3_600_000 + 300_000, '8 h 5 min'],
-])('shows %i ms as %s', (ms, text) => expect(showDuration(ms)).toBe(text));
+])('shows %i ms as %s', (ms, text) => expect(formatDuration(ms)).toBe(text));
 
 it.each([
   [12.34, '12.3/s'],
   [0.5, '30.0/min'],
   [0.001, '3.6/h'],
-])('shows %d a second as %s', (rate, text) => expect(showRate(rate)).toBe(text));
+])('shows %d a second as %s', (rate, text) => expect(formatRate(rate)).toBe(text));
 
 it('shows counts and sizes', () => {
   expect([plural(1, 'scene'), plural(0, 'scene'), plural(12_345, 'scene')]).toEqual([
@@ -24,5 +24,5 @@ it('shows counts and sizes', () => {
     '0 scenes',
     '12,345 scenes',
   ]);
-  expect([showBytes(1), showBytes(2_500_000), showBytes(3e9)]).toEqual(['1 kB', '2.5 MB', '3.0 GB']);
+  expect([formatBytes(1), formatBytes(2_500_000), formatBytes(3e9)]).toEqual(['1 kB', '2.5 MB', '3.0 GB']);
 });

@@ -5,7 +5,7 @@ import Sqlite from 'better-sqlite3';
 
 /** SQLite copies all that is left in one step, so that no writer comes in between. */
 const allPages = 2 ** 31 - 1;
-const mostTries = 5;
+const maxTries = 5;
 
 /**
  * Copies `from`, where it is there, to `to`. Opening a database leaves files beside it, even for reading: its files are
@@ -14,7 +14,7 @@ const mostTries = 5;
  */
 export async function copyDatabase(from: string, to: string, isOpen: () => boolean): Promise<void> {
   for (let tries = 1; existsSync(from); tries++) {
-    if (isOpen() || tries > mostTries) return copyOpen(from, to);
+    if (isOpen() || tries > maxTries) return copyOpen(from, to);
     const before = stampOf(from);
     await copyIfThere(from, to);
     await copyIfThere(`${from}-wal`, `${to}-wal`);

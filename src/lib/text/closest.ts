@@ -11,21 +11,21 @@ export function didYouMean(typed: string, words: Iterable<string>): string | und
   return meant && `did you mean ${meant}?`;
 }
 
-/** Up to `most` words that may have been meant, the likeliest first; of a hundred thousand in a moment. */
-export function closestFew(typed: string, words: Iterable<string>, most: number): string[] {
+/** Up to `max` words that may have been meant, the likeliest first; of a hundred thousand in a moment. */
+export function closestFew(typed: string, words: Iterable<string>, max: number): string[] {
   const lower = typed.toLowerCase();
-  const mostChanges = Math.max(2, Math.floor(typed.length / 3));
+  const maxChanges = Math.max(2, Math.floor(typed.length / 3));
   let near: { word: string; changes: number }[] = [];
   for (const word of words) {
-    const changes = changesBetween(lower, word.toLowerCase(), mostChanges);
+    const changes = changesBetween(lower, word.toLowerCase(), maxChanges);
     // With as many changes as letters any word becomes any other.
-    if (changes > mostChanges || changes >= Math.max(typed.length, word.length)) continue;
+    if (changes > maxChanges || changes >= Math.max(typed.length, word.length)) continue;
     near.push({ word, changes });
-    if (near.length >= 1_000) near = near.toSorted(byChanges).slice(0, most);
+    if (near.length >= 1_000) near = near.toSorted(byChanges).slice(0, max);
   }
   return near
     .toSorted(byChanges)
-    .slice(0, most)
+    .slice(0, max)
     .map(({ word }) => word);
 }
 
@@ -33,20 +33,20 @@ function byChanges(a: { changes: number }, b: { changes: number }): number {
   return a.changes - b.changes;
 }
 
-/** Letters to insert, remove or replace; more than `most` where there are more, without counting them. */
-function changesBetween(from: string, to: string, most: number): number {
-  if (Math.abs(from.length - to.length) > most) return most + 1;
+/** Letters to insert, remove or replace; more than `max` where there are more, without counting them. */
+function changesBetween(from: string, to: string, max: number): number {
+  if (Math.abs(from.length - to.length) > max) return max + 1;
   let row = Array.from({ length: to.length + 1 }, (_, i) => i);
   let next = row.slice();
   for (let i = 0; i < from.length; i++) {
-    let fewest = (next[0] = i + 1);
+    let rowMin = (next[0] = i + 1);
     for (let j = 1; j <= to.length; j++) {
       const replaced = (row[j - 1] ?? 0) + (from.charCodeAt(i) === to.charCodeAt(j - 1) ? 0 : 1);
       const changes = Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1);
       next[j] = changes;
-      if (changes < fewest) fewest = changes;
+      if (changes < rowMin) rowMin = changes;
     }
-    if (fewest > most) return most + 1;
+    if (rowMin > max) return max + 1;
     [row, next] = [next, row];
   }
   return row[to.length] ?? 0;

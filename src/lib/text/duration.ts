@@ -1,7 +1,7 @@
 /** Durations as people read them. */
 
 /** `8 s`, `3 min 20 s`, `2 h 5 min`. */
-export function showDuration(ms: number): string {
+export function formatDuration(ms: number): string {
   const seconds = Math.round(ms / 1000);
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);

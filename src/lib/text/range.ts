@@ -6,7 +6,7 @@ export type Range =
   | { expected: string };
 
 /** The most values that one list or range has: each is held in memory. */
-export const mostValues = 100_000;
+export const maxValues = 100_000;
 
 const number = String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?`;
 export const rangePattern = String.raw`^\s*(${number})\s*\.\.\s*(${number})(?:\s+step\s+(${number}))?\s*$`;
@@ -20,11 +20,11 @@ export function readRange(text: string): Range | undefined {
   const places = Math.max(...[first, last, stepped].map(placesOf));
   const [from, to, step] = [first, last, stepped].map((each) => scaled(each, places)) as Whole;
   if (step <= 0n) return { expected: 'a step above 0; 10..1 counts down by itself' };
-  if ([from, to, step].some((each) => each > mostExact || each < -mostExact))
+  if ([from, to, step].some((each) => each > maxExact || each < -maxExact))
     return { expected: 'numbers of at most 15 digits, which are kept exactly' };
   const count = (to > from ? to - from : from - to) / step + 1n;
-  if (count > BigInt(mostValues))
-    return { expected: `at most ${mostValues} values; a longer list belongs into a manifest` };
+  if (count > BigInt(maxValues))
+    return { expected: `at most ${maxValues} values; a longer list belongs into a manifest` };
   const signed = to < from ? -step : step;
   // Out of its digits, each is the number that is written so: adding 0.1 ten times does not give 1.
   const valueAt = (index: number): number => Number(`${from + BigInt(index) * signed}e-${places}`);
@@ -38,7 +38,7 @@ export function isRange(text: string): boolean {
 
 type Whole = [from: bigint, to: bigint, step: bigint];
 
-const mostExact = 10n ** 15n;
+const maxExact = 10n ** 15n;
 
 function placesOf(text: string): number {
   return text.split('.')[1]?.length ?? 0;

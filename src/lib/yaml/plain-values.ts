@@ -1,9 +1,9 @@
 /** Numbers, paths and switches, as a pipeline.yaml has them. */
 import { z } from 'zod';
 
-export const count = (least: number, most: number, what: string) => {
-  const expected = `${what}, a whole number from ${least} to ${most}`;
-  return z.int(expected).min(least, expected).max(most, expected);
+export const count = (min: number, max: number, what: string) => {
+  const expected = `${what}, a whole number from ${min} to ${max}`;
+  return z.int(expected).min(min, expected).max(max, expected);
 };
 
 export const path = z.string('a path').min(1, 'a path');

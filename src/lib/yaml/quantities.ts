@@ -23,26 +23,21 @@ const bytesPerUnit = new Map([
 export const longestWait = '20d';
 
 /** A text such as `30s`, within bounds written likewise, read as ms. */
-export function durationWithin(least: string, most: string) {
-  return quantity(msPerUnit, least, most, `a duration from ${least} to ${most}, such as 30s, 5m or 2h`);
+export function durationWithin(min: string, max: string) {
+  return quantity(msPerUnit, min, max, `a duration from ${min} to ${max}, such as 30s, 5m or 2h`);
 }
 
 /** A text such as `64MB`, within bounds written likewise, read as bytes. */
-export function sizeWithin(least: string, most: string) {
-  return quantity(
-    bytesPerUnit,
-    least,
-    most,
-    `a size from ${least} to ${most}, such as 500kB, 64MB or 128MiB`,
-  );
+export function sizeWithin(min: string, max: string) {
+  return quantity(bytesPerUnit, min, max, `a size from ${min} to ${max}, such as 500kB, 64MB or 128MiB`);
 }
 
-function quantity(units: Map<string, number>, least: string, most: string, expected: string) {
+function quantity(units: Map<string, number>, min: string, max: string, expected: string) {
   const pattern = String.raw`^\s*\d+(\.\d+)?\s*(${[...units.keys()].join('|')})\s*$`;
   const written = z.string(expected).meta({ pattern });
   return written.transform((text, context) => {
     const found = amountOf(text, units);
-    if (found >= amountOf(least, units) && found <= amountOf(most, units)) return found;
+    if (found >= amountOf(min, units) && found <= amountOf(max, units)) return found;
     context.addIssue({ code: 'custom', message: expected });
     return z.NEVER;
   });

@@ -67,7 +67,7 @@ function carryTable(from: Database, to: Database, table: Table): number {
 
 const pageRows = 200;
 /** In a row: more than a damaged part has as a rule, and few enough to be tried in seconds. */
-const mostUnreadable = 10_000;
+const maxUnreadable = 10_000;
 
 /** Each with its key before it. Where a page of the file is damaged, its rows are tried one by one. */
 function* readableRows(from: Database, table: Table): Generator<unknown[]> {
@@ -78,7 +78,7 @@ function* readableRows(from: Database, table: Table): Generator<unknown[]> {
   const one = ifSound(() => from.prepare<[number], unknown[]>(`${all} = ?`).raw());
   if (page === undefined || one === undefined) return;
   let key = 0;
-  for (let unreadable = 0; unreadable < mostUnreadable;) {
+  for (let unreadable = 0; unreadable < maxUnreadable;) {
     const rows = ifSound(() => page.all(key));
     if (rows?.length === 0) return;
     const next = rows ?? [ifSound(() => one.get(key + 1)) ?? []];

@@ -1,10 +1,10 @@
 /** What the checkpoint does where the disk does not take a write: some use the room kept for them, all others say so. */
 import Sqlite from 'better-sqlite3';
-import { Trouble } from '../core/failure.ts';
-import { diskTrouble, isSystemError } from '../files/disk-trouble.ts';
+import { FatalFailure } from '../core/failure.ts';
+import { diskFailure, isSystemError } from '../files/disk-failure.ts';
 import { asDamage } from './damage.ts';
 
-/** Rejects with `Trouble` where the disk does not take the write. */
+/** Rejects with `FatalFailure` where the disk does not take the write. */
 export type Writer = <T>(write: () => Promise<T>) => Promise<T>;
 
 export interface Writers {
@@ -26,7 +26,7 @@ export function writersWithReserve(freeRoom: () => boolean): Writers {
     } catch (error) {
       // Writes that failed together are each written again, though the first of them freed the room.
       if (isDiskFull(error)) isFull ||= freeRoom();
-      if (!isDiskFull(error) || !isFull) throw asTrouble(error);
+      if (!isDiskFull(error) || !isFull) throw asFatalFailure(error);
     }
     return tried(write);
   };
@@ -37,7 +37,7 @@ async function tried<T>(write: () => Promise<T>): Promise<T> {
   try {
     return await write();
   } catch (error) {
-    throw asTrouble(error);
+    throw asFatalFailure(error);
   }
 }
 
@@ -46,19 +46,20 @@ function isDiskFull(error: unknown): boolean {
 }
 
 /** Complaints of SQLite and of the system about the disk, and damage, are expected trouble; all others are bugs. */
-export function asTrouble(error: unknown): unknown {
-  if (isSystemError(error)) return diskTrouble(error.path ?? 'the checkpoint', error.code);
+export function asFatalFailure(error: unknown): unknown {
+  if (isSystemError(error)) return diskFailure(error.path ?? 'the checkpoint', error.code);
   const damage = asDamage(error);
-  if (damage !== undefined) return new Trouble({ kind: 'output-unwritable', text: damage.message }, true);
+  if (damage !== undefined)
+    return new FatalFailure({ kind: 'output-unwritable', text: damage.message }, true);
   if (!(error instanceof Sqlite.SqliteError)) return error;
   if (!/^SQLITE_(FULL|IOERR|READONLY|CANTOPEN)/.test(error.code)) return error;
   if (error.code === 'SQLITE_FULL') return full();
   const text = `the checkpoint cannot be read or written (${error.message}, ${error.code}); check the disk and the output folder, then start the run again`;
-  return new Trouble({ kind: 'output-unwritable', text });
+  return new FatalFailure({ kind: 'output-unwritable', text });
 }
 
-function full(): Trouble {
+function full(): FatalFailure {
   const text =
     'the disk is full, and the checkpoint cannot be written; free some space, then start the run again';
-  return new Trouble({ kind: 'output-unwritable', text });
+  return new FatalFailure({ kind: 'output-unwritable', text });
 }

@@ -7,7 +7,7 @@ import type { RunStats } from '../core/run-stats.ts';
 import type { SeedBits } from '../core/seeds.ts';
 import { endings } from '../core/ending.ts';
 import { openForReading, type Database } from '../../lib/sqlite/database.ts';
-import { InHandFile } from './in-hand.ts';
+import { CrashMarkerFile } from './crash-markers.ts';
 import { readComparedList } from './compared-list.ts';
 import { isClosedInOrder } from './commit-mark.ts';
 import { checkpointFile } from './find-loss.ts';
@@ -49,12 +49,12 @@ export function openCheckpoint(
   const { db, marker } = writable;
   if (batch !== undefined) rememberBatch(db, batch);
   const reserve = new Reserve(dir);
-  const inHand = new InHandFile(join(dir, '.in-hand'));
+  const crashMarkers = new CrashMarkerFile(join(dir, '.in-hand'));
   const run = startRun(db, program, now);
   const end = db.prepare<[object]>(`
     UPDATE runs SET ended_at = @at, exit_code = @exitCode, ending = @ending, stats = coalesce(@stats, stats)
     WHERE run = @run`);
-  const checkpoint = new SqliteCheckpoint(db, run, inHand, () => reserve.release(), marker);
+  const checkpoint = new SqliteCheckpoint(db, run, crashMarkers, () => reserve.release(), marker);
   let isOrderly = false;
   return {
     checkpoint,
@@ -69,7 +69,7 @@ export function openCheckpoint(
     close: () => {
       checkpoint.close();
       writable.close(isOrderly);
-      inHand.close();
+      crashMarkers.close();
       reserve.release();
     },
   };
@@ -82,7 +82,7 @@ export function openCheckpointForReading(dir: string): Database | undefined {
 }
 
 /** To change what is on record without being a run: for whoever holds the batch's lock. Undefined as above. */
-export function openCheckpointForMending(dir: string): WritableCheckpoint | undefined {
+export function openCheckpointForMaintenance(dir: string): WritableCheckpoint | undefined {
   const read = openCheckpointForReading(dir);
   if (read === undefined) return undefined;
   read.close();

@@ -41,7 +41,7 @@ export function* inOrder(db: Database, { listed, bad, withdrawn }: FoundRows): G
 }
 
 /** Characters. Some send pictures along. */
-const mostInput = 65_536;
+const maxInputLength = 65_536;
 
 /**
  * A scene with the attempt that says most of it: the saved one, else the latest. Most scenes have one attempt alone, and
@@ -52,7 +52,7 @@ export const sceneColumns = (db: Database): string => `
          ${attemptCount("c.state <> 'refused'")} AS attempts,
          ${attemptCount("c.state = 'unanswered'")} AS unanswered,
          ${attemptCount("c.state = 'expired'")} AS expired,
-         s.columns, CASE WHEN length(s.input) <= ${mostInput} THEN s.input END AS input, ${seedColumn(db)} AS seed, s.failure_kind, s.failure_text,
+         s.columns, CASE WHEN length(s.input) <= ${maxInputLength} THEN s.input END AS input, ${seedColumn(db)} AS seed, s.failure_kind, s.failure_text,
          a.attempt, a.job_id, a.base_url AS baseUrl, a.endpoint_id AS endpointId, a.version, a.delay_time_ms, a.execution_time_ms, a.submitted_at, a.completed_at, a.settled_at,
          a.state AS attempt_state, a.failure_kind AS attempt_failure_kind, a.failure_text AS attempt_failure_text
   FROM scenes s LEFT JOIN attempts a ON a.scene = s.scene AND a.number = CASE WHEN s.attempts <= 1 THEN s.attempts ELSE

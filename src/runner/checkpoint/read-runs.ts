@@ -20,9 +20,9 @@ export function readLastRun(db: Database): RunRecord | null {
 }
 
 /** The latest ones, oldest first. */
-export function readRuns(db: Database, most: number): RunSpan[] {
+export function readRuns(db: Database, limit: number): RunSpan[] {
   return db
     .prepare<[number], RunSpan>(`SELECT ${columns} FROM runs ORDER BY run DESC LIMIT ?`)
-    .all(most)
+    .all(limit)
     .toReversed();
 }

@@ -3,7 +3,7 @@ import type { SetAside } from '../core/plan.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 
 /** The rest is counted. */
-const mostBadRows = 5;
+const maxBadRows = 5;
 
 export function readSetAside(db: Database): SetAside {
   const attempts = db.prepare<[string], { n: number }>('SELECT count(*) AS n FROM attempts WHERE state = ?');
@@ -15,7 +15,7 @@ export function readSetAside(db: Database): SetAside {
       .prepare<[number], SetAside['badRows'][number]>(
         'SELECT source, problem FROM bad_rows ORDER BY position LIMIT ?',
       )
-      .all(mostBadRows),
+      .all(maxBadRows),
   };
 }
 

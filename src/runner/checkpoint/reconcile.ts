@@ -22,8 +22,8 @@ export async function reconcile(db: Database, manifest: ManifestScenes, signal: 
   const compared = readComparedList(db);
   const isSame = compared !== undefined && manifest.digest === compared.digest;
   const plan = isSame ? samePlan(db, compared) : await compare(db, manifest, signal);
-  await overTable(db, 'temp.withdrawn', signal, wayMaker(db));
-  takeNamesAgain(db);
+  await overTable(db, 'temp.withdrawn', signal, renameReplaced(db));
+  restoreNames(db);
   return plan;
 }
 
@@ -156,7 +156,7 @@ function restorer(db: Database): (slice: Slice) => void {
 }
 
 /** Pictures of edited rows make way for the new ones. The plus keeps SQLite from going through all that are withdrawn. */
-function wayMaker(db: Database): (slice: Slice) => void {
+function renameReplaced(db: Database): (slice: Slice) => void {
   const replaced = db.prepare<[Slice], { picture: number; name: string; fingerprint: string }>(`
     SELECT p.picture, p.name, s.fingerprint
     FROM scenes s JOIN attempts a USING (scene) JOIN pictures p USING (attempt)
@@ -170,7 +170,7 @@ function wayMaker(db: Database): (slice: Slice) => void {
 }
 
 /** Pictures of rows that were edited back. */
-function takeNamesAgain(db: Database): void {
+function restoreNames(db: Database): void {
   const restored = db
     .prepare<[], { picture: number; name: string }>(
       `SELECT p.picture, p.name FROM pictures p JOIN attempts a USING (attempt) JOIN scenes s USING (scene)

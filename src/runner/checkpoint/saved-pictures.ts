@@ -1,6 +1,6 @@
 /** The pictures that the checkpoint knows, for whoever looks whether they are still there. */
 import type { RecordedPicture } from '../core/verification.ts';
-import { asTrouble } from './full-disk.ts';
+import { asFatalFailure } from './full-disk.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 
 /** Read so many at a time: a reader that stayed in one place for hours would keep a run's journal from being tidied. */
@@ -36,7 +36,7 @@ export function* readPicturesOfSaved(db: Database): Generator<RecordedPicture> {
   try {
     for (const job of readSavedJobs(db)) if (job[0]?.sceneState === 'saved') yield* job;
   } catch (error) {
-    throw asTrouble(error);
+    throw asFatalFailure(error);
   }
 }
 

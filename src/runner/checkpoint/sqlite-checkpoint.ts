@@ -1,8 +1,8 @@
 /** The journal of a batch in SQLite: implements the road's `Checkpoint` port. */
 import type { Attempt, Endpoint, SubmittedAttempt } from '../core/attempt.ts';
-import { Trouble } from '../core/failure.ts';
+import { FatalFailure } from '../core/failure.ts';
 import { nameKey } from '../core/naming.ts';
-import { withDiskTrouble } from '../files/disk-trouble.ts';
+import { withDiskFailure } from '../files/disk-failure.ts';
 import type { Part } from '../core/part.ts';
 import type { MadeAt, Plan } from '../core/plan.ts';
 import type { SceneCounts } from '../core/scene.ts';
@@ -23,9 +23,9 @@ import { GroupCommit, type CommitMarker } from '../../lib/sqlite/group-commit.ts
 import { choosePart, readPartCounts, rememberPart } from './chosen-part.ts';
 import { asDamage, checksumOf } from './damage.ts';
 import { dueOfPart, dueScenes, type DueScenes } from './due-scenes.ts';
-import { asTrouble, writersWithReserve, type Writers } from './full-disk.ts';
+import { asFatalFailure, writersWithReserve, type Writers } from './full-disk.ts';
 import { readAttempt, readSubmittedAttempt, readWriting } from './read-attempt.ts';
-import type { InHand } from './in-hand.ts';
+import type { CrashMarkers } from './crash-markers.ts';
 import { readCounts } from './read-counts.ts';
 import { describeRemoved } from './removed-files.ts';
 import { readMadeAt } from './read-made-at.ts';
@@ -41,7 +41,7 @@ export class SqliteCheckpoint implements Checkpoint {
   readonly #commits: GroupCommit;
   readonly #sql: Statements;
   readonly #run: number;
-  readonly #inHand: InHand;
+  readonly #crashMarkers: CrashMarkers;
   readonly #writers: Writers;
   /** Undefined where no part was chosen. */
   #part: DueScenes | undefined;
@@ -56,12 +56,12 @@ export class SqliteCheckpoint implements Checkpoint {
   constructor(
     db: Database,
     run: number,
-    inHand: InHand,
+    crashMarkers: CrashMarkers,
     freeRoom: () => boolean = () => false,
     marker?: CommitMarker,
   ) {
     this.#writers = writersWithReserve(freeRoom);
-    this.#inHand = inHand;
+    this.#crashMarkers = crashMarkers;
     this.#db = db;
     this.#commits = new GroupCommit(db, marker);
     this.#sql = prepareStatements(db);
@@ -88,20 +88,24 @@ export class SqliteCheckpoint implements Checkpoint {
 
   async recover(): Promise<Attempt[]> {
     const intended = await this.#write(() => {
-      for (const mark of [...this.#inHand.left(), ...this.#sql.intendedIn.all()])
+      for (const mark of [...this.#crashMarkers.left(), ...this.#sql.intendedIn.all()])
         this.#sql.countDeath.run(mark);
       return this.#sound(this.#sql.intended.all(), (row) => readAttempt(this.#sql, row));
     });
-    this.#inHand.forgetLeft();
+    this.#crashMarkers.forgetLeft();
     return intended;
   }
 
-  takeInHand({ key }: Attempt): Promise<void> {
-    return withDiskTrouble(this.#db.name, async () => this.#inHand.take({ run: this.#run, attempt: key }));
+  markInProgress({ key }: Attempt): Promise<void> {
+    return withDiskFailure(this.#db.name, async () =>
+      this.#crashMarkers.take({ run: this.#run, attempt: key }),
+    );
   }
 
-  dropFromHand({ key }: Attempt): Promise<void> {
-    return withDiskTrouble(this.#db.name, async () => this.#inHand.drop({ run: this.#run, attempt: key }));
+  clearInProgress({ key }: Attempt): Promise<void> {
+    return withDiskFailure(this.#db.name, async () =>
+      this.#crashMarkers.drop({ run: this.#run, attempt: key }),
+    );
   }
 
   openAttempts(): Promise<SubmittedAttempt[]> {
@@ -259,7 +263,7 @@ export class SqliteCheckpoint implements Checkpoint {
   /** Nothing is sent on the word of a journal that nobody will find again. */
   #assertStillThere(): void {
     const text = this.#removed();
-    if (text !== undefined) throw new Trouble({ kind: 'output-unwritable', text });
+    if (text !== undefined) throw new FatalFailure({ kind: 'output-unwritable', text });
   }
 
   /** Where a scene is damaged, none of them; what is committed with them, such as the id of a paid job, is kept. */
@@ -272,7 +276,7 @@ export class SqliteCheckpoint implements Checkpoint {
         return within();
       } catch (error) {
         if (asDamage(error) === undefined) throw error;
-        return asTrouble(error);
+        return asFatalFailure(error);
       }
     });
     if (!Array.isArray(intended)) throw intended;
@@ -286,7 +290,7 @@ export class SqliteCheckpoint implements Checkpoint {
         return [read(row)];
       } catch (error) {
         if (asDamage(error) === undefined) throw error;
-        this.#damage ??= asTrouble(error);
+        this.#damage ??= asFatalFailure(error);
         return [];
       }
     });
@@ -304,7 +308,7 @@ export class SqliteCheckpoint implements Checkpoint {
     try {
       return await Promise.resolve(work());
     } catch (error) {
-      throw asTrouble(error);
+      throw asFatalFailure(error);
     }
   }
 }

@@ -1,8 +1,8 @@
 /** The body of one answer as it comes: in one buffer where its length is known, else in parts; room is made before. */
-import { smallBytes } from './memory.ts';
+import { smallBytes } from './memory-budget.ts';
 
 /** What has to be taken for a body at once. */
-const leastStep = 256 * 1024;
+const minStep = 256 * 1024;
 
 export class Body {
   #parts: Buffer[] = [];
@@ -20,11 +20,9 @@ export class Body {
   }
 
   /** As above, where nobody knows how many will come: twice what came, so that it is not asked for each part. */
-  lackForMore(mostBytes: number): number {
+  lackForMore(maxBytes: number): number {
     const lack = this.lackFor(this.#bytes);
-    return lack === 0
-      ? 0
-      : Math.max(lack, Math.min(Math.max(leastStep, this.#bytes), mostBytes - this.#taken));
+    return lack === 0 ? 0 : Math.max(lack, Math.min(Math.max(minStep, this.#bytes), maxBytes - this.#taken));
   }
 
   /** So much was taken; `buffer` is for all of the body. */

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { Dispatcher } from 'undici';
-import { smallBytes } from './memory.ts';
+import { smallBytes } from './memory-budget.ts';
 import {
   cutShort,
   maxRefusalBytes,
@@ -15,7 +15,7 @@ import {
 } from './receiver.ts';
 
 /** An answer with its body read. */
-export interface Answer {
+export interface HttpResponse {
   status: number;
   headers: IncomingHttpHeaders;
   body: string;
@@ -28,7 +28,7 @@ export interface BytesAnswer {
   bytes: Buffer;
 }
 
-export type Outcome = OutcomeWith<Answer>;
+export type Outcome = OutcomeWith<HttpResponse>;
 export type BytesOutcome = OutcomeWith<BytesAnswer>;
 
 type OutcomeWith<Body> = { kind: 'answered'; answer: Body } | NotReceived;
@@ -68,7 +68,7 @@ export async function inText(
   { bytes, ...rest }: BytesAnswer,
   limits: ReceiveLimits,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   if (bytes.length > smallBytes) await makeRoom(timesInText * bytes.length, limits, signal);
   return { ...rest, body: textOf(bytes) };
 }
@@ -88,13 +88,13 @@ async function read(received: Received, limits: ReceiveLimits, signal: AbortSign
   });
   const packed = await inOnePiece(received, limits, signal);
   const encoding = headers['content-encoding'];
-  const mostBytes = isSuccess ? limits.maxBodyBytes : maxRefusalBytes;
+  const maxBytes = isSuccess ? limits.maxBodyBytes : maxRefusalBytes;
   // Nobody knows how much comes out: only where that is more than little, room is made for the most.
-  let unpacked = await unpack(packed, encoding, Math.min(mostBytes, smallBytes));
-  if (unpacked.kind === 'too-large' && mostBytes > smallBytes) {
-    await makeRoom(mostBytes, limits, signal);
-    unpacked = await unpack(packed, encoding, mostBytes);
-    if (unpacked.kind === 'unpacked') limits.hold?.giveBack(mostBytes - unpacked.bytes.length);
+  let unpacked = await unpack(packed, encoding, Math.min(maxBytes, smallBytes));
+  if (unpacked.kind === 'too-large' && maxBytes > smallBytes) {
+    await makeRoom(maxBytes, limits, signal);
+    unpacked = await unpack(packed, encoding, maxBytes);
+    if (unpacked.kind === 'unpacked') limits.hold?.giveBack(maxBytes - unpacked.bytes.length);
   }
   if (unpacked.kind === 'unpacked') return answered(unpacked.bytes);
   if (!isSuccess) return answered(Buffer.alloc(0));

@@ -13,7 +13,7 @@ import type {
 } from '../pipeline/ports.ts';
 import { cancelPath, healthPath, runPath, statusPath } from '../../protocol/paths.ts';
 import { exchangeBytes, inText, type BytesOutcome, type Outcome } from './exchange.ts';
-import type { Memory } from './memory.ts';
+import type { MemoryBudget } from './memory-budget.ts';
 import { readLargeStatusAnswer } from './read-large-status-answer.ts';
 import type { ReceiveLimits } from './receiver.ts';
 import { readCancelAnswer, readHealthAnswer } from './read-side-answers.ts';
@@ -37,7 +37,7 @@ export interface HttpOptions {
   /** Largest answer that is read. */
   maxBodyBytes: number;
   /** What large answers share. */
-  memory: Memory;
+  memory: MemoryBudget;
   /** Path of the picture in the output, for outputs of no known shape. */
   imagePath: string | undefined;
 }

@@ -23,7 +23,7 @@ export interface DownloadInternet extends Internet {
   ca?: string;
 }
 
-const mostRedirects = 3;
+const maxRedirects = 3;
 const redirects = new Set([301, 302, 303, 307, 308]);
 const headers = { accept: 'image/png, image/*;q=0.9, */*;q=0.1', 'user-agent': 'nightrender' };
 
@@ -68,7 +68,7 @@ export class HttpsDownloads implements Downloads {
       const outcome = await this.#get(target, signal, hold);
       const next = redirectOf(outcome, target);
       if (next === undefined) return read(outcome, target);
-      if (hops === mostRedirects) return failed(target, `it is redirected more than ${mostRedirects} times`);
+      if (hops === maxRedirects) return failed(target, `it is redirected more than ${maxRedirects} times`);
       target = readDownloadAddress(next, this.#options.hosts);
     }
     return target;

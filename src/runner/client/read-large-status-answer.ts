@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { FoundPicture } from '../core/picture.ts';
 import type { StatusReply } from '../pipeline/ports.ts';
 import { textOf, type BytesAnswer } from './exchange.ts';
-import { smallBytes } from './memory.ts';
+import { smallBytes } from './memory-budget.ts';
 import { readStatusAnswer } from './read-status-answer.ts';
 
 /**
@@ -47,7 +47,7 @@ const shortestLong = 16 * 1024;
 /** Nobody who looks at a text to tell what it is looks further. */
 const shownBytes = 1_200;
 /** Stepping from quote to quote has to be worth it. */
-const mostQuotes = 20_000;
+const maxQuotes = 20_000;
 const quote = 0x22;
 const dataUri = /^data:image\/[a-z0-9.+-]{1,60};base64,/i;
 
@@ -71,7 +71,7 @@ function liftPictures(body: Buffer): Lifted | undefined {
 function withoutLong(body: Buffer, decoded: Map<string, DecodedInPlace>): Buffer | undefined {
   const nonce = randomBytes(18).toString('hex');
   const parts: Buffer[] = [];
-  const quotes = { left: mostQuotes };
+  const quotes = { left: maxQuotes };
   let kept = 0;
   for (let open = nextQuote(body, 0, quotes); open !== -1;) {
     const close = endOfString(body, open, quotes);

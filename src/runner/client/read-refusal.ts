@@ -1,10 +1,10 @@
 /** The answers that mean the same to every operation: the key, the account, the load. */
 import type { Failure, FailureKind } from '../core/failure.ts';
 import { bodyText } from '../../protocol/error-text.ts';
-import type { Answer } from './exchange.ts';
+import type { HttpResponse } from './exchange.ts';
 
 /** Undefined where the answer is none of these. */
-export function readRefusal({ status, headers, body }: Answer): Failure | undefined {
+export function readRefusal({ status, headers, body }: HttpResponse): Failure | undefined {
   const rule = rules[status];
   if (rule === undefined) return undefined;
   const said = bodyText(body);
@@ -24,19 +24,19 @@ const rules: Record<number, { kind: FailureKind; means: string }> = {
   429: { kind: 'overloaded', means: 'the service asks to wait' },
 };
 
-const longestRetryAfterMs = 10 * 60_000;
+const maxRetryAfterMs = 10 * 60_000;
 const httpDate = /^[A-Za-z]{3,9}, ?\d{2}[ -][A-Za-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /**
  * `Retry-After` in seconds or as an HTTP date, which is told by the service's own clock where it shows that;
  * at most ten minutes are believed, and what is neither is undefined.
  */
-export function readRetryAfter(headers: Answer['headers'], now = Date.now()): number | undefined {
+export function readRetryAfter(headers: HttpResponse['headers'], now = Date.now()): number | undefined {
   const value = headers['retry-after']?.trim() ?? '';
-  if (/^\d+(\.\d+)?$/.test(value)) return Math.min(longestRetryAfterMs, Number(value) * 1000);
+  if (/^\d+(\.\d+)?$/.test(value)) return Math.min(maxRetryAfterMs, Number(value) * 1000);
   if (!httpDate.test(value)) return undefined;
   const waitMs = Date.parse(value) - readDate(headers.date, now);
-  return Number.isNaN(waitMs) ? undefined : Math.min(longestRetryAfterMs, Math.max(0, waitMs));
+  return Number.isNaN(waitMs) ? undefined : Math.min(maxRetryAfterMs, Math.max(0, waitMs));
 }
 
 function readDate(date: string | undefined, now: number): number {

@@ -4,12 +4,12 @@ import { isJsonObject } from '../../lib/text/json.ts';
 import { jobStates, workerStates, type ServiceHealth } from '../core/service-health.ts';
 import type { CancelReply, HealthReply } from '../pipeline/ports.ts';
 import { bodyText } from '../../protocol/error-text.ts';
-import type { Answer } from './exchange.ts';
+import type { HttpResponse } from './exchange.ts';
 import { parseObject } from './parse-body.ts';
 import { readRefusal } from './read-refusal.ts';
 import { unreadable } from './unreadable.ts';
 
-export function readCancelAnswer(answer: Answer): CancelReply {
+export function readCancelAnswer(answer: HttpResponse): CancelReply {
   const { status, body } = answer;
   if (hasNothingThere(status)) {
     return { kind: 'unsupported', text: `the service does not cancel the job (${inWords(status, body)})` };
@@ -20,7 +20,7 @@ export function readCancelAnswer(answer: Answer): CancelReply {
   return { kind: 'failure', failure: unreadable(answer, 'the cancellation of a job') };
 }
 
-export function readHealthAnswer(answer: Answer): HealthReply {
+export function readHealthAnswer(answer: HttpResponse): HealthReply {
   const { status, body } = answer;
   if (hasNothingThere(status)) {
     return { kind: 'unknown', text: `nothing tells of the endpoint's health (${inWords(status, body)})` };
@@ -57,7 +57,7 @@ function countsIn<Key extends string>(value: unknown, keys: readonly Key[]): Par
 }
 
 /** Some paths answer 200 and put the real status into the body. */
-function refusalOf(answer: Answer, body: Record<string, unknown> | undefined): Failure | undefined {
+function refusalOf(answer: HttpResponse, body: Record<string, unknown> | undefined): Failure | undefined {
   const inside = body?.['status'];
   return readRefusal(typeof inside === 'number' ? { ...answer, status: inside } : answer);
 }

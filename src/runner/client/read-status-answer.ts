@@ -4,14 +4,18 @@ import type { Failure, FailureKind } from '../core/failure.ts';
 import type { JobTimes, StatusReply } from '../pipeline/ports.ts';
 import { bodyText, errorText, oneLine } from '../../protocol/error-text.ts';
 import { findPictures } from '../../protocol/output-shapes.ts';
-import type { Answer } from './exchange.ts';
+import type { HttpResponse } from './exchange.ts';
 import { parseObject } from './parse-body.ts';
 import { readJobId } from './read-job-id.ts';
 import { readRefusal } from './read-refusal.ts';
 import { knownWord, statusWord } from './status-word.ts';
 import { unreadable } from './unreadable.ts';
 
-export function readStatusAnswer(answer: Answer, jobId: string, imagePath: string | undefined): StatusReply {
+export function readStatusAnswer(
+  answer: HttpResponse,
+  jobId: string,
+  imagePath: string | undefined,
+): StatusReply {
   const { status, body } = answer;
   if (status === 404 || status === 410) {
     const text = `the service does not know the job (${status}: ${bodyText(body) ?? 'without a word'})`;
@@ -101,8 +105,8 @@ function readTimes(job: Record<string, unknown>): JobTimes {
 }
 
 /** No job takes longer; what is said beyond it is no time, and the sum of many such fits into no column. */
-const longestTimeMs = 30 * 86_400_000;
+const maxTimeMs = 30 * 86_400_000;
 
 function readMs(value: unknown): number | undefined {
-  return typeof value === 'number' && value >= 0 && value <= longestTimeMs ? Math.round(value) : undefined;
+  return typeof value === 'number' && value >= 0 && value <= maxTimeMs ? Math.round(value) : undefined;
 }

@@ -3,13 +3,13 @@ import type { FailureKind } from '../core/failure.ts';
 import type { SubmitReply } from '../pipeline/ports.ts';
 import { describeValue } from '../../protocol/describe-value.ts';
 import { bodyText, oneLine } from '../../protocol/error-text.ts';
-import type { Answer } from './exchange.ts';
+import type { HttpResponse } from './exchange.ts';
 import { parseObject } from './parse-body.ts';
 import { readJobId } from './read-job-id.ts';
 import { readRefusal } from './read-refusal.ts';
 import { statusWord } from './status-word.ts';
 
-export function readSubmitAnswer(answer: Answer): SubmitReply {
+export function readSubmitAnswer(answer: HttpResponse): SubmitReply {
   const { status, body } = answer;
   if (status >= 200 && status <= 299) return readAccepted(answer);
   const refusal = readRefusal(answer);
@@ -38,7 +38,7 @@ export function jobIdAtBeginning(body: string): string | undefined {
   return readJobId(id);
 }
 
-function readAccepted(answer: Answer): SubmitReply {
+function readAccepted(answer: HttpResponse): SubmitReply {
   const { status, body } = answer;
   const reply = parseObject(body);
   const jobId = reply === undefined ? jobIdAtBeginning(body) : readJobId(reply['id']);

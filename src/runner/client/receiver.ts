@@ -47,13 +47,13 @@ export type NotReceived =
 export const cutShort = 'the request was cut short, since the run is ending';
 
 /** Of many large answers that share a slow line each comes at least so fast; what is slower only drips. */
-const leastBytesPerMs = 16;
+const minBytesPerMs = 16;
 
 /** Of the body of an answer that is not 2xx, this much is read: its words, for people. */
 export const maxRefusalBytes = 64 * 1024;
 
 /** Of a body that breaks off, this much is told. */
-const longestBeginning = 64 * 1024;
+const maxPrefixBytes = 64 * 1024;
 
 /**
  * Undici calls `onRequestStart` right before it writes to a connection that stands, and never before: what fails
@@ -135,12 +135,12 @@ export class Receiver implements Dispatcher.DispatchHandler {
     const wasSent = this.#controller !== undefined;
     const received = this.#received();
     if (this.#status >= 300) return this.#end(received);
-    const beginning = Buffer.concat(received.parts.map((part) => part.subarray(0, longestBeginning)));
+    const beginning = Buffer.concat(received.parts.map((part) => part.subarray(0, maxPrefixBytes)));
     this.#end({
       kind: 'broken',
       wasSent,
       why,
-      beginning: beginning.toString('utf8', 0, longestBeginning),
+      beginning: beginning.toString('utf8', 0, maxPrefixBytes),
       cause,
     });
   }
@@ -151,8 +151,8 @@ export class Receiver implements Dispatcher.DispatchHandler {
     return this.#status >= 200 && this.#status <= 299;
   }
 
-  /** `mostBytes` are needed in all, if the answer has to be asked for again. */
-  #makeRoom(bytes: number, mostBytes: number, onRoom: (hold: Hold) => void): void {
+  /** `maxBytes` are needed in all, if the answer has to be asked for again. */
+  #makeRoom(bytes: number, maxBytes: number, onRoom: (hold: Hold) => void): void {
     const { hold } = this.#limits;
     if (bytes === 0 || hold === undefined) return;
     if (bytes <= this.#reserved) {
@@ -160,7 +160,7 @@ export class Receiver implements Dispatcher.DispatchHandler {
       onRoom(hold);
     } else if (hold.tryTake(bytes)) onRoom(hold);
     else if (isLasting(this.#headers)) void this.#waitForRoom(hold, bytes, onRoom);
-    else if (this.#isRepeatable) this.#end({ kind: 'no-room', bytes: mostBytes });
+    else if (this.#isRepeatable) this.#end({ kind: 'no-room', bytes: maxBytes });
   }
 
   /** Nothing more is read from the connection meanwhile, and no time-out runs: waiting is no fault of the service. */
@@ -196,7 +196,7 @@ export class Receiver implements Dispatcher.DispatchHandler {
   }
 
   get #leftMs(): number {
-    return this.#limits.wholeAnswerMs + this.#body.bytes / leastBytesPerMs - this.#spentMs;
+    return this.#limits.wholeAnswerMs + this.#body.bytes / minBytesPerMs - this.#spentMs;
   }
 
   #received(): Received {

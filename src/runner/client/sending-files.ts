@@ -2,7 +2,7 @@
 import { base64Bytes, filesIn } from '../core/file-text.ts';
 import { fillInFiles } from '../files/fill-in-files.ts';
 import type { RenderService } from '../pipeline/ports.ts';
-import type { Memory } from './memory.ts';
+import type { MemoryBudget } from './memory-budget.ts';
 
 /** A text, the body that holds it, and its bytes on their way. */
 const copies = 3;
@@ -11,7 +11,7 @@ const copies = 3;
  * Files are read when their job is sent, as many at a time as `memory` has room for: scenes wait for hours. `base` is the
  * folder of pipeline.yaml.
  */
-export function sendingFiles(service: RenderService, base: string, memory: Memory): RenderService {
+export function sendingFiles(service: RenderService, base: string, memory: MemoryBudget): RenderService {
   return {
     submit: async (endpoint, input, signal) => {
       const files = filesIn(input);

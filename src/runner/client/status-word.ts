@@ -1,7 +1,7 @@
 /** The service's word for how a job stands, whatever it sends in its place. */
 import { oneLine } from '../../protocol/error-text.ts';
 
-const longestWord = 64;
+const maxWordLength = 64;
 
 /** By which the words of the interface are known, however they are written: `Completed`, `in progress`. */
 export function knownWord(word: string): string {
@@ -11,7 +11,7 @@ export function knownWord(word: string): string {
 /** As the service spells it, on one line; empty where it says nothing. */
 export function statusWord(value: unknown): string {
   if (value === undefined) return '';
-  if (typeof value === 'string') return oneLine(value, longestWord) ?? '';
+  if (typeof value === 'string') return oneLine(value, maxWordLength) ?? '';
   if (Array.isArray(value)) return 'a list';
   return typeof value === 'object' && value !== null ? 'an object' : JSON.stringify(value);
 }

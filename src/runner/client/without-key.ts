@@ -27,17 +27,17 @@ export function repeatsKey(text: string, key: string): boolean {
 }
 
 /** Fewer characters than these are no secret, and words begin with them. */
-const fewestTelling = 4;
+const minTelling = 4;
 
 function textWithoutKey(text: string, key: string): string {
-  if (key.length < fewestTelling) return text;
+  if (key.length < minTelling) return text;
   return [...new Set([key, encodeURIComponent(key)])].reduce(withoutSpelling, text);
 }
 
 /** A text that was cut to its longest length may end within the key; some proxies repeat headers in another case. */
 function withoutSpelling(text: string, key: string): string {
   let clean = text.replaceAll(inAnyCase(key), '[key]');
-  for (let length = key.length - 1; length >= fewestTelling && clean.includes('…'); length--) {
+  for (let length = key.length - 1; length >= minTelling && clean.includes('…'); length--) {
     clean = clean.replaceAll(inAnyCase(`${key.slice(0, length)}…`), '[key]…');
   }
   return clean;
@@ -45,12 +45,12 @@ function withoutSpelling(text: string, key: string): string {
 
 /** One key at a time is in use, in few spellings. */
 const patterns = new Map<string, RegExp>();
-const mostPatterns = 1_000;
+const maxPatterns = 1_000;
 
 function inAnyCase(text: string): RegExp {
   const known = patterns.get(text);
   if (known !== undefined) return known;
-  if (patterns.size >= mostPatterns) patterns.clear();
+  if (patterns.size >= maxPatterns) patterns.clear();
   const pattern = new RegExp(text.replaceAll(/[^A-Za-z0-9_…]/g, String.raw`\$&`), 'gi');
   patterns.set(text, pattern);
   return pattern;

@@ -5,11 +5,11 @@ import { checkAgainst, type Checked, type Layout } from '../../lib/yaml/check-sh
 import type { YamlFile } from '../../lib/yaml/yaml-file.ts';
 import { notifyTarget } from './notify-schema.ts';
 import { pictureCopy } from './output-schema.ts';
-import { configSchema, listlessSchema, sections, type RawConfig } from './schema.ts';
+import { configSchema, manifestOptionalSchema, sections, type RawConfig } from './schema.ts';
 
 /** The configuration, or every problem that it has. */
 export function checkShape(yaml: YamlFile, secrets: string[]): Checked<RawConfig> {
-  return checkPart(hasLists(yaml.value) ? listlessSchema : configSchema, yaml, secrets);
+  return checkPart(hasLists(yaml.value) ? manifestOptionalSchema : configSchema, yaml, secrets);
 }
 
 /** As above, of a schema that knows a part of the keys only. */

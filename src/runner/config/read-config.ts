@@ -138,10 +138,10 @@ function plainSettings(raw: RawConfig) {
       attempts: retry.attempts,
       submissions: retry.submissions,
       firstWaitMs: retry.firstWait,
-      longestWaitMs: retry.longestWait,
+      maxWaitMs: retry.longestWait,
       unanswered: retry.unanswered,
     },
-    polling: { lag: polling.lag, shortestMs: polling.shortest, longestMs: polling.longest },
+    polling: { lag: polling.lag, minMs: polling.shortest, maxMs: polling.longest },
     halt: {
       consecutive: halt.consecutive,
       percent: halt.percent,

@@ -189,7 +189,7 @@ const configShape = z.strictObject({
 export const configSchema = configShape.superRefine(checkCost);
 
 /** For a file whose `scenes` have lists of their own, of which scenes can be made without a row. */
-export const listlessSchema = configShape.partial({ manifest: true }).superRefine(checkCost);
+export const manifestOptionalSchema = configShape.partial({ manifest: true }).superRefine(checkCost);
 
 function checkCost(
   { limits: { cost }, pricing: price }: Pick<z.output<typeof configShape>, 'limits' | 'pricing'>,
@@ -206,7 +206,7 @@ export const reportPartSchema = z.looseObject({
   output: z.looseObject({ formats, metadata: output.shape.metadata }),
 });
 
-export type RawConfig = z.output<typeof listlessSchema>;
+export type RawConfig = z.output<typeof manifestOptionalSchema>;
 
 function isFilled(value: unknown): boolean {
   return isJsonObject(value) && Object.keys(value).length > 0;

@@ -159,11 +159,11 @@ function notThere(name: string, values: JsonObject): TemplateError {
   return new TemplateError(`there is no column ${JSON.stringify(name)}; ${hint}`);
 }
 
-const mostListed = 30;
+const maxListed = 30;
 
 /** Names for people, of a list that may be long. */
 export function listed(names: string[]): string {
   if (names.length === 0) return 'none';
-  const more = names.length - mostListed;
-  return names.slice(0, mostListed).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  const more = names.length - maxListed;
+  return names.slice(0, maxListed).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }

@@ -37,7 +37,7 @@ export interface ExpandedScene {
 }
 
 /** The most scenes that a batch is expanded to. */
-export const mostExpanded = 10_000_000;
+export const maxExpanded = 10_000_000;
 
 /** The columns that an expansion adds, in order. */
 export function axisNames({ matrix, zip, seeds }: Named): string[] {
@@ -143,19 +143,19 @@ function narrowed(rules: Rules, { values }: Choice): Rules {
 }
 
 /** Far below the longest file name, so that row and ending have room. */
-const longestId = 100;
+const maxIdLength = 100;
 
 function combined({ places }: Walk, chosen: Choice['values']): Combination {
   const columns: JsonObject = {};
   for (const { name, value } of chosen) columns[name] = value;
   let id = '';
   for (const index of places) id += `${id === '' ? '' : '-'}${chosen[index]?.slug ?? ''}`;
-  return { columns, id: id.length <= longestId ? id : `v~${hash('sha256', id).slice(0, 16)}` };
+  return { columns, id: id.length <= maxIdLength ? id : `v~${hash('sha256', id).slice(0, 16)}` };
 }
 
 /** Longer texts are told apart by their hash. */
-const longestPlain = 32;
-const longestHead = 24;
+const maxPlainLength = 32;
+const maxHeadLength = 24;
 
 /** In lower case, since file systems take `Oil` and `oil` for one name; no underscore, which stands for a space. */
 const plainText = /^[a-z0-9]+(?:[. ][a-z0-9]+)*$/;
@@ -169,7 +169,7 @@ const like = /^(?:m?\d+(?:\.\d+)?|true|false)$/;
  */
 export function valueSlug(value: JsonValue): string {
   if (typeof value === 'string') {
-    const isPlain = value.length <= longestPlain && plainText.test(value) && !like.test(value);
+    const isPlain = value.length <= maxPlainLength && plainText.test(value) && !like.test(value);
     return isPlain ? value.replaceAll(' ', '_') : hashed(value, value);
   }
   const text = canonicalJson(value);
@@ -179,11 +179,11 @@ export function valueSlug(value: JsonValue): string {
 
 function hashed(text: string, value: JsonValue): string {
   const words = text
-    .slice(0, 4 * longestHead)
+    .slice(0, 4 * maxHeadLength)
     .normalize('NFKD')
     .replaceAll(/\p{M}/gu, '')
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '_');
-  const head = words.slice(0, longestHead).replace(/^_+/, '').replace(/_+$/, '') || 'v';
+  const head = words.slice(0, maxHeadLength).replace(/^_+/, '').replace(/_+$/, '') || 'v';
   return `${head}~${hash('sha256', canonicalJson(value)).slice(0, 10)}`;
 }

@@ -166,7 +166,7 @@ export interface Failure {
 }
 
 /** A failure that ends the run, thrown where no caller below the run itself could do anything about it. */
-export class Trouble extends Error {
+export class FatalFailure extends Error {
   readonly failure: Failure;
   /** Whether what is in flight can be collected before the run ends. */
   readonly isCollecting: boolean;

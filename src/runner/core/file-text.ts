@@ -55,10 +55,10 @@ export function withoutPaths(input: JsonObject): JsonObject {
 
 /** Any value for people: `<photos/a.jpg, 3.1 MB as base64>`. */
 export function withFilesNamed(value: JsonValue): JsonValue {
-  return withFiles(value, (file) => `<${file.path}, ${showBytes(base64Bytes(file))} as base64>`);
+  return withFiles(value, (file) => `<${file.path}, ${formatBytes(base64Bytes(file))} as base64>`);
 }
 
-export function showBytes(bytes: number): string {
+export function formatBytes(bytes: number): string {
   if (bytes < 1e3) return `${bytes} bytes`;
   return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }

@@ -19,10 +19,10 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 /** A longer pause parts one night from the one before. */
-const longestPauseMs = 3 * hourMs;
+const maxPauseMs = 3 * hourMs;
 
-const longestNightMs = 48 * hourMs;
-const mostBins = 96;
+const maxNightMs = 48 * hourMs;
+const maxBins = 96;
 const nightSteps = [1, 2, 5, 10, 15, 30].map((minutes) => minutes * minuteMs);
 
 export function addFinish(finishes: Finishes, at: number): void {
@@ -38,7 +38,7 @@ export function lastHourOf(finishes: Finishes, end: number): FinishCounts {
 /** The time up to `end` without a pause of hours in it, an hour at least. */
 export function nightOf(finishes: Finishes, end: number): FinishCounts {
   const from = Math.min(beginOfNight(finishes, end), end - hourMs + minuteMs);
-  const stepMs = nightSteps.find((step) => end - from < (mostBins - 1) * step) ?? 30 * minuteMs;
+  const stepMs = nightSteps.find((step) => end - from < (maxBins - 1) * step) ?? 30 * minuteMs;
   return bins(finishes, from, end, stepMs);
 }
 
@@ -46,7 +46,7 @@ function beginOfNight(finishes: Finishes, end: number): number {
   const instants = [...finishes.keys()].map((span) => span * spanMs).filter((at) => at <= end);
   let begin = end;
   for (const at of instants.toSorted((a, b) => b - a)) {
-    if (begin - at > longestPauseMs || end - at > longestNightMs) break;
+    if (begin - at > maxPauseMs || end - at > maxNightMs) break;
     begin = at;
   }
   return begin;

@@ -38,7 +38,7 @@ export type Cut =
   | { limit: 'jobs'; of: number; submitted: number; scenes: number }
   | { limit: 'time'; leftMs: number; scenes: number };
 
-export interface Asked {
+export interface ForecastRequest {
   scenes: number;
   concurrency: number;
   pricing: Pricing | undefined;
@@ -47,7 +47,7 @@ export interface Asked {
   leftMs: number | undefined;
 }
 
-export function forecast(asked: Asked, experience: Experience): Forecast {
+export function forecast(asked: ForecastRequest, experience: Experience): Forecast {
   const { spent: _, ...ground } = experience;
   const cost = costOf(asked, experience);
   const time = asked.scenes === 0 ? null : timeOf(asked, experience);
@@ -56,7 +56,7 @@ export function forecast(asked: Asked, experience: Experience): Forecast {
 }
 
 /** What a saved scene has cost on the average, with all that failed on the way. */
-function costOf({ scenes, pricing }: Asked, { saved, spent }: Experience): Forecast['cost'] {
+function costOf({ scenes, pricing }: ForecastRequest, { saved, spent }: Experience): Forecast['cost'] {
   if (pricing === undefined || spent === undefined || saved === 0 || spent === 0) return null;
   const perScene = spent / saved;
   return { amount: scenes * perScene, perScene, currency: pricing.currency };
@@ -66,7 +66,7 @@ function costOf({ scenes, pricing }: Asked, { saved, spent }: Experience): Forec
  * With as many jobs in flight as may be, each as long as it was; or at the pace of the latest run, whatever held it
  * back.
  */
-function timeOf({ scenes, concurrency }: Asked, seen: Experience): Forecast['time'] {
+function timeOf({ scenes, concurrency }: ForecastRequest, seen: Experience): Forecast['time'] {
   const rounds = Math.max(1, scenes / concurrency);
   const times = [
     seen.inFlightMs === null ? [] : rounds * seen.inFlightMs,
@@ -78,7 +78,7 @@ function timeOf({ scenes, concurrency }: Asked, seen: Experience): Forecast['tim
 }
 
 function cutsOf(
-  { scenes, limits, leftMs }: Asked,
+  { scenes, limits, leftMs }: ForecastRequest,
   { spent = 0, jobs }: Experience,
   cost: Forecast['cost'],
   time: Forecast['time'],

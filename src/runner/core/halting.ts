@@ -1,6 +1,6 @@
 /** When going on only burns money or waits for nobody. */
-import { showDuration } from '../../lib/text/duration.ts';
-import { silentForMs, type Contact } from './contact.ts';
+import { formatDuration } from '../../lib/text/duration.ts';
+import { silentForMs, type ReachabilityState } from './reachability-state.ts';
 import type { FailureKind } from './failure.ts';
 
 export interface HaltSettings {
@@ -42,13 +42,13 @@ export function haltReason(tally: Tally, settings: HaltSettings): string | undef
 /** As above, for an operation that does not answer; `words` is what its latest request came to. */
 export function unreachableReason(
   operation: 'submit' | 'status',
-  contact: Contact,
+  contact: ReachabilityState,
   now: number,
   settings: HaltSettings,
   words: string,
 ): string | undefined {
   if (silentForMs(contact, now) < settings.unreachableMs) return undefined;
-  const silence = showDuration(silentForMs(contact, now));
+  const silence = formatDuration(silentForMs(contact, now));
   const what = operation === 'submit' ? 'submissions' : 'status requests';
   return `the service has not answered ${what} for ${silence} (\`halt.unreachable\`); the latest: ${words}`;
 }

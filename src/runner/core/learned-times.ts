@@ -14,7 +14,7 @@ export interface LearnedTimes {
 
 export const nothingLearned: LearnedTimes = { jobs: 0, executions: [], delays: [], priceMs: 0 };
 
-const mostDelays = 32;
+const maxDelays = 32;
 /** The price is worked out anew for each of the first jobs and then ever more seldom. */
 const pricedAlways = 8;
 const pricedAtLeastEvery = 64;
@@ -23,14 +23,14 @@ const pricedAtLeastEvery = 64;
 export function withCompleted(
   learned: LearnedTimes,
   job: { delayMs: number; executionMs: number },
-  { lag, shortestMs }: { lag: number; shortestMs: number },
+  { lag, minMs }: { lag: number; minMs: number },
   random: number,
 ): LearnedTimes {
   const jobs = learned.jobs + 1;
   const executions = withObservation(learned.executions, job.executionMs, random);
-  const delays = [...learned.delays.slice(1 - mostDelays), job.delayMs];
+  const delays = [...learned.delays.slice(1 - maxDelays), job.delayMs];
   const every = Math.min(pricedAtLeastEvery, Math.max(1, Math.floor(jobs / pricedAlways)));
-  const priceMs = jobs % every === 0 ? priceFor(executions, lag, shortestMs) : learned.priceMs;
+  const priceMs = jobs % every === 0 ? priceFor(executions, lag, minMs) : learned.priceMs;
   return { jobs, executions, delays, priceMs };
 }
 
@@ -53,29 +53,29 @@ export function untilLagMs(times: readonly number[], priceMs: number): number {
 }
 
 /** Looks are no closer to each other, so that no shorter lag can be had on the average. */
-const shortestShare = 0.6;
+const minShare = 0.6;
 const steps = 12;
 
 /** The price at which the average lag is what is aimed at; found by halving, in a geometric scale. */
-function priceFor(executions: ObservedTimes, lag: number, shortestMs: number): number {
-  const aimMs = Math.max(shortestShare * shortestMs, lag * (shareOf(executions, 0.5) ?? 0));
+function priceFor(executions: ObservedTimes, lag: number, minMs: number): number {
+  const aimMs = Math.max(minShare * minMs, lag * (shareOf(executions, 0.5) ?? 0));
   let low = 1;
   let high = Math.max(2, 4 * aimMs);
   for (let step = 0; step < steps; step++) {
     const middle = Math.sqrt(low * high);
-    if (averageLagMs(executions, middle, shortestMs) > aimMs) high = middle;
+    if (averageLagMs(executions, middle, minMs) > aimMs) high = middle;
     else low = middle;
   }
   return low;
 }
 
 /** Of jobs that take these times and are looked at for that price from their beginning on. */
-function averageLagMs(executions: ObservedTimes, priceMs: number, shortestMs: number): number {
+function averageLagMs(executions: ObservedTimes, priceMs: number, minMs: number): number {
   let lag = 0;
   let age = 0;
   for (let at = 0; at < executions.length;) {
     const left = executions.slice(at).map((ms) => ms - age);
-    age += Math.max(shortestMs, untilLagMs(left, priceMs));
+    age += Math.max(minMs, untilLagMs(left, priceMs));
     for (; at < executions.length && (executions[at] ?? 0) <= age; at++) lag += age - (executions[at] ?? 0);
   }
   return lag / executions.length;

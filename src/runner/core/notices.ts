@@ -30,11 +30,11 @@ export interface Watch {
   failed: number;
   /** When the last job was finished, or the first of those in flight was submitted; monotonic ms. */
   quietSince: number;
-  isStallTold: boolean;
+  isStallReported: boolean;
 }
 
 export function newWatch(now: number): Watch {
-  return { inFlight: 0, failed: 0, quietSince: now, isStallTold: false };
+  return { inFlight: 0, failed: 0, quietSince: now, isStallReported: false };
 }
 
 /** So many jobs are in flight more. */
@@ -43,7 +43,7 @@ export function submitted(watch: Watch, jobs: number, now: number): Watch {
   return {
     ...watch,
     inFlight: watch.inFlight + jobs,
-    ...(isFirst && { quietSince: now, isStallTold: false }),
+    ...(isFirst && { quietSince: now, isStallReported: false }),
   };
 }
 
@@ -57,8 +57,8 @@ export function finished(
     inFlight: Math.max(0, watch.inFlight - (how.wasInFlight ? 1 : 0)),
     failed: watch.failed + (how.hasFailed ? 1 : 0),
     ...(how.wasInFlight
-      ? { quietSince: now, isStallTold: false }
-      : { quietSince: watch.quietSince, isStallTold: watch.isStallTold }),
+      ? { quietSince: now, isStallReported: false }
+      : { quietSince: watch.quietSince, isStallReported: watch.isStallReported }),
   };
 }
 
@@ -69,7 +69,7 @@ export function isFailureDue({ failures }: NoticeRules, before: Watch, after: Wa
 
 /** When the present quiet becomes a stall; undefined where it cannot. */
 export function stallAt({ stallMs }: NoticeRules, watch: Watch): number | undefined {
-  if (stallMs === undefined || watch.inFlight === 0 || watch.isStallTold) return undefined;
+  if (stallMs === undefined || watch.inFlight === 0 || watch.isStallReported) return undefined;
   return watch.quietSince + stallMs;
 }
 

@@ -3,12 +3,12 @@
 /** Ascending ms. */
 export type ObservedTimes = readonly number[];
 
-const mostObservations = 512;
+const maxObservations = 512;
 
 /** The times with one more; beyond a bound one is dropped, `random` (0 ≤ random < 1) telling which. */
 export function withObservation(observed: ObservedTimes, ms: number, random: number): ObservedTimes {
   const kept =
-    observed.length < mostObservations
+    observed.length < maxObservations
       ? observed
       : observed.toSpliced(Math.floor(random * observed.length), 1);
   return kept.toSpliced(countUpTo(ms, kept), 0, ms);

@@ -60,7 +60,7 @@ const strayShare = 0.01;
 /** In turns of the pace. */
 const closeBy = 1.5;
 /** Fewer answers tell nothing. */
-const fewestAnswers = 10;
+const minAnswers = 10;
 /** What was answered longer ago weighs half, and half again. */
 const memory = 200;
 /** Growth in the first window after a slowing, and how growth grows with each calm window: careful near what was refused. */
@@ -144,7 +144,7 @@ export function withOverload(pace: Pace, settings: RateSettings, now: number, ep
   if (epoch === current.epoch - 1) {
     return { ...slowing, perSecond: Math.min(perSecond, borneOf(heardBefore.perSecond, heardBefore)) };
   }
-  const isStray = heard.answers < fewestAnswers || shareOf(heard) < strayShare;
+  const isStray = heard.answers < minAnswers || shareOf(heard) < strayShare;
   if (epoch !== current.epoch || isStray) return slowing;
   return slowed(slowing, now);
 }
@@ -185,7 +185,7 @@ function isInVain({ perSecond, heard, heardBefore, calm }: Pace): boolean {
 /** Whether no more is refused than what is refused at any pace. */
 function isScatter({ scatter, scatterUntil, heard }: Pace, now: number): boolean {
   if (now >= scatterUntil) return false;
-  return heard.answers < 5 * fewestAnswers || shareOf(heard) < 2 * scatter + 3 * strayShare;
+  return heard.answers < 5 * minAnswers || shareOf(heard) < 2 * scatter + 3 * strayShare;
 }
 
 function shareOf({ answers, overloads }: Heard): number {

@@ -28,7 +28,7 @@ export function turnOf(id: string, fingerprint: string): number {
 }
 
 /** `--sample 1% --limit 20`, as it was asked for. */
-export function showPart({ share, limit }: Part): string {
+export function formatPart({ share, limit }: Part): string {
   const shown = share === undefined ? [] : `--sample ${Number((share * 100).toPrecision(12))}%`;
   return [shown, limit === undefined ? [] : `--limit ${limit}`].flat().join(' ');
 }

@@ -1,5 +1,5 @@
 /** Copies of a picture in other formats and sizes, and what they are called. */
-import { besideOf } from './beside.ts';
+import { sidecarPath } from './sidecar-path.ts';
 
 export interface PictureCopy {
   format: 'webp' | 'jpeg' | 'avif';
@@ -25,7 +25,7 @@ export function clashingNames(file: string, endings: readonly string[]): string[
     endings.flatMap((short) => (long !== short && long.endsWith(short) ? long.slice(0, -short.length) : [])),
   );
   return middles.flatMap((middle) => {
-    const longer = besideOf(file, `${middle}.png`);
+    const longer = sidecarPath(file, `${middle}.png`);
     const end = `${middle}.png`;
     return file.endsWith(end) ? [longer, `${file.slice(0, -end.length)}.png`] : [longer];
   });

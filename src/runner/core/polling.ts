@@ -8,13 +8,13 @@ export interface PollSettings {
    * the time that jobs execute. Smaller: results come sooner, for more requests (half the lag for twice as many).
    */
   lag: number;
-  shortestMs: number;
+  minMs: number;
   /** Far below the retention period, so that no result expires between two looks. */
-  longestMs: number;
+  maxMs: number;
 }
 
 /** What is known of a job since its latest look, or since its submission where there was none. */
-export interface Sight {
+export interface PollState {
   /** From its submission to that look. */
   ageMs: number;
   seen: 'nothing' | 'waiting' | 'executing';
@@ -22,11 +22,11 @@ export interface Sight {
   executedMs: number;
 }
 
-export interface Company {
+export interface PollContext {
   /** Jobs in flight, where no scene waits any more: one of them will be the last, for which all else waits. */
   lastOf: number | undefined;
   /** Whether it is one of the few that are looked at often while nothing is known of such jobs. */
-  isScout: boolean;
+  isProbe: boolean;
 }
 
 /** Of this many completed jobs more is to be learned than from growing waits. */
@@ -37,52 +37,49 @@ const weightOfLast = 16;
 
 /** Ms from the latest look, or from the submission, to the next one. `random`: 0 ≤ random < 1. */
 export function nextPollMs(
-  sight: Sight,
+  sight: PollState,
   learned: LearnedTimes,
   settings: PollSettings,
-  company: Company,
+  context: PollContext,
   random: number,
 ): number {
   const wait =
     learned.jobs < enoughJobs
-      ? unlearnedWaitMs(sight, settings, company, random)
-      : Math.min(
-          mostWaitMs(sight, learned),
-          untilLagMs(timesLeft(sight, learned), priceMs(learned, company)),
-        );
-  const shortest = Math.max(settings.shortestMs, (settings.lag / 2) * takesAtLeastMs(sight));
-  return Math.round(Math.min(settings.longestMs, Math.max(shortest, wait)));
+      ? unlearnedWaitMs(sight, settings, context, random)
+      : Math.min(maxWaitMs(sight, learned), untilLagMs(timesLeft(sight, learned), priceMs(learned, context)));
+  const shortest = Math.max(settings.minMs, (settings.lag / 2) * takesAtLeastMs(sight));
+  return Math.round(Math.min(settings.maxMs, Math.max(shortest, wait)));
 }
 
 /** Some jobs were done by now, and this may be one of them that takes a little longer, though all others take far longer. */
-function mostWaitMs({ seen, executedMs }: Sight, { executions }: LearnedTimes): number {
+function maxWaitMs({ seen, executedMs }: PollState, { executions }: LearnedTimes): number {
   const isAmongDone = countUpTo(executedMs, executions) >= someDone * executions.length;
   return seen === 'executing' && isAmongDone ? executedMs : Infinity;
 }
 
 /** What it does at present takes this long already, whatever other jobs took: so little lag is nothing to it. */
-function takesAtLeastMs({ ageMs, seen, executedMs }: Sight): number {
+function takesAtLeastMs({ ageMs, seen, executedMs }: PollState): number {
   return seen === 'executing' ? executedMs : ageMs;
 }
 
 /** Waits grow with the age: those of scouts slowly, and the others learn from them and are spread meanwhile. */
 function unlearnedWaitMs(
-  { ageMs }: Sight,
-  { shortestMs }: PollSettings,
-  { isScout }: Company,
+  { ageMs }: PollState,
+  { minMs }: PollSettings,
+  { isProbe }: PollContext,
   random: number,
 ): number {
-  if (isScout) return ageMs / 4;
-  return ageMs === 0 ? shortestMs * (1 + 3 * random) : ageMs * (1 + random);
+  if (isProbe) return ageMs / 4;
+  return ageMs === 0 ? minMs * (1 + 3 * random) : ageMs * (1 + random);
 }
 
-function priceMs(learned: LearnedTimes, { lastOf }: Company): number {
+function priceMs(learned: LearnedTimes, { lastOf }: PollContext): number {
   const chanceOfLast = lastOf === undefined ? 0 : 1 / Math.max(1, lastOf);
   return learned.priceMs / (1 + weightOfLast * chanceOfLast);
 }
 
 /** Ms from the latest look to the completion, ascending, each as likely as any other. */
-function timesLeft({ ageMs, seen, executedMs }: Sight, learned: LearnedTimes): number[] {
+function timesLeft({ ageMs, seen, executedMs }: PollState, learned: LearnedTimes): number[] {
   const { executions, delays } = learned;
   if (seen === 'executing') return timesBeyond(executedMs, executions);
   if (seen === 'nothing') return sums(delays, executions);
@@ -110,11 +107,11 @@ function timesBeyond(executedMs: number, executions: readonly number[]): number[
 }
 
 /** So many sums stand for all of them. */
-const mostSums = 64;
+const maxSums = 64;
 
 /** What comes of waiting first and executing then, where the one says nothing of the other. */
 function sums(delays: readonly number[], executions: readonly number[]): number[] {
-  const count = Math.min(mostSums, Math.max(delays.length, executions.length));
+  const count = Math.min(maxSums, Math.max(delays.length, executions.length));
   const sorted = delays.toSorted((a, b) => a - b);
   // A step that has no divisor in common with the numbers brings each delay together with short and long executions.
   const step = 13;

@@ -20,11 +20,11 @@ function named(from: JsonObject): string | undefined {
 }
 
 /** Characters. Longer texts are files sent as base64 rather than anything that is read. */
-const longestRead = 16_000;
+const maxReadLength = 16_000;
 
 function longest(from: JsonObject): string | undefined {
   const texts = textsOf(from).flatMap(([name, text]) =>
-    name === 'id' || text.length > longestRead ? [] : [text],
+    name === 'id' || text.length > maxReadLength ? [] : [text],
   );
   return texts.toSorted((a, b) => b.length - a.length)[0];
 }

@@ -18,7 +18,7 @@ export interface Provenance {
 }
 
 /** Longer texts are files sent as base64 rather than anything that is read. */
-const mostCharacters = 16_000;
+const maxCharacters = 16_000;
 /** Kept of those, so that one can tell what it was. */
 const fewCharacters = 100;
 
@@ -44,7 +44,7 @@ function cutTexts(value: JsonValue): JsonValue {
 }
 
 function cutText(text: string): string {
-  if (text.length <= mostCharacters) return text;
+  if (text.length <= maxCharacters) return text;
   return `${text.slice(0, fewCharacters)}… (${text.length - fewCharacters} characters left out)`;
 }
 

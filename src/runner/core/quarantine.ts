@@ -3,11 +3,11 @@ import type { Failure } from './failure.ts';
 
 /** After so many deaths a scene is taken in hand last, with no other beside it. */
 export const suspectDeaths = 2;
-const mostDeaths = 3;
+const maxDeaths = 3;
 
 /** Why a scene is set aside, or undefined where it is not. */
 export function quarantine(deaths: number): Failure | undefined {
-  if (deaths < mostDeaths) return undefined;
+  if (deaths < maxDeaths) return undefined;
   const text = `the program died ${deaths} times while it sent this scene or handled its result; \`nightrender retry\` puts it back`;
   return { kind: 'quarantined', text };
 }

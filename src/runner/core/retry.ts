@@ -1,9 +1,9 @@
 /** Whether a scene whose attempt ended without a picture gets another one, and when. */
 import type { AttemptHistory } from './attempt.ts';
 import { failureRules, type Failure } from './failure.ts';
-import { growingWaitMs, type WaitSettings } from './waiting.ts';
+import { backoffMs, type BackoffSettings } from './backoff.ts';
 
-export interface RetrySettings extends WaitSettings {
+export interface RetrySettings extends BackoffSettings {
   /** Failed attempts after which a scene has failed. */
   attempts: number;
   /** Submissions of one scene after which it has failed, whatever became of them: a bound on what can be billed. */
@@ -36,7 +36,7 @@ export function sceneAfter(
   const failures = before.failed + 1;
   const failed: AfterFailure = { state: 'failed', failure };
   const again = (count: number): AfterFailure => {
-    const waiting = { state: 'waiting', dueAt: now + growingWaitMs(count, settings, random) } as const;
+    const waiting = { state: 'waiting', dueAt: now + backoffMs(count, settings, random) } as const;
     if (submissions < settings.submissions) return waiting;
     return isOutage ? { ...waiting, isAtBound: true } : failed;
   };

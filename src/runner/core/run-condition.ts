@@ -42,7 +42,7 @@ export interface EndedAttempt {
 }
 
 /** However short the jobs are, nobody is worried before. */
-const shortestQuietMs = 5 * 60_000;
+const minQuietMs = 5 * 60_000;
 
 /** With nothing known of how long jobs take, a cold start of workers is given this long. */
 const firstQuietMs = 20 * 60_000;
@@ -74,5 +74,5 @@ function quietBorneMs(ended: readonly EndedAttempt[]): number {
   const latest = ended.filter(({ submittedAt }) => submittedAt !== null).toSorted((a, b) => b.at - a.at);
   const tookMs = latest.slice(0, latestJobs).map(({ at, submittedAt }) => at - (submittedAt ?? at));
   const slowestMs = Math.max(0, ...tookMs);
-  return slowestMs === 0 ? firstQuietMs : Math.max(shortestQuietMs, slownessBorne * slowestMs);
+  return slowestMs === 0 ? firstQuietMs : Math.max(minQuietMs, slownessBorne * slowestMs);
 }

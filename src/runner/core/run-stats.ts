@@ -1,5 +1,5 @@
 /** What a run needed and what held it back, in numbers. */
-import type { LaneState } from './lane-time.ts';
+import type { SlotState } from './slot-usage.ts';
 
 /** Ms are whole. */
 export interface RunStats {
@@ -27,7 +27,7 @@ export interface RunStats {
   };
   pictures: { files: number; bytes: number; bytesPerSecond: number | null };
   /** What became of the lanes' time; the sum is `tookMs`: half of the lanes for an hour count as half an hour. */
-  timeMs: Record<LaneState, number>;
+  timeMs: Record<SlotState, number>;
 }
 
 export interface Percentiles {

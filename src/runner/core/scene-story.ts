@@ -4,7 +4,7 @@ import type { JsonObject } from '../../lib/text/json.ts';
 import type { SavedPicture } from './picture.ts';
 import { suspectDeaths } from './quarantine.ts';
 import { replacedSuffix, type SceneState } from './scene.ts';
-import { showDuration } from '../../lib/text/duration.ts';
+import { formatDuration } from '../../lib/text/duration.ts';
 
 /** Every input that the id ever had, the one that counts first, and its rows that were skipped as invalid. */
 export interface SceneStory {
@@ -96,7 +96,7 @@ function whileActive({ attempts }: SceneVersion, { isRunning, now }: StoryPlace)
   if (isRunning)
     return 'the run asks the service for its job until it is done; then its pictures are checked and saved';
   const age =
-    last.submittedAt === null ? '' : `, sent ${showDuration(Math.max(0, now - last.submittedAt))} ago`;
+    last.submittedAt === null ? '' : `, sent ${formatDuration(Math.max(0, now - last.submittedAt))} ago`;
   return `its job is in flight${age}, and no run is at work: the next one asks for it first; the service deletes a result 30 minutes after its completion`;
 }
 
@@ -108,7 +108,7 @@ function whileWaiting(
   if (deaths >= suspectDeaths)
     return `the program died ${deaths} times with this scene in hand: ${who} takes it last and alone, and a third death sets it aside`;
   if (dueAt > now)
-    return `${who} sends it again in ${showDuration(dueAt - now)} at the soonest${tally(attempts)}`;
+    return `${who} sends it again in ${formatDuration(dueAt - now)} at the soonest${tally(attempts)}`;
   if (dueAt > 0) return `${who} sends it again as soon as there is room in flight${tally(attempts)}`;
   const line =
     ahead === 0 ? 'it is next in line' : `${ahead.toLocaleString('en')} scenes of the list come before it`;

@@ -91,12 +91,12 @@ export function batchCost(spending: BatchSpending, inFlight: number, pricing: Pr
 }
 
 /** `1.24 USD`, `1.24 of 5.00 USD`. */
-export function showCost({ spent, currency, limit }: Cost): string {
-  return `${showAmount(spent)}${limit === undefined ? '' : ` of ${showAmount(limit)}`} ${currency}`;
+export function formatCost({ spent, currency, limit }: Cost): string {
+  return `${formatAmount(spent)}${limit === undefined ? '' : ` of ${formatAmount(limit)}`} ${currency}`;
 }
 
 /** Small amounts keep two digits that tell something: `0.0042`. */
-function showAmount(amount: number): string {
+function formatAmount(amount: number): string {
   const digits = amount === 0 || amount >= 1 ? 2 : 1 - Math.floor(Math.log10(amount));
   return amount.toFixed(Math.min(8, Math.max(2, digits)));
 }

@@ -15,7 +15,7 @@ export interface Finished {
   idleMs: number;
 }
 
-const mostSpans = 1_024;
+const maxSpans = 1_024;
 const firstSpanMs = 50;
 
 export function noneFinished(startedAt: number): Finished {
@@ -29,7 +29,7 @@ export function withFinished(finished: Finished, now: number, count = 1): Finish
   const at = now - idleMs;
   let { spanMs, counts } = finished;
   let span = spanOf(at, finished.startedAt, spanMs);
-  while (span >= mostSpans) {
+  while (span >= maxSpans) {
     counts = inPairs(counts);
     spanMs *= 2;
     span = spanOf(at, finished.startedAt, spanMs);
@@ -44,10 +44,10 @@ function workedUntil({ firstAt, lastAt, times, idleMs }: Finished, now: number):
   const at = now - idleMs;
   const longest = times.at(-1);
   if (firstAt === undefined || longest === undefined) return at;
-  return Math.min(at, lastAt + Math.max(longest, leastPauseMs));
+  return Math.min(at, lastAt + Math.max(longest, minPauseMs));
 }
 
-const leastPauseMs = 1_000;
+const minPauseMs = 1_000;
 
 /** With what a job took at a worker (ms), or, where nobody tells, from its submission on. */
 export function withJobTime(finished: Finished, ms: number, random: number): Finished {
@@ -100,7 +100,7 @@ const enough = 3;
 function sinceChange(finished: Finished, beginning: number, end: number, inFlight: number): number {
   let since = beginning;
   // What is older than one change is held against what came after it only.
-  for (let rounds = 0; rounds < mostChanges; rounds++) {
+  for (let rounds = 0; rounds < maxChanges; rounds++) {
     const change = latestChange(finished, since, end, inFlight);
     if (change === undefined) return since;
     since = change;
@@ -108,7 +108,7 @@ function sinceChange(finished: Finished, beginning: number, end: number, inFligh
   return since;
 }
 
-const mostChanges = 8;
+const maxChanges = 8;
 
 /** Where the pace before and after differ most, if more than chance makes them differ. */
 function latestChange(
@@ -119,7 +119,7 @@ function latestChange(
 ): number | undefined {
   const firstSpan = Math.ceil((since - startedAt) / spanMs);
   const total = counts.slice(firstSpan).reduce((sum, count) => sum + count, 0);
-  const leastMs = 2 * (meanOf(times) ?? 0);
+  const minMs = 2 * (meanOf(times) ?? 0);
   const spread = Math.max(1, spreadOf(times));
   let best: { at: number; score: number } | undefined;
   let before = 0;
@@ -128,9 +128,9 @@ function latestChange(
     const at = startedAt + (span + 1) * spanMs;
     const beforeMs = at - since;
     const afterMs = end - at;
-    if (beforeMs < leastMs / 2 || afterMs < leastMs || afterMs <= 0) continue;
+    if (beforeMs < minMs / 2 || afterMs < minMs || afterMs <= 0) continue;
     const expected = (total / (beforeMs + afterMs)) * afterMs;
-    if (expected < leastExpected) continue;
+    if (expected < minExpected) continue;
     const variance = (spread * expected + (inFlight / 4) ** 2) * (1 + afterMs / beforeMs);
     const pooled = total - before - expected;
     const difference = (pooled * (beforeMs + afterMs)) / beforeMs;
@@ -140,7 +140,7 @@ function latestChange(
   return best?.at;
 }
 
-const leastExpected = 8;
+const minExpected = 8;
 /** Standard deviations. */
 const surprise = 4;
 

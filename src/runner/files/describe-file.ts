@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { base64Bytes, showBytes, type SentFile } from '../core/file-text.ts';
+import { base64Bytes, formatBytes, type SentFile } from '../core/file-text.ts';
 
 /** Why a file is not sent, in words for the row's author. */
 export class FileProblem extends Error {}
@@ -37,7 +37,7 @@ export function fileDescriber({ base, maxBytes, withheld }: FileRules): Describe
     if (bytes > maxBytes) throw new FileProblem(tooLarge(shown(path), bytes, maxBytes));
     const key = [real, size, mtimeMs, ino].join('\0');
     const sha256 = known.get(key) ?? hashOf(real, path, size);
-    if (known.size >= mostKnown) known.clear();
+    if (known.size >= maxKnown) known.clear();
     known.set(key, sha256);
     return { ...file, sha256 };
   };
@@ -51,11 +51,11 @@ export function fileDescriber({ base, maxBytes, withheld }: FileRules): Describe
   };
 }
 
-const mostKnown = 10_000;
+const maxKnown = 10_000;
 
 /** `what` takes so many bytes as base64. */
 export function tooLarge(what: string, bytes: number, maxBytes: number): string {
-  return `${what} takes ${showBytes(bytes)} as base64; \`limits.body\` allows ${showBytes(maxBytes)}`;
+  return `${what} takes ${formatBytes(bytes)} as base64; \`limits.body\` allows ${formatBytes(maxBytes)}`;
 }
 
 /** Links resolved; within `from`, as it was written and as it is. */

@@ -1,11 +1,11 @@
 /** Making a folder with those above it. */
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { Trouble } from '../core/failure.ts';
-import { isSystemError } from './disk-trouble.ts';
+import { FatalFailure } from '../core/failure.ts';
+import { isSystemError } from './disk-failure.ts';
 
 /**
- * `mode` is that of every folder made. Errors are the operating system's; `Trouble` where the file system takes no
+ * `mode` is that of every folder made. Errors are the operating system's; `FatalFailure` where the file system takes no
  * folders, such as /proc: there Node's own recursive `mkdir` goes on for ever.
  */
 export function makeFolder(folder: string, mode: number): void {
@@ -17,7 +17,8 @@ export function makeFolder(folder: string, mode: number): void {
     if (!isSystemError(error)) throw error;
     // Another program may have made it meanwhile.
     if (error.code === 'EEXIST' && isFolder(folder)) return;
-    if (error.code === 'ENOENT') throw new Trouble({ kind: 'output-unwritable', text: noFolders(folder) });
+    if (error.code === 'ENOENT')
+      throw new FatalFailure({ kind: 'output-unwritable', text: noFolders(folder) });
     throw error;
   }
 }

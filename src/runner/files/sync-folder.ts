@@ -1,7 +1,7 @@
 /** Making renames within a folder last, those that come together at once. */
 import { closeSync, fsync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { isSystemError } from './disk-trouble.ts';
+import { isSystemError } from './disk-failure.ts';
 
 /** By folder, the sync that is under way. */
 const running = new Map<string, Promise<void>>();

@@ -1,6 +1,6 @@
 /** Finds out what a picture is that no record knows: whether it is whole and as asked for, and where it comes from. */
 import { readFile } from 'node:fs/promises';
-import { besideOf, sidecarEnding } from '../core/beside.ts';
+import { sidecarPath, sidecarEnding } from '../core/sidecar-path.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
 import { readOrigin } from '../core/provenance.ts';
 import type { ExaminedPicture } from '../pipeline/ports.ts';
@@ -16,7 +16,7 @@ export async function examinePicture(path: string, file: string, demands: Demand
   const { width, height, sha256 } = checked;
   if (!bytes.equals(checked.png)) return { problem: 'it is no PNG' };
   const own = readTexts(bytes).find(({ keyword }) => keyword === provenanceKeyword)?.text;
-  const origin = readOrigin(parsed(own) ?? (await readSidecar(besideOf(path, sidecarEnding), sha256)));
+  const origin = readOrigin(parsed(own) ?? (await readSidecar(sidecarPath(path, sidecarEnding), sha256)));
   const seed = origin?.seed ?? undefined;
   const picture = { file, width, height, bytes: bytes.length, sha256, ...(seed !== undefined && { seed }) };
   return { picture, origin };

@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RecordedPicture } from '../core/verification.ts';
-import { isSystemError, withDiskTrouble } from '../files/disk-trouble.ts';
+import { isSystemError, withDiskFailure } from '../files/disk-failure.ts';
 import type { MissingPictures } from '../pipeline/ports.ts';
 
 /** Looked at between two turns of the event loop: some milliseconds. */
@@ -15,7 +15,7 @@ export function findMissing(
   pictures: Iterable<RecordedPicture>,
   signal: AbortSignal,
 ): Promise<MissingPictures | undefined> {
-  return withDiskTrouble(root, async () => {
+  return withDiskFailure(root, async () => {
     const found: MissingPictures = { checked: 0, missing: 0, example: '' };
     for (const { file, moveTo, bytes } of pictures) {
       const isThere = [file, moveTo ?? file].some((name) => sizeOf(pathOf(name)) === bytes);

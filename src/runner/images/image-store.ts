@@ -4,22 +4,22 @@ import { lstat, readFile } from 'node:fs/promises';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { lstatSync, type Stats } from 'node:fs';
 import pLimit from 'p-limit';
-import { Trouble, type Failure } from '../core/failure.ts';
-import { isSystemError, withDiskTrouble } from '../files/disk-trouble.ts';
+import { FatalFailure, type Failure } from '../core/failure.ts';
+import { isSystemError, withDiskFailure } from '../files/disk-failure.ts';
 import { syncFolder } from '../files/sync-folder.ts';
 import { removeLeftovers } from '../../lib/files/temporary-files.ts';
 import type { CheckedPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
 import type { Provenance } from '../core/provenance.ts';
 import type { ImageStore } from '../pipeline/ports.ts';
 import {
-  completeBeside,
-  makeBeside,
-  missingBeside,
-  moveBeside,
-  removeBeside,
-  writeBeside,
-  type BesideMaker,
-} from './beside-files.ts';
+  completeSidecars,
+  makeSidecars,
+  missingSidecars,
+  moveSidecars,
+  removeSidecars,
+  writeSidecars,
+  type SidecarMaker,
+} from './sidecars.ts';
 import { checkPicture } from './check-picture.ts';
 import { DurableFiles } from './durable-files.ts';
 import { withProvenance } from './provenance-texts.ts';
@@ -41,11 +41,11 @@ export interface ImageStoreOptions {
   /** The program's name and version, where pictures are to say themselves where they come from. */
   embedsAs?: string | undefined;
   /** What is made of each picture and lies beside it. */
-  beside?: BesideMaker[];
+  beside?: SidecarMaker[];
 }
 
 export interface PreparedImageStore extends ImageStore {
-  /** Makes the folder and removes what earlier runs left half-written; `Trouble` where it cannot be used. */
+  /** Makes the folder and removes what earlier runs left half-written; `FatalFailure` where it cannot be used. */
   prepare(): Promise<void>;
   /** Pictures that had the name of one that was written, and are kept as `.former`. */
   kept(): number;
@@ -80,7 +80,7 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
   const demands = { maxPixels, minSide, isBlankRefused, isThumbnailWanted: thumbnails !== undefined };
   return {
     prepare: () =>
-      withDiskTrouble(root, async () => {
+      withDiskFailure(root, async () => {
         await files.makeFolder(root);
         await removeLeftovers(root);
       }),
@@ -92,52 +92,52 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
             : withProvenance(png, size, provenance, embedsAs),
         );
         if ('kind' in checked || beside.length === 0) return checked;
-        return { ...checked, beside: await makeBeside(beside, checked, provenance) };
+        return { ...checked, beside: await makeSidecars(beside, checked, provenance) };
       }),
     write: async (picture, file) => {
       const path = pathWithin(root, file);
       await limitWrites(() =>
-        withDiskTrouble(path, async () => {
+        withDiskFailure(path, async () => {
           const isInTheWay = await wouldOverwrite(path, picture);
           if (isInTheWay && (await setAside(files, beside, path, 'former')) !== undefined) kept += 1;
           await files.write(path, picture.png);
         }),
       );
-      await limitWrites(() => writeBeside(files, path, picture.beside ?? []));
+      await limitWrites(() => writeSidecars(files, path, picture.beside ?? []));
       // Missing where the program dies here, until the report is asked for.
       writeThumbnail(thumbnails, picture);
     },
     has: (picture) => {
       const path = pathWithin(root, picture.file);
-      return withDiskTrouble(path, () => isWhole(files, path, picture));
+      return withDiskFailure(path, () => isWhole(files, path, picture));
     },
-    list: () => withDiskTrouble(root, async () => listPictures(root)),
+    list: () => withDiskFailure(root, async () => listPictures(root)),
     whichExist: async (names) =>
       names.filter((file) => lstatSync(pathWithin(root, file), { throwIfNoEntry: false })?.isFile() === true),
     examine: (file) => {
       const path = pathWithin(root, file);
-      return limitChecks(() => withDiskTrouble(path, () => examinePicture(path, file, demands)));
+      return limitChecks(() => withDiskFailure(path, () => examinePicture(path, file, demands)));
     },
     findMissing: (pictures, signal) => findMissing(root, (file) => pathWithin(root, file), pictures, signal),
     complete: async (picture, provenance) => {
       const path = pathWithin(root, picture.file);
-      const missing = await missingBeside(beside, path);
-      await limitChecks(() => completeBeside(files, missing, path, picture, provenance));
+      const missing = await missingSidecars(beside, path);
+      await limitChecks(() => completeSidecars(files, missing, path, picture, provenance));
     },
     remove: async (file) => {
       const path = pathWithin(root, file);
-      await removeBeside(beside, path);
-      await withDiskTrouble(path, () => files.remove(path));
+      await removeSidecars(beside, path);
+      await withDiskFailure(path, () => files.remove(path));
     },
     move: async (from, to) => {
       const paths = { from: pathWithin(root, from), to: pathWithin(root, to) };
-      await withDiskTrouble(paths.to, () => move(files, paths.from, paths.to));
-      await moveBeside(beside, paths.from, paths.to);
+      await withDiskFailure(paths.to, () => move(files, paths.from, paths.to));
+      await moveSidecars(beside, paths.from, paths.to);
     },
     kept: () => kept,
     setAside: async (file, as) => {
       const path = pathWithin(root, file);
-      const suffix = await withDiskTrouble(path, () => setAside(files, beside, path, as));
+      const suffix = await withDiskFailure(path, () => setAside(files, beside, path, as));
       return suffix && file + suffix;
     },
   };
@@ -180,13 +180,13 @@ async function move(files: DurableFiles, from: string, to: string): Promise<void
   }
   // The same file where the two names differ in nothing that the file system sees, such as case.
   if (target === undefined || isSameFile(source, target)) return files.rename(from, to);
-  if (!(await isSameContent(from, source, to, target))) throw conflictTrouble(from, to);
+  if (!(await isSameContent(from, source, to, target))) throw nameConflict(from, to);
   await files.remove(from);
 }
 
-function conflictTrouble(from: string, to: string): Trouble {
+function nameConflict(from: string, to: string): FatalFailure {
   const text = `cannot rename ${from} to ${to}: another file has that name; move one of them away, then start the run again`;
-  return new Trouble({ kind: 'output-unwritable', text });
+  return new FatalFailure({ kind: 'output-unwritable', text });
 }
 
 async function statsOf(path: string): Promise<Stats | undefined> {

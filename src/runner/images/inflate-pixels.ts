@@ -16,7 +16,7 @@ const depths: Readonly<Record<number, readonly number[]>> = {
 /** None, Sub, Up, Average, Paeth: the filter that begins each row. */
 const highestFilter = 4;
 /** Larger pictures go through the picture library, which holds less of them in memory. */
-const mostBytes = 64 * 1024 * 1024;
+const maxBytes = 64 * 1024 * 1024;
 /** Smaller ones are not worth the way to another thread and back. */
 const fewBytes = 256 * 1024;
 
@@ -36,7 +36,7 @@ export async function inflatePixels({ header, pixelData, isPlain }: WholePng): P
   const width = header.readUInt32BE(0);
   const height = header.readUInt32BE(4);
   const rowBytes = 1 + Math.ceil((width * perPixel * depth) / 8);
-  if (width === 0 || height === 0 || rowBytes * height > mostBytes) return 'not-plain';
+  if (width === 0 || height === 0 || rowBytes * height > maxBytes) return 'not-plain';
   return unpackRows(pixelData, { rowBytes, height });
 }
 

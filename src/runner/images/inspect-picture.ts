@@ -2,19 +2,19 @@
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import sharp from 'sharp';
-import { sidecarEnding } from '../core/beside.ts';
+import { sidecarEnding } from '../core/sidecar-path.ts';
 import type { InspectedPicture } from '../core/inspected.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { readTexts } from './png-texts.ts';
 import { provenanceKeyword } from './provenance-texts.ts';
 
 /** Larger files are no pictures of this program's. */
-const mostBytes = 1_000_000_000;
-const mostSidecarBytes = 10_000_000;
+const maxImageBytes = 1_000_000_000;
+const maxSidecarBytes = 10_000_000;
 
 /** `problem`: why nothing can be told, for people. */
 export async function inspectPicture(path: string): Promise<InspectedPicture | { problem: string }> {
-  const bytes = await bytesOf(path, mostBytes);
+  const bytes = await bytesOf(path, maxImageBytes);
   if ('problem' in bytes) return bytes;
   const size = await sizeOf(bytes.file);
   if (size === undefined) return { problem: 'it is no picture, or too damaged to tell' };
@@ -38,11 +38,11 @@ export async function inspectPicture(path: string): Promise<InspectedPicture | {
   };
 }
 
-async function bytesOf(path: string, most: number): Promise<{ file: Buffer } | { problem: string }> {
+async function bytesOf(path: string, maxBytes: number): Promise<{ file: Buffer } | { problem: string }> {
   try {
     const stats = await stat(path);
     if (!stats.isFile()) return { problem: 'it is no file' };
-    if (stats.size > most)
+    if (stats.size > maxBytes)
       return { problem: `it has ${stats.size.toLocaleString('en')} bytes, more than are looked at` };
     return { file: await readFile(path) };
   } catch (error) {
@@ -71,7 +71,7 @@ async function sizeOf(
 
 /** Beside any picture: those in other formats have the same name but for their ending. */
 async function sidecarOf(path: string): Promise<JsonObject | undefined> {
-  const bytes = await bytesOf(path.replace(/\.[^./\\]+$/, '') + sidecarEnding, mostSidecarBytes);
+  const bytes = await bytesOf(path.replace(/\.[^./\\]+$/, '') + sidecarEnding, maxSidecarBytes);
   return 'problem' in bytes ? undefined : ownJson(bytes.file.toString('utf8'));
 }
 

@@ -1,6 +1,6 @@
 /** The names of all pictures in a folder, whoever knows of them. */
 import { readdirSync } from 'node:fs';
-import { isSystemError } from '../files/disk-trouble.ts';
+import { isSystemError } from '../files/disk-failure.ts';
 
 /** Relative to `root`, with `/` between folders, sorted; none where there is no such folder. */
 export function listPictures(root: string, below = ''): string[] {

@@ -22,14 +22,14 @@ export async function makeMissing(
   pictures: Iterable<RecordedPicture>,
   find: (picture: RecordedPicture) => (() => Promise<boolean>) | undefined,
   signal: AbortSignal,
-  tellProgress: (made: number) => void,
+  onProgress: (made: number) => void,
 ): Promise<Made> {
   const limit = pLimit(checksAtOnce);
   const sum: Made = { made: 0, lacking: 0 };
   const makeOne = async (make: () => Promise<boolean>): Promise<void> => {
     signal.throwIfAborted();
     sum[(await make()) ? 'made' : 'lacking'] += 1;
-    tellProgress(sum.made);
+    onProgress(sum.made);
   };
   let found: (() => Promise<boolean>)[] = [];
   const makeAll = async (): Promise<void> => {

@@ -15,7 +15,7 @@ export function makeMissingThumbnails(
   dirs: { images: string; report: string },
   pictures: Iterable<RecordedPicture>,
   signal: AbortSignal,
-  tellProgress: (made: number) => void,
+  onProgress: (made: number) => void,
 ): Promise<Made> {
   const files = thumbnailFiles(dirs.report);
   const root = resolve(dirs.images);
@@ -27,7 +27,7 @@ export function makeMissingThumbnails(
       return thumbnail !== undefined && files.write(path, thumbnail);
     };
   };
-  return makeMissing(pictures, find, signal, tellProgress);
+  return makeMissing(pictures, find, signal, onProgress);
 }
 
 /** Undefined where the picture is not what was saved: the thumbnail's name is that of the content. `root` is the images folder. */

@@ -1,7 +1,7 @@
 /** Makes copies of pictures in other formats and sizes. */
 import sharp from 'sharp';
 import { copyEnding, type PictureCopy } from '../core/picture-copy.ts';
-import type { BesideMaker } from './beside-files.ts';
+import type { SidecarMaker } from './sidecars.ts';
 import { coloured } from './check-picture.ts';
 import { checkPng } from './check-png.ts';
 
@@ -9,13 +9,10 @@ import { checkPng } from './check-png.ts';
 const paper = '#ffffff';
 
 /**
- * In sRGB, without metadata. One that cannot be made (a format has its own largest size) fails no picture: `tellLacking` is
+ * In sRGB, without metadata. One that cannot be made (a format has its own largest size) fails no picture: `onLacking` is
  * told why.
  */
-export function copyMaker(
-  copy: PictureCopy,
-  tellLacking: (ending: string, why: string) => void,
-): BesideMaker {
+export function copyMaker(copy: PictureCopy, onLacking: (ending: string, why: string) => void): SidecarMaker {
   const ending = copyEnding(copy);
   return {
     ending,
@@ -23,7 +20,7 @@ export function copyMaker(
       try {
         return await copyOf(Buffer.from(png.buffer, png.byteOffset, png.byteLength), width * height, copy);
       } catch (error) {
-        tellLacking(ending, error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error));
+        onLacking(ending, error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error));
         return undefined;
       }
     },

@@ -9,9 +9,9 @@ export interface PngText {
 }
 
 /** What a text may unpack to; longer ones are left out. */
-const mostBytes = 1_000_000;
+const maxBytes = 1_000_000;
 /** More texts than anyone looks at. */
-const mostTexts = 100;
+const maxTexts = 100;
 
 /** The picture with these texts behind its header; all else stays as it is, bit by bit. */
 export function withTexts(png: Buffer, texts: PngText[]): Buffer {
@@ -32,7 +32,7 @@ function textChunk({ keyword, text }: PngText): Buffer {
 /** In the order of the file, as far as it can be read. */
 export function readTexts(png: Buffer): PngText[] {
   const texts: PngText[] = [];
-  for (let at = 8; at + 12 <= png.length && texts.length < mostTexts;) {
+  for (let at = 8; at + 12 <= png.length && texts.length < maxTexts;) {
     const length = png.readUInt32BE(at);
     const type = png.toString('latin1', at + 4, at + 8);
     const data = png.subarray(at + 8, at + 8 + length);
@@ -46,7 +46,7 @@ export function readTexts(png: Buffer): PngText[] {
 const readers: Readonly<Record<string, (data: Buffer) => PngText | undefined>> = {
   tEXt: (data) => {
     const [keyword, rest] = cutAtNul(data);
-    return named(keyword, rest.length > mostBytes ? undefined : rest.toString('latin1'));
+    return named(keyword, rest.length > maxBytes ? undefined : rest.toString('latin1'));
   },
   zTXt: (data) => {
     const [keyword, rest] = cutAtNul(data);
@@ -59,7 +59,7 @@ const readers: Readonly<Record<string, (data: Buffer) => PngText | undefined>> =
     const bytes = rest[0] === 1 ? unpacked(text) : text;
     return named(
       keyword,
-      bytes === undefined || bytes.length > mostBytes ? undefined : bytes.toString('utf8'),
+      bytes === undefined || bytes.length > maxBytes ? undefined : bytes.toString('utf8'),
     );
   },
 };
@@ -75,7 +75,7 @@ function cutAtNul(data: Buffer): [Buffer, Buffer] {
 
 function unpacked(data: Buffer): Buffer | undefined {
   try {
-    return inflateSync(data, { maxOutputLength: mostBytes });
+    return inflateSync(data, { maxOutputLength: maxBytes });
   } catch {
     return undefined;
   }

@@ -1,8 +1,8 @@
 /** Provenance as texts of a PNG and as a file beside it. */
-import { sidecarEnding } from '../core/beside.ts';
+import { sidecarEnding } from '../core/sidecar-path.ts';
 import type { CheckedPicture } from '../core/picture.ts';
 import { parametersText, provenanceJson, type Provenance } from '../core/provenance.ts';
-import type { BesideMaker } from './beside-files.ts';
+import type { SidecarMaker } from './sidecars.ts';
 import { readTexts, withTexts, type PngText } from './png-texts.ts';
 
 /** The keyword of the JSON, which is ours alone. */
@@ -35,7 +35,7 @@ function sidecarOf(
 }
 
 /** Durable like its picture; without provenance, as when a report is written, it cannot be made. */
-export function sidecarMaker(program: string): BesideMaker {
+export function sidecarMaker(program: string): SidecarMaker {
   return {
     ending: sidecarEnding,
     make: async (picture, provenance) => provenance && sidecarOf(provenance, picture, program),

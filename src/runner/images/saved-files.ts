@@ -2,14 +2,14 @@
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { Trouble } from '../core/failure.ts';
+import { FatalFailure } from '../core/failure.ts';
 import type { RecordedPicture, Verdict } from '../core/verification.ts';
-import { isSystemError } from '../files/disk-trouble.ts';
+import { isSystemError } from '../files/disk-failure.ts';
 import { wholePng } from './check-picture.ts';
 import { pathWithin } from './image-store.ts';
 
 export interface SavedFiles {
-  /** Against the recorded bytes and digest, and by decoding; `Trouble` where that cannot be told. */
+  /** Against the recorded bytes and digest, and by decoding; `FatalFailure` where that cannot be told. */
   inspect: (picture: RecordedPicture) => Promise<Verdict>;
 }
 
@@ -54,5 +54,5 @@ function verdictOf(path: string, error: unknown): Verdict {
   if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return { kind: 'missing' };
   if (error.code === 'EIO') return damaged('the disk cannot read it (EIO)');
   const text = `cannot read ${path} (${error.code}), so that nothing can be told of it; mend that and verify again`;
-  throw new Trouble({ kind: 'output-unwritable', text });
+  throw new FatalFailure({ kind: 'output-unwritable', text });
 }

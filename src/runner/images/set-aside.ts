@@ -2,8 +2,8 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { CheckedPicture } from '../core/picture.ts';
-import { besideOf } from '../core/beside.ts';
-import { besideEndings, type BesideMaker } from './beside-files.ts';
+import { sidecarPath } from '../core/sidecar-path.ts';
+import { sidecarEndings, type SidecarMaker } from './sidecars.ts';
 import type { DurableFiles } from './durable-files.ts';
 
 /**
@@ -12,11 +12,11 @@ import type { DurableFiles } from './durable-files.ts';
  */
 export async function setAside(
   files: DurableFiles,
-  makers: BesideMaker[],
+  makers: SidecarMaker[],
   path: string,
   as: string,
 ): Promise<string | undefined> {
-  const found = [path, ...besideEndings(makers).map((ending) => besideOf(path, ending))].filter(isThere);
+  const found = [path, ...sidecarEndings(makers).map((ending) => sidecarPath(path, ending))].filter(isThere);
   if (found.length === 0) return undefined;
   for (let count = 1; ; count++) {
     const suffix = `.${as}${count === 1 ? '' : `-${count}`}`;
@@ -29,7 +29,7 @@ export async function setAside(
 /** Whether writing the picture would overwrite something other than itself, which a power cut may have left unrecorded. */
 export async function wouldOverwrite(path: string, { png, beside = [] }: CheckedPicture): Promise<boolean> {
   const stats = lstatSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) return beside.some(({ ending }) => existsSync(besideOf(path, ending)));
+  if (stats === undefined) return beside.some(({ ending }) => existsSync(sidecarPath(path, ending)));
   // The system says in words that the disk does not take the picture there.
   if (stats.isDirectory()) return false;
   return !stats.isFile() || stats.size !== png.length || !(await readFile(path)).equals(png);

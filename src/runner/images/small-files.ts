@@ -7,7 +7,7 @@ import { syncFolder } from '../files/sync-folder.ts';
 import { temporaryName } from '../../lib/files/temporary-files.ts';
 
 /** Each takes an open file, of which some systems allow 256. */
-const mostInGroup = 32;
+const maxGroupSize = 32;
 
 const opened = promisify(open);
 const synced = promisify(fsync);
@@ -45,7 +45,7 @@ export class SmallFiles {
   /** With all that is asked for in this turn of the event loop. */
   #begin(): void {
     this.#isBusy = true;
-    setImmediate(() => void this.#writeGroup(this.#queue.splice(0, mostInGroup)));
+    setImmediate(() => void this.#writeGroup(this.#queue.splice(0, maxGroupSize)));
   }
 
   async #writeGroup(group: SmallFile[]): Promise<void> {

@@ -2,9 +2,9 @@
 import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { SavedPicture } from '../core/picture.ts';
-import { Trouble } from '../core/failure.ts';
+import { FatalFailure } from '../core/failure.ts';
 import { thumbnailOf } from '../core/thumbnail.ts';
-import { isSystemError } from '../files/disk-trouble.ts';
+import { isSystemError } from '../files/disk-failure.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { temporaryName } from '../../lib/files/temporary-files.ts';
 
@@ -31,7 +31,7 @@ export function thumbnailFiles(reportDir: string): ThumbnailFiles {
         write(path, thumbnail);
         return true;
       } catch (error) {
-        if (!isSystemError(error) && !(error instanceof Trouble)) throw error;
+        if (!isSystemError(error) && !(error instanceof FatalFailure)) throw error;
         return false;
       }
     },

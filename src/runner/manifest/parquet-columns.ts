@@ -50,7 +50,7 @@ function whyUnfit({ element, children, path }: SchemaTree): string | undefined {
       ? `holds bytes, and only text can be sent; ${advice}`
       : `is of the type ${annotation ?? element.type}, which is not read; ${advice}`;
   }
-  if (annotation !== 'DECIMAL' || (path.length === 1 && (element.precision ?? 99) <= mostDigits))
+  if (annotation !== 'DECIMAL' || (path.length === 1 && (element.precision ?? 99) <= maxDigits))
     return undefined;
   return `holds decimals that cannot be kept exactly; write them as text or leave the column out of the file`;
 }
@@ -58,7 +58,7 @@ function whyUnfit({ element, children, path }: SchemaTree): string | undefined {
 const advice = 'write it as text or leave it out of the file';
 
 /** Decimals of more digits are no longer told apart as numbers. */
-const mostDigits = 15;
+const maxDigits = 15;
 
 /** What may be read of each physical type, by what says how it is meant. */
 const kinds: Record<string, (string | undefined)[]> = {

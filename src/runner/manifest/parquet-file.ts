@@ -27,7 +27,7 @@ export async function openParquetFile(
     const stats = await handle.stat();
     if (stats.size === 0) throw new ManifestError(path, 'is empty');
     await assertWhole(path, handle, stats.size);
-    await tellAll(handle, onBytes, signal);
+    await reportBytes(handle, onBytes, signal);
     return parquetFile(path, handle, stats);
   } catch (error) {
     await handle?.close();
@@ -82,7 +82,7 @@ async function letters(path: string, handle: FileHandle, at: number): Promise<st
   return Buffer.from(await readSlice(path, handle, at, at + 4)).toString('latin1');
 }
 
-async function tellAll(
+async function reportBytes(
   handle: FileHandle,
   onBytes: (bytes: Buffer) => void,
   signal: AbortSignal | undefined,

@@ -48,7 +48,7 @@ async function openScan(
 }
 
 /** As much of one column of a row group as is read at a time. */
-const mostChunkBytes = 1024 * 1024 * 1024;
+const maxChunkBytes = 1024 * 1024 * 1024;
 
 function storageProblems({ row_groups: groups }: FileMetaData): string[] {
   const chunks = groups.flatMap((group) => group.columns);
@@ -58,7 +58,7 @@ function storageProblems({ row_groups: groups }: FileMetaData): string[] {
   const unknown = [...codecs].filter(
     (codec) => codec !== 'UNCOMPRESSED' && (codec === undefined || compressors[codec] === undefined),
   );
-  const isLarge = chunks.some(({ meta_data: data }) => Number(data?.total_compressed_size) > mostChunkBytes);
+  const isLarge = chunks.some(({ meta_data: data }) => Number(data?.total_compressed_size) > maxChunkBytes);
   return [
     ...unknown.map(
       (codec) => `it is packed with ${codec ?? 'a codec'}, which is not known; write it with zstd or snappy`,

@@ -4,14 +4,14 @@ import xxhash from 'xxhash-wasm';
 import {
   isFrame,
   isSkippable,
-  longestHeaderBytes,
+  maxHeaderBytes,
   readZstdFrame,
   ZstdProblem,
   type ZstdFrame,
 } from './zstd-frame.ts';
 
 /** As much as zstd's own program unpacks without being told to: `--long` goes beyond it. */
-const mostWindowBytes = 128n * 1024n * 1024n;
+const maxWindowBytes = 128n * 1024n * 1024n;
 
 /**
  * What the frames hold, one after the other. Throws `ZstdProblem` where the bytes are damaged or end early, or take too
@@ -21,7 +21,7 @@ export async function* unpackZstd(bytes: AsyncIterable<Buffer>): AsyncGenerator<
   const { create64 } = await xxhash();
   const input = new Input(bytes);
   while ((await input.peek(1)).length > 0) {
-    const start = await input.peek(longestHeaderBytes);
+    const start = await input.peek(maxHeaderBytes);
     if (isSkippable(start)) {
       if (start.length < 8) throw cut();
       await input.skip(8 + start.readUInt32LE(4));
@@ -36,7 +36,7 @@ function frameOf(start: Buffer): ZstdFrame {
   const frame = readZstdFrame(start);
   if (frame === undefined) throw new ZstdProblem('is damaged or cut short (the header of a frame)');
   if (frame.hasDictionary) throw new ZstdProblem('needs a dictionary; pack it anew without one');
-  if (frame.windowBytes > mostWindowBytes) {
+  if (frame.windowBytes > maxWindowBytes) {
     const mebibytes = frame.windowBytes / (1024n * 1024n);
     throw new ZstdProblem(
       `takes a window of ${mebibytes} MiB to unpack, and at most 128 are read; pack it anew without --long or --ultra`,

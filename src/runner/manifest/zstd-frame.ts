@@ -16,7 +16,7 @@ export interface ZstdFrame {
 }
 
 /** The longest header, with the magic number. */
-export const longestHeaderBytes = 18;
+export const maxHeaderBytes = 18;
 
 /** By the first four bytes. */
 export function isZstd(start: Buffer): boolean {
@@ -32,7 +32,7 @@ export function isSkippable(start: Buffer): boolean {
   return start.length >= 4 && start.readUInt32LE(0) >>> 4 === 0x184d2a5;
 }
 
-/** `start` holds at least `longestHeaderBytes` of the frame, or all that there are. Undefined for reserved bits and a cut header. */
+/** `start` holds at least `maxHeaderBytes` of the frame, or all that there are. Undefined for reserved bits and a cut header. */
 export function readZstdFrame(start: Buffer): ZstdFrame | undefined {
   const descriptor = start[4];
   if (descriptor === undefined || (descriptor & 8) !== 0) return undefined;

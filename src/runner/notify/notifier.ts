@@ -11,7 +11,7 @@ import {
   type NoticeTarget,
   type Watch,
 } from '../core/notices.ts';
-import { showDuration } from '../../lib/text/duration.ts';
+import { formatDuration } from '../../lib/text/duration.ts';
 import type { Event } from '../pipeline/event.ts';
 import type { Clock, Listener } from '../pipeline/ports.ts';
 import type { Notice } from './notice.ts';
@@ -28,18 +28,18 @@ export interface NotifierOptions extends Omit<SendOptions, 'dispatcher'> {
 }
 
 export interface Notifier {
-  tell: Listener;
+  emit: Listener;
   /** Resolves when everybody is told, or once that has taken too long. To be called once, at the end. */
   close(): Promise<void>;
 }
 
 /** For each notice, and for all that are still on their way when the run has ended. */
-const longestMs = 10_000;
-const mostLines = 20;
+const maxMs = 10_000;
+const maxLines = 20;
 
 export function startNotifier(targets: NoticeTarget[], options: NotifierOptions): Notifier {
   const { clock, describe, about } = options;
-  const dispatcher = new Agent({ connect: { timeout: longestMs } });
+  const dispatcher = new Agent({ connect: { timeout: maxMs } });
   const over = new AbortController();
   const cut = new AbortController();
   const run: RunSoFar = { ...about, log: [] };
@@ -48,14 +48,14 @@ export function startNotifier(targets: NoticeTarget[], options: NotifierOptions)
   );
   for (const post of posts) void post.watchForStalls(over.signal);
   return {
-    tell: (event) => {
+    emit: (event) => {
       const line = describe(event);
-      if (line !== undefined) run.log = [...run.log, line].slice(-mostLines);
+      if (line !== undefined) run.log = [...run.log, line].slice(-maxLines);
       for (const post of posts) post.take(event);
     },
     close: async () => {
       over.abort();
-      const late = clock.sleep(longestMs, cut.signal).then(() => cut.abort());
+      const late = clock.sleep(maxMs, cut.signal).then(() => cut.abort());
       await Promise.race([Promise.all(posts.map((post) => post.sent)), late]);
       cut.abort();
       // What was cut says so at once.
@@ -123,11 +123,11 @@ class Post {
       if (over.aborted) return;
       const due = stallAt(rules, this.#watch);
       if (due === undefined || due > clock.elapsed()) continue;
-      this.#watch = { ...this.#watch, isStallTold: true };
+      this.#watch = { ...this.#watch, isStallReported: true };
       const { inFlight } = this.#watch;
       this.#send(
         'stall',
-        `Nothing was finished for ${showDuration(rules.stallMs)}, with ${inFlight} in flight.`,
+        `Nothing was finished for ${formatDuration(rules.stallMs)}, with ${inFlight} in flight.`,
       );
     }
   }
@@ -150,7 +150,7 @@ class Post {
     const { clock, warn } = this.#options;
     const done = new AbortController();
     const late = new AbortController();
-    void clock.sleep(longestMs, AbortSignal.any([done.signal, this.#cut])).then(() => late.abort());
+    void clock.sleep(maxMs, AbortSignal.any([done.signal, this.#cut])).then(() => late.abort());
     const problem = await send(this.#target, notice, this.#options, late.signal);
     done.abort();
     if (problem === undefined || this.#hasWarned) return;

@@ -50,10 +50,10 @@ function pingUrl(to: string, { event, exitCode }: Notice): string {
   return url.href;
 }
 
-const mostPingBytes = 10_000;
+const maxPingBytes = 10_000;
 
 function pingBody(notice: Notice): string {
-  return [noticeText(notice), '', ...notice.log].join('\n').slice(0, mostPingBytes);
+  return [noticeText(notice), '', ...notice.log].join('\n').slice(0, maxPingBytes);
 }
 
 async function post(

@@ -16,7 +16,7 @@ type Known = UnknownPicture & { origin: Origin };
 
 /** By what they say of themselves, else by their names; all at once on record, so that a death leaves all to the next start. */
 export async function adopt(run: Run): Promise<void> {
-  const { checkpoint, clock, tell } = run.ports;
+  const { checkpoint, clock, emit } = run.ports;
   const { found, problems } = await examineUnknown(run);
   const adopted = await match(run, found);
   if (run.stop.draining.aborted) return;
@@ -27,7 +27,7 @@ export async function adopt(run: Run): Promise<void> {
   const examples = problems.slice(0, maxExamples);
   const byName = found.filter((one) => taken.has(one.picture.file) && !isKnown(one)).length;
   const unused = problems.length;
-  tell({ type: 'adopted', scenes: adopted.length, pictures: taken.size, byName, unused, examples });
+  emit({ type: 'adopted', scenes: adopted.length, pictures: taken.size, byName, unused, examples });
 }
 
 /** Of those that come next: what a lost log or an older copy of the checkpoint has forgotten is among them. */

@@ -2,7 +2,7 @@
 import { withObservation } from '../core/observed-times.ts';
 import {
   roomFor,
-  showCost,
+  formatCost,
   spentOn,
   type BatchSpending,
   type Cost,
@@ -72,6 +72,6 @@ export class Budget {
     if (jobs !== undefined && this.#spending.jobs >= jobs)
       return `The number of submissions is reached (\`limits.jobs\`: ${jobs})`;
     const cost = this.cost();
-    return cost && `The budget is reached: ${showCost(cost)} are spent (\`limits.cost\`)`;
+    return cost && `The budget is reached: ${formatCost(cost)} are spent (\`limits.cost\`)`;
   }
 }

@@ -35,7 +35,7 @@ export interface JobLeft {
 /** Nothing is submitted here, so that nothing has to be halted. */
 const neverHalt = { consecutive: Infinity, percent: 100, minimum: Infinity, unreachableMs: Infinity };
 /** A request that brings nothing useful is made again so often; whoever cancels is waiting for it. */
-const mostTries = 4;
+const maxTries = 4;
 
 /** Works until each job was asked to be cancelled and looked at, or `stop` says so. Throws only for a bug. */
 export async function cancelBatch(ports: Ports, settings: BatchSettings, stop: Stop): Promise<CancelResult> {
@@ -82,7 +82,7 @@ async function cancelOne(run: Run, job: Job): Promise<string | undefined> {
   if (cancelled === undefined) return notAsked;
   const deadly = quarantine(job.attempt.deaths);
   if (deadly !== undefined) return settle(run, job, deadly);
-  const reply = await insist(run, job, () => look(run, job));
+  const reply = await insist(run, job, () => poll(run, job));
   return reply === undefined ? notAsked : act(run, job, cancelled, reply);
 }
 
@@ -94,7 +94,7 @@ async function insist<Reply extends CancelReply | StatusReply>(
 ): Promise<Reply | undefined> {
   for (let tries = 1; ; tries++) {
     const reply = await request();
-    if (reply?.kind !== 'failure' || tries === mostTries) return reply;
+    if (reply?.kind !== 'failure' || tries === maxTries) return reply;
     const { waitMs } = troubled(run, job, reply.failure);
     await run.ports.clock.sleep(waitMs, run.stop.leaving);
     if (run.stop.leaving.aborted) return undefined;
@@ -103,12 +103,12 @@ async function insist<Reply extends CancelReply | StatusReply>(
 
 function askToCancel(run: Run, job: Job): Promise<CancelReply | undefined> {
   const { endpoint, jobId } = job.attempt;
-  return run.gates.cancel.pass(run.stop.leaving, () =>
+  return run.throttles.cancel.pass(run.stop.leaving, () =>
     run.ports.service.cancel(endpoint, jobId, run.abandoned),
   );
 }
 
-async function look(run: Run, job: Job): Promise<StatusReply | undefined> {
+async function poll(run: Run, job: Job): Promise<StatusReply | undefined> {
   const reply = await ask(run, job);
   if (reply !== undefined) learn(run, job, reply);
   return reply;

@@ -1,6 +1,6 @@
 /** The step from a job at the service to its end: look, wait, look again. */
-import { failureRules, Trouble, type Failure } from '../core/failure.ts';
-import { growingWaitMs, loadWaitMs, toldWaitMs } from '../core/waiting.ts';
+import { failureRules, FatalFailure, type Failure } from '../core/failure.ts';
+import { backoffMs, fullJitterMs, orRetryAfterMs } from '../core/backoff.ts';
 import {
   ageMs,
   factsOf,
@@ -19,21 +19,21 @@ import { save } from './save.ts';
 import { settleWithoutPicture } from './settle.ts';
 
 /** Without `waitMs` it is looked at again when such jobs are likely to be done. */
-export type Look = 'settled' | { waitMs?: number };
+export type PollResult = 'settled' | { waitMs?: number };
 
 /** Follows a job until it is settled or the run leaves; it then stays in the checkpoint. */
-export async function follow(run: Run, job: Job, first: Look = {}): Promise<void> {
-  for (let next = first; next !== 'settled'; next = await look(run, job)) {
-    await run.looks.wait(job, next.waitMs);
+export async function follow(run: Run, job: Job, first: PollResult = {}): Promise<void> {
+  for (let next = first; next !== 'settled'; next = await poll(run, job)) {
+    await run.pollScheduler.wait(job, next.waitMs);
     if (!run.stop.leaving.aborted) continue;
     run.hasLeft = true;
     break;
   }
-  run.looks.forget(job);
+  run.pollScheduler.forget(job);
 }
 
 /** Asks for the job once, acts on the answer, and says how long to wait before the next look. */
-export async function look(run: Run, job: Job): Promise<Look> {
+export async function poll(run: Run, job: Job): Promise<PollResult> {
   if (run.isShared(job.attempt)) return distrust(run, job);
   const reply = await ask(run, job);
   if (reply === undefined) return { waitMs: 0 };
@@ -48,7 +48,7 @@ export async function ask(run: Run, job: Job): Promise<StatusReply | undefined> 
   const { endpoint, jobId } = job.attempt;
   job.polls += 1;
   const queuedAt = run.ports.clock.elapsed();
-  return run.gates.status.pass(run.stop.leaving, async () => {
+  return run.throttles.status.pass(run.stop.leaving, async () => {
     run.stats.asking(job.attempt, queuedAt);
     const heldUp = (): void => run.stats.move(job.attempt, 'memory');
     const reply = await run.ports.service.status(endpoint, jobId, run.abandoned, heldUp);
@@ -59,19 +59,19 @@ export async function ask(run: Run, job: Job): Promise<StatusReply | undefined> 
 
 export function learn(run: Run, job: Job, reply: StatusReply): void {
   if (reply.kind === 'failure') return;
-  run.contacts.answered('status');
+  run.reachability.answered('status');
   if (reply.kind === 'missing') return;
-  run.evidence.addStatus(job.attempt.endpoint);
+  run.liveness.addStatus(job.attempt.endpoint);
   run.forget(job);
   run.stats.move(job.attempt, 'inFlight');
   markKnown(job, reply);
   const now = run.ports.clock.elapsed();
   if (reply.kind === 'running') see(job, reply, now);
   const times = reply.kind === 'completed' ? timesTaken(job, reply, now) : undefined;
-  if (times !== undefined) run.looks.learn(times);
+  if (times !== undefined) run.pollScheduler.learn(times);
 }
 
-async function act(run: Run, job: Job, reply: StatusReply): Promise<Look> {
+async function act(run: Run, job: Job, reply: StatusReply): Promise<PollResult> {
   switch (reply.kind) {
     case 'running':
       return stillRunning(run, job, reply);
@@ -89,8 +89,12 @@ async function act(run: Run, job: Job, reply: StatusReply): Promise<Look> {
   }
 }
 
-async function stillRunning(run: Run, job: Job, reply: StatusReply & { kind: 'running' }): Promise<Look> {
-  const { checkpoint, clock, tell } = run.ports;
+async function stillRunning(
+  run: Run,
+  job: Job,
+  reply: StatusReply & { kind: 'running' },
+): Promise<PollResult> {
+  const { checkpoint, clock, emit } = run.ports;
   run.stats.seenRunning(job.attempt);
   if (reply.isExecuting) job.executingElapsed ??= clock.elapsed();
   if (reply.status !== job.status) {
@@ -100,7 +104,7 @@ async function stillRunning(run: Run, job: Job, reply: StatusReply & { kind: 'ru
       isExecuting: reply.isExecuting,
       at: clock.now(),
     });
-    tell({ type: 'job-status', scene: job.attempt.sceneId, jobId: job.attempt.jobId, status: reply.status });
+    emit({ type: 'job-status', scene: job.attempt.sceneId, jobId: job.attempt.jobId, status: reply.status });
   }
   const overdue = overdueFailure(run, job);
   return overdue === undefined ? {} : giveUp(run, job, overdue);
@@ -109,7 +113,7 @@ async function stillRunning(run: Run, job: Job, reply: StatusReply & { kind: 'ru
 type Completed = StatusReply & { kind: 'completed' };
 
 /** The pictures of a job that is done; where they do not pass, its attempt has failed. */
-export async function collect(run: Run, job: Job, reply: Completed): Promise<Look> {
+export async function collect(run: Run, job: Job, reply: Completed): Promise<PollResult> {
   try {
     const next = await collectHeld(run, job, reply);
     reply.hold?.release();
@@ -120,19 +124,19 @@ export async function collect(run: Run, job: Job, reply: Completed): Promise<Loo
   }
 }
 
-async function collectHeld(run: Run, job: Job, reply: Completed): Promise<Look> {
+async function collectHeld(run: Run, job: Job, reply: Completed): Promise<PollResult> {
   if (run.isShared(job.attempt)) return distrust(run, job);
   const age = ageMs(run, job);
   run.stats.collected(job.attempt, reply);
   const { checkpoint } = run.ports;
-  await checkpoint.takeInHand(job.attempt);
+  await checkpoint.markInProgress(job.attempt);
   const saving = save(run, job.attempt, reply.pictures, factsOfEnd(run, job, reply), reply.hold);
   const result = await saving.catch(async (thrown: unknown) => {
     // A full disk ends the run in order: that is no death to hold against the scene.
-    if (thrown instanceof Trouble) await checkpoint.dropFromHand(job.attempt);
+    if (thrown instanceof FatalFailure) await checkpoint.clearInProgress(job.attempt);
     throw thrown;
   });
-  await checkpoint.dropFromHand(job.attempt);
+  await checkpoint.clearInProgress(job.attempt);
   if (result === 'saved') run.countSaved(job.isResumed ? undefined : age);
   return result === 'left' ? { waitMs: 0 } : 'settled';
 }
@@ -146,10 +150,10 @@ async function distrust(run: Run, job: Job): Promise<'settled'> {
 }
 
 /** Stops the job at the service, so that it does not go on costing, and takes what it has brought in the meantime. */
-async function giveUp(run: Run, job: Job, overdue: Failure): Promise<Look> {
+async function giveUp(run: Run, job: Job, overdue: Failure): Promise<PollResult> {
   const { service } = run.ports;
   const { endpoint, jobId } = job.attempt;
-  const cancelled = await run.gates.cancel.pass(run.stop.leaving, () =>
+  const cancelled = await run.throttles.cancel.pass(run.stop.leaving, () =>
     service.cancel(endpoint, jobId, run.abandoned),
   );
   const last = cancelled && (await ask(run, job));
@@ -176,34 +180,34 @@ const enoughUnreadable = 5;
  * meanwhile; where nothing else in flight or waiting could tell, one job for the whole run, whose scene then tells. Either
  * way the endpoint has to answer now: an outage gives up nothing, and ends the run where it lasts.
  */
-async function unreadable(run: Run, job: Job, failure: Failure): Promise<Look> {
+async function unreadable(run: Run, job: Job, failure: Failure): Promise<PollResult> {
   if (failureRules[failure.kind].next === 'stop') return troubled(run, job, failure);
   job.unreadable += 1;
   if (job.unreadable >= enoughUnreadable) job.unreadableElapsed ??= run.ports.clock.elapsed();
   const since = job.unreadableElapsed;
   const isAlive = since !== undefined && (await answers(run, job));
-  const isOwn = isAlive && run.evidence.wasStatusReadSince(job.attempt.endpoint, since);
-  const isLast = isAlive && !isOwn && (await isNothingElseToTell(run)) && !run.hasGivenUpLast;
+  const isOwn = isAlive && run.liveness.wasStatusReadSince(job.attempt.endpoint, since);
+  const isLast = isAlive && !isOwn && (await isLastUnsettled(run)) && !run.hasGivenUpLast;
   const overdue = overdueFailure(run, job) ?? overdueSinceSubmission(run, job);
   if (overdue !== undefined && (isOwn || isLast)) {
     run.hasGivenUpLast ||= isLast;
     return giveUp(run, job, { ...overdue, text: `${overdue.text}; the latest: ${failure.text}` });
   }
   // One submission of another scene tells.
-  if (overdue !== undefined && isAlive) run.doubt(job);
+  if (overdue !== undefined && isAlive) run.markUncertain(job);
   // To be asked to wait is an answer, until all that was waited for is overdue.
-  if (failure.kind === 'overloaded' && overdue === undefined) run.contacts.answered('status');
+  if (failure.kind === 'overloaded' && overdue === undefined) run.reachability.answered('status');
   else if (!isOwn && !isLast) run.countSilence('status', failure.text);
   return troubled(run, job, failure);
 }
 
 async function answers(run: Run, job: Job): Promise<boolean> {
   run.unreadable.add(job);
-  const health = await run.evidence.ask(job.attempt.endpoint);
+  const health = await run.liveness.ask(job.attempt.endpoint);
   return health !== undefined && health.kind !== 'failure';
 }
 
-async function isNothingElseToTell(run: Run): Promise<boolean> {
+async function isLastUnsettled(run: Run): Promise<boolean> {
   return run.inFlight === run.unreadable.size && (await isOnlyWay(run));
 }
 
@@ -213,14 +217,14 @@ export function troubled(run: Run, job: Job, failure: Failure): { waitMs: number
     return { waitMs: 0 };
   }
   job.troubles += 1;
-  const { random, tell } = run.ports;
+  const { random, emit } = run.ports;
   const { retry } = run.settings;
-  const wait = failure.kind === 'overloaded' ? loadWaitMs : growingWaitMs;
-  const toldMs = toldWaitMs(failure.retryAfterMs, wait(job.troubles, retry, random()));
+  const wait = failure.kind === 'overloaded' ? fullJitterMs : backoffMs;
+  const toldMs = orRetryAfterMs(failure.retryAfterMs, wait(job.troubles, retry, random()));
   // Its result may be lying there and be deleted meanwhile: the service is asked at least as often as that.
-  const waitMs = Math.min(retry.longestWaitMs, toldMs);
+  const waitMs = Math.min(retry.maxWaitMs, toldMs);
   run.stats.lookTroubled(failure, waitMs);
-  tell({
+  emit({
     type: 'request-troubled',
     scene: job.attempt.sceneId,
     kind: failure.kind,

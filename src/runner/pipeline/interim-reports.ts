@@ -1,5 +1,5 @@
 /** The report of a run that goes on, written now and then, so that a run that is killed has left one. */
-import { Trouble } from '../core/failure.ts';
+import { FatalFailure } from '../core/failure.ts';
 import type { Run } from './run.ts';
 
 /** The next one is not begun before this many times as long as the last one took: 3 % of the time at most. */
@@ -41,14 +41,14 @@ export class InterimReports {
 
   /** A disk that does not take it ends no run: there is another one to come. */
   async #write(signal: AbortSignal): Promise<void> {
-    const { report, tell } = this.#run.ports;
+    const { report, emit } = this.#run.ports;
     try {
       await report.update(signal);
       this.#trouble = undefined;
     } catch (thrown) {
-      if (!(thrown instanceof Trouble)) return this.#run.stopForThrown(thrown);
+      if (!(thrown instanceof FatalFailure)) return this.#run.stopForThrown(thrown);
       const text = `the report of the run so far was not written: ${thrown.message}`;
-      if (text !== this.#trouble) tell({ type: 'warning', text });
+      if (text !== this.#trouble) emit({ type: 'warning', text });
       this.#trouble = text;
     }
   }

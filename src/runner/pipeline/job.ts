@@ -1,8 +1,8 @@
 /** A job in flight and what this run has seen of it; ages and instants by the monotonic clock. */
-import { showDuration } from '../../lib/text/duration.ts';
+import { formatDuration } from '../../lib/text/duration.ts';
 import type { SubmittedAttempt } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
-import type { Sight } from '../core/polling.ts';
+import type { PollState } from '../core/polling.ts';
 import type { Clock, JobTimes, StatusReply } from './ports.ts';
 import type { Run } from './run.ts';
 import type { JobFacts } from './settle.ts';
@@ -85,13 +85,13 @@ export function see(job: Job, reply: StatusReply & { kind: 'running' }, now: num
 }
 
 /** What was seen of it at the latest look, and when that was. */
-export function sightOf({ submittedElapsed, lookedElapsed, beganElapsed }: Job): {
-  sight: Sight;
+export function pollStateOf({ submittedElapsed, lookedElapsed, beganElapsed }: Job): {
+  sight: PollState;
   atElapsed: number;
 } {
   const atElapsed = lookedElapsed ?? submittedElapsed;
   const waiting = lookedElapsed === undefined ? 'nothing' : 'waiting';
-  const sight: Sight = {
+  const sight: PollState = {
     ageMs: atElapsed - submittedElapsed,
     seen: beganElapsed === undefined ? waiting : 'executing',
     executedMs: beganElapsed === undefined ? 0 : atElapsed - beganElapsed,
@@ -123,7 +123,7 @@ export function overdueFailure(run: Run, job: Job): Failure | undefined {
   const now = run.ports.clock.elapsed();
   const status = job.status === '' ? 'no status' : `its status is still "${job.status}"`;
   const text = (ms: number, since: string, key: string): Failure =>
-    overdue(`${status} ${showDuration(ms)} after ${since} (\`${key}\`)`);
+    overdue(`${status} ${formatDuration(ms)} after ${since} (\`${key}\`)`);
   if (job.executingElapsed === undefined && now - job.followedElapsed > queueMs) {
     return text(queueMs, job.isResumed ? 'it was resumed' : 'its submission', 'timeouts.queue');
   }
@@ -138,7 +138,7 @@ export function overdueSinceSubmission(run: Run, job: Job): Failure | undefined 
   const { queueMs, executionMs } = run.settings.timeouts;
   const ms = queueMs + executionMs;
   if (ageMs(run, job) <= ms) return undefined;
-  const text = `no status ${showDuration(ms)} after its submission (\`timeouts.queue\` and \`timeouts.execution\`)`;
+  const text = `no status ${formatDuration(ms)} after its submission (\`timeouts.queue\` and \`timeouts.execution\`)`;
   return overdue(text);
 }
 

@@ -22,13 +22,13 @@ export async function missing(run: Run, job: Job, text: string): Promise<'settle
   job.waitingInARow = 0;
   // A single one may be an accident on the way, and costs a job that is paid for; so may two, where it was known between.
   if (since === undefined || (wasKnown && job.missing < 3)) return { kind: 'endpoint-doubtful', text };
-  if (run.evidence.hasSignSince(endpoint, since)) return expire(run, job, text);
-  const health = await run.evidence.ask(endpoint);
+  if (run.liveness.hasSignSince(endpoint, since)) return expire(run, job, text);
+  const health = await run.liveness.ask(endpoint);
   if (health?.kind === 'answers') return expire(run, job, text);
   if (health?.kind === 'failure' && failureRules[health.failure.kind].next === 'stop') return health.failure;
-  run.doubt(job);
+  run.markUncertain(job);
   run.stats.move(job.attempt, 'outage');
-  if (now - since < doubtMs || run.inFlight > run.doubted.size) return { kind: 'endpoint-doubtful', text };
+  if (now - since < doubtMs || run.inFlight > run.uncertain.size) return { kind: 'endpoint-doubtful', text };
   // Nothing is submitted any more, whose answer would tell: the next run finds out.
   if (run.stop.ending !== undefined) run.stop.request('leave', run.stop.ending);
   else if (!run.isGivingUpOne) return giveUpOne(run, job, text);
@@ -40,7 +40,7 @@ async function giveUpOne(run: Run, job: Job, text: string): Promise<'settled' | 
   run.isGivingUpOne = true;
   try {
     if (!(await isOnlyWay(run))) return { kind: 'endpoint-doubtful', text };
-    run.doubted.delete(job);
+    run.uncertain.delete(job);
     return await expire(run, job, text);
   } finally {
     run.isGivingUpOne = false;

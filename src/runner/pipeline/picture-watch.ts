@@ -17,7 +17,7 @@ export class PictureWatch {
     const warn = (found: MissingPictures | undefined): void => {
       if (found === undefined || found.missing === 0) return;
       const text = `${missingText(found)}; the end of this run names the command that has them rendered again`;
-      this.#run.ports.tell({ type: 'warning', text });
+      this.#run.ports.emit({ type: 'warning', text });
     };
     this.#working = this.#find(signal).then(warn, (thrown: unknown) => this.#run.stopForThrown(thrown));
   }

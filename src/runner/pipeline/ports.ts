@@ -123,9 +123,9 @@ export interface Checkpoint {
     attempt: Attempt,
     job: { jobId: string; status: string; at: number },
   ): Promise<'recorded' | { doubtful: string | undefined }>;
-  /** From here to `dropFromHand` a death of the program is held against the scene too. */
-  takeInHand(attempt: Attempt): Promise<void>;
-  dropFromHand(attempt: Attempt): Promise<void>;
+  /** From here to `clearInProgress` a death of the program is held against the scene too. */
+  markInProgress(attempt: Attempt): Promise<void>;
+  clearInProgress(attempt: Attempt): Promise<void>;
   recordStatus(attempt: Attempt, seen: { status: string; isExecuting: boolean; at: number }): Promise<void>;
   /**
    * Puts down how the attempt is to be settled once its pictures are written. It outlives the program, not a power cut:

@@ -4,7 +4,7 @@ import type { Ending } from '../core/ending.ts';
 import { adopt, assertNoUnknownPictures } from './adopt.ts';
 import { quarantine } from '../core/quarantine.ts';
 import { InterimReports } from './interim-reports.ts';
-import { Lanes } from './lanes.ts';
+import { JobSlots } from './job-slots.ts';
 import { endpointChange, ListCutOff, UnknownPictures } from '../core/plan.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { SceneCounts } from '../core/scene.ts';
@@ -43,7 +43,7 @@ export async function runBatch(
   stop: Stop,
 ): Promise<BatchResult> {
   const run = new Run(ports, settings, stop);
-  const lanes = new Lanes(run);
+  const lanes = new JobSlots(run);
   const interim = new InterimReports(run);
   const pictures = new PictureWatch(run);
   let inFlight: SubmittedAttempt[] = [];
@@ -101,7 +101,7 @@ async function refusalOf(run: Run, manifest: ManifestScenes | undefined): Promis
 
 /** A stop before it is made leaves the scenes as they are. */
 async function plan(run: Run, manifest: ManifestScenes | undefined): Promise<void> {
-  const { checkpoint, tell } = run.ports;
+  const { checkpoint, emit } = run.ports;
   const planned = manifest && (await checkpoint.reconcile(manifest, run.stop.draining, run.settings.part));
   run.isPlanned = planned !== undefined;
   await finishMoves(run);
@@ -111,17 +111,17 @@ async function plan(run: Run, manifest: ManifestScenes | undefined): Promise<voi
     await assertNoUnknownPictures(checkpoint, run.ports.images, run.settings);
   const part = await checkpoint.partCounts();
   const counts = await checkpoint.counts();
-  tell({ type: 'plan-made', ...planned, counts, ...(part && { part }) });
+  emit({ type: 'plan-made', ...planned, counts, ...(part && { part }) });
   if (counts.saved === 0 || counts.waiting === 0) return;
   const text = endpointChange(await checkpoint.madeAt(), counts, run.settings.endpoint);
-  if (text !== undefined) tell({ type: 'warning', text });
+  if (text !== undefined) emit({ type: 'warning', text });
 }
 
 async function recover(run: Run, unanswered: number): Promise<SubmittedAttempt[]> {
-  const { checkpoint, tell } = run.ports;
+  const { checkpoint, emit } = run.ports;
   const open = await checkpoint.openAttempts();
   const inFlight = open.filter(({ deaths }) => quarantine(deaths) === undefined);
-  if (unanswered + inFlight.length > 0) tell({ type: 'recovered', unanswered, inFlight: inFlight.length });
+  if (unanswered + inFlight.length > 0) emit({ type: 'recovered', unanswered, inFlight: inFlight.length });
   for (const attempt of open) {
     const failure = quarantine(attempt.deaths);
     if (failure !== undefined) await settleWithoutPicture(run, attempt, 'failed', failure);
@@ -179,14 +179,14 @@ const firstMs = 3_000;
 /** Until the run is over, or the service says that it does not tell. A question that fails is no trouble. */
 async function watchHealth(run: Run): Promise<void> {
   const { healthEveryMs, endpoint } = run.settings;
-  const { clock, tell } = run.ports;
+  const { clock, emit } = run.ports;
   if (healthEveryMs === undefined) return;
   await clock.sleep(firstMs, run.over);
   while (!run.over.aborted) {
-    const reply = await run.evidence.ask(endpoint);
+    const reply = await run.liveness.ask(endpoint);
     if (reply === undefined || reply.kind === 'unknown' || run.over.aborted) return;
     if (reply.kind === 'answers' && reply.health !== undefined)
-      tell({ type: 'service-health', ...reply.health });
+      emit({ type: 'service-health', ...reply.health });
     await clock.sleep(healthEveryMs, run.over);
   }
 }

@@ -1,16 +1,16 @@
 /** What everything in one run shares: the world, the settings, the stop, and what was seen so far. */
 import { setMaxListeners } from 'node:events';
 import { endpointAddress, type Attempt, type SubmittedAttempt } from '../core/attempt.ts';
-import { failureRules, Trouble, type Failure } from '../core/failure.ts';
+import { failureRules, FatalFailure, type Failure } from '../core/failure.ts';
 import type { Ending, EndingKind } from '../core/ending.ts';
 import { haltReason, noAttempts, unreachableReason, type Tally } from '../core/halting.ts';
 import { withObservation, type ObservedTimes } from '../core/observed-times.ts';
 import { Budget } from './budget.ts';
-import { Contacts, type Operation } from './contacts.ts';
+import { Reachability, type Operation } from './reachability.ts';
 import { Deadline } from './deadline.ts';
-import { Evidence } from './evidence.ts';
-import { Gate } from './gate.ts';
-import { Looks } from './looks.ts';
+import { EndpointLiveness } from './endpoint-liveness.ts';
+import { RequestThrottle } from './request-throttle.ts';
+import { PollScheduler } from './poll-scheduler.ts';
 import { PictureNames } from './picture-names.ts';
 import type { Checkpoint, Clock, Downloads, ImageStore, Listener, RenderService, Report } from './ports.ts';
 import type { BatchSettings } from './settings.ts';
@@ -26,7 +26,7 @@ export interface Ports {
   clock: Clock;
   /** 0 ≤ random < 1. */
   random: () => number;
-  tell: Listener;
+  emit: Listener;
 }
 
 /** What services of this kind allow for `/cancel`. */
@@ -44,11 +44,11 @@ export class Run {
   readonly settings: BatchSettings;
   readonly stop: Stop;
   readonly names: PictureNames;
-  readonly gates: Record<'submit' | 'status' | 'cancel', Gate>;
-  readonly contacts: Contacts;
-  readonly evidence: Evidence;
+  readonly throttles: Record<'submit' | 'status' | 'cancel', RequestThrottle>;
+  readonly reachability: Reachability;
+  readonly liveness: EndpointLiveness;
   readonly deadline: Deadline;
-  readonly looks: Looks;
+  readonly pollScheduler: PollScheduler;
   readonly stats: StatsRecorder;
   /** Knows no cost until it is loaded. */
   budget: Budget;
@@ -59,7 +59,7 @@ export class Run {
   /** Ages at which this run's jobs were seen to be done. */
   observed: ObservedTimes = [];
   /** Jobs of which the service tells nothing, and nobody knows yet whether that is the job's or the endpoint's end. */
-  readonly doubted = new Set<unknown>();
+  readonly uncertain = new Set<unknown>();
   /** Jobs whose status could not be read of late. */
   readonly unreadable = new Set<unknown>();
   /** Whether one of these was given up with nothing but the endpoint's health to tell that it is there. */
@@ -67,7 +67,7 @@ export class Run {
   /** Whether it is being found out if one of these has to be given up, so that the others are not. */
   isGivingUpOne = false;
   /** Called when a job makes way for another, though it has not ended. */
-  onDoubt: () => void = () => undefined;
+  onUncertain: () => void = () => undefined;
   /** Attempts being submitted or followed. */
   inFlight = 0;
   /** Of these, jobs that the service has taken. */
@@ -94,21 +94,21 @@ export class Run {
     this.abandoned = abortAfter(shutdownGraceMs, stop, clock, this.#over.signal);
     this.hurried = abortAfter(shutdownGraceMs + reportMs, stop, clock, this.#over.signal);
     const { submit, status } = settings.rate;
-    this.gates = {
-      submit: new Gate(submit, clock, () => this.held),
-      status: new Gate(status, clock),
-      cancel: new Gate(cancelRate, clock),
+    this.throttles = {
+      submit: new RequestThrottle(submit, clock, () => this.held),
+      status: new RequestThrottle(status, clock),
+      cancel: new RequestThrottle(cancelRate, clock),
     };
     this.stats = new StatsRecorder(settings.concurrency, clock, {
-      submit: () => this.gates.submit.isSlowed,
-      status: () => this.gates.status.isSlowed,
+      submit: () => this.throttles.submit.isSlowed,
+      status: () => this.throttles.status.isSlowed,
     });
-    this.contacts = new Contacts(settings.retry, () => clock.elapsed(), random);
-    this.evidence = new Evidence(clock, (endpoint) =>
-      this.gates.status.pass(stop.leaving, () => service.health(endpoint, this.abandoned)),
+    this.reachability = new Reachability(settings.retry, () => clock.elapsed(), random);
+    this.liveness = new EndpointLiveness(clock, (endpoint) =>
+      this.throttles.status.pass(stop.leaving, () => service.health(endpoint, this.abandoned)),
     );
     this.deadline = new Deadline(settings.limits, clock);
-    this.looks = new Looks(settings.polling, clock, random, stop);
+    this.pollScheduler = new PollScheduler(settings.polling, clock, random, stop);
     this.budget = new Budget(settings.limits, undefined, nothingSpent, random);
   }
 
@@ -142,15 +142,15 @@ export class Run {
   }
 
   /** Nobody can tell whether the service has lost this job or all of them: it no longer holds its lane. */
-  doubt(job: unknown): void {
-    if (this.doubted.has(job)) return;
-    this.doubted.add(job);
-    this.onDoubt();
+  markUncertain(job: unknown): void {
+    if (this.uncertain.has(job)) return;
+    this.uncertain.add(job);
+    this.onUncertain();
   }
 
   /** The service knows this job, or it is settled. */
   forget(job: unknown): void {
-    this.doubted.delete(job);
+    this.uncertain.delete(job);
     this.unreadable.delete(job);
   }
 
@@ -175,9 +175,9 @@ export class Run {
   /** A request was not answered. Ends the run where that has lasted too long: without status requests nothing is collected. */
   countSilence(operation: Operation, words: string): void {
     if (this.abandoned.aborted) return;
-    this.contacts.silent(operation);
+    this.reachability.silent(operation);
     const now = this.ports.clock.elapsed();
-    const contact = this.contacts.of(operation);
+    const contact = this.reachability.of(operation);
     const reason = unreachableReason(operation, contact, now, this.settings.halt, words);
     if (reason === undefined) return;
     this.stop.request(operation === 'submit' ? 'drain' : 'leave', {
@@ -220,9 +220,9 @@ export class Run {
     this.stop.request(mode, endingOf(failure));
   }
 
-  /** Ends the run for whatever a part of it threw: a `Trouble` in order, anything else as a bug. */
+  /** Ends the run for whatever a part of it threw: a `FatalFailure` in order, anything else as a bug. */
   stopForThrown(thrown: unknown): void {
-    if (thrown instanceof Trouble)
+    if (thrown instanceof FatalFailure)
       return this.stopFor(thrown.failure, thrown.isCollecting ? 'drain' : 'leave');
     this.bug ??= thrown;
     this.stop.request('leave', { kind: 'bug', text: 'A bug of nightrender ended the run' });

@@ -6,7 +6,7 @@ import { provenanceOf } from '../core/provenance.ts';
 import type { Hold } from './ports.ts';
 import type { Run } from './run.ts';
 import { savedSettlement, settleSaved, settleWithoutPicture, type JobFacts } from './settle.ts';
-import { growingWaitMs } from '../core/waiting.ts';
+import { backoffMs } from '../core/backoff.ts';
 
 /**
  * All pictures of an output are saved, or none: the attempt has failed, or it was left as it is since the run is
@@ -66,7 +66,7 @@ function saved(picture: CheckedPicture, file: string, seed: string | undefined):
 }
 
 /** Picture hosts hiccup, and the job is paid for: more than one try, and not so many that the night goes by. */
-const mostTries = 4;
+const maxTries = 4;
 
 /** `left` where the run is ending: the attempt stays as it is, and the next run collects it. */
 async function download(
@@ -86,7 +86,7 @@ async function download(
     }
     if (reply.kind !== 'download-failed') return reply;
     if (run.stop.leaving.aborted) return 'left';
-    if (tries === mostTries) return reply;
+    if (tries === maxTries) return reply;
     await waitForNextTry(run, attempt, reply, tries);
     if (run.stop.leaving.aborted) return 'left';
   }
@@ -98,8 +98,8 @@ async function waitForNextTry(
   { kind, text, retryAfterMs = 0 }: Failure,
   tries: number,
 ): Promise<void> {
-  const { clock, random, tell } = run.ports;
-  const waitMs = Math.max(retryAfterMs, growingWaitMs(tries, run.settings.retry, random()));
-  tell({ type: 'request-troubled', scene: attempt.sceneId, kind, text, waitMs });
+  const { clock, random, emit } = run.ports;
+  const waitMs = Math.max(retryAfterMs, backoffMs(tries, run.settings.retry, random()));
+  emit({ type: 'request-troubled', scene: attempt.sceneId, kind, text, waitMs });
   await clock.sleep(waitMs, run.stop.leaving);
 }

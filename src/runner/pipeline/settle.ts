@@ -28,7 +28,7 @@ export async function settleWithoutPicture(
   const scene = await recordWithoutPicture(run, attempt, state, failure, facts);
   if (failureRules[failure.kind].next === 'stop') return;
   const cost = run.budget.cost();
-  run.ports.tell({
+  run.ports.emit({
     type: 'attempt-failed',
     scene: attempt.sceneId,
     attempt: attempt.number,
@@ -55,7 +55,7 @@ export async function recordWithoutPicture(
 ): Promise<AfterFailure> {
   const { checkpoint, clock, random } = run.ports;
   const now = clock.now();
-  const isOutage = run.contacts.isOutage();
+  const isOutage = run.reachability.isOutage();
   const scene = sceneAfter(failure, attempt.before, run.settings.retry, { now, random: random(), isOutage });
   run.stats.move(attempt, 'disk');
   await checkpoint.settle(attempt, { ...recorded(facts), state, at: now, failure, scene });
@@ -75,14 +75,14 @@ export async function settleSaved(
   settlement: SavedSettlement,
   facts: JobFacts,
 ): Promise<void> {
-  const { checkpoint, tell } = run.ports;
+  const { checkpoint, emit } = run.ports;
   const { pictures } = settlement;
   await checkpoint.settle(attempt, settlement);
   run.budget.countEnd(timesOf(facts));
   run.stats.saved(pictures);
   const seed = pictures[0]?.seed;
   const cost = run.budget.cost();
-  tell({
+  emit({
     type: 'scene-saved',
     scene: attempt.sceneId,
     attempt: attempt.number,

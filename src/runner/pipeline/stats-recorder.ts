@@ -3,21 +3,21 @@ import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
 import {
-  laneTimeAt,
-  newLaneTime,
+  slotUsageAt,
+  newSlotUsage,
   wholeMs,
   withFree,
   withMove,
-  type LaneReason,
-  type LaneState,
-} from '../core/lane-time.ts';
+  type IdleReason,
+  type SlotState,
+} from '../core/slot-usage.ts';
 import type { SavedPicture } from '../core/picture.ts';
 import { lagOf, type Percentiles, type RunStats } from '../core/run-stats.ts';
 import type { Clock, JobTimes } from './ports.ts';
 
 /** An attempt on its lane; `queued` waits for the gate, for a reason that is the gate's. */
 interface Lane {
-  state: LaneState | 'queued';
+  state: SlotState | 'queued';
   sentAt: number;
   acceptedAt: number;
   followedAt: number;
@@ -26,7 +26,7 @@ interface Lane {
 }
 
 /** Longer lags count as this long: three digits of each are kept. */
-const longestLagMs = 30 * 86_400_000;
+const maxLagMs = 30 * 86_400_000;
 
 export class StatsRecorder {
   readonly #clock: Clock;
@@ -45,11 +45,11 @@ export class StatsRecorder {
   constructor(concurrency: number, clock: Clock, isSlowed: Record<'submit' | 'status', () => boolean>) {
     this.#clock = clock;
     this.#isSlowed = isSlowed;
-    this.#time = newLaneTime(concurrency, clock.elapsed(), 'resuming');
+    this.#time = newSlotUsage(concurrency, clock.elapsed(), 'resuming');
   }
 
   /** Why lanes that have no attempt have none, from now on. */
-  free(reason: LaneReason): void {
+  free(reason: IdleReason): void {
     this.#time = withFree(this.#time, this.#now, reason);
   }
 
@@ -71,7 +71,7 @@ export class StatsRecorder {
   }
 
   /** Attempts without a lane are passed over. */
-  move({ key }: Attempt, to: LaneState | 'queued'): void {
+  move({ key }: Attempt, to: SlotState | 'queued'): void {
     const lane = this.#lanes.get(key);
     if (lane === undefined) return;
     this.#count(lane.state, to);
@@ -126,7 +126,7 @@ export class StatsRecorder {
     const toldMs = isTold ? delayTimeMs + executionTimeMs : undefined;
     const lag = lagOf({ ...lane, collectedAt: this.#now, toldMs });
     // It takes whole numbers above 0.
-    if (lag !== undefined) this.#lags[lag.kind].record(1 + Math.min(longestLagMs, Math.round(lag.ms)));
+    if (lag !== undefined) this.#lags[lag.kind].record(1 + Math.min(maxLagMs, Math.round(lag.ms)));
   }
 
   saved(pictures: SavedPicture[]): void {
@@ -136,7 +136,7 @@ export class StatsRecorder {
 
   result(): RunStats {
     const { submitted, resumed } = this.#jobs;
-    const timeMs = wholeMs(laneTimeAt(this.#time, this.#now));
+    const timeMs = wholeMs(slotUsageAt(this.#time, this.#now));
     const tookMs = Object.values(timeMs).reduce((sum, ms) => sum + ms, 0);
     return {
       tookMs,
@@ -174,7 +174,7 @@ export class StatsRecorder {
   #count(from: Lane['state'] | undefined, to: Lane['state'] | undefined): void {
     this.#tellQueueReason();
     if (from === to) return;
-    const asState = (state: typeof from): LaneState | undefined =>
+    const asState = (state: typeof from): SlotState | undefined =>
       state === 'queued' ? this.#queued.as : state;
     this.#time = withMove(this.#time, this.#now, asState(from), asState(to));
     this.#queued.lanes += Number(to === 'queued') - Number(from === 'queued');
@@ -191,7 +191,7 @@ export class StatsRecorder {
 }
 
 function lagHistogram(): RecordableHistogram {
-  return createHistogram({ lowest: 1, highest: longestLagMs + 1, figures: 3 });
+  return createHistogram({ lowest: 1, highest: maxLagMs + 1, figures: 3 });
 }
 
 function percentilesOf(lags: RecordableHistogram): Percentiles | null {

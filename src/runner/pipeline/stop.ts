@@ -30,7 +30,7 @@ export class Stop {
   }
 
   /** Whoever shows the run hears of each request, and of the one that came before. */
-  tellTo(listener: (ending: Ending) => void): void {
+  onEnding(listener: (ending: Ending) => void): void {
     this.#listener = listener;
     if (this.#ending !== undefined) listener(this.#ending);
   }

@@ -1,7 +1,7 @@
 /** The step from an intended attempt to a job at the service. */
 import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
-import { growingWaitMs, loadWaitMs, toldWaitMs } from '../core/waiting.ts';
+import { backoffMs, fullJitterMs, orRetryAfterMs } from '../core/backoff.ts';
 import type { SubmitReply } from './ports.ts';
 import type { Run } from './run.ts';
 import { settleWithoutPicture } from './settle.ts';
@@ -10,10 +10,10 @@ import { settleWithoutPicture } from './settle.ts';
 export async function submit(run: Run, attempt: Attempt): Promise<SubmittedAttempt | undefined> {
   for (let tries = 1; !run.stop.draining.aborted; tries++) {
     run.stats.move(attempt, 'queued');
-    const reply = await run.gates.submit.pass(run.stop.draining, () => send(run, attempt));
+    const reply = await run.throttles.submit.pass(run.stop.draining, () => send(run, attempt));
     if (reply === undefined) break;
     if (reply.kind === 'accepted') return recordAccepted(run, attempt, reply);
-    learnOfContact(run, reply.failure);
+    learnReachability(run, reply.failure);
     if (reply.isEachLost) run.stopForLostJobs(reply.failure);
     if (failureRules[reply.failure.kind].next !== 'try-again') {
       await recordRefusal(run, attempt, reply.failure);
@@ -37,16 +37,16 @@ async function recordAccepted(
   attempt: Attempt,
   reply: SubmitReply & { kind: 'accepted' },
 ): Promise<SubmittedAttempt | undefined> {
-  const { checkpoint, clock, tell } = run.ports;
+  const { checkpoint, clock, emit } = run.ports;
   const { jobId, status } = reply;
   const at = clock.now();
   run.stats.accepted(attempt);
-  run.evidence.add(attempt.endpoint);
+  run.liveness.add(attempt.endpoint);
   const recorded = await checkpoint.recordSubmitted(attempt, { jobId, status, at });
   if (recorded !== 'recorded') {
     run.held -= 1;
-    run.gates.submit.look();
-    const text = `the service answered with the id of another job, ${jobId}: whose picture it would bring, nobody can tell${doubtOf(recorded.doubtful)}`;
+    run.throttles.submit.admitNext();
+    const text = `the service answered with the id of another job, ${jobId}: whose picture it would bring, nobody can tell${unansweredFailure(recorded.doubtful)}`;
     const failure: Failure = { kind: 'unanswered', text };
     run.countSilence('submit', text);
     run.shareId(attempt, jobId, failure);
@@ -54,21 +54,21 @@ async function recordAccepted(
     return undefined;
   }
   run.ownId();
-  run.contacts.answered('submit');
-  tell({ type: 'scene-submitted', scene: attempt.sceneId, attempt: attempt.number, jobId });
+  run.reachability.answered('submit');
+  emit({ type: 'scene-submitted', scene: attempt.sceneId, attempt: attempt.number, jobId });
   return { ...attempt, jobId, submittedAt: at };
 }
 
-function doubtOf(sceneId: string | undefined): string {
+function unansweredFailure(sceneId: string | undefined): string {
   if (sceneId === undefined) return '';
   return `; scene ${sceneId} was saved by it meanwhile and may have the wrong picture: \`nightrender retry <pipeline> --id ${sceneId} --again\``;
 }
 
-function learnOfContact(run: Run, { kind, text }: Failure): void {
+function learnReachability(run: Run, { kind, text }: Failure): void {
   // Nobody was asked.
   if (kind === 'file-changed') return;
   if (kind === 'unanswered' || kind === 'not-reached') run.countSilence('submit', text);
-  else run.contacts.answered('submit');
+  else run.reachability.answered('submit');
 }
 
 async function recordRefusal(run: Run, attempt: Attempt, failure: Failure): Promise<void> {
@@ -88,11 +88,11 @@ async function takeBack(run: Run, attempt: Attempt): Promise<void> {
 }
 
 async function waitForNextTry(run: Run, attempt: Attempt, failure: Failure, tries: number): Promise<void> {
-  const { clock, random, tell } = run.ports;
+  const { clock, random, emit } = run.ports;
   run.stats.backOff(attempt, failure);
   const { retry } = run.settings;
-  const wait = failure.kind === 'overloaded' ? loadWaitMs : growingWaitMs;
-  const waitMs = toldWaitMs(failure.retryAfterMs, wait(tries, retry, random()));
-  tell({ type: 'request-troubled', scene: attempt.sceneId, kind: failure.kind, text: failure.text, waitMs });
+  const wait = failure.kind === 'overloaded' ? fullJitterMs : backoffMs;
+  const waitMs = orRetryAfterMs(failure.retryAfterMs, wait(tries, retry, random()));
+  emit({ type: 'request-troubled', scene: attempt.sceneId, kind: failure.kind, text: failure.text, waitMs });
   await clock.sleep(waitMs, run.stop.draining);
 }

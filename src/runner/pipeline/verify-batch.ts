@@ -9,8 +9,8 @@ export interface VerifyPorts {
   inspect: (picture: RecordedPicture) => Promise<Verdict>;
   /** Undefined where nothing is to be changed. */
   repair: Repair | undefined;
-  tellBad: (bad: BadPicture) => void;
-  tellProgress: (checked: number) => void;
+  onBad: (bad: BadPicture) => void;
+  onProgress: (checked: number) => void;
 }
 
 /** Only for whoever holds the batch's lock. */
@@ -47,11 +47,11 @@ async function verifyJob(ports: VerifyPorts, pictures: RecordedPicture[], verifi
     bad.push({ picture, verdict });
   }
   await mend(ports, bad, good, verified);
-  ports.tellProgress(verified.checked);
+  ports.onProgress(verified.checked);
 }
 
 /** How often a picture is looked at again because the checkpoint has changed its mind about it. */
-const mostLooks = 5;
+const maxPasses = 5;
 
 /** `picture` is undefined where the checkpoint does not have it any more. */
 async function judge(
@@ -61,7 +61,7 @@ async function judge(
   let picture = recorded;
   for (let looks = 1; ; looks++) {
     const verdict = await inspectWhereItIs(ports, picture);
-    if (verdict.kind === 'good' || ports.repair !== undefined || looks === mostLooks)
+    if (verdict.kind === 'good' || ports.repair !== undefined || looks === maxPasses)
       return { picture, verdict };
     const now = ports.readAgain(picture.attempt).find(({ number }) => number === recorded.number);
     if (now === undefined) return { picture: undefined, verdict };
@@ -83,7 +83,7 @@ async function inspectWhereItIs(ports: VerifyPorts, picture: RecordedPicture): P
  * of the job come off the record as well: left under their names, they would stand in the way of later renames.
  */
 async function mend(
-  { repair, tellBad }: VerifyPorts,
+  { repair, onBad }: VerifyPorts,
   bad: BadPicture[],
   good: RecordedPicture[],
   verified: Verified,
@@ -91,7 +91,7 @@ async function mend(
   for (const each of bad) {
     const isInTheWay = repair !== undefined && each.verdict.kind === 'damaged';
     const keptAs = isInTheWay ? await repair.setAside(each.picture.file, 'damaged') : undefined;
-    tellBad({ ...each, ...(keptAs !== undefined && { keptAs }) });
+    onBad({ ...each, ...(keptAs !== undefined && { keptAs }) });
   }
   const [first] = bad;
   if (repair === undefined || first === undefined) return;

@@ -117,13 +117,13 @@ function short(text: string): string {
 }
 
 /** Which columns of a manifest have so few values that a reader may choose among them. */
-const mostChoices = 50;
+const maxChoices = 50;
 
 /** Characters: longer values are no names of anything. */
-const longestChoice = 80;
+const maxChoiceLength = 80;
 
 /** Columns whose values are counted: the page holds the values of all of these. */
-const mostColumns = 100;
+const maxColumns = 100;
 
 class ColumnChoices {
   readonly #columns: { name: string; counts: Map<string, number> | null }[];
@@ -131,7 +131,7 @@ class ColumnChoices {
   constructor(columns: string[]) {
     this.#columns = columns.map((name, index) => ({
       name,
-      counts: index < mostColumns && name !== 'id' ? new Map<string, number>() : null,
+      counts: index < maxColumns && name !== 'id' ? new Map<string, number>() : null,
     }));
   }
 
@@ -141,7 +141,7 @@ class ColumnChoices {
       const text = choiceOf(columns[column.name]);
       if (text === undefined) continue;
       column.counts.set(text, (column.counts.get(text) ?? 0) + 1);
-      if (column.counts.size > mostChoices || text.length > longestChoice) column.counts = null;
+      if (column.counts.size > maxChoices || text.length > maxChoiceLength) column.counts = null;
     }
   }
 

@@ -2,7 +2,7 @@
 import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ReportRow } from '../core/report-row.ts';
-import { withDiskTrouble } from '../files/disk-trouble.ts';
+import { withDiskFailure } from '../files/disk-failure.ts';
 import { isAlive } from '../../lib/files/is-alive.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { syncFolder } from '../files/sync-folder.ts';
@@ -52,7 +52,7 @@ export class GalleryFiles {
   }
 
   async begin(): Promise<void> {
-    await withDiskTrouble(this.#rowsPath(), async () => {
+    await withDiskFailure(this.#rowsPath(), async () => {
       makeFolder(join(this.#folder, 'gallery'), 0o700);
       await mkdir(this.#rowsPath(), { mode: 0o700 });
     });
@@ -71,8 +71,8 @@ export class GalleryFiles {
   /** Everything is on the disk then, the page under a name of its own. */
   async complete(): Promise<void> {
     if (this.#rows.length > 0) await this.#writeChunk();
-    await withDiskTrouble(this.#rowsPath(), () => syncFolder(this.#rowsPath()));
-    await withDiskTrouble(this.#rowsPath(), () => syncFolder(join(this.#folder, 'gallery')));
+    await withDiskFailure(this.#rowsPath(), () => syncFolder(this.#rowsPath()));
+    await withDiskFailure(this.#rowsPath(), () => syncFolder(join(this.#folder, 'gallery')));
     this.#page = await UnfinishedFile.begin(this.#folder, 'index.html');
     const folder = `gallery/${this.#rowsName}`;
     await this.#page.write(await galleryPage(this.#counts.result({ folder, rows: this.#chunks })));
@@ -111,7 +111,7 @@ export class GalleryFiles {
     const text = `nightrenderRows(${number},[\n${this.#rows.join(',\n')}\n]);\n`;
     this.#rows = [];
     this.#length = 0;
-    await withDiskTrouble(path, async () => {
+    await withDiskFailure(path, async () => {
       const file = await open(path, 'wx', 0o600);
       try {
         await file.appendFile(text);
@@ -207,16 +207,16 @@ function known(numbers: Record<string, string | number | null>): Partial<Gallery
 }
 
 /** Characters of one value in the page; results.csv has all of it. */
-const mostText = 20_000;
+const maxTextLength = 20_000;
 
 function short(text: string): string {
-  if (text.length <= mostText) return text;
-  return `${text.slice(0, mostText)} … (${text.length - mostText} more characters)`;
+  if (text.length <= maxTextLength) return text;
+  return `${text.slice(0, maxTextLength)} … (${text.length - maxTextLength} more characters)`;
 }
 
 function shortened(value: JsonValue): JsonValue {
   if (typeof value === 'string') return short(value);
   if (typeof value !== 'object' || value === null) return value;
   const text = JSON.stringify(value);
-  return text.length <= mostText ? value : short(text);
+  return text.length <= maxTextLength ? value : short(text);
 }

@@ -1,7 +1,7 @@
 /** A file that gets its name when it is complete and on the disk, so that nobody ever reads half of it. */
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { withDiskTrouble } from '../files/disk-trouble.ts';
+import { withDiskFailure } from '../files/disk-failure.ts';
 import { temporaryName } from '../../lib/files/temporary-files.ts';
 
 export class UnfinishedFile {
@@ -19,21 +19,21 @@ export class UnfinishedFile {
   static async begin(folder: string, name: string): Promise<UnfinishedFile> {
     const path = join(folder, name);
     const temporary = join(folder, temporaryName());
-    const handle = await withDiskTrouble(path, () => open(temporary, 'wx', 0o600));
+    const handle = await withDiskFailure(path, () => open(temporary, 'wx', 0o600));
     return new UnfinishedFile(path, temporary, handle);
   }
 
   write(content: string | Uint8Array): Promise<void> {
-    return withDiskTrouble(this.#path, () => this.#handle.appendFile(content));
+    return withDiskFailure(this.#path, () => this.#handle.appendFile(content));
   }
 
   async complete(): Promise<void> {
-    await withDiskTrouble(this.#path, () => this.#handle.sync());
-    await withDiskTrouble(this.#path, () => this.#handle.close());
+    await withDiskFailure(this.#path, () => this.#handle.sync());
+    await withDiskFailure(this.#path, () => this.#handle.close());
   }
 
   takeName(): Promise<void> {
-    return withDiskTrouble(this.#path, () => rename(this.#temporary, this.#path));
+    return withDiskFailure(this.#path, () => rename(this.#temporary, this.#path));
   }
 
   /** Removes what there is of it under its temporary name; never fails, since it follows upon another trouble. */

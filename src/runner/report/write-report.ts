@@ -1,7 +1,7 @@
 /** Writes the report of a batch: `results.csv`, `results.jsonl`, `summary.json` and the gallery, `index.html`. */
 import { join, resolve } from 'node:path';
 import type { BatchSummary, ReportRow, RunSpan } from '../core/report-row.ts';
-import { withDiskTrouble } from '../files/disk-trouble.ts';
+import { withDiskFailure } from '../files/disk-failure.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { syncFolder } from '../files/sync-folder.ts';
 import { removeLeftovers } from '../../lib/files/temporary-files.ts';
@@ -48,8 +48,8 @@ export async function writeReport(
   signal?: AbortSignal,
 ): Promise<ReportFiles> {
   const folder = resolve(dir);
-  await withDiskTrouble(folder, async () => makeFolder(folder, 0o700));
-  await withDiskTrouble(folder, () => removeLeftovers(folder, true));
+  await withDiskFailure(folder, async () => makeFolder(folder, 0o700));
+  await withDiskFailure(folder, () => removeLeftovers(folder, true));
   const files: Unfinished[] = [];
   try {
     const csv = await begin(files, folder, 'results.csv');
@@ -67,7 +67,7 @@ export async function writeReport(
     for (const file of files) await file.complete();
     signal?.throwIfAborted();
     for (const file of files) await file.takeName();
-    await withDiskTrouble(folder, () => syncFolder(folder));
+    await withDiskFailure(folder, () => syncFolder(folder));
   } catch (error) {
     for (const file of files) await file.discard();
     throw error;

@@ -1,7 +1,7 @@
 /** Writes contact sheets into a report's folder, in place of those that were there. */
 import { readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { withDiskTrouble } from '../files/disk-trouble.ts';
+import { withDiskFailure } from '../files/disk-failure.ts';
 import { syncFolder } from '../files/sync-folder.ts';
 import { UnfinishedFile } from './unfinished-file.ts';
 
@@ -31,8 +31,8 @@ export async function writeSheets(
     for (const file of files) await file.discard();
     throw error;
   }
-  await withDiskTrouble(folder, () => removeBeyond(folder, files.length));
-  await withDiskTrouble(folder, () => syncFolder(folder));
+  await withDiskFailure(folder, () => removeBeyond(folder, files.length));
+  await withDiskFailure(folder, () => syncFolder(folder));
   return files.map((_, i) => join(folder, nameOf(i + 1)));
 }
 

@@ -131,7 +131,7 @@ function isLoopbackName(host: string): boolean {
 }
 
 /** Pictures that come with a change: a page that misses some of many asks for them. */
-const mostNews = 12;
+const maxNews = 12;
 
 /** Sends the batch as it is, then what changes, until the page goes away. The head is sent already. */
 async function streamEvents(response: ServerResponse, broadcast: Broadcast): Promise<void> {
@@ -159,7 +159,7 @@ async function streamEvents(response: ServerResponse, broadcast: Broadcast): Pro
 /** All but the pictures that the page has already. */
 function changeOf(batch: LiveBatch, earlier: LiveBatch | undefined): LiveBatch {
   const known = earlier?.newest[0]?.id ?? 0;
-  return { ...batch, newest: batch.newest.filter(({ id }) => id > known).slice(0, mostNews) };
+  return { ...batch, newest: batch.newest.filter(({ id }) => id > known).slice(0, maxNews) };
 }
 
 /** JSON has no line breaks in it, which would end the event. */

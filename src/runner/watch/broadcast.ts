@@ -34,19 +34,19 @@ export function startBroadcast(batch: Pick<WatchedBatch, 'read'>): Broadcast {
   let latest: Reading | undefined;
   let underWay: Promise<LiveBatch> | undefined;
   let timer: NodeJS.Timeout | undefined;
-  let lastToldAt = 0;
+  let lastSentAt = 0;
   let isClosed = false;
 
-  const tell = (say: (listener: Listener) => void): void => {
-    lastToldAt = performance.now();
+  const emit = (say: (listener: Listener) => void): void => {
+    lastSentAt = performance.now();
     for (const listener of listeners) say(listener);
   };
   const readOnce = async (): Promise<LiveBatch> => {
     const earlier = latest;
     latest = await timedReading(batch);
     const { batch: now, json } = latest;
-    if (earlier?.json !== json) tell((listener) => listener.hear(now, earlier?.batch));
-    else if (performance.now() - lastToldAt > beatMs) tell((listener) => listener.beat());
+    if (earlier?.json !== json) emit((listener) => listener.hear(now, earlier?.batch));
+    else if (performance.now() - lastSentAt > beatMs) emit((listener) => listener.beat());
     return now;
   };
   const read = (): Promise<LiveBatch> =>

@@ -1,14 +1,14 @@
 /** What the page asks for, and the forms that it sends. */
 import type { IncomingMessage } from 'node:http';
-import { bodyOf } from '../asked.ts';
+import { bodyOf } from '../request-context.ts';
 import type { FieldProblem } from '../endpoint-settings.ts';
-import { type Answer, jsonAnswer, refusal } from '../http/answer.ts';
+import { type HttpResponse, jsonResponse, refusal } from '../http/http-response.ts';
 import type { KeyHolder } from '../keys/key.ts';
 
 /** A request of the page, from somebody who is signed in. */
 export interface ConsoleRequest {
   request: IncomingMessage;
-  askForBody: () => void;
+  sendContinue: () => void;
   gone: AbortSignal;
   holder: KeyHolder;
   query: URLSearchParams;
@@ -16,14 +16,16 @@ export interface ConsoleRequest {
   id: string;
 }
 
-export type Operation = (asked: ConsoleRequest) => Promise<Answer | undefined> | Answer | undefined;
+export type Operation = (
+  asked: ConsoleRequest,
+) => Promise<HttpResponse | undefined> | HttpResponse | undefined;
 
 /** Forms and keys are small; the inputs of jobs have the bound of submissions. */
 const maxFormBytes = 256 * 1024;
 
 export async function formOf(
-  asked: Pick<ConsoleRequest, 'request' | 'askForBody'>,
-): Promise<{ form: Record<string, unknown> } | Answer | undefined> {
+  asked: Pick<ConsoleRequest, 'request' | 'sendContinue'>,
+): Promise<{ form: Record<string, unknown> } | HttpResponse | undefined> {
   const body = await bodyOf(asked, maxFormBytes);
   if (!Buffer.isBuffer(body)) return body;
   try {
@@ -36,6 +38,6 @@ export async function formOf(
   return refusal(400, 'the body is no JSON object');
 }
 
-export function problemsAnswer(problems: FieldProblem[]): Answer {
-  return jsonAnswer({ error: 'this cannot be done as it stands', problems }, 422);
+export function problemsAnswer(problems: FieldProblem[]): HttpResponse {
+  return jsonResponse({ error: 'this cannot be done as it stands', problems }, 422);
 }

@@ -1,7 +1,7 @@
 /** The console: its page, who is signed in to it, and whom what the page asks for is handed to. */
 import type { IncomingMessage } from 'node:http';
 import type { Page } from '../../lib/net/page-shell.ts';
-import { type Answer, emptyAnswer, jsonAnswer, refusal, tooMany } from '../http/answer.ts';
+import { type HttpResponse, emptyResponse, jsonResponse, refusal, tooMany } from '../http/http-response.ts';
 import type { Admission } from '../keys/admission.ts';
 import { type ConsoleRequest, formOf, type Operation } from './console-request.ts';
 import { EndpointRequests, type EndpointRequestsParts } from './endpoint-requests.ts';
@@ -9,8 +9,8 @@ import { KeyRequests } from './key-requests.ts';
 import { Sessions } from './sessions.ts';
 import type { Endpoints } from '../endpoints.ts';
 import type { JobOperations } from '../job-operations.ts';
-import type { JobBook } from '../jobs/job-book.ts';
-import type { KeyBook } from '../keys/key-book.ts';
+import type { JobStore } from '../jobs/job-store.ts';
+import type { KeyStore } from '../keys/key-store.ts';
 import { JobViews } from './job-views.ts';
 
 export interface ConsoleParts extends EndpointRequestsParts, JobRequestsParts {
@@ -32,7 +32,7 @@ export class Console {
     const jobs = new JobRequests(parts);
     const keys = new KeyRequests(parts);
     this.#operations = [
-      ['GET', /^overview$/, () => jsonAnswer(endpoints.overview())],
+      ['GET', /^overview$/, () => jsonResponse(endpoints.overview())],
       ['POST', /^endpoints$/, (asked) => endpoints.add(asked)],
       ['PUT', /^endpoints\/([^/]+)$/, (asked) => endpoints.change(asked)],
       ['DELETE', /^endpoints\/([^/]+)$/, (asked) => endpoints.remove(asked)],
@@ -55,20 +55,20 @@ export class Console {
 
   async answer(
     request: IncomingMessage,
-    askForBody: () => void,
+    sendContinue: () => void,
     gone: AbortSignal,
-  ): Promise<Answer | undefined> {
+  ): Promise<HttpResponse | undefined> {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://console');
     if (!pathname.startsWith(prefix)) return this.#pageAt(pathname, request);
     const path = pathname.slice(prefix.length);
-    const answer = await this.#tell({ request, askForBody, gone, query: searchParams }, path);
+    const answer = await this.#emit({ request, sendContinue, gone, query: searchParams }, path);
     return answer && { ...answer, headers: { ...answer.headers, ...onlyData } };
   }
 
-  async #tell(asked: Omit<ConsoleRequest, 'holder' | 'id'>, path: string): Promise<Answer | undefined> {
-    const { request, askForBody } = asked;
+  async #emit(asked: Omit<ConsoleRequest, 'holder' | 'id'>, path: string): Promise<HttpResponse | undefined> {
+    const { request, sendContinue } = asked;
     if (!isOwnPage(request)) return refusal(403, 'this is for the console’s own page only');
-    if (path === 'session') return await this.#session(request, askForBody);
+    if (path === 'session') return await this.#session(request, sendContinue);
     const holder = this.#sessions.find(request.headers.cookie, this.#parts.now());
     if (holder === undefined) return refusal(401, 'sign in with an admin key');
     const matching = this.#operations.filter(([, pattern]) => pattern.test(path));
@@ -81,7 +81,7 @@ export class Console {
     return await operation({ ...asked, holder, id });
   }
 
-  #pageAt(path: string, { method }: IncomingMessage): Answer {
+  #pageAt(path: string, { method }: IncomingMessage): HttpResponse {
     if (method !== 'GET' && method !== 'HEAD')
       return refusal(405, 'a page is only looked at', { Allow: 'GET, HEAD' });
     // What the page asks for is beside it.
@@ -92,16 +92,16 @@ export class Console {
     return { status: 200, body: html, headers: { ...headers, 'Content-Type': 'text/html; charset=utf-8' } };
   }
 
-  async #session(request: IncomingMessage, askForBody: () => void): Promise<Answer | undefined> {
+  async #session(request: IncomingMessage, sendContinue: () => void): Promise<HttpResponse | undefined> {
     if (request.method === 'GET')
-      return jsonAnswer({
+      return jsonResponse({
         signedIn: this.#sessions.find(request.headers.cookie, this.#parts.now()) !== undefined,
       });
     if (request.method === 'DELETE')
-      return { ...emptyAnswer, headers: { 'Set-Cookie': this.#sessions.signOut(request.headers.cookie) } };
+      return { ...emptyResponse, headers: { 'Set-Cookie': this.#sessions.signOut(request.headers.cookie) } };
     if (request.method !== 'POST')
       return refusal(405, 'not done in this way', { Allow: 'GET, POST, DELETE' });
-    const body = await formOf({ request, askForBody });
+    const body = await formOf({ request, sendContinue });
     if (body === undefined || 'status' in body) return body;
     const { key } = body.form;
     if (typeof key !== 'string' || key.trim() === '') return refusal(401, 'enter a key');
@@ -109,7 +109,7 @@ export class Console {
     if (signedIn === 'wrong') return refusal(401, 'this is no admin key of this service, or it was revoked');
     if ('waitMs' in signedIn)
       return tooMany('too many wrong keys from this address: wait a minute', signedIn.waitMs);
-    return { ...emptyAnswer, headers: { 'Set-Cookie': signedIn.cookie } };
+    return { ...emptyResponse, headers: { 'Set-Cookie': signedIn.cookie } };
   }
 }
 
@@ -140,8 +140,8 @@ function decode(text: string): string {
 }
 
 interface JobRequestsParts {
-  keys: KeyBook;
-  book: JobBook;
+  keys: KeyStore;
+  book: JobStore;
   endpoints: Endpoints;
   jobs: JobOperations;
 }
@@ -155,26 +155,26 @@ class JobRequests {
     this.#views = new JobViews(parts.book);
   }
 
-  list({ query }: ConsoleRequest): Answer {
+  list({ query }: ConsoleRequest): HttpResponse {
     const asked = {
       endpoint: query.get('endpoint') || null,
       status: query.get('status') || null,
       before: query.get('before') || null,
     };
-    return jsonAnswer(this.#views.list(asked, this.#keyNames()));
+    return jsonResponse(this.#views.list(asked, this.#keyNames()));
   }
 
-  async show({ id }: ConsoleRequest): Promise<Answer> {
+  async show({ id }: ConsoleRequest): Promise<HttpResponse> {
     const { endpoints } = this.#parts;
     const job = await this.#views.find(
       id,
       this.#keyNames(),
       (row) => endpoints.find(row.endpointId)?.logOf(row.id) ?? [],
     );
-    return job === undefined ? refusal(404, 'job not found') : jsonAnswer(job);
+    return job === undefined ? refusal(404, 'job not found') : jsonResponse(job);
   }
 
-  async act(what: 'cancel' | 'retry', { id }: ConsoleRequest): Promise<Answer> {
+  async act(what: 'cancel' | 'retry', { id }: ConsoleRequest): Promise<HttpResponse> {
     const endpointId = this.#views.endpointOf(id);
     if (endpointId === undefined) return refusal(404, 'job not found');
     if (this.#parts.endpoints.find(endpointId) === undefined)

@@ -3,13 +3,13 @@ import type { EndpointForm, EndpointView, Overview, RendererLack } from '../../p
 import type { EndpointSettings, FieldProblem } from '../endpoint-settings.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { EndpointOfFile, type Endpoints } from '../endpoints.ts';
-import { type Answer, emptyAnswer, jsonAnswer, refusal } from '../http/answer.ts';
+import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../http/http-response.ts';
 import type { JobOperations } from '../job-operations.ts';
-import type { JobBook } from '../jobs/job-book.ts';
+import type { JobStore } from '../jobs/job-store.ts';
 import { type ConsoleRequest, formOf, problemsAnswer } from './console-request.ts';
 
 export interface EndpointRequestsParts {
-  book: JobBook;
+  book: JobStore;
   endpoints: Endpoints;
   jobs: JobOperations;
   forms: EndpointForms;
@@ -70,7 +70,7 @@ export class EndpointRequests {
     };
   }
 
-  async add(asked: ConsoleRequest): Promise<Answer | undefined> {
+  async add(asked: ConsoleRequest): Promise<HttpResponse | undefined> {
     const { endpoints, forms } = this.#parts;
     const body = await formOf(asked);
     if (body === undefined || 'status' in body) return body;
@@ -80,10 +80,10 @@ export class EndpointRequests {
     );
     if ('problems' in checked) return problemsAnswer(checked.problems);
     const made = await endpoints.add(checked.settings);
-    return Array.isArray(made) ? problemsAnswer(made) : jsonAnswer(this.#viewOf(made), 201);
+    return Array.isArray(made) ? problemsAnswer(made) : jsonResponse(this.#viewOf(made), 201);
   }
 
-  async change(asked: ConsoleRequest): Promise<Answer | undefined> {
+  async change(asked: ConsoleRequest): Promise<HttpResponse | undefined> {
     const { endpoints, forms } = this.#parts;
     const body = await formOf(asked);
     if (body === undefined || 'status' in body) return body;
@@ -94,28 +94,28 @@ export class EndpointRequests {
       if ('problems' in checked) return problemsAnswer(checked.problems);
       const changed = await endpoints.change(asked.id, checked.settings);
       if (changed === undefined) return refusal(404, 'endpoint not found');
-      return Array.isArray(changed) ? problemsAnswer(changed) : jsonAnswer(this.#viewOf(changed));
+      return Array.isArray(changed) ? problemsAnswer(changed) : jsonResponse(this.#viewOf(changed));
     });
   }
 
-  async remove({ id }: ConsoleRequest): Promise<Answer> {
+  async remove({ id }: ConsoleRequest): Promise<HttpResponse> {
     return await unlessOfFile(async () =>
-      (await this.#parts.endpoints.remove(id)) ? emptyAnswer : refusal(404, 'endpoint not found'),
+      (await this.#parts.endpoints.remove(id)) ? emptyResponse : refusal(404, 'endpoint not found'),
     );
   }
 
-  async submit(asked: ConsoleRequest): Promise<Answer | undefined> {
+  async submit(asked: ConsoleRequest): Promise<HttpResponse | undefined> {
     const endpoint = this.#parts.endpoints.find(asked.id);
     if (endpoint === undefined) return refusal(404, 'endpoint not found');
-    const { request, askForBody, holder } = asked;
-    const id = await this.#parts.jobs.submit({ request, askForBody, endpoint, keyId: holder.id });
-    return typeof id === 'string' ? jsonAnswer({ id }, 201) : id;
+    const { request, sendContinue, holder } = asked;
+    const id = await this.#parts.jobs.submit({ request, sendContinue, endpoint, keyId: holder.id });
+    return typeof id === 'string' ? jsonResponse({ id }, 201) : id;
   }
 
-  async purge({ id }: ConsoleRequest): Promise<Answer> {
+  async purge({ id }: ConsoleRequest): Promise<HttpResponse> {
     const { endpoints, book } = this.#parts;
     if (endpoints.find(id) === undefined) return refusal(404, 'endpoint not found');
-    return jsonAnswer({ removed: await book.rounds.purgeQueue(id) });
+    return jsonResponse({ removed: await book.rounds.purgeQueue(id) });
   }
 }
 
@@ -125,7 +125,7 @@ function withoutSecrets(form: EndpointForm): EndpointForm {
   return { ...form, environment };
 }
 
-async function unlessOfFile(work: () => Promise<Answer>): Promise<Answer> {
+async function unlessOfFile(work: () => Promise<HttpResponse>): Promise<HttpResponse> {
   try {
     return await work();
   } catch (error) {
@@ -135,19 +135,19 @@ async function unlessOfFile(work: () => Promise<Answer>): Promise<Answer> {
 }
 
 /** How much of their logs workers are shown with where many of them are shown at once. */
-const mostLines = 50;
+const maxLines = 50;
 
 /** The page asks for all of them again and again. */
-const mostCharacters = 8_000;
-const mostCharactersOfAll = 256_000;
-const fewestCharacters = 200;
+const maxCharacters = 8_000;
+const maxTotalCharacters = 256_000;
+const minCharacters = 200;
 
 /** The end of the log of one worker among so many. */
 function latestLines(log: readonly string[], workers: number): string[] {
-  const share = Math.floor(mostCharactersOfAll / Math.max(1, workers));
-  let room = Math.min(mostCharacters, Math.max(fewestCharacters, share));
+  const share = Math.floor(maxTotalCharacters / Math.max(1, workers));
+  let room = Math.min(maxCharacters, Math.max(minCharacters, share));
   const lines: string[] = [];
-  for (const line of log.slice(-mostLines).toReversed()) {
+  for (const line of log.slice(-maxLines).toReversed()) {
     if (room <= 0) break;
     lines.push(line.length <= room ? line : `${line.slice(0, room)}…`);
     room -= line.length + 1;

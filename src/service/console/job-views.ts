@@ -1,7 +1,7 @@
 /** Jobs as the console shows them. */
 import type { JobRow, JobView } from '../../protocol/console-data.ts';
 import { OpenFile, type Text, wholeOf } from '../jobs/filed-text.ts';
-import type { JobBook } from '../jobs/job-book.ts';
+import type { JobStore } from '../jobs/job-store.ts';
 import type { JobRecord } from '../jobs/job-statements.ts';
 import { shownWorker } from '../pool/pulling-worker.ts';
 import { picturesIn, readJson, shownJson } from './shown-json.ts';
@@ -31,17 +31,17 @@ export interface JobQuery {
 const atOnce = 50;
 
 /** As bytes; a little more than what is shown of its pictures. */
-const longestShown = 48 * 1024 * 1024;
+const maxShownBytes = 48 * 1024 * 1024;
 
 const rowColumns = `number, id, endpointId, state AS status, acceptedAt, queuedAt, startedAt, endedAt, workerId, retries,
   keyId, summary`;
 
 export class JobViews {
-  readonly #book: JobBook;
+  readonly #book: JobStore;
   readonly #sql: ReturnType<typeof prepareStatements>;
   #reading: Promise<unknown> = Promise.resolve();
 
-  constructor(book: JobBook) {
+  constructor(book: JobStore) {
     this.#book = book;
     this.#sql = prepareStatements(book);
   }
@@ -108,7 +108,7 @@ export class JobViews {
 /** Null for what is gone, or more than can be shown. */
 async function shownText(value: Text | OpenFile | undefined): Promise<string | null> {
   if (value === undefined) return null;
-  if (!(value instanceof OpenFile) || value.byteCount <= longestShown)
+  if (!(value instanceof OpenFile) || value.byteCount <= maxShownBytes)
     return (await wholeOf([value])).toString();
   await value.close();
   return null;
@@ -137,7 +137,7 @@ interface ListValues {
 }
 
 /** Exported for the test that none of them looks through all jobs. */
-export function prepareStatements({ file: { db } }: Pick<JobBook, 'file'>) {
+export function prepareStatements({ file: { db } }: Pick<JobStore, 'file'>) {
   const list = (where: string): string =>
     `SELECT ${rowColumns} FROM job WHERE ${where} AND number < @newest ORDER BY number DESC LIMIT @atOnce`;
   const openOf = (isLowPriority: 0 | 1): string =>

@@ -1,25 +1,25 @@
 /** Keys for the page: listed, made and revoked. */
-import { type Answer, emptyAnswer, jsonAnswer, refusal } from '../http/answer.ts';
-import type { JobBook } from '../jobs/job-book.ts';
-import { type KeyBook, KeyBookBusy, KeyRefused } from '../keys/key-book.ts';
+import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../http/http-response.ts';
+import type { JobStore } from '../jobs/job-store.ts';
+import { type KeyStore, KeyStoreBusy, KeyRefused } from '../keys/key-store.ts';
 import { type ConsoleRequest, formOf, problemsAnswer } from './console-request.ts';
 import type { KeyView } from '../../protocol/console-data.ts';
 import type { KeyHolder, KeyRecord } from '../keys/key.ts';
 
 export class KeyRequests {
-  readonly #keys: KeyBook;
+  readonly #keys: KeyStore;
   readonly #views: KeyViews;
 
-  constructor({ keys, book }: { keys: KeyBook; book: JobBook }) {
+  constructor({ keys, book }: { keys: KeyStore; book: JobStore }) {
     this.#keys = keys;
     this.#views = new KeyViews(book);
   }
 
-  list(): Answer {
-    return jsonAnswer(this.#views.all(this.#keys.given, this.#keys.list()));
+  list(): HttpResponse {
+    return jsonResponse(this.#views.all(this.#keys.given, this.#keys.list()));
   }
 
-  async add(asked: ConsoleRequest): Promise<Answer | undefined> {
+  async add(asked: ConsoleRequest): Promise<HttpResponse | undefined> {
     const body = await formOf(asked);
     if (body === undefined || 'status' in body) return body;
     const { name, kind, endpoints = null } = body.form;
@@ -28,24 +28,24 @@ export class KeyRequests {
       return refusal(422, 'a key has a name, a kind and a list of endpoints or null');
     try {
       const { key, record } = this.#keys.add({ name, kind, endpoints: isList ? endpoints : null });
-      return jsonAnswer({ key, view: this.#views.of(record) }, 201);
+      return jsonResponse({ key, view: this.#views.of(record) }, 201);
     } catch (error) {
       if (error instanceof KeyRefused) return problemsAnswer(error.problems);
       return orBusy(error);
     }
   }
 
-  revoke({ id }: ConsoleRequest): Answer {
+  revoke({ id }: ConsoleRequest): HttpResponse {
     try {
-      return this.#keys.revoke(id) === undefined ? refusal(404, 'there is no such key') : emptyAnswer;
+      return this.#keys.revoke(id) === undefined ? refusal(404, 'there is no such key') : emptyResponse;
     } catch (error) {
       return orBusy(error);
     }
   }
 }
 
-function orBusy(error: unknown): Answer {
-  if (error instanceof KeyBookBusy) return refusal(503, error.message, { 'Retry-After': '2' });
+function orBusy(error: unknown): HttpResponse {
+  if (error instanceof KeyStoreBusy) return refusal(503, error.message, { 'Retry-After': '2' });
   throw error;
 }
 
@@ -55,7 +55,7 @@ class KeyViews {
   readonly #usage: (keyId: string) => Usage;
   readonly #used: () => string[];
 
-  constructor({ file: { db } }: JobBook) {
+  constructor({ file: { db } }: JobStore) {
     const usage = db.prepare<[string], Usage[number]>(
       'SELECT endpointId, jobs, gpuMs FROM usage WHERE keyId = ? ORDER BY endpointId',
     );

@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Admission } from '../keys/admission.ts';
-import type { KeyBook } from '../keys/key-book.ts';
+import type { KeyStore } from '../keys/key-store.ts';
 import { type KeyHolder, permits } from '../keys/key.ts';
 
 interface Session {
@@ -12,18 +12,18 @@ interface Session {
 }
 
 /** A page that is left open asks again and again: that nobody comes back could not be told. */
-const longestMs = 12 * 60 * 60_000;
+const maxMs = 12 * 60 * 60_000;
 const maxSessions = 1_000;
 
 export class Sessions {
-  readonly #keys: KeyBook;
+  readonly #keys: KeyStore;
   readonly #admission: Admission;
   /** By the digest of the cookie's value. */
   readonly #sessions = new Map<string, Session>();
   readonly #cookieName: string;
 
   /** `place`: the file of the service, of which there is one on a machine. */
-  constructor(keys: KeyBook, admission: Admission, place: string) {
+  constructor(keys: KeyStore, admission: Admission, place: string) {
     this.#keys = keys;
     this.#admission = admission;
     // Browsers tell the services of a machine apart by their ports, but not the cookies of these.
@@ -44,7 +44,7 @@ export class Sessions {
     const value = randomBytes(32).toString('base64url');
     if (this.#sessions.size >= maxSessions) this.#dropOldest();
     this.#sessions.set(digestOf(value), { authorization, signedInAt: now });
-    return { cookie: this.#cookieOf(value, longestMs / 1_000) };
+    return { cookie: this.#cookieOf(value, maxMs / 1_000) };
   }
 
   /** Whose session a request belongs to. */
@@ -53,7 +53,7 @@ export class Sessions {
     const session = this.#sessions.get(id);
     if (session === undefined) return undefined;
     const holder = this.#keys.find(session.authorization);
-    if (holder === undefined || !permits(holder, 'console') || now - session.signedInAt > longestMs) {
+    if (holder === undefined || !permits(holder, 'console') || now - session.signedInAt > maxMs) {
       this.#sessions.delete(id);
       return undefined;
     }

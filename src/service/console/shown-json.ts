@@ -1,11 +1,11 @@
 /** JSON as people can look at it: without the pictures in it, which are shown as such. */
 
 /** What stands in the page as text. */
-const longestText = 256 * 1024;
-const longestString = 4_000;
+const maxTextLength = 256 * 1024;
+const maxStringLength = 4_000;
 
-const mostPictures = 12;
-const mostPictureBytes = 40 * 1024 * 1024;
+const maxPictures = 12;
+const maxPictureBytes = 40 * 1024 * 1024;
 
 /** Undefined where there is none. */
 export function readJson(text: string | null): unknown {
@@ -20,7 +20,7 @@ export function readJson(text: string | null): unknown {
 export function shownJson(value: unknown): string | null {
   if (value === undefined) return null;
   const shown = textOf(value);
-  return shown !== undefined && shown.length <= longestText ? shown : null;
+  return shown !== undefined && shown.length <= maxTextLength ? shown : null;
 }
 
 /** Undefined for what is nested so deeply that it cannot be written. */
@@ -38,7 +38,7 @@ function textOf(value: unknown): string | undefined {
 }
 
 function cut(text: string): string {
-  const kept = pictureOf(text) === undefined ? longestString : 60;
+  const kept = pictureOf(text) === undefined ? maxStringLength : 60;
   return text.length <= kept ? text : `${text.slice(0, kept)}… (${text.length} characters)`;
 }
 
@@ -48,15 +48,14 @@ export function picturesIn(output: unknown): string[] {
   const pictures = new Set<string>();
   let length = 0;
   const open: unknown[] = [output];
-  while (open.length > 0 && pictures.size < mostPictures) {
+  while (open.length > 0 && pictures.size < maxPictures) {
     const value = open.pop();
     if (typeof value === 'object' && value !== null) {
       for (const inner of Object.values(value).toReversed()) open.push(inner);
       continue;
     }
     const picture = typeof value === 'string' ? pictureOf(value) : undefined;
-    if (picture === undefined || pictures.has(picture) || length + picture.length > mostPictureBytes)
-      continue;
+    if (picture === undefined || pictures.has(picture) || length + picture.length > maxPictureBytes) continue;
     length += picture.length;
     pictures.add(picture);
   }

@@ -6,17 +6,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FaultPlan } from '../faults/fault-plan.ts';
 import { isDiskFull } from '../jobs/disk-full.ts';
 import { wholeOf } from '../jobs/filed-text.ts';
-import { type Answer, errorBody, refusal } from './answer.ts';
+import { type HttpResponse, errorBody, refusal } from './http-response.ts';
 import type { ClientLimits } from './client-limits.ts';
-import { sendAnswer } from './send-answer.ts';
+import { sendAnswer } from './send-response.ts';
 
 /** Resolves to the answer; undefined where nobody listens any more. A rejection is an error of the service's own. */
 type AnswerRequest = (
   request: IncomingMessage,
-  askForBody: () => void,
+  sendContinue: () => void,
   /** Aborts when the client has gone. */
   gone: AbortSignal,
-) => Promise<Answer | undefined>;
+) => Promise<HttpResponse | undefined>;
 
 export interface HttpServerOptions {
   host: string;
@@ -105,8 +105,8 @@ async function serveRequest(
   try {
     const fault = faults?.answer(request);
     if (fault?.isInstead === true) return fault.send(response);
-    const askForBody = (): void => void (isAskedFirst && response.writeContinue());
-    const honest = await answerRequest(request, askForBody, gone.signal);
+    const sendContinue = (): void => void (isAskedFirst && response.writeContinue());
+    const honest = await answerRequest(request, sendContinue, gone.signal);
     if (honest === undefined) return void response.destroy();
     if (fault === undefined && faults?.isTold(request) !== true)
       return await sendAnswer(request, response, honest, clientLimits);
@@ -121,7 +121,7 @@ async function serveRequest(
   }
 }
 
-function refusalOf(error: unknown): Answer {
+function refusalOf(error: unknown): HttpResponse {
   return isDiskFull(error)
     ? refusal(507, 'the service has no space left on its disk: nothing was done')
     : refusal(500, 'internal error');

@@ -9,17 +9,17 @@ export type ReadBody =
   | { kind: 'gone' };
 
 /**
- * Never rejects. `maxBytes` is counted as they come; a declared length above it is believed at once. `askForBody` is
+ * Never rejects. `maxBytes` is counted as they come; a declared length above it is believed at once. `sendContinue` is
  * called before anything is read: a client may wait for that before it sends.
  */
 export function readBody(
   request: IncomingMessage,
   maxBytes: number,
-  askForBody: () => void,
+  sendContinue: () => void,
 ): Promise<ReadBody> {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes)
     return Promise.resolve({ kind: 'too-large' });
-  askForBody();
+  sendContinue();
   return new Promise((resolve) => {
     let chunks: Buffer[] = [];
     let byteCount = 0;

@@ -1,7 +1,7 @@
 /** What is asked of the job book; only for what is long, reading waits. */
 import type { OpenFile } from './filed-text.ts';
 import type { JobExpiry } from './job-expiry.ts';
-import type { JobOfWorker } from './job-ledger.ts';
+import type { JobOfWorker } from './job-transitions.ts';
 import type { JobState } from './job-moves.ts';
 import type { JobRecord, JobStanding, prepareJobStatements } from './job-statements.ts';
 import type { LongTexts } from './long-texts.ts';

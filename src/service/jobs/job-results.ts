@@ -1,7 +1,7 @@
 /** What workers bring, into the job book: outputs as JSON text, all else failures in words. */
 import type { FaultPlan } from '../faults/fault-plan.ts';
-import type { JobBook } from './job-book.ts';
-import type { JobOfWorker } from './job-ledger.ts';
+import type { JobStore } from './job-store.ts';
+import type { JobOfWorker } from './job-transitions.ts';
 import type { JobOutcome } from './job-work.ts';
 
 /** Larger results are failures in words rather than results that get lost on their way. */
@@ -10,7 +10,7 @@ const defaultMaxResultBytes = 100 * 1024 * 1024;
 const maxErrorLength = 10_000;
 
 export interface JobResultsParts {
-  book: JobBook;
+  book: JobStore;
   maxResultBytes?: number;
   /** What goes wrong on purpose; undefined where nothing does. */
   faults?: FaultPlan | undefined;

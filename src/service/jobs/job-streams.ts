@@ -1,11 +1,11 @@
 /** The streams of jobs, in the job book: parts of an output, kept until somebody has read them. */
 import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
-import type { JobLedger, JobOfWorker } from './job-ledger.ts';
+import type { JobTransitions, JobOfWorker } from './job-transitions.ts';
 import type { JobSignals } from './job-signals.ts';
 import type { LongTexts } from './long-texts.ts';
 
 export interface JobStreamsParts {
-  ledger: JobLedger;
+  ledger: JobTransitions;
   commit: GroupCommit;
   texts: LongTexts;
   signals: JobSignals;
@@ -77,7 +77,7 @@ export class JobStreams {
     this.#unreadBytes.delete(job);
   }
 
-  get #sql(): JobLedger['sql'] {
+  get #sql(): JobTransitions['sql'] {
     return this.#parts.ledger.sql;
   }
 }

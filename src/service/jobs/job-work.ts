@@ -2,7 +2,7 @@
 import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
 import { isDiskFull } from './disk-full.ts';
 import type { DiskReserve } from './disk-reserve.ts';
-import type { JobLedger, JobOfWorker, JobTaker } from './job-ledger.ts';
+import type { JobTransitions, JobOfWorker, JobTaker } from './job-transitions.ts';
 import type { JobState } from './job-moves.ts';
 import type { JobReads } from './job-reads.ts';
 import type { JobSignals } from './job-signals.ts';
@@ -10,7 +10,7 @@ import type { JobChange, TakenJob, WaitingJob } from './job-statements.ts';
 import { longText, type LongTexts } from './long-texts.ts';
 
 export interface JobWorkParts {
-  ledger: JobLedger;
+  ledger: JobTransitions;
   commit: GroupCommit;
   reserve: DiskReserve;
   texts: LongTexts;

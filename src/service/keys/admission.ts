@@ -1,6 +1,6 @@
 /** Lets in whoever brings a good key, and keeps others from trying keys until one is. */
 import { addressGroup } from '../../lib/net/address-group.ts';
-import type { KeyBook } from './key-book.ts';
+import type { KeyStore } from './key-store.ts';
 import { digestOf, presentedKey } from './key-text.ts';
 import type { KeyHolder } from './key.ts';
 
@@ -16,12 +16,12 @@ const maxKnown = 10_000;
  * that tries keys it is let in only where it had come from there before.
  */
 export class Admission {
-  readonly #keys: KeyBook;
+  readonly #keys: KeyStore;
   readonly #now: () => number;
   readonly #guesses = new Guesses();
   readonly #known = new Set<string>();
 
-  constructor(keys: KeyBook, now: () => number) {
+  constructor(keys: KeyStore, now: () => number) {
     this.#keys = keys;
     this.#now = now;
   }

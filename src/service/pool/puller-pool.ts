@@ -1,17 +1,17 @@
 /** The workers of an endpoint that the service starts and that then ask for jobs over the network: containers. */
 import type { EndpointSettings } from '../endpoint-settings.ts';
-import type { JobBook } from '../jobs/job-book.ts';
+import type { JobStore } from '../jobs/job-store.ts';
 import { OwnWorkerKeys } from '../keys/own-worker-keys.ts';
 import type { Puller, PullWorkload } from '../workloads/workload.ts';
 import { pullingWorker } from './pulling-worker.ts';
 import type { RemoteWorkers } from './remote-workers.ts';
 import { idleMs, startWanted } from './start-wanted.ts';
 import { Supervised } from './supervised.ts';
-import { toldOnce } from './told-once.ts';
+import { withoutRepeats } from './without-repeats.ts';
 import type { WorkerView } from './worker-view.ts';
 
 export interface PullerPoolParts {
-  book: JobBook;
+  book: JobStore;
   workload: PullWorkload;
   remote: RemoteWorkers;
   endpoint: Pick<EndpointSettings, 'id' | 'workers' | 'quickStart'>;
@@ -29,7 +29,7 @@ export class PullerPool {
 
   constructor(parts: PullerPoolParts) {
     this.#parts = parts;
-    this.#say = toldOnce(parts.onTrouble);
+    this.#say = withoutRepeats(parts.onTrouble);
     const { book, workload, endpoint } = parts;
     this.#pullers = Array.from({ length: endpoint.workers }, () => this.#supervise(workload));
     this.#leave = book.signals.on(`queued ${endpoint.id}`, () => this.#startMore());
@@ -53,7 +53,7 @@ export class PullerPool {
 
   /** Why there is one that cannot be relied on; null where all can be. */
   get trouble(): string | null {
-    return this.#pullers.some(({ isAiling }) => isAiling) ? this.#trouble : null;
+    return this.#pullers.some(({ isUnstable }) => isUnstable) ? this.#trouble : null;
   }
 
   /** Notes that a worker, where it is one of these, was given jobs: what it writes from now on is of them. */
@@ -89,7 +89,7 @@ export class PullerPool {
   /** What it still was given is somebody else's when it has ended, and that is not the job's fault. */
   async #end(workerId: string, why: string, ended: Promise<void>): Promise<void> {
     await ended;
-    await this.#parts.remote.bury(workerId, why, { isCounted: false });
+    await this.#parts.remote.remove(workerId, why, { isCounted: false });
   }
 
   #supervise(workload: PullWorkload): Supervised<Puller> {
@@ -98,7 +98,7 @@ export class PullerPool {
       start: (context) => workload.startPuller(context),
       onChange: () => setImmediate(() => this.#startMore()),
       onEnded: (workerId, why) =>
-        void remote.bury(idOf({ workerId }), why, { isCounted: true, log: puller.log.ofJob.join('\n') }),
+        void remote.remove(idOf({ workerId }), why, { isCounted: true, log: puller.log.ofJob.join('\n') }),
       onTrouble: (text) => {
         if (text !== this.#trouble) this.#say(`endpoint ${endpoint.id}: ${text}`);
         this.#trouble = text;
@@ -118,7 +118,7 @@ export class PullerPool {
     for (const puller of this.#pullers) {
       const view = seen.get(idOf(puller));
       if (view === undefined) continue;
-      puller.praise();
+      puller.markHealthy();
       this.#trouble = null;
       const isIdle = view.jobIds.length === 0 && Date.now() - Math.max(view.since, puller.since) > idleMs;
       if (isIdle && !endpoint.quickStart && book.reads.queueLength(endpoint.id) === 0)

@@ -1,6 +1,6 @@
 /** The workers that pull an endpoint's jobs over the network: who there is, what each is at, and who has fallen silent. */
-import type { JobBook } from '../jobs/job-book.ts';
-import type { JobOfWorker } from '../jobs/job-ledger.ts';
+import type { JobStore } from '../jobs/job-store.ts';
+import type { JobOfWorker } from '../jobs/job-transitions.ts';
 import type { JobSignals } from '../jobs/job-signals.ts';
 import { shownWorker } from './pulling-worker.ts';
 import type { WorkerView } from './worker-view.ts';
@@ -35,14 +35,14 @@ interface HeldJob {
 }
 
 export interface RemoteWorkersOptions {
-  book: JobBook;
+  book: JobStore;
   endpointId: string;
   silenceMs?: number;
   onTrouble: (text: string) => void;
 }
 
 export class RemoteWorkers {
-  readonly #book: JobBook;
+  readonly #book: JobStore;
   readonly #signals: JobSignals;
   readonly #endpointId: string;
   readonly #silenceMs: number;
@@ -121,7 +121,7 @@ export class RemoteWorkers {
   }
 
   /** A worker that has ended for sure; with `isCounted` false it was none of its doing. `log`: its last words. */
-  async bury(workerId: string, why: string, how: { isCounted: boolean; log?: string }): Promise<void> {
+  async remove(workerId: string, why: string, how: { isCounted: boolean; log?: string }): Promise<void> {
     const worker = this.#workers.get(workerId);
     if (worker === undefined) return;
     this.#workers.delete(workerId);

@@ -17,7 +17,7 @@ export interface SupervisedParts<W extends Puller> {
 }
 
 /** A worker that ends again and again is started at growing intervals, up to this. */
-const longestPauseMs = 60_000;
+const maxPauseMs = 60_000;
 
 const provenAfterMs = 60_000;
 
@@ -61,7 +61,7 @@ export class Supervised<W extends Puller> {
   }
 
   /** Whether nobody can rely on it: one that ended has to stay up for a while first. */
-  get isAiling(): boolean {
+  get isUnstable(): boolean {
     const isLongUp = this.#state === 'up' && Date.now() - this.#since > provenAfterMs;
     return this.#lastDeath !== null && !isLongUp;
   }
@@ -103,7 +103,7 @@ export class Supervised<W extends Puller> {
   }
 
   /** Says that it has done some good: the next ending is the first of its kind. */
-  praise(): void {
+  markHealthy(): void {
     this.#endings = 0;
     this.#lastDeath = null;
   }
@@ -135,7 +135,7 @@ export class Supervised<W extends Puller> {
   async #pause(what: string, why: string): Promise<void> {
     this.#endings += 1;
     // One that ends for the first time is replaced at once.
-    const pauseMs = this.#endings === 1 ? 0 : Math.min(longestPauseMs, 500 * 2 ** this.#endings);
+    const pauseMs = this.#endings === 1 ? 0 : Math.min(maxPauseMs, 500 * 2 ** this.#endings);
     this.#lastDeath = { why, at: Date.now() };
     this.#startsAt = Date.now() + pauseMs;
     this.#become('unhealthy');
@@ -160,8 +160,8 @@ export function textOf(error: unknown): string {
 
 /** What a worker writes for people: its latest lines, and those of the job it is at. */
 const latestLines = 200;
-const longestLine = 2_000;
-const longestJobLog = 64 * 1024;
+const maxLineLength = 2_000;
+const maxJobLogLength = 64 * 1024;
 
 class KeptLog {
   readonly latest: string[] = [];
@@ -169,14 +169,14 @@ class KeptLog {
   #length = 0;
 
   add(line: string): void {
-    const kept = line.length <= longestLine ? line : `${line.slice(0, longestLine)}…`;
+    const kept = line.length <= maxLineLength ? line : `${line.slice(0, maxLineLength)}…`;
     this.latest.push(kept);
     if (this.latest.length > latestLines) this.latest.shift();
     if (this.#ofJob === undefined) return;
     this.#ofJob.push(kept);
     this.#length += kept.length + 1;
     // The end of it tells more than the beginning.
-    while (this.#length > longestJobLog) this.#length -= (this.#ofJob.shift()?.length ?? 0) + 1;
+    while (this.#length > maxJobLogLength) this.#length -= (this.#ofJob.shift()?.length ?? 0) + 1;
   }
 
   /** What comes from now on belongs to a job. */

@@ -1,16 +1,16 @@
 /** The workers that the service itself runs for an endpoint, fed from the job book. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EndpointSettings } from '../endpoint-settings.ts';
-import type { JobBook } from '../jobs/job-book.ts';
+import type { JobStore } from '../jobs/job-store.ts';
 import type { JobResults } from '../jobs/job-results.ts';
 import type { Workload } from '../workloads/workload.ts';
 import { idleMs, startWanted } from './start-wanted.ts';
-import { toldOnce } from './told-once.ts';
+import { withoutRepeats } from './without-repeats.ts';
 import { WorkerSlot } from './worker-slot.ts';
 import type { WorkerView } from './worker-view.ts';
 
 export interface PoolParts {
-  book: JobBook;
+  book: JobStore;
   results: JobResults;
   workload: Workload;
   endpoint: Pick<EndpointSettings, 'id' | 'workers' | 'quickStart'>;
@@ -35,7 +35,7 @@ export class WorkerPool {
 
   constructor(parts: PoolParts) {
     this.#parts = parts;
-    this.#say = toldOnce(parts.onTrouble);
+    this.#say = withoutRepeats(parts.onTrouble);
     const { book, results, workload, endpoint } = parts;
     this.#slots = Array.from(
       { length: endpoint.workers },
@@ -46,7 +46,7 @@ export class WorkerPool {
           workload,
           insist: (write) => this.#insist(write),
           onChange: () => this.wake(),
-          onTrouble: (text) => this.#tell(text),
+          onTrouble: (text) => this.#emit(text),
         }),
     );
     this.#leave = book.signals.on(`queued ${endpoint.id}`, () => this.wake());
@@ -65,7 +65,7 @@ export class WorkerPool {
 
   /** Why there is somebody who cannot be relied on; null where all can be. */
   get trouble(): string | null {
-    return this.#slots.some(({ supervised }) => supervised.isAiling) ? this.#trouble : null;
+    return this.#slots.some(({ supervised }) => supervised.isUnstable) ? this.#trouble : null;
   }
 
   logOf(jobId: string): readonly string[] {
@@ -111,7 +111,7 @@ export class WorkerPool {
     for (const slot of this.#slots) if (slot.idleMs > idleMs) void slot.supervised.retire();
   }
 
-  #tell(text: string): void {
+  #emit(text: string): void {
     if (text !== this.#trouble) this.#say(`endpoint ${this.#parts.endpoint.id}: ${text}`);
     this.#trouble = text;
   }

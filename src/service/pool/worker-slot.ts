@@ -1,5 +1,5 @@
 /** One place for a worker of the service's own: gives it jobs, and brings what comes of them into the book. */
-import type { JobBook } from '../jobs/job-book.ts';
+import type { JobStore } from '../jobs/job-store.ts';
 import type { JobResults } from '../jobs/job-results.ts';
 import type { TakenJob } from '../jobs/job-statements.ts';
 import { JsonText, type RunReport, type Worker, WorkerDied, type Workload } from '../workloads/workload.ts';
@@ -7,7 +7,7 @@ import { Supervised, textOf } from './supervised.ts';
 import type { WorkerState } from './worker-view.ts';
 
 export interface SlotParts {
-  book: JobBook;
+  book: JobStore;
   results: JobResults;
   workload: Workload;
   /** Tries until it is written, as a full disk may be emptied; undefined once the service ends. */
@@ -94,7 +94,7 @@ export class WorkerSlot {
       const output = outputText(await run.finally(leave));
       const lines = log.end();
       if (!unwanted.signal.aborted) await insist(() => results.complete(job, output, lines));
-      this.supervised.praise();
+      this.supervised.markHealthy();
     } catch (error) {
       const text = textOf(error);
       const lines = log.end();
@@ -109,7 +109,7 @@ export class WorkerSlot {
   }
 }
 
-function reportOf(book: JobBook, job: TakenJob, signal: AbortSignal): RunReport {
+function reportOf(book: JobStore, job: TakenJob, signal: AbortSignal): RunReport {
   // What cannot be written is not worth the job: the result counts.
   const keep = async (write: () => Promise<unknown>): Promise<void> => {
     try {

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { Agent, request } from 'undici';
 import type { FaultPlan } from '../faults/fault-plan.ts';
-import { statusBody } from '../http/answer.ts';
+import { statusBody } from '../http/http-response.ts';
 import {
   closeFilesOf,
   type FiledText,
@@ -12,14 +12,14 @@ import {
   isFiled,
   piecesOf,
 } from '../jobs/filed-text.ts';
-import type { JobBook } from '../jobs/job-book.ts';
+import type { JobStore } from '../jobs/job-store.ts';
 import { WebhookLanes } from './webhook-lanes.ts';
 import { type DueWebhook, prepareWebhookStatements } from './webhook-statements.ts';
 import { type Internet, publicLookup } from '../../lib/net/public-lookup.ts';
 import { isPrivateTarget } from './private-target.ts';
 
 export interface WebhooksParts extends WebhookTargets {
-  book: JobBook;
+  book: JobStore;
   onTrouble: (text: string) => void;
   /** Wall clock, epoch ms. */
   now: () => number;
@@ -83,7 +83,7 @@ export class Webhooks {
 
   async #begin(webhook: DueWebhook, leave: (hasAnswered?: boolean) => void): Promise<void> {
     try {
-      leave(await this.#tell(webhook));
+      leave(await this.#emit(webhook));
       this.#telling.delete(webhook.job);
       this.#look();
     } catch (error) {
@@ -94,7 +94,7 @@ export class Webhooks {
   }
 
   /** Resolves to whether its host answered, undefined where it was not asked. */
-  async #tell(webhook: DueWebhook): Promise<boolean | undefined> {
+  async #emit(webhook: DueWebhook): Promise<boolean | undefined> {
     const { faults } = this.#parts;
     const honest = await this.#bodyOf(webhook);
     if (honest === undefined || faults?.isToldAtEnd(webhook.id) !== true)

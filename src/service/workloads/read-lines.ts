@@ -58,7 +58,7 @@ class LineReader {
   /** Whoever hears that the stream is over is to have heard all of it. */
   end(): void {
     while (this.#unread.length > 0) this.#readSome();
-    if (this.#byteCount > 0) this.#tell(false);
+    if (this.#byteCount > 0) this.#emit(false);
   }
 
   #readOn(): void {
@@ -89,7 +89,7 @@ class LineReader {
     if (end < 0) return this.#keep(chunk);
     if (end + 1 < chunk.length) this.#unread.unshift(chunk.subarray(end + 1));
     this.#keep(chunk.subarray(0, end));
-    if (!this.#isSkipping) this.#tell(false);
+    if (!this.#isSkipping) this.#emit(false);
     this.#isSkipping = false;
   }
 
@@ -100,10 +100,10 @@ class LineReader {
     this.#byteCount += Math.min(part.length, room);
     if (part.length <= room) return;
     this.#isSkipping = true;
-    this.#tell(true);
+    this.#emit(true);
   }
 
-  #tell(isCut: boolean): void {
+  #emit(isCut: boolean): void {
     const bytes = Buffer.concat(this.#parts);
     this.#parts = [];
     this.#byteCount = 0;

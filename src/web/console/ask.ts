@@ -1,6 +1,6 @@
 /** Requests of the console to its server. */
 import type { ApiError } from '../../protocol/console-data.ts';
-import { tellAway, tellLink } from './link.ts';
+import { markAway, updateLink } from './link.ts';
 
 export type Problem = NonNullable<ApiError['problems']>[number];
 
@@ -26,13 +26,13 @@ export async function ask<T>(method: Method, path: string, body?: object): Promi
   const response = await send(method, path, body);
   // A proxy before the service says these where the service itself is away.
   if (response.status >= 502) {
-    tellAway();
+    markAway();
     throw new Error(`The service does not answer (${response.status}).`);
   }
-  tellLink({ awaySince: null });
+  updateLink({ awaySince: null });
   if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T;
   const said = await errorIn(response);
-  if (response.status === 401 && path !== 'session') tellLink({ isSignedOut: true });
+  if (response.status === 401 && path !== 'session') updateLink({ isSignedOut: true });
   throw new Refused(response.status, said);
 }
 
@@ -55,7 +55,7 @@ async function send(method: Method, path: string, body: object | undefined): Pro
       signal: AbortSignal.timeout(patienceMs[method]),
     });
   } catch (error) {
-    tellAway();
+    markAway();
     throw error;
   }
 }

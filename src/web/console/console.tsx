@@ -8,7 +8,7 @@ import { EndpointPage } from './endpoint-page.tsx';
 import { EditPage, NewPage } from './form-pages.tsx';
 import { JobPage } from './job-page.tsx';
 import { KeysPage } from './keys-page.tsx';
-import { tellLink, useLink } from './link.ts';
+import { updateLink, useLink } from './link.ts';
 import { NothingHere } from './nothing-here.tsx';
 import { OverviewPage } from './overview-page.tsx';
 import { to, useRoute, type Route } from './route.ts';
@@ -111,7 +111,7 @@ if (root !== null) void enter(root);
 /** Whoever is not signed in is asked to before anything is refused, which browsers would tell as an error. */
 async function enter(place: Element): Promise<void> {
   const session = ask<{ signedIn: boolean }>('GET', 'session').catch(() => ({ signedIn: true }));
-  if (!(await session).signedIn) tellLink({ isSignedOut: true });
+  if (!(await session).signedIn) updateLink({ isSignedOut: true });
   render(<ConsolePage />, place);
 }
 
@@ -143,7 +143,7 @@ function SignIn(): JSX.Element {
     setProblem('');
     try {
       await ask('POST', 'session', { key: key.trim() });
-      tellLink({ isSignedOut: false });
+      updateLink({ isSignedOut: false });
     } catch (error) {
       setProblem(error instanceof Refused ? error.message : 'The service does not answer. Try again.');
       setIsBusy(false);

@@ -38,10 +38,10 @@ export function JobForm({ endpointId }: { endpointId: string }): JSX.Element {
     void refresh();
     return [];
   });
-  const { problems, tell, isBusy } = sending;
+  const { problems, emit, isBusy } = sending;
   const turn = (way: TypedInput['way']): void => {
     const next = turned(typed, way);
-    tell('problems' in next ? next.problems : []);
+    emit('problems' in next ? next.problems : []);
     if ('value' in next) setTyped(next.value);
   };
   const problemOf = (field: string): string => problems.find((each) => each.field === field)?.text ?? '';

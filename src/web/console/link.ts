@@ -10,7 +10,7 @@ export interface Link {
 let link: Link = { awaySince: null, isSignedOut: false };
 const listeners = new Set<(link: Link) => void>();
 
-export function tellLink(change: Partial<Link>): void {
+export function updateLink(change: Partial<Link>): void {
   const next = { ...link, ...change };
   if (next.awaySince === link.awaySince && next.isSignedOut === link.isSignedOut) return;
   link = next;
@@ -18,8 +18,8 @@ export function tellLink(change: Partial<Link>): void {
 }
 
 /** The service did not answer; the first time counts. */
-export function tellAway(): void {
-  tellLink({ awaySince: link.awaySince ?? Date.now() });
+export function markAway(): void {
+  updateLink({ awaySince: link.awaySince ?? Date.now() });
 }
 
 export function useLink(): Link {

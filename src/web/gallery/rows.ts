@@ -2,7 +2,7 @@
 import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
 
 /** Files whose rows are kept: some hundred thousand rows. */
-const mostKept = 400;
+const maxKept = 400;
 
 type Arrived = (rows: GalleryRow[]) => void;
 
@@ -41,7 +41,7 @@ export class Rows {
     this.#kept.set(index, kept);
     kept.catch(() => this.#kept.delete(index));
     const [oldest] = this.#kept.keys();
-    if (this.#kept.size > mostKept && oldest !== undefined) this.#kept.delete(oldest);
+    if (this.#kept.size > maxKept && oldest !== undefined) this.#kept.delete(oldest);
     return kept;
   }
 

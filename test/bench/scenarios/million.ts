@@ -57,7 +57,7 @@ interface Sizes {
 
 const doneShare = 0.99;
 const statusRounds = 5;
-const mostBytes = 250e6;
+const maxBytes = 250e6;
 const mostGrowthBytes = 50e6;
 
 async function measureSize(load: Load): Promise<Measured> {
@@ -123,7 +123,7 @@ function memoryTarget(rounds: Sizes[], name: StepName, at: string): Target {
   const megabytes = (of: (sizes: Sizes) => Step): number =>
     median(rounds.map((sizes) => of(sizes).peakBytes)) / 1e6;
   const peak = megabytes(({ large }) => large[name]);
-  return target(`peak memory: ${step}, ${at}`, { atMost: mostBytes / 1e6 }, peak, {
+  return target(`peak memory: ${step}, ${at}`, { atMost: maxBytes / 1e6 }, peak, {
     unit: ' MB',
     digits: 0,
     ...(hasPeer && { peer: `${megabytes(({ large }) => large.peer).toFixed(0)} MB` }),

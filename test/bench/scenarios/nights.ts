@@ -15,7 +15,7 @@ export const nights: Scenario[] = [
   night(1, 75, 1),
 ];
 
-function night(sigma: number, inFlight: number, mostRequests: number): Scenario {
+function night(sigma: number, inFlight: number, maxRequests: number): Scenario {
   return {
     name: `night ${sigma === 1 ? '1.0' : sigma}/${inFlight}`,
     load: {
@@ -32,7 +32,7 @@ function night(sigma: number, inFlight: number, mostRequests: number): Scenario 
     run: comparing({
       turns: 'at once',
       judge: (results, load) => [
-        requestsTarget(results, load, mostRequests),
+        requestsTarget(results, load, maxRequests),
         lagTarget(results),
         finishTarget(results, load, 1.03),
       ],

@@ -19,8 +19,8 @@ import { SqliteCheckpoint } from '../../../src/runner/checkpoint/sqlite-checkpoi
 import type { Attempt } from '../../../src/runner/core/attempt.ts';
 import type { Checkpoint } from '../../../src/runner/pipeline/ports.ts';
 import { openForWriting, UnusableDatabase, type Database } from '../../../src/lib/sqlite/database.ts';
-import type { InHandMark } from '../../../src/runner/checkpoint/in-hand.ts';
-import { InHandInMemory } from '../../fakes/in-hand-in-memory.ts';
+import type { CrashMarker } from '../../../src/runner/checkpoint/crash-markers.ts';
+import { CrashMarkersInMemory } from '../../fakes/in-hand-in-memory.ts';
 import { endpoint, manifestOf, unstopped } from '../../fakes/world.ts';
 import { checkpointContract } from './checkpoint.contract.ts';
 
@@ -31,8 +31,8 @@ describe('in memory', () => {
     const db = new Sqlite(':memory:');
     for (const statements of checkpointSchema.migrations) db.exec(statements);
     db.exec("INSERT INTO runs (pid, host, program, started_at) VALUES (1, 'here', 'test', 0)");
-    const marks: InHandMark[] = [];
-    const open = (): Checkpoint => new SqliteCheckpoint(db, 1, new InHandInMemory(marks));
+    const marks: CrashMarker[] = [];
+    const open = (): Checkpoint => new SqliteCheckpoint(db, 1, new CrashMarkersInMemory(marks));
     return { checkpoint: open(), reopen: open };
   });
 });
@@ -68,7 +68,7 @@ describe('a full disk', () => {
     const db = openForWriting(join(folder(), 'x.sqlite'), checkpointSchema);
     onTestFinished(() => void db.close());
     db.exec("INSERT INTO runs (pid, host, program, started_at) VALUES (1, 'here', 'test', 0)");
-    const checkpoint = new SqliteCheckpoint(db, 1, new InHandInMemory(), freeRoom);
+    const checkpoint = new SqliteCheckpoint(db, 1, new CrashMarkersInMemory(), freeRoom);
     await checkpoint.reconcile(
       manifestOf(Array.from({ length: 400 }, (_, i) => [`s${i}`, `scene ${i}`])),
       unstopped,
@@ -164,7 +164,7 @@ it('takes what the disk no longer gives back for trouble with the disk, not for 
   const db = openForWriting(path, checkpointSchema);
   onTestFinished(() => void db.close());
   db.exec("INSERT INTO runs (pid, host, program, started_at) VALUES (1, 'here', 'test', 0)");
-  const checkpoint = new SqliteCheckpoint(db, 1, new InHandInMemory([]));
+  const checkpoint = new SqliteCheckpoint(db, 1, new CrashMarkersInMemory([]));
   const rows = Array.from({ length: 3_000 }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]);
   await checkpoint.reconcile(manifestOf(rows), unstopped);
   db.pragma('shrink_memory');

@@ -5,7 +5,7 @@ import { rememberBatch } from '../../../src/runner/checkpoint/batch-identity.ts'
 import { SqliteCheckpoint } from '../../../src/runner/checkpoint/sqlite-checkpoint.ts';
 import type { ManifestScenes } from '../../../src/runner/pipeline/ports.ts';
 import type { Database } from '../../../src/lib/sqlite/database.ts';
-import { InHandInMemory } from '../../fakes/in-hand-in-memory.ts';
+import { CrashMarkersInMemory } from '../../fakes/in-hand-in-memory.ts';
 import { endpoint, manifestOf, unstopped, World } from '../../fakes/world.ts';
 
 type Pair = [id: string, scene: string];
@@ -78,7 +78,7 @@ interface Batch {
 function batchOf(): Batch {
   const { db } = new World();
   db.exec("INSERT INTO runs (run, pid, host, program, started_at) VALUES (1, 1, 'here', 'test', 0)");
-  return { db, checkpoint: new SqliteCheckpoint(db, 1, new InHandInMemory()) };
+  return { db, checkpoint: new SqliteCheckpoint(db, 1, new CrashMarkersInMemory()) };
 }
 
 function identity(columns: string[]): Parameters<typeof rememberBatch>[1] {

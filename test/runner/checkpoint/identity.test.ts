@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { ManifestStage } from '../../../src/runner/checkpoint/manifest-stage.ts';
 import type { Settlement } from '../../../src/runner/pipeline/ports.ts';
 import { SqliteCheckpoint } from '../../../src/runner/checkpoint/sqlite-checkpoint.ts';
-import { InHandInMemory } from '../../fakes/in-hand-in-memory.ts';
+import { CrashMarkersInMemory } from '../../fakes/in-hand-in-memory.ts';
 import { endpoint, manifestOf, unstopped, World } from '../../fakes/world.ts';
 
 /** Two begin alike, as far as an id that is made of them goes. */
@@ -175,7 +175,7 @@ function checkpointOf(world: World): SqliteCheckpoint {
   const run = world.db.prepare(
     "INSERT INTO runs (pid, host, program, started_at) VALUES (1, 'here', 'test', 0)",
   );
-  return new SqliteCheckpoint(world.db, Number(run.run().lastInsertRowid), new InHandInMemory());
+  return new SqliteCheckpoint(world.db, Number(run.run().lastInsertRowid), new CrashMarkersInMemory());
 }
 
 function settlementOf(fate: string, i: number): Settlement {

@@ -10,7 +10,10 @@ import {
   isBatchHeld,
   lockBatch,
 } from '../../../src/runner/checkpoint/batch-lock.ts';
-import { openCheckpoint, openCheckpointForMending } from '../../../src/runner/checkpoint/open-checkpoint.ts';
+import {
+  openCheckpoint,
+  openCheckpointForMaintenance,
+} from '../../../src/runner/checkpoint/open-checkpoint.ts';
 import { endpoint } from '../../fakes/world.ts';
 
 const hasProc = spawnSync('test', ['-r', '/proc/self/stat']).status === 0;
@@ -33,7 +36,7 @@ function batchOf(owner: typeof parent): string {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-owner-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   openCheckpoint(dir, 'test', { manifest: ['list.csv'], endpoint, columns: ['id'] }, 7).close();
-  const opened = openCheckpointForMending(dir);
+  const opened = openCheckpointForMaintenance(dir);
   opened?.db
     .prepare(
       'UPDATE runs SET pid = @pid, host = @host, boot = @boot, process_started = @started, ended_at = @endedAt',

@@ -9,7 +9,7 @@ import { SqliteCheckpoint } from '../../../src/runner/checkpoint/sqlite-checkpoi
 import type { ListedScene } from '../../../src/runner/core/scene.ts';
 import type { ManifestScenes } from '../../../src/runner/pipeline/ports.ts';
 import { openForWriting, type Database } from '../../../src/lib/sqlite/database.ts';
-import { InHandInMemory } from '../../fakes/in-hand-in-memory.ts';
+import { CrashMarkersInMemory } from '../../fakes/in-hand-in-memory.ts';
 import { endpoint, manifestOf, unstopped, World } from '../../fakes/world.ts';
 
 type Pair = [id: string, scene: string];
@@ -145,5 +145,5 @@ function checkpointOf(db: Database): SqliteCheckpoint {
   db.exec(
     "INSERT OR IGNORE INTO runs (run, pid, host, program, started_at) VALUES (1, 1, 'here', 'test', 0)",
   );
-  return new SqliteCheckpoint(db, 1, new InHandInMemory());
+  return new SqliteCheckpoint(db, 1, new CrashMarkersInMemory());
 }

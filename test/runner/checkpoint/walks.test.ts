@@ -6,7 +6,7 @@ import { attemptMoves, type Attempt, type AttemptState } from '../../../src/runn
 import type { FailureKind } from '../../../src/runner/core/failure.ts';
 import { sceneMoves, type SceneState } from '../../../src/runner/core/scene.ts';
 import type { NextScene, Settlement } from '../../../src/runner/pipeline/ports.ts';
-import { InHandInMemory } from '../../fakes/in-hand-in-memory.ts';
+import { CrashMarkersInMemory } from '../../fakes/in-hand-in-memory.ts';
 import { endpoint, manifestOf, unstopped, World } from '../../fakes/world.ts';
 
 type Step =
@@ -190,5 +190,5 @@ function checkpointOf(world: World): SqliteCheckpoint {
   const run = world.db.prepare(
     "INSERT INTO runs (pid, host, program, started_at) VALUES (1, 'here', 'test', 0)",
   );
-  return new SqliteCheckpoint(world.db, Number(run.run().lastInsertRowid), new InHandInMemory());
+  return new SqliteCheckpoint(world.db, Number(run.run().lastInsertRowid), new CrashMarkersInMemory());
 }

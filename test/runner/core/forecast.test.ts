@@ -1,6 +1,6 @@
 /** Promise: what a run will cost and take is told by what earlier runs needed, and is unknown where none was. */
 import { describe, expect, it } from 'vitest';
-import { forecast, type Asked, type Experience } from '../../../src/runner/core/forecast.ts';
+import { forecast, type ForecastRequest, type Experience } from '../../../src/runner/core/forecast.ts';
 
 const nothing: Experience = {
   saved: 0,
@@ -20,7 +20,7 @@ const seen: Experience = {
   inFlightMs: 8_000,
   lastRun: { jobs: 110, tookMs: 110_000, concurrency: 8 },
 };
-const asked: Asked = {
+const asked: ForecastRequest = {
   scenes: 1_000,
   concurrency: 16,
   pricing: { perSecond: 0.001, currency: 'USD' },

@@ -32,7 +32,7 @@ it('a stall counts from what was finished last, or from the first job after an i
 
 it('a stall is told once, and the next one again', () => {
   const rules = { ...none, stallMs: 100 };
-  const told = { ...submitted(newWatch(0), 2, 0), isStallTold: true };
+  const told = { ...submitted(newWatch(0), 2, 0), isStallReported: true };
   expect(stallAt(rules, told)).toBeUndefined();
   expect(stallAt(rules, submitted(told, 1, 300))).toBeUndefined();
   expect(stallAt(rules, finished(told, saved, 300))).toBe(400);

@@ -8,30 +8,30 @@ import {
   type LearnedTimes,
 } from '../../../src/runner/core/learned-times.ts';
 import { withObservation, type ObservedTimes } from '../../../src/runner/core/observed-times.ts';
-import { nextPollMs, type Company, type Sight } from '../../../src/runner/core/polling.ts';
+import { nextPollMs, type PollContext, type PollState } from '../../../src/runner/core/polling.ts';
 
-const settings = { lag: 0.05, shortestMs: 250, longestMs: 30_000 };
+const settings = { lag: 0.05, minMs: 250, maxMs: 30_000 };
 const learn = (executions: number[], delayMs = 0): LearnedTimes =>
   executions.reduce<LearnedTimes>(
     (learned, executionMs) => withCompleted(learned, { delayMs, executionMs }, settings, 0.5),
     nothingLearned,
   );
-const unseen: Sight = { seen: 'nothing', ageMs: 0, executedMs: 0 };
-const executing = (ms: number): Sight => ({ seen: 'executing', ageMs: ms, executedMs: ms });
-const amongMany: Company = { lastOf: undefined, isScout: false };
-const next = (sight: Sight, learned: LearnedTimes, company = amongMany): number =>
+const unseen: PollState = { seen: 'nothing', ageMs: 0, executedMs: 0 };
+const executing = (ms: number): PollState => ({ seen: 'executing', ageMs: ms, executedMs: ms });
+const amongMany: PollContext = { lastOf: undefined, isProbe: false };
+const next = (sight: PollState, learned: LearnedTimes, company = amongMany): number =>
   nextPollMs(sight, learned, settings, company, 0.5);
 
 it('never waits longer or shorter than allowed, whatever was seen', () => {
   fc.assert(
     fc.property(
       fc.array(fc.nat(10_000_000), { maxLength: 700 }),
-      fc.constantFrom<Sight['seen']>('nothing', 'waiting', 'executing'),
+      fc.constantFrom<PollState['seen']>('nothing', 'waiting', 'executing'),
       fc.nat(20_000_000),
       fc.option(fc.integer({ min: 0, max: 300 }), { nil: undefined }),
       (times, seen, age, lastOf) => {
         const sight = { seen, ageMs: age, executedMs: seen === 'executing' ? age : 0 };
-        const wait = next(sight, learn(times, age / 2), { lastOf, isScout: false });
+        const wait = next(sight, learn(times, age / 2), { lastOf, isProbe: false });
         expect(wait).toBeGreaterThanOrEqual(250);
         expect(wait).toBeLessThanOrEqual(30_000);
       },
@@ -77,14 +77,14 @@ it('looks first when some of such jobs are done, and at those that wait no soone
 
 it('looks more closely where all else waits for the job', () => {
   const learned = learn(Array.from({ length: 100 }, (_, i) => 40_000 + i * 400));
-  const last = next(executing(50_000), learned, { lastOf: 1, isScout: false });
+  const last = next(executing(50_000), learned, { lastOf: 1, isProbe: false });
   expect(last).toBeLessThan(next(executing(50_000), learned) / 2);
 });
 
 it('grows its waits while nothing is known, those of scouts slowly', () => {
-  const scout = { lastOf: undefined, isScout: true };
+  const scout = { lastOf: undefined, isProbe: true };
   const ages = [0, 1_000, 10_000, 40_000];
-  const queued = (ageMs: number): Sight => ({ seen: 'waiting', ageMs, executedMs: 0 });
+  const queued = (ageMs: number): PollState => ({ seen: 'waiting', ageMs, executedMs: 0 });
   expect(ages.map((age) => next(queued(age), nothingLearned, scout))).toEqual([250, 250, 2_500, 10_000]);
   expect(ages.map((age) => next(queued(age), nothingLearned))).toEqual([625, 1_500, 15_000, 30_000]);
 });

@@ -4,17 +4,17 @@ import { describe, expect, it } from 'vitest';
 import { assertAttemptMove, attemptMoves, type AttemptState } from '../../../src/runner/core/attempt.ts';
 import { endings } from '../../../src/runner/core/ending.ts';
 import { failureRules, type FailureKind } from '../../../src/runner/core/failure.ts';
-import { heard, withSilence } from '../../../src/runner/core/contact.ts';
+import { heard, withSilence } from '../../../src/runner/core/reachability-state.ts';
 import { haltReason, unreachableReason } from '../../../src/runner/core/halting.ts';
 import { sceneAfter } from '../../../src/runner/core/retry.ts';
 import { fingerprintOf, sceneIdOf, sceneMoves } from '../../../src/runner/core/scene.ts';
-import { growingWaitMs } from '../../../src/runner/core/waiting.ts';
+import { backoffMs } from '../../../src/runner/core/backoff.ts';
 
 const settings = {
   attempts: 3,
   submissions: 10,
   firstWaitMs: 1_000,
-  longestWaitMs: 60_000,
+  maxWaitMs: 60_000,
   unanswered: 'resubmit',
 } as const;
 const before = { failed: 0, unanswered: 0, expired: 0, failedKinds: [], digests: [] };
@@ -110,14 +110,14 @@ it('waits longer each time, never beyond the bound, and not at the same moment a
       fc.integer({ min: 1, max: 200 }),
       fc.double({ min: 0, max: 0.999, noNaN: true }),
       (count, random) => {
-        const wait = growingWaitMs(count, settings, random);
+        const wait = backoffMs(count, settings, random);
         const full = Math.min(60_000, 1_000 * 2 ** (count - 1));
         expect(wait).toBeGreaterThanOrEqual(Math.floor(full / 2));
         expect(wait).toBeLessThanOrEqual(full);
       },
     ),
   );
-  expect(growingWaitMs(3, settings, 0)).not.toBe(growingWaitMs(3, settings, 0.9));
+  expect(backoffMs(3, settings, 0)).not.toBe(backoffMs(3, settings, 0.9));
 });
 
 describe('a halt', () => {

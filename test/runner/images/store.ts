@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import type { CheckedPicture } from '../../../src/runner/core/picture.ts';
-import { Trouble, type Failure } from '../../../src/runner/core/failure.ts';
+import { FatalFailure, type Failure } from '../../../src/runner/core/failure.ts';
 import { createImageStore, type PreparedImageStore } from '../../../src/runner/images/image-store.ts';
 
 export function temporaryFolder(): string {
@@ -46,7 +46,7 @@ export async function troubleOf(work: Promise<unknown>): Promise<string> {
     () => undefined,
     (reason: unknown) => reason,
   );
-  if (!(error instanceof Trouble)) throw new Error('no trouble came', { cause: error });
+  if (!(error instanceof FatalFailure)) throw new Error('no trouble came', { cause: error });
   if (error.failure.kind !== 'output-unwritable') throw new Error(`trouble of kind ${error.failure.kind}`);
   return error.failure.text;
 }

@@ -83,9 +83,9 @@ it.each<[EndingKind, string]>([
 ])('a ping: the start, the last lines, and success only for %s', async (ending, path) => {
   const { url, heard } = await monitor();
   const { notifier, warnings } = notifierOf([{ kind: 'ping', to: `${url}/uuid/?x=1`, rules: always }]);
-  notifier.tell(started);
-  for (let i = 0; i < 30; i++) notifier.tell({ type: 'warning', text: `trouble ${i}` });
-  notifier.tell(ended(ending));
+  notifier.emit(started);
+  for (let i = 0; i < 30; i++) notifier.emit({ type: 'warning', text: `trouble ${i}` });
+  notifier.emit(ended(ending));
   await notifier.close();
   expect(heard.map((each) => each.path)).toEqual(['/uuid/start?x=1', path]);
   expect(heard[1]?.body).toContain('All is told.\n5 saved, 2 failed, 2 left');
@@ -100,8 +100,8 @@ it('slack gets a text, a webhook all there is', async () => {
     { kind: 'slack', to: `${url}/slack`, rules: { ...always, isStart: false } },
     { kind: 'webhook', to: `${url}/hook`, rules: { ...always, isStart: false } },
   ]);
-  notifier.tell(started);
-  notifier.tell(ended('halted'));
+  notifier.emit(started);
+  notifier.emit(ended('halted'));
   await notifier.close();
   const bodyOf = (path: string): unknown => JSON.parse(heard.find((each) => each.path === path)?.body ?? '');
   expect(bodyOf('/slack')).toEqual({
@@ -124,7 +124,7 @@ it('slack gets a text, a webhook all there is', async () => {
 it('a chat is told words of others as words: nobody is called by them, and nothing is a link', async () => {
   const { url, heard } = await monitor();
   const { notifier } = notifierOf([{ kind: 'slack', to: url, rules: always }]);
-  notifier.tell({ ...ended('halted'), text: 'FAILED: <!channel> & <http://x|y>' } as Event);
+  notifier.emit({ ...ended('halted'), text: 'FAILED: <!channel> & <http://x|y>' } as Event);
   await notifier.close();
   expect(JSON.parse(heard[0]?.body ?? '')).toEqual({
     text: expect.stringContaining('FAILED: &lt;!channel&gt; &amp; &lt;http://x|y&gt;'),
@@ -138,7 +138,7 @@ it('a command gets all there is on standard input and in its environment, in the
     [{ kind: 'command', to: command, rules: { ...always, isStart: false } }],
     folder,
   );
-  notifier.tell(ended('complete'));
+  notifier.emit(ended('complete'));
   await notifier.close();
   expect(warnings).toEqual([]);
   expect(JSON.parse(readFileSync(join(folder, 'in.json'), 'utf8'))).toMatchObject({
@@ -170,8 +170,8 @@ it('failures and stalls, each when it is due', async () => {
     text: '',
     next: 'waiting',
   } as const;
-  notifier.tell({ type: 'recovered', inFlight: 3, unanswered: 0 });
-  for (let i = 0; i < 2; i++) notifier.tell(failure);
+  notifier.emit({ type: 'recovered', inFlight: 3, unanswered: 0 });
+  for (let i = 0; i < 2; i++) notifier.emit(failure);
   await next(1);
   while (heard.length < 2) {
     if (clock.sleeping > 0) clock.advance();
@@ -196,8 +196,8 @@ it.each<[string, (response: ServerResponse) => void, string]>([
 ])('a monitor that %s is said once, and by its host alone', async (_, answer, reason) => {
   const { url, heard } = await monitor(answer);
   const { notifier, warnings } = notifierOf([{ kind: 'ping', to: `${url}/secret-uuid`, rules: always }]);
-  notifier.tell(started);
-  notifier.tell(ended('complete'));
+  notifier.emit(started);
+  notifier.emit(ended('complete'));
   await notifier.close();
   expect(heard).toHaveLength(2);
   expect(warnings).toEqual([
@@ -210,7 +210,7 @@ it.each([
   ['http://no-such-host.invalid/secret', /there is no such host|its name cannot be looked up/],
 ])('a monitor that is not there: %s', async (to, reason) => {
   const { notifier, warnings } = notifierOf([{ kind: 'slack', to, rules: always }]);
-  notifier.tell(ended('complete'));
+  notifier.emit(ended('complete'));
   await notifier.close();
   expect(warnings).toEqual([expect.stringMatching(reason)]);
   expect(warnings.join()).not.toContain('secret');
@@ -223,8 +223,8 @@ it('one that never answers is given up, and keeps nobody else waiting', async ()
     { kind: 'ping', to: silent.url, rules: always },
     { kind: 'ping', to: url, rules: always },
   ]);
-  notifier.tell(started);
-  notifier.tell(ended('complete'));
+  notifier.emit(started);
+  notifier.emit(ended('complete'));
   await next(2);
   await silent.next(1);
   const closing = notifier.close();
@@ -243,7 +243,7 @@ it.skipIf(process.platform === 'win32')(
       [{ kind: 'command', to: command, rules: always }],
       folder,
     );
-    notifier.tell(ended('complete'));
+    notifier.emit(ended('complete'));
     const file = join(folder, 'pid');
     while (!existsSync(file) || readFileSync(file, 'utf8') === '') await new Promise(setImmediate);
     await untilDone(notifier.close(), clock);
@@ -262,7 +262,7 @@ it('a command that fails, and one that does not read', async () => {
     (to) => ({ kind: 'command', to, rules: always }) as const,
   );
   const { notifier, warnings } = notifierOf(targets);
-  notifier.tell(ended('complete'));
+  notifier.emit(ended('complete'));
   await notifier.close();
   expect(warnings).toHaveLength(2);
   expect(warnings.join('\n')).toContain('notify[0] (command) was not told (finish): it ended with 3');
@@ -282,8 +282,8 @@ it.each([
   ],
 ])('a command that the system %s is a warning', async (_, start, reason) => {
   const { notifier, warnings } = start();
-  notifier.tell(started);
-  notifier.tell(ended('complete'));
+  notifier.emit(started);
+  notifier.emit(ended('complete'));
   await notifier.close();
   expect(warnings).toEqual([expect.stringContaining(`notify[0] (command) was not told (start): ${reason}`)]);
 });

@@ -150,6 +150,6 @@ const retry = {
   attempts: 3,
   submissions: 10,
   firstWaitMs: 2_000,
-  longestWaitMs: 120_000,
+  maxWaitMs: 120_000,
   unanswered: 'resubmit',
 } as const;

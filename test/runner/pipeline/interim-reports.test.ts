@@ -1,6 +1,6 @@
 /** Promise: a run that is killed has left a report, and writing it is never in the way of the night. */
 import { expect, it } from 'vitest';
-import { Trouble } from '../../../src/runner/core/failure.ts';
+import { FatalFailure } from '../../../src/runner/core/failure.ts';
 import type { Report } from '../../../src/runner/pipeline/ports.ts';
 import { manifestOf, World } from '../../fakes/world.ts';
 
@@ -78,7 +78,7 @@ it('is cut at once where the run is told to leave', async () => {
 it('that the disk does not take is told once, and the night goes on', async () => {
   const world = hour();
   const updateReport = async (): Promise<void> => {
-    throw new Trouble({ kind: 'output-unwritable', text: 'cannot write report: the disk is full' });
+    throw new FatalFailure({ kind: 'output-unwritable', text: 'cannot write report: the disk is full' });
   };
   const settings = { concurrency: 1, reportEveryMs: 5 * minutes };
   const result = await world.run({ manifest, settings, updateReport });

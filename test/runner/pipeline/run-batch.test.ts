@@ -1,7 +1,7 @@
 /** What a user notices of the road, in virtual time: what is sent, what is saved, what is waited for, how it ends. */
 import { describe, expect, it } from 'vitest';
 import type { FailureKind } from '../../../src/runner/core/failure.ts';
-import { Trouble } from '../../../src/runner/core/failure.ts';
+import { FatalFailure } from '../../../src/runner/core/failure.ts';
 import { pictureOf, type Behaviour } from '../../fakes/fake-service.ts';
 import { defaultSettings, manifestOf, World } from '../../fakes/world.ts';
 
@@ -196,7 +196,7 @@ describe('a submission', () => {
 
   it('never happens more often than the bound says, whatever becomes of it', async () => {
     const world = new World(answering('hills', 99, 'unanswered'));
-    const retry = { ...defaultSettings.retry, submissions: 4, firstWaitMs: 1_000, longestWaitMs: 2_000 };
+    const retry = { ...defaultSettings.retry, submissions: 4, firstWaitMs: 1_000, maxWaitMs: 2_000 };
     await world.run({ manifest: abc, settings: { retry } });
     expect(world.service.log.filter((line) => line === 'submit hills')).toHaveLength(4);
     expect(sceneStates(world)).toMatchObject({ b: 'failed' });
@@ -374,7 +374,7 @@ describe('a run that should not go on', () => {
     const world = new World();
     const write = world.images.write.bind(world.images);
     world.images.write = () =>
-      Promise.reject(new Trouble({ kind: 'output-unwritable', text: 'the disk is full' }));
+      Promise.reject(new FatalFailure({ kind: 'output-unwritable', text: 'the disk is full' }));
     const full = await world.run({ manifest: abc });
     expect(full?.ending).toEqual({ kind: 'output-unwritable', text: 'the disk is full' });
     expect(full?.counts.saved).toBe(0);

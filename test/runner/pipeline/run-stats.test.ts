@@ -1,6 +1,6 @@
 /** Promise: `--stats` says what a run needed and what held it back, in numbers that are right. */
 import { describe, expect, it } from 'vitest';
-import { laneStates, type LaneState } from '../../../src/runner/core/lane-time.ts';
+import { slotStates, type SlotState } from '../../../src/runner/core/slot-usage.ts';
 import type { RunStats } from '../../../src/runner/core/run-stats.ts';
 import type { RenderService, StatusReply } from '../../../src/runner/pipeline/ports.ts';
 import { StatsRecorder } from '../../../src/runner/pipeline/stats-recorder.ts';
@@ -13,7 +13,7 @@ const list = (count: number) =>
   manifestOf(Array.from({ length: count }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]));
 
 /** A job takes 5 s, and a look each second finds it done to the moment. */
-const eachSecond = { lag: 0.05, shortestMs: 1_000, longestMs: 1_000 };
+const eachSecond = { lag: 0.05, minMs: 1_000, maxMs: 1_000 };
 
 async function statsOf(
   world: World,
@@ -28,8 +28,8 @@ async function statsOf(
 }
 
 /** What became of the lanes' time, without what did not happen. */
-function timeOf({ timeMs, tookMs }: RunStats): Partial<Record<LaneState, number>> {
-  const entries = laneStates.map((state): [LaneState, number] => [state, timeMs[state]]);
+function timeOf({ timeMs, tookMs }: RunStats): Partial<Record<SlotState, number>> {
+  const entries = slotStates.map((state): [SlotState, number] => [state, timeMs[state]]);
   expect(entries.reduce((sum, [, ms]) => sum + ms, 0)).toBe(tookMs);
   return Object.fromEntries(entries.filter(([, ms]) => ms > 0));
 }
@@ -260,7 +260,7 @@ it('tells the wait of an answer for memory from what comes before and after it',
   const recorder = new StatsRecorder(1, clock, { submit: () => false, status: () => false });
   const attempt = { key: 7, submittedAt: 0, endpoint } as SubmittedAttempt;
   recorder.enter(attempt);
-  const steps: [LaneState, number][] = [
+  const steps: [SlotState, number][] = [
     ['inFlight', 4_000],
     ['memory', 300],
     ['checking', 200],

@@ -44,8 +44,8 @@ async function verify(ports: Partial<VerifyPorts> = {}): Promise<{ verified: Ver
         return damaged.has(file) ? { kind: 'damaged', problem: 'it is cut' } : { kind: 'good' };
       },
       repair: undefined,
-      tellBad: (each) => bad.push(each),
-      tellProgress: () => undefined,
+      onBad: (each) => bad.push(each),
+      onProgress: () => undefined,
       ...ports,
     },
     3,

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, open, readdir, readFile, stat, writeFile, type FileHandle } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { Trouble } from '../../../src/runner/core/failure.ts';
+import { FatalFailure } from '../../../src/runner/core/failure.ts';
 import type { ReportRow } from '../../../src/runner/core/report-row.ts';
 import { writeReport } from '../../../src/runner/report/write-report.ts';
 import { about, failedRow, inFolder, savedRow, sourceOf } from './report-fixtures.ts';
@@ -26,7 +26,7 @@ async function troubleOf(writing: Promise<unknown>): Promise<unknown> {
     () => undefined,
     (thrown: unknown) => thrown,
   );
-  if (!(error instanceof Trouble)) throw new Error('no Trouble', { cause: error });
+  if (!(error instanceof FatalFailure)) throw new Error('no Trouble', { cause: error });
   return error.failure;
 }
 

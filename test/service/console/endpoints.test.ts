@@ -4,7 +4,7 @@ import { request, type IncomingMessage } from 'node:http';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { WorkerView } from '../../../src/protocol/console-data.ts';
 import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
-import { JobBook } from '../../../src/service/jobs/job-book.ts';
+import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { inProcessWorkload } from '../../../src/service/workloads/in-process-workload.ts';
 import type { Workload } from '../../../src/service/workloads/workload.ts';
 import { endpointForm } from '../../web/console-things.ts';
@@ -238,9 +238,9 @@ it('leaves no job waiting whose endpoint is removed while it is written down', a
   const { url } = await openWithConsole();
   const visit = await enter(url);
   await visit.make({ id: 'mine', name: 'Mine', workers: 0 });
-  const { accept } = JobBook.prototype;
-  const written = vi.spyOn(JobBook.prototype, 'accept').mockImplementation(async function (
-    this: JobBook,
+  const { accept } = JobStore.prototype;
+  const written = vi.spyOn(JobStore.prototype, 'accept').mockImplementation(async function (
+    this: JobStore,
     ...given
   ) {
     await visit.ask('DELETE', 'endpoints/mine');

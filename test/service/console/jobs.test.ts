@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import type { JobRow } from '../../../src/protocol/console-data.ts';
 import { prepareStatements } from '../../../src/service/console/job-views.ts';
 import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
-import { JobBook } from '../../../src/service/jobs/job-book.ts';
+import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { inProcessWorkload } from '../../../src/service/workloads/in-process-workload.ts';
 import { painterWorkload } from '../../../src/commands/workload-of.ts';
 import { WorkerDied, type Workload } from '../../../src/service/workloads/workload.ts';
@@ -23,7 +23,7 @@ async function allPages(visit: Visit, filter = ''): Promise<JobRow[]> {
 
 it('lists thousands of jobs, newest first, page by page, by endpoint and by status', async () => {
   const dataDir = await makeDataDir();
-  const book = new JobBook(join(dataDir, 'service.sqlite'), { retentionMs: 60_000, now: Date.now });
+  const book = new JobStore(join(dataDir, 'service.sqlite'), { retentionMs: 60_000, now: Date.now });
   const accepted = Array.from({ length: 2_000 }, (_, i) =>
     book.accept(i % 10 === 0 ? 'other' : endpointId, JSON.stringify({ scene: `scene ${i}` }), {
       isLowPriority: i % 3 === 0,
@@ -60,7 +60,7 @@ it('lists thousands of jobs, newest first, page by page, by endpoint and by stat
 
 it('finds them by an index, however many there are', async () => {
   const path = join(await makeDataDir(), 'service.sqlite');
-  const book = new JobBook(path, { retentionMs: 60_000, now: Date.now });
+  const book = new JobStore(path, { retentionMs: 60_000, now: Date.now });
   const { db } = book.file;
   const lookingThroughAll = Object.entries(prepareStatements(book)).filter(([, { source }]) =>
     db

@@ -8,7 +8,7 @@ import type {
   KeyView,
   Overview,
 } from '../../../src/protocol/console-data.ts';
-import { KeyBook } from '../../../src/service/keys/key-book.ts';
+import { KeyStore } from '../../../src/service/keys/key-store.ts';
 import type { ConsoleOptions } from '../../../src/service/service-options.ts';
 import { endpointForm as form } from '../../web/console-things.ts';
 import { key, openService, type TestService, type TestServiceOptions } from '../service-harness.ts';
@@ -129,8 +129,8 @@ export async function enter(url: string, withKey = key): Promise<Visit> {
 }
 
 /** As another program changes the keys of a service. */
-export function withKeys<T>(dataDir: string, work: (keys: KeyBook) => T): T {
-  const keys = new KeyBook(`${dataDir}/keys.sqlite`, { now: Date.now });
+export function withKeys<T>(dataDir: string, work: (keys: KeyStore) => T): T {
+  const keys = new KeyStore(`${dataDir}/keys.sqlite`, { now: Date.now });
   try {
     return work(keys);
   } finally {

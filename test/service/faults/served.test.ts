@@ -9,7 +9,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
 import { faultTable } from '../../../src/service/faults/fault-table.ts';
 import { jobFaults } from '../../../src/service/faults/job-faults.ts';
-import { KeyBook } from '../../../src/service/keys/key-book.ts';
+import { KeyStore } from '../../../src/service/keys/key-store.ts';
 import { runPath } from '../../../src/protocol/paths.ts';
 import { noise } from '../../runner/images/pictures.ts';
 import {
@@ -229,7 +229,7 @@ async function hearing(): Promise<{ url: string; next: () => Promise<unknown> }>
 }
 
 function workerKeyIn(dataDir: string): string {
-  const book = new KeyBook(join(dataDir, 'keys.sqlite'), { now: Date.now });
+  const book = new KeyStore(join(dataDir, 'keys.sqlite'), { now: Date.now });
   const { key: made } = book.add({ name: 'pullers', kind: 'worker', endpoints: null });
   book.close();
   return made;

@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, rmSync, statSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DiskReserve } from '../../../src/service/jobs/disk-reserve.ts';
-import { JobBook } from '../../../src/service/jobs/job-book.ts';
+import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { cancelPath } from '../../../src/protocol/paths.ts';
 import { canMount, mountSmallDisk } from '../../e2e/small-disk.ts';
 import {
@@ -139,7 +139,7 @@ interface Job {
 
 it('gives out no job while the disk is full', async () => {
   const path = join(await makeDataDir(), 'book.sqlite');
-  const book = new JobBook(path, { retentionMs: 1e6, now: Date.now });
+  const book = new JobStore(path, { retentionMs: 1e6, now: Date.now });
   const id = await accepted(book, 'a', '{"scene":"x"}');
   const take = () => book.work.take('a', [{ workerId: 'w', isPulled: true }]);
   book.reserve.isFull = true;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type OpenFile, type Text, wholeOf } from '../../../src/service/jobs/filed-text.ts';
-import { JobBook, type JobBookOptions } from '../../../src/service/jobs/job-book.ts';
+import { JobStore, type JobStoreOptions } from '../../../src/service/jobs/job-store.ts';
 import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
 import { accepted, bytesIn, makeDataDir } from '../service-harness.ts';
 
@@ -19,8 +19,8 @@ beforeEach(async () => {
   now = 1_000_000;
 });
 
-function openBook(options: Partial<JobBookOptions> = {}): JobBook {
-  const book = new JobBook(join(dir, 'service.sqlite'), { retentionMs, now: () => now, ...options });
+function openJobStore(options: Partial<JobStoreOptions> = {}): JobStore {
+  const book = new JobStore(join(dir, 'service.sqlite'), { retentionMs, now: () => now, ...options });
   onTestFinished(() => {
     if (book.file.db.open) book.close();
   });
@@ -39,13 +39,13 @@ async function textOf(stored: Text | OpenFile | null | undefined): Promise<strin
   return stored === null || stored === undefined ? undefined : (await wholeOf([stored])).toString();
 }
 
-async function takeOne(book: JobBook): Promise<string | undefined> {
+async function takeOne(book: JobStore): Promise<string | undefined> {
   return (await book.work.take('a', [taker]))[0]?.input;
 }
 
 describe('a move of a job', () => {
   it.each([100_000, 10_000_000])('writes nothing of its input of %i bytes', async (length) => {
-    const book = openBook();
+    const book = openJobStore();
     const ids = [];
     for (let count = 0; count < 3; count++) ids.push(await accepted(book, 'a', inputOf('MARK', length)));
     const [one = '', two = ''] = ids;
@@ -70,7 +70,7 @@ describe('a move of a job', () => {
 
 describe('a long input', () => {
   it('is whole for every worker that gets it, and shown as any other', async () => {
-    const book = openBook();
+    const book = openJobStore();
     const input = inputOf('MÄRK', 400_000);
     const id = await accepted(book, 'a', input);
     expect(await takeOne(book)).toBe(input);
@@ -83,19 +83,19 @@ describe('a long input', () => {
   });
 
   it('is there after a restart, and what a dead service did not come to name is not', async () => {
-    const first = openBook();
+    const first = openJobStore();
     const input = inputOf('MARK', 400_000);
     await accepted(first, 'a', input);
     first.close();
     for (const folder of ['inputs', 'results', 'streams'])
       writeFileSync(join(dir, folder, 'unnamed.json'), '"UNNAMED"');
-    const second = openBook();
+    const second = openJobStore();
     expect([filesIn('inputs').length, filesIn('results'), filesIn('streams')]).toEqual([1, [], []]);
     expect(await takeOne(second)).toBe(input);
   });
 
   it('is not kept where the queue is full', async () => {
-    const book = openBook();
+    const book = openJobStore();
     await accepted(book, 'a', '{"scene":"x"}');
     const both = [1, 2].map(() => book.accept('a', inputOf('MARK', 400_000), {}, 2));
     expect((await Promise.all(both)).filter((id) => id === undefined)).toHaveLength(1);
@@ -104,7 +104,7 @@ describe('a long input', () => {
   });
 
   it('fails its job in words where somebody has deleted it, and the worker gets the next', async () => {
-    const book = openBook();
+    const book = openJobStore();
     const id = await accepted(book, 'a', inputOf('MARK', 400_000));
     const next = '{"scene":"next"}';
     await accepted(book, 'a', next);
@@ -118,7 +118,7 @@ describe('a long input', () => {
 });
 
 it.each(['runs', 'ends'])('leaves nothing of a job that was long in every way, when it %s', async (when) => {
-  const book = openBook();
+  const book = openJobStore();
   const id = await accepted(book, 'a', inputOf('MARK', 400_000));
   await book.work.take('a', [taker]);
   const part = JSON.stringify(`MARK${'x'.repeat(300_000)}`);
@@ -134,7 +134,7 @@ it.each(['runs', 'ends'])('leaves nothing of a job that was long in every way, w
 });
 
 it('hands a long part of a stream out once, in its place', async () => {
-  const book = openBook();
+  const book = openJobStore();
   const id = await accepted(book, 'a', '{"scene":"x"}');
   await book.work.take('a', [taker]);
   const parts = ['1', JSON.stringify('x'.repeat(300_000)), '3'];
@@ -144,7 +144,7 @@ it('hands a long part of a stream out once, in its place', async () => {
 });
 
 it('deletes a stream of very many parts that nobody has read a little at a time', async () => {
-  const book = openBook();
+  const book = openJobStore();
   const id = await accepted(book, 'a', '{"scene":"x"}');
   await book.work.take('a', [taker]);
   await Promise.all(Array.from({ length: 1_600 }, () => book.streams.add({ id, workerId: 'w' }, '1')));
@@ -156,7 +156,7 @@ it('deletes a stream of very many parts that nobody has read a little at a time'
 });
 
 it('does not keep a message of progress as long as a result', async () => {
-  const book = openBook();
+  const book = openJobStore();
   const id = await accepted(book, 'a', '{"scene":"x"}');
   await book.work.take('a', [taker]);
   const job = { id, workerId: 'w' };
@@ -185,7 +185,7 @@ it('takes over a book of the last version with all that is in it', async () => {
   mkdirSync(join(dir, 'results'));
   writeFileSync(join(dir, 'results', 'old.json'), '["an old result"]');
 
-  const book = openBook();
+  const book = openJobStore();
   const done = book.reads.find('a', 'done');
   expect(await textOf((done && (await book.reads.open(done)))?.payload)).toBe('["an old result"]');
   expect(await book.streams.drain('running')).toEqual(['1', '2']);

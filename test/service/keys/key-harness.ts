@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { KeyBook, type KeyBookOptions } from '../../../src/service/keys/key-book.ts';
+import { KeyStore, type KeyStoreOptions } from '../../../src/service/keys/key-store.ts';
 
 export function makePath(): string {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-keys-'));
@@ -12,8 +12,8 @@ export function makePath(): string {
 }
 
 /** Closed at the end of the test. */
-export function openBook(path = makePath(), options: Partial<KeyBookOptions> = {}): KeyBook {
-  const book = new KeyBook(path, { now: () => 1_000_000, ...options });
+export function openJobStore(path = makePath(), options: Partial<KeyStoreOptions> = {}): KeyStore {
+  const book = new KeyStore(path, { now: () => 1_000_000, ...options });
   onTestFinished(() => book.close());
   return book;
 }

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
-import { JobBook } from '../../../src/service/jobs/job-book.ts';
+import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { JobResults } from '../../../src/service/jobs/job-results.ts';
 import { WorkerPool } from '../../../src/service/pool/worker-pool.ts';
 import { inProcessWorkload } from '../../../src/service/workloads/in-process-workload.ts';
@@ -59,7 +59,7 @@ it('works off a burst with many workers, every job once', async () => {
 });
 
 it('never begins a job that is cancelled in the moment it is taken', async () => {
-  const book = new JobBook(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
+  const book = new JobStore(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
   const seen: string[] = [];
   const workload = instantWorkload(({ id }) => seen.push(id));
   const results = new JobResults({ book });
@@ -76,7 +76,7 @@ it('never begins a job that is cancelled in the moment it is taken', async () =>
 });
 
 it('has another worker in its place at once, without a word, however many in a row are ended because their jobs are cancelled', async () => {
-  const book = new JobBook(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
+  const book = new JobStore(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
   const results = new JobResults({ book });
   const endpoint = endpointSettings({ id: 'one' });
   const begun: string[] = [];

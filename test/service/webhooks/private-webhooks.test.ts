@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { theInternet } from '../../../src/lib/net/public-lookup.ts';
-import { JobBook } from '../../../src/service/jobs/job-book.ts';
+import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { isPrivateTarget } from '../../../src/service/webhooks/private-target.ts';
 import { Webhooks } from '../../../src/service/webhooks/webhooks.ts';
 import { accepted, instantWorkload, makeDataDir, openService, post, submit } from '../service-harness.ts';
@@ -93,7 +93,7 @@ it.each(['127.0.0.1', 'localhost', 'rebound.example'])(
     const { port, paths } = await openTarget();
     const dataDir = await makeDataDir();
     let now = 1_000_000;
-    const book = new JobBook(`${dataDir}/service.sqlite`, { retentionMs: 600_000, now: () => now });
+    const book = new JobStore(`${dataDir}/service.sqlite`, { retentionMs: 600_000, now: () => now });
     onTestFinished(() => book.close());
     const id = await accepted(book, 'farm', '{"scene":"x"}', { webhook: `http://${host}:${port}/` });
     await book.cancel('farm', id);

@@ -5,12 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { JobBook } from '../../../src/service/jobs/job-book.ts';
+import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { Webhooks } from '../../../src/service/webhooks/webhooks.ts';
 import { accepted } from '../service-harness.ts';
 
 let dir: string;
-let book: JobBook;
+let book: JobStore;
 let silent: Server;
 let heard: Server;
 let webhooks: Webhooks;
@@ -18,7 +18,7 @@ let onHeard: (body: string) => void;
 
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'webhooks-of-many-'));
-  book = new JobBook(join(dir, 'service.sqlite'), { retentionMs: 600_000, now: Date.now });
+  book = new JobStore(join(dir, 'service.sqlite'), { retentionMs: 600_000, now: Date.now });
   silent = createServer(() => undefined);
   heard = createServer((request, response) => {
     let body = '';

@@ -25,8 +25,8 @@ describe('a program that keeps to the protocol', () => {
       });`);
     const inputText = '{\n  "seed" : 12345678901234567890\r\n}';
     const told: unknown[] = [];
-    const tell = async (message: unknown): Promise<void> => void told.push(message);
-    const report = { signal: new AbortController().signal, progress: tell, stream: tell };
+    const emit = async (message: unknown): Promise<void> => void told.push(message);
+    const report = { signal: new AbortController().signal, progress: emit, stream: emit };
     told.push(
       await worker.run(
         { id: 'a', input: JSON.parse(inputText) as Record<string, unknown>, inputText },

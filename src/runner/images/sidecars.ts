@@ -1,0 +1,117 @@
+/** The files that belong beside pictures: made of a picture, written, moved and removed with it. */
+import { readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { sidecarPath, sidecarEnding } from '../core/sidecar-path.ts';
+import type { CheckedPicture, SavedPicture } from '../core/picture.ts';
+import { copyEnding } from '../core/picture-copy.ts';
+import type { Provenance } from '../core/provenance.ts';
+import { isSystemError, withDiskFailure } from '../files/disk-failure.ts';
+import { syncFolder } from '../files/sync-folder.ts';
+import type { DurableFiles } from './durable-files.ts';
+
+/** What a file beside is made of. */
+export type SidecarSource = Pick<CheckedPicture, 'png' | 'width' | 'height' | 'sha256'>;
+
+/** Makes one of the files. */
+export interface SidecarMaker {
+  /** What takes the place of `.png`; each maker has its own. */
+  ending: string;
+  /** Undefined where it cannot be made. */
+  make: (picture: SidecarSource, provenance: Provenance | undefined) => Promise<Uint8Array | undefined>;
+}
+
+type Sidecars = NonNullable<CheckedPicture['beside']>;
+
+export async function makeSidecars(
+  makers: SidecarMaker[],
+  picture: SidecarSource,
+  provenance: Provenance | undefined,
+): Promise<Sidecars> {
+  const made: Sidecars = [];
+  for (const { ending, make } of makers) {
+    const bytes = await make(picture, provenance);
+    if (bytes !== undefined) made.push({ ending, bytes });
+  }
+  return made;
+}
+
+export async function writeSidecars(files: DurableFiles, path: string, beside: Sidecars): Promise<void> {
+  for (const { ending, bytes } of beside) {
+    const file = sidecarPath(path, ending);
+    await withDiskFailure(file, () => files.write(file, bytes));
+  }
+}
+
+/**
+ * Those of the makers whose file is not there, or is older than its picture: while the configuration did not name it, it
+ * stayed behind when the picture that it was made of gave its name to another.
+ */
+export async function missingSidecars(makers: SidecarMaker[], path: string): Promise<SidecarMaker[]> {
+  const since = (await writtenAt(path)) ?? 0;
+  const missing: SidecarMaker[] = [];
+  for (const maker of makers) {
+    const at = await writtenAt(sidecarPath(path, maker.ending));
+    if (at === undefined || at < since) missing.push(maker);
+  }
+  return missing;
+}
+
+/** Makes and writes them, of the file as it is on the disk. Returns how many were written and how many could not be made. */
+export async function completeSidecars(
+  files: DurableFiles,
+  missing: SidecarMaker[],
+  path: string,
+  picture: Pick<SavedPicture, 'width' | 'height' | 'sha256'>,
+  provenance?: Provenance,
+): Promise<{ made: number; lacking: number }> {
+  if (missing.length === 0) return { made: 0, lacking: 0 };
+  const png = await withDiskFailure(path, () => readFile(path));
+  const { width, height, sha256 } = picture;
+  const made = await makeSidecars(missing, { png, width, height, sha256 }, provenance);
+  await writeSidecars(files, path, made);
+  return { made: made.length, lacking: missing.length - made.length };
+}
+
+/** What earlier runs may have left beside a picture, whatever is made today; of the smaller copies only those that are. */
+const earlierEndings = [
+  sidecarEnding,
+  ...(['webp', 'jpeg', 'avif'] as const).map((format) => copyEnding({ format })),
+];
+
+/** Of all that may lie beside a picture. */
+export function sidecarEndings(makers: SidecarMaker[]): string[] {
+  return [...new Set([...makers.map((maker) => maker.ending), ...earlierEndings])];
+}
+
+/** What stands where they go made way with its picture, or has none. */
+export async function moveSidecars(makers: SidecarMaker[], from: string, to: string): Promise<void> {
+  let hasMoved = false;
+  for (const ending of sidecarEndings(makers)) {
+    const file = sidecarPath(from, ending);
+    if ((await writtenAt(file)) === undefined) continue;
+    await withDiskFailure(file, () => rename(file, sidecarPath(to, ending)));
+    hasMoved = true;
+  }
+  if (!hasMoved) return;
+  await withDiskFailure(to, () => syncFolder(dirname(to)));
+  if (dirname(from) !== dirname(to)) await withDiskFailure(from, () => syncFolder(dirname(from)));
+}
+
+/** Before their picture goes, so that none stays behind alone. */
+export async function removeSidecars(makers: SidecarMaker[], path: string): Promise<void> {
+  for (const { ending } of makers) {
+    const file = sidecarPath(path, ending);
+    await withDiskFailure(file, () => rm(file, { force: true }));
+  }
+}
+
+/** Undefined where there is no such file. */
+async function writtenAt(path: string): Promise<number | undefined> {
+  try {
+    const stats = await stat(path);
+    return stats.isFile() ? stats.mtimeMs : undefined;
+  } catch (error) {
+    if (isSystemError(error) && ['ENOENT', 'ENOTDIR'].includes(error.code)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,178 @@
+/** The jobs in flight: never more at once than `concurrency` allows, fed from the checkpoint as lanes become free. */
+import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
+import type { IdleReason } from '../core/slot-usage.ts';
+import { suspectDeaths } from '../core/quarantine.ts';
+import { follow, poll, type PollResult } from './follow.ts';
+import { freshJob, resumedJob, type Job } from './job.ts';
+import type { Run } from './run.ts';
+import { submit } from './submit.ts';
+
+/** A feeder with nothing to do pollScheduler around this often, whatever wakes it earlier. */
+const maxIdleMs = 60_000;
+
+export class JobSlots {
+  readonly #run: Run;
+  readonly #inFlight = new Set<Promise<void>>();
+  #submitting = 0;
+  #awake = new AbortController();
+
+  constructor(run: Run) {
+    this.#run = run;
+    run.stop.draining.addEventListener('abort', () => this.#wake(), { once: true });
+    run.onUncertain = () => this.#wake();
+  }
+
+  /**
+   * Asks for every job that earlier runs left in flight, oldest first, and goes on following those that still run.
+   * They do not queue for the limit, however small it is by now: none may wait and expire. Only those that the program
+   * died with wait for the others and for each other.
+   */
+  async resume(attempts: SubmittedAttempt[]): Promise<void> {
+    const isSuspect = ({ deaths }: SubmittedAttempt): boolean => deaths >= suspectDeaths;
+    const calm = attempts.filter((attempt) => !isSuspect(attempt));
+    await Promise.all(calm.map((attempt) => this.#resumeOne(attempt)));
+    for (const attempt of attempts.filter(isSuspect)) await this.#resumeOne(attempt);
+  }
+
+  /** Submits and collects until no scene is waiting and no job in flight, or the run is told to stop. */
+  async renderWaiting(): Promise<void> {
+    const { stop, ports, deadline, pollScheduler } = this.#run;
+    deadline.begin();
+    while (!stop.draining.aborted) {
+      const awake = this.#awake.signal;
+      const next = await ports.checkpoint.nextDue();
+      pollScheduler.hasMore = next !== undefined;
+      if (next === undefined && this.#inFlight.size === 0) return;
+      // What waits to be taken by a service that is full has not been submitted yet either.
+      if (next !== undefined || this.#submitting > 0) this.#run.stopAtDeadline();
+      if (next !== undefined) {
+        if (this.#submitting === 0) this.#run.stopAtBudget();
+        if (await this.#submitDue(next)) continue;
+      }
+      this.#run.stats.free(this.#idleReason(next));
+      await ports.clock.sleep(this.#idleMs(next?.at), awake);
+    }
+    this.#run.stats.free(this.#idleReason(undefined));
+  }
+
+  /** Resolves when nothing is in flight here any more: every job settled, or left to the next run. */
+  async finish(): Promise<void> {
+    this.#run.pollScheduler.hasMore = false;
+    await Promise.all(this.#inFlight);
+  }
+
+  async #resumeOne(attempt: SubmittedAttempt): Promise<void> {
+    const job = resumedJob(this.#run.ports.clock, attempt);
+    this.#run.stats.resume(attempt);
+    this.#run.held += 1;
+    const next: PollResult = await poll(this.#run, job);
+    if (next !== 'settled') return this.#keep(attempt, this.#follow(job, next));
+    this.#run.stats.leave(attempt);
+    this.#release();
+  }
+
+  /** Whether anything was submitted. */
+  async #submitDue(next: { at: number; isSuspect: boolean }): Promise<boolean> {
+    const room = this.#room();
+    const attempts = room === 0 ? [] : await this.#claim(room, next);
+    this.#run.budget.countSubmissions(attempts.length);
+    for (const attempt of attempts) this.#keep(attempt, this.#render(attempt));
+    return attempts.length > 0;
+  }
+
+  async #claim(room: number, next: { at: number; isSuspect: boolean }): Promise<Attempt[]> {
+    const { checkpoint, clock } = this.#run.ports;
+    const { endpoint, retry } = this.#run.settings;
+    this.#run.stats.free('disk');
+    const now = clock.now();
+    // Due later than any wait lasts: the clock was set back since, and nobody means to wait for that.
+    const isStray = next.at > now + retry.maxWaitMs;
+    if (next.at > now && !isStray) return [];
+    if (!next.isSuspect) return checkpoint.claim(room, endpoint, now, Math.max(now, next.at));
+    // What the program died with is taken up when nothing else is left that would die with it; doubted jobs bring nothing.
+    const isAlone = this.#inFlight.size === this.#run.uncertain.size;
+    const suspect = isAlone ? await checkpoint.claimSuspect(endpoint, now) : undefined;
+    return suspect === undefined ? [] : [suspect];
+  }
+
+  async #render(attempt: Attempt): Promise<void> {
+    this.#submitting += 1;
+    this.#run.stats.enter(attempt);
+    const submitted = await submit(this.#run, attempt).finally(() => (this.#submitting -= 1));
+    if (submitted === undefined) return;
+    const job: Job = freshJob(this.#run.ports.clock, submitted);
+    this.#wake();
+    await this.#follow(job);
+  }
+
+  async #follow(job: Job, first?: PollResult): Promise<void> {
+    await follow(this.#run, job, first);
+    this.#release();
+  }
+
+  /** The service holds one job less for us, and may take another. */
+  #release(): void {
+    this.#run.held -= 1;
+    this.#run.throttles.submit.admitNext();
+  }
+
+  #keep(attempt: Attempt, work: Promise<void>): void {
+    this.#run.inFlight += 1;
+    const kept: Promise<void> = work
+      .catch((thrown: unknown) => this.#run.stopForThrown(thrown))
+      .finally(() => {
+        this.#inFlight.delete(kept);
+        this.#run.inFlight -= 1;
+        this.#run.stats.leave(attempt);
+        this.#wake();
+      });
+    this.#inFlight.add(kept);
+  }
+
+  /** How many may be submitted now. */
+  #room(): number {
+    const { settings, reachability, budget, uncertain, stop, throttles } = this.#run;
+    if (stop.draining.aborted) return 0;
+    // Where the endpoint is doubted, one submission tells; doubted jobs do not stand in its way.
+    const known = this.#inFlight.size - uncertain.size;
+    const free = Math.max(0, settings.concurrency - known);
+    const probing = uncertain.size > 0 ? Math.max(0, 1 - known) : Infinity;
+    return Math.min(
+      free,
+      probing,
+      throttles.submit.room(),
+      reachability.roomFor(this.#submitting, known === 0),
+      budget.roomFor(this.#inFlight.size),
+    );
+  }
+
+  /** Why lanes stay free though their turn to be filled was now. */
+  #idleReason(next: { at: number; isSuspect: boolean } | undefined): IdleReason {
+    const { stop, ports, budget, uncertain, reachability, throttles } = this.#run;
+    if (stop.draining.aborted) return stop.ending?.kind === 'limit-reached' ? 'limits' : 'stopping';
+    // Suspects wait for each other, however many lanes there are.
+    if (next === undefined || next.isSuspect) return 'nothingLeft';
+    if (next.at > ports.clock.now()) return 'retries';
+    if (budget.roomFor(this.#inFlight.size) === 0) return 'limits';
+    if (throttles.submit.room() === 0) return throttles.submit.isSlowed ? 'slowed' : 'rate';
+    return uncertain.size > 0 || reachability.roomFor(this.#submitting, false) === 0 ? 'outage' : 'disk';
+  }
+
+  #idleMs(dueAt: number | undefined): number {
+    const { ports, reachability, deadline, observed, throttles } = this.#run;
+    const untilDueMs = dueAt === undefined ? Infinity : dueAt - ports.clock.now();
+    const wakeMs = [
+      reachability.pauseMs(),
+      throttles.submit.pauseMs(),
+      untilDueMs,
+      deadline.leftMs(observed),
+    ].filter((ms) => ms > 0);
+    return Math.min(maxIdleMs, ...wakeMs);
+  }
+
+  #wake(): void {
+    // Without a reason of its own each abort would make an error with a stack.
+    this.#awake.abort('woken');
+    this.#awake = new AbortController();
+  }
+}

@@ -1,0 +1,78 @@
+/** Whether the service answers submissions and status requests, and how carefully to send while it does not. */
+import {
+  heard,
+  isBlind,
+  isLost,
+  silentSinceLost,
+  withSilence,
+  type ReachabilityState,
+} from '../core/reachability-state.ts';
+import { backoffMs, type BackoffSettings } from '../core/backoff.ts';
+
+export type Operation = 'submit' | 'status';
+
+export class Reachability {
+  readonly #elapsed: () => number;
+  readonly #random: () => number;
+  readonly #waits: BackoffSettings;
+  #reachability: Record<Operation, ReachabilityState> = { submit: heard, status: heard };
+  /**
+   * Submissions that may be on their way at once: one at first and while contact is lost, twice as many with each answer
+   * after that. A service that takes jobs and names none that can be asked for is paid for one.
+   */
+  #window = 1;
+  #nextSubmission = 0;
+
+  constructor(waits: BackoffSettings, elapsed: () => number, random: () => number) {
+    this.#waits = waits;
+    this.#elapsed = elapsed;
+    this.#random = random;
+  }
+
+  of(operation: Operation): ReachabilityState {
+    return this.#reachability[operation];
+  }
+
+  /** A readable answer came, whatever it says. */
+  answered(operation: Operation): void {
+    this.#reachability[operation] = heard;
+    if (operation !== 'submit') return;
+    this.#window = this.#window > maxWindow ? Infinity : this.#window * 2;
+    this.#nextSubmission = 0;
+  }
+
+  /** No readable answer came. */
+  silent(operation: Operation): void {
+    const now = this.#elapsed();
+    const contact = withSilence(this.#reachability[operation], now);
+    this.#reachability[operation] = contact;
+    if (operation !== 'submit' || !isLost(contact)) return;
+    this.#window = 1;
+    this.#nextSubmission = now + backoffMs(silentSinceLost(contact), this.#waits, this.#random());
+  }
+
+  /** Whether nobody is answered at the moment. */
+  isOutage(): boolean {
+    return isLost(this.#reachability.submit);
+  }
+
+  /** Submissions that may be sent now beside `sending` others; `isProbe` where no other job in flight could tell whether the service is back. */
+  roomFor(sending: number, isProbe: boolean): number {
+    const now = this.#elapsed();
+    if (this.#nextSubmission > now) return 0;
+    if (isBlind(this.#reachability.status, now)) return isProbe ? 1 : 0;
+    return Math.max(0, this.#window - sending);
+  }
+
+  /** Ms until submissions may be sent again. */
+  pauseMs(): number {
+    const now = this.#elapsed();
+    const blindMs = isBlind(this.#reachability.status, now) ? blindPauseMs : 0;
+    return Math.max(0, blindMs, this.#nextSubmission - now);
+  }
+}
+
+/** A window of so many has grown enough: nothing more is learned from holding back. */
+const maxWindow = 64;
+/** While status requests are not answered, it is looked around this often. */
+const blindPauseMs = 5_000;

@@ -1,0 +1,102 @@
+/** Who may ask for what: knows the key, the operation and the endpoint of each request, and hands it on. */
+import type { IncomingMessage } from 'node:http';
+import { openApi } from '../protocol/openapi.ts';
+import type { RequestContext } from './request-context.ts';
+import { Console } from './console/console.ts';
+import type { Endpoints } from './endpoints.ts';
+import { type HttpResponse, refusal, tooMany } from './http/http-response.ts';
+import type { JobOperations } from './job-operations.ts';
+import type { Admission } from './keys/admission.ts';
+import { type KeyHolder, permits } from './keys/key.ts';
+import type { RateLimit } from './rate-limit.ts';
+import { findRoute, operations, type Route } from './routes.ts';
+import type { WorkerOperations } from './worker-operations.ts';
+
+export interface ApiRouterParts {
+  admission: Admission;
+  endpoints: Endpoints;
+  jobs: JobOperations;
+  work: WorkerOperations;
+  rates: RateLimit;
+  /** Undefined where there is none. */
+  webConsole: Console | undefined;
+}
+
+/** It tells nothing of what there is here, and needs no key. */
+const descriptionPath = '/openapi.json';
+const description = JSON.stringify(openApi);
+
+export class ApiRouter {
+  readonly #parts: ApiRouterParts;
+
+  constructor(parts: ApiRouterParts) {
+    this.#parts = parts;
+  }
+
+  /** Undefined where the client has gone and nobody listens. Throws where the book cannot be used. */
+  async answer(
+    request: IncomingMessage,
+    sendContinue: () => void,
+    gone: AbortSignal,
+  ): Promise<HttpResponse | undefined> {
+    if (this.#parts.webConsole !== undefined && Console.isAsked(request.url ?? ''))
+      return await this.#parts.webConsole.answer(request, sendContinue, gone);
+    if (request.method === 'GET' && request.url === descriptionPath)
+      return { status: 200, body: description };
+    const admitted = this.#parts.admission.admit(request.headers.authorization, request.socket.remoteAddress);
+    if (admitted === 'wrong')
+      return refusal(401, 'the API key is missing or not known here', { 'WWW-Authenticate': 'Bearer' });
+    if ('waitMs' in admitted) return tooMany('too many wrong keys from this address', admitted.waitMs);
+    const key = admitted.holder;
+    const route = findRoute(request.url ?? '');
+    if (route === undefined) return refusal(404, 'not found');
+    const { method } = operations[route.operation];
+    if (request.method !== method)
+      return refusal(405, `${route.operation} is asked for by ${method}`, { Allow: method });
+    const endpoint = this.#parts.endpoints.find(route.endpointId);
+    // What there is at endpoints of others is none of its business.
+    if (endpoint === undefined || !isInScope(key, route)) return refusal(404, 'endpoint not found');
+    const tooFast = this.#tooFast(key, route) ?? wrongKind(key, route);
+    if (tooFast !== undefined) return tooFast;
+    return await this.#handOn({ route, endpoint, keyId: key.id, request, sendContinue, gone });
+  }
+
+  #handOn(context: RequestContext): Promise<HttpResponse | undefined> {
+    const { operation } = context.route;
+    switch (operation) {
+      case 'job-take':
+      case 'job-take-batch':
+      case 'job-done':
+      case 'job-stream':
+      case 'job-stop':
+      case 'ping':
+        return this.#parts.work.answer(operation, context);
+      case 'run':
+      case 'runsync':
+      case 'render':
+      case 'status':
+      case 'status-sync':
+      case 'stream':
+      case 'cancel':
+      case 'retry':
+      case 'purge-queue':
+      case 'health':
+        return this.#parts.jobs.answer(operation, context);
+    }
+  }
+
+  #tooFast(key: KeyHolder, { operation }: Route): HttpResponse | undefined {
+    const waitMs = this.#parts.rates.take(`${key.id} ${operation}`, performance.now());
+    return waitMs === 0 ? undefined : tooMany('too many requests', waitMs);
+  }
+}
+
+function isInScope({ endpoints }: KeyHolder, { endpointId }: Route): boolean {
+  return endpoints === null || endpoints.includes(endpointId);
+}
+
+function wrongKind(key: KeyHolder, { operation, endpointId }: Route): HttpResponse | undefined {
+  const right = operations[operation].asker === 'worker' ? 'work' : 'jobs';
+  if (permits(key, right, endpointId)) return undefined;
+  return refusal(403, `the key ${key.name} is one for ${key.kind}s, which ${operation} is not for`);
+}

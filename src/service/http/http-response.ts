@@ -1,0 +1,117 @@
+/** What the service answers, before it goes over the wire. */
+import type { CancelResponse, ErrorResponse, HealthResponse, RunResponse } from '../../protocol/messages.ts';
+import { type FiledText, OpenFile, type Text } from '../jobs/filed-text.ts';
+import type { JobState } from '../jobs/job-moves.ts';
+import type { OpenedJob } from '../jobs/job-reads.ts';
+import type { WorkerState } from '../pool/worker-view.ts';
+
+export interface HttpResponse {
+  status: number;
+  /** JSON text, unless `headers` say another `Content-Type`. Whoever takes the answer closes the files in it. */
+  body: Text | FiledText;
+  headers?: Record<string, string | string[]>;
+  /** Set where the request's body was not read to its end and the client may still be sending it. */
+  isBodyUnread?: true;
+}
+
+export function refusal(status: number, error: string, headers: Record<string, string> = {}): HttpResponse {
+  return { status, headers, body: errorBody(error) };
+}
+
+export function errorBody(error: string): string {
+  return JSON.stringify({ error } satisfies ErrorResponse);
+}
+
+export function tooMany(error: string, waitMs: number): HttpResponse {
+  return refusal(429, error, { 'Retry-After': String(Math.ceil(waitMs / 1_000)) });
+}
+
+export function acceptedAnswer(id: string): HttpResponse {
+  return { status: 200, body: JSON.stringify({ id, status: 'IN_QUEUE' } satisfies RunResponse) };
+}
+
+/** After `cancel` and `retry`. */
+export function stateAnswer(id: string, status: JobState): HttpResponse {
+  return jsonResponse({ id, status } satisfies CancelResponse);
+}
+
+export function jsonResponse(body: object, status = 200): HttpResponse {
+  return { status, body: JSON.stringify(body) };
+}
+
+export const emptyResponse: HttpResponse = { status: 204, body: '' };
+
+/** `FAILED` counts what timed out as well: the interface has no word for it. */
+export function healthAnswer(
+  tally: Partial<Record<JobState | 'retried', number>>,
+  workers: readonly { state: WorkerState }[],
+): HttpResponse {
+  const { COMPLETED = 0, FAILED = 0, TIMED_OUT = 0, IN_PROGRESS = 0, IN_QUEUE = 0, retried = 0 } = tally;
+  const count = (state: WorkerState): number => workers.filter((worker) => worker.state === state).length;
+  const idle = count('idle');
+  const jobs = { completed: COMPLETED, failed: FAILED + TIMED_OUT, inProgress: IN_PROGRESS };
+  const health: HealthResponse = {
+    jobs: { ...jobs, inQueue: IN_QUEUE, retried },
+    workers: {
+      idle,
+      initializing: count('initializing'),
+      ready: idle,
+      running: count('running'),
+      throttled: count('throttled'),
+      unhealthy: count('unhealthy'),
+    },
+  };
+  return jsonResponse(health);
+}
+
+/** A job with the text that its state shows: its input while `IN_PROGRESS`, its output once `COMPLETED`. */
+export type ShownJob = Omit<OpenedJob, 'payloadFile' | 'endpointId'>;
+
+type Value = Text | OpenFile;
+
+/**
+ * The status of a job with exactly the fields of its state, and `retries` once it has been put back into the queue.
+ * Input and output are put in as they are stored; ids and states need no escaping.
+ */
+export function statusAnswer(job: ShownJob): HttpResponse {
+  return { status: 200, body: statusBody(job) };
+}
+
+/** As above; `input` is JSON text that goes in as well, for whoever did not submit it. */
+export function statusBody(job: ShownJob, input?: Value): Text | FiledText {
+  const { id, state } = job;
+  const ended = job.endedAt !== null && job.startedAt !== null;
+  const fields: [name: string, value: Value | null | undefined][] = [
+    ['delayTime', state === 'IN_PROGRESS' || ended ? String(delayMs(job)) : undefined],
+    ['error', state === 'FAILED' || state === 'TIMED_OUT' ? JSON.stringify(job.error) : undefined],
+    ['executionTime', ended ? String(wholeMs(job.startedAt, job.endedAt)) : undefined],
+    ['id', `"${id}"`],
+    ['input', state === 'IN_PROGRESS' ? (job.payload ?? 'null') : input],
+    ['output', state === 'COMPLETED' ? (job.payload ?? 'null') : job.progress],
+    ['retries', job.retries > 0 ? String(job.retries) : undefined],
+    ['status', `"${state}"`],
+  ];
+  return joined(
+    fields.flatMap(([name, value]) =>
+      value === null || value === undefined ? [] : [[name, value] as const],
+    ),
+  );
+}
+
+function joined(fields: (readonly [name: string, value: Value])[]): Text | FiledText {
+  const parts = fields.flatMap(([name, value], index) => [`${index === 0 ? '{' : ','}"${name}":`, value]);
+  parts.push('}');
+  if (parts.every((part) => typeof part === 'string')) return parts.join('');
+  const inMemory = parts.filter((part): part is Text => !(part instanceof OpenFile));
+  if (inMemory.length < parts.length) return parts;
+  return Buffer.concat(inMemory.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
+}
+
+function delayMs(job: ShownJob): number {
+  return wholeMs(job.queuedAt, job.startedAt);
+}
+
+/** Never negative, also where the wall clock was set back in between. */
+function wholeMs(from: number | null, to: number | null): number {
+  return Math.max(0, (to ?? 0) - (from ?? 0));
+}

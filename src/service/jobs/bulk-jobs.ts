@@ -1,0 +1,87 @@
+/** What is done to many jobs of the book, a few at a time, so that nobody is kept waiting. */
+import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
+import type { DiskReserve } from './disk-reserve.ts';
+import type { JobTransitions } from './job-transitions.ts';
+import type { JobSignals } from './job-signals.ts';
+import type { DueJob } from './job-statements.ts';
+
+export interface BulkJobsParts {
+  ledger: JobTransitions;
+  commit: GroupCommit;
+  reserve: DiskReserve;
+  signals: JobSignals;
+}
+
+export class BulkJobs {
+  readonly #parts: BulkJobsParts;
+
+  constructor(parts: BulkJobsParts) {
+    this.#parts = parts;
+  }
+
+  /** Cancels all that wait at the endpoint, and returns how many. */
+  async purgeQueue(endpointId: string): Promise<number> {
+    const { commit, reserve, ledger, signals } = this.#parts;
+    let removed = 0;
+    for (let some: string[] | undefined; some === undefined || some.length > 0; removed += some.length) {
+      // The disk is waited for once, at the end.
+      some = await reserve.spend(() => commit.writeUnsynced(() => ledger.cancelSome(endpointId)));
+      for (const id of some) signals.moved(id);
+    }
+    await commit.write(() => undefined);
+    return removed;
+  }
+
+  /** Cancels all of an endpoint's jobs that are not over. */
+  async cancelAll(endpointId: string): Promise<void> {
+    const { ledger, signals } = this.#parts;
+    await this.purgeQueue(endpointId);
+    const { running } = ledger.sql;
+    const all = running.all({ isPulled: 0 }).concat(running.all({ isPulled: 1 }));
+    const its = all.filter((job) => job.endpointId === endpointId);
+    const ended = await this.#stop(() =>
+      its.filter(({ id }) => {
+        const isOpen = ledger.sql.standing.get(id)?.endedAt === null;
+        if (isOpen) ledger.end(id, 'CANCELLED');
+        return isOpen;
+      }),
+    );
+    for (const { id } of ended) signals.moved(id);
+  }
+
+  /** Puts what the service's own workers at an endpoint are at back into the queue; it does not count against the jobs. */
+  async putBackOwn(endpointId: string): Promise<void> {
+    const { ledger, signals } = this.#parts;
+    const its = ledger.sql.running.all({ isPulled: 0 }).filter((job) => job.endpointId === endpointId);
+    const back = await this.#stop(() =>
+      its.filter(({ id, workerId }) => {
+        const job = ledger.heldBy({ id, workerId: workerId ?? '' });
+        if (job !== undefined) ledger.putBack(id, job, undefined);
+        return job !== undefined;
+      }),
+    );
+    for (const { id } of back) signals.moved(id);
+    if (back.length > 0) signals.queued(endpointId);
+  }
+
+  /** Says of each endpoint where jobs wait that they do. */
+  announceWaiting(): void {
+    const { ledger, signals } = this.#parts;
+    for (const { endpointId } of ledger.sql.waiting.all()) signals.queued(endpointId);
+  }
+
+  /** Ends what has been worked on, or has waited, for too long; returns some of it: call until there is none. */
+  async timeOutSome(): Promise<DueJob[]> {
+    const { ledger, signals } = this.#parts;
+    if (!ledger.isAnyDue()) return [];
+    const due = await this.#stop(() => ledger.timeOutSome());
+    for (const { id } of due) signals.moved(id);
+    return due;
+  }
+
+  /** Writes what must be possible on a full disk, too. */
+  #stop<T>(work: () => T): Promise<T> {
+    const { commit, reserve } = this.#parts;
+    return reserve.spend(() => commit.write(work));
+  }
+}

@@ -1,0 +1,185 @@
+/** The job book: every job the service has accepted, on disk before anybody is told. */
+import { randomUUID } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { type Database, openForWriting } from '../../lib/sqlite/database.ts';
+import { GroupCommit } from '../../lib/sqlite/group-commit.ts';
+import { DiskReserve } from './disk-reserve.ts';
+import { JobExpiry, type JobExpiryParts } from './job-expiry.ts';
+import { JobTransitions } from './job-transitions.ts';
+import type { JobState } from './job-moves.ts';
+import { JobReads } from './job-reads.ts';
+import { BulkJobs } from './bulk-jobs.ts';
+import { jobSchema } from './job-schema.ts';
+import { JobSignals } from './job-signals.ts';
+import { JobStreams } from './job-streams.ts';
+import { defaultTerms, type JobTerms } from './job-terms.ts';
+import { JobWork } from './job-work.ts';
+import { LongTexts, longText } from './long-texts.ts';
+
+export interface JobStoreOptions extends Pick<JobExpiryParts, 'retentionMs' | 'now'> {
+  /** How much of a job's stream is kept for those who have not read it. */
+  maxUnreadBytes?: number;
+  /** Room that is kept on the disk for ending jobs, and deleting what is over, when it is full; 0 by default. */
+  reserveBytes?: number;
+  /** Told in words of what goes wrong at the disk. */
+  onTrouble?: (text: string) => void;
+}
+
+/**
+ * The event loop waits for the disk while the log is brought into the book. Jobs lie all over the book, so that the
+ * log of many changes holds most pages several times and only the last counts: this is 16 MB of it.
+ */
+const pagesBetweenCheckpoints = 4_000;
+
+/** Promises resolve when what they changed is on the disk. */
+export class JobStore {
+  readonly reads: JobReads;
+  readonly work: JobWork;
+  readonly signals = new JobSignals();
+  readonly streams: JobStreams;
+  readonly rounds: BulkJobs;
+  readonly expiry: JobExpiry;
+  /** For whatever else ends jobs. */
+  readonly reserve: DiskReserve;
+  readonly #db: Database;
+  readonly #commit: GroupCommit;
+  readonly #ledger: JobTransitions;
+  readonly #texts: LongTexts;
+
+  /**
+   * Opens or makes the book, with its long texts in folders beside it: what a dead service was working on is back in the
+   * queue, what is over is gone.
+   */
+  constructor(path: string, options: JobStoreOptions) {
+    const db = openJobStore(path);
+    const ledger = new JobTransitions(db, options.now, (job) => this.streams.forget(job));
+    const commit = new GroupCommit(db);
+    const texts = new LongTexts(dirname(path));
+    const { reserveBytes: bytes = 0, onTrouble = () => undefined } = options;
+    const reserve = new DiskReserve({ path: join(dirname(path), 'reserve'), bytes, onTrouble });
+    const { sql } = ledger;
+    this.expiry = new JobExpiry({ ...options, db, commit, reserve, sql, texts });
+    this.reads = new JobReads({ sql, texts, expiry: this.expiry });
+    this.reserve = reserve;
+    this.#db = db;
+    this.#ledger = ledger;
+    this.#commit = commit;
+    this.#texts = texts;
+    const parts = { ledger, commit, reserve, texts, signals: this.signals };
+    this.streams = new JobStreams({ ...parts, maxUnreadBytes: options.maxUnreadBytes });
+    this.work = new JobWork({ ...parts, reads: this.reads });
+    this.rounds = new BulkJobs(parts);
+    try {
+      this.#tidyUp('the service ended without warning while it ran');
+      texts.deleteAllBut(new Set(sql.files.all().map(({ file }) => file)));
+    } catch (error) {
+      this.#commit.close();
+      this.#db.close();
+      throw error;
+    }
+  }
+
+  /** For tables beside the jobs, in the same file and the same commits. */
+  get file(): { db: Database; commit: GroupCommit } {
+    return { db: this.#db, commit: this.#commit };
+  }
+
+  /**
+   * Queues a job behind all others of its endpoint and returns its id; undefined where as many as `maxQueued` wait.
+   * `input` is JSON text of an object.
+   */
+  async accept(
+    endpointId: string,
+    input: string,
+    given: Partial<JobTerms> = {},
+    maxQueued = Infinity,
+  ): Promise<string | undefined> {
+    const terms = { ...defaultTerms, ...given };
+    // What is long is written before it is its turn.
+    if (input.length >= longText && this.reads.queueLength(endpointId) >= maxQueued) return undefined;
+    const id = (terms.isSync ? 'sync-' : '') + randomUUID();
+    const isAccepted = await this.#texts.naming('inputs', input, (stored) =>
+      this.#commit.write(() => {
+        if (this.reads.queueLength(endpointId) >= maxQueued) return false;
+        this.#ledger.add(id, endpointId, input, stored, terms);
+        return true;
+      }),
+    );
+    if (!isAccepted) return undefined;
+    this.signals.queued(endpointId);
+    return id;
+  }
+
+  /** Ends a job that is not over yet, and returns its state; undefined where there is none, as for `find`. */
+  async cancel(endpointId: string, id: string): Promise<JobState | undefined> {
+    const state = await this.#stop(() => {
+      const job = this.#ledger.sql.standing.get(id);
+      if (job === undefined || !this.reads.isThere(job, endpointId)) return undefined;
+      if (job.endedAt !== null) return job.state;
+      this.#ledger.end(id, 'CANCELLED');
+      return 'CANCELLED';
+    });
+    if (state === 'CANCELLED') this.signals.moved(id);
+    return state;
+  }
+
+  /** Puts a job that failed or timed out into the queue anew, and returns what it was; undefined as for `find`. */
+  async retry(endpointId: string, id: string): Promise<JobState | undefined> {
+    let unread: { file: string | null }[] = [];
+    const was = await this.#commit.write(() => {
+      const job = this.#ledger.sql.standing.get(id);
+      if (job === undefined || !this.reads.isThere(job, endpointId)) return undefined;
+      if (job.state === 'FAILED' || job.state === 'TIMED_OUT') {
+        this.#ledger.queueAnew(id, job);
+        unread = this.#ledger.sql.deleteParts.all(job.number);
+      }
+      return job.state;
+    });
+    await this.#texts.delete(unread);
+    if (was === 'FAILED' || was === 'TIMED_OUT') {
+      this.signals.moved(id);
+      this.signals.queued(endpointId);
+    }
+    return was;
+  }
+
+  /** Commits what was asked for so far, at once; resolves when those who wait for it have been told. */
+  flush(): Promise<void> {
+    return this.#commit.flush();
+  }
+
+  /** Commits, puts what is in progress back into the queue and deletes what is over; the file is closed in any case. */
+  close(): void {
+    try {
+      this.#commit.close();
+      this.#tidyUp(undefined);
+    } finally {
+      this.#db.close();
+    }
+  }
+
+  /** Writes what must be possible on a full disk, too. */
+  #stop<T>(work: () => T): Promise<T> {
+    return this.reserve.spend(() => this.#commit.write(work));
+  }
+
+  /** Between two services: nobody works on anything but workers elsewhere. `death` is what ended the one before. */
+  #tidyUp(death: string | undefined): void {
+    this.#db.transaction(() => {
+      for (const { id } of this.#ledger.sql.running.all({ isPulled: 0 })) {
+        const job = this.#ledger.sql.standing.get(id);
+        if (job !== undefined) this.#ledger.putBack(id, job, death);
+      }
+    })();
+    this.expiry.deleteAll();
+  }
+}
+
+function openJobStore(path: string): Database {
+  const db = openForWriting(path, jobSchema);
+  // Deleted texts are overwritten with zeros, and nothing is spilled to files elsewhere.
+  db.pragma('secure_delete = ON');
+  db.pragma('temp_store = MEMORY');
+  db.pragma(`wal_autocheckpoint = ${pagesBetweenCheckpoints}`);
+  return db;
+}

@@ -1,0 +1,220 @@
+/** The key book: every key that the service has given out, as far as it keeps them, and whom a request comes from. */
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import Sqlite from 'better-sqlite3';
+import { type Database, openForWriting } from '../../lib/sqlite/database.ts';
+import type { FieldProblem } from '../endpoint-settings.ts';
+import { checkKey, isKeyKind, type AskedKey } from './check-key.ts';
+import { keySchema } from './key-schema.ts';
+import { prepareKeyStatements } from './key-statements.ts';
+import { digestOf, fitsHeader, makeKeyText, presentedKey } from './key-text.ts';
+import type { KeyHolder, KeyKind, KeyRecord } from './key.ts';
+import { OwnWorkerKeys } from './own-worker-keys.ts';
+
+/** A key that comes from outside, such as from the environment: it holds for as long as the book is open. */
+export interface GivenKey {
+  name: string;
+  key: string;
+  kind: KeyKind;
+}
+
+export interface KeyStoreOptions {
+  /** Not stored, and neither listed nor revoked. Their names are their ids. */
+  given?: readonly GivenKey[];
+  /** Of the service's own workers, neither stored nor listed. */
+  ownWorkers?: OwnWorkerKeys;
+  /** Wall clock, epoch ms. */
+  now: () => number;
+  /** How long a change waits for another program's; it takes milliseconds, so that who holds the file longer is stuck. */
+  busyMs?: number;
+}
+
+/** A key that cannot be made or revoked as asked for; the message says all that is wrong. */
+export class KeyRefused extends Error {
+  readonly problems: FieldProblem[];
+
+  constructor(problems: FieldProblem[]) {
+    super(problems.map(({ text }) => text).join('; '));
+    this.problems = problems;
+  }
+}
+
+/** Another program has been writing to the file for longer than anybody should wait. */
+export class KeyStoreBusy extends Error {}
+
+const maxKeys = 1_000;
+
+const defaultBusyMs = 2_000;
+
+const msBetweenUses = 60_000;
+
+/**
+ * Several programs may have it open and change it. Nothing of it is held in memory: a key that another program has made
+ * or revoked counts from the next request on, and looking one up by its digest takes a few microseconds.
+ */
+export class KeyStore {
+  readonly #db: Database;
+  readonly #sql: ReturnType<typeof prepareKeyStatements>;
+  readonly #now: () => number;
+  readonly #busyMs: number;
+  readonly #given: readonly { holder: KeyHolder; digest: Buffer }[];
+  readonly #ownWorkers: OwnWorkerKeys | undefined;
+  /** When the use of a key was written last, by its id. */
+  readonly #notedAt = new Map<string, number>();
+
+  /** Opens or makes the book; throws `UnusableDatabase` for a file that is none, and `KeyStoreBusy`. */
+  constructor(path: string, { given = [], ownWorkers, now, busyMs = defaultBusyMs }: KeyStoreOptions) {
+    assertGiven(given);
+    this.#ownWorkers = ownWorkers;
+    this.#now = () => Math.floor(now());
+    this.#given = given.map(({ name, key, kind }) => ({
+      holder: { id: name, name, kind, endpoints: null },
+      digest: digestOf(key),
+    }));
+    this.#db = orBusy(path, () => openForWriting(path, keySchema));
+    this.#busyMs = busyMs;
+    this.#db.pragma(`busy_timeout = ${busyMs}`);
+    this.#sql = prepareKeyStatements(this.#db);
+  }
+
+  /**
+   * Whom the value of an `Authorization` header stands for: `Bearer KEY`, or the bare key of a worker. Undefined for
+   * no key, an unknown one and one that was revoked.
+   */
+  find(authorization: string | undefined): KeyHolder | undefined {
+    const presented = presentedKey(authorization);
+    if (presented === undefined) return undefined;
+    const digest = digestOf(presented.key);
+    const holder =
+      this.#ownWorkers?.find(presented.key) ?? this.#findGiven(digest) ?? this.#findStored(digest);
+    return presented.isBare && holder?.kind !== 'worker' ? undefined : holder;
+  }
+
+  /** Whether the key came from outside, where people may have chosen it. */
+  isGiven(key: KeyHolder): boolean {
+    return this.#given.some(({ holder }) => holder === key);
+  }
+
+  /** Makes a key. Its text is told here and never again. Throws `KeyRefused` and `KeyStoreBusy`. */
+  add(asked: AskedKey): { key: string; record: KeyRecord } {
+    const problems = checkKey(asked);
+    const { name, kind } = asked;
+    if (problems.length > 0 || !isKeyKind(kind)) throw new KeyRefused(problems);
+    const key = makeKeyText();
+    const row = {
+      id: `key-${randomBytes(8).toString('hex')}`,
+      name,
+      kind,
+      endpoints: asked.endpoints && JSON.stringify([...new Set(asked.endpoints)]),
+      createdAt: this.#now(),
+    };
+    this.#change(() => {
+      this.#assertRoom(name);
+      this.#sql.insert.run({ ...row, digest: digestOf(key) });
+    });
+    return { key, record: withEndpoints({ ...row, lastUsedAt: null, revokedAt: null }) };
+  }
+
+  /** The key is good for nothing any more; one that was revoked before stays so. Undefined where there is no such key. */
+  revoke(nameOrId: string): KeyRecord | undefined {
+    return this.#change(() => {
+      const row = this.#sql.named.get({ nameOrId });
+      if (row === undefined) return undefined;
+      const now = this.#now();
+      if (row.revokedAt === null) this.#sql.revoke.run({ id: row.id, now });
+      return withEndpoints({ ...row, revokedAt: row.revokedAt ?? now });
+    });
+  }
+
+  /** All that are stored, revoked ones as well, in the order in which they were made. */
+  list(): KeyRecord[] {
+    return this.#sql.all.all().map(withEndpoints);
+  }
+
+  /** Those that come from outside. */
+  get given(): KeyHolder[] {
+    return this.#given.map(({ holder }) => holder);
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  /** People may have chosen these: the time it takes tells nothing of the digest, from which they could be guessed. */
+  #findGiven(presented: Buffer): KeyHolder | undefined {
+    let found: KeyHolder | undefined;
+    // All are compared, also after a match.
+    for (const { holder, digest } of this.#given) if (timingSafeEqual(digest, presented)) found ??= holder;
+    return found;
+  }
+
+  /**
+   * How long the look-up takes may tell how much of a digest was right. That helps nobody: to try digests one has to
+   * find keys that have them, and no part of a digest tells anything of the 256 random bits it was made of.
+   */
+  #findStored(digest: Buffer): KeyHolder | undefined {
+    const row = this.#sql.find.get(digest);
+    if (row === undefined) return undefined;
+    const { lastUsedAt, ...holder } = row;
+    this.#noteUse(row.id, lastUsedAt);
+    return withEndpoints(holder);
+  }
+
+  /** Once a minute at most, and neither a full disk nor another writer keeps the key from its work. */
+  #noteUse(id: string, lastUsedAt: number | null): void {
+    const now = this.#now();
+    const notedAt = this.#notedAt.get(id) ?? lastUsedAt;
+    // A clock that was set back must not keep it from being noted.
+    if (notedAt !== null && Math.abs(now - notedAt) < msBetweenUses) return;
+    this.#notedAt.set(id, now);
+    this.#db.exec('PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL');
+    try {
+      this.#sql.use.run({ id, now });
+    } catch (error) {
+      if (!(error instanceof Sqlite.SqliteError)) throw error;
+    } finally {
+      this.#db.exec(`PRAGMA busy_timeout = ${this.#busyMs}; PRAGMA synchronous = FULL`);
+    }
+  }
+
+  #assertRoom(name: string): void {
+    const stored = this.#sql.named.get({ nameOrId: name });
+    const reserved = [...this.#given.map(({ holder }) => holder), { name: OwnWorkerKeys.holderName }];
+    const namesake = stored ?? reserved.find((one) => one.name.toLowerCase() === name.toLowerCase());
+    if (namesake !== undefined) {
+      const isRevoked = stored !== undefined && stored.revokedAt !== null;
+      const text = isRevoked
+        ? `${namesake.name} was the name of a key that is revoked, by which its use is still told`
+        : `there is a key ${namesake.name} already`;
+      throw new KeyRefused([{ field: 'name', text: `${text}; choose another name` }]);
+    }
+    if ((this.#sql.valid.get()?.keys ?? 0) < maxKeys) return;
+    const text = `there are ${maxKeys.toLocaleString('en')} keys already; revoke one first`;
+    throw new KeyRefused([{ field: 'name', text }]);
+  }
+
+  #change<T>(work: () => T): T {
+    return orBusy(this.#db.name, () => this.#db.transaction(work).immediate());
+  }
+}
+
+/** The keys themselves never stand in an error. */
+function assertGiven(given: readonly GivenKey[]): void {
+  const wrong = given.find(({ key }) => !fitsHeader(key));
+  if (wrong !== undefined)
+    throw new Error(`the key ${wrong.name} is empty or holds characters that a header cannot carry`);
+}
+
+function withEndpoints<Row extends { endpoints: string | null }>({ endpoints, ...row }: Row) {
+  return { ...row, endpoints: endpoints === null ? null : (JSON.parse(endpoints) as string[]) };
+}
+
+function orBusy<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof Sqlite.SqliteError) || !error.code.startsWith('SQLITE_BUSY')) throw error;
+    throw new KeyStoreBusy(
+      `another program holds ${path} and does not let go of it; try again when it has ended`,
+    );
+  }
+}

@@ -1,0 +1,46 @@
+/** What was made for a new batch or service, and what to do next. */
+import { shellWord } from '../lib/text/shell-word.ts';
+import { writeOut } from './console.ts';
+
+export interface ShownInit {
+  pipeline: string;
+  manifest: string;
+  schema: string;
+  /** Whether the endpoint is a real one. */
+  needsKey: boolean;
+}
+
+export function printInit({ pipeline, manifest, schema, needsKey }: ShownInit): void {
+  const file = shellWord(pipeline);
+  const steps: [string, string][] = [
+    ...(needsKey
+      ? ([['export NIGHTRENDER_API_KEY=…', 'the key of your service, in no file']] as [string, string][])
+      : []),
+    [`nightrender plan ${file}${needsKey ? ' --check' : ''}`, 'what a run would do; nothing is sent'],
+    ...(needsKey
+      ? ([[`nightrender run ${file} --limit 3`, 'a preview; its pictures count']] as [string, string][])
+      : []),
+    [`nightrender run ${file}`, 'the pictures'],
+  ];
+  const width = Math.max(...steps.map(([command]) => command.length));
+  const lines = steps.map(([command, what]) => `  ${command.padEnd(width)}   # ${what}`);
+  writeOut(
+    [
+      `Made ${pipeline}, ${manifest} and ${schema}, by which editors complete and check the first.`,
+      'Put your own scenes into the list; then:',
+      '',
+      ...lines,
+    ].join('\n'),
+  );
+}
+
+export function printServiceInit({ service, schema }: { service: string; schema: string }): void {
+  writeOut(
+    [
+      `Made ${service} and ${schema}, by which editors complete and check the first.`,
+      'It has two endpoints, and shows in comments what else there can be; then:',
+      '',
+      `  nightrender serve ${shellWord(service)}`,
+    ].join('\n'),
+  );
+}

@@ -1,0 +1,193 @@
+/** What a run would do, for people or as one JSON object. */
+import type { Endpoint } from '../runner/core/attempt.ts';
+import { formatPart, type Part } from '../runner/core/part.ts';
+import type { BatchPlan, EndpointCheck, FirstRequest } from '../runner/core/plan.ts';
+import type { SceneCounts } from '../runner/core/scene.ts';
+import { outColumns, writeOut } from './console.ts';
+import { describeCost, describeCuts, describeTime } from './describe-forecast.ts';
+import { hanging } from './hanging.ts';
+import { writeJsonLine } from './json-lines.ts';
+import { plural, formatBytes } from './words.ts';
+import { withFilesNamed } from '../runner/core/file-text.ts';
+import { harmless } from './fit-text.ts';
+
+export interface ShownPlan extends BatchPlan {
+  program: string;
+  /** The pipeline.yaml, as it was given. */
+  file: string;
+  /** What follows `nightrender retry` for this batch. */
+  commandArguments: string;
+  /** What follows `nightrender run`. */
+  runArguments: string;
+  manifest: string[];
+  endpoint: Endpoint;
+  dir: string;
+  shownDir: string;
+  /** The part that was asked for; null for all of the batch. */
+  asked: Part | null;
+  warnings: string[];
+  /** Null where the endpoint was not to be asked. */
+  check: EndpointCheck | null;
+  /** Why a run could not write, in a sentence; null where it could. */
+  obstacle: string | null;
+  exitCode: number;
+}
+
+export function printPlan(plan: ShownPlan, json: boolean): void {
+  if (json) {
+    const { shownDir: _, commandArguments: __, runArguments: ___, ...told } = plan;
+    return writeJsonLine('plan', told);
+  }
+  const columns = outColumns();
+  const rows = rowsOf(plan).filter(([, text]) => text !== '');
+  const lines = [
+    ...hanging('', headOf(plan), columns, 0),
+    '',
+    ...rows.flatMap(([name, text]) => hanging(`  ${name}`, text, columns)),
+    ...plan.requests.flatMap((request, i) => ['', ...describeRequest(request, i + 1, columns)]),
+    '',
+    ...hanging('', lastWords(plan), columns, 0),
+  ];
+  writeOut(lines.join('\n'));
+}
+
+function headOf({ counts, part, asked, shownDir, file }: ShownPlan): string {
+  const { waiting, active } = part ?? counts;
+  if (waiting + active === 0) {
+    const rest = counts.waiting;
+    if (rest === 0) return `Nothing is left to render in ${shownDir} (${file}).`;
+    return `Nothing of this preview is left to render in ${shownDir} (${file}); ${plural(rest, 'scene')} wait${rest === 1 ? 's' : ''} for a run of all.`;
+  }
+  const what = plural(waiting, 'scene');
+  const preview =
+    asked === null
+      ? ''
+      : `, a preview (${formatPart(asked)}) of ${plural(counts.waiting, 'scene')} that wait`;
+  return `A run of ${file} submits ${what}${preview}.`;
+}
+
+function rowsOf(plan: ShownPlan): [string, string][] {
+  const { manifest, endpoint, shownDir, changes, counts, part, setAside, forecast, check } = plan;
+  const where = endpoint.baseUrl === 'local' ? 'the local service' : endpoint.baseUrl;
+  return [
+    ['manifest', manifest.join(', ')],
+    ['endpoint', `${where}, ${endpoint.id}`],
+    ['', check === null ? '' : describeCheck(check)],
+    ['output', shownDir],
+    ['scenes', statesOf(counts)],
+    ['', changesOf(changes)],
+    ['preview', part === null ? '' : statesOf(part)],
+    ['run', plan.isRunning ? 'a run is at work on this batch: this is what stands there at the moment' : ''],
+    ['in flight', inFlightOf(plan)],
+    [
+      'failed',
+      setAside.failed.map(({ kind, scenes }) => `${scenes.toLocaleString('en')} × ${kind}`).join(', '),
+    ],
+    [
+      '',
+      setAside.failed.length === 0
+        ? ''
+        : `\`nightrender retry ${plan.commandArguments}\` gives them fresh attempts`,
+    ],
+    ...badRowsOf(plan),
+    ['cost', describeCost(forecast)],
+    ['time', describeTime(forecast)],
+    ...describeCuts(forecast).map((text, i): [string, string] => [i === 0 ? 'limits' : '', text]),
+    ...[...plan.warnings, plan.warning ?? ''].map((text): [string, string] => ['warning', text]),
+    ['problem', plan.obstacle ?? ''],
+  ];
+}
+
+function statesOf({ waiting, active, saved, failed, invalid, withdrawn }: SceneCounts): string {
+  const named: [number, string][] = [
+    [waiting, 'to render'],
+    [active, 'in flight'],
+    [saved, 'done'],
+    [failed, 'failed'],
+    [withdrawn, 'withdrawn'],
+    [invalid, invalid === 1 ? 'bad row skipped' : 'bad rows skipped'],
+  ];
+  const parts = named.filter(([count]) => count > 0);
+  return parts.map(([count, name]) => `${count.toLocaleString('en')} ${name}`).join(', ');
+}
+
+function changesOf({ added, changed, withdrawn }: BatchPlan['changes']): string {
+  const named: [number, string][] = [
+    [added, 'new'],
+    [changed, 'edited since: the old picture is kept beside the new one'],
+    [withdrawn, 'no longer listed: their pictures stay'],
+  ];
+  const parts = named.filter(([count]) => count > 0);
+  return parts.map(([count, name]) => `${count.toLocaleString('en')} ${name}`).join('; ');
+}
+
+function inFlightOf({ setAside: { inFlight, intended }, isRunning }: ShownPlan): string {
+  const jobs = isRunning
+    ? `${plural(inFlight, 'job')} of that run`
+    : `${plural(inFlight, 'job')} of an earlier run, collected first`;
+  const doubt = isRunning
+    ? `${plural(intended, 'submission')} on the way`
+    : `${plural(intended, 'submission')} of a dead run that may have been sent, and billed`;
+  return [inFlight > 0 ? jobs : [], intended > 0 ? doubt : []].flat().join('; ');
+}
+
+function badRowsOf({ setAside: { badRows }, counts }: ShownPlan): [string, string][] {
+  const shown = badRows.map(({ source, problem }) => `${source}: ${problem}`);
+  const more = counts.invalid - badRows.length;
+  const all = more > 0 ? [...shown, `and ${more.toLocaleString('en')} more`] : shown;
+  return all.map((text, i): [string, string] => [i === 0 ? 'bad rows' : '', text]);
+}
+
+function describeCheck({ text, workers = {} }: EndpointCheck): string {
+  const states = Object.entries(workers).filter(([, count]) => count > 0);
+  const shown = states.map(([state, count]) => `${count.toLocaleString('en')} ${state}`).join(', ');
+  return shown === '' ? `asked: ${text}` : `asked: ${text}; workers: ${shown}`;
+}
+
+function lastWords({ runArguments, asked, counts, part, check, obstacle }: ShownPlan): string {
+  const nothing =
+    check === null ? 'Nothing was sent and nothing written' : 'No scene was sent and nothing written';
+  if (obstacle !== null) return `${nothing}; a run could not begin before the problem is mended.`;
+  if (check?.ending === 'not-allowed') return `${nothing}; a run would end at once before that is mended.`;
+  if (check?.ending === 'halted') return `${nothing}; a run could render nothing before the service answers.`;
+  const { waiting, active } = part ?? counts;
+  if (waiting + active === 0) return `${nothing}.`;
+  const options = asked === null ? '' : ` ${formatPart(asked)}`;
+  return `${nothing}. \`nightrender run ${runArguments}${options}\` does it.`;
+}
+
+/** One of the first requests, as it would be sent. */
+const indent = 5;
+
+/** `columns`: the width that no line exceeds, unless a word does. */
+function describeRequest(request: FirstRequest, number: number, columns: number): string[] {
+  const { scene, attempt, url, body, file, taken } = request;
+  const again = attempt === 1 ? '' : `, submission ${attempt}`;
+  const why = taken === null ? '' : `, since ${taken} is another scene's`;
+  return [
+    ...hanging(`  ${number}.`, `${scene}${again} → images/${file}${why}`, columns, indent),
+    ...hanging('', `POST ${url.replace(/^local/, 'the local service')}`, columns, indent),
+    ...bodyLines(body, columns),
+  ];
+}
+
+/** On one line where it fits. */
+function bodyLines(body: FirstRequest['body'], columns: number): string[] {
+  const shown = JSON.parse(JSON.stringify({ input: withFilesNamed(body.input) }, shorten)) as unknown;
+  const short = harmless(JSON.stringify(shown));
+  const text = indent + short.length <= Math.min(columns, 100) ? short : JSON.stringify(shown, undefined, 2);
+  return text.split('\n').flatMap((line) => {
+    const [, deeper = '', rest = ''] = /^( *)(.*)$/.exec(line) ?? [];
+    return hanging('', rest, columns, indent + deeper.length);
+  });
+}
+
+/** Pictures within a body would fill the screen. */
+const maxCharacters = 2_000;
+
+function shorten(_: string, value: unknown): unknown {
+  if (typeof value !== 'string' || value.length <= maxCharacters) return value;
+  const left = value.length - maxCharacters / 2;
+  const more = left < 10_000 ? plural(left, 'character') : formatBytes(left);
+  return `${value.slice(0, maxCharacters / 2)}… and ${more} more, which --json shows`;
+}

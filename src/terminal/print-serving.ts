@@ -1,0 +1,77 @@
+/** What the service says of itself when it is up. */
+import { outColumns, writeError, writeOut } from './console.ts';
+import { harmless } from './fit-text.ts';
+import { hanging } from './hanging.ts';
+import { writeJsonLine } from './json-lines.ts';
+
+export interface Serving {
+  url: string;
+  /** Those of the file; there may be more, of the console. */
+  endpoints: { id: string; name: string }[];
+  dataDir: string;
+  shownDataDir: string;
+  /** The first key of this data folder, made by this start. */
+  newKey: string | undefined;
+  /** Whether the environment brought a key. */
+  hasGivenKey: boolean;
+}
+
+export function printServing(serving: Serving, json: boolean): void {
+  const { url, endpoints, dataDir, newKey } = serving;
+  const apiKey = newKey === undefined ? {} : { apiKey: newKey };
+  if (json) {
+    const endpointIds = endpoints.map(({ id }) => id);
+    return writeJsonLine('serving', { url, endpointIds, dataDir, ...apiKey });
+  }
+  writeOut([...whereItIs(serving), ...keyLines(serving), '', ...howToUse(serving)].join('\n'));
+}
+
+/** Workers have their say in it. */
+export function printServiceFailure(text: string): void {
+  writeError(harmless(`service: ${text}`));
+}
+
+function whereItIs({ url, endpoints, shownDataDir }: Serving): string[] {
+  const names = endpoints.map(({ id, name }) => (id === name ? id : `${name} (${id})`)).join(', ');
+  const here = onThisMachine(url);
+  const others = `by this machine's name or address, port ${new URL(url).port}`;
+  const lines: [string, string][] = [
+    ['  console', `${here}/console/`],
+    ...(here === url ? [] : ([['  others', others]] as [string, string][])),
+    ['  endpoints', names || 'none yet: make one in the console'],
+    ['  kept in', shownDataDir],
+  ];
+  return [
+    `The service is up at ${here}; Ctrl-C ends it.`,
+    ...lines.flatMap(([name, text]) => hanging(name, text, outColumns(), 13)),
+  ];
+}
+
+/** An address that means all of a machine's can be listened at, but not asked for. */
+function onThisMachine(url: string): string {
+  return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+}
+
+function keyLines({ newKey, hasGivenKey }: Serving): string[] {
+  if (hasGivenKey) return ['  key        the one in NIGHTRENDER_API_KEY'];
+  if (newKey === undefined) return ['  key        one of `nightrender keys list`'];
+  return [
+    '',
+    'Its first key, which is told this once (`nightrender keys` makes more):',
+    '',
+    `  export NIGHTRENDER_API_KEY=${newKey}`,
+  ];
+}
+
+function howToUse({ url, endpoints }: Serving): string[] {
+  const [first] = endpoints;
+  if (first === undefined) return ['The console signs in by the key.'];
+  return [
+    'In pipeline.yaml:',
+    '',
+    '  endpoint:',
+    `    baseUrl: ${onThisMachine(url)}`,
+    `    id: ${first.id}`,
+    '    apiKey: ${NIGHTRENDER_API_KEY}',
+  ];
+}

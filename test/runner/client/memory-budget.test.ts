@@ -1,0 +1,268 @@
+/** Promise: large answers are received one after the other as memory allows, and waiting for it harms nothing. */
+import { once, setMaxListeners } from 'node:events';
+import type { Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { expect, it, onTestFinished } from 'vitest';
+import { HttpsDownloads } from '../../../src/runner/client/https-downloads.ts';
+import { MemoryBudget, type Reservation } from '../../../src/runner/client/memory-budget.ts';
+import type { StatusReply } from '../../../src/runner/pipeline/ports.ts';
+import { answer, headOf, inTurn, scriptedServer, type Script } from '../../fakes/scripted-server.ts';
+import { selfSigned } from '../../fakes/self-signed.ts';
+import { clientOf, failure, jobId } from './client.ts';
+
+const never = new AbortController().signal;
+setMaxListeners(0, never);
+const lasting = { Connection: 'keep-alive' };
+
+/** An answer with this picture, and its bytes. */
+function completed(bytes: Buffer): string {
+  return JSON.stringify({ id: jobId, status: 'COMPLETED', output: [bytes.toString('base64')] });
+}
+
+const picture = Buffer.alloc(150_000, 'picture');
+const body = completed(picture);
+
+/** Memory that somebody else has taken as a whole. */
+async function takenMemory(bytes = 1_000_000): Promise<{ memory: MemoryBudget; other: Reservation }> {
+  const memory = new MemoryBudget(bytes);
+  const other = memory.open();
+  await other.take(bytes, never);
+  return { memory, other };
+}
+
+it('are never more at a time than have room, and all come', async () => {
+  const pictures = Array.from({ length: 40 }, (_, i) => Buffer.alloc(3_000_000, `picture ${i}`));
+  const { url } = await scriptedServer((socket, request) => {
+    const number = Number(/\d+$/.exec(request.path)?.[0]);
+    const text = completed(pictures[number] ?? Buffer.alloc(0)).replace(jobId, `job-${number}`);
+    answer(200, text, lasting)(socket, request);
+  });
+  const { service } = clientOf(url, { memory: new MemoryBudget(16_000_000) });
+  const endpoint = { baseUrl: url, id: 'scene-renderer', version: 'v2' } as const;
+  const held = new Set<number>();
+  let most = 0;
+  const collect = async (number: number): Promise<void> => {
+    const reply = (await service.status(endpoint, `job-${number}`, never)) as StatusReply & {
+      kind: 'completed';
+    };
+    held.add(number);
+    most = Math.max(most, held.size);
+    // The others have all the time there is to come.
+    for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve));
+    const [found] = reply.pictures;
+    expect(
+      Buffer.compare(
+        found && 'bytes' in found ? found.bytes : Buffer.alloc(0),
+        pictures[number] ?? Buffer.alloc(1),
+      ),
+    ).toBe(0);
+    held.delete(number);
+    reply.hold?.release();
+  };
+  await Promise.all(pictures.map((_, number) => collect(number)));
+  // 4 MB of base64 each.
+  expect(most).toBeLessThanOrEqual(4);
+}, 60_000);
+
+it.each([70_000, 300_000, 1_500_000, 20_000_000])('of %i bytes are given about as much memory', (bytes) => {
+  const share = new MemoryBudget(64_000_000).open();
+  const spares = [1, 1, 1.3, 1].map((times) => {
+    const buffer = share.buffer(Math.round(bytes * times));
+    share.release();
+    return buffer.byteLength / (bytes * times);
+  });
+  expect(Math.min(...spares)).toBeGreaterThanOrEqual(1);
+  expect(Math.max(...spares)).toBeLessThan(3);
+});
+
+it.each<[string, Script]>([
+  ['with its length', answer(200, body, lasting)],
+  ['in chunks', inChunks(body)],
+  ['that is packed', answer(200, gzipSync(body), { ...lasting, 'Content-Encoding': 'gzip' })],
+  ['with escapes in its base64', answer(200, body.replaceAll('G', String.raw`\u0047`), lasting)],
+])('one %s that is larger than all of it comes through, alone', async (_, script) => {
+  const { memory, other } = await takenMemory(1_000);
+  const { url } = await scriptedServer(script);
+  const { status } = clientOf(url, { memory });
+  const replies = Promise.all([status(), status(), status()]);
+  other.release();
+  for (const reply of await replies) expect(isPicture(reply)).toBe(true);
+  expect(memory.open().tryTake(1_000)).toBe(true);
+});
+
+it('leave small answers alone, and hold up no request for which there is a connection', async () => {
+  const { memory, other } = await takenMemory();
+  const { url, received } = await scriptedServer(
+    inTurn(answer(200, body, lasting), answer(200, `{"id":"${jobId}","status":"IN_QUEUE"}`, lasting)),
+  );
+  const { status, health } = clientOf(url, { memory });
+  const large = status();
+  await received(1);
+  expect(await status()).toMatchObject({ kind: 'running' });
+  expect(await health()).toEqual({ kind: 'answers' });
+  other.release();
+  expect(await large).toMatchObject({ kind: 'completed' });
+});
+
+it('have all connections waiting, and requests behind them time out no more than they do', async () => {
+  const { memory, other } = await takenMemory();
+  const { url, received } = await scriptedServer((socket, request) => {
+    const isHealth = request.path.endsWith('/health');
+    answer(200, isHealth ? '{}' : body, lasting)(socket, request);
+  });
+  const requestTimeoutMs = 800;
+  const { status, health } = clientOf(url, { memory, requestTimeoutMs, wholeAnswerMs: 2_000 });
+  const large = Array.from({ length: 64 }, () => status());
+  await received(64);
+  const behind = health();
+  // Meanwhile a service that is at fault is given up, and again.
+  const silent = clientOf((await scriptedServer(() => undefined)).url, { requestTimeoutMs: 950 });
+  for (let times = 0; times < 2; times++)
+    expect(await silent.status()).toEqual(failure('poll-failed', 'no answer came in time'));
+  other.release();
+  expect(await behind).toEqual({ kind: 'answers' });
+  for (const reply of await Promise.all(large)) expect(reply).toMatchObject({ kind: 'completed' });
+});
+
+it('stop waiting when the run is left', async () => {
+  const { memory } = await takenMemory();
+  const leaving = new AbortController();
+  const { url, received } = await scriptedServer(answer(200, body, lasting));
+  const { status } = clientOf(url, { memory });
+  const replies = [status(leaving.signal), status(leaving.signal)];
+  await received(2);
+  leaving.abort();
+  for (const reply of await Promise.all(replies)) expect(reply).toEqual(failure('poll-failed', 'cut short'));
+});
+
+it.each<[string, (socket: Socket) => void]>([
+  ['reset', (socket) => socket.resetAndDestroy()],
+  ['closed', (socket) => void socket.end()],
+])('are asked for again where the connection is %s meanwhile', async (_, end) => {
+  const { memory, other } = await takenMemory();
+  const ended = new EventTarget();
+  const { url } = await scriptedServer((socket) => {
+    socket.once('close', () => ended.dispatchEvent(new Event('ended')));
+    socket.write(headOf(200, { ...lasting, 'Content-Length': String(body.length) }), () => end(socket));
+  });
+  const gone = once(ended, 'ended');
+  const asked = clientOf(url, { memory }).status();
+  await gone;
+  expect(await asked).toEqual(failure('poll-failed'));
+  other.release();
+});
+
+it.each<[string, string, Record<string, string>]>([
+  ['an old service', '1.0', {}],
+  ['a service that closes each connection', '1.1', { Connection: 'close' }],
+  ['a service that does not tell', '1.1', {}],
+])('of %s wait without a connection', async (_, version, headers) => {
+  const { memory, other } = await takenMemory();
+  const ended = new EventTarget();
+  const first: Script = (socket) => {
+    socket.once('close', () => ended.dispatchEvent(new Event('ended')));
+    socket.write(headOf(200, { ...headers, 'Content-Length': String(body.length) }).replace('1.1', version));
+  };
+  const { url, requests } = await scriptedServer(inTurn(first, answer(200, body, headers)));
+  const gone = once(ended, 'ended');
+  const asked = clientOf(url, { memory }).status();
+  await gone;
+  expect(requests.length).toBe(1);
+  other.release();
+  expect(isPicture(await asked)).toBe(true);
+});
+
+it('of which one has lost its connection all come, though others hold every connection and wait for its room', async () => {
+  const { memory, other } = await takenMemory(body.length);
+  const ended = new EventTarget();
+  const { url, received } = await scriptedServer((socket, request) => {
+    socket.once('close', () => ended.dispatchEvent(new Event('ended')));
+    const isLost = request.path.endsWith('lost');
+    const headers = isLost ? { Connection: 'close' } : lasting;
+    answer(200, isLost ? body.replace(jobId, 'lost') : body, headers)(socket, request);
+  });
+  const gone = once(ended, 'ended');
+  const { status } = clientOf(url, { memory });
+  const lost = status(never, 'lost');
+  await gone;
+  const others = Array.from({ length: 64 }, () => status());
+  await received(65);
+  other.release();
+  for (const reply of await Promise.all([lost, ...others])) expect(isPicture(reply)).toBe(true);
+});
+
+it('are pictures by address as well; those of a job that holds one already go first', async () => {
+  const { memory, other } = await takenMemory();
+  const tls = selfSigned('cdn.test');
+  const { port, received } = await scriptedServer(answer(200, picture, lasting), { tls });
+  const downloads = new HttpsDownloads(
+    { hosts: [`cdn.test:${port}`], maxBytes: 1_000_000, requestTimeoutMs: 30_000 },
+    { lookup: async () => [{ address: '127.0.0.1', family: 4 }], isPublic: () => true, ca: tls.cert },
+  );
+  onTestFinished(() => downloads.close());
+  const url = `https://cdn.test:${port}/a.png`;
+  const order: string[] = [];
+  const later = memory.open();
+  const waiting = downloads.fetch(url, never, later).then(() => order.push('a job that holds nothing'));
+  await received(1);
+  const fetched = await downloads.fetch(url, never, other);
+  order.push('a job that holds something');
+  expect('bytes' in fetched && picture.equals(fetched.bytes)).toBe(true);
+  other.release();
+  await waiting;
+  expect(order).toEqual(['a job that holds something', 'a job that holds nothing']);
+  later.release();
+});
+
+it('give back what they took where they break off: others do not wait until they are asked for again', async () => {
+  const memory = new MemoryBudget(1_000_000);
+  const tls = selfSigned('cdn.test');
+  const half: Script = (socket) =>
+    void socket.end(headOf(200, { ...lasting, 'Content-Length': '150000' }) + 'picture');
+  const { port } = await scriptedServer(half, { tls });
+  const downloads = new HttpsDownloads(
+    { hosts: [`cdn.test:${port}`], maxBytes: 1_000_000, requestTimeoutMs: 30_000 },
+    { lookup: async () => [{ address: '127.0.0.1', family: 4 }], isPublic: () => true, ca: tls.cert },
+  );
+  onTestFinished(() => downloads.close());
+  const hold = memory.open();
+  const fetched = await downloads.fetch(`https://cdn.test:${port}/a.png`, never, hold);
+  expect(fetched).toMatchObject({ kind: 'download-failed' });
+  expect(memory.open().tryTake(1_000_000)).toBe(true);
+});
+
+/** The comparison that `expect` makes takes seconds. */
+function isPicture(reply: StatusReply): boolean {
+  const [found] = reply.kind === 'completed' ? reply.pictures : [];
+  if (found === undefined || 'url' in found) return false;
+  return picture.equals('bytes' in found ? found.bytes : Buffer.from(found.base64, 'base64'));
+}
+
+function inChunks(text: string): Script {
+  return (socket) => {
+    socket.write(headOf(200, { ...lasting, 'Transfer-Encoding': 'chunked' }));
+    socket.write(`${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`);
+  };
+}
+
+it('tells of the answer that waits, and of no other', async () => {
+  const { memory, other } = await takenMemory();
+  const { url } = await scriptedServer(answer(200, body, lasting));
+  const { service } = clientOf(url, { memory });
+  const endpoint = { baseUrl: url, id: 'scene-renderer', version: 'v2' } as const;
+  const heldUp = whenCalled();
+  const waiting = service.status(endpoint, jobId, never, heldUp.call);
+  await heldUp.called;
+  other.release();
+  const first = await waiting;
+  expect(first).toMatchObject({ kind: 'completed' });
+  if (first.kind === 'completed') first.hold?.release();
+  const second = await service.status(endpoint, jobId, never, () => expect.unreachable('it did not wait'));
+  expect(second).toMatchObject({ kind: 'completed' });
+});
+
+function whenCalled(): { call: () => void; called: Promise<void> } {
+  let call = (): void => undefined;
+  const called = new Promise<void>((resolve) => (call = resolve));
+  return { call: () => call(), called };
+}

@@ -1,0 +1,85 @@
+/** The job book by itself: what it leaves on the disk, and moves that no job makes. */
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { JobStore } from '../../../src/service/jobs/job-store.ts';
+import type { TakenJob } from '../../../src/service/jobs/job-statements.ts';
+import { accepted, bytesIn, makeDataDir } from '../service-harness.ts';
+
+const taker = { workerId: 'w', isPulled: false };
+
+it('settles a job once, by the worker that has it', async () => {
+  const book = new JobStore(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 10, now: () => 1_000 });
+  const id = await accepted(book, 'a', '{"scene":"x"}');
+  const settle = (of: string, workerId = 'w') =>
+    book.work.settle({ id: of, workerId }, { state: 'COMPLETED', output: '1' });
+  expect(await settle(id)).toBe(false);
+  await book.work.take('a', [taker]);
+  expect(await settle(id, 'another')).toBe(false);
+  expect(book.reads.find('a', id)?.state).toBe('IN_PROGRESS');
+  expect(await settle(id)).toBe(true);
+  expect(await settle(id)).toBe(false);
+  expect(await settle('no-such')).toBe(false);
+  book.close();
+});
+
+it('drops the result of a job that was cancelled, also where both come at once', async () => {
+  const book = new JobStore(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 10, now: () => 1_000 });
+  const ids = [await accepted(book, 'a', '{"scene":"x"}'), await accepted(book, 'a', '{"scene":"y"}')];
+  await book.work.take('a', [taker, taker]);
+  const settle = (id: string) => book.work.settle({ id, workerId: 'w' }, { state: 'COMPLETED', output: '1' });
+  expect(await Promise.all(ids.map((id) => book.cancel('a', id)))).toEqual(['CANCELLED', 'CANCELLED']);
+  await settle(ids[0] ?? '');
+  const third = await accepted(book, 'a', '{"scene":"z"}');
+  await book.work.take('a', [taker]);
+  await Promise.all([book.cancel('a', third), settle(third)]);
+  expect([...ids, third].map((id) => book.reads.find('a', id)?.state)).toEqual(Array(3).fill('CANCELLED'));
+  book.close();
+});
+
+it('leaves nothing of results of all sizes that come and go in any order', async () => {
+  const dataDir = await makeDataDir();
+  const random = randomOf(8);
+  const retentionMs = 1_000;
+  let now = 1_000_000;
+  const book = new JobStore(join(dataDir, 'book.sqlite'), { retentionMs, now: () => now });
+  const text = (what: string) =>
+    JSON.stringify({ text: `TOKEN-${what}-${'z'.repeat(sizes[random(5)] ?? 0)}` });
+  const open: TakenJob[] = [];
+  const tokens = new Map<string, number>();
+  for (let round = 0; round < 500; round++) {
+    now += 10;
+    const names = Array.from({ length: random(10) }, (_, count) => `${round}.${count}-in`);
+    await Promise.all(names.map((name) => accepted(book, 'a', text(name))));
+    open.push(
+      ...(await book.work.take(
+        'a',
+        Array.from({ length: 10 }, () => taker),
+      )),
+    );
+    while (open.length > 100) {
+      const [job] = open.splice(random(open.length), 1);
+      if (job === undefined) break;
+      const output = text(`${job.id}-out`);
+      for (const each of [job.input, output]) tokens.set(/TOKEN-.*?-(in|out)-/.exec(each)?.[0] ?? '', now);
+      await book.work.settle(job, { state: 'COMPLETED', output });
+    }
+    while ((await book.expiry.deleteSome()) > 0);
+  }
+  book.close();
+
+  const bytes = (await bytesIn(dataDir)).toString('latin1');
+  const isWrong = ([token, at]: [string, number]) => bytes.includes(token) !== now < at + retentionMs;
+  expect([...tokens].filter(isWrong)).toEqual([]);
+  expect(tokens.size).toBeGreaterThan(3_000);
+});
+
+const sizes = [40, 200, 900, 2_500, 9_000];
+
+/** The same whole numbers below a bound every time. */
+function randomOf(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return Math.floor((state / 0x80000000) * below);
+  };
+}

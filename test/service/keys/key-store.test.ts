@@ -1,0 +1,225 @@
+/** Keys are several, named and revocable, good for what they were made for, and seen by every program at once. */
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { assert as assertProperty, array, property, stringMatching } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
+import { KeyStore, KeyStoreBusy, KeyRefused } from '../../../src/service/keys/key-store.ts';
+import { openForWriting, UnusableDatabase } from '../../../src/lib/sqlite/database.ts';
+import { client, makePath, openJobStore } from './key-harness.ts';
+
+describe('finding', () => {
+  it('knows whom a key stands for, in any spelling of the scheme', () => {
+    const book = openJobStore();
+    const { key, record } = book.add({ name: 'laptop', kind: 'client', endpoints: ['a', 'b', 'a'] });
+    expect(key).toMatch(/^nr_[A-Za-z0-9_-]{43}$/);
+    const holder = { id: record.id, name: 'laptop', kind: 'client', endpoints: ['a', 'b'] };
+    for (const value of [`Bearer ${key}`, `bearer ${key}`, `BEARER   ${key} `])
+      expect(book.find(value)).toEqual(holder);
+  });
+
+  it('knows nobody by another key, a part of one, a digest or a name', () => {
+    const book = openJobStore();
+    const { key, record } = book.add(client('laptop'));
+    const others = [key.slice(0, -1), `${key}x`, key.toUpperCase(), record.id, 'laptop', ''];
+    for (const other of others) expect(book.find(`Bearer ${other}`)).toBeUndefined();
+    for (const value of [undefined, '', 'Bearer', `Basic ${key}`]) expect(book.find(value)).toBeUndefined();
+  });
+
+  it('takes the bare key from workers alone', () => {
+    const book = openJobStore();
+    const kinds = ['client', 'worker', 'admin'];
+    const keys = kinds.map((kind) => book.add({ name: kind, kind, endpoints: null }).key);
+    expect(keys.map((key) => book.find(key)?.kind)).toEqual([undefined, 'worker', undefined]);
+    expect(keys.map((key) => book.find(`Bearer ${key}`)?.kind)).toEqual(kinds);
+  });
+
+  it('knows a key that is given from outside, and keeps none of it', () => {
+    const path = makePath();
+    const given = [{ name: 'environment', key: 'GIVEN-KEY', kind: 'admin' as const }];
+    const book = openJobStore(path, { given });
+    const { key } = book.add(client('laptop'));
+    const holder = { id: 'environment', name: 'environment', kind: 'admin', endpoints: null };
+    expect(book.find('Bearer GIVEN-KEY')).toEqual(holder);
+    expect(book.find(`Bearer ${key}`)?.name).toBe('laptop');
+    expect(book.list().map(({ name }) => name)).toEqual(['laptop']);
+    expect(openJobStore(path).find('Bearer GIVEN-KEY')).toBeUndefined();
+    expect(bytesBeside(path).includes('GIVEN-KEY')).toBe(false);
+  });
+
+  it.each(['', 'two words', 'ключ'])(
+    'refuses the given key %j, which no header carries, without saying it',
+    (key) => {
+      const given = [{ name: 'environment', key, kind: 'admin' as const }];
+      const open = () => openJobStore(undefined, { given });
+      expect(open).toThrow(/^the key environment is empty or holds characters that a header cannot carry$/);
+    },
+  );
+});
+
+describe('two programs with one book', () => {
+  it('see what the other made or revoked at the next request', () => {
+    const path = makePath();
+    const [service, command] = [openJobStore(path), openJobStore(path)];
+    const { key, record } = command.add(client('laptop'));
+    expect(service.find(`Bearer ${key}`)?.name).toBe('laptop');
+    expect(command.revoke(record.id)?.revokedAt).toBe(1_000_000);
+    expect(service.find(`Bearer ${key}`)).toBeUndefined();
+    expect(service.list()).toEqual(command.list());
+  });
+
+  it('may not both give the same name', () => {
+    const path = makePath();
+    const [service, command] = [openJobStore(path), openJobStore(path)];
+    service.add(client('laptop'));
+    expect(() => command.add(client('Laptop'))).toThrow('there is a key laptop already');
+  });
+
+  it('find keys while somebody else writes, and say so where they cannot write themselves', () => {
+    const path = makePath();
+    const book = openJobStore(path, { busyMs: 1 });
+    const { key } = book.add(client('laptop'));
+    const other = new Sqlite(path);
+    other.exec('BEGIN IMMEDIATE');
+    expect(book.find(`Bearer ${key}`)?.name).toBe('laptop');
+    expect(() => book.add(client('desk'))).toThrow(KeyStoreBusy);
+    other.close();
+    expect(book.add(client('desk')).record.name).toBe('desk');
+  });
+});
+
+describe('when a key was used last', () => {
+  it('is written once a minute', () => {
+    const path = makePath();
+    let now = 1_000_000;
+    const book = openJobStore(path, { now: () => now });
+    const { key } = book.add(client('laptop'));
+    const useAfter = (ms: number) => {
+      now += ms;
+      expect(book.find(`Bearer ${key}`)).toBeDefined();
+      return book.list()[0]?.lastUsedAt;
+    };
+    expect(book.list()[0]?.lastUsedAt).toBeNull();
+    expect([useAfter(1), useAfter(59_999), useAfter(1), useAfter(10)]).toEqual([
+      1_000_001, 1_000_001, 1_060_001, 1_060_001,
+    ]);
+    // A service that starts anew goes on from what is written.
+    const again = openJobStore(path, { now: () => 1_060_500 });
+    again.find(`Bearer ${key}`);
+    expect(again.list()[0]?.lastUsedAt).toBe(1_060_001);
+  });
+
+  it('does not change for a key that is refused', () => {
+    const book = openJobStore();
+    const { key } = book.add(client('laptop'));
+    book.revoke('laptop');
+    book.find(`Bearer ${key}`);
+    expect(book.list()[0]?.lastUsedAt).toBeNull();
+  });
+});
+
+describe('names', () => {
+  it('never clash, whatever their case, and each key is revoked by its own', () => {
+    const name = stringMatching(/^[abAB0._][abAB0._-]{0,2}( [abAB]{1,2})?$/);
+    assertProperty(
+      property(array(name, { maxLength: 30 }), (names) => {
+        const path = makePath();
+        const book = new KeyStore(path, { now: () => 1 });
+        const taken = names.filter((each) => isAdded(book, each));
+        const folded = taken.map((each) => each.toLowerCase());
+        expect(new Set(folded)).toEqual(new Set(names.map((each) => each.toLowerCase())));
+        expect(book.list().map((key) => key.name)).toEqual(taken);
+        expect(new Set(folded).size).toBe(taken.length);
+        for (const each of taken) expect(book.revoke(each.toUpperCase())?.name).toBe(each);
+        book.close();
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('stay those of their keys when these are revoked', () => {
+    const book = openJobStore();
+    book.add(client('laptop'));
+    book.revoke('laptop');
+    const again = () => book.add(client('LAPTOP'));
+    expect(again).toThrow('laptop was the name of a key that is revoked');
+    expect(again).toThrow(KeyRefused);
+  });
+
+  it('of keys that are given from outside are taken', () => {
+    const given = [{ name: 'environment', key: 'GIVEN-KEY', kind: 'admin' as const }];
+    const book = openJobStore(undefined, { given });
+    expect(() => book.add(client('Environment'))).toThrow('there is a key environment already');
+  });
+});
+
+describe('revoking', () => {
+  it('twice leaves the first instant', () => {
+    let now = 5;
+    const book = openJobStore(undefined, { now: () => now });
+    const { record } = book.add(client('laptop'));
+    now = 6;
+    book.revoke('laptop');
+    now = 7;
+    expect(book.revoke(record.id)).toEqual({ ...record, revokedAt: 6 });
+    expect(book.revoke('desk')).toBeUndefined();
+  });
+});
+
+describe('the file', () => {
+  it("is its owner's alone and holds no key", () => {
+    const path = makePath();
+    const book = openJobStore(path);
+    const keys = ['a', 'b', 'c'].map((name) => book.add(client(name)).key);
+    for (const key of keys) book.find(`Bearer ${key}`);
+    book.revoke('b');
+    const modes = readdirSync(dirname(path)).map((name) => statSync(join(dirname(path), name)).mode & 0o777);
+    expect(modes).toEqual([0o600, 0o600, 0o600]);
+    const bytes = bytesBeside(path);
+    for (const key of keys) expect(bytes.includes(key.slice(3))).toBe(false);
+    expect(bytes.includes('client')).toBe(true);
+  });
+
+  it('is left as it is where it is damaged or of another program', () => {
+    const damaged = makePath();
+    writeFileSync(damaged, 'no keys at all, but for long enough to be read as the head of a file');
+    expect(() => openJobStore(damaged)).toThrow(UnusableDatabase);
+    expect(readFileSync(damaged, 'utf8')).toMatch(/^no keys at all/);
+    const foreign = makePath();
+    openForWriting(foreign, jobSchema).close();
+    expect(() => openJobStore(foreign)).toThrow(
+      /keys\.sqlite is a SQLite file of another program; it was left/,
+    );
+  });
+
+  it('holds so many keys and no more', () => {
+    const path = makePath();
+    const book = openJobStore(path);
+    const first = book.add(client('k'));
+    const db = new Sqlite(path);
+    db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 999)
+      INSERT INTO apiKey (id, name, kind, digest, createdAt) SELECT i, i, 'client', randomblob(32), 1 FROM n`);
+    db.close();
+    expect(() => book.add(client('one more'))).toThrow('there are 1,000 keys already; revoke one first');
+    book.revoke(first.record.id);
+    expect(book.add(client('one more')).record.name).toBe('one more');
+  });
+});
+
+function isAdded(book: KeyStore, name: string): boolean {
+  try {
+    book.add(client(name));
+    return true;
+  } catch (error) {
+    if (error instanceof KeyRefused) return false;
+    throw error;
+  }
+}
+
+function bytesBeside(path: string): string {
+  const dir = dirname(path);
+  return readdirSync(dir)
+    .map((name) => readFileSync(join(dir, name), 'latin1'))
+    .join('');
+}

@@ -1,0 +1,60 @@
+/** Keys are a table where there is room for one; where there is not, nothing of them is lost. */
+import { expect, it } from 'vitest';
+import { widthOf } from '../../src/terminal/fit-text.ts';
+import { keyLines } from '../../src/terminal/print-keys.ts';
+
+const at = new Date(2026, 10, 21, 22, 5, 59).getTime();
+const unused = { usage: [], createdAt: at, lastUsedAt: null, revokedAt: null };
+const keys = [
+  { id: 'key-1', name: 'laptop', kind: 'client', endpoints: null, ...unused },
+  {
+    id: 'key-2',
+    name: 'attic',
+    kind: 'worker',
+    endpoints: ['scene-renderer', 'b'],
+    ...unused,
+    lastUsedAt: at + 60_000,
+    revokedAt: at + 120_000,
+    usage: [
+      { endpointId: 'scene-renderer', jobs: 1_200, gpuMs: 3_600_000 },
+      { endpointId: 'b', jobs: 1, gpuMs: 40 },
+    ],
+  },
+];
+
+it('shows a line for each', () => {
+  expect(keyLines(keys, 120)).toEqual([
+    'NAME    KIND    ENDPOINTS          CREATED           LAST USED         JOBS   GPU SECONDS  REVOKED',
+    'laptop  client  all endpoints      2026-11-21 22:05  never             0      0.0',
+    'attic   worker  scene-renderer, b  2026-11-21 22:05  2026-11-21 22:06  1,201  3,600.0      2026-11-21 22:07',
+  ]);
+});
+
+it('tells what was done for one that was given from outside, of which nothing else is kept', () => {
+  const unknown = { createdAt: null, lastUsedAt: null, revokedAt: null };
+  const usage = [{ endpointId: 'b', jobs: 2, gpuMs: 1_500 }];
+  const given = { id: 'given-1', name: 'given-1', kind: 'admin', endpoints: null, ...unknown, usage };
+  expect(keyLines([given], 120)).toEqual([
+    'NAME     KIND   ENDPOINTS      CREATED              LAST USED  JOBS  GPU SECONDS  REVOKED',
+    'given-1  admin  all endpoints  NIGHTRENDER_API_KEY  not kept   2     1.5',
+  ]);
+  expect(keyLines([given], 60)).toEqual([
+    'given-1',
+    '  admin for all endpoints; in NIGHTRENDER_API_KEY as the',
+    '  service was started; 2 jobs of 1.5 GPU seconds',
+  ]);
+});
+
+it('breaks the lines of a narrow terminal between words', () => {
+  const lines = keyLines(keys, 60);
+  expect(lines).toEqual([
+    'laptop',
+    '  client for all endpoints; created 2026-11-21 22:05; never',
+    '  used',
+    'attic',
+    '  worker for scene-renderer, b; created 2026-11-21 22:05;',
+    '  last used 2026-11-21 22:06; 1,201 jobs of 3,600.0 GPU',
+    '  seconds; revoked 2026-11-21 22:07',
+  ]);
+  for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(60);
+});

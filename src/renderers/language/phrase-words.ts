@@ -1,5 +1,5 @@
 /** What was said since a phrase began, and waits for its noun. */
-import type { ColourName } from '../painter/colour.ts';
+import type { ColourName } from '../colour.ts';
 import type { Material } from './other-words.ts';
 
 /** How many a plural without a number means. */

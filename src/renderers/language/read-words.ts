@@ -8,7 +8,7 @@ import {
   colourWords,
   type TimeOfDay,
 } from '../painter/adjectives.ts';
-import type { ColourName } from '../painter/colour.ts';
+import type { ColourName } from '../colour.ts';
 import { nounOf, type Noun } from './nouns.ts';
 import {
   backRelationWords,

@@ -1,5 +1,5 @@
 /** The words that say when, what colour, how large and how many. */
-import { type ColourName } from './colour.ts';
+import { type ColourName } from '../colour.ts';
 import { type Kind } from './vocabulary.ts';
 
 export type TimeOfDay = 'dawn' | 'morning' | 'noon' | 'afternoon' | 'sunset' | 'dusk' | 'night';

@@ -1,7 +1,7 @@
 /** Clouds: heaps of round tops over a flat foot, lit from the side of the sun, and closed covers in bad weather. */
-import { hex, mix, namedColours, shade } from './colour.ts';
+import { hex, mix, namedColours, shade } from '../colour.ts';
 import { circles, ellipse, path } from './drawing.ts';
-import { type Random } from './random.ts';
+import { type Random } from '../random.ts';
 import { mentionOf, speaksOf } from './read-scene.ts';
 import { seen, type Stage } from './stage.ts';
 

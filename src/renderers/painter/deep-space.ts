@@ -1,5 +1,5 @@
 /** Space: clouds of stars, planets, and what flies between them. */
-import { hex, namedColours, rgb, shade, type Colour } from './colour.ts';
+import { hex, namedColours, rgb, shade, type Colour } from '../colour.ts';
 import { box, circle, placed, stroke, type Point } from './drawing.ts';
 import { mentionOf, type Mention } from './read-scene.ts';
 import { stars } from './sky.ts';

@@ -1,5 +1,5 @@
 /** SVG as text: shapes, gradients and smooth lines, made from numbers and colours only, never from a user's words. */
-import { hex, type Colour } from './colour.ts';
+import { hex, type Colour } from '../colour.ts';
 
 export type Point = readonly [x: number, y: number];
 export type Stop = readonly [offset: number, colour: Colour, opacity?: number];

@@ -1,5 +1,5 @@
 /** Dunes: smooth backs of sand with a sharp crest between light and shade. */
-import { mix, rgb, shade, type Colour } from './colour.ts';
+import { mix, rgb, shade, type Colour } from '../colour.ts';
 import { path, smooth, type Point } from './drawing.ts';
 import { seen, type Stage } from './stage.ts';
 

@@ -1,5 +1,5 @@
 /** Finds the place of one thing in a landscape: where its kind belongs, as far from the others as it can be. */
-import { type Random } from './random.ts';
+import { type Random } from '../random.ts';
 import { speaksOf, type Mention } from './read-scene.ts';
 import { type Stage } from './stage.ts';
 import {

@@ -1,7 +1,7 @@
 /** The land: far hills with their trees, the open ground in front, fields, paths, and the grass at one's feet. */
-import { clamp, hex, mix, namedColours, rgb, shade, type Colour } from './colour.ts';
+import { clamp, hex, mix, namedColours, rgb, shade, type Colour } from '../colour.ts';
 import { box, circles, lines, path, smooth, type Point } from './drawing.ts';
-import { type Random } from './random.ts';
+import { type Random } from '../random.ts';
 import { mentionOf, speaksOf, type Mention } from './read-scene.ts';
 import { seen, type Stage } from './stage.ts';
 import { paintDunes } from './dunes.ts';

@@ -14,7 +14,7 @@ import { coloursOf, type Look } from './things/look.ts';
 import { drawHangingBridge } from './things/towers.ts';
 import { paintRiver, paintWater } from './water.ts';
 import { paintWeather } from './weather.ts';
-import { under } from './colour.ts';
+import { under } from '../colour.ts';
 import { findPlace, type Layer, type Placed } from './find-place.ts';
 import { entryOf } from './things/catalogue.ts';
 

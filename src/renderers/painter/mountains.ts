@@ -1,7 +1,7 @@
 /** Mountains: rows of broken peaks with a lit and a shaded side, snow on top where the words ask for it. */
-import { mix, namedColours, rgb, type Colour } from './colour.ts';
+import { mix, namedColours, rgb, type Colour } from '../colour.ts';
 import { lines, path, type Point } from './drawing.ts';
-import { type Random } from './random.ts';
+import { type Random } from '../random.ts';
 import { mentionOf, speaksOf } from './read-scene.ts';
 import { seen, type Stage } from './stage.ts';
 

@@ -2,10 +2,10 @@
 import sharp from 'sharp';
 import { paintDeepSpace } from './deep-space.ts';
 import { paintLandscape } from './landscape.ts';
-import { hashOf } from './random.ts';
+import { hashOf } from '../random.ts';
 import { setStage, type Stage } from './stage.ts';
 import { paintStillLife } from './still-life.ts';
-import { hex, mix, namedColours, rgb, shade, type Colour } from './colour.ts';
+import { hex, mix, namedColours, rgb, shade, type Colour } from '../colour.ts';
 import { box, ellipse, path, placed } from './drawing.ts';
 import type { Mention } from './read-scene.ts';
 import { coloursOf } from './things/look.ts';

@@ -1,6 +1,6 @@
 /** The colours of an hour and its weather: sky, air, light and water that belong together. */
-import { mix, namedColours, rgb, under, type Colour } from './colour.ts';
-import { type Random } from './random.ts';
+import { mix, namedColours, rgb, under, type Colour } from '../colour.ts';
+import { type Random } from '../random.ts';
 import { mentionOf, speaksOf } from './read-scene.ts';
 import { type Setting } from './setting.ts';
 import { type TimeOfDay } from './adjectives.ts';

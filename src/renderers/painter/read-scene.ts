@@ -1,5 +1,5 @@
 /** A scene's words → what is in the picture: time, season, and every thing with its count, colours and size; pure. */
-import { type ColourName } from './colour.ts';
+import { type ColourName } from '../colour.ts';
 import {
   breakWords,
   colourWords,

@@ -1,5 +1,5 @@
 /** What kind of picture a description asks for, with all that it leaves open decided: pure, from the text and the seed. */
-import { createRandom, type Random } from './random.ts';
+import { createRandom, type Random } from '../random.ts';
 import { readScene, speaksOf, type Mention, type SceneDescription } from './read-scene.ts';
 import { type TimeOfDay } from './adjectives.ts';
 import { type Kind } from './vocabulary.ts';

@@ -1,5 +1,5 @@
 /** Land by the water: capes and islands in the sea, the near bank; and a single hill on dry land. */
-import { hex, rgb, shade } from './colour.ts';
+import { hex, rgb, shade } from '../colour.ts';
 import { ellipse, path, smooth, stroke, type Point } from './drawing.ts';
 import { soilOf, wave } from './land.ts';
 import { speaksOf } from './read-scene.ts';

@@ -1,5 +1,5 @@
 /** The sky: its colours from top to horizon, sun, moon, stars, northern lights, rainbow and far planets. */
-import { hex, mix, namedColours, rgb, shade, type Colour } from './colour.ts';
+import { hex, mix, namedColours, rgb, shade, type Colour } from '../colour.ts';
 import { box, circle, circles, ellipse, path, stroke } from './drawing.ts';
 import { mentionOf, speaksOf } from './read-scene.ts';
 import { hasMoon, hasSun, type Stage } from './stage.ts';

@@ -1,7 +1,7 @@
 /** A city on the horizon: three rows of towers, with lit windows when it is dark. */
-import { hex, mix, namedColours, rgb, shade, type Colour } from './colour.ts';
+import { hex, mix, namedColours, rgb, shade, type Colour } from '../colour.ts';
 import { box, circle, path, stroke } from './drawing.ts';
-import { type Random } from './random.ts';
+import { type Random } from '../random.ts';
 import { mentionOf } from './read-scene.ts';
 import { seen, type Stage } from './stage.ts';
 

@@ -1,8 +1,8 @@
 /** The stage of one picture: its size in drawing units, its light, its colours, and where far and near are. */
-import { clamp, mix, under, type Colour } from './colour.ts';
+import { clamp, mix, under, type Colour } from '../colour.ts';
 import { Drawing, type Point } from './drawing.ts';
 import { paletteOf, type Palette } from './palette.ts';
-import { createRandom, hashOf, type Random } from './random.ts';
+import { createRandom, hashOf, type Random } from '../random.ts';
 import { mentionOf, speaksOf } from './read-scene.ts';
 import { settingOf, type Setting } from './setting.ts';
 

@@ -1,7 +1,7 @@
 /** A still life: objects on a table before a wall, in the light of a window. */
-import { hex, mix, namedColours, rgb, shade, under, type Colour } from './colour.ts';
+import { hex, mix, namedColours, rgb, shade, under, type Colour } from '../colour.ts';
 import { box, ellipse, lines, path, placed, stroke } from './drawing.ts';
-import { type Random } from './random.ts';
+import { type Random } from '../random.ts';
 import { mentionOf, type Mention } from './read-scene.ts';
 import { type Stage } from './stage.ts';
 import { entryOf, type Entry } from './things/catalogue.ts';

@@ -1,6 +1,6 @@
 /** Where things can stand, swim and fly in a landscape, and how large they look there. */
-import { clamp } from './colour.ts';
-import { type Random } from './random.ts';
+import { clamp } from '../colour.ts';
+import { type Random } from '../random.ts';
 import { mentionOf, speaksOf } from './read-scene.ts';
 import { type Stage } from './stage.ts';
 import { type Kind } from './vocabulary.ts';

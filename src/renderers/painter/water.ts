@@ -1,5 +1,5 @@
 /** Water: it mirrors the sky above it, carries the light of sun or moon, and moves in small waves. */
-import { hex, mix, namedColours, rgb, shade, type Colour } from './colour.ts';
+import { hex, mix, namedColours, rgb, shade, type Colour } from '../colour.ts';
 import { box, ellipse, path, smooth, stroke, type Point } from './drawing.ts';
 import { mentionOf, speaksOf } from './read-scene.ts';
 import { hasMoon, hasSun, seen, type Stage } from './stage.ts';

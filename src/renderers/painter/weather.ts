@@ -1,5 +1,5 @@
 /** Weather between the eye and the land: rain, falling snow, fog and lightning. */
-import { hex, mix, rgb } from './colour.ts';
+import { hex, mix, rgb } from '../colour.ts';
 import { box, circles, path, stroke } from './drawing.ts';
 import { speaksOf } from './read-scene.ts';
 import { seen, type Stage } from './stage.ts';

@@ -1,5 +1,5 @@
 /** A scene's words and a seed → everything that the picture shows, where it stands and in what light; pure. */
-import { namedColours } from '../painter/colour.ts';
+import { namedColours } from '../colour.ts';
 import { readWords, type SceneWords } from '../language/read-words.ts';
 import { viewOf, type View } from './layout/camera.ts';
 import { boxOf, type Standing } from './layout/cluster.ts';

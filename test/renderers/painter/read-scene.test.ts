@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { mentionOf, mostOfAThing, readScene, speaksOf } from '../../../src/renderers/painter/read-scene.ts';
 import { settingOf } from '../../../src/renderers/painter/setting.ts';
-import { createRandom } from '../../../src/renderers/painter/random.ts';
+import { createRandom } from '../../../src/renderers/random.ts';
 import { type Kind } from '../../../src/renderers/painter/vocabulary.ts';
 
 function countOf(text: string, kind: Kind): number | undefined {

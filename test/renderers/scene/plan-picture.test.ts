@@ -1,7 +1,7 @@
 /** Promise: things stand where the words say, and all of them are in the picture. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { namedColours } from '../../../src/renderers/painter/colour.ts';
+import { namedColours } from '../../../src/renderers/colour.ts';
 import { boxOf, type Standing } from '../../../src/renderers/scene/layout/cluster.ts';
 import { planPicture } from '../../../src/renderers/scene/plan-picture.ts';
 import { sizeOf, type Bounds } from '../../../src/renderers/scene/things/bounds.ts';

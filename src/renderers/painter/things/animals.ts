@@ -1,5 +1,5 @@
 /** Cats, dogs, rabbits and owls, sitting. */
-import { rgb, shade, type Colour } from '../colour.ts';
+import { rgb, shade, type Colour } from '../../colour.ts';
 import { circle, curved, ellipse, lines, path, stroke } from '../drawing.ts';
 import { flat, round, type DrawThing } from './look.ts';
 

@@ -1,5 +1,5 @@
 /** Houses, barns, churches, windmills and tents. */
-import { mix, rgb, shade, type Colour } from '../colour.ts';
+import { mix, rgb, shade, type Colour } from '../../colour.ts';
 import { box, circle, ellipse, lines, path, stroke } from '../drawing.ts';
 import { flat, lamplight, pane, round, smoke, tall, type DrawThing, type Look } from './look.ts';
 

@@ -1,5 +1,5 @@
 /** What people travel in: boats, ships, cars, trains, balloons, planes and rockets; and kites. */
-import { rgb, shade, type Colour } from '../colour.ts';
+import { rgb, shade, type Colour } from '../../colour.ts';
 import { box, circle, circles, ellipse, lines, path, stroke } from '../drawing.ts';
 import { flat, lamplight, pane, round, smoke, tall, type DrawThing } from './look.ts';
 

@@ -1,5 +1,5 @@
 /** Trees seen from afar, in few strokes: a wood has hundreds of them. */
-import { rgb, shade } from '../colour.ts';
+import { rgb, shade } from '../../colour.ts';
 import { circles, lines, path } from '../drawing.ts';
 import { blend, flat, type DrawThing } from './look.ts';
 import { leafColour } from './trees.ts';

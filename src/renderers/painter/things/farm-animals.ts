@@ -1,5 +1,5 @@
 /** Horses, cows and sheep, seen from the side. */
-import { rgb, shade, type Colour } from '../colour.ts';
+import { rgb, shade, type Colour } from '../../colour.ts';
 import { circle, circles, curved, ellipse, path, stroke } from '../drawing.ts';
 import { flat, tall, type DrawThing } from './look.ts';
 

@@ -1,5 +1,5 @@
 /** Fruit: apples, oranges, lemons, pears, cherries and pumpkins. */
-import { rgb, shade } from '../colour.ts';
+import { rgb, shade } from '../../colour.ts';
 import { circle, ellipse, lines, path, stroke } from '../drawing.ts';
 import { ball, flat, gleam, round, tall, type DrawThing, type Look } from './look.ts';
 

@@ -1,7 +1,7 @@
 /** How one thing is to look: its own colours, seen in the picture's light; and the fills that things share. */
-import { hex, mix, namedColours, rgb, shade, type Colour } from '../colour.ts';
+import { hex, mix, namedColours, rgb, shade, type Colour } from '../../colour.ts';
 import { circle, ellipse, type Drawing } from '../drawing.ts';
-import { type Random } from '../random.ts';
+import { type Random } from '../../random.ts';
 import { type Mention } from '../read-scene.ts';
 
 export interface Look {

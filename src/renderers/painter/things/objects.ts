@@ -1,5 +1,5 @@
 /** Objects of a still life: cups, books, vases, candles, balls and cubes. */
-import { rgb, shade, type Colour } from '../colour.ts';
+import { rgb, shade, type Colour } from '../../colour.ts';
 import { box, circle, circles, ellipse, path, stroke } from '../drawing.ts';
 import { ball, flat, gleam, round, tall, type DrawThing } from './look.ts';
 

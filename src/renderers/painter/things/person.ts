@@ -1,5 +1,5 @@
 /** People, standing. */
-import { rgb, shade, type Colour } from '../colour.ts';
+import { rgb, shade, type Colour } from '../../colour.ts';
 import { circle, circles, curved, ellipse, path, stroke } from '../drawing.ts';
 import { flat, round, type DrawThing } from './look.ts';
 

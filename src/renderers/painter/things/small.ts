@@ -1,5 +1,5 @@
 /** Small things of land, water and air: flowers, rocks, fences, mushrooms, snowmen, swans, whales, birds, butterflies. */
-import { mix, rgb, shade, type Colour } from '../colour.ts';
+import { mix, rgb, shade, type Colour } from '../../colour.ts';
 import { circle, circles, ellipse, lines, path, smooth, stroke, type Point } from '../drawing.ts';
 import { ball, flat, round, tall, type DrawThing } from './look.ts';
 

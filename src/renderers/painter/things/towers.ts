@@ -1,5 +1,5 @@
 /** Tall stone: lighthouses, castles, towers and bridges. */
-import { rgb, shade, type Colour } from '../colour.ts';
+import { rgb, shade, type Colour } from '../../colour.ts';
 import { box, circle, ellipse, lines, path, stroke } from '../drawing.ts';
 import { flat, lamplight, pane, round, type DrawThing, type Look } from './look.ts';
 

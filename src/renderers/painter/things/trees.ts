@@ -1,5 +1,5 @@
 /** Trees: round ones, oaks, pines, palms, cacti and bushes. */
-import { mix, rgb, shade, type Colour } from '../colour.ts';
+import { mix, rgb, shade, type Colour } from '../../colour.ts';
 import { circles, lines, path, stroke, type Point } from '../drawing.ts';
 import { blend, flat, round, type DrawThing, type Look } from './look.ts';
 

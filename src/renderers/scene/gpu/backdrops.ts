@@ -1,6 +1,6 @@
 /** What is seen far behind the things: mountains, hills, a shore, a forest, a town. */
-import { rgb } from '../../painter/colour.ts';
-import { createRandom } from '../../painter/random.ts';
+import { rgb } from '../../colour.ts';
+import { createRandom } from '../../random.ts';
 import type { Backdrop } from '../../language/setting-words.ts';
 import { blend, linear, type Daylight, type Light } from '../picture/daylight.ts';
 import { cloudNoise } from '../picture/noise.ts';

@@ -6,7 +6,7 @@ import type { Gpu } from './open-gpu.ts';
 import type { Backdrop } from '../../language/setting-words.ts';
 import { blend, times, type Light } from '../picture/daylight.ts';
 import { skyLight, type SkyDetail } from '../picture/sky.ts';
-import { hashOf } from '../../painter/random.ts';
+import { hashOf } from '../../random.ts';
 import { each } from '../things/bounds.ts';
 import type { Vector } from '../things/parts.ts';
 import type { Geometries } from './geometry.ts';

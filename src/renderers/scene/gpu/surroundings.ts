@@ -1,6 +1,6 @@
 /** What is around the things: the ground, far hills and towns, and grass. */
-import { rgb } from '../../painter/colour.ts';
-import { createRandom } from '../../painter/random.ts';
+import { rgb } from '../../colour.ts';
+import { createRandom } from '../../random.ts';
 import type { Ground } from '../../language/setting-words.ts';
 import { linear, times } from '../picture/daylight.ts';
 import { backdropOf } from './backdrops.ts';

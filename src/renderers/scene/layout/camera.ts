@@ -1,5 +1,5 @@
 /** Where the picture is taken from: so that all that was asked for is in it, and the place around; pure. */
-import { createRandom } from '../../painter/random.ts';
+import { createRandom } from '../../random.ts';
 import type { Camera } from '../../language/other-words.ts';
 import type { Bounds } from '../things/bounds.ts';
 import type { Vector } from '../things/parts.ts';

@@ -1,5 +1,5 @@
 /** The things of one subject, one or several, standing together; and moving what stands; pure. */
-import type { Random } from '../../painter/random.ts';
+import type { Random } from '../../random.ts';
 import type { Subject } from '../../language/read-words.ts';
 import { boundsOf, each, joined, sizeOf, type Bounds } from '../things/bounds.ts';
 import { thingOf } from '../things/catalogue.ts';

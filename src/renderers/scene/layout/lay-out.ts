@@ -1,5 +1,5 @@
 /** Subjects and their relations → every thing in its place, in metres, y up, seen from +z; pure. */
-import { createRandom, type Random } from '../../painter/random.ts';
+import { createRandom, type Random } from '../../random.ts';
 import type { Subject } from '../../language/read-words.ts';
 import { sizeOf } from '../things/bounds.ts';
 import { thingOf } from '../things/catalogue.ts';

@@ -1,5 +1,5 @@
 /** Puts what is related to a thing where the relation says: on it, beside it, behind it; pure. */
-import type { Random } from '../../painter/random.ts';
+import type { Random } from '../../random.ts';
 import type { Relation } from '../../language/other-words.ts';
 import type { Subject } from '../../language/read-words.ts';
 import { sizeOf, type Bounds } from '../things/bounds.ts';

@@ -1,6 +1,6 @@
 /** Where the things stand and in what light, with what the words leave open decided; pure. */
 import type { TimeOfDay } from '../../painter/adjectives.ts';
-import { createRandom } from '../../painter/random.ts';
+import { createRandom } from '../../random.ts';
 import type { SceneWords, Subject } from '../../language/read-words.ts';
 import type { Ground } from '../../language/setting-words.ts';
 import { thingOf } from '../things/catalogue.ts';

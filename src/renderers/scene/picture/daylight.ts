@@ -1,7 +1,7 @@
 /** The light of an hour and its weather: sun or moon, sky and haze, in linear light; pure. */
 import type { TimeOfDay } from '../../painter/adjectives.ts';
-import { namedColours, rgb, type Colour } from '../../painter/colour.ts';
-import { createRandom } from '../../painter/random.ts';
+import { namedColours, rgb, type Colour } from '../../colour.ts';
+import { createRandom } from '../../random.ts';
 import type { SceneWords } from '../../language/read-words.ts';
 import type { Setting } from '../layout/setting-of.ts';
 import type { Vector } from '../things/parts.ts';

@@ -1,5 +1,5 @@
 /** Rain and snow between the camera and the things: drawn over the finished picture; pure. */
-import { createRandom } from '../../painter/random.ts';
+import { createRandom } from '../../random.ts';
 import type { PicturePlan } from '../plan-picture.ts';
 
 export function fallingOver(

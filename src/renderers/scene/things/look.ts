@@ -1,6 +1,6 @@
 /** How one thing looks: what was said of its colours and its material, and chance for what was not. */
-import { namedColours, rgb, type ColourName } from '../../painter/colour.ts';
-import type { Random } from '../../painter/random.ts';
+import { namedColours, rgb, type ColourName } from '../../colour.ts';
+import type { Random } from '../../random.ts';
 import type { Material } from '../../language/other-words.ts';
 import type { Paint } from './parts.ts';
 

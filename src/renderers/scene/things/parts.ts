@@ -1,5 +1,5 @@
 /** What things are built of: simple solids in metres, y up, their front towards +z; pure. */
-import type { Colour } from '../../painter/colour.ts';
+import type { Colour } from '../../colour.ts';
 import type { Material } from '../../language/other-words.ts';
 
 export type Vector = readonly [x: number, y: number, z: number];

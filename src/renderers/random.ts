@@ -1,4 +1,4 @@
-/** Chance that repeats: a small seeded generator (sfc32) with the draws that the painter makes. */
+/** Chance that repeats: a small seeded generator (sfc32) with the draws that the renderers make. */
 
 /** The same seed text gives the same draws in the same order, on every machine. */
 export interface Random {

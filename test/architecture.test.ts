@@ -51,6 +51,11 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   service: { ours: ['lib', 'protocol'], packages: ['better-sqlite3', 'undici', 'zod', 'node:*'] },
   // Its process may end any time: the service starts it and imports nothing of it.
   renderers: { ours: ['lib'], packages: ['sharp', 'three', 'webgpu', 'node:*'] },
+  'renderers/language': { ours: ['renderers/colour'], packages: [] },
+  'renderers/painter': {
+    ours: ['renderers/colour', 'renderers/language', 'renderers/random'],
+    packages: ['sharp'],
+  },
   // What runs in the browser is bundled by itself: nothing of Node's may get into it.
   web: { ours: ['protocol/console-data', 'runner/core'], packages: ['preact'] },
   terminal: {

@@ -1,95 +1,224 @@
-/** What the renderer has a shape for, and the words for it that the painter does not know or means otherwise. */
-import { nounOf as paintedNounOf, type Kind } from '../painter/vocabulary.ts';
+/** The nouns that a prompt can name, each with its words in the singular: things, land, and what is of the sky. */
 
-/** In the singular. */
-const ownWords = {
+/** They have a shape, and stand in the picture as often as the prompt says. */
+const thingWords = {
+  house:
+    'house home cottage cabin hut farmhouse villa bungalow chalet shack building dollhouse village town hamlet 🏠 🏡 🏘',
+  castle: 'castle palace fortress 🏰 🏯',
+  tower: 'tower turret',
+  skyscraper: 'skyscraper highrise',
+  lighthouse: 'lighthouse',
+  barn: 'barn stable',
+  windmill: 'windmill mill',
+  church: 'church chapel cathedral ⛪',
+  tent: 'tent tipi camp ⛺ 🏕',
+  pyramid: 'pyramid',
+  bridge: 'bridge 🌉',
+  fence: 'fence',
+  wall: 'wall',
+  statue: 'statue sculpture bust monument 🗿',
+  hydrant: 'hydrant',
+  streetlight: 'streetlight lamppost streetlamp',
+  sign: 'sign signpost signboard',
+  stopsign: 'stopsign 🛑',
+  // plants
+  tree: 'tree birch maple willow elm orchard 🌳',
+  oak: 'oak beech',
+  pine: 'pine fir spruce evergreen conifer 🌲',
+  christmastree: 'christmastree 🎄',
+  palm: 'palm coconut 🌴',
+  cactus: 'cactus saguaro 🌵',
+  bush: 'bush shrub hedge',
+  flower: 'flower tulip poppy rose wildflower blossom bloom 🌸 🌷 🌹 🌺 💐',
+  sunflower: 'sunflower daisy 🌻 🌼',
+  mushroom: 'mushroom toadstool 🍄',
+  rock: 'rock boulder stone cliff',
+  // people and animals
+  person: 'person man woman boy girl child fisherman farmer hiker traveler traveller king queen wizard 🧍 🚶',
+  snowman: 'snowman ☃',
+  robot: 'robot android droid 🤖',
+  cat: 'cat kitten kitty tabby 🐈 🐱',
+  dog: 'dog puppy corgi hound labrador 🐕 🐶',
+  fox: 'fox 🦊',
+  horse: 'horse pony foal stallion mare unicorn 🐎 🐴 🦄',
+  zebra: 'zebra 🦓',
+  cow: 'cow cattle bull 🐄 🐮',
+  pig: 'pig piglet 🐖 🐷',
+  sheep: 'sheep lamb ewe 🐑',
+  bear: 'bear teddy panda 🐻 🐼 🧸',
+  tiger: 'tiger 🐅 🐯',
+  lion: 'lion 🦁',
+  elephant: 'elephant 🐘',
+  giraffe: 'giraffe 🦒',
+  rabbit: 'rabbit bunny hare 🐇 🐰',
+  turtle: 'turtle tortoise 🐢',
+  bird: 'bird gull seagull swallow crow raven eagle dove 🐦 🕊 🦅',
+  owl: 'owl 🦉',
+  penguin: 'penguin 🐧',
+  swan: 'swan duck goose 🦢 🦆',
+  fish: 'fish goldfish salmon trout dolphin shark 🐟 🐠 🐬',
+  whale: 'whale 🐋 🐳',
+  butterfly: 'butterfly 🦋',
+  // what moves
+  car: 'car taxi 🚗 🚕',
+  truck: 'truck lorry pickup 🚚',
+  bus: 'bus van minivan minibus 🚌 🚐',
+  train: 'train locomotive 🚂 🚆',
+  bicycle: 'bicycle bike 🚲',
+  sailboat: 'sailboat sailship yacht ⛵',
+  boat: 'boat rowboat canoe gondola raft dinghy 🚣',
+  ship: 'ship steamer ferry steamship 🚢 🛳',
+  plane: 'airplane plane aeroplane jet ✈ 🛩',
+  rocket: 'rocket spaceship shuttle 🚀',
+  planet: 'planet saturn jupiter mars 🪐',
+  balloon: 'balloon 🎈',
+  hotairballoon: 'hotairballoon',
+  kite: 'kite 🪁',
+  // furniture
+  table: 'table desk shelf windowsill countertop',
   chair: 'chair stool',
   armchair: 'armchair throne',
   sofa: 'sofa couch settee',
   bench: 'bench pew',
   bed: 'bed',
   lamp: 'lamp lantern 💡',
-  streetlight: 'streetlight lamppost streetlamp',
   bookshelf: 'bookshelf bookcase',
   ladder: 'ladder',
-  robot: 'robot android droid 🤖',
-  bicycle: 'bicycle bike 🚲',
-  truck: 'truck lorry pickup 🚚',
-  bus: 'bus van minivan minibus 🚌 🚐',
-  penguin: 'penguin 🐧',
-  pig: 'pig piglet 🐖 🐷',
-  elephant: 'elephant 🐘',
-  bear: 'bear teddy panda 🐻 🐼 🧸',
-  fox: 'fox 🦊',
-  tiger: 'tiger 🐅 🐯',
-  lion: 'lion 🦁',
-  giraffe: 'giraffe 🦒',
-  fish: 'fish goldfish salmon trout dolphin shark 🐟 🐠 🐬',
-  turtle: 'turtle tortoise 🐢',
-  pineapple: 'pineapple 🍍',
+  mat: 'mat rug carpet towel',
+  // food
+  apple: 'apple 🍎 🍏',
+  fruit: 'orange tangerine peach plum apricot 🍊 🍑',
+  lemon: 'lemon lime 🍋',
+  pear: 'pear 🍐',
+  cherry: 'cherry 🍒',
   banana: 'banana 🍌',
+  pineapple: 'pineapple 🍍',
   watermelon: 'watermelon melon 🍉',
+  pumpkin: 'pumpkin 🎃',
   cake: 'cake 🍰 🎂',
+  // goods
+  cup: 'cup mug teacup coffee tea latte espresso ☕ 🍵',
+  glass: 'glass wine cocktail goblet wineglass 🍷',
+  juice: 'juice',
+  can: 'can',
+  bottle: 'bottle beer 🍾',
+  bowl: 'bowl soup 🥣',
+  plate: 'plate saucer platter dish 🍽',
+  teapot: 'teapot kettle',
+  vase: 'vase pot jug pitcher 🏺',
+  candle: 'candle candlelight 🕯',
+  book: 'book dictionary novel 📖 📚 📕',
+  laptop: 'laptop notebook computer 💻',
+  guitar: 'guitar ukulele 🎸',
   hat: 'hat tophat 🎩',
   umbrella: 'umbrella parasol ☂ 🌂',
-  sign: 'sign signpost signboard',
-  stopsign: 'stopsign 🛑',
   present: 'present gift parcel 🎁',
-  guitar: 'guitar ukulele 🎸',
+  barrel: 'barrel cask keg',
+  bucket: 'bucket pail',
+  // plain forms
+  ball: 'ball sphere marble orb',
   basketball: 'basketball 🏀',
   football: 'football soccerball ⚽',
   baseball: 'baseball',
   tennisball: 'tennisball',
-  can: 'can',
-  juice: 'juice',
-  zebra: 'zebra 🦓',
+  cube: 'cube box block crate',
   /** Among other solids: not one of stone. */
   solidpyramid: 'solidpyramid',
-  glass: 'glass',
-  fruit: 'orange',
   cone: 'cone',
   cylinder: 'cylinder pillar column',
   ring: 'torus ring donut doughnut hoop 🍩',
-  laptop: 'laptop notebook computer 💻',
-  plate: 'plate saucer platter dish 🍽',
-  teapot: 'teapot kettle',
-  hydrant: 'hydrant',
-  barrel: 'barrel cask keg',
-  bucket: 'bucket pail',
-  wall: 'wall',
-  mat: 'mat rug carpet towel',
-  statue: 'statue sculpture bust monument 🗿',
-  christmastree: 'christmastree',
-  hotairballoon: 'hotairballoon',
-  skyscraper: 'skyscraper highrise',
-  sunflower: 'sunflower daisy 🌻 🌼',
+  circle: 'circle disc dot',
+  square: 'square rectangle',
+  triangle: 'triangle',
+  heart: 'heart ❤ 💙 💚 💛 🧡 💜',
+  diamond: 'diamond rhombus',
 } as const satisfies Record<string, string>;
 
-export type Noun = Kind | keyof typeof ownWords;
+/** Where the things are. */
+const landWords = {
+  sea: 'sea ocean seaside coast coastal shore bay harbor harbour wave surf seascape atlantic pacific 🌊',
+  beach: 'beach 🏖',
+  island: 'island isle 🏝',
+  lake: 'lake lakeside pond lagoon fjord',
+  river: 'river stream creek canal brook riverside 🏞',
+  mountain: 'mountain peak alp summit mount volcano everest mountainside ⛰ 🗻 🌋',
+  snowcap: 'snowcap snowcapped 🏔',
+  hill: 'hill hillside valley countryside highland moor',
+  desert: 'desert dune sahara 🏜',
+  meadow: 'meadow pasture grass grassy grassland lawn garden park prairie landscape savanna',
+  field: 'field farmland vineyard farm plantation crop 🌾',
+  forest: 'forest wood woodland grove jungle rainforest',
+  snow: 'snow snowy winter wintry icy frozen arctic ice ⛄',
+  path: 'path road trail lane street track footpath highway 🛤 🛣',
+  city: 'city skyline cityscape downtown metropolis manhattan newyork nyc london tokyo 🏙 🌆 🌃 🌇',
+  space: 'space galaxy nebula universe cosmos outerspace milkyway 🌌',
+} as const satisfies Record<string, string>;
 
-const own = new Map<string, Noun>();
-for (const [noun, words] of Object.entries(ownWords)) {
-  for (const word of words.split(' ')) own.set(word, noun as Noun);
+/** Sun, moon and stars, and the weather. */
+const skyWords = {
+  sky: 'sky heaven',
+  sun: 'sun sunlight sunshine ☀ 🌞 🌅 🌄',
+  moon: 'moon moonlight moonlit moonrise 🌙 🌕 🌝',
+  crescent: 'crescent 🌛 🌜',
+  star: 'star starry starlit starlight constellation ⭐ 🌟 ✨',
+  aurora: 'aurora borealis northernlights',
+  rainbow: 'rainbow 🌈',
+  cloud: 'cloud cloudy overcast ☁ ⛅',
+  rain: 'rain rainy raining drizzle downpour shower monsoon 🌧 ☔',
+  snowfall: 'snowfall snowing blizzard snowstorm snowflake ❄ 🌨',
+  fog: 'fog foggy mist misty haze hazy 🌫',
+  storm: 'storm stormy thunderstorm thunder tempest hurricane ⛈',
+  lightning: 'lightning ⚡ 🌩',
+} as const satisfies Record<string, string>;
+
+/** Places that words name without being their nouns: "a kitchen table" is no kitchen. */
+export type Place = 'floor' | 'studio' | 'pavement' | 'sand' | 'water';
+/** `form` is a sculpted shape for a word that is not known. */
+export type Noun = keyof typeof thingWords | keyof typeof landWords | keyof typeof skyWords | Place | 'form';
+
+const nouns = new Map<string, Noun>();
+for (const table of [thingWords, landWords, skyWords]) {
+  for (const [noun, words] of Object.entries(table)) {
+    for (const word of words.split(' ')) nouns.set(word, noun as Noun);
+  }
 }
 
 const irregularPlurals = new Map(
   Object.entries({
-    benches: 'bench',
-    glasses: 'glass',
-    buses: 'bus',
-    foxes: 'fox',
-    fishes: 'fish',
-    knives: 'knife',
+    geese: 'goose',
+    cacti: 'cactus',
+    people: 'person',
+    men: 'man',
+    women: 'woman',
+    children: 'child',
+    bookshelves: 'bookshelf',
   }),
 );
+const settlements: ReadonlySet<string> = new Set(['village', 'town', 'hamlet']);
 
 /** What a word names, and whether it speaks of several. */
 export function nounOf(word: string): { noun: Noun; isPlural: boolean } | undefined {
-  const same = own.get(word);
-  if (same !== undefined) return { noun: same, isPlural: false };
-  const singular = irregularPlurals.get(word) ?? (word.endsWith('s') ? word.slice(0, -1) : word);
-  const one = own.get(singular);
-  if (one !== undefined) return { noun: one, isPlural: true };
-  const painted = paintedNounOf(word);
-  return painted === undefined ? undefined : { noun: painted.kind, isPlural: painted.isPlural };
+  const same = nouns.get(word);
+  if (same !== undefined) return { noun: same, isPlural: settlements.has(word) };
+  for (const singular of singularsOf(word)) {
+    const noun = nouns.get(singular);
+    if (noun !== undefined) return { noun, isPlural: true };
+  }
+  return undefined;
+}
+
+function singularsOf(word: string): string[] {
+  const irregular = irregularPlurals.get(word);
+  if (irregular !== undefined) return [irregular];
+  if (!word.endsWith('s')) return [];
+  const isSibilant = /(?:s|x|z|ch|sh)es$/.test(word);
+  return [word.slice(0, -1), ...(isSibilant ? [word.slice(0, -2)] : []), word.replace(/ies$/, 'y')];
+}
+
+export function isThing(noun: Noun): boolean {
+  return Object.hasOwn(thingWords, noun);
+}
+
+export function isSky(noun: Noun): boolean {
+  return Object.hasOwn(skyWords, noun);
 }

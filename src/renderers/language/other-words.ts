@@ -1,4 +1,80 @@
-/** Words of materials, relations and the camera, and those that only hold a sentence together. */
+/** All words but nouns: hours, colours, numbers, materials, relations, the camera, and what holds a sentence together. */
+import type { ColourName } from '../colour.ts';
+import type { Noun } from './nouns.ts';
+
+export type TimeOfDay = 'dawn' | 'morning' | 'noon' | 'afternoon' | 'sunset' | 'dusk' | 'night';
+
+export const timeWords = wordMap<TimeOfDay>({
+  dawn: 'dawn sunrise daybreak daybreaks',
+  morning: 'morning',
+  noon: 'noon midday day daytime sunny sunlit',
+  afternoon: 'afternoon goldenhour',
+  sunset: 'sunset sundown 🌇 🌅',
+  dusk: 'dusk evening twilight bluehour gloaming nightfall',
+  night: 'night midnight nighttime nocturnal',
+});
+
+export type Season = 'autumn' | 'spring';
+
+export const seasonWords = wordMap<Season>({
+  autumn: 'autumn autumnal october november 🍂 🍁',
+  spring: 'spring springtime april',
+});
+
+export const colourWords = wordMap<ColourName>({
+  red: 'red scarlet ruby brick rusty',
+  orange: 'orange amber',
+  yellow: 'yellow',
+  green: 'green emerald olive mossy',
+  blue: 'blue azure cobalt sapphire',
+  purple: 'purple violet magenta',
+  pink: 'pink rosy',
+  brown: 'brown chestnut',
+  black: 'black ebony',
+  white: 'white whitewashed ivory',
+  grey: 'grey gray',
+  turquoise: 'turquoise teal cyan aquamarine',
+  gold: 'gold golden',
+  silver: 'silver silvery',
+  cream: 'cream beige',
+  crimson: 'crimson maroon burgundy',
+  navy: 'navy indigo',
+  lavender: 'lavender lilac',
+});
+
+/** How much larger than usual; toys are no more than models. */
+export const sizeWords = numberMap({
+  0.5: 'toy miniature',
+  0.55: 'tiny',
+  0.6: 'mini',
+  0.7: 'little small',
+  1.3: 'tall',
+  1.35: 'big large great',
+  1.65: 'huge',
+  1.7: 'massive',
+  1.8: 'giant gigantic enormous',
+});
+
+export const countWords = numberMap({
+  0: 'zero',
+  1: 'one lone single solitary',
+  2: 'two pair couple both',
+  3: 'three trio',
+  4: 'four few some',
+  5: 'five several',
+  6: 'six fleet',
+  7: 'seven herd',
+  8: 'eight',
+  9: 'nine flock',
+  10: 'ten',
+  11: 'eleven',
+  12: 'twelve dozen many',
+  15: 'fifteen',
+  20: 'twenty',
+  30: 'thirty',
+  36: 'dozens',
+  60: 'hundred hundreds thousand thousands countless',
+});
 
 export type Material =
   | 'matt'
@@ -14,7 +90,7 @@ export type Material =
   | 'glossy'
   | 'glow';
 
-export const materialWords: ReadonlyMap<string, Material> = wordMap<Material>({
+export const materialWords = wordMap<Material>({
   plastic: 'plastic rubber inflatable',
   metal: 'metal metallic steel iron chrome aluminium aluminum tin copper bronze brass',
   gold: 'gold',
@@ -29,6 +105,11 @@ export const materialWords: ReadonlyMap<string, Material> = wordMap<Material>({
   glow: 'glowing neon luminous lit',
 });
 
+/** Parts of things: their colour is that of a part of the thing before. */
+export const partWords = wordSet(
+  'roof roofs sail sails door doors stripe stripes striped flag flags hull trim wings ribbon cushion cushions leaves petals cover top lid wheels label shade',
+);
+
 export type Relation =
   'on' | 'in' | 'under' | 'above' | 'beside' | 'left' | 'right' | 'behind' | 'front' | 'around' | 'amid';
 
@@ -36,7 +117,7 @@ export type Relation =
 export type SaidRelation = Relation | 'with';
 
 /** Of the thing before them to the thing after them. */
-export const relationWords: ReadonlyMap<string, SaidRelation> = wordMap<SaidRelation>({
+export const relationWords = wordMap<SaidRelation>({
   with: 'with holding wearing carrying',
   on: '@on on atop onto upon riding surfing',
   in: 'in inside into',
@@ -52,7 +133,7 @@ export const relationWords: ReadonlyMap<string, SaidRelation> = wordMap<SaidRela
 });
 
 /** Of the thing before them to the one before that: "a truck with a horse on its left". */
-export const backRelationWords: ReadonlyMap<string, Relation> = wordMap<Relation>({
+export const backRelationWords = wordMap<Relation>({
   left: '@its-left',
   right: '@its-right',
   behind: '@its-behind @back',
@@ -67,7 +148,7 @@ export const backRelationWords: ReadonlyMap<string, Relation> = wordMap<Relation
 
 export type Camera = 'usual' | 'near' | 'far' | 'high' | 'low' | 'side';
 
-export const cameraWords: ReadonlyMap<string, Camera> = wordMap<Camera>({
+export const cameraWords = wordMap<Camera>({
   near: '@near closeup macro portrait',
   far: '@far panorama panoramic distant wide',
   high: '@high aerial overhead birdseye isometric',
@@ -75,34 +156,38 @@ export const cameraWords: ReadonlyMap<string, Camera> = wordMap<Camera>({
   side: '@side profile',
 });
 
-/** Say nothing by themselves; they are understood all the same. */
-export const grammarWords: ReadonlySet<string> = new Set(
-  'a an the and or of is are was were be being been that which who with at to from there it its his her their this these those very it s standing sitting lying stands sits lies sit stand resting placed parked some next it back'.split(
-    ' ',
-  ),
+/** They name a place and leave what is said before them to the noun that follows. */
+export const placeWords = wordMap<Noun>({
+  floor: 'floor room kitchen indoors indoor inside library hall office bedroom deck',
+  studio: 'studio backdrop stilllife',
+  pavement: 'pavement sidewalk plaza gravel concrete driveway courtyard terrace',
+  sand: 'sand sandy',
+  water: 'water underwater',
+  field: 'cornfield',
+  meadow: 'outdoors outdoor backyard yard summer',
+});
+
+/** They say nothing by themselves, and are understood all the same. */
+export const grammarWords = wordSet(
+  'a an the and or of is are was were be being been that which who with at to from through across along while there it its his her their this these those very s standing sitting lying stands sits lies sit stand resting placed parked next back',
 );
 
-/** Of things that are no more than models, beside the painter's sizes. */
-export const modelWords: ReadonlyMap<string, number> = new Map(
-  Object.entries({ toy: 0.5, miniature: 0.5, mini: 0.6 }),
+/** They name the kind of picture, not what is in it. */
+export const mediumWords = wordSet(
+  'painting photo photograph picture image drawing illustration sketch view style render rendering scene portrait shot cartoon comic art print poster cover reflection logo background',
 );
 
-/** Parts of things that the painter does not know. */
-export const smallPartWords: ReadonlySet<string> = new Set(
-  'ribbon cushion cushions leaves petals cover top lid wheels label stripe shade'.split(' '),
-);
+function wordSet(words: string): ReadonlySet<string> {
+  return new Set(words.split(' '));
+}
 
-/** Name the kind of picture, not what is in it. */
-export const mediumWords: ReadonlySet<string> = new Set(
-  'painting photo photograph picture image drawing illustration sketch view style render rendering scene portrait shot cartoon art print poster cover reflection logo background'.split(
-    ' ',
-  ),
-);
+function wordMap<Meaning extends string>(
+  table: Partial<Record<Meaning, string>>,
+): ReadonlyMap<string, Meaning> {
+  const entries = Object.entries(table) as [Meaning, string][];
+  return new Map(entries.flatMap(([meaning, words]) => words.split(' ').map((word) => [word, meaning])));
+}
 
-function wordMap<Meaning extends string>(table: Partial<Record<Meaning, string>>): Map<string, Meaning> {
-  const map = new Map<string, Meaning>();
-  for (const [meaning, words] of Object.entries(table) as [Meaning, string][]) {
-    for (const word of words.split(' ')) map.set(word, meaning);
-  }
-  return map;
+function numberMap(table: Record<number, string>): ReadonlyMap<string, number> {
+  return new Map([...wordMap(table)].map(([word, meaning]) => [word, Number(meaning)]));
 }

@@ -1,21 +1,17 @@
-/** A scene's text → its words, those that mean something only together as one; pure. */
-import { longestPhrase, phrases } from './phrases.ts';
+/** A prompt's text → its words, those that mean something only together as one; pure. */
 
 export interface Token {
-  /** What it is read as: a word in lower case, a sign, or a phrase's stand-in. */
+  /** What it is read as: a word in lower case, a sign, or the word that stands for a phrase. */
   word: string;
   /** The words as they stand in the text, in lower case. */
   said: string[];
 }
 
-/** Beyond this many the rest of a text is listed as ignored. */
-export const mostWords = 400;
-
 export function tokensOf(text: string): Token[] {
   const words = wordsOf(text);
   const tokens: Token[] = [];
   for (let index = 0; index < words.length;) {
-    const token = phraseAt(words, index);
+    const token = tokenAt(words, index);
     tokens.push(token);
     index += token.said.length;
   }
@@ -36,12 +32,102 @@ export function isSign(word: string): boolean {
   return /^[.,;!?]$/.test(word);
 }
 
-function phraseAt(words: string[], index: number): Token {
-  for (let length = longestPhrase; length > 1; length -= 1) {
+/** What phrases are read as; several of a thing need not be listed. Those with @ are no words of the language. */
+const phraseTable = {
+  '@front': 'in front of, at the front of',
+  '@on': 'on top of, on the top of, top of',
+  '@beside': 'next to, close to, on the side of, by the side of',
+  '@left': 'to the left of, on the left of, on the left side of, left of',
+  '@right': 'to the right of, on the right of, on the right side of, right of',
+  '@behind': 'back of',
+  '@amid': 'surrounded by',
+  '@its-left': 'to its left, on its left, to the left, on the left',
+  '@its-right': 'to its right, on its right, to the right, on the right',
+  '@its-behind': 'behind it',
+  '@its-front': 'in front of it',
+  '@its-beside': 'beside it, next to it',
+  '@its-on': 'on it, on top of it, on top',
+  '@its-in': 'in it, inside it',
+  '@its-under': 'under it',
+  '@its-around': 'around it',
+  '@its-above': 'above it',
+  '@row': 'side by side',
+  '@back': 'in the background',
+  '@fore': 'in the foreground',
+  '@near': 'close up',
+  '@far': 'wide angle, wide shot',
+  '@high': 'from above, bird s eye, aerial view, top view, high angle',
+  '@low': 'from below, low angle',
+  '@side': 'from the side, side view',
+  '@made-of': 'made of, made out of',
+  several: 'group of, row of, pile of, collection of, bunch of, bundle of',
+  steel: 'stainless steel',
+  crystal: 'stained glass',
+  night: 'at night',
+  goldenhour: 'golden hour',
+  bluehour: 'blue hour',
+  autumn: 'fall landscape, fall colors, fall colours, fall leaves, fall foliage',
+  moon: 'full moon',
+  northernlights: 'northern lights, polar lights',
+  milkyway: 'milky way',
+  outerspace: 'outer space',
+  newyork: 'new york',
+  snowcap: 'snow cap',
+  snowcapped: 'snow capped, snow topped',
+  snowy: 'snow covered',
+  snowfall: 'falling snow, snow falling, snow is falling',
+  hill: 'rolling hill',
+  road: 'race track',
+  stilllife: 'still life',
+  lighthouse: 'light house',
+  christmastree: 'christmas tree',
+  snowman: 'snow man',
+  bear: 'teddy bear',
+  sailboat: 'sail boat, sailing boat',
+  sailship: 'sailing ship',
+  hotairballoon: 'hot air balloon',
+  truck: 'pickup truck',
+  car: 'race car, sports car',
+  table: 'coffee table, ping pong table',
+  lamp: 'table lamp, floor lamp',
+  bookshelf: 'book shelf',
+  streetlight: 'street light, street lamp',
+  hydrant: 'fire hydrant',
+  stopsign: 'stop sign',
+  bottle: 'wine bottle, beer bottle, bottle of wine, bottle of beer',
+  can: 'beer can, soda can, tin can',
+  juice: 'glass of orange juice, glass of juice, orange juice',
+  wineglass: 'wine glass, glass of wine, glass of red wine, glass of white wine, glass of water',
+  cup: 'coffee cup, cup of coffee, cup of tea',
+  teapot: 'tea pot',
+  vase: 'flower pot',
+  present: 'gift box',
+  hat: 'top hat',
+  blossom: 'cherry blossom',
+  ball: 'beach ball',
+  football: 'soccer ball',
+  tennisball: 'tennis ball',
+} as const satisfies Record<string, string>;
+
+const phrases = new Map(
+  Object.entries(phraseTable).flatMap(([word, list]) => list.split(', ').map((phrase) => [phrase, word])),
+);
+/** In words. */
+const maxPhrase = 5;
+
+function tokenAt(words: string[], index: number): Token {
+  for (let length = maxPhrase; length > 1; length -= 1) {
     const said = words.slice(index, index + length);
-    const meaning = said.length === length ? phrases.get(said.join(' ')) : undefined;
-    if (meaning !== undefined) return { word: meaning, said };
+    const word = said.length === length ? meaningOf(said.join(' ')) : undefined;
+    if (word !== undefined) return { word, said };
   }
   const word = words[index] ?? '';
   return { word, said: [word] };
+}
+
+function meaningOf(phrase: string): string | undefined {
+  const one = phrases.get(phrase);
+  if (one !== undefined || !phrase.endsWith('s')) return one;
+  const several = phrases.get(phrase.slice(0, -1)) ?? phrases.get(phrase.replace(/es$/, ''));
+  return several === undefined || several.startsWith('@') ? undefined : `${several}s`;
 }

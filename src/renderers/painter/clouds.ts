@@ -2,7 +2,7 @@
 import { hex, mix, namedColours, shade } from '../colour.ts';
 import { circles, ellipse, path } from './drawing.ts';
 import { type Random } from '../random.ts';
-import { mentionOf, speaksOf } from './read-scene.ts';
+import { mentionOf, speaksOf } from './mentions.ts';
 import { seen, type Stage } from './stage.ts';
 
 export function paintClouds(stage: Stage): string {

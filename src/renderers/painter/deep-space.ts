@@ -1,9 +1,9 @@
 /** Space: clouds of stars, planets, and what flies between them. */
 import { hex, namedColours, rgb, shade, type Colour } from '../colour.ts';
 import { box, circle, placed, stroke, type Point } from './drawing.ts';
-import { mentionOf, type Mention } from './read-scene.ts';
+import { mentionOf, type Mention } from './mentions.ts';
 import { stars } from './sky.ts';
-import { type Stage } from './stage.ts';
+import { lookOf, type Stage } from './stage.ts';
 import { entryOf } from './things/catalogue.ts';
 import { coloursOf, type Look } from './things/look.ts';
 
@@ -33,8 +33,9 @@ export function paintDeepSpace(stage: Stage): string {
 function nebula(stage: Stage): string {
   const random = stage.random.fork('nebula');
   const { width, height, drawing } = stage;
-  const said = stage.setting.description.colours.map((name) => namedColours[name]);
-  const [first = random.pick(clouds), second = random.pick(clouds)] = said;
+  const said = ['space', 'star', 'sky'] as const;
+  const named = said.flatMap((noun) => mentionOf(stage.setting.description, noun)?.colours ?? []);
+  const [first = random.pick(clouds), second = random.pick(clouds)] = named.map((name) => namedColours[name]);
   return Array.from({ length: 20 }, (_, index) => {
     const along = index / 19;
     const at: Point = [
@@ -101,18 +102,14 @@ function planet(
 }
 
 function flyers(stage: Stage, mention: Mention): string {
-  const entry = entryOf(mention.kind);
+  const entry = entryOf(mention.noun);
   if (entry === undefined) return '';
-  const random = stage.random.fork(`fly ${mention.kind}`);
+  const random = stage.random.fork(`fly ${mention.noun}`);
   return Array.from({ length: mention.count }, (_, index) => {
     const look: Look = {
-      drawing: stage.drawing,
-      random: random.fork(`${index}`),
+      ...lookOf(stage, random.fork(`${index}`), mention, index, 1),
       seen: (colour) => colour,
-      ...coloursOf(mention, index),
-      side: stage.light.side,
       isLamplit: true,
-      season: 'any',
     };
     const at: Point = [
       stage.width * (mention.count === 1 ? 0.5 - stage.light.side * 0.2 : random.between(0.08, 0.92)),

@@ -1,6 +1,6 @@
 /** Finds the place of one thing in a landscape: where its kind belongs, as far from the others as it can be. */
 import { type Random } from '../random.ts';
-import { speaksOf, type Mention } from './read-scene.ts';
+import { speaksOf, type Mention } from './mentions.ts';
 import { type Stage } from './stage.ts';
 import {
   airSpot,
@@ -15,7 +15,7 @@ import {
   type Terrain,
 } from './terrain.ts';
 import { entryOf, type Entry } from './things/catalogue.ts';
-import { type Kind } from './vocabulary.ts';
+import type { Noun } from '../language/nouns.ts';
 
 export type Layer = 'far' | 'near' | 'air';
 
@@ -84,36 +84,36 @@ function roomFor(stage: Stage, terrain: Terrain, place: Placed, taken: readonly 
 
 /** Few are shown large, many small. */
 function sizeOf(stage: Stage, mention: Mention, entry: Entry): number {
-  const beside = stage.setting.description.mentions.filter(({ kind }) => entryOf(kind)?.home === entry.home);
-  const crowd = beside.reduce((sum, { count, kind }) => sum + crowdOf(kind) * Math.min(count, 12), 0);
+  const beside = stage.setting.description.mentions.filter(({ noun }) => entryOf(noun)?.home === entry.home);
+  const crowd = beside.reduce((sum, { count, noun }) => sum + crowdOf(noun) * Math.min(count, 12), 0);
   const ease = Math.max(0.72, 1 / (1 + 0.085 * Math.max(0, crowd - 1)));
-  const fellows = beside.filter(({ kind }) => bankThings.has(kind) && bankThings.has(mention.kind));
-  const most = Math.max(mention.count, ...fellows.map(({ count, kind }) => count * crowdOf(kind)));
+  const fellows = beside.filter(({ noun }) => bankThings.has(noun) && bankThings.has(mention.noun));
+  const most = Math.max(mention.count, ...fellows.map(({ count, noun }) => count * crowdOf(noun)));
   const alone = 1 + (entry.alone - 1) * Math.max(0, 1 - (most - 1) * 0.13);
   return mention.size * alone * ease;
 }
 
 /** How much one of a kind crowds a picture. */
-function crowdOf(kind: Kind): number {
-  return kind === 'flower' || kind === 'bird' || kind === 'butterfly' ? 0.08 : 1;
+function crowdOf(noun: Noun): number {
+  return noun === 'flower' || noun === 'bird' || noun === 'butterfly' ? 0.08 : 1;
 }
 
 function spotFor(
   stage: Stage,
   terrain: Terrain,
   random: Random,
-  { kind }: Mention,
+  { noun }: Mention,
   entry: Entry,
 ): Spot & Pick<Placed, 'layer'> {
   const { water, cape, river } = terrain;
   if (entry.home === 'air') return { ...airSpot(stage, random), layer: 'air' };
   if (entry.home === 'water') return { ...waterSpot(stage, terrain, random), layer: 'near' };
-  if (kind === 'bridge' && river !== undefined) return { ...crossing(stage, river), layer: 'near' };
-  const isOnSand = kind === 'palm' && cape === undefined;
-  if (water !== undefined && terrain.hasBank && (bankThings.has(kind) || isOnSand)) {
+  if (noun === 'bridge' && river !== undefined) return { ...crossing(stage, river), layer: 'near' };
+  const isOnSand = noun === 'palm' && cape === undefined;
+  if (water !== undefined && terrain.hasBank && (bankThings.has(noun) || isOnSand)) {
     return { ...bankSpot(stage, water.bottom, random, isOnSand), layer: 'near' };
   }
-  if (cape !== undefined && (!cape.isKnoll || hillThings.has(kind)))
+  if (cape !== undefined && (!cape.isKnoll || hillThings.has(noun)))
     return { ...capeSpot(cape, random), layer: 'far' };
   if (water !== undefined && stage.setting.ground === 'lake')
     return { ...shoreSpot(stage, water.top, random), layer: 'far' };

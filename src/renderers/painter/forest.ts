@@ -1,10 +1,10 @@
 /** A forest: rows of trees that step back into the haze, and a few great ones at the sides. */
 import { ellipse, placed } from './drawing.ts';
-import { mentionOf, speaksOf } from './read-scene.ts';
-import { seen, type Stage } from './stage.ts';
+import { newMention, mentionOf, speaksOf } from './mentions.ts';
+import { lookOf, type Stage } from './stage.ts';
 import { isInRiver, type Terrain } from './terrain.ts';
 import { drawFarPine, drawFarTree } from './things/far-trees.ts';
-import { coloursOf, type DrawThing, type Look } from './things/look.ts';
+import { type DrawThing } from './things/look.ts';
 import { drawPalm, drawPine, drawTree } from './things/trees.ts';
 
 export function paintForest(stage: Stage, terrain: Terrain): { far: string; near: string } {
@@ -63,23 +63,10 @@ function tree(
   depth: number,
 ): string {
   const { description } = stage.setting;
-  const mention = mentionOf(description, 'forest') ?? {
-    kind: 'forest',
-    count: 1,
-    colours: [],
-    trim: [],
-    size: 1,
-  };
+  const wood = mentionOf(description, 'forest') ?? newMention('forest');
   const trees = mentionOf(description, 'pine') ?? mentionOf(description, 'tree');
-  const look: Look = {
-    drawing: stage.drawing,
-    random: stage.random.fork(`tree ${name}`),
-    seen: (colour) => seen(stage, colour, depth),
-    ...coloursOf(mention.colours.length === 0 && trees !== undefined ? { ...trees, count: 1 } : mention, 0),
-    side: stage.light.side,
-    isLamplit: false,
-    season: speaksOf(description, 'snow', 'snowfall') ? 'winter' : description.season,
-  };
+  const said = wood.colours.length === 0 && trees !== undefined ? { ...trees, count: 1 } : wood;
+  const look = lookOf(stage, stage.random.fork(`tree ${name}`), said, 0, depth);
   const [x, y] = at;
   const shade = stage.drawing.radial([
     [0, [16, 20, 40], 0.4],
@@ -96,6 +83,6 @@ function drawerOf(stage: Stage, isFar: boolean): DrawThing {
   const { description } = stage.setting;
   if (speaksOf(description, 'pine')) return pine;
   if (speaksOf(description, 'palm')) return drawPalm;
-  if (speaksOf(description, 'tree', 'oak') || description.season !== 'any') return broad;
+  if (speaksOf(description, 'tree', 'oak') || description.season !== null) return broad;
   return stage.random.fork('wood').chance(0.7) ? pine : broad;
 }

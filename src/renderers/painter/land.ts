@@ -2,16 +2,16 @@
 import { clamp, hex, mix, namedColours, rgb, shade, type Colour } from '../colour.ts';
 import { box, circles, lines, path, smooth, type Point } from './drawing.ts';
 import { type Random } from '../random.ts';
-import { mentionOf, speaksOf, type Mention } from './read-scene.ts';
+import { mentionOf, speaksOf, type Mention } from './mentions.ts';
 import { seen, type Stage } from './stage.ts';
 import { paintDunes } from './dunes.ts';
-import { type Kind } from './vocabulary.ts';
+import type { Noun } from '../language/nouns.ts';
 
 /** The colour of the open ground, as it is in white light. */
 export function soilOf(stage: Stage): Colour {
   const { ground, description } = stage.setting;
-  const said = (...kinds: Kind[]): Mention | undefined =>
-    kinds.map((kind) => mentionOf(description, kind)).find((mention) => mention?.colours[0] !== undefined);
+  const said = (...nouns: Noun[]): Mention | undefined =>
+    nouns.map((noun) => mentionOf(description, noun)).find((mention) => mention?.colours[0] !== undefined);
   const name = said('meadow', 'field', 'desert', 'beach', 'hill')?.colours[0];
   if (name !== undefined) return mix(namedColours[name], rgb('#6f9a4a'), 0.12);
   if (ground === 'desert') return rgb('#e3a765');

@@ -4,13 +4,13 @@ import { box, placed, ellipse } from './drawing.ts';
 import { paintForest } from './forest.ts';
 import { paintFarHills, paintForeground, paintPath, paintPlain } from './land.ts';
 import { hazeBand, paintMountains } from './mountains.ts';
-import { mentionOf, speaksOf, type Mention } from './read-scene.ts';
+import { mentionOf, type Mention } from './mentions.ts';
 import { paintBank, paintCape, paintKnoll } from './shore.ts';
 import { paintSky } from './sky.ts';
 import { paintSkyline } from './skyline.ts';
-import { seen, type Stage } from './stage.ts';
+import { lookOf, seen, type Stage } from './stage.ts';
 import { terrainOf, type Terrain } from './terrain.ts';
-import { coloursOf, type Look } from './things/look.ts';
+import { type Look } from './things/look.ts';
 import { drawHangingBridge } from './things/towers.ts';
 import { paintRiver, paintWater } from './water.ts';
 import { paintWeather } from './weather.ts';
@@ -70,15 +70,7 @@ function shore(stage: Stage, terrain: Terrain, heights: string, standing: string
 function hangingBridge(stage: Stage, { water }: Terrain): string {
   const mention = mentionOf(stage.setting.description, 'bridge');
   if (mention === undefined || water === undefined) return '';
-  const look: Look = {
-    drawing: stage.drawing,
-    random: stage.random.fork('bridge'),
-    seen: (colour) => seen(stage, colour, 0.85),
-    ...coloursOf(mention, 0),
-    side: stage.light.side,
-    isLamplit: stage.palette.isLamplit,
-    season: 'any',
-  };
+  const look = lookOf(stage, stage.random.fork('bridge'), mention, 0, 0.85);
   const y = water.top + (water.bottom - water.top) * 0.22;
   return placed(drawHangingBridge(look), [stage.width * 0.5, y], (stage.width / 768) * 1.02);
 }
@@ -102,9 +94,9 @@ const mostThings = 150;
 function placeThings(stage: Stage, terrain: Terrain): PlacedThings {
   const taken: Placed[] = [];
   for (const [order, mention] of bridgeFirst(stage.setting.description.mentions).entries()) {
-    const entry = entryOf(mention.kind);
-    if (entry === undefined || (mention.kind === 'bridge' && terrain.river === undefined)) continue;
-    const random = stage.random.fork(`place ${order} ${mention.kind}`);
+    const entry = entryOf(mention.noun);
+    if (entry === undefined || (mention.noun === 'bridge' && terrain.river === undefined)) continue;
+    const random = stage.random.fork(`place ${order} ${mention.noun}`);
     for (let index = 0; index < mention.count && taken.length < mostThings; index += 1) {
       taken.push(findPlace(stage, terrain, random, taken, { entry, mention, index }));
     }
@@ -118,24 +110,15 @@ function placeThings(stage: Stage, terrain: Terrain): PlacedThings {
 
 /** A bridge has its place; the others keep away from it. */
 function bridgeFirst(mentions: readonly Mention[]): Mention[] {
-  return mentions.toSorted((one, other) => Number(other.kind === 'bridge') - Number(one.kind === 'bridge'));
+  return mentions.toSorted((one, other) => Number(other.noun === 'bridge') - Number(one.noun === 'bridge'));
 }
 
 function drawPlaced(stage: Stage, thing: Placed): string {
   const { entry, mention, index, x, y, scale, depth } = thing;
-  const random = stage.random.fork(`draw ${mention.kind} ${index} ${mention.colours.join()}`);
-  const isFlipped = random.chance(0.5) && mention.kind !== 'kite';
-  const look: Look = {
-    drawing: stage.drawing,
-    random,
-    seen: (colour) => seen(stage, colour, 0.4 + 0.6 * depth),
-    ...coloursOf(mention, index),
-    side: (isFlipped ? -stage.light.side : stage.light.side) === 1 ? 1 : -1,
-    isLamplit: stage.palette.isLamplit,
-    season: speaksOf(stage.setting.description, 'snow', 'snowfall')
-      ? 'winter'
-      : stage.setting.description.season,
-  };
+  const random = stage.random.fork(`draw ${mention.noun} ${index} ${mention.colours.join()}`);
+  const isFlipped = random.chance(0.5) && mention.noun !== 'kite';
+  const upright = lookOf(stage, random, mention, index, 0.4 + 0.6 * depth);
+  const look: Look = isFlipped ? { ...upright, side: upright.side === 1 ? -1 : 1 } : upright;
   const drawn = placed(entry.draw(look), [x, y], scale, isFlipped);
   if (entry.home === 'air') return drawn;
   return entry.home === 'water'

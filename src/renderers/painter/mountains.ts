@@ -2,7 +2,7 @@
 import { mix, namedColours, rgb, type Colour } from '../colour.ts';
 import { lines, path, type Point } from './drawing.ts';
 import { type Random } from '../random.ts';
-import { mentionOf, speaksOf } from './read-scene.ts';
+import { mentionOf, speaksOf } from './mentions.ts';
 import { seen, type Stage } from './stage.ts';
 
 export function paintMountains(stage: Stage): string {

@@ -7,9 +7,9 @@ import { setStage, type Stage } from './stage.ts';
 import { paintStillLife } from './still-life.ts';
 import { hex, mix, namedColours, rgb, shade, type Colour } from '../colour.ts';
 import { box, ellipse, path, placed } from './drawing.ts';
-import type { Mention } from './read-scene.ts';
+import type { Mention } from './mentions.ts';
 import { coloursOf } from './things/look.ts';
-import type { Kind } from './vocabulary.ts';
+import { isThing, type Noun } from '../language/nouns.ts';
 
 export interface PaintingRequest {
   /** Not empty. */
@@ -114,7 +114,7 @@ const inks: readonly [Colour, ...Colour[]] = [
   rgb('#3f7f6a'),
   rgb('#39405a'),
 ];
-const outlines: Partial<Record<Kind, string>> = {
+const outlines: Partial<Record<Noun, string>> = {
   circle: 'M-50 0A50 50 0 1 1 50 0A50 50 0 1 1 -50 0Z',
   ball: 'M-50 0A50 50 0 1 1 50 0A50 50 0 1 1 -50 0Z',
   square: 'M-46 -46H46V46H-46Z',
@@ -133,7 +133,8 @@ function paintPaper(stage: Stage): string {
     [0.6, paper],
     [1, mix(paper, [164, 134, 100], 0.24)],
   ]);
-  const shapes = setting.description.mentions.flatMap((mention) =>
+  const things = setting.description.mentions.filter(({ noun }) => isThing(noun));
+  const shapes = things.flatMap((mention) =>
     Array.from({ length: mention.count }, (_, index) => ({ mention, index })),
   );
   const columns = Math.max(1, Math.ceil(Math.sqrt((shapes.length * width) / height)));
@@ -157,10 +158,10 @@ function paintShape(
   at: readonly [number, number],
   scale: number,
 ): string {
-  const random = stage.random.fork(`shape ${mention.kind} ${index}`);
+  const random = stage.random.fork(`shape ${mention.noun} ${index}`);
   const named = coloursOf(mention, index).main;
-  const colour = named ?? (mention.kind === 'heart' ? namedColours.red : random.pick(inks));
-  const outline = outlines[mention.kind] ?? outlines.circle ?? '';
+  const colour = named ?? (mention.noun === 'heart' ? namedColours.red : random.pick(inks));
+  const outline = outlines[mention.noun] ?? outlines.circle ?? '';
   const fill = stage.drawing.linear(
     [
       [0, shade(colour, 0.14)],

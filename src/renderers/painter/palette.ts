@@ -1,9 +1,9 @@
 /** The colours of an hour and its weather: sky, air, light and water that belong together. */
 import { mix, namedColours, rgb, under, type Colour } from '../colour.ts';
 import { type Random } from '../random.ts';
-import { mentionOf, speaksOf } from './read-scene.ts';
+import { mentionOf, speaksOf } from './mentions.ts';
 import { type Setting } from './setting.ts';
-import { type TimeOfDay } from './adjectives.ts';
+import type { TimeOfDay } from '../language/other-words.ts';
 
 export interface Palette {
   skyTop: Colour;

@@ -1,8 +1,8 @@
 /** What kind of picture a description asks for, with all that it leaves open decided: pure, from the text and the seed. */
 import { createRandom, type Random } from '../random.ts';
-import { readScene, speaksOf, type Mention, type SceneDescription } from './read-scene.ts';
-import { type TimeOfDay } from './adjectives.ts';
-import { type Kind } from './vocabulary.ts';
+import { describe, newMention, onPaper, speaksOf, type SceneDescription } from './mentions.ts';
+import type { TimeOfDay } from '../language/other-words.ts';
+import type { Noun } from '../language/nouns.ts';
 
 export interface Setting {
   frame: 'landscape' | 'still-life' | 'space' | 'paper';
@@ -13,17 +13,20 @@ export interface Setting {
   description: SceneDescription;
 }
 
-const grounds: readonly (readonly [Setting['ground'], readonly Kind[]])[] = [
+const grounds: readonly (readonly [Setting['ground'], readonly Noun[]])[] = [
   ['beach', ['beach']],
   ['sea', ['sea', 'whale', 'ship', 'island', 'lighthouse']],
   ['lake', ['lake', 'swan']],
   ['river', ['river', 'bridge']],
   ['lake', ['boat', 'sailboat']],
   ['desert', ['desert', 'cactus', 'pyramid']],
+  ['beach', ['sand']],
   ['snow', ['snow', 'snowman', 'snowfall']],
   ['field', ['field']],
 ];
-const onTables: readonly Kind[] = [
+/** Places that say nothing of a landscape. */
+const indoors: readonly Noun[] = ['floor', 'studio', 'pavement', 'water'];
+const onTables: readonly Noun[] = [
   'ball',
   'cube',
   'apple',
@@ -40,25 +43,28 @@ const onTables: readonly Kind[] = [
   'candle',
   'pumpkin',
 ];
-const onPaper: readonly Kind[] = ['circle', 'square', 'triangle', 'heart', 'diamond'];
-const inSpace: readonly Kind[] = ['planet', 'rocket', 'space'];
-const inSkies: readonly Kind[] = ['sun', 'moon', 'crescent', 'star', 'cloud', 'sky'];
+const atHome: readonly Noun[] = ['cat', 'dog', 'rabbit', 'owl', 'flower'];
+const inSpace: readonly Noun[] = ['planet', 'rocket', 'space'];
+const inSkies: readonly Noun[] = ['sun', 'moon', 'crescent', 'star', 'cloud', 'sky'];
 
 export function settingOf(text: string, random: Random): Setting {
-  const read = readScene(text);
+  const read = describe(text);
   const frame = frameOf(read);
   const fixed = createRandom(text);
-  const isBare = frame === 'landscape' && read.mentions.every(({ kind }) => saysNoPlace.has(kind));
+  const isBare = frame === 'landscape' && read.mentions.every(({ noun }) => saysNoPlace.has(noun));
   const whole = isBare ? withPlace(read, fixed) : read;
   const description = frame === 'landscape' ? withScenery(whole, fixed) : whole;
   return { frame, description, time: timeOf(description, random), ground: groundOf(description) };
 }
 
 function frameOf(description: SceneDescription): Setting['frame'] {
-  const { mentions } = description;
-  const all = (kinds: readonly Kind[]): boolean =>
-    mentions.length > 0 && mentions.every(({ kind }) => kinds.includes(kind));
-  if (speaksOf(description, 'table') || all(onTables)) return 'still-life';
+  const things = description.mentions.filter(({ noun }) => !indoors.includes(noun));
+  const all = (nouns: readonly Noun[]): boolean =>
+    things.length > 0 && things.every(({ noun }) => nouns.includes(noun));
+  const isRoom = speaksOf(description, 'floor', 'studio');
+  const isHomely = (isRoom || speaksOf(description, 'vase')) && all([...onTables, ...atHome]);
+  const isTabletop = speaksOf(description, 'table') || all(onTables) || isHomely;
+  if (isTabletop || (isRoom && things.length === 0)) return 'still-life';
   if (speaksOf(description, ...inSpace) && all([...inSpace, ...inSkies, 'person', 'fog', 'balloon']))
     return 'space';
   if (all([...onPaper, ...onTables])) return 'paper';
@@ -66,8 +72,9 @@ function frameOf(description: SceneDescription): Setting['frame'] {
 }
 
 /** What can be anywhere: a text of these alone gets a calm place of its own. */
-const saysNoPlace: ReadonlySet<Kind> = new Set([
+const saysNoPlace: ReadonlySet<Noun> = new Set([
   ...inSkies,
+  ...indoors,
   'aurora',
   'rainbow',
   'planet',
@@ -90,9 +97,9 @@ const calmPlaces = [
   ['hill', 'meadow', 'flower', 'oak'],
   ['mountain', 'forest', 'fog', 'lake'],
   ['hill', 'river', 'tree', 'cloud'],
-] as const satisfies readonly (readonly Kind[])[];
-const places: readonly [readonly Kind[], ...(readonly Kind[])[]] = calmPlaces;
-const counts: Partial<Record<Kind, number>> = {
+] as const satisfies readonly (readonly Noun[])[];
+const places: readonly [readonly Noun[], ...(readonly Noun[])[]] = calmPlaces;
+const counts: Partial<Record<Noun, number>> = {
   tree: 5,
   pine: 7,
   bird: 6,
@@ -106,31 +113,24 @@ function withScenery(read: SceneDescription, fixed: Random): SceneDescription {
   const ground = groundOf(read);
   const isOpenLand = ground === 'meadow' || ground === 'snow' || ground === 'river' || ground === 'field';
   if (!isOpenLand || speaksOf(read, ...growing, 'city')) return read;
-  const kind = ground === 'snow' ? 'pine' : fixed.pick<Kind>(['tree', 'tree', 'oak', 'pine']);
-  const isSeason = read.season !== 'any';
-  if (read.denied.includes(kind) || read.denied.includes('tree')) return read;
-  const trees: Mention = {
-    kind: isSeason ? 'tree' : kind,
-    count: isSeason ? 7 : 4,
-    colours: [],
-    trim: [],
-    size: isSeason ? 1 : 0.68,
-  };
+  const noun = ground === 'snow' ? 'pine' : fixed.pick<Noun>(['tree', 'tree', 'oak', 'pine']);
+  if (read.denied.includes(noun) || read.denied.includes('tree')) return read;
+  const trees = read.season === null ? newMention(noun, 4, 0.68) : newMention('tree', 7);
   return { ...read, mentions: [...read.mentions, trees] };
 }
 
-const growing: readonly Kind[] = ['tree', 'oak', 'forest', 'pine', 'palm', 'bush', 'cactus'];
+const growing: readonly Noun[] = ['tree', 'oak', 'forest', 'pine', 'palm', 'bush', 'cactus'];
 
 function withPlace(read: SceneDescription, fixed: Random): SceneDescription {
-  const kinds = fixed.pick(places).filter((kind) => read.mentions.length === 0 || kind !== 'bird');
-  const added = kinds
-    .filter((kind) => !speaksOf(read, kind) && !read.denied.includes(kind))
-    .map((kind): Mention => ({ kind, count: counts[kind] ?? 1, colours: [], trim: [], size: 1 }));
+  const nouns = fixed.pick(places).filter((noun) => read.mentions.length === 0 || noun !== 'bird');
+  const added = nouns
+    .filter((noun) => !speaksOf(read, noun) && !read.denied.includes(noun))
+    .map((noun) => newMention(noun, counts[noun]));
   return { ...read, mentions: [...read.mentions, ...added] };
 }
 
 function timeOf(description: SceneDescription, random: Random): TimeOfDay {
-  if (description.time !== 'any') return description.time;
+  if (description.time !== null) return description.time;
   if (speaksOf(description, 'moon', 'crescent', 'star', 'aurora')) return 'night';
   if (speaksOf(description, 'storm', 'lightning', 'rain', 'fog', 'snowfall'))
     return random.pick(['morning', 'noon']);
@@ -140,5 +140,5 @@ function timeOf(description: SceneDescription, random: Random): TimeOfDay {
 
 function groundOf(description: SceneDescription): Setting['ground'] {
   if (speaksOf(description, 'city') && speaksOf(description, 'river', 'lake', 'bridge')) return 'lake';
-  return grounds.find(([, kinds]) => speaksOf(description, ...kinds))?.[0] ?? 'meadow';
+  return grounds.find(([, nouns]) => speaksOf(description, ...nouns))?.[0] ?? 'meadow';
 }

@@ -2,7 +2,7 @@
 import { hex, rgb, shade } from '../colour.ts';
 import { ellipse, path, smooth, stroke, type Point } from './drawing.ts';
 import { soilOf, wave } from './land.ts';
-import { speaksOf } from './read-scene.ts';
+import { speaksOf } from './mentions.ts';
 import { seen, type Stage } from './stage.ts';
 import { type Cape } from './terrain.ts';
 

@@ -1,7 +1,7 @@
 /** The sky: its colours from top to horizon, sun, moon, stars, northern lights, rainbow and far planets. */
 import { hex, mix, namedColours, rgb, shade, type Colour } from '../colour.ts';
 import { box, circle, circles, ellipse, path, stroke } from './drawing.ts';
-import { mentionOf, speaksOf } from './read-scene.ts';
+import { mentionOf, speaksOf } from './mentions.ts';
 import { hasMoon, hasSun, type Stage } from './stage.ts';
 
 export function paintSky(stage: Stage): string {

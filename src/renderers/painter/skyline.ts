@@ -2,7 +2,7 @@
 import { hex, mix, namedColours, rgb, shade, type Colour } from '../colour.ts';
 import { box, circle, path, stroke } from './drawing.ts';
 import { type Random } from '../random.ts';
-import { mentionOf } from './read-scene.ts';
+import { mentionOf } from './mentions.ts';
 import { seen, type Stage } from './stage.ts';
 
 export function paintSkyline(stage: Stage): string {

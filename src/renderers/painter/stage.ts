@@ -3,7 +3,8 @@ import { clamp, mix, under, type Colour } from '../colour.ts';
 import { Drawing, type Point } from './drawing.ts';
 import { paletteOf, type Palette } from './palette.ts';
 import { createRandom, hashOf, type Random } from '../random.ts';
-import { mentionOf, speaksOf } from './read-scene.ts';
+import { mentionOf, speaksOf, type Mention } from './mentions.ts';
+import { coloursOf, type Look } from './things/look.ts';
 import { settingOf, type Setting } from './setting.ts';
 
 export interface Stage {
@@ -51,6 +52,20 @@ export function seen(stage: Stage, colour: Colour, depth: number): Colour {
   const { light, haze, hazeStrength } = stage.palette;
   const far = Math.max(0, Math.min(1, 1 - depth));
   return mix(under(light, colour), haze, hazeStrength * far ** 1.4);
+}
+
+/** How one thing of a mention looks at a depth. */
+export function lookOf(stage: Stage, random: Random, mention: Mention, index: number, depth: number): Look {
+  const { description } = stage.setting;
+  return {
+    drawing: stage.drawing,
+    random,
+    seen: (colour) => seen(stage, colour, depth),
+    ...coloursOf(mention, index),
+    side: stage.light.side,
+    isLamplit: stage.palette.isLamplit,
+    season: speaksOf(description, 'snow', 'snowfall') ? 'winter' : description.season,
+  };
 }
 
 export function hasSun({ setting }: Stage): boolean {

@@ -2,11 +2,10 @@
 import { hex, mix, namedColours, rgb, shade, under, type Colour } from '../colour.ts';
 import { box, ellipse, lines, path, placed, stroke } from './drawing.ts';
 import { type Random } from '../random.ts';
-import { mentionOf, type Mention } from './read-scene.ts';
-import { type Stage } from './stage.ts';
+import { newMention, mentionOf, type Mention } from './mentions.ts';
+import { lookOf, type Stage } from './stage.ts';
 import { entryOf, type Entry } from './things/catalogue.ts';
-import { coloursOf, type Look } from './things/look.ts';
-import { type Kind } from './vocabulary.ts';
+import { type Look } from './things/look.ts';
 
 interface Item {
   entry: Entry;
@@ -37,18 +36,15 @@ export function paintStillLife(stage: Stage): string {
 
 function itemsOf(stage: Stage): Item[] {
   const items: Item[] = [];
-  const usual: readonly Kind[] = ['vase', 'apple', 'cup'];
-  const { mentions } = stage.setting.description;
-  const hasVase = mentions.some(({ kind }) => kind === 'vase');
-  const said = mentions.filter(
-    ({ kind }) => (entryOf(kind)?.home ?? 'water') === 'land' && !(hasVase && kind === 'flower'),
+  const standing = stage.setting.description.mentions.filter(({ noun }) => entryOf(noun)?.home === 'land');
+  // Flowers stand in a vase, which is painted with some.
+  const hasVase = standing.some(({ noun }) => noun === 'vase');
+  const said = standing.flatMap((one) =>
+    one.noun !== 'flower' ? one : hasVase ? [] : { ...one, noun: 'vase' as const, count: 1 },
   );
-  const shown =
-    said.length > 0
-      ? said
-      : usual.map((kind): Mention => ({ kind, count: 1, colours: [], trim: [], size: 1 }));
+  const shown = said.length > 0 ? said : [newMention('vase'), newMention('apple'), newMention('cup')];
   for (const mention of shown) {
-    const entry = entryOf(mention.kind);
+    const entry = entryOf(mention.noun);
     if (entry === undefined) continue;
     for (let index = 0; index < mention.count && items.length < 60; index += 1)
       items.push({ entry, mention, index });
@@ -144,14 +140,11 @@ function paintItem(
   scale: number,
 ): string {
   const tint = lightOf(stage);
+  const random = stage.random.fork(`item ${mention.noun} ${index} ${mention.colours.join()}`);
   const look: Look = {
-    drawing: stage.drawing,
-    random: stage.random.fork(`item ${mention.kind} ${index} ${mention.colours.join()}`),
+    ...lookOf(stage, random, mention, index, 1),
     seen: (colour) => under(tint, colour),
-    ...coloursOf(mention, index),
-    side: stage.light.side,
     isLamplit: false,
-    season: 'any',
   };
   const reach = entry.reach * scale;
   const dark = stage.drawing.radial([

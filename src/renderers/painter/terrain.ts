@@ -1,9 +1,9 @@
 /** Where things can stand, swim and fly in a landscape, and how large they look there. */
 import { clamp } from '../colour.ts';
 import { type Random } from '../random.ts';
-import { mentionOf, speaksOf } from './read-scene.ts';
+import { mentionOf, speaksOf } from './mentions.ts';
 import { type Stage } from './stage.ts';
-import { type Kind } from './vocabulary.ts';
+import type { Noun } from '../language/nouns.ts';
 
 /** A place for one thing: its foot, its scale, and its depth from 0 (horizon) to 1 (right here). */
 export interface Spot {
@@ -40,7 +40,7 @@ export interface River {
 }
 
 /** Low things: they stand on the near bank where there is one. */
-export const bankThings: ReadonlySet<Kind> = new Set<Kind>([
+export const bankThings: ReadonlySet<Noun> = new Set<Noun>([
   'cat',
   'dog',
   'horse',
@@ -62,7 +62,7 @@ export const bankThings: ReadonlySet<Kind> = new Set<Kind>([
   'pumpkin',
 ]);
 /** Tall things: they make a cape rise out of the sea, or stand on a hill. */
-export const hillThings: ReadonlySet<Kind> = new Set<Kind>([
+export const hillThings: ReadonlySet<Noun> = new Set<Noun>([
   'house',
   'castle',
   'tower',
@@ -74,7 +74,7 @@ export const hillThings: ReadonlySet<Kind> = new Set<Kind>([
   'oak',
   'bush',
 ]);
-const capeThings: readonly Kind[] = [...hillThings, 'pine', 'forest', 'pyramid', 'island'];
+const capeThings: readonly Noun[] = [...hillThings, 'pine', 'forest', 'pyramid', 'island'];
 
 export function terrainOf(stage: Stage): Terrain {
   const { horizon, height, setting } = stage;
@@ -175,7 +175,7 @@ function capeOf(stage: Stage, random: Random): Cape {
 /** "a castle on a hill": one hill, and something to stand on it. */
 function hasKnoll({ description }: Stage['setting']): boolean {
   const hill = mentionOf(description, 'hill');
-  const buildings = description.mentions.filter(({ kind }) => hillThings.has(kind));
+  const buildings = description.mentions.filter(({ noun }) => hillThings.has(noun));
   return hill?.count === 1 && buildings.length > 0 && buildings.every(({ count }) => count < 4);
 }
 

@@ -1,7 +1,7 @@
 /** Water: it mirrors the sky above it, carries the light of sun or moon, and moves in small waves. */
 import { hex, mix, namedColours, rgb, shade, type Colour } from '../colour.ts';
 import { box, ellipse, path, smooth, stroke, type Point } from './drawing.ts';
-import { mentionOf, speaksOf } from './read-scene.ts';
+import { mentionOf, speaksOf } from './mentions.ts';
 import { hasMoon, hasSun, seen, type Stage } from './stage.ts';
 import { type River } from './terrain.ts';
 
@@ -67,7 +67,7 @@ export function paintRiver(stage: Stage, river: River): string {
 function deepColour(stage: Stage): Colour {
   const { description } = stage.setting;
   const named = (['sea', 'lake', 'river'] as const)
-    .map((kind) => mentionOf(description, kind)?.colours[0])
+    .map((noun) => mentionOf(description, noun)?.colours[0])
     .find((name) => name !== undefined);
   if (named !== undefined) return mix(seen(stage, namedColours[named], 0.95), stage.palette.waterDeep, 0.3);
   const isTropic = stage.setting.ground === 'beach' && !speaksOf(description, 'storm', 'rain');

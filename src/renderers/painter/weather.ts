@@ -1,7 +1,7 @@
 /** Weather between the eye and the land: rain, falling snow, fog and lightning. */
 import { hex, mix, rgb } from '../colour.ts';
 import { box, circles, path, stroke } from './drawing.ts';
-import { speaksOf } from './read-scene.ts';
+import { speaksOf } from './mentions.ts';
 import { seen, type Stage } from './stage.ts';
 
 export function paintWeather(stage: Stage): string {

@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import { paint, PaintingRequestError, readPaintingRequest, type PaintingRequest } from '../painter/paint.ts';
 import { NoGpu, openGpu, type Gpu } from './gpu/open-gpu.ts';
 import { renderPlan } from './gpu/render-plan.ts';
-import { readWords } from '../language/read-words.ts';
+import { readPrompt } from '../language/read-prompt.ts';
 import { planPicture, type PicturePlan } from './plan-picture.ts';
 import { rendererFolders } from './renderer-folders.ts';
 
@@ -111,7 +111,7 @@ async function rendered(
     seed: Number(plan.seed),
     renderer: 'gpu',
     adapter: gpu.adapter,
-    ignored_words: plan.words.ignoredWords,
+    ignored_words: plan.prompt.ignoredWords,
   };
 }
 
@@ -122,7 +122,7 @@ async function painted(request: RenderRequest, seed: number, { message }: NoGpu)
     seed,
     renderer: 'painter',
     adapter: null,
-    ignored_words: readWords(request.text).ignoredWords,
+    ignored_words: readPrompt(request.text).ignoredWords,
     fallback_reason: message,
   };
 }

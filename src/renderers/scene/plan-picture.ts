@@ -1,6 +1,8 @@
-/** A scene's words and a seed → everything that the picture shows, where it stands and in what light; pure. */
+/** A prompt and a seed → everything that the picture shows, where it stands and in what light; pure. */
 import { namedColours } from '../colour.ts';
-import { readWords, type SceneWords } from '../language/read-words.ts';
+import type { Season } from '../language/other-words.ts';
+import type { Subject } from '../language/placed-subjects.ts';
+import { readPrompt, type Prompt } from '../language/read-prompt.ts';
 import { viewOf, type View } from './layout/camera.ts';
 import { boxOf, type Standing } from './layout/cluster.ts';
 import { layOut } from './layout/lay-out.ts';
@@ -10,7 +12,7 @@ import type { Bounds } from './things/bounds.ts';
 import { thingOf } from './things/catalogue.ts';
 
 export interface PicturePlan {
-  words: SceneWords;
+  prompt: Prompt;
   things: Standing[];
   setting: Setting;
   daylight: Daylight;
@@ -22,30 +24,40 @@ export interface PicturePlan {
 }
 
 export function planPicture(text: string, seed: number, aspect: number): PicturePlan {
-  const words = readWords(text);
-  const setting = settingOf(words, String(seed));
-  const things = layOut(words.subjects, String(seed));
+  const prompt = readPrompt(text);
+  const setting = settingOf(prompt, String(seed));
+  const subjects = prompt.subjects.map((subject) => inSeason(subject, prompt.season));
+  const things = layOut(subjects, String(seed));
   const box = things.length > 0 ? boxOf(things) : emptyBox;
-  const isTabletop = words.subjects.every(({ noun }) => thingOf(noun).home === 'table');
+  const isTabletop = subjects.every(({ noun }) => thingOf(noun).home === 'table');
   const view = viewOf(
     box,
-    things.length === 0 && words.camera === 'usual' ? 'low' : words.camera,
+    things.length === 0 && prompt.camera === 'usual' ? 'low' : prompt.camera,
     aspect,
     isTabletop && things.length > 0,
     String(seed),
   );
   const facing = Math.atan2(view.from[0] - view.to[0], view.from[2] - view.to[2]);
   return {
-    words,
+    prompt,
     things,
     setting,
-    daylight: daylightOf(setting, words, facing, String(seed)),
-    groundColour: words.groundColour === null ? null : linear(namedColours[words.groundColour]),
+    daylight: daylightOf(setting, prompt.time !== null, facing, String(seed)),
+    groundColour: setting.groundColour === null ? null : linear(namedColours[setting.groundColour]),
     view,
     box,
     seed: String(seed),
   };
 }
 
-/** Where the words name no thing the place itself is the picture. */
+/** Where the prompt names no thing the place itself is the picture. */
 const emptyBox: Bounds = { low: [-3.4, 0, -3], high: [3.4, 5.6, 3] };
+
+/** Leaves and blossoms. */
+const seasonColours = { autumn: 'orange', spring: 'pink' } as const satisfies Record<Season, string>;
+
+function inSeason(subject: Subject, season: Season | null): Subject {
+  const isLeafy = subject.noun === 'tree' || subject.noun === 'oak';
+  if (season === null || !isLeafy || subject.colours.length > 0) return subject;
+  return { ...subject, colours: [seasonColours[season]] };
+}

@@ -9,8 +9,8 @@ import { sizeOf, type Bounds } from '../../../src/renderers/scene/things/bounds.
 const seeds = [1, 2, 3, 4, 5, 6];
 
 function boxesOf(text: string, seed: number): Bounds[] {
-  const { things, words } = planPicture(text, seed, 1);
-  return words.subjects.map((_, index) => boxOf(things.filter(({ subject }) => subject === index)));
+  const { things, prompt } = planPicture(text, seed, 1);
+  return prompt.subjects.map((_, index) => boxOf(things.filter(({ subject }) => subject === index)));
 }
 
 function middle({ low, high }: Bounds): readonly [number, number, number] {
@@ -80,9 +80,9 @@ it('shares several colours out', () => {
 });
 
 it('lets the stems of flowers meet in a vase', () => {
-  const { things, words } = planPicture('five flowers in a vase', 1, 1);
-  const vase = boxOf(things.filter(({ subject }) => words.subjects[subject]?.noun === 'vase'));
-  const flowers = things.filter(({ subject }) => words.subjects[subject]?.noun === 'flower');
+  const { things, prompt } = planPicture('five flowers in a vase', 1, 1);
+  const vase = boxOf(things.filter(({ subject }) => prompt.subjects[subject]?.noun === 'vase'));
+  const flowers = things.filter(({ subject }) => prompt.subjects[subject]?.noun === 'flower');
   expect(flowers).toHaveLength(5);
   for (const { at, bounds } of flowers) {
     expect(at[0]).toBeGreaterThan(vase.low[0]);
@@ -90,6 +90,19 @@ it('lets the stems of flowers meet in a vase', () => {
     expect(at[1]).toBeLessThan(vase.high[1]);
     expect(bounds.high[1]).toBeGreaterThan(vase.high[1]);
   }
+});
+
+it.each([
+  ['a boat on the sea in the rain', { ground: 'water', hasWater: false, weather: 'rain' }],
+  ['a cottage next to a lake', { ground: 'sand', hasWater: true }],
+  ['a landscape with a cottage next to a lake', { ground: 'grass', hasWater: true }],
+  ['a cat on a blue carpet on the kitchen floor', { ground: 'floor', backdrops: [] }],
+  [
+    'mountains under a pink sky and a full moon',
+    { backdrops: ['mountains'], skyColour: 'pink', time: 'night' },
+  ],
+])('sets the scene: %s', (text, setting) => {
+  expect(planPicture(text, 1, 1).setting).toMatchObject(setting);
 });
 
 it('plans any words, the same every time, with the camera outside of all things', () => {

@@ -1,5 +1,5 @@
 /** Everything that can be set into a picture: where it belongs, how large it is, and who draws it. */
-import { type Kind } from '../vocabulary.ts';
+import type { Noun } from '../../language/nouns.ts';
 import { drawCat, drawDog, drawOwl, drawRabbit } from './animals.ts';
 import { drawBarn, drawChurch, drawHouse, drawPyramid, drawTent, drawWindmill } from './buildings.ts';
 import {
@@ -138,11 +138,11 @@ const entries = {
   bowl: land(68, [0.74, 0.9], 0.7, drawBowl),
   candle: land(34, [0.74, 0.9], 0.6, drawCandle),
   pumpkin: land(60, [0.6, 0.85], 0.9, drawPumpkin),
-} as const satisfies Partial<Record<Kind, Entry>>;
+} as const satisfies Partial<Record<Noun, Entry>>;
 
-const catalogue: Partial<Record<Kind, Entry>> = entries;
+const catalogue: Partial<Record<Noun, Entry>> = entries;
 
 /** Absent for what is not a thing but a part of the place, such as the sea or the rain. */
-export function entryOf(kind: Kind): Entry | undefined {
-  return catalogue[kind];
+export function entryOf(noun: Noun): Entry | undefined {
+  return catalogue[noun];
 }

@@ -2,7 +2,8 @@
 import { hex, mix, namedColours, rgb, shade, type Colour } from '../../colour.ts';
 import { circle, ellipse, type Drawing } from '../drawing.ts';
 import { type Random } from '../../random.ts';
-import { type Mention } from '../read-scene.ts';
+import type { Season } from '../../language/other-words.ts';
+import { type Mention } from '../mentions.ts';
 
 export interface Look {
   drawing: Drawing;
@@ -16,7 +17,7 @@ export interface Look {
   /** Which side the light comes from, as this thing is drawn. */
   side: -1 | 1;
   isLamplit: boolean;
-  season: 'autumn' | 'spring' | 'winter' | 'any';
+  season: Season | 'winter' | null;
 }
 
 /** Draws a thing that stands on 0, 0 and rises to negative y, at the size it has near by. */

@@ -1,7 +1,7 @@
 /** What is seen far behind the things: mountains, hills, a shore, a forest, a town. */
 import { rgb } from '../../colour.ts';
 import { createRandom } from '../../random.ts';
-import type { Backdrop } from '../../language/setting-words.ts';
+import type { Backdrop } from '../layout/setting-of.ts';
 import { blend, linear, type Daylight, type Light } from '../picture/daylight.ts';
 import { cloudNoise } from '../picture/noise.ts';
 import type { Place } from './place.ts';

@@ -1,5 +1,5 @@
 /** Where the things of a scene stand, and by which light. */
-import type { Backdrop, Ground } from '../../language/setting-words.ts';
+import type { Backdrop, Ground } from '../layout/setting-of.ts';
 import type { Daylight, Light } from '../picture/daylight.ts';
 import type { Bounds } from '../things/bounds.ts';
 import type { Materials } from './materials.ts';

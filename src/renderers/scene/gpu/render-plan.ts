@@ -3,7 +3,7 @@ import type { PicturePlan } from '../plan-picture.ts';
 import { develop } from '../picture/develop.ts';
 import { fallingOver } from '../picture/falling.ts';
 import type { Gpu } from './open-gpu.ts';
-import type { Backdrop } from '../../language/setting-words.ts';
+import type { Backdrop } from '../layout/setting-of.ts';
 import { blend, times, type Light } from '../picture/daylight.ts';
 import { skyLight, type SkyDetail } from '../picture/sky.ts';
 import { hashOf } from '../../random.ts';
@@ -137,9 +137,9 @@ function buildScene(stage: Stage, plan: PicturePlan, width: number, height: numb
 }
 
 /** Open land rises far away, unless the words say what is there. */
-function backdropsOf({ words, setting }: PicturePlan): readonly Backdrop[] {
+function backdropsOf({ setting }: PicturePlan): readonly Backdrop[] {
   const isOpen = setting.ground === 'grass' || setting.ground === 'field' || setting.ground === 'snow';
-  return words.backdrops.length === 0 && isOpen ? ['hills'] : words.backdrops;
+  return setting.backdrops.length === 0 && isOpen ? ['hills'] : setting.backdrops;
 }
 
 function setCamera(camera: Camera, { view }: PicturePlan, aspect: number): void {

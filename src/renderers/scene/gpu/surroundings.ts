@@ -1,7 +1,7 @@
 /** What is around the things: the ground, far hills and towns, and grass. */
 import { rgb } from '../../colour.ts';
 import { createRandom } from '../../random.ts';
-import type { Ground } from '../../language/setting-words.ts';
+import type { Ground } from '../layout/setting-of.ts';
 import { linear, times } from '../picture/daylight.ts';
 import { backdropOf } from './backdrops.ts';
 import type { Place } from './place.ts';

@@ -1,6 +1,7 @@
 /** The things of one subject, one or several, standing together; and moving what stands; pure. */
 import type { Random } from '../../random.ts';
-import type { Subject } from '../../language/read-words.ts';
+import type { Noun } from '../../language/nouns.ts';
+import type { Subject } from '../../language/placed-subjects.ts';
 import { boundsOf, each, joined, sizeOf, type Bounds } from '../things/bounds.ts';
 import { thingOf } from '../things/catalogue.ts';
 import { lookOf } from '../things/look.ts';
@@ -71,7 +72,7 @@ function isAnimal({ noun }: Subject): boolean {
   return animals.has(noun);
 }
 
-const animals: ReadonlySet<Subject['noun']> = new Set<Subject['noun']>([
+const animals: ReadonlySet<Noun> = new Set<Noun>([
   'cat',
   'dog',
   'fox',

@@ -1,6 +1,6 @@
 /** Subjects and their relations → every thing in its place, in metres, y up, seen from +z; pure. */
 import { createRandom, type Random } from '../../random.ts';
-import type { Subject } from '../../language/read-words.ts';
+import type { Subject } from '../../language/placed-subjects.ts';
 import { sizeOf } from '../things/bounds.ts';
 import { thingOf } from '../things/catalogue.ts';
 import { allMoved, boxOf, clusterOf, type Standing } from './cluster.ts';
@@ -16,9 +16,14 @@ export function layOut(subjects: readonly Subject[], seed: string): Standing[] {
   );
 }
 
+const maxOfASubject = 24;
+
 /** "a house amid trees" is the trees around the house, and needs enough of them. */
 function encircled(subjects: readonly Subject[]): Subject[] {
-  const placed = subjects.map((subject) => ({ ...subject }));
+  const placed = subjects.map((subject) => ({
+    ...subject,
+    count: Math.min(subject.count, maxOfASubject),
+  }));
   for (const [index, subject] of placed.entries()) {
     const host = subject.place?.relation === 'amid' ? placed[subject.place.to] : undefined;
     if (host?.place === null) {

@@ -1,7 +1,8 @@
 /** Puts what is related to a thing where the relation says: on it, beside it, behind it; pure. */
 import type { Random } from '../../random.ts';
 import type { Relation } from '../../language/other-words.ts';
-import type { Subject } from '../../language/read-words.ts';
+import type { Noun } from '../../language/nouns.ts';
+import type { Subject } from '../../language/placed-subjects.ts';
 import { sizeOf, type Bounds } from '../things/bounds.ts';
 import { thingOf } from '../things/catalogue.ts';
 import type { Vector } from '../things/parts.ts';
@@ -14,7 +15,7 @@ export interface Guest {
   things: Standing[];
 }
 
-const shelters: ReadonlySet<Subject['noun']> = new Set<Subject['noun']>([
+const shelters: ReadonlySet<Noun> = new Set<Noun>([
   'table',
   'chair',
   'bench',

@@ -1,18 +1,103 @@
-/** Where the things stand and in what light, with what the words leave open decided; pure. */
-import type { TimeOfDay } from '../../painter/adjectives.ts';
+/** Where the things stand and in what light, with what the prompt leaves open decided; pure. */
+import type { ColourName } from '../../colour.ts';
+import type { Noun } from '../../language/nouns.ts';
+import type { TimeOfDay } from '../../language/other-words.ts';
+import type { Prompt } from '../../language/read-prompt.ts';
 import { createRandom } from '../../random.ts';
-import type { SceneWords, Subject } from '../../language/read-words.ts';
-import type { Ground } from '../../language/setting-words.ts';
 import { thingOf } from '../things/catalogue.ts';
+
+export type Ground =
+  'studio' | 'grass' | 'sand' | 'snow' | 'water' | 'floor' | 'road' | 'stone' | 'field' | 'space';
+export type Weather = 'clear' | 'cloudy' | 'rain' | 'snowfall' | 'fog' | 'storm';
+export type Backdrop = 'mountains' | 'hills' | 'forest' | 'city' | 'shore';
+export type SkySight = 'moon' | 'stars' | 'rainbow' | 'sun';
 
 export interface Setting {
   ground: Ground;
-  time: TimeOfDay;
+  groundColour: ColourName | null;
   /** Behind what stands on land. */
   hasWater: boolean;
+  /** What is seen far behind. */
+  backdrops: Backdrop[];
+  weather: Weather;
+  sights: SkySight[];
+  skyColour: ColourName | null;
+  time: TimeOfDay;
 }
 
-const homes: readonly (readonly [Ground, readonly Subject['noun'][]])[] = [
+const grounds: Partial<Record<Noun, Ground>> = {
+  sea: 'water',
+  lake: 'water',
+  river: 'water',
+  water: 'water',
+  beach: 'sand',
+  desert: 'sand',
+  sand: 'sand',
+  meadow: 'grass',
+  forest: 'grass',
+  field: 'field',
+  snow: 'snow',
+  path: 'road',
+  city: 'road',
+  space: 'space',
+  floor: 'floor',
+  studio: 'studio',
+  pavement: 'stone',
+};
+const backdropsOf: Partial<Record<Noun, Backdrop>> = {
+  mountain: 'mountains',
+  snowcap: 'mountains',
+  hill: 'hills',
+  forest: 'forest',
+  city: 'city',
+  island: 'shore',
+};
+const weathers: Partial<Record<Noun, Weather>> = {
+  cloud: 'cloudy',
+  rain: 'rain',
+  snowfall: 'snowfall',
+  fog: 'fog',
+  storm: 'storm',
+  lightning: 'storm',
+};
+const skySights: Partial<Record<Noun, SkySight>> = {
+  moon: 'moon',
+  crescent: 'moon',
+  star: 'stars',
+  aurora: 'stars',
+  rainbow: 'rainbow',
+  sun: 'sun',
+};
+
+export function settingOf(prompt: Prompt, seed: string): Setting {
+  const { mentions } = prompt;
+  const all = <Meaning>(table: Partial<Record<Noun, Meaning>>): Meaning[] => [
+    ...new Set(mentions.flatMap(({ noun }) => table[noun] ?? [])),
+  ];
+  const [backdrops, sights, weather] = [all(backdropsOf), all(skySights), all(weathers)[0] ?? 'clear'];
+  const random = createRandom(`setting ${seed}`);
+  const usual = random.pick<TimeOfDay>(['morning', 'noon', 'afternoon', 'afternoon']);
+  const isNight = sights.includes('moon') || sights.includes('stars');
+  const isOutside = backdrops.length > 0 || weather !== 'clear' || sights.length > 0 || prompt.time !== null;
+  const ground = groundOf(prompt, all(grounds)[0], weather, isOutside);
+  const isWet = mentions.some(({ noun }) => noun === 'sea' || noun === 'lake' || noun === 'river');
+  return {
+    ground,
+    groundColour: colourOf(mentions.filter(({ noun }) => grounds[noun] !== undefined)),
+    hasWater: isWet && ground !== 'water',
+    backdrops,
+    weather,
+    sights,
+    skyColour: colourOf(mentions.filter(({ noun }) => noun === 'sky')),
+    time: prompt.time ?? (isNight ? 'night' : usual),
+  };
+}
+
+function colourOf(mentions: Prompt['mentions']): ColourName | null {
+  return mentions.find(({ colours }) => colours.length > 0)?.colours[0] ?? null;
+}
+
+const homes: readonly (readonly [Ground, readonly Noun[]])[] = [
   ['space', ['planet']],
   ['snow', ['snowman', 'penguin']],
   ['sand', ['cactus', 'pyramid', 'palm', 'turtle']],
@@ -22,7 +107,7 @@ const homes: readonly (readonly [Ground, readonly Subject['noun'][]])[] = [
   ],
   ['floor', ['bookshelf', 'bed', 'christmastree']],
 ];
-const furniture: ReadonlySet<Subject['noun']> = new Set<Subject['noun']>([
+const furniture: ReadonlySet<Noun> = new Set<Noun>([
   'table',
   'chair',
   'armchair',
@@ -36,28 +121,23 @@ const furniture: ReadonlySet<Subject['noun']> = new Set<Subject['noun']>([
   'mat',
 ]);
 
-export function settingOf(words: SceneWords, seed: string): Setting {
-  const random = createRandom(`setting ${seed}`);
-  const isNight = words.sights.includes('moon') || words.sights.includes('stars');
-  const usual = random.pick<TimeOfDay>(['morning', 'noon', 'afternoon', 'afternoon']);
-  const ground = groundOf(words);
-  const hasWater = words.hasWater && ground !== 'water';
-  return { ground, time: words.time ?? (isNight ? 'night' : usual), hasWater };
-}
-
-function groundOf({ ground, subjects, backdrops, weather, sights, time }: SceneWords): Ground {
+function groundOf(
+  { subjects }: Prompt,
+  said: Ground | undefined,
+  weather: Weather,
+  isOutside: boolean,
+): Ground {
   const roots = subjects.filter(({ place }) => place === null);
   const isAfloat =
     roots.length > 0 &&
     roots.every(({ noun }) => thingOf(noun).home !== 'land' && thingOf(noun).home !== 'table');
-  if (ground === 'water') return isAfloat || roots.length === 0 ? 'water' : 'sand';
-  if (ground !== null) return ground;
+  if (said === 'water') return isAfloat || roots.length === 0 ? 'water' : 'sand';
+  if (said !== undefined) return said;
   if (weather === 'snowfall') return 'snow';
   const wet = roots.filter(({ noun }) => thingOf(noun).home === 'water');
   if (wet.length > 0 && isAfloat) return 'water';
   const home = homes.find(([, nouns]) => roots.some(({ noun }) => nouns.includes(noun)));
   if (home !== undefined) return home[0];
-  const isOutside = backdrops.length > 0 || weather !== 'clear' || sights.length > 0 || time !== null;
   const isInside =
     roots.length > 0 && roots.every(({ noun }) => thingOf(noun).home === 'table' || furniture.has(noun));
   return isInside && !isOutside ? 'studio' : 'grass';

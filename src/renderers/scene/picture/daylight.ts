@@ -1,9 +1,8 @@
 /** The light of an hour and its weather: sun or moon, sky and haze, in linear light; pure. */
-import type { TimeOfDay } from '../../painter/adjectives.ts';
+import type { TimeOfDay } from '../../language/other-words.ts';
 import { namedColours, rgb, type Colour } from '../../colour.ts';
 import { createRandom } from '../../random.ts';
-import type { SceneWords } from '../../language/read-words.ts';
-import type { Setting } from '../layout/setting-of.ts';
+import type { Setting, Weather } from '../layout/setting-of.ts';
 import type { Vector } from '../things/parts.ts';
 
 /** Linear red, green and blue; 1 is the white of the finished picture, lamps are brighter. */
@@ -49,20 +48,16 @@ const hours: Record<TimeOfDay, Hour> = {
 };
 
 /** `facing` is how far the camera is turned around y: the sun stands beside and behind it. */
-export function daylightOf(
-  { ground, time }: Setting,
-  words: SceneWords,
-  facing: number,
-  seed: string,
-): Daylight {
+export function daylightOf(setting: Setting, isHourSaid: boolean, facing: number, seed: string): Daylight {
+  const { ground, time, weather, sights, skyColour } = setting;
   const random = createRandom(`daylight ${seed}`);
   const isStudio = ground === 'studio' || ground === 'floor';
   const hour = hours[time];
   const side = random.chance(0.5) ? 1 : -1;
   const around = facing + side * random.between(0.6, 0.95);
-  const up = ((isStudio && words.time === null ? 48 : hour.elevation) * Math.PI) / 180;
+  const up = ((isStudio && !isHourSaid ? 48 : hour.elevation) * Math.PI) / 180;
   const isNight = time === 'night' || ground === 'space';
-  const said = words.skyColour === null ? undefined : linear(namedColours[words.skyColour]);
+  const said = skyColour === null ? undefined : linear(namedColours[skyColour]);
   const clear: Daylight = {
     sunAt: [Math.sin(around) * Math.cos(up), Math.sin(up), Math.cos(around) * Math.cos(up)],
     sun: times(linear(rgb(hour.sun)), isStudio ? hour.power * 0.72 : hour.power),
@@ -73,8 +68,8 @@ export function daylightOf(
     clouds: isNight ? 0.12 : 0.34,
     stars: isNight ? 1 : time === 'dusk' ? 0.3 : 0,
     haze: time === 'dawn' || time === 'sunset' ? 1.5 : isNight ? 0.5 : 1,
-    hasMoon: words.sights.includes('moon') || (time === 'night' && words.weather === 'clear'),
-    hasRainbow: words.sights.includes('rainbow'),
+    hasMoon: sights.includes('moon') || (time === 'night' && weather === 'clear'),
+    hasRainbow: sights.includes('rainbow'),
     isStudio,
   };
   if (ground === 'space')
@@ -87,10 +82,10 @@ export function daylightOf(
       sun: [3.4, 3.2, 3],
       hasMoon: false,
     };
-  return underWeather(clear, words.weather);
+  return underWeather(clear, weather);
 }
 
-function underWeather(clear: Daylight, weather: SceneWords['weather']): Daylight {
+function underWeather(clear: Daylight, weather: Weather): Daylight {
   const under = (grey: number, sun: number, share: number, haze: number, clouds: number): Daylight => {
     const brightness = Math.max(...clear.horizon) * grey;
     const cover: Light = [brightness * 0.92, brightness * 0.97, brightness];

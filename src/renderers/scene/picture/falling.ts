@@ -6,10 +6,10 @@ export function fallingOver(
   bytes: Buffer,
   width: number,
   height: number,
-  { words, seed }: PicturePlan,
+  { setting, seed }: PicturePlan,
 ): Buffer {
   const random = createRandom(`falling ${seed}`);
-  if (words.weather === 'snowfall') {
+  if (setting.weather === 'snowfall') {
     for (let flake = 0; flake < 420; flake += 1) {
       const radius = (0.0014 + 0.0042 * random.next() ** 4) * height;
       dot(
@@ -22,7 +22,7 @@ export function fallingOver(
       );
     }
   }
-  if (words.weather === 'rain' || words.weather === 'storm') {
+  if (setting.weather === 'rain' || setting.weather === 'storm') {
     for (let drop = 0; drop < 260; drop += 1) {
       const [x, y, long] = [
         random.next() * width,

@@ -1,5 +1,5 @@
 /** Every thing with a shape: how it is built, how tall it is, and where another can stand on it. */
-import type { Subject } from '../../language/read-words.ts';
+import type { Noun } from '../../language/nouns.ts';
 import * as aircraft from './aircraft.ts';
 import { beast } from './animals.ts';
 import { bird, butterfly, duck, fish, owl, penguin, whale } from './birds.ts';
@@ -27,7 +27,7 @@ export interface Thing {
   restRoom: number;
 }
 
-export function thingOf(noun: Subject['noun']): Thing {
+export function thingOf(noun: Noun): Thing {
   return catalogue[noun] ?? form;
 }
 
@@ -44,7 +44,7 @@ const onWater = { home: 'water', rest: 0.5, restRoom: 0.6 } as const;
 const inAir = { home: 'air' } as const;
 const form = thing(tableware.form, 1.3);
 
-const catalogue: Partial<Record<Subject['noun'], Thing>> = {
+const catalogue: Partial<Record<Noun, Thing>> = {
   house: thing(buildings.house, 5.2),
   castle: thing(buildings.castle, 9),
   tower: thing(buildings.tower, 7),

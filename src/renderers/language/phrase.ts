@@ -1,0 +1,64 @@
+/** What is said before a noun, and waits for it. */
+import type { ColourName } from '../colour.ts';
+import type { Noun } from './nouns.ts';
+import type { Material } from './other-words.ts';
+
+/** What a noun says with the words before it. */
+export interface Mention {
+  noun: Noun;
+  /** From 1 to `maxCount`. */
+  count: number;
+  /** The prompt gives the number; a plural alone is a few. */
+  isCounted: boolean;
+  /** In the order they were said: the main colour first. */
+  colours: ColourName[];
+  /** Of its parts: "with a red roof". */
+  trim: ColourName[];
+  material: Material | null;
+  /** 1 is the usual size. */
+  size: number;
+}
+
+export const maxCount = 60;
+/** How many a plural without a number means. */
+const usualPlural = 3;
+
+/** What was said since a phrase began, and waits for its noun. */
+export class Phrase {
+  count: number | null = null;
+  colours: ColourName[] = [];
+  material: Material | null = null;
+  size = 1;
+  isDenied = false;
+  /** "cherry trees": what the trees are of. */
+  treeOf: Noun | null = null;
+  /** A comma was said after a word that is not known: that may have been about the thing that follows. */
+  isPaused = false;
+  wasNoun = false;
+  /** It follows the text's beginning, a comma, an "and" or a relation: where a thing would stand. */
+  isLed = false;
+  /** An article or a number was said. */
+  isOfAThing = false;
+  /** The last word that is not known: perhaps the noun itself. */
+  unknown: string | null = null;
+
+  /** Something else was made of what was said. */
+  take(): void {
+    this.unknown = null;
+    this.isOfAThing = false;
+  }
+
+  mentionOf(noun: Noun, isPlural: boolean): Mention {
+    const count = isPlural && this.count === 1 ? null : this.count;
+    const { colours, material, size } = this;
+    return {
+      noun,
+      count: Math.min(maxCount, count ?? (isPlural ? usualPlural : 1)),
+      isCounted: count !== null,
+      colours,
+      trim: [],
+      material,
+      size,
+    };
+  }
+}

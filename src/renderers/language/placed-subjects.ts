@@ -1,0 +1,88 @@
+/** The things of a prompt in the order they are named, each with its place from another where the words give one. */
+import type { Relation, SaidRelation } from './other-words.ts';
+import type { Mention } from './phrase.ts';
+
+/** Something that is to be seen, one or several of it. */
+export interface Subject extends Mention {
+  /** Where it is; `to` is an index among the subjects, always of another one, and no circle ever comes of it. */
+  place: { relation: Relation; to: number } | null;
+}
+
+export const maxSubjects = 16;
+
+export class PlacedSubjects {
+  readonly list: Subject[] = [];
+  /** What was said between two things, and waits for the second. */
+  #relation: SaidRelation | null = null;
+  /** A relation that was said before any thing: "on a table a ball". */
+  #fronted: Subject['place'] = null;
+  /** The subjects that a relation now said would be about. */
+  #group: number[] = [];
+
+  /** What was said last is to be placed from what is named next. */
+  relate(relation: SaidRelation): void {
+    this.#relation = relation;
+  }
+
+  /** What the relation waited for is no thing. */
+  dropRelation(): void {
+    this.#relation = null;
+  }
+
+  endSentence(): void {
+    this.#group = [];
+    this.#relation = null;
+  }
+
+  add(mention: Mention): void {
+    const index = this.list.length;
+    if (index >= maxSubjects) return;
+    const subject: Subject = { ...mention, place: null };
+    this.list.push(subject);
+    const relation = this.#relation;
+    this.#relation = null;
+    if (relation === null) subject.place = this.#fronted;
+    else if (relation === 'with') return this.#placeWith(subject, index);
+    else if (this.#group.length === 0) this.#fronted = { relation, to: index };
+    else {
+      for (const member of this.#group) this.#place(member, relation, index);
+      this.#fronted = null;
+    }
+    if (relation === null) this.#group.push(index);
+    else this.#group = [index];
+  }
+
+  /** "a truck with a horse on its left": places the last thing from the one before. */
+  placeLast(relation: Relation): void {
+    // "with toast on it": what is not known is not placed.
+    if (this.#relation !== null) return this.dropRelation();
+    const last = this.list.length - 1;
+    const [subject, before] = [this.list[last], this.list[last - 1]];
+    if (subject === undefined || before === undefined) return;
+    const to = this.#group[0] !== undefined && this.#group[0] < last ? this.#group[0] : last - 1;
+    if (!this.#leadsTo(to, last)) subject.place = { relation, to };
+    for (const other of this.list.slice(0, last)) if (other.place?.to === last) other.place = null;
+  }
+
+  /** A hat is worn, anything else is at hand; what is said next is about the one that has it. */
+  #placeWith(subject: Subject, index: number): void {
+    const owner = this.#group.at(-1);
+    if (owner === undefined) this.#group.push(index);
+    else subject.place = { relation: subject.noun === 'hat' ? 'on' : 'beside', to: owner };
+  }
+
+  /** What has a place already keeps it: the new thing is then placed from it. */
+  #place(member: number, relation: Relation, index: number): void {
+    const subject = this.list[member];
+    if (subject?.place === null && !this.#leadsTo(index, member)) subject.place = { relation, to: index };
+  }
+
+  #leadsTo(from: number, wanted: number): boolean {
+    let at: number | undefined = from;
+    for (let step = 0; at !== undefined && step <= maxSubjects; step += 1) {
+      if (at === wanted) return true;
+      at = this.list[at]?.place?.to;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,287 @@
+/** A prompt → its subjects and where they are, the land, the sky and the light, with every word accounted for; pure. */
+import { isSky, isThing, nounOf, type Noun } from './nouns.ts';
+import {
+  backRelationWords,
+  cameraWords,
+  colourWords,
+  countWords,
+  grammarWords,
+  materialWords,
+  mediumWords,
+  partWords,
+  placeWords,
+  relationWords,
+  seasonWords,
+  sizeWords,
+  timeWords,
+  type Camera,
+  type Season,
+  type TimeOfDay,
+} from './other-words.ts';
+import { Phrase, type Mention } from './phrase.ts';
+import { PlacedSubjects, type Subject } from './placed-subjects.ts';
+import { isSign, tokensOf, type Token } from './tokens.ts';
+
+export interface Prompt {
+  /** Everything that is named: things, the land, the sky and the weather, in the order they were said. */
+  mentions: Mention[];
+  /** The things among them, and what is not known but must be one, with their places. */
+  subjects: Subject[];
+  /** What the prompt says is not there. */
+  denied: Noun[];
+  time: TimeOfDay | null;
+  season: Season | null;
+  camera: Camera;
+  /** Words that changed nothing, in the order they were said, each once. */
+  ignoredWords: string[];
+}
+
+/** Beyond this many words the rest of a text is listed as ignored. */
+const maxWords = 400;
+
+export function readPrompt(text: string): Prompt {
+  const reader = new Reader();
+  const tokens = tokensOf(text);
+  const read = tokens.slice(0, maxWords);
+  for (const [index, token] of read.entries()) {
+    reader.read(token, read[index + 1]?.word ?? '', read[index + 2]?.word ?? '');
+  }
+  reader.endPhrase();
+  for (const token of tokens.slice(maxWords)) reader.ignore(token);
+  return reader.prompt();
+}
+
+class Reader {
+  readonly #subjects = new PlacedSubjects();
+  readonly #mentions: Mention[] = [];
+  readonly #denied: Noun[] = [];
+  readonly #ignored = new Set<string>();
+  #time: TimeOfDay | null = null;
+  #season: Season | null = null;
+  #camera: Camera = 'usual';
+  #phrase = new Phrase();
+  #isMadeOf = false;
+
+  prompt(): Prompt {
+    return {
+      mentions: this.#mentions,
+      subjects: withSolids(this.#subjects.list),
+      denied: this.#denied,
+      time: this.#time,
+      season: this.#season,
+      camera: this.#camera,
+      ignoredWords: [...this.#ignored],
+    };
+  }
+
+  read(token: Token, next: string, afterNext: string): void {
+    const { word } = token;
+    const noun = nounOf(word);
+    if (this.#phrase.isPaused && endsPause(word, noun)) this.endPhrase();
+    if (isSign(word)) this.#readSign(word);
+    else if (next === 'shaped') this.ignore(token);
+    else if (this.#readMadeOf(word) || this.#readRelation(word)) return;
+    else if (this.#readTime(word) && noun === undefined) this.#phrase.take();
+    else if (isAdjective(word, next, afterNext, this.#phrase.isOfAThing) && this.#readAdjective(word)) return;
+    else if (word === 'glasses' && this.#phrase.count === null) this.ignore(token);
+    else if (noun !== undefined) this.#readNoun(noun.noun, noun.isPlural, next);
+    else if (this.#readAdjective(word)) return;
+    else if (this.#readPlace(word)) this.#phrase.take();
+    else if (!this.#readGrammar(word, next)) this.#readUnknown(token);
+  }
+
+  ignore({ said }: Token): void {
+    for (const word of said) if (!isSign(word)) this.#ignored.add(word);
+  }
+
+  /** A thing that is not known is still there, where it is clear that the words speak of a thing. */
+  endPhrase(): void {
+    const phrase = this.#phrase;
+    const isFirst = this.#subjects.list.length === 0 && this.#mentions.every(({ noun }) => isSky(noun));
+    const isWanted = phrase.isOfAThing && (phrase.isLed || isFirst) && !phrase.isDenied;
+    if (phrase.unknown !== null && isWanted) this.#subjects.add(phrase.mentionOf('form', false));
+    this.#phrase = new Phrase();
+  }
+
+  #readSign(sign: string): void {
+    const { unknown, isOfAThing, wasNoun } = this.#phrase;
+    this.#phrase.isPaused = sign === ',' && unknown !== null && isOfAThing && !wasNoun;
+    if (this.#phrase.isPaused) return;
+    this.#endPhraseLed(true);
+    if (sign !== ',') this.#subjects.endSentence();
+  }
+
+  /** "a ball made of wood": the material is of the thing before. */
+  #readMadeOf(word: string): boolean {
+    const [wasMadeOf, last] = [this.#isMadeOf, this.#subjects.list.at(-1)];
+    this.#isMadeOf = word === '@made-of';
+    if (this.#isMadeOf) return true;
+    const material = materialWords.get(word);
+    if (!wasMadeOf || material === undefined || last === undefined) return false;
+    last.material = material;
+    return true;
+  }
+
+  #readRelation(word: string): boolean {
+    const camera = cameraWords.get(word);
+    const [relation, back] = [relationWords.get(word), backRelationWords.get(word)];
+    if (camera !== undefined) this.#camera = camera;
+    else if (back !== undefined) {
+      this.endPhrase();
+      this.#subjects.placeLast(back);
+    } else if (relation !== undefined) {
+      this.#endPhraseLed(word !== 'with' && word !== 'in' && word !== 'wearing');
+      this.#subjects.relate(relation);
+    } else return false;
+    return true;
+  }
+
+  #readTime(word: string): boolean {
+    const [time, season] = [timeWords.get(word), seasonWords.get(word)];
+    this.#time ??= time ?? null;
+    this.#season ??= season ?? null;
+    return time !== undefined || season !== undefined;
+  }
+
+  #readNoun(noun: Noun, isPlural: boolean, next: string): void {
+    const phrase = this.#phrase;
+    const following = nounOf(next)?.noun;
+    if (following === 'tree' && treesOf[noun] !== undefined) {
+      phrase.treeOf = noun;
+      return;
+    }
+    const named = noun === 'snow' && following === 'mountain' ? 'snowcap' : this.#kindOfTree(noun);
+    this.#phrase = new Phrase();
+    this.#phrase.wasNoun = true;
+    if (phrase.isDenied) this.#denied.push(named);
+    else this.#add(phrase.mentionOf(named, isPlural));
+  }
+
+  #add(mention: Mention): void {
+    this.#mentions.push(mention);
+    if (isThing(mention.noun)) this.#subjects.add(mention);
+    else this.#subjects.dropRelation();
+  }
+
+  /** "pine trees" are pines, and a cherry tree is in blossom. */
+  #kindOfTree(noun: Noun): Noun {
+    const { treeOf, colours } = this.#phrase;
+    if (noun !== 'tree' || treeOf === null) return noun;
+    if ((treeOf === 'cherry' || treeOf === 'flower') && colours.length === 0) colours.push('pink');
+    return treesOf[treeOf] ?? noun;
+  }
+
+  #readAdjective(word: string): boolean {
+    const [colour, material, size] = [colourWords.get(word), materialWords.get(word), sizeWords.get(word)];
+    const count = /^\d+$/.test(word) ? Number(word) : countWords.get(word);
+    if (colour === undefined && material === undefined && count === undefined && size === undefined) {
+      return this.#readPart(word);
+    }
+    if (count !== undefined) this.#readCount(count);
+    const phrase = this.#phrase;
+    if (colour !== undefined && !phrase.colours.includes(colour)) phrase.colours.push(colour);
+    phrase.material = material ?? phrase.material;
+    phrase.size = size ?? phrase.size;
+    if (phrase.count !== null) phrase.isOfAThing = true;
+    return true;
+  }
+
+  /** "with a red roof": the colour is of a part of the thing before. */
+  #readPart(word: string): boolean {
+    const last = this.#subjects.list.at(-1);
+    if (!partWords.has(word) || last === undefined) return false;
+    last.trim.push(...this.#phrase.colours);
+    this.#phrase = new Phrase();
+    this.#subjects.dropRelation();
+    return true;
+  }
+
+  #readCount(count: number): void {
+    const dozens = count === 12 ? Math.max(1, this.#phrase.count ?? 1) : 1;
+    this.#endPhraseLed(true);
+    this.#phrase.count = count * dozens;
+    if (count === 0) this.#phrase.isDenied = true;
+  }
+
+  #readPlace(word: string): boolean {
+    const noun = placeWords.get(word);
+    if (noun === undefined) return false;
+    this.#add(new Phrase().mentionOf(noun, false));
+    return true;
+  }
+
+  #readGrammar(word: string, next: string): boolean {
+    if (word === 'no' || word === 'without') {
+      this.endPhrase();
+      this.#phrase.isDenied = true;
+      return true;
+    }
+    if (!grammarWords.has(word)) return false;
+    // "red and yellow balloons": the colours wait for their noun.
+    if (word === 'and' && this.#phrase.colours.length > 0 && colourWords.has(next)) return true;
+    // "a pair of cats": the number waits for its noun.
+    if (word === 'of' && this.#phrase.count !== null && this.#phrase.unknown === null) return true;
+    if (word === 'the' || word === 'its') this.#phrase.isOfAThing = true;
+    else if (word === 'a' || word === 'an') {
+      // "a gryphlet chasing a cat": another thing begins.
+      if (this.#phrase.unknown !== null) this.#endPhraseLed(this.#phrase.isLed);
+      this.#phrase.isOfAThing = true;
+      this.#phrase.count = 1;
+    } else this.#endPhraseLed(word === 'and' || this.#phrase.isLed);
+    return true;
+  }
+
+  #endPhraseLed(isLed: boolean): void {
+    this.endPhrase();
+    this.#phrase.isLed = isLed;
+  }
+
+  #readUnknown(token: Token): void {
+    this.ignore(token);
+    if (mediumWords.has(token.word)) this.#phrase.take();
+    else this.#phrase.unknown = token.word;
+  }
+}
+
+/** The trees that are named by their fruit or with the word "tree" after their name. */
+const treesOf: Partial<Record<Noun, Noun>> = {
+  pine: 'pine',
+  palm: 'palm',
+  oak: 'oak',
+  christmastree: 'christmastree',
+  apple: 'tree',
+  cherry: 'tree',
+  flower: 'tree',
+  fruit: 'tree',
+  lemon: 'tree',
+  pear: 'tree',
+};
+
+/** "an ornate, mahogany chair" is one thing, "a gryphlet, two chairs" is not. */
+function endsPause(word: string, noun: ReturnType<typeof nounOf>): boolean {
+  if (colourWords.has(word) || materialWords.has(word)) return false;
+  if (noun !== undefined) return noun.isPlural || !isThing(noun.noun);
+  const known = [timeWords, placeWords, cameraWords, relationWords, backRelationWords, countWords];
+  return isSign(word) || grammarWords.has(word) || known.some((words) => words.has(word));
+}
+
+/** "a stone bridge", "an orange ball": what could be a thing describes the thing after it, but "an orange" is one. */
+function isAdjective(word: string, next: string, afterNext: string, isOfAThing: boolean): boolean {
+  const describes = (said: string): boolean => colourWords.has(said) || materialWords.has(said);
+  if (!describes(word) && !sizeWords.has(word)) return false;
+  if (nounOf(next) !== undefined || describes(next)) return true;
+  const isAlone = next === '' || isSign(next) || grammarWords.has(next) || relationWords.has(next);
+  if (!isAlone) return word !== 'glass';
+  const isJoined = next === 'and' && colourWords.has(afterNext);
+  return colourWords.has(word) && (isJoined || !isOfAThing);
+}
+
+const solids: ReadonlySet<Noun> = new Set<Noun>(['ball', 'cube', 'cone', 'cylinder', 'ring', 'diamond']);
+
+/** A pyramid beside a sphere is one of the nursery. */
+function withSolids(subjects: readonly Subject[]): Subject[] {
+  const areSolids = subjects.some(({ noun }) => solids.has(noun));
+  return subjects.map((subject) =>
+    areSolids && subject.noun === 'pyramid' ? { ...subject, noun: 'solidpyramid' } : subject,
+  );
+}

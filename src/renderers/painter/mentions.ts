@@ -1,0 +1,100 @@
+/** What the painter can paint of a prompt: things and places, each with its count, colours and size; pure. */
+import { isThing, type Noun } from '../language/nouns.ts';
+import type { Season, TimeOfDay } from '../language/other-words.ts';
+import type { Mention as PromptMention } from '../language/phrase.ts';
+import { readPrompt } from '../language/read-prompt.ts';
+import { entryOf } from './things/catalogue.ts';
+
+export type Mention = Pick<PromptMention, 'noun' | 'count' | 'colours' | 'trim' | 'size'>;
+
+export interface SceneDescription {
+  time: TimeOfDay | null;
+  season: Season | null;
+  mentions: Mention[];
+  /** What the prompt says is not there: "without trees". */
+  denied: Noun[];
+}
+
+/** Shapes that make a poster by themselves. */
+export const onPaper: readonly Noun[] = ['circle', 'square', 'triangle', 'heart', 'diamond'];
+
+export function describe(text: string): SceneDescription {
+  const { mentions: all, denied, time, season } = readPrompt(text);
+  const mentions: Mention[] = [];
+  for (const said of all) {
+    const noun = standIns[said.noun] ?? said.noun;
+    const isPainted = !isThing(noun) || entryOf(noun) !== undefined || others.has(noun);
+    if (isPainted) add(mentions, { ...said, noun, count: countOf(said, noun) });
+  }
+  return { time, season, mentions, denied: denied.map((noun) => standIns[noun] ?? noun) };
+}
+
+/** The first mention of a noun. */
+export function mentionOf(description: SceneDescription, noun: Noun): Mention | undefined {
+  return description.mentions.find((mention) => mention.noun === noun);
+}
+
+export function speaksOf(description: SceneDescription, ...nouns: readonly Noun[]): boolean {
+  return description.mentions.some((mention) => nouns.includes(mention.noun));
+}
+
+/** One that the prompt does not make. */
+export function newMention(noun: Noun, count = 1, size = 1): Mention {
+  return { noun, count, colours: [], trim: [], size };
+}
+
+/** Things that are painted, and are not in the catalogue. */
+const others: ReadonlySet<Noun> = new Set<Noun>(['table', 'planet', ...onPaper]);
+
+/** What is painted in place of things that are not in the catalogue. */
+const standIns: Partial<Record<Noun, Noun>> = {
+  truck: 'car',
+  bus: 'car',
+  sunflower: 'flower',
+  christmastree: 'pine',
+  hotairballoon: 'balloon',
+  skyscraper: 'city',
+  basketball: 'ball',
+  football: 'ball',
+  baseball: 'ball',
+  tennisball: 'ball',
+  solidpyramid: 'pyramid',
+  present: 'cube',
+  juice: 'glass',
+  ring: 'circle',
+  sign: 'square',
+};
+
+/** How many a plural without a number means, where it is not four. */
+const several: Partial<Record<Noun, number>> = {
+  star: 1,
+  cloud: 6,
+  tree: 8,
+  oak: 5,
+  pine: 11,
+  palm: 5,
+  bird: 9,
+  flower: 54,
+  house: 7,
+  balloon: 6,
+  sheep: 6,
+  rock: 6,
+  candle: 3,
+  cherry: 5,
+  butterfly: 5,
+  mushroom: 5,
+};
+
+function countOf({ count, isCounted }: PromptMention, noun: Noun): number {
+  return isCounted || count === 1 ? count : (several[noun] ?? 4);
+}
+
+/** The same thing said again is the same thing. */
+function add(mentions: Mention[], said: Mention): void {
+  const same = mentions.find(
+    ({ noun, colours }) =>
+      noun === said.noun && (said.colours.length === 0 || colours.join() === said.colours.join()),
+  );
+  if (same === undefined) mentions.push(said);
+  else same.count = Math.max(same.count, said.count);
+}

@@ -1,0 +1,237 @@
+/** Promise: plain words become things, relations and a setting, and no word is lost without being listed. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { maxCount } from '../../../src/renderers/language/phrase.ts';
+import { maxSubjects } from '../../../src/renderers/language/placed-subjects.ts';
+import { readPrompt, type Prompt } from '../../../src/renderers/language/read-prompt.ts';
+import { tokensOf, wordsOf } from '../../../src/renderers/language/tokens.ts';
+
+const known =
+  'a two red blue wooden gold small huge ball balls table house cat dogs on beside behind in front of under with and the mountain sea rain sunset zyx qwerty , .'.split(
+    ' ',
+  );
+const sentences = fc.array(fc.constantFrom(...known), { maxLength: 30 }).map((words) => words.join(' '));
+
+describe('what is said', () => {
+  it('gives each thing its count, colours, material and size', () => {
+    const { subjects } = readPrompt('three small red wooden cubes and a huge gold ball');
+    expect(subjects).toMatchObject([
+      { noun: 'cube', count: 3, colours: ['red'], material: 'wood' },
+      { noun: 'ball', count: 1, material: 'gold' },
+    ]);
+    expect(subjects[0]?.size).toBeLessThan(1);
+    expect(subjects[1]?.size).toBeGreaterThan(1);
+  });
+
+  it.each([
+    ['a ball on a table', 'on'],
+    ['a ball on top of a table', 'on'],
+    ['a ball next to a table', 'beside'],
+    ['a ball to the left of a table', 'left'],
+    ['a ball in front of a table', 'front'],
+    ['a ball behind a table', 'behind'],
+    ['a ball under a table', 'under'],
+  ])('"%s" is %s', (text, relation) => {
+    expect(readPrompt(text).subjects[0]?.place).toEqual({ relation, to: 1 });
+  });
+
+  it('reads places that are said afterwards, or first', () => {
+    const { subjects } = readPrompt('a truck with a horse on its left and two dogs on its right');
+    expect(subjects.map(({ noun, place }) => [noun, place?.relation, place?.to])).toEqual([
+      ['truck', undefined, undefined],
+      ['horse', 'left', 0],
+      ['dog', 'right', 0],
+    ]);
+    expect(readPrompt('on a table a ball').subjects[1]?.place).toEqual({ relation: 'on', to: 0 });
+  });
+
+  it('gives a relation to all that stand before it', () => {
+    const { subjects } = readPrompt('a teapot and two cups on a table');
+    expect(subjects.map(({ place }) => place?.to)).toEqual([2, 2, undefined]);
+  });
+
+  it('keeps colours of parts apart from those of the thing', () => {
+    expect(readPrompt('a white house with a red roof').subjects).toMatchObject([
+      { noun: 'house', colours: ['white'], trim: ['red'] },
+    ]);
+  });
+
+  it('reads hour, season, place, weather and camera', () => {
+    const prompt = readPrompt('aerial view of a boat on the sea at sunset in the autumn rain, mountains');
+    expect(prompt).toMatchObject({ time: 'sunset', season: 'autumn', camera: 'high' });
+    expect(nounsOf(prompt)).toEqual(['boat', 'sea', 'rain', 'mountain']);
+  });
+
+  it('takes words between commas for the thing that they describe', () => {
+    const chair = readPrompt('an ornate, high-backed mahogany chair with a red cushion');
+    expect(chair.subjects).toMatchObject([{ noun: 'chair', count: 1, material: 'wood', trim: ['red'] }]);
+    const [form, tree] = readPrompt('a gryphlet, two trees').subjects;
+    expect([form?.noun, tree?.noun]).toEqual(['form', 'tree']);
+    const sign = readPrompt('a yellow diamond-shaped sign');
+    expect(sign.subjects).toMatchObject([{ noun: 'sign', colours: ['yellow'] }]);
+    expect(sign.ignoredWords).toEqual(['diamond', 'shaped']);
+  });
+
+  it('keeps places where something on a thing is not known', () => {
+    const { subjects } = readPrompt('a cup to the right of a plate with gryphlets on it');
+    expect(subjects.map(({ place }) => place)).toEqual([{ relation: 'right', to: 1 }, null]);
+  });
+
+  it('has hats worn, after something to wear that is not known as well', () => {
+    const { subjects } = readPrompt('a dog wearing a red gryphlet and a purple hat');
+    expect(subjects.map(({ noun, place }) => [noun, place?.relation])).toEqual([
+      ['dog', undefined],
+      ['hat', 'on'],
+    ]);
+  });
+
+  it('gives all colours to several things', () => {
+    expect(readPrompt('red and yellow balloons').subjects).toMatchObject([{ colours: ['red', 'yellow'] }]);
+  });
+
+  it.each(['a bench without any cats', 'a bench, no cats', 'a bench, zero cats'])(
+    'leaves out what is said not to be there: %s',
+    (text) => {
+      const { subjects, denied } = readPrompt(text);
+      expect([subjects.map(({ noun }) => noun), denied]).toEqual([['bench'], ['cat']]);
+    },
+  );
+
+  it('sculpts an unknown thing, and lists its word', () => {
+    const { subjects, ignoredWords } = readPrompt('a red gryphlet on a table');
+    expect(subjects).toMatchObject([
+      { noun: 'form', colours: ['red'], place: { relation: 'on', to: 1 } },
+      { noun: 'table' },
+    ]);
+    expect(ignoredWords).toEqual(['gryphlet']);
+  });
+});
+
+describe('counts', () => {
+  it.each([
+    ['a sailboat on the sea', 1],
+    ['12 birds above the hills', 12],
+    ['two dozen balloons', 24],
+    ['a flock of birds', 9],
+    ['a few sheep', 4],
+    ['900 birds', maxCount],
+    ['１０ cats', 10],
+    [`${'9'.repeat(500)} cats`, maxCount],
+    ['three quarters view of a man', 1],
+  ])('%s', (text, count) => {
+    expect(readPrompt(text).subjects).toMatchObject([{ count, isCounted: true }]);
+  });
+
+  it.each(['pine trees by a lake', 'a small village', 'cats'])('a plural alone is a few: %s', (text) => {
+    const [subject] = readPrompt(text).subjects;
+    expect(subject?.isCounted).toBe(false);
+    expect(subject?.count).toBeGreaterThan(1);
+  });
+});
+
+describe('colours and sizes', () => {
+  it('belong to the noun that follows', () => {
+    expect(readPrompt('a red house and two blue boats by a tiny white church').subjects).toMatchObject([
+      { noun: 'house', colours: ['red'], size: 1 },
+      { noun: 'boat', colours: ['blue'], size: 1 },
+      { noun: 'church', colours: ['white'], size: 0.55 },
+    ]);
+  });
+
+  it.each(['three purple zeppelins over a house', 'a girl with curly black hair jumping over a house'])(
+    'do not leak from an unknown word to the next thing: %s',
+    (text) => {
+      expect(readPrompt(text).subjects.at(-1)).toMatchObject({ noun: 'house', count: 1, colours: [] });
+    },
+  );
+
+  it.each([
+    ['an orange and a cup', 'fruit', []],
+    ['an orange cat', 'cat', ['orange']],
+    ['an orange and white cat', 'cat', ['orange', 'white']],
+    ['an orange gryphlet', 'form', ['orange']],
+  ])('an orange is a fruit where it stands alone: %s', (text, noun, colours) => {
+    expect(readPrompt(text).subjects[0]).toMatchObject({ noun, colours });
+  });
+});
+
+describe('words', () => {
+  it.each([
+    ['northern lights over the fjord', ['aurora', 'lake']],
+    ['snow-capped peaks', ['snowcap', 'mountain']],
+    ['snowy mountains', ['snowcap', 'mountain']],
+    ['a hot-air balloon', ['hotairballoon']],
+    ['cherry trees', ['tree']],
+    ['a palm tree in a pine forest', ['palm', 'pine', 'forest']],
+    ['🌊 ⛵ 🌇', ['sea', 'sailboat', 'city']],
+    ['a stone bridge, a glass bottle', ['bridge', 'bottle']],
+    ['two glasses, a man with glasses', ['glass', 'person']],
+    ['boxes, puppies, benches, bookshelves and geese', ['cube', 'dog', 'bench', 'bookshelf', 'swan']],
+    ['NEW YORK at NIGHT', ['city']],
+    ['友達', []],
+  ])('%s', (text, nouns) => {
+    expect(nounsOf(readPrompt(text))).toEqual(nouns);
+  });
+
+  it.each([
+    ['a lake at dusk', 'dusk'],
+    ['a stormy evening', 'dusk'],
+    ['sunrise in the mountains', 'dawn'],
+    ['🌇', 'sunset'],
+    ['a lake', null],
+  ])('time of day: %s', (text, time) => {
+    expect(readPrompt(text).time).toBe(time);
+  });
+});
+
+describe('any text', () => {
+  it('is read without an error, within bounds, and the same every time', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ unit: 'binary' }), sentences), (text) => {
+        const words = readPrompt(text);
+        expect(readPrompt(text)).toEqual(words);
+        expect(words.subjects.length).toBeLessThanOrEqual(maxSubjects);
+        for (const { count } of words.subjects) {
+          expect(count).toBeGreaterThanOrEqual(1);
+          expect(count).toBeLessThanOrEqual(maxCount);
+        }
+      }),
+    );
+  });
+
+  it('never places things in a circle', () => {
+    fc.assert(
+      fc.property(sentences, (text) => {
+        const { subjects } = readPrompt(text);
+        for (const start of subjects.keys()) {
+          let [at, steps]: [number | undefined, number] = [start, 0];
+          while (at !== undefined && steps <= subjects.length)
+            [at, steps] = [subjects[at]?.place?.to, steps + 1];
+          expect(at).toBeUndefined();
+        }
+      }),
+    );
+  });
+
+  it('has every word that nothing knows in the list, and no sign', () => {
+    fc.assert(
+      fc.property(sentences, fc.constantFrom('zyx', 'blorbish', 'xyzzy'), (text, strange) => {
+        const { ignoredWords } = readPrompt(`${text} ${strange}`);
+        expect(ignoredWords).toContain(strange);
+        expect(ignoredWords.every((word) => wordsOf(`${text} ${strange}`).includes(word))).toBe(true);
+      }),
+    );
+  });
+
+  it('loses no word on the way to its tokens', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(tokensOf(text).flatMap(({ said }) => said)).toEqual(wordsOf(text));
+      }),
+    );
+  });
+});
+
+function nounsOf({ mentions }: Prompt): string[] {
+  return mentions.map(({ noun }) => noun);
+}

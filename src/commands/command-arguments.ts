@@ -1,6 +1,6 @@
 /** What follows `nightrender retry` or `run` in commands that people paste. */
 import type { Config } from '../runner/config/config.ts';
-import { shellWord } from '../lib/text/shell-word.ts';
+import { shellWord } from '../lib/text/format.ts';
 import { shownPath } from './shown-path.ts';
 
 /** As it was given here, so that it works in the same place. `output`: the folder, where it is not the file's own. */

@@ -1,5 +1,5 @@
 /** The data folder in commands that people paste. */
-import { shellWord } from '../lib/text/shell-word.ts';
+import { shellWord } from '../lib/text/format.ts';
 import { oneText } from './one-text.ts';
 
 /** Nothing where it is the usual one. */

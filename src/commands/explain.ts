@@ -4,7 +4,7 @@ import { readIds, readStory } from '../runner/checkpoint/read-story.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { readOutputDir } from '../runner/config/read-output-dir.ts';
 import { closestFew } from '../lib/text/closest.ts';
-import { shellWord } from '../lib/text/shell-word.ts';
+import { shellWord } from '../lib/text/format.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { printStory } from '../terminal/print-story.ts';
 import { commandArguments } from './command-arguments.ts';

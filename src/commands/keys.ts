@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { closest } from '../lib/text/closest.ts';
-import { shellWord } from '../lib/text/shell-word.ts';
+import { shellWord } from '../lib/text/format.ts';
 import { makeFolder } from '../runner/files/make-folder.ts';
 import { checkKey, type AskedKey } from '../service/keys/check-key.ts';
 import { KeyStore, KeyRefused } from '../service/keys/key-store.ts';

@@ -1,7 +1,7 @@
 /** What decides the scenes of a batch, in one digest: while it stays the same, so does every scene. */
 import { hash } from 'node:crypto';
 import type { Config } from '../runner/config/config.ts';
-import { shownFile } from '../lib/yaml/shown-file.ts';
+import { shownFile } from '../lib/yaml/yaml-file.ts';
 import { program } from './version.ts';
 
 /**

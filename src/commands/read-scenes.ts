@@ -6,7 +6,7 @@ import { readSeedBits } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { InputTemplate } from '../runner/config/input-template.ts';
 import { type Problem, ConfigError } from '../lib/yaml/problem.ts';
-import { shownFile } from '../lib/yaml/shown-file.ts';
+import { shownFile } from '../lib/yaml/yaml-file.ts';
 import { equalRows } from '../runner/core/equal-rows.ts';
 import type { SeedBits } from '../runner/core/seeds.ts';
 import { leaveUnread, ManifestError, openManifest, type Manifest } from '../runner/manifest/read-manifest.ts';

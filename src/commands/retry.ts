@@ -8,7 +8,7 @@ import { readOutputDir } from '../runner/config/read-output-dir.ts';
 import { readReportSettings } from '../runner/config/read-report-settings.ts';
 import { closest } from '../lib/text/closest.ts';
 import { failureRules, isFailureKind, type FailureKind } from '../runner/core/failure.ts';
-import { shellWord } from '../lib/text/shell-word.ts';
+import { shellWord } from '../lib/text/format.ts';
 import type { PutBackChoice, WrongId } from '../runner/core/put-back.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { printPutBack } from '../terminal/print-put-back.ts';

@@ -1,6 +1,6 @@
 /** The options that commands share, each with the key and the environment variable of the same meaning. */
 import { resolve } from 'node:path';
-import type { Override } from '../lib/yaml/override.ts';
+import type { Override } from '../lib/yaml/yaml-file.ts';
 import type { JsonValue } from '../lib/text/json.ts';
 
 interface OptionRule {

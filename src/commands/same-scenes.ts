@@ -1,7 +1,7 @@
 /** The scenes of a batch whose manifests and templates are what they were at the last comparison: nothing is read. */
 import { readComparedDigest, readSeedBits } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
-import { shownFile } from '../lib/yaml/shown-file.ts';
+import { shownFile } from '../lib/yaml/yaml-file.ts';
 import { hashManifest } from '../runner/manifest/hash-manifest.ts';
 import { listDigest } from './list-digest.ts';
 import type { ReadScenes } from './read-scenes.ts';

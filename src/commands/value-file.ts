@@ -1,7 +1,7 @@
 /** The values of an axis out of a file: a line each, or a column of a table. */
 import { createHash } from 'node:crypto';
 import { didYouMean } from '../lib/text/closest.ts';
-import { shownFile } from '../lib/yaml/shown-file.ts';
+import { shownFile } from '../lib/yaml/yaml-file.ts';
 import { listed } from '../runner/config/template.ts';
 import type { JsonValue } from '../lib/text/json.ts';
 import { maxValues } from '../lib/text/range.ts';

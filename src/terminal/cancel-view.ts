@@ -1,5 +1,5 @@
 /** What cancelling a batch's jobs shows: troubles as they come, and what became of the jobs at the end. */
-import { shellWord } from '../lib/text/shell-word.ts';
+import { shellWord } from '../lib/text/format.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
 import { outColumns, writeError, writeOut } from './console.ts';

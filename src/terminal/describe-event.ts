@@ -1,5 +1,5 @@
 /** An event as a line for people. */
-import { formatDuration } from '../lib/text/duration.ts';
+import { formatDuration } from '../lib/text/format.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import { plural } from './words.ts';
 

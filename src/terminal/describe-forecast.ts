@@ -1,5 +1,5 @@
 /** What the rest of a batch will cost and take, in words that say by what. */
-import { formatDuration } from '../lib/text/duration.ts';
+import { formatDuration } from '../lib/text/format.ts';
 import type { Cut, Forecast } from '../runner/core/forecast.ts';
 import { formatCost } from '../runner/core/spending.ts';
 import { plural, formatShortTime } from './words.ts';

@@ -1,5 +1,5 @@
 /** What a service tells of its workers, in words. */
-import { formatDuration } from '../lib/text/duration.ts';
+import { formatDuration } from '../lib/text/format.ts';
 import { hasNoWorker, workerStates, type ServiceHealth } from '../runner/core/service-health.ts';
 
 const words = {

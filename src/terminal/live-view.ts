@@ -1,5 +1,5 @@
 /** A block of lines on a terminal that says how the run stands, with failed attempts as lines above it. */
-import { formatDuration } from '../lib/text/duration.ts';
+import { formatDuration } from '../lib/text/format.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import { createBlock, type Block } from './block.ts';
 import { outColumns, writeOut } from './console.ts';

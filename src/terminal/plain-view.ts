@@ -1,5 +1,5 @@
 /** Lines for a log: few enough that a night of them can be read. */
-import { formatDuration } from '../lib/text/duration.ts';
+import { formatDuration } from '../lib/text/format.ts';
 import type { ServiceHealth } from '../runner/core/service-health.ts';
 import { formatCost } from '../runner/core/spending.ts';
 import type { Event } from '../runner/pipeline/event.ts';

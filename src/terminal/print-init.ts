@@ -1,5 +1,5 @@
 /** What was made for a new batch or service, and what to do next. */
-import { shellWord } from '../lib/text/shell-word.ts';
+import { shellWord } from '../lib/text/format.ts';
 import { writeOut } from './console.ts';
 
 export interface ShownInit {

@@ -1,7 +1,7 @@
 /** Where a batch stands, for people or as one JSON object. */
 import type { BatchNumbers, RunRecord } from '../runner/core/report-row.ts';
 import { formatCost, type BatchCost } from '../runner/core/spending.ts';
-import { formatDuration } from '../lib/text/duration.ts';
+import { formatDuration } from '../lib/text/format.ts';
 import type { Throughput } from '../runner/core/throughput.ts';
 import { outColumns, writeOut } from './console.ts';
 import { describeStats } from './describe-stats.ts';

@@ -1,6 +1,6 @@
 /** Numbers and durations for people. */
 
-import { formatDuration } from '../lib/text/duration.ts';
+import { formatDuration } from '../lib/text/format.ts';
 
 /** Lines of a list that are shown; the rest is counted. */
 export const screenful = 20;

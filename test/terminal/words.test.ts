@@ -1,6 +1,6 @@
 /** Numbers as people read them. */
 import { expect, it } from 'vitest';
-import { formatDuration } from '../../src/lib/text/duration.ts';
+import { formatDuration } from '../../src/lib/text/format.ts';
 import { plural, formatBytes, formatRate } from '../../src/terminal/words.ts';
 
 it.each([

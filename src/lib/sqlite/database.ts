@@ -1,7 +1,6 @@
 /** Opening SQLite files so that a commit is on the disk when it returns, and bringing their schema up to date. */
-import { existsSync } from 'node:fs';
+import { existsSync, chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import Sqlite from 'better-sqlite3';
-import { makePrivateFile, withdrawFromOthers } from './private-file.ts';
 
 export type Database = Sqlite.Database;
 
@@ -153,4 +152,23 @@ function migrate(db: Database, schema: Schema): void {
     for (const statements of schema.migrations.slice(version)) db.exec(statements);
     db.pragma(`user_version = ${schema.migrations.length}`);
   }).immediate();
+}
+
+const ownerOnly = 0o600;
+
+/** Makes the file, empty, where there is none yet. One that is there is not opened: closing it would drop its locks. */
+export function makePrivateFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', ownerOnly));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
+
+/** Takes what others may do with a database that something else made, such as a copy that was put back. */
+function withdrawFromOthers(path: string): void {
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+    const stats = statSync(file, { throwIfNoEntry: false });
+    if (stats !== undefined && (stats.mode & 0o077) !== 0) chmodSync(file, ownerOnly);
+  }
 }

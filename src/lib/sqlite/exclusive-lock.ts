@@ -1,7 +1,7 @@
 /** A lock on a file of its own that the kernel takes back however its holder dies: no lock is ever stale. */
 import { existsSync } from 'node:fs';
 import Sqlite from 'better-sqlite3';
-import { makePrivateFile } from './private-file.ts';
+import { makePrivateFile } from './database.ts';
 
 export interface ExclusiveLock {
   release(): void;

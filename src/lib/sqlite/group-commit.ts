@@ -1,6 +1,6 @@
 /** Many small writes, few fsyncs: what is asked for while the disk is busy is committed and made to last as one. */
 import type { Database, Statement } from './database.ts';
-import { openWriteAheadLog, type WriteAheadLog } from './write-ahead-log.ts';
+import { closeSync, fdatasync, openSync } from 'node:fs';
 
 /** Counts the groups, and hears which of them are on the disk. */
 export interface CommitMarker {
@@ -203,4 +203,36 @@ function resolveAll(group: Write[]): void {
 
 function rejectAll(group: Write[], reason: unknown): void {
   for (const write of group) write.reject(reason);
+}
+
+interface WriteAheadLog {
+  /** Has all that was committed before this call put on the disk; one call at a time. */
+  sync(done: (error: Error | null) => void): void;
+  /** Right away, or as soon as a sync in progress has ended. */
+  close(): void;
+}
+
+/**
+ * Opens the log of a database in WAL mode, which is the same file for as long as a connection is open. No lock is on
+ * it, so that closing it drops none: the database itself must not be opened like this. Errors are the system's.
+ */
+function openWriteAheadLog(db: Database): WriteAheadLog {
+  const file = openSync(`${db.name}-wal`, 'r+');
+  let isSyncing = false;
+  let isClosed = false;
+  return {
+    sync: (done) => {
+      isSyncing = true;
+      fdatasync(file, (error) => {
+        isSyncing = false;
+        if (isClosed) closeSync(file);
+        done(error);
+      });
+    },
+    close: () => {
+      if (isClosed) return;
+      isClosed = true;
+      if (!isSyncing) closeSync(file);
+    },
+  };
 }

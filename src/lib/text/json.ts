@@ -34,3 +34,59 @@ function isInOrder(value: JsonValue): boolean {
 function byKey([a]: [string, JsonValue], [b]: [string, JsonValue]): number {
   return a < b ? -1 : 1;
 }
+
+interface ExactJson {
+  /** Missing where the text is no JSON. */
+  value?: JsonValue;
+  /** Why it cannot be used, in words that follow the place or the name: "is not valid JSON: …". */
+  problem?: string;
+}
+
+export function readExactJson(text: string): ExactJson {
+  let value: JsonValue;
+  try {
+    value = JSON.parse(text) as JsonValue;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { problem: `is not valid JSON: ${reason}` };
+  }
+  const problem = whyNotKept(text);
+  return problem === undefined ? { value } : { value, problem };
+}
+
+/** Why valid JSON cannot be sent as it stands, in words that follow the place; undefined where it can. */
+export function whyNotKept(json: string): string | undefined {
+  if (nestingOf(json) > deepestNesting) return `is nested more than ${deepestNesting} levels deep`;
+  const lost = numbersLostIn(json);
+  if (lost.length === 0) return undefined;
+  return `holds ${lost.join(', ')}, which cannot be kept exactly; write it in quotes`;
+}
+
+/** No input is nested like this, and what walks it later must not run out of stack. */
+const deepestNesting = 100;
+
+function nestingOf(json: string): number {
+  const brackets = (json.match(/[[{]/g) ?? []).length;
+  if (brackets <= deepestNesting) return brackets;
+  let depth = 0;
+  let deepest = 0;
+  for (const [bracket] of withoutStrings(json).matchAll(/[[{}\]]/g)) {
+    depth += bracket === '[' || bracket === '{' ? 1 : -1;
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
+}
+
+function withoutStrings(json: string): string {
+  return json.replace(/"[^"\\]*(?:\\.[^"\\]*)*"/g, '""');
+}
+
+/** Whole numbers, and numbers beyond all bounds, that `JSON.parse` changes without a word. */
+function numbersLostIn(json: string): string[] {
+  if (!/\d{16}|\d[eE]\+?\d{3}/.test(json)) return [];
+  const numbers = withoutStrings(json).match(/-?\d[\d.eE+-]*/g) ?? [];
+  return numbers.filter((number) => {
+    const isWhole = /^-?\d+$/.test(number);
+    return isWhole ? !Number.isSafeInteger(Number(number)) : !Number.isFinite(Number(number));
+  });
+}

@@ -1,4 +1,6 @@
 /** What is wrong with a configuration, said for the reader: where, what was found, what was expected. */
+import { redact } from './shown.ts';
+import type { YamlFile } from './yaml-file.ts';
 
 export interface Problem {
   /** `pipeline.yaml:7:14`, or the flag or environment variable. */
@@ -14,4 +16,25 @@ export class ConfigError extends Error {
     super(problems.map(({ where, text }) => `${where}: ${text}`).join('\n'));
     this.problems = problems;
   }
+}
+
+/** Those of the file itself and those that were found in its values, in the order of the file. */
+export function gatherProblems(yaml: YamlFile, found: Problem[], secrets: string[]): Problem[] {
+  const all = inFileOrder([...yaml.problems, ...withoutFollowers(found, yaml)]);
+  return all.map(({ where, text }) => ({ where, text: redact(text, secrets) }));
+}
+
+/** What is wrong with a value whose variable is not set follows from that. */
+function withoutFollowers(problems: Problem[], yaml: YamlFile): Problem[] {
+  const causes = new Set(yaml.problems.map(({ where }) => where));
+  return problems.filter(({ where }) => !causes.has(where));
+}
+
+/** Problems of flags and variables first. */
+function inFileOrder(problems: Problem[]): Problem[] {
+  const rank = ({ where }: Problem): number => {
+    const [, line, column] = /:(\d+):(\d+)$/.exec(where) ?? [];
+    return Number(line ?? 0) * 1e6 + Number(column ?? 0);
+  };
+  return problems.toSorted((a, b) => rank(a) - rank(b));
 }

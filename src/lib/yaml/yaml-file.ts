@@ -1,20 +1,137 @@
-/** A YAML file as values, with the place of each. */
-import type { Problem } from './problem.ts';
+/** A YAML file as values with their places, read with the values of flags and environment variables applied. */
+import { isUtf8 } from 'node:buffer';
+import { readFileSync, statSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
+import { isJsonObject, type JsonObject, type JsonValue } from '../text/json.ts';
+import { type Problem, ConfigError } from './problem.ts';
+import { readYaml } from './read-yaml.ts';
 
 export type Path = readonly (string | number)[];
 
 export interface YamlFile {
-  /** What could be read; where it `isBroken`, this may be half of it, or not what was meant. */
+  /** Partial or wrong where the file `isBroken`. */
   value: unknown;
-  /** The file is no YAML, or says what no configuration can say. */
+  /** The file is not valid YAML, or holds what no configuration allows. */
   isBroken: boolean;
   problems: Problem[];
-  /** `file:line:column` of a value; of its key with `ofKey`; of the key around it where it is not there. */
+  /** `file:line:column` of a value, of its key with `ofKey`, or of the enclosing key where the value is missing. */
   placeOf(path: Path, ofKey?: boolean): string;
-  /** How much of a value is out of the environment; `whole` is one variable without quotes, whose type is open. */
+  /** How much of a value comes from the environment; `whole` is one unquoted variable, whose type is open. */
   fromEnvironment(path: Path): 'none' | 'part' | 'whole';
-  /** A text as it stands in the file, with `${NAME}` in it; undefined where it is no text out of the environment. */
+  /** A text as written in the file, with `${NAME}` in it; undefined where it uses no variable. */
   writtenAs(path: Path): string | undefined;
-  /** A number, `true` or `false` as it stands in the file: `1.10`, `0x1F`. */
+  /** A number, `true` or `false` as written in the file: `1.10`, `0x1F`. */
   sourceOf(path: Path): string | undefined;
+}
+
+export interface Override {
+  path: string[];
+  value: JsonValue;
+  /** `--concurrency` or `NIGHTRENDER_CONCURRENCY`. */
+  from: string;
+}
+
+/** Reads a file (none: an empty one) with environment variables and overrides applied; later overrides win. Throws `ConfigError`. */
+export function readYamlFile(
+  file: string | undefined,
+  env: NodeJS.ProcessEnv,
+  { overrides = [], expected = 'pipeline.yaml' }: { overrides?: Override[]; expected?: string } = {},
+): YamlFile {
+  const shown = file === undefined ? '' : shownFile(file);
+  const text = file === undefined ? '' : readText(file, shown, expected);
+  return withOverrides(readYaml(shown, text, env), overrides);
+}
+
+/** The path as messages show it: relative to the working directory, absolute where that is `/`. */
+export function shownFile(file: string): string {
+  return process.cwd() === '/' ? resolve(file) : relative('', file) || file;
+}
+
+/** Problems with an overridden value name the flag or variable that set it. */
+function withOverrides(yaml: YamlFile, overrides: Override[]): YamlFile {
+  // A file that is no mapping is reported as such, with or without flags.
+  const given = yaml.value ?? {};
+  if (overrides.length === 0 || !isJsonObject(given)) return yaml;
+  const root: JsonObject = structuredClone(given);
+  for (const { path, value } of overrides) setIn(root, path, value);
+  const overriding = (path: Path): Override | undefined =>
+    overrides.findLast((override) => override.path.every((key, i) => path[i] === key));
+  return {
+    ...yaml,
+    value: root,
+    placeOf: (path, ofKey) => overriding(path)?.from ?? yaml.placeOf(path, ofKey),
+    fromEnvironment: (path) => (overriding(path) === undefined ? yaml.fromEnvironment(path) : 'none'),
+    writtenAs: (path) => (overriding(path) === undefined ? yaml.writtenAs(path) : undefined),
+  };
+}
+
+function setIn(root: JsonObject, path: string[], value: JsonValue): void {
+  const [key, ...rest] = path;
+  if (key === undefined) return;
+  if (rest.length === 0) {
+    root[key] = value;
+    return;
+  }
+  const inner = root[key];
+  const object = isJsonObject(inner) ? inner : {};
+  root[key] = object;
+  setIn(object, rest, value);
+}
+
+/** Rejects a manifest given in place of a pipeline.yaml, instead of parsing it for minutes. */
+const maxBytes = 1_000_000;
+
+const reasons: Record<string, string> = {
+  ENOENT: 'no such file',
+  ENOTDIR: 'no such file',
+  EACCES: 'permission denied',
+};
+
+/** Without a byte-order mark. */
+function readText(file: string, shown: string, expected: string): string {
+  const bytes = readBytes(file, shown, expected);
+  if (isUtf8(bytes)) return bytes.toString('utf8').replace(/^\uFEFF/, '');
+  if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) {
+    throw problem(shown, 'the file is encoded in UTF-16; expected UTF-8');
+  }
+  throw problem(`${shown}:${placeOfBadByte(bytes)}`, 'not valid UTF-8; save the file as UTF-8');
+}
+
+function readBytes(file: string, shown: string, expected: string): Buffer {
+  try {
+    assertSize(shown, statSync(file).size, expected);
+    const bytes = readFileSync(file);
+    assertSize(shown, bytes.length, expected);
+    return bytes;
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    const code = (error as NodeJS.ErrnoException).code ?? '';
+    if (code === 'EISDIR') throw problem(shown, `this is a folder; expected a ${expected}`);
+    throw problem(shown, reasons[code] ?? `the file cannot be read (${code})`);
+  }
+}
+
+function assertSize(shown: string, size: number, expected: string): void {
+  if (size > maxBytes)
+    throw problem(shown, `the file has ${size} bytes; expected a ${expected} of at most ${maxBytes} bytes`);
+}
+
+/** Line and column of the first byte that is not UTF-8. */
+function placeOfBadByte(bytes: Buffer): string {
+  const text = bytes.toString('utf8');
+  let at = text.indexOf('\u{FFFD}');
+  // The file may hold the replacement character itself.
+  while (
+    Buffer.from(text.slice(0, at + 1)).equals(bytes.subarray(0, Buffer.byteLength(text.slice(0, at + 1))))
+  )
+    at = text.indexOf('\u{FFFD}', at + 1);
+  const lines = text
+    .slice(0, at)
+    .replace(/^\uFEFF/, '')
+    .split('\n');
+  return `${lines.length}:${(lines.at(-1) ?? '').length + 1}`;
+}
+
+function problem(where: string, text: string): ConfigError {
+  return new ConfigError([{ where, text }]);
 }

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isJsonObject } from '../../lib/text/json.ts';
-import { isAlive } from '../../lib/files/is-alive.ts';
+import { isAlive } from '../../lib/files/temporary-files.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { recordedOwner } from './recorded-owner.ts';
 import { isLocked, lockExclusively, type ExclusiveLock } from '../../lib/sqlite/exclusive-lock.ts';

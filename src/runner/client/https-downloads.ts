@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import pLimit from 'p-limit';
 import { Agent } from 'undici';
-import { type Internet, NoPublicAddress, publicLookup, theInternet } from '../../lib/net/public-lookup.ts';
+import { type Internet, NoPublicAddress, publicLookup, theInternet } from '../../lib/net/addresses.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Downloads, Hold } from '../pipeline/ports.ts';
 import { exchangeBytes, type BytesOutcome } from './exchange.ts';

@@ -1,6 +1,6 @@
 /** The key `endpoint` of pipeline.yaml: the job service. */
 import { z } from 'zod';
-import { duration } from '../../lib/yaml/quantities.ts';
+import { duration } from '../../lib/yaml/scalar-schemas.ts';
 
 export const endpoint = z.strictObject({
   baseUrl: z

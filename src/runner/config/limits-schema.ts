@@ -1,7 +1,6 @@
 /** The keys `pricing` and `limits` of pipeline.yaml: what the work costs, and what a run may take. */
 import { z } from 'zod';
-import { count, money } from '../../lib/yaml/plain-values.ts';
-import { duration, sizeWithin } from '../../lib/yaml/quantities.ts';
+import { count, money, duration, sizeWithin } from '../../lib/yaml/scalar-schemas.ts';
 
 export const pricing = z.strictObject({
   perSecond: money('the price of a second of execution, a number above 0').describe(

@@ -1,7 +1,7 @@
 /** The key `notify` of pipeline.yaml: who is told of a run, and of what. */
 import { z } from 'zod';
 import type { NoticeRules, NoticeTarget } from '../core/notices.ts';
-import { durationWithin, longestWait } from '../../lib/yaml/quantities.ts';
+import { durationWithin, longestWait } from '../../lib/yaml/scalar-schemas.ts';
 
 const address = z
   .string('an http(s) URL')

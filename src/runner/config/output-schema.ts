@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { copyEnding } from '../core/picture-copy.ts';
 import { host } from './hosts.ts';
-import { count, path } from '../../lib/yaml/plain-values.ts';
+import { count, path } from '../../lib/yaml/scalar-schemas.ts';
 
 const qualities = { webp: 80, jpeg: 80, avif: 50 };
 

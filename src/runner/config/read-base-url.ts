@@ -1,16 +1,13 @@
 /** The address that a pipeline.yaml names, and nothing else of it: for commands that send nothing there. */
-import { relative } from 'node:path';
 import { isJsonObject } from '../../lib/text/json.ts';
 import { ConfigError } from '../../lib/yaml/problem.ts';
+import { readYamlFile } from '../../lib/yaml/yaml-file.ts';
 import { endpointUrl } from './read-config.ts';
-import { readText } from '../../lib/yaml/read-text.ts';
 import { baseUrlExpected } from './endpoint-schema.ts';
-import { readYaml } from '../../lib/yaml/read-yaml.ts';
 
 /** In the spelling under which jobs are recorded. Throws `ConfigError`. */
 export function readBaseUrl(file: string, env: NodeJS.ProcessEnv): string {
-  const shown = relative('', file) || file;
-  const yaml = readYaml(shown, readText(file, shown), env);
+  const yaml = readYamlFile(file, env);
   const endpoint = isJsonObject(yaml.value) ? yaml.value['endpoint'] : undefined;
   const baseUrl = isJsonObject(endpoint) ? endpoint['baseUrl'] : undefined;
   const where = yaml.placeOf(['endpoint', 'baseUrl']);

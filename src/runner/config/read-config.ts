@@ -4,25 +4,19 @@ import { fileDescriber } from '../files/describe-file.ts';
 import { checkShape } from './check-pipeline.ts';
 import { compileTemplates } from './compile-templates.ts';
 import type { Config, NamedAxis, SceneSettings } from './config.ts';
-import { gatherProblems } from '../../lib/yaml/gather-problems.ts';
+import { gatherProblems, ConfigError } from '../../lib/yaml/problem.ts';
 import type { AxisSource } from './read-axis.ts';
-import { withOverrides, type Override } from '../../lib/yaml/override.ts';
 import { noticeTarget } from './notify-schema.ts';
-import { ConfigError } from '../../lib/yaml/problem.ts';
-import { readText } from '../../lib/yaml/read-text.ts';
 import type { RawConfig } from './schema.ts';
-import { shownFile } from '../../lib/yaml/shown-file.ts';
 import { secretsOf } from '../../lib/yaml/shown.ts';
-import { readYaml } from '../../lib/yaml/read-yaml.ts';
-import type { Path, YamlFile } from '../../lib/yaml/yaml-file.ts';
+import { readYamlFile, type Override, type Path, type YamlFile } from '../../lib/yaml/yaml-file.ts';
 
 /** Names that `output.name` may speak of besides columns. */
 export const nameValues = ['id', 'seed', 'index'];
 
 /** `file` may be relative to the working directory; later overrides win. Throws `ConfigError`. */
 export function readConfig(file: string, overrides: Override[], env: NodeJS.ProcessEnv): Config {
-  const shown = shownFile(file);
-  const yaml = withoutNeedlessKey(withOverrides(readYaml(shown, readText(file, shown), env), overrides));
+  const yaml = withoutNeedlessKey(readYamlFile(file, env, { overrides }));
   if (yaml.isBroken) throw new ConfigError(yaml.problems);
   const secrets = secretsOf(yaml.value, env);
   const { raw, problems } = checkShape(yaml, secrets);

@@ -1,11 +1,8 @@
 /** The output folder that a pipeline.yaml names, and hardly anything else of it: for commands that only look, and for a first look. */
 import { dirname, resolve } from 'node:path';
 import { isJsonObject } from '../../lib/text/json.ts';
-import { withOverrides, type Override } from '../../lib/yaml/override.ts';
 import { ConfigError } from '../../lib/yaml/problem.ts';
-import { readText } from '../../lib/yaml/read-text.ts';
-import { shownFile } from '../../lib/yaml/shown-file.ts';
-import { readYaml } from '../../lib/yaml/read-yaml.ts';
+import { readYamlFile, type Override } from '../../lib/yaml/yaml-file.ts';
 
 export interface Glance {
   /** Absolute. */
@@ -21,15 +18,13 @@ export function readOutputDir(file: string, overrides: Override[], env: NodeJS.P
 
 /** As `readOutputDir` does, and without the schema, which takes longer to load than all of this to be done. */
 export function readGlance(file: string, overrides: Override[], env: NodeJS.ProcessEnv): Glance {
-  const shown = shownFile(file);
-  const yaml = readYaml(shown, readText(file, shown), env);
-  const { value, placeOf } = withOverrides(yaml, overrides);
+  const { value, placeOf, problems } = readYamlFile(file, env, { overrides });
   const dir = valueIn(value, 'output', 'dir');
   const where = placeOf(['output', 'dir']);
   if (typeof dir !== 'string' || dir === '') {
-    throw new ConfigError([yaml.problems[0] ?? { where, text: 'output.dir is missing; expected a path' }]);
+    throw new ConfigError([problems[0] ?? { where, text: 'output.dir is missing; expected a path' }]);
   }
-  const atDir = yaml.problems.filter((problem) => problem.where === where);
+  const atDir = problems.filter((problem) => problem.where === where);
   if (atDir.length > 0) throw new ConfigError(atDir);
   // Out of the environment it is a text.
   const isJson = String(valueIn(value, 'terminal', 'json')) === 'true';

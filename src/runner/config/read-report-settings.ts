@@ -1,12 +1,9 @@
 /** What pipeline.yaml says of the report, and nothing else of it: for `report`, which needs no key and no manifest. */
 import type { Config } from './config.ts';
 import { checkPart } from './check-pipeline.ts';
-import { withOverrides, type Override } from '../../lib/yaml/override.ts';
 import { ConfigError } from '../../lib/yaml/problem.ts';
-import { readText } from '../../lib/yaml/read-text.ts';
+import { readYamlFile, type Override } from '../../lib/yaml/yaml-file.ts';
 import { reportPartSchema } from './schema.ts';
-import { shownFile } from '../../lib/yaml/shown-file.ts';
-import { readYaml } from '../../lib/yaml/read-yaml.ts';
 
 export interface ReportSettings {
   hasThumbnails: boolean;
@@ -19,8 +16,7 @@ export function readReportSettings(
   overrides: Override[],
   env: NodeJS.ProcessEnv,
 ): ReportSettings {
-  const shown = shownFile(file);
-  const yaml = withOverrides(readYaml(shown, readText(file, shown), env), overrides);
+  const yaml = readYamlFile(file, env, { overrides });
   const { raw, problems } = checkPart(reportPartSchema, yaml, []);
   if (raw === undefined) throw new ConfigError(problems);
   const { formats, metadata } = raw.output;

@@ -5,8 +5,7 @@ import { endpoint } from './endpoint-schema.ts';
 import { limits, pricing } from './limits-schema.ts';
 import { notifyTarget } from './notify-schema.ts';
 import { formats, output } from './output-schema.ts';
-import { count, flag, path } from '../../lib/yaml/plain-values.ts';
-import { duration, durationWithin, longestWait } from '../../lib/yaml/quantities.ts';
+import { count, flag, path, duration, durationWithin, longestWait } from '../../lib/yaml/scalar-schemas.ts';
 import { columns, scenes } from './scene-schema.ts';
 
 const paths = 'a path or a list of paths; - is standard input';

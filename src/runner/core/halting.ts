@@ -1,5 +1,5 @@
 /** When going on only burns money or waits for nobody. */
-import { formatDuration } from '../../lib/text/duration.ts';
+import { formatDuration } from '../../lib/text/format.ts';
 import { silentForMs, type ReachabilityState } from './reachability-state.ts';
 import type { FailureKind } from './failure.ts';
 

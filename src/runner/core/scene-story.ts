@@ -4,7 +4,7 @@ import type { JsonObject } from '../../lib/text/json.ts';
 import type { SavedPicture } from './picture.ts';
 import { suspectDeaths } from './quarantine.ts';
 import { replacedSuffix, type SceneState } from './scene.ts';
-import { formatDuration } from '../../lib/text/duration.ts';
+import { formatDuration } from '../../lib/text/format.ts';
 
 /** Every input that the id ever had, the one that counts first, and its rows that were skipped as invalid. */
 export interface SceneStory {

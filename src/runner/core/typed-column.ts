@@ -1,6 +1,5 @@
 /** Values of a column that was declared to be more than text: read strictly, exactly, or not at all. */
-import { readExactJson } from '../../lib/text/exact-json.ts';
-import type { JsonValue } from '../../lib/text/json.ts';
+import { readExactJson, type JsonValue } from '../../lib/text/json.ts';
 
 export const columnTypes = ['number', 'boolean', 'json'] as const;
 

@@ -1,8 +1,7 @@
 /** Values of Parquet as those of JSON: exactly, or not at all. */
 import { isUtf8 } from 'node:buffer';
 import type { ParquetParsers } from 'hyparquet';
-import { whyNotKept } from '../../lib/text/exact-json.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
+import { whyNotKept, isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { maxRowBytes, type ManifestEntry } from './manifest.ts';
 import type { ParquetColumn } from './parquet-columns.ts';
 import { idOf } from './read-json-line.ts';

@@ -1,6 +1,5 @@
 /** Reads a line of JSON Lines, or an element of a JSON array: an object, whose values keep their types. */
-import { readExactJson } from '../../lib/text/exact-json.ts';
-import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
+import { readExactJson, isJsonObject, type JsonObject } from '../../lib/text/json.ts';
 import type { ManifestEntry } from './manifest.ts';
 
 export function readJsonLine(text: string, line: number): ManifestEntry {

@@ -11,7 +11,7 @@ import {
   type NoticeTarget,
   type Watch,
 } from '../core/notices.ts';
-import { formatDuration } from '../../lib/text/duration.ts';
+import { formatDuration } from '../../lib/text/format.ts';
 import type { Event } from '../pipeline/event.ts';
 import type { Clock, Listener } from '../pipeline/ports.ts';
 import type { Notice } from './notice.ts';

@@ -1,5 +1,5 @@
 /** A job in flight and what this run has seen of it; ages and instants by the monotonic clock. */
-import { formatDuration } from '../../lib/text/duration.ts';
+import { formatDuration } from '../../lib/text/format.ts';
 import type { SubmittedAttempt } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
 import type { PollState } from '../core/polling.ts';

@@ -1,7 +1,7 @@
 /** What the page of the report tells in numbers, counted while its rows are written. */
 import { failureRules, isFailureKind } from '../core/failure.ts';
 import type { BatchSummary, ReportRow, RunSpan } from '../core/report-row.ts';
-import { shellWord } from '../../lib/text/shell-word.ts';
+import { shellWord } from '../../lib/text/format.ts';
 import type { GalleryData, GalleryFailure, GalleryColumn } from '../core/gallery-data.ts';
 import type { ReportHeader } from './summary-json.ts';
 import { DurationBins, NightBins } from './time-bins.ts';

@@ -3,7 +3,7 @@ import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ReportRow } from '../core/report-row.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
-import { isAlive } from '../../lib/files/is-alive.ts';
+import { isAlive } from '../../lib/files/temporary-files.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { syncFolder } from '../files/sync-folder.ts';
 import type { GalleryRow, GalleryPicture } from '../core/gallery-data.ts';

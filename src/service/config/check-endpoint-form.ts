@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { isJsonObject, type JsonValue } from '../../lib/text/json.ts';
 import type { EndpointForm } from '../../protocol/console-data.ts';
-import { deepest } from '../../lib/yaml/check-shape.ts';
+import { deepest, readFields } from '../../lib/yaml/check-shape.ts';
 import { draftOf, settingsOf } from './endpoint-draft.ts';
 import {
   command,
@@ -20,8 +20,7 @@ import {
   quickDeploy,
 } from './endpoint-fields.ts';
 import { endpointProblems, type EndpointRulesContext } from './endpoint-rules.ts';
-import { durationText, sizeText } from '../../lib/yaml/quantities.ts';
-import { readFields } from '../../lib/yaml/read-fields.ts';
+import { durationText, sizeText } from '../../lib/yaml/scalar-schemas.ts';
 import type { EndpointSettings } from '../endpoint-settings.ts';
 
 export interface EndpointFormContext extends EndpointRulesContext {

@@ -2,8 +2,7 @@
 import { z } from 'zod';
 import { environment, programText } from './environment-field.ts';
 import { imageExpected, imagePattern } from './image-name.ts';
-import { count, flag } from '../../lib/yaml/plain-values.ts';
-import { durationWithin, longestWait, sizeWithin } from '../../lib/yaml/quantities.ts';
+import { count, flag, durationWithin, longestWait, sizeWithin } from '../../lib/yaml/scalar-schemas.ts';
 
 const nameExpected = 'a name of at most 64 characters, in one line';
 const idExpected = 'an id of 1 to 128 letters, digits, - and _';

@@ -1,6 +1,6 @@
 /** What the fields of an endpoint say of one another, of the other endpoints and of this machine. */
 import type { EndpointDraft, FieldExpectation } from './endpoint-draft.ts';
-import { durationText } from '../../lib/yaml/quantities.ts';
+import { durationText } from '../../lib/yaml/scalar-schemas.ts';
 import type { WorkloadSettings } from '../endpoint-settings.ts';
 import { workloadFileProblems } from './workload-files.ts';
 

@@ -4,8 +4,7 @@ import { didYouMean } from '../../lib/text/closest.ts';
 import { faultPlaces, type FaultPlace } from '../faults/fault-settings.ts';
 import { faultTable } from '../faults/fault-table.ts';
 import type { Layout } from '../../lib/yaml/check-shape.ts';
-import { count } from '../../lib/yaml/plain-values.ts';
-import { duration, durationWithin, longestWait } from '../../lib/yaml/quantities.ts';
+import { count, duration, durationWithin, longestWait } from '../../lib/yaml/scalar-schemas.ts';
 
 const shareExpected = 'a share such as 2% or 0.5%, above 0% and up to 100%';
 

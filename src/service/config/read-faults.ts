@@ -9,17 +9,13 @@ import {
 import { faultTable } from '../faults/fault-table.ts';
 import { checkAgainst } from '../../lib/yaml/check-shape.ts';
 import { faultsLayout, faultsSchema } from './faults-schema.ts';
-import { gatherProblems } from '../../lib/yaml/gather-problems.ts';
-import { ConfigError } from '../../lib/yaml/problem.ts';
-import { readText } from '../../lib/yaml/read-text.ts';
-import { readYaml } from '../../lib/yaml/read-yaml.ts';
-import { shownFile } from '../../lib/yaml/shown-file.ts';
+import { gatherProblems, ConfigError } from '../../lib/yaml/problem.ts';
 import { secretsOf } from '../../lib/yaml/shown.ts';
+import { readYamlFile } from '../../lib/yaml/yaml-file.ts';
 
 /** `file` may be relative to the working directory. Throws `ConfigError`. */
 export function readFaults(file: string, env: NodeJS.ProcessEnv): FaultSettings {
-  const shown = shownFile(file);
-  const yaml = readYaml(shown, readText(file, shown, 'faults.yaml'), env);
+  const yaml = readYamlFile(file, env, { expected: 'faults.yaml' });
   if (yaml.isBroken) throw new ConfigError(yaml.problems);
   const secrets = secretsOf(undefined, env);
   const { raw, problems } = checkAgainst(faultsSchema, yaml, secrets, faultsLayout);

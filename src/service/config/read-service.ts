@@ -1,15 +1,10 @@
 /** From service.yaml, environment and flags to checked settings of the service, or to every problem at once. */
 import { dirname, resolve } from 'node:path';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
-import { checkAgainst, problemAt } from '../../lib/yaml/check-shape.ts';
+import { checkAgainst, problemAt, readFields } from '../../lib/yaml/check-shape.ts';
 import { draftOf, settingsOf, type EndpointDraft, type FieldExpectation } from './endpoint-draft.ts';
 import { endpointProblems } from './endpoint-rules.ts';
-import { gatherProblems } from '../../lib/yaml/gather-problems.ts';
-import { withOverrides, type Override } from '../../lib/yaml/override.ts';
-import { ConfigError, type Problem } from '../../lib/yaml/problem.ts';
-import { readFields } from '../../lib/yaml/read-fields.ts';
-import { readText } from '../../lib/yaml/read-text.ts';
-import { readYaml } from '../../lib/yaml/read-yaml.ts';
+import { gatherProblems, ConfigError, type Problem } from '../../lib/yaml/problem.ts';
 import {
   fileEndpoint,
   serviceLayout,
@@ -19,10 +14,9 @@ import {
 } from './service-schema.ts';
 import type { WorkloadSettings } from '../endpoint-settings.ts';
 import type { ServiceSettings } from './service-settings.ts';
-import { shownFile } from '../../lib/yaml/shown-file.ts';
 import { secretsOf } from '../../lib/yaml/shown.ts';
+import { readYamlFile, type Override, type YamlFile } from '../../lib/yaml/yaml-file.ts';
 import { isPath } from './workload-files.ts';
-import type { YamlFile } from '../../lib/yaml/yaml-file.ts';
 
 /** Without a file everything is as by default, and there are no endpoints. Later overrides win. Throws `ConfigError`. */
 export function readService(
@@ -30,9 +24,7 @@ export function readService(
   overrides: Override[],
   env: NodeJS.ProcessEnv,
 ): ServiceSettings {
-  const shown = file === undefined ? '' : shownFile(file);
-  const text = file === undefined ? '' : readText(file, shown, 'service.yaml');
-  const yaml = withVariableTexts(withOverrides(readYaml(shown, text, env), overrides));
+  const yaml = withVariableTexts(readYamlFile(file, env, { overrides, expected: 'service.yaml' }));
   if (yaml.isBroken) throw new ConfigError(yaml.problems);
   const secrets = secretsOf(undefined, env);
   const { raw, given, problems } = checkAgainst(serviceSchema, yaml, secrets, serviceLayout);

@@ -18,8 +18,7 @@ import {
   modulePath,
   quickDeploy,
 } from './endpoint-fields.ts';
-import { count } from '../../lib/yaml/plain-values.ts';
-import { durationWithin, longestWait, sizeWithin } from '../../lib/yaml/quantities.ts';
+import { count, durationWithin, longestWait, sizeWithin } from '../../lib/yaml/scalar-schemas.ts';
 
 const hostExpected = 'an address such as 127.0.0.1 or 0.0.0.0, or a name of this machine';
 

@@ -1,5 +1,5 @@
 /** Lets in whoever brings a good key, and keeps others from trying keys until one is. */
-import { addressGroup } from '../../lib/net/address-group.ts';
+import { addressGroup } from '../../lib/net/addresses.ts';
 import type { KeyStore } from './key-store.ts';
 import { digestOf, presentedKey } from './key-text.ts';
 import type { KeyHolder } from './key.ts';

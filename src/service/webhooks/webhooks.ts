@@ -15,7 +15,7 @@ import {
 import type { JobStore } from '../jobs/job-store.ts';
 import { WebhookLanes } from './webhook-lanes.ts';
 import { type DueWebhook, prepareWebhookStatements } from './webhook-statements.ts';
-import { type Internet, publicLookup } from '../../lib/net/public-lookup.ts';
+import { type Internet, publicLookup } from '../../lib/net/addresses.ts';
 import { isPrivateTarget } from './private-target.ts';
 
 export interface WebhooksParts extends WebhookTargets {

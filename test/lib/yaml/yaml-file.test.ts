@@ -1,7 +1,8 @@
 /** Files that are no good YAML, and those that are written unlike most: problems in words, values as meant. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
+import { shownFile } from '../../../src/lib/yaml/yaml-file.ts';
 import { readConfig } from '../../../src/runner/config/read-config.ts';
 import {
   configOf,
@@ -13,6 +14,8 @@ import {
   tempFolder,
   withRequired,
 } from '../../runner/config/pipeline-file.ts';
+
+afterEach(() => void vi.restoreAllMocks());
 
 it('tells several syntax errors at once, one a line', () => {
   const { text, places } = marked('manifest: [a, b\n▸endpoint:\n▸\tbaseUrl: local\noutput: "abc\n▸');
@@ -91,15 +94,15 @@ it('CRLF and a byte-order mark change neither values nor places', () => {
 it('bytes that are not UTF-8 are told at their place', () => {
   const text = Buffer.from(`# \u{FFFD} é\nmanifest: caf`);
   const latin1 = Buffer.concat([text, Buffer.from([0xe9, 0x0a])]);
-  expect(problemsOf(latin1)).toEqual(['2:14: this character is not valid UTF-8; save the file as UTF-8']);
+  expect(problemsOf(latin1)).toEqual(['2:14: not valid UTF-8; save the file as UTF-8']);
   const utf16 = Buffer.from(`\u{FEFF}manifest: é`, 'utf16le');
   expect(problemsOf(utf16)).toEqual([expect.stringContaining('UTF-16; expected UTF-8')]);
 });
 
 it.each([
-  ['a file that is not there', 'nothing.yaml', 'there is no such file'],
+  ['a file that is not there', 'nothing.yaml', 'no such file'],
   ['a folder', 'folder', 'this is a folder; expected a pipeline.yaml'],
-  ['a file below a file', 'folder/nothing/pipeline.yaml', 'there is no such file'],
+  ['a file below a file', 'folder/nothing/pipeline.yaml', 'no such file'],
 ])('%s', (_, name, expected) => {
   const folder = tempFolder();
   mkdirSync(join(folder, 'folder'));
@@ -130,4 +133,14 @@ it('tabs are told once, at the first, with what was expected, and do not hide an
 it('reads from any folder', () => {
   const file = join(tempFolder(), 'x.yaml');
   expect(linesOf(file, () => readConfig(file, [], {}))).toHaveLength(1);
+});
+
+it.each([
+  ['/night', '/night/pipeline.yaml', 'pipeline.yaml'],
+  ['/night', '/other/pipeline.yaml', '../other/pipeline.yaml'],
+  ['/', '/night/pipeline.yaml', '/night/pipeline.yaml'],
+  ['/', 'night/pipeline.yaml', '/night/pipeline.yaml'],
+])('in %s, %s is shown as %s', (cwd, file, shown) => {
+  vi.spyOn(process, 'cwd').mockReturnValue(cwd);
+  expect(shownFile(file)).toBe(shown);
 });

@@ -1,9 +1,8 @@
 /** Pictures by address: what is fetched, what is refused, and what every refusal keeps to itself. */
 import type { LookupAddress } from 'node:dns';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Internet } from '../../../src/lib/net/public-lookup.ts';
+import { type Internet, isPublicAddress } from '../../../src/lib/net/addresses.ts';
 import { HttpsDownloads, type DownloadOptions } from '../../../src/runner/client/https-downloads.ts';
-import { isPublicAddress } from '../../../src/lib/net/public-address.ts';
 import { answer, headOf, inTurn, scriptedServer, type Script } from '../../fakes/scripted-server.ts';
 import { selfSigned } from '../../fakes/self-signed.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterEach } from 'vitest';
 import type { Config } from '../../../src/runner/config/config.ts';
-import type { Override } from '../../../src/lib/yaml/override.ts';
+import type { Override } from '../../../src/lib/yaml/yaml-file.ts';
 import { ConfigError, type Problem } from '../../../src/lib/yaml/problem.ts';
 import { readConfig } from '../../../src/runner/config/read-config.ts';
 

@@ -1,7 +1,7 @@
 /** Reads a service.yaml out of a text, in a folder with a module, a program and a file that is none. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Override } from '../../../src/lib/yaml/override.ts';
+import type { Override } from '../../../src/lib/yaml/yaml-file.ts';
 import { readService } from '../../../src/service/config/read-service.ts';
 import type { ServiceSettings } from '../../../src/service/config/service-settings.ts';
 import { linesOf, tempFolder } from './pipeline-file.ts';

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { theInternet } from '../../../src/lib/net/public-lookup.ts';
+import { theInternet } from '../../../src/lib/net/addresses.ts';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { isPrivateTarget } from '../../../src/service/webhooks/private-target.ts';
 import { Webhooks } from '../../../src/service/webhooks/webhooks.ts';

@@ -1,6 +1,6 @@
-/** Which addresses pictures may come from. */
+/** Which addresses pictures may come from, and which count as one client. */
 import { expect, it } from 'vitest';
-import { isPublicAddress } from '../../../src/lib/net/public-address.ts';
+import { addressGroup, isPublicAddress } from '../../../src/lib/net/addresses.ts';
 
 it.each([
   '1.1.1.1',
@@ -59,3 +59,16 @@ it.each([
   'localhost',
   '',
 ])('is not: %s', (address) => expect(isPublicAddress(address)).toBe(false));
+
+it.each([
+  ['127.0.0.1', '127.0.0.1'],
+  ['::ffff:192.0.2.7', '192.0.2.7'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8:1:2::6', '2001:db8:1:2::/64'],
+  ['2001:db8::6', '2001:db8::/64'],
+  ['::1', '::/64'],
+  ['fe80::1%eth0', 'fe80::/64'],
+  ['', ''],
+])('counts %s as %s', (address, group) => {
+  expect(addressGroup(address)).toBe(group);
+});

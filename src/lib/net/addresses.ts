@@ -1,0 +1,54 @@
+/** IP addresses: which are public, how they are grouped, and a DNS lookup restricted to public ones. */
+import { lookup as systemLookup } from 'node:dns/promises';
+import type { LookupAddress } from 'node:dns';
+import type { LookupFunction } from 'node:net';
+import { callbackify } from 'node:util';
+import ipaddr from 'ipaddr.js';
+
+/** Tests replace it. */
+export interface Internet {
+  lookup: (hostname: string) => Promise<LookupAddress[]>;
+  isPublic: (address: string) => boolean;
+}
+
+export const theInternet: Internet = {
+  lookup: (hostname) => systemLookup(hostname, { all: true }),
+  isPublic: isPublicAddress,
+};
+
+/** The host name has no public address. */
+export class NoPublicAddress extends Error {}
+
+/** Used by the connection itself, so that the checked address is the one connected to (no DNS rebinding). */
+export function publicLookup({ lookup, isPublic }: Internet = theInternet): LookupFunction {
+  const find = callbackify(async (hostname: string): Promise<LookupAddress[]> => {
+    const found = (await lookup(hostname)).filter(({ address }) => isPublic(address));
+    if (found.length === 0) throw new NoPublicAddress(`${hostname} has no public address`);
+    return found;
+  });
+  return (hostname, { all }, callback) =>
+    find(hostname, (error, found) => {
+      if (error !== null) callback(error, all ? [] : '');
+      else if (all) callback(null, found);
+      else callback(null, found[0]?.address ?? '', found[0]?.family);
+    });
+}
+
+/** False for anything that is not an IP address. */
+export function isPublicAddress(text: string): boolean {
+  if (!ipaddr.isValid(text)) return false;
+  // Unwraps an IPv4-mapped IPv6 address.
+  const address = ipaddr.process(text);
+  return address.range() === 'unicast' && (address.kind() === 'ipv4' || address.match(globalUnicast));
+}
+
+/** The IPv6 range in use; ipaddr.js calls everything unassigned `unicast`, too. */
+const globalUnicast = ipaddr.parseCIDR('2000::/3');
+
+/** The key for limits per client: an IPv4 address itself, the /64 of an IPv6 address, any other text unchanged. */
+export function addressGroup(text: string): string {
+  if (!ipaddr.isValid(text)) return text;
+  const address = ipaddr.process(text);
+  if (!('parts' in address)) return address.toString();
+  return `${new ipaddr.IPv6([...address.parts.slice(0, 4), 0, 0, 0, 0]).toString()}/64`;
+}

@@ -4,7 +4,6 @@ import { join, resolve } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { readFaults } from '../src/service/config/read-faults.ts';
 import { checkpointSchema } from '../src/runner/checkpoint/schema.ts';
 import { definitionOf } from '../src/commands/command-definition.ts';
 import { commandNamed } from '../src/commands/command-table.ts';
@@ -13,7 +12,6 @@ import { attemptMoves } from '../src/runner/core/attempt.ts';
 import { sceneMoves } from '../src/runner/core/scene.ts';
 import { problemsOf } from './runner/config/pipeline-file.ts';
 import { serviceProblems } from './runner/config/service-file.ts';
-import { folderWith } from './e2e/cli.ts';
 import { promises } from './promises.ts';
 import { readmeSections } from './readme-sections.ts';
 
@@ -59,20 +57,12 @@ it('fits into a few screens: README and each page', () => {
   expect(Object.entries(others).filter(([, size]) => size > 16_384)).toEqual([]);
 });
 
-/** Files of the service say in their first lines what they are. */
-const isOfService = (block: string): boolean => /^(endpoints|rates):/m.test(block);
+const isOfService = (block: string): boolean => /^endpoints:/m.test(block);
 
 it('shows a service.yaml that is read', () => {
-  const shown = blocksIn('yaml').filter((block) => /^endpoints:/m.test(block));
+  const shown = blocksIn('yaml').filter(isOfService);
   expect(shown.flatMap((block) => serviceProblems(block))).toEqual([]);
   expect(shown.length).toBeGreaterThan(0);
-});
-
-it('shows a faults.yaml that is read', () => {
-  const shown = blocksIn('yaml').filter((block) => /^rates:/m.test(block));
-  const files = shown.map((block) => join(folderWith({ 'faults.yaml': block }), 'faults.yaml'));
-  for (const file of files) expect(() => readFaults(file, {})).not.toThrow();
-  expect(files.length).toBeGreaterThan(0);
 });
 
 it.each(

@@ -49,7 +49,7 @@ export function inspectOptions(parser: Argv) {
 }
 
 export function schemaOptions(parser: Argv) {
-  const purpose = `Prints a JSON Schema to stdout: that of pipeline.yaml, that of service.yaml (service), that of the lines that --json writes (events), or that of faults.yaml, with a sentence on each fault (faults). Editors check a YAML file against its schema that begins with # yaml-language-server: $schema=<path>.`;
+  const purpose = `Prints a JSON Schema to stdout: that of pipeline.yaml, that of service.yaml (service), or that of the lines that --json writes (events). Editors check a YAML file against its schema that begins with # yaml-language-server: $schema=<path>.`;
   return parser
     .positional('what', {
       type: 'string',
@@ -93,10 +93,6 @@ export function serveOptions(parser: Argv) {
     .option('workers', {
       requiresArg: true,
       describe: 'without a file: jobs worked on at once (default: one a processor)',
-    })
-    .option('faults', {
-      ...text,
-      describe: 'a faults.yaml: the service does wrong on purpose (nightrender schema faults)',
     })
     .option('json', { type: 'boolean', describe: 'say the address as JSON' })
     .example('$0 serve service.yaml', 'the endpoints of the file, and those of the console')

@@ -160,6 +160,8 @@ function unknownIn(args: string[]): string | undefined {
   const names = beforeDashes(args).flatMap((arg) => /^--?([^=]+)/.exec(arg)?.[1] ?? []);
   const unknown = names.find((name) => !isKnown(name));
   if (unknown === undefined) return undefined;
+  if (first === 'serve' && unknown === 'faults')
+    return 'serve has no --faults any more: it was a tool of the tests, and nothing replaces it.';
   const meant = closest(unknown, known);
   const hint =
     meant === undefined

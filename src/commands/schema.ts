@@ -1,5 +1,4 @@
 /** `nightrender schema`: prints a JSON Schema. */
-import { faultsSchemaText } from '../service/config/faults-json-schema.ts';
 import { pipelineSchemaText } from '../runner/config/pipeline-schema.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { serviceSchemaText } from '../service/config/service-json-schema.ts';
@@ -13,7 +12,6 @@ const texts: Record<SchemaName, () => string> = {
   pipeline: pipelineSchemaText,
   service: serviceSchemaText,
   events: eventsSchemaText,
-  faults: faultsSchemaText,
 };
 
 /** Returns the exit code. */
@@ -25,6 +23,9 @@ export function schema(what: string): number {
 }
 
 function noSchema(what: string): ConfigError {
-  const hint = didYouMean(what, schemaNames) ?? `say one of ${schemaNames.join(', ')}`;
+  const isGone = what === 'faults';
+  const hint = isGone
+    ? 'faults.yaml was a tool of the tests, and nothing replaces it'
+    : (didYouMean(what, schemaNames) ?? `say one of ${schemaNames.join(', ')}`);
   return new ConfigError([{ where: '', text: `there is no schema of ${JSON.stringify(what)}; ${hint}` }]);
 }

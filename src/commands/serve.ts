@@ -11,7 +11,6 @@ import { endpointSettings } from '../service/endpoint-settings.ts';
 import { fitsHeader } from '../service/keys/key-text.ts';
 import { type WorkloadContext, isLoopback } from '../service/service-options.ts';
 import { startService } from '../service/start-service.ts';
-import { showFaults } from '../terminal/show-faults.ts';
 import { printServing, printServiceFailure } from '../terminal/print-serving.ts';
 import { builtPage } from './built-page.ts';
 import { dataOption } from './data-option.ts';
@@ -24,9 +23,6 @@ import { program } from './version.ts';
 import { wholeNumber } from './whole-number.ts';
 import { removeContainersLeftIn, rendererLack, workloadNeeds } from './workload-needs.ts';
 import { workloadOf } from './workload-of.ts';
-import { readFaults } from '../service/config/read-faults.ts';
-import { describeFaults } from '../service/faults/describe-faults.ts';
-import { FaultPlan } from '../service/faults/fault-plan.ts';
 import { KeyStore } from '../service/keys/key-store.ts';
 
 const withoutScript =
@@ -42,7 +38,6 @@ export async function serve(file: string | undefined, argv: Record<string, unkno
   try {
     dataDir = resolve(oneText(argv, 'data') ?? defaultDataDir());
     const settings = settingsOf(file, argv);
-    const faults = servedFaults(oneText(argv, 'faults'));
     const givenKey = keyInEnvironment();
     if (givenKey === undefined) assertKeyed(dataDir, settings.host, keyAdvice(file, argv));
     makeFolder(dataDir, 0o700);
@@ -63,11 +58,9 @@ export async function serve(file: string | undefined, argv: Record<string, unkno
       requestTimeoutMs: settings.limits.requestTimeoutMs,
       silenceMs: settings.limits.silenceMs,
       ...(settings.hasPrivateWebhooks !== null && { hasPrivateWebhooks: settings.hasPrivateWebhooks }),
-      ...(faults !== undefined && { faults: faults.plan }),
       console: {
         page: builtPage('console', withoutScript),
         program,
-        faults: faults?.file ?? null,
         file: file === undefined ? null : basename(file),
         rendererLack: rendererLack(dataDir, settings.endpoints),
         forms: {
@@ -82,7 +75,6 @@ export async function serve(file: string | undefined, argv: Record<string, unkno
     // Not before: of a service that does not start nobody would be shown it.
     const newKey = givenKey === undefined ? makeFirstKey(dataDir, settings.host) : undefined;
     const told = untilSignal();
-    if (faults !== undefined) showFaults(faults.lines);
     const endpoints = settings.endpoints.map(({ id, name }) => ({ id, name }));
     printServing(
       {
@@ -143,21 +135,6 @@ function settingsOf(file: string | undefined, argv: Record<string, unknown>): Se
       text: `with a file the endpoints stand in it; leave --${name} out`,
     })),
   );
-}
-
-interface ServedFaults {
-  file: string;
-  plan: FaultPlan;
-  /** For people, loud. */
-  lines: string[];
-}
-
-/** Throws `ConfigError`. */
-function servedFaults(file: string | undefined): ServedFaults | undefined {
-  if (file === undefined) return undefined;
-  const settings = readFaults(file, process.env);
-  const plan = new FaultPlan({ ...settings, now: () => performance.now() });
-  return { file, plan, lines: describeFaults(settings) };
 }
 
 /** Throws `ConfigError` where other machines would reach a service without a key that somebody chose to make. */

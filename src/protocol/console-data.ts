@@ -32,8 +32,6 @@ export interface Overview {
   /** Instant of the answer, by the service's clock. */
   now: number;
   retentionMs: number;
-  /** Set where faults are put in on purpose (`serve --faults`): their file. */
-  faults: string | null;
   /** The name of the file that the service was started with; null where it was started without one. */
   file: string | null;
   /** Why workers of scene-renderer paint instead; null where they render, or nobody knows yet. */

@@ -1,6 +1,5 @@
 /** The operations of clients: submission, status, waiting for the end, streams, cancellation, retry, health. */
 import { type RequestContext, bodyOf } from './request-context.ts';
-import type { FaultPlan } from './faults/fault-plan.ts';
 import {
   acceptedAnswer,
   type HttpResponse,
@@ -27,8 +26,6 @@ export interface JobOperationsParts {
   bodies: BodyRoom;
   /** Whether webhooks may lead to this machine and its network. */
   hasPrivateWebhooks: boolean;
-  /** What goes wrong on purpose; undefined where nothing does. */
-  faults?: FaultPlan | undefined;
 }
 
 type Submission = Pick<RequestContext, 'request' | 'sendContinue' | 'endpoint' | 'keyId'>;
@@ -103,7 +100,6 @@ export class JobOperations {
       await this.#parts.book.cancel(id, jobId);
       return late;
     }
-    this.#parts.faults?.accepted(jobId, submission.input);
     return jobId;
   }
 

@@ -5,7 +5,6 @@ import { defaultRetentionMs, maxRequestBytes } from '../protocol/messages.ts';
 import type { EndpointForms } from './console/endpoint-requests.ts';
 import type { EndpointSettings } from './endpoint-settings.ts';
 import type { RunnableWorkload } from './endpoint.ts';
-import type { FaultPlan } from './faults/fault-plan.ts';
 import { type ClientLimits, defaultClientLimits } from './http/client-limits.ts';
 import { fitsHeader } from './keys/key-text.ts';
 import type { Rate } from './rate-limit.ts';
@@ -47,8 +46,6 @@ export interface ServiceOptions {
   console?: ConsoleOptions;
   /** Wall clock, epoch ms. */
   now?: () => number;
-  /** What goes wrong on purpose; nothing by default. */
-  faults?: FaultPlan;
   /** Told in words of what goes wrong at the service itself. */
   onTrouble?: (text: string) => void;
 }
@@ -70,13 +67,11 @@ export interface ConsoleOptions {
   rendererLack: () => RendererLack | null;
   /** The name of the file that the service was started with; null for none. */
   file: string | null;
-  /** The file of the faults that are put in on purpose; null for none. */
-  faults: string | null;
 }
 
 const defaultHost = '127.0.0.1';
 
-type Optional = 'silenceMs' | 'console' | 'faults';
+type Optional = 'silenceMs' | 'console';
 type Checked = Required<Omit<ServiceOptions, Optional>> &
   Pick<ServiceOptions, Optional> & { clientLimits: ClientLimits };
 

@@ -49,8 +49,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const path = join(checked.dataDir, 'service.sqlite');
     const book = new JobStore(path, checked);
     opened.push(() => book.close());
-    checked.faults?.keepIn(join(checked.dataDir, 'faults.sqlite'));
-    opened.push(() => checked.faults?.close());
     const folder = new FolderWatch(checked.dataDir, [path, `${path}-wal`], checked.onTrouble);
     const results = new JobResults({ ...checked, book });
     return await listen(checked, { keys, book, folder, results, ownWorkers, opened });
@@ -82,7 +80,7 @@ interface Opened {
 
 async function listen(options: Checked, parts: Opened): Promise<Service> {
   const { book, folder, opened } = parts;
-  const { onTrouble, retentionMs, now, faults, hasPrivateWebhooks: hasPrivate } = options;
+  const { onTrouble, retentionMs, now, hasPrivateWebhooks: hasPrivate } = options;
   // Workers are told where the service is, so that it listens before there are endpoints.
   let router: ApiRouter | undefined;
   const http = await startHttpServer({
@@ -93,7 +91,7 @@ async function listen(options: Checked, parts: Opened): Promise<Service> {
     const endpoints = openEndpoints(options, parts, http.url);
     router = openRouter(options, parts, endpoints, http.url);
     const sweeper = new Sweeper(book, folder, retentionMs, onTrouble);
-    const webhooks = new Webhooks({ book, onTrouble, now, faults, hasPrivate });
+    const webhooks = new Webhooks({ book, onTrouble, now, hasPrivate });
     let closing: Promise<void> | undefined;
     const close = () => closeDown({ http, endpoints, sweeper, webhooks, book, folder, opened, onTrouble });
     return { url: http.url, close: () => (closing ??= close()) };
@@ -139,13 +137,7 @@ function openRouter(
       new Console({
         ...common,
         ...console,
-        about: {
-          program: console.program,
-          url,
-          retentionMs,
-          faults: console.faults,
-          file: console.file,
-        },
+        about: { program: console.program, url, retentionMs, file: console.file },
       }),
   });
 }

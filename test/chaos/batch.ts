@@ -1,7 +1,7 @@
 /** The batch that the chaos is about: its settings, its manifest, and the edits of it between runs. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Chance } from '../../src/service/faults/chance.ts';
+import type { Chance } from '../faults/chance.ts';
 
 export class Batch {
   readonly dir: string;

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Account, TurnedAway } from './account.ts';
-import { sendJson } from './answers.ts';
+import { sendJson } from '../faults/answers.ts';
 
 export interface Controlled {
   account: () => Omit<Account, 'strays' | 'strayKeys'>;

@@ -1,5 +1,5 @@
 /** Scenes that can never be rendered: whatever is tried, the same goes wrong again. */
-import { chance } from '../../src/service/faults/chance.ts';
+import { chance } from '../faults/chance.ts';
 
 export type Curse = 'too large (400)' | 'malformed (400)' | 'the same damage each time';
 

@@ -1,6 +1,7 @@
 /** How jobs end at the hostile service: most with a picture, some in each of the bad ways that are known. */
-import type { Chance } from '../../src/service/faults/chance.ts';
-import { damages, pictureOf, sameDamage } from './pictures.ts';
+import { badEnds } from '../faults/bad-ends.ts';
+import { type Chance, chance } from '../faults/chance.ts';
+import { pictureDamages as damages, png, rowsOf } from '../faults/picture-damages.ts';
 
 /** Of an ended job. */
 export interface End {
@@ -24,12 +25,22 @@ export function drawFate(random: Chance, badShare: number): string {
 /** Undefined where it never ends. */
 export function endOf(fate: string, seed: number, job: number, scene: string): End | undefined {
   if (fate === good) return rendered(pictureOf(seed, job).toString('base64'), job);
-  if (fate === sameAgain) return rendered(sameDamage(pictureOf(seed, scene)), job);
-  const damage = damages[fate];
-  if (damage !== undefined) return rendered(damage.of(pictureOf(seed, job), job), job);
+  const isAgain = fate === sameAgain;
+  const damage = damages[isAgain ? 'picture-flipped-bit' : fate];
+  if (damage !== undefined) return rendered(damage.of(pictureOf(seed, isAgain ? scene : job), job), job);
   const fields = badEnds[fate]?.fields(job);
   return fields && { fields };
 }
+
+/** A whole PNG of noise, different for each job number and each other name. */
+export function pictureOf(seed: number, name: number | string): Buffer {
+  const { draw } = chance(seed, 'picture', name);
+  const rows = rowsOf(width, height, () => [draw() * 256, draw() * 256, draw() * 256]);
+  return png(width, height, rows);
+}
+
+const width = 24;
+const height = 16;
 
 /** The failure that a job of this fate is to be taken for. */
 export function kindOf(fate: string): string | null {
@@ -38,52 +49,7 @@ export function kindOf(fate: string): string | null {
   return damages[fate]?.kind ?? badEnds[fate]?.kind ?? null;
 }
 
-const traceback = (job: number): string => `Traceback: CUDA out of memory in job ${job}`;
-
-interface BadEnd {
-  kind: string;
-  fields: (job: number) => Record<string, unknown>;
-}
-
-const badEnds: Record<string, BadEnd> = {
-  'FAILED, error is a string': failed((job) => ({ error: traceback(job) })),
-  'FAILED, error is a string of JSON': failed((job) => ({
-    error: JSON.stringify({ error_type: 'RuntimeError', error_message: traceback(job) }),
-  })),
-  'FAILED, error is a list': failed((job) => ({ error: ['worker died', traceback(job)] })),
-  'FAILED, error is an object': failed((job) => ({ error: { message: traceback(job) } })),
-  'FAILED, without a word': failed(() => ({})),
-  'FAILED, and has output': failed((job) => ({
-    error: 'job timed out after 1 retries',
-    output: [{ seed: job }],
-  })),
-  TIMED_OUT: { kind: 'job-timed-out', fields: () => ({ status: 'TIMED_OUT' }) },
-  CANCELLED: { kind: 'job-cancelled', fields: () => ({ status: 'CANCELLED' }) },
-  'COMPLETED without output': { kind: 'no-output', fields: () => ({ status: 'COMPLETED' }) },
-  'COMPLETED, output is null': completed('no-output', () => null),
-  'COMPLETED, output is an empty list': completed('no-output', () => []),
-  'failure inside COMPLETED: an error': completed('failed-inside', (job) => ({
-    status: 'error',
-    message: traceback(job),
-  })),
-  'failure inside COMPLETED: no images': completed('failed-inside', () => ({
-    status: 'success_no_images',
-    images: [],
-  })),
-  'failure inside COMPLETED: a code': completed('failed-inside', () => [
-    { code: 400, message: 'bad sampler' },
-  ]),
-};
-
 const badFates: readonly string[] = [...Object.keys(badEnds), ...Object.keys(damages), ...stalls, lost];
-
-function failed(of: BadEnd['fields']): BadEnd {
-  return { kind: 'job-failed', fields: (job) => ({ status: 'FAILED', ...of(job) }) };
-}
-
-function completed(kind: string, output: (job: number) => unknown): BadEnd {
-  return { kind, fields: (job) => ({ status: 'COMPLETED', output: output(job) }) };
-}
 
 function rendered(image: string, seed: number): End {
   return { fields: { status: 'COMPLETED', output: [{ rendered_image: image, seed }] }, image };

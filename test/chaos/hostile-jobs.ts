@@ -1,10 +1,9 @@
 /** The hostile service's jobs and its account: what it took on, what became of it, what it handed out. */
 import { createHash } from 'node:crypto';
 import type { Account, Cursed, JobRecord, ServiceSettings } from './account.ts';
-import { chance } from '../../src/service/faults/chance.ts';
+import { chance } from '../faults/chance.ts';
 import { curseOf, type Curse } from './curses.ts';
-import { drawFate, endOf, good, kindOf, lost, sameAgain, type End } from './fates.ts';
-import { pictureOf } from './pictures.ts';
+import { drawFate, endOf, good, kindOf, lost, pictureOf, sameAgain, type End } from './fates.ts';
 
 export interface Job extends JobRecord {
   input: { scene: string };

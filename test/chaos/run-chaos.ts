@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { Account } from './account.ts';
 import { Batch } from './batch.ts';
-import { chance, type Chance } from '../../src/service/faults/chance.ts';
+import { chance, type Chance } from '../faults/chance.ts';
 import { closedDoors } from './closed-doors.ts';
 import { lastRuns } from './last-runs.ts';
 import { judge } from './judge.ts';

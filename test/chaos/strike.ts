@@ -1,6 +1,6 @@
 /** How a run is ended before its time: at which moment, and by what. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Chance } from '../../src/service/faults/chance.ts';
+import type { Chance } from '../faults/chance.ts';
 import type { Runner, RunnerEnd } from './runner.ts';
 
 export interface Strike {

@@ -12,6 +12,10 @@ it.each([
     ['status', 'pipeline.yaml', '--skipBadRows'],
     '--skipBadRows is no option of status; there are --output, ',
   ],
+  [
+    ['serve', '--faults', 'x'],
+    'serve has no --faults any more: it was a tool of the tests, and nothing replaces it.',
+  ],
   [['run', 'pipeline.yaml', 'other.yaml'], '"other.yaml" is more than run takes.'],
   [['run'], 'Say which pipeline.yaml.'],
   [['inspect'], 'Say which picture.'],

@@ -86,7 +86,6 @@ it.each([
   [['open.yaml'], {}, /^open\.yaml: host: 0\.0\.0\.0 lets other machines in/],
   [['--host', '192.0.2.1'], { NIGHTRENDER_API_KEY: testKey }, /^This machine has no address 192\.0\.2\.1 to/],
   [[], { NIGHTRENDER_API_KEY: '' }, /^NIGHTRENDER_API_KEY: is empty; set it to a key/],
-  [['--faults', 'no.yaml'], {}, /^no\.yaml/],
 ])('refuses %j with %j in words', async (args, env, said) => {
   const cwd = folderWith({
     'service.yaml': 'endpoints: [{name: Painter, quickDeploy: painter}]',
@@ -149,11 +148,4 @@ it('accounts jobs and the time of workers to the key that they came with', async
   expect(laptop).toMatchObject({ name: 'laptop', usage: [] });
   const told = await nightrender(['keys', 'list', ...data], { cwd });
   expect(told.stdout).toMatch(/^first +admin .* 2 +\d+\.\d$/m);
-});
-
-it('marks faults loudly', async () => {
-  const cwd = folderWith({ 'faults.yaml': 'rates: {job: {failed: 100%}}' });
-  const service = await Served.start(cwd, ['--faults', 'faults.yaml']);
-  expect(service.program.stderr).toMatch(/^FAULTS ARE ON: .*\n {2}of the jobs: failed 100 %\n/);
-  expect(await service.done('scene-renderer', picture)).toMatchObject({ status: 'FAILED' });
 });

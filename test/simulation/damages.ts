@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Chance } from '../../src/service/faults/chance.ts';
+import type { Chance } from '../faults/chance.ts';
 import { pictureOf } from './night-service.ts';
 
 /** Where writes that last take no time. */

@@ -1,7 +1,7 @@
 /** The list of a night and what people do to it between two starts. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Chance } from '../../src/service/faults/chance.ts';
+import type { Chance } from '../faults/chance.ts';
 
 interface Row {
   id: string;

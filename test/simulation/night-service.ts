@@ -12,8 +12,8 @@ import type {
   StatusReply,
   SubmitReply,
 } from '../../src/runner/pipeline/ports.ts';
-import type { Chance } from '../../src/service/faults/chance.ts';
-import { png } from '../../src/service/faults/picture-damages.ts';
+import type { Chance } from '../faults/chance.ts';
+import { png } from '../faults/picture-damages.ts';
 
 /** Shares (0 to 1) of the requests or jobs that go wrong in a way. */
 export interface Weather {

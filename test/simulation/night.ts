@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { chance, type Chance } from '../../src/service/faults/chance.ts';
+import { chance, type Chance } from '../faults/chance.ts';
 import { Account, type Terms } from './account.ts';
 import { copyFolder, damages, fastFolder, keepCheckpoint } from './damages.ts';
 import { readFolder, type Folder } from './folder-state.ts';

@@ -1,7 +1,7 @@
 /** What a person does whose start was refused: follows one way after another that the words name. Words that lead in a circle are wrong. */
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { Chance } from '../../src/service/faults/chance.ts';
+import type { Chance } from '../faults/chance.ts';
 import type { Account } from './account.ts';
 import { readFolder } from './folder-state.ts';
 import type { Outcome, Start } from './start.ts';

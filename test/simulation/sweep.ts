@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { chance, type Chance } from '../../src/service/faults/chance.ts';
+import { chance, type Chance } from '../faults/chance.ts';
 import { Account, type Terms } from './account.ts';
 import { copyFolder, damageFile, drawFlip, fastFolder, type FileDamage } from './damages.ts';
 import { readFolder } from './folder-state.ts';

@@ -30,7 +30,6 @@ async function fullService(): Promise<FakeConsole> {
   const workers = [workerView({ id: 'w1', lastDeath: { why: 'it left', at: Date.now() }, log: ['bye'] })];
   const settings = endpointForm({ environment: { A: '1' } });
   service.overview.endpoints.push(endpointView(settings, { workers, trouble: 'Broken.' }));
-  service.overview.faults = 'faults.yaml';
   service.jobs.push(jobView({ id: 'job-1', status: 'FAILED', error: 'Broken.', endedAt: Date.now() }));
   service.keys.push(keyView({ name: 'one' }));
   return service;

@@ -234,7 +234,6 @@ function emptyOverview(): Overview {
     url: '',
     now: 0,
     retentionMs: 1_800_000,
-    faults: null,
     file: 'service.yaml',
     rendererLack: null,
     endpoints: [],

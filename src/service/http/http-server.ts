@@ -3,9 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FaultPlan } from '../faults/fault-plan.ts';
 import { isDiskFull } from '../jobs/disk-full.ts';
-import { wholeOf } from '../jobs/filed-text.ts';
 import { type HttpResponse, errorBody, refusal } from './http-response.ts';
 import type { ClientLimits } from './client-limits.ts';
 import { sendAnswer } from './send-response.ts';
@@ -27,8 +25,6 @@ export interface HttpServerOptions {
   clientLimits: ClientLimits;
   answerRequest: AnswerRequest;
   onTrouble: (text: string) => void;
-  /** What goes wrong on purpose; undefined where nothing does. */
-  faults?: FaultPlan | undefined;
 }
 
 export interface HttpServer {
@@ -92,7 +88,7 @@ function urlOf({ address, family, port }: AddressInfo): string {
 async function serveRequest(
   request: IncomingMessage,
   response: ServerResponse,
-  { answerRequest, onTrouble, faults, clientLimits }: HttpServerOptions,
+  { answerRequest, onTrouble, clientLimits }: HttpServerOptions,
 ): Promise<void> {
   const gone = new AbortController();
   // Whoever was answered is waited for by nobody; to abort costs as much as a good part of a short answer.
@@ -103,17 +99,10 @@ async function serveRequest(
   // Whether the client goes on to send a body it was not asked for cannot be known: the connection is of no more use.
   if (isAskedFirst) response.shouldKeepAlive = false;
   try {
-    const fault = faults?.answer(request);
-    if (fault?.isInstead === true) return fault.send(response);
     const sendContinue = (): void => void (isAskedFirst && response.writeContinue());
-    const honest = await answerRequest(request, sendContinue, gone.signal);
-    if (honest === undefined) return void response.destroy();
-    if (fault === undefined && faults?.isTold(request) !== true)
-      return await sendAnswer(request, response, honest, clientLimits);
-    const whole = { ...honest, body: await wholeOf(honest.body) };
-    const answer = faults?.told(request, whole) ?? whole;
-    if (fault === undefined || honest.isBodyUnread) await sendAnswer(request, response, answer, clientLimits);
-    else fault.send(response, answer);
+    const answer = await answerRequest(request, sendContinue, gone.signal);
+    if (answer === undefined) response.destroy();
+    else await sendAnswer(request, response, answer, clientLimits);
   } catch (error) {
     onTrouble(`cannot answer ${request.method} ${request.url}: ${String(error)}`);
     if (response.headersSent) response.destroy();

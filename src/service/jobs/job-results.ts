@@ -1,8 +1,6 @@
 /** What workers bring, into the job book: outputs as JSON text, all else failures in words. */
-import type { FaultPlan } from '../faults/fault-plan.ts';
 import type { JobStore } from './job-store.ts';
 import type { JobOfWorker } from './job-transitions.ts';
-import type { JobOutcome } from './job-work.ts';
 
 /** Larger results are failures in words rather than results that get lost on their way. */
 const defaultMaxResultBytes = 100 * 1024 * 1024;
@@ -12,8 +10,6 @@ const maxErrorLength = 10_000;
 export interface JobResultsParts {
   book: JobStore;
   maxResultBytes?: number;
-  /** What goes wrong on purpose; undefined where nothing does. */
-  faults?: FaultPlan | undefined;
 }
 
 export class JobResults {
@@ -32,7 +28,7 @@ export class JobResults {
     const byteCount = Buffer.byteLength(output);
     if (output === 'null') return this.fail(job, 'the worker ended without an output', log);
     if (byteCount > this.#maxResultBytes) return this.failTooLarge(job, log);
-    return this.#settle(job, { state: 'COMPLETED', output }, log);
+    return this.#parts.book.work.settle(job, { state: 'COMPLETED', output }, log);
   }
 
   failTooLarge(job: JobOfWorker, log?: string): Promise<boolean> {
@@ -40,11 +36,7 @@ export class JobResults {
   }
 
   fail(job: JobOfWorker, error: string, log?: string): Promise<boolean> {
-    return this.#settle(job, { state: 'FAILED', error: error.slice(0, maxErrorLength) }, log);
-  }
-
-  #settle(job: JobOfWorker, honest: JobOutcome, log: string | undefined): Promise<boolean> {
-    const { book, faults } = this.#parts;
-    return book.work.settle(job, faults?.outcome(job.id, honest) ?? honest, log);
+    const outcome = { state: 'FAILED', error: error.slice(0, maxErrorLength) } as const;
+    return this.#parts.book.work.settle(job, outcome, log);
   }
 }

@@ -35,9 +35,6 @@ export function prepareWebhookStatements(db: Database) {
       `UPDATE webhook SET dueAt = @dueAt, tries = @tries + 1
        WHERE job = @job AND tries = @tries AND dueAt IS @wasDueAt`,
     ),
-    putOff: db.prepare<[{ job: number; wasDueAt: number | null; dueAt: number }]>(
-      'UPDATE webhook SET dueAt = @dueAt WHERE job = @job AND dueAt IS @wasDueAt',
-    ),
     silence: db.prepare<[{ job: number; tries: number; dueAt: number | null }]>(
       'UPDATE webhook SET dueAt = NULL WHERE job = @job AND tries = @tries AND dueAt IS @dueAt',
     ),

@@ -1,13 +1,11 @@
 /** Tells those who asked for it that a job has ended: one try and two more, each over restarts of the service. */
 import { Readable } from 'node:stream';
 import { Agent, request } from 'undici';
-import type { FaultPlan } from '../faults/fault-plan.ts';
 import { statusBody } from '../http/http-response.ts';
 import {
   closeFilesOf,
   type FiledText,
   type Text,
-  wholeOf,
   byteCountOf,
   isFiled,
   piecesOf,
@@ -23,8 +21,6 @@ export interface WebhooksParts extends WebhookTargets {
   onTrouble: (text: string) => void;
   /** Wall clock, epoch ms. */
   now: () => number;
-  /** What goes wrong on purpose; undefined where nothing does. */
-  faults?: FaultPlan | undefined;
 }
 
 /** Between the tries; after the last there is none. */
@@ -93,26 +89,13 @@ export class Webhooks {
     }
   }
 
-  /** Resolves to whether its host answered, undefined where it was not asked. */
+  /**
+   * Resolves to whether its host answered, undefined where it was not asked. A try counts before it is made: one that
+   * the service does not live to see the end of was one.
+   */
   async #emit(webhook: DueWebhook): Promise<boolean | undefined> {
-    const { faults } = this.#parts;
-    const honest = await this.#bodyOf(webhook);
-    if (honest === undefined || faults?.isToldAtEnd(webhook.id) !== true)
-      return await this.#tellThat(webhook, honest);
-    const body = faults.toldAtEnd(webhook.id, await wholeOf(honest));
-    if (body !== undefined) return await this.#tellThat(webhook, body);
-    await this.#putOff(webhook);
-    return undefined;
-  }
-
-  async #putOff({ job, dueAt: wasDueAt }: DueWebhook): Promise<void> {
-    const dueAt = Math.floor(this.#parts.now()) + lookEveryMs;
-    await this.#parts.book.file.commit.write(() => this.#sql.putOff.run({ job, wasDueAt, dueAt }));
-  }
-
-  /** A try counts before it is made: one that the service does not live to see the end of was one. */
-  async #tellThat(webhook: DueWebhook, body: Text | FiledText | undefined): Promise<boolean | undefined> {
     const { commit } = this.#parts.book.file;
+    const body = await this.#bodyOf(webhook);
     const { job, tries, url, dueAt: wasDueAt } = webhook;
     const pauseMs = pausesMs[tries];
     const dueAt = pauseMs === undefined ? null : Math.floor(this.#parts.now()) + pauseMs;

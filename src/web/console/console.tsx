@@ -13,7 +13,7 @@ import { NothingHere } from './nothing-here.tsx';
 import { OverviewPage } from './overview-page.tsx';
 import { to, useRoute, type Route } from './route.ts';
 import { ServiceContext, type Service } from './service.ts';
-import { AwayNotice, FaultsNotice, TopBar } from './top-bar.tsx';
+import { AwayNotice, TopBar } from './top-bar.tsx';
 import { usePolled } from './use-polled.ts';
 import { JobList } from './job-list.tsx';
 
@@ -40,7 +40,6 @@ function ConsolePage(): JSX.Element {
     <ServiceContext.Provider value={service}>
       <TopBar route={route} />
       <AwayNotice />
-      <FaultsNotice faults={overview.faults} />
       <p class="said" role="status">
         {said.at === hash ? said.text : ''}
       </p>

@@ -1,6 +1,5 @@
 /** What stands above every page: where one can go, and what concerns all of it. */
 import type { JSX } from 'preact';
-import type { Overview } from '../../protocol/console-data.ts';
 import { hourWords } from '../shared/number-words.ts';
 import { ask, Refused } from './ask.ts';
 import { useLink } from './link.ts';
@@ -58,15 +57,5 @@ export function AwayNotice(): JSX.Element {
         </p>
       )}
     </div>
-  );
-}
-
-/** Loud, and short: it stands above every page. */
-export function FaultsNotice({ faults }: Pick<Overview, 'faults'>): JSX.Element | null {
-  if (faults === null) return null;
-  return (
-    <section class="faults" aria-label="Faults are on">
-      <strong>Faults are on:</strong> jobs fail on purpose, as <bdi>{faults}</bdi> says.
-    </section>
   );
 }

@@ -21,7 +21,6 @@ it('tells of the service and of all its endpoints', async () => {
     url,
     now: 5_000_000,
     retentionMs: 90_000,
-    faults: null,
     file: 'service.yaml',
     rendererLack: { reason: 'it snows', install: null },
     endpoints: [

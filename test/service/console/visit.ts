@@ -16,7 +16,6 @@ import { key, openService, type TestService, type TestServiceOptions } from '../
 const consoleOptions: ConsoleOptions = {
   page: { html: '<p>the page</p>', headers: { 'Content-Security-Policy': "default-src 'none'" } },
   program: 'nightrender 1.2.3',
-  faults: null,
   file: 'service.yaml',
   rendererLack: () => ({ reason: 'it snows', install: null }),
   forms: {

@@ -7,13 +7,11 @@ import { describe, expect, it } from 'vitest';
 import type { StatusResponse } from '../../../src/protocol/messages.ts';
 import { runPath, statusPath } from '../../../src/protocol/paths.ts';
 import { listenOnLoopback } from '../../e2e/listen-on-loopback.ts';
-import { faultyService, scripted } from '../faults/faulty-service.ts';
 import {
   ask,
   askStatus,
   endpointId,
   instantWorkload,
-  makeDataDir,
   openService,
   post,
   submit,
@@ -112,19 +110,6 @@ describe.skipIf(process.platform !== 'linux')('its file (looked for in /proc, wh
     await untilClosed(service);
     expect(service.troubles).toEqual([]);
   });
-
-  it('is closed when a fault is told in its place', async () => {
-    const dataDir = await makeDataDir();
-    const output = { text: 'x'.repeat(megabyte) };
-    const service = await faultyService(
-      { script: [scripted('status', 'unknown-word')] },
-      { workload: instantWorkload(() => output), dataDir },
-    );
-    const id = await submit(service.url, { scene: 'x' });
-    await service.idle();
-    expect((await askStatus(service.url, id)).json).toEqual({ id, status: 'REHYDRATING' });
-    await untilClosed({ dataDir });
-  });
 });
 
 it('is read to its end where it is deleted in the middle', async () => {
@@ -152,21 +137,6 @@ it('breaks off, and is told of, where its file cannot be read to its end', async
   expect(announced).toBeGreaterThan(resultBytes);
   expect(received).toBeLessThan(announced);
   await expect.poll(() => troubles).toEqual([expect.stringContaining('the file is shorter than it was')]);
-});
-
-it('meets a fault as every other answer does', async () => {
-  const service = await faultyService(
-    { script: [scripted('status', 'cut')] },
-    { workload: instantWorkload(() => 'x'.repeat(megabyte)) },
-  );
-  const id = await submit(service.url, { scene: 'x' });
-  await service.idle();
-  const reader = await SlowClient.connect(service.url);
-  reader.ask(statusPath('v2', endpointId, id));
-  await reader.readToEnd();
-  const { announced, received } = bodyBytes(reader);
-  expect(announced).toBeGreaterThan(megabyte);
-  expect(received).toBe(announced >> 1);
 });
 
 it('takes the memory of its pieces only on its way to webhooks that do not read, too', async () => {

@@ -127,7 +127,6 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     service.overview.endpoints.push(view);
     service.overview.rendererLack = { reason: script, install: wide };
     service.overview.file = marks;
-    service.overview.faults = wide;
     const job = {
       summary: wide,
       error: image,
@@ -172,7 +171,6 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     const states = ['unhealthy', 'throttled', 'initializing', 'running', 'idle'] as const;
     const workers = states.map((state) => workerView({ id: state, state }));
     service.overview.endpoints.push(endpointView(endpointForm(), { workers, trouble: 'Broken.' }));
-    service.overview.faults = 'faults.yaml';
     service.overview.rendererLack = { reason: 'no GPU', install: 'npm install x' };
     const workload = { kind: 'prebuilt', name: 'scene-renderer' } as const;
     service.overview.endpoints.push(endpointView(endpointForm({ id: '3d', name: '3D', workload })));

@@ -1,9 +1,8 @@
 /** `nightrender init`: a pipeline.yaml or a service.yaml with its schema, and what belongs to it, that run at once. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { pipelineSchemaText } from '../runner/config/pipeline-schema.ts';
+import { pipelineSchemaText, sections } from '../runner/config/schema.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
-import { sections } from '../runner/config/schema.ts';
 import { serviceExample } from '../service/config/service-example.ts';
 import { serviceSchemaText } from '../service/config/service-json-schema.ts';
 import { printInit, printServiceInit } from '../terminal/print-init.ts';

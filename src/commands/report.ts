@@ -2,7 +2,7 @@
 import { join, resolve } from 'node:path';
 import { readFile } from 'node:fs/promises';
 import { readOutputDir } from '../runner/config/read-output-dir.ts';
-import { readReportSettings, type ReportSettings } from '../runner/config/read-report-settings.ts';
+import { readReportSettings, type ReportSettings } from '../runner/config/read-settings.ts';
 import { createFilesView, type FilesView } from '../terminal/files-view.ts';
 import { writeBatchReport } from './batch-report.ts';
 import { commandArguments } from './command-arguments.ts';

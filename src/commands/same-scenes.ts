@@ -2,7 +2,7 @@
 import { readComparedDigest, readSeedBits } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
 import { shownFile } from '../lib/yaml/yaml-file.ts';
-import { hashManifest } from '../runner/manifest/hash-manifest.ts';
+import { hashManifest } from '../runner/manifest/open-bytes.ts';
 import { listDigest } from './list-digest.ts';
 import type { ReadScenes } from './read-scenes.ts';
 

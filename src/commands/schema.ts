@@ -1,5 +1,5 @@
 /** `nightrender schema`: prints a JSON Schema. */
-import { pipelineSchemaText } from '../runner/config/pipeline-schema.ts';
+import { pipelineSchemaText } from '../runner/config/schema.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { serviceSchemaText } from '../service/config/service-json-schema.ts';
 import { didYouMean } from '../lib/text/closest.ts';

@@ -9,7 +9,7 @@ import { repairCheckpoint } from '../runner/checkpoint/repair-checkpoint.ts';
 import { countPictures, readSavedJobs, recordedReader } from '../runner/checkpoint/saved-pictures.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { readOutputDir } from '../runner/config/read-output-dir.ts';
-import { readReportSettings, type ReportSettings } from '../runner/config/read-report-settings.ts';
+import { readReportSettings, type ReportSettings } from '../runner/config/read-settings.ts';
 import { endings } from '../runner/core/ending.ts';
 import type { Verified } from '../runner/core/verification.ts';
 import { createImageStore, type PreparedImageStore } from '../runner/images/image-store.ts';

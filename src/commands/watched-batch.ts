@@ -7,7 +7,7 @@ import { lastHourOf, nightOf } from '../runner/core/finish-rate.ts';
 import type { LiveBatch, LiveFailure, LiveNumbers } from '../runner/core/live-batch.ts';
 import { paceOf, type Throughput } from '../runner/core/throughput.ts';
 import { conditionOf, lastEndedAt, type RunCondition } from '../runner/core/run-condition.ts';
-import type { WatchedBatch } from '../runner/watch/watched-batch.ts';
+import type { WatchedBatch } from '../runner/watch/broadcast.ts';
 import { runArguments } from './command-arguments.ts';
 import { refusalOf } from './refusal.ts';
 import { shownPath } from './shown-path.ts';

@@ -1,8 +1,8 @@
 /** The words of an error, dug out of whatever a service or worker sends as one. */
-import { exactInteger, parseExactly } from './exact-integer.ts';
-import { isNothing, isRecord } from './json-value.ts';
+import { oneLine } from '../lib/text/format.ts';
+import { isJsonObject } from '../lib/text/json.ts';
+import { exactInteger, parseExactly, isNothing } from './json-value.ts';
 
-const maxTextLength = 500;
 const deepest = 6;
 const maxListItems = 20;
 
@@ -33,18 +33,6 @@ export function bodyText(body: string): string | undefined {
   return title === undefined ? 'an HTML page' : `an HTML page, "${title}"`;
 }
 
-/** Printable, on one line and at most `longest` characters long; undefined where nothing is left. */
-export function oneLine(text: string, longest = maxTextLength): string | undefined {
-  const whole = text.trim();
-  // Twice as many code units as characters, and room for white space that is taken out.
-  const start = whole.slice(0, 4 * longest);
-  const characters = Array.from(start.replaceAll(/[\s\p{C}]+/gu, ' ').trim());
-  if (characters.length === 0) return undefined;
-  if (characters.length <= longest && start.length === whole.length) return characters.join('');
-  const kept = characters.slice(0, longest - 1).join('');
-  return `${kept.trimEnd()}…`;
-}
-
 function titleOf(page: string): string | undefined {
   const [, title = ''] = /<title[^<>]*>([^<]*)/i.exec(page.slice(0, 16_384)) ?? [];
   return oneLine(title);
@@ -55,7 +43,7 @@ function wordsOf(error: unknown, depth: number): string | undefined {
   if (typeof error === 'string') return wordsOfText(error, depth);
   if (typeof error === 'number') return String(error);
   if (Array.isArray(error)) return wordsOfList(error, depth);
-  return isRecord(error) ? wordsOfObject(error, depth) : undefined;
+  return isJsonObject(error) ? wordsOfObject(error, depth) : undefined;
 }
 
 function wordsOfText(text: string, depth: number): string | undefined {

@@ -1,13 +1,64 @@
-/** What a value parsed from JSON is: an object, or nothing at all. */
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+/** Values parsed from JSON: emptiness, integers in all their digits, and a description in a few words. */
+import { oneLine } from '../lib/text/format.ts';
+import { isJsonObject } from '../lib/text/json.ts';
 
 /** Null, blank or empty. */
 export function isNothing(value: unknown): boolean {
   if (value === undefined || value === null) return true;
   if (typeof value === 'string') return value.trim() === '';
   if (Array.isArray(value)) return value.length === 0;
-  return isRecord(value) && Object.keys(value).length === 0;
+  return isJsonObject(value) && Object.keys(value).length === 0;
+}
+
+/** The digits of a number or a numeric text; undefined where `JSON.parse` rounded them. */
+export function exactInteger(value: unknown): string | undefined {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined;
+  if (typeof value !== 'string') return undefined;
+  return /^\s*(-?\d{1,40})(?:\.0+)?\s*$/.exec(value)?.[1];
+}
+
+/** No worker puts longer JSON into a string. */
+const maxJsonLength = 1_000_000;
+
+/** JSON with its long integers as text, since `JSON.parse` rounds them; undefined where it is invalid. */
+export function parseExactly(text: string): unknown {
+  if (text.length > maxJsonLength) return undefined;
+  try {
+    // The pattern takes quadratic time on invalid JSON.
+    JSON.parse(text);
+    return JSON.parse(text.replaceAll(stringOrNumber, quoteLongInteger)) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+const stringOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
+
+function quoteLongInteger(token: string): string {
+  return /^-?\d{16,}$/.test(token) ? `"${token}"` : token;
+}
+
+const maxListDepth = 3;
+const maxKeys = 8;
+
+/** Short for a value of any size. */
+export function describeValue(value: unknown, depth = 0): string {
+  if (typeof value === 'string') return `the text "${oneLine(value, 80) ?? ''}"`;
+  if (isJsonObject(value)) return describeObject(value);
+  if (!Array.isArray(value) || value.length === 0 || depth >= maxListDepth) return kindOf(value);
+  return `a list of ${value.length}, the first of them ${describeValue(value[0], depth + 1)}`;
+}
+
+function describeObject(object: Record<string, unknown>): string {
+  const keys = Object.keys(object);
+  const shown = keys.slice(0, maxKeys).map((key) => `"${oneLine(key, 40) ?? ''}" (${kindOf(object[key])})`);
+  const rest = keys.length > shown.length ? ` and ${keys.length - shown.length} more` : '';
+  return `an object with ${shown.join(', ') || 'no keys'}${rest}`;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  if (Array.isArray(value)) return `list of ${value.length}`;
+  if (typeof value === 'string') return value === '' ? 'empty text' : `text of ${value.length} characters`;
+  return typeof value;
 }

@@ -1,5 +1,8 @@
-/** The operations of the job interface by their paths, for its OpenAPI description. */
-import { operation, resultOperation, workerOperation } from './openapi-operation.ts';
+/** The operations of the job interface by path, for its OpenAPI description. */
+import type { openApiSchemas } from './openapi-schemas.ts';
+
+/** What every operation may answer besides. */
+const refusals = ['400', '401', '403', '404', '405', '429'];
 
 const job = { description: 'The job.', schema: 'Job' } as const;
 const accepted = { description: 'The job is in the queue.', schema: 'Accepted' } as const;
@@ -163,4 +166,67 @@ function at(path: string, method: 'get' | 'post', operationThere: object): Recor
   const names = ['version', 'endpointId', ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)];
   const parameters = names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
   return { [`/{version}/{endpointId}/${path}`]: { parameters, [method]: operationThere } };
+}
+
+type SchemaName = keyof typeof openApiSchemas;
+
+interface Operation {
+  id: string;
+  summary: string;
+  answer: { description: string; schema?: SchemaName };
+  body?: SchemaName;
+  parameters?: string[];
+  /** What this one may answer besides. */
+  refused?: ('409' | '503' | '507')[];
+}
+
+function operation({ id, summary, answer, body, parameters = [], refused = [] }: Operation) {
+  const { description, schema } = answer;
+  return {
+    operationId: id,
+    summary,
+    tags: ['jobs'],
+    ...(parameters.length > 0 && {
+      parameters: parameters.map((name) => ({ $ref: `#/components/parameters/${name}` })),
+    }),
+    ...(body !== undefined && { requestBody: { required: true, content: json(body) } }),
+    responses: {
+      200: { description, ...(schema !== undefined && { content: json(schema) }) },
+      ...Object.fromEntries(
+        [...refusals, ...refused].map((code) => [code, { $ref: `#/components/responses/${code}` }]),
+      ),
+    },
+  };
+}
+
+/** With the key of a worker; `none` is what is answered where there is nothing. */
+function workerOperation(given: Operation, none?: string) {
+  const { responses: answers, ...rest } = operation(given);
+  return {
+    ...rest,
+    tags: ['workers'],
+    security: [{ workerKey: [] }],
+    responses: { ...answers, ...(none !== undefined && { 204: { description: none } }) },
+  };
+}
+
+/** Workers send JSON under the content type of a form. */
+function resultOperation(id: string, summary: string) {
+  const schema = { $ref: '#/components/schemas/WorkerResult' };
+  return {
+    ...workerOperation({
+      id,
+      summary,
+      answer: { description: 'It is kept, where it is still wanted.', schema: 'Heard' },
+      refused: ['507'],
+    }),
+    requestBody: {
+      required: true,
+      content: { 'application/x-www-form-urlencoded': { schema }, 'application/json': { schema } },
+    },
+  };
+}
+
+export function json(schema: SchemaName) {
+  return { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } };
 }

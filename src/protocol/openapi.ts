@@ -1,6 +1,5 @@
 /** The OpenAPI 3.1 description of the job interface, of its clients' operations and its workers'. */
-import { json } from './openapi-operation.ts';
-import { paths } from './openapi-paths.ts';
+import { json, paths } from './openapi-paths.ts';
 import { openApiSchemas } from './openapi-schemas.ts';
 import { versions } from './paths.ts';
 

@@ -1,8 +1,8 @@
 /** Finds the pictures in a completed job's output, whichever worker made it, and tells failures from pictures. */
-import { describeValue } from './describe-value.ts';
-import { oneLine, errorText } from './error-text.ts';
-import { isNothing, isRecord } from './json-value.ts';
-import { exactInteger, parseExactly } from './exact-integer.ts';
+import { oneLine } from '../lib/text/format.ts';
+import { isJsonObject } from '../lib/text/json.ts';
+import { describeValue, isNothing, exactInteger, parseExactly } from './json-value.ts';
+import { errorText } from './error-text.ts';
 
 export type FoundOutput =
   | { kind: 'pictures'; pictures: PictureInOutput[] }
@@ -64,7 +64,7 @@ function placesByShape(output: unknown): Place[] {
     if (found.length > 0) return found;
   }
   // A worker that yields its result in parts is handed in as the list of these.
-  return Array.isArray(output) ? output.filter(isRecord).slice(-maxParts).flatMap(placesByShape) : [];
+  return Array.isArray(output) ? output.filter(isJsonObject).slice(-maxParts).flatMap(placesByShape) : [];
 }
 
 function readsLikePicture(text: string): boolean {
@@ -117,7 +117,7 @@ function itemOf(value: unknown, index: number): unknown {
 /** A1111 tells its seeds in JSON within the JSON; a contact sheet that comes first has none of its own. */
 function seedInInfo(info: unknown, index: number): string | undefined {
   const facts = typeof info === 'string' ? parseExactly(info) : info;
-  if (!isRecord(facts)) return undefined;
+  if (!isJsonObject(facts)) return undefined;
   const { all_seeds: all, seed, index_of_first_image: first } = facts;
   if (!Array.isArray(all)) return exactInteger(seed);
   return exactInteger(all[index - Number(exactInteger(first) ?? 0)]);
@@ -148,7 +148,7 @@ function placesAt(output: unknown, path: string): Place[] {
 }
 
 function byKey({ value, owners, index }: Place, keys: string[]): Place[] {
-  if (!isRecord(value)) return [];
+  if (!isJsonObject(value)) return [];
   const key = keys.find((name) => Object.hasOwn(value, name) && !isNothing(value[name]));
   return key === undefined ? [] : [{ value: value[key], owners: [value, ...owners], index }];
 }
@@ -176,7 +176,7 @@ const failureWords =
 /** What an output says whose own status is a failure, picture or no picture. */
 function declaredFailure(output: unknown): string | undefined {
   const sole: unknown = Array.isArray(output) && output.length === 1 ? output[0] : output;
-  if (!isRecord(sole) || typeof sole['status'] !== 'string' || !failureWords.test(sole['status']))
+  if (!isJsonObject(sole) || typeof sole['status'] !== 'string' || !failureWords.test(sole['status']))
     return undefined;
   return errorText(sole) ?? `the worker says "${sole['status']}" and nothing more`;
 }
@@ -192,7 +192,7 @@ function complaintOf(output: unknown, depth = 0): string | undefined {
   if (typeof output === 'string') return complaintOfText(output, depth);
   if (Array.isArray(output))
     return errorText(output.slice(0, maxListItems).map((part: unknown) => complaintOf(part, depth + 1)));
-  return isRecord(output) ? complaintOfObject(output) : undefined;
+  return isJsonObject(output) ? complaintOfObject(output) : undefined;
 }
 
 function complaintOfText(text: string, depth: number): string | undefined {

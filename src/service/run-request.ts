@@ -1,5 +1,5 @@
 /** The body of a submission, read once into what the service keeps of it. */
-import { describeValue } from '../protocol/describe-value.ts';
+import { describeValue } from '../protocol/json-value.ts';
 import { memberText } from '../protocol/member-text.ts';
 import type { JobTerms } from './jobs/job-terms.ts';
 import { isPrivateTarget } from './webhooks/private-target.ts';

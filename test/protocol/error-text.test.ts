@@ -1,7 +1,8 @@
 /** Words are found wherever services and workers put them, and are fit to be shown. */
+import { oneLine } from '../../src/lib/text/format.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bodyText, errorText, oneLine } from '../../src/protocol/error-text.ts';
+import { bodyText, errorText } from '../../src/protocol/error-text.ts';
 import { hostileJson } from './hostile-json.ts';
 
 describe('an error', () => {

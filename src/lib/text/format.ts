@@ -13,3 +13,17 @@ export function formatDuration(ms: number): string {
 export function shellWord(text: string): string {
   return /^[\p{L}\p{N}_./:@%+,=-]+$/u.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
+
+const maxTextLength = 500;
+
+/** Printable, on one line and at most `longest` characters long; undefined where nothing is left. */
+export function oneLine(text: string, longest = maxTextLength): string | undefined {
+  const whole = text.trim();
+  // Twice as many code units as characters, and room for white space that is taken out.
+  const start = whole.slice(0, 4 * longest);
+  const characters = Array.from(start.replaceAll(/[\s\p{C}]+/gu, ' ').trim());
+  if (characters.length === 0) return undefined;
+  if (characters.length <= longest && start.length === whole.length) return characters.join('');
+  const kept = characters.slice(0, longest - 1).join('');
+  return `${kept.trimEnd()}…`;
+}

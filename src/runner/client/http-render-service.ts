@@ -17,8 +17,7 @@ import type { MemoryBudget } from './memory-budget.ts';
 import { readLargeStatusAnswer } from './read-large-status-answer.ts';
 import type { ReceiveLimits } from './receiver.ts';
 import { readCancelAnswer, readHealthAnswer } from './read-side-answers.ts';
-import { readStatusAnswer } from './read-status-answer.ts';
-import { jobIdAtBeginning, readSubmitAnswer } from './read-submit-answer.ts';
+import { readStatusAnswer, jobIdAtBeginning, readSubmitAnswer } from './read-job-answers.ts';
 import { repeatsKey, withoutKey } from './without-key.ts';
 
 /** Where an endpoint's address leads at present, and the key for it. */

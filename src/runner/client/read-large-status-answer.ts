@@ -4,7 +4,7 @@ import type { FoundPicture } from '../core/picture.ts';
 import type { StatusReply } from '../pipeline/ports.ts';
 import { textOf, type BytesAnswer } from './exchange.ts';
 import { smallBytes } from './memory-budget.ts';
-import { readStatusAnswer } from './read-status-answer.ts';
+import { readStatusAnswer } from './read-job-answers.ts';
 
 /**
  * As `readStatusAnswer` reads it, save that pictures come as bytes, which stand in the memory of the answer. Undefined

@@ -1,4 +1,5 @@
-/** The answers that mean the same to every operation: the key, the account, the load. */
+/** Failures that mean the same for every operation: refused keys and accounts, overload, unexpected answers. */
+import { oneLine } from '../../lib/text/format.ts';
 import type { Failure, FailureKind } from '../core/failure.ts';
 import { bodyText } from '../../protocol/error-text.ts';
 import type { HttpResponse } from './exchange.ts';
@@ -42,4 +43,16 @@ export function readRetryAfter(headers: HttpResponse['headers'], now = Date.now(
 function readDate(date: string | undefined, now: number): number {
   const at = httpDate.test(date ?? '') ? Date.parse(date ?? '') : Number.NaN;
   return Number.isNaN(at) ? now : at;
+}
+
+/** `what` was asked for, such as `a status request`. */
+export function unreadable({ status, headers, body }: HttpResponse, what: string): Failure {
+  const target = status >= 300 && status <= 399 ? oneLine(headers.location ?? '') : undefined;
+  const said = target === undefined ? (bodyText(body) ?? 'an empty body') : `a redirect to ${target}`;
+  const retryAfterMs = readRetryAfter(headers);
+  return {
+    kind: 'poll-failed',
+    text: `${what} was answered ${status}: ${said}`,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
 }

@@ -6,8 +6,7 @@ import type { CancelReply, HealthReply } from '../pipeline/ports.ts';
 import { bodyText } from '../../protocol/error-text.ts';
 import type { HttpResponse } from './exchange.ts';
 import { parseObject } from './parse-body.ts';
-import { readRefusal } from './read-refusal.ts';
-import { unreadable } from './unreadable.ts';
+import { readRefusal, unreadable } from './read-refusal.ts';
 
 export function readCancelAnswer(answer: HttpResponse): CancelReply {
   const { status, body } = answer;

@@ -2,8 +2,7 @@
 import { portablePath, portableSegment } from '../core/naming.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { typedText } from '../../lib/yaml/check-shape.ts';
-import { sendsFiles, type InputFiles } from './input-files.ts';
-import { compileInput, type InputTemplate } from './input-template.ts';
+import { sendsFiles, type InputFiles, compileInput, type InputTemplate } from './input-template.ts';
 import { configSchema } from './schema.ts';
 import { compileTemplate, TemplateError, type Template } from './template.ts';
 import type { Path, YamlFile } from '../../lib/yaml/yaml-file.ts';

@@ -10,7 +10,7 @@ import type { JsonValue } from '../../lib/text/json.ts';
 import type { Pricing } from '../core/spending.ts';
 import type { ColumnType } from '../core/typed-column.ts';
 import type { InputTemplate } from './input-template.ts';
-import type { AxisSource } from './read-axis.ts';
+import type { AxisSource } from './scene-schema.ts';
 import type { Template } from './template.ts';
 import type { Path } from '../../lib/yaml/yaml-file.ts';
 

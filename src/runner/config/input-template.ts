@@ -1,8 +1,15 @@
 /** What each job is sent: the `input` of pipeline.yaml with its placeholders, applied to a row. */
-import { base64Bytes, filesIn, fileTextKey, looksLikeFileText } from '../core/file-text.ts';
+import { randomUUID } from 'node:crypto';
+import {
+  base64Bytes,
+  filesIn,
+  fileTextKey,
+  looksLikeFileText,
+  fileText,
+  type SentFile,
+} from '../core/file-text.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
-import { fileRenderer, sendsFiles, type InputFiles } from './input-files.ts';
-import { tooLarge } from '../files/describe-file.ts';
+import { tooLarge, FileProblem, type DescribeFile } from '../files/describe-file.ts';
 import { compileTemplate, TemplateError, type Template } from './template.ts';
 
 export interface InputTemplate {
@@ -127,4 +134,54 @@ function assertDescribed(input: JsonObject, { path, template }: Leaf, row: JsonO
 
 function isEmpty(value: unknown): boolean {
   return value === null || value === undefined || (typeof value === 'string' && value.trim() === '');
+}
+
+export interface InputFiles {
+  describe: DescribeFile;
+  /** The most that the files of one scene may take as base64. */
+  maxBytes: number;
+}
+
+export function sendsFiles(template: string): boolean {
+  return /\|\s*file_base64\b/.test(template);
+}
+
+/** A word that no list can know: its rows are no part of the text that files are put into. */
+const mark = randomUUID();
+const marks = new RegExp(`${mark}:(\\d+);`);
+
+/** Throws `TemplateError` where the folder is not written out. */
+function fileRenderer({ text, render }: Template, { describe }: InputFiles): (row: JsonObject) => JsonValue {
+  // Were it a column, a list could name any folder of this machine.
+  if (/\|\s*file_base64\s*:\s*[^'"\s]/.test(text))
+    throw new TemplateError(
+      'the folder of file_base64 is written out in quotes: {{ photo | file_base64: "photos" }}',
+    );
+  return (row) => {
+    const taken: SentFile[] = [];
+    const value = render(row, (path, folder) => {
+      taken.push(sentFile(describe, path, folder));
+      return `${mark}:${taken.length - 1};`;
+    });
+    return taken.length === 0 ? value : putIn(value, taken);
+  };
+}
+
+function sentFile(describe: DescribeFile, path: unknown, folder: unknown): SentFile {
+  if (typeof path !== 'string' || path.trim() === '')
+    throw new TemplateError('file_base64 needs the path of a file, and there is none');
+  try {
+    return describe(path, typeof folder === 'string' ? folder : undefined);
+  } catch (error) {
+    throw error instanceof FileProblem ? new TemplateError(error.message) : error;
+  }
+}
+
+function putIn(value: JsonValue, taken: SentFile[]): JsonObject {
+  const parts = typeof value === 'string' ? value.split(marks) : [];
+  const found = new Set(parts.filter((_, index) => index % 2 === 1));
+  if (found.size < taken.length)
+    throw new TemplateError('file_base64 has to be the last filter of its placeholder');
+  const pieces = parts.flatMap((part, index) => (index % 2 === 1 ? (taken[Number(part)] ?? []) : part));
+  return fileText(pieces.filter((piece) => piece !== ''));
 }

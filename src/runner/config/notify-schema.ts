@@ -1,13 +1,11 @@
 /** The key `notify` of pipeline.yaml: who is told of a run, and of what. */
 import { z } from 'zod';
 import type { NoticeRules, NoticeTarget } from '../core/notices.ts';
-import { durationWithin, longestWait } from '../../lib/yaml/scalar-schemas.ts';
+import { count, durationWithin, longestWait } from '../../lib/yaml/scalar-schemas.ts';
 
 const address = z
   .string('an http(s) URL')
   .refine((text) => /^https?:\/\//i.test(text) && URL.canParse(text), 'an http(s) URL');
-
-const failuresExpected = 'failed attempts of the run, a whole number from 1 to 1000000';
 
 const occasionExpected = 'start, finish, halt, {failures: 50} or {stall: 30m}';
 
@@ -16,11 +14,7 @@ const occasion = z.union(
     z.enum(['start', 'finish', 'halt']),
     z
       .strictObject({
-        failures: z
-          .int(failuresExpected)
-          .min(1, failuresExpected)
-          .max(1_000_000, failuresExpected)
-          .optional(),
+        failures: count(1, 1_000_000, 'failed attempts of the run').optional(),
         stall: durationWithin('1s', longestWait).optional(),
       })
       .refine((given) => Object.keys(given).length === 1, occasionExpected)

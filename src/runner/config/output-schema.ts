@@ -1,7 +1,7 @@
 /** The key `output` of pipeline.yaml: where pictures go, and what is made of them. */
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { copyEnding } from '../core/picture-copy.ts';
-import { host } from './hosts.ts';
 import { count, path } from '../../lib/yaml/scalar-schemas.ts';
 
 const qualities = { webp: 80, jpeg: 80, avif: 50 };
@@ -37,6 +37,25 @@ export const formats = z
   })
   .default([])
   .describe('copies in other formats and sizes that are made of each picture and lie beside it');
+
+const hostExpected = 'a host name such as cdn.example.com, or *.example.com for every name below it';
+
+/** A text such as `cdn.example.com`, read as URLs spell it; a port stays where it is not that of https. */
+const host = z.string(hostExpected).transform((text, context) => {
+  const found = readHost(text);
+  if (found !== undefined) return found;
+  context.addIssue({ code: 'custom', message: hostExpected });
+  return z.NEVER;
+});
+
+function readHost(text: string): string | undefined {
+  const [, below = '', name = ''] = /^(\*\.)?([^\s*/\\?#@:[\]]+(?::\d+)?)$/.exec(text.trim()) ?? [];
+  const address = `https://${name}`;
+  if (name === '' || !URL.canParse(address)) return undefined;
+  const { host: spelled, hostname } = new URL(address);
+  if (isIP(hostname) !== 0 || (below !== '' && !hostname.includes('.'))) return undefined;
+  return below + spelled;
+}
 
 export const output = z.strictObject({
   dir: path.describe('the folder of pictures, report and checkpoint, relative to this file'),

@@ -1,13 +1,20 @@
 /** From pipeline.yaml, environment and flags to a checked `Config`, or to every problem at once. */
 import { dirname, resolve } from 'node:path';
 import { fileDescriber } from '../files/describe-file.ts';
-import { checkShape } from './check-pipeline.ts';
 import { compileTemplates } from './compile-templates.ts';
 import type { Config, NamedAxis, SceneSettings } from './config.ts';
 import { gatherProblems, ConfigError } from '../../lib/yaml/problem.ts';
-import type { AxisSource } from './read-axis.ts';
+import type { AxisSource } from './scene-schema.ts';
 import { noticeTarget } from './notify-schema.ts';
-import type { RawConfig } from './schema.ts';
+import { checkAgainst } from '../../lib/yaml/check-shape.ts';
+import {
+  configSchema,
+  manifestOptionalSchema,
+  endpointUrl,
+  pipelineLayout,
+  type RawConfig,
+} from './schema.ts';
+import { isJsonObject } from '../../lib/text/json.ts';
 import { secretsOf } from '../../lib/yaml/shown.ts';
 import { readYamlFile, type Override, type Path, type YamlFile } from '../../lib/yaml/yaml-file.ts';
 
@@ -19,7 +26,8 @@ export function readConfig(file: string, overrides: Override[], env: NodeJS.Proc
   const yaml = withoutNeedlessKey(readYamlFile(file, env, { overrides }));
   if (yaml.isBroken) throw new ConfigError(yaml.problems);
   const secrets = secretsOf(yaml.value, env);
-  const { raw, problems } = checkShape(yaml, secrets);
+  const schema = hasLists(yaml.value) ? manifestOptionalSchema : configSchema;
+  const { raw, problems } = checkAgainst<RawConfig>(schema, yaml, secrets, pipelineLayout);
   const report = (path: Path, text: string): void => void problems.push({ where: yaml.placeOf(path), text });
   const base = dirname(resolve(file));
   const maxBytes = raw?.limits.body ?? 0;
@@ -52,6 +60,12 @@ export function readConfig(file: string, overrides: Override[], env: NodeJS.Proc
     warnings: warningsOf(raw, yaml),
     placeOf: (path, ofKey) => yaml.placeOf(path, ofKey),
   };
+}
+
+/** Whether `scenes` alone make scenes, so that the manifest is optional. */
+function hasLists(value: unknown): boolean {
+  const scenes = isJsonObject(value) ? value['scenes'] : undefined;
+  return isJsonObject(scenes) && [scenes['matrix'], scenes['zip']].some((axes) => isJsonObject(axes));
 }
 
 function scenesOf({ scenes }: RawConfig, base: string): SceneSettings | undefined {
@@ -116,11 +130,6 @@ function valueAt({ value }: YamlFile, key: string): unknown {
 function endpointOf({ endpoint }: RawConfig): Config['endpoint'] {
   const { baseUrl, id, version } = endpoint;
   return { baseUrl: endpointUrl(baseUrl), id, version };
-}
-
-/** One spelling for one service, since what is in flight is known by it. */
-export function endpointUrl(baseUrl: string): string {
-  return baseUrl === 'local' ? baseUrl : new URL(baseUrl).href.replace(/\/+$/, '');
 }
 
 function plainSettings(raw: RawConfig) {

@@ -1,130 +1,48 @@
 /** Every key of pipeline.yaml, with its default. A message says what was expected. */
 import { z } from 'zod';
 import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
-import { endpoint } from './endpoint-schema.ts';
-import { limits, pricing } from './limits-schema.ts';
+import {
+  check,
+  halt,
+  limits,
+  polling,
+  pricing,
+  rate,
+  report,
+  retry,
+  shutdown,
+  terminal,
+  timeouts,
+} from './run-schema.ts';
 import { notifyTarget } from './notify-schema.ts';
-import { formats, output } from './output-schema.ts';
-import { count, flag, path, duration, durationWithin, longestWait } from '../../lib/yaml/scalar-schemas.ts';
+import { formats, output, pictureCopy } from './output-schema.ts';
+import { count, duration, flag, path } from '../../lib/yaml/scalar-schemas.ts';
 import { columns, scenes } from './scene-schema.ts';
+import type { Layout } from '../../lib/yaml/check-shape.ts';
+import { fileSchema } from '../../lib/yaml/file-schema.ts';
 
 const paths = 'a path or a list of paths; - is standard input';
 
-const retry = z.strictObject({
-  attempts: count(1, 100, 'failed attempts after which a scene has failed')
-    .default(3)
-    .describe('failed attempts after which a scene has failed'),
-  submissions: count(1, 1000, 'submissions of one scene, whatever became of them')
-    .default(10)
-    .describe('submissions of one scene, whatever became of them: what it can be billed at most'),
-  firstWait: duration.prefault('2s').describe('the wait before a second attempt; waits double from here'),
-  longestWait: duration.prefault('2m').describe('the longest wait before another attempt'),
-  unanswered: z
-    .enum(['resubmit', 'hold'], 'resubmit or hold')
-    .default('resubmit')
-    .describe(
-      'what becomes of a scene whose job may run and bill: `hold` fails it until `retry --held` puts it back',
-    ),
-});
-
-const polling = z.strictObject({
-  lag: z
-    .number('a share of the execution time, from 0.001 to 1')
-    .min(0.001, 'a share of the execution time, from 0.001 to 1')
-    .max(1, 'a share of the execution time, from 0.001 to 1')
-    .default(0.05)
-    .describe(
-      'how long a finished result lies at the service on average, as a share of the execution time: twice as much halves the requests',
-    ),
-  shortest: durationWithin('1ms', '15m')
-    .prefault('250ms')
-    .describe('the shortest time between two looks at a job'),
-  longest: durationWithin('1ms', '15m')
-    .prefault('30s')
-    .describe('the longest time between two looks at a job'),
-});
-
-const halt = z.strictObject({
-  consecutive: count(1, 1_000_000, 'failed attempts in a row')
-    .default(20)
-    .describe(
-      'failed attempts in a row that stop the run, jobs that the service loses within 30 minutes too',
-    ),
-  percent: count(1, 100, 'percent of the finished attempts')
-    .default(50)
-    .describe("share of the run's finished attempts that failed and stop it; 100 never does"),
-  minimum: count(1, 1_000_000, 'finished attempts before halt.percent counts')
-    .default(50)
-    .describe('finished attempts before `percent` counts'),
-  unreachable: durationWithin('1s', longestWait)
-    .prefault('30m')
-    .describe('a service that has not answered for this long stops the run'),
-});
-
-const rateOf = (atOnce: number, perTenSeconds: number) =>
-  z
-    .strictObject({
-      atOnce: count(1, 100_000, 'requests on their way at once')
-        .default(atOnce)
-        .describe('requests on their way at once'),
-      perTenSeconds: count(1, 1_000_000, 'requests in ten seconds')
-        .default(perTenSeconds)
-        .describe('requests in ten seconds'),
+const endpoint = z.strictObject({
+  baseUrl: z
+    .string('`local` or an http(s) URL')
+    .superRefine((text, context) => {
+      const message = baseUrlExpected(text);
+      if (message !== undefined) context.addIssue({ code: 'custom', message });
     })
-    .prefault({});
-
-const rate = z.strictObject({
-  submit: rateOf(200, 1_000).describe('submissions'),
-  status: rateOf(400, 2_000).describe('status requests'),
-});
-
-const timeouts = z.strictObject({
-  request: durationWithin('1ms', longestWait)
-    .prefault('30s')
-    .describe('one HTTP request, from sending to the last byte; each 16 kB of the answer add a second'),
-  queue: durationWithin('1ms', longestWait)
-    .prefault('1h')
-    .describe('a job that has not begun by then has failed'),
-  execution: durationWithin('1ms', longestWait)
-    .prefault('30m')
-    .describe('a job that has not ended by then has failed'),
-});
-
-const check = z.strictObject({
-  blank: flag.describe('a picture of one colour or transparent throughout is a failed attempt'),
-  minSide: count(1, 1_000_000, 'pixels of the shorter side of a picture')
+    .meta({ pattern: String.raw`^(local|[Hh][Tt][Tt][Pp][Ss]?://[^\s\\?#]+)$` })
+    .describe('where the service is: an http(s) URL, or `local`, which starts the local service'),
+  id: z
+    .string('the id of the endpoint')
+    .regex(/^[A-Za-z0-9_-]{1,128}$/, 'the id of the endpoint (letters, digits, - and _)')
+    .describe('the id of the endpoint'),
+  version: z.enum(['v1', 'v2'], 'v1 or v2').default('v2').describe('the version of the interface'),
+  apiKey: z
+    .string('the key, as ${NAME} of an environment variable')
+    .min(1, 'a key that is not empty')
     .optional()
-    .describe('pixels that the shorter side of a picture has at least'),
-});
-
-const every = 'never, or a duration from 1s to 20d, such as 5m';
-
-const report = z.strictObject({
-  every: z
-    .union([z.literal('never'), durationWithin('1s', longestWait)], every)
-    .prefault('5m')
-    .describe('how often the report is written during a run, where that is quick; never: at its end alone'),
-  thumbnails: z
-    .boolean('true or false')
-    .default(true)
-    .describe('whether a small WebP of each picture is made for the gallery of the report'),
-});
-
-const shutdown = z.strictObject({
-  grace: duration
-    .prefault('10s')
-    .describe('what is arriving when the run is stopped has this long to arrive'),
-});
-
-const terminal = z.strictObject({
-  json: flag.describe('one JSON object a line on stdout'),
-  quiet: flag.describe('warnings and errors only'),
-  // A program that closes a database's file loses its locks on it.
-  log: path
-    .refine((name) => !/\.sqlite(-wal|-shm)?$/i.test(name), 'the path of a log, which is no database')
-    .optional()
-    .describe('a file to which every event is appended as a JSON line, relative to this file'),
-  stats: flag.describe('at the end, say what the run needed and what held it back'),
+    .describe('the key, out of the environment as `${NIGHTRENDER_API_KEY}`; left out for `local`'),
+  freshness: duration.prefault('150s').describe('a 404 for a job younger than this means "not known yet"'),
 });
 
 /** The keys that hold keys. */
@@ -185,6 +103,16 @@ const configShape = z.strictObject({
   ),
 });
 
+export const pipelineLayout: Layout = {
+  sections,
+  shapeAt: ([first, second, ...rest]) => {
+    if (first === 'notify' && second !== undefined && rest.length === 0) return notifyTarget.shape;
+    if (first === 'output' && second === 'formats') return pictureCopy.shape;
+    const section = Object.entries(sections).find(([name]) => name === first);
+    return (section?.[1] ?? configShape).shape;
+  },
+};
+
 export const configSchema = configShape.superRefine(checkCost);
 
 /** For a file whose `scenes` have lists of their own, of which scenes can be made without a row. */
@@ -209,4 +137,31 @@ export type RawConfig = z.output<typeof manifestOptionalSchema>;
 
 function isFilled(value: unknown): boolean {
   return isJsonObject(value) && Object.keys(value).length > 0;
+}
+
+/** Undefined where nothing is wrong with it. */
+export function baseUrlExpected(text: string): string | undefined {
+  if (text === 'local') return undefined;
+  if (!/^https?:\/\/[^\s\\]+$/i.test(text)) return '`local`, or a URL that begins with http:// or https://';
+  if (/[?#]/.test(text)) return 'a URL without ? and #';
+  if (!URL.canParse(text)) return '`local` or an http(s) URL';
+  // Also an empty user name is one, and URLs do not tell.
+  if (/^https?:\/\/[^/]*@/i.test(text))
+    return 'a URL without user name and password; the key belongs in apiKey';
+  return undefined;
+}
+
+/** The normalized URL, by which jobs in flight are recorded. */
+export function endpointUrl(baseUrl: string): string {
+  return baseUrl === 'local' ? baseUrl : new URL(baseUrl).href.replace(/\/+$/, '');
+}
+
+/** Refuses nothing that a run accepts; what one key says of another is left to the run. */
+export function pipelineSchema(): JsonObject {
+  return fileSchema(manifestOptionalSchema, 'pipeline.yaml of nightrender');
+}
+
+/** As JSON that a person can read. */
+export function pipelineSchemaText(): string {
+  return `${JSON.stringify(pipelineSchema(), null, 2)}\n`;
 }

@@ -1,9 +1,10 @@
-/** The bytes of a manifest, unpacked where they are packed with gzip or zstd, and without a byte-order mark. */
+/** The bytes of a manifest: decompressed, without a byte-order mark, and their hash. */
 import { constants, createReadStream, openSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { createHash } from 'node:crypto';
 import { ManifestError } from './manifest.ts';
 import { isZstd, ZstdProblem } from './zstd-frame.ts';
 
@@ -147,4 +148,18 @@ export function explain(shown: string, error: unknown): unknown {
   }
   if (reasons[code] !== undefined) return new ManifestError(shown, reasons[code]);
   return 'syscall' in error ? new ManifestError(shown, `cannot be read (${code})`) : error;
+}
+
+const hashChunkBytes = 1024 * 1024;
+
+/**
+ * The sha256 of the file's bytes; undefined where it is none that can be read twice. Throws the `AbortError` of `signal`,
+ * and the system's errors.
+ */
+export async function hashManifest(path: string, signal: AbortSignal): Promise<string | undefined> {
+  if (!(await stat(path)).isFile()) return undefined;
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path, { highWaterMark: hashChunkBytes, signal }))
+    hash.update(chunk as Buffer);
+  return hash.digest('hex');
 }

@@ -3,10 +3,9 @@ import { extname } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { ManifestError, type Manifest, type ManifestEntry, maxBatchRows } from './manifest.ts';
 import { assertReadable, openFile, peek, plainBytes } from './open-bytes.ts';
-import { readJsonLine } from './read-json-line.ts';
+import { readJsonArray, readJsonLine } from './read-json.ts';
 import { readTable } from './read-table.ts';
 import { isBlank, splitLines, type LineBlock, withoutReturn } from './split-lines.ts';
-import { ArrayProblem, cutElements } from './cut-elements.ts';
 
 export { leaveUnread, ManifestError } from './manifest.ts';
 export interface ManifestOptions {
@@ -110,22 +109,6 @@ async function* startingWith<T>(first: T, rest: AsyncIterable<T>): AsyncGenerato
 /** Reads a line of plain text: a prompt, as it stands. */
 function readTextLine(text: string, line: number): ManifestEntry {
   return { kind: 'row', columns: { prompt: text }, line };
-}
-
-/** Reads a JSON array of objects, element by element: one of any length is never in memory as a whole. */
-async function* readJsonArray(path: string, bytes: AsyncIterable<Buffer>): AsyncGenerator<ManifestEntry[]> {
-  try {
-    for await (const elements of cutElements(bytes)) {
-      for (let start = 0; start < elements.length; start += maxBatchRows) {
-        const batch = elements.slice(start, start + maxBatchRows);
-        yield batch.map(({ line, text, problem }) =>
-          problem === undefined ? readJsonLine(text, line) : { kind: 'bad', line, problem },
-        );
-      }
-    }
-  } catch (error) {
-    throw error instanceof ArrayProblem ? new ManifestError(path, error.message, error.line) : error;
-  }
 }
 
 /** Reads the formats in which every line is a row of its own. */

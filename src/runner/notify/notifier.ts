@@ -14,8 +14,7 @@ import {
 import { formatDuration } from '../../lib/text/format.ts';
 import type { Event } from '../pipeline/event.ts';
 import type { Clock, Listener } from '../pipeline/ports.ts';
-import type { Notice } from './notice.ts';
-import { send, type SendOptions } from './send.ts';
+import { type Notice, send, type SendOptions } from './send.ts';
 
 export interface NotifierOptions extends Omit<SendOptions, 'dispatcher'> {
   clock: Clock;

@@ -1,9 +1,8 @@
 /** What the page's server answers under which address. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Page } from '../../lib/net/page-shell.ts';
-import type { Broadcast } from './broadcast.ts';
+import type { Broadcast, WatchedBatch } from './broadcast.ts';
 import { sendPicture } from './send-picture.ts';
-import type { WatchedBatch } from './watched-batch.ts';
 import type { LiveBatch } from '../core/live-batch.ts';
 
 export interface Served {

@@ -1,6 +1,5 @@
-/** One reading of the batch a second for however many look at it, and none while nobody does. */
-import type { LiveBatch } from '../core/live-batch.ts';
-import type { WatchedBatch } from './watched-batch.ts';
+/** Reads the watched batch once a second for all its viewers, and not at all without any. */
+import type { LiveBatch, LivePicture, PictureStory } from '../core/live-batch.ts';
 
 export interface Broadcast {
   /** The latest reading, about a second old at most. */
@@ -84,4 +83,18 @@ async function timedReading(source: Pick<WatchedBatch, 'read'>): Promise<Reading
   const after = performance.now();
   const restMs = Math.max(secondMs, (after - before) / shareOfTime);
   return { batch, json: JSON.stringify(batch), freshUntil: after + restMs };
+}
+
+/** Nothing here changes the batch. */
+export interface WatchedBatch {
+  /** The folder of its pictures; absolute. */
+  imagesDir: string;
+  /** The folder of their thumbnails; absolute. */
+  thumbnailsDir: string;
+  /** As it is now, with trouble told in it; cheap where nothing has changed. One call at a time. */
+  read(): Promise<LiveBatch>;
+  /** The newest of those before this id. Throws where they cannot be read. */
+  picturesBefore(id: number): LivePicture[];
+  /** Undefined where there is no such picture. Throws as above. */
+  story(id: number): PictureStory | undefined;
 }

@@ -3,8 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import type { Page } from '../../lib/net/page-shell.ts';
 import { answer, type Served } from './answer.ts';
-import { startBroadcast } from './broadcast.ts';
-import type { WatchedBatch } from './watched-batch.ts';
+import { startBroadcast, type WatchedBatch } from './broadcast.ts';
 
 export interface WatchServerOptions {
   batch: WatchedBatch;

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { readLargeStatusAnswer } from '../../../src/runner/client/read-large-status-answer.ts';
-import { readStatusAnswer } from '../../../src/runner/client/read-status-answer.ts';
+import { readStatusAnswer } from '../../../src/runner/client/read-job-answers.ts';
 import { textOf } from '../../../src/runner/client/exchange.ts';
 import { decodeBase64 } from '../../../src/runner/images/decode-base64.ts';
 import type { StatusReply } from '../../../src/runner/pipeline/ports.ts';

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { hashManifest } from '../../../src/runner/manifest/hash-manifest.ts';
+import { hashManifest } from '../../../src/runner/manifest/open-bytes.ts';
 import { readRow } from '../../../src/runner/manifest/parquet-values.ts';
 import { openManifest } from '../../../src/runner/manifest/read-manifest.ts';
 import { complaint, readFileOf, readStream, shown, withFile } from './read-all.ts';

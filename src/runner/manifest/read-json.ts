@@ -1,9 +1,10 @@
-/** Cuts the bytes of a JSON array into its elements, without reading what these say. */
+/** Reads JSON: the elements of an array, as its bytes come, and lines of JSON Lines. */
 import { isUtf8 } from 'node:buffer';
-import { maxRowBytes } from './manifest.ts';
+import { ManifestError, maxBatchRows, maxRowBytes, type ManifestEntry } from './manifest.ts';
+import { readExactJson, isJsonObject, type JsonObject } from '../../lib/text/json.ts';
 
 /** One element as it stands between its commas. */
-export interface TextElement {
+interface TextElement {
   /** Where it starts, 1-based; of one that is not there, where its comma or the end of the array is. */
   line: number;
   /** Empty where nothing of it can be read. */
@@ -12,7 +13,7 @@ export interface TextElement {
 }
 
 /** What is wrong with the whole array, in words that follow the place. */
-export class ArrayProblem extends Error {
+class ArrayProblem extends Error {
   readonly line: number | undefined;
 
   constructor(problem: string, line?: number) {
@@ -21,8 +22,27 @@ export class ArrayProblem extends Error {
   }
 }
 
+/** Reads a JSON array of objects, element by element: one of any length is never in memory as a whole. */
+export async function* readJsonArray(
+  path: string,
+  bytes: AsyncIterable<Buffer>,
+): AsyncGenerator<ManifestEntry[]> {
+  try {
+    for await (const elements of cutElements(bytes)) {
+      for (let start = 0; start < elements.length; start += maxBatchRows) {
+        const batch = elements.slice(start, start + maxBatchRows);
+        yield batch.map(({ line, text, problem }) =>
+          problem === undefined ? readJsonLine(text, line) : { kind: 'bad', line, problem },
+        );
+      }
+    }
+  } catch (error) {
+    throw error instanceof ArrayProblem ? new ManifestError(path, error.message, error.line) : error;
+  }
+}
+
 /** The elements that end in each piece of the bytes. Throws `ArrayProblem` where they are no array or do not end one. */
-export async function* cutElements(bytes: AsyncIterable<Buffer>): AsyncGenerator<TextElement[]> {
+async function* cutElements(bytes: AsyncIterable<Buffer>): AsyncGenerator<TextElement[]> {
   const cutter = new ElementCutter();
   for await (const piece of bytes) yield cutter.cut(piece);
   cutter.end();
@@ -136,4 +156,25 @@ function readElement(bytes: Buffer, line: number): TextElement {
   const text = bytes.toString();
   if (!isUtf8(bytes)) return { line, text, problem: 'is not valid UTF-8' };
   return bytes.includes(0) ? { line, text, problem: 'holds a NUL character' } : { line, text };
+}
+
+export function readJsonLine(text: string, line: number): ManifestEntry {
+  const { value, problem } = readExactJson(text);
+  if (value === undefined) return { kind: 'bad', line, problem: problem ?? 'is not valid JSON' };
+  if (!isJsonObject(value)) {
+    return { kind: 'bad', line, problem: `is not a JSON object but ${nameOf(value)}` };
+  }
+  if (problem !== undefined) return { kind: 'bad', line, problem, ...idOf(value) };
+  return { kind: 'row', columns: value, line };
+}
+
+function nameOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'an array' : `a ${typeof value}`;
+}
+
+/** Of a bad row. */
+export function idOf(columns: JsonObject): { id?: string } {
+  const id = columns['id'];
+  return typeof id === 'string' && id !== '' ? { id } : {};
 }

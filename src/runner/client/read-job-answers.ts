@@ -1,15 +1,14 @@
-/** What the answer to a status request means. */
+/** What the answers to submissions and status requests mean. */
+import { oneLine } from '../../lib/text/format.ts';
 import { createHash } from 'node:crypto';
 import type { Failure, FailureKind } from '../core/failure.ts';
-import type { JobTimes, StatusReply } from '../pipeline/ports.ts';
-import { bodyText, errorText, oneLine } from '../../protocol/error-text.ts';
+import type { JobTimes, StatusReply, SubmitReply } from '../pipeline/ports.ts';
+import { bodyText, errorText } from '../../protocol/error-text.ts';
 import { findPictures } from '../../protocol/output-shapes.ts';
 import type { HttpResponse } from './exchange.ts';
 import { parseObject } from './parse-body.ts';
-import { readJobId } from './read-job-id.ts';
-import { readRefusal } from './read-refusal.ts';
-import { knownWord, statusWord } from './status-word.ts';
-import { unreadable } from './unreadable.ts';
+import { readRefusal, unreadable } from './read-refusal.ts';
+import { describeValue } from '../../protocol/json-value.ts';
 
 export function readStatusAnswer(
   answer: HttpResponse,
@@ -109,4 +108,82 @@ const maxTimeMs = 30 * 86_400_000;
 
 function readMs(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 && value <= maxTimeMs ? Math.round(value) : undefined;
+}
+
+export function readSubmitAnswer(answer: HttpResponse): SubmitReply {
+  const { status, body } = answer;
+  if (status >= 200 && status <= 299) return readAccepted(answer);
+  const refusal = readRefusal(answer);
+  if (refusal !== undefined) return { kind: 'failure', failure: refusal };
+  const said = bodyText(body) ?? 'without a word';
+  if (status >= 300 && status <= 399) {
+    const target = oneLine(answer.headers.location ?? '') ?? 'nowhere';
+    const text = `the service redirects (${status}) to ${target}; set endpoint.baseUrl to where it really is`;
+    return failureReply('endpoint-unknown', text);
+  }
+  if (status === 404 || status === 410) {
+    const text = `the endpoint is not known to the service; see \`endpoint.baseUrl\` and \`endpoint.id\` (${status}: ${said})`;
+    return failureReply('endpoint-unknown', text);
+  }
+  if (status === 405) {
+    return failureReply('endpoint-unknown', `the address takes no submissions (405: ${said})`);
+  }
+  if (status >= 500 || status === 408)
+    return failureReply('unanswered', `the service answered ${status}: ${said}`);
+  return failureReply('input-refused', `the service refused the input (${status}): ${said}`);
+}
+
+/** The job id of an answer that was cut behind it: that much is certain, and the job is paid for. */
+export function jobIdAtBeginning(body: string): string | undefined {
+  const [, id] = /^\s*\{\s*"id"\s*:\s*"([^"\\]*)"/.exec(body) ?? [];
+  return readJobId(id);
+}
+
+function readAccepted(answer: HttpResponse): SubmitReply {
+  const { status, body } = answer;
+  const reply = parseObject(body);
+  const jobId = reply === undefined ? jobIdAtBeginning(body) : readJobId(reply['id']);
+  if (jobId !== undefined) return { kind: 'accepted', jobId, status: statusWord(reply?.['status']) };
+  // Some paths answer 200 and put the real status into the body.
+  const inside = reply?.['id'] === undefined ? reply?.['status'] : undefined;
+  if (inside === 401 || inside === 402 || inside === 403)
+    return readSubmitAnswer({ ...answer, status: inside });
+  const id = reply?.['id'];
+  if (id !== undefined) {
+    const shown = oneLine(typeof id === 'string' ? JSON.stringify(id) : describeValue(id), 150) ?? '';
+    const text = `the service took the job and named it ${shown}, which cannot be used as a job id (1 to 128 printable ASCII characters without spaces)`;
+    return { kind: 'failure', failure: { kind: 'unanswered', text }, isEachLost: true };
+  }
+  return failureReply(
+    'unanswered',
+    `the service answered ${status} without a job id: ${bodyText(body) ?? 'an empty body'}`,
+  );
+}
+
+function failureReply(kind: FailureKind, text: string): SubmitReply {
+  return { kind: 'failure', failure: { kind, text } };
+}
+
+/** Anything that can be printed and sent, percent-encoded, as one part of a path; `.` and `..` lead elsewhere there. */
+const usable = /^(?!\.{1,2}$)[\x21-\x7e]{1,128}$/;
+
+/** Undefined where it is none that a job can be asked for by. */
+function readJobId(id: unknown): string | undefined {
+  const text = Number.isSafeInteger(id) ? String(id) : id;
+  return typeof text === 'string' && usable.test(text) ? text : undefined;
+}
+
+const maxWordLength = 64;
+
+/** By which the words of the interface are known, however they are written: `Completed`, `in progress`. */
+function knownWord(word: string): string {
+  return word.toUpperCase().replaceAll(/[ -]/g, '_');
+}
+
+/** As the service spells it, on one line; empty where it says nothing. */
+function statusWord(value: unknown): string {
+  if (value === undefined) return '';
+  if (typeof value === 'string') return oneLine(value, maxWordLength) ?? '';
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' && value !== null ? 'an object' : JSON.stringify(value);
 }

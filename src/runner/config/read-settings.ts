@@ -1,0 +1,39 @@
+/** Single settings of pipeline.yaml, for commands that need no others: its URL, and those of the report. */
+import { isJsonObject } from '../../lib/text/json.ts';
+import { ConfigError } from '../../lib/yaml/problem.ts';
+import { readYamlFile, type Override } from '../../lib/yaml/yaml-file.ts';
+import { baseUrlExpected, endpointUrl, pipelineLayout, reportPartSchema } from './schema.ts';
+import type { Config } from './config.ts';
+import { checkAgainst } from '../../lib/yaml/check-shape.ts';
+
+/** As jobs are recorded under it. Throws `ConfigError`. */
+export function readBaseUrl(file: string, env: NodeJS.ProcessEnv): string {
+  const yaml = readYamlFile(file, env);
+  const endpoint = isJsonObject(yaml.value) ? yaml.value['endpoint'] : undefined;
+  const baseUrl = isJsonObject(endpoint) ? endpoint['baseUrl'] : undefined;
+  const where = yaml.placeOf(['endpoint', 'baseUrl']);
+  const problems = yaml.problems.filter((problem) => problem.where === where);
+  if (problems.length > 0) throw new ConfigError(problems);
+  if (typeof baseUrl === 'string' && baseUrlExpected(baseUrl) === undefined) return endpointUrl(baseUrl);
+  throw new ConfigError([
+    yaml.problems[0] ?? { where, text: 'endpoint.baseUrl is not a URL; expected local or http(s)://…' },
+  ]);
+}
+
+export interface ReportSettings {
+  hasThumbnails: boolean;
+  output: Pick<Config['output'], 'formats' | 'metadata'>;
+}
+
+/** Throws `ConfigError`. */
+export function readReportSettings(
+  file: string,
+  overrides: Override[],
+  env: NodeJS.ProcessEnv,
+): ReportSettings {
+  const yaml = readYamlFile(file, env, { overrides });
+  const { raw, problems } = checkAgainst(reportPartSchema, yaml, [], pipelineLayout);
+  if (raw === undefined) throw new ConfigError(problems);
+  const { formats, metadata } = raw.output;
+  return { hasThumbnails: raw.report.thumbnails, output: { formats, metadata } };
+}

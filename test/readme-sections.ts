@@ -1,6 +1,6 @@
 /** The sections of README, manual and promises that are made from the code. */
 import { commandList } from '../src/commands/command-table.ts';
-import { helpGroups } from '../src/commands/help-topics.ts';
+import { helpGroups } from '../src/commands/help.ts';
 import { pipelineSchema } from '../src/runner/config/schema.ts';
 import { attemptMoves } from '../src/runner/core/attempt.ts';
 import { endings } from '../src/runner/core/ending.ts';

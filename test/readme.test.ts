@@ -5,9 +5,9 @@ import { format, resolveConfig } from 'prettier';
 import { expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { checkpointSchema } from '../src/runner/checkpoint/schema.ts';
-import { definitionOf } from '../src/commands/command-definition.ts';
+import { definitionOf } from '../src/commands/command.ts';
 import { commandNamed } from '../src/commands/command-table.ts';
-import { helpTopics } from '../src/commands/help-topics.ts';
+import { helpTopics } from '../src/commands/help.ts';
 import { attemptMoves } from '../src/runner/core/attempt.ts';
 import { sceneMoves } from '../src/runner/core/scene.ts';
 import { problemsOf } from './runner/config/pipeline-file.ts';
@@ -84,11 +84,11 @@ it.each(
   expect(problemsOf(text, { env })).toEqual([]);
 });
 
-it.each(commandLines())('shows a command line that is one: nightrender %s', (line) => {
+it.each(commandLines())('shows a command line that is one: nightrender %s', async (line) => {
   const [name = '', ...words] = line.split(' ').filter((word) => word !== '');
   const command = commandNamed(name);
   if (command === undefined) throw new Error(`there is no command ${name}`);
-  const { options, positionals } = definitionOf(command);
+  const { options, positionals } = definitionOf(await command.load());
   const given = words.filter((word) => word.startsWith('--')).map((word) => word.slice(2).split('=')[0]);
   expect([...options.map((option) => option.name), 'help']).toEqual(expect.arrayContaining(given));
   const values = words.filter((word, i) => !word.startsWith('-') && !takesValue(words[i - 1], options));

@@ -13,7 +13,7 @@ import { noChoices, type BeginChoices } from './begin-options.ts';
 import { assertCollectable } from './connections.ts';
 import type { ReadScenes } from './read-scenes.ts';
 import { axesOf } from './scene-columns.ts';
-import { shownLists } from './shown-lists.ts';
+import { shownLists, shownPath } from './shown-path.ts';
 import { program } from './version.ts';
 import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
 import { unseal } from '../runner/checkpoint/open-for-changes.ts';
@@ -22,7 +22,6 @@ import { createImageStore } from '../runner/images/image-store.ts';
 import { listPictures } from '../runner/images/list-pictures.ts';
 import { configuredRun } from './command-arguments.ts';
 import { outputFiles } from './output-files.ts';
-import { shownPath } from './shown-path.ts';
 
 export interface BegunBatch {
   opened: OpenCheckpoint;

@@ -14,19 +14,46 @@ import { createCancelView, type CancelView } from '../terminal/cancel-view.ts';
 import { batchSettings } from './batch-settings.ts';
 import { commandArguments, configuredArguments } from './command-arguments.ts';
 import { assertCollectable } from './connections.ts';
-import { whileLocked } from './maintain-batch.ts';
-import { noBatch } from './no-batch.ts';
-import { recordEnd, recordThrown } from './record-end.ts';
-import { recordedRun } from './recorded-run.ts';
-import { refuse } from './refuse.ts';
+import { whileLocked, noBatch, recordedRun } from './existing-batch.ts';
+import { recordEnd, recordThrown, withPorts } from './with-ports.ts';
+import { refuse } from './refusal.ts';
 import { withSignals } from './signals.ts';
-import { overridesOf } from './run-options.ts';
+import { overridesOf, precedence, withPipeline } from './run-options.ts';
 import { systemClock } from './system-clock.ts';
 import { program } from './version.ts';
-import { withPorts } from './with-ports.ts';
+import type { Argv } from 'yargs';
+import type { LoadedCommand } from './command.ts';
+import { common, exitCodes } from './exit-codes.ts';
+import { fileIn } from './option-values.ts';
+import { beginOptions } from './begin-options.ts';
+
+export const cancelCommand: LoadedCommand = {
+  options: cancelOptions,
+  work: (argv) => cancel(fileIn(argv), argv),
+};
+
+function cancelOptions(parser: Argv) {
+  const purpose = `Asks the service to cancel every job in flight, and looks at each once more: what is done already is saved, what was cancelled waits to be rendered again and counts as no attempt, and what still runs is left in flight and said. Stop the run first.`;
+  return withPipeline(parser, ['output', 'json', 'quiet'])
+    .usage(`$0 cancel <pipeline>\n\n${purpose}`)
+    .option('accept-loss', beginOptions['accept-loss'])
+    .example('$0 cancel pipeline.yaml', 'after Ctrl-C, where nothing more should be paid tonight')
+    .example('$0 cancel pipeline.yaml --json', 'for a script: what became of each job')
+    .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...mending, ...cancelling })}`);
+}
+
+const mending = { 'already-running': 'a run holds this batch: stop it first' };
+
+const cancelling = {
+  complete: 'nothing is in flight any more',
+  incomplete: 'some jobs are still in flight',
+  'not-allowed': endings['not-allowed'].means,
+  interrupted: endings.interrupted.means,
+  terminated: endings.terminated.means,
+};
 
 /** Resolves to the exit code. */
-export async function cancel(file: string, argv: Record<string, unknown>): Promise<number> {
+async function cancel(file: string, argv: Record<string, unknown>): Promise<number> {
   let config: Config | undefined;
   try {
     const read = readConfig(file, overridesOf(argv, process.env), process.env);

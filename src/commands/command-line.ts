@@ -4,13 +4,10 @@ import type { BatchLock } from '../runner/checkpoint/batch-lock.ts';
 import { endings } from '../runner/core/ending.ts';
 import { writeError, writeOut } from '../terminal/console.ts';
 import { exitCodes } from './exit-codes.ts';
-import type { Command } from './command.ts';
+import { definitionOf, topicList, type LoadedCommand } from './command.ts';
 import { commandList, commandNamed } from './command-table.ts';
-import { topicList } from './help-topics.ts';
 import { program, purpose } from './version.ts';
 import { closest, didYouMean } from '../lib/text/closest.ts';
-import { definitionOf } from './command-definition.ts';
-import { keyActions } from './key-actions.ts';
 
 /** Resolves to the exit code. `early`: the lock of the batch that is asked for, where it was taken already. */
 export async function parseCommandLine(given: string[], early?: BatchLock): Promise<number> {
@@ -18,8 +15,9 @@ export async function parseCommandLine(given: string[], early?: BatchLock): Prom
   const args = withHelp(given);
   let chosen: Chosen | undefined;
   try {
-    assertSwitches(args);
-    chosen = await choose(args);
+    const loaded = await loadNamed(args);
+    assertSwitches(args, loaded);
+    chosen = await choose(args, loaded);
   } catch (thrown) {
     if (!isWrongUse(thrown)) throw thrown;
     writeError(`${thrown.message}\nSee ${['nightrender', ...commandIn(args), '--help'].join(' ')}.`);
@@ -37,17 +35,29 @@ function withHelp(given: string[]): string[] {
   return commandNamed(topic) === undefined ? given : [...given.slice(1), '--help'];
 }
 
+type Loaded = ReadonlyMap<string, LoadedCommand>;
+
+/** The command that the arguments name; more where other arguments are called as commands are. */
+async function loadNamed(args: string[]): Promise<Loaded> {
+  const loaded = new Map<string, LoadedCommand>();
+  for (const name of args) {
+    const command = commandNamed(name);
+    if (command !== undefined) loaded.set(name, await command.load());
+  }
+  return loaded;
+}
+
 /** Undefined where help or the version was asked for: nothing is left to do then. */
-async function choose(args: string[]): Promise<Chosen | undefined> {
-  const parser = baseParser(args);
-  for (const [name, command] of commandList()) {
-    const usage = command.takes === '' ? name : `${name} ${command.takes}`;
+async function choose(args: string[], loaded: Loaded): Promise<Chosen | undefined> {
+  const parser = baseParser(args, loaded);
+  for (const [name, { takes, summary }] of commandList()) {
+    const command = loaded.get(name);
     parser.command(
-      usage,
-      command.summary,
-      (own) => void command.options(own),
+      takes === '' ? name : `${name} ${takes}`,
+      summary,
+      (own) => void command?.options(own),
       (argv) => {
-        throw new Chosen(command, argv);
+        if (command !== undefined) throw new Chosen(command, argv);
       },
     );
   }
@@ -65,16 +75,16 @@ async function choose(args: string[]): Promise<Chosen | undefined> {
  * which nobody sees and which takes longer than `status` takes to look at a hundred thousand scenes.
  */
 class Chosen {
-  readonly command: Command;
+  readonly command: LoadedCommand;
   readonly argv: Record<string, unknown>;
 
-  constructor(command: Command, argv: Record<string, unknown>) {
+  constructor(command: LoadedCommand, argv: Record<string, unknown>) {
     this.command = command;
     this.argv = argv;
   }
 }
 
-function baseParser(args: string[]) {
+function baseParser(args: string[], loaded: Loaded) {
   const names = commandList().map(([name]) => name);
   return yargs(args)
     .scriptName('nightrender')
@@ -94,13 +104,13 @@ function baseParser(args: string[]) {
     .wrap(Math.min(100, process.stdout.columns || 100))
     .exitProcess(false)
     .fail((message, error) => {
-      throw error ?? new WrongUse(inWords(message, args));
+      throw error ?? new WrongUse(inWords(message, args, loaded));
     });
 }
 
 /** The first line alone is what it always was, for scripts. */
 async function printVersions(): Promise<number> {
-  const { versions } = await import('./versions.ts');
+  const { versions } = await import('./version.ts');
   const rows = versions().map(([name, version]) => `${name.padEnd(10)}${version}`);
   writeOut([program, ...rows].join('\n'));
   return 0;
@@ -120,22 +130,24 @@ function commandIn([first = '']: string[]): string[] {
 class WrongUse extends Error {}
 
 /** What the parser found wrong: it counts arguments without a name, and does not know what was meant. */
-function inWords(message: string, args: string[]): string {
-  if (message.startsWith('Not enough non-option arguments'))
-    return missing[commandOf(args)?.takes.split(' ')[0] ?? ''] ?? 'Say which pipeline.yaml.';
-  return /^Unknown (argument|command)/.test(message) ? (unknownIn(args) ?? tooMuch(message, args)) : message;
+function inWords(message: string, args: string[], loaded: Loaded): string {
+  if (message.startsWith('Not enough non-option arguments')) return missingIn(args, loaded);
+  return /^Unknown (argument|command)/.test(message)
+    ? (unknownIn(args, loaded) ?? tooMuch(message, args))
+    : message;
 }
 
-/** By what a command takes first. */
-const missing: Record<string, string | undefined> = {
-  '<picture>': 'Say which picture.',
-  '<action>': `Say what to do: ${keyActions.join(', ')}.`,
-};
+function missingIn([name = '']: string[], loaded: Loaded): string {
+  const words = loaded.get(name)?.words;
+  if (words !== undefined) return `Say what to do: ${words.join(', ')}.`;
+  const picture = commandNamed(name)?.takes.startsWith('<picture>') === true;
+  return picture ? 'Say which picture.' : 'Say which pipeline.yaml.';
+}
 
 /** The parser takes every text but `true` for false. */
-function assertSwitches(args: string[]): void {
+function assertSwitches(args: string[], loaded: Loaded): void {
   const switches = new Set(
-    optionsOf(commandOf(args))
+    optionsOf(loaded.get(args[0] ?? ''))
       .filter(({ isSwitch }) => isSwitch)
       .map(({ name }) => name),
   );
@@ -146,9 +158,9 @@ function assertSwitches(args: string[]): void {
   }
 }
 
-function unknownIn(args: string[]): string | undefined {
-  const command = commandOf(args);
+function unknownIn(args: string[], loaded: Loaded): string | undefined {
   const [first = ''] = args;
+  const command = loaded.get(first);
   if (command === undefined && !first.startsWith('-')) {
     const names = commandList().map(([name]) => name);
     const hint = didYouMean(first, names) ?? `there are ${names.join(', ')}`;
@@ -175,11 +187,7 @@ function tooMuch(message: string, [first = '']: string[]): string {
   return `${JSON.stringify(words)} is more than ${first} takes.`;
 }
 
-function commandOf([first = '']: string[]): Command | undefined {
-  return commandNamed(first);
-}
-
-function optionsOf(command: Command | undefined): { name: string; isSwitch: boolean }[] {
+function optionsOf(command: LoadedCommand | undefined): { name: string; isSwitch: boolean }[] {
   return command === undefined ? [] : definitionOf(command).options;
 }
 

@@ -3,10 +3,36 @@ import { basename } from 'node:path';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import { writeOut } from '../terminal/console.ts';
-import type { Command } from './command.ts';
-import { completions, shells, type CompletedCommand, type CompletedOption } from './completions.ts';
-import { zshScript } from './completion-zsh.ts';
-import { refuse } from './refuse.ts';
+import { definitionOf, type LoadedCommand } from './command.ts';
+import { refuse } from './refusal.ts';
+import { failureRules } from '../runner/core/failure.ts';
+import { rowKinds, rowStates } from '../runner/core/report-row.ts';
+import { keyKinds } from '../service/keys/key.ts';
+import { loadAll } from './command-table.ts';
+import type { Argv } from 'yargs';
+import { exitCodes } from './exit-codes.ts';
+
+/** That a script is printed for. */
+const shells = ['bash', 'zsh', 'fish'] as const;
+
+export const completionCommand: LoadedCommand = {
+  options: completionOptions,
+  work: (argv) => completion(argv['shell']),
+  words: shells,
+};
+
+function completionOptions(parser: Argv) {
+  const purpose = `Prints a script that has the shell complete commands, options, states, kinds and files. Without a shell, it is the one that SHELL names.`;
+  return parser
+    .usage(`$0 completion [shell]\n\n${purpose}`)
+    .positional('shell', { type: 'string', describe: 'bash, zsh or fish' })
+    .example('source <($0 completion bash)', 'in ~/.bashrc')
+    .example('source <($0 completion zsh)', 'in ~/.zshrc, after compinit')
+    .example('$0 completion fish | source', 'in ~/.config/fish/config.fish')
+    .epilogue(
+      exitCodes({ 'wrong-use': 'there is no script for this shell', complete: 'the script was printed' }),
+    );
+}
 
 const scripts: Record<(typeof shells)[number], typeof bashScript> = {
   bash: bashScript,
@@ -15,11 +41,11 @@ const scripts: Record<(typeof shells)[number], typeof bashScript> = {
 };
 
 /** Resolves to the exit code. */
-export function completion(shell: unknown, commands: [string, Command][]): number {
+async function completion(shell: unknown): Promise<number> {
   const name = typeof shell === 'string' ? shell : basename(process.env['SHELL'] ?? '');
   const script = Object.entries(scripts).find(([each]) => each === name)?.[1];
   if (script === undefined) return refuse(noScript(name), undefined, false);
-  writeOut(script(completions(commands)));
+  writeOut(script(await completions()));
   return 0;
 }
 
@@ -30,42 +56,7 @@ function noScript(name: string): ConfigError {
   return new ConfigError([{ where: '', text: `${what}; ${hint}` }]);
 }
 
-/** Completion for fish. */
-function fishScript(commands: CompletedCommand[]): string {
-  const first = commands.map(
-    ({ name, summary }) =>
-      `complete -c nightrender -n __fish_use_subcommand -f -a ${name} -d ${quoted(summary)}`,
-  );
-  return [
-    '# nightrender in fish: nightrender completion fish | source',
-    ...first,
-    ...commands.flatMap(linesOf),
-  ].join('\n');
-}
-
-function linesOf({ name, options, words }: CompletedCommand): string[] {
-  const at = `complete -c nightrender -n '__fish_seen_subcommand_from ${name}'`;
-  const own = words.length === 0 ? [] : [`${at} -f -a '${words.join(' ')}'`];
-  return [...own, ...options.map((option) => `${at} ${optionSpec(option)}`)];
-}
-
-function optionSpec({ name, describe, takes }: CompletedOption): string {
-  const value =
-    takes === 'nothing'
-      ? ''
-      : takes === 'file'
-        ? ' -r'
-        : takes === 'text'
-          ? ' -x'
-          : ` -x -a '${takes.words.join(' ')}'`;
-  return `-l ${name}${value} -d ${quoted(describe)}`;
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll(/['\\]/g, '\\$&')}'`;
-}
-
-/** Of words that an `=` has split bash makes three. */
+/** Completion for bash. Of words that an `=` has split bash makes three. */
 function bashScript(commands: CompletedCommand[]): string {
   return `# nightrender in bash: source <(nightrender completion bash)
 _nightrender() {
@@ -103,4 +94,126 @@ function optionCase({ name, options, words }: CompletedCommand): string {
       ? ''
       : ` elif [[ $COMP_CWORD == 2 ]]; then COMPREPLY=($(compgen -W '${words.join(' ')}' -- "$cur"));`;
   return `    ${name}) if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '${dashed}' -- "$cur"));${first} fi ;;`;
+}
+
+interface CompletedCommand {
+  name: string;
+  summary: string;
+  options: CompletedOption[];
+  /** Words that its first argument may be; files where empty. */
+  words: readonly string[];
+}
+
+interface CompletedOption {
+  /** Without dashes. */
+  name: string;
+  describe: string;
+  takes: 'nothing' | 'file' | 'text' | { words: readonly string[] };
+}
+
+async function completions(): Promise<CompletedCommand[]> {
+  return (await loadAll()).map(({ name, ...command }) => ({
+    name,
+    summary: command.summary,
+    words: command.words ?? [],
+    options: [
+      ...definitionOf(command).options.map((option) => ({
+        name: option.name,
+        describe: option.describe.split('\n')[0] ?? '',
+        takes: option.isSwitch ? ('nothing' as const) : taken(name, option.name),
+      })),
+      { name: 'help', describe: 'show what it does, with examples', takes: 'nothing' as const },
+    ],
+  }));
+}
+
+const kinds: Record<string, readonly string[] | undefined> = {
+  retry: Object.keys(failureRules),
+  keys: keyKinds,
+};
+
+const files = new Set(['manifest', 'output', 'data', 'log']);
+
+function taken(command: string, option: string): CompletedOption['takes'] {
+  if (option === 'state') return { words: rowStates };
+  if (option === 'kind') return { words: kinds[command] ?? rowKinds };
+  return files.has(option) ? 'file' : 'text';
+}
+
+/** Completion for fish. */
+function fishScript(commands: CompletedCommand[]): string {
+  const first = commands.map(
+    ({ name, summary }) =>
+      `complete -c nightrender -n __fish_use_subcommand -f -a ${name} -d ${fishQuoted(summary)}`,
+  );
+  return [
+    '# nightrender in fish: nightrender completion fish | source',
+    ...first,
+    ...commands.flatMap(fishLines),
+  ].join('\n');
+}
+
+function fishLines({ name, options, words }: CompletedCommand): string[] {
+  const at = `complete -c nightrender -n '__fish_seen_subcommand_from ${name}'`;
+  const own = words.length === 0 ? [] : [`${at} -f -a '${words.join(' ')}'`];
+  return [...own, ...options.map((option) => `${at} ${fishOption(option)}`)];
+}
+
+function fishOption({ name, describe, takes }: CompletedOption): string {
+  const value =
+    takes === 'nothing'
+      ? ''
+      : takes === 'file'
+        ? ' -r'
+        : takes === 'text'
+          ? ' -x'
+          : ` -x -a '${takes.words.join(' ')}'`;
+  return `-l ${name}${value} -d ${fishQuoted(describe)}`;
+}
+
+function fishQuoted(text: string): string {
+  return `'${text.replaceAll(/['\\]/g, '\\$&')}'`;
+}
+
+/** Completion for zsh. */
+function zshScript(commands: CompletedCommand[]): string {
+  return `#compdef nightrender
+# nightrender in zsh: source <(nightrender completion zsh), after compinit
+_nightrender() {
+  if (( CURRENT == 2 )); then
+    local -a commands=(
+${commands.map(({ name, summary }) => `      ${zshQuoted(`${name}:${summary}`)}`).join('\n')}
+    )
+    _describe command commands
+    return
+  fi
+  local command=$words[2]
+  shift words
+  (( CURRENT-- ))
+  case $command in
+${commands.map(zshCase).join('\n')}
+  esac
+}
+compdef _nightrender nightrender`;
+}
+
+function zshCase({ name, options, words }: CompletedCommand): string {
+  const own = words.length === 0 ? "'*:file:_files'" : zshQuoted(`1:word:(${words.join(' ')})`);
+  return [
+    `    ${name}) _arguments \\`,
+    ...options.map((option) => `      ${zshOption(option)} \\`),
+    `      ${own} ;;`,
+  ].join('\n');
+}
+
+/** An option may be given several times. */
+function zshOption({ name, describe, takes }: CompletedOption): string {
+  const words = describe.replaceAll(/[[\]\\]/g, '\\$&').replaceAll(':', '\\:');
+  if (takes === 'nothing') return zshQuoted(`--${name}[${words}]`);
+  const values = takes === 'file' ? '_files' : takes === 'text' ? ' ' : `(${takes.words.join(' ')})`;
+  return zshQuoted(`*--${name}=[${words}]:${name}:${values}`);
+}
+
+function zshQuoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

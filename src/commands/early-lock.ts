@@ -2,8 +2,8 @@
 import { parseArgs } from 'node:util';
 import { BatchHeld, isBatch, lockBatch, type BatchLock } from '../runner/checkpoint/batch-lock.ts';
 import { readGlance } from '../runner/config/read-output-dir.ts';
-import { refuse } from './refuse.ts';
-import { partOptions } from './part-options.ts';
+import { refuse } from './refusal.ts';
+import { partOptions } from './begin-options.ts';
 import { optionRules, overridesOf } from './run-options.ts';
 
 /**

@@ -8,13 +8,42 @@ import { shellWord } from '../lib/text/format.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { printStory } from '../terminal/print-story.ts';
 import { commandArguments } from './command-arguments.ts';
-import { lookAtBatch } from './look-at-batch.ts';
-import { refuse } from './refuse.ts';
-import { overridesOf } from './run-options.ts';
+import { lookAtBatch } from './existing-batch.ts';
+import { refuse } from './refusal.ts';
+import { overridesOf, precedence, withPipeline } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
+import type { Argv } from 'yargs';
+import type { LoadedCommand } from './command.ts';
+import { common, exitCodes } from './exit-codes.ts';
+import { fileIn, textIn } from './option-values.ts';
+
+export const explainCommand: LoadedCommand = {
+  options: explainOptions,
+  work: (argv) => explain(fileIn(argv), textIn(argv, 'id'), argv),
+};
+
+function explainOptions(parser: Argv) {
+  const purpose = `Tells the whole story of one scene: its row and what is sent, every attempt with its job and its instants, the pictures, what went wrong in words, and what decides what happens next. It only reads, and may be asked while a run is going on.`;
+  return withPipeline(parser, ['output', 'json'])
+    .usage(`$0 explain <pipeline> [id]\n\n${purpose}`)
+    .positional('id', {
+      type: 'string',
+      demandOption: true,
+      describe: 'the id of the scene, as list shows it',
+    })
+    .example('$0 explain pipeline.yaml harbour', 'why there is no picture of it, say')
+    .example('$0 explain pipeline.yaml harbour --json', 'for a script: one JSON object')
+    .example('$0 explain pipeline.yaml --id=-1', 'an id that begins with a dash')
+    .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...explaining })}`);
+}
+
+const explaining = {
+  complete: 'the story was told',
+  'wrong-use': 'wrong use or configuration, no batch yet, no such id, or its file is damaged',
+};
 
 /** Resolves to the exit code. */
-export async function explain(file: string, id: string, argv: Record<string, unknown>): Promise<number> {
+async function explain(file: string, id: string, argv: Record<string, unknown>): Promise<number> {
   const json = argv['json'] === true;
   let dir: string | undefined;
   try {

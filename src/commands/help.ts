@@ -3,21 +3,95 @@ import { readFileSync } from 'node:fs';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import { printManualPage, printTopics } from '../terminal/print-manual.ts';
-import { helpGroups, helpTopics, topicList } from './help-topics.ts';
-import { refuse } from './refuse.ts';
+import { commandList } from './command-table.ts';
+import { topicList, type LoadedCommand } from './command.ts';
+import { refuse } from './refusal.ts';
+import type { Argv } from 'yargs';
+import { exitCodes } from './exit-codes.ts';
+import { textIn } from './option-values.ts';
 
-/** Returns the exit code. `commands` can be asked for as well, before this is called. */
-export function help(topic: string, commands: string[]): number {
+/** By group: what a page answers, by its name. No topic is called as a command is: `help run` tells of the command. */
+const groups = {
+  'First steps': {
+    start: 'install, render, and make a batch of your own',
+    commands: 'every command, and options that all share',
+    endpoint: 'render on a real service: address, key, what it must speak',
+  },
+  'What to render': {
+    manifest: 'lists of scenes: formats, ids, types, bad rows, edits',
+    matrix: 'every row with every combination of values; several seeds',
+    'input-files': 'send local pictures and other files with a job',
+    'pipeline-file': 'pipeline.yaml: every key and its default; templates',
+  },
+  'The night': {
+    before: 'see what a run would do and cost; render a preview',
+    watching: 'follow a run in the terminal, from another one, in a browser',
+    notifications: 'be told by a monitor, a chat, a webhook or a command',
+    cron: 'run every night: cron, systemd, logs',
+    money: 'what a night may cost, and how to limit it',
+    resume: 'stop, resume, exit codes, jobs in flight, a lost checkpoint',
+  },
+  'In the morning': {
+    morning: 'gallery, lists, retry, verify',
+    performance: 'what kept a run from being faster',
+    files: 'what is in the output folder; names, copies, metadata, downloads',
+  },
+  'When something is wrong': {
+    troubleshooting: 'symptom, meaning, what to do',
+    failures: 'kinds of failure, and what each leads to',
+    states: 'states of scenes and attempts, and which are billed',
+    checkpoint: 'the journal: tables, SQL, locks, damage, copies',
+  },
+  'For programs and administrators': {
+    programs: '--json, --log, and files to read from scripts',
+    security: 'who sees keys, prompts and pictures, and who can reach what',
+  },
+  'A service of your own': {
+    service: 'run the job service: endpoints, workloads, limits',
+    workers: 'workers on other machines, and keys',
+    console: 'endpoints, jobs and workers in the browser',
+    'job-interface': 'the operations of the service',
+    'scene-renderer': 'the renderer that draws what the words say',
+  },
+} as const satisfies Record<string, Record<string, string>>;
+
+export const helpGroups: [title: string, topics: [name: string, summary: string][]][] = Object.entries(
+  groups,
+).map(([title, topics]) => [title, Object.entries(topics)]);
+
+export const helpTopics: string[] = helpGroups.flatMap(([, topics]) => topics.map(([name]) => name));
+
+export const helpCommand: LoadedCommand = {
+  options: helpOptions,
+  work: (argv) => help(textIn(argv, 'topic')),
+  words: helpTopics,
+};
+
+function helpOptions(parser: Argv) {
+  const purpose = `Prints a page of the manual, paged on a terminal (PAGER, or less) and as Markdown elsewhere. Without a topic, lists the topics. The name of a command gives the help of that command.`;
+  return parser
+    .usage(`$0 help [topic]\n\n${purpose}`)
+    .positional('topic', { type: 'string', default: topicList, describe: 'a page, or a command' })
+    .example('$0 help', 'list the topics')
+    .example('$0 help manifest', 'read the page on lists of scenes')
+    .example('$0 help run', 'the options of run')
+    .epilogue(exitCodes({ complete: 'it was printed', 'wrong-use': 'there is no such topic' }));
+}
+
+/** Returns the exit code. The name of a command never comes here: it is taken for its `--help`. */
+function help(topic: string): number {
   if (topic === topicList) {
     printTopics(helpGroups);
     return 0;
   }
-  if (!helpTopics.includes(topic)) return refuse(noTopic(topic, commands), undefined, false);
+  if (!helpTopics.includes(topic)) return refuse(noTopic(topic), undefined, false);
   printManualPage(readFileSync(new URL(`../help/${topic}.md`, import.meta.url), 'utf8'));
   return 0;
 }
 
-function noTopic(topic: string, commands: string[]): ConfigError {
-  const hint = didYouMean(topic, [...helpTopics, ...commands]) ?? 'nightrender help lists the topics';
+function noTopic(topic: string): ConfigError {
+  const hint =
+    didYouMean(topic, [...helpTopics, ...commandList().map(([name]) => name)]) ??
+    'nightrender help lists the topics';
   return new ConfigError([{ where: '', text: `there is no topic ${JSON.stringify(topic)}; ${hint}` }]);
 }

@@ -6,11 +6,52 @@ import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { serviceExample } from '../service/config/service-example.ts';
 import { serviceSchemaText } from '../service/config/service-json-schema.ts';
 import { printInit, printServiceInit } from '../terminal/print-init.ts';
-import { refuse } from './refuse.ts';
+import { refuse } from './refusal.ts';
 import { shownPath } from './shown-path.ts';
+import type { Argv } from 'yargs';
+import type { LoadedCommand } from './command.ts';
+import { common, exitCodes } from './exit-codes.ts';
+import { textIn } from './option-values.ts';
+
+export const initCommand: LoadedCommand = {
+  options: initOptions,
+  work: (argv) => init(textIn(argv, 'dir'), argv),
+};
+
+function initOptions(parser: Argv) {
+  const purpose = `Writes a commented pipeline.yaml and scenes.csv that run at once on the local service, or for a real endpoint, and pipeline.schema.json, by which editors complete and check the first; with --service a commented service.yaml, for nightrender serve, and its schema. A file that is there is never touched.`;
+  const text = { type: 'string', requiresArg: true } as const;
+  return parser
+    .usage(`$0 init [dir]\n\n${purpose}`)
+    .positional('dir', {
+      type: 'string',
+      default: '.',
+      describe: 'folder of the files; made where it is missing',
+    })
+    .option('endpoint', {
+      ...text,
+      describe: 'address of a real service, such as https://api.your-service.example',
+    })
+    .option('id', { ...text, describe: 'id of the endpoint there' })
+    .option('service', { type: 'boolean', describe: 'a service.yaml instead, for a service of your own' })
+    .example('$0 init night', 'a batch for the local service, in the folder night')
+    .example(
+      '$0 init night --endpoint https://api.your-service.example --id your-endpoint-id',
+      'for a real one; the key is taken from NIGHTRENDER_API_KEY',
+    )
+    .example('$0 init --service', 'a service.yaml, for nightrender serve service.yaml')
+    .epilogue(
+      exitCodes({
+        bug: common.bug,
+        complete: 'the files are written',
+        'wrong-use': 'wrong use, or a file is there already',
+        'output-unwritable': common['output-unwritable'],
+      }),
+    );
+}
 
 /** Resolves to the exit code. A file that is there is never touched. */
-export function init(dir: string, argv: Record<string, unknown>): number {
+function init(dir: string, argv: Record<string, unknown>): number {
   const folder = resolve(dir);
   try {
     if (argv['service'] === true) beginService(folder, argv);

@@ -2,10 +2,35 @@
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { inspectPicture } from '../runner/images/inspect-picture.ts';
 import { printInspected } from '../terminal/print-inspected.ts';
-import { refuse } from './refuse.ts';
+import { refuse } from './refusal.ts';
+import type { Argv } from 'yargs';
+import type { LoadedCommand } from './command.ts';
+import { common, exitCodes } from './exit-codes.ts';
+import { textIn } from './option-values.ts';
+
+export const inspectCommand: LoadedCommand = {
+  options: inspectOptions,
+  work: (argv) => inspect(textIn(argv, 'picture'), argv),
+};
+
+function inspectOptions(parser: Argv) {
+  const purpose = `Prints what a picture says of itself: its size and format, and where it comes from, told by the picture (output.metadata: embed) or by the JSON file beside it (sidecar). Texts that other programs have put into a PNG are printed as well.`;
+  return parser
+    .positional('picture', { type: 'string', demandOption: true, describe: 'a PNG, or any other picture' })
+    .usage(`$0 inspect <picture>\n\n${purpose}`)
+    .option('json', { type: 'boolean', describe: 'as one JSON object' })
+    .example('$0 inspect renders/images/harbour.png', 'its prompt, inputs, seed and job')
+    .example('$0 inspect harbour.png --json', 'for a script')
+    .epilogue(exitCodes({ bug: common.bug, ...inspecting }));
+}
+
+const inspecting = {
+  complete: 'it was printed',
+  'wrong-use': 'wrong use, or no picture',
+};
 
 /** Resolves to the exit code. */
-export async function inspect(file: string, argv: Record<string, unknown>): Promise<number> {
+async function inspect(file: string, argv: Record<string, unknown>): Promise<number> {
   const json = argv['json'] === true;
   try {
     const inspected = await inspectPicture(file);

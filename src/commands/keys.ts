@@ -1,24 +1,63 @@
 /** `nightrender keys`: makes, lists and revokes the keys of the service, also while it runs. */
-import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { closest } from '../lib/text/closest.ts';
 import { shellWord } from '../lib/text/format.ts';
 import { makeFolder } from '../runner/files/make-folder.ts';
 import { checkKey, type AskedKey } from '../service/keys/check-key.ts';
-import { KeyStore, KeyRefused } from '../service/keys/key-store.ts';
+import { KeyRefused } from '../service/keys/key-store.ts';
 import type { FieldProblem } from '../service/endpoint-settings.ts';
 import { readUsage } from '../service/keys/read-usage.ts';
 import { printKeys, printNewKey, printRevokedKey } from '../terminal/print-keys.ts';
-import { dataOption } from './data-option.ts';
-import { defaultDataDir } from './default-data-dir.ts';
-import { keyActions, type KeyAction } from './key-actions.ts';
-import { oneText } from './one-text.ts';
-import { refuseService } from './refuse-service.ts';
+import { dataOption, defaultDataDir, hasKeyStore, refuseService, withKeyStore } from './data-folder.ts';
+import { oneText, textIn } from './option-values.ts';
 import { shownPath } from './shown-path.ts';
+import type { Argv } from 'yargs';
+import type { LoadedCommand } from './command.ts';
+import { common, exitCodes } from './exit-codes.ts';
+
+const keyActions = ['add', 'list', 'revoke'] as const;
+type KeyAction = (typeof keyActions)[number];
+
+export const keysCommand: LoadedCommand = {
+  options: keysOptions,
+  work: (argv) => keys(textIn(argv, 'action'), textIn(argv, 'name'), argv),
+  words: keyActions,
+};
+
+function keysOptions(parser: Argv) {
+  const purpose = `Makes, lists and revokes the keys of the local service, also while it runs: a change counts from its next request on. A new key is printed once and kept nowhere; the service keeps its digest (SHA-256), from which no key can be worked out. Names are unique and stay those of their keys, also of revoked ones.`;
+  const text = { type: 'string', requiresArg: true } as const;
+  return parser
+    .usage(`$0 keys <action> [name]\n\n${purpose}`)
+    .positional('action', { type: 'string', demandOption: true, describe: 'add, list or revoke' })
+    .positional('name', { type: 'string', describe: 'name of the key; to revoke it, its id as well' })
+    .option('kind', {
+      ...text,
+      describe:
+        'of a new key: client for the job interface (the usual one), worker for workers that pull jobs, admin for the console and jobs',
+    })
+    .option('endpoint', {
+      ...text,
+      describe: 'id of an endpoint for which a new key is good, may be given several times (default: all)',
+    })
+    .option('data', { ...text, describe: 'folder of the service (default: ~/.local/share/nightrender)' })
+    .option('json', { type: 'boolean', describe: 'as JSON, a line for each key' })
+    .example('KEY=$($0 keys add laptop)', 'a key for jobs at all endpoints')
+    .example('$0 keys add attic --kind worker --endpoint scene-renderer', 'for workers on another machine')
+    .example('$0 keys list', 'which there are, when each was used last, and what was done for it')
+    .example('$0 keys revoke laptop', 'it is good for nothing any more')
+    .epilogue(exitCodes({ ...common, ...changing }));
+}
+
+const changing = {
+  complete: 'the key was made, listed or revoked',
+  'wrong-use': 'wrong use, no such key, the name is taken, or the key book is damaged',
+  'already-running': 'another program holds the key book and does not let go of it',
+};
 
 /** Returns the exit code. */
-export function keys(action: string, name: string, argv: Record<string, unknown>): number {
+function keys(action: string, name: string, argv: Record<string, unknown>): number {
   const json = argv['json'] === true;
   let dataDir: string | undefined;
   try {
@@ -51,13 +90,13 @@ function add({ name, argv, dataDir, json }: KeysRequest): void {
   const problems = checkKey(asked);
   if (problems.length > 0) throw new KeyRefused(problems);
   makeFolder(dataDir, 0o700);
-  const { key, record } = withKeyStore(dataDir, (book) => book.add(asked));
+  const { key, record } = withKeyStore(dataDir, (store) => store.add(asked));
   const revokeCommand = `nightrender keys revoke ${shellWord(name)}${dataOption(argv)}`;
   printNewKey({ key, record, shownDir: shownPath(dataDir), revokeCommand }, json);
 }
 
 function list({ argv, dataDir, json }: KeysRequest): void {
-  const found = isThere(dataDir) ? withKeyStore(dataDir, (book) => book.list()) : [];
+  const found = hasKeyStore(dataDir) ? withKeyStore(dataDir, (store) => store.list()) : [];
   const usage = readUsage(join(dataDir, 'service.sqlite'));
   const known = new Set(found.map(({ id }) => id));
   // Jobs without a key are older than keys are.
@@ -76,32 +115,14 @@ function givenKey(id: string) {
 }
 
 function revoke({ name, argv, dataDir, json }: KeysRequest): void {
-  if (!isThere(dataDir)) throw unknownKey(name, [], argv);
-  const revoked = withKeyStore(dataDir, (book) => {
-    const record = book.revoke(name);
+  if (!hasKeyStore(dataDir)) throw unknownKey(name, [], argv);
+  const revoked = withKeyStore(dataDir, (store) => {
+    const record = store.revoke(name);
     if (record !== undefined) return record;
-    const names = book.list().flatMap((key) => (key.revokedAt === null ? key.name : []));
+    const names = store.list().flatMap((key) => (key.revokedAt === null ? key.name : []));
     throw unknownKey(name, names, argv);
   });
   printRevokedKey(revoked, json);
-}
-
-function withKeyStore<T>(dataDir: string, use: (book: KeyStore) => T): T {
-  const book = new KeyStore(keyStoreIn(dataDir), { now: Date.now });
-  try {
-    return use(book);
-  } finally {
-    book.close();
-  }
-}
-
-/** Who only looks makes nothing. */
-function isThere(dataDir: string): boolean {
-  return existsSync(keyStoreIn(dataDir));
-}
-
-function keyStoreIn(dataDir: string): string {
-  return join(dataDir, 'keys.sqlite');
 }
 
 function actionOf(given: string): KeyAction {

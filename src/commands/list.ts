@@ -11,15 +11,49 @@ import type { Database } from '../lib/sqlite/database.ts';
 import { writeError, writeOutPart } from '../terminal/console.ts';
 import { listLines } from '../terminal/list-lines.ts';
 import { commandArguments } from './command-arguments.ts';
-import { lookAtBatch } from './look-at-batch.ts';
-import { refuse } from './refuse.ts';
-import { overridesOf } from './run-options.ts';
+import { lookAtBatch } from './existing-batch.ts';
+import { refuse } from './refusal.ts';
+import { overridesOf, precedence, withPipeline } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
+import type { Argv } from 'yargs';
+import type { LoadedCommand } from './command.ts';
+import { common, exitCodes } from './exit-codes.ts';
+import { fileIn } from './option-values.ts';
+
+export const listCommand: LoadedCommand = {
+  options: listOptions,
+  work: (argv) => list(fileIn(argv), argv),
+};
+
+function listOptions(parser: Argv) {
+  const purpose = `Lists the scenes of the batch, one a line: id, state, attempts, and its file or what went wrong. Options narrow it down; of one that is given several times any may hold. It only reads, and may be asked while a run is going on.`;
+  const text = { type: 'string', requiresArg: true } as const;
+  return withPipeline(parser, ['output', 'json'])
+    .usage(`$0 list <pipeline>\n\n${purpose}`)
+    .option('state', {
+      ...text,
+      describe: 'scenes in this state: waiting, active, saved, failed, withdrawn, invalid',
+    })
+    .option('kind', { ...text, describe: 'scenes whose last failure is of this kind, such as job-failed' })
+    .option('search', {
+      ...text,
+      describe: 'scenes with this in their id, a column or the words of the failure',
+    })
+    .option('limit', { requiresArg: true, describe: 'so many at most' })
+    .option('csv', { type: 'boolean', describe: 'as in results.csv, every text exactly: for use as a list' })
+    .example('$0 list pipeline.yaml --state failed', 'what did not come out, and why')
+    .example('$0 list pipeline.yaml --kind job-failed --search harbour', 'both must hold')
+    .example('$0 list pipeline.yaml --state saved --json', 'for a script: a line each, as in results.jsonl')
+    .example('$0 list pipeline.yaml --state failed --csv > failed.csv', 'for a spreadsheet')
+    .epilogue(
+      `${precedence}\n\n${exitCodes({ ...common, complete: 'the scenes were listed; none is no failure' })}`,
+    );
+}
 
 type Form = 'lines' | 'json' | 'csv';
 
 /** Resolves to the exit code. */
-export async function list(file: string, argv: Record<string, unknown>): Promise<number> {
+async function list(file: string, argv: Record<string, unknown>): Promise<number> {
   const json = argv['json'] === true;
   let dir: string | undefined;
   try {

@@ -1,24 +1,40 @@
 /** `nightrender man`: the manual page, made from what the commands say of themselves. */
 import { writeOut } from '../terminal/console.ts';
-import { definitionOf } from './command-definition.ts';
+import { definitionOf, type LoadedCommand } from './command.ts';
+import { loadAll } from './command-table.ts';
 import { exitCodes } from './exit-codes.ts';
-import type { Command } from './command.ts';
 import { program, purpose } from './version.ts';
+import type { Argv } from 'yargs';
+
+export const manCommand: LoadedCommand = {
+  options: manOptions,
+  work: () => man(),
+};
+
+function manOptions(parser: Argv) {
+  const means = `Prints the man page: every command and its options. A global installation brings it along. The manual in pages is nightrender help.`;
+  return parser
+    .usage(`$0 man\n\n${means}`)
+    .example('$0 man | man -l -', 'read it')
+    .epilogue(exitCodes({ complete: 'the page was printed' }));
+}
 
 /** Resolves to the exit code. */
-export function man(commands: [string, Command][]): number {
-  writeOut(manPage(commands));
+async function man(): Promise<number> {
+  writeOut(manPage(await loadAll()));
   return 0;
 }
 
+type Described = Awaited<ReturnType<typeof loadAll>>[number];
+
 /** In the language of man(7); a dozen kinds of line are all it takes. */
-function manPage(commands: [string, Command][]): string {
+function manPage(commands: Described[]): string {
   return [
     `.TH NIGHTRENDER 1 "" ${quoted(program)} "User Commands"`,
     '.SH NAME',
     `nightrender \\- ${escaped(purpose.replace(/\.$/, ''))}`,
     '.SH SYNOPSIS',
-    ...commands.flatMap(([name, { takes }]) => ['.br', bold(`nightrender ${name}`, takes)]),
+    ...commands.flatMap(({ name, takes }) => ['.br', bold(`nightrender ${name}`, takes)]),
     '.SH DESCRIPTION',
     '.TP\n.B nightrender --version\ntells the versions of the program and of what it is built on.',
     '.TP\n.B nightrender <command> --help\ntells of one command.',
@@ -30,10 +46,10 @@ function manPage(commands: [string, Command][]): string {
   ].join('\n');
 }
 
-function commandPart([name, command]: [string, Command]): string[] {
+function commandPart(command: Described): string[] {
   const { purpose: what, positionals, options, examples, epilogue } = definitionOf(command);
   return [
-    `.SS nightrender ${name} ${escaped(command.takes)}`,
+    `.SS nightrender ${command.name} ${escaped(command.takes)}`,
     paragraph(what),
     ...positionals.flatMap((each) => ['.TP', `.I ${escaped(each.name)}`, escaped(each.describe)]),
     ...options.flatMap(({ name: option, isSwitch, describe, byDefault }) => [

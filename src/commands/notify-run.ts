@@ -9,8 +9,7 @@ import { describeEvent } from '../terminal/describe-event.ts';
 import { harmless } from '../terminal/fit-text.ts';
 import { openTerminal } from './open-view.ts';
 import { refusalOf, type Refusal } from './refusal.ts';
-import { shownLists } from './shown-lists.ts';
-import { shownPath } from './shown-path.ts';
+import { shownLists, shownPath } from './shown-path.ts';
 import { systemClock } from './system-clock.ts';
 
 /** `file` is the pipeline.yaml, as it was given. */

@@ -4,23 +4,61 @@ import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { endings, type EndingKind } from '../runner/core/ending.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
 import { printPlan } from '../terminal/print-plan.ts';
-import { beginChoicesOf } from './begin-options.ts';
+import { beginChoicesOf, partOf, partOptions, beginOptions } from './begin-options.ts';
 import { commandArguments, configuredArguments, configuredRun } from './command-arguments.ts';
 import { notWritable } from './explain-blocked-path.ts';
-import { partOf } from './part-options.ts';
 import { planOnCopy, type PlanOptions } from './plan-on-copy.ts';
 import { readConfigWithOptions } from './read-config-with-options.ts';
-import { refuse } from './refuse.ts';
-import { shownLists } from './shown-lists.ts';
-import { shownPath } from './shown-path.ts';
-import { withSignals } from './signals.ts';
-import { StoppedEarly } from './stopped-early.ts';
+import { refuse } from './refusal.ts';
+import { shownLists, shownPath } from './shown-path.ts';
+import { withSignals, StoppedEarly } from './signals.ts';
 import { program } from './version.ts';
 import { HttpRenderService } from '../runner/client/http-render-service.ts';
 import { MemoryBudget } from '../runner/client/memory-budget.ts';
 import type { Failure } from '../runner/core/failure.ts';
 import type { EndpointCheck } from '../runner/core/plan.ts';
 import type { HealthReply, RenderService } from '../runner/pipeline/ports.ts';
+import type { Argv } from 'yargs';
+import type { LoadedCommand } from './command.ts';
+import { common, exitCodes } from './exit-codes.ts';
+import { precedence, withPipeline } from './run-options.ts';
+import { fileIn } from './option-values.ts';
+
+export const planCommand: LoadedCommand = {
+  options: planOptions,
+  work: (argv) => plan(fileIn(argv), argv),
+};
+
+function planOptions(parser: Argv) {
+  const purpose = `Checks all that a run would check, and tells what it would do: which scenes are new, edited, done or failed, the first requests in full, the names of their pictures, and what it will cost and take by what earlier runs of this batch needed. It sends nothing, writes nothing and takes no lock, and may be asked beside a run and where no folder is yet. Room for a copy of the checkpoint is needed in the folder of temporary files.`;
+  return withPipeline(parser, ['manifest', 'output', 'concurrency', 'skip-bad-rows', 'allow-fewer', 'json'])
+    .usage(`$0 plan <pipeline>\n\n${purpose}`)
+    .options({ ...partOptions, ...beginOptions })
+    .option('check', {
+      type: 'boolean',
+      describe: 'ask the service whether key and endpoint are right; that starts nothing',
+    })
+    .option('requests', {
+      type: 'string',
+      requiresArg: true,
+      describe: 'how many of the first requests are shown (default: 3)',
+    })
+    .example('$0 plan pipeline.yaml', 'before the night')
+    .example('$0 plan pipeline.yaml --check', 'the key and the endpoint, too')
+    .example('$0 plan pipeline.yaml --limit 20', 'what a preview of 20 scenes would do')
+    .example('$0 plan pipeline.yaml --json', 'for a script: one JSON object')
+    .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...planning })}`);
+}
+
+const planning = {
+  complete: 'a run could begin',
+  'wrong-use': endings['wrong-use'].means,
+  halted: 'with --check: no useful answer came',
+  'not-allowed': `with --check: ${endings['not-allowed'].means}`,
+  'output-unwritable': 'the plan was shown, and a run could not write',
+  interrupted: endings.interrupted.means,
+  terminated: endings.terminated.means,
+};
 
 /** Resolves to the exit code: that of a run which could not begin, and 0 where it could. */
 export async function plan(file: string, argv: Record<string, unknown>): Promise<number> {

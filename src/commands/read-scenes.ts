@@ -12,7 +12,7 @@ import type { SeedBits } from '../runner/core/seeds.ts';
 import { leaveUnread, ManifestError, openManifest, type Manifest } from '../runner/manifest/read-manifest.ts';
 import type { ManifestScenes } from '../runner/pipeline/ports.ts';
 import { addRow, type RowAdder } from './add-row.ts';
-import { listDigest } from './list-digest.ts';
+import { listDigest } from './same-scenes.ts';
 import { readExpansion, type ReadExpansion } from './read-expansion.ts';
 import { RowInputs } from './row-inputs.ts';
 import {

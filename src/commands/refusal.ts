@@ -1,7 +1,7 @@
-/** Why a command did not start: the exit code and the words, instead of a stack trace. */
+/** Why a command did not do its work: the exit code and the words. */
 import { BatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
-import type { EndingKind } from '../runner/core/ending.ts';
+import { type EndingKind, endings } from '../runner/core/ending.ts';
 import { FatalFailure } from '../runner/core/failure.ts';
 import { ListCutOff, UnknownPictures } from '../runner/core/plan.ts';
 import { DataFolderInUse } from '../service/jobs/data-lock.ts';
@@ -10,7 +10,9 @@ import { isDamage, UnusableDatabase } from '../lib/sqlite/database.ts';
 import { formatInstant } from '../terminal/words.ts';
 import { damagedLock, explainBlockedPath } from './explain-blocked-path.ts';
 import { shownPath } from './shown-path.ts';
-import { StoppedEarly } from './stopped-early.ts';
+import { StoppedEarly } from './signals.ts';
+import { printRefusal } from '../terminal/print-refusal.ts';
+import { withFileNamed } from './command-arguments.ts';
 
 export interface Refusal {
   ending: EndingKind;
@@ -87,4 +89,25 @@ function isDiskCode(code: string): boolean {
   return /^(ENOSPC|EDQUOT|EROFS|EACCES|EPERM|ENOTDIR|EISDIR|EEXIST|EIO|EMFILE|ENFILE|ENAMETOOLONG|ELOOP|SQLITE_(FULL|IOERR|READONLY|CANTOPEN|PERM).*)$/.test(
     code,
   );
+}
+
+/** A bug is shown with its stack: it is for whoever mends it. `others` is what follows other commands for the batch. */
+export function refuse(
+  thrown: unknown,
+  dir: string | undefined,
+  json: boolean,
+  others = '<pipeline>',
+): number {
+  const refusal = refusalOf(thrown, dir) ?? {
+    ending: 'bug' as const,
+    text: `This is a bug of nightrender: please report it with the lines below. The same command can be started again.\n${stackOf(thrown)}`,
+    problems: [],
+  };
+  const { exitCode } = endings[refusal.ending];
+  printRefusal({ ...refusal, text: withFileNamed(refusal.text, others), exitCode }, json);
+  return exitCode;
+}
+
+function stackOf(thrown: unknown): string {
+  return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
 }

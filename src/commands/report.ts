@@ -6,18 +6,16 @@ import { readReportSettings, type ReportSettings } from '../runner/config/read-s
 import { createFilesView, type FilesView } from '../terminal/files-view.ts';
 import { writeBatchReport } from './batch-report.ts';
 import { commandArguments } from './command-arguments.ts';
-import { noBatch } from './no-batch.ts';
-import { refuse } from './refuse.ts';
-import { overridesOf } from './run-options.ts';
+import { noBatch, lookAtBatch } from './existing-batch.ts';
+import { refuse } from './refusal.ts';
+import { overridesOf, precedence, withPipeline } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
-import { withSignals } from './signals.ts';
-import { StoppedEarly } from './stopped-early.ts';
+import { withSignals, StoppedEarly } from './signals.ts';
 import { systemClock } from './system-clock.ts';
 import { readSavedJobs } from '../runner/checkpoint/saved-pictures.ts';
 import type { Made } from '../runner/images/make-missing.ts';
 import { makeMissingCopies } from '../runner/images/missing-copies.ts';
 import { makeMissingThumbnails, thumbnailFrom } from '../runner/images/missing-thumbnails.ts';
-import { lookAtBatch } from './look-at-batch.ts';
 import { copyMakers } from './output-files.ts';
 import { readRows } from '../runner/checkpoint/read-rows.ts';
 import type { SavedPicture } from '../runner/core/picture.ts';
@@ -25,9 +23,32 @@ import { cellsOnSheet, contactSheet, type SheetCell } from '../runner/images/con
 import { thumbnailFiles } from '../runner/images/thumbnail-files.ts';
 import { writeSheets } from '../runner/report/write-sheets.ts';
 import type { Database } from '../lib/sqlite/database.ts';
+import type { Argv } from 'yargs';
+import type { LoadedCommand } from './command.ts';
+import { common, exitCodes } from './exit-codes.ts';
+import { fileIn } from './option-values.ts';
+
+export const reportCommand: LoadedCommand = {
+  options: reportOptions,
+  work: (argv) => report(fileIn(argv), argv),
+};
+
+function reportOptions(parser: Argv) {
+  const purpose = `Writes the gallery (index.html), results.csv, results.jsonl and summary.json anew from the checkpoint, as things stand now, and makes the thumbnails and copies (output.formats) that are missing. It sends nothing, and may be called while a run is going on.`;
+  return withPipeline(parser, ['output', 'json'])
+    .usage(`$0 report <pipeline>\n\n${purpose}`)
+    .option('contact-sheet', {
+      type: 'boolean',
+      describe: 'also contact-sheet-1.png and so on: eighty pictures on each, with their ids',
+    })
+    .example('$0 report pipeline.yaml', 'results.csv as of now')
+    .example('$0 report pipeline.yaml --contact-sheet', 'all saved pictures at a glance')
+    .example('$0 report pipeline.yaml --json', 'for a script: the paths as one JSON object')
+    .epilogue(`${precedence}\n\n${exitCodes({ ...common, complete: 'the files are written' })}`);
+}
 
 /** Resolves to the exit code. */
-export async function report(file: string, argv: Record<string, unknown>): Promise<number> {
+async function report(file: string, argv: Record<string, unknown>): Promise<number> {
   const json = argv['json'] === true;
   let dir: string | undefined;
   try {

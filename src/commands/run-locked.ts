@@ -13,11 +13,10 @@ import { beginRun } from './begin-batch.ts';
 import type { ReadScenes } from './read-scenes.ts';
 import { notifierOf, notifyIfRefused, notifyOfError } from './notify-run.ts';
 import { openView } from './open-view.ts';
-import { recordEnd, recordThrown } from './record-end.ts';
-import { shownLists } from './shown-lists.ts';
+import { recordEnd, recordThrown, withPorts } from './with-ports.ts';
+import { shownLists } from './shown-path.ts';
 import { systemClock } from './system-clock.ts';
 import { program } from './version.ts';
-import { withPorts } from './with-ports.ts';
 
 export interface RunChoices extends BeginChoices {
   part: Part | undefined;

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import type { Override } from '../lib/yaml/yaml-file.ts';
 import type { JsonValue } from '../lib/text/json.ts';
+import type { Argv } from 'yargs';
 
 interface OptionRule {
   /** Key of pipeline.yaml. */
@@ -83,3 +84,24 @@ function valueOf(text: string, { type }: OptionRule): JsonValue {
   if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
   return text;
 }
+
+/** A number has no type here: the parser would make NaN of what is none, and nobody could be told what was given. */
+export function withPipeline(parser: Argv, names: OptionName[]) {
+  const base = parser.positional('pipeline', {
+    type: 'string',
+    demandOption: true,
+    describe: 'the file that says what is rendered where, such as pipeline.yaml',
+  });
+  for (const name of names) {
+    const { type, describe, path } = optionRules[name];
+    base.option(name, {
+      ...(type !== 'number' && { type }),
+      describe: `${describe}\n[${path.join('.')}, ${variableOf(name)}]`,
+      requiresArg: type !== 'boolean',
+    });
+  }
+  return base;
+}
+
+export const precedence =
+  'In brackets: the key in pipeline.yaml and the environment variable of the same meaning. An option wins over the variable, and the variable over the file.';

@@ -5,14 +5,50 @@ import type { Config } from '../runner/config/config.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
 import { commandArguments } from './command-arguments.ts';
-import { beginChoicesOf } from './begin-options.ts';
+import { beginChoicesOf, partOf, partOptions, beginOptions } from './begin-options.ts';
 import { readConfigWithOptions } from './read-config-with-options.ts';
 import type { ReadScenes } from './read-scenes.ts';
-import { refuse } from './refuse.ts';
-import { partOf } from './part-options.ts';
+import { refuse } from './refusal.ts';
 import type { RunChoices } from './run-locked.ts';
-import { withSignals } from './signals.ts';
-import { StoppedEarly } from './stopped-early.ts';
+import { withSignals, StoppedEarly } from './signals.ts';
+import type { Argv } from 'yargs';
+import type { LoadedCommand } from './command.ts';
+import { exitCodes } from './exit-codes.ts';
+import { precedence, withPipeline } from './run-options.ts';
+import { fileIn } from './option-values.ts';
+
+export const runCommand: LoadedCommand = {
+  options: runOptions,
+  work: (argv, early) => run(fileIn(argv), argv, early),
+};
+
+function runOptions(parser: Argv) {
+  const purpose = `Renders every scene of the manifest that has no picture yet, and writes the report. The same command goes on after a stop, a crash or an edit of the manifest; nothing is paid twice.`;
+  return withPipeline(parser, [
+    'manifest',
+    'output',
+    'concurrency',
+    'skip-bad-rows',
+    'allow-fewer',
+    'log',
+    'stats',
+    'json',
+    'quiet',
+  ])
+    .usage(`$0 run <pipeline>\n\n${purpose}`)
+    .options({ ...partOptions, ...beginOptions })
+    .example('$0 run pipeline.yaml', 'start, or go on after a stop or a crash')
+    .example('$0 run pipeline.yaml --concurrency 4', 'four jobs in flight at most')
+    .example(
+      '$0 run pipeline.yaml --limit 20',
+      'a preview: 20 scenes from all over the list, once and for good',
+    )
+    .example('$0 run pipeline.yaml --stats', 'in the morning, see what held the night back')
+    .example('$0 run pipeline.yaml --log night.log', 'every event as a JSON line in a file')
+    .example('zcat list.txt.gz | $0 run pipeline.yaml --manifest -', 'scenes from standard input')
+    .example('$0 run pipeline.yaml --quiet', 'from cron: a line only where something is wrong')
+    .epilogue(`${precedence}\n\n${exitCodes()}`);
+}
 
 /** Resolves to the exit code. `early`: a lock that was taken on a first look at the file. */
 export async function run(

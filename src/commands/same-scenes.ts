@@ -3,8 +3,9 @@ import { readComparedDigest, readSeedBits } from '../runner/checkpoint/open-chec
 import type { Config } from '../runner/config/config.ts';
 import { shownFile } from '../lib/yaml/yaml-file.ts';
 import { hashManifest } from '../runner/manifest/open-bytes.ts';
-import { listDigest } from './list-digest.ts';
 import type { ReadScenes } from './read-scenes.ts';
+import { hash } from 'node:crypto';
+import { program } from './version.ts';
 
 /**
  * For whoever holds the batch's lock, or has a copy of its checkpoint in `checkpointDir`. Undefined where the manifests
@@ -52,4 +53,23 @@ function unread(): never {
 function valueFiles({ scenes }: Config): string[] {
   const axes = scenes === undefined ? [] : [...scenes.matrix, ...scenes.zip];
   return axes.flatMap(({ source }) => (source.kind === 'file' ? [source.path] : []));
+}
+
+/**
+ * `contents`: the sha256 of the bytes of each manifest, then of each of `valueFiles`. Another version of the program or of
+ * Node may read them otherwise.
+ */
+export function listDigest(
+  { manifest, columns, scenes, input, output, skipBadRows }: Config,
+  contents: readonly string[],
+): string {
+  // The ending tells the format, and the path as shown stands in every scene.
+  const files = [manifest.map(shownFile), contents];
+  const readers = [program, process.version];
+  const lists = scenes && { ...scenes, exclude: scenes.exclude.map((rule) => [...rule]) };
+  const templates = [input?.text ?? null, output.name.text];
+  return hash(
+    'sha256',
+    JSON.stringify({ readers, files, types: [...columns], lists, templates, skipBadRows }),
+  );
 }

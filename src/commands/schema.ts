@@ -4,9 +4,37 @@ import { ConfigError } from '../lib/yaml/problem.ts';
 import { serviceSchemaText } from '../service/config/service-json-schema.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import { writeOut } from '../terminal/console.ts';
-import { eventsSchemaText } from '../terminal/events-schema.ts';
-import { refuse } from './refuse.ts';
-import { schemaNames, type SchemaName } from './schema-names.ts';
+import { eventsSchemaText } from '../terminal/event-lines.ts';
+import { refuse } from './refusal.ts';
+import type { Argv } from 'yargs';
+import type { LoadedCommand } from './command.ts';
+import { exitCodes } from './exit-codes.ts';
+import { textIn } from './option-values.ts';
+import { endings } from '../runner/core/ending.ts';
+
+/** The usual one first. */
+const schemaNames = ['pipeline', 'service', 'events'] as const;
+type SchemaName = (typeof schemaNames)[number];
+
+export const schemaCommand: LoadedCommand = {
+  options: schemaOptions,
+  work: (argv) => schema(textIn(argv, 'what')),
+  words: schemaNames,
+};
+
+function schemaOptions(parser: Argv) {
+  const purpose = `Prints a JSON Schema to stdout: that of pipeline.yaml, that of service.yaml (service), or that of the lines that --json writes (events). Editors check a YAML file against its schema that begins with # yaml-language-server: $schema=<path>.`;
+  return parser
+    .positional('what', {
+      type: 'string',
+      default: schemaNames[0],
+      describe: `whose schema: ${schemaNames.join(', ')}`,
+    })
+    .usage(`$0 schema [what]\n\n${purpose}`)
+    .example('$0 schema > pipeline.schema.json', 'for an editor, beside the pipeline.yaml')
+    .example('$0 schema events', 'for a program that reads run --json')
+    .epilogue(exitCodes({ bug: endings.bug.means, 'wrong-use': 'wrong use', complete: 'it was printed' }));
+}
 
 const texts: Record<SchemaName, () => string> = {
   pipeline: pipelineSchemaText,
@@ -15,7 +43,7 @@ const texts: Record<SchemaName, () => string> = {
 };
 
 /** Returns the exit code. */
-export function schema(what: string): number {
+function schema(what: string): number {
   const name = schemaNames.find((each) => each === what);
   if (name === undefined) return refuse(noSchema(what), undefined, false);
   writeOut(texts[name]().trimEnd());

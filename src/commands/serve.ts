@@ -1,7 +1,6 @@
 /** `nightrender serve`: the service as a program of its own. */
 import { availableParallelism } from 'node:os';
-import { basename, resolve, join } from 'node:path';
-import { existsSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
 import { checkEndpointForm, endpointForm } from '../service/config/check-endpoint-form.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { readService } from '../service/config/read-service.ts';
@@ -13,17 +12,54 @@ import { type WorkloadContext, isLoopback } from '../service/service-options.ts'
 import { startService } from '../service/start-service.ts';
 import { printServing, printServiceFailure } from '../terminal/print-serving.ts';
 import { builtPage } from './built-page.ts';
-import { dataOption } from './data-option.ts';
-import { defaultDataDir } from './default-data-dir.ts';
-import { oneText } from './one-text.ts';
-import { refuseService } from './refuse-service.ts';
+import { dataOption, defaultDataDir, hasKeyStore, refuseService, withKeyStore } from './data-folder.ts';
+import { oneText, wholeNumber, textIn } from './option-values.ts';
 import { shownPath } from './shown-path.ts';
-import { untilSignal } from './until-signal.ts';
+import { untilSignal } from './signals.ts';
 import { program } from './version.ts';
-import { wholeNumber } from './whole-number.ts';
-import { removeContainersLeftIn, rendererLack, workloadNeeds } from './workload-needs.ts';
-import { workloadOf } from './workload-of.ts';
-import { KeyStore } from '../service/keys/key-store.ts';
+import { removeContainersLeftIn, rendererLack, workloadNeeds, workloadOf } from './workload-of.ts';
+import type { Argv } from 'yargs';
+import type { LoadedCommand } from './command.ts';
+import { common, exitCodes } from './exit-codes.ts';
+
+export const serveCommand: LoadedCommand = {
+  options: serveOptions,
+  work: (argv) => serve(textIn(argv, 'service') || undefined, argv),
+};
+
+function serveOptions(parser: Argv) {
+  const purpose = `Serves the job interface and a console until SIGINT or SIGTERM. Endpoints, their workers and limits stand in service.yaml (nightrender init --service writes one) and can be made in the console; without a file there is one endpoint, which paints. The key is taken from NIGHTRENDER_API_KEY; without one, the first start makes and shows one, and nightrender keys makes more.`;
+  const text = { type: 'string', requiresArg: true } as const;
+  return parser
+    .usage(`$0 serve [service]\n\n${purpose}`)
+    .positional('service', { type: 'string', describe: 'the service.yaml' })
+    .option('host', { ...text, describe: 'where to listen (default: 127.0.0.1); elsewhere takes a key' })
+    .option('port', { requiresArg: true, describe: 'the port (default: 4747); 0 for a free one' })
+    .option('data', {
+      ...text,
+      describe: 'folder of its jobs and keys (default: ~/.local/share/nightrender)',
+    })
+    .option('retention', {
+      ...text,
+      describe: 'results are deleted this long after completion (default: 30m)',
+    })
+    .option('endpoint', { ...text, describe: 'without a file: id of the endpoint (default: scene-renderer)' })
+    .option('workers', {
+      requiresArg: true,
+      describe: 'without a file: jobs worked on at once (default: one a processor)',
+    })
+    .option('json', { type: 'boolean', describe: 'say the address as JSON' })
+    .example('$0 serve service.yaml', 'the endpoints of the file, and those of the console')
+    .example('$0 serve --data ./jobs-data', 'jobs survive a crash and are worked on again')
+    .example('$0 serve --port 0 --json', 'for a script: a free port, said as JSON')
+    .epilogue(exitCodes({ ...common, ...serving }));
+}
+
+const serving = {
+  complete: 'ended by SIGINT or SIGTERM',
+  'wrong-use': 'wrong use, or the port is in use',
+  'already-running': 'another service works in this folder',
+};
 
 const withoutScript =
   'This page needs JavaScript; <code>nightrender keys</code> and service.yaml do without.';
@@ -32,7 +68,7 @@ const withoutScript =
 const roomToEndJobs = 24 * 1024 * 1024;
 
 /** Serves until SIGINT or SIGTERM; resolves to the exit code. */
-export async function serve(file: string | undefined, argv: Record<string, unknown>): Promise<number> {
+async function serve(file: string | undefined, argv: Record<string, unknown>): Promise<number> {
   const json = argv['json'] === true;
   let dataDir: string | undefined;
   try {
@@ -165,19 +201,6 @@ function makeFirstKey(dataDir: string, host: string): string | undefined {
 
 /** Makes nothing. */
 function hasKey(dataDir: string): boolean {
-  if (!existsSync(keyStoreIn(dataDir))) return false;
+  if (!hasKeyStore(dataDir)) return false;
   return withKeyStore(dataDir, (keys) => keys.list().some(({ revokedAt }) => revokedAt === null));
-}
-
-function withKeyStore<T>(dataDir: string, use: (keys: KeyStore) => T): T {
-  const keys = new KeyStore(keyStoreIn(dataDir), { now: Date.now });
-  try {
-    return use(keys);
-  } finally {
-    keys.close();
-  }
-}
-
-function keyStoreIn(dataDir: string): string {
-  return join(dataDir, 'keys.sqlite');
 }

@@ -1,6 +1,7 @@
-/** SIGINT and SIGTERM as a request to leave, SIGHUP as one to finish. */
+/** Signals: SIGINT and SIGTERM ask a command to leave, SIGHUP asks it to finish. */
 import { Stop, type StopMode } from '../runner/pipeline/stop.ts';
 import type { Ending } from '../runner/core/ending.ts';
+import { once } from 'node:events';
 
 const rules = {
   SIGINT: { mode: 'leave', ending: { kind: 'interrupted', text: 'Interrupted (SIGINT)' } },
@@ -43,4 +44,21 @@ export async function withSignals<Result>(work: (stop: Stop) => Promise<Result>)
   } finally {
     stopListening('leave', 'drain');
   }
+}
+
+export class StoppedEarly extends Error {
+  readonly ending: Ending;
+
+  /** `consequence` is a sentence: what that means for the batch. */
+  constructor(ending: Ending, consequence: string) {
+    super(`${ending.text}. ${consequence}`);
+    this.ending = ending;
+  }
+}
+
+/** Both signals are how a service is meant to end; a second of either ends it at once. */
+export async function untilSignal(): Promise<void> {
+  const heard = new AbortController();
+  const signals = ['SIGINT', 'SIGTERM'].map((name) => once(process, name, heard));
+  await Promise.race(signals).finally(() => heard.abort());
 }

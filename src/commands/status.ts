@@ -10,13 +10,33 @@ import { conditionOf } from '../runner/core/run-condition.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { printStatus, type BatchStatus } from '../terminal/print-status.ts';
 import { commandArguments } from './command-arguments.ts';
-import { lookAtBatch } from './look-at-batch.ts';
-import { refuse } from './refuse.ts';
-import { overridesOf } from './run-options.ts';
+import { lookAtBatch } from './existing-batch.ts';
+import { refuse } from './refusal.ts';
+import { overridesOf, precedence, withPipeline } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
+import type { Argv } from 'yargs';
+import type { LoadedCommand } from './command.ts';
+import { common, exitCodes } from './exit-codes.ts';
+import { fileIn } from './option-values.ts';
+
+export const statusCommand: LoadedCommand = {
+  options: statusOptions,
+  work: (argv) => status(fileIn(argv), argv),
+};
+
+function statusOptions(parser: Argv) {
+  const purpose = `Shows how many scenes are saved, in flight and failed, what failed most, whether a run is at work, and what held the last one back; of a run at work also its pace, the time left and the latest picture. It only reads, and may be asked while a run is going on.`;
+  return withPipeline(parser, ['output', 'json'])
+    .usage(`$0 status <pipeline>\n\n${purpose}`)
+    .option('watch', { type: 'boolean', describe: 'look again every second until the run ends, or Ctrl-C' })
+    .example('$0 status pipeline.yaml', 'while it runs, or in the morning')
+    .example('$0 status pipeline.yaml --watch', 'from another terminal')
+    .example('$0 status pipeline.yaml --json', 'for a script: one JSON object')
+    .epilogue(`${precedence}\n\n${exitCodes({ ...common, complete: 'the batch was shown' })}`);
+}
 
 /** Resolves to the exit code. */
-export async function status(file: string, argv: Record<string, unknown>): Promise<number> {
+async function status(file: string, argv: Record<string, unknown>): Promise<number> {
   const json = argv['json'] === true;
   let dir: string | undefined;
   try {

@@ -18,14 +18,39 @@ import { verifyBatch, type VerifyPorts } from '../runner/pipeline/verify-batch.t
 import type { Database } from '../lib/sqlite/database.ts';
 import { createVerifyView, type VerifyView } from '../terminal/verify-view.ts';
 import { commandArguments } from './command-arguments.ts';
-import { lookAtBatch } from './look-at-batch.ts';
-import { maintainBatch } from './maintain-batch.ts';
+import { lookAtBatch, maintainBatch, recordedRun } from './existing-batch.ts';
 import { outputFiles } from './output-files.ts';
-import { recordedRun } from './recorded-run.ts';
-import { refuse } from './refuse.ts';
-import { overridesOf } from './run-options.ts';
+import { refuse } from './refusal.ts';
+import { overridesOf, precedence, withPipeline } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
 import { systemClock } from './system-clock.ts';
+import type { Argv } from 'yargs';
+import type { LoadedCommand } from './command.ts';
+import { common, exitCodes } from './exit-codes.ts';
+import { fileIn } from './option-values.ts';
+
+export const verifyCommand: LoadedCommand = {
+  options: verifyOptions,
+  work: (argv) => verify(fileIn(argv), argv),
+};
+
+function verifyOptions(parser: Argv) {
+  const purpose = `Looks at every saved picture: that its file is there, has the bytes and the sha256 on record, and decodes to the last pixel. It only reads, and may be asked while a run is going on. With --repair, which takes the batch for itself, a damaged checkpoint is repaired first and kept as checkpoint.sqlite.damaged; then exactly the scenes with a missing or damaged picture are put back, and damaged files are kept as <name>.damaged, whole ones of the same job as <name>.former; the next run renders the scenes again.`;
+  return withPipeline(parser, ['output', 'json'])
+    .usage(`$0 verify <pipeline>\n\n${purpose}`)
+    .option('repair', { type: 'boolean', describe: 'put back what is missing or damaged' })
+    .example('$0 verify pipeline.yaml', 'after a disk was full, moved or mended')
+    .example('$0 verify pipeline.yaml --repair', 'put back what is gone; then $0 run renders it')
+    .example('$0 verify pipeline.yaml --json', 'for a script: a line for each bad picture')
+    .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...verifying })}`);
+}
+
+const verifying = {
+  complete: 'every saved picture is there and whole',
+  incomplete:
+    'pictures are missing or damaged; also where --repair has put them back, or repaired the checkpoint',
+  'already-running': 'a run holds this batch (--repair)',
+};
 
 /** Resolves to the exit code. */
 export async function verify(file: string, argv: Record<string, unknown>): Promise<number> {

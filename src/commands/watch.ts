@@ -1,27 +1,59 @@
 /** `nightrender watch`: a page in the browser on which a batch can be watched. */
 import { readOutputDir } from '../runner/config/read-output-dir.ts';
-import { printWatching, printWatchFailure } from '../terminal/print-watching.ts';
+import { printWatching, printWatchFailure } from '../terminal/print-serving.ts';
 import { startWatchServer } from '../runner/watch/start-watch-server.ts';
 import { builtPage } from './built-page.ts';
-import { commandArguments } from './command-arguments.ts';
-import { refuse } from './refuse.ts';
-import { overridesOf } from './run-options.ts';
+import { commandArguments, runArguments } from './command-arguments.ts';
+import { refuse, refusalOf } from './refusal.ts';
+import { overridesOf, precedence, withPipeline } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
-import { untilSignal } from './until-signal.ts';
-import { watchedBatch } from './watched-batch.ts';
-import { wholeNumber } from './whole-number.ts';
+import { untilSignal } from './signals.ts';
+import { wholeNumber, fileIn } from './option-values.ts';
+import { join } from 'node:path';
+import { isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
+import { LiveReader, type LiveReading } from '../runner/checkpoint/live-reader.ts';
+import { failureRules, isFailureKind } from '../runner/core/failure.ts';
+import { lastHourOf, nightOf } from '../runner/core/finish-rate.ts';
+import type { LiveBatch, LiveFailure, LiveNumbers } from '../runner/core/live-batch.ts';
+import { paceOf, type Throughput } from '../runner/core/throughput.ts';
+import { conditionOf, lastEndedAt, type RunCondition } from '../runner/core/run-condition.ts';
+import type { WatchedBatch } from '../runner/watch/broadcast.ts';
+import type { Argv } from 'yargs';
+import type { LoadedCommand } from './command.ts';
+import { common, exitCodes } from './exit-codes.ts';
+
+export const watchCommand: LoadedCommand = {
+  options: watchOptions,
+  work: (argv) => watch(fileIn(argv), argv),
+};
+
+function watchOptions(parser: Argv) {
+  const purpose = `Serves a page on 127.0.0.1 until SIGINT or SIGTERM: how far the batch is, how fast, what failed, and the pictures as they arrive. It only reads, needs no key, and works before a run, while one goes on, after it ended and after it died. Everybody who has an account on this machine can open it.`;
+  return withPipeline(parser, ['output', 'json'])
+    .usage(`$0 watch <pipeline>\n\n${purpose}`)
+    .option('port', { requiresArg: true, default: 4748, describe: 'port on 127.0.0.1; 0 for a free one' })
+    .example('$0 watch pipeline.yaml', 'then open http://127.0.0.1:4748/')
+    .example('ssh -L 4748:127.0.0.1:4748 me@attic', 'and the same address shows it on another machine')
+    .example('$0 watch pipeline.yaml --port 0 --json', 'for a script: a free port, said as JSON')
+    .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...watching })}`);
+}
+
+const watching = {
+  complete: 'ended by SIGINT or SIGTERM',
+  'wrong-use': 'wrong use or configuration, or the port is in use',
+};
 
 const withoutScript =
   'This page needs JavaScript; <code>nightrender status</code> tells the same in a terminal.';
 
 /** Serves until SIGINT or SIGTERM; resolves to the exit code. */
-export async function watch(file: string, argv: Record<string, unknown>): Promise<number> {
+async function watch(file: string, argv: Record<string, unknown>): Promise<number> {
   const json = argv['json'] === true;
   let dir: string | undefined;
   try {
     const port = wholeNumber(argv, 'port', 0, 65_535);
     dir = readOutputDir(file, overridesOf(argv, process.env), process.env);
-    const batch = watchedBatch({ dir, commandArguments: commandArguments(file, argv['output']) });
+    const batch = watchedBatch({ dir, others: commandArguments(file, argv['output']) });
     const { run } = await batch.read();
     const server = await startWatchServer({
       batch,
@@ -38,4 +70,113 @@ export async function watch(file: string, argv: Record<string, unknown>): Promis
   } catch (thrown) {
     return refuse(thrown, dir, json, commandArguments(file, argv['output']));
   }
+}
+
+export interface Watched {
+  /** The batch's folder, absolute. */
+  dir: string;
+  /** What follows `nightrender retry` for this batch. */
+  others: string;
+}
+
+export function watchedBatch({ dir, others }: Watched): WatchedBatch {
+  const about = (reading?: LiveReading) => ({
+    dir: shownPath(dir),
+    command: `nightrender run ${runArguments(others, reading?.lists)}`,
+  });
+  const reader = new LiveReader(dir);
+  const numbersOf = freshByMinute(others);
+  const read = async (): Promise<LiveBatch> => {
+    const now = Date.now();
+    const reading = await reader.read(now);
+    const run = conditionAt(dir, reading, now);
+    const hasBegun = reading !== undefined && reading.lastRun !== null;
+    const numbers = hasBegun ? numbersOf(reading, run, now) : null;
+    return { ...about(reading), run, numbers, newest: reading?.newest ?? [] };
+  };
+  return {
+    imagesDir: join(dir, 'images'),
+    thumbnailsDir: join(dir, 'report', 'thumbnails'),
+    read: () =>
+      read().catch((error: unknown) => ({
+        ...about(),
+        run: unreadable(error, dir),
+        numbers: null,
+        newest: [],
+      })),
+    picturesBefore: (id) => reader.picturesBefore(id),
+    story: (id) => reader.story(id),
+  };
+}
+
+function conditionAt(dir: string, reading: LiveReading | undefined, now: number): RunCondition {
+  const isHeld = isBatchHeld(dir);
+  if (reading === undefined) return { kind: isHeld ? 'starting' : 'none' };
+  const { lastRun, tally, ended } = reading;
+  return conditionOf({ isHeld, lastRun, inFlight: tally.inFlight, ended }, now);
+}
+
+/** What a person can do something about is told in words; a bug is thrown. */
+function unreadable(error: unknown, dir: string): RunCondition {
+  const refusal = refusalOf(error, dir);
+  const isBusy = String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY');
+  if (refusal === undefined && !isBusy) throw error;
+  return { kind: 'unreadable', text: refusal?.text ?? 'Another program keeps the checkpoint to itself.' };
+}
+
+type NumbersOf = (reading: LiveReading, run: RunCondition, now: number) => LiveNumbers;
+
+const minuteMs = 60_000;
+
+/** The same numbers as before while nothing happens within a minute, so that nobody is told them again. */
+function freshByMinute(others: string): NumbersOf {
+  let latest: { reading: LiveReading; kind: string; minute: number; numbers: LiveNumbers } | undefined;
+  return (reading, run, now) => {
+    const minute = Math.floor(now / minuteMs);
+    const isSame = latest?.reading === reading && latest.kind === run.kind && latest.minute === minute;
+    if (latest !== undefined && isSame) return latest.numbers;
+    const numbers = numbersAt(reading, run, now, others);
+    latest = { reading, kind: run.kind, minute, numbers };
+    return numbers;
+  };
+}
+
+function numbersAt(reading: LiveReading, run: RunCondition, now: number, others: string): LiveNumbers {
+  const { scenes, tally, ended, pictures, cost } = reading;
+  const isAtWork = run.kind === 'running' || run.kind === 'stalled';
+  const end = isAtWork ? now : (lastEndedAt(ended) ?? now);
+  const pace = paceOf(run, { ...reading, inFlight: tally.inFlight }, now);
+  return {
+    scenes,
+    attempts: tally.total,
+    doubtful: tally.unanswered + tally.expired,
+    pictures,
+    cost,
+    perSecond: pace?.perSecond ?? null,
+    doneAt: doneAt(pace, now),
+    lastHour: lastHourOf(tally.finishes, end),
+    night: nightOf(tally.finishes, end),
+    failures: failuresOf(reading, others),
+  };
+}
+
+function doneAt(pace: Throughput | undefined, now: number): number | null {
+  const leftMs = pace?.leftMs ?? 0;
+  return leftMs === 0 ? null : Math.round(now + leftMs);
+}
+
+function failuresOf({ tally, setAside, lastTexts }: LiveReading, others: string): LiveFailure[] {
+  const kinds = new Set([...tally.kinds.keys(), ...setAside.keys()]);
+  const failures = [...kinds].map((kind): LiveFailure => {
+    const scenes = setAside.get(kind) ?? 0;
+    return {
+      kind,
+      means: isFailureKind(kind) ? failureRules[kind].means : '',
+      attempts: tally.kinds.get(kind)?.attempts ?? 0,
+      scenes,
+      lastText: lastTexts.get(kind) ?? '',
+      retry: scenes === 0 ? null : `nightrender retry ${others} --kind ${kind}`,
+    };
+  });
+  return failures.toSorted((a, b) => b.scenes - a.scenes || b.attempts - a.attempts);
 }

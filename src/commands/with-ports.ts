@@ -14,10 +14,12 @@ import type { Ports } from '../runner/pipeline/run.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
 import { writeBatchReport } from './batch-report.ts';
 import { connect } from './connections.ts';
-import { keptText } from './kept-text.ts';
+import { keptText } from './shown-path.ts';
 import { outputFiles } from './output-files.ts';
-import { recordEnd } from './record-end.ts';
 import { systemClock } from './system-clock.ts';
+import { endings, type Ending } from '../runner/core/ending.ts';
+import type { RunStats } from '../runner/core/run-stats.ts';
+import { refusalOf } from './refusal.ts';
 
 interface Batch {
   config: Config;
@@ -107,4 +109,18 @@ async function isWritten(dir: string, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted && error === signal.reason) return false;
     throw error;
   }
+}
+
+/** Where the disk does not take even this, the ending itself has said so. */
+export function recordEnd(opened: OpenCheckpoint, { kind, text }: Ending, stats?: RunStats): void {
+  try {
+    opened.recordEnd({ at: Date.now(), exitCode: endings[kind].exitCode, ending: text, stats });
+  } catch (error) {
+    if (refusalOf(error, undefined)?.ending !== 'output-unwritable') throw error;
+  }
+}
+
+/** As above, for whatever was thrown. */
+export function recordThrown(opened: OpenCheckpoint, thrown: unknown, dir: string): void {
+  recordEnd(opened, { kind: refusalOf(thrown, dir)?.ending ?? 'bug', text: (thrown as Error).message });
 }

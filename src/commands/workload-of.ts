@@ -5,10 +5,18 @@ import { paint, readPaintingRequest } from '../renderers/painter/paint.ts';
 import { inProcessWorkload } from '../service/workloads/in-process-workload.ts';
 import type { WorkloadContext } from '../service/service-options.ts';
 import { commandWorkload } from '../service/workloads/command-workload.ts';
-import { containerWorkload } from '../service/workloads/container-workload.ts';
-import type { ContainerTool } from '../service/workloads/container-tool.ts';
+import { containerWorkload, removeLeftContainers } from '../service/workloads/container-workload.ts';
+import { type ContainerTool, findContainerTool } from '../service/workloads/container-tool.ts';
 import { moduleWorkload } from '../service/workloads/module-workload.ts';
 import { workerEnvironment } from '../service/workloads/worker-environment.ts';
+import { createHash } from 'node:crypto';
+import { existsSync, realpathSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describeRenderer } from '../renderers/scene/describe-renderer.ts';
+import type { RendererLack } from '../protocol/console-data.ts';
+import { textOf } from '../service/pool/supervised.ts';
+import { printServiceFailure } from '../terminal/print-serving.ts';
 
 export interface WorkloadNeeds {
   /** Looked for when the first container is to be started; rejects in words where there is none. */
@@ -89,4 +97,74 @@ function gpuName({ gpu }: EndpointSettings): string | null {
 /** Programs of this machine see the devices that they are given, and no others. */
 function deviceVariables({ gpu }: EndpointSettings): Record<string, string> {
   return gpu === null || 'label' in gpu ? {} : { CUDA_VISIBLE_DEVICES: gpu.devices.join(',') };
+}
+
+export function workloadNeeds(dataDir: string): WorkloadNeeds {
+  const serviceId = createHash('sha256').update(realpathSync(dataDir)).digest('hex').slice(0, 16);
+  let tool: ReturnType<WorkloadNeeds['containerTool']> | undefined;
+  return {
+    serviceId,
+    containerTool: () =>
+      (tool ??= readyTool(dataDir, serviceId).catch((error: unknown) => {
+        tool = undefined;
+        throw error;
+      })),
+    renderer: {
+      path: fileURLToPath(new URL('../renderers/scene/handler.js', import.meta.url)),
+      environment: { NIGHTRENDER_RENDERER_DIR: rendererDirIn(dataDir) },
+    },
+  };
+}
+
+/**
+ * Removes the containers of a service that was killed, which nobody else ends: also those of endpoints that have no job
+ * yet, or are gone. To be called once the data folder is this service's own.
+ */
+export function removeContainersLeftIn(dataDir: string, { containerTool }: WorkloadNeeds): void {
+  if (!existsSync(markIn(dataDir))) return;
+  containerTool().catch((error: unknown) =>
+    printServiceFailure(`containers of an earlier service may be left: ${textOf(error)}`),
+  );
+}
+
+/** With the containers of a service that was killed out of the way. */
+async function readyTool(dataDir: string, serviceId: string) {
+  const tool = await findContainerTool();
+  const left = await removeLeftContainers(tool, serviceId);
+  if (left === 1) printServiceFailure('a container of a service that was killed was removed');
+  if (left > 1) printServiceFailure(`${left} containers of a service that was killed were removed`);
+  writeFileSync(markIn(dataDir), '', { mode: 0o600 });
+  return tool;
+}
+
+/** It is there once there may be containers. */
+function markIn(dataDir: string): string {
+  return join(dataDir, 'containers');
+}
+
+/**
+ * What keeps the scene-renderer from the GPU is found out beside the service's work: drivers take their time. The terminal
+ * is told of it where one of these endpoints needs it.
+ */
+export function rendererLack(
+  dataDir: string,
+  endpoints: readonly EndpointSettings[],
+): () => RendererLack | null {
+  const isNeeded = endpoints.some(
+    ({ workload }) => workload.kind === 'prebuilt' && workload.name === 'scene-renderer',
+  );
+  let lack: RendererLack | null = null;
+  void describeRenderer(rendererDirIn(dataDir)).then((renderer) => {
+    if (renderer.kind === 'gpu') return undefined;
+    lack = { reason: renderer.reason, install: renderer.install };
+    const mend = renderer.install === null ? '' : ` This brings what is missing: ${renderer.install}`;
+    if (isNeeded)
+      printServiceFailure(`Endpoints of scene-renderer paint instead: ${renderer.reason}.${mend}`);
+    return undefined;
+  });
+  return () => lack;
+}
+
+function rendererDirIn(dataDir: string): string {
+  return process.env['NIGHTRENDER_RENDERER_DIR'] ?? join(dataDir, 'renderer');
 }

@@ -1,9 +1,16 @@
-/** Every line that `--json` writes, as schemas: what it means and what it holds. */
+/** Every line that `--json` writes: what it means and what it holds, and the JSON Schema of all. */
 import { z } from 'zod';
 import type { Event } from '../runner/pipeline/event.ts';
-import { counts, keyShape, pictureShape, planShape, statusShape, storyShape } from './answer-lines.ts';
+import {
+  counts,
+  keyShape,
+  pictureShape,
+  planShape,
+  statusShape,
+  storyShape,
+  statsShape,
+} from './answer-lines.ts';
 import { formatVersion } from './json-lines.ts';
-import { statsShape } from './stats-shape.ts';
 
 const count = z.int().min(0);
 const text = z.string();
@@ -189,4 +196,41 @@ export const eventLines = {
 
 function line<Shape extends z.ZodRawShape>(means: string, shape: Shape) {
   return z.looseObject(shape).describe(means);
+}
+
+/** Lines and fields may be added later: lines of types that are not known here are valid, too. */
+export function eventsSchema(): object {
+  const known = Object.entries(eventLines).map(([type, schema]) => lineSchema(type, schema));
+  const isKnown = { type: 'string', enum: Object.keys(eventLines) };
+  const other = { properties: { ...always, type: { type: 'string', not: isKnown } } };
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'A line of nightrender --json',
+    type: 'object',
+    required: ['type', 'at'],
+    anyOf: [...known, { description: 'a line of a later version', ...other }],
+  };
+}
+
+export function eventsSchemaText(): string {
+  return `${JSON.stringify(eventsSchema(), null, 2)}\n`;
+}
+
+const always = {
+  at: {
+    type: 'string',
+    description: 'when it was said, in UTC',
+    pattern: String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`,
+  },
+};
+
+function lineSchema(type: string, schema: z.ZodType): object {
+  const { $schema: _draft, description, ...body } = z.toJSONSchema(schema, { target: 'draft-7' });
+  const { properties, required = [], additionalProperties: _more, ...rest } = body;
+  return {
+    description,
+    ...rest,
+    required: ['type', 'at', ...required],
+    properties: { type: { const: type }, ...always, ...properties },
+  };
 }

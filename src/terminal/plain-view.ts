@@ -9,10 +9,9 @@ import { describeEvent } from './describe-event.ts';
 import { stallText } from './describe-health.ts';
 import { describeStats } from './describe-stats.ts';
 import { harmless } from './fit-text.ts';
-import { logPauseMs } from './log-pause.ts';
+import { logPauseMs, RepeatLimit } from './repeat-limit.ts';
 import { ProgressCount } from './progress.ts';
 import type { RunView, ViewOptions } from './view.ts';
-import { RepeatLimit } from './repeat-limit.ts';
 import { plural, formatInstant, formatRate } from './words.ts';
 
 export class PlainView implements RunView {

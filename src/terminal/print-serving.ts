@@ -1,4 +1,4 @@
-/** What the service says of itself when it is up. */
+/** What `serve` and `watch` print when they are up. */
 import { outColumns, writeError, writeOut } from './console.ts';
 import { harmless } from './fit-text.ts';
 import { hanging } from './hanging.ts';
@@ -74,4 +74,22 @@ function howToUse({ url, endpoints }: Serving): string[] {
     `    id: ${first.id}`,
     '    apiKey: ${NIGHTRENDER_API_KEY}',
   ];
+}
+
+export interface Watching {
+  url: string;
+  dir: string;
+  shownDir: string;
+  hasBatch: boolean;
+}
+
+export function printWatching({ url, dir, shownDir, hasBatch }: Watching, json: boolean): void {
+  if (json) return writeJsonLine('watching', { url, dir });
+  const waits = hasBatch ? '' : ' There is no batch there yet; the page waits for it.';
+  writeOut(`${shownDir} can be watched at ${url} (on this machine, read only).${waits}`);
+  writeOut('Ctrl-C ends the page; a run goes on without it.');
+}
+
+export function printWatchFailure(text: string): void {
+  writeError(`watch: ${harmless(text)}`);
 }

@@ -1,4 +1,4 @@
-/** Keeps a bad night's log readable: the first troubles are shown, then a few a minute, the rest are counted. */
+/** Keeps a long night's log readable: repeated failures are counted, progress comes at growing intervals. */
 
 const capacity = 40;
 const perMinute = 2;
@@ -33,4 +33,9 @@ export class RepeatLimit {
     this.#heldBack = 0;
     return count;
   }
+}
+
+/** A line each ten seconds for the first minute, then one each two minutes: 240 in eight hours. */
+export function logPauseMs(sinceStartMs: number): number {
+  return sinceStartMs < 60_000 ? 10_000 : 120_000;
 }

@@ -10,7 +10,7 @@ import {
   type BatchStatus,
 } from './print-status.ts';
 import { jsonLine } from './json-lines.ts';
-import { logPauseMs } from './log-pause.ts';
+import { logPauseMs } from './repeat-limit.ts';
 import { formatInstant } from './words.ts';
 
 export interface StatusWatch {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { commandList } from '../../src/commands/command-table.ts';
-import { helpGroups, helpTopics } from '../../src/commands/help-topics.ts';
+import { helpGroups, helpTopics } from '../../src/commands/help.ts';
 import { folderWith, nightrender, root } from '../e2e/cli.ts';
 
 it('lists all topics with their summaries', async () => {

@@ -2,7 +2,7 @@
 import { Ajv, type AnySchema } from 'ajv';
 import { expect } from 'vitest';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/lib/text/json.ts';
-import { eventsSchema } from '../../src/terminal/events-schema.ts';
+import { eventsSchema } from '../../src/terminal/event-lines.ts';
 
 const { anyOf } = eventsSchema() as { anyOf: { properties: { type: { const?: string } } }[] };
 const ajv = new Ajv({ allErrors: true, strictTypes: false });

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { helpTopics } from '../../src/commands/help-topics.ts';
+import { helpTopics } from '../../src/commands/help.ts';
 import { formatMarkdown } from '../../src/terminal/format-markdown.ts';
 import { widthOf } from '../../src/terminal/fit-text.ts';
 import type { Paint } from '../../src/terminal/frame.ts';

@@ -1,10 +1,42 @@
-/** Why a command of the service cannot use its data folder, in the words of those who chose it by --data. */
-import { accessSync, constants, statfsSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+/** The data folder of the service: where it is, its keys, and why it cannot be used. */
+import { shellWord } from '../lib/text/format.ts';
+import { oneText } from './option-values.ts';
+import { homedir } from 'node:os';
+import { join, dirname } from 'node:path';
+import { KeyStore } from '../service/keys/key-store.ts';
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { FatalFailure } from '../runner/core/failure.ts';
 import { causeOf } from '../runner/files/disk-failure.ts';
-import { refuse } from './refuse.ts';
+import { refuse } from './refusal.ts';
 import { shownPath } from './shown-path.ts';
+
+/** Nothing where it is the usual one. */
+export function dataOption(argv: Record<string, unknown>): string {
+  const given = oneText(argv, 'data');
+  return given === undefined ? '' : ` --data ${shellWord(given)}`;
+}
+
+export function defaultDataDir(): string {
+  return join(process.env['XDG_DATA_HOME'] ?? join(homedir(), '.local', 'share'), 'nightrender');
+}
+
+/** Makes the store where it is missing. */
+export function withKeyStore<T>(dataDir: string, use: (keys: KeyStore) => T): T {
+  const keys = new KeyStore(keyStoreIn(dataDir), { now: Date.now });
+  try {
+    return use(keys);
+  } finally {
+    keys.close();
+  }
+}
+
+export function hasKeyStore(dataDir: string): boolean {
+  return existsSync(keyStoreIn(dataDir));
+}
+
+function keyStoreIn(dataDir: string): string {
+  return join(dataDir, 'keys.sqlite');
+}
 
 /** Gives the exit code. */
 export function refuseService(thrown: unknown, dataDir: string | undefined, json: boolean): number {

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { readRows } from '../runner/checkpoint/read-rows.ts';
-import { readRuns } from '../runner/checkpoint/read-runs.ts';
-import { readSummary } from '../runner/checkpoint/read-summary.ts';
+import { readRuns, readSummary } from '../runner/checkpoint/read-summary.ts';
 import { writeReport, type ReportFiles } from '../runner/report/write-report.ts';
 import { program } from './version.ts';
 

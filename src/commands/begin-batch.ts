@@ -19,7 +19,7 @@ import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
 import { unseal } from '../runner/checkpoint/open-for-changes.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { createImageStore } from '../runner/images/image-store.ts';
-import { listPictures } from '../runner/images/list-pictures.ts';
+import { listPictures } from '../runner/images/saved-files.ts';
 import { configuredRun } from './command-arguments.ts';
 import { outputFiles } from './output-files.ts';
 

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { closest } from '../lib/text/closest.ts';
 import { shellWord } from '../lib/text/format.ts';
-import { makeFolder } from '../runner/files/make-folder.ts';
+import { makeFolder } from '../runner/files/folders.ts';
 import { checkKey, type AskedKey } from '../service/keys/check-key.ts';
 import { KeyRefused } from '../service/keys/key-store.ts';
 import type { FieldProblem } from '../service/endpoint-settings.ts';

@@ -1,6 +1,6 @@
 /** `nightrender list`: the scenes of a batch, all or some, one a line. */
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
-import { findRows, type RowChoice } from '../runner/checkpoint/find-rows.ts';
+import { readRows, type RowChoice } from '../runner/checkpoint/read-rows.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { readOutputDir } from '../runner/config/read-output-dir.ts';
 import { didYouMean } from '../lib/text/closest.ts';
@@ -63,7 +63,7 @@ async function list(file: string, argv: Record<string, unknown>): Promise<number
     const batchDir = readOutputDir(file, overridesOf(argv, process.env), process.env);
     dir = batchDir;
     const count = await lookAtBatch(batchDir, (db) =>
-      show(findRows(db, choice), formatter(form, db, batchDir), limit),
+      show(readRows(db, choice), formatter(form, db, batchDir), limit),
     );
     if (count === 0 && form === 'lines') writeError('No scene of this batch is as asked for.');
     return 0;

@@ -1,8 +1,7 @@
 /** What is made of each picture besides its file, out of the configuration. */
 import type { Config } from '../runner/config/config.ts';
-import type { SidecarMaker } from '../runner/images/sidecars.ts';
+import { type SidecarMaker, copyMaker } from '../runner/images/sidecars.ts';
 import type { ImageStoreOptions } from '../runner/images/image-store.ts';
-import { copyMaker } from '../runner/images/picture-copies.ts';
 import { sidecarMaker } from '../runner/images/provenance-texts.ts';
 import { program } from './version.ts';
 

@@ -1,6 +1,6 @@
 /** `nightrender retry`: puts scenes that were set aside, or that a person wants otherwise, back to be rendered again. */
 import { randomInt } from 'node:crypto';
-import { pictureRepair } from '../runner/checkpoint/picture-repair.ts';
+import { pictureRepair } from '../runner/checkpoint/recorded-pictures.ts';
 import { putBackSession } from '../runner/checkpoint/put-back.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { readBaseUrl, readReportSettings } from '../runner/config/read-settings.ts';

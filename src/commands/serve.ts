@@ -5,7 +5,7 @@ import { checkEndpointForm, endpointForm } from '../service/config/check-endpoin
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { readService } from '../service/config/read-service.ts';
 import type { ServiceSettings } from '../service/config/service-settings.ts';
-import { makeFolder } from '../runner/files/make-folder.ts';
+import { makeFolder } from '../runner/files/folders.ts';
 import { endpointSettings } from '../service/endpoint-settings.ts';
 import { fitsHeader } from '../service/keys/key-text.ts';
 import { type WorkloadContext, isLoopback } from '../service/service-options.ts';

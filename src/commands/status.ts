@@ -2,8 +2,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
-import { readEnded, readLatest } from '../runner/checkpoint/read-latest.ts';
-import { readNumbers } from '../runner/checkpoint/read-summary.ts';
+import { readEnded, readLatest, readNumbers } from '../runner/checkpoint/read-summary.ts';
 import { readOutputDir } from '../runner/config/read-output-dir.ts';
 import { paceOf } from '../runner/core/throughput.ts';
 import { conditionOf } from '../runner/core/run-condition.ts';

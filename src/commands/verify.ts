@@ -4,9 +4,14 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import { assertSound } from '../runner/checkpoint/damaged-rows.ts';
-import { pictureRepair, type PictureRepair } from '../runner/checkpoint/picture-repair.ts';
+import {
+  pictureRepair,
+  type PictureRepair,
+  countPictures,
+  readSavedJobs,
+  recordedReader,
+} from '../runner/checkpoint/recorded-pictures.ts';
 import { repairCheckpoint } from '../runner/checkpoint/repair-checkpoint.ts';
-import { countPictures, readSavedJobs, recordedReader } from '../runner/checkpoint/saved-pictures.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { readOutputDir } from '../runner/config/read-output-dir.ts';
 import { readReportSettings, type ReportSettings } from '../runner/config/read-settings.ts';

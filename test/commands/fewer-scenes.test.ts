@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { openCheckpointForReading } from '../../src/runner/checkpoint/open-checkpoint.ts';
-import { readCounts } from '../../src/runner/checkpoint/read-counts.ts';
+import { readCounts } from '../../src/runner/checkpoint/read-totals.ts';
 import { plan } from '../../src/commands/plan.ts';
 import { run } from '../../src/commands/run.ts';
 import { tempFolder } from '../runner/config/pipeline-file.ts';

@@ -1,8 +1,11 @@
 /** A batch in a fake world: real checkpoint in memory, everything else in virtual time; it can die and come back. */
 import Sqlite from 'better-sqlite3';
-import { pictureRepair } from '../../src/runner/checkpoint/picture-repair.ts';
+import {
+  pictureRepair,
+  readSavedJobs,
+  recordedReader,
+} from '../../src/runner/checkpoint/recorded-pictures.ts';
 import { putBackSession } from '../../src/runner/checkpoint/put-back.ts';
-import { readSavedJobs, recordedReader } from '../../src/runner/checkpoint/saved-pictures.ts';
 import { checkpointSchema } from '../../src/runner/checkpoint/schema.ts';
 import { SqliteCheckpoint } from '../../src/runner/checkpoint/sqlite-checkpoint.ts';
 import type { JsonObject } from '../../src/lib/text/json.ts';

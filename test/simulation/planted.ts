@@ -116,7 +116,7 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'inputs are not held against their fingerprints',
-    file: 'src/runner/checkpoint/read-attempt.ts',
+    file: 'src/runner/checkpoint/attempt-records.ts',
     from: '  if (!isInputOf(row.fingerprint, input))',
     to: '  if (false)',
   },
@@ -140,9 +140,9 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'pictures that are cut are taken for whole',
-    file: 'src/runner/images/find-missing.ts',
-    from: 'sizeOf(pathOf(name)) === bytes',
-    to: 'sizeOf(pathOf(name)) !== undefined',
+    file: 'src/runner/images/saved-files.ts',
+    from: 'sizeOf(pathWithin(root, name)) === bytes',
+    to: 'sizeOf(pathWithin(root, name)) !== undefined',
   },
   {
     name: 'other people’s files are overwritten',

@@ -2,8 +2,8 @@
 import type { AttemptState } from '../core/attempt.ts';
 import { addFinish, type Finishes } from '../core/finish-rate.ts';
 import type { Database, Statement } from '../../lib/sqlite/database.ts';
-import { readLostSubmissions } from './commits.ts';
-import { isAdopted } from './read-spending.ts';
+import { readLostSubmissions } from './commit-mark.ts';
+import { isAdopted } from './read-totals.ts';
 
 /** Rows between two turns of the event loop. */
 const pageRows = 10_000;

@@ -3,8 +3,8 @@ import type { Endpoint } from '../core/attempt.ts';
 import type { SeedBits } from '../core/seeds.ts';
 import type { Pricing } from '../core/spending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
-import { forgetComparedList } from './compared-list.ts';
 import { storedJson } from './damage.ts';
+import { readCounts } from './read-totals.ts';
 
 /** What a batch is, as the report tells it. */
 export interface BatchIdentity {
@@ -53,4 +53,36 @@ export function seedBitsOf(db: Database): SeedBits {
   // A seed of 31 bits is the same in both ranges.
   const isLarge = "SELECT 1 FROM scenes WHERE CAST(columns ->> '$.seed' AS INTEGER) >= 2147483648 LIMIT 1";
   return db.prepare(isLarge).get() === undefined ? 31 : 32;
+}
+
+export interface ComparedList {
+  digest: string;
+  /** How many of its rows are scenes. */
+  scenes: number;
+}
+
+/** Undefined where nobody knows, and where scenes of that list are not there any more. */
+export function readComparedList(db: Database): ComparedList | undefined {
+  const row = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'compared'").get();
+  if (row === undefined) return undefined;
+  const compared = storedJson(row.value, 'the batch') as ComparedList;
+  return listedScenes(db) === compared.scenes ? compared : undefined;
+}
+
+/** How many scenes of the batch are in its list, as far as that was compared. */
+export function listedScenes(db: Database): number {
+  const { waiting, active, saved, failed } = readCounts(db);
+  return waiting + active + saved + failed;
+}
+
+/** In the transaction of the comparison. */
+export function rememberComparedList(db: Database, digest: string | undefined, scenes: number): void {
+  forgetComparedList(db);
+  if (digest === undefined) return;
+  const compared: ComparedList = { digest, scenes };
+  db.prepare("INSERT INTO batch VALUES ('compared', ?)").run(JSON.stringify(compared));
+}
+
+export function forgetComparedList(db: Database): void {
+  db.exec("DELETE FROM batch WHERE name = 'compared'");
 }

@@ -1,7 +1,6 @@
 /** Carries the rows of a damaged checkpoint that can be read and hold together over into a new one. */
 import type { Database } from '../../lib/sqlite/database.ts';
-import type { Reached } from './commit-mark.ts';
-import { readCommits } from './commits.ts';
+import { type Reached, readCommits } from './commit-mark.ts';
 import { asDamage } from './damage.ts';
 import { damagedRows } from './damaged-rows.ts';
 

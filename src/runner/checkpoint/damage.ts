@@ -5,7 +5,7 @@ import { withoutPaths } from '../core/file-text.ts';
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
 import { fingerprintOf } from '../core/scene.ts';
 import { isDamage, UnusableDatabase, type Database } from '../../lib/sqlite/database.ts';
-import { isCounted } from './commits.ts';
+import { isCounted } from './commit-mark.ts';
 
 /** `what` is damaged, in words that follow a colon. */
 export class DamagedCheckpoint extends UnusableDatabase {

@@ -2,11 +2,11 @@
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { SceneState } from '../core/scene.ts';
 import { UnusableDatabase, type Database } from '../../lib/sqlite/database.ts';
-import { isCounted } from './commits.ts';
+import { isCounted } from './commit-mark.ts';
 import { DamagedCheckpoint, isInputOf, storedJson, storedSeed } from './damage.ts';
 import { findLoss, LostCommits } from './find-loss.ts';
 import { openCheckpointForReading } from './open-checkpoint.ts';
-import { readSubmittedAttempt } from './read-attempt.ts';
+import { readSubmittedAttempt } from './attempt-records.ts';
 import { prepareStatements } from './statements.ts';
 
 export interface DamagedRow {

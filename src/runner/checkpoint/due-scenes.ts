@@ -1,6 +1,10 @@
 /** Which scenes are to be submitted next: of the whole batch, or of a part of it. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { suspectDeaths } from '../core/quarantine.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
+import { sizeOfPart, turnOf, type Part, type PartRecord } from '../core/part.ts';
+import { sceneMoves, type SceneCounts, type SceneState } from '../core/scene.ts';
+import { storedJson } from './damage.ts';
 
 export interface DueScenes {
   /** Up to `max`: retries that are due by then, oldest first, then manifest order. Each is asked for to be submitted. */
@@ -75,4 +79,66 @@ function prepareShared(db: Database, which: string) {
       `SELECT scene FROM scenes WHERE deaths >= ${suspectDeaths} AND state = 'waiting' ${which} LIMIT 1`,
     ),
   };
+}
+
+/** Scenes between two turns of the event loop. */
+const sliceScenes = 20_000;
+
+/**
+ * Chooses among the scenes of the manifest, whatever became of them, so that those which are saved count: `temp.part` are
+ * the chosen ones, `temp.part_fresh` those of them that were never submitted, in the order of the manifest. Within the
+ * transaction of the comparison. Throws the reason of `signal`.
+ */
+export async function choosePart(db: Database, part: Part, signal: AbortSignal): Promise<void> {
+  db.function('turn_of', { deterministic: true }, (id, fingerprint) =>
+    turnOf(String(id), String(fingerprint)),
+  );
+  db.exec(`
+    DROP TABLE IF EXISTS temp.turns; DROP TABLE IF EXISTS temp.part; DROP TABLE IF EXISTS temp.part_fresh;
+    CREATE TEMP TABLE turns (scene INTEGER PRIMARY KEY, turn INTEGER NOT NULL);
+    CREATE TEMP TABLE part (scene INTEGER PRIMARY KEY);
+    CREATE TEMP TABLE part_fresh (n INTEGER PRIMARY KEY, scene INTEGER NOT NULL)`);
+  const take = db.prepare<[object]>(
+    `INSERT INTO temp.turns SELECT scene, turn_of(id, fingerprint) FROM scenes
+     WHERE scene BETWEEN @from AND @to AND position IS NOT NULL`,
+  );
+  const last = db.prepare<[], { scene: number | null }>('SELECT max(scene) AS scene FROM scenes').get();
+  for (let from = 1; from <= (last?.scene ?? 0); from += sliceScenes) {
+    take.run({ from, to: from + sliceScenes - 1 });
+    await nextTurn();
+    signal.throwIfAborted();
+  }
+  const listed = db.prepare<[], { n: number }>('SELECT count(*) AS n FROM temp.turns').get()?.n ?? 0;
+  const scenes = sizeOfPart(part, listed);
+  db.prepare('INSERT INTO temp.part SELECT scene FROM temp.turns ORDER BY turn, scene LIMIT ?').run(scenes);
+  db.exec(`
+    DROP TABLE temp.turns;
+    INSERT INTO temp.part_fresh (scene) SELECT scene FROM temp.part JOIN scenes USING (scene)
+      WHERE state = 'waiting' AND due_at = 0 ORDER BY position`);
+  rememberPart(db, { ...part, scenes });
+}
+
+/** In the transaction of the comparison; undefined where all of the batch is to be rendered. */
+export function rememberPart(db: Database, part: PartRecord | undefined): void {
+  db.exec("DELETE FROM batch WHERE name = 'part'");
+  if (part !== undefined) db.prepare("INSERT INTO batch VALUES ('part', ?)").run(JSON.stringify(part));
+}
+
+/** Null where the latest run had all of the batch to render. */
+export function readPart(db: Database): PartRecord | null {
+  const row = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'part'").get();
+  return row === undefined ? null : (storedJson(row.value, 'the batch') as PartRecord);
+}
+
+/** Of the chosen scenes; a part has no bad rows. */
+export function readPartCounts(db: Database): SceneCounts {
+  const rows = db
+    .prepare<[], { state: SceneState; n: number }>(
+      'SELECT state, count(*) AS n FROM temp.part JOIN scenes USING (scene) GROUP BY state',
+    )
+    .all();
+  const counts = new Map(rows.map(({ state, n }) => [state, n]));
+  const states = Object.keys(sceneMoves) as SceneState[];
+  const entries = states.map((state) => [state, counts.get(state) ?? 0]);
+  return { ...(Object.fromEntries(entries) as Record<SceneState, number>), invalid: 0 };
 }

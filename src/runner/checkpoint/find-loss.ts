@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, existsSync, lstatSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openForReading, UnusableDatabase } from '../../lib/sqlite/database.ts';
-import { readCommitMark, type CommitMark, type Reached } from './commit-mark.ts';
-import { readReached } from './commits.ts';
+import { readCommitMark, type CommitMark, type Reached, readReached } from './commit-mark.ts';
 import { checkpointSchema } from './schema.ts';
 
 export interface Loss {

@@ -13,13 +13,11 @@ import { AttemptTally } from './attempt-tally.ts';
 import { readBatch } from './batch-identity.ts';
 import { readPicturesBefore, readPictureStory } from './live-pictures.ts';
 import { openCheckpointForReading } from './open-checkpoint.ts';
-import { readPart } from './chosen-part.ts';
-import { readCounts } from './read-counts.ts';
-import { readEnded } from './read-latest.ts';
-import { readRuns } from './read-runs.ts';
-import { readFailedKinds } from './read-set-aside.ts';
-import { readLatestTimes } from './read-spending.ts';
-import { countPictures } from './saved-pictures.ts';
+import { readPart } from './due-scenes.ts';
+import { readCounts, readLatestTimes } from './read-totals.ts';
+import { readEnded, readRuns } from './read-summary.ts';
+import { readFailedKinds } from './read-for-plan.ts';
+import { countPictures } from './recorded-pictures.ts';
 
 export interface LiveReading {
   scenes: SceneCounts;

@@ -8,13 +8,12 @@ import type { SeedBits } from '../core/seeds.ts';
 import { endings } from '../core/ending.ts';
 import { openForReading, type Database } from '../../lib/sqlite/database.ts';
 import { CrashMarkerFile } from './crash-markers.ts';
-import { readComparedList } from './compared-list.ts';
+import { readComparedList, rememberBatch, seedBitsOf, type BatchIdentity } from './batch-identity.ts';
 import { isClosedInOrder } from './commit-mark.ts';
 import { checkpointFile } from './find-loss.ts';
 import { openForChanges, type WritableCheckpoint } from './open-for-changes.ts';
-import { readAttemptStates } from './read-counts.ts';
-import { rememberBatch, seedBitsOf, type BatchIdentity } from './batch-identity.ts';
-import { processMark } from './recorded-owner.ts';
+import { readAttemptStates } from './read-totals.ts';
+import { processMark } from './batch-lock.ts';
 import { checkpointSchema } from './schema.ts';
 import { SqliteCheckpoint } from './sqlite-checkpoint.ts';
 

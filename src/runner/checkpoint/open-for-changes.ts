@@ -2,9 +2,8 @@
 import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
 import { openForWriting, type Database } from '../../lib/sqlite/database.ts';
 import type { CommitMarker } from '../../lib/sqlite/group-commit.ts';
-import { CommitMarkFile, isClosedInOrder, readCommitMark, type Reached } from './commit-mark.ts';
-import { readReached } from './commits.ts';
-import { forgetComparedList } from './compared-list.ts';
+import { CommitMarkFile, isClosedInOrder, readCommitMark, type Reached, readReached } from './commit-mark.ts';
+import { forgetComparedList } from './batch-identity.ts';
 import { checkpointFile, findLoss, hasLog, LostCommits, sha256OfFile, type Loss } from './find-loss.ts';
 import { checkpointSchema } from './schema.ts';
 

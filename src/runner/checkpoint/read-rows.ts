@@ -1,43 +1,78 @@
 /** The rows of the report, read from the checkpoint. */
 import { endpointAddress, type Endpoint } from '../core/attempt.ts';
 import type { FailureKind } from '../core/failure.ts';
-import type { JsonObject } from '../../lib/text/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import type { ReportRow } from '../core/report-row.ts';
 import { sentColumns, sentInput, type SceneState } from '../core/scene.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { seedColumn, storedJson, storedSeed } from './damage.ts';
-import { pictureReader } from './read-pictures.ts';
+import { pictureReader } from './recorded-pictures.ts';
 
-/** Every scene: those of the manifest in its order, with its skipped rows between them, then the withdrawn ones. */
-export function* readRows(db: Database): Generator<ReportRow> {
-  const scenes = (which: string): Iterable<SceneRow> =>
-    db.prepare<[], SceneRow>(`${sceneColumns(db)} ${which}`).iterate();
-  yield* inOrder(db, {
-    listed: () => scenes(listedScenes),
-    bad: () => db.prepare<[], BadRowRow>('SELECT * FROM bad_rows ORDER BY position').iterate(),
-    withdrawn: () => scenes(withdrawnScenes),
-  });
+/** What is left out does not matter; what is named must all hold. */
+export interface RowChoice {
+  /** States of a scene, and `invalid`. */
+  states?: string[];
+  /** Kinds of failure, and `invalid-row`. */
+  kinds?: string[];
+  /** Stands in the id, a column's value or the words of the failure, in whatever case. */
+  search?: string;
 }
 
-/** Each is begun when it is read: a statement that is open keeps others from the database. */
-export interface FoundRows {
-  listed: () => Iterable<SceneRow>;
-  bad: () => Iterator<BadRowRow>;
-  withdrawn: () => Iterable<SceneRow>;
-}
-
-/** As rows of the report, in its order. */
-export function* inOrder(db: Database, { listed, bad, withdrawn }: FoundRows): Generator<ReportRow> {
+/**
+ * Rows that fulfil every condition given: those of the manifest in its order, with its invalid rows between them, then the
+ * withdrawn scenes. Read in pages, so that no statement stays open; outside a transaction, rows that change meanwhile come
+ * as they were or as they are.
+ */
+export function* readRows(db: Database, choice: RowChoice = {}): Generator<ReportRow> {
   const toRow = rowReader(db);
-  const badRows = bad();
-  let next = badRows.next();
-  for (const scene of listed()) {
-    for (; next.done !== true && next.value.position < (scene.position ?? 0); next = badRows.next())
-      yield invalidRow(next.value);
+  const scenes = sceneReader(db, choice);
+  const badRows = readBadRows(db, choice);
+  let bad = badRows.next();
+  for (const scene of scenes('s.position', 's.position IS NOT NULL')) {
+    for (; bad.done !== true && bad.value.position < (scene.position ?? 0); bad = badRows.next())
+      yield invalidRow(bad.value);
     yield toRow(scene);
   }
-  for (; next.done !== true; next = badRows.next()) yield invalidRow(next.value);
-  for (const scene of withdrawn()) yield toRow(scene);
+  for (; bad.done !== true; bad = badRows.next()) yield invalidRow(bad.value);
+  for (const scene of scenes('s.scene', "+s.state = 'withdrawn'")) yield toRow(scene);
+}
+
+/** A statement that stayed open while a terminal's reader thinks would keep a run from truncating its log. */
+const pageRows = 200;
+
+type SceneReader = (key: 's.position' | 's.scene', among: string) => Generator<SceneRow>;
+
+/** In the order of a key. The unary plus rules out indexes in another order, which each page would have to sort. */
+function sceneReader(db: Database, { states, kinds, search }: RowChoice): SceneReader {
+  if (search !== undefined) db.function('has_text', { deterministic: true }, hasText(search));
+  const conditions = [
+    ...(states === undefined ? [] : ['+s.state IN (SELECT value FROM json_each(@states))']),
+    ...(kinds === undefined
+      ? []
+      : [
+          "+s.state <> 'saved' AND s.attempts > 0",
+          'coalesce(s.failure_kind, a.failure_kind) IN (SELECT value FROM json_each(@kinds))',
+        ]),
+    ...(search === undefined
+      ? []
+      : ["has_text(s.id, s.columns, coalesce(s.failure_text, a.failure_text, ''))"]),
+  ];
+  const values = {
+    ...(states !== undefined && { states: JSON.stringify(states) }),
+    ...(kinds !== undefined && { kinds: JSON.stringify(kinds) }),
+  };
+  return function* read(key, among) {
+    const where = [among, `${key} > @after`, ...conditions].join(' AND ');
+    const page = db.prepare<[object], SceneRow>(
+      `${sceneColumns(db)} WHERE ${where} ORDER BY ${key} LIMIT ${pageRows}`,
+    );
+    let after = -1;
+    for (let rows = page.all({ ...values, after }); rows.length > 0; rows = page.all({ ...values, after })) {
+      yield* rows;
+      const last = rows.at(-1);
+      after = (key === 's.scene' ? last?.scene : last?.position) ?? Infinity;
+    }
+  };
 }
 
 /** Characters. Some send pictures along. */
@@ -47,7 +82,7 @@ const maxInputLength = 65_536;
  * A scene with the attempt that says most of it: the saved one, else the latest. Most scenes have one attempt alone, and
  * only of others there is something to choose or to count.
  */
-export const sceneColumns = (db: Database): string => `
+const sceneColumns = (db: Database): string => `
   SELECT s.scene, s.id, s.position, s.state, s.source,
          ${attemptCount("c.state <> 'refused'")} AS attempts,
          ${attemptCount("c.state = 'unanswered'")} AS unanswered,
@@ -59,15 +94,14 @@ export const sceneColumns = (db: Database): string => `
     (SELECT number FROM attempts l WHERE l.scene = s.scene
      ORDER BY EXISTS (SELECT 1 FROM pictures p WHERE p.attempt = l.attempt) DESC, l.state = 'refused', l.number DESC LIMIT 1)
     END`;
-const listedScenes = 'WHERE s.position IS NOT NULL ORDER BY s.position';
-const withdrawnScenes = "WHERE s.state = 'withdrawn' ORDER BY s.scene";
 
 function attemptCount(which: string): string {
   const counted = `(SELECT count(*) FROM attempts c WHERE c.scene = s.scene AND ${which})`;
   return `CASE s.attempts WHEN 0 THEN 0 WHEN 1 THEN ${which.replace('c.', 'a.')} ELSE ${counted} END`;
 }
 
-export interface SceneRow {
+interface SceneRow {
+  scene: number;
   id: string;
   position: number | null;
   state: SceneState;
@@ -95,11 +129,41 @@ export interface SceneRow {
   attempt_failure_text: string | null;
 }
 
-export interface BadRowRow {
+interface BadRowRow {
   position: number;
   source: string;
   id: string | null;
   problem: string;
+}
+
+function* readBadRows(db: Database, { states, kinds, search }: RowChoice): Generator<BadRowRow> {
+  if (states?.includes('invalid') === false || kinds?.includes('invalid-row') === false) return;
+  const page = db.prepare<[number], BadRowRow>(
+    `SELECT * FROM bad_rows WHERE position > ? ORDER BY position LIMIT ${pageRows}`,
+  );
+  const has = search === undefined ? () => 1 : hasText(search);
+  let after = -1;
+  for (let rows = page.all(after); rows.length > 0; rows = page.all(after)) {
+    for (const row of rows) if (has(row.id ?? '', '{}', row.problem) === 1) yield row;
+    after = rows.at(-1)?.position ?? Infinity;
+  }
+}
+
+type HasText = (id: string, columns: string, failure: string) => 0 | 1;
+
+/** Most rows are told by their JSON as it stands; only what might hold the text is read. */
+function hasText(search: string): HasText {
+  const wanted = search.toLowerCase();
+  const inJson = JSON.stringify(wanted).slice(1, -1);
+  const has = (text: string): boolean => text.toLowerCase().includes(wanted);
+  return (id, columns, failure) => {
+    if (has(id) || has(failure)) return 1;
+    const lower = columns.toLowerCase();
+    if (!lower.includes(inJson) && !lower.includes(wanted)) return 0;
+    const read = storedJson(columns, `scene ${id}`) as JsonValue;
+    const values = isJsonObject(read) ? Object.values(read) : [];
+    return values.some((value) => has(typeof value === 'string' ? value : JSON.stringify(value))) ? 1 : 0;
+  };
 }
 
 function rowReader(db: Database): (row: SceneRow) => ReportRow {

@@ -6,7 +6,7 @@ import { sentColumns, sentInput, type SceneState } from '../core/scene.ts';
 import type { AttemptStory, SceneStory, SceneVersion } from '../core/scene-story.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { storedJson, storedSeed } from './damage.ts';
-import { pictureReader } from './read-pictures.ts';
+import { pictureReader } from './recorded-pictures.ts';
 
 /** Undefined where there is no such id. */
 export function readStory(db: Database, id: string): SceneStory | undefined {

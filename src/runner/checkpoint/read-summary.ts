@@ -1,13 +1,14 @@
-/** A batch in numbers, read from the checkpoint. */
+/** A batch in numbers, its latest runs, picture and failure. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { BatchNumbers, BatchSummary } from '../core/report-row.ts';
+import type { BatchNumbers, BatchSummary, RunRecord, RunSpan } from '../core/report-row.ts';
 import { batchCost } from '../core/spending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
+import type { RunStats } from '../core/run-stats.ts';
+import type { EndedAttempt } from '../core/run-condition.ts';
 import { readBatch } from './batch-identity.ts';
-import { readPart } from './chosen-part.ts';
-import { readAttemptStates, readCounts } from './read-counts.ts';
-import { readLastRun } from './read-runs.ts';
-import { readSpending } from './read-spending.ts';
+import { readPart } from './due-scenes.ts';
+import { readAttemptStates, readCounts, readSpending } from './read-totals.ts';
+import { storedJson } from './damage.ts';
 
 /** With turns of the event loop in it: at a million scenes it takes seconds. Throws the reason of `signal`. */
 export async function readSummary(db: Database, signal: AbortSignal): Promise<BatchSummary> {
@@ -130,4 +131,67 @@ class Times {
     const sorted = this.#all.subarray(0, this.#count).toSorted();
     return sorted[Math.floor((this.#count - 1) / 2)] ?? null;
   }
+}
+
+const columns = 'run, pid, host, started_at AS startedAt, ended_at AS endedAt, exit_code AS exitCode, ending';
+
+/** The newest one, with what it needed. */
+function readLastRun(db: Database): RunRecord | null {
+  const [span] = readRuns(db, 1);
+  if (span === undefined) return null;
+  // A checkpoint that is only read may be of a version that had no stats yet.
+  const hasStats =
+    db.prepare("SELECT 1 FROM pragma_table_info('runs') WHERE name = 'stats'").get() !== undefined;
+  const stats = hasStats
+    ? db.prepare<[number], string | null>('SELECT stats FROM runs WHERE run = ?').pluck().get(span.run)
+    : undefined;
+  return { ...span, stats: typeof stats === 'string' ? (storedJson(stats, 'a run') as RunStats) : null };
+}
+
+/** The latest ones, oldest first. */
+export function readRuns(db: Database, limit: number): RunSpan[] {
+  return db
+    .prepare<[number], RunSpan>(`SELECT ${columns} FROM runs ORDER BY run DESC LIMIT ?`)
+    .all(limit)
+    .toReversed();
+}
+
+interface Latest {
+  /** The newest picture, relative to the images folder. */
+  picture: string | undefined;
+  trouble: { sceneId: string; kind: string; text: string; at: number } | undefined;
+}
+
+/** Attempts looked at: the newest are settled in about the order in which they began. */
+const latestAttempts = 5_000;
+
+/** Quick at any size. */
+export function readLatest(db: Database): Latest {
+  const picture = db
+    .prepare<[], string>('SELECT file FROM pictures ORDER BY picture DESC LIMIT 1')
+    .pluck()
+    .get();
+  const trouble = db
+    .prepare<[number], NonNullable<Latest['trouble']>>(
+      `SELECT s.id AS sceneId, l.failure_kind AS kind, coalesce(l.failure_text, '') AS text, l.settled_at AS at
+       FROM (SELECT scene, failure_kind, failure_text, settled_at FROM attempts ORDER BY attempt DESC LIMIT ?) l
+       JOIN scenes s USING (scene) WHERE l.failure_kind IS NOT NULL ORDER BY l.settled_at DESC LIMIT 1`,
+    )
+    .get(latestAttempts);
+  return { picture, trouble };
+}
+
+/** The latest, in no order. Quick at any size. */
+export function readEnded(db: Database): EndedAttempt[] {
+  return db
+    .prepare<[number], Omit<EndedAttempt, 'hasFinished'> & { hasFinished: number }>(
+      `SELECT l.settled_at AS at, l.submitted_at AS submittedAt, l.execution_time_ms AS executionTimeMs,
+         l.state = 'saved' OR EXISTS (SELECT 1 FROM scenes s
+           WHERE s.scene = l.scene AND s.state = 'failed' AND s.attempts = l.number) AS hasFinished
+       FROM (SELECT scene, number, state, submitted_at, settled_at, execution_time_ms
+             FROM attempts ORDER BY attempt DESC LIMIT ?) l
+       WHERE l.settled_at IS NOT NULL`,
+    )
+    .all(latestAttempts)
+    .map((row) => ({ ...row, hasFinished: row.hasFinished === 1 }));
 }

@@ -5,7 +5,7 @@ import { isCutOff, ListCutOff, type Plan } from '../core/plan.ts';
 import { replacedSuffix } from '../core/scene.ts';
 import type { ManifestScenes } from '../pipeline/ports.ts';
 import type { Database, Statement } from '../../lib/sqlite/database.ts';
-import { listedScenes, readComparedList, rememberComparedList, type ComparedList } from './compared-list.ts';
+import { listedScenes, readComparedList, rememberComparedList, type ComparedList } from './batch-identity.ts';
 import { lister } from './list-scenes.ts';
 
 /** Rows between two turns of the event loop: enough to be fast, few enough that a signal never waits for them. */

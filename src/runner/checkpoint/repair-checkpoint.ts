@@ -2,7 +2,7 @@
 import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { syncFolder } from '../files/sync-folder.ts';
+import { syncFolder } from '../files/folders.ts';
 import {
   openForReading,
   openForWriting,
@@ -10,9 +10,8 @@ import {
   type Database,
 } from '../../lib/sqlite/database.ts';
 import { carryRows } from './carry-rows.ts';
-import { CommitMarkFile, readCommitMark, type CommitMark } from './commit-mark.ts';
-import { readReached } from './commits.ts';
-import { forgetComparedList } from './compared-list.ts';
+import { CommitMarkFile, readCommitMark, type CommitMark, readReached } from './commit-mark.ts';
+import { forgetComparedList } from './batch-identity.ts';
 import { asDamage, DamagedCheckpoint } from './damage.ts';
 import { openCheckpointForReading } from './open-checkpoint.ts';
 import { assertRows, assertSound } from './damaged-rows.ts';

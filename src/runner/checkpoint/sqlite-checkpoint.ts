@@ -20,20 +20,31 @@ import type {
 } from '../pipeline/ports.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { GroupCommit, type CommitMarker } from '../../lib/sqlite/group-commit.ts';
-import { choosePart, readPartCounts, rememberPart } from './chosen-part.ts';
+import {
+  choosePart,
+  readPartCounts,
+  rememberPart,
+  dueOfPart,
+  dueScenes,
+  type DueScenes,
+} from './due-scenes.ts';
 import { asDamage, checksumOf } from './damage.ts';
-import { dueOfPart, dueScenes, type DueScenes } from './due-scenes.ts';
-import { asFatalFailure, writersWithReserve, type Writers } from './full-disk.ts';
-import { readAttempt, readSubmittedAttempt, readWriting } from './read-attempt.ts';
+import { asFatalFailure, writersWithReserve, type Writers, describeRemoved } from './storage-failures.ts';
+import {
+  readAttempt,
+  readSubmittedAttempt,
+  readWriting,
+  assertMove,
+  intend,
+  recordAdopted,
+  settle,
+} from './attempt-records.ts';
 import type { CrashMarkers } from './crash-markers.ts';
-import { readCounts } from './read-counts.ts';
-import { describeRemoved } from './removed-files.ts';
-import { readMadeAt } from './read-made-at.ts';
-import { readSpending } from './read-spending.ts';
-import { assertMove, intend, recordAdopted, settle } from './record-attempt.ts';
-import { readListedScenes, readNextScenes } from './read-listed-scenes.ts';
+import { readCounts, readSpending } from './read-totals.ts';
+import { readMadeAt } from './read-for-plan.ts';
+import { readListedScenes, readNextScenes } from './list-scenes.ts';
 import { reconcile } from './reconcile.ts';
-import { readPicturesOfSaved } from './saved-pictures.ts';
+import { readPicturesOfSaved } from './recorded-pictures.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 
 export class SqliteCheckpoint implements Checkpoint {

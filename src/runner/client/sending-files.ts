@@ -1,6 +1,6 @@
 /** A job service that is sent files along with what speaks of them. */
 import { base64Bytes, filesIn } from '../core/file-text.ts';
-import { fillInFiles } from '../files/fill-in-files.ts';
+import { fillInFiles } from '../files/sent-files.ts';
 import type { RenderService } from '../pipeline/ports.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 

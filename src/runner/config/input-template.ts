@@ -9,7 +9,7 @@ import {
   type SentFile,
 } from '../core/file-text.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
-import { tooLarge, FileProblem, type DescribeFile } from '../files/describe-file.ts';
+import { tooLarge, FileProblem, type DescribeFile } from '../files/sent-files.ts';
 import { compileTemplate, TemplateError, type Template } from './template.ts';
 
 export interface InputTemplate {

@@ -1,6 +1,6 @@
 /** From pipeline.yaml, environment and flags to a checked `Config`, or to every problem at once. */
 import { dirname, resolve } from 'node:path';
-import { fileDescriber } from '../files/describe-file.ts';
+import { fileDescriber } from '../files/sent-files.ts';
 import { compileTemplates } from './compile-templates.ts';
 import type { Config, NamedAxis, SceneSettings } from './config.ts';
 import { gatherProblems, ConfigError } from '../../lib/yaml/problem.ts';

@@ -1,12 +1,12 @@
 /** The folder of finished pictures: nothing gets a name in it that is not whole and checked. */
 import { createHash } from 'node:crypto';
 import { lstat, readFile } from 'node:fs/promises';
-import { isAbsolute, relative, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { lstatSync, type Stats } from 'node:fs';
 import pLimit from 'p-limit';
 import { FatalFailure, type Failure } from '../core/failure.ts';
 import { isSystemError, withDiskFailure } from '../files/disk-failure.ts';
-import { syncFolder } from '../files/sync-folder.ts';
+import { syncFolder } from '../files/folders.ts';
 import { removeLeftovers } from '../../lib/files/temporary-files.ts';
 import type { CheckedPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
 import type { Provenance } from '../core/provenance.ts';
@@ -19,15 +19,14 @@ import {
   removeSidecars,
   writeSidecars,
   type SidecarMaker,
+  setAside,
+  wouldOverwrite,
 } from './sidecars.ts';
 import { checkPicture } from './check-picture.ts';
 import { DurableFiles } from './durable-files.ts';
-import { withProvenance } from './provenance-texts.ts';
-import { examinePicture } from './examine-picture.ts';
-import { listPictures } from './list-pictures.ts';
-import { findMissing } from './find-missing.ts';
-import { setAside, wouldOverwrite } from './set-aside.ts';
-import { thumbnailFiles, type ThumbnailFiles } from './thumbnail-files.ts';
+import { withProvenance, examinePicture } from './provenance-texts.ts';
+import { findMissing, listPictures, pathWithin } from './saved-files.ts';
+import { thumbnailFiles, type ThumbnailFiles } from './thumbnail.ts';
 
 export interface ImageStoreOptions {
   /** Larger pictures fail; 100 megapixels where left out. */
@@ -118,7 +117,7 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
       const path = pathWithin(root, file);
       return limitChecks(() => withDiskFailure(path, () => examinePicture(path, file, demands)));
     },
-    findMissing: (pictures, signal) => findMissing(root, (file) => pathWithin(root, file), pictures, signal),
+    findMissing: (pictures, signal) => findMissing(root, pictures, signal),
     complete: async (picture, provenance) => {
       const path = pathWithin(root, picture.file);
       const missing = await missingSidecars(beside, path);
@@ -146,15 +145,6 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
 function writeThumbnail(thumbnails: ThumbnailFiles | undefined, picture: CheckedPicture): void {
   const path = thumbnails?.pathOf({ ...picture, bytes: picture.png.length });
   if (path !== undefined && picture.thumbnail !== undefined) thumbnails?.write(path, picture.thumbnail);
-}
-
-/** Throws where the name leads out of the folder: a bug of ours. */
-export function pathWithin(root: string, file: string): string {
-  const path = resolve(root, file);
-  const way = relative(root, path);
-  if (way === '' || way.split(/[/\\]/)[0] === '..' || isAbsolute(way) || isAbsolute(file))
-    throw new Error(`a picture's name leads out of the images folder: ${JSON.stringify(file)}`);
-  return path;
 }
 
 async function isWhole(files: DurableFiles, path: string, picture: SavedPicture): Promise<boolean> {

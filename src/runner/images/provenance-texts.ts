@@ -1,9 +1,13 @@
 /** Provenance as texts of a PNG and as a file beside it. */
-import { sidecarEnding } from '../core/sidecar-path.ts';
+import { readFile } from 'node:fs/promises';
+import { sidecarEnding, sidecarPath } from '../core/sidecar-path.ts';
 import type { CheckedPicture } from '../core/picture.ts';
-import { parametersText, provenanceJson, type Provenance } from '../core/provenance.ts';
+import { parametersText, provenanceJson, type Provenance, readOrigin } from '../core/provenance.ts';
+import { isJsonObject } from '../../lib/text/json.ts';
+import type { ExaminedPicture } from '../pipeline/ports.ts';
 import type { SidecarMaker } from './sidecars.ts';
 import { readTexts, withTexts, type PngText } from './png-texts.ts';
+import { checkPicture, type Demands } from './check-picture.ts';
 
 /** The keyword of the JSON, which is ours alone. */
 export const provenanceKeyword = 'nightrender';
@@ -40,4 +44,33 @@ export function sidecarMaker(program: string): SidecarMaker {
     ending: sidecarEnding,
     make: async (picture, provenance) => provenance && sidecarOf(provenance, picture, program),
   };
+}
+
+/** `path` is where `file`, a name within the images folder, is. */
+export async function examinePicture(path: string, file: string, demands: Demands): Promise<ExaminedPicture> {
+  const bytes = await readFile(path);
+  const checked = await checkPicture({ bytes }, { ...demands, isThumbnailWanted: false });
+  if ('kind' in checked) return { problem: checked.text };
+  const { width, height, sha256 } = checked;
+  if (!bytes.equals(checked.png)) return { problem: 'it is no PNG' };
+  const own = readTexts(bytes).find(({ keyword }) => keyword === provenanceKeyword)?.text;
+  const origin = readOrigin(parsed(own) ?? (await readSidecar(sidecarPath(path, sidecarEnding), sha256)));
+  const seed = origin?.seed ?? undefined;
+  const picture = { file, width, height, bytes: bytes.length, sha256, ...(seed !== undefined && { seed }) };
+  return { picture, origin };
+}
+
+/** Undefined where there is none, or it is another picture's. */
+async function readSidecar(path: string, sha256: string): Promise<unknown> {
+  const json = parsed(await readFile(path, 'utf8').catch(() => undefined));
+  if (!isJsonObject(json) || !isJsonObject(json['picture'])) return undefined;
+  return json['picture']['sha256'] === sha256 ? json : undefined;
+}
+
+function parsed(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as unknown);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,14 +1,16 @@
-/** Looks at pictures that were saved earlier. */
+/** Looks at pictures that were saved earlier: whether they are there, and whether they are what was saved. */
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { isAbsolute, relative, resolve } from 'node:path';
+import { statSync, readdirSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FatalFailure } from '../core/failure.ts';
 import type { RecordedPicture, Verdict } from '../core/verification.ts';
-import { isSystemError } from '../files/disk-failure.ts';
+import { isSystemError, withDiskFailure } from '../files/disk-failure.ts';
+import type { MissingPictures } from '../pipeline/ports.ts';
 import { wholePng } from './check-picture.ts';
-import { pathWithin } from './image-store.ts';
 
-export interface SavedFiles {
+interface SavedFiles {
   /** Against the recorded bytes and digest, and by decoding; `FatalFailure` where that cannot be told. */
   inspect: (picture: RecordedPicture) => Promise<Verdict>;
 }
@@ -55,4 +57,65 @@ function verdictOf(path: string, error: unknown): Verdict {
   if (error.code === 'EIO') return damaged('the disk cannot read it (EIO)');
   const text = `cannot read ${path} (${error.code}), so that nothing can be told of it; mend that and verify again`;
   throw new FatalFailure({ kind: 'output-unwritable', text });
+}
+
+/** Looked at between two turns of the event loop: some milliseconds. */
+const sliceSize = 500;
+
+/** `root` is the images folder. Undefined where `signal` aborts before the last was checked. */
+export function findMissing(
+  root: string,
+  pictures: Iterable<RecordedPicture>,
+  signal: AbortSignal,
+): Promise<MissingPictures | undefined> {
+  return withDiskFailure(root, async () => {
+    const found: MissingPictures = { checked: 0, missing: 0, example: '' };
+    for (const { file, moveTo, bytes } of pictures) {
+      const isThere = [file, moveTo ?? file].some((name) => sizeOf(pathWithin(root, name)) === bytes);
+      if (!isThere && found.missing === 0) found.example = file;
+      if (!isThere) found.missing += 1;
+      found.checked += 1;
+      if (found.checked % sliceSize !== 0) continue;
+      await nextTurn();
+      if (signal.aborted) return undefined;
+    }
+    return found;
+  });
+}
+
+/** Undefined where there is no such file. */
+function sizeOf(path: string): number | undefined {
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    return stats?.isFile() === true ? stats.size : undefined;
+  } catch (error) {
+    // Below a file there is nothing either.
+    if (isSystemError(error) && error.code === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}
+
+/** Relative to `root`, with `/` between folders, sorted; none where there is no such folder. */
+export function listPictures(root: string, below = ''): string[] {
+  try {
+    const entries = readdirSync(`${root}/${below}`, { withFileTypes: true });
+    return entries
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      .flatMap((entry) => {
+        if (entry.isDirectory()) return listPictures(root, `${below}${entry.name}/`);
+        return entry.isFile() && entry.name.endsWith('.png') ? [below + entry.name] : [];
+      });
+  } catch (error) {
+    if (isSystemError(error) && ['ENOENT', 'ENOTDIR'].includes(error.code)) return [];
+    throw error;
+  }
+}
+
+/** Throws where the name leads out of the folder: a bug of ours. */
+export function pathWithin(root: string, file: string): string {
+  const path = resolve(root, file);
+  const way = relative(root, path);
+  if (way === '' || way.split(/[/\\]/)[0] === '..' || isAbsolute(way) || isAbsolute(file))
+    throw new Error(`a picture's name leads out of the images folder: ${JSON.stringify(file)}`);
+  return path;
 }

@@ -1,16 +1,20 @@
 /** The files that belong beside pictures: made of a picture, written, moved and removed with it. */
 import { readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { existsSync, lstatSync } from 'node:fs';
+import sharp from 'sharp';
 import { sidecarPath, sidecarEnding } from '../core/sidecar-path.ts';
 import type { CheckedPicture, SavedPicture } from '../core/picture.ts';
-import { copyEnding } from '../core/picture-copy.ts';
+import { copyEnding, type PictureCopy } from '../core/picture-copy.ts';
 import type { Provenance } from '../core/provenance.ts';
 import { isSystemError, withDiskFailure } from '../files/disk-failure.ts';
-import { syncFolder } from '../files/sync-folder.ts';
+import { syncFolder } from '../files/folders.ts';
 import type { DurableFiles } from './durable-files.ts';
+import { coloured } from './check-picture.ts';
+import { checkPng } from './check-png.ts';
 
 /** What a file beside is made of. */
-export type SidecarSource = Pick<CheckedPicture, 'png' | 'width' | 'height' | 'sha256'>;
+type SidecarSource = Pick<CheckedPicture, 'png' | 'width' | 'height' | 'sha256'>;
 
 /** Makes one of the files. */
 export interface SidecarMaker {
@@ -79,7 +83,7 @@ const earlierEndings = [
 ];
 
 /** Of all that may lie beside a picture. */
-export function sidecarEndings(makers: SidecarMaker[]): string[] {
+function sidecarEndings(makers: SidecarMaker[]): string[] {
   return [...new Set([...makers.map((maker) => maker.ending), ...earlierEndings])];
 }
 
@@ -114,4 +118,70 @@ async function writtenAt(path: string): Promise<number | undefined> {
     if (isSystemError(error) && ['ENOENT', 'ENOTDIR'].includes(error.code)) return undefined;
     throw error;
   }
+}
+
+/** JPEG knows no transparency: what shows through is paper. */
+const paper = '#ffffff';
+
+/**
+ * In sRGB, without metadata. One that cannot be made (a format has its own largest size) fails no picture: `onLacking` is
+ * told why.
+ */
+export function copyMaker(copy: PictureCopy, onLacking: (ending: string, why: string) => void): SidecarMaker {
+  const ending = copyEnding(copy);
+  return {
+    ending,
+    make: async ({ png, width, height }) => {
+      try {
+        return await copyOf(Buffer.from(png.buffer, png.byteOffset, png.byteLength), width * height, copy);
+      } catch (error) {
+        onLacking(ending, error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error));
+        return undefined;
+      }
+    },
+  };
+}
+
+async function copyOf(png: Buffer, limitInputPixels: number, copy: PictureCopy): Promise<Buffer> {
+  const checked = checkPng(png);
+  if ('problem' in checked) throw new Error(checked.problem);
+  const { format, quality, size } = copy;
+  const image = sharp(coloured(checked), { limitInputPixels }).autoOrient();
+  const sized =
+    size === undefined ? image : image.resize(size, size, { fit: 'inside', withoutEnlargement: true });
+  if (format === 'jpeg') return sized.flatten({ background: paper }).jpeg({ quality }).toBuffer();
+  return (format === 'webp' ? sized.webp({ quality }) : sized.avif({ quality })).toBuffer();
+}
+
+/**
+ * Renames them durably to names that end in `as`; what was set aside before keeps its name. Returns what the names got, or
+ * undefined where there is nothing.
+ */
+export async function setAside(
+  files: DurableFiles,
+  makers: SidecarMaker[],
+  path: string,
+  as: string,
+): Promise<string | undefined> {
+  const found = [path, ...sidecarEndings(makers).map((ending) => sidecarPath(path, ending))].filter(isThere);
+  if (found.length === 0) return undefined;
+  for (let count = 1; ; count++) {
+    const suffix = `.${as}${count === 1 ? '' : `-${count}`}`;
+    if (found.some((file) => isThere(file + suffix))) continue;
+    for (const file of found) await files.rename(file, file + suffix);
+    return suffix;
+  }
+}
+
+/** Whether writing the picture would overwrite something other than itself, which a power cut may have left unrecorded. */
+export async function wouldOverwrite(path: string, { png, beside = [] }: CheckedPicture): Promise<boolean> {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return beside.some(({ ending }) => existsSync(sidecarPath(path, ending)));
+  // The system says in words that the disk does not take the picture there.
+  if (stats.isDirectory()) return false;
+  return !stats.isFile() || stats.size !== png.length || !(await readFile(path)).equals(png);
+}
+
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }

@@ -3,7 +3,7 @@ import { failureRules, isFailureKind } from '../core/failure.ts';
 import type { BatchSummary, ReportRow, RunSpan } from '../core/report-row.ts';
 import { shellWord } from '../../lib/text/format.ts';
 import type { GalleryData, GalleryFailure, GalleryColumn } from '../core/gallery-data.ts';
-import type { ReportHeader } from './summary-json.ts';
+import type { ReportHeader } from './result-json.ts';
 import { DurationBins, NightBins } from './time-bins.ts';
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
 

@@ -1,6 +1,6 @@
-/** A scene as one line of `results.jsonl`. */
+/** The JSON of the report: a scene as one line of `results.jsonl`, and the batch as `summary.json`. */
 import type { SavedPicture } from '../core/picture.ts';
-import type { ReportRow } from '../core/report-row.ts';
+import type { ReportRow, BatchSummary } from '../core/report-row.ts';
 
 export function resultLine(row: ReportRow): string {
   return `${JSON.stringify(resultJson(row))}\n`;
@@ -44,4 +44,41 @@ export function pathOf(picture: SavedPicture): string {
 /** Epoch ms as ISO 8601 in UTC. */
 export function instant(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
+}
+
+/** What the report is about, and who wrote it when. */
+export interface ReportHeader {
+  batch: { manifest: string[]; endpoint: { baseUrl: string; id: string; version: string } };
+  /** The pipeline.yaml, as an absolute path; undefined where nobody knows. */
+  pipeline: string | undefined;
+  /** The output folder, where it is not the one of pipeline.yaml, as an absolute path. */
+  output?: string | undefined;
+  /** `nightrender x.y.z` */
+  program: string;
+  /** Epoch ms. */
+  writtenAt: number;
+}
+
+/** Raised when a reader of the file would no longer understand it. */
+const formatVersion = 1;
+
+export function summaryJson(summary: BatchSummary, about: ReportHeader): object {
+  const { times, lastRun } = summary;
+  return {
+    formatVersion,
+    program: about.program,
+    writtenAt: instant(about.writtenAt),
+    batch: about.batch,
+    ...summary,
+    times: {
+      ...times,
+      firstSubmittedAt: instant(times.firstSubmittedAt),
+      lastSavedAt: instant(times.lastSavedAt),
+    },
+    lastRun: lastRun && {
+      ...lastRun,
+      startedAt: instant(lastRun.startedAt),
+      endedAt: instant(lastRun.endedAt),
+    },
+  };
 }

@@ -2,17 +2,15 @@
 import { join, resolve } from 'node:path';
 import type { BatchSummary, ReportRow, RunSpan } from '../core/report-row.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
-import { makeFolder } from '../files/make-folder.ts';
-import { syncFolder } from '../files/sync-folder.ts';
+import { makeFolder, syncFolder } from '../files/folders.ts';
 import { removeLeftovers } from '../../lib/files/temporary-files.ts';
 import { csvTable } from './csv-table.ts';
 import { GalleryCounts } from './gallery-counts.ts';
 import { GalleryFiles } from './gallery-files.ts';
-import { resultLine } from './result-json.ts';
-import { summaryJson, type ReportHeader } from './summary-json.ts';
+import { resultLine, summaryJson, type ReportHeader } from './result-json.ts';
 import { UnfinishedFile } from './unfinished-file.ts';
 
-export type { ReportHeader } from './summary-json.ts';
+export type { ReportHeader } from './result-json.ts';
 
 /** What the report is made of; `rows` goes on while other work is done between its steps. */
 export interface ReportSource {

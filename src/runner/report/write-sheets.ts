@@ -2,7 +2,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { withDiskFailure } from '../files/disk-failure.ts';
-import { syncFolder } from '../files/sync-folder.ts';
+import { syncFolder } from '../files/folders.ts';
 import { UnfinishedFile } from './unfinished-file.ts';
 
 /**

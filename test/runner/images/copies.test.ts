@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest';
 import type { CheckedPicture } from '../../../src/runner/core/picture.ts';
 import type { RecordedPicture } from '../../../src/runner/core/verification.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
-import { makeMissingCopies } from '../../../src/runner/images/missing-copies.ts';
-import { copyMaker } from '../../../src/runner/images/picture-copies.ts';
+import { makeMissingCopies } from '../../../src/runner/images/missing-files.ts';
+import { copyMaker } from '../../../src/runner/images/sidecars.ts';
 import { noise } from './pictures.ts';
 import { filesIn, save, temporaryFolder } from './store.ts';
 

@@ -7,7 +7,7 @@ import type { CheckedPicture } from '../../../src/runner/core/picture.ts';
 import { thumbnailOf } from '../../../src/runner/core/thumbnail.ts';
 import type { RecordedPicture } from '../../../src/runner/core/verification.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
-import { makeMissingThumbnails } from '../../../src/runner/images/missing-thumbnails.ts';
+import { makeMissingThumbnails } from '../../../src/runner/images/missing-files.ts';
 import { dataOf, withData, withRows } from './damage.ts';
 import { flipped, noise } from './pictures.ts';
 import { filesIn, save, temporaryFolder } from './store.ts';

@@ -2,9 +2,8 @@
 import { expect, it } from 'vitest';
 import { portablePath } from '../../../src/runner/core/naming.ts';
 import type { BatchResult } from '../../../src/runner/pipeline/run-batch.ts';
-import { readReached } from '../../../src/runner/checkpoint/commits.ts';
-import { readAttemptStates } from '../../../src/runner/checkpoint/read-counts.ts';
-import { readSpending } from '../../../src/runner/checkpoint/read-spending.ts';
+import { readReached } from '../../../src/runner/checkpoint/commit-mark.ts';
+import { readAttemptStates, readSpending } from '../../../src/runner/checkpoint/read-totals.ts';
 import { describeEvent } from '../../../src/terminal/describe-event.ts';
 import { pictureOf, type Behaviour } from '../../fakes/fake-service.ts';
 import { manifestOf, World } from '../../fakes/world.ts';

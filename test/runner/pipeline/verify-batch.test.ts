@@ -1,7 +1,10 @@
 /** Promise: every picture on record is looked at once, beside a run as well, and a repair may die at any moment. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { pictureRepair } from '../../../src/runner/checkpoint/picture-repair.ts';
-import { readSavedJobs, recordedReader } from '../../../src/runner/checkpoint/saved-pictures.ts';
+import {
+  pictureRepair,
+  readSavedJobs,
+  recordedReader,
+} from '../../../src/runner/checkpoint/recorded-pictures.ts';
 import type { BadPicture, Verified } from '../../../src/runner/core/verification.ts';
 import { verifyBatch, type Repair, type VerifyPorts } from '../../../src/runner/pipeline/verify-batch.ts';
 import { pictureOf } from '../../fakes/fake-service.ts';

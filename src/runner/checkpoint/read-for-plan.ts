@@ -1,10 +1,12 @@
-/** What the earlier runs of a batch needed, read from its checkpoint. */
+/** What a plan needs to know of a batch: what earlier runs took, what is left alone, where pictures were made. */
 import type { Experience } from '../core/forecast.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import { spentOn, type Pricing } from '../core/spending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
+import type { SetAside, MadeAt } from '../core/plan.ts';
+import type { Endpoint } from '../core/attempt.ts';
 import { storedJson } from './damage.ts';
-import { readSpending } from './read-spending.ts';
+import { readSpending } from './read-totals.ts';
 
 /** Jobs that are looked at: a batch's speed changes. */
 const latestJobs = 512;
@@ -47,4 +49,43 @@ function readPace(db: Database): Experience['lastRun'] {
     if (all > 0 && tookMs > 0) return { jobs: all, tookMs, concurrency };
   }
   return null;
+}
+
+/** The rest is counted. */
+const maxBadRows = 5;
+
+export function readSetAside(db: Database): SetAside {
+  const attempts = db.prepare<[string], { n: number }>('SELECT count(*) AS n FROM attempts WHERE state = ?');
+  return {
+    inFlight: attempts.get('submitted')?.n ?? 0,
+    intended: attempts.get('intended')?.n ?? 0,
+    failed: readFailedKinds(db),
+    badRows: db
+      .prepare<[number], SetAside['badRows'][number]>(
+        'SELECT source, problem FROM bad_rows ORDER BY position LIMIT ?',
+      )
+      .all(maxBadRows),
+  };
+}
+
+/** How many scenes have failed by which kind, the most first. */
+export function readFailedKinds(db: Database): SetAside['failed'] {
+  return db
+    .prepare<[], SetAside['failed'][number]>(
+      `SELECT coalesce(failure_kind, 'unknown') AS kind, count(*) AS scenes FROM scenes WHERE state = 'failed'
+       GROUP BY kind ORDER BY scenes DESC, kind`,
+    )
+    .all();
+}
+
+/** Most frequent first, of the saved scenes that are listed. */
+export function readMadeAt(db: Database): MadeAt[] {
+  return db
+    .prepare<[], Endpoint & { scenes: number }>(
+      `SELECT a.base_url AS baseUrl, a.endpoint_id AS id, a.version, count(*) AS scenes
+       FROM scenes s JOIN attempts a ON a.scene = s.scene AND a.number = s.attempts
+       WHERE s.state = 'saved' GROUP BY 1, 2, 3 ORDER BY scenes DESC`,
+    )
+    .all()
+    .map(({ scenes, ...endpoint }) => ({ endpoint, scenes }));
 }

@@ -1,11 +1,13 @@
-/** What the checkpoint does where the disk does not take a write: some use the room kept for them, all others say so. */
+/** What the checkpoint does when its disk is full, or its files are damaged or removed. */
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { FatalFailure } from '../core/failure.ts';
 import { diskFailure, isSystemError } from '../files/disk-failure.ts';
 import { asDamage } from './damage.ts';
 
 /** Rejects with `FatalFailure` where the disk does not take the write. */
-export type Writer = <T>(write: () => Promise<T>) => Promise<T>;
+type Writer = <T>(write: () => Promise<T>) => Promise<T>;
 
 export interface Writers {
   /** For what was heard of a paid job: is done once more where the disk is full and `freeRoom` has made some room. */
@@ -62,4 +64,19 @@ function full(): FatalFailure {
   const text =
     'the disk is full, and the checkpoint cannot be written; free some space, then start the run again';
   return new FatalFailure({ kind: 'output-unwritable', text });
+}
+
+/** In words, with what to do; undefined where all are there. `countInFlight`: jobs that only this run knows of. */
+export function describeRemoved(path: string, countInFlight: () => number): string | undefined {
+  const wal = `${path}-wal`;
+  const gone = [dirname(path), path, wal].find((file) => !existsSync(file));
+  if (gone === undefined) return undefined;
+  if (gone === wal)
+    return `${gone} was removed during the run, and what was recorded last may be lost with it. Find out what removes it; the next run says what is lost`;
+  const inFlight = countInFlight();
+  const jobs =
+    inFlight === 0
+      ? ''
+      : ` Jobs in flight (${inFlight}) may still be billed, and can no longer be collected.`;
+  return `${gone} was removed during the run, and the record of this batch is lost with it.${jobs} Find out what removes it. Then put a copy back; or start the run again, with --adopt to take over the pictures that are left, or with --fresh to render everything again`;
 }

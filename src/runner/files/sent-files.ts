@@ -1,13 +1,16 @@
-/** Looks at a local file that a scene is to send: that it may be sent, how large it is, and what it holds. */
-import { createHash } from 'node:crypto';
+/** Local files that a scene sends: checked and described when its row is read, put into the input when it is sent. */
+import { createHash, hash } from 'node:crypto';
 import { closeSync, existsSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { base64Bytes, formatBytes, type SentFile } from '../core/file-text.ts';
+import { readFile, stat } from 'node:fs/promises';
+import { base64Bytes, formatBytes, type SentFile, filesIn, withFiles } from '../core/file-text.ts';
+import type { Failure } from '../core/failure.ts';
+import type { JsonObject } from '../../lib/text/json.ts';
 
 /** Why a file is not sent, in words for the row's author. */
 export class FileProblem extends Error {}
 
-export interface FileRules {
+interface FileRules {
   /** The folder of pipeline.yaml, absolute. */
   base: string;
   /** The longest that a file may be as base64 (`limits.body`). */
@@ -106,15 +109,50 @@ const chunk = Buffer.alloc(1024 * 1024);
 function hashOf(real: string, path: string, size: number): string {
   const fd = openSync(real, 'r');
   try {
-    const hash = createHash('sha256');
+    const sum = createHash('sha256');
     let bytes = 0;
     for (let read = readSync(fd, chunk); read > 0 && bytes <= size; read = readSync(fd, chunk)) {
-      hash.update(chunk.subarray(0, read));
+      sum.update(chunk.subarray(0, read));
       bytes += read;
     }
     if (bytes !== size) throw new FileProblem(`${shown(path)} changes while it is read`);
-    return hash.digest('hex');
+    return sum.digest('hex');
   } finally {
     closeSync(fd);
   }
+}
+
+/** `base` is the folder of pipeline.yaml. */
+export async function fillInFiles(
+  input: JsonObject,
+  base: string,
+): Promise<{ input: JsonObject } | { failure: Failure }> {
+  const texts = new Map<string, string>();
+  for (const file of filesIn(input)) {
+    if (texts.has(file.path)) continue;
+    const read = await readSame(resolve(base, file.path), file);
+    if ('problem' in read) return { failure: failureOf(file, read.problem) };
+    texts.set(file.path, read.text);
+  }
+  return { input: withFiles(input, ({ path }) => texts.get(path) ?? '') };
+}
+
+async function readSame(
+  path: string,
+  { bytes, sha256 }: SentFile,
+): Promise<{ text: string } | { problem: string }> {
+  try {
+    const stats = await stat(path);
+    if (!stats.isFile() || stats.size !== bytes) return { problem: 'is another than' };
+    const content = await readFile(path);
+    if (hash('sha256', content) !== sha256) return { problem: 'is another than' };
+    return { text: content.toString('base64') };
+  } catch (error) {
+    return { problem: `cannot be read (${String((error as { code?: unknown }).code)}) any more as` };
+  }
+}
+
+function failureOf({ path }: SentFile, problem: string): Failure {
+  const text = `the file ${JSON.stringify(path)} ${problem} when the list was read; nothing was sent. Start anew to have the list read again`;
+  return { kind: 'file-changed', text };
 }

@@ -3,7 +3,7 @@ import type * as Fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
-import { syncFolder } from '../../../src/runner/files/sync-folder.ts';
+import { syncFolder } from '../../../src/runner/files/folders.ts';
 
 type Done = (error: NodeJS.ErrnoException | null) => void;
 

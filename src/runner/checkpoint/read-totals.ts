@@ -1,8 +1,9 @@
-/** How many scenes and attempts are in which state. */
+/** Totals of a batch: scenes and attempts by state, and what its submissions took. */
 import { attemptMoves, type AttemptState } from '../core/attempt.ts';
 import { sceneMoves, type SceneCounts, type SceneState } from '../core/scene.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
-import { readLostSubmissions } from './commits.ts';
+import type { BatchSpending, ExecutionTimes } from '../core/spending.ts';
+import { readLostSubmissions } from './commit-mark.ts';
 
 export function readCounts(db: Database): SceneCounts {
   const bad = db.prepare<[], { n: number }>('SELECT count(*) AS n FROM bad_rows').get();
@@ -37,4 +38,32 @@ function countStates<State extends string>(
   const saved = others.reduce((left, state) => left - of(state), of('every'));
   const entries = states.map((state) => [state, state === 'saved' ? saved : of(state)]);
   return Object.fromEntries(entries) as Record<State, number>;
+}
+
+const latestTimes = 512;
+
+/** Its submission is on no record: it was paid for, and nobody knows how much. */
+export const isAdopted = "state = 'saved' AND submitted_at IS NULL";
+
+export function readSpending(db: Database): BatchSpending {
+  const row = db
+    .prepare<[], { jobs: number; executedMs: number; untold: number }>(
+      `SELECT coalesce(sum(state <> 'refused'), 0) AS jobs,
+         coalesce(sum(coalesce(execution_time_ms, settled_at - executing_at)), 0) AS executedMs,
+         coalesce(sum(state IN ('unanswered', 'expired') OR ${isAdopted}), 0) AS untold
+       FROM attempts`,
+    )
+    .get() ?? { jobs: 0, executedMs: 0, untold: 0 };
+  const lost = readLostSubmissions(db);
+  return { ...row, jobs: row.jobs + lost, untold: row.untold + lost, times: readLatestTimes(db) };
+}
+
+/** Of the latest jobs whose time the service has told. */
+export function readLatestTimes(db: Database): ExecutionTimes {
+  const times = db
+    .prepare<[number], { ms: number }>(
+      'SELECT execution_time_ms AS ms FROM attempts WHERE execution_time_ms IS NOT NULL ORDER BY attempt DESC LIMIT ?',
+    )
+    .all(latestTimes);
+  return times.map(({ ms }) => ms).toSorted((a, b) => a - b);
 }

@@ -1,0 +1,166 @@
+/** Reads attempts and records how they begin and end; each within a transaction of the caller. */
+import {
+  assertAttemptMove,
+  attemptMoves,
+  type Attempt,
+  type AttemptState,
+  type Endpoint,
+  type AttemptHistory,
+  type SubmittedAttempt,
+} from '../core/attempt.ts';
+import { nameKey } from '../core/naming.ts';
+import type { SavedPicture } from '../core/picture.ts';
+import { replacedSuffix, sentColumns, sentInput } from '../core/scene.ts';
+import type {
+  AdoptedScene,
+  NextScene,
+  Settlement,
+  SavedSettlement,
+  UnfinishedWriting,
+} from '../pipeline/ports.ts';
+import { failureRules } from '../core/failure.ts';
+import type { JsonObject } from '../../lib/text/json.ts';
+import { DamagedCheckpoint, checksumOf, isInputOf, storedJson, storedSeed } from './damage.ts';
+import { type Statements, sharedId, type AttemptRow, type HistoryRow } from './statements.ts';
+
+/** Of the scene with this key, in the run with that. */
+export function intend(
+  sql: Statements,
+  scene: number,
+  { run, endpoint, at }: { run: number; endpoint: Endpoint; at: number },
+): Attempt {
+  const { lastInsertRowid } = sql.intend.run({ scene, run, at, ...endpoint });
+  sql.activate.run({ scene });
+  const row = sql.attemptRow.get({ attempt: Number(lastInsertRowid) });
+  if (row === undefined) throw new Error('an attempt that was just recorded is not there');
+  return readAttempt(sql, row);
+}
+
+export function settle(sql: Statements, attempt: Attempt, settlement: Settlement): void {
+  const { state, at, failure, delayTimeMs, executionTimeMs } = settlement;
+  assertMove(sql, attempt, state);
+  sql.settle.run({
+    attempt: attempt.key,
+    state,
+    at,
+    completedAt: settlement.completedAt ?? null,
+    status: settlement.status ?? null,
+    polls: settlement.polls ?? 0,
+    delayTimeMs: delayTimeMs ?? null,
+    executionTimeMs: executionTimeMs ?? null,
+    failureKind: failure?.kind ?? null,
+    failureText: failure?.text ?? null,
+    failureDigest: failure?.digest ?? null,
+  });
+  for (const [i, picture] of (settlement.pictures ?? []).entries()) addPicture(sql, attempt, i + 1, picture);
+  moveScene(sql, attempt, settlement.scene);
+}
+
+/** Its submission is none of ours: nobody knows when that was. Returns whether its job was on no record. */
+export function recordAdopted(
+  sql: Statements,
+  { scene, endpoint, jobId, pictures }: AdoptedScene,
+  { run, at }: { run: number; at: number },
+): boolean {
+  const attempt = intend(sql, scene, { run, endpoint, at });
+  const isTaken = jobId !== null && sql.jobOf.get({ jobId, ...endpoint }) !== undefined;
+  sql.recordAdopted.run({ attempt: attempt.key, jobId: isTaken ? null : jobId });
+  settle(sql, attempt, { state: 'saved', at, pictures, scene: { state: 'saved' } });
+  return !isTaken;
+}
+
+function addPicture(sql: Statements, attempt: Attempt, number: number, picture: SavedPicture): void {
+  const { file, seed, ...facts } = picture;
+  const name = attempt.isReplaced ? file.replace(replacedSuffix(attempt.fingerprint), '') : file;
+  sql.addPicture.run({
+    ...facts,
+    attempt: attempt.key,
+    number,
+    name,
+    file,
+    key: nameKey(file),
+    seed: seed ?? null,
+  });
+}
+
+function moveScene(sql: Statements, attempt: Attempt, scene: NextScene): void {
+  const failure = scene.state === 'failed' ? scene.failure : undefined;
+  sql.moveScene.run({
+    attempt: attempt.key,
+    state: scene.state,
+    dueAt: scene.state === 'waiting' ? Math.max(1, scene.dueAt) : 0,
+    failureKind: failure?.kind ?? null,
+    failureText: failure?.text ?? null,
+  });
+}
+
+/** Throws where the table of moves has no such move, or the checkpoint no such attempt. */
+export function assertMove(sql: Statements, attempt: Attempt, to: AttemptState): void {
+  const row = sql.stateOf.get({ attempt: attempt.key });
+  if (row === undefined || !Object.hasOwn(attemptMoves, row.state))
+    throw new DamagedCheckpoint(`it has no attempt ${attempt.number} of scene ${attempt.sceneId} any more`);
+  assertAttemptMove(row.state, to);
+}
+
+/** Throws `DamagedCheckpoint` where the input is another than the one that the scene was recorded with. */
+export function readAttempt(sql: Statements, row: AttemptRow): Attempt {
+  const input = storedJson(row.input, sceneOf(row)) as JsonObject;
+  if (!isInputOf(row.fingerprint, input))
+    throw new DamagedCheckpoint(`the input of ${sceneOf(row)} is not the one that was recorded`);
+  const columns = storedJson(row.columns, sceneOf(row)) as JsonObject;
+  const seed = storedSeed(row.seed, sceneOf(row));
+  return {
+    key: row.key,
+    sceneId: row.scene_id,
+    fingerprint: row.fingerprint,
+    number: row.number,
+    input: sentInput(input, seed),
+    // Names of pictures tell the seed by it where the service tells none.
+    columns: sentColumns(columns, seed),
+    isReplaced: row.is_replaced === 1,
+    endpoint: { baseUrl: row.base_url, id: row.endpoint_id, version: row.version },
+    before: row.number === 1 ? noHistory : readHistory(sql, row),
+    deaths: row.deaths,
+  };
+}
+
+/** As above, and where the job is not the one that was recorded for the scene. */
+export function readSubmittedAttempt(sql: Statements, row: AttemptRow): SubmittedAttempt {
+  const { job_id: jobId, submitted_at: submittedAt, checksum } = row;
+  if (jobId === null || submittedAt === null)
+    throw new DamagedCheckpoint(`attempt ${row.number} of ${sceneOf(row)} has no job`);
+  const attempt = { ...readAttempt(sql, row), jobId, submittedAt };
+  if (checksum === sharedId) return { ...attempt, isShared: true };
+  if (checksum !== null && checksum !== checksumOf(attempt))
+    throw new DamagedCheckpoint(`job ${jobId} is not the one that was recorded for ${sceneOf(row)}`);
+  return attempt;
+}
+
+function sceneOf({ scene_id }: AttemptRow): string {
+  return `scene ${scene_id}`;
+}
+
+export function readWriting(sql: Statements, row: AttemptRow & { writing: string }): UnfinishedWriting {
+  const settlement = storedJson(row.writing, sceneOf(row)) as SavedSettlement;
+  return { attempt: readSubmittedAttempt(sql, row), isInFlight: row.state === 'submitted', settlement };
+}
+
+const noHistory: AttemptHistory = { failed: 0, unanswered: 0, expired: 0, failedKinds: [], digests: [] };
+
+function readHistory(sql: Statements, row: AttemptRow): AttemptHistory {
+  const earlier = sql.history.all({ scene: row.scene, number: row.number }).filter(isCounted);
+  const failed = earlier.filter(({ state }) => state === 'failed');
+  return {
+    failed: failed.length,
+    unanswered: earlier.filter(({ state }) => state === 'unanswered').length,
+    expired: earlier.filter(({ state }) => state === 'expired').length,
+    failedKinds: failed.map(({ failure_kind }) => failure_kind ?? ''),
+    digests: failed.flatMap(({ failure_digest }) => failure_digest ?? []),
+  };
+}
+
+/** What a person had ended says nothing of the scene. */
+function isCounted({ failure_kind }: HistoryRow): boolean {
+  const rule = Object.entries(failureRules).find(([kind]) => kind === failure_kind)?.[1];
+  return rule?.next !== 'put-back';
+}

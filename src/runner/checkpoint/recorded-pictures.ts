@@ -1,0 +1,93 @@
+/** The pictures on record: reads them, and removes the record of those that are missing or damaged. */
+import type { RecordedPicture } from '../core/verification.ts';
+import type { Database } from '../../lib/sqlite/database.ts';
+import type { SavedPicture } from '../core/picture.ts';
+import { nameKey } from '../core/naming.ts';
+import type { PictureMove } from '../pipeline/ports.ts';
+import { asFatalFailure } from './storage-failures.ts';
+import { prepareStatements } from './statements.ts';
+
+/** Read so many at a time: a reader that stayed in one place for hours would keep a run's journal from being tidied. */
+const pageSize = 500;
+
+const recorded = `
+  SELECT p.attempt, p.number, s.id AS sceneId, s.state AS sceneState, p.file, p.move_to AS moveTo,
+         p.width, p.height, p.bytes, p.sha256
+  FROM pictures p JOIN attempts USING (attempt) JOIN scenes s USING (scene)`;
+
+/** The pictures of a job together; those that are recorded meanwhile may come or not. */
+export function* readSavedJobs(db: Database): Generator<RecordedPicture[]> {
+  const page = db.prepare<[number, number], RecordedPicture>(
+    `${recorded} WHERE (p.attempt, p.number) > (?, ?) ORDER BY p.attempt, p.number LIMIT ${pageSize}`,
+  );
+  let job: RecordedPicture[] = [];
+  let last = { attempt: 0, number: 0 };
+  for (let rows = page.all(0, 0); rows.length > 0; rows = page.all(last.attempt, last.number)) {
+    for (const row of rows) {
+      if (job[0] !== undefined && job[0].attempt !== row.attempt) {
+        yield job;
+        job = [];
+      }
+      job.push(row);
+      last = row;
+    }
+  }
+  if (job.length > 0) yield job;
+}
+
+/** Those of saved scenes; read as they are asked for. */
+export function* readPicturesOfSaved(db: Database): Generator<RecordedPicture> {
+  try {
+    for (const job of readSavedJobs(db)) if (job[0]?.sceneState === 'saved') yield* job;
+  } catch (error) {
+    throw asFatalFailure(error);
+  }
+}
+
+export function recordedReader(db: Database): (attempt: number) => RecordedPicture[] {
+  const ofAttempt = db.prepare<[number], RecordedPicture>(
+    `${recorded} WHERE p.attempt = ? ORDER BY p.number`,
+  );
+  return (attempt) => ofAttempt.all(attempt);
+}
+
+export function countPictures(db: Database): number {
+  return db.prepare<[], { n: number }>('SELECT count(*) AS n FROM pictures').get()?.n ?? 0;
+}
+
+export function pictureReader(db: Database): (attempt: number) => SavedPicture[] {
+  const pictures = db.prepare<[number], Omit<SavedPicture, 'seed'> & { seed: string | null }>(
+    'SELECT file, width, height, bytes, sha256, seed FROM pictures WHERE attempt = ? ORDER BY number',
+  );
+  return (attempt) =>
+    pictures.all(attempt).map(({ seed, ...picture }) => ({ ...picture, ...(seed !== null && { seed }) }));
+}
+
+export interface PictureRepair {
+  /** Renames that a dead run had decided, in the order to do them in. */
+  pendingMoves: () => PictureMove[];
+  recordMoved: (move: PictureMove) => Promise<void>;
+  /** Forgets every picture of the attempt; resolves to whether its scene now waits, as it does unless it is withdrawn. */
+  putBack: (attempt: number) => Promise<boolean>;
+}
+
+/** Only for whoever holds the batch's lock. */
+export function pictureRepair(db: Database): PictureRepair {
+  const sql = prepareStatements(db);
+  const wait = db.prepare<[number]>(`
+    UPDATE scenes SET state = 'waiting', due_at = 0, deaths = 0, counted_from = attempts,
+      failure_kind = NULL, failure_text = NULL
+    WHERE scene = (SELECT scene FROM attempts WHERE attempt = ?) AND state = 'saved'`);
+  const forget = db.prepare<[number]>('DELETE FROM pictures WHERE attempt = ?');
+  return {
+    pendingMoves: () => sql.pendingMoves.all(),
+    recordMoved: async ({ key, to }) => void sql.recordMoved.run({ key, to, fileKey: nameKey(to) }),
+    putBack: async (attempt) =>
+      db
+        .transaction(() => {
+          forget.run(attempt);
+          return wait.run(attempt).changes > 0;
+        })
+        .immediate(),
+  };
+}

@@ -53,7 +53,7 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   renderers: { ours: ['lib'], packages: ['sharp', 'three', 'webgpu', 'node:*'] },
   'renderers/language': { ours: ['renderers/colour'], packages: [] },
   'renderers/painter': {
-    ours: ['renderers/colour', 'renderers/language', 'renderers/random'],
+    ours: ['renderers/colour', 'renderers/language', 'renderers/points', 'renderers/random'],
     packages: ['sharp'],
   },
   // What runs in the browser is bundled by itself: nothing of Node's may get into it.

@@ -46,15 +46,8 @@ function cloud(stage: Stage, random: Random, x: number, y: number, size: number)
     const radius = width * (0.09 + 0.17 * swell * random.between(0.6, 1.15));
     return [x + along * width * 1.45, y - radius * 0.75 - swell * width * 0.08, radius] as const;
   });
-  const body = drawing.linear([
-    [0, lit, 0.98],
-    [0.55, mix(lit, dark, 0.35), 0.92],
-    [1, dark, 0.25],
-  ]);
-  const crown = drawing.linear([
-    [0, mix(lit, palette.glow, 0.35), 0.9],
-    [0.8, lit, 0],
-  ]);
+  const body = drawing.linear([0, lit, 0.98], [0.55, mix(lit, dark, 0.35), 0.92], [1, dark, 0.25]);
+  const crown = drawing.linear([0, mix(lit, palette.glow, 0.35), 0.9], [0.8, lit, 0]);
   const lifted = heaps.map(([cx, cy, r]) => [cx + light.side * r * 0.12, cy - r * 0.1, r * 0.78] as const);
   const foot = ellipse([x, y + width * 0.015], width * 0.86, width * 0.07, hex(dark), 'opacity="0.28"');
   return foot + path(circles(heaps), body) + path(circles(lifted), crown);
@@ -63,13 +56,11 @@ function cloud(stage: Stage, random: Random, x: number, y: number, size: number)
 /** Long thin clouds low over the horizon. */
 function streaks(stage: Stage, random: Random): string {
   const { palette, width, horizon, drawing } = stage;
-  const fill = drawing.linear(
-    [
-      [0, palette.cloud, 0],
-      [0.5, palette.cloud, 0.55],
-      [1, palette.cloud, 0],
-    ],
+  const fill = drawing.linearAlong(
     [0, 0, 1, 0],
+    [0, palette.cloud, 0],
+    [0.5, palette.cloud, 0.55],
+    [1, palette.cloud, 0],
   );
   return Array.from({ length: 7 }, () => {
     const y = horizon * random.between(0.55, 0.97);

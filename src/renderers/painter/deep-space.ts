@@ -17,13 +17,11 @@ const clouds: readonly [Colour, ...Colour[]] = [
 
 export function paintDeepSpace(stage: Stage): string {
   const { width, height, drawing } = stage;
-  const dark = drawing.linear(
-    [
-      [0, rgb('#050818')],
-      [0.5, rgb('#0c1030')],
-      [1, rgb('#140c2a')],
-    ],
+  const dark = drawing.linearAlong(
     [0, 0, 1, 1],
+    [0, rgb('#050818')],
+    [0.5, rgb('#0c1030')],
+    [1, rgb('#140c2a')],
   );
   const starlit: Stage = { ...stage, palette: { ...stage.palette, stars: 1 } };
   const flying = stage.setting.description.mentions.map((mention) => flyers(stage, mention)).join('');
@@ -77,14 +75,12 @@ function planet(
   hasRing: boolean,
 ): string {
   const { drawing, light } = stage;
-  const body = drawing.radial(
-    [
-      [0, shade(colour, 0.45)],
-      [0.5, colour],
-      [0.85, shade(colour, -0.5)],
-      [1, shade(colour, -0.75)],
-    ],
+  const body = drawing.radialAround(
     [0.5 - light.side * 0.2, 0.34],
+    [0, shade(colour, 0.45)],
+    [0.5, colour],
+    [0.85, shade(colour, -0.5)],
+    [1, shade(colour, -0.75)],
   );
   const bands = [-0.5, -0.2, 0.15, 0.45].map(
     (at) =>

@@ -1,5 +1,6 @@
 /** SVG as text: shapes, gradients and smooth lines, made from numbers and colours only, never from a user's words. */
 import { hex, type Colour } from '../colour.ts';
+import { pointsOf, type Points } from '../points.ts';
 
 export type Point = readonly [x: number, y: number];
 export type Stop = readonly [offset: number, colour: Colour, opacity?: number];
@@ -8,19 +9,34 @@ export type Stop = readonly [offset: number, colour: Colour, opacity?: number];
 export class Drawing {
   readonly #definitions = new Map<string, string>();
 
-  /** A fill that runs over the shape's box, downwards unless a direction is given (x1, y1, x2, y2 from 0 to 1). */
-  linear(
-    stops: readonly Stop[],
-    direction: readonly [number, number, number, number] = [0, 0, 0, 1],
+  /** A fill that runs down over the shape's box. */
+  linear(...stops: readonly Stop[]): string {
+    return this.linearAlong([0, 0, 0, 1], ...stops);
+  }
+
+  /** A fill that runs over the shape's box in a direction: x1, y1, x2, y2 from 0 to 1. */
+  linearAlong(
+    [x1, y1, x2, y2]: readonly [number, number, number, number],
+    ...stops: readonly Stop[]
   ): string {
-    const [x1, y1, x2, y2] = direction;
     return this.#define(
       `<linearGradient x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" ID>${stopsOf(stops)}</linearGradient>`,
     );
   }
 
-  /** A fill from the middle of the shape's box outwards; `at` moves the middle (0 to 1). */
-  radial(stops: readonly Stop[], at: Point = [0.5, 0.5]): string {
+  /** A fill from one side to the other: 1 is from left to right, -1 from right to left. */
+  across(side: -1 | 1, ...stops: readonly Stop[]): string {
+    const turned = stops.map(([offset, colour, opacity]): Stop => [1 - offset, colour, opacity ?? 1]);
+    return this.linearAlong([0, 0, 1, 0], ...(side === 1 ? stops : turned.toReversed()));
+  }
+
+  /** A fill from the middle of the shape's box outwards. */
+  radial(...stops: readonly Stop[]): string {
+    return this.radialAround([0.5, 0.5], ...stops);
+  }
+
+  /** The same with the middle moved, from 0 to 1. */
+  radialAround(at: Point, ...stops: readonly Stop[]): string {
     return this.#define(
       `<radialGradient cx="${at[0]}" cy="${at[1]}" r="0.5" ID>${stopsOf(stops)}</radialGradient>`,
     );
@@ -33,12 +49,12 @@ export class Drawing {
 
   /** A soft spot of light or shadow. */
   glow(centre: Point, radiusX: number, radiusY: number, colour: Colour, opacity: number): string {
-    const fill = this.radial([
+    const fill = this.radial(
       [0, colour, opacity],
       [0.35, colour, opacity * 0.5],
       [0.7, colour, opacity * 0.12],
       [1, colour, 0],
-    ]);
+    );
     return ellipse(centre, radiusX, radiusY, fill);
   }
 
@@ -87,9 +103,9 @@ export function placed(shapes: string, at: Point, scale: number, isFlipped = fal
 }
 
 /** Straight lines from point to point; closed where it is an outline. */
-export function lines(points: readonly Point[], isClosed = true): string {
-  const steps = points.map(([x, y]) => `${number(x)} ${number(y)}`).join('L');
-  return points.length === 0 ? '' : `M${steps}${isClosed ? 'Z' : ''}`;
+export function lines(points: Points<Point>, isClosed = true): string {
+  const steps = pointsOf(points).map(([x, y]) => `${number(x)} ${number(y)}`);
+  return steps.length === 0 ? '' : `M${steps.join('L')}${isClosed ? 'Z' : ''}`;
 }
 
 /** A smooth line through all points (Catmull-Rom), to be closed or carried on by the caller. */
@@ -115,18 +131,14 @@ export function smooth(points: readonly Point[]): string {
   return line;
 }
 
-/** A smooth outline through points, written "x y, x y". */
-export function curved(points: string): string {
-  const list = points.split(', ').map((pair): Point => {
-    const [x = 0, y = 0] = pair.split(' ').map(Number);
-    return [x, y];
-  });
-  return `${smooth(list)}Z`;
+/** A smooth outline through points. */
+export function curved(points: Points<Point>): string {
+  return `${smooth(pointsOf(points))}Z`;
 }
 
 /** Circles as one outline, so that they fill as one shape. */
-export function circles(list: readonly (readonly [x: number, y: number, radius: number])[]): string {
-  return list
+export function circles(list: Points<readonly [x: number, y: number, radius: number]>): string {
+  return pointsOf(list)
     .map(([x, y, radius]) => {
       const [r, across] = [number(radius), number(2 * radius)];
       return `M${number(x - radius)} ${number(y)}a${r} ${r} 0 1 1 ${across} 0a${r} ${r} 0 1 1 -${across} 0Z`;

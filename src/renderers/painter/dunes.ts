@@ -34,16 +34,12 @@ function dune(
 ): string {
   const near = depth * 1.1 + 0.42;
   const [peak = [0, 0] as Point, , end = peak] = crest;
-  const lit = stage.drawing.linear([
+  const lit = stage.drawing.linear(
     [0, seen(stage, shade(soil, 0.26), near)],
     [0.6, seen(stage, shade(soil, -0.06), near + 0.1)],
-  ]);
+  );
   const dark = seen(stage, mix(soil, rgb('#6a3f58'), 0.58), near);
-  const shadow = stage.drawing.linear([
-    [0, dark, 0.95],
-    [0.5, dark, 0.55],
-    [1, dark, 0],
-  ]);
+  const shadow = stage.drawing.linear([0, dark, 0.95], [0.5, dark, 0.55], [1, dark, 0]);
   const [x, y] = peak;
   const swing = stage.light.side * (foot - y) * 0.42;
   const winding = `C${x - swing * 1.2} ${foot - (foot - y) * 0.35} ${x + swing * 1.5} ${y + (foot - y) * 0.4} ${x} ${y}Z`;

@@ -68,10 +68,7 @@ function tree(
   const said = wood.colours.length === 0 && trees !== undefined ? { ...trees, count: 1 } : wood;
   const look = lookOf(stage, stage.random.fork(`tree ${name}`), said, 0, depth);
   const [x, y] = at;
-  const shade = stage.drawing.radial([
-    [0, [16, 20, 40], 0.4],
-    [1, [16, 20, 40], 0],
-  ]);
+  const shade = stage.drawing.radial([0, [16, 20, 40], 0.4], [1, [16, 20, 40], 0]);
   return (
     ellipse([x, y], 34 * scale, 5 * scale, shade) + placed(drawerOf(stage, scale < 0.7)(look), at, scale)
   );

@@ -57,10 +57,7 @@ export function wave(random: Random, width: number, y: number, swing: number): P
 function hillSide(stage: Stage, ridge: Point[], colour: Colour, depth: number, bottom: number): string {
   const lit = seen(stage, shade(colour, 0.1), depth);
   const foot = mix(seen(stage, colour, depth), stage.palette.haze, 0.38);
-  const fill = stage.drawing.linear([
-    [0, lit],
-    [1, foot],
-  ]);
+  const fill = stage.drawing.linear([0, lit], [1, foot]);
   return path(`${smooth(ridge)}V${bottom}H-40Z`, fill);
 }
 
@@ -91,11 +88,11 @@ function treeline(stage: Stage, random: Random, ridge: Point[], depth: number): 
 export function paintPlain(stage: Stage): string {
   const { horizon, height, width, random, drawing, setting } = stage;
   const soil = soilOf(stage);
-  const fill = drawing.linear([
+  const fill = drawing.linear(
     [0, seen(stage, shade(soil, 0.12), 0.45)],
     [0.3, seen(stage, soil, 0.75)],
     [1, seen(stage, shade(soil, -0.26), 1)],
-  ]);
+  );
   const ridge = wave(random.fork('plain'), width, horizon + 6, 4);
   const ground = path(`${smooth(ridge)}V${height}H-40Z`, fill);
   if (setting.ground === 'desert') return ground + paintDunes(stage, soil);
@@ -123,7 +120,7 @@ function swells(stage: Stage, soil: Colour): string {
         [0.22, seen(stage, soil, depth + 0.3)],
         [0.75, foot],
       ] as const;
-      return path(`${smooth(ridge)}V${height}H-40Z`, drawing.linear(isHilly ? firm : soft));
+      return path(`${smooth(ridge)}V${height}H-40Z`, drawing.linear(...(isHilly ? firm : soft)));
     })
     .join('');
 }
@@ -135,11 +132,7 @@ function furrows(stage: Stage): string {
   const vanish = width * (0.5 + stage.light.side * 0.08);
   const dark = seen(stage, mix(shade(soil, -0.4), rgb('#4a5a34'), 0.3), 0.95);
   const far = seen(stage, soil, 0.5);
-  const fill = drawing.linear([
-    [0, far, 0],
-    [0.2, dark, 0.45],
-    [1, dark, 0.75],
-  ]);
+  const fill = drawing.linear([0, far, 0], [0.2, dark, 0.45], [1, dark, 0.75]);
   const rows = Array.from({ length: 33 }, (_, index) => {
     const foot = vanish + (index - 16) * width * 0.105;
     const wide = width * 0.034;
@@ -176,10 +169,7 @@ export function paintPath(stage: Stage, from: number): string {
       ];
     });
   const outline = `${smooth(edge(-1))}L${smooth(edge(1).toReversed()).slice(1)}Z`;
-  const fill = stage.drawing.linear([
-    [0, seen(stage, soil, 0.5)],
-    [1, seen(stage, shade(soil, -0.12), 1)],
-  ]);
+  const fill = stage.drawing.linear([0, seen(stage, soil, 0.5)], [1, seen(stage, shade(soil, -0.12), 1)]);
   return (
     path(outline, hex(seen(stage, shade(soil, -0.45), 0.9)), 'opacity="0.35" transform="translate(2 2)"') +
     path(outline, fill)

@@ -77,11 +77,7 @@ function hangingBridge(stage: Stage, { water }: Terrain): string {
 
 /** A little darker towards the corners. */
 function vignette(stage: Stage): string {
-  const fill = stage.drawing.radial([
-    [0, [0, 0, 0], 0],
-    [0.76, [10, 8, 30], 0],
-    [1, [10, 8, 30], 0.24],
-  ]);
+  const fill = stage.drawing.radial([0, [0, 0, 0], 0], [0.76, [10, 8, 30], 0], [1, [10, 8, 30], 0.24]);
   const { width, height } = stage;
   return box([-width * 0.28, -height * 0.28], width * 1.56, height * 1.56, fill);
 }
@@ -135,10 +131,6 @@ function mirrored(shapes: string, { x, y, scale }: Placed, isFlipped: boolean): 
 function shadow(stage: Stage, { entry, x, y, scale, depth }: Placed): string {
   const dark = under([70, 70, 110], seen(stage, [70, 80, 90], depth));
   const reach = entry.reach * scale;
-  const fill = stage.drawing.radial([
-    [0, dark, 0.5],
-    [0.6, dark, 0.3],
-    [1, dark, 0],
-  ]);
+  const fill = stage.drawing.radial([0, dark, 0.5], [0.6, dark, 0.3], [1, dark, 0]);
   return ellipse([x - stage.light.side * reach * 0.22, y], reach * 1.15, Math.max(2, reach * 0.16), fill);
 }

@@ -78,20 +78,12 @@ function mountain(
   const { light, palette, drawing } = stage;
   const near = seen(stage, plan.rock, plan.depth + 0.2);
   const foot = mix(seen(stage, plan.rock, plan.depth), palette.haze, 0.72);
-  const body = drawing.linear([
-    [0, near],
-    [0.85, foot],
-    [1, foot],
-  ]);
+  const body = drawing.linear([0, near], [0.85, foot], [1, foot]);
   const outline = lines([...left.toReversed(), peak, ...right]);
   const away = light.side === 1 ? left : right;
   const ridge = ridgeLine(random, peak, base, size.width * 0.09 * -light.side);
   const dark = mix(near, mix(palette.skyTop, [20, 24, 50], 0.5), 0.55);
-  const shadow = drawing.linear([
-    [0, dark, 0.75],
-    [0.75, dark, 0.12],
-    [1, dark, 0],
-  ]);
+  const shadow = drawing.linear([0, dark, 0.75], [0.75, dark, 0.12], [1, dark, 0]);
   const snow = plan.isSnowy ? snowCap(stage, random, plan, peak, left, right) : '';
   return path(outline, body) + snow + path(lines([peak, ...away, ...ridge.toReversed()]), shadow);
 }
@@ -134,10 +126,7 @@ function snowCap(
     return [to[0] + (from[0] - to[0]) * share, to[1] + (from[1] - to[1]) * share + bite * tall];
   });
   const white = seen(stage, rgb('#fbfdff'), plan.depth + 0.45);
-  const fill = stage.drawing.linear([
-    [0, white],
-    [1, mix(white, stage.palette.haze, 0.3)],
-  ]);
+  const fill = stage.drawing.linear([0, white], [1, mix(white, stage.palette.haze, 0.3)]);
   return path(lines([...left.slice(0, reach).toReversed(), peak, ...right.slice(0, reach), ...teeth]), fill);
 }
 
@@ -147,10 +136,10 @@ function rockOf(ground: Stage['setting']['ground']): Colour {
 
 export function hazeBand(stage: Stage, y: number, tall: number, opacity: number): string {
   const { palette, drawing, width } = stage;
-  const fill = drawing.linear([
+  const fill = drawing.linear(
     [0, palette.skyLow, 0],
     [0.6, palette.skyLow, opacity],
     [1, palette.skyLow, opacity * 0.7],
-  ]);
+  );
   return `<rect x="0" y="${Math.round(y - tall)}" width="${Math.round(width)}" height="${Math.round(tall)}" fill="${fill}"/>`;
 }

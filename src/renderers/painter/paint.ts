@@ -128,11 +128,7 @@ function paintPaper(stage: Stage): string {
   const random = stage.random.fork('paper');
   const { width, height, drawing, setting } = stage;
   const paper = rgb(random.pick(papers));
-  const ground = drawing.radial([
-    [0, shade(paper, 0.3)],
-    [0.6, paper],
-    [1, mix(paper, [164, 134, 100], 0.24)],
-  ]);
+  const ground = drawing.radial([0, shade(paper, 0.3)], [0.6, paper], [1, mix(paper, [164, 134, 100], 0.24)]);
   const things = setting.description.mentions.filter(({ noun }) => isThing(noun));
   const shapes = things.flatMap((mention) =>
     Array.from({ length: mention.count }, (_, index) => ({ mention, index })),
@@ -162,21 +158,11 @@ function paintShape(
   const named = coloursOf(mention, index).main;
   const colour = named ?? (mention.noun === 'heart' ? namedColours.red : random.pick(inks));
   const outline = outlines[mention.noun] ?? outlines.circle ?? '';
-  const fill = stage.drawing.linear(
-    [
-      [0, shade(colour, 0.14)],
-      [1, mix(colour, [20, 20, 50], 0.14)],
-    ],
+  const fill = stage.drawing.linearAlong(
     [0, 0, 1, 1],
+    [0, shade(colour, 0.14)],
+    [1, mix(colour, [20, 20, 50], 0.14)],
   );
-  const cast = ellipse(
-    [6, 56],
-    50,
-    7,
-    stage.drawing.radial([
-      [0, [60, 40, 40], 0.3],
-      [1, [60, 40, 40], 0],
-    ]),
-  );
+  const cast = ellipse([6, 56], 50, 7, stage.drawing.radial([0, [60, 40, 40], 0.3], [1, [60, 40, 40], 0]));
   return placed(cast + path(outline, fill), at, scale);
 }

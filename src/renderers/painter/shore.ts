@@ -25,14 +25,14 @@ export function paintCape(stage: Stage, cape: Cape): string {
     Math.min(cape.foot, y + 12 + (index % 3) * 4 + (cape.foot - y) * 0.16),
   ]);
   const cliff = `${smooth(lower)}L${cape.right} ${cape.foot}H${cape.left}Z`;
-  const grass = drawing.linear([
+  const grass = drawing.linear(
     [0, seen(stage, shade(ground, 0.16), 0.6)],
     [1, seen(stage, shade(ground, -0.2), 0.6)],
-  ]);
-  const stone = drawing.linear([
+  );
+  const stone = drawing.linear(
     [0, seen(stage, shade(rock, 0.15), 0.6)],
     [1, seen(stage, shade(rock, -0.4), 0.6)],
-  ]);
+  );
   const cracks = lower
     .filter((_, index) => index % 2 === 1)
     .map(([x, y]) => `M${x.toFixed(1)} ${(y + 3).toFixed(1)}L${(x + 4).toFixed(1)} ${cape.foot}`);
@@ -60,23 +60,9 @@ export function paintKnoll(stage: Stage, knoll: Cape): string {
   });
   const [bright, dark] = [seen(stage, shade(soil, 0.16), 0.55), seen(stage, shade(soil, -0.1), 0.7)];
   const meadow = seen(stage, soil, 0.8);
-  const across =
-    stage.light.side === 1
-      ? ([
-          [0, dark],
-          [1, bright],
-        ] as const)
-      : ([
-          [0, bright],
-          [1, dark],
-        ] as const);
   const outline = `${smooth(top)}Z`;
-  const fade = stage.drawing.linear([
-    [0, meadow, 0],
-    [0.45, meadow, 0.15],
-    [1, meadow, 1],
-  ]);
-  return path(outline, stage.drawing.linear(across, [0, 0, 1, 0])) + path(outline, fade);
+  const fade = stage.drawing.linear([0, meadow, 0], [0.45, meadow, 0.15], [1, meadow, 1]);
+  return path(outline, stage.drawing.across(stage.light.side, [0, dark], [1, bright])) + path(outline, fade);
 }
 
 /** The near shore: sand at a beach, grass elsewhere. */
@@ -88,10 +74,10 @@ export function paintBank(stage: Stage, edge: number): string {
   const soil = isSand ? soilOf(stage) : isSnow ? rgb('#eef3fa') : rgb('#6f9a48');
   const shore = wave(random, width, edge, isSand ? 9 : 7);
   const line = smooth(shore);
-  const fill = drawing.linear([
+  const fill = drawing.linear(
     [0, seen(stage, shade(soil, 0.05), 0.95)],
     [1, seen(stage, shade(soil, -0.22), 1)],
-  ]);
+  );
   const body = path(`${line}V${height}H-40Z`, fill);
   if (!isSand)
     return (

@@ -6,12 +6,12 @@ import { hasMoon, hasSun, type Stage } from './stage.ts';
 
 export function paintSky(stage: Stage): string {
   const { palette, drawing, width, horizon, setting } = stage;
-  const fill = drawing.linear([
+  const fill = drawing.linear(
     [0, palette.skyTop],
     [0.55, palette.skyMiddle],
     [0.95, palette.skyLow],
     [1, palette.skyLow],
-  ]);
+  );
   const parts = [box([0, 0], width, horizon + 60, fill)];
   if (palette.stars > 0.05) parts.push(stars(stage));
   if (speaksOf(setting.description, 'aurora')) parts.push(aurora(stage));
@@ -67,11 +67,7 @@ function sun(stage: Stage): string {
   const isClear = palette.hazeStrength < 0.64 || low;
   const shine = drawing.glow(light.at, radius * 9, radius * 7, colour, isClear ? 0.6 : 0.35);
   const corona = drawing.glow(light.at, radius * 2.6, radius * 2.6, colour, isClear ? 0.85 : 0.4);
-  const disc = drawing.radial([
-    [0, shade(colour, 0.75)],
-    [0.8, shade(colour, 0.55)],
-    [1, shade(colour, 0.3)],
-  ]);
+  const disc = drawing.radial([0, shade(colour, 0.75)], [0.8, shade(colour, 0.55)], [1, shade(colour, 0.3)]);
   return shine + corona + circle(light.at, radius, disc, `opacity="${isClear ? 1 : 0.55}"`);
 }
 
@@ -114,13 +110,13 @@ function aurora(stage: Stage): string {
       random.between(0, 6),
     ];
     const colour = layer === 1 ? mix(main, second, 0.5) : main;
-    const fill = stage.drawing.linear([
+    const fill = stage.drawing.linear(
       [0, second, 0],
       [0.4, second, 0.16],
       [0.82, colour, 0.42],
       [0.94, colour, 0.5],
       [1, colour, 0],
-    ]);
+    );
     const strips: string[] = [];
     for (let x = -20; x < stage.width + 20; x += 13) {
       const bend = Math.sin(x / 105 + turn) + 0.5 * Math.sin(x / 43 + turn * 2);
@@ -161,13 +157,11 @@ function planet(stage: Stage): string {
   const named = mention?.colours[0];
   const colour = named === undefined ? rgb('#d99a6c') : namedColours[named];
   const [x, y, radius] = [width * (0.5 - light.side * 0.26), horizon * 0.36, 58 * (mention?.size ?? 1)];
-  const body = drawing.radial(
-    [
-      [0, shade(colour, 0.4)],
-      [0.6, colour],
-      [1, shade(colour, -0.55)],
-    ],
+  const body = drawing.radialAround(
     [0.5 + light.side * 0.18, 0.36],
+    [0, shade(colour, 0.4)],
+    [0.6, colour],
+    [1, shade(colour, -0.55)],
   );
   const ring = stroke(
     `M${x - radius * 1.7} ${y + radius * 0.3}C${x - radius} ${y + radius * 0.75} ${x + radius} ${y + radius * 0.35} ${x + radius * 1.7} ${y - radius * 0.3}`,

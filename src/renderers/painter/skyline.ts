@@ -54,26 +54,12 @@ function tower(
   const bright = seen(stage, shade(colour, 0.12), depth);
   const dark = seen(stage, shade(colour, -0.3), depth);
   const base = mix(seen(stage, colour, depth), stage.palette.haze, 0.35);
-  const stops =
-    stage.light.side === 1
-      ? ([
-          [0, dark],
-          [1, bright],
-        ] as const)
-      : ([
-          [0, bright],
-          [1, dark],
-        ] as const);
-  const body = box([x, y], wide, tall + 6, stage.drawing.linear(stops, [0, 0, 1, 0]));
+  const body = box([x, y], wide, tall + 6, stage.drawing.across(stage.light.side, [0, dark], [1, bright]));
   const foot = box(
     [x, y],
     wide,
     tall + 6,
-    stage.drawing.linear([
-      [0, base, 0],
-      [0.5, base, 0.1],
-      [1, base, 0.8],
-    ]),
+    stage.drawing.linear([0, base, 0], [0.5, base, 0.1], [1, base, 0.8]),
   );
   const top = roof(stage, random, [x, y, wide], hex(dark));
   return top + body + windows(stage, random, depth, [x, y, wide, tall]) + foot;

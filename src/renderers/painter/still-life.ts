@@ -63,18 +63,8 @@ function paintRoom(stage: Stage, random: Random, edge: number): string {
   const named = mentionOf(stage.setting.description, 'table')?.colours[0];
   const wood = under(tint, named === undefined ? rgb(random.pick(woods)) : namedColours[named]);
   const [shadowed, lit] = [under(tint, rgb(dim)), under(tint, rgb(bright))];
-  const wall = drawing.linear(
-    [
-      [0, lit],
-      [1, shadowed],
-    ],
-    light.side === 1 ? [1, 0, 0, 1] : [0, 0, 1, 1],
-  );
-  const top = drawing.linear([
-    [0, shade(wood, 0.2)],
-    [0.4, wood],
-    [1, shade(wood, -0.36)],
-  ]);
+  const wall = drawing.linearAlong(light.side === 1 ? [1, 0, 0, 1] : [0, 0, 1, 1], [0, lit], [1, shadowed]);
+  const top = drawing.linear([0, shade(wood, 0.2)], [0.4, wood], [1, shade(wood, -0.36)]);
   const grain = Array.from({ length: 12 }, (_, index) => {
     const y = edge + 8 + (height - edge) * (index / 12) ** 1.3;
     return `M0 ${y.toFixed(1)}C${width * 0.3} ${(y + random.between(-5, 5)).toFixed(1)} ${width * 0.6} ${(y + random.between(-5, 5)).toFixed(1)} ${width} ${y.toFixed(1)}`;
@@ -95,10 +85,7 @@ function windowLight(stage: Stage, edge: number): string {
   const middle = width * (0.5 - light.side * 0.16);
   const [lean, wide, tall] = [-light.side * 46, width * 0.085, edge * 0.3];
   const warm = rgb('#fff0cc');
-  const fill = drawing.linear([
-    [0, warm, 0.5],
-    [1, warm, 0.2],
-  ]);
+  const fill = drawing.linear([0, warm, 0.5], [1, warm, 0.2]);
   const panes = [0, 1].flatMap((column) =>
     [0, 1].map((row) => {
       const [x, y] = [middle + (column - 1) * (wide + 9) + row * lean * 0.42, edge * 0.1 + row * (tall + 9)];
@@ -147,22 +134,14 @@ function paintItem(
     isLamplit: false,
   };
   const reach = entry.reach * scale;
-  const dark = stage.drawing.radial([
-    [0, [24, 14, 20], 0.55],
-    [0.6, [24, 14, 20], 0.28],
-    [1, [24, 14, 20], 0],
-  ]);
+  const dark = stage.drawing.radial([0, [24, 14, 20], 0.55], [0.6, [24, 14, 20], 0.28], [1, [24, 14, 20], 0]);
   const cast = ellipse([at[0] - stage.light.side * reach * 0.7, at[1] + 1], reach * 1.7, reach * 0.26, dark);
   const contact = ellipse(at, reach * 0.9, reach * 0.14, dark);
   return cast + contact + placed(entry.draw(look), at, scale);
 }
 
 function corners(stage: Stage): string {
-  const fill = stage.drawing.radial([
-    [0, [0, 0, 0], 0],
-    [0.6, [20, 10, 20], 0],
-    [1, [20, 10, 20], 0.45],
-  ]);
+  const fill = stage.drawing.radial([0, [0, 0, 0], 0], [0.6, [20, 10, 20], 0], [1, [20, 10, 20], 0.45]);
   const { width, height } = stage;
   return box([-width * 0.2, -height * 0.2], width * 1.4, height * 1.4, fill);
 }

@@ -15,17 +15,10 @@ export function paintWater(stage: Stage, water: Water, mirrored: string | undefi
   const { width, drawing } = stage;
   const [near, far] = [deepColour(stage), mix(stage.palette.skyLow, deepColour(stage), 0.3)];
   const middle = mix(stage.palette.skyMiddle, near, 0.5);
-  const fill = drawing.linear([
-    [0, far],
-    [0.4, middle],
-    [1, near],
-  ]);
+  const fill = drawing.linear([0, far], [0.4, middle], [1, near]);
   const tall = water.bottom - water.top + 24;
   const area = box([0, water.top], width, tall, fill);
-  const veil = drawing.linear([
-    [0, middle, 0.12],
-    [1, near, 0.85],
-  ]);
+  const veil = drawing.linear([0, middle, 0.12], [1, near, 0.85]);
   const mirror =
     mirrored === undefined
       ? ''
@@ -45,21 +38,14 @@ export function paintRiver(stage: Stage, river: River): string {
   const strip = (more: number): string =>
     `${smooth(edge(-1, more))}L${smooth(edge(1, more).toReversed()).slice(1)}Z`;
   const near = deepColour(stage);
-  const fill = stage.drawing.linear([
+  const fill = stage.drawing.linear(
     [0, mix(stage.palette.skyMiddle, near, 0.3), 0],
     [0.14, mix(stage.palette.skyMiddle, near, 0.3)],
     [0.35, mix(stage.palette.skyMiddle, near, 0.3)],
     [1, mix(stage.palette.skyTop, near, 0.6)],
-  ]);
-  const earth = seen(stage, rgb('#6a6a42'), 0.8);
-  const bank = path(
-    strip(3),
-    stage.drawing.linear([
-      [0, earth, 0],
-      [0.3, earth, 0.55],
-      [1, earth, 0.6],
-    ]),
   );
+  const earth = seen(stage, rgb('#6a6a42'), 0.8);
+  const bank = path(strip(3), stage.drawing.linear([0, earth, 0], [0.3, earth, 0.55], [1, earth, 0.6]));
   const inside = `<g ${stage.drawing.clip(strip(0))}>${waves(stage, { top: horizon + 8, bottom: height })}${glitter(stage, { top: horizon + 8, bottom: height })}</g>`;
   return bank + path(strip(0), fill) + inside;
 }
@@ -118,11 +104,11 @@ function breakers(stage: Stage, water: Water): string {
         x += span;
       }
       y += 90;
-      const fill = stage.drawing.linear([
+      const fill = stage.drawing.linear(
         [0, mix(deep, stage.palette.skyLow, 0.34)],
         [0.3, deep, 0.85],
         [1, deep, 0],
-      ]);
+      );
       return (
         path(`${crest}V${y.toFixed(1)}H-200Z`, fill) + stroke(crest, foam, 0.7 + 1.6 * depth, 'opacity="0.5"')
       );
@@ -149,20 +135,13 @@ function glitter(stage: Stage, water: Water): string {
       0.5 + 1.2 * depth,
     );
   });
-  const sheen = stage.drawing.linear([
-    [0, palette.glow, 0.6],
-    [0.5, palette.glow, 0.22],
-    [1, palette.glow, 0],
-  ]);
+  const sheen = stage.drawing.linear([0, palette.glow, 0.6], [0.5, palette.glow, 0.22], [1, palette.glow, 0]);
   const [x, y] = light.at;
   const column = ellipse(
     [x, water.top + tall * 0.3],
     26 + 30 * low,
     tall * 0.55,
-    stage.drawing.radial([
-      [0, palette.glow, 0.4],
-      [1, palette.glow, 0],
-    ]),
+    stage.drawing.radial([0, palette.glow, 0.4], [1, palette.glow, 0]),
     stage.drawing.clip(`M${x - 200} ${water.top}h400v${tall + y}h-400Z`),
   );
   const named =

@@ -58,16 +58,8 @@ function fog(stage: Stage): string {
   const random = stage.random.fork('fog');
   const { width, height, horizon, palette, drawing } = stage;
   const colour = mix(palette.skyLow, palette.haze, 0.4);
-  const veil = drawing.linear([
-    [0, colour, 0],
-    [0.5, colour, 0.85],
-    [1, colour, 0],
-  ]);
-  const thin = drawing.linear([
-    [0, colour, 0],
-    [0.5, colour, 0.5],
-    [1, colour, 0],
-  ]);
+  const veil = drawing.linear([0, colour, 0], [0.5, colour, 0.85], [1, colour, 0]);
+  const thin = drawing.linear([0, colour, 0], [0.5, colour, 0.5], [1, colour, 0]);
   const bands = [0.06, 0.3, 0.6].map((depth) =>
     box([0, horizon + (height - horizon) * depth - 34], width, random.between(44, 76), thin),
   );

@@ -18,10 +18,7 @@ export const drawHouse: DrawThing = (look) => {
   const isGableLit = look.side === -1;
   const gable = flat(look, shade(wall, isGableLit ? 0.14 : -0.16));
   const long = tall(look, shade(wall, isGableLit ? -0.16 : 0.12), 0.12);
-  const slope = look.drawing.linear([
-    [0, look.seen(shade(roof, 0.16))],
-    [1, look.seen(shade(roof, -0.12))],
-  ]);
+  const slope = look.drawing.linear([0, look.seen(shade(roof, 0.16))], [1, look.seen(shade(roof, -0.12))]);
   const chimney =
     box([22, -104], 10, 26, flat(look, rgb('#9a6a58'))) + box([20, -106], 14, 4, flat(look, rgb('#6e4a40')));
   const isCold = look.isLamplit || look.season === 'winter' || look.season === 'autumn';
@@ -159,22 +156,8 @@ export const drawPyramid: DrawThing = (look) => {
     return `M${-half} ${-up}L${half * 0.15} ${-up + 3}L${half} ${-up}`;
   });
   return [
-    path(
-      lines([
-        [-104, 0],
-        [0, -126],
-        [18, 0],
-      ]),
-      tall(look, shade(stone, left), 0.1),
-    ),
-    path(
-      lines([
-        [18, 0],
-        [0, -126],
-        [104, 0],
-      ]),
-      tall(look, shade(stone, right), 0.1),
-    ),
+    path(lines('-104 0, 0 -126, 18 0'), tall(look, shade(stone, left), 0.1)),
+    path(lines('18 0, 0 -126, 104 0'), tall(look, shade(stone, right), 0.1)),
     stroke(courses.join(''), flat(look, shade(stone, -0.4)), 0.7, 'opacity="0.4"'),
     ellipse([0, 0], 104, 3, flat(look, shade(stone, -0.2)), 'opacity="0.3"'),
   ].join('');

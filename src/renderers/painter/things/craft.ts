@@ -73,14 +73,12 @@ export const drawBalloon: DrawThing = (look) => {
   const second = look.trim ?? (look.main === undefined ? rgb('#f6e3b4') : shade(main, 0.62));
   const envelope =
     'M0 -104C26 -104 38 -84 37 -66C36 -46 20 -34 9 -22H-9C-20 -34 -36 -46 -37 -66C-38 -84 -26 -104 0 -104Z';
-  const shadow = look.drawing.radial(
-    [
-      [0, [255, 255, 255], 0.32],
-      [0.5, [255, 255, 255], 0],
-      [0.75, [20, 16, 50], 0.1],
-      [1, [20, 16, 50], 0.42],
-    ],
+  const shadow = look.drawing.radialAround(
     [0.5 + look.side * 0.16, 0.34],
+    [0, [255, 255, 255], 0.32],
+    [0.5, [255, 255, 255], 0],
+    [0.75, [20, 16, 50], 0.1],
+    [1, [20, 16, 50], 0.42],
   );
   return [
     look.isLamplit ? look.drawing.glow([0, -50], 54, 58, rgb('#ffb050'), 0.55) : '',
@@ -140,11 +138,7 @@ export const drawPlane: DrawThing = (look) => {
 export const drawRocket: DrawThing = (look) => {
   const body = look.main ?? rgb('#f2efe8');
   const trim = look.trim ?? rgb('#d8483e');
-  const flame = look.drawing.linear([
-    [0, rgb('#fff2b0')],
-    [0.4, rgb('#ffa43c')],
-    [1, rgb('#ff5a2a'), 0],
-  ]);
+  const flame = look.drawing.linear([0, rgb('#fff2b0')], [0.4, rgb('#ffa43c')], [1, rgb('#ff5a2a'), 0]);
   return [
     path('M-10 0Q-16 24 0 58Q16 24 10 0Z', flame),
     path('M-15 -26L-32 4L-13 -4ZM15 -26L32 4L13 -4Z', flat(look, trim)),
@@ -169,13 +163,7 @@ export const drawCar: DrawThing = (look) => {
     look.isLamplit
       ? path(
           'M56 -18L150 -34V4Z',
-          look.drawing.linear(
-            [
-              [0, rgb('#fff0b8'), 0.5],
-              [1, rgb('#fff0b8'), 0],
-            ],
-            [0, 0, 1, 0],
-          ),
+          look.drawing.linearAlong([0, 0, 1, 0], [0, rgb('#fff0b8'), 0.5], [1, rgb('#fff0b8'), 0]),
         )
       : '',
   ].join('');

@@ -23,7 +23,7 @@ export const drawHorse: DrawThing = (look) => {
     ),
     path('M41 -93L43 -105L49 -93Z', flat(look, coat)),
     path(curved('44 -98, 34 -92, 24 -76, 14 -62, 22 -62, 32 -76, 40 -88'), mane),
-    path(circles([[48.5, -86, 1.8]]), flat(look, ink)) + path(circles([[59, -73, 1.1]]), flat(look, ink)),
+    path(circles('48.5 -86 1.8'), flat(look, ink)) + path(circles('59 -73 1.1'), flat(look, ink)),
     ...[-29, -18, 15, 26].map((x) => path(`M${x - 8} 0v-4h7.500v4Z`, flat(look, ink))),
   ].join('');
 };
@@ -89,13 +89,7 @@ export const drawSheep: DrawThing = (look) => {
     path(circles(lit), flat(look, shade(wool, 0.2))),
     path(curved('24 -40, 34 -42, 40 -32, 37 -24, 29 -25'), dark),
     path(curved('26 -40, 18 -40, 20 -35, 27 -36'), dark),
-    path(
-      circles([
-        [26, -42, 6],
-        [21, -40, 5],
-      ]),
-      flat(look, shade(wool, 0.1)),
-    ),
+    path(circles('26 -42 6, 21 -40 5'), flat(look, shade(wool, 0.1))),
     circle([34, -35], 1.3, '#ffffff'),
   ].join('');
 };

@@ -54,16 +54,5 @@ export const drawPumpkin: DrawThing = (look) => {
   const ribs = [-34, 34, -19, 19, 0].map((x) =>
     ellipse([x, -34], 26, 34, round(look, shade(skin, -Math.abs(x) / 160), 0.22)),
   );
-  return (
-    ribs.join('') +
-    path(
-      lines([
-        [-5, -64],
-        [-7, -82],
-        [6, -84],
-        [6, -64],
-      ]),
-      round(look, rgb('#6a7a3a')),
-    )
-  );
+  return ribs.join('') + path(lines('-5 -64, -7 -82, 6 -84, 6 -64'), round(look, rgb('#6a7a3a')));
 };

@@ -32,48 +32,31 @@ export function flat(look: Look, colour: Colour): string {
 export function round(look: Look, colour: Colour, depth = 0.34): string {
   const bright = look.seen(shade(colour, depth * 0.6));
   const dark = look.seen(shade(colour, -depth));
-  const stops =
-    look.side === 1
-      ? ([
-          [0, dark],
-          [0.65, bright],
-          [1, bright],
-        ] as const)
-      : ([
-          [0, bright],
-          [0.35, bright],
-          [1, dark],
-        ] as const);
-  return look.drawing.linear(stops, [0, 0, 1, 0]);
+  return look.drawing.across(look.side, [0, dark], [0.65, bright], [1, bright]);
 }
 
 /** Brighter above, darker below. */
 export function tall(look: Look, colour: Colour, depth = 0.25): string {
-  return look.drawing.linear([
+  return look.drawing.linear(
     [0, look.seen(shade(colour, depth * 0.7))],
     [1, look.seen(shade(colour, -depth))],
-  ]);
+  );
 }
 
 /** A ball with its bright spot towards the light. */
 export function ball(look: Look, colour: Colour): string {
-  return look.drawing.radial(
-    [
-      [0, look.seen(shade(colour, 0.6))],
-      [0.35, look.seen(shade(colour, 0.15))],
-      [0.75, look.seen(shade(colour, -0.15))],
-      [1, look.seen(shade(colour, -0.5))],
-    ],
+  return look.drawing.radialAround(
     [0.5 + look.side * 0.14, 0.36],
+    [0, look.seen(shade(colour, 0.6))],
+    [0.35, look.seen(shade(colour, 0.15))],
+    [0.75, look.seen(shade(colour, -0.15))],
+    [1, look.seen(shade(colour, -0.5))],
   );
 }
 
 /** The bright spot on a glazed ball. */
 export function gleam(look: Look, x: number, y: number, radius: number): string {
-  const spot = look.drawing.radial([
-    [0, [255, 255, 255], 0.75],
-    [1, [255, 255, 255], 0],
-  ]);
+  const spot = look.drawing.radial([0, [255, 255, 255], 0.75], [1, [255, 255, 255], 0]);
   return ellipse([x + look.side * radius * 0.36, y - radius * 0.42], radius * 0.34, radius * 0.24, spot);
 }
 
@@ -104,10 +87,7 @@ export function coloursOf(
 export function smoke(look: Look, x: number, y: number): string {
   const colour = look.seen(rgb('#e8e6e4'));
   const puffs = [0, 1, 2, 3, 4].map((step) => {
-    const fill = look.drawing.radial([
-      [0, colour, 0.55 - step * 0.08],
-      [1, colour, 0],
-    ]);
+    const fill = look.drawing.radial([0, colour, 0.55 - step * 0.08], [1, colour, 0]);
     return circle([x + step * step * 1.6, y - step * 11], 6 + step * 3.6, fill);
   });
   return puffs.join('');

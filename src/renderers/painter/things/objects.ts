@@ -22,11 +22,11 @@ export const drawCube: DrawThing = (look) => {
 export const drawCup: DrawThing = (look) => {
   const glaze = look.main ?? look.random.pick<Colour>([rgb('#f2ede2'), rgb('#5f94a8'), rgb('#d98a5c')]);
   const drink = flat(look, rgb('#5a3a26'));
-  const steam = look.drawing.linear([
+  const steam = look.drawing.linear(
     [0, [255, 255, 255], 0],
     [0.5, [255, 255, 255], 0.4],
     [1, [255, 255, 255], 0],
-  ]);
+  );
   return [
     `<path d="M-10 -72q-9 -13 0 -26t0 -26M10 -72q-9 -13 0 -26t0 -22" fill="none" stroke="${steam}" stroke-width="5" stroke-linecap="round"/>`,
     stroke('M36 -50C58 -52 58 -20 32 -22', flat(look, shade(glaze, -0.16)), 7),
@@ -134,11 +134,7 @@ export const drawBowl: DrawThing = (look) => {
 
 export const drawCandle: DrawThing = (look) => {
   const wax = look.main ?? rgb('#f4ead2');
-  const flame = look.drawing.linear([
-    [0, rgb('#ffb03c')],
-    [0.6, rgb('#ffe08a')],
-    [1, rgb('#fff6d8')],
-  ]);
+  const flame = look.drawing.linear([0, rgb('#ffb03c')], [0.6, rgb('#ffe08a')], [1, rgb('#fff6d8')]);
   return [
     look.drawing.glow([0, -118], 120, 120, rgb('#ffb85a'), 0.55),
     ellipse([0, -3], 34, 7, round(look, rgb('#b8893f'))),

@@ -29,13 +29,7 @@ export const drawPerson: DrawThing = (look) => {
     circle([-16, -34], 2.8, skin) + circle([16, -34], 2.8, skin),
     path('M-3 -72h6v6h-6Z', skin) + ellipse([0, -78], 8, 9.5, skin),
     path(curved('-9 -76, -9 -86, 0 -90, 9 -86, 9 -76, 5 -82, -4 -83'), hair),
-    path(
-      circles([
-        [-3, -77, 1],
-        [3, -77, 1],
-      ]),
-      flat(look, ink),
-    ),
+    path(circles('-3 -77 1, 3 -77 1'), flat(look, ink)),
     stroke('M-3 -73Q0 -71 3 -73', flat(look, rgb('#a85a4a')), 1),
   ].join('');
 };

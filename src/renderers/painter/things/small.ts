@@ -72,14 +72,7 @@ export const drawMushroom: DrawThing = (look) => {
   return [
     path('M-6 0C-4 -10 -4 -16 -5 -22H5C4 -16 4 -10 6 0Z', round(look, rgb('#f0e6d2'))),
     path('M-20 -20C-20 -42 20 -42 20 -20C10 -16 -10 -16 -20 -20Z', ball(look, cap)),
-    path(
-      circles([
-        [-9, -27, 2.8],
-        [2, -32, 3.2],
-        [11, -25, 2.4],
-      ]),
-      flat(look, rgb('#fbf4e6')),
-    ),
+    path(circles('-9 -27 2.8, 2 -32 3.2, 11 -25 2.4'), flat(look, rgb('#fbf4e6'))),
   ].join('');
 };
 
@@ -93,16 +86,7 @@ export const drawSnowman: DrawThing = (look) => {
     circle([0, -54], 18, ball(look, snow)),
     circle([0, -80], 13.5, ball(look, snow)),
     path('M-14 -91H14V-94H9V-110H-9V-94H-14Z', coal),
-    path(
-      circles([
-        [-4.5, -83, 1.7],
-        [4.5, -83, 1.7],
-        [0, -48, 2],
-        [0, -56, 2],
-        [0, -26, 2],
-      ]),
-      coal,
-    ),
+    path(circles('-4.5 -83 1.7, 4.5 -83 1.7, 0 -48 2, 0 -56 2, 0 -26 2'), coal),
     path('M0 -80L17 -77L0 -76Z', flat(look, rgb('#ee8a3a'))),
     stroke('M-12 -69Q0 -63 12 -69M8 -67L12 -52', flat(look, look.main ?? rgb('#c8403a')), 5),
   ].join('');

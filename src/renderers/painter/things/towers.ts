@@ -31,15 +31,7 @@ export const drawLighthouse: DrawThing = (look) => {
     box([16, -26], 44, 26, round(look, rgb('#e9e0d0'))),
     path('M12 -25L24 -42H54L64 -25Z', flat(look, stripe)),
     box([38, -18], 8, 9, pane(look)),
-    path(
-      lines([
-        [-25, 0],
-        [25, 0],
-        [15, -138],
-        [-15, -138],
-      ]),
-      round(look, body),
-    ),
+    path(lines('-25 0, 25 0, 15 -138, -15 -138'), round(look, body)),
     ...bands,
     box([-20, -144], 40, 6, iron),
     box([-11, -164], 22, 21, lamp),
@@ -56,13 +48,11 @@ export const drawLighthouse: DrawThing = (look) => {
 function beam(look: Look): string {
   const warm = rgb('#fff0b8');
   const ray = (side: -1 | 1): string => {
-    const fade = look.drawing.linear(
-      [
-        [0, warm, 0.62],
-        [0.5, warm, 0.2],
-        [1, warm, 0],
-      ],
+    const fade = look.drawing.linearAlong(
       side === 1 ? [0, 0, 1, 0] : [1, 0, 0, 0],
+      [0, warm, 0.62],
+      [0.5, warm, 0.2],
+      [1, warm, 0],
     );
     return path(
       lines([
@@ -74,18 +64,7 @@ function beam(look: Look): string {
       fade,
     );
   };
-  return (
-    ray(1) +
-    ray(-1) +
-    circle(
-      [0, -154],
-      26,
-      look.drawing.radial([
-        [0, warm, 0.9],
-        [1, warm, 0],
-      ]),
-    )
-  );
+  return ray(1) + ray(-1) + circle([0, -154], 26, look.drawing.radial([0, warm, 0.9], [1, warm, 0]));
 }
 
 /** About 190 wide and 190 high. */
@@ -171,10 +150,7 @@ export const drawArchBridge: DrawThing = (look) => {
   return [
     path(
       outline,
-      look.drawing.linear([
-        [0, look.seen(shade(stone, 0.2))],
-        [1, look.seen(shade(stone, -0.35))],
-      ]),
+      look.drawing.linear([0, look.seen(shade(stone, 0.2))], [1, look.seen(shade(stone, -0.35))]),
       'fill-rule="evenodd"',
     ),
     stroke('M-152 -36Q0 -70 152 -36', flat(look, shade(stone, 0.28)), 5),

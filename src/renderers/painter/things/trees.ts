@@ -155,15 +155,7 @@ export const drawCactus: DrawThing = (look) => {
     stroke(arms, dark, 15),
     stroke(arms, body, 11, `transform="translate(${dx} -1)"`),
     stroke(grooves, dark, 0.8, 'opacity="0.45"'),
-    look.season === 'spring'
-      ? path(
-          circles([
-            [0, -90, 4],
-            [21, -80, 3],
-          ]),
-          flat(look, rgb('#f08ab0')),
-        )
-      : '',
+    look.season === 'spring' ? path(circles('0 -90 4, 21 -80 3'), flat(look, rgb('#f08ab0'))) : '',
   ].join('');
 };
 

@@ -76,16 +76,7 @@ export function fish(look: Look): Part[] {
   return [
     ball([0, 0.2, 0], [0.56, 0.3, 0.17], coat),
     slab([-0.23, 0.2, 0], fin, 0.03, look.trim('#f7b267', 'glossy')),
-    slab(
-      [0.02, 0.34, 0],
-      [
-        [-0.12, -0.02],
-        [0.1, -0.02],
-        [-0.1, 0.1],
-      ],
-      0.02,
-      look.trim('#f7b267', 'glossy'),
-    ),
+    slab([0.02, 0.34, 0], '-0.12 -0.02, 0.1 -0.02, -0.1 0.1', 0.02, look.trim('#f7b267', 'glossy')),
     ...[-1, 1].map((side) => ball([0.17, 0.23, side * 0.07], 0.045, look.own('#101010', 'glossy'))),
   ];
 }

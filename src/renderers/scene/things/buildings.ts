@@ -79,18 +79,7 @@ export function barn(look: Look): Part[] {
   const white = look.own('#f6f2e8');
   return [
     box([0, 1.4, 0], [4, 2.8, 5], wall, [0, 0, 0], 0.03),
-    slab(
-      [0, 2.8, 0],
-      [
-        [-2, 0],
-        [2, 0],
-        [1.4, 1],
-        [0, 1.6],
-        [-1.4, 1],
-      ],
-      5,
-      wall,
-    ),
+    slab([0, 2.8, 0], '-2 0, 2 0, 1.4 1, 0 1.6, -1.4 1', 5, wall),
     ...[-1, 1].flatMap((side) => [
       box([side * 1.76, 3.28, 0], [1.3, 0.12, 5.4], look.trim('#5d6066'), [0, 0, -side * 1.03]),
       box([side * 0.72, 4.12, 0], [1.62, 0.12, 5.4], look.trim('#5d6066'), [0, 0, -side * 0.4]),
@@ -111,16 +100,7 @@ export function castle(look: Look): Part[] {
     ...crown([x, high, z], 0.82, stone),
     post([x, high + 1.05, z], [0.02, 0.8], 1.5, roof),
     rod([x, high + 1.7, z], [x, high + 2.4, z], 0.03, look.own('#55504a')),
-    slab(
-      [x + 0.28, high + 2.2, z],
-      [
-        [-0.26, -0.15],
-        [0.28, 0],
-        [-0.26, 0.15],
-      ],
-      0.02,
-      look.own('#d0392e'),
-    ),
+    slab([x + 0.28, high + 2.2, z], '-0.26 -0.15, 0.28 0, -0.26 0.15', 0.02, look.own('#d0392e')),
   ];
   return [
     box([0, 1.2, 0], [5, 2.4, 4], stone, [0, 0, 0], 0.02),
@@ -189,17 +169,7 @@ export function lighthouse(look: Look): Part[] {
 }
 
 function lumpBase(look: Look): Part {
-  return turned(
-    [0, 0, 0],
-    [
-      [0, 0],
-      [1.5, 0],
-      [1.3, 0.16],
-      [1.05, 0.22],
-      [0, 0.22],
-    ],
-    look.own('#8d8a84', 'stone'),
-  );
+  return turned([0, 0, 0], '0 0, 1.5 0, 1.3 0.16, 1.05 0.22, 0 0.22', look.own('#8d8a84', 'stone'));
 }
 
 export function windmill(look: Look): Part[] {
@@ -245,26 +215,8 @@ export function church(look: Look): Part[] {
 export function tent(look: Look): Part[] {
   const cloth = look.main('#d98a3a', 'cloth');
   return [
-    slab(
-      [0, 0, 0],
-      [
-        [-1.1, 0],
-        [1.1, 0],
-        [0, 1.5],
-      ],
-      2.2,
-      cloth,
-    ),
-    slab(
-      [0, 0.01, 1.09],
-      [
-        [-0.42, 0],
-        [0.42, 0],
-        [0, 1.2],
-      ],
-      0.05,
-      look.trim('#5a3a22', 'cloth'),
-    ),
+    slab([0, 0, 0], '-1.1 0, 1.1 0, 0 1.5', 2.2, cloth),
+    slab([0, 0.01, 1.09], '-0.42 0, 0.42 0, 0 1.2', 0.05, look.trim('#5a3a22', 'cloth')),
     ...[-1, 1].map((side) => rod([0, 1.5, side * 1.1], [0, 0, side * 2], 0.015, look.own('#e8e0d0'))),
   ];
 }
@@ -305,18 +257,7 @@ export function bridge(look: Look): Part[] {
 export function fence(look: Look): Part[] {
   const wood = look.main('#f1ece0', 'matt');
   const posts = Array.from({ length: 9 }, (_, index) =>
-    slab(
-      [-1.6 + index * 0.4, 0, 0],
-      [
-        [-0.1, 0],
-        [0.1, 0],
-        [0.1, 0.85],
-        [0, 1],
-        [-0.1, 0.85],
-      ],
-      0.06,
-      wood,
-    ),
+    slab([-1.6 + index * 0.4, 0, 0], '-0.1 0, 0.1 0, 0.1 0.85, 0 1, -0.1 0.85', 0.06, wood),
   );
   return [...posts, ...[0.3, 0.68].map((y) => box([0, y, -0.06], [3.5, 0.1, 0.05], wood, [0, 0, 0], 0.01))];
 }

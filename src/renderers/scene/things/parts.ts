@@ -1,8 +1,10 @@
 /** What things are built of: simple solids in metres, y up, their front towards +z; pure. */
 import type { Colour } from '../../colour.ts';
 import type { Material } from '../../language/other-words.ts';
+import { pointsOf, type Points } from '../../points.ts';
 
 export type Vector = readonly [x: number, y: number, z: number];
+type Pair = readonly [x: number, y: number];
 
 export interface Paint {
   colour: Colour;
@@ -19,9 +21,9 @@ export type Shape =
   /** Lying flat. */
   | { kind: 'ring'; radius: number; thickness: number }
   /** Turned on a lathe: radius and height of each step, from below. */
-  | { kind: 'turned'; profile: readonly (readonly [radius: number, height: number])[] }
+  | { kind: 'turned'; profile: readonly Pair[] }
   /** An outline in x and y, as thick as `depth`. */
-  | { kind: 'slab'; outline: readonly (readonly [x: number, y: number])[]; depth: number }
+  | { kind: 'slab'; outline: readonly Pair[]; depth: number }
   | { kind: 'bend'; points: readonly Vector[]; radius: number }
   /** A ball with bumps of this share of its size. */
   | { kind: 'lump'; size: Vector; bumps: number; seed: number };
@@ -62,22 +64,17 @@ export function ring(at: Vector, radius: number, thickness: number, paint: Paint
   return { shape: { kind: 'ring', radius, thickness }, at, turn, paint };
 }
 
-export function turned(at: Vector, profile: readonly (readonly [number, number])[], paint: Paint): Part {
-  return { shape: { kind: 'turned', profile }, at, turn: straight, paint };
+/** Radius and height of each step. */
+export function turned(at: Vector, profile: Points<Pair>, paint: Paint): Part {
+  return { shape: { kind: 'turned', profile: pointsOf(profile) }, at, turn: straight, paint };
 }
 
-export function slab(
-  at: Vector,
-  outline: readonly (readonly [number, number])[],
-  depth: number,
-  paint: Paint,
-  turn = straight,
-): Part {
-  return { shape: { kind: 'slab', outline, depth }, at, turn, paint };
+export function slab(at: Vector, outline: Points<Pair>, depth: number, paint: Paint, turn = straight): Part {
+  return { shape: { kind: 'slab', outline: pointsOf(outline), depth }, at, turn, paint };
 }
 
-export function bend(points: readonly Vector[], radius: number, paint: Paint): Part {
-  return { shape: { kind: 'bend', points, radius }, at: straight, turn: straight, paint };
+export function bend(points: Points<Vector>, radius: number, paint: Paint): Part {
+  return { shape: { kind: 'bend', points: pointsOf(points), radius }, at: straight, turn: straight, paint };
 }
 
 export function lump(at: Vector, size: Vector, bumps: number, seed: number, paint: Paint): Part {

@@ -54,33 +54,11 @@ export function heart(look: Look): Part[] {
 }
 
 export function diamond(look: Look): Part[] {
-  return [
-    turned(
-      [0, 0, 0],
-      [
-        [0, 0],
-        [0.5, 0.5],
-        [0.34, 0.72],
-        [0, 0.72],
-      ],
-      look.main('#bfe6f2', 'silver'),
-    ),
-  ];
+  return [turned([0, 0, 0], '0 0, 0.5 0.5, 0.34 0.72, 0 0.72', look.main('#bfe6f2', 'silver'))];
 }
 
 export function triangle(look: Look): Part[] {
-  return [
-    slab(
-      [0, 0, 0],
-      [
-        [-0.55, 0],
-        [0.55, 0],
-        [0, 0.95],
-      ],
-      0.3,
-      look.main('#4f9a6a', 'plastic'),
-    ),
-  ];
+  return [slab([0, 0, 0], '-0.55 0, 0.55 0, 0 0.95', 0.3, look.main('#4f9a6a', 'plastic'))];
 }
 
 export function disc(look: Look): Part[] {

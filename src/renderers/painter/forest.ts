@@ -3,9 +3,8 @@ import { ellipse, placed } from './drawing.ts';
 import { newMention, mentionOf, speaksOf } from './mentions.ts';
 import { lookOf, type Stage } from './stage.ts';
 import { isInRiver, type Terrain } from './terrain.ts';
-import { drawFarPine, drawFarTree } from './things/far-trees.ts';
 import { type DrawThing } from './things/look.ts';
-import { drawPalm, drawPine, drawTree } from './things/trees.ts';
+import { drawFarPine, drawFarTree, drawPalm, drawPine, drawTree } from './things/trees.ts';
 
 export function paintForest(stage: Stage, terrain: Terrain): { far: string; near: string } {
   const mention = mentionOf(stage.setting.description, 'forest');

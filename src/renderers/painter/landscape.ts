@@ -1,5 +1,4 @@
 /** A landscape, painted from the sky forward to the grass at one's feet. */
-import { paintClouds } from './clouds.ts';
 import { box, placed, ellipse } from './drawing.ts';
 import { paintForest } from './forest.ts';
 import { paintFarHills, paintForeground, paintPath, paintPlain } from './land.ts';
@@ -13,7 +12,7 @@ import { terrainOf, type Terrain } from './terrain.ts';
 import { type Look } from './things/look.ts';
 import { drawHangingBridge } from './things/towers.ts';
 import { paintRiver, paintWater } from './water.ts';
-import { paintWeather } from './weather.ts';
+import { paintClouds, paintWeather } from './weather.ts';
 import { under } from '../colour.ts';
 import { findPlace, type Layer, type Placed } from './find-place.ts';
 import { entryOf } from './things/catalogue.ts';

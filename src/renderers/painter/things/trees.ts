@@ -1,4 +1,4 @@
-/** Trees: round ones, oaks, pines, palms, cacti and bushes. */
+/** Trees: round ones, oaks, pines, palms, cacti and bushes; and those of a wood, seen from afar in few strokes. */
 import { mix, rgb, shade, type Colour } from '../../colour.ts';
 import { circles, lines, path, stroke, type Point } from '../drawing.ts';
 import { blend, flat, round, type DrawThing, type Look } from './look.ts';
@@ -38,7 +38,7 @@ function broadTree(look: Look, breadth: number, high: number): string {
 }
 
 /** The season's colour of leaves, unless another was asked for. */
-export function leafColour(look: Look): Colour {
+function leafColour(look: Look): Colour {
   if (look.main !== undefined) return look.main;
   const { random } = look;
   if (look.season === 'autumn')
@@ -172,4 +172,46 @@ export const drawBush: DrawThing = (look) => {
   );
   const lit = heaps.map(([x, y, r]) => [x + look.side * 3, y - 4, r * 0.66] as const);
   return path(circles(heaps), flat(look, shade(leaf, -0.3))) + path(circles(lit), flat(look, leaf));
+};
+
+export const drawFarTree: DrawThing = (look) => {
+  const leaf = leafColour(look);
+  const heaps = [
+    [-17, -70, 19],
+    [16, -72, 19],
+    [0, -96, 21],
+    [-3, -64, 17],
+  ] as const;
+  const lit = heaps.slice(0, 3).map(([x, y, r]) => [x + look.side * 5, y - 5, r * 0.7] as const);
+  return [
+    path('M-5 0L-3 -60H3L5 0Z', flat(look, rgb('#6b4c38'))),
+    path(circles(heaps), flat(look, shade(leaf, -0.26))),
+    path(circles(lit), flat(look, leaf)),
+  ].join('');
+};
+
+export const drawFarPine: DrawThing = (look) => {
+  const leaf = look.main ?? blend([rgb('#2f6a4e'), rgb('#47785a')], look);
+  const tiers = [0, 1, 2, 3].map((tier) => ({
+    foot: -12 - tier * 31,
+    half: 34 - tier * 7.5,
+    top: -64 - tier * 29,
+  }));
+  const whole = tiers.map(({ foot, half, top }) =>
+    lines([
+      [0, top],
+      [half, foot],
+      [-half, foot],
+    ]),
+  );
+  const lit = tiers.map(({ foot, half, top }) =>
+    lines([
+      [0, top],
+      [look.side * half, foot],
+      [look.side * half * 0.1, foot - 5],
+    ]),
+  );
+  const bright = look.season === 'winter' ? rgb('#dfe9f2') : shade(leaf, 0.06);
+  const trunk = 'M-4 0V-14H4V0Z';
+  return path(whole.join('') + trunk, flat(look, shade(leaf, -0.3))) + path(lit.join(''), flat(look, bright));
 };

@@ -1,11 +1,27 @@
 /** What is seen far behind the things: mountains, hills, a shore, a forest, a town. */
 import { rgb } from '../../colour.ts';
 import { createRandom } from '../../random.ts';
-import type { Backdrop } from '../layout/setting-of.ts';
+import type { Backdrop, Ground } from '../layout/setting-of.ts';
 import { blend, linear, type Daylight, type Light } from '../picture/daylight.ts';
 import { cloudNoise } from '../picture/noise.ts';
-import type { Place } from './place.ts';
+import type { Bounds } from '../things/bounds.ts';
+import type { Materials } from './materials.ts';
 import type { Object3D, ShaderNode, Three } from './three-module.ts';
+
+export interface Place {
+  materials: Materials;
+  ground: Ground;
+  /** Behind the things. */
+  hasWater: boolean;
+  groundColour: Light | null;
+  backdrops: readonly Backdrop[];
+  daylight: Daylight;
+  /** Of all things; grass leaves room for them. */
+  box: Bounds;
+  /** How far the camera is turned around y. */
+  facing: number;
+  seed: string;
+}
 
 export function backdropOf(three: Three, place: Place, backdrop: Backdrop): Object3D {
   switch (backdrop) {

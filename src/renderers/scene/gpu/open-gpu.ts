@@ -2,8 +2,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { makeStage, type Stage } from './stage.ts';
-import type { GpuDevice, Renderer, Three, WebGpu } from './three-module.ts';
+import { Geometries } from './geometry.ts';
+import { makeLamps, type Lamps } from './lamps.ts';
+import { Materials } from './materials.ts';
+import { makeSkies, type SkyTextures } from './sky-textures.ts';
+import type { Camera, GpuDevice, Renderer, Scene, Three, WebGpu } from './three-module.ts';
 
 export interface Gpu {
   three: Three;
@@ -117,3 +120,33 @@ const noCanvas = {
   removeEventListener: () => undefined,
   getContext: () => ({ configure: () => undefined, unconfigure: () => undefined }),
 };
+
+/** What stays from picture to picture, since its shaders are slow to make. */
+export interface Stage {
+  three: Three;
+  scene: Scene;
+  camera: Camera;
+  lamps: Lamps;
+  skies: SkyTextures;
+  geometries: Geometries;
+  materials: Materials;
+}
+
+function makeStage(three: Three, renderer: Renderer): Stage {
+  const scene = new three.Scene();
+  const [lamps, skies] = [makeLamps(three), makeSkies(three, renderer)];
+  scene.add(lamps.sun, lamps.sun.target, lamps.sky, lamps.sky.target);
+  scene.background = skies.seen;
+  scene.environment = skies.mirrored.texture;
+  scene.fog = new three.Fog(new three.Color(), 1, 1000);
+  const camera = new three.PerspectiveCamera(30, 1, 0.05, 400);
+  return {
+    three,
+    scene,
+    camera,
+    lamps,
+    skies,
+    geometries: new Geometries(three),
+    materials: new Materials(three),
+  };
+}

@@ -1,8 +1,7 @@
 /** Renders a plan on the GPU: passes with the lamps and the pixels' grid moved a little, summed up and developed. */
 import type { PicturePlan } from '../plan-picture.ts';
 import { develop } from '../picture/develop.ts';
-import { fallingOver } from '../picture/falling.ts';
-import type { Gpu } from './open-gpu.ts';
+import type { Gpu, Stage } from './open-gpu.ts';
 import type { Backdrop } from '../layout/setting-of.ts';
 import { blend, times, type Light } from '../picture/daylight.ts';
 import { skyLight, type SkyDetail } from '../picture/sky.ts';
@@ -13,7 +12,6 @@ import type { Geometries } from './geometry.ts';
 import { light } from './lamps.ts';
 import type { Materials } from './materials.ts';
 import { fillSkies } from './sky-textures.ts';
-import type { Stage } from './stage.ts';
 import { surroundings } from './surroundings.ts';
 import type { Camera, Fog, Object3D, Three } from './three-module.ts';
 
@@ -53,7 +51,7 @@ export async function renderPlan(
     target.dispose();
     built.clear();
   }
-  return fallingOver(develop(sum, width, height, passes), width, height, plan);
+  return develop(sum, width, height, passes, plan);
 }
 
 /** Rows may be longer than the picture is wide: they are aligned for copying. */

@@ -3,8 +3,7 @@ import { rgb } from '../../colour.ts';
 import { createRandom } from '../../random.ts';
 import type { Ground } from '../layout/setting-of.ts';
 import { linear, times } from '../picture/daylight.ts';
-import { backdropOf } from './backdrops.ts';
-import type { Place } from './place.ts';
+import { backdropOf, type Place } from './backdrops.ts';
 import type { Mesh, Object3D, ShaderNode, Three } from './three-module.ts';
 
 const soils: Record<Ground, string> = {

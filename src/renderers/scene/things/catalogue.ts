@@ -1,6 +1,5 @@
 /** Every thing with a shape: how it is built, how tall it is, and where another can stand on it. */
 import type { Noun } from '../../language/nouns.ts';
-import * as aircraft from './aircraft.ts';
 import { beast } from './animals.ts';
 import { bird, butterfly, duck, fish, owl, penguin, whale } from './birds.ts';
 import * as buildings from './buildings.ts';
@@ -11,7 +10,7 @@ import type { Look } from './look.ts';
 import type { Part } from './parts.ts';
 import { person, robot, snowman } from './people.ts';
 import * as plants from './plants.ts';
-import * as ships from './ships.ts';
+import * as craft from './craft.ts';
 import * as solids from './solids.ts';
 import * as tableware from './tableware.ts';
 import * as vehicles from './vehicles.ts';
@@ -130,13 +129,13 @@ const catalogue: Partial<Record<Noun, Thing>> = {
   bus: thing(vehicles.bus, 2.5),
   train: thing(vehicles.train, 3),
   bicycle: thing(vehicles.bicycle, 1.05, { rest: 0.92, restRoom: 0.2 }),
-  boat: thing(ships.boat, 0.75, { ...onWater, rest: 0.6 }),
-  sailboat: thing(ships.sailboat, 3.6, { ...onWater, rest: 0.18 }),
-  ship: thing(ships.ship, 5, { ...onWater, rest: 0.4 }),
-  plane: thing(aircraft.plane, 2.6, inAir),
-  rocket: thing(aircraft.rocket, 5),
-  hotairballoon: thing(aircraft.hotAirBalloon, 7, inAir),
-  balloon: thing(aircraft.toyBalloon, 1.3, inAir),
+  boat: thing(craft.boat, 0.75, { ...onWater, rest: 0.6 }),
+  sailboat: thing(craft.sailboat, 3.6, { ...onWater, rest: 0.18 }),
+  ship: thing(craft.ship, 5, { ...onWater, rest: 0.4 }),
+  plane: thing(craft.plane, 2.6, inAir),
+  rocket: thing(craft.rocket, 5),
+  hotairballoon: thing(craft.hotAirBalloon, 7, inAir),
+  balloon: thing(craft.toyBalloon, 1.3, inAir),
   ball: thing(solids.sphere, 0.28, onTable),
   baseball: thing(solids.baseball, 0.24, onTable),
   tennisball: thing(solids.tennisBall, 0.22, onTable),

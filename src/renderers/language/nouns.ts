@@ -222,3 +222,12 @@ export function isThing(noun: Noun): boolean {
 export function isSky(noun: Noun): boolean {
   return Object.hasOwn(skyWords, noun);
 }
+
+type Each<Words extends string> = Words extends `${infer First} ${infer Rest}` ? First | Each<Rest> : Words;
+
+/** A set of nouns with a space between them; a word that is none does not compile. */
+export function nounSet<Words extends string>(
+  list: Each<Words> extends Noun ? Words : never,
+): ReadonlySet<Noun> {
+  return new Set(list.split(' ') as Noun[]);
+}

@@ -1,5 +1,5 @@
 /** A prompt → its subjects and where they are, the land, the sky and the light, with every word accounted for; pure. */
-import { isSky, isThing, nounOf, type Noun } from './nouns.ts';
+import { isSky, isThing, nounOf, nounSet, type Noun } from './nouns.ts';
 import {
   backRelationWords,
   cameraWords,
@@ -276,7 +276,7 @@ function isAdjective(word: string, next: string, afterNext: string, isOfAThing: 
   return colourWords.has(word) && (isJoined || !isOfAThing);
 }
 
-const solids: ReadonlySet<Noun> = new Set<Noun>(['ball', 'cube', 'cone', 'cylinder', 'ring', 'diamond']);
+const solids = nounSet('ball cube cone cylinder ring diamond');
 
 /** A pyramid beside a sphere is one of the nursery. */
 function withSolids(subjects: readonly Subject[]): Subject[] {

@@ -112,11 +112,10 @@ const phraseTable = {
 const phrases = new Map(
   Object.entries(phraseTable).flatMap(([word, list]) => list.split(', ').map((phrase) => [phrase, word])),
 );
-/** In words. */
-const maxPhrase = 5;
+const maxPhraseWords = 5;
 
 function tokenAt(words: string[], index: number): Token {
-  for (let length = maxPhrase; length > 1; length -= 1) {
+  for (let length = maxPhraseWords; length > 1; length -= 1) {
     const said = words.slice(index, index + length);
     const word = said.length === length ? meaningOf(said.join(' ')) : undefined;
     if (word !== undefined) return { word, said };

@@ -84,7 +84,7 @@ function vignette(stage: Stage): string {
 /** What a lake mirrors, what is on land or water before it, and what flies. */
 type PlacedThings = Record<Layer, string>;
 
-const mostThings = 150;
+const maxThings = 150;
 
 function placeThings(stage: Stage, terrain: Terrain): PlacedThings {
   const taken: Placed[] = [];
@@ -92,7 +92,7 @@ function placeThings(stage: Stage, terrain: Terrain): PlacedThings {
     const entry = entryOf(mention.noun);
     if (entry === undefined || (mention.noun === 'bridge' && terrain.river === undefined)) continue;
     const random = stage.random.fork(`place ${order} ${mention.noun}`);
-    for (let index = 0; index < mention.count && taken.length < mostThings; index += 1) {
+    for (let index = 0; index < mention.count && taken.length < maxThings; index += 1) {
       taken.push(findPlace(stage, terrain, random, taken, { entry, mention, index }));
     }
   }

@@ -1,5 +1,5 @@
 /** What the painter can paint of a prompt: things and places, each with its count, colours and size; pure. */
-import { isThing, type Noun } from '../language/nouns.ts';
+import { isThing, nounSet, type Noun } from '../language/nouns.ts';
 import type { Season, TimeOfDay } from '../language/other-words.ts';
 import type { Mention as PromptMention } from '../language/phrase.ts';
 import { readPrompt } from '../language/read-prompt.ts';
@@ -16,7 +16,7 @@ export interface SceneDescription {
 }
 
 /** Shapes that make a poster by themselves. */
-export const onPaper: readonly Noun[] = ['circle', 'square', 'triangle', 'heart', 'diamond'];
+export const onPaper = nounSet('circle square triangle heart diamond');
 
 export function describe(text: string): SceneDescription {
   const { mentions: all, denied, time, season } = readPrompt(text);
@@ -58,7 +58,6 @@ const standIns: Partial<Record<Noun, Noun>> = {
   football: 'ball',
   baseball: 'ball',
   tennisball: 'ball',
-  solidpyramid: 'pyramid',
   present: 'cube',
   juice: 'glass',
   ring: 'circle',

@@ -27,9 +27,9 @@ export class PaintingRequestError extends Error {
 
 const usualWidth = 768;
 const usualHeight = 512;
-const leastPixels = 16;
-const mostPixels = 2048;
-const mostCharacters = 1_000_000;
+const minPixels = 16;
+const maxPixels = 2048;
+const maxCharacters = 1_000_000;
 
 /** Reads a job's input; its keys are `scene` (or `prompt`), `seed`, `width` and `height`, and others are left alone. */
 export function readPaintingRequest(input: Record<string, unknown>): PaintingRequest {
@@ -68,33 +68,33 @@ function readText(key: string, value: unknown): string {
   if (typeof value !== 'string')
     throw new PaintingRequestError(`'${key}' must be a text, not ${nameOf(value)}.`);
   if (value.trim() === '') throw new PaintingRequestError(`'${key}' is empty; it must say what to paint.`);
-  if (value.length > mostCharacters) {
+  if (value.length > maxCharacters) {
     throw new PaintingRequestError(
-      `'${key}' has ${value.length} characters; at most ${mostCharacters} are read.`,
+      `'${key}' has ${value.length} characters; at most ${maxCharacters} are read.`,
     );
   }
   return value;
 }
 
 /** All whole numbers of so many digits are exact. */
-const longestSeed = 15;
+const maxSeedDigits = 15;
 
 function readSeed(value: unknown, text: string): number {
   if (value === undefined || value === null) return hashOf(text);
   if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
   if (Number.isInteger(value))
     throw new PaintingRequestError(
-      `'seed' is too large; whole numbers of up to ${longestSeed} digits can be taken.`,
+      `'seed' is too large; whole numbers of up to ${maxSeedDigits} digits can be taken.`,
     );
   throw new PaintingRequestError(`'seed' must be a whole number, not ${nameOf(value)}.`);
 }
 
 function readPixels(key: string, value: unknown, usual: number): number {
   if (value === undefined || value === null) return usual;
-  if (typeof value === 'number' && Number.isInteger(value) && value >= leastPixels && value <= mostPixels)
+  if (typeof value === 'number' && Number.isInteger(value) && value >= minPixels && value <= maxPixels)
     return value;
   throw new PaintingRequestError(
-    `'${key}' must be a whole number of pixels from ${leastPixels} to ${mostPixels}, not ${nameOf(value)}.`,
+    `'${key}' must be a whole number of pixels from ${minPixels} to ${maxPixels}, not ${nameOf(value)}.`,
   );
 }
 

@@ -1,15 +1,15 @@
-/** What kind of picture a description asks for, with all that it leaves open decided: pure, from the text and the seed. */
+/** What kind of picture a description asks for, with all that it leaves open decided: pure, from the prompt and the seed. */
 import { createRandom, type Random } from '../random.ts';
 import { describe, newMention, onPaper, speaksOf, type SceneDescription } from './mentions.ts';
 import type { TimeOfDay } from '../language/other-words.ts';
-import type { Noun } from '../language/nouns.ts';
+import { nounSet, type Noun } from '../language/nouns.ts';
 
 export interface Setting {
   frame: 'landscape' | 'still-life' | 'space' | 'paper';
   /** What the land is in a landscape. */
   ground: 'sea' | 'beach' | 'lake' | 'river' | 'desert' | 'snow' | 'field' | 'meadow';
   time: TimeOfDay;
-  /** With what was added to a text that names too little. */
+  /** With what was added to a prompt that names too little. */
   description: SceneDescription;
 }
 
@@ -25,27 +25,13 @@ const grounds: readonly (readonly [Setting['ground'], readonly Noun[]])[] = [
   ['field', ['field']],
 ];
 /** Places that say nothing of a landscape. */
-const indoors: readonly Noun[] = ['floor', 'studio', 'pavement', 'water'];
-const onTables: readonly Noun[] = [
-  'ball',
-  'cube',
-  'apple',
-  'fruit',
-  'lemon',
-  'pear',
-  'cherry',
-  'cup',
-  'glass',
-  'book',
-  'vase',
-  'bottle',
-  'bowl',
-  'candle',
-  'pumpkin',
-];
-const atHome: readonly Noun[] = ['cat', 'dog', 'rabbit', 'owl', 'flower'];
-const inSpace: readonly Noun[] = ['planet', 'rocket', 'space'];
-const inSkies: readonly Noun[] = ['sun', 'moon', 'crescent', 'star', 'cloud', 'sky'];
+const indoors = nounSet('floor studio pavement water');
+const onTables = nounSet(
+  'ball cube apple fruit lemon pear cherry cup glass book vase bottle bowl candle pumpkin',
+);
+const atHome = nounSet('cat dog rabbit owl flower');
+const inSpace = nounSet('planet rocket space');
+const inSkies = nounSet('sun moon crescent star cloud sky');
 
 export function settingOf(text: string, random: Random): Setting {
   const read = describe(text);
@@ -58,38 +44,26 @@ export function settingOf(text: string, random: Random): Setting {
 }
 
 function frameOf(description: SceneDescription): Setting['frame'] {
-  const things = description.mentions.filter(({ noun }) => !indoors.includes(noun));
-  const all = (nouns: readonly Noun[]): boolean =>
-    things.length > 0 && things.every(({ noun }) => nouns.includes(noun));
+  const things = description.mentions.filter(({ noun }) => !indoors.has(noun));
+  const all = (...sets: readonly ReadonlySet<Noun>[]): boolean =>
+    things.length > 0 && things.every(({ noun }) => sets.some((set) => set.has(noun)));
   const isRoom = speaksOf(description, 'floor', 'studio');
-  const isHomely = (isRoom || speaksOf(description, 'vase')) && all([...onTables, ...atHome]);
+  const isHomely = (isRoom || speaksOf(description, 'vase')) && all(onTables, atHome);
   const isTabletop = speaksOf(description, 'table') || all(onTables) || isHomely;
   if (isTabletop || (isRoom && things.length === 0)) return 'still-life';
-  if (speaksOf(description, ...inSpace) && all([...inSpace, ...inSkies, 'person', 'fog', 'balloon']))
+  if (speaksOf(description, ...inSpace) && all(inSpace, inSkies, nounSet('person fog balloon')))
     return 'space';
-  if (all([...onPaper, ...onTables])) return 'paper';
-  return 'landscape';
+  return all(onPaper, onTables) ? 'paper' : 'landscape';
 }
 
-/** What can be anywhere: a text of these alone gets a calm place of its own. */
+/** What can be anywhere: a prompt of these alone gets a calm place of its own. */
 const saysNoPlace: ReadonlySet<Noun> = new Set([
   ...inSkies,
   ...indoors,
-  'aurora',
-  'rainbow',
-  'planet',
-  'space',
-  'rain',
-  'fog',
-  'storm',
-  'lightning',
-  'bird',
-  'balloon',
-  'kite',
-  'plane',
+  ...nounSet('aurora rainbow planet space rain fog storm lightning bird balloon kite plane'),
 ]);
 
-const calmPlaces = [
+const places: readonly [readonly Noun[], ...(readonly Noun[])[]] = [
   ['mountain', 'lake', 'pine'],
   ['hill', 'tree', 'path', 'bird'],
   ['sea', 'sailboat', 'cloud'],
@@ -97,8 +71,7 @@ const calmPlaces = [
   ['hill', 'meadow', 'flower', 'oak'],
   ['mountain', 'forest', 'fog', 'lake'],
   ['hill', 'river', 'tree', 'cloud'],
-] as const satisfies readonly (readonly Noun[])[];
-const places: readonly [readonly Noun[], ...(readonly Noun[])[]] = calmPlaces;
+];
 const counts: Partial<Record<Noun, number>> = {
   tree: 5,
   pine: 7,
@@ -108,7 +81,7 @@ const counts: Partial<Record<Noun, number>> = {
   mountain: 4,
 };
 
-/** Open land gets a few trees or rocks to stand in it, a season its leaves, unless the text fills it or says no. */
+/** Open land gets a few trees, and a season its leaves, unless the prompt fills it or says no. */
 function withScenery(read: SceneDescription, fixed: Random): SceneDescription {
   const ground = groundOf(read);
   const isOpenLand = ground === 'meadow' || ground === 'snow' || ground === 'river' || ground === 'field';
@@ -119,7 +92,7 @@ function withScenery(read: SceneDescription, fixed: Random): SceneDescription {
   return { ...read, mentions: [...read.mentions, trees] };
 }
 
-const growing: readonly Noun[] = ['tree', 'oak', 'forest', 'pine', 'palm', 'bush', 'cactus'];
+const growing = nounSet('tree oak forest pine palm bush cactus');
 
 function withPlace(read: SceneDescription, fixed: Random): SceneDescription {
   const nouns = fixed.pick(places).filter((noun) => read.mentions.length === 0 || noun !== 'bird');

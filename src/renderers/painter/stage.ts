@@ -25,12 +25,12 @@ export interface Stage {
 
 const shortSide = 512;
 /** A picture longer than this is stretched. */
-const mostAspect = 3;
+const maxAspect = 3;
 
 export function setStage(text: string, seed: number, pixelWidth: number, pixelHeight: number): Stage {
   const random = createRandom(`${seed} ${hashOf(text, 1)} ${hashOf(text, 2)}`);
   const setting = settingOf(text, random.fork('setting'));
-  const aspect = Math.min(mostAspect, Math.max(1 / mostAspect, pixelWidth / pixelHeight));
+  const aspect = Math.min(maxAspect, Math.max(1 / maxAspect, pixelWidth / pixelHeight));
   const width = aspect >= 1 ? shortSide * aspect : shortSide;
   const height = aspect >= 1 ? shortSide : shortSide / aspect;
   const horizon = height * horizonOf(setting, random);

@@ -3,7 +3,7 @@ import { clamp } from '../colour.ts';
 import { type Random } from '../random.ts';
 import { mentionOf, speaksOf } from './mentions.ts';
 import { type Stage } from './stage.ts';
-import type { Noun } from '../language/nouns.ts';
+import { nounSet, type Noun } from '../language/nouns.ts';
 
 /** A place for one thing: its foot, its scale, and its depth from 0 (horizon) to 1 (right here). */
 export interface Spot {
@@ -40,40 +40,11 @@ export interface River {
 }
 
 /** Low things: they stand on the near bank where there is one. */
-export const bankThings: ReadonlySet<Noun> = new Set<Noun>([
-  'cat',
-  'dog',
-  'horse',
-  'cow',
-  'sheep',
-  'rabbit',
-  'owl',
-  'person',
-  'car',
-  'fence',
-  'flower',
-  'path',
-  'snowman',
-  'mushroom',
-  'tent',
-  'ball',
-  'cube',
-  'rock',
-  'pumpkin',
-]);
+export const bankThings = nounSet(
+  'cat dog horse cow sheep rabbit owl person car fence flower path snowman mushroom tent ball cube rock pumpkin',
+);
 /** Tall things: they make a cape rise out of the sea, or stand on a hill. */
-export const hillThings: ReadonlySet<Noun> = new Set<Noun>([
-  'house',
-  'castle',
-  'tower',
-  'lighthouse',
-  'barn',
-  'windmill',
-  'church',
-  'tree',
-  'oak',
-  'bush',
-]);
+export const hillThings = nounSet('house castle tower lighthouse barn windmill church tree oak bush');
 const capeThings: readonly Noun[] = [...hillThings, 'pine', 'forest', 'pyramid', 'island'];
 
 export function terrainOf(stage: Stage): Terrain {

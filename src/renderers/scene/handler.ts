@@ -53,7 +53,7 @@ async function pictureOf(
 ): Promise<RenderedPicture> {
   const plan = planPicture(request.text, seed, request.width / request.height);
   const failures: string[] = [];
-  while (failures.length < mostFailures) {
+  while (failures.length < maxFailures) {
     const gpu = await theGpu();
     if (gpu instanceof NoGpu) return painted(request, seed, gpu);
     const picture = await rendered(request, plan, gpu);
@@ -63,11 +63,11 @@ async function pictureOf(
     log(`The GPU failed, and is opened anew: ${picture}`);
   }
   throw new Error(
-    `The GPU failed ${mostFailures} times at this picture, which may be too large for it: ${failures.at(-1) ?? ''}`,
+    `The GPU failed ${maxFailures} times at this picture, which may be too large for it: ${failures.at(-1) ?? ''}`,
   );
 }
 
-const mostFailures = 2;
+const maxFailures = 2;
 
 let opened: Promise<Gpu | NoGpu> | undefined;
 
@@ -135,19 +135,19 @@ interface RenderRequest extends PaintingRequest {
 }
 
 const usualSamples = 16;
-const mostSamples = 256;
-const mostImages = 8;
+const maxSamples = 256;
+const maxImages = 8;
 
 /** Its keys are `scene` (or `prompt`), `seed`, `width`, `height`, `samples` and `images`; others are left alone. */
 function readRenderRequest(input: Record<string, unknown>): RenderRequest {
   const request = readPaintingRequest(input);
-  const images = readCount('images', input['images'], 1, mostImages);
+  const images = readCount('images', input['images'], 1, maxImages);
   if (!Number.isSafeInteger(request.seed + images)) {
     throw new PaintingRequestError(
       `'seed' ${request.seed} is too large for ${images} images with seeds of their own.`,
     );
   }
-  return { ...request, samples: readCount('samples', input['samples'], usualSamples, mostSamples), images };
+  return { ...request, samples: readCount('samples', input['samples'], usualSamples, maxSamples), images };
 }
 
 function readCount(key: string, value: unknown, usual: number, most: number): number {

@@ -48,8 +48,6 @@ function contrast({ data }: Pixels): number {
 
 const isRed = (red: number, green: number, blue: number): boolean =>
   red > 110 && red > 1.7 * green && red > 1.5 * blue;
-const isBlue = (red: number, green: number, blue: number): boolean =>
-  blue > 90 && blue > 2 * red && blue > 1.5 * green;
 const seeds = [1, 2, 3, 4, 5];
 
 describe('determinism', () => {
@@ -110,19 +108,6 @@ describe('the words show', () => {
     const one = await cover('a red balloon over the sea at noon');
     expect(one).toBeGreaterThan(100);
     expect(await cover('nine red balloons over the sea at noon')).toBeGreaterThan(2 * one);
-  });
-
-  test('blue sails are blue', async () => {
-    for (const seed of seeds) {
-      const [blue, red] = [
-        await painted('four blue sailboats on a pink lake at noon', seed),
-        await painted('four red sailboats on a pink lake at noon', seed),
-      ];
-      const low = ({ data, ...size }: Pixels): Pixels => ({ ...size, data: data.subarray(data.length / 2) });
-      expect(countPixels(low(blue), isBlue), `seed ${seed}`).toBeGreaterThan(
-        countPixels(low(red), isBlue) + 50,
-      );
-    }
   });
 
   test('markup in a text is text: it draws nothing', async () => {
@@ -227,14 +212,9 @@ describe('reading a request', () => {
   });
 
   test('what is given is taken', () => {
-    expect(readPaintingRequest({ scene: 'a lake', prompt: 'no', seed: -3, width: 16, height: 2048 })).toEqual(
-      {
-        text: 'a lake',
-        seed: -3,
-        width: 16,
-        height: 2048,
-      },
-    );
+    const given = { seed: -3, width: 16, height: 2048 };
+    const request = readPaintingRequest({ scene: 'a lake', prompt: 'no', ...given });
+    expect(request).toEqual({ text: 'a lake', ...given });
   });
 
   test.each([

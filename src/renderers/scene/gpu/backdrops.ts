@@ -1,8 +1,8 @@
 /** What is seen far behind the things: mountains, hills, a shore, a forest, a town. */
-import { rgb } from '../../colour.ts';
+import { mix, rgb } from '../../colour.ts';
 import { createRandom } from '../../random.ts';
 import type { Backdrop, Ground } from '../layout/setting-of.ts';
-import { blend, linear, type Daylight, type Light } from '../picture/daylight.ts';
+import { linear, type Daylight, type Light } from '../picture/daylight.ts';
 import { cloudNoise } from '../picture/noise.ts';
 import type { Bounds } from '../things/bounds.ts';
 import type { Materials } from './materials.ts';
@@ -91,10 +91,10 @@ function ridge(rough: number, broad: number): number {
 
 function reliefColour(daylight: Daylight, earth: string, snow: number, away: number): Light {
   const ground =
-    snow > 0 ? blend(linear(rgb(earth)), [0.92, 0.95, 1], Math.min(1, snow * 7)) : linear(rgb(earth));
-  return blend(
+    snow > 0 ? mix(linear(rgb(earth)), [0.92, 0.95, 1], Math.min(1, snow * 7)) : linear(rgb(earth));
+  return mix(
     ground,
-    blend(daylight.zenith, daylight.horizon, 0.6),
+    mix(daylight.zenith, daylight.horizon, 0.6),
     // Moonlight shows what is far; air that is dark would hide it.
     (0.75 - 0.5 * daylight.stars) * Math.min(0.85, (away - 12) / 105),
   );

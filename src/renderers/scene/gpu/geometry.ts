@@ -3,7 +3,7 @@ import type { Shape, Vector } from '../things/parts.ts';
 import { cloudNoise } from '../picture/noise.ts';
 import type { Geometry, Three } from './three-module.ts';
 
-const mostKept = 1000;
+const maxKept = 1000;
 
 export class Geometries {
   readonly #three: Three;
@@ -22,7 +22,7 @@ export class Geometries {
 
   /** Kept from picture to picture, as long as there are not too many. */
   trim(): void {
-    if (this.#made.size <= mostKept) return;
+    if (this.#made.size <= maxKept) return;
     for (const geometry of this.#made.values()) geometry.dispose();
     this.#made.clear();
   }

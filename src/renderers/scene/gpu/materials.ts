@@ -27,13 +27,13 @@ export class Materials {
 
   /** Shaders are slow to make: they are kept from picture to picture, as long as there are not too many. */
   trim(): void {
-    if (this.#made.size <= mostKept) return;
+    if (this.#made.size <= maxKept) return;
     for (const material of this.#made.values()) material.dispose();
     this.#made.clear();
   }
 }
 
-const mostKept = 400;
+const maxKept = 400;
 
 const surfaces: Record<Paint['material'], Record<string, unknown>> = {
   matt: { roughness: 0.82 },

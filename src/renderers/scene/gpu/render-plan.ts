@@ -1,9 +1,10 @@
 /** Renders a plan on the GPU: passes with the lamps and the pixels' grid moved a little, summed up and developed. */
+import { mix } from '../../colour.ts';
 import type { PicturePlan } from '../plan-picture.ts';
 import { develop } from '../picture/develop.ts';
 import type { Gpu, Stage } from './open-gpu.ts';
 import type { Backdrop } from '../layout/setting-of.ts';
-import { blend, times, type Light } from '../picture/daylight.ts';
+import { times, type Light } from '../picture/daylight.ts';
 import { skyLight, type SkyDetail } from '../picture/sky.ts';
 import { hashOf } from '../../random.ts';
 import { each } from '../things/bounds.ts';
@@ -203,6 +204,6 @@ function fogOf({ isStudio, haze }: PicturePlan['daylight'], size: number): [near
 
 /** What the ground throws back onto what stands on it. */
 function groundLight({ daylight, setting }: PicturePlan): Light {
-  const lit = blend(daylight.sky, daylight.sun, 0.12);
+  const lit = mix(daylight.sky, daylight.sun, 0.12);
   return times(lit, setting.ground === 'snow' ? 0.7 : setting.ground === 'space' ? 0.02 : 0.32);
 }

@@ -1,6 +1,6 @@
 /** The things of one subject, one or several, standing together; and moving what stands; pure. */
 import type { Random } from '../../random.ts';
-import type { Noun } from '../../language/nouns.ts';
+import { nounSet } from '../../language/nouns.ts';
 import type { Subject } from '../../language/placed-subjects.ts';
 import { boundsOf, each, joined, sizeOf, type Bounds } from '../things/bounds.ts';
 import { thingOf } from '../things/catalogue.ts';
@@ -72,30 +72,9 @@ function isAnimal({ noun }: Subject): boolean {
   return animals.has(noun);
 }
 
-const animals: ReadonlySet<Noun> = new Set<Noun>([
-  'cat',
-  'dog',
-  'fox',
-  'horse',
-  'zebra',
-  'cow',
-  'pig',
-  'sheep',
-  'bear',
-  'tiger',
-  'lion',
-  'elephant',
-  'giraffe',
-  'rabbit',
-  'turtle',
-  'bird',
-  'swan',
-  'owl',
-  'penguin',
-  'fish',
-  'whale',
-  'butterfly',
-]);
+const animals = nounSet(
+  'cat dog fox horse zebra cow pig sheep bear tiger lion elephant giraffe rabbit turtle bird swan owl penguin fish whale butterfly',
+);
 
 function grounded(thing: Standing): Standing {
   const { low, high } = thing.bounds;

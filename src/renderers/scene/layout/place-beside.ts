@@ -1,7 +1,7 @@
 /** Puts what is related to a thing where the relation says: on it, beside it, behind it; pure. */
 import type { Random } from '../../random.ts';
 import type { Relation } from '../../language/other-words.ts';
-import type { Noun } from '../../language/nouns.ts';
+import { nounSet } from '../../language/nouns.ts';
 import type { Subject } from '../../language/placed-subjects.ts';
 import { sizeOf, type Bounds } from '../things/bounds.ts';
 import { thingOf } from '../things/catalogue.ts';
@@ -15,18 +15,7 @@ export interface Guest {
   things: Standing[];
 }
 
-const shelters: ReadonlySet<Noun> = new Set<Noun>([
-  'table',
-  'chair',
-  'bench',
-  'bed',
-  'umbrella',
-  'tree',
-  'oak',
-  'palm',
-  'bridge',
-  'sofa',
-]);
+const shelters = nounSet('table chair bench bed umbrella tree oak palm bridge sofa');
 
 /** Whether it stands on its host, together with all others that do. */
 export function isOnTop({ relation, subject }: Guest, host: Subject): boolean {

@@ -1,6 +1,6 @@
 /** Where the things stand and in what light, with what the prompt leaves open decided; pure. */
 import type { ColourName } from '../../colour.ts';
-import type { Noun } from '../../language/nouns.ts';
+import { nounSet, type Noun } from '../../language/nouns.ts';
 import type { TimeOfDay } from '../../language/other-words.ts';
 import type { Prompt } from '../../language/read-prompt.ts';
 import { createRandom } from '../../random.ts';
@@ -107,19 +107,7 @@ const homes: readonly (readonly [Ground, readonly Noun[]])[] = [
   ],
   ['floor', ['bookshelf', 'bed', 'christmastree']],
 ];
-const furniture: ReadonlySet<Noun> = new Set<Noun>([
-  'table',
-  'chair',
-  'armchair',
-  'sofa',
-  'lamp',
-  'laptop',
-  'guitar',
-  'form',
-  'statue',
-  'robot',
-  'mat',
-]);
+const furniture = nounSet('table chair armchair sofa lamp laptop guitar form statue robot mat');
 
 function groundOf(
   { subjects }: Prompt,

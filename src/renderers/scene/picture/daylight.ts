@@ -1,6 +1,6 @@
 /** The light of an hour and its weather: sun or moon, sky and haze, in linear light; pure. */
 import type { TimeOfDay } from '../../language/other-words.ts';
-import { namedColours, rgb, type Colour } from '../../colour.ts';
+import { mix, namedColours, rgb, type Colour } from '../../colour.ts';
 import { createRandom } from '../../random.ts';
 import type { Setting, Weather } from '../layout/setting-of.ts';
 import type { Vector } from '../things/parts.ts';
@@ -61,9 +61,9 @@ export function daylightOf(setting: Setting, isHourSaid: boolean, facing: number
   const clear: Daylight = {
     sunAt: [Math.sin(around) * Math.cos(up), Math.sin(up), Math.cos(around) * Math.cos(up)],
     sun: times(linear(rgb(hour.sun)), isStudio ? hour.power * 0.72 : hour.power),
-    sky: times(blend(linear(rgb(hour.horizon)), linear(rgb(hour.zenith)), 0.35), hour.sky),
+    sky: times(mix(linear(rgb(hour.horizon)), linear(rgb(hour.zenith)), 0.35), hour.sky),
     zenith: said ?? linear(rgb(hour.zenith)),
-    horizon: said === undefined ? linear(rgb(hour.horizon)) : blend(said, [1, 1, 1], 0.35),
+    horizon: said === undefined ? linear(rgb(hour.horizon)) : mix(said, [1, 1, 1], 0.35),
     glow: linear(rgb(hour.sun)),
     clouds: isNight ? 0.12 : 0.34,
     stars: isNight ? 1 : time === 'dusk' ? 0.3 : 0,
@@ -92,9 +92,9 @@ function underWeather(clear: Daylight, weather: Weather): Daylight {
     return {
       ...clear,
       sun: times(clear.sun, sun),
-      sky: blend(clear.sky, times(cover, 1.2), share),
-      zenith: blend(clear.zenith, times(cover, 0.8), share),
-      horizon: blend(clear.horizon, cover, share),
+      sky: mix(clear.sky, times(cover, 1.2), share),
+      zenith: mix(clear.zenith, times(cover, 0.8), share),
+      horizon: mix(clear.horizon, cover, share),
       haze,
       clouds,
       stars: 0,
@@ -124,14 +124,6 @@ export function linear(colour: Colour): Light {
     return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
   };
   return [of(colour[0]), of(colour[1]), of(colour[2])];
-}
-
-export function blend(from: Light, to: Light, share: number): Light {
-  return [
-    from[0] + (to[0] - from[0]) * share,
-    from[1] + (to[1] - from[1]) * share,
-    from[2] + (to[2] - from[2]) * share,
-  ];
 }
 
 export function times(light: Light, by: number): Light {

@@ -1,6 +1,7 @@
 /** The light that comes from a direction of the sky: blue, clouds, sun, moon and stars, or a studio's lamps; pure. */
+import { mix } from '../../colour.ts';
 import type { Vector } from '../things/parts.ts';
-import { blend, times, type Daylight, type Light } from './daylight.ts';
+import { times, type Daylight, type Light } from './daylight.ts';
 import { cloudNoise } from './noise.ts';
 
 export interface SkyDetail {
@@ -13,7 +14,7 @@ export interface SkyDetail {
 export function skyLight(daylight: Daylight, [x, y, z]: Vector, detail: SkyDetail): Light {
   if (daylight.isStudio) return studioLight(daylight, [x, y, z], detail.isSeen);
   const up = Math.max(0, y);
-  let light = blend(daylight.horizon, daylight.zenith, 1 - (1 - up) ** 4.5);
+  let light = mix(daylight.horizon, daylight.zenith, 1 - (1 - up) ** 4.5);
   const toSun = Math.max(0, dot([x, y, z], daylight.sunAt));
   light = add(light, times(daylight.glow, 0.28 * toSun ** 24 + 0.1 * toSun ** 5));
   if (detail.isSeen) light = add(light, starsAt(daylight, [x, y, z]));
@@ -24,7 +25,7 @@ export function skyLight(daylight: Daylight, [x, y, z]: Vector, detail: SkyDetai
 
 /** A pale room with a large lamp above and a strip at the side. */
 function studioLight(daylight: Daylight, [x, y, z]: Vector, isSeen: boolean): Light {
-  const wall = blend([0.62, 0.615, 0.6], [0.36, 0.38, 0.42], Math.min(1, Math.max(0, y * 2.2)));
+  const wall = mix([0.62, 0.615, 0.6], [0.36, 0.38, 0.42], Math.min(1, Math.max(0, y * 2.2)));
   if (isSeen) return wall;
   const lamp = y > 0.55 && Math.abs(x) < 0.55 && Math.abs(z) < 0.6 ? 3.2 : 0;
   const strip = Math.abs(y - 0.35) < 0.3 && dot([x, 0, z], daylight.sunAt) > 0.62 ? 2.4 : 0;
@@ -47,11 +48,11 @@ function withClouds(
   if (cover <= 0) return light;
   const shaded = smooth((thick - (1.08 - daylight.clouds * 0.95)) / 0.6);
   const white = add(
-    times(blend(daylight.horizon, [1, 1, 1], 0.55), Math.min(1.05, 0.25 + Math.max(...daylight.horizon))),
+    times(mix(daylight.horizon, [1, 1, 1], 0.55), Math.min(1.05, 0.25 + Math.max(...daylight.horizon))),
     times(daylight.glow, 0.25 * toSun ** 6),
   );
-  const body = blend(white, times(daylight.sky, 0.75), shaded * 0.45);
-  return blend(light, body, cover * smooth(y / 0.14) * 0.92);
+  const body = mix(white, times(daylight.sky, 0.75), shaded * 0.45);
+  return mix(light, body, cover * smooth(y / 0.14) * 0.92);
 }
 
 function starsAt({ stars }: Daylight, [x, y, z]: Vector): Light {
@@ -74,7 +75,7 @@ function withMoon(light: Light, toMoon: number, [x, y, z]: Vector): Light {
   const disc = smooth((0.052 - away) / 0.004);
   const seas = 0.82 + 0.3 * cloudNoise(x * 38, y * 38, z * 38, 3);
   const halo = add(light, times([0.5, 0.6, 0.85], 0.28 * Math.exp(-away * 12)));
-  return blend(halo, [1.15 * seas, 1.13 * seas, 1.04 * seas], disc);
+  return mix(halo, [1.15 * seas, 1.13 * seas, 1.04 * seas], disc);
 }
 
 /** A bow of 40 degrees around a point below the horizon. */

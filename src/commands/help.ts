@@ -85,7 +85,7 @@ function help(topic: string): number {
     return 0;
   }
   if (!helpTopics.includes(topic)) return refuse(noTopic(topic), undefined, false);
-  printManualPage(readFileSync(new URL(`../help/${topic}.md`, import.meta.url), 'utf8'));
+  printManualPage(readFileSync(new URL(`../../src/help/${topic}.md`, import.meta.url), 'utf8'));
   return 0;
 }
 

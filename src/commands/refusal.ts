@@ -4,7 +4,7 @@ import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { type EndingKind, endings } from '../runner/core/ending.ts';
 import { FatalFailure } from '../runner/core/failure.ts';
 import { ListCutOff, UnknownPictures } from '../runner/core/plan.ts';
-import { DataFolderInUse } from '../service/jobs/data-lock.ts';
+import { DataFolderInUse } from '../service/jobs/data-folder.ts';
 import { KeyStoreBusy } from '../service/keys/key-store.ts';
 import { isDamage, UnusableDatabase } from '../lib/sqlite/database.ts';
 import { formatInstant } from '../terminal/words.ts';

@@ -7,7 +7,7 @@ import { readService } from '../service/config/read-service.ts';
 import type { ServiceSettings } from '../service/config/service-settings.ts';
 import { makeFolder } from '../runner/files/folders.ts';
 import { endpointSettings } from '../service/endpoint-settings.ts';
-import { fitsHeader } from '../service/keys/key-text.ts';
+import { fitsHeader } from '../service/keys/key.ts';
 import { type WorkloadContext, isLoopback } from '../service/service-options.ts';
 import { startService } from '../service/start-service.ts';
 import { printServing, printServiceFailure } from '../terminal/print-serving.ts';

@@ -2,7 +2,7 @@
 import type { RunnableWorkload } from '../service/endpoint.ts';
 import type { EndpointSettings } from '../service/endpoint-settings.ts';
 import { paint, readPaintingRequest } from '../renderers/painter/paint.ts';
-import { inProcessWorkload } from '../service/workloads/in-process-workload.ts';
+import { inProcessWorkload } from '../service/workloads/workload.ts';
 import type { WorkloadContext } from '../service/service-options.ts';
 import { commandWorkload } from '../service/workloads/command-workload.ts';
 import { containerWorkload, removeLeftContainers } from '../service/workloads/container-workload.ts';

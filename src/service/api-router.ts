@@ -8,7 +8,6 @@ import { type HttpResponse, refusal, tooMany } from './http/http-response.ts';
 import type { JobOperations } from './job-operations.ts';
 import type { Admission } from './keys/admission.ts';
 import { type KeyHolder, permits } from './keys/key.ts';
-import type { RateLimit } from './rate-limit.ts';
 import { findRoute, operations, type Route } from './routes.ts';
 import type { WorkerOperations } from './worker-operations.ts';
 
@@ -99,4 +98,35 @@ function wrongKind(key: KeyHolder, { operation, endpointId }: Route): HttpRespon
   const right = operations[operation].asker === 'worker' ? 'work' : 'jobs';
   if (permits(key, right, endpointId)) return undefined;
   return refusal(403, `the key ${key.name} is one for ${key.kind}s, which ${operation} is not for`);
+}
+
+export interface Rate {
+  requests: number;
+  withinMs: number;
+}
+
+interface Bucket {
+  left: number;
+  filledAt: number;
+}
+
+export class RateLimit {
+  readonly #rate: Rate;
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(rate: Rate) {
+    this.#rate = rate;
+  }
+
+  /** 0 where one more may be made at `nowMs` (monotonic); otherwise how many ms to wait. */
+  take(who: string, nowMs: number): number {
+    const { requests, withinMs } = this.#rate;
+    const bucket = this.#buckets.get(who) ?? { left: requests, filledAt: nowMs };
+    bucket.left = Math.min(requests, bucket.left + ((nowMs - bucket.filledAt) * requests) / withinMs);
+    bucket.filledAt = nowMs;
+    this.#buckets.set(who, bucket);
+    if (bucket.left < 1) return Math.ceil(((1 - bucket.left) * withinMs) / requests);
+    bucket.left -= 1;
+    return 0;
+  }
 }

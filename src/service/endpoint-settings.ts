@@ -1,5 +1,5 @@
 /** What an endpoint is: what the console and service.yaml ask for. */
-import { defaultTerms } from './jobs/job-terms.ts';
+import { defaultTerms } from './jobs/job.ts';
 
 export interface EndpointSettings {
   /** As it stands in the endpoint's addresses: `[A-Za-z0-9_-]{1,128}`. */

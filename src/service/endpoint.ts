@@ -3,10 +3,9 @@ import type { EndpointSettings } from './endpoint-settings.ts';
 import type { JobStore } from './jobs/job-store.ts';
 import type { JobResults } from './jobs/job-results.ts';
 import { PullerPool } from './pool/puller-pool.ts';
-import { shownWorker } from './pool/pulling-worker.ts';
+import { shownWorker, type WorkerView } from './pool/worker-view.ts';
 import { RemoteWorkers } from './pool/remote-workers.ts';
 import { WorkerPool } from './pool/worker-pool.ts';
-import type { WorkerView } from './pool/worker-view.ts';
 import type { PullWorkload, Workload } from './workloads/workload.ts';
 
 /** What an endpoint's own workers run; undefined where all its workers are elsewhere. */

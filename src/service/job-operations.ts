@@ -10,11 +10,11 @@ import {
   statusAnswer,
 } from './http/http-response.ts';
 import type { BodyRoom } from './http/body-room.ts';
-import type { FolderWatch } from './jobs/folder-watch.ts';
+import type { FolderWatch } from './jobs/data-folder.ts';
 import type { JobStore } from './jobs/job-store.ts';
 import { untilFound } from './jobs/job-signals.ts';
 import type { JobRecord } from './jobs/job-statements.ts';
-import type { JobTerms } from './jobs/job-terms.ts';
+import type { JobTerms } from './jobs/job.ts';
 import type { Operation } from './routes.ts';
 import { readRunRequest } from './run-request.ts';
 

@@ -1,8 +1,7 @@
-/** A request whose asker is known and may ask: what each operation is given. */
+/** An authorised request, as each operation is given it, and reading its body. */
 import type { IncomingMessage } from 'node:http';
 import type { Endpoint } from './endpoint.ts';
 import { type HttpResponse, refusal } from './http/http-response.ts';
-import { readBody } from './http/read-body.ts';
 import type { Route } from './routes.ts';
 
 export interface RequestContext {
@@ -17,18 +16,33 @@ export interface RequestContext {
   gone: AbortSignal;
 }
 
-/** The body's bytes, or why it is not taken; undefined where the client has gone. */
+/** The body's bytes, or why it is not accepted; undefined where the client has gone. */
 export async function bodyOf(
   { request, sendContinue }: Pick<RequestContext, 'request' | 'sendContinue'>,
   maxBytes: number,
 ): Promise<Buffer | HttpResponse | undefined> {
-  const body = await readBody(request, maxBytes, sendContinue);
-  switch (body.kind) {
-    case 'gone':
-      return undefined;
-    case 'too-large':
-      return { ...refusal(400, 'exceeded max body size'), isBodyUnread: true };
-    case 'read':
-      return body.bytes;
-  }
+  const tooLarge: HttpResponse = { ...refusal(400, 'exceeded max body size'), isBodyUnread: true };
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) return tooLarge;
+  // A client may wait for this before it sends.
+  sendContinue();
+  return await new Promise((resolve) => {
+    let chunks: Buffer[] = [];
+    let byteCount = 0;
+    const finish = (result: Buffer | HttpResponse | undefined) => {
+      request.pause();
+      request.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone);
+      // A request that breaks off later must not be an unhandled 'error'.
+      request.on('error', () => undefined);
+      chunks = [];
+      resolve(result);
+    };
+    const onData = (chunk: Buffer) => {
+      byteCount += chunk.length;
+      if (byteCount > maxBytes) finish(tooLarge);
+      else chunks.push(chunk);
+    };
+    const onEnd = () => finish(Buffer.concat(chunks, byteCount));
+    const onGone = () => finish(undefined);
+    request.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);
+  });
 }

@@ -1,8 +1,8 @@
 /** The body of a submission, read once into what the service keeps of it. */
 import { describeValue } from '../protocol/json-value.ts';
 import { memberText } from '../protocol/member-text.ts';
-import type { JobTerms } from './jobs/job-terms.ts';
-import { isPrivateTarget } from './webhooks/private-target.ts';
+import type { JobTerms } from './jobs/job.ts';
+import { isPrivateTarget } from './webhooks/webhooks.ts';
 
 /** What a submission may ask for itself. */
 export type AskedTerms = Partial<

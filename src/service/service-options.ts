@@ -5,9 +5,9 @@ import { defaultRetentionMs, maxRequestBytes } from '../protocol/messages.ts';
 import type { EndpointForms } from './console/endpoint-requests.ts';
 import type { EndpointSettings } from './endpoint-settings.ts';
 import type { RunnableWorkload } from './endpoint.ts';
-import { type ClientLimits, defaultClientLimits } from './http/client-limits.ts';
-import { fitsHeader } from './keys/key-text.ts';
-import type { Rate } from './rate-limit.ts';
+import { type ClientLimits, defaultClientLimits } from './http/send-response.ts';
+import { fitsHeader } from './keys/key.ts';
+import type { Rate } from './api-router.ts';
 
 export interface ServiceOptions {
   /** The folder of the service's files; made where it is missing, for its owner only. */

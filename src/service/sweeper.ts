@@ -1,6 +1,6 @@
 /** Ends what takes too long, deletes from the disk what has been kept long enough, and sees to it that the disk is there. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { FolderWatch } from './jobs/folder-watch.ts';
+import type { FolderWatch } from './jobs/data-folder.ts';
 import type { JobStore } from './jobs/job-store.ts';
 
 /** Time-outs are looked for this often. */

@@ -9,7 +9,7 @@ import type { JobResults } from './jobs/job-results.ts';
 import { untilFound } from './jobs/job-signals.ts';
 import type { TakenJob } from './jobs/job-statements.ts';
 import type { Operation } from './routes.ts';
-import { pullingWorker } from './pool/pulling-worker.ts';
+import { pullingWorker } from './pool/worker-view.ts';
 
 export interface WorkerOperationsParts {
   book: JobStore;

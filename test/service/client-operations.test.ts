@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
 import { JobStore } from '../../src/service/jobs/job-store.ts';
 import { JobResults } from '../../src/service/jobs/job-results.ts';
-import { inProcessWorkload } from '../../src/service/workloads/in-process-workload.ts';
+import { inProcessWorkload } from '../../src/service/workloads/workload.ts';
 import type { StatusResponse } from '../../src/protocol/messages.ts';
 import { runPath, versions } from '../../src/protocol/paths.ts';
 import {

@@ -5,7 +5,7 @@ import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { DataFolderInUse } from '../../src/service/jobs/data-lock.ts';
+import { DataFolderInUse } from '../../src/service/jobs/data-folder.ts';
 import { runPath } from '../../src/protocol/paths.ts';
 import {
   askStatus,

@@ -7,10 +7,9 @@ import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
 import type { JobStore } from '../../src/service/jobs/job-store.ts';
-import type { JobTerms } from '../../src/service/jobs/job-terms.ts';
+import type { JobTerms } from '../../src/service/jobs/job.ts';
 import { type Service, type ServiceOptions, startService } from '../../src/service/start-service.ts';
-import { inProcessWorkload } from '../../src/service/workloads/in-process-workload.ts';
-import type { Workload, WorkloadJob } from '../../src/service/workloads/workload.ts';
+import { inProcessWorkload, type Workload, type WorkloadJob } from '../../src/service/workloads/workload.ts';
 import type { RunResponse, StatusResponse } from '../../src/protocol/messages.ts';
 import { runPath, statusPath, type Version } from '../../src/protocol/paths.ts';
 

@@ -3,8 +3,7 @@ import type { JobRow, JobView } from '../../protocol/console-data.ts';
 import { OpenFile, type Text, wholeOf } from '../jobs/filed-text.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobRecord } from '../jobs/job-statements.ts';
-import { shownWorker } from '../pool/pulling-worker.ts';
-import { picturesIn, readJson, shownJson } from './shown-json.ts';
+import { shownWorker } from '../pool/worker-view.ts';
 
 /** Who submitted a job, by the id of the key. */
 type KeyName = (keyId: string) => string | null;
@@ -168,4 +167,80 @@ export function prepareStatements({ file: { db } }: Pick<JobStore, 'file'>) {
 
 function isOpen(status: string): boolean {
   return status === 'IN_QUEUE' || status === 'IN_PROGRESS';
+}
+
+/** What stands in the page as text. */
+const maxTextLength = 256 * 1024;
+const maxStringLength = 4_000;
+
+const maxPictures = 12;
+const maxPictureBytes = 40 * 1024 * 1024;
+
+/** Undefined where there is none. */
+export function readJson(text: string | null): unknown {
+  try {
+    return text === null ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** As text with its long strings cut; null where there is nothing, or more than can be shown. */
+export function shownJson(value: unknown): string | null {
+  if (value === undefined) return null;
+  const shown = textOf(value);
+  return shown !== undefined && shown.length <= maxTextLength ? shown : null;
+}
+
+/** Undefined for what is nested so deeply that it cannot be written. */
+function textOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(
+      value,
+      (_key, inner: unknown) => (typeof inner === 'string' ? cut(inner) : inner),
+      2,
+    );
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+function cut(text: string): string {
+  const kept = pictureOf(text) === undefined ? maxStringLength : 60;
+  return text.length <= kept ? text : `${text.slice(0, kept)}… (${text.length} characters)`;
+}
+
+/** Data URIs of the pictures in an output, as far as they can be shown at once. */
+export function picturesIn(output: unknown): string[] {
+  // The same picture often stands under two names.
+  const pictures = new Set<string>();
+  let length = 0;
+  const open: unknown[] = [output];
+  while (open.length > 0 && pictures.size < maxPictures) {
+    const value = open.pop();
+    if (typeof value === 'object' && value !== null) {
+      for (const inner of Object.values(value).toReversed()) open.push(inner);
+      continue;
+    }
+    const picture = typeof value === 'string' ? pictureOf(value) : undefined;
+    if (picture === undefined || pictures.has(picture) || length + picture.length > maxPictureBytes) continue;
+    length += picture.length;
+    pictures.add(picture);
+  }
+  return [...pictures];
+}
+
+/** How the base64 of each format begins. */
+const beginnings: Record<string, RegExp> = {
+  'image/png': /^iVBORw0KGgo/,
+  'image/jpeg': /^\/9j\//,
+  'image/webp': /^UklGR/,
+};
+
+function pictureOf(text: string): string | undefined {
+  const data = /^data:(image\/(?:png|jpeg|webp));base64,/.exec(text);
+  const base64 = data === null ? text : text.slice(data[0].length);
+  const [type] = Object.entries(beginnings).find(([, beginning]) => beginning.test(base64)) ?? [];
+  return type === undefined || base64.length < 60 ? undefined : `data:${type};base64,${base64}`;
 }

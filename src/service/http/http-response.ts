@@ -1,7 +1,7 @@
 /** What the service answers, before it goes over the wire. */
 import type { CancelResponse, ErrorResponse, HealthResponse, RunResponse } from '../../protocol/messages.ts';
 import { type FiledText, OpenFile, type Text } from '../jobs/filed-text.ts';
-import type { JobState } from '../jobs/job-moves.ts';
+import type { JobState } from '../jobs/job.ts';
 import type { OpenedJob } from '../jobs/job-reads.ts';
 import type { WorkerState } from '../pool/worker-view.ts';
 

@@ -3,10 +3,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isDiskFull } from '../jobs/disk-full.ts';
+import { isDiskFull } from '../jobs/disk-reserve.ts';
 import { type HttpResponse, errorBody, refusal } from './http-response.ts';
-import type { ClientLimits } from './client-limits.ts';
-import { sendAnswer } from './send-response.ts';
+import { type ClientLimits, sendAnswer } from './send-response.ts';
 
 /** Resolves to the answer; undefined where nobody listens any more. A rejection is an error of the service's own. */
 type AnswerRequest = (

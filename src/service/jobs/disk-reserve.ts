@@ -2,7 +2,7 @@
 import { randomFillSync } from 'node:crypto';
 import { closeSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { isDiskFull } from './disk-full.ts';
+import Sqlite from 'better-sqlite3';
 
 export interface DiskReserveOptions {
   /** The file that takes the room. */
@@ -86,4 +86,11 @@ export class DiskReserve {
 
 function megabytes(bytes: number): string {
   return `${Math.ceil(bytes / 1e6)} MB`;
+}
+
+/** Whether SQLite or the system reports a full disk or quota. */
+export function isDiskFull(error: unknown): boolean {
+  if (error instanceof Sqlite.SqliteError) return error.code === 'SQLITE_FULL';
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT';
 }

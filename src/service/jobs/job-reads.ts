@@ -2,7 +2,7 @@
 import type { OpenFile } from './filed-text.ts';
 import type { JobExpiry } from './job-expiry.ts';
 import type { JobOfWorker } from './job-transitions.ts';
-import type { JobState } from './job-moves.ts';
+import type { JobState } from './job.ts';
 import type { JobRecord, JobStanding, prepareJobStatements } from './job-statements.ts';
 import type { LongTexts } from './long-texts.ts';
 

@@ -1,6 +1,6 @@
 /** The job book's statements, prepared once. */
 import type { Database } from '../../lib/sqlite/database.ts';
-import type { JobState } from './job-moves.ts';
+import type { JobState } from './job.ts';
 import type { StoredText } from './long-texts.ts';
 
 /** A job that a worker has been given. */

@@ -6,13 +6,12 @@ import { GroupCommit } from '../../lib/sqlite/group-commit.ts';
 import { DiskReserve } from './disk-reserve.ts';
 import { JobExpiry, type JobExpiryParts } from './job-expiry.ts';
 import { JobTransitions } from './job-transitions.ts';
-import type { JobState } from './job-moves.ts';
+import { type JobState, defaultTerms, type JobTerms } from './job.ts';
 import { JobReads } from './job-reads.ts';
 import { BulkJobs } from './bulk-jobs.ts';
 import { jobSchema } from './job-schema.ts';
 import { JobSignals } from './job-signals.ts';
 import { JobStreams } from './job-streams.ts';
-import { defaultTerms, type JobTerms } from './job-terms.ts';
 import { JobWork } from './job-work.ts';
 import { LongTexts, longText } from './long-texts.ts';
 

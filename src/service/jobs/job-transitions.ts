@@ -1,7 +1,7 @@
 /** How a job comes into the book and moves in it; all of this happens within somebody's transaction. */
 import type { Database } from '../../lib/sqlite/database.ts';
 import { prepareWebhookStatements } from '../webhooks/webhook-statements.ts';
-import { assertJobMove, type JobState } from './job-moves.ts';
+import { assertTransition, type JobState, type JobTerms } from './job.ts';
 import {
   type DueJob,
   type JobChange,
@@ -9,7 +9,6 @@ import {
   prepareJobStatements,
   type WaitingJob,
 } from './job-statements.ts';
-import type { JobTerms } from './job-terms.ts';
 import type { StoredText } from './long-texts.ts';
 
 /** A job, and the worker that is at it. */
@@ -135,7 +134,7 @@ export class JobTransitions {
   #move(id: string, to: JobState, change: JobChange): void {
     const job = this.sql.standing.get(id);
     if (job === undefined) throw new Error(`the book holds no job ${id} that could become ${to}`);
-    assertJobMove(job.state, to);
+    assertTransition(job.state, to);
     this.sql.move.run({ ...nothing, ...change, id, state: to });
     if (change.endedAt === undefined) return;
     this.#onEnd(job.number);

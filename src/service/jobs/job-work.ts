@@ -1,9 +1,8 @@
 /** What workers do with the jobs of the book: take them, say what they are at, and end them or give them back. */
 import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
-import { isDiskFull } from './disk-full.ts';
-import type { DiskReserve } from './disk-reserve.ts';
+import { isDiskFull, type DiskReserve } from './disk-reserve.ts';
 import type { JobTransitions, JobOfWorker, JobTaker } from './job-transitions.ts';
-import type { JobState } from './job-moves.ts';
+import type { JobState } from './job.ts';
 import type { JobReads } from './job-reads.ts';
 import type { JobSignals } from './job-signals.ts';
 import type { JobChange, TakenJob, WaitingJob } from './job-statements.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isDiskFull } from './disk-full.ts';
+import { isDiskFull } from './disk-reserve.ts';
 import { OpenFile, wholeOf } from './filed-text.ts';
 
 /** Of this many characters and more; pages of a database are slow to move about. */

@@ -1,8 +1,7 @@
 /** Lets in whoever brings a good key, and keeps others from trying keys until one is. */
 import { addressGroup } from '../../lib/net/addresses.ts';
 import type { KeyStore } from './key-store.ts';
-import { digestOf, presentedKey } from './key-text.ts';
-import type { KeyHolder } from './key.ts';
+import { digestOf, presentedKey, type KeyHolder } from './key.ts';
 
 /** `wrong` for no key as well; with `waitMs` it is one of too many, and may even be a good one. */
 export type Admitted = { holder: KeyHolder } | 'wrong' | { waitMs: number };

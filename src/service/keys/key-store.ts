@@ -4,11 +4,17 @@ import Sqlite from 'better-sqlite3';
 import { type Database, openForWriting } from '../../lib/sqlite/database.ts';
 import type { FieldProblem } from '../endpoint-settings.ts';
 import { checkKey, isKeyKind, type AskedKey } from './check-key.ts';
-import { keySchema } from './key-schema.ts';
-import { prepareKeyStatements } from './key-statements.ts';
-import { digestOf, fitsHeader, makeKeyText, presentedKey } from './key-text.ts';
-import type { KeyHolder, KeyKind, KeyRecord } from './key.ts';
-import { OwnWorkerKeys } from './own-worker-keys.ts';
+import { keySchema, prepareKeyStatements } from './key-tables.ts';
+import {
+  digestOf,
+  fitsHeader,
+  makeKeyText,
+  presentedKey,
+  type KeyHolder,
+  type KeyKind,
+  type KeyRecord,
+  OwnWorkerKeys,
+} from './key.ts';
 
 /** A key that comes from outside, such as from the environment: it holds for as long as the book is open. */
 export interface GivenKey {

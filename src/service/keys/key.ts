@@ -1,16 +1,17 @@
-/** What a key of the service is: who it stands for, and what it is good for. */
+/** The keys of the service: whom each identifies, what it permits, and its text. */
+import { createHash, randomBytes, createHmac, timingSafeEqual } from 'node:crypto';
 
 export const keyKinds = ['client', 'worker', 'admin'] as const;
 
 /** `client` for the job interface, `worker` for the pull operations, `admin` for the console. */
 export type KeyKind = (typeof keyKinds)[number];
 
-/** Whom a request comes from. */
+/** The sender of a request. */
 export interface KeyHolder {
   id: string;
   name: string;
   kind: KeyKind;
-  /** Ids of the endpoints it is good for; null for all. */
+  /** Ids of the endpoints it is valid for; null for all. */
   endpoints: string[] | null;
 }
 
@@ -22,7 +23,7 @@ export interface KeyRecord extends KeyHolder {
   revokedAt: number | null;
 }
 
-/** What can be asked for: the job interface, the workers' pull operations, or the console. */
+/** The job interface, the workers' pull operations, or the console. */
 export type KeyRight = 'jobs' | 'work' | 'console';
 
 const rights = {
@@ -37,4 +38,69 @@ export function permits(key: KeyHolder, right: KeyRight, endpointId?: string): b
   const isInScope =
     key.endpoints === null || (endpointId !== undefined && key.endpoints.includes(endpointId));
   return isKind && isInScope;
+}
+
+/** Recognised by those who look for keys that got into public texts. */
+const prefix = 'nr_';
+
+/** As many as the digest has; in base64url they are 43 characters. */
+const keyBytes = 32;
+
+/** A new key: 256 random bits. */
+export function makeKeyText(): string {
+  return prefix + randomBytes(keyBytes).toString('base64url');
+}
+
+/**
+ * What is kept in place of a key. One pass of SHA-256 is enough: keys of the book are made here out of 256 random bits
+ * and never chosen by people, so that there is nothing to guess that a slow hash would have to make dear.
+ */
+export function digestOf(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
+}
+
+/** Whether a request can bring it: a key that is chosen elsewhere may be anything. */
+export function fitsHeader(key: string): boolean {
+  return /^[\x21-\x7e]+$/.test(key);
+}
+
+export interface PresentedKey {
+  key: string;
+  /** Without a scheme, as workers send it. */
+  isBare: boolean;
+}
+
+/** The key in the value of an `Authorization` header; undefined where there is none. */
+export function presentedKey(authorization: string | undefined): PresentedKey | undefined {
+  if (authorization === undefined) return undefined;
+  const [, bearer] = /^bearer +([^]*)$/i.exec(authorization) ?? [];
+  const key = (bearer ?? authorization).trim();
+  return key === '' ? undefined : { key, isBare: bearer === undefined };
+}
+
+const pattern = /^own\.(?<endpointId>[A-Za-z0-9_-]{1,128})\.(?<proof>[0-9a-f]{64})$/;
+
+/** What runs in such a worker is its endpoint's business only: its key takes no job of another endpoint. */
+export class OwnWorkerKeys {
+  static readonly holderName = 'own-workers';
+
+  /** Held in memory alone, so that the keys of a service end with it. */
+  readonly #secret = randomBytes(32);
+
+  keyOf(endpointId: string): string {
+    return `own.${endpointId}.${this.#proofOf(endpointId).toString('hex')}`;
+  }
+
+  /** Undefined for all other keys. */
+  find(key: string): KeyHolder | undefined {
+    const { endpointId, proof } = pattern.exec(key)?.groups ?? {};
+    if (endpointId === undefined || proof === undefined) return undefined;
+    if (!timingSafeEqual(this.#proofOf(endpointId), Buffer.from(proof, 'hex'))) return undefined;
+    const name = OwnWorkerKeys.holderName;
+    return { id: name, name, kind: 'worker', endpoints: [endpointId] };
+  }
+
+  #proofOf(endpointId: string): Buffer {
+    return createHmac('sha256', this.#secret).update(endpointId).digest();
+  }
 }

@@ -1,14 +1,12 @@
 /** The workers of an endpoint that the service starts and that then ask for jobs over the network: containers. */
 import type { EndpointSettings } from '../endpoint-settings.ts';
 import type { JobStore } from '../jobs/job-store.ts';
-import { OwnWorkerKeys } from '../keys/own-worker-keys.ts';
+import { OwnWorkerKeys } from '../keys/key.ts';
 import type { Puller, PullWorkload } from '../workloads/workload.ts';
-import { pullingWorker } from './pulling-worker.ts';
+import { pullingWorker, type WorkerView } from './worker-view.ts';
 import type { RemoteWorkers } from './remote-workers.ts';
-import { idleMs, startWanted } from './start-wanted.ts';
+import { idleMs, startWanted, withoutRepeats } from './own-workers.ts';
 import { Supervised } from './supervised.ts';
-import { withoutRepeats } from './without-repeats.ts';
-import type { WorkerView } from './worker-view.ts';
 
 export interface PullerPoolParts {
   book: JobStore;

@@ -2,8 +2,7 @@
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobOfWorker } from '../jobs/job-transitions.ts';
 import type { JobSignals } from '../jobs/job-signals.ts';
-import { shownWorker } from './pulling-worker.ts';
-import type { WorkerView } from './worker-view.ts';
+import { shownWorker, type WorkerView } from './worker-view.ts';
 
 /** A worker says every 10 s what it is at; this long without a word, and somebody else gets the job. */
 const defaultSilenceMs = 60_000;

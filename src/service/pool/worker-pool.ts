@@ -4,8 +4,7 @@ import type { EndpointSettings } from '../endpoint-settings.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobResults } from '../jobs/job-results.ts';
 import type { Workload } from '../workloads/workload.ts';
-import { idleMs, startWanted } from './start-wanted.ts';
-import { withoutRepeats } from './without-repeats.ts';
+import { idleMs, startWanted, withoutRepeats } from './own-workers.ts';
 import { WorkerSlot } from './worker-slot.ts';
 import type { WorkerView } from './worker-view.ts';
 

@@ -1,4 +1,4 @@
-/** A worker as it is told of, wherever it runs. */
+/** A worker as clients and the console see it, wherever it runs, and its id. */
 
 export type WorkerState = 'initializing' | 'idle' | 'running' | 'throttled' | 'unhealthy';
 
@@ -24,4 +24,16 @@ export interface WorkerView {
   startsAt: number | null;
   /** Its latest lines, oldest first. */
   log: readonly string[];
+}
+
+/**
+ * Whoever has a key and says somebody else's id is somebody else, who is at none of his jobs. `id` and `keyId` hold no `@`.
+ */
+export function pullingWorker(id: string, keyId: string): string {
+  return `${id}@${keyId}`;
+}
+
+/** As it calls itself, for people; one that does not pull is called by its id alone. */
+export function shownWorker(worker: string): string {
+  return worker.split('@', 1)[0] ?? '';
 }

@@ -11,10 +11,10 @@ import {
   piecesOf,
 } from '../jobs/filed-text.ts';
 import type { JobStore } from '../jobs/job-store.ts';
-import { WebhookLanes } from './webhook-lanes.ts';
+import { WebhookLanes } from './webhook-slots.ts';
 import { type DueWebhook, prepareWebhookStatements } from './webhook-statements.ts';
-import { type Internet, publicLookup } from '../../lib/net/addresses.ts';
-import { isPrivateTarget } from './private-target.ts';
+import { type Internet, publicLookup, isPublicAddress } from '../../lib/net/addresses.ts';
+import { isIP } from 'node:net';
 
 export interface WebhooksParts extends WebhookTargets {
   book: JobStore;
@@ -184,4 +184,11 @@ class WebhookSender {
   async close(): Promise<void> {
     await this.#agent.destroy();
   }
+}
+
+/** As far as the URL itself tells: what a name stands for shows when it is connected to. */
+export function isPrivateTarget(url: string): boolean {
+  const host = new URL(url).hostname.replace(/^\[(.*)\]$|\.$/, '$1');
+  if (isIP(host) !== 0) return !isPublicAddress(host);
+  return /(^|\.)localhost$/.test(host);
 }

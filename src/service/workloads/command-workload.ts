@@ -1,6 +1,6 @@
 /** A program in any language as a workload, which speaks in JSON lines. */
 import { LineWorker } from './line-worker.ts';
-import { processEnvironment } from './process-environment.ts';
+import { processEnvironment } from './worker-environment.ts';
 import { WorkerLog } from './worker-log.ts';
 import { WorkerProcess } from './worker-process.ts';
 import type { Worker, WorkerContext, Workload } from './workload.ts';

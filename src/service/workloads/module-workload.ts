@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { LineWorker } from './line-worker.ts';
-import { processEnvironment } from './process-environment.ts';
+import { processEnvironment } from './worker-environment.ts';
 import { WorkerLog } from './worker-log.ts';
 import { WorkerProcess } from './worker-process.ts';
 import type { Worker, WorkerContext, Workload } from './workload.ts';

@@ -5,9 +5,8 @@ import type { JobRow } from '../../../src/protocol/console-data.ts';
 import { prepareStatements } from '../../../src/service/console/job-views.ts';
 import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
-import { inProcessWorkload } from '../../../src/service/workloads/in-process-workload.ts';
+import { inProcessWorkload, WorkerDied, type Workload } from '../../../src/service/workloads/workload.ts';
 import { painterWorkload } from '../../../src/commands/workload-of.ts';
-import { WorkerDied, type Workload } from '../../../src/service/workloads/workload.ts';
 import { ask, endpointId, instantWorkload, makeDataDir, post } from '../service-harness.ts';
 import { enter, openWithConsole, type Visit, withKeys } from './visit.ts';
 

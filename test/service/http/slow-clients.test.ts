@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { ClientLimits } from '../../../src/service/http/client-limits.ts';
+import type { ClientLimits } from '../../../src/service/http/send-response.ts';
 import { healthPath, runPath, statusPath } from '../../../src/protocol/paths.ts';
 import { ask, askStatus, endpointId, key, openService, submit } from '../service-harness.ts';
 import { SlowClient } from './slow-client.ts';

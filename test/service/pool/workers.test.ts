@@ -5,8 +5,8 @@ import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { JobResults } from '../../../src/service/jobs/job-results.ts';
 import { WorkerPool } from '../../../src/service/pool/worker-pool.ts';
-import { inProcessWorkload } from '../../../src/service/workloads/in-process-workload.ts';
 import {
+  inProcessWorkload,
   type RunReport,
   type Worker,
   WorkerDied,

@@ -4,8 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { theInternet } from '../../../src/lib/net/addresses.ts';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
-import { isPrivateTarget } from '../../../src/service/webhooks/private-target.ts';
-import { Webhooks } from '../../../src/service/webhooks/webhooks.ts';
+import { isPrivateTarget, Webhooks } from '../../../src/service/webhooks/webhooks.ts';
 import { accepted, instantWorkload, makeDataDir, openService, post, submit } from '../service-harness.ts';
 
 const metadata = 'http://169.254.169.254/latest/meta-data/';

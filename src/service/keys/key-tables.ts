@@ -1,8 +1,30 @@
-/** The key book's statements, prepared once. */
-import type { Database } from '../../lib/sqlite/database.ts';
+/** `keys.sqlite`: its schema and its statements. */
+import type { Schema, Database } from '../../lib/sqlite/database.ts';
 import type { KeyKind } from './key.ts';
 
-/** A key as it stands in the file. */
+/**
+ * One row a key, which stays when the key is revoked: its usage is listed by its name, which is never given to another
+ * key. `endpoints` is a JSON array of ids, NULL for all. `digest` is the SHA-256 of the key, which is
+ * not stored. Instants are epoch ms.
+ */
+export const keySchema: Schema = {
+  applicationId: 0x6e724b59,
+  migrations: [
+    `CREATE TABLE apiKey (
+       number     INTEGER PRIMARY KEY,
+       id         TEXT NOT NULL UNIQUE,
+       name       TEXT NOT NULL COLLATE NOCASE UNIQUE,
+       kind       TEXT NOT NULL CHECK (kind IN ('client', 'worker', 'admin')),
+       endpoints  TEXT,
+       digest     BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
+       createdAt  INTEGER NOT NULL,
+       lastUsedAt INTEGER,
+       revokedAt  INTEGER
+     ) STRICT;`,
+  ],
+};
+
+/** A key as it is stored. */
 export interface KeyRow {
   id: string;
   name: string;
@@ -14,7 +36,7 @@ export interface KeyRow {
   revokedAt: number | null;
 }
 
-/** No more than every request needs. */
+/** What each request needs. */
 export type FoundKey = Omit<KeyRow, 'createdAt' | 'revokedAt'>;
 
 type NewKeyRow = Omit<KeyRow, 'lastUsedAt' | 'revokedAt'> & { digest: Buffer };

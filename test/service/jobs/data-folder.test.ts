@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { FolderWatch } from '../../../src/service/jobs/folder-watch.ts';
+import { FolderWatch } from '../../../src/service/jobs/data-folder.ts';
 
 it('raises no alarm about files that go with the end of the service', () => {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-'));

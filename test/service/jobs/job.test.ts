@@ -1,8 +1,8 @@
 /** The table of a job's states. */
 import { expect, it } from 'vitest';
-import { assertJobMove, jobMoves, type JobState } from '../../../src/service/jobs/job-moves.ts';
+import { assertTransition, allowedTransitions, type JobState } from '../../../src/service/jobs/job.ts';
 
-const states = Object.keys(jobMoves) as JobState[];
+const states = Object.keys(allowedTransitions) as JobState[];
 const allowed: ReadonlySet<string> = new Set([
   'IN_QUEUE IN_PROGRESS',
   'IN_QUEUE CANCELLED',
@@ -17,7 +17,7 @@ const allowed: ReadonlySet<string> = new Set([
 ]);
 
 it.each(states.flatMap((from) => states.map((to) => [from, to] as const)))('from %s to %s', (from, to) => {
-  const move = () => assertJobMove(from, to);
+  const move = () => assertTransition(from, to);
   if (allowed.has(`${from} ${to}`)) expect(move).not.toThrow();
-  else expect(move).toThrow(`a job cannot move from ${from} to ${to}`);
+  else expect(move).toThrow(`a job cannot go from ${from} to ${to}`);
 });

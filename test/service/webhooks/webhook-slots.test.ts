@@ -1,6 +1,6 @@
 /** How many webhooks may be on their way, to whom, and how large. */
 import { expect, it } from 'vitest';
-import { WebhookLanes } from '../../../src/service/webhooks/webhook-lanes.ts';
+import { WebhookLanes } from '../../../src/service/webhooks/webhook-slots.ts';
 
 const mega = 1024 * 1024;
 

@@ -1,4 +1,4 @@
-/** When an endpoint's own workers are started, and how long they are kept: what both kinds of pools have in common. */
+/** What both kinds of pools share: when an endpoint's own workers start, how long they idle, and what is reported. */
 import type { EndpointSettings } from '../endpoint-settings.ts';
 import type { Puller } from '../workloads/workload.ts';
 import type { Supervised } from './supervised.ts';
@@ -16,4 +16,17 @@ export function startWanted(
   const wanted = quickStart ? workers.length : Math.max(0, queueLength() - coming);
   const startable = workers.filter(({ state }) => state === 'stopped');
   for (const worker of startable.slice(0, wanted)) void worker.start();
+}
+
+const againAfterMs = 60_000;
+
+export function withoutRepeats(emit: (text: string) => void): (text: string) => void {
+  let last = '';
+  let toldAt = -Infinity;
+  return (text) => {
+    const now = performance.now();
+    if (text === last && now - toldAt < againAfterMs) return;
+    [last, toldAt] = [text, now];
+    emit(text);
+  };
 }

@@ -1,5 +1,6 @@
-/** Notices that the data folder is deleted or replaced while the service has its files open: what is written then is lost. */
+/** The data folder: one service may use it at a time, and has to notice when it is deleted or replaced. */
 import { statSync } from 'node:fs';
+import { lockExclusively, type ExclusiveLock } from '../../lib/sqlite/exclusive-lock.ts';
 
 export class FolderWatch {
   readonly #dir: string;
@@ -56,4 +57,15 @@ function lostText(dir: string): string {
 
 function foundText(dir: string): string {
   return `the data folder ${dir} is back; jobs are taken on again`;
+}
+
+/** Another living service works in the folder. */
+export class DataFolderInUse extends Error {}
+
+/** Holds `path`, a file that exists for this alone; throws `DataFolderInUse`. */
+export function lockDataFolder(path: string): ExclusiveLock {
+  const lock = lockExclusively(path);
+  if (lock === undefined)
+    throw new DataFolderInUse(`another service is running on this data folder (it holds ${path})`);
+  return lock;
 }

@@ -111,6 +111,22 @@ it('lets few arrows lead from one part to another', () => {
   expect(between.size).toBeLessThanOrEqual(20);
 });
 
+it('has no import cycle in the runner, types included', () => {
+  const runner = files.filter((file) => file.startsWith('runner/'));
+  const done = new Set<string>();
+  const cycleFrom = (file: string, path: string[]): string[] | undefined => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+    if (done.has(file)) return undefined;
+    for (const target of importsOf(file).filter((imported) => runner.includes(imported))) {
+      const cycle = cycleFrom(target, [...path, file]);
+      if (cycle !== undefined) return cycle;
+    }
+    done.add(file);
+    return undefined;
+  };
+  expect(runner.map((file) => cycleFrom(file, [])).find((cycle) => cycle !== undefined)).toBeUndefined();
+});
+
 it('lets only the terminal print', () => {
   const printers = files.filter((file) =>
     /\bconsole\.\w+\(|process\.std(out|err)\.write\(/.test(textOf(file)),

@@ -10,7 +10,7 @@ import type { Endpoint } from '../runner/core/attempt.ts';
 import { FatalFailure } from '../runner/core/failure.ts';
 import { createImageStore } from '../runner/images/image-store.ts';
 import type { Listener, Report } from '../runner/pipeline/ports.ts';
-import type { Ports } from '../runner/pipeline/run.ts';
+import type { Ports } from '../runner/pipeline/ports.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
 import { writeBatchReport } from './batch-report.ts';
 import { connect } from './connections.ts';

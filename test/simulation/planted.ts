@@ -39,7 +39,7 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'a 404 of a fresh job is believed',
     file: 'src/runner/pipeline/missing.ts',
-    from: "  if (ageMs(run, job) < run.settings.timeouts.freshnessMs) return { kind: 'not-known-yet', text };",
+    from: "  if (ageMs(job, run.ports.clock) < run.settings.timeouts.freshnessMs) return { kind: 'not-known-yet', text };",
     to: '',
   },
   {
@@ -63,7 +63,7 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'jobs in flight are not resumed',
     file: 'src/runner/pipeline/run-batch.ts',
-    from: '    await lanes.resume(inFlight);',
+    from: '    await slots.resume(inFlight);',
     to: '',
   },
   {

@@ -26,7 +26,7 @@ import { cancelBatch } from '../../src/runner/pipeline/cancel-batch.ts';
 import type { Event } from '../../src/runner/pipeline/event.ts';
 import type { Clock } from '../../src/runner/pipeline/ports.ts';
 import { runBatch } from '../../src/runner/pipeline/run-batch.ts';
-import type { Ports } from '../../src/runner/pipeline/run.ts';
+import type { Ports } from '../../src/runner/pipeline/ports.ts';
 import { Stop, type StopMode } from '../../src/runner/pipeline/stop.ts';
 import { FakeDownloads } from '../fakes/fake-downloads.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';

@@ -2,9 +2,9 @@
 import { nameKey, withSuffix } from '../core/naming.ts';
 import { UnknownPictures } from '../core/plan.ts';
 import { isOriginOf, type Origin } from '../core/provenance.ts';
-import type { AdoptedScene, Checkpoint, FoundScene, ImageStore, UnknownPicture } from './ports.ts';
-import type { Run } from './run.ts';
+import type { AdoptedScene, Checkpoint, FoundScene, ImageStore, Ports, UnknownPicture } from './ports.ts';
 import type { BatchSettings } from './settings.ts';
+import type { Stop } from './stop.ts';
 
 /** Examined at the same moment, a few of which are decoded. */
 const examinedAtOnce = 32;
@@ -12,14 +12,23 @@ const examinedAtOnce = 32;
 /** Told by name; the others are counted. */
 const maxExamples = 3;
 
+interface AdoptPorts extends Pick<Ports, 'clock' | 'emit'> {
+  checkpoint: Pick<Checkpoint, 'ownerOf' | 'listedScenes' | 'adopt'>;
+  images: Pick<ImageStore, 'list' | 'examine'>;
+}
+
 type Known = UnknownPicture & { origin: Origin };
 
 /** By what they say of themselves, else by their names; all at once on record, so that a death leaves all to the next start. */
-export async function adopt(run: Run): Promise<void> {
-  const { checkpoint, clock, emit } = run.ports;
-  const { found, problems } = await examineUnknown(run);
-  const adopted = await match(run, found);
-  if (run.stop.draining.aborted) return;
+export async function adopt(
+  ports: AdoptPorts,
+  settings: Pick<BatchSettings, 'endpoint' | 'pictureName'>,
+  stop: Stop,
+): Promise<void> {
+  const { checkpoint, clock, emit } = ports;
+  const { found, problems } = await examineUnknown(ports, stop.draining);
+  const adopted = await match(checkpoint, settings, found, stop.draining);
+  if (stop.draining.aborted) return;
   await checkpoint.adopt(adopted, clock.now());
   const taken = new Set(adopted.flatMap(({ pictures }) => pictures.map(({ file }) => file)));
   for (const { picture } of found)
@@ -48,8 +57,10 @@ export async function assertNoUnknownPictures(
   if (first !== undefined) throw new UnknownPictures(unknown.length, first);
 }
 
-async function examineUnknown(run: Run): Promise<{ found: UnknownPicture[]; problems: string[] }> {
-  const { checkpoint, images } = run.ports;
+async function examineUnknown(
+  { checkpoint, images }: AdoptPorts,
+  draining: AbortSignal,
+): Promise<{ found: UnknownPicture[]; problems: string[] }> {
   const unknown = new Map<string, string>();
   for (const file of await images.list())
     if ((await checkpoint.ownerOf(file)) === undefined && !unknown.has(nameKey(file)))
@@ -57,7 +68,7 @@ async function examineUnknown(run: Run): Promise<{ found: UnknownPicture[]; prob
   const files = [...unknown.values()];
   const found: UnknownPicture[] = [];
   const problems: string[] = [];
-  for (let from = 0; from < files.length && !run.stop.draining.aborted; from += examinedAtOnce) {
+  for (let from = 0; from < files.length && !draining.aborted; from += examinedAtOnce) {
     const slice = files.slice(from, from + examinedAtOnce);
     for (const [i, seen] of (await Promise.all(slice.map((file) => images.examine(file)))).entries())
       if ('problem' in seen) problems.push(`${slice[i]}: ${seen.problem}`);
@@ -67,7 +78,12 @@ async function examineUnknown(run: Run): Promise<{ found: UnknownPicture[]; prob
 }
 
 /** A name tells something only of a picture that says nothing itself, and where one scene alone would give it. */
-async function match(run: Run, found: UnknownPicture[]): Promise<AdoptedScene[]> {
+async function match(
+  checkpoint: AdoptPorts['checkpoint'],
+  settings: Pick<BatchSettings, 'endpoint' | 'pictureName'>,
+  found: UnknownPicture[],
+  draining: AbortSignal,
+): Promise<AdoptedScene[]> {
   const told = grouped(found.filter(isKnown), ({ origin }) => origin.scene);
   const named = new Map(
     found
@@ -76,16 +92,16 @@ async function match(run: Run, found: UnknownPicture[]): Promise<AdoptedScene[]>
   );
   const adopted: AdoptedScene[] = [];
   const names = new Set<string>();
-  for await (const scene of await run.ports.checkpoint.listedScenes()) {
-    if (run.stop.draining.aborted) return [];
+  for await (const scene of await checkpoint.listedScenes()) {
+    if (draining.aborted) return [];
     const job = scene.isWaiting ? wholeJob(told.get(scene.id) ?? [], scene) : undefined;
     if (job !== undefined) adopted.push({ scene: scene.key, ...job });
-    const name = named.size === 0 ? undefined : nameOf(run.settings, scene);
+    const name = named.size === 0 ? undefined : nameOf(settings, scene);
     names.add(nameKey(name ?? ''));
     // One that is adopted already is no heir, and yet in the way of another.
     named.get(nameKey(name ?? ''))?.heirs.push(job === undefined ? scene : { ...scene, isWaiting: false });
   }
-  const { endpoint } = run.settings;
+  const { endpoint } = settings;
   for (const { one, heirs } of named.values()) {
     const [heir, ...others] = heirs;
     if (heir?.isWaiting !== true || others.length > 0 || isAmbiguous(one.picture.file, names)) continue;

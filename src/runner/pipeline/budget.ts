@@ -9,26 +9,32 @@ import {
   type Pricing,
   type SpendingLimits,
 } from '../core/spending.ts';
+import type { Checkpoint } from './ports.ts';
 
 /** How long a job executed, by the service's word or else as it was seen; or that nobody knows. */
 export type JobEnd = 'untold' | { toldMs: number | undefined; seenMs: number | undefined };
 
+const nothingSpent: BatchSpending = { jobs: 0, executedMs: 0, untold: 0, times: [] };
+
+/** Its cost is unknown until it is loaded. */
 export class Budget {
   readonly #limits: SpendingLimits;
   readonly #pricing: Pricing | undefined;
   readonly #random: () => number;
-  #spending: BatchSpending;
+  #spending = nothingSpent;
+  #isLoaded = false;
 
-  constructor(
-    limits: SpendingLimits,
-    pricing: Pricing | undefined,
-    spending: BatchSpending,
-    random: () => number,
-  ) {
+  constructor(limits: SpendingLimits, pricing: Pricing | undefined, random: () => number) {
     this.#limits = limits;
     this.#pricing = pricing;
-    this.#spending = spending;
     this.#random = random;
+  }
+
+  /** Reads what the batch has spent so far, where that matters. */
+  async load(checkpoint: Pick<Checkpoint, 'spending'>): Promise<void> {
+    if (this.#pricing === undefined && this.#limits.jobs === undefined) return;
+    this.#spending = await checkpoint.spending();
+    this.#isLoaded = true;
   }
 
   /** How many more may be submitted beside `inFlight` others, all of which were counted. */
@@ -60,7 +66,7 @@ export class Budget {
 
   /** Undefined where nobody said what the work costs. */
   cost(): Cost | undefined {
-    if (this.#pricing === undefined) return undefined;
+    if (this.#pricing === undefined || !this.#isLoaded) return undefined;
     const spent = spentOn(this.#spending, this.#spending.times, this.#pricing);
     const { cost: limit } = this.#limits;
     return { spent, currency: this.#pricing.currency, ...(limit !== undefined && { limit }) };

@@ -6,10 +6,10 @@ import { quarantine, suspectDeaths } from '../core/quarantine.ts';
 import { ask, collect, learn, troubled } from './follow.ts';
 import { factsOf, factsOfEnd, resumedJob, type Job } from './job.ts';
 import { missing } from './missing.ts';
-import type { CancelReply, StatusReply } from './ports.ts';
+import type { CancelReply, Ports, StatusReply } from './ports.ts';
 import { finishWriting, settleIntended } from './recover.ts';
-import { Run, type Ports } from './run.ts';
-import { writeReport } from './run-batch.ts';
+import { writeReport } from './report-batch.ts';
+import { startRun, type Run } from './run.ts';
 import type { BatchSettings } from './settings.ts';
 import { settleWithoutPicture } from './settle.ts';
 import type { Stop } from './stop.ts';
@@ -39,24 +39,24 @@ const maxTries = 4;
 
 /** Works until each job was asked to be cancelled and looked at, or `stop` says so. Throws only for a bug. */
 export async function cancelBatch(ports: Ports, settings: BatchSettings, stop: Stop): Promise<CancelResult> {
-  const run = new Run(ports, { ...settings, halt: neverHalt }, stop);
+  const run = startRun(ports, { ...settings, halt: neverHalt }, stop);
   const whys = new Map<number, string>();
   const outcome = { found: 0, unanswered: 0 };
   try {
-    await finishWriting(run);
+    await finishWriting(ports.checkpoint, ports.images, stop);
     outcome.unanswered = await settleIntended(run);
-    await run.loadBudget();
+    await run.budget.load(ports.checkpoint);
     const inFlight = await ports.checkpoint.openAttempts();
     outcome.found = inFlight.length;
     await cancelAll(run, inFlight, whys);
     await ports.checkpoint.assertSound();
   } catch (thrown) {
-    run.stopForThrown(thrown);
+    run.stop.forThrown(thrown);
   }
   const left = await leftOf(run, whys);
   const report = await writeReport(run, endingOf(stop, left));
   run.end();
-  if (run.bug !== undefined) throw run.bug;
+  if (stop.bug !== undefined) throw stop.bug;
   const cut = report === undefined ? stop.ending : undefined;
   return { ...outcome, ending: cut ?? endingOf(stop, left), left, report };
 }
@@ -69,7 +69,7 @@ async function cancelAll(run: Run, attempts: SubmittedAttempt[], whys: Map<numbe
       const why = await cancelOne(run, resumedJob(run.ports.clock, attempt));
       if (why !== undefined) whys.set(attempt.key, why);
     } catch (thrown) {
-      run.stopForThrown(thrown);
+      run.stop.forThrown(thrown);
     }
   };
   await Promise.all(attempts.filter((attempt) => !isSuspect(attempt)).map(one));
@@ -148,7 +148,7 @@ async function settle(
   failure: Failure,
   reply?: StatusReply & { kind: 'ended' },
 ): Promise<undefined> {
-  const facts = reply === undefined ? factsOf(run, job) : factsOfEnd(run, job, reply);
+  const facts = reply === undefined ? factsOf(job, run.ports.clock) : factsOfEnd(job, reply, run.ports.clock);
   await settleWithoutPicture(run, job.attempt, 'failed', failure, facts);
 }
 

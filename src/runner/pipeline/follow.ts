@@ -12,39 +12,59 @@ import {
   timesTaken,
   type Job,
 } from './job.ts';
-import { isOnlyWay, missing } from './missing.ts';
-import type { CancelReply, StatusReply } from './ports.ts';
-import type { Run } from './run.ts';
-import { save } from './save.ts';
+import { isOnlyWay, missing, type MissingContext } from './missing.ts';
+import type { Deadline } from './deadline.ts';
+import type { PollScheduler } from './poll-scheduler.ts';
+import type { CancelReply, Checkpoint, RenderService, StatusReply } from './ports.ts';
+import type { RequestThrottle } from './request-throttle.ts';
+import { save, type SaveContext } from './save.ts';
 import { settleWithoutPicture } from './settle.ts';
+import type { SharedIds } from './shared-ids.ts';
+
+export type FollowContext = SaveContext &
+  MissingContext & {
+    ports: {
+      service: Pick<RenderService, 'status' | 'cancel'>;
+      checkpoint: Pick<Checkpoint, 'recordStatus' | 'markInProgress' | 'clearInProgress'>;
+    };
+    throttles: Record<'status' | 'cancel', RequestThrottle>;
+    pollScheduler: PollScheduler;
+    deadline: Deadline;
+    sharedIds: SharedIds;
+  };
 
 /** Without `waitMs` it is looked at again when such jobs are likely to be done. */
 export type PollResult = 'settled' | { waitMs?: number };
 
-/** Follows a job until it is settled or the run leaves; it then stays in the checkpoint. */
-export async function follow(run: Run, job: Job, first: PollResult = {}): Promise<void> {
-  for (let next = first; next !== 'settled'; next = await poll(run, job)) {
+/** Polls a job until it is settled, or the run leaves and it stays in the checkpoint. */
+export async function follow(
+  run: FollowContext,
+  job: Job,
+  first: PollResult = {},
+): Promise<'settled' | 'left'> {
+  let next = first;
+  while (next !== 'settled') {
     await run.pollScheduler.wait(job, next.waitMs);
-    if (!run.stop.leaving.aborted) continue;
-    run.hasLeft = true;
-    break;
+    if (run.stop.leaving.aborted) break;
+    next = await poll(run, job);
   }
   run.pollScheduler.forget(job);
+  return next === 'settled' ? 'settled' : 'left';
 }
 
 /** Asks for the job once, acts on the answer, and says how long to wait before the next look. */
-export async function poll(run: Run, job: Job): Promise<PollResult> {
-  if (run.isShared(job.attempt)) return distrust(run, job);
+export async function poll(run: FollowContext, job: Job): Promise<PollResult> {
+  if (run.sharedIds.has(job.attempt)) return distrust(run, job);
   const reply = await ask(run, job);
   if (reply === undefined) return { waitMs: 0 };
   learn(run, job, reply);
   const next = await act(run, job, reply);
-  if (next === 'settled') run.forget(job);
+  if (next === 'settled') run.jobs.forget(job);
   return next;
 }
 
 /** Undefined where the run is left. */
-export async function ask(run: Run, job: Job): Promise<StatusReply | undefined> {
+export async function ask(run: FollowContext, job: Job): Promise<StatusReply | undefined> {
   const { endpoint, jobId } = job.attempt;
   job.polls += 1;
   const queuedAt = run.ports.clock.elapsed();
@@ -57,12 +77,12 @@ export async function ask(run: Run, job: Job): Promise<StatusReply | undefined> 
   });
 }
 
-export function learn(run: Run, job: Job, reply: StatusReply): void {
+export function learn(run: FollowContext, job: Job, reply: StatusReply): void {
   if (reply.kind === 'failure') return;
   run.reachability.answered('status');
   if (reply.kind === 'missing') return;
   run.liveness.addStatus(job.attempt.endpoint);
-  run.forget(job);
+  run.jobs.forget(job);
   run.stats.move(job.attempt, 'inFlight');
   markKnown(job, reply);
   const now = run.ports.clock.elapsed();
@@ -71,14 +91,20 @@ export function learn(run: Run, job: Job, reply: StatusReply): void {
   if (times !== undefined) run.pollScheduler.learn(times);
 }
 
-async function act(run: Run, job: Job, reply: StatusReply): Promise<PollResult> {
+async function act(run: FollowContext, job: Job, reply: StatusReply): Promise<PollResult> {
   switch (reply.kind) {
     case 'running':
       return stillRunning(run, job, reply);
     case 'completed':
       return collect(run, job, reply);
     case 'ended':
-      await settleWithoutPicture(run, job.attempt, 'failed', reply.failure, factsOfEnd(run, job, reply));
+      await settleWithoutPicture(
+        run,
+        job.attempt,
+        'failed',
+        reply.failure,
+        factsOfEnd(job, reply, run.ports.clock),
+      );
       return 'settled';
     case 'missing': {
       const verdict = await missing(run, job, reply.text);
@@ -90,7 +116,7 @@ async function act(run: Run, job: Job, reply: StatusReply): Promise<PollResult> 
 }
 
 async function stillRunning(
-  run: Run,
+  run: FollowContext,
   job: Job,
   reply: StatusReply & { kind: 'running' },
 ): Promise<PollResult> {
@@ -106,14 +132,14 @@ async function stillRunning(
     });
     emit({ type: 'job-status', scene: job.attempt.sceneId, jobId: job.attempt.jobId, status: reply.status });
   }
-  const overdue = overdueFailure(run, job);
+  const overdue = overdueFailure(job, run.settings.timeouts, run.ports.clock);
   return overdue === undefined ? {} : giveUp(run, job, overdue);
 }
 
 type Completed = StatusReply & { kind: 'completed' };
 
 /** The pictures of a job that is done; where they do not pass, its attempt has failed. */
-export async function collect(run: Run, job: Job, reply: Completed): Promise<PollResult> {
+export async function collect(run: FollowContext, job: Job, reply: Completed): Promise<PollResult> {
   try {
     const next = await collectHeld(run, job, reply);
     reply.hold?.release();
@@ -124,33 +150,41 @@ export async function collect(run: Run, job: Job, reply: Completed): Promise<Pol
   }
 }
 
-async function collectHeld(run: Run, job: Job, reply: Completed): Promise<PollResult> {
-  if (run.isShared(job.attempt)) return distrust(run, job);
-  const age = ageMs(run, job);
+async function collectHeld(run: FollowContext, job: Job, reply: Completed): Promise<PollResult> {
+  if (run.sharedIds.has(job.attempt)) return distrust(run, job);
+  const age = ageMs(job, run.ports.clock);
   run.stats.collected(job.attempt, reply);
   const { checkpoint } = run.ports;
   await checkpoint.markInProgress(job.attempt);
-  const saving = save(run, job.attempt, reply.pictures, factsOfEnd(run, job, reply), reply.hold);
+  const saving = save(run, job.attempt, reply.pictures, factsOfEnd(job, reply, run.ports.clock), reply.hold);
   const result = await saving.catch(async (thrown: unknown) => {
     // A full disk ends the run in order: that is no death to hold against the scene.
     if (thrown instanceof FatalFailure) await checkpoint.clearInProgress(job.attempt);
     throw thrown;
   });
   await checkpoint.clearInProgress(job.attempt);
-  if (result === 'saved') run.countSaved(job.isResumed ? undefined : age);
+  if (result === 'saved') run.halts.countSaved();
+  // How long a resumed job waited for this run is unknown.
+  if (result === 'saved' && !job.isResumed) run.deadline.observe(age);
   return result === 'left' ? { waitMs: 0 } : 'settled';
 }
 
 /** It may be anybody's: no picture is saved for it, and its submission is declared. */
-async function distrust(run: Run, job: Job): Promise<'settled'> {
+async function distrust(run: FollowContext, job: Job): Promise<'settled'> {
   const text = `the service answered another submission with its id, ${job.attempt.jobId}, too: whose picture it would bring, nobody can tell`;
-  await settleWithoutPicture(run, job.attempt, 'expired', { kind: 'unanswered', text }, factsOf(run, job));
-  run.forget(job);
+  await settleWithoutPicture(
+    run,
+    job.attempt,
+    'expired',
+    { kind: 'unanswered', text },
+    factsOf(job, run.ports.clock),
+  );
+  run.jobs.forget(job);
   return 'settled';
 }
 
 /** Stops the job at the service, so that it does not go on costing, and takes what it has brought in the meantime. */
-async function giveUp(run: Run, job: Job, overdue: Failure): Promise<PollResult> {
+async function giveUp(run: FollowContext, job: Job, overdue: Failure): Promise<PollResult> {
   const { service } = run.ports;
   const { endpoint, jobId } = job.attempt;
   const cancelled = await run.throttles.cancel.pass(run.stop.leaving, () =>
@@ -159,7 +193,8 @@ async function giveUp(run: Run, job: Job, overdue: Failure): Promise<PollResult>
   const last = cancelled && (await ask(run, job));
   if (cancelled === undefined || last === undefined) return { waitMs: 0 };
   if (last.kind === 'completed') return collect(run, job, last);
-  const facts = last.kind === 'ended' ? factsOfEnd(run, job, last) : factsOf(run, job);
+  const facts =
+    last.kind === 'ended' ? factsOfEnd(job, last, run.ports.clock) : factsOf(job, run.ports.clock);
   const failure = last.kind === 'ended' ? overdue : afterCancel(overdue, cancelled);
   await settleWithoutPicture(run, job.attempt, 'failed', failure, facts);
   return 'settled';
@@ -180,40 +215,42 @@ const enoughUnreadable = 5;
  * meanwhile; where nothing else in flight or waiting could tell, one job for the whole run, whose scene then tells. Either
  * way the endpoint has to answer now: an outage gives up nothing, and ends the run where it lasts.
  */
-async function unreadable(run: Run, job: Job, failure: Failure): Promise<PollResult> {
+async function unreadable(run: FollowContext, job: Job, failure: Failure): Promise<PollResult> {
   if (failureRules[failure.kind].next === 'stop') return troubled(run, job, failure);
   job.unreadable += 1;
   if (job.unreadable >= enoughUnreadable) job.unreadableElapsed ??= run.ports.clock.elapsed();
   const since = job.unreadableElapsed;
   const isAlive = since !== undefined && (await answers(run, job));
   const isOwn = isAlive && run.liveness.wasStatusReadSince(job.attempt.endpoint, since);
-  const isLast = isAlive && !isOwn && (await isLastUnsettled(run)) && !run.hasGivenUpLast;
-  const overdue = overdueFailure(run, job) ?? overdueSinceSubmission(run, job);
+  const isLast = isAlive && !isOwn && (await isLastUnsettled(run)) && !run.jobs.hasGivenUpLast;
+  const overdue =
+    overdueFailure(job, run.settings.timeouts, run.ports.clock) ??
+    overdueSinceSubmission(job, run.settings.timeouts, run.ports.clock);
   if (overdue !== undefined && (isOwn || isLast)) {
-    run.hasGivenUpLast ||= isLast;
+    run.jobs.hasGivenUpLast ||= isLast;
     return giveUp(run, job, { ...overdue, text: `${overdue.text}; the latest: ${failure.text}` });
   }
   // One submission of another scene tells.
-  if (overdue !== undefined && isAlive) run.markUncertain(job);
+  if (overdue !== undefined && isAlive) run.jobs.markUncertain(job);
   // To be asked to wait is an answer, until all that was waited for is overdue.
   if (failure.kind === 'overloaded' && overdue === undefined) run.reachability.answered('status');
-  else if (!isOwn && !isLast) run.countSilence('status', failure.text);
+  else if (!isOwn && !isLast) run.halts.countSilence('status', failure.text);
   return troubled(run, job, failure);
 }
 
-async function answers(run: Run, job: Job): Promise<boolean> {
-  run.unreadable.add(job);
+async function answers(run: FollowContext, job: Job): Promise<boolean> {
+  run.jobs.unreadable.add(job);
   const health = await run.liveness.ask(job.attempt.endpoint);
   return health !== undefined && health.kind !== 'failure';
 }
 
-async function isLastUnsettled(run: Run): Promise<boolean> {
-  return run.inFlight === run.unreadable.size && (await isOnlyWay(run));
+async function isLastUnsettled(run: FollowContext): Promise<boolean> {
+  return run.jobs.count === run.jobs.unreadable.size && (await isOnlyWay(run));
 }
 
-export function troubled(run: Run, job: Job, failure: Failure): { waitMs: number } {
+export function troubled(run: FollowContext, job: Job, failure: Failure): { waitMs: number } {
   if (failureRules[failure.kind].next === 'stop') {
-    run.stopFor(failure);
+    run.stop.forFailure(failure);
     return { waitMs: 0 };
   }
   job.troubles += 1;

@@ -1,24 +1,31 @@
 /** The report of a run that goes on, written now and then, so that a run that is killed has left one. */
 import { FatalFailure } from '../core/failure.ts';
-import type { Run } from './run.ts';
+import type { Ports, Report } from './ports.ts';
+import type { Stop } from './stop.ts';
+
+interface InterimPorts extends Pick<Ports, 'clock' | 'emit'> {
+  report: Pick<Report, 'update'>;
+}
 
 /** The next one is not begun before this many times as long as the last one took: 3 % of the time at most. */
 const restShare = 30;
 
 export class InterimReports {
-  readonly #run: Run;
+  readonly #ports: InterimPorts;
+  readonly #stop: Stop;
   readonly #over = new AbortController();
   #working: Promise<void> = Promise.resolve();
   /** What was wrong with the last one. */
   #trouble: string | undefined;
 
-  constructor(run: Run) {
-    this.#run = run;
+  constructor(ports: InterimPorts, stop: Stop) {
+    this.#ports = ports;
+    this.#stop = stop;
   }
 
-  begin(): void {
-    const { reportEveryMs } = this.#run.settings;
-    if (reportEveryMs !== undefined) this.#working = this.#work(reportEveryMs);
+  /** None are written without `everyMs`. */
+  begin(everyMs: number | undefined): void {
+    if (everyMs !== undefined) this.#working = this.#work(everyMs);
   }
 
   /** Cuts the one that is being written; resolves when nothing is being written any more. */
@@ -28,25 +35,25 @@ export class InterimReports {
   }
 
   async #work(everyMs: number): Promise<void> {
-    const { ports, stop } = this.#run;
-    const signal = AbortSignal.any([stop.leaving, this.#over.signal]);
+    const { clock } = this.#ports;
+    const signal = AbortSignal.any([this.#stop.leaving, this.#over.signal]);
     let waitMs = everyMs;
     while (!signal.aborted) {
-      await ports.clock.sleep(waitMs, signal);
-      const began = ports.clock.elapsed();
+      await clock.sleep(waitMs, signal);
+      const began = clock.elapsed();
       if (!signal.aborted) await this.#write(signal);
-      waitMs = Math.max(everyMs, restShare * (ports.clock.elapsed() - began));
+      waitMs = Math.max(everyMs, restShare * (clock.elapsed() - began));
     }
   }
 
   /** A disk that does not take it ends no run: there is another one to come. */
   async #write(signal: AbortSignal): Promise<void> {
-    const { report, emit } = this.#run.ports;
+    const { report, emit } = this.#ports;
     try {
       await report.update(signal);
       this.#trouble = undefined;
     } catch (thrown) {
-      if (!(thrown instanceof FatalFailure)) return this.#run.stopForThrown(thrown);
+      if (!(thrown instanceof FatalFailure)) return this.#stop.forThrown(thrown);
       const text = `the report of the run so far was not written: ${thrown.message}`;
       if (text !== this.#trouble) emit({ type: 'warning', text });
       this.#trouble = text;

@@ -2,24 +2,37 @@
 import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
 import type { IdleReason } from '../core/slot-usage.ts';
 import { suspectDeaths } from '../core/quarantine.ts';
-import { follow, poll, type PollResult } from './follow.ts';
+import { follow, poll, type FollowContext, type PollResult } from './follow.ts';
 import { freshJob, resumedJob, type Job } from './job.ts';
-import type { Run } from './run.ts';
-import { submit } from './submit.ts';
+import type { Checkpoint } from './ports.ts';
+import type { BatchSettings } from './settings.ts';
+import { submit, type SubmitContext } from './submit.ts';
+
+type SlotContext = FollowContext &
+  SubmitContext & {
+    ports: { checkpoint: Pick<Checkpoint, 'claim' | 'claimSuspect'> };
+    settings: Pick<BatchSettings, 'endpoint' | 'concurrency'>;
+  };
 
 /** A feeder with nothing to do pollScheduler around this often, whatever wakes it earlier. */
 const maxIdleMs = 60_000;
 
 export class JobSlots {
-  readonly #run: Run;
+  readonly #run: SlotContext;
   readonly #inFlight = new Set<Promise<void>>();
   #submitting = 0;
+  #hasLeft = false;
   #awake = new AbortController();
 
-  constructor(run: Run) {
+  constructor(run: SlotContext) {
     this.#run = run;
     run.stop.draining.addEventListener('abort', () => this.#wake(), { once: true });
-    run.onUncertain = () => this.#wake();
+    run.jobs.onUncertain = () => this.#wake();
+  }
+
+  /** Whether a job in flight is left to the next run. */
+  get hasLeft(): boolean {
+    return this.#hasLeft;
   }
 
   /**
@@ -44,9 +57,9 @@ export class JobSlots {
       pollScheduler.hasMore = next !== undefined;
       if (next === undefined && this.#inFlight.size === 0) return;
       // What waits to be taken by a service that is full has not been submitted yet either.
-      if (next !== undefined || this.#submitting > 0) this.#run.stopAtDeadline();
+      if (next !== undefined || this.#submitting > 0) this.#stopAtDeadline();
       if (next !== undefined) {
-        if (this.#submitting === 0) this.#run.stopAtBudget();
+        if (this.#submitting === 0) this.#stopAtBudget();
         if (await this.#submitDue(next)) continue;
       }
       this.#run.stats.free(this.#idleReason(next));
@@ -64,11 +77,26 @@ export class JobSlots {
   async #resumeOne(attempt: SubmittedAttempt): Promise<void> {
     const job = resumedJob(this.#run.ports.clock, attempt);
     this.#run.stats.resume(attempt);
-    this.#run.held += 1;
+    this.#run.jobs.held += 1;
     const next: PollResult = await poll(this.#run, job);
     if (next !== 'settled') return this.#keep(attempt, this.#follow(job, next));
     this.#run.stats.leave(attempt);
     this.#release();
+  }
+
+  #stopAtDeadline(): void {
+    const { deadline } = this.#run;
+    if (deadline.leftMs() <= 0) this.#stopAtLimit(deadline.text);
+  }
+
+  #stopAtBudget(): void {
+    const { budget } = this.#run;
+    const text = budget.roomFor(0) <= 0 ? budget.spentText() : undefined;
+    if (text !== undefined) this.#stopAtLimit(text);
+  }
+
+  #stopAtLimit(text: string): void {
+    this.#run.stop.request('drain', { kind: 'limit-reached', text });
   }
 
   /** Whether anything was submitted. */
@@ -90,7 +118,7 @@ export class JobSlots {
     if (next.at > now && !isStray) return [];
     if (!next.isSuspect) return checkpoint.claim(room, endpoint, now, Math.max(now, next.at));
     // What the program died with is taken up when nothing else is left that would die with it; doubted jobs bring nothing.
-    const isAlone = this.#inFlight.size === this.#run.uncertain.size;
+    const isAlone = this.#inFlight.size === this.#run.jobs.uncertain.size;
     const suspect = isAlone ? await checkpoint.claimSuspect(endpoint, now) : undefined;
     return suspect === undefined ? [] : [suspect];
   }
@@ -106,23 +134,23 @@ export class JobSlots {
   }
 
   async #follow(job: Job, first?: PollResult): Promise<void> {
-    await follow(this.#run, job, first);
+    if ((await follow(this.#run, job, first)) === 'left') this.#hasLeft = true;
     this.#release();
   }
 
   /** The service holds one job less for us, and may take another. */
   #release(): void {
-    this.#run.held -= 1;
+    this.#run.jobs.held -= 1;
     this.#run.throttles.submit.admitNext();
   }
 
   #keep(attempt: Attempt, work: Promise<void>): void {
-    this.#run.inFlight += 1;
+    this.#run.jobs.count += 1;
     const kept: Promise<void> = work
-      .catch((thrown: unknown) => this.#run.stopForThrown(thrown))
+      .catch((thrown: unknown) => this.#run.stop.forThrown(thrown))
       .finally(() => {
         this.#inFlight.delete(kept);
-        this.#run.inFlight -= 1;
+        this.#run.jobs.count -= 1;
         this.#run.stats.leave(attempt);
         this.#wake();
       });
@@ -131,12 +159,12 @@ export class JobSlots {
 
   /** How many may be submitted now. */
   #room(): number {
-    const { settings, reachability, budget, uncertain, stop, throttles } = this.#run;
+    const { settings, reachability, budget, jobs, stop, throttles } = this.#run;
     if (stop.draining.aborted) return 0;
     // Where the endpoint is doubted, one submission tells; doubted jobs do not stand in its way.
-    const known = this.#inFlight.size - uncertain.size;
+    const known = this.#inFlight.size - jobs.uncertain.size;
     const free = Math.max(0, settings.concurrency - known);
-    const probing = uncertain.size > 0 ? Math.max(0, 1 - known) : Infinity;
+    const probing = jobs.uncertain.size > 0 ? Math.max(0, 1 - known) : Infinity;
     return Math.min(
       free,
       probing,
@@ -148,25 +176,22 @@ export class JobSlots {
 
   /** Why lanes stay free though their turn to be filled was now. */
   #idleReason(next: { at: number; isSuspect: boolean } | undefined): IdleReason {
-    const { stop, ports, budget, uncertain, reachability, throttles } = this.#run;
+    const { stop, ports, budget, jobs, reachability, throttles } = this.#run;
     if (stop.draining.aborted) return stop.ending?.kind === 'limit-reached' ? 'limits' : 'stopping';
     // Suspects wait for each other, however many lanes there are.
     if (next === undefined || next.isSuspect) return 'nothingLeft';
     if (next.at > ports.clock.now()) return 'retries';
     if (budget.roomFor(this.#inFlight.size) === 0) return 'limits';
     if (throttles.submit.room() === 0) return throttles.submit.isSlowed ? 'slowed' : 'rate';
-    return uncertain.size > 0 || reachability.roomFor(this.#submitting, false) === 0 ? 'outage' : 'disk';
+    return jobs.uncertain.size > 0 || reachability.roomFor(this.#submitting, false) === 0 ? 'outage' : 'disk';
   }
 
   #idleMs(dueAt: number | undefined): number {
-    const { ports, reachability, deadline, observed, throttles } = this.#run;
+    const { ports, reachability, deadline, throttles } = this.#run;
     const untilDueMs = dueAt === undefined ? Infinity : dueAt - ports.clock.now();
-    const wakeMs = [
-      reachability.pauseMs(),
-      throttles.submit.pauseMs(),
-      untilDueMs,
-      deadline.leftMs(observed),
-    ].filter((ms) => ms > 0);
+    const wakeMs = [reachability.pauseMs(), throttles.submit.pauseMs(), untilDueMs, deadline.leftMs()].filter(
+      (ms) => ms > 0,
+    );
     return Math.min(maxIdleMs, ...wakeMs);
   }
 

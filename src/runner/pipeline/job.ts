@@ -4,8 +4,8 @@ import type { SubmittedAttempt } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
 import type { PollState } from '../core/polling.ts';
 import type { Clock, JobTimes, StatusReply } from './ports.ts';
-import type { Run } from './run.ts';
 import type { JobFacts } from './settle.ts';
+import type { BatchSettings } from './settings.ts';
 
 export interface Job {
   attempt: SubmittedAttempt;
@@ -59,8 +59,8 @@ const unseen = {
   troubles: 0,
 };
 
-export function ageMs(run: Run, job: Job): number {
-  return run.ports.clock.elapsed() - job.submittedElapsed;
+export function ageMs(job: Job, clock: Clock): number {
+  return clock.elapsed() - job.submittedElapsed;
 }
 
 /** A single answer of a stale replica does not undo what several 404s said; so many in a row do. */
@@ -117,10 +117,15 @@ export function timesTaken(
   return { delayMs, executionMs: (ranMs + tookMs) / 2 - delayMs };
 }
 
+type Timeouts = BatchSettings['timeouts'];
+
 /** Why it has had long enough, or undefined where it has not. */
-export function overdueFailure(run: Run, job: Job): Failure | undefined {
-  const { queueMs, executionMs } = run.settings.timeouts;
-  const now = run.ports.clock.elapsed();
+export function overdueFailure(
+  job: Job,
+  { queueMs, executionMs }: Timeouts,
+  clock: Clock,
+): Failure | undefined {
+  const now = clock.elapsed();
   const status = job.status === '' ? 'no status' : `its status is still "${job.status}"`;
   const text = (ms: number, since: string, key: string): Failure =>
     overdue(`${status} ${formatDuration(ms)} after ${since} (\`${key}\`)`);
@@ -134,31 +139,34 @@ export function overdueFailure(run: Run, job: Job): Failure | undefined {
 }
 
 /** As above, over all runs; only for a job whose status cannot be read: between two runs the wall clock may have jumped. */
-export function overdueSinceSubmission(run: Run, job: Job): Failure | undefined {
-  const { queueMs, executionMs } = run.settings.timeouts;
+export function overdueSinceSubmission(
+  job: Job,
+  { queueMs, executionMs }: Timeouts,
+  clock: Clock,
+): Failure | undefined {
   const ms = queueMs + executionMs;
-  if (ageMs(run, job) <= ms) return undefined;
+  if (ageMs(job, clock) <= ms) return undefined;
   const text = `no status ${formatDuration(ms)} after its submission (\`timeouts.queue\` and \`timeouts.execution\`)`;
   return overdue(text);
 }
 
 const overdue = (text: string): Failure => ({ kind: 'job-overdue', text });
 
-export function factsOf(run: Run, job: Job): JobFacts {
+export function factsOf(job: Job, clock: Clock): JobFacts {
   const { executingElapsed } = job;
   return {
     jobId: job.attempt.jobId,
     polls: job.polls,
-    ...(executingElapsed !== undefined && { executedMs: run.ports.clock.elapsed() - executingElapsed }),
+    ...(executingElapsed !== undefined && { executedMs: clock.elapsed() - executingElapsed }),
   };
 }
 
 /** To be taken when the answer has just come. */
-export function factsOfEnd(run: Run, job: Job, reply: JobTimes & { status: string }): JobFacts {
+export function factsOfEnd(job: Job, reply: JobTimes & { status: string }, clock: Clock): JobFacts {
   const { status, delayTimeMs, executionTimeMs } = reply;
   return {
-    ...factsOf(run, job),
-    completedAt: run.ports.clock.now(),
+    ...factsOf(job, clock),
+    completedAt: clock.now(),
     status,
     ...(delayTimeMs !== undefined && { delayTimeMs }),
     ...(executionTimeMs !== undefined && { executionTimeMs }),

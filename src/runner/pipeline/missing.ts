@@ -1,8 +1,18 @@
 /** What a 404 of a job means: too early, gone, or that the endpoint itself is not there. */
 import { failureRules, type Failure } from '../core/failure.ts';
 import { ageMs, factsOf, type Job } from './job.ts';
-import type { Run } from './run.ts';
-import { settleWithoutPicture } from './settle.ts';
+import type { EndpointLiveness } from './endpoint-liveness.ts';
+import type { JobsInFlight } from './jobs-in-flight.ts';
+import type { Checkpoint } from './ports.ts';
+import { settleWithoutPicture, type SettleContext } from './settle.ts';
+import type { BatchSettings } from './settings.ts';
+
+export type MissingContext = SettleContext & {
+  ports: { checkpoint: Pick<Checkpoint, 'nextDue'> };
+  settings: Pick<BatchSettings, 'timeouts'>;
+  jobs: JobsInFlight;
+  liveness: EndpointLiveness;
+};
 
 /** With nothing else to learn from, the endpoint's silence is waited for this long before one job is given up for it. */
 const doubtMs = 60_000;
@@ -11,9 +21,9 @@ const doubtMs = 60_000;
 const retentionMs = 30 * 60_000;
 
 /** Settles the job as `expired` at the second 404, once the endpoint is known to be there; else says why to ask again. */
-export async function missing(run: Run, job: Job, text: string): Promise<'settled' | Failure> {
+export async function missing(run: MissingContext, job: Job, text: string): Promise<'settled' | Failure> {
   const { endpoint } = job.attempt;
-  if (ageMs(run, job) < run.settings.timeouts.freshnessMs) return { kind: 'not-known-yet', text };
+  if (ageMs(job, run.ports.clock) < run.settings.timeouts.freshnessMs) return { kind: 'not-known-yet', text };
   const now = run.ports.clock.elapsed();
   const since = job.missingElapsed;
   job.missingElapsed ??= now;
@@ -26,45 +36,46 @@ export async function missing(run: Run, job: Job, text: string): Promise<'settle
   const health = await run.liveness.ask(endpoint);
   if (health?.kind === 'answers') return expire(run, job, text);
   if (health?.kind === 'failure' && failureRules[health.failure.kind].next === 'stop') return health.failure;
-  run.markUncertain(job);
+  run.jobs.markUncertain(job);
   run.stats.move(job.attempt, 'outage');
-  if (now - since < doubtMs || run.inFlight > run.uncertain.size) return { kind: 'endpoint-doubtful', text };
+  if (now - since < doubtMs || run.jobs.count > run.jobs.uncertain.size)
+    return { kind: 'endpoint-doubtful', text };
   // Nothing is submitted any more, whose answer would tell: the next run finds out.
   if (run.stop.ending !== undefined) run.stop.request('leave', run.stop.ending);
-  else if (!run.isGivingUpOne) return giveUpOne(run, job, text);
+  else if (!run.jobs.isGivingUpOne) return giveUpOne(run, job, text);
   return { kind: 'endpoint-doubtful', text };
 }
 
 /** Answers come at the same moment; no second job is given up while it is being found out whether the first has to be. */
-async function giveUpOne(run: Run, job: Job, text: string): Promise<'settled' | Failure> {
-  run.isGivingUpOne = true;
+async function giveUpOne(run: MissingContext, job: Job, text: string): Promise<'settled' | Failure> {
+  run.jobs.isGivingUpOne = true;
   try {
     if (!(await isOnlyWay(run))) return { kind: 'endpoint-doubtful', text };
-    run.uncertain.delete(job);
+    run.jobs.uncertain.delete(job);
     return await expire(run, job, text);
   } finally {
-    run.isGivingUpOne = false;
+    run.jobs.isGivingUpOne = false;
   }
 }
 
-async function expire(run: Run, job: Job, text: string): Promise<'settled'> {
+async function expire(run: MissingContext, job: Job, text: string): Promise<'settled'> {
   const failure: Failure = { kind: 'expired', text };
-  await settleWithoutPicture(run, job.attempt, 'expired', failure, factsOf(run, job));
-  if (isTooYoung(run, job)) run.countFailed(failure);
+  await settleWithoutPicture(run, job.attempt, 'expired', failure, factsOf(job, run.ports.clock));
+  if (isTooYoung(run, job)) run.halts.countFailed(failure);
   return 'settled';
 }
 
 /** Its result cannot have been deleted yet: a service that loses what it takes is a reason to stop sending. */
-function isTooYoung(run: Run, job: Job): boolean {
+function isTooYoung(run: MissingContext, job: Job): boolean {
   const wallAgeMs = run.ports.clock.now() - job.attempt.submittedAt;
-  return Math.max(ageMs(run, job), wallAgeMs) < retentionMs;
+  return Math.max(ageMs(job, run.ports.clock), wallAgeMs) < retentionMs;
 }
 
 /**
  * Where every job in flight is doubted and no scene can be submitted whose answer would tell, one job is given up: its
  * scene is submitted again, and the answer speaks for all the others.
  */
-export async function isOnlyWay(run: Run): Promise<boolean> {
-  if (run.budget.roomFor(run.inFlight) === 0) return true;
+export async function isOnlyWay(run: MissingContext): Promise<boolean> {
+  if (run.budget.roomFor(run.jobs.count) === 0) return true;
   return (await run.ports.checkpoint.nextDue()) === undefined;
 }

@@ -1,41 +1,48 @@
 /** Looks whether the pictures on record are still there: beside the work of a run, and before it says how it ended. */
-import type { MissingPictures } from './ports.ts';
-import type { Run } from './run.ts';
+import type { Checkpoint, ImageStore, MissingPictures, Ports } from './ports.ts';
+import type { Stop } from './stop.ts';
+
+interface WatchPorts extends Pick<Ports, 'emit'> {
+  checkpoint: Pick<Checkpoint, 'savedPictures'>;
+  images: Pick<ImageStore, 'findMissing'>;
+}
 
 export class PictureWatch {
-  readonly #run: Run;
+  readonly #ports: WatchPorts;
+  readonly #stop: Stop;
   readonly #over = new AbortController();
   #working: Promise<void> = Promise.resolve();
 
-  constructor(run: Run) {
-    this.#run = run;
+  constructor(ports: WatchPorts, stop: Stop) {
+    this.#ports = ports;
+    this.#stop = stop;
   }
 
   /** Warns where some are missing. */
   begin(): void {
-    const signal = AbortSignal.any([this.#run.stop.leaving, this.#over.signal]);
+    const signal = AbortSignal.any([this.#stop.leaving, this.#over.signal]);
     const warn = (found: MissingPictures | undefined): void => {
       if (found === undefined || found.missing === 0) return;
       const text = `${missingText(found)}; the end of this run names the command that has them rendered again`;
-      this.#run.ports.emit({ type: 'warning', text });
+      this.#ports.emit({ type: 'warning', text });
     };
-    this.#working = this.#find(signal).then(warn, (thrown: unknown) => this.#run.stopForThrown(thrown));
+    this.#working = this.#find(signal).then(warn, (thrown: unknown) => this.#stop.forThrown(thrown));
   }
 
   /** What is missing now; undefined where that was not found out, which ends the run, or the grace of a leaving run is over. */
-  async end(): Promise<MissingPictures | undefined> {
+  async end(hurried: AbortSignal): Promise<MissingPictures | undefined> {
     this.#over.abort();
     await this.#working;
     try {
-      return this.#run.isPlanned ? await this.#find(this.#run.hurried) : undefined;
+      return await this.#find(hurried);
     } catch (thrown) {
-      this.#run.stopForThrown(thrown);
+      this.#stop.forThrown(thrown);
       return undefined;
     }
   }
 
   async #find(signal: AbortSignal): Promise<MissingPictures | undefined> {
-    const { checkpoint, images } = this.#run.ports;
+    const { checkpoint, images } = this.#ports;
     return images.findMissing(await checkpoint.savedPictures(), signal);
   }
 }

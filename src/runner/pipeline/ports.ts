@@ -14,6 +14,18 @@ import type { BadRow, ListedScene, SceneCounts } from '../core/scene.ts';
 import type { RecordedPicture } from '../core/verification.ts';
 import type { Event } from './event.ts';
 
+export interface Ports {
+  service: RenderService;
+  checkpoint: Checkpoint;
+  downloads: Downloads;
+  images: ImageStore;
+  report: Report;
+  clock: Clock;
+  /** 0 ≤ random < 1. */
+  random: () => number;
+  emit: Listener;
+}
+
 /** The job service. Every call is one HTTP request and resolves to what it meant; expected trouble never throws. */
 export interface RenderService {
   submit(endpoint: Endpoint, input: JsonObject, signal: AbortSignal): Promise<SubmitReply>;

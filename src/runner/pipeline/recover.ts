@@ -2,12 +2,16 @@
 import type { Attempt } from '../core/attempt.ts';
 import { provenanceOf } from '../core/provenance.ts';
 import { quarantine } from '../core/quarantine.ts';
-import type { UnfinishedWriting } from './ports.ts';
-import type { Run } from './run.ts';
-import { recordWithoutPicture } from './settle.ts';
+import type { Checkpoint, ImageStore, UnfinishedWriting } from './ports.ts';
+import { recordWithoutPicture, type SettleContext } from './settle.ts';
+import type { Stop } from './stop.ts';
 
 /** Does the renames that were decided; what was renamed already is not touched. */
-export async function finishMoves({ ports: { checkpoint, images }, stop }: Run): Promise<void> {
+export async function finishMoves(
+  checkpoint: Pick<Checkpoint, 'pendingMoves' | 'recordMoved'>,
+  images: Pick<ImageStore, 'move'>,
+  stop: Stop,
+): Promise<void> {
   for (const move of await checkpoint.pendingMoves()) {
     if (stop.leaving.aborted) return;
     await images.move(move.from, move.to);
@@ -16,15 +20,25 @@ export async function finishMoves({ ports: { checkpoint, images }, stop }: Run):
 }
 
 /** Takes up what was written and not settled where it is there as a whole, and removes it where it is not. */
-export async function finishWriting(run: Run): Promise<void> {
-  for (const unfinished of await run.ports.checkpoint.unfinishedWriting()) {
-    if (run.stop.leaving.aborted) return;
-    await finishOne(run, unfinished);
+export async function finishWriting(
+  checkpoint: Writings & Pick<Checkpoint, 'unfinishedWriting'>,
+  images: WrittenImages,
+  stop: Stop,
+): Promise<void> {
+  for (const unfinished of await checkpoint.unfinishedWriting()) {
+    if (stop.leaving.aborted) return;
+    await finishOne(checkpoint, images, unfinished);
   }
 }
 
-async function finishOne(run: Run, { attempt, isInFlight, settlement }: UnfinishedWriting): Promise<void> {
-  const { checkpoint, images } = run.ports;
+type Writings = Pick<Checkpoint, 'ownerOf' | 'settle' | 'dropWriting'>;
+type WrittenImages = Pick<ImageStore, 'has' | 'complete' | 'remove'>;
+
+async function finishOne(
+  checkpoint: Writings,
+  images: WrittenImages,
+  { attempt, isInFlight, settlement }: UnfinishedWriting,
+): Promise<void> {
   const files: string[] = [];
   for (const picture of settlement.pictures) {
     const isOnRecord = (await checkpoint.ownerOf(picture.file)) !== undefined;
@@ -41,13 +55,15 @@ async function finishOne(run: Run, { attempt, isInFlight, settlement }: Unfinish
 }
 
 /** Settles the submissions that dead runs had begun, each of which may have been sent; returns how many there were. */
-export async function settleIntended(run: Run): Promise<number> {
+export async function settleIntended(
+  run: SettleContext & { ports: { checkpoint: Pick<Checkpoint, 'recover'> } },
+): Promise<number> {
   const intended = await run.ports.checkpoint.recover();
   await Promise.all(intended.map((attempt) => recordDeath(run, attempt)));
   return intended.length;
 }
 
-async function recordDeath(run: Run, attempt: Attempt): Promise<void> {
+async function recordDeath(run: SettleContext, attempt: Attempt): Promise<void> {
   const failure = quarantine(attempt.deaths) ?? { kind: 'unanswered' as const, text: diedWhileSending };
   await recordWithoutPicture(run, attempt, 'unanswered', failure);
 }

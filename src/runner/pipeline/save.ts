@@ -3,17 +3,29 @@ import type { SubmittedAttempt } from '../core/attempt.ts';
 import { type Failure, failureRules } from '../core/failure.ts';
 import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
 import { provenanceOf } from '../core/provenance.ts';
-import type { Hold } from './ports.ts';
-import type { Run } from './run.ts';
-import { savedSettlement, settleSaved, settleWithoutPicture, type JobFacts } from './settle.ts';
+import type { PictureNames } from './picture-names.ts';
+import type { Checkpoint, Hold, Ports } from './ports.ts';
+import {
+  savedSettlement,
+  settleSaved,
+  settleWithoutPicture,
+  type JobFacts,
+  type SettleContext,
+} from './settle.ts';
 import { backoffMs } from '../core/backoff.ts';
+
+export type SaveContext = SettleContext & {
+  ports: Pick<Ports, 'downloads' | 'images'> & { checkpoint: Pick<Checkpoint, 'beginWriting'> };
+  names: PictureNames;
+  abandoned: AbortSignal;
+};
 
 /**
  * All pictures of an output are saved, or none: the attempt has failed, or it was left as it is since the run is
  * ending. Returns which.
  */
 export async function save(
-  run: Run,
+  run: SaveContext,
   attempt: SubmittedAttempt,
   found: FoundPicture[],
   facts: JobFacts,
@@ -44,7 +56,7 @@ export async function save(
   run.stats.move(attempt, 'disk');
   const names = await run.names.reserve(attempt, seeds);
   const pictures = good.map((picture, i) => saved(picture, names[i] ?? '', seeds[i]));
-  const settlement = savedSettlement(run, pictures, facts);
+  const settlement = savedSettlement(pictures, facts, run.ports.clock.now());
   try {
     // A run that dies from here on leaves files which nobody else could tell from a stranger's.
     await run.ports.checkpoint.beginWriting(attempt, settlement);
@@ -70,7 +82,7 @@ const maxTries = 4;
 
 /** `left` where the run is ending: the attempt stays as it is, and the next run collects it. */
 async function download(
-  run: Run,
+  run: SaveContext,
   attempt: SubmittedAttempt,
   picture: FoundPicture,
   hold?: Hold,
@@ -81,7 +93,7 @@ async function download(
     const reply = await run.ports.downloads.fetch(url, run.abandoned, hold);
     if ('bytes' in reply) return { ...rest, ...reply };
     if (failureRules[reply.kind].next === 'stop') {
-      run.stopFor(reply);
+      run.stop.forFailure(reply);
       return 'left';
     }
     if (reply.kind !== 'download-failed') return reply;
@@ -93,7 +105,7 @@ async function download(
 }
 
 async function waitForNextTry(
-  run: Run,
+  run: SaveContext,
   attempt: SubmittedAttempt,
   { kind, text, retryAfterMs = 0 }: Failure,
   tries: number,

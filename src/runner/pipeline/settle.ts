@@ -3,8 +3,23 @@ import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
 import type { SavedPicture } from '../core/picture.ts';
 import { sceneAfter, type AfterFailure } from '../core/retry.ts';
-import type { SavedSettlement, Settlement } from './ports.ts';
-import type { Run } from './run.ts';
+import type { Budget } from './budget.ts';
+import type { HaltMonitor } from './halt-monitor.ts';
+import type { Checkpoint, Ports, SavedSettlement, Settlement } from './ports.ts';
+import type { Reachability } from './reachability.ts';
+import type { BatchSettings } from './settings.ts';
+import type { StatsRecorder } from './stats-recorder.ts';
+import type { Stop } from './stop.ts';
+
+export interface SettleContext {
+  ports: Pick<Ports, 'clock' | 'random' | 'emit'> & { checkpoint: Pick<Checkpoint, 'settle'> };
+  settings: Pick<BatchSettings, 'retry'>;
+  stop: Stop;
+  budget: Budget;
+  reachability: Reachability;
+  halts: HaltMonitor;
+  stats: StatsRecorder;
+}
 
 /** What is known of the job besides how it ended. */
 export type JobFacts = Pick<
@@ -19,7 +34,7 @@ export type JobFacts = Pick<
 type StateWithoutPicture = 'unanswered' | 'refused' | 'failed' | 'expired';
 
 export async function settleWithoutPicture(
-  run: Run,
+  run: SettleContext,
   attempt: Attempt,
   state: StateWithoutPicture,
   failure: Failure,
@@ -40,14 +55,19 @@ export async function settleWithoutPicture(
     ...executionTime(facts),
     ...(cost !== undefined && { cost }),
   });
-  if (scene.state === 'waiting' && scene.isAtBound === true) run.stopForSilence(attempt, failure);
+  if (scene.state === 'waiting' && scene.isAtBound === true) run.stop.halt(unansweredText(attempt, failure));
   // What got lost on the way says nothing against the work; silence is counted for itself.
-  if (state === 'failed' || state === 'refused') run.countFailed(failure);
+  if (state === 'failed' || state === 'refused') run.halts.countFailed(failure);
+}
+
+/** The scene was submitted as often as it may be, and the service answers no submission: each more may be billed for nothing. */
+function unansweredText({ sceneId, number }: Attempt, { text }: Failure): string {
+  return `scene ${sceneId} was submitted ${number} times and the service answers nobody (\`retry.submissions\`); the latest: ${text}`;
 }
 
 /** Returns where it leaves the scene. */
 export async function recordWithoutPicture(
-  run: Run,
+  run: SettleContext,
   attempt: Attempt,
   state: StateWithoutPicture,
   failure: Failure,
@@ -64,13 +84,12 @@ export async function recordWithoutPicture(
   return scene;
 }
 
-export function savedSettlement(run: Run, pictures: SavedPicture[], facts: JobFacts): SavedSettlement {
-  const at = run.ports.clock.now();
+export function savedSettlement(pictures: SavedPicture[], facts: JobFacts, at: number): SavedSettlement {
   return { ...recorded(facts), state: 'saved', at, pictures, scene: { state: 'saved' } };
 }
 
 export async function settleSaved(
-  run: Run,
+  run: SettleContext,
   attempt: SubmittedAttempt,
   settlement: SavedSettlement,
   facts: JobFacts,

@@ -1,6 +1,7 @@
 /** A request to end the run early, and how far it goes. */
 import { setMaxListeners } from 'node:events';
-import type { Ending } from '../core/ending.ts';
+import type { Ending, EndingKind } from '../core/ending.ts';
+import { failureRules, FatalFailure, type Failure } from '../core/failure.ts';
 
 /**
  * - `drain`: submit nothing more, collect what is in flight
@@ -13,6 +14,7 @@ export class Stop {
   readonly #draining = new AbortController();
   readonly #leaving = new AbortController();
   #ending: Ending | undefined;
+  #bug: unknown;
   #listener: ((ending: Ending) => void) | undefined;
 
   constructor() {
@@ -29,7 +31,28 @@ export class Stop {
     this.#draining.abort();
   }
 
-  /** Whoever shows the run hears of each request, and of the one that came before. */
+  /** Each further submission would be paid for in vain. */
+  halt(reason: string, mode: StopMode = 'drain'): void {
+    this.request(mode, { kind: 'halted', text: `Halted: ${reason}` });
+  }
+
+  /** For a failure that stops a run. */
+  forFailure(failure: Failure, mode: StopMode = 'leave'): void {
+    if (failureRules[failure.kind].next !== 'stop') throw new Error(`${failure.kind} does not stop a run`);
+    if (failure.kind === 'urls-not-allowed') return this.halt(failure.text, mode);
+    const kind: EndingKind = failure.kind === 'output-unwritable' ? 'output-unwritable' : 'not-allowed';
+    this.request(mode, { kind, text: failure.text });
+  }
+
+  /** For whatever a part of the run threw: a `FatalFailure` stops it in order, anything else is a bug. */
+  forThrown(thrown: unknown): void {
+    if (thrown instanceof FatalFailure)
+      return this.forFailure(thrown.failure, thrown.isCollecting ? 'drain' : 'leave');
+    this.#bug ??= thrown;
+    this.request('leave', { kind: 'bug', text: 'A bug of nightrender ended the run' });
+  }
+
+  /** Calls `listener` at each request, and at once for an earlier one. */
   onEnding(listener: (ending: Ending) => void): void {
     this.#listener = listener;
     if (this.#ending !== undefined) listener(this.#ending);
@@ -37,6 +60,11 @@ export class Stop {
 
   get ending(): Ending | undefined {
     return this.#ending;
+  }
+
+  /** The first bug that was thrown. */
+  get bug(): unknown {
+    return this.#bug;
   }
 
   /** Aborts with either mode. */

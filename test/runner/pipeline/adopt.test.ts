@@ -1,7 +1,7 @@
 /** Promise: pictures that are there and on no record are taken over where they are a scene's, and never paid again. */
 import { expect, it } from 'vitest';
 import { portablePath } from '../../../src/runner/core/naming.ts';
-import type { BatchResult } from '../../../src/runner/pipeline/run-batch.ts';
+import type { BatchResult } from '../../../src/runner/pipeline/report-batch.ts';
 import { readReached } from '../../../src/runner/checkpoint/commit-mark.ts';
 import { readAttemptStates, readSpending } from '../../../src/runner/checkpoint/read-totals.ts';
 import { describeEvent } from '../../../src/terminal/describe-event.ts';

@@ -1,0 +1,111 @@
+/** The last step of a batch: the report, and how the run ended. */
+import type { Ending } from '../core/ending.ts';
+import type { RunStats } from '../core/run-stats.ts';
+import type { SceneCounts } from '../core/scene.ts';
+import type { Cost } from '../core/spending.ts';
+import { missingText } from './picture-watch.ts';
+import type { MissingPictures, Report } from './ports.ts';
+import type { Run } from './run.ts';
+import type { Stop } from './stop.ts';
+
+export interface BatchResult {
+  ending: Ending;
+  counts: SceneCounts;
+  /** Of the scenes that a preview was to render; undefined where all of the batch was. */
+  part: SceneCounts | undefined;
+  /** The folder of the result files; undefined where they are what they were before. */
+  report: string | undefined;
+  /** Undefined where nobody said what the work costs. */
+  cost: Cost | undefined;
+  stats: RunStats;
+  /** Saved pictures that are missing or have another size; 0 also where nobody looked. */
+  missingPictures: number;
+}
+
+/** How far a run came. */
+export interface Progress {
+  /** Whether the scenes are those of the manifest. */
+  isPlanned: boolean;
+  /** What a person has to decide before anything is submitted. */
+  refusal: Error | undefined;
+  /** Jobs of earlier runs that were in flight. */
+  resumed: number;
+  /** Whether a job in flight is left to the next run. */
+  hasLeft: boolean;
+  /** Undefined where it is unknown. */
+  missing: MissingPictures | undefined;
+}
+
+/** Throws a bug or the refusal, unless the checkpoint was removed. */
+export async function reportBatch(run: Run, progress: Progress): Promise<BatchResult> {
+  const { stop, budget } = run;
+  const { checkpoint } = run.ports;
+  const stats = run.stats.result();
+  const counts = await checkpoint.counts();
+  const part = await checkpoint.partCounts();
+  const { isPlanned, resumed, refusal, missing } = progress;
+  const hasNews = isPlanned || (resumed > 0 && !stop.leaving.aborted);
+  const report = hasNews ? await writeReport(run, endingOf(stop, progress, counts, part), stats) : undefined;
+  run.end();
+  const removed = await checkpoint.removed();
+  if (removed === undefined && stop.bug !== undefined) throw stop.bug;
+  if (removed === undefined && refusal !== undefined) throw refusal;
+  // Where a report is due and lacking, what cut it is the ending, though every scene is saved.
+  const cut = hasNews && report === undefined ? stop.ending : undefined;
+  const ending = lostEnding(removed) ?? cut ?? endingOf(stop, progress, counts, part);
+  return { ending, counts, part, report, cost: budget.cost(), stats, missingPictures: missing?.missing ?? 0 };
+}
+
+interface ReportContext {
+  ports: { report: Pick<Report, 'write'> };
+  stop: Stop;
+  hurried: AbortSignal;
+}
+
+/** Undefined where the disk does not take it, which then ends the run, and where the grace of a leaving run is over. */
+export async function writeReport(
+  run: ReportContext,
+  ending: Ending,
+  stats?: RunStats,
+): Promise<string | undefined> {
+  try {
+    return await run.ports.report.write(ending, run.hurried, stats);
+  } catch (thrown) {
+    run.stop.forThrown(thrown);
+    return undefined;
+  }
+}
+
+function endingOf(
+  stop: Stop,
+  { isPlanned, hasLeft, missing: pictures }: Progress,
+  counts: SceneCounts,
+  part: SceneCounts | undefined,
+): Ending {
+  if (stop.ending?.kind === 'output-unwritable') return stop.ending;
+  if (stop.ending !== undefined && !isPlanned)
+    return { ...stop.ending, text: `${stop.ending.text}; the manifest was not compared with the batch` };
+  // A job of a row that is gone may be left; and where nobody looked whether the pictures are there, nobody says so.
+  if (stop.ending !== undefined && (hasLeft || pictures?.missing !== 0)) return stop.ending;
+  if (pictures !== undefined && pictures.missing > 0)
+    return { kind: 'incomplete', text: missingText(pictures) };
+  if (missingOf(counts) === 0) return { kind: 'complete', text: 'Every scene is saved' };
+  const missing = missingOf(part ?? counts);
+  if (part !== undefined && missing === 0) return { kind: 'complete', text: previewText(part, counts) };
+  const text = `${missing} ${missing === 1 ? 'scene' : 'scenes'}${part ? ' of this preview' : ''} ${missing === 1 ? 'is' : 'are'} not saved`;
+  return stop.ending ?? { kind: 'incomplete', text };
+}
+
+function lostEnding(text: string | undefined): Ending | undefined {
+  return text === undefined ? undefined : { kind: 'output-unwritable', text, isLost: true };
+}
+
+function missingOf({ waiting, active, failed, invalid }: SceneCounts): number {
+  return waiting + active + failed + invalid;
+}
+
+function previewText({ saved }: SceneCounts, { waiting }: SceneCounts): string {
+  const scenes = saved === 1 ? 'The scene of this preview is' : `The ${saved} scenes of this preview are`;
+  if (waiting === 0) return `${scenes} saved`;
+  return `${scenes} saved; ${waiting} ${waiting === 1 ? 'waits' : 'wait'} for the full run`;
+}

@@ -4,7 +4,8 @@ import type { CheckedPicture, HeldPicture, SavedPicture } from '../../src/runner
 import type { Provenance } from '../../src/runner/core/provenance.ts';
 import { FatalFailure, type Failure } from '../../src/runner/core/failure.ts';
 import type { RecordedPicture, Verdict } from '../../src/runner/core/verification.ts';
-import type { ExaminedPicture, ImageStore, MissingPictures } from '../../src/runner/pipeline/ports.ts';
+import type { ExaminedPicture } from '../../src/runner/core/adoption.ts';
+import type { ImageStore, MissingPictures } from '../../src/runner/pipeline/ports.ts';
 
 export class FakeImages implements ImageStore {
   /** Contents by file name. */

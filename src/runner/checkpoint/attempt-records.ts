@@ -11,13 +11,8 @@ import {
 import { nameKey } from '../core/naming.ts';
 import type { SavedPicture } from '../core/picture.ts';
 import { replacedSuffix, sentColumns, sentInput } from '../core/scene.ts';
-import type {
-  AdoptedScene,
-  NextScene,
-  Settlement,
-  SavedSettlement,
-  UnfinishedWriting,
-} from '../pipeline/ports.ts';
+import type { AdoptedScene } from '../core/adoption.ts';
+import type { NextScene, Settlement, SavedSettlement, UnfinishedWriting } from '../core/settlement.ts';
 import { failureRules } from '../core/failure.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import { DamagedCheckpoint, checksumOf, isInputOf, storedJson, storedSeed } from './damage.ts';

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ListedScene, sentColumns, sentInput } from '../core/scene.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
-import type { FoundScene } from '../pipeline/ports.ts';
+import type { FoundScene } from '../core/adoption.ts';
 import { insertGrouped } from './grouped-insert.ts';
 import { storedJson, storedSeed } from './damage.ts';
 

@@ -8,16 +8,9 @@ import type { MadeAt, Plan } from '../core/plan.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import type { BatchSpending } from '../core/spending.ts';
 import type { RecordedPicture } from '../core/verification.ts';
-import type {
-  AdoptedScene,
-  Checkpoint,
-  FoundScene,
-  ManifestScenes,
-  PictureMove,
-  SavedSettlement,
-  Settlement,
-  UnfinishedWriting,
-} from '../pipeline/ports.ts';
+import type { AdoptedScene, FoundScene } from '../core/adoption.ts';
+import type { SavedSettlement, Settlement, UnfinishedWriting } from '../core/settlement.ts';
+import type { Checkpoint, ManifestScenes, PictureMove } from '../pipeline/ports.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { GroupCommit, type CommitMarker } from '../../lib/sqlite/group-commit.ts';
 import {

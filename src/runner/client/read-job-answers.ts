@@ -2,7 +2,8 @@
 import { oneLine } from '../../lib/text/format.ts';
 import { createHash } from 'node:crypto';
 import type { Failure, FailureKind } from '../core/failure.ts';
-import type { JobTimes, StatusReply, SubmitReply } from '../pipeline/ports.ts';
+import type { JobTimes } from '../core/settlement.ts';
+import type { StatusReply, SubmitReply } from '../pipeline/ports.ts';
 import { bodyText, errorText } from '../../protocol/error-text.ts';
 import { findPictures } from '../../protocol/output-shapes.ts';
 import type { HttpResponse } from './exchange.ts';

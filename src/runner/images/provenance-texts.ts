@@ -4,7 +4,7 @@ import { sidecarEnding, sidecarPath } from '../core/sidecar-path.ts';
 import type { CheckedPicture } from '../core/picture.ts';
 import { parametersText, provenanceJson, type Provenance, readOrigin } from '../core/provenance.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
-import type { ExaminedPicture } from '../pipeline/ports.ts';
+import type { ExaminedPicture } from '../core/adoption.ts';
 import type { SidecarMaker } from './sidecars.ts';
 import { readTexts, withTexts, type PngText } from './png-texts.ts';
 import { checkPicture, type Demands } from './check-picture.ts';

@@ -2,7 +2,8 @@
 import { nameKey, withSuffix } from '../core/naming.ts';
 import { UnknownPictures } from '../core/plan.ts';
 import { isOriginOf, type Origin } from '../core/provenance.ts';
-import type { AdoptedScene, Checkpoint, FoundScene, ImageStore, Ports, UnknownPicture } from './ports.ts';
+import type { AdoptedScene, FoundScene, UnknownPicture } from '../core/adoption.ts';
+import type { Checkpoint, ImageStore, Ports } from './ports.ts';
 import type { BatchSettings } from './settings.ts';
 import type { Stop } from './stop.ts';
 

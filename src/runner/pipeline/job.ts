@@ -3,7 +3,8 @@ import { formatDuration } from '../../lib/text/format.ts';
 import type { SubmittedAttempt } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
 import type { PollState } from '../core/polling.ts';
-import type { Clock, JobTimes, StatusReply } from './ports.ts';
+import type { JobTimes } from '../core/settlement.ts';
+import type { Clock, StatusReply } from './ports.ts';
 import type { JobFacts } from './settle.ts';
 import type { BatchSettings } from './settings.ts';
 

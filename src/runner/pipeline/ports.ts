@@ -1,17 +1,19 @@
 /** What the road needs of the world; each edge implements one of these. */
-import type { Attempt, Endpoint, SettledState, SubmittedAttempt } from '../core/attempt.ts';
+import type { AdoptedScene, ExaminedPicture, FoundScene } from '../core/adoption.ts';
+import type { Attempt, Endpoint, SubmittedAttempt } from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
 import type { Failure } from '../core/failure.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
 import type { Part } from '../core/part.ts';
 import type { MadeAt, Plan } from '../core/plan.ts';
-import type { Origin, Provenance } from '../core/provenance.ts';
+import type { Provenance } from '../core/provenance.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { ServiceHealth } from '../core/service-health.ts';
 import type { BatchSpending } from '../core/spending.ts';
 import type { BadRow, ListedScene, SceneCounts } from '../core/scene.ts';
 import type { RecordedPicture } from '../core/verification.ts';
+import type { JobTimes, SavedSettlement, Settlement, UnfinishedWriting } from '../core/settlement.ts';
 import type { Event } from './event.ts';
 
 export interface Ports {
@@ -82,12 +84,6 @@ export interface Hold {
   release(): void;
   /** As above, where somebody may still look at it. */
   drop(): void;
-}
-
-/** Milliseconds, as the service counts them. */
-export interface JobTimes {
-  delayTimeMs?: number;
-  executionTimeMs?: number;
 }
 
 /** The scenes of a checked manifest, ready to be compared with the checkpoint. */
@@ -172,59 +168,6 @@ export interface Checkpoint {
   /** What the batch's submissions took so far. */
   spending(): Promise<BatchSpending>;
 }
-
-/** How an attempt ended and where that leaves its scene. */
-export interface Settlement extends JobTimes {
-  state: SettledState;
-  at: number;
-  /** When the service was first seen to say that the job is over; absent where it never did. */
-  completedAt?: number;
-  /** The service's last word. */
-  status?: string;
-  failure?: Failure;
-  pictures?: SavedPicture[];
-  /** Status requests made by this run for the attempt. */
-  polls?: number;
-  scene: NextScene;
-}
-
-export interface FoundScene {
-  /** The checkpoint's. */
-  key: number;
-  id: string;
-  input: JsonObject;
-  columns: JsonObject;
-  isWaiting: boolean;
-}
-
-/** A scene whose pictures were found; what is not known of their job is null. */
-export interface AdoptedScene {
-  /** Its key. */
-  scene: number;
-  endpoint: Endpoint;
-  jobId: string | null;
-  pictures: SavedPicture[];
-}
-
-/** A whole picture of which no record knows; `origin` where it says where it comes from, in itself or beside it. */
-export interface UnknownPicture {
-  picture: SavedPicture;
-  origin: Origin | undefined;
-}
-
-export type ExaminedPicture = UnknownPicture | { problem: string };
-
-export type SavedSettlement = Settlement & { state: 'saved'; pictures: SavedPicture[] };
-
-export interface UnfinishedWriting {
-  attempt: SubmittedAttempt;
-  /** Whether it still can be settled; a person may have given it up meanwhile. */
-  isInFlight: boolean;
-  settlement: SavedSettlement;
-}
-
-export type NextScene =
-  { state: 'saved' } | { state: 'failed'; failure: Failure } | { state: 'waiting'; dueAt: number };
 
 export interface PictureMove {
   key: number;

@@ -2,7 +2,8 @@
 import type { Attempt } from '../core/attempt.ts';
 import { provenanceOf } from '../core/provenance.ts';
 import { quarantine } from '../core/quarantine.ts';
-import type { Checkpoint, ImageStore, UnfinishedWriting } from './ports.ts';
+import type { UnfinishedWriting } from '../core/settlement.ts';
+import type { Checkpoint, ImageStore } from './ports.ts';
 import { recordWithoutPicture, type SettleContext } from './settle.ts';
 import type { Stop } from './stop.ts';
 

@@ -13,7 +13,8 @@ import {
 } from '../core/slot-usage.ts';
 import type { SavedPicture } from '../core/picture.ts';
 import { lagOf, type Percentiles, type RunStats } from '../core/run-stats.ts';
-import type { Clock, JobTimes } from './ports.ts';
+import type { JobTimes } from '../core/settlement.ts';
+import type { Clock } from './ports.ts';
 
 /** An attempt on its lane; `queued` waits for the gate, for a reason that is the gate's. */
 interface Lane {

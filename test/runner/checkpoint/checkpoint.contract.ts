@@ -1,7 +1,8 @@
 /** What the road relies on from a checkpoint: one suite, for a database in memory and for one on file. */
 import { expect, it } from 'vitest';
 import type { Attempt, SubmittedAttempt } from '../../../src/runner/core/attempt.ts';
-import type { Checkpoint, SavedSettlement, Settlement } from '../../../src/runner/pipeline/ports.ts';
+import type { SavedSettlement, Settlement } from '../../../src/runner/core/settlement.ts';
+import type { Checkpoint } from '../../../src/runner/pipeline/ports.ts';
 import { endpoint, manifestOf, unstopped } from '../../fakes/world.ts';
 
 const abc = manifestOf([

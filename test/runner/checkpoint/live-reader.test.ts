@@ -9,7 +9,7 @@ import { openCheckpoint, openCheckpointForReading } from '../../../src/runner/ch
 import { readEnded, readNumbers } from '../../../src/runner/checkpoint/read-summary.ts';
 import type { Attempt, SettledState } from '../../../src/runner/core/attempt.ts';
 import { paceOf, type BatchOnRecord } from '../../../src/runner/core/throughput.ts';
-import type { Settlement } from '../../../src/runner/pipeline/ports.ts';
+import type { Settlement } from '../../../src/runner/core/settlement.ts';
 import { UnusableDatabase } from '../../../src/lib/sqlite/database.ts';
 import { fingerprintOf } from '../../../src/runner/core/scene.ts';
 import { endpoint, manifestOf, unstopped } from '../../fakes/world.ts';

@@ -5,7 +5,7 @@ import { SqliteCheckpoint } from '../../../src/runner/checkpoint/sqlite-checkpoi
 import { attemptMoves, type Attempt, type AttemptState } from '../../../src/runner/core/attempt.ts';
 import type { FailureKind } from '../../../src/runner/core/failure.ts';
 import { sceneMoves, type SceneState } from '../../../src/runner/core/scene.ts';
-import type { NextScene, Settlement } from '../../../src/runner/pipeline/ports.ts';
+import type { NextScene, Settlement } from '../../../src/runner/core/settlement.ts';
 import { CrashMarkersInMemory } from '../../fakes/in-hand-in-memory.ts';
 import { endpoint, manifestOf, unstopped, World } from '../../fakes/world.ts';
 

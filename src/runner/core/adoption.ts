@@ -1,0 +1,31 @@
+/** Pictures on disk without a record, and the scenes that adopt them. */
+import type { JsonObject } from '../../lib/text/json.ts';
+import type { Endpoint } from './attempt.ts';
+import type { SavedPicture } from './picture.ts';
+import type { Origin } from './provenance.ts';
+
+export interface FoundScene {
+  /** The checkpoint's. */
+  key: number;
+  id: string;
+  input: JsonObject;
+  columns: JsonObject;
+  isWaiting: boolean;
+}
+
+/** A scene whose pictures were found; what is not known of their job is null. */
+export interface AdoptedScene {
+  /** Its key. */
+  scene: number;
+  endpoint: Endpoint;
+  jobId: string | null;
+  pictures: SavedPicture[];
+}
+
+/** A whole picture of which no record knows; `origin` where it says where it comes from, in itself or beside it. */
+export interface UnknownPicture {
+  picture: SavedPicture;
+  origin: Origin | undefined;
+}
+
+export type ExaminedPicture = UnknownPicture | { problem: string };

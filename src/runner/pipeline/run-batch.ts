@@ -1,4 +1,4 @@
-/** The road of a batch: from the scenes of a manifest to pictures and a report. */
+/** The road of a batch: manifest → plan → submit → poll → save → report. */
 import type { SubmittedAttempt } from '../core/attempt.ts';
 import { endpointChange, ListCutOff, UnknownPictures } from '../core/plan.ts';
 import { quarantine } from '../core/quarantine.ts';
@@ -29,9 +29,16 @@ export async function runBatch(
   const slots = new JobSlots(run);
   const interim = new InterimReports(ports, stop);
   const pictures = new PictureWatch(ports, stop);
-  const progress: Progress = newProgress();
+  const progress: Progress = {
+    isPlanned: false,
+    refusal: undefined,
+    resumed: 0,
+    hasLeft: false,
+    missing: undefined,
+  };
   try {
     const unanswered = await finishLastRun(run);
+    // manifest → plan
     await plan(run, manifest, progress);
     if (progress.isPlanned) {
       interim.begin(settings.reportEveryMs);
@@ -39,9 +46,11 @@ export async function runBatch(
     }
     const inFlight = await recover(run, unanswered, progress);
     await run.budget.load(ports.checkpoint);
-    watchHealth(run).catch((thrown: unknown) => stop.forThrown(thrown));
+    void watchHealth(run);
+    // What earlier runs submitted: poll → save
     await slots.resume(inFlight);
     await ports.checkpoint.assertSound();
+    // What waits: submit → poll → save
     if (progress.refusal === undefined) await slots.renderWaiting();
   } catch (thrown) {
     stop.forThrown(thrown);
@@ -50,11 +59,8 @@ export async function runBatch(
   progress.hasLeft = slots.hasLeft;
   await interim.end();
   if (progress.isPlanned) progress.missing = await pictures.end(run.hurried);
+  // → report
   return reportBatch(run, progress);
-}
-
-function newProgress(): Progress {
-  return { isPlanned: false, refusal: undefined, resumed: 0, hasLeft: false, missing: undefined };
 }
 
 /** Returns how many submissions may have been sent without an answer. */
@@ -111,20 +117,28 @@ async function recover(run: Run, unanswered: number, progress: Progress): Promis
   return inFlight;
 }
 
-/** By then the first jobs were sent, and a short run has ended without. */
+/** By then the first jobs were submitted, and a short run has ended without. */
 const firstMs = 3_000;
 
-/** Until the run is over, or the service says that it does not tell. A question that fails is no trouble. */
 async function watchHealth(run: Run): Promise<void> {
-  const { healthEveryMs, endpoint } = run.settings;
-  const { clock, emit } = run.ports;
+  const { healthEveryMs } = run.settings;
   if (healthEveryMs === undefined) return;
+  try {
+    await reportHealth(run, healthEveryMs);
+  } catch (thrown) {
+    run.stop.forThrown(thrown);
+  }
+}
+
+/** Until the run is over, or the service answers that it reports no health; a failing request changes nothing. */
+async function reportHealth(run: Run, everyMs: number): Promise<void> {
+  const { clock, emit } = run.ports;
   await clock.sleep(firstMs, run.over);
   while (!run.over.aborted) {
-    const reply = await run.liveness.ask(endpoint);
+    const reply = await run.liveness.ask(run.settings.endpoint);
     if (reply === undefined || reply.kind === 'unknown' || run.over.aborted) return;
     if (reply.kind === 'answers' && reply.health !== undefined)
       emit({ type: 'service-health', ...reply.health });
-    await clock.sleep(healthEveryMs, run.over);
+    await clock.sleep(everyMs, run.over);
   }
 }

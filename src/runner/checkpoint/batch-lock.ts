@@ -44,9 +44,15 @@ export async function lockBatch(dir: string, now: number, advice?: string): Prom
   for (let tries = 0; tries < 10; tries++) {
     const lock = lockExclusively(lockFile(dir));
     if (lock !== undefined) {
-      releaseIfOwned(dir, lock, advice);
-      removeLeftovers(dir);
-      writeHolder(dir, { pid: process.pid, host: hostname(), since: now });
+      try {
+        // A lock file that was deleted beside a live run, and made anew here, lets nobody in.
+        assertNotOwned(dir, advice);
+        removeLeftovers(dir);
+        writeHolder(dir, { pid: process.pid, host: hostname(), since: now });
+      } catch (error) {
+        lock.release();
+        throw error;
+      }
       return { dir, release: () => lock.release() };
     }
     const holder = readHolder(dir);
@@ -56,18 +62,10 @@ export async function lockBatch(dir: string, now: number, advice?: string): Prom
   throw new BatchHeld(recordedOwner(dir), advice);
 }
 
-/** A lock file that was deleted beside a live run, and made anew here, lets nobody in. */
-function releaseIfOwned(dir: string, lock: ExclusiveLock, advice: string | undefined): void {
-  const owner = recordedOwner(dir);
-  if (owner === undefined) return;
-  lock.release();
-  throw new BatchHeld(owner, advice);
-}
-
 /** Throws `BatchHeld` where another run was let in since the lock of this one was taken. */
-export function assertNotOwned(dir: string): void {
+export function assertNotOwned(dir: string, advice?: string): void {
   const owner = recordedOwner(dir);
-  if (owner !== undefined) throw new BatchHeld(owner);
+  if (owner !== undefined) throw new BatchHeld(owner, advice);
 }
 
 /** Whether a run was ever begun on the folder. */

@@ -226,7 +226,7 @@ export const promises: Record<string, Promised[]> = {
     {
       says: 'Of a list of ten thousand that was edited half-way, exactly the new and the edited rows are submitted.',
       file: 'runner/pipeline/run-batch.test.ts',
-      title: 'submits exactly the new and the edited rows of a half-done list of 10,000',
+      title: 'submits exactly the new and the edited rows of a half-done list',
     },
     {
       says: 'A job without output, which mostly fails the same way again, is tried once more only.',

@@ -1,4 +1,4 @@
-/** How the test suite runs: every `*.test.ts` under test/, each file in a process of its own, in two parts. */
+/** How the test suite runs: every `*.test.ts` under test/, in two parts; most files share their processes. */
 import { defineConfig } from 'vitest/config';
 
 /** What needs a browser, containers or a GPU, or takes long: not in `npm test`, but in what `npm run test:all` adds (`--mode rest`). */
@@ -20,23 +20,60 @@ const rest = [
   'test/service/workloads/container-{pull,workload}.test.ts',
 ];
 
-/** `npm test` tries a tenth of these, or fewer kills; the rest tries all of them. */
+/** `npm test` tries a part of these: a twentieth of the deaths, a quarter of the runs of a property. */
 const whole = [
+  'test/commands/plan-accepts.test.ts',
   'test/e2e/kill.test.ts',
+  'test/e2e/road.test.ts',
+  'test/e2e/starts.test.ts',
+  'test/protocol/any-output.test.ts',
+  'test/renderers/painter/paint.test.ts',
+  'test/runner/checkpoint/compared-list.test.ts',
+  'test/runner/checkpoint/identity.test.ts',
+  'test/runner/checkpoint/stopped-reconcile.test.ts',
+  'test/runner/checkpoint/walks.test.ts',
+  'test/runner/client/bodies.test.ts',
+  'test/runner/client/lift-pictures.test.ts',
+  'test/runner/core/naming.test.ts',
+  'test/runner/images/decode-base64.test.ts',
+  'test/runner/manifest/any-table.test.ts',
+  'test/runner/manifest/json-array.test.ts',
+  'test/runner/manifest/parquet.test.ts',
   'test/runner/pipeline/edited-back.test.ts',
   'test/runner/pipeline/kill-at-every-call.test.ts',
+  'test/runner/pipeline/preview.test.ts',
+  'test/runner/pipeline/run-batch.test.ts',
+  'test/runner/report/results.test.ts',
+  'test/service/config/service-schema.test.ts',
+  'test/service/http/malformed-requests.test.ts',
+];
+
+/** They replace whole modules, which lasts as long as the process. */
+const alone = [
+  'test/lib/sqlite/group-commit.test.ts',
+  'test/runner/files/sync-folder.test.ts',
+  'test/runner/images/durability.test.ts',
 ];
 
 const results = process.env['NIGHTRENDER_TEST_RESULTS'];
 
 export default defineConfig(({ mode }) => ({
   test: {
-    include: mode === 'rest' ? [...rest, ...whole] : ['test/**/*.test.ts'],
-    exclude: mode === 'rest' ? [] : rest,
+    projects:
+      mode === 'rest'
+        ? [project('rest', { include: [...rest, ...whole] })]
+        : [
+            project('alone', { include: alone }),
+            project('shared', {
+              include: ['test/**/*.test.ts'],
+              exclude: [...rest, ...alone],
+              isolate: false,
+            }),
+          ],
     pool: 'forks',
     // Most of them wait for disks and other processes as much as they compute.
     maxWorkers: '100%',
-    setupFiles: ['test/fakes/properties.ts'],
+    setupFiles: ['test/fakes/setup.ts'],
     // The program as it is built, taken as it is.
     server: { deps: { external: [/\/dist\//] } },
     testTimeout: 120_000,
@@ -46,3 +83,7 @@ export default defineConfig(({ mode }) => ({
     reporters: results === undefined ? ['default'] : ['default', ['json', { outputFile: results }]],
   },
 }));
+
+function project(name: string, test: { include: string[]; exclude?: string[]; isolate?: boolean }): object {
+  return { extends: true, test: { name, ...test } };
+}

@@ -21,6 +21,7 @@ import { plan } from '../../src/commands/plan.ts';
 import { run } from '../../src/commands/run.ts';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { heard } from './heard.ts';
+import { runs } from '../fakes/whole.ts';
 
 /** Takes no job, so that a run which begins ends at once. */
 const service = createServer((_, response) => response.writeHead(401).end('{}'));
@@ -173,7 +174,7 @@ it('whatever the file, the list and the folder say', async () => {
   });
   let accepted = 0;
   const property = fc.asyncProperty(given, async (each) => void (accepted += Number(await compare(each))));
-  await fc.assert(property, { numRuns: 100 });
+  await fc.assert(property, { numRuns: runs(100) });
   expect(accepted).toBeGreaterThan(3);
 }, 240_000);
 

@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { folderWith, inProcess, pipeline, scenes, serve, testKey } from './cli.ts';
 import { startEchoingService } from './echoing-service.ts';
+import { Served } from './served.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey };
 
 it('keeps the key out of everything a good run leaves and says', async () => {
-  const { url, dataDir, program } = await serve(folderWith({}));
+  const dir = folderWith({});
+  const { url, program } = await Served.start(dir, [], env);
   const cwd = folderWith({ 'pipeline.yaml': pipeline(url), 'scenes.csv': scenes(3) });
   const said = [
     await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, env }),
@@ -20,7 +22,7 @@ it('keeps the key out of everything a good run leaves and says', async () => {
   expect(said.map(({ stdout, stderr }) => stdout + stderr).join('')).not.toContain(testKey);
   expect(program.stdout + program.stderr).not.toContain(testKey);
   expect(filesHolding(testKey, join(cwd, 'out'))).toEqual([]);
-  expect(filesHolding(testKey, dataDir)).toEqual([]);
+  expect(filesHolding(testKey, join(dir, 'service'))).toEqual([]);
 });
 
 it('keeps the key out of what a service says back that repeats it everywhere', async () => {

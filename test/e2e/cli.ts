@@ -1,12 +1,13 @@
 /** The built program as a user starts it. */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
+import Sqlite from 'better-sqlite3';
 import { onTestFinished, vi } from 'vitest';
 
 export const root = resolve(import.meta.dirname, '../..');
@@ -102,9 +103,10 @@ export async function inProcess(
   process.chdir(cwd);
   setEnv({ ...cleanEnv(), ...env });
   try {
-    const { lockEarly } = await built<typeof import('../../src/commands/early-lock.ts')>('early-lock');
+    const { lockEarly } =
+      await built<typeof import('../../src/commands/early-lock.ts')>('commands/early-lock');
     const { parseCommandLine } =
-      await built<typeof import('../../src/commands/command-line.ts')>('command-line');
+      await built<typeof import('../../src/commands/command-line.ts')>('commands/command-line');
     const early = await lockEarly(args);
     return { code: typeof early === 'number' ? early : await parseCommandLine(args, early), ...said };
   } finally {
@@ -122,7 +124,7 @@ function setEnv(env: NodeJS.ProcessEnv): void {
 }
 
 async function built<Module>(name: string): Promise<Module> {
-  return (await import(pathToFileURL(join(root, `dist/commands/${name}.js`)).href)) as Module;
+  return (await import(pathToFileURL(join(root, `dist/${name}.js`)).href)) as Module;
 }
 
 /** A folder of the test's own with these files in it. */
@@ -133,16 +135,54 @@ export function folderWith(files: Record<string, string>): string {
   return dir;
 }
 
-/** The local service in a process of its own. */
-export async function serve(
-  dir: string,
-  args: string[] = [],
-): Promise<{ url: string; program: Program; dataDir: string }> {
+/** A service that paints, within this process, with its data in `service`; it ends with the test. */
+export async function serve(dir: string): Promise<{ url: string; dataDir: string }> {
+  const { startService } =
+    await built<typeof import('../../src/service/start-service.ts')>('service/start-service');
+  const { endpointSettings } =
+    await built<typeof import('../../src/service/endpoint-settings.ts')>('service/endpoint-settings');
+  const { painterWorkload } =
+    await built<typeof import('../../src/commands/workload-of.ts')>('commands/workload-of');
   const dataDir = join(dir, 'service');
-  const env = { NIGHTRENDER_API_KEY: testKey };
-  const program = new Program(['serve', '--json', '--port', '0', '--data', dataDir, ...args], { env });
-  const { url } = await program.event('serving');
-  return { url: String(url), program, dataDir };
+  const service = await startService({
+    dataDir,
+    keys: [testKey],
+    endpoints: [endpointSettings({ id: 'scene-renderer', workers: 2, quickStart: true })],
+    workloadOf: () => painterWorkload,
+    onTrouble: (text) => process.emitWarning(text),
+  });
+  onTestFinished(() => service.close());
+  return { url: service.url, dataDir };
+}
+
+const finished = new Map<string, string>();
+
+/** A batch whose run is complete, as a copy: each such batch is rendered once a process. */
+export async function finishedBatch(files: Record<string, string>): Promise<string> {
+  const cwd = folderWith(files);
+  const key = JSON.stringify(files);
+  let made = finished.get(key);
+  if (made === undefined) {
+    made = mkdtempSync(join(tmpdir(), 'nightrender-finished-'));
+    const dir = made;
+    process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(made, name), text);
+    const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd: made });
+    if (code !== 0) throw new Error(`the batch is not complete: ${stderr}`);
+    finished.set(key, made);
+  }
+  cpSync(made, cwd, { recursive: true, preserveTimestamps: true });
+  return cwd;
+}
+
+/** How many jobs the local service of a batch has been given. */
+export function jobsOf(dataDir: string): number {
+  const db = new Sqlite(join(dataDir, 'service.sqlite'), { readonly: true });
+  try {
+    return db.prepare<[], { n: number }>('SELECT count(*) AS n FROM job').get()?.n ?? 0;
+  } finally {
+    db.close();
+  }
 }
 
 export const testKey = 'canary-2f9d4c81e7b3';

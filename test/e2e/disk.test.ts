@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import Sqlite from 'better-sqlite3';
 import sharp from 'sharp';
 import { expect, it, onTestFinished } from 'vitest';
 import {
   folderWith,
   inProcess,
+  jobsOf,
   pipeline,
   Program,
   root,
@@ -25,7 +25,7 @@ const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
 const notMounted = '(skipped where this user may not mount a file system)';
 
 it.skipIf(!canMount)(`full: ends with 14 and goes on when there is room ${notMounted}`, async () => {
-  const { cwd, dataDir } = await batch();
+  const { cwd, dataDir } = await batch(256);
   mountSmallDisk(join(cwd, 'out'), 8);
   // Room for the checkpoint and some pictures, but not for all.
   const ballast = join(cwd, 'out/ballast');
@@ -78,7 +78,7 @@ it('a file in the place of the folder of pictures: nothing is sent', async () =>
   const { code, stderr } = await run(cwd);
   expect(code, stderr).toBe(14);
   expect(stderr).toContain('out/images: a file stands where a folder is needed');
-  expect(jobsAt(dataDir)).toBe(0);
+  expect(jobsOf(dataDir)).toBe(0);
   expect(readFileSync(images, 'utf8')).toBe('mine');
   rmSync(images);
   await expectFinished(cwd, dataDir);
@@ -101,7 +101,7 @@ it.skipIf(process.platform !== 'linux')(
 it.skipIf(process.platform === 'win32')(
   'too many open files: 14, in a sentence, wherever it is met (skipped where a shell has no ulimit)',
   async () => {
-    const { cwd, dataDir } = await batch('concurrency: 40\n');
+    const { cwd, dataDir } = await batch(32, 40);
     // The lowest keep the program from loading itself, the others from writing many pictures at once.
     for (const limit of [24, 40, 70, 100, 104, 108]) {
       const { code, stderr } = await inShell(`ulimit -n ${limit}; exec "$@"`, cwd);
@@ -140,11 +140,11 @@ async function inShell(script: string, cwd: string): Promise<Finished> {
   return { code: child.exitCode, stdout, stderr };
 }
 
-/** Runs on a service in a process of its own, whose books are the oracle. */
-async function batch(more = 'concurrency: 8\n'): Promise<{ cwd: string; dataDir: string }> {
+/** Runs on a service elsewhere, whose own records are the oracle. */
+async function batch(side = 32, concurrency = 8): Promise<{ cwd: string; dataDir: string }> {
   const { url, dataDir } = await serve(folderWith({}));
-  const input = 'input: {scene: "{{ scene }}", width: 256, height: 256}\n';
-  const files = { 'pipeline.yaml': pipeline(url, input + more), 'scenes.csv': scenes(sceneCount) };
+  const more = `input: {scene: "{{ scene }}", width: ${side}, height: ${side}}\nconcurrency: ${concurrency}\n`;
+  const files = { 'pipeline.yaml': pipeline(url, more), 'scenes.csv': scenes(sceneCount) };
   return { cwd: folderWith(files), dataDir };
 }
 
@@ -157,7 +157,7 @@ async function expectFinished(cwd: string, dataDir: string): Promise<void> {
   const { code, stderr } = await run(cwd);
   expect(code, stderr).toBe(0);
   expect(await wholePictures(cwd)).toBe(sceneCount);
-  expect(jobsAt(dataDir)).toBe(sceneCount);
+  expect(jobsOf(dataDir)).toBe(sceneCount);
 }
 
 /** How many pictures have their names; throws where one of them is not whole, or a file is there that is none. */
@@ -170,13 +170,4 @@ async function wholePictures(cwd: string): Promise<number> {
     expect((await sharp(bytes).raw().toBuffer()).length, name).toBeGreaterThan(0);
   }
   return names.length;
-}
-
-function jobsAt(dataDir: string): number {
-  const service = new Sqlite(join(dataDir, 'service.sqlite'), { readonly: true });
-  try {
-    return service.prepare<[], { n: number }>('SELECT count(*) AS n FROM job').get()?.n ?? 0;
-  } finally {
-    service.close();
-  }
 }

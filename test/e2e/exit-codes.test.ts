@@ -1,8 +1,8 @@
 /** Promise: exit codes are a contract; each is what the README says, and the resumable ones can be resumed. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+import { folderWith, inProcess, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
 import { startPatientService } from './patient-service.ts';
 
 const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
@@ -12,7 +12,7 @@ it('0: every scene saved', async () => {
     'pipeline.yaml': pipeline('local', 'input: {scene: "{{ scene }}", width: 64, height: 64}'),
     'scenes.csv': scenes(3),
   });
-  const { code, stdout, stderr } = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  const { code, stdout, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd });
   expect(stderr).not.toMatch(/error|warning/i);
   expect(code, stderr).toBe(0);
   expect(stdout).toContain('3 of 3 scenes');
@@ -35,16 +35,16 @@ it('2: wrong use and wrong configuration, all problems at once, nothing written'
     'pipeline.yaml':
       'manifest: nowhere.csv\nendpoint:\n  baseUrl: ftp://x\n  idd: a\nconcurrency: many\noutput: {dir: out}\n',
   });
-  const { code, stderr } = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd });
   expect(code).toBe(2);
   expect(stderr).toContain('pipeline.yaml:3:12: endpoint.baseUrl is "ftp://x"');
   expect(stderr).toContain('pipeline.yaml:4:3: the key "idd"');
   expect(stderr).toContain('pipeline.yaml:5:14: concurrency is "many"');
   expect(stderr).not.toContain('    at ');
   expect(existsSync(join(cwd, 'out'))).toBe(false);
-  expect((await nightrender(['run'], { cwd })).code).toBe(2);
-  expect((await nightrender(['render', 'pipeline.yaml'], { cwd })).code).toBe(2);
-  expect((await nightrender(['run', 'pipeline.yaml', '--concurency', '2'], { cwd })).code).toBe(2);
+  expect((await inProcess(['run'], { cwd })).code).toBe(2);
+  expect((await inProcess(['render', 'pipeline.yaml'], { cwd })).code).toBe(2);
+  expect((await inProcess(['run', 'pipeline.yaml', '--concurency', '2'], { cwd })).code).toBe(2);
 });
 
 it('2: a manifest with bad rows, each named by file and line, nothing written', async () => {
@@ -52,7 +52,7 @@ it('2: a manifest with bad rows, each named by file and line, nothing written', 
     'pipeline.yaml': pipeline('local'),
     'scenes.csv': 'id,scene\na,sea\nb,\na,hills\nc\n',
   });
-  const { code, stderr } = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd });
   expect(code).toBe(2);
   for (const place of ['scenes.csv:3: ', 'scenes.csv:4: ', 'scenes.csv:5: ']) expect(stderr).toContain(place);
   expect(existsSync(join(cwd, 'out'))).toBe(false);
@@ -68,7 +68,7 @@ it('3: some scenes are not saved; bad rows that were skipped count, and are in t
       '{"id":"a","scene":"sea","width":64}\n{"id":"b","scene":"sea","width":-1}\n{"id":"c","scene":""}\n',
   });
   const args = ['run', 'pipeline.yaml', '--manifest', 'scenes.jsonl', '--skip-bad-rows'];
-  const { code, stderr } = await nightrender(args, { cwd });
+  const { code, stderr } = await inProcess(args, { cwd });
   expect(code, stderr).toBe(3);
   const rows = readFileSync(join(cwd, 'out/report/results.csv'), 'utf8').split('\n');
   expect(rows[1]).toMatch(/^a,saved,images\/a\.png,/);
@@ -84,7 +84,7 @@ it('10: stopped by a halt rule', async () => {
     ),
     'scenes.csv': scenes(40),
   });
-  const { code, stderr } = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd });
   expect(code).toBe(10);
   expect(stderr).toMatch(/3 attempts in a row brought no picture/);
 });
@@ -94,7 +94,7 @@ it('11: another run holds the batch, named with process, host and instant; the f
   const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(4) });
   const first = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   await first.event('scene-submitted', 4);
-  const second = await nightrender(['run', 'pipeline.yaml'], { cwd, ...withKey });
+  const second = await inProcess(['run', 'pipeline.yaml'], { cwd, ...withKey });
   expect(second.code).toBe(11);
   expect(second.stderr).toMatch(new RegExp(`process ${first.child.pid} on \\S+ since 20\\d\\d-`));
   first.child.kill('SIGKILL');
@@ -108,14 +108,14 @@ it('12: the key is refused; no scene is touched, at most as many requests as lan
   const dir = folderWith({});
   const { url } = await serve(dir);
   const cwd = folderWith({ 'pipeline.yaml': pipeline(url, 'concurrency: 3'), 'scenes.csv': scenes(30) });
-  const refused = await nightrender(['run', 'pipeline.yaml'], {
+  const refused = await inProcess(['run', 'pipeline.yaml'], {
     cwd,
     env: { NIGHTRENDER_API_KEY: 'another-key-9' },
   });
   expect(refused.code).toBe(12);
   expect(refused.stderr).toMatch(/does not accept the key/);
   expect(refused.stdout).toMatch(/30 waiting/);
-  expect((await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey })).code).toBe(0);
+  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey })).code).toBe(0);
 });
 
 it('13: the time for submissions is over', async () => {
@@ -125,11 +125,11 @@ it('13: the time for submissions is over', async () => {
     'pipeline.yaml': pipeline('local', `${small}concurrency: 1\nlimits: {for: 1s}`),
     'scenes.csv': scenes(60),
   });
-  const over = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  const over = await inProcess(['run', 'pipeline.yaml'], { cwd });
   expect(over.code).toBe(13);
   expect(over.stderr).toMatch(/`limits\.for`/);
   writeFileSync(join(cwd, 'pipeline.yaml'), pipeline('local', small));
-  expect((await nightrender(['run', 'pipeline.yaml'], { cwd })).code).toBe(0);
+  expect((await inProcess(['run', 'pipeline.yaml'], { cwd })).code).toBe(0);
 });
 
 it('14: the output folder cannot be written', async () => {
@@ -138,7 +138,7 @@ it('14: the output folder cannot be written', async () => {
     'scenes.csv': scenes(1),
     out: 'a file in the place of the folder',
   });
-  const { code, stderr } = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd });
   expect(code, stderr).toBe(14);
   expect(stderr).not.toContain('    at ');
   expect(readFileSync(join(cwd, 'out'), 'utf8')).toBe('a file in the place of the folder');
@@ -148,13 +148,11 @@ it('14: a folder stands where a picture belongs; the result stays collectable an
   const dir = folderWith({});
   const { url } = await serve(dir);
   const cwd = folderWith({ 'pipeline.yaml': pipeline(url), 'scenes.csv': scenes(1) });
-  await import('node:fs').then(({ mkdirSync }) =>
-    mkdirSync(join(cwd, 'out/images/s0.png'), { recursive: true }),
-  );
-  const blocked = await nightrender(['run', 'pipeline.yaml'], { cwd, ...withKey });
+  mkdirSync(join(cwd, 'out/images/s0.png'), { recursive: true });
+  const blocked = await inProcess(['run', 'pipeline.yaml'], { cwd, ...withKey });
   expect(blocked.code, blocked.stderr).toBe(14);
-  await import('node:fs').then(({ rmdirSync }) => rmdirSync(join(cwd, 'out/images/s0.png')));
-  const again = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  rmdirSync(join(cwd, 'out/images/s0.png'));
+  const again = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   expect(again.code).toBe(0);
   expect(again.stdout).not.toContain('scene-submitted');
 });
@@ -171,7 +169,7 @@ it.each([
     await run.event('scene-submitted', 5);
     run.child.kill(signal);
     expect((await run.finish()).code).toBe(expected);
-    const status = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd });
+    const status = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd });
     expect(JSON.parse(status.stdout)).toMatchObject({
       isRunning: false,
       summary: { attempts: { submitted: 5 }, lastRun: { exitCode: expected } },
@@ -193,7 +191,7 @@ it.each([
   [['render', 'p.yaml'], 'render', 'nightrender --help'],
 ])('2: %j is told in a sentence, with where to read more', async (args, sentence, help) => {
   const env = { LC_ALL: 'de_DE.UTF-8' };
-  const { code, stdout, stderr } = await nightrender(args, { env });
+  const { code, stdout, stderr } = await inProcess(args, { env });
   expect(code, stderr).toBe(2);
   expect(stdout).toBe('');
   expect(stderr).toContain(sentence);
@@ -206,14 +204,14 @@ it.each([
   [['serve', '--workers', '0'], '--workers: 0 is given; expected a whole number from 1 to 1000'],
   [['serve', '--data', 'a', '--data', 'b'], '--data: a and b is given; expected one text'],
 ])('2: %j says what was given', async (args, sentence) => {
-  const { code, stderr } = await nightrender(args);
+  const { code, stderr } = await inProcess(args);
   expect(code, stderr).toBe(2);
   expect(stderr).toContain(sentence);
 });
 
 it('2: a number that is none is told as it was given', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
-  const { code, stderr } = await nightrender(['run', 'pipeline.yaml', '--concurrency', 'many'], { cwd });
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--concurrency', 'many'], { cwd });
   expect(code, stderr).toBe(2);
   expect(stderr).toContain('--concurrency: concurrency is "many"');
 });
@@ -243,7 +241,7 @@ it.each(['18.20.8', '20.18.3', '21.7.3', '22.11.0', '23.11.1'])(
 );
 
 it.each([[], ['run']])('has every exit code in the help of %j', async (...command) => {
-  const { stdout, code } = await nightrender([...command, '--help']);
+  const { stdout, code } = await inProcess([...command, '--help']);
   expect(code).toBe(0);
   for (const exitCode of [0, 1, 2, 3, 10, 11, 12, 13, 14, 130, 143]) {
     expect(stdout).toMatch(new RegExp(`^\\s+${exitCode}\\s{2}\\S`, 'm'));
@@ -253,7 +251,7 @@ it.each([[], ['run']])('has every exit code in the help of %j', async (...comman
 it.each(['run', 'status', 'watch', 'report', 'verify', 'retry', 'cancel', 'serve'])(
   '%s --help is enough to work from',
   async (command) => {
-    const { stdout, code } = await nightrender([command, '--help']);
+    const { stdout, code } = await inProcess([command, '--help']);
     expect(code).toBe(0);
     expect(stdout).toMatch(new RegExp(`^nightrender ${command}[^\\n]*\\n\\n[A-Z][^]+?\\.\\n`));
     expect(stdout).toMatch(new RegExp(`^Examples:\\n  nightrender ${command} `, 'm'));

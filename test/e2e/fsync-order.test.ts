@@ -1,7 +1,7 @@
 /** Promise: every move is on the disk before the next step, as the system's own calls tell. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, nightrender, pipeline, root, scenes, serve, testKey } from './cli.ts';
+import { folderWith, inProcess, pipeline, root, scenes, serve, testKey } from './cli.ts';
 import {
   canTrace,
   parseTrace,
@@ -76,7 +76,7 @@ it.skipIf(!canTrace)(
       'cannot write the checkpoint: the disk reports an error (EIO); check the disk',
     );
     expect(failed.stderr).not.toMatch(/^ +at /m);
-    const again = await nightrender(['run', 'pipeline.yaml'], { cwd, env });
+    const again = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
     expect(again.code, again.stderr).toBe(0);
   },
 );

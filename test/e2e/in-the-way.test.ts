@@ -1,26 +1,11 @@
 /** Promise: whatever stands in the output folder where our files belong is named, with what to do, and left as it is. */
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
-import { folderWith, nightrender, pipeline, scenes } from './cli.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { finishedBatch, folderWith, inProcess, pipeline, scenes } from './cli.ts';
 
 const small = 'input: {scene: "{{ scene }}", width: 32, height: 32}\n';
 const files = { 'pipeline.yaml': pipeline('local', small), 'scenes.csv': scenes(1) };
-
-/** Made once, since each case only spoils a copy. */
-const finished = mkdtempSync(join(tmpdir(), 'nightrender-in-the-way-'));
-afterAll(() => rmSync(finished, { recursive: true }));
 
 describe.each([
   ['a folder that is no batch yet', false],
@@ -116,21 +101,14 @@ describe.skipIf(process.getuid?.() === 0 || process.platform === 'win32')(
 );
 
 async function begun(isBatch: boolean): Promise<string> {
+  if (isBatch) return await finishedBatch(files);
   const cwd = folderWith(files);
-  if (isBatch) await finishOnce();
-  if (isBatch) cpSync(join(finished, 'out'), join(cwd, 'out'), { recursive: true });
-  else mkdirSync(join(cwd, 'out'));
+  mkdirSync(join(cwd, 'out'));
   return cwd;
 }
 
-async function finishOnce(): Promise<void> {
-  if (existsSync(join(finished, 'out'))) return;
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(finished, name), text);
-  expect((await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd: finished })).code).toBe(0);
-}
-
 async function expectRefusal(cwd: string, code: number, says: RegExp): Promise<void> {
-  const refused = await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const refused = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   expect(refused.stderr).toMatch(says);
   expect(refused.stderr).not.toMatch(/\n {4}at /);
   expect(refused.code).toBe(code);

@@ -4,7 +4,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { isWhole, random, seed } from '../fakes/sampled.ts';
+import { random, seed } from '../fakes/sampled.ts';
+import { isWhole } from '../fakes/whole.ts';
 import { folderWith, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
 
 /** More than are done by the last of the kills, so that each meets a run at work. */

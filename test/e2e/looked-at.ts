@@ -1,7 +1,7 @@
 /** A batch with something of everything to look at: saved, failed twice, invalid, in more than one language. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { folderWith, nightrender, pipeline } from './cli.ts';
+import { folderWith, inProcess, pipeline } from './cli.ts';
 
 const list = [
   'id,scene,style',
@@ -16,9 +16,9 @@ const list = [
 export async function lookedAtBatch(): Promise<string> {
   const strict = 'skipBadRows: true\nretry: {attempts: 2, firstWait: 100ms}\ncheck: {minSide: 9000}\n';
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local', strict), 'scenes.csv': `${list}\n` });
-  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   writeFileSync(join(cwd, 'pipeline.yaml'), pipeline('local', 'skipBadRows: true\n'));
-  await nightrender(['retry', 'pipeline.yaml', '--id', 'harbour', '--id', '夜の港'], { cwd });
-  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  await inProcess(['retry', 'pipeline.yaml', '--id', 'harbour', '--id', '夜の港'], { cwd });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   return cwd;
 }

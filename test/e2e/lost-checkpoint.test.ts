@@ -3,24 +3,16 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSyn
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, pipeline, scenes } from './cli.ts';
+import { finishedBatch, inProcess, jobsOf, pipeline, scenes } from './cli.ts';
 
 const small = 'input: {scene: "{{ scene }}", width: 48, height: 32}\n';
 
 /** Five scenes are rendered, then the checkpoint is removed. */
 async function lost(metadata: string): Promise<{ cwd: string; images: string; jobs: () => number }> {
   const text = pipeline('local', small).replace('  dir: out\n', `  dir: out\n  metadata: ${metadata}\n`);
-  const cwd = folderWith({ 'pipeline.yaml': text, 'scenes.csv': scenes(5) });
-  const run = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
-  expect(run.code, run.stderr).toBe(0);
+  const cwd = await finishedBatch({ 'pipeline.yaml': text, 'scenes.csv': scenes(5) });
   for (const name of ['', '-wal', '-shm']) rmSync(join(cwd, `out/checkpoint.sqlite${name}`), { force: true });
-  const jobs = (): number => {
-    const db = new Sqlite(join(cwd, 'out/local-service/service.sqlite'), { readonly: true });
-    const { n } = db.prepare<[], { n: number }>('SELECT count(*) AS n FROM job').get() ?? { n: 0 };
-    db.close();
-    return n;
-  };
-  return { cwd, images: join(cwd, 'out/images'), jobs };
+  return { cwd, images: join(cwd, 'out/images'), jobs: () => jobsOf(join(cwd, 'out/local-service')) };
 }
 
 it.each(['none', 'embed', 'sidecar'])(

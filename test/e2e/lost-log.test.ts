@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, nightrender, pipeline, Program, scenes, testKey } from './cli.ts';
+import { folderWith, inProcess, pipeline, Program, scenes, testKey } from './cli.ts';
 import { startPatientService } from './patient-service.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey };
@@ -29,17 +29,17 @@ it('is noticed after a real kill, and goes on only on a word', async () => {
   const { service, cwd, program } = await begun();
   await lose(program, cwd);
   for (const command of ['run', 'plan', 'cancel']) {
-    const refused = await nightrender([command, 'pipeline.yaml'], { cwd, env });
+    const refused = await inProcess([command, 'pipeline.yaml'], { cwd, env });
     expect(refused.stderr).toMatch(/out\/checkpoint\.sqlite is lost: .*3 submissions .*--accept-loss/);
     expect(refused.code, refused.stderr).toBe(2);
   }
   expect(service.submissions).toBe(3);
-  expect((await nightrender(['plan', 'pipeline.yaml', '--accept-loss'], { cwd, env })).code).toBe(0);
+  expect((await inProcess(['plan', 'pipeline.yaml', '--accept-loss'], { cwd, env })).code).toBe(0);
   const accepted = new Program(['run', 'pipeline.yaml', '--json', '--accept-loss'], { cwd, env });
   await accepted.event('scene-submitted', 3);
   accepted.child.kill('SIGTERM');
   expect((await accepted.finish()).code).toBe(143);
-  const status = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd, env });
+  const status = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd, env });
   expect(JSON.parse(status.stdout)).toMatchObject({
     summary: { attempts: { total: 6, submitted: 3, unanswered: 3 } },
   });
@@ -52,11 +52,11 @@ it('keeps nobody from cancelling what is known to be in flight', async () => {
   const resumed = new Program(['run', 'pipeline.yaml', '--json', '--concurrency', '5'], { cwd, env });
   await resumed.event('scene-submitted', 2);
   await lose(resumed, cwd);
-  const cancelled = await nightrender(['cancel', 'pipeline.yaml', '--accept-loss'], { cwd, env });
+  const cancelled = await inProcess(['cancel', 'pipeline.yaml', '--accept-loss'], { cwd, env });
   // It cancels none.
   expect(cancelled.code, cancelled.stderr).toBe(3);
   expect(service.requests.filter((request) => request.includes('/cancel/'))).toHaveLength(3);
-  const status = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd, env });
+  const status = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd, env });
   expect(JSON.parse(status.stdout)).toMatchObject({
     summary: { attempts: { total: 5, submitted: 3, unanswered: 2 } },
   });

@@ -2,9 +2,8 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { fingerprintOf } from '../../src/runner/core/scene.ts';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
-import { folderWith, inProcess, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+import { finishedBatch, folderWith, inProcess, pipeline, Program, scenes, serve, testKey } from './cli.ts';
 import { startPatientService } from './patient-service.ts';
 
 const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
@@ -12,12 +11,10 @@ const small = 'input: {scene: "{{ scene }}", width: 32, height: 32}\n';
 
 /** A batch with scenes that were set aside, one for each kind, and a saved one; the manifest's order is that of the kinds. */
 async function setAside(kinds: string[]): Promise<string> {
-  const cwd = folderWith({
+  const cwd = await finishedBatch({
     'pipeline.yaml': pipeline('local', small),
     'scenes.csv': scenes(kinds.length + 1),
   });
-  const run = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
-  expect(run.code, run.stderr).toBe(0);
   editCheckpoint(join(cwd, 'out'), (db) => {
     for (const [i, kind] of kinds.entries()) {
       const scene = db
@@ -127,20 +124,10 @@ it('--again renders a saved scene again with another seed, and keeps its picture
 
 it('gives a scene fresh attempts: those before count no more', async () => {
   const cwd = await setAside(['job-failed']);
-  const text = readFileSync(join(cwd, 'pipeline.yaml'), 'utf8');
   await inProcess(['retry', 'pipeline.yaml'], { cwd });
-  // The first attempt cannot work; with the one before it there would be no third.
-  editCheckpoint(join(cwd, 'out'), (db) => {
-    const input = { scene: 'a fox', width: 0, height: 32 };
-    db.prepare("UPDATE scenes SET input = ?, fingerprint = ? WHERE state = 'waiting'").run(
-      JSON.stringify(input),
-      fingerprintOf(input),
-    );
-  });
-  writeFileSync(
-    join(cwd, 'pipeline.yaml'),
-    `${text}retry: {attempts: 2, firstWait: 1ms, longestWait: 2ms}\n`,
-  );
+  // No attempt can succeed; with the one before it there would be no third.
+  const strict = 'check: {minSide: 9000}\nretry: {attempts: 2, firstWait: 1ms, longestWait: 2ms}\n';
+  writeFileSync(join(cwd, 'pipeline.yaml'), pipeline('local', small + strict));
   const run = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   expect(run.code, run.stderr).toBe(3);
   expect(run.stdout.match(/"scene-submitted"/g)).toHaveLength(2);

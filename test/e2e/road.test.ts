@@ -5,7 +5,8 @@ import { gzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
-import { folderWith, nightrender, pipeline, Program, root, scenes } from './cli.ts';
+import { isWhole } from '../fakes/whole.ts';
+import { folderWith, inProcess, pipeline, Program, root, scenes } from './cli.ts';
 
 const small = 'width: 32, height: 32';
 const realList = join(root, '../shared/data/parti-prompts.tsv');
@@ -14,7 +15,7 @@ it('renders a list of prompts with quotes, commas, many scripts and repetitions 
   await expectRendered(join(root, 'test/fixtures/prompts.tsv'), 40);
 });
 
-it.skipIf(!existsSync(realList))(
+it.skipIf(!isWhole || !existsSync(realList))(
   'renders a real list of 1,632 prompts as it comes (skipped where the list is not beside the project)',
   () => expectRendered(realList, 1632),
 );
@@ -24,10 +25,10 @@ async function expectRendered(list: string, count: number): Promise<void> {
   const cwd = folderWith({
     'pipeline.yaml': pipeline('local', `input: {scene: "{{ Prompt }}", ${small}}\nconcurrency: 64\n`),
   });
-  const { code, stderr } = await nightrender(['run', 'pipeline.yaml', '--manifest', list], { cwd });
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--manifest', list], { cwd });
   expect(code, stderr).toBe(0);
   // In results.csv, texts that begin like a formula have an apostrophe.
-  const { stdout } = await nightrender(['list', 'pipeline.yaml', '--csv'], { cwd });
+  const { stdout } = await inProcess(['list', 'pipeline.yaml', '--csv'], { cwd });
   const rows: Record<string, string>[] = parse(stdout, { columns: true });
   expect(rows).toHaveLength(count);
   const given = readFileSync(list, 'utf8').replace(/\n$/, '').split('\n').slice(1);
@@ -46,7 +47,7 @@ it.each([
 ] as const)('reads %s', async (name, content) => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local') });
   writeFileSync(join(cwd, name), content);
-  const { code, stderr } = await nightrender(['run', 'pipeline.yaml', '--manifest', name], { cwd });
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--manifest', name], { cwd });
   expect(code, stderr).toBe(0);
   expect(results(cwd).map((row) => row['state'])).toEqual(['saved', 'saved']);
 });
@@ -60,13 +61,13 @@ it('reads standard input', async () => {
 
 it('renders only what is new or edited after an edit, keeps the old picture, and reports in the order of the list', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(6) });
-  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const before = readFileSync(join(cwd, 'out/images/s2.png'));
   writeFileSync(
     join(cwd, 'scenes.csv'),
     'scene,id\nA new sea,n\n"Hills and 5 trees",s5\nAn edited moon,s2\n"Hills and 0 trees",s0\n',
   );
-  const { stdout, code } = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd });
+  const { stdout, code } = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd });
   expect(code).toBe(0);
   const submitted = stdout
     .split('\n')
@@ -90,10 +91,10 @@ it('renders only what is new or edited after an edit, keeps the old picture, and
 
 it('rebuilds the report from the checkpoint alone', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(3) });
-  await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const before = readFileSync(join(cwd, 'out/report/results.csv'), 'utf8');
   writeFileSync(join(cwd, 'out/report/results.csv'), 'spoilt');
-  const { code, stdout } = await nightrender(['report', 'pipeline.yaml'], { cwd });
+  const { code, stdout } = await inProcess(['report', 'pipeline.yaml'], { cwd });
   expect(code).toBe(0);
   expect(stdout.split('\n').slice(0, 4)).toEqual([
     'out/report/index.html',
@@ -116,11 +117,9 @@ it('goes on when nobody reads its output any more', async () => {
 it('takes flags over environment over file', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local', 'concurrency: 3\n'), 'scenes.csv': scenes(1) });
   const concurrency = async (args: string[], env: Record<string, string>): Promise<unknown> => {
-    const run = new Program(['run', 'pipeline.yaml', '--json', ...args], { cwd, env });
-    const started = await run.event('run-started');
-    // The next one is kept out as long as this one is at work.
-    await run.finish();
-    return started['concurrency'];
+    const { stdout } = await inProcess(['run', 'pipeline.yaml', '--json', ...args], { cwd, env });
+    const started = stdout.split('\n').find((line) => line.includes('"run-started"'));
+    return (JSON.parse(started ?? '') as Record<string, unknown>)['concurrency'];
   };
   expect(await concurrency([], {})).toBe(3);
   expect(await concurrency([], { NIGHTRENDER_CONCURRENCY: '4' })).toBe(4);

@@ -4,14 +4,14 @@ import { chmodSync, mkdirSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { folderWith, nightrender, root } from './cli.ts';
+import { folderWith, inProcess, root } from './cli.ts';
 import { Served } from './served.ts';
 import { canMount, mountSmallDisk, setReadOnly } from './small-disk.ts';
 
 const again = 'or choose another folder with --data, then give the same command again.\n';
 
 async function startIn(cwd: string, data: string, ...args: string[]) {
-  const { code, stdout, stderr } = await nightrender(['serve', '--port', '0', '--data', data, ...args], {
+  const { code, stdout, stderr } = await inProcess(['serve', '--port', '0', '--data', data, ...args], {
     cwd,
   });
   expect(stdout).toBe('');
@@ -65,7 +65,7 @@ describe('a data folder', () => {
 
   it('whose keys are asked for is told of in the same words', async () => {
     const cwd = folderWith({ file: '' });
-    const { code, stderr } = await nightrender(['keys', 'add', 'x', '--data', 'file'], { cwd });
+    const { code, stderr } = await inProcess(['keys', 'add', 'x', '--data', 'file'], { cwd });
     expect([code, stderr]).toEqual([14, expect.stringContaining(again)]);
   });
 });

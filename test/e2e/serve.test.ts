@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
-import { folderWith, nightrender, testKey } from './cli.ts';
+import { folderWith, inProcess, testKey } from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
 import { Served } from './served.ts';
 
@@ -58,7 +58,7 @@ endpoints:
     workers: -1
 `,
   });
-  const { code, stdout, stderr } = await nightrender(['serve', 'service.yaml', ...data], { cwd });
+  const { code, stdout, stderr } = await inProcess(['serve', 'service.yaml', ...data], { cwd });
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr.split('\n')).toEqual([
     expect.stringMatching(/^service\.yaml:1:1: the key "prot" is not known; did you mean port\?/),
@@ -91,14 +91,14 @@ it.each([
     'service.yaml': 'endpoints: [{name: Painter, quickDeploy: painter}]',
     'open.yaml': 'host: 0.0.0.0',
   });
-  const { code, stdout, stderr } = await nightrender(['serve', ...args, ...data], { cwd, env });
+  const { code, stdout, stderr } = await inProcess(['serve', ...args, ...data], { cwd, env });
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toMatch(said);
 });
 
 it('opens to other machines with a key that somebody made', async () => {
   const cwd = folderWith({});
-  const { stdout } = await nightrender(['keys', 'add', 'net', ...data], { cwd });
+  const { stdout } = await inProcess(['keys', 'add', 'net', ...data], { cwd });
   const service = await Served.start(cwd, ['--host', '0.0.0.0']);
   expect(service.key).toBe('');
   const url = service.url.replace('0.0.0.0', '127.0.0.1');
@@ -110,11 +110,11 @@ it('opens to other machines with a key that somebody made', async () => {
 it('shows its first key when it has started, not when it could not', async () => {
   const cwd = folderWith({});
   const { port } = new URL(await listenOnLoopback(createServer()));
-  const refused = await nightrender(['serve', ...data, '--port', port], { cwd });
+  const refused = await inProcess(['serve', ...data, '--port', port], { cwd });
   expect([refused.code, refused.stdout]).toEqual([2, '']);
   expect(refused.stderr).toBe('The port is in use by another program; choose one with --port.\n');
   const service = await Served.start(cwd, [], { NIGHTRENDER_API_KEY: testKey });
-  const second = await nightrender(['serve', ...data, '--port', '0'], { cwd });
+  const second = await inProcess(['serve', ...data, '--port', '0'], { cwd });
   expect([second.code, second.stdout]).toEqual([11, '']);
   expect(second.stderr).toContain('another service');
   await service.stop();
@@ -124,7 +124,7 @@ it('shows its first key when it has started, not when it could not', async () =>
 it('knows keys that are made and revoked beside it', async () => {
   const cwd = folderWith({});
   const service = await Served.start(cwd);
-  const keys = (...args: string[]) => nightrender(['keys', ...args, ...data], { cwd });
+  const keys = (...args: string[]) => inProcess(['keys', ...args, ...data], { cwd });
   const key = (await keys('add', 'laptop', '--endpoint', 'scene-renderer')).stdout.trim();
   const health = async () => (await service.ask('/v2/scene-renderer/health', { key })).status;
   expect(await health()).toBe(200);
@@ -137,8 +137,8 @@ it('accounts jobs and the time of workers to the key that they came with', async
   const service = await Served.start(cwd);
   await service.done('scene-renderer', picture);
   await service.done('scene-renderer', picture);
-  await nightrender(['keys', 'add', 'laptop', ...data], { cwd });
-  const { stdout } = await nightrender(['keys', 'list', '--json', ...data], { cwd });
+  await inProcess(['keys', 'add', 'laptop', ...data], { cwd });
+  const { stdout } = await inProcess(['keys', 'list', '--json', ...data], { cwd });
   const [first, laptop] = stdout
     .split('\n')
     .slice(0, 2)
@@ -146,6 +146,6 @@ it('accounts jobs and the time of workers to the key that they came with', async
   const gpuMs = expect.any(Number) as number;
   expect(first).toMatchObject({ name: 'first', usage: [{ endpointId: 'scene-renderer', jobs: 2, gpuMs }] });
   expect(laptop).toMatchObject({ name: 'laptop', usage: [] });
-  const told = await nightrender(['keys', 'list', ...data], { cwd });
+  const told = await inProcess(['keys', 'list', ...data], { cwd });
   expect(told.stdout).toMatch(/^first +admin .* 2 +\d+\.\d$/m);
 });

@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { folderWith, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+import { folderWith, inProcess, pipeline, Program, scenes, testKey } from './cli.ts';
 import { startHeldService } from './held-service.ts';
 import { startPatientService } from './patient-service.ts';
 
@@ -21,8 +21,7 @@ describe.skipIf(process.platform === 'win32')(
     ] as const)(
       '%s ends it with %i and a sentence, and the next run does all',
       async (signal, code, words) => {
-        const { url } = await serve(folderWith({}));
-        const cwd = folderWith({ 'pipeline.yaml': pipeline(url, small), 'scenes.csv': scenes(3) });
+        const cwd = folderWith({ 'pipeline.yaml': pipeline('local', small), 'scenes.csv': scenes(3) });
         const { run, pipe } = await startReading(cwd);
         await pipe.write('id,scene\ns0,"Hills"\n');
         run.child.kill(signal);
@@ -32,7 +31,7 @@ describe.skipIf(process.platform === 'win32')(
         expect(ended.stderr).not.toContain('    at ');
         expect(existsSync(join(cwd, 'out'))).toBe(false);
         await pipe.close();
-        const next = await nightrender(['run', 'pipeline.yaml'], { cwd, ...withKey });
+        const next = await inProcess(['run', 'pipeline.yaml'], { cwd, ...withKey });
         expect(next.code, next.stderr).toBe(0);
         expect(readdirSync(join(cwd, 'out/images'))).toHaveLength(3);
       },
@@ -70,14 +69,13 @@ describe.skipIf(process.platform === 'win32')(
       expect(stdout).not.toContain('scene-submitted');
       const last = stdout.trim().split('\n').at(-1) ?? '';
       expect(JSON.parse(last)).toMatchObject({ counts: { saved: 4, waiting: 5, active: 0, withdrawn: 0 } });
-      const next = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+      const next = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
       expect(next.code, next.stderr).toBe(0);
       expect(next.stdout.match(/"scene-submitted"/g)).toHaveLength(5);
     });
 
     it('nobody needs to read what the program says', async () => {
-      const { url } = await serve(folderWith({}));
-      const cwd = folderWith({ 'pipeline.yaml': pipeline(url, small) });
+      const cwd = folderWith({ 'pipeline.yaml': pipeline('local', small) });
       const { run, pipe } = await startReading(cwd, '--json');
       run.child.stdout.destroy();
       run.child.stderr.destroy();

@@ -3,10 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, nightrender, pipeline, Program, scenes, testKey } from './cli.ts';
+import { isWhole } from '../fakes/whole.ts';
+import { folderWith, inProcess, pipeline, Program, scenes, testKey } from './cli.ts';
 import { startPatientService } from './patient-service.ts';
 
-const starts = 50;
+const starts = isWhole ? 50 : 8;
 const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
 
 it.each([
@@ -71,11 +72,11 @@ it('lets nobody in where the lock files were deleted beside a live run, and the 
   for (const command of ['run', 'retry', 'cancel', 'verify --repair']) {
     for (const name of ['.lock.sqlite', '.lock.json']) rmSync(join(cwd, 'out', name), { force: true });
     const [name = '', ...options] = command.split(' ');
-    const refused = await nightrender([name, 'pipeline.yaml', ...options], { cwd, ...withKey });
+    const refused = await inProcess([name, 'pipeline.yaml', ...options], { cwd, ...withKey });
     expect(refused.code, `${command}: ${refused.stderr}`).toBe(11);
     expect(refused.stderr).toContain(`another run, process ${run.child.pid} on `);
   }
-  const status = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd });
+  const status = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd });
   expect(JSON.parse(status.stdout)).toMatchObject({ isRunning: true });
   run.child.kill('SIGKILL');
   await run.finish();
@@ -89,12 +90,12 @@ it('tells what is wrong with the file where nobody holds the batch, and who hold
   const cwd = folderWith({ 'pipeline.yaml': good, 'scenes.csv': scenes(3) });
   await killedRun(cwd);
   writeFileSync(join(cwd, 'bad.yaml'), good.replace('output:', 'concurrency: many\noutput:'));
-  const wrong = await nightrender(['run', 'bad.yaml'], { cwd, ...withKey });
+  const wrong = await inProcess(['run', 'bad.yaml'], { cwd, ...withKey });
   expect(wrong.code).toBe(2);
   expect(wrong.stderr).toContain('concurrency is "many"');
   const holder = startRun(cwd);
   await holder.event('recovered');
-  const held = await nightrender(['run', 'bad.yaml'], { cwd, ...withKey });
+  const held = await inProcess(['run', 'bad.yaml'], { cwd, ...withKey });
   expect(held.code).toBe(11);
   expect(held.stderr).toContain(`process ${holder.child.pid} on `);
 });
@@ -120,7 +121,7 @@ it('looks where flag and environment say, and speaks JSON where any of them asks
     [['pipeline.yaml'], { NIGHTRENDER_JSON: 'true' }, json],
   ];
   for (const [args, env, stdout] of cases) {
-    const told = await nightrender(['run', ...args], { cwd, env: { ...withKey.env, ...env } });
+    const told = await inProcess(['run', ...args], { cwd, env: { ...withKey.env, ...env } });
     expect([told.code, told.stdout], `${args.join(' ')} ${told.stderr}`).toEqual([11, stdout]);
   }
   expect(existsSync(join(cwd, 'other'))).toBe(false);

@@ -1,27 +1,17 @@
 /** Promise: `verify` finds every picture that is missing or damaged, and `--repair` has exactly those rendered again. */
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
-import { folderWith, inProcess, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+import { finishedBatch, folderWith, inProcess, jobsOf, pipeline, Program, scenes, testKey } from './cli.ts';
 import { startPatientService } from './patient-service.ts';
 
 const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
 const small = 'input: {scene: "{{ scene }}", width: 48, height: 32}\n';
 
 async function rendered(count: number): Promise<{ cwd: string; images: string; jobs: () => number }> {
-  const { url, dataDir } = await serve(folderWith({}));
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(url, small), 'scenes.csv': scenes(count) });
-  const run = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
-  expect(run.code, run.stderr).toBe(0);
-  const jobs = (): number => {
-    const db = new Sqlite(join(dataDir, 'service.sqlite'), { readonly: true });
-    const { n } = db.prepare<[], { n: number }>('SELECT count(*) AS n FROM job').get() ?? { n: 0 };
-    db.close();
-    return n;
-  };
-  return { cwd, images: join(cwd, 'out/images'), jobs };
+  const cwd = await finishedBatch({ 'pipeline.yaml': pipeline('local', small), 'scenes.csv': scenes(count) });
+  return { cwd, images: join(cwd, 'out/images'), jobs: () => jobsOf(join(cwd, 'out/local-service')) };
 }
 
 /** Removes one picture, cuts one and turns a bit of one. */

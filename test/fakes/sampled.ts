@@ -1,8 +1,6 @@
-/** `npm test` goes through a seeded tenth of what has thousands of cases; what `npm run test:all` adds goes through all of them. */
+/** `npm test` goes through a seeded twentieth of what has thousands of cases; `npm run test:rest` goes through all of them. */
 import { randomInt } from 'node:crypto';
-
-/** Set by vitest.config.ts. */
-export const isWhole = process.env['NIGHTRENDER_TEST_ALL'] === '1';
+import { isWhole } from './whole.ts';
 
 export const seed = Number(process.env['NIGHTRENDER_TEST_SEED'] ?? randomInt(2 ** 31));
 process.stdout.write(`seed: ${seed} (NIGHTRENDER_TEST_SEED=${seed} repeats it)\n`);
@@ -10,13 +8,13 @@ process.stdout.write(`seed: ${seed} (NIGHTRENDER_TEST_SEED=${seed} repeats it)\n
 /** Whole numbers below `bound`, the same for the same seed. */
 export const random = generator(seed);
 
-/** One of each ten in a row, so that no stretch of them is left out; all of them where the test is to be whole. */
+/** One of each twenty in a row, so that no stretch of them is left out; all of them where the test is to be whole. */
 export function sampled<Case>(cases: readonly Case[]): readonly Case[] {
   if (isWhole) return cases;
-  const tens = Array.from({ length: Math.ceil(cases.length / 10) }, (_, ten) =>
-    cases.slice(ten * 10, ten * 10 + 10),
+  const twenties = Array.from({ length: Math.ceil(cases.length / 20) }, (_, i) =>
+    cases.slice(i * 20, i * 20 + 20),
   );
-  return tens.flatMap((ten) => ten.slice(random(ten.length)).slice(0, 1));
+  return twenties.flatMap((some) => some.slice(random(some.length)).slice(0, 1));
 }
 
 function generator(first: number): (bound: number) => number {

@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { paint, PaintingRequestError, readPaintingRequest } from '../../../src/renderers/painter/paint.ts';
+import { runs } from '../../fakes/whole.ts';
 
 interface Pixels {
   data: Buffer;
@@ -164,7 +165,7 @@ describe('every text gives a picture', () => {
         expect([pixels.width, pixels.height]).toEqual([asked.width, asked.height]);
         expect(contrast(pixels)).toBeGreaterThan(10);
       }),
-      { numRuns: 300, seed },
+      { numRuns: runs(300), seed },
     );
   });
 

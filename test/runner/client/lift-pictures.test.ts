@@ -6,6 +6,7 @@ import { readStatusAnswer } from '../../../src/runner/client/read-job-answers.ts
 import { textOf } from '../../../src/runner/client/exchange.ts';
 import { decodeBase64 } from '../../../src/runner/images/decode-base64.ts';
 import type { StatusReply } from '../../../src/runner/pipeline/ports.ts';
+import { runs } from '../../fakes/whole.ts';
 
 const noise = Buffer.from(
   Array.from({ length: 120_000 }, (_, i) => (Math.imul(i + 7, 2_654_435_761) >>> 13) & 255),
@@ -141,7 +142,7 @@ it('for any body', () => {
       if (reply === undefined) expect(bytes.equals(came)).toBe(true);
       else expect(decoded(reply)).toEqual(decoded(usual));
     }),
-    { numRuns: 600 },
+    { numRuns: runs(600) },
   );
   expect(seen.lifted).toBeGreaterThan(50);
   expect(seen.left).toBeGreaterThan(50);

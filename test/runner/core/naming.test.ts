@@ -9,6 +9,7 @@ import {
   portableSegment,
   withSuffix,
 } from '../../../src/runner/core/naming.ts';
+import { runs } from '../../fakes/whole.ts';
 
 describe('portablePath', () => {
   test.each([
@@ -81,7 +82,7 @@ describe('portablePath', () => {
         expectPortable(path);
         expect(path.split('/').length).toBeLessThanOrEqual(rendered.split('/').length);
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 
@@ -99,7 +100,7 @@ describe('portablePath', () => {
           );
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -109,7 +110,7 @@ describe('portablePath', () => {
         const path = portablePath(rendered);
         expect(portablePath(path)).toBe(path);
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 });
@@ -169,7 +170,7 @@ describe('withSuffix', () => {
         fc.pre(one !== other);
         expect(withSuffix(path, one)).not.toBe(withSuffix(path, other));
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 
@@ -208,7 +209,7 @@ describe('nameKey', () => {
         for (const twin of [path.normalize('NFD'), path.toUpperCase(), path.toLowerCase(), key])
           expect(nameKey(twin)).toBe(key);
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 });

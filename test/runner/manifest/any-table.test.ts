@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { readFileOf, readStream } from './read-all.ts';
+import { runs } from '../../fakes/whole.ts';
 
 const character = fc.oneof(
   {
@@ -64,7 +65,7 @@ it('any table comes back from CSV', async () => {
       const text = stringify([names, ...rows], optionsOf(how));
       expect(await readFileOf('x.csv', how.isGzip ? gzipSync(text) : text)).toEqual(expected(names, rows));
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -76,7 +77,7 @@ it('any table comes back from TSV, unless a cell holds both tabs and line breaks
       const text = stringify([names, ...rows], { ...optionsOf(how), delimiter: '\t' });
       expect(await readFileOf('x.tsv', how.isGzip ? gzipSync(text) : text)).toEqual(expected(names, rows));
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -96,7 +97,7 @@ it('any unquoted TSV comes back exactly, quotes included', async () => {
       const text = [['a', 'b', 'c'], ...rows].map((cells) => `${cells.join('\t')}\n`).join('');
       expect(await readFileOf('x.tsv', text)).toEqual(expected(['a', 'b', 'c'], rows));
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -144,6 +145,6 @@ it('the same bytes give the same rows in pieces of any size', async () => {
         expect(await readStream(...pieces)).toEqual(await readStream(whole));
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });

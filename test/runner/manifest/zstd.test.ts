@@ -6,7 +6,7 @@ import { complaint, readFileOf, readStream, shown } from './read-all.ts';
 const hasZstd = isThere();
 
 describe.skipIf(!hasZstd)('packed by zstd (skipped where it is not installed)', () => {
-  const lines = Array.from({ length: 200_000 }, (_, index) => `scene ${(index * 7919) % 100_003}\n`).join('');
+  const lines = Array.from({ length: 60_000 }, (_, index) => `scene ${(index * 7919) % 100_003}\n`).join('');
   const prompts = lines
     .trimEnd()
     .split('\n')
@@ -52,7 +52,7 @@ describe.skipIf(!hasZstd)('packed by zstd (skipped where it is not installed)', 
   });
 
   it('that takes too much memory', async () => {
-    const bytes = zstd('x'.repeat(300 * 1024 * 1024), ['--long=28', '-1', '--single-thread']);
+    const bytes = zstd('x', ['--long=28', '-1', '--single-thread']);
     expect(await complaint(readFileOf('x.txt.zst', bytes))).toBe(
       'x.txt.zst: is a zstd file that takes a window of 256 MiB to unpack, and at most 128 are read; pack it anew without --long or --ultra',
     );

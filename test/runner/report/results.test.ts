@@ -8,6 +8,7 @@ import type { ReportRow } from '../../../src/runner/core/report-row.ts';
 import { csvTable } from '../../../src/runner/report/csv-table.ts';
 import { writeReport } from '../../../src/runner/report/write-report.ts';
 import { about, failedRow, inFolder, invalidRow, savedRow, sourceOf, summary } from './report-fixtures.ts';
+import { runs } from '../../fakes/whole.ts';
 
 const rows = [savedRow, failedRow, invalidRow];
 
@@ -128,7 +129,7 @@ it('any text comes back from list --csv and from results.jsonl', async () => {
           );
         }),
     ),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });
 

@@ -6,6 +6,7 @@ import { type Operation, operations } from '../../../src/service/routes.ts';
 import { jobIdPattern } from '../../../src/protocol/paths.ts';
 import { addKey } from '../pull-harness.ts';
 import { endpointId, key, openService, statusOnce, submit, type TestService } from '../service-harness.ts';
+import { runs } from '../../fakes/whole.ts';
 
 const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 31);
 
@@ -107,7 +108,7 @@ it(`answers 4xx to 1,000 malformed requests (FUZZ_SEED=${seed})`, { timeout: 300
         'error',
       ]);
     }),
-    { numRuns: 1_000, seed },
+    { numRuns: runs(1_000), seed },
   );
   expect(service.troubles).toEqual([]);
   expect(service.held.runs).toEqual([]);

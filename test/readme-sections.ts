@@ -9,7 +9,7 @@ import type { JsonObject } from '../src/lib/text/json.ts';
 import { idleReasons } from '../src/runner/core/slot-usage.ts';
 import { sceneMoves } from '../src/runner/core/scene.ts';
 import { eventLines } from '../src/terminal/event-lines.ts';
-import { promises, type Promised } from './promises.ts';
+import { promises } from './promises.ts';
 
 export const readmeSections: Record<string, () => string> = {
   topics: () =>
@@ -74,8 +74,8 @@ function keysOf(section: JsonObject, above = ''): string[][] {
   });
 }
 
-function promisesOf([group, list]: [string, Promised[]]): string {
-  const lines = list.map(({ says, file, title }) => `- ${says}<br><sub>[${file}](${file}): ${title}</sub>`);
+function promisesOf([group, list]: [string, Record<string, string>]): string {
+  const lines = Object.entries(list).map(([says, file]) => `- ${says}<br><sub>[${file}](${file})</sub>`);
   return `## ${group}\n\n${lines.join('\n')}`;
 }
 

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { pipelineSchemaText, sections } from '../runner/config/schema.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { serviceExample } from '../service/config/service-example.ts';
-import { serviceSchemaText } from '../service/config/service-json-schema.ts';
+import { serviceSchemaText } from '../service/config/service-schema.ts';
 import { printInit, printServiceInit } from '../terminal/print-init.ts';
 import { refuse } from './refusal.ts';
 import { shownPath } from './shown-path.ts';

@@ -1,7 +1,7 @@
 /** `nightrender schema`: prints a JSON Schema. */
 import { pipelineSchemaText } from '../runner/config/schema.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
-import { serviceSchemaText } from '../service/config/service-json-schema.ts';
+import { serviceSchemaText } from '../service/config/service-schema.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import { writeOut } from '../terminal/console.ts';
 import { eventsSchemaText } from '../terminal/event-lines.ts';

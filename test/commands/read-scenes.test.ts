@@ -191,7 +191,7 @@ it('bad rows of JSON Lines: what they lack, with the columns that they have', as
       { input: '{scene: "{{ scene }}", style: "{{ style }}"}' },
     ),
   ).toEqual([
-    'a.jsonl:2: there is no column "style"; there is scene',
+    'a.jsonl:2: there is no column "style"; the columns are scene',
     'a.jsonl:3: the id is empty',
     expect.stringMatching(/^a.jsonl:4: is not valid JSON/),
     expect.stringMatching(/^a.jsonl:5: is not a JSON object/),
@@ -226,7 +226,7 @@ it('a mistyped column is met with the one that was meant', async () => {
 it('a name that a row cannot have shows before anything is sent', async () => {
   const lines = '{"scene":"a","title":"t"}\n{"scene":"b"}\n{"scene":"c","title":5}';
   expect(await problemsOf({ 'a.jsonl': lines }, { name: '{{ title }}.png' })).toEqual([
-    'a.jsonl:2: there is no column "title"; there is scene, id, seed, index',
+    'a.jsonl:2: there is no column "title"; the columns are scene, id, seed, index',
   ]);
   const nested = '{"scene":"a","meta":{"title":"t"}}\n{"scene":"b","meta":{}}';
   expect(await problemsOf({ 'a.jsonl': nested }, { name: '{{ meta.title }}.png' })).toEqual([
@@ -294,7 +294,7 @@ it.each([
   [
     'an unknown ending',
     fileURLToPath(new URL('../../README.md', import.meta.url)),
-    /^pipeline.yaml:1:11: README.md: cannot tell the format/,
+    /^pipeline.yaml:1:11: README.md: unknown format/,
   ],
   ['a folder', '.', /^pipeline.yaml:1:11: .*is a folder/],
 ])('%s', async (_, manifest, expected) => {

@@ -32,7 +32,7 @@ it.each([
   ['NIGHTRENDER_CONCURRENCY', '4.5'],
   ['NIGHTRENDER_CONCURRENCY', ' 4'],
   ['NIGHTRENDER_JSON', '1'],
-])('a text that does not fit is passed on, so that the check names it: %s=%j', (variable, text) => {
+])('an invalid text is passed on, so that the check names it: %s=%j', (variable, text) => {
   expect(overridesOf({}, { [variable]: text })).toMatchObject([{ value: text, from: variable }]);
 });
 

@@ -48,7 +48,7 @@ it('keeps a key that stands in the file itself out of the warning about it, and 
   const cwd = folderWith({ 'pipeline.yaml': literal, 'scenes.csv': scenes(1) });
   const good = await inProcess(['run', 'pipeline.yaml'], { cwd });
   expect(good.code).toBe(0);
-  expect(good.stderr).toContain('warning: pipeline.yaml:5:11: the API key stands in the file itself');
+  expect(good.stderr).toContain('warning: pipeline.yaml:5:11: the API key is written in the file');
   expect(good.stdout + good.stderr).not.toContain(testKey);
   const broken = folderWith({
     'pipeline.yaml': literal.replace('scene-renderer', `"${testKey} !"`),

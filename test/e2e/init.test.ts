@@ -87,7 +87,7 @@ it('writes the file of a real endpoint, with the key from the environment', asyn
 it.each([
   [
     ['--endpoint', 'ftp://x', '--id', 'e'],
-    '--endpoint: is "ftp://x"; expected `local`, or a URL that begins with http',
+    '--endpoint: is "ftp://x"; expected `local`, or a URL beginning with http',
   ],
   [['--endpoint', 'https://x.example', '--id', 'a b'], '--id: is "a b"; expected the id of the endpoint'],
   [['--endpoint', 'https://x.example'], '--id: expected the id of the endpoint as well'],

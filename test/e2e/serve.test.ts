@@ -61,7 +61,7 @@ endpoints:
   const { code, stdout, stderr } = await inProcess(['serve', 'service.yaml', ...data], { cwd });
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr.split('\n')).toEqual([
-    expect.stringMatching(/^service\.yaml:1:1: the key "prot" is not known; did you mean port\?/),
+    expect.stringMatching(/^service\.yaml:1:1: the key "prot" is unknown; did you mean port\?/),
     expect.stringMatching(/^service\.yaml:4:18: endpoints\[0\]\.quickDeploy is "paintr"/),
     expect.stringMatching(/^service\.yaml:5:11: endpoints\[1\]\.name is "a"/),
     expect.stringMatching(/^service\.yaml:6:15: endpoints\[1\]\.command\[0\] is "no-such-program"/),

@@ -59,7 +59,7 @@ export function whyNotKept(json: string): string | undefined {
   if (nestingOf(json) > deepestNesting) return `is nested more than ${deepestNesting} levels deep`;
   const lost = numbersLostIn(json);
   if (lost.length === 0) return undefined;
-  return `holds ${lost.join(', ')}, which cannot be kept exactly; write it in quotes`;
+  return `holds ${lost.join(', ')}, which would lose digits; write it in quotes`;
 }
 
 /** No input is nested like this, and what walks it later must not run out of stack. */

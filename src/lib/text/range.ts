@@ -19,12 +19,12 @@ export function readRange(text: string): Range | undefined {
   const [, first = '', last = '', stepped = '1'] = found;
   const places = Math.max(...[first, last, stepped].map(placesOf));
   const [from, to, step] = [first, last, stepped].map((each) => scaled(each, places)) as Whole;
-  if (step <= 0n) return { expected: 'a step above 0; 10..1 counts down by itself' };
+  if (step <= 0n) return { expected: 'a step above 0; 10..1 counts down anyway' };
   if ([from, to, step].some((each) => each > maxExact || each < -maxExact))
-    return { expected: 'numbers of at most 15 digits, which are kept exactly' };
+    return { expected: 'numbers of at most 15 digits' };
   const count = (to > from ? to - from : from - to) / step + 1n;
   if (count > BigInt(maxValues))
-    return { expected: `at most ${maxValues} values; a longer list belongs into a manifest` };
+    return { expected: `at most ${maxValues} values; put a longer list into a manifest` };
   const signed = to < from ? -step : step;
   // Out of its digits, each is the number that is written so: adding 0.1 ten times does not give 1.
   const valueAt = (index: number): number => Number(`${from + BigInt(index) * signed}e-${places}`);

@@ -77,7 +77,7 @@ function problemsOf(
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
       where: yaml.placeOf([...path, key], true),
-      text: `${shownKey(key)} is not known${path.length === 0 ? '' : ` in ${nameOf(path)}`}; ${expectedKey(key, path, layout)}`,
+      text: `${shownKey(key)} is unknown${path.length === 0 ? '' : ` in ${nameOf(path)}`}; ${expectedKey(key, path, layout)}`,
     }));
   }
   if (issue.code === 'custom' && issue.params?.['isOfName'] === true) {

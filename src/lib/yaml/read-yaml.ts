@@ -57,7 +57,7 @@ function valueOf(document: Document): { value: unknown; failure: { offset: numbe
   try {
     return { value: document.toJS({ maxAliasCount: 100 }) as unknown, failure: [] };
   } catch {
-    const text = 'the aliases (*name) or merge keys (<<) of this file cannot be resolved';
+    const text = 'the aliases (*name) or merge keys (<<) of the file cannot be resolved';
     return { value: undefined, failure: [{ offset: 0, text }] };
   }
 }
@@ -106,13 +106,11 @@ function replaceVariables(
   const replaced = text.replaceAll(reference, (whole: string, escape: string, name: string, end: string) => {
     if (escape !== '') return whole.slice(1);
     count += 1;
-    if (end === '') report('a `${` has no `}`; expected ${NAME}, or $${ for these characters themselves');
+    if (end === '') report('`${` without `}`; expected ${NAME}, or $${ for a literal ${');
     else if (!/^[A-Za-z_]\w*$/.test(name))
-      report('what stands in `${…}` is no name of an environment variable; expected letters, digits and _');
-    else if (env[name] === undefined)
-      report(`the environment variable ${name} is not set; expected it for \${${name}}`);
-    else if (env[name] === '')
-      report(`the environment variable ${name} is empty; expected it for \${${name}}`);
+      report('invalid variable name in `${…}`; expected letters, digits and _');
+    else if (env[name] === undefined) report(`the environment variable ${name} is not set`);
+    else if (env[name] === '') report(`the environment variable ${name} is empty`);
     else return env[name];
     return '';
   });

@@ -8,16 +8,15 @@ export function shownValue(value: unknown, path: Path, yaml: YamlFile, secrets: 
   if (value === null) return 'empty';
   // Who knows the address of a monitor or a chat may post there; in an endpoint's environment there are keys.
   if ((path[0] === 'notify' || path[2] === 'environment') && typeof value === 'string')
-    return 'a text that does not fit';
+    return 'an invalid text';
   const written = yaml.writtenAs(path);
-  if (written !== undefined) return `${JSON.stringify(redact(written, secrets))}, out of the environment`;
+  if (written !== undefined) return `${JSON.stringify(redact(written, secrets))}, from the environment`;
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
   if (typeof value === 'object') return 'keys and values';
   if (Number.isNaN(value)) return 'not a number';
   const text = redact(JSON.stringify(value), secrets);
   // A key in the wrong place is most likely to be here; none is as short.
-  if ((path.length === 0 || path[0] === 'endpoint') && text.length > 16)
-    return `a ${kindOf(value)} that does not fit`;
+  if ((path.length === 0 || path[0] === 'endpoint') && text.length > 16) return `an invalid ${kindOf(value)}`;
   return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
 }
 

@@ -7,24 +7,21 @@ export interface OffsetProblem {
   text: string;
 }
 
-const quoteVariable =
-  'within { } and [ ] a variable must stand in quotes; expected "${NAME}", or a line of its own for a number';
-const quoteIt = 'a placeholder must stand in quotes; expected "{{ … }}"';
+const quoteVariable = 'quote a variable within { } and [ ]: "${NAME}"; a number needs a line of its own';
+const quoteIt = 'quote a placeholder: "{{ … }}"';
 
 const words: Partial<Record<YAMLError['code'], string>> = {
-  BAD_ALIAS: 'this alias (*name) cannot be read; expected quotes, if a text is meant',
-  BAD_DIRECTIVE: 'this line begins with %, which makes it a YAML directive; expected keys and values',
-  BAD_DQ_ESCAPE:
-    'what follows \\ in double quotes is not known; expected \\\\ for the character itself, or single quotes',
-  BAD_SCALAR_START: 'a text cannot begin with this character; expected quotes around it',
-  BLOCK_AS_IMPLICIT_KEY:
-    'a second key and value on one line; expected a line of its own, or quotes around a text with ": " in it',
-  MULTILINE_IMPLICIT_KEY: 'this line is no key with a value; expected `key: value`',
+  BAD_ALIAS: 'invalid alias (*name); quote it if it is text',
+  BAD_DIRECTIVE: 'this line begins with %, which makes it a YAML directive; expected keys with values',
+  BAD_DQ_ESCAPE: 'unknown escape after \\ in double quotes; expected \\\\ for a backslash, or single quotes',
+  BAD_SCALAR_START: 'a text cannot begin with this character; quote it',
+  BLOCK_AS_IMPLICIT_KEY: 'two keys on one line; use two lines, or quote a text that contains ": "',
+  MULTILINE_IMPLICIT_KEY: 'this line has no key; expected `key: value`',
   MULTIPLE_DOCS: 'a second document begins here; expected one',
-  RESOURCE_EXHAUSTION: 'this is nested too deeply to be read',
+  RESOURCE_EXHAUSTION: 'nested too deeply',
   TAB_AS_INDENT: 'a tab in the indentation; expected spaces',
-  TAG_RESOLVE_FAILED: 'this tag (!name) is not known; expected quotes, if a text is meant',
-  UNEXPECTED_TOKEN: 'this does not belong here; expected quotes, if it is a part of a text',
+  TAG_RESOLVE_FAILED: 'unknown tag (!name); quote it if it is text',
+  UNEXPECTED_TOKEN: 'unexpected here; quote it if it is part of a text',
 };
 
 /** The first of each line, since one slip makes several; of tabs the first of the file: an editor makes them everywhere. */
@@ -65,24 +62,24 @@ export function structureProblems(document: Document): OffsetProblem[] {
     Map(_, node) {
       const key = node.items.map((pair) => pair.key).find((each) => !isScalar(each) || each.value === null);
       if (key === undefined) return undefined;
-      return report(node, isMap(key) ? quoteIt : 'a key is not a text; expected `key: value`');
+      return report(node, isMap(key) ? quoteIt : 'a key must be a text; expected `key: value`');
     },
     Scalar(_, node) {
       const { value } = node;
       if (typeof value === 'string' && value.includes('\0'))
-        return report(node, 'this text holds a NUL character, which no path and no prompt may hold');
+        return report(node, 'this text contains a NUL character, which is not allowed');
       if (typeof value === 'object' && value !== null)
-        return report(node, 'this tag (!!name) makes a value that JSON does not have; expected quotes');
+        return report(node, 'this tag (!!name) makes a value that JSON cannot represent; quote it');
       if (typeof value !== 'number') return undefined;
-      if (!Number.isFinite(value)) return report(node, 'this number is none that JSON has; expected quotes');
+      if (!Number.isFinite(value)) return report(node, 'JSON cannot represent this number; quote it');
       const isExact = !Number.isInteger(value) || Number.isSafeInteger(value);
-      return isExact ? undefined : report(node, 'this number cannot be kept exactly; expected it in quotes');
+      return isExact ? undefined : report(node, 'this number loses digits; quote it');
     },
     Alias(_, node, path) {
       const target = node.resolve(document);
-      if (target === undefined) return report(node, 'there is no anchor (&name) before this alias (*name)');
+      if (target === undefined) return report(node, 'no anchor (&name) precedes this alias (*name)');
       return path.some((outer) => isNode(outer) && !isAlias(outer) && outer === target)
-        ? report(node, 'this alias (*name) stands for something that contains it')
+        ? report(node, 'this alias (*name) refers to something that contains it')
         : undefined;
     },
   });

@@ -16,8 +16,8 @@ export function compileTemplates(
   const root: JsonObject = isJsonObject(yaml.value) ? yaml.value : {};
   const reportTemplate = (path: Path, text: string): void => {
     // What a variable brought may be a key: Liquid's words would quote it.
-    const reason = yaml.fromEnvironment(path) === 'none' ? `: ${text}` : ' with its variables in it';
-    report(path, `this template cannot be read${reason}`);
+    const reason = yaml.fromEnvironment(path) === 'none' ? `: ${text}` : ' after its variables are replaced';
+    report(path, `invalid template${reason}`);
   };
   const input = isJsonObject(root['input'])
     ? compileInput(withVariables(root['input'], ['input'], yaml, report), reportTemplate, files)
@@ -50,7 +50,7 @@ function withVariables<T extends JsonValue>(
   const written = yaml.writtenAs(path);
   if (typeof value !== 'string' || written === undefined) return value;
   if (delimitersIn(value) !== delimitersIn(written)) {
-    report(path, 'a variable brings {{ or {% into this text; expected placeholders in the file only');
+    report(path, 'a variable contains {{ or {%; placeholders are allowed in the file only');
     return '' as T;
   }
   return (yaml.fromEnvironment(path) === 'whole' ? typedText(value) : value) as T;
@@ -64,8 +64,7 @@ function delimitersIn(text: string): number {
 function compileName(text: string, report: (path: Path, text: string) => void): Template {
   try {
     const template = compileTemplate(text, portableSegment);
-    if (sendsFiles(text))
-      throw new TemplateError('file_base64 sends a file, and only values under input are sent');
+    if (sendsFiles(text)) throw new TemplateError('file_base64 works under input only');
     return { ...template, renderText: (values) => portablePath(template.renderText(values)) };
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;

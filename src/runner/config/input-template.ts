@@ -48,8 +48,7 @@ export function compileInput(
       return () => text;
     }
   };
-  if (looksLikeFileText(input))
-    report(['input'], `the key ${fileTextKey} has a meaning of its own here; expected another`);
+  if (looksLikeFileText(input)) report(['input'], `the key ${fileTextKey} is reserved; choose another`);
   const render = compileValue(input, ['input'], compileText) as (row: JsonObject) => JsonObject;
   const described = describingLeaves(leaves);
   const text = JSON.stringify(input);
@@ -71,7 +70,7 @@ function plainRenderer({ render }: Template): (row: JsonObject) => JsonValue {
   return (row) => {
     const value = render(row);
     if (typeof value === 'object' && value !== null && looksLikeFileText(value))
-      throw new TemplateError(`the key ${fileTextKey} has a meaning of its own here and cannot be sent`);
+      throw new TemplateError(`the key ${fileTextKey} is reserved and cannot be sent`);
     return value;
   };
 }
@@ -154,9 +153,7 @@ const marks = new RegExp(`${mark}:(\\d+);`);
 function fileRenderer({ text, render }: Template, { describe }: InputFiles): (row: JsonObject) => JsonValue {
   // Were it a column, a list could name any folder of this machine.
   if (/\|\s*file_base64\s*:\s*[^'"\s]/.test(text))
-    throw new TemplateError(
-      'the folder of file_base64 is written out in quotes: {{ photo | file_base64: "photos" }}',
-    );
+    throw new TemplateError('write the folder of file_base64 in quotes: {{ photo | file_base64: "photos" }}');
   return (row) => {
     const taken: SentFile[] = [];
     const value = render(row, (path, folder) => {
@@ -169,7 +166,7 @@ function fileRenderer({ text, render }: Template, { describe }: InputFiles): (ro
 
 function sentFile(describe: DescribeFile, path: unknown, folder: unknown): SentFile {
   if (typeof path !== 'string' || path.trim() === '')
-    throw new TemplateError('file_base64 needs the path of a file, and there is none');
+    throw new TemplateError('file_base64 needs the path of a file');
   try {
     return describe(path, typeof folder === 'string' ? folder : undefined);
   } catch (error) {
@@ -181,7 +178,7 @@ function putIn(value: JsonValue, taken: SentFile[]): JsonObject {
   const parts = typeof value === 'string' ? value.split(marks) : [];
   const found = new Set(parts.filter((_, index) => index % 2 === 1));
   if (found.size < taken.length)
-    throw new TemplateError('file_base64 has to be the last filter of its placeholder');
+    throw new TemplateError('file_base64 must be the last filter of its placeholder');
   const pieces = parts.flatMap((part, index) => (index % 2 === 1 ? (taken[Number(part)] ?? []) : part));
   return fileText(pieces.filter((piece) => piece !== ''));
 }

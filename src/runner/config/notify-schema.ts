@@ -29,11 +29,11 @@ export const notifyTarget = z
   .strictObject({
     ping: address
       .describe(
-        'A check of a monitor such as healthchecks: told of the start, of success (exit code 0) and of failure.',
+        'A check of a monitor such as healthchecks: notified of the start, of success (exit code 0) and of failure.',
       )
       .optional(),
-    slack: address.describe('An incoming webhook of Slack, or of a chat that takes the same.').optional(),
-    webhook: address.describe('Is sent each notice as JSON.').optional(),
+    slack: address.describe('An incoming webhook of Slack, or of a compatible chat.').optional(),
+    webhook: address.describe('Receives each notice as JSON.').optional(),
     command: z
       .string('a command')
       .min(1, 'a command')
@@ -44,7 +44,7 @@ export const notifyTarget = z
     on: z
       .array(occasion, 'a list such as [halt, finish, {stall: 30m}]')
       .min(1, 'a list such as [halt, finish, {stall: 30m}]')
-      .describe('What it is told of: start, finish, halt, {failures: 50}, {stall: 30m}.')
+      .describe('The events it is notified of: start, finish, halt, {failures: 50}, {stall: 30m}.')
       .optional(),
   })
   .superRefine(({ ping, slack, webhook, command }, context) => {

@@ -11,10 +11,10 @@ export const pictureCopy = z.strictObject({
   format: z.enum(['webp', 'jpeg', 'avif'], 'webp, jpeg or avif').describe('the format of the copy'),
   quality: count(1, 100, 'the quality of the copy')
     .optional()
-    .describe('how true the copy is to the picture; 80, and 50 of AVIF, where left out'),
+    .describe('the quality of the copy; 80 by default, 50 for AVIF'),
   size: count(16, 16_383, 'pixels of the longer side of the copy')
     .optional()
-    .describe('pixels of the longer side, at most; as large as the picture where left out'),
+    .describe('the maximum size of the longer side, in pixels; that of the picture by default'),
 });
 
 export const formats = z
@@ -32,13 +32,13 @@ export const formats = z
         context.addIssue({
           code: 'custom',
           path: [i],
-          message: `a copy of another name than ${ending}, which is there twice`,
+          message: `a copy with another name: ${ending} is there twice`,
         });
   })
   .default([])
-  .describe('copies in other formats and sizes that are made of each picture and lie beside it');
+  .describe('copies of each picture in other formats and sizes, saved next to it');
 
-const hostExpected = 'a host name such as cdn.example.com, or *.example.com for every name below it';
+const hostExpected = 'a host name such as cdn.example.com, or *.example.com for all its subdomains';
 
 /** A text such as `cdn.example.com`, read as URLs spell it; a port stays where it is not that of https. */
 const host = z.string(hostExpected).transform((text, context) => {
@@ -67,18 +67,18 @@ export const output = z.strictObject({
   image: z
     .string('the path of the picture in the output, such as images[0].data')
     .optional()
-    .describe('where the picture is in an output of no known shape, such as `images[0].data`'),
+    .describe('where the picture is in an output of unknown shape, such as `images[0].data`'),
   hosts: z
     .array(host, 'a list of host names such as [cdn.example.com]')
     .prefault([])
     .describe(
-      'where pictures may be downloaded from that the output names by address: `cdn.example.com`, `*.example.com`',
+      'hosts from which pictures may be downloaded, for outputs with URLs: `cdn.example.com`, `*.example.com`',
     ),
   formats,
   metadata: z
     .enum(['embed', 'sidecar', 'none'], 'embed, sidecar or none')
     .default('none')
     .describe(
-      'whether each PNG says where it comes from, in itself (`embed`) or in a JSON file beside it (`sidecar`)',
+      'where each PNG records its origin: in itself (`embed`) or in a JSON file next to it (`sidecar`)',
     ),
 });

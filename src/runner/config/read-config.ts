@@ -107,11 +107,11 @@ function readKey(
     if (valueAt(yaml, 'apiKey') === undefined)
       report(
         ['endpoint', 'apiKey'],
-        'endpoint.apiKey is missing; expected apiKey: ${NIGHTRENDER_API_KEY} here and the key in the environment',
+        'endpoint.apiKey is missing; write apiKey: ${NIGHTRENDER_API_KEY} and set the variable',
       );
   } else if (!/^[\u0021-\u007E]+$/.test(apiKey)) {
     const text =
-      'the key holds a space, a line break or another character that no key has; expected it as it was given out';
+      'the key contains a space, a line break or another invalid character; expected the key as issued';
     report(['endpoint', 'apiKey'], text);
   }
   return apiKey;
@@ -186,12 +186,12 @@ function warningsOf(raw: RawConfig, yaml: YamlFile): string[] {
   const warnings: string[] = [];
   if (apiKey !== undefined && yaml.fromEnvironment(['endpoint', 'apiKey']) === 'none') {
     warnings.push(
-      `${yaml.placeOf(['endpoint', 'apiKey'])}: the API key stands in the file itself; write \${NIGHTRENDER_API_KEY} and keep the key in the environment`,
+      `${yaml.placeOf(['endpoint', 'apiKey'])}: the API key is written in the file; write \${NIGHTRENDER_API_KEY} and keep the key in the environment`,
     );
   }
   if (isPlainHttp(baseUrl)) {
     warnings.push(
-      `${yaml.placeOf(['endpoint', 'baseUrl'])}: this is plain http: the API key and the prompts can be read on their way`,
+      `${yaml.placeOf(['endpoint', 'baseUrl'])}: plain http: the API key and the prompts travel unencrypted`,
     );
   }
   return warnings;

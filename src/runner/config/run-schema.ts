@@ -12,19 +12,21 @@ import {
 } from '../../lib/yaml/scalar-schemas.ts';
 
 export const retry = z.strictObject({
-  attempts: count(1, 100, 'failed attempts after which a scene has failed')
+  attempts: count(1, 100, 'failed attempts after which a scene fails')
     .default(3)
-    .describe('failed attempts after which a scene has failed'),
-  submissions: count(1, 1000, 'submissions of one scene, whatever became of them')
+    .describe('failed attempts after which a scene fails'),
+  submissions: count(1, 1000, 'submissions of one scene, whatever their outcome')
     .default(10)
-    .describe('submissions of one scene, whatever became of them: what it can be billed at most'),
-  firstWait: duration.prefault('2s').describe('the wait before a second attempt; waits double from here'),
+    .describe('submissions of one scene, whatever their outcome: the most it can be billed'),
+  firstWait: duration
+    .prefault('2s')
+    .describe('the wait before the second attempt; it doubles with each further one'),
   longestWait: duration.prefault('2m').describe('the longest wait before another attempt'),
   unanswered: z
     .enum(['resubmit', 'hold'], 'resubmit or hold')
     .default('resubmit')
     .describe(
-      'what becomes of a scene whose job may run and bill: `hold` fails it until `retry --held` puts it back',
+      'what happens after a submission with an unknown outcome, which may run and be billed: `hold` fails the scene until `retry --held`',
     ),
 });
 
@@ -35,42 +37,40 @@ export const polling = z.strictObject({
     .max(1, 'a share of the execution time, from 0.001 to 1')
     .default(0.05)
     .describe(
-      'how long a finished result lies at the service on average, as a share of the execution time: twice as much halves the requests',
+      'the average time until a finished result is noticed, as a share of the execution time; doubling it halves the requests',
     ),
   shortest: durationWithin('1ms', '15m')
     .prefault('250ms')
-    .describe('the shortest time between two looks at a job'),
+    .describe('the shortest time between two polls of a job'),
   longest: durationWithin('1ms', '15m')
     .prefault('30s')
-    .describe('the longest time between two looks at a job'),
+    .describe('the longest time between two polls of a job'),
 });
 
 export const halt = z.strictObject({
   consecutive: count(1, 1_000_000, 'failed attempts in a row')
     .default(20)
     .describe(
-      'failed attempts in a row that stop the run, jobs that the service loses within 30 minutes too',
+      'failed attempts in a row that stop the run, jobs lost by the service within 30 minutes included',
     ),
   percent: count(1, 100, 'percent of the finished attempts')
     .default(50)
-    .describe("share of the run's finished attempts that failed and stop it; 100 never does"),
+    .describe('percentage of failures among the finished attempts of the run that stops it; 100 never does'),
   minimum: count(1, 1_000_000, 'finished attempts before halt.percent counts')
     .default(50)
     .describe('finished attempts before `percent` counts'),
   unreachable: durationWithin('1s', longestWait)
     .prefault('30m')
-    .describe('a service that has not answered for this long stops the run'),
+    .describe('stops the run when the service has not answered for this long'),
 });
 
 const rateOf = (atOnce: number, perTenSeconds: number) =>
   z
     .strictObject({
-      atOnce: count(1, 100_000, 'requests on their way at once')
-        .default(atOnce)
-        .describe('requests on their way at once'),
-      perTenSeconds: count(1, 1_000_000, 'requests in ten seconds')
+      atOnce: count(1, 100_000, 'concurrent requests').default(atOnce).describe('concurrent requests'),
+      perTenSeconds: count(1, 1_000_000, 'requests per ten seconds')
         .default(perTenSeconds)
-        .describe('requests in ten seconds'),
+        .describe('requests per ten seconds'),
     })
     .prefault({});
 
@@ -82,18 +82,14 @@ export const rate = z.strictObject({
 export const timeouts = z.strictObject({
   request: durationWithin('1ms', longestWait)
     .prefault('30s')
-    .describe('one HTTP request, from sending to the last byte; each 16 kB of the answer add a second'),
-  queue: durationWithin('1ms', longestWait)
-    .prefault('1h')
-    .describe('a job that has not begun by then has failed'),
-  execution: durationWithin('1ms', longestWait)
-    .prefault('30m')
-    .describe('a job that has not ended by then has failed'),
+    .describe('one HTTP request, from sending to the last byte; each 16 kB of the response add a second'),
+  queue: durationWithin('1ms', longestWait).prefault('1h').describe('a job not started by then fails'),
+  execution: durationWithin('1ms', longestWait).prefault('30m').describe('a job not finished by then fails'),
 });
 
 export const pricing = z.strictObject({
   perSecond: money('the price of a second of execution, a number above 0').describe(
-    'the price of a second of execution, as the service tells it',
+    'the price of a second of execution, as the service states it',
   ),
   currency: z
     .string('a currency such as USD')
@@ -103,39 +99,39 @@ export const pricing = z.strictObject({
     .describe('the currency of the price'),
 });
 
-const untilExpected = 'an hour of the day such as "07:00"';
+const untilExpected = 'a time of day such as "07:00"';
 
 export const limits = z.strictObject({
   for: duration
     .optional()
-    .describe('submit nothing that is not expected to be done this long after the first submission'),
+    .describe('submit only what is expected to finish within this time of the first submission'),
   until: z
     .string(untilExpected)
     .regex(/^([01]\d|2[0-3]):[0-5]\d$/, untilExpected)
     .optional()
-    .describe('submit nothing that is not expected to be done by this hour, such as "07:00", local time'),
+    .describe('submit only what is expected to finish by this local time of day, such as "07:00"'),
   cost: money('an amount above 0, in the currency of `pricing`')
     .optional()
     .describe(
-      'in the currency of `pricing`, for the whole batch: submit nothing once this is spent or on its way',
+      'in the currency of `pricing`, for the whole batch: submit nothing once this is spent or committed',
     ),
   jobs: count(1, 1_000_000_000, 'submissions of the batch')
     .optional()
     .describe('submissions of the whole batch'),
-  body: sizeWithin('1kB', '500MB').prefault('64MB').describe('the largest answer that is read'),
+  body: sizeWithin('1kB', '500MB').prefault('64MB').describe('the largest response that is read'),
   memory: sizeWithin('1MB', '100GB')
     .prefault('64MB')
-    .describe('what large answers take together: others wait; one that is larger comes through alone'),
+    .describe('memory for all large responses; more of them wait, and a larger one is received alone'),
   pixels: count(1, 1_000_000_000, 'pixels of one picture')
     .default(100_000_000)
     .describe('the largest picture that is decoded'),
 });
 
 export const check = z.strictObject({
-  blank: flag.describe('a picture of one colour or transparent throughout is a failed attempt'),
+  blank: flag.describe('a picture of a single colour, or fully transparent, is a failed attempt'),
   minSide: count(1, 1_000_000, 'pixels of the shorter side of a picture')
     .optional()
-    .describe('pixels that the shorter side of a picture has at least'),
+    .describe('the minimum size of the shorter side of a picture, in pixels'),
 });
 
 const every = 'never, or a duration from 1s to 20d, such as 5m';
@@ -144,7 +140,9 @@ export const report = z.strictObject({
   every: z
     .union([z.literal('never'), durationWithin('1s', longestWait)], every)
     .prefault('5m')
-    .describe('how often the report is written during a run, where that is quick; never: at its end alone'),
+    .describe(
+      'how often the report is written during a run, if that is quick; `never` writes it at the end only',
+    ),
   thumbnails: z
     .boolean('true or false')
     .default(true)
@@ -154,16 +152,16 @@ export const report = z.strictObject({
 export const shutdown = z.strictObject({
   grace: duration
     .prefault('10s')
-    .describe('what is arriving when the run is stopped has this long to arrive'),
+    .describe('how long results being received may take when the run is stopped'),
 });
 
 export const terminal = z.strictObject({
-  json: flag.describe('one JSON object a line on stdout'),
+  json: flag.describe('one JSON object per line on stdout'),
   quiet: flag.describe('warnings and errors only'),
   // A program that closes a database's file loses its locks on it.
   log: path
-    .refine((name) => !/\.sqlite(-wal|-shm)?$/i.test(name), 'the path of a log, which is no database')
+    .refine((name) => !/\.sqlite(-wal|-shm)?$/i.test(name), 'the path of a log file, not of a database')
     .optional()
     .describe('a file to which every event is appended as a JSON line, relative to this file'),
-  stats: flag.describe('at the end, say what the run needed and what held it back'),
+  stats: flag.describe('at the end, show the resources that the run used and what limited it'),
 });

@@ -80,7 +80,7 @@ const excluded = named(z.custom<JsonValue>(isValue, 'a text, a number, true or f
 export const scenes = z
   .strictObject({
     matrix: axes.optional().describe('lists of values; each is combined with each, and with every row'),
-    zip: axes.optional().describe('lists of equal length that are walked together'),
+    zip: axes.optional().describe('lists of equal length, combined position by position'),
     seeds: count(1, 1000, 'seeds of each scene')
       .optional()
       .describe('how many seeds each scene is rendered with, from 1 to 1000'),
@@ -122,8 +122,8 @@ function named<T>(each: z.ZodType<T>, { expected, json, taken = [] }: Named) {
       for (const [name, value] of Object.entries(object)) {
         const report = (path: PropertyKey[], message: string): void =>
           context.addIssue({ code: 'custom', path: [name, ...path], message });
-        if (['', '__proto__'].includes(name)) report([], 'another name: no column can be called so');
-        if (taken.includes(name)) report([], `another name: ${taken.join(' and ')} are made by the program`);
+        if (['', '__proto__'].includes(name)) report([], 'another name: no column can have this one');
+        if (taken.includes(name)) report([], `another name: ${taken.join(' and ')} are set by the program`);
         const read = each.safeParse(value);
         if (read.success) found.push([name, read.data]);
         else for (const { path, message } of read.error.issues) report(path, message);
@@ -139,7 +139,7 @@ function readList(list: unknown[], report: Report): AxisSource {
   const values: JsonValue[] = [];
   for (const [index, value] of list.entries()) {
     if (typeof value === 'string' && isRange(value))
-      report('a value; a range stands alone, not in a list', [index]);
+      report('a value; a range cannot be part of a list', [index]);
     else if (isValue(value)) values.push(value);
     else report('a text, a number, true or false', [index]);
   }

@@ -41,7 +41,7 @@ const endpoint = z.strictObject({
     .string('the key, as ${NAME} of an environment variable')
     .min(1, 'a key that is not empty')
     .optional()
-    .describe('the key, out of the environment as `${NIGHTRENDER_API_KEY}`; left out for `local`'),
+    .describe('the key, from the environment as `${NIGHTRENDER_API_KEY}`; left out for `local`'),
   freshness: duration.prefault('150s').describe('a 404 for a job younger than this means "not known yet"'),
 });
 
@@ -81,26 +81,22 @@ const configShape = z.strictObject({
   retry: retry.prefault({}).describe('attempts and submissions of a scene'),
   polling: polling
     .prefault({})
-    .describe('when jobs are looked at, planned from what the jobs of this run took'),
+    .describe('when jobs are polled, planned from the durations of earlier jobs of the run'),
   halt: halt.prefault({}).describe('what stops a run'),
-  rate: rate.prefault({}).describe('what the service allows; it is slowed down further while it answers 429'),
+  rate: rate.prefault({}).describe('rate limits; lowered automatically while the service answers 429'),
   timeouts: timeouts.prefault({}).describe('how long a request and a job may take'),
-  pricing: pricing
-    .optional()
-    .describe('what the work costs, so that it can be shown and limited; without it, neither'),
-  limits: limits.prefault({}).describe('what a run may take'),
-  check: check.prefault({}).describe('a picture that is whole but not as asked for is a failed attempt'),
+  pricing: pricing.optional().describe('the price, for showing and limiting costs'),
+  limits: limits.prefault({}).describe('limits of a run'),
+  check: check.prefault({}).describe('checks of each picture; one that does not pass is a failed attempt'),
   report: report.prefault({}).describe('the result files'),
   shutdown: shutdown.prefault({}).describe('how a run is stopped'),
   terminal: terminal.prefault({}).describe('what a run shows'),
   notify: z
     .array(notifyTarget, 'a list of targets such as [{ping: https://…}]')
     .default([])
-    .describe('who is told of a run: monitors, chats, commands'),
+    .describe('who is notified of a run: monitors, chats, commands'),
   skipBadRows: flag.describe('true renders the good rows and reports the bad ones as invalid'),
-  allowFewer: flag.describe(
-    'true goes on where more than a third of the scenes is gone from the list and none came',
-  ),
+  allowFewer: flag.describe('true accepts a list that lost more than a third of its scenes and gained none'),
 });
 
 export const pipelineLayout: Layout = {
@@ -123,7 +119,7 @@ function checkCost(
   context: z.RefinementCtx,
 ): void {
   if (cost === undefined || price !== undefined) return;
-  const message = 'pricing.perSecond as well: without a price nobody knows what was spent';
+  const message = 'pricing.perSecond as well: without a price, costs are unknown';
   context.addIssue({ code: 'custom', path: ['limits', 'cost'], message });
 }
 
@@ -142,7 +138,7 @@ function isFilled(value: unknown): boolean {
 /** Undefined where nothing is wrong with it. */
 export function baseUrlExpected(text: string): string | undefined {
   if (text === 'local') return undefined;
-  if (!/^https?:\/\/[^\s\\]+$/i.test(text)) return '`local`, or a URL that begins with http:// or https://';
+  if (!/^https?:\/\/[^\s\\]+$/i.test(text)) return '`local`, or a URL beginning with http:// or https://';
   if (/[?#]/.test(text)) return 'a URL without ? and #';
   if (!URL.canParse(text)) return '`local` or an http(s) URL';
   // Also an empty user name is one, and URLs do not tell.

@@ -122,7 +122,7 @@ function textOf(given: unknown): string {
 
 function plainOf(value: unknown): unknown {
   if (typeof value === 'number' && !Number.isFinite(value))
-    throw new TemplateError('it gives a number that JSON does not have');
+    throw new TemplateError('it gives a number that JSON cannot represent');
   // `empty` and `blank` are objects of Liquid's own.
   return value instanceof Drop ? value.valueOf() : value;
 }
@@ -137,7 +137,7 @@ function assertOneValue(part: Part): void {
   }
   if (values <= 1) return;
   const text =
-    'a placeholder holds more than one value; a column with a space in its name is written {{ ["My Column"] }}';
+    'a placeholder has more than one value; write a column with a space in its name as {{ ["My Column"] }}';
   throw new TemplateError(text);
 }
 
@@ -157,15 +157,16 @@ function messageOf(error: Error): string {
   const [line = ''] = error.message.split('\n');
   return line
     .replace(/, line:\d+, col:\d+$/, '')
-    .replace(/^output ".*" not closed$/, 'a {{ is not closed')
-    .replace(/^(tag|raw) ".*" not closed$/, 'a {% is not closed')
+    .replace(/^output ".*" not closed$/, '{{ without }}')
+    .replace(/^(tag|raw) ".*" not closed$/, '{% without %}')
     .replace(/^(invalid value expression|unexpected (?:token|character)):? ".*"/, '$1');
 }
 
 function notThere(name: string, values: JsonObject): TemplateError {
   const columns = Object.keys(values);
   const word = closest(name, columns);
-  const hint = word === undefined ? `there is ${listed(columns)}` : `did you mean ${JSON.stringify(word)}?`;
+  const hint =
+    word === undefined ? `the columns are ${listed(columns)}` : `did you mean ${JSON.stringify(word)}?`;
   return new TemplateError(`there is no column ${JSON.stringify(name)}; ${hint}`);
 }
 
@@ -213,8 +214,7 @@ function filesTakenBy(takeFile: TakeFile | undefined): { globals: object } {
 
 function sendFile(this: { context: Context }, path: unknown, folder: unknown): string {
   const { [takeFileKey]: takeFile } = this.context.globals as { [takeFileKey]?: TakeFile };
-  if (takeFile === undefined)
-    throw new Error('file_base64 sends a file, and only values under input are sent');
+  if (takeFile === undefined) throw new Error('file_base64 works under input only');
   return takeFile(path, folder);
 }
 
@@ -224,7 +224,7 @@ function refuseNow(engine: Liquid, name: string): void {
   if (typeof filter !== 'function') throw new Error(`no function: the filter ${name}`);
   engine.registerFilter(name, function (value: unknown, ...args: unknown[]): unknown {
     if (value === 'now' || value === 'today') {
-      throw new Error(`the date ${JSON.stringify(value)} would make another text on every start`);
+      throw new Error(`the date ${JSON.stringify(value)} would give another text on every start`);
     }
     return filter.call(this, value, ...args) as unknown;
   });

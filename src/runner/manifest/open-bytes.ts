@@ -49,7 +49,7 @@ export async function plainBytes(
     const raw = await peek(told(buffersOf(stream), onBytes), magicBytes);
     const plain = await peek(unpacked(raw), utf8Mark.length);
     if (utf16Marks.some((mark) => startsWith(plain.head, mark))) {
-      throw new ManifestError(shown, 'is written in UTF-16; save it as UTF-8');
+      throw new ManifestError(shown, 'is encoded in UTF-16; save it as UTF-8');
     }
     const skipped = startsWith(plain.head, utf8Mark) ? utf8Mark.length : 0;
     return explained(shown, withoutStart(plain.bytes, skipped));
@@ -132,9 +132,9 @@ async function* explained(shown: string, bytes: AsyncIterable<Buffer>): AsyncGen
 
 const reasons: Record<string, string> = {
   ENOENT: 'does not exist',
-  ENOTDIR: 'does not exist: a part of its path is a file, not a folder',
-  EACCES: 'may not be read by this user (permission denied)',
-  EPERM: 'may not be read by this user (permission denied)',
+  ENOTDIR: 'does not exist: part of its path is a file, not a folder',
+  EACCES: 'cannot be read: permission denied',
+  EPERM: 'cannot be read: permission denied',
   EISDIR: 'is a folder, not a file',
 };
 
@@ -144,7 +144,7 @@ export function explain(shown: string, error: unknown): unknown {
   if (error instanceof ZstdProblem) return new ManifestError(shown, `is a zstd file that ${error.message}`);
   const code = 'code' in error ? String(error.code) : '';
   if (code.startsWith('Z_')) {
-    return new ManifestError(shown, `is a gzip file that is damaged or cut short (${error.message})`);
+    return new ManifestError(shown, `is a gzip file that is damaged or truncated (${error.message})`);
   }
   if (reasons[code] !== undefined) return new ManifestError(shown, reasons[code]);
   return 'syscall' in error ? new ManifestError(shown, `cannot be read (${code})`) : error;

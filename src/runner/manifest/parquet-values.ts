@@ -46,7 +46,7 @@ function jsonOf(value: unknown, size: { bytes: number }): JsonValue | Unfit {
   if (typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'bigint') return wholeNumber(value);
   if (typeof value !== 'number') return composed(value, size);
-  return Number.isFinite(value) ? value : new Unfit(`holds ${value}, which JSON does not have`);
+  return Number.isFinite(value) ? value : new Unfit(`holds ${value}, which JSON cannot represent`);
 }
 
 function composed(value: unknown, size: { bytes: number }): JsonValue | Unfit {
@@ -72,7 +72,7 @@ function composed(value: unknown, size: { bytes: number }): JsonValue | Unfit {
 function wholeNumber(value: bigint): number | Unfit {
   const number = Number(value);
   if (Number.isSafeInteger(number)) return number;
-  return new Unfit(`holds ${value}, which cannot be kept exactly; write the column as text`);
+  return new Unfit(`holds ${value}, which would lose digits; write the column as text`);
 }
 
 function textOf(bytes: Uint8Array): string | Unfit {
@@ -93,7 +93,7 @@ function parsedJson(text: string | Unfit): unknown {
 /** A moment in UTC, from ms since 1970. */
 function isoText(ms: bigint): string | Unfit {
   const date = new Date(Number(ms));
-  return Number.isNaN(date.getTime()) ? new Unfit('holds a date beyond the calendar') : date.toISOString();
+  return Number.isNaN(date.getTime()) ? new Unfit('holds a date out of range') : date.toISOString();
 }
 
 function dayOf(text: string | Unfit): string | Unfit {
@@ -139,8 +139,7 @@ function twice(name: string): string {
 
 function problemsOf(tree: SchemaTree): string[] {
   const { element, children, path } = tree;
-  const problem =
-    element.name === '__proto__' ? 'has a name that no value can be kept under' : whyUnfit(tree);
+  const problem = element.name === '__proto__' ? 'has a reserved name' : whyUnfit(tree);
   if (problem !== undefined) return [`the column ${JSON.stringify(path.join('.'))} ${problem}`];
   return children.flatMap((child) => problemsOf(child));
 }
@@ -149,18 +148,18 @@ function whyUnfit({ element, children, path }: SchemaTree): string | undefined {
   const annotation = annotationOf(element);
   if (children.length > 0) {
     const isPlain = annotation === undefined || annotation === 'LIST';
-    return isPlain ? undefined : `is of the type ${annotation}, which is not read; ${advice}`;
+    return isPlain ? undefined : `is of the type ${annotation}, which is not supported; ${advice}`;
   }
   const known = (element.type && kinds[element.type]) ?? [];
   if (!known.includes(annotation)) {
     const isBytes = annotation === undefined && element.type?.endsWith('BYTE_ARRAY') === true;
     return isBytes
       ? `holds bytes, and only text can be sent; ${advice}`
-      : `is of the type ${annotation ?? element.type}, which is not read; ${advice}`;
+      : `is of the type ${annotation ?? element.type}, which is not supported; ${advice}`;
   }
   if (annotation !== 'DECIMAL' || (path.length === 1 && (element.precision ?? 99) <= maxDigits))
     return undefined;
-  return `holds decimals that cannot be kept exactly; write them as text or leave the column out of the file`;
+  return `holds decimals that would lose digits; write them as text or leave the column out of the file`;
 }
 
 const advice = 'write it as text or leave it out of the file';

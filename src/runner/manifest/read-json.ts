@@ -97,9 +97,8 @@ class ElementCutter {
   end(): void {
     if (this.#place === 'after') return;
     if (this.#place === 'before') throw new ArrayProblem('is empty');
-    const where =
-      this.#beganAt === undefined ? '' : `: the element that begins in line ${this.#beganAt} does not end`;
-    throw new ArrayProblem(`ends before its array does, so that rows may be missing${where}`, this.#line);
+    const where = this.#beganAt === undefined ? '' : `: the element at line ${this.#beganAt} is incomplete`;
+    throw new ArrayProblem(`ends within its array; rows may be missing${where}`, this.#line);
   }
 
   #goThroughString(byte: number): void {
@@ -116,10 +115,10 @@ class ElementCutter {
   }
 
   #goOutside(byte: number): void {
-    if (this.#place === 'after') throw new ArrayProblem('goes on after the end of its array', this.#line);
+    if (this.#place === 'after') throw new ArrayProblem('continues after the end of its array', this.#line);
     if (byte !== opening) {
-      const hint = byte === openingBrace ? '; a list with one object a line is called .jsonl' : '';
-      throw new ArrayProblem(`is no JSON array of objects, [{…}, {…}]${hint}`, this.#line);
+      const hint = byte === openingBrace ? '; name a list with one object per line .jsonl' : '';
+      throw new ArrayProblem(`is not a JSON array of objects, [{…}, {…}]${hint}`, this.#line);
     }
     this.#place = 'within';
     this.#depth = 1;
@@ -144,7 +143,7 @@ class ElementCutter {
     if (isTooLong) return { line, text: '', problem: 'is longer than 1 MiB' };
     if (isThere) return readElement(bytes, line);
     if (isLast && this.#elements === 1) return undefined;
-    return { line, text: '', problem: 'is no element: there is a comma too many' };
+    return { line, text: '', problem: 'is missing: there is a comma too many' };
   }
 }
 
@@ -155,7 +154,7 @@ function isBlank(byte: number): boolean {
 function readElement(bytes: Buffer, line: number): TextElement {
   const text = bytes.toString();
   if (!isUtf8(bytes)) return { line, text, problem: 'is not valid UTF-8' };
-  return bytes.includes(0) ? { line, text, problem: 'holds a NUL character' } : { line, text };
+  return bytes.includes(0) ? { line, text, problem: 'contains a NUL character' } : { line, text };
 }
 
 export function readJsonLine(text: string, line: number): ManifestEntry {

@@ -44,8 +44,8 @@ function abortable(stream: Readable, signal: AbortSignal | undefined): Readable 
 
 function unknownEnding(path: string): ManifestError {
   const ending = extname(path);
-  const found = ending === '' ? 'it has no ending' : `the ending ${ending} is not known`;
-  return new ManifestError(path, `cannot tell the format: ${found}; known are ${knownEndings}`);
+  const found = ending === '' ? 'it has no extension' : `the extension ${ending} is unknown`;
+  return new ManifestError(path, `unknown format: ${found}; supported are ${knownEndings}`);
 }
 
 async function readFrom(
@@ -71,7 +71,7 @@ function isParquet(start: Buffer): boolean {
 }
 
 const parquetFromStream =
-  'is Parquet, which cannot be read from a stream: what tells its rows apart stands at its end; name the file itself as the manifest';
+  'is Parquet, which cannot be read from a stream; give the path of the file as the manifest';
 
 async function readText(
   path: string,

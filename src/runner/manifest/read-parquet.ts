@@ -53,7 +53,7 @@ const maxChunkBytes = 1024 * 1024 * 1024;
 function storageProblems({ row_groups: groups }: FileMetaData): string[] {
   const chunks = groups.flatMap((group) => group.columns);
   if (chunks.some((chunk) => chunk.meta_data === undefined || chunk.crypto_metadata !== undefined))
-    return ['some of its columns are encrypted, and these are not read'];
+    return ['some of its columns are encrypted, which is not supported'];
   const codecs = new Set(chunks.map(({ meta_data: data }) => data?.codec));
   const unknown = [...codecs].filter(
     (codec) => codec !== 'UNCOMPRESSED' && (codec === undefined || compressors[codec] === undefined),
@@ -61,7 +61,8 @@ function storageProblems({ row_groups: groups }: FileMetaData): string[] {
   const isLarge = chunks.some(({ meta_data: data }) => Number(data?.total_compressed_size) > maxChunkBytes);
   return [
     ...unknown.map(
-      (codec) => `it is packed with ${codec ?? 'a codec'}, which is not known; write it with zstd or snappy`,
+      (codec) =>
+        `it is compressed with ${codec ?? 'an unknown codec'}, which is not supported; write it with zstd or snappy`,
     ),
     ...(isLarge
       ? ['a row group holds more than 1 GiB in one column; write the file with smaller row groups']
@@ -141,7 +142,7 @@ async function readable<T>(path: string, work: () => T | Promise<T>): Promise<T>
     if (error instanceof ManifestError || !(error instanceof Error) || error.name === 'AbortError')
       throw error;
     if ('syscall' in error) throw explain(path, error);
-    throw new ManifestError(path, `is a Parquet file that is damaged or cut short (${error.message})`);
+    throw new ManifestError(path, `is a Parquet file that is damaged or truncated (${error.message})`);
   }
 }
 
@@ -163,7 +164,7 @@ async function openParquetFile(
   try {
     // A pipe would be waited for, and could not be read here and there.
     if (!(await stat(path)).isFile())
-      throw new ManifestError(path, 'is no file of its own; Parquet cannot be read from a pipe');
+      throw new ManifestError(path, 'is not a regular file; Parquet cannot be read from a pipe');
     handle = await open(path);
     const stats = await handle.stat();
     if (stats.size === 0) throw new ManifestError(path, 'is empty');
@@ -187,7 +188,7 @@ function parquetFile(
     assertUnchanged: async () => {
       const now = await handle.stat();
       if (now.size !== size || now.mtimeMs !== mtimeMs)
-        throw new ManifestError(path, 'was changed while it was read; start again');
+        throw new ManifestError(path, 'changed while it was read; start again');
     },
     close: () => handle.close(),
   };
@@ -203,18 +204,18 @@ async function readBytes(path: string, handle: FileHandle, start: number, end: n
   return bytes.buffer;
 }
 
-const cutShort = 'is a Parquet file that is damaged or cut short';
+const cutShort = 'is a Parquet file that is damaged or truncated';
 
 /** By the letters at both ends. */
 async function assertWhole(path: string, handle: FileHandle, size: number): Promise<void> {
   const first = size < 4 ? '' : await letters(path, handle, 0);
   const last = size < 12 ? '' : await letters(path, handle, size - 4);
   if (first === 'PARE' || last === 'PARE')
-    throw new ManifestError(path, 'is an encrypted Parquet file, which is not read');
+    throw new ManifestError(path, 'is an encrypted Parquet file, which is not supported');
   if (first !== 'PAR1')
     throw new ManifestError(
       path,
-      'is no Parquet file (it does not begin with PAR1, as one does that is not packed)',
+      'is not a Parquet file (it does not begin with PAR1; a compressed file must be decompressed first)',
     );
   if (last !== 'PAR1') throw new ManifestError(path, `${cutShort} (it does not end with PAR1)`);
 }

@@ -103,7 +103,7 @@ function problemOfCount(record: TextRecord, found: number, expected: number): st
   if (found === expected) return undefined;
   const counts = `has ${found} ${found === 1 ? 'column' : 'columns'}; the header has ${expected}`;
   if (record.lineCount === 1) return counts;
-  return `${counts} (quotes make lines ${record.line} to ${record.line + record.lineCount - 1} one row)`;
+  return `${counts} (its quotes join lines ${record.line} to ${record.line + record.lineCount - 1})`;
 }
 
 function idOf(values: string[], columns: string[]): { id?: string } {
@@ -188,7 +188,7 @@ class RecordCutter {
     if (scan.kind === 'malformed') return this.#malformed(start, scan);
     const { lineCount } = scan;
     if (this.#suspect?.line === line && scan.hasInnerQuote) {
-      const problem = `holds a quote that may belong to the one that opens in line ${this.#suspect.opened}`;
+      const problem = `has a quote that may belong to the one at line ${this.#suspect.opened}`;
       return this.#judged({ line, lineCount, text: '', problem });
     }
     return this.#judged({ line, lineCount, text: scan.text });
@@ -198,7 +198,7 @@ class RecordCutter {
     const opened = this.#first + scan.openedAt;
     // The line where the scan ended may be a row of its own, or the rest of this one: then it is no row.
     if (scan.endedAt !== scan.openedAt) this.#suspect = { line: this.#first + scan.endedAt, opened };
-    const problem = `${scan.problem} (the quote opens in line ${opened})`;
+    const problem = `${scan.problem} (the quote opens at line ${opened})`;
     return this.#judged({
       line: this.#first + start,
       lineCount: scan.openedAt - start + 1,

@@ -85,7 +85,7 @@ function readBlock(first: number, { bytes, isFirstCut }: { bytes: Buffer; isFirs
 function problemOf(line: Buffer): string | undefined {
   if (line.length > maxRowBytes) return tooLong;
   if (!isUtf8(line)) return 'is not valid UTF-8';
-  return line.includes(0) ? 'holds a NUL character' : undefined;
+  return line.includes(0) ? 'contains a NUL character' : undefined;
 }
 
 const carriageReturn = 13;

@@ -32,14 +32,14 @@ export async function* unpackZstd(bytes: AsyncIterable<Buffer>): AsyncGenerator<
 }
 
 function frameOf(start: Buffer): ZstdFrame {
-  if (!isFrame(start)) throw new ZstdProblem('is damaged or cut short (what follows is no frame)');
+  if (!isFrame(start)) throw new ZstdProblem('is damaged or truncated (invalid frame)');
   const frame = readZstdFrame(start);
-  if (frame === undefined) throw new ZstdProblem('is damaged or cut short (the header of a frame)');
-  if (frame.hasDictionary) throw new ZstdProblem('needs a dictionary; pack it anew without one');
+  if (frame === undefined) throw new ZstdProblem('is damaged or truncated (invalid frame header)');
+  if (frame.hasDictionary) throw new ZstdProblem('needs a dictionary; compress it without one');
   if (frame.windowBytes > maxWindowBytes) {
     const mebibytes = frame.windowBytes / (1024n * 1024n);
     throw new ZstdProblem(
-      `takes a window of ${mebibytes} MiB to unpack, and at most 128 are read; pack it anew without --long or --ultra`,
+      `needs a window of ${mebibytes} MiB, more than the supported 128; compress it without --long or --ultra`,
     );
   }
   return frame;
@@ -71,7 +71,7 @@ async function* unpackFrame(
   if (!hasChecksum) return;
   const expected = (await input.take(4)).readUInt32LE(0);
   if (Number(hash.digest() & 0xffff_ffffn) !== expected)
-    throw new ZstdProblem('is damaged (its checksum does not fit)');
+    throw new ZstdProblem('is damaged (checksum mismatch)');
 }
 
 /** With its header. */
@@ -90,12 +90,12 @@ function push(unpacker: Decompress, bytes: Buffer, isLast: boolean): void {
     unpacker.push(bytes, isLast);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ZstdProblem(`is damaged or cut short (${reason})`);
+    throw new ZstdProblem(`is damaged or truncated (${reason})`);
   }
 }
 
 function cut(): ZstdProblem {
-  return new ZstdProblem('is damaged or cut short (unexpected end of file)');
+  return new ZstdProblem('is damaged or truncated (unexpected end of file)');
 }
 
 /** The packed bytes, to be taken in pieces of any size. */

@@ -101,11 +101,11 @@ const formSchema = z.strictObject({
 function shapeProblems(issue: z.core.$ZodIssue): FormProblem[] {
   const path = issue.path.map(String);
   if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => ({ field: [...path, key].join('.'), text: 'is not known here' }));
+    return issue.keys.map((key) => ({ field: [...path, key].join('.'), text: 'unknown field' }));
   return [{ field: path.join('.'), text: `expected ${issue.message}` }];
 }
 
-const noVariable = 'expected the value itself: ${NAME} stands for a variable in service.yaml alone';
+const noVariable = 'expected the value itself: ${NAME} works in service.yaml only';
 
 /** Silently sent to a worker as they stand, they would be a key that nobody has. */
 function variableProblems(value: JsonValue, path: string[] = []): FormProblem[] {

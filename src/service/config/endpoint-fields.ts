@@ -1,10 +1,50 @@
 /** What each field of an endpoint may hold, in service.yaml as in the console's form. A message says what was expected. */
 import { z } from 'zod';
-import { environment, programText } from './environment-field.ts';
-import { imageExpected, imagePattern } from './image-name.ts';
 import { count, flag, durationWithin, longestWait, sizeWithin } from '../../lib/yaml/scalar-schemas.ts';
+import { isJsonObject } from '../../lib/text/json.ts';
 
-const nameExpected = 'a name of at most 64 characters, in one line';
+/** What a program can be told: C ends a text at a NUL. */
+const programText = z
+  .string('a text')
+  .max(100_000, 'a text of at most 100000 characters')
+  .refine((given) => !given.includes('\0'), 'a text without NUL characters');
+
+const environmentExpected = 'names with texts, such as {MODEL: x}';
+const variableName = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** A record of zod would lose __proto__ without a word. */
+const environment = z
+  .custom<Record<string, string>>(isJsonObject, environmentExpected)
+  .superRefine((given, context) => {
+    for (const [name, value] of Object.entries(given)) {
+      const wrongName = nameProblem(name);
+      if (wrongName !== undefined)
+        context.addIssue({ code: 'custom', path: [name], message: wrongName, params: { isOfName: true } });
+      const read = programText.safeParse(value);
+      for (const { message } of read.error?.issues ?? [])
+        context.addIssue({ code: 'custom', path: [name], message });
+    }
+  })
+  .meta({
+    type: 'object',
+    propertyNames: { pattern: '^(?!RUNPOD_|NIGHTRENDER_API_KEY$|__proto__$)[A-Za-z_][A-Za-z0-9_]*$' },
+    additionalProperties: { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] },
+  })
+  .prefault({});
+
+const component = '[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*';
+const host = String.raw`(?:localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*:\d+)`;
+const tag = ':[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}';
+const digest = '@sha256:[0-9a-f]{64}';
+
+/** `<registry_user>/<image_name>:<tag>`, perhaps with a registry in front and a digest behind or in the tag's place. */
+const imagePattern = `^(?:${host}/${component}|${component}/${component})(?:/${component})*(?:${tag}(?:${digest})?|${digest})$`;
+
+const imageName = new RegExp(imagePattern);
+
+const maxLength = 255;
+
+const nameExpected = 'a name of at most 64 characters, on one line';
 const idExpected = 'an id of 1 to 128 letters, digits, - and _';
 const cpusExpected = 'processors, a number from 0.01 to 1024';
 
@@ -14,25 +54,25 @@ export const commonFields = {
     .string(nameExpected)
     .regex(/^\s*[^\s\p{C}]([^\p{C}\p{Zl}\p{Zp}]{0,62}[^\s\p{C}])?\s*$/u, nameExpected)
     .transform((text) => text.trim())
-    .describe('the name of the endpoint for people; no two have the same'),
+    .describe('the name of the endpoint for people; unique'),
   workers: count(0, 1_000, 'workers that are started here')
     .optional()
     .describe(
-      'workers that are started here, 1 where left out; 0 leaves the jobs to workers elsewhere. One that ends again and again is started anew after pauses of 2 s to 1 min, in which its jobs wait',
+      'workers started on this machine, 1 by default; 0 leaves the jobs to workers elsewhere. A worker that keeps exiting is restarted after 2 s to 1 min, while its jobs wait',
     ),
-  quickStart: flag.describe('whether workers are kept running, rather than started when there are jobs'),
+  quickStart: flag.describe('true keeps workers running instead of starting them for jobs'),
   environment: environment.describe(
-    'environment variables of the workers, none that begin with RUNPOD_, which are the service’s own',
+    'environment variables of the workers; names that begin with RUNPOD_ are reserved',
   ),
   retries: count(0, 100, 'times that a job is tried again')
     .optional()
-    .describe('how often a job is tried again whose worker died, before it fails; 2 where left out'),
+    .describe('how often a job is retried after its worker died, before it fails; 2 by default'),
   executionTimeout: durationWithin('1s', longestWait)
     .optional()
-    .describe('a job that takes longer in a worker is TIMED_OUT; 10m where left out'),
+    .describe('a job that takes longer in a worker is TIMED_OUT; 10m by default'),
   ttl: durationWithin('1s', longestWait)
     .optional()
-    .describe('a job that has not ended this long after its submission is TIMED_OUT; 24h where left out'),
+    .describe('a job that has not ended this long after its submission is TIMED_OUT; 24h by default'),
   maxQueued: count(1, 10_000_000, 'jobs that wait')
     .optional()
     .describe('submissions are answered with 429 while this many jobs wait'),
@@ -41,21 +81,21 @@ export const commonFields = {
 export const id = z
   .string(idExpected)
   .regex(/^[A-Za-z0-9_-]{1,128}$/, idExpected)
-  .describe('as it stands in the addresses of the endpoint; made of the name where left out');
+  .describe('the id in the URLs of the endpoint; made of the name by default');
 
 export const memory = sizeWithin('16MB', '16000GB').describe(
-  'the memory of a container, or of the process of a command or module, at most, such as 8GB; one that takes more is killed',
+  'the memory limit of a container, or of the process of a command or module, such as 8GB; one that exceeds it is killed',
 );
 
 export const cpus = z
   .number(cpusExpected)
   .min(0.01, cpusExpected)
   .max(1024, cpusExpected)
-  .describe('the processors of a container at most');
+  .describe('the processor limit of a container');
 
 export const quickDeploy = z
   .enum(['painter', 'scene-renderer'], 'painter or scene-renderer')
-  .describe('a workload that comes with the program: `painter` (no GPU) or `scene-renderer`');
+  .describe('a built-in workload: `painter` (no GPU) or `scene-renderer`');
 
 export const image = z
   .string('an image such as user/name:1.0')
@@ -73,7 +113,7 @@ export const gpuLabel = z
   .regex(/^[^\p{C}]{1,64}$/u, labelExpected)
   .regex(/\S/, labelExpected);
 
-const devicesExpected = 'devices of this machine, such as [0, 1], none of them twice';
+const devicesExpected = 'devices of this machine, such as [0, 1], each once';
 const deviceExpected =
   'a device of this machine: a number from 0, or a name such as GPU-5f3c or /dev/dri/renderD128';
 
@@ -91,7 +131,7 @@ export function devicesOf<T>(each: z.ZodType<T>) {
     .max(64, devicesExpected)
     .refine((all) => new Set(all.map(String)).size === all.length, devicesExpected)
     .describe(
-      'devices of this machine: of a container, by number, name or path; of a command or module, by number or name, in its CUDA_VISIBLE_DEVICES',
+      'devices of this machine: by number, name or path for a container; by number or name, in CUDA_VISIBLE_DEVICES, for a command or module',
     );
 }
 
@@ -101,17 +141,39 @@ export const command = z
   .array(programText, commandExpected)
   .min(1, commandExpected)
   .refine(([program]) => program !== '', { path: [0], message: 'the name or path of a program' })
-  .describe('a program, with its arguments, that reads jobs from its input and writes results to its output');
+  .describe(
+    'a program with its arguments; it reads jobs from standard input and writes results to standard output',
+  );
 
 const argumentExpected =
-  'an option of `docker run` with its value behind =, such as --shm-size=1g; the tool would take a word of its own for the image';
+  'an option of `docker run` with its value after =, such as --shm-size=1g; a separate word would be taken as the image';
 
 export const dockerArguments = z
   .array(programText.regex(/^--?[A-Za-z0-9]/, argumentExpected), 'a list such as [--shm-size=1g]')
-  .describe('further options of `docker run`, each with its value behind =, such as --shm-size=1g');
+  .describe('more options of `docker run`, each with its value after =, such as --shm-size=1g');
 
 export const folderPath = programText.min(1, 'a path');
 
 export const modulePath = folderPath
   .regex(/\.[cm]?[jt]s$/, 'the path of a JavaScript module, such as ./handler.mjs')
   .describe('a JavaScript module that exports `handler`');
+
+function nameProblem(name: string): string | undefined {
+  if (name.startsWith('RUNPOD_')) return 'another name: RUNPOD_… is reserved for the service';
+  if (name === 'NIGHTRENDER_API_KEY') return 'another name: workers never get the key of the service';
+  return variableName.test(name)
+    ? undefined
+    : 'a name of letters, digits and _ that does not begin with a digit';
+}
+
+/** Undefined where nothing is wrong with it. */
+export function imageExpected(text: string): string | undefined {
+  if (text.length > maxLength) return `an image of at most ${maxLength} characters`;
+  if (imageName.test(text)) return undefined;
+  if (imageName.test(`${text}:1`)) return `a tag or digest as well, such as ${text}:1.0`;
+  if (imageName.test(`user/${text}`)) return `the registry's user in front, such as library/${text}`;
+  if (imageName.test(`user/${text}:1`))
+    return `the registry's user and a tag as well, such as library/${text}:1.0`;
+  if (imageName.test(text.toLowerCase())) return 'an image in lower case, such as user/name:1.0';
+  return 'an image such as user/name:1.0 or registry.example.com:5000/user/name:1.0';
+}

@@ -1,8 +1,9 @@
 /** What the fields of an endpoint say of one another, of the other endpoints and of this machine. */
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
 import type { EndpointDraft, FieldExpectation } from './endpoint-draft.ts';
 import { durationText } from '../../lib/yaml/scalar-schemas.ts';
 import type { WorkloadSettings } from '../endpoint-settings.ts';
-import { workloadFileProblems } from './workload-files.ts';
 
 export interface EndpointRulesContext {
   /** All others of the service. */
@@ -28,14 +29,13 @@ function identityProblems(
   const isTaken = (own: string | undefined, key: 'id' | 'name'): boolean =>
     own !== undefined && others.some((other) => other[key]?.toLowerCase() === own.toLowerCase());
   const found: FieldExpectation[] = [];
-  if (isTaken(name, 'name')) found.push({ field: 'name', expected: 'a name that no other endpoint has' });
+  if (isTaken(name, 'name')) found.push({ field: 'name', expected: 'a name that is not taken' });
   // That an id is taken which is made of a taken name follows from that.
   if (isIdMade && found.length > 0) return found;
   if (isIdMade && name !== undefined && id === undefined)
-    found.push({ field: 'id', expected: 'one, since the name holds no letters or digits for it' });
-  const taken = `one, since that of the name, ${id ?? ''}, is another endpoint's`;
-  if (isTaken(id, 'id'))
-    found.push({ field: 'id', expected: isIdMade ? taken : 'an id that no other endpoint has' });
+    found.push({ field: 'id', expected: 'an id, since the name has no letters or digits to make one of' });
+  const taken = `an id, since ${id ?? ''}, made of the name, is taken`;
+  if (isTaken(id, 'id')) found.push({ field: 'id', expected: isIdMade ? taken : 'an id that is not taken' });
   return found;
 }
 
@@ -44,7 +44,7 @@ function timeProblems({ executionTimeoutMs, ttlMs }: EndpointDraft): FieldExpect
   return [
     {
       field: 'executionTimeout',
-      expected: `a time within the ttl of ${durationText(ttlMs)}, at which a job ends in any case`,
+      expected: `at most the ttl of ${durationText(ttlMs)}, after which a job ends anyway`,
     },
   ];
 }
@@ -55,18 +55,18 @@ function uselessSettings(draft: EndpointDraft, workload: WorkloadSettings): Fiel
   const refuse = (field: string, expected: string): void => void found.push({ field, expected });
   const hasProcess = ['image', 'command', 'module'].includes(workload.kind);
   if (!hasProcess && draft.memoryBytes !== undefined && draft.memoryBytes !== null)
-    refuse('memory', 'no bound of memory, which only an image, a command or a module has');
+    refuse('memory', 'no memory limit: only an image, a command or a module can have one');
   if (workload.kind !== 'image' && draft.cpus !== undefined && draft.cpus !== null)
-    refuse('cpus', 'no bound of processors, which only the container of an image has');
+    refuse('cpus', 'no processor limit: only an image can have one');
   const why = whyNoProgram(workload);
   const { gpu } = draft;
   const hasDevices = gpu !== undefined && gpu !== null && 'devices' in gpu;
   if (hasDevices && (why !== undefined || workload.kind === 'prebuilt'))
-    refuse('gpu.devices', `no devices of this machine, since ${why ?? vulkanChooses}; a label tells people`);
+    refuse('gpu.devices', `no devices, since ${why ?? vulkanSelects}; use a label such as 24 GB`);
   if (hasDevices && ['command', 'module'].includes(workload.kind) && gpu.devices.some(isPathOrKind))
     refuse(
       'gpu.devices',
-      'numbers or names such as GPU-5f3c, since a command or module is told of them by CUDA_VISIBLE_DEVICES, which knows no paths; an image can have those',
+      'numbers or names such as GPU-5f3c: a command or module gets them in CUDA_VISIBLE_DEVICES, which takes no paths; an image can use paths',
     );
   if (why === undefined) return found;
   if (Object.keys(draft.environment ?? {}).length > 0) refuse('environment', `no variables, since ${why}`);
@@ -81,11 +81,78 @@ function isPathOrKind(device: string): boolean {
   return device.startsWith('/') || device.includes('=');
 }
 
-const vulkanChooses = 'scene-renderer works on the GPU that Vulkan offers it';
+const vulkanSelects = 'scene-renderer uses the GPU that Vulkan selects';
 
 /** Why no program is started here; undefined where one is. */
 function whyNoProgram(workload: WorkloadSettings): string | undefined {
-  if (workload.kind === 'remote') return 'these workers are started elsewhere';
+  if (workload.kind === 'remote') return 'its workers run elsewhere';
   const isPainter = workload.kind === 'prebuilt' && workload.name === 'painter';
-  return isPainter ? 'the painter works within the service itself' : undefined;
+  return isPainter ? 'the painter runs inside the service' : undefined;
+}
+
+/** Paths have to be absolute. A program is looked for where its own `environment` says, else where this one's is. */
+function workloadFileProblems(
+  workload: WorkloadSettings,
+  env: NodeJS.ProcessEnv,
+  own: Record<string, string> = {},
+): FieldExpectation[] {
+  if (workload.kind === 'module') return at('workload.path', moduleExpected(workload.path));
+  if (workload.kind !== 'command') return [];
+  const [program = ''] = workload.command;
+  const folders = (own['PATH'] ?? env['PATH'] ?? '').split(delimiter);
+  return [
+    ...at('workload.command.0', programExpected(program, folders)),
+    ...at('workload.cwd', workload.cwd === null ? undefined : folderExpected(workload.cwd)),
+  ];
+}
+
+function at(field: string, expected: string | undefined): FieldExpectation[] {
+  return expected === undefined ? [] : [{ field, expected }];
+}
+
+function moduleExpected(path: string): string | undefined {
+  if (!isAbsolute(path)) return absoluteExpected;
+  return kindOf(path) === 'file' ? undefined : `an existing file: ${path} is not one`;
+}
+
+function folderExpected(path: string): string | undefined {
+  if (!isAbsolute(path)) return absoluteExpected;
+  return kindOf(path) === 'folder' ? undefined : `an existing folder: ${path} is not one`;
+}
+
+function programExpected(program: string, folders: string[]): string | undefined {
+  if (!isPath(program)) {
+    const isFound = folders.some((folder) => folder !== '' && isProgram(join(folder, program)));
+    return isFound ? undefined : `an existing program: ${program} is in no folder of PATH`;
+  }
+  if (!isAbsolute(program)) return absoluteExpected;
+  if (isProgram(program)) return undefined;
+  if (kindOf(program) !== 'file') return `an existing program: ${program} is not one`;
+  return `an executable program: run chmod +x ${program}`;
+}
+
+/** Rather than a name that is looked for in the folders of PATH. */
+export function isPath(program: string): boolean {
+  return program.includes('/');
+}
+
+const absoluteExpected = 'an absolute path';
+
+function kindOf(path: string): 'file' | 'folder' | undefined {
+  try {
+    const found = statSync(path);
+    if (found.isDirectory()) return 'folder';
+    return found.isFile() ? 'file' : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return kindOf(path) === 'file';
+  } catch {
+    return false;
+  }
 }

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { checkAgainst, problemAt, readFields } from '../../lib/yaml/check-shape.ts';
 import { draftOf, settingsOf, type EndpointDraft, type FieldExpectation } from './endpoint-draft.ts';
-import { endpointProblems } from './endpoint-rules.ts';
+import { endpointProblems, isPath } from './endpoint-rules.ts';
 import { gatherProblems, ConfigError, type Problem } from '../../lib/yaml/problem.ts';
 import {
   fileEndpoint,
@@ -12,11 +12,9 @@ import {
   workloadKeys,
   type FileEndpoint,
 } from './service-schema.ts';
-import type { WorkloadSettings } from '../endpoint-settings.ts';
-import type { ServiceSettings } from './service-settings.ts';
+import type { WorkloadSettings, EndpointSettings } from '../endpoint-settings.ts';
 import { secretsOf } from '../../lib/yaml/shown.ts';
 import { readYamlFile, type Override, type YamlFile } from '../../lib/yaml/yaml-file.ts';
-import { isPath } from './workload-files.ts';
 
 /** Without a file everything is as by default, and there are no endpoints. Later overrides win. Throws `ConfigError`. */
 export function readService(
@@ -108,9 +106,9 @@ function readEndpoint(
   const refuse = (field: string, expected: string): void => void problems.push({ field, expected });
   if (kinds.length !== 1) refuse('', `exactly one of ${workloadKeys.join(', ')}`);
   if (isWritten('arguments') && !isWritten('image'))
-    refuse('workload.arguments', 'none, since they are of `docker run`, which only an image takes');
+    refuse('workload.arguments', 'none: only an image takes options of `docker run`');
   if (isWritten('cwd') && !isWritten('command'))
-    refuse('workload.cwd', 'none, since only a command runs in a folder of its own');
+    refuse('workload.cwd', 'none: only a command has a working folder');
   const workload = kinds.length === 1 ? workloadOf(read, base) : undefined;
   return { draft: draftOf({ ...read, workload, gpu: gpuOf(gpu) }, isWritten), problems };
 }
@@ -147,4 +145,34 @@ function pathInFile(field: string): (string | number)[] {
       ? [keysOfFields[rest[0] ?? ''] ?? rest[0] ?? '', ...rest.slice(1)]
       : [first, ...rest];
   return path.map((key) => (/^\d+$/.test(key) ? Number(key) : key));
+}
+
+export interface ServiceSettings {
+  /** An IP address or a name of this machine; loopback where nothing else is said. */
+  host: string;
+  /** 0 for a free one. */
+  port: number;
+  /** How long inputs and outputs are kept after their job has settled. */
+  retentionMs: number;
+  limits: ServiceLimits;
+  /** Whether webhooks may lead to this machine and its network; null where the service is to judge by its host. */
+  hasPrivateWebhooks: boolean | null;
+  endpoints: EndpointSettings[];
+}
+
+interface ServiceLimits {
+  /** Of a submission; larger ones are answered with 400. */
+  maxBodyBytes: number;
+  /** Of what a worker hands in; larger ones fail their job in words. */
+  maxResultBytes: number;
+  /** Of one key; those beyond are answered with 429. */
+  requestsPerSecond: number;
+  /** Connections that are open at once. */
+  maxConnections: number;
+  /** A request that has not arrived by then is cut off. */
+  requestTimeoutMs: number;
+  /** Submissions that wait at an endpoint that says nothing of its own. */
+  maxQueued: number;
+  /** A worker that pulls and says nothing for so long has its job taken away. */
+  silenceMs: number;
 }

@@ -19,6 +19,8 @@ import {
   quickDeploy,
 } from './endpoint-fields.ts';
 import { count, durationWithin, longestWait, sizeWithin } from '../../lib/yaml/scalar-schemas.ts';
+import type { JsonObject } from '../../lib/text/json.ts';
+import { fileSchema } from '../../lib/yaml/file-schema.ts';
 
 const hostExpected = 'an address such as 127.0.0.1 or 0.0.0.0, or a name of this machine';
 
@@ -29,29 +31,29 @@ const host = z
     hostExpected,
   )
   .default('127.0.0.1')
-  .describe('where the service listens; elsewhere than on loopback it demands a key of your own');
+  .describe('the address to listen on; any other than loopback requires a key');
 
 const limits = z.strictObject({
   maxBody: sizeWithin('1kB', '1GB').prefault('10MiB').describe('the largest body of a submission'),
   maxResult: sizeWithin('1kB', '1GB')
     .prefault('100MB')
     .describe('the largest result of a worker; a job with a larger one fails'),
-  requestsPerSecond: count(1, 1_000_000, 'requests of one key in a second')
+  requestsPerSecond: count(1, 1_000_000, 'requests of one key per second')
     .default(10_000)
-    .describe('requests of one key in a second; those beyond are answered with 429'),
-  maxConnections: count(1, 100_000, 'connections that are open at once')
+    .describe('requests of one key per second; the excess is answered with 429'),
+  maxConnections: count(1, 100_000, 'concurrent connections')
     .default(1_000)
-    .describe('connections that are open at once'),
+    .describe('concurrent connections'),
   requestTimeout: durationWithin('1s', '1h')
     .prefault('30s')
-    .describe('a request that has not arrived by then is cut off'),
+    .describe('a request not received by then is aborted'),
   maxQueued: count(1, 10_000_000, 'jobs that wait at an endpoint')
     .default(10_000)
-    .describe('jobs that wait at an endpoint that says nothing of its own'),
+    .describe('jobs that wait at an endpoint without a limit of its own'),
   silence: durationWithin('15s', '1h')
     .prefault('1m')
     .describe(
-      'a worker elsewhere or in a container that says nothing of its job for so long is taken for dead, and the job goes back to the queue; public workers say something every 10 s',
+      'a remote or container worker without a heartbeat for this long is considered dead, and its job is requeued; public workers send one every 10 s',
     ),
 });
 
@@ -60,7 +62,7 @@ const webhooks = z.strictObject({
     .boolean('true or false')
     .optional()
     .describe(
-      'whether webhooks may lead to this machine and its network; where left out, only while the service listens on loopback alone',
+      'whether webhooks may target this machine and its network; by default only while the service listens on loopback',
     ),
 });
 
@@ -86,12 +88,12 @@ export const fileEndpoint = z
     command: command.optional(),
     cwd: folderPath
       .optional()
-      .describe('the folder in which the command runs, relative to this file; its folder where left out'),
+      .describe('the folder in which the command runs, relative to this file; its folder by default'),
     module: modulePath.optional(),
     remote: z
       .literal(true, 'true')
       .optional()
-      .describe('true where workers elsewhere ask for the jobs and none is started here'),
+      .describe('true leaves the jobs to workers elsewhere and starts none here'),
     gpu: z
       .union([gpuLabel, gpuDevices], gpuExpected)
       .optional()
@@ -120,19 +122,17 @@ export type FileEndpoint = z.output<typeof fileEndpoint>;
 
 export const serviceSchema = z.strictObject({
   host,
-  port: count(0, 65_535, 'a port').default(4747).describe('the port; 0 takes a free one'),
+  port: count(0, 65_535, 'a port').default(4747).describe('the port; 0 picks a free one'),
   retention: durationWithin('1s', longestWait)
     .prefault('30m')
     .describe('inputs and results are deleted this long after completion'),
-  limits: limits.prefault({}).describe('what the service puts up with'),
-  webhooks: webhooks
-    .prefault({})
-    .describe('whom the service tells that a job has ended, where its submission asks for it'),
+  limits: limits.prefault({}).describe('limits of the service'),
+  webhooks: webhooks.prefault({}).describe('notifications of ended jobs, for submissions that ask for one'),
   endpoints: z
     .array(fileEndpoint, 'a list of endpoints such as [{name: Painter, quickDeploy: painter}]')
     .max(1_000, 'at most 1000 endpoints')
     .default([])
-    .describe('the endpoints; more can be made in the console'),
+    .describe('the endpoints; more can be added in the console'),
 });
 
 export const serviceLayout: Layout = {
@@ -144,3 +144,13 @@ export const serviceLayout: Layout = {
     return key === 'gpu' ? gpuDevices.shape : fileEndpoint.shape;
   },
 };
+
+/** Refuses nothing that the service accepts; what endpoints say of one another is left to the service. */
+export function serviceJsonSchema(): JsonObject {
+  return fileSchema(serviceSchema, 'service.yaml of nightrender');
+}
+
+/** As JSON that a person can read. */
+export function serviceSchemaText(): string {
+  return `${JSON.stringify(serviceJsonSchema(), null, 2)}\n`;
+}

@@ -45,7 +45,7 @@ it('problems name the flag or the variable', () => {
     '--output: output.dir is ""; expected a path',
     'NIGHTRENDER_JSON: terminal.json is "1"; expected true or false',
     'NIGHTRENDER_SKIP_BAD_ROWS: skipBadRows is "yes"; expected true or false',
-    expect.stringContaining('7:1: the key "foo" is not known'),
+    expect.stringContaining('7:1: the key "foo" is unknown'),
   ]);
 });
 

@@ -23,23 +23,23 @@ it('tells several syntax errors at once, one a line', () => {
 });
 
 it.each([
-  ['scene: ▸{{ scene }}', 'a placeholder must stand in quotes; expected "{{ … }}"'],
-  ['scene: ▸{{scene}}', 'a placeholder must stand in quotes'],
-  ['scene: ▸{{ a }} of {{ b }}', 'a placeholder must stand in quotes'],
-  ['scene: ▸{{ ["My Column"] }}', 'a placeholder must stand in quotes'],
-  ['scene: ▸{% if a %}b{% endif %}', 'a placeholder must stand in quotes'],
-  ['list: [1, ▸{{ scene }}]', 'a placeholder must stand in quotes'],
-  ['nested: {scene: ▸{{ scene }}}', 'a placeholder must stand in quotes'],
+  ['scene: ▸{{ scene }}', 'quote a placeholder: "{{ … }}"'],
+  ['scene: ▸{{scene}}', 'quote a placeholder'],
+  ['scene: ▸{{ a }} of {{ b }}', 'quote a placeholder'],
+  ['scene: ▸{{ ["My Column"] }}', 'quote a placeholder'],
+  ['scene: ▸{% if a %}b{% endif %}', 'quote a placeholder'],
+  ['list: [1, ▸{{ scene }}]', 'quote a placeholder'],
+  ['nested: {scene: ▸{{ scene }}}', 'quote a placeholder'],
   ['▸scene: a\n  ▸scene: b', 'the key "scene" is there twice; expected it once'],
-  ['scene: ▸@a', 'expected quotes around it'],
-  ['scene: ▸*nothing', 'there is no anchor (&name) before this alias'],
+  ['scene: ▸@a', 'quote it'],
+  ['scene: ▸*nothing', 'no anchor (&name) precedes this alias'],
   ['scene: &a [▸*a]', 'contains it'],
-  ['scene: ▸!foo a', 'this tag (!name) is not known'],
-  ['scene: !!binary ▸aGVsbG8=', 'a value that JSON does not have'],
-  ['scene: ▸"a\\0b"', 'holds a NUL character'],
-  ['scene: ▸a: b', 'a second key and value on one line'],
-  ['▸? [a, b]\n  : c', 'a key is not a text'],
-  ['scene: "▸\\q"', 'what follows \\ in double quotes is not known'],
+  ['scene: ▸!foo a', 'unknown tag (!name)'],
+  ['scene: !!binary ▸aGVsbG8=', 'a value that JSON cannot represent'],
+  ['scene: ▸"a\\0b"', 'contains a NUL character'],
+  ['scene: ▸a: b', 'two keys on one line'],
+  ['▸? [a, b]\n  : c', 'a key must be a text'],
+  ['scene: "▸\\q"', 'unknown escape after \\ in double quotes'],
   ['a: b\n▸---\nc: d', 'a second document begins here'],
 ])('%j', (line, expected) => {
   const { text, places } = marked(withRequired(`input:\n  ${line}\n`));
@@ -64,7 +64,7 @@ output: {dir: out}
 concurrency: *steps
 input: {<<: *common, again: *steps}
 `;
-  expect(problemsOf(text)).toEqual([expect.stringContaining('1:1: the key "x-settings" is not known')]);
+  expect(problemsOf(text)).toEqual([expect.stringContaining('1:1: the key "x-settings" is unknown')]);
   const { concurrency, input } = configOf(
     withRequired('concurrency: &n 30\ninput: {a: &x {scene: "{{ s }}", steps: *n}, b: {<<: *x, steps: 4}}'),
   );

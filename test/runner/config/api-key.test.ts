@@ -13,7 +13,7 @@ it('a key in the file works and warns, with the place and without the key', () =
   const { apiKey, warnings } = configOf(remote(`apiKey: ${canary}`));
   expect(apiKey).toBe(canary);
   expect(warnings).toEqual([
-    expect.stringMatching(/pipeline\.yaml:5:11: the API key stands in the file itself/),
+    expect.stringMatching(/pipeline\.yaml:5:11: the API key is written in the file/),
   ]);
   expect(warnings.join()).not.toContain(canary);
 });
@@ -22,7 +22,7 @@ it('a key that only escapes a variable is one in the file', () => {
   expect(configOf(remote('apiKey: "abc$${x}def"')).warnings).toHaveLength(1);
 });
 
-it('a key out of the environment does not warn; the file counts before NIGHTRENDER_API_KEY', () => {
+it('a key from the environment does not warn; the file counts before NIGHTRENDER_API_KEY', () => {
   const env = { NIGHTRENDER_API_KEY: 'another', MINE: canary };
   expect(configOf(remote('apiKey: ${MINE}'), { env })).toMatchObject({ apiKey: canary, warnings: [] });
   expect(configOf(remote('version: v1'), { env })).toMatchObject({ apiKey: 'another', warnings: [] });
@@ -30,7 +30,7 @@ it('a key out of the environment does not warn; the file counts before NIGHTREND
 
 it('without a key nothing is sent to a real service', () => {
   expect(problemsOf(remote('version: v2'))).toEqual([
-    '2:1: endpoint.apiKey is missing; expected apiKey: ${NIGHTRENDER_API_KEY} here and the key in the environment',
+    '2:1: endpoint.apiKey is missing; write apiKey: ${NIGHTRENDER_API_KEY} and set the variable',
   ]);
   expect(configOf(withRequired('')).apiKey).toBeUndefined();
 });
@@ -40,7 +40,7 @@ it.each([`${canary}\n`, `${canary} `, `Bearer ${canary}`, `“${canary}”`, `${
   (key) => {
     const problems = problemsOf(remote('apiKey: ${KEY}'), { env: { KEY: key } });
     expect(problems).toEqual([
-      expect.stringMatching(/^5:11: the key holds a space, a line break or another/),
+      expect.stringMatching(/^5:11: the key contains a space, a line break or another/),
     ]);
     expect(problems.join()).not.toContain(canary);
   },
@@ -111,7 +111,7 @@ const fromEnvironment = {
 it.each([
   ...Object.entries(places).map(([name, text]) => ({ name, text, env: {} })),
   ...Object.entries(fromEnvironment).map(([name, text]) => ({
-    name: `out of the environment, ${name}`,
+    name: `from the environment, ${name}`,
     text,
     env: { K: canary, NIGHTRENDER_API_KEY: canary, OTHER: canary.toUpperCase() },
   })),

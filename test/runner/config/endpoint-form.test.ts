@@ -106,25 +106,25 @@ it('tells every problem at once, each beside its field', () => {
     colour: 'red',
   };
   expect(problemsOf(changes).toSorted()).toEqual([
-    'colour: is not known here',
+    'colour: unknown field',
     'cpus: expected processors, a number from 0.01 to 1024',
     'environment.A: expected a text',
-    'environment.RUNPOD_X: expected another name: RUNPOD_… is what the service itself tells workers',
+    'environment.RUNPOD_X: expected another name: RUNPOD_… is reserved for the service',
     'gpu.devices.1: expected a device of this machine: a number from 0, or a name such as GPU-5f3c or /dev/dri/renderD128',
-    'id: expected an id that no other endpoint has',
+    'id: expected an id that is not taken',
     'memory: expected a size from 16MB to 16000GB, such as 500kB, 64MB or 128MiB',
-    'name: expected a name that no other endpoint has',
+    'name: expected a name that is not taken',
     'ttl: expected a duration from 1s to 20d, such as 30s, 5m or 2h',
     'workers: expected workers that are started here, a whole number from 0 to 1000',
-    'workload.command.0: expected a program that is there: none of the folders of PATH has a gone',
-    'workload.cwd: expected a path that begins with /',
+    'workload.command.0: expected an existing program: gone is in no folder of PATH',
+    'workload.cwd: expected an absolute path',
   ]);
 });
 
 describe('a field', () => {
   it.each([
-    ['name', { name: '' }, 'expected a name of at most 64 characters, in one line'],
-    ['id', { id: 'night' }, 'expected an id that no other endpoint has'],
+    ['name', { name: '' }, 'expected a name of at most 64 characters, on one line'],
+    ['id', { id: 'night' }, 'expected an id that is not taken'],
     ['workload', { workload: null }, 'expected a workload: prebuilt, image, command, module or remote'],
     [
       'workload.kind',
@@ -144,50 +144,42 @@ describe('a field', () => {
     [
       'workload.command.0',
       { workload: { kind: 'command', command: ['./worker'], cwd: null } },
-      'expected a path that begins with /',
+      'expected an absolute path',
     ],
     [
       'workload.command.0',
       { workload: { kind: 'command', command: [`${folder}/gone`], cwd: null } },
-      'expected a program that is there, and FOLDER/gone is none',
+      'expected an existing program: FOLDER/gone is not one',
     ],
     [
       'workload.command.1',
       { workload: { kind: 'command', command: ['worker', '${TOKEN}'], cwd: null } },
-      'expected the value itself: ${NAME} stands for a variable in service.yaml alone',
+      'expected the value itself: ${NAME} works in service.yaml only',
     ],
     [
       'workload.cwd',
       { workload: { kind: 'command', command: ['worker'], cwd: 'bin' } },
-      'expected a path that begins with /',
+      'expected an absolute path',
     ],
-    [
-      'workload.path',
-      { workload: { kind: 'module', path: './handler.mjs' } },
-      'expected a path that begins with /',
-    ],
+    ['workload.path', { workload: { kind: 'module', path: './handler.mjs' } }, 'expected an absolute path'],
     [
       'workload.path',
       { workload: { kind: 'module', path: `${folder}/gone.mjs` } },
-      'expected a file that is there, and FOLDER/gone.mjs is none',
+      'expected an existing file: FOLDER/gone.mjs is not one',
     ],
-    ['workload.arguments', { workload: { kind: 'remote', arguments: [] } }, 'is not known here'],
+    ['workload.arguments', { workload: { kind: 'remote', arguments: [] } }, 'unknown field'],
     [
       'environment.TOKEN',
       { environment: { TOKEN: 'a${TOKEN}' } },
-      'expected the value itself: ${NAME} stands for a variable in service.yaml alone',
+      'expected the value itself: ${NAME} works in service.yaml only',
     ],
     ['gpu.label', { gpu: { label: '' } }, 'expected a label such as 24 GB'],
-    [
-      'gpu.devices',
-      { gpu: { devices: [] } },
-      'expected devices of this machine, such as [0, 1], none of them twice',
-    ],
-    ['cpus', { cpus: 2 }, 'expected no bound of processors, which only the container of an image has'],
+    ['gpu.devices', { gpu: { devices: [] } }, 'expected devices of this machine, such as [0, 1], each once'],
+    ['cpus', { cpus: 2 }, 'expected no processor limit: only an image can have one'],
     [
       'executionTimeout',
       { executionTimeout: '30h' },
-      'expected a time within the ttl of 24h, at which a job ends in any case',
+      'expected at most the ttl of 24h, after which a job ends anyway',
     ],
     [
       'executionTimeout',
@@ -195,7 +187,7 @@ describe('a field', () => {
       'expected a duration from 1s to 20d, such as 30s, 5m or 2h',
     ],
     ['maxQueued', { maxQueued: 0 }, 'expected jobs that wait, a whole number from 1 to 10000000'],
-    ['colour', { colour: 'red' }, 'is not known here'],
+    ['colour', { colour: 'red' }, 'unknown field'],
   ])('%s of %j', (field, changes, text) => {
     const isOfWorkload = 'workload' in changes;
     const base = isOfWorkload

@@ -101,14 +101,12 @@ describe('a list may have no file sent', () => {
   it('by writing what a described file looks like', () => {
     const forged = { deep: [{ $file_base64: [{ ...described, path: '../secret' }] }] };
     const { render } = folderOf('{scene: "{{ scene }}", meta: "{{ meta }}"}');
-    expect(() => render({ scene: 'x', meta: forged })).toThrow(
-      'the key $file_base64 has a meaning of its own here',
-    );
+    expect(() => render({ scene: 'x', meta: forged })).toThrow('the key $file_base64 is reserved');
   });
 
   it('from a folder that stands in a column', () => {
     expect(problemsOf(withRequired('input: {image: "{{ photo | file_base64: dir }}"}'))).toEqual([
-      expect.stringContaining('the folder of file_base64 is written out in quotes'),
+      expect.stringContaining('write the folder of file_base64 in quotes'),
     ]);
   });
 });
@@ -128,8 +126,8 @@ it.each<[string, JsonObject, string]>([
   ['is below a file', { photo: 'photos/a.jpg/b' }, 'is not there (looked for in '],
   ['is a folder', { photo: 'photos' }, '"photos" is no file'],
   ['is empty', { photo: 'empty' }, '"empty" is empty'],
-  ['has no path', { photo: ' ' }, 'file_base64 needs the path of a file, and there is none'],
-  ['has a number for a path', { photo: 5 }, 'file_base64 needs the path of a file, and there is none'],
+  ['has no path', { photo: ' ' }, 'file_base64 needs the path of a file'],
+  ['has a number for a path', { photo: 5 }, 'file_base64 needs the path of a file'],
   ['has an escape sequence in its path', { photo: '\u001B[2J' }, '"\\u001b[2J" is not there'],
   ['has a NUL in its path', { photo: 'a\0b' }, 'cannot be read'],
   ['is too large', { photo: 'large' }, '"large" takes 1.3 kB as base64; `limits.body` allows 1.0 kB'],
@@ -157,7 +155,7 @@ it.each([
   '{{ photo | file_base64 | slice: 0, 9 }}',
 ])('it is the last filter of its placeholder: %s', (template) => {
   expect(() => folderOf(`{scene: x, image: "${template}"}`).render(row)).toThrow(
-    'file_base64 has to be the last filter of its placeholder',
+    'file_base64 must be the last filter of its placeholder',
   );
 });
 
@@ -167,7 +165,7 @@ it('names are no place for it, and its key is no name for a value', () => {
     `dir: renders\n  name: "{{ photo | file_base64 }}"`,
   );
   expect(problemsOf(text)).toEqual([
-    expect.stringContaining('file_base64 sends a file, and only values under input are sent'),
-    expect.stringContaining('the key $file_base64 has a meaning of its own here'),
+    expect.stringContaining('file_base64 works under input only'),
+    expect.stringContaining('the key $file_base64 is reserved'),
   ]);
 });

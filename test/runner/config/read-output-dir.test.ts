@@ -29,7 +29,7 @@ it('takes it from the environment', () => {
 });
 
 it.each([
-  ['output: {dir: "${UNSET}"}', '1:15: the environment variable UNSET is not set; expected it for ${UNSET}'],
+  ['output: {dir: "${UNSET}"}', '1:15: the environment variable UNSET is not set'],
   ['output:\n  name: x', '1:1: output.dir is missing; expected a path'],
   ['manifest: x', '1:1: output.dir is missing; expected a path'],
   ['output: {dir: 5}', '1:15: output.dir is missing; expected a path'],

@@ -77,12 +77,12 @@ it('tells every problem at its place', () => {
   const problems = problemsOf(text);
   expect(placesOf(problems)).toEqual(places);
   expect(problems.slice(0, 4)).toEqual([
-    '9:12: scenes.matrix.steps is "1..5 step 0"; expected a step above 0; 10..1 counts down by itself',
-    '10:12: scenes.matrix.list[0] is "1..3"; expected a value; a range stands alone, not in a list',
+    '9:12: scenes.matrix.steps is "1..5 step 0"; expected a step above 0; 10..1 counts down anyway',
+    '10:12: scenes.matrix.list[0] is "1..3"; expected a value; a range cannot be part of a list',
     '10:18: scenes.matrix.list[1] is keys and values; expected a text, a number, true or false',
     '10:26: scenes.matrix.list[2] is ""; expected a text, a number, true or false',
   ]);
-  expect(problems.at(-1)).toBe('22:3: the key "sedes" is not known in scenes; did you mean seeds?');
+  expect(problems.at(-1)).toBe('22:3: the key "sedes" is unknown in scenes; did you mean seeds?');
 });
 
 it.each([

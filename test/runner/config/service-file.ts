@@ -2,8 +2,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Override } from '../../../src/lib/yaml/yaml-file.ts';
-import { readService } from '../../../src/service/config/read-service.ts';
-import type { ServiceSettings } from '../../../src/service/config/service-settings.ts';
+import { readService, type ServiceSettings } from '../../../src/service/config/read-service.ts';
 import { linesOf, tempFolder } from './pipeline-file.ts';
 
 export interface Given {

@@ -83,7 +83,7 @@ it.each([
 it.each([
   ['{a: 1}', 'is not valid JSON'],
   ['oil', 'is not valid JSON'],
-  ['{"seed": 18446744073709551615}', 'holds 18446744073709551615, which cannot be kept exactly'],
+  ['{"seed": 18446744073709551615}', 'holds 18446744073709551615, which would lose digits'],
   ['['.repeat(200) + ']'.repeat(200), 'is nested more than 100 levels deep'],
 ])('no JSON: %s', (given, why) => {
   expect(typedColumn(given, 'json')).toEqual({ expected: expect.stringContaining(why) as string });

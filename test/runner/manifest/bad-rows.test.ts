@@ -14,7 +14,7 @@ describe('CSV and TSV', () => {
       '3: has 3 columns; the header has 2',
       '4: has 1 column; the header has 2',
       '5: has 3 columns; the header has 2',
-      '6: has 3 columns; the header has 2 (quotes make lines 6 to 7 one row)',
+      '6: has 3 columns; the header has 2 (its quotes join lines 6 to 7)',
       z,
     ]);
     expect(badRows(read)[0]).toEqual({
@@ -39,7 +39,7 @@ describe('CSV and TSV', () => {
   });
 
   it('NUL characters', async () => {
-    const expected = [a, '3: holds a NUL character', z];
+    const expected = [a, '3: contains a NUL character', z];
     expect(shown(await readFileOf('x.csv', 'id,scene\na,x\nb,\0\nz,y\n'))).toEqual(expected);
     expect(shown(await readFileOf('x.tsv', 'id\tscene\na\tx\n\0\nz\ty\n'))).toEqual(expected);
   });
@@ -48,7 +48,7 @@ describe('CSV and TSV', () => {
     const read = await readFileOf('x.csv', 'id,scene\na,x\nb,"open\nc,d\nz,y\n');
     expect(shown(read)).toEqual([
       a,
-      '3: has a quote that is never closed (the quote opens in line 3)',
+      '3: has a quote that is never closed (the quote opens at line 3)',
       { id: 'c', scene: 'd' },
       z,
     ]);
@@ -58,7 +58,7 @@ describe('CSV and TSV', () => {
     const read = await readFileOf('x.csv', 'id,scene,n\na,x,1\n"b\nb","open,2\nz,y,3\n');
     expect(shown(read)).toEqual([
       { ...a, n: '1' },
-      '3: has a quote that is never closed (the quote opens in line 4)',
+      '3: has a quote that is never closed (the quote opens at line 4)',
       { ...z, n: '3' },
     ]);
   });
@@ -66,11 +66,11 @@ describe('CSV and TSV', () => {
   it('a quote that the next quoted value seems to close, and whatever may belong to it', async () => {
     const read = await readFileOf('x.csv', 'id,scene\nb,"open\na,x\nc,"d"\ne,"f\ng" h,i\nz,y\n');
     expect(shown(read)).toEqual([
-      '2: has text after the quote that closes a value (the quote opens in line 2)',
+      '2: has text after the quote that closes a value (the quote opens at line 2)',
       a,
       { id: 'c', scene: 'd' },
-      '5: has text after the quote that closes a value (the quote opens in line 5)',
-      '6: holds a quote that may belong to the one that opens in line 5',
+      '5: has text after the quote that closes a value (the quote opens at line 5)',
+      '6: has a quote that may belong to the one at line 5',
       z,
     ]);
   });
@@ -78,7 +78,7 @@ describe('CSV and TSV', () => {
   it('text after a closing quote', async () => {
     expect(shown(await readFileOf('x.csv', 'id,scene\na,x\nb,"c" d\nz,y\n'))).toEqual([
       a,
-      '3: has text after the quote that closes a value (the quote opens in line 3)',
+      '3: has text after the quote that closes a value (the quote opens at line 3)',
       z,
     ]);
   });
@@ -90,7 +90,7 @@ describe('CSV and TSV', () => {
       {
         kind: 'bad',
         line: 2,
-        problem: 'has a quote that is not closed within 1 MiB (the quote opens in line 2)',
+        problem: 'has a quote that is not closed within 1 MiB (the quote opens at line 2)',
       },
     ]);
     expect(open.entries).toHaveLength(mebibyte / 4 + 2);
@@ -127,7 +127,7 @@ describe('lines', () => {
     expect(shown(await readFileOf('x.txt', Buffer.from('a\n\xff\n\0\nz', 'latin1')))).toEqual([
       { prompt: 'a' },
       '2: is not valid UTF-8',
-      '3: holds a NUL character',
+      '3: contains a NUL character',
       { prompt: 'z' },
     ]);
   });
@@ -158,7 +158,7 @@ describe('JSON Lines', () => {
     'the number %s, which would be changed',
     async (number) => {
       const read = await readFileOf('x.jsonl', `{"id":"a"}\n{"id":"b","deep":[{"seed":${number}}]}\n`);
-      const problem = `holds ${number}, which cannot be kept exactly; write it in quotes`;
+      const problem = `holds ${number}, which would lose digits; write it in quotes`;
       expect(read.entries).toEqual([
         { kind: 'row', line: 1, columns: { id: 'a' } },
         { kind: 'bad', line: 2, problem, id: 'b' },

@@ -51,9 +51,9 @@ it('names every element that is no good row, and reads the others', async () => 
     '2: is not a JSON object but an array',
     '3: is not a JSON object but a string',
     '4: is not a JSON object but null',
-    expect.stringContaining('5: holds 9007199254740993, which cannot be kept exactly'),
+    expect.stringContaining('5: holds 9007199254740993, which would lose digits'),
     expect.stringMatching(/^6: is not valid JSON: /),
-    '8: is no element: there is a comma too many',
+    '8: is missing: there is a comma too many',
     { good: 1 },
   ]);
 });
@@ -75,8 +75,8 @@ it('is none the worse for an element without end, bytes that are no text, and sp
   expect(badRows(await readFileOf('x.json', bytes))).toEqual([
     { kind: 'bad', line: 1, problem: 'is longer than 1 MiB' },
     { kind: 'bad', line: 2, problem: 'is not valid UTF-8' },
-    { kind: 'bad', line: 2, problem: 'holds a NUL character' },
-    { kind: 'bad', line: 2, problem: 'is no element: there is a comma too many' },
+    { kind: 'bad', line: 2, problem: 'contains a NUL character' },
+    { kind: 'bad', line: 2, problem: 'is missing: there is a comma too many' },
   ]);
 });
 
@@ -89,30 +89,26 @@ describe('is refused as a whole where', () => {
     [
       'it is cut',
       '[{"a": 1},\n{"b"',
-      '2: ends before its array does, so that rows may be missing: the element that begins in line 2 does not end',
+      '2: ends within its array; rows may be missing: the element at line 2 is incomplete',
     ],
-    [
-      'it is cut between elements',
-      '[{"a": 1},\n',
-      '2: ends before its array does, so that rows may be missing',
-    ],
+    ['it is cut between elements', '[{"a": 1},\n', '2: ends within its array; rows may be missing'],
     [
       'a quote is never closed',
       '[{"a": "1},\n{"b":1}]',
-      '2: ends before its array does, so that rows may be missing: the element that begins in line 1 does not end',
+      '2: ends within its array; rows may be missing: the element at line 1 is incomplete',
     ],
     [
       'a bracket is never closed',
       '[{"a": {},\n{"b":1}]',
-      '2: ends before its array does, so that rows may be missing: the element that begins in line 1 does not end',
+      '2: ends within its array; rows may be missing: the element at line 1 is incomplete',
     ],
-    ['something follows it', '[{"a": 1}]\n[{"b": 1}]', '2: goes on after the end of its array'],
+    ['something follows it', '[{"a": 1}]\n[{"b": 1}]', '2: continues after the end of its array'],
     [
       'it is JSON Lines',
       '{"a": 1}\n',
-      '1: is no JSON array of objects, [{…}, {…}]; a list with one object a line is called .jsonl',
+      '1: is not a JSON array of objects, [{…}, {…}]; name a list with one object per line .jsonl',
     ],
-    ['it is something else', '\n"x"', '2: is no JSON array of objects, [{…}, {…}]'],
+    ['it is something else', '\n"x"', '2: is not a JSON array of objects, [{…}, {…}]'],
     ['it is empty', ' \n', ' is empty'],
   ])('%s', async (_name, text, problem) => {
     expect(await complaint(readFileOf('x.json', text))).toBe(`x.json:${problem}`);

@@ -157,7 +157,7 @@ it.each(['MILLIS', 'MICROS', 'NANOS'] as const)(
           { at: '1970-01-01T00:00:00.000Z' },
           { at: '1970-01-01T00:00:00.001Z' },
           { at: '1969-12-31T23:59:59.999Z' },
-          '4: the column "at" holds a date beyond the calendar',
+          '4: the column "at" holds a date out of range',
         ],
         MICROS: [
           { at: '1970-01-01T00:00:00.000Z' },
@@ -189,11 +189,10 @@ it('names every row that holds what cannot be sent exactly, by its number', asyn
       kind: 'bad',
       line: 2,
       id: 'b',
-      problem:
-        'the column "n" holds 9007199254740992, which cannot be kept exactly; write the column as text',
+      problem: 'the column "n" holds 9007199254740992, which would lose digits; write the column as text',
     },
-    { kind: 'bad', line: 3, id: 'c', problem: 'the column "x" holds NaN, which JSON does not have' },
-    { kind: 'bad', line: 4, id: 'd', problem: 'the column "x" holds Infinity, which JSON does not have' },
+    { kind: 'bad', line: 3, id: 'c', problem: 'the column "x" holds NaN, which JSON cannot represent' },
+    { kind: 'bad', line: 4, id: 'd', problem: 'the column "x" holds Infinity, which JSON cannot represent' },
     { kind: 'bad', line: 5, id: 'e', problem: 'is longer than 1 MiB' },
   ]);
 });
@@ -208,28 +207,28 @@ describe('is refused as a whole where', () => {
     [
       'it is something else',
       'scene\na hill, and a sea',
-      'is no Parquet file (it does not begin with PAR1, as one does that is not packed)',
+      'is not a Parquet file (it does not begin with PAR1; a compressed file must be decompressed first)',
     ],
     [
       'it is packed as a whole',
       gzipSync(good),
-      'is no Parquet file (it does not begin with PAR1, as one does that is not packed)',
+      'is not a Parquet file (it does not begin with PAR1; a compressed file must be decompressed first)',
     ],
     [
       'it is cut',
       good.subarray(0, -1),
-      'is a Parquet file that is damaged or cut short (it does not end with PAR1)',
+      'is a Parquet file that is damaged or truncated (it does not end with PAR1)',
     ],
     [
       'only its first letters are there',
       'PAR1',
-      'is a Parquet file that is damaged or cut short (it does not end with PAR1)',
+      'is a Parquet file that is damaged or truncated (it does not end with PAR1)',
     ],
-    ['it is encrypted', ends(good, 'PARE'), 'is an encrypted Parquet file, which is not read'],
+    ['it is encrypted', ends(good, 'PARE'), 'is an encrypted Parquet file, which is not supported'],
     [
       'its table of contents is cut',
       Buffer.concat([good.subarray(0, 60), good.subarray(-8)]),
-      'is a Parquet file that is damaged or cut short (',
+      'is a Parquet file that is damaged or truncated (',
     ],
   ])('%s', async (_name, bytes, problem) => {
     expect(await complaint(readFileOf('x.parquet', bytes))).toContain(`x.parquet: ${problem}`);
@@ -240,7 +239,7 @@ describe('is refused as a whole where', () => {
     const bytes = parquet([{ name: 'scene', data, type: 'STRING' }]);
     bytes.fill(0xff, 10, 200);
     expect(await complaint(readFileOf('x.parquet', bytes))).toContain(
-      'x.parquet: is a Parquet file that is damaged or cut short (',
+      'x.parquet: is a Parquet file that is damaged or truncated (',
     );
   });
 
@@ -264,7 +263,7 @@ describe('is refused as a whole where', () => {
       'a column that nothing can be kept under',
       [{ name: '__proto__', data: ['x'], type: 'STRING' }],
       undefined,
-      'the column "__proto__" has a name that no value can be kept under',
+      'the column "__proto__" has a reserved name',
     ],
     [
       'a time of day',
@@ -273,7 +272,7 @@ describe('is refused as a whole where', () => {
         { name: 'root', num_children: 1 },
         { name: 'at', repetition_type: 'REQUIRED', type: 'INT32', converted_type: 'TIME_MILLIS' },
       ],
-      'the column "at" is of the type TIME_MILLIS, which is not read',
+      'the column "at" is of the type TIME_MILLIS, which is not supported',
     ],
     [
       'decimals of many digits',
@@ -289,7 +288,7 @@ describe('is refused as a whole where', () => {
           precision: 18,
         },
       ],
-      'the column "p" holds decimals that cannot be kept exactly',
+      'the column "p" holds decimals that would lose digits',
     ],
   ])('it holds %s', async (_name, columns, schema, problem) => {
     expect(await complaint(readFileOf('x.parquet', parquet(columns, schema && { schema })))).toContain(
@@ -303,7 +302,7 @@ describe('is refused as a whole where', () => {
       compressors: { LZO: (input) => input },
     });
     expect(await complaint(readFileOf('x.parquet', bytes))).toBe(
-      'x.parquet: it is packed with LZO, which is not known; write it with zstd or snappy',
+      'x.parquet: it is compressed with LZO, which is not supported; write it with zstd or snappy',
     );
   });
 
@@ -318,7 +317,7 @@ describe('is refused as a whole where', () => {
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     execFileSync('mkfifo', [join(folder, 'x.parquet')]);
     expect(await complaint(openManifest(join(folder, 'x.parquet')))).toBe(
-      'x.parquet: is no file of its own; Parquet cannot be read from a pipe',
+      'x.parquet: is not a regular file; Parquet cannot be read from a pipe',
     );
   });
 
@@ -327,7 +326,7 @@ describe('is refused as a whole where', () => {
       const { batches } = await openManifest(path);
       for await (const _ of batches) await appendFile(path, 'x');
     });
-    expect(await complaint(reading)).toBe('x.parquet: was changed while it was read; start again');
+    expect(await complaint(reading)).toBe('x.parquet: changed while it was read; start again');
   });
 });
 

@@ -25,7 +25,7 @@ describe('the file', () => {
       await chmod(path, 0);
       return openManifest(path);
     });
-    expect(await complaint(reading)).toBe('x.csv: may not be read by this user (permission denied)');
+    expect(await complaint(reading)).toBe('x.csv: cannot be read: permission denied');
   });
 
   it.each(['x.csv', 'x.tsv', 'x.jsonl', 'x.txt', 'x.csv.gz'])('%s is empty', async (name) => {
@@ -36,14 +36,14 @@ describe('the file', () => {
 
   it('has an unknown ending', async () => {
     expect(await complaint(readFileOf('x.xlsx', 'x'))).toBe(
-      'x.xlsx: cannot tell the format: the ending .xlsx is not known; known are .csv, .tsv, .jsonl, .ndjson, .txt, .json, each also with .gz or .zst, and .parquet',
+      'x.xlsx: unknown format: the extension .xlsx is unknown; supported are .csv, .tsv, .jsonl, .ndjson, .txt, .json, each also with .gz or .zst, and .parquet',
     );
-    expect(await complaint(readFileOf('x', 'x'))).toContain('it has no ending');
+    expect(await complaint(readFileOf('x', 'x'))).toContain('it has no extension');
   });
 
   it('is UTF-16, as spreadsheets save "Unicode text"', async () => {
     const bytes = Buffer.from('\uFEFFid\tscene\n', 'utf16le');
-    expect(await complaint(readFileOf('x.tsv', bytes))).toBe('x.tsv: is written in UTF-16; save it as UTF-8');
+    expect(await complaint(readFileOf('x.tsv', bytes))).toBe('x.tsv: is encoded in UTF-16; save it as UTF-8');
     expect(await complaint(readFileOf('x.tsv', bytes.swap16()))).toContain('UTF-16');
   });
 
@@ -54,7 +54,7 @@ describe('the file', () => {
     damaged.fill(0xff, whole.length >> 1, (whole.length >> 1) + 64);
     for (const bytes of [whole.subarray(0, 5), whole.subarray(0, -1), whole.subarray(0, -9), damaged]) {
       expect(await complaint(readFileOf('x.txt.gz', bytes))).toMatch(
-        /^x.txt.gz: is a gzip file that is damaged or cut short/,
+        /^x.txt.gz: is a gzip file that is damaged or truncated/,
       );
     }
   });
@@ -73,8 +73,8 @@ describe('the header', () => {
     ],
     ['id,,scene,\n', '1: the header: no name for column 2, 4'],
     ['id,__proto__\n', '1: the header: a column cannot be called __proto__'],
-    ['id,"scene\na,b\n', '1: the header has a quote that is never closed (the quote opens in line 1)'],
-    ['id,sc\0ene\na,b\n', '1: the header holds a NUL character'],
+    ['id,"scene\na,b\n', '1: the header has a quote that is never closed (the quote opens at line 1)'],
+    ['id,sc\0ene\na,b\n', '1: the header contains a NUL character'],
   ])('%j', async (text, problem) => {
     expect(await complaint(readFileOf('x.csv', text))).toBe(`x.csv:${problem}`);
   });

@@ -44,17 +44,17 @@ describe.skipIf(!hasZstd)('packed by zstd (skipped where it is not installed)', 
     for (const length of [4, 5, 9, 12, whole.length >> 1, whole.length - 5, whole.length - 1]) {
       const cut = whole.subarray(0, length);
       expect(await complaint(readFileOf('x.txt.zst', cut))).toMatch(
-        /^x.txt.zst: is a zstd file that is damaged or cut/,
+        /^x.txt.zst: is a zstd file that is damaged or truncated/,
       );
     }
     const followed = Buffer.concat([whole, Buffer.from('more')]);
-    expect(await complaint(readFileOf('x.txt.zst', followed))).toContain('damaged or cut short');
+    expect(await complaint(readFileOf('x.txt.zst', followed))).toContain('damaged or truncated');
   });
 
   it('that takes too much memory', async () => {
     const bytes = zstd('x', ['--long=28', '-1', '--single-thread']);
     expect(await complaint(readFileOf('x.txt.zst', bytes))).toBe(
-      'x.txt.zst: is a zstd file that takes a window of 256 MiB to unpack, and at most 128 are read; pack it anew without --long or --ultra',
+      'x.txt.zst: is a zstd file that needs a window of 256 MiB, more than the supported 128; compress it without --long or --ultra',
     );
   });
 });
@@ -62,7 +62,7 @@ describe.skipIf(!hasZstd)('packed by zstd (skipped where it is not installed)', 
 it('that needs a dictionary', async () => {
   const bytes = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x21, 7, 1, 0x09, 0, 0, 0x61]);
   expect(await complaint(readFileOf('x.txt.zst', bytes))).toBe(
-    'x.txt.zst: is a zstd file that needs a dictionary; pack it anew without one',
+    'x.txt.zst: is a zstd file that needs a dictionary; compress it without one',
   );
 });
 

@@ -141,7 +141,7 @@ endpoints:
     expect(settings.endpoints[0]).toMatchObject({ executionTimeoutMs: 120_000, ttlMs: 120_000 });
   });
 
-  it('takes a number out of the environment', () => {
+  it('takes a number from the environment', () => {
     const text = 'endpoints:\n  - name: A\n    quickDeploy: painter\n    workers: ${N}\n';
     expect(serviceOf(text, { env: { N: '3' } }).settings.endpoints[0]).toMatchObject({ workers: 3 });
   });
@@ -185,23 +185,23 @@ endpoints:
   expect(problems).toEqual([
     expect.stringMatching(/host is "-x"; expected an address such as /),
     expect.stringContaining('port is 70000; expected a port, a whole number from 0 to 65535'),
-    expect.stringContaining('the key "retension" is not known; did you mean retention?'),
+    expect.stringContaining('the key "retension" is unknown; did you mean retention?'),
     expect.stringContaining('limits.maxBody is 10; expected a size from 1kB to 1GB, such as 500kB, 64MB'),
-    expect.stringContaining('the key "body" is not known in limits; expected maxBody, maxResult, '),
+    expect.stringContaining('the key "body" is unknown in limits; expected maxBody, maxResult, '),
     expect.stringContaining(
-      'the key "workers" is not known; expected host, port, retention, limits, webhooks, endpoints (workers belongs under endpoints)',
+      'the key "workers" is unknown; expected host, port, retention, limits, webhooks, endpoints (workers belongs under endpoints)',
     ),
     expect.stringContaining('endpoints[0].quickDeploy is "panter"; expected painter or scene-renderer'),
     expect.stringContaining('endpoints[0].workers is "many"; expected workers that are started here, '),
     expect.stringContaining('endpoints[1] is keys and values; expected exactly one of quickDeploy, '),
-    expect.stringContaining('endpoints[1].executionTimeout is "2d"; expected a time within the ttl of 24h, '),
-    expect.stringContaining('the key "worker" is not known in endpoints[1]; did you mean workers?'),
+    expect.stringContaining('endpoints[1].executionTimeout is "2d"; expected at most the ttl of 24h, '),
+    expect.stringContaining('the key "worker" is unknown in endpoints[1]; did you mean workers?'),
     expect.stringContaining('endpoints[2] is keys and values; expected exactly one of quickDeploy, '),
-    expect.stringContaining('endpoints[3].name is "a"; expected a name that no other endpoint has'),
-    expect.stringContaining('endpoints[3].module is "./gone.mjs"; expected a file that is there, '),
+    expect.stringContaining('endpoints[3].name is "a"; expected a name that is not taken'),
+    expect.stringContaining('endpoints[3].module is "./gone.mjs"; expected an existing file: '),
     expect.stringContaining('endpoints[3].gpu.devices is missing; expected devices of this machine'),
-    expect.stringContaining('the key "device" is not known in endpoints[3].gpu; did you mean devices?'),
-    expect.stringContaining('endpoints[3].cpus is 2; expected no bound of processors, '),
+    expect.stringContaining('the key "device" is unknown in endpoints[3].gpu; did you mean devices?'),
+    expect.stringContaining('endpoints[3].cpus is 2; expected no processor limit: '),
     expect.stringContaining('the key "RUNPOD_POD_ID" cannot be set in endpoints[3].environment; expected '),
     expect.stringContaining('this key cannot be set in endpoints[3].environment; expected a name of '),
     expect.stringContaining('endpoints[3].environment.LIST is a list; expected a text'),
@@ -247,37 +247,28 @@ describe('what an endpoint runs', () => {
     ['command: []', 'command is an empty list; expected a list such as [python3, worker.py]'],
     [
       'command: [gone, x]',
-      'command[0] is "gone"; expected a program that is there: none of the folders of PATH has a gone',
+      'command[0] is "gone"; expected an existing program: gone is in no folder of PATH',
     ],
-    [
-      'command: [./gone]',
-      'command[0] is "./gone"; expected a program that is there, and FOLDER/gone is none',
-    ],
+    ['command: [./gone]', 'command[0] is "./gone"; expected an existing program: FOLDER/gone is not one'],
     [
       'command: [./plain.txt]',
-      'command[0] is "./plain.txt"; expected a program, and FOLDER/plain.txt may not be executed; chmod +x lets it',
+      'command[0] is "./plain.txt"; expected an executable program: run chmod +x FOLDER/plain.txt',
     ],
-    ['command: [./bin]', 'command[0] is "./bin"; expected a program that is there, and FOLDER/bin is none'],
+    ['command: [./bin]', 'command[0] is "./bin"; expected an existing program: FOLDER/bin is not one'],
     [
       'command: [worker], cwd: plain.txt',
-      'cwd is "plain.txt"; expected a folder that is there, and FOLDER/plain.txt is none',
+      'cwd is "plain.txt"; expected an existing folder: FOLDER/plain.txt is not one',
     ],
-    [
-      'module: ./gone.mjs',
-      'module is "./gone.mjs"; expected a file that is there, and FOLDER/gone.mjs is none',
-    ],
+    ['module: ./gone.mjs', 'module is "./gone.mjs"; expected an existing file: FOLDER/gone.mjs is not one'],
     [
       'module: plain.txt',
       'module is "plain.txt"; expected the path of a JavaScript module, such as ./handler.mjs',
     ],
     [
       'module: ./handler.mjs, arguments: [--init]',
-      'arguments is a list; expected none, since they are of `docker run`, which only an image takes',
+      'arguments is a list; expected none: only an image takes options of `docker run`',
     ],
-    [
-      'module: ./handler.mjs, cwd: bin',
-      'cwd is "bin"; expected none, since only a command runs in a folder of its own',
-    ],
+    ['module: ./handler.mjs, cwd: bin', 'cwd is "bin"; expected none: only a command has a working folder'],
   ])('{%s}', (keys, problem) => {
     expect(endpointProblemsOf(keys)).toEqual([problem]);
   });
@@ -287,40 +278,34 @@ describe('what would have no effect', () => {
   it.each([
     [
       'quickDeploy: painter, memory: 8GB',
-      'memory is "8GB"; expected no bound of memory, which only an image, a command or a module has',
+      'memory is "8GB"; expected no memory limit: only an image, a command or a module can have one',
     ],
-    [
-      'quickDeploy: painter, cpus: 2',
-      'cpus is 2; expected no bound of processors, which only the container of an image has',
-    ],
-    ['remote: true, workers: 2', 'workers is 2; expected 0, since these workers are started elsewhere'],
-    [
-      'remote: true, quickStart: true',
-      'quickStart is true; expected false, since these workers are started elsewhere',
-    ],
+    ['quickDeploy: painter, cpus: 2', 'cpus is 2; expected no processor limit: only an image can have one'],
+    ['remote: true, workers: 2', 'workers is 2; expected 0, since its workers run elsewhere'],
+    ['remote: true, quickStart: true', 'quickStart is true; expected false, since its workers run elsewhere'],
     [
       'remote: true, environment: {A: x}',
-      'environment is keys and values; expected no variables, since these workers are started elsewhere',
+      'environment is keys and values; expected no variables, since its workers run elsewhere',
     ],
     [
       'quickDeploy: painter, gpu: {devices: [0]}',
-      'gpu.devices is a list; expected no devices of this machine, since the painter works within the service itself; a label tells people',
+      'gpu.devices is a list; expected no devices, since the painter runs inside the service; use a label such as 24 GB',
     ],
     [
       'module: ./handler.mjs, gpu: {devices: [0, /dev/dri/renderD128]}',
-      'gpu.devices is a list; expected numbers or names such as GPU-5f3c, since a command or module is told of them by CUDA_VISIBLE_DEVICES, which knows no paths; an image can have those',
+      'gpu.devices is a list; expected numbers or names such as GPU-5f3c: a command or module gets them in CUDA_VISIBLE_DEVICES, which takes no paths; an image can use paths',
     ],
     [
       'command: [worker], gpu: {devices: [amd.com/gpu=0]}',
-      'gpu.devices is a list; expected numbers or names such as GPU-5f3c, since a command or module is told of them by CUDA_VISIBLE_DEVICES, which knows no paths; an image can have those',
+      'gpu.devices is a list; expected numbers or names such as GPU-5f3c: a command or module gets them in CUDA_VISIBLE_DEVICES, which takes no paths; an image can use paths',
     ],
     [
       'quickDeploy: scene-renderer, gpu: {devices: [0]}',
-      'gpu.devices is a list; expected no devices of this machine, since scene-renderer works on the GPU that Vulkan offers it; a label tells people',
+      'gpu.devices is a list; expected no devices, since scene-renderer uses the GPU that Vulkan selects; use a label such as 24 GB',
     ],
     [
       'quickDeploy: painter, executionTimeout: 30h',
-      'executionTimeout is "30h"; expected a time within the ttl of 24h, at which a job ends in any case',
+      'executionTimeout is "30h"; expected at most the ttl of 24h, after which a job ends anyway',
     ],
   ])('{%s} is refused', (keys, problem) => {
     expect(endpointProblemsOf(keys)).toEqual([problem]);
@@ -333,7 +318,7 @@ describe('one field', () => {
     ['gpu: 24', 'gpu is 24; expected a label such as 24 GB, or devices such as {devices: [0, 1]}'],
     [
       'gpu: {devices: [0, "0"]}',
-      'gpu.devices is a list; expected devices of this machine, such as [0, 1], none of them twice',
+      'gpu.devices is a list; expected devices of this machine, such as [0, 1], each once',
     ],
     [
       'gpu: {devices: [-1]}',
@@ -341,33 +326,33 @@ describe('one field', () => {
     ],
     [
       'devices: [0]',
-      'the key "devices" is not known in endpoints[0]; expected id, name, quickDeploy, image, arguments, command, cwd, module, remote, gpu, workers, quickStart, memory, cpus, environment, retries, executionTimeout, ttl, maxQueued (devices belongs under gpu)',
+      'the key "devices" is unknown in endpoints[0]; expected id, name, quickDeploy, image, arguments, command, cwd, module, remote, gpu, workers, quickStart, memory, cpus, environment, retries, executionTimeout, ttl, maxQueued (devices belongs under gpu)',
     ],
-    ['worker: 2', 'the key "worker" is not known in endpoints[0]; did you mean workers?'],
+    ['worker: 2', 'the key "worker" is unknown in endpoints[0]; did you mean workers?'],
     ['workers: 1.5', 'workers is 1.5; expected workers that are started here, a whole number from 0 to 1000'],
     ['retries: -1', 'retries is -1; expected times that a job is tried again, a whole number from 0 to 100'],
     ['ttl: 30', 'ttl is 30; expected a duration from 1s to 20d, such as 30s, 5m or 2h'],
     [
       'environment: {NIGHTRENDER_API_KEY: x}',
-      'the key "NIGHTRENDER_API_KEY" cannot be set in endpoints[0].environment; expected another name: workers have keys of their own, and never that of the service',
+      'the key "NIGHTRENDER_API_KEY" cannot be set in endpoints[0].environment; expected another name: workers never get the key of the service',
     ],
     [
       'environment: {RUNPOD_X: x}',
-      'the key "RUNPOD_X" cannot be set in endpoints[0].environment; expected another name: RUNPOD_… is what the service itself tells workers',
+      'the key "RUNPOD_X" cannot be set in endpoints[0].environment; expected another name: RUNPOD_… is reserved for the service',
     ],
     [
       'environment: {A-B: x}',
-      'the key "A-B" cannot be set in endpoints[0].environment; expected a name of letters, digits and _, with no digit in front',
+      'the key "A-B" cannot be set in endpoints[0].environment; expected a name of letters, digits and _ that does not begin with a digit',
     ],
     [
       'environment: {__proto__: x}',
-      'the key "__proto__" cannot be set in endpoints[0].environment; expected a name of letters, digits and _, with no digit in front',
+      'the key "__proto__" cannot be set in endpoints[0].environment; expected a name of letters, digits and _ that does not begin with a digit',
     ],
     ['environment: {A: }', 'environment.A is empty; expected a text'],
-    ['environment: {A: "${GONE}"}', 'the environment variable GONE is not set; expected it for ${GONE}'],
+    ['environment: {A: "${GONE}"}', 'the environment variable GONE is not set'],
     [
       'environment: A=secret',
-      'environment is a text that does not fit; expected names with texts, such as {MODEL: x}',
+      'environment is an invalid text; expected names with texts, such as {MODEL: x}',
     ],
   ])('{%s}', (keys, problem) => {
     expect(endpointProblemsOf(`module: ./handler.mjs, ${keys}`)).toEqual([problem]);
@@ -384,9 +369,9 @@ describe('one field', () => {
   });
 
   it.each([
-    ['"\\u0007"', 'name is "\\u0007"; expected a name of at most 64 characters, in one line'],
-    ['" "', 'name is " "; expected a name of at most 64 characters, in one line'],
-    ['☾', 'id is missing; expected one, since the name holds no letters or digits for it'],
+    ['"\\u0007"', 'name is "\\u0007"; expected a name of at most 64 characters, on one line'],
+    ['" "', 'name is " "; expected a name of at most 64 characters, on one line'],
+    ['☾', 'id is missing; expected an id, since the name has no letters or digits to make one of'],
   ])('the name %s', (name, problem) => {
     expect(serviceProblems(`endpoints: [{name: ${name}, quickDeploy: painter}]`)).toEqual([
       expect.stringContaining(`endpoints[0].${problem}`),
@@ -402,8 +387,8 @@ it('has each name and id once, however they are written', () => {
   - {name: Fourth, id: Other, quickDeploy: painter}
 `;
   expect(serviceProblems(text)).toEqual([
-    '3:12: endpoints[1].name is "NIGHT"; expected a name that no other endpoint has',
-    "4:5: endpoints[2].id is missing; expected one, since that of the name, night, is another endpoint's",
-    '5:24: endpoints[3].id is "Other"; expected an id that no other endpoint has',
+    '3:12: endpoints[1].name is "NIGHT"; expected a name that is not taken',
+    '4:5: endpoints[2].id is missing; expected an id, since night, made of the name, is taken',
+    '5:24: endpoints[3].id is "Other"; expected an id that is not taken',
   ]);
 });

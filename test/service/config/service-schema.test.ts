@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { serviceExample } from '../../../src/service/config/service-example.ts';
-import { serviceJsonSchema } from '../../../src/service/config/service-json-schema.ts';
+import { serviceJsonSchema } from '../../../src/service/config/service-schema.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/lib/text/json.ts';
 import { serviceOf, serviceProblems } from '../../runner/config/service-file.ts';
 import { runs } from '../../fakes/whole.ts';

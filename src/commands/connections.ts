@@ -78,7 +78,7 @@ interface LocalService {
 async function startLocalService(
   dir: string,
   endpointIds: string[],
-  onTrouble: (text: string) => void,
+  onProblem: (text: string) => void,
 ): Promise<LocalService> {
   const apiKey = randomBytes(24).toString('hex');
   const service = await startService({
@@ -86,7 +86,7 @@ async function startLocalService(
     keys: [apiKey],
     endpoints: endpointIds.map((id) => endpointSettings({ id, workers: availableParallelism() })),
     workloadOf: () => painterWorkload,
-    onTrouble,
+    onProblem,
   });
   return { url: service.url, apiKey, close: () => service.close() };
 }

@@ -4,7 +4,7 @@ import { ConfigError } from '../lib/yaml/problem.ts';
 import { closest } from '../lib/text/closest.ts';
 import { shellWord } from '../lib/text/format.ts';
 import { makeFolder } from '../runner/files/folders.ts';
-import { checkKey, type AskedKey } from '../service/keys/check-key.ts';
+import { checkKey, type KeyForm } from '../service/keys/check-key.ts';
 import { KeyRefused } from '../service/keys/key-store.ts';
 import type { FieldProblem } from '../service/endpoint-settings.ts';
 import { readUsage } from '../service/keys/read-usage.ts';
@@ -81,7 +81,7 @@ interface KeysRequest {
 const work: Record<KeyAction, (asked: KeysRequest) => void> = { add, list, revoke };
 
 function add({ name, argv, dataDir, json }: KeysRequest): void {
-  const asked: AskedKey = {
+  const asked: KeyForm = {
     name,
     kind: oneText(argv, 'kind') ?? 'client',
     endpoints: argv['endpoint'] === undefined ? null : [argv['endpoint']].flat().map(String),

@@ -103,13 +103,13 @@ async function copyCheckpoint(dir: string, copy: string): Promise<void> {
 async function assertLocalService({ endpoint, output }: Config, copy: string): Promise<void> {
   if (endpoint.baseUrl !== 'local') return;
   const folder = join(output.dir, 'local-service');
-  const [book, copied] = [join(folder, 'service.sqlite'), join(copy, 'local-service.sqlite')];
+  const [store, copied] = [join(folder, 'service.sqlite'), join(copy, 'local-service.sqlite')];
   if (isLocked(join(folder, 'lock.sqlite'))) return;
-  await copyDatabase(book, copied, () => false);
+  await copyDatabase(store, copied, () => false);
   try {
     openForWriting(copied, jobSchema).close();
   } catch (error) {
-    throw error instanceof UnusableDatabase ? namedAs(error, copied, book) : error;
+    throw error instanceof UnusableDatabase ? namedAs(error, copied, store) : error;
   }
 }
 

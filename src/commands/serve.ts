@@ -104,7 +104,7 @@ async function serve(file: string | undefined, argv: Record<string, unknown>): P
           show: endpointForm,
         },
       },
-      onTrouble: printServiceFailure,
+      onProblem: printServiceFailure,
     });
     removeContainersLeftIn(dataDir, needs);
     // Not before: of a service that does not start nobody would be shown it.

@@ -59,7 +59,7 @@ async function watch(file: string, argv: Record<string, unknown>): Promise<numbe
       batch,
       page: builtPage('watch', withoutScript),
       port,
-      onTrouble: printWatchFailure,
+      onProblem: printWatchFailure,
     });
     const shown = { url: server.url, dir, shownDir: shownPath(dir), hasBatch: run.kind !== 'none' };
     const told = untilSignal();

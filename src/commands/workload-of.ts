@@ -58,11 +58,11 @@ export function workloadOf(
     case 'image':
       return {
         name: workload.image,
-        startPuller: async (started) =>
+        startPullWorker: async (started) =>
           await containerOf(settings, workload, context, {
             tool: await needs.containerTool(),
             serviceId: needs.serviceId,
-          }).startPuller(started),
+          }).startPullWorker(started),
       };
   }
 }

@@ -38,7 +38,7 @@ export class ApiRouter {
     sendContinue: () => void,
     gone: AbortSignal,
   ): Promise<HttpResponse | undefined> {
-    if (this.#parts.webConsole !== undefined && Console.isAsked(request.url ?? ''))
+    if (this.#parts.webConsole !== undefined && Console.handles(request.url ?? ''))
       return await this.#parts.webConsole.answer(request, sendContinue, gone);
     if (request.method === 'GET' && request.url === descriptionPath)
       return { status: 200, body: description };

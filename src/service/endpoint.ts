@@ -2,7 +2,7 @@
 import type { EndpointSettings } from './endpoint-settings.ts';
 import type { JobStore } from './jobs/job-store.ts';
 import type { JobResults } from './jobs/job-results.ts';
-import { PullerPool } from './pool/puller-pool.ts';
+import { PullWorkerPool } from './pool/pull-worker-pool.ts';
 import { shownWorker, type WorkerView } from './pool/worker-view.ts';
 import { RemoteWorkers } from './pool/remote-workers.ts';
 import { WorkerPool } from './pool/worker-pool.ts';
@@ -12,24 +12,24 @@ import type { PullWorkload, Workload } from './workloads/workload.ts';
 export type RunnableWorkload = Workload | PullWorkload | undefined;
 
 export interface EndpointParts {
-  book: JobStore;
+  store: JobStore;
   results: JobResults;
   settings: EndpointSettings;
   workload: RunnableWorkload;
   /** How long a worker elsewhere may be silent. */
   silenceMs: number | undefined;
-  onTrouble: (text: string) => void;
+  onProblem: (text: string) => void;
 }
 
 export class Endpoint {
   readonly settings: EndpointSettings;
   readonly remote: RemoteWorkers;
-  readonly #pool: WorkerPool | PullerPool | undefined;
+  readonly #pool: WorkerPool | PullWorkerPool | undefined;
 
   constructor(parts: EndpointParts) {
-    const { book, settings, workload, silenceMs, onTrouble } = parts;
+    const { store, settings, workload, silenceMs, onProblem } = parts;
     this.settings = settings;
-    const elsewhere = { book, endpointId: settings.id, onTrouble };
+    const elsewhere = { store, endpointId: settings.id, onProblem };
     this.remote = new RemoteWorkers(silenceMs === undefined ? elsewhere : { ...elsewhere, silenceMs });
     this.#pool = this.#openPool(parts, workload);
   }
@@ -49,8 +49,8 @@ export class Endpoint {
   }
 
   /** Why its own workers cannot be started; null where all is well. */
-  get trouble(): string | null {
-    return this.#pool?.trouble ?? null;
+  get problem(): string | null {
+    return this.#pool?.problem ?? null;
   }
 
   /** What one of its own workers has written of the job it is at. */
@@ -59,19 +59,19 @@ export class Endpoint {
   }
 
   /** Notes what a worker that pulls was given. */
-  hold(workerId: string, jobIds: readonly string[]): void {
-    this.remote.hold(workerId, jobIds);
-    if (this.#pool instanceof PullerPool) this.#pool.begin(workerId);
+  assign(workerId: string, jobIds: readonly string[]): void {
+    this.remote.assign(workerId, jobIds);
+    if (this.#pool instanceof PullWorkerPool) this.#pool.begin(workerId);
   }
 
   /** Ends a worker of its own that wants to be replaced. */
   restart(workerId: string): void {
-    if (this.#pool instanceof PullerPool) this.#pool.restart(workerId);
+    if (this.#pool instanceof PullWorkerPool) this.#pool.restart(workerId);
   }
 
   async stop(): Promise<void> {
     await this.stopOwn();
-    this.letGo();
+    this.releaseWaiting();
   }
 
   /** What its own workers still answer is not heard. */
@@ -80,17 +80,18 @@ export class Endpoint {
   }
 
   /** Workers elsewhere that wait here are answered; what they are at stays theirs. */
-  letGo(): void {
+  releaseWaiting(): void {
     this.remote.stop();
   }
 
   #openPool(
-    { book, results, settings, onTrouble }: EndpointParts,
+    { store, results, settings, onProblem }: EndpointParts,
     workload: RunnableWorkload,
-  ): WorkerPool | PullerPool | undefined {
+  ): WorkerPool | PullWorkerPool | undefined {
     if (workload === undefined) return undefined;
-    const common = { book, endpoint: settings, onTrouble };
-    if ('startPuller' in workload) return new PullerPool({ ...common, workload, remote: this.remote });
+    const common = { store, endpoint: settings, onProblem };
+    if ('startPullWorker' in workload)
+      return new PullWorkerPool({ ...common, workload, remote: this.remote });
     return new WorkerPool({ ...common, workload, results });
   }
 }

@@ -5,14 +5,14 @@ import type { JobStore } from './jobs/job-store.ts';
 import type { JobResults } from './jobs/job-results.ts';
 
 export interface EndpointsParts {
-  book: JobStore;
+  store: JobStore;
   results: JobResults;
   /** Those of the file, which nobody can change while the service runs. */
   given: readonly EndpointSettings[];
   /** What its own workers run. */
   workloadOf: (settings: EndpointSettings) => RunnableWorkload;
   silenceMs: number | undefined;
-  onTrouble: (text: string) => void;
+  onProblem: (text: string) => void;
 }
 
 /** An endpoint that stands in the file, and is changed there. */
@@ -30,7 +30,7 @@ export class Endpoints {
   /** Opens all of them; one of the console that is in the file by now is left to the file. */
   constructor(parts: EndpointsParts) {
     this.#parts = parts;
-    this.#sql = prepareStatements(parts.book);
+    this.#sql = prepareStatements(parts.store);
     this.#givenIds = new Set(parts.given.map(({ id }) => id));
     for (const settings of parts.given) this.#start(settings);
     for (const { settings } of this.#sql.all.all()) {
@@ -71,10 +71,10 @@ export class Endpoints {
       if (problems.length > 0) return problems;
       await this.#keep(settings);
       await endpoint.stopOwn();
-      await this.#parts.book.rounds.putBackOwn(id);
+      await this.#parts.store.bulk.requeueOwn(id);
       const changed = this.#start(settings);
       // Not before: those who wait there ask anew at once, and would wait at what is over.
-      endpoint.letGo();
+      endpoint.releaseWaiting();
       return changed;
     });
   }
@@ -87,9 +87,9 @@ export class Endpoints {
       this.#open.delete(id);
       endpoint.isRemoved = true;
       await endpoint.stop();
-      const { book } = this.#parts;
+      const { store } = this.#parts;
       await this.#write(() => this.#sql.remove.run(id));
-      await book.rounds.cancelAll(id);
+      await store.bulk.cancelAll(id);
       await this.#write(() => this.#sql.forgetTally.run(id));
       return true;
     });
@@ -120,9 +120,9 @@ export class Endpoints {
   }
 
   #start(settings: EndpointSettings): Endpoint {
-    const { book, results, workloadOf, silenceMs, onTrouble } = this.#parts;
+    const { store, results, workloadOf, silenceMs, onProblem } = this.#parts;
     const workload = settings.workers === 0 ? undefined : workloadOf(settings);
-    const endpoint = new Endpoint({ book, results, settings, workload, silenceMs, onTrouble });
+    const endpoint = new Endpoint({ store, results, settings, workload, silenceMs, onProblem });
     this.#open.set(settings.id, endpoint);
     return endpoint;
   }
@@ -144,7 +144,7 @@ export class Endpoints {
 
   /** Also on a full disk: fewer workers, or none, are a way to end a bill. */
   async #write(work: () => unknown): Promise<void> {
-    const { file, reserve } = this.#parts.book;
+    const { file, reserve } = this.#parts.store;
     await reserve.spend(() => file.commit.write(work));
   }
 }

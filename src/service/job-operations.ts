@@ -19,7 +19,7 @@ import type { Operation } from './routes.ts';
 import { readRunRequest } from './run-request.ts';
 
 export interface JobOperationsParts {
-  book: JobStore;
+  store: JobStore;
   /** Of the book's. */
   folder: FolderWatch;
   maxRequestBytes: number;
@@ -48,7 +48,7 @@ export class JobOperations {
 
   async answer(operation: ClientOperation, context: RequestContext): Promise<HttpResponse | undefined> {
     const { endpoint, route } = context;
-    const { book } = this.#parts;
+    const { store } = this.#parts;
     switch (operation) {
       case 'run':
         return await this.#run(context);
@@ -56,7 +56,7 @@ export class JobOperations {
       case 'render':
         return await this.#runSync(context);
       case 'status':
-        return await this.#status(book.reads.find(endpoint.id, route.jobId));
+        return await this.#status(store.reads.find(endpoint.id, route.jobId));
       case 'status-sync':
         return await this.#status(await this.#untilEnded(context, route.jobId));
       case 'stream':
@@ -66,9 +66,9 @@ export class JobOperations {
       case 'retry':
         return await this.retry(endpoint.id, route.jobId);
       case 'purge-queue':
-        return jsonResponse({ removed: await book.rounds.purgeQueue(endpoint.id), status: 'completed' });
+        return jsonResponse({ removed: await store.bulk.purgeQueue(endpoint.id), status: 'completed' });
       case 'health':
-        return healthAnswer(book.reads.tally(endpoint.id), endpoint.workers);
+        return healthAnswer(store.reads.tally(endpoint.id), endpoint.workers);
     }
   }
 
@@ -81,7 +81,7 @@ export class JobOperations {
   async #submit(context: Submission, given: Partial<JobTerms>): Promise<string | HttpResponse | undefined> {
     // What is submitted may be long, and is not read.
     if (this.#parts.folder.isLost) return { ...folderLost(), isBodyUnread: true };
-    if (this.#parts.book.reserve.isFull) return { ...noRoom(), isBodyUnread: true };
+    if (this.#parts.store.reserve.isFull) return { ...noRoom(), isBodyUnread: true };
     const body = await bodyOf(context, this.#parts.maxRequestBytes);
     if (!Buffer.isBuffer(body)) return body;
     const submission = readRunRequest(body, { hasPrivate: this.#parts.hasPrivateWebhooks });
@@ -92,12 +92,12 @@ export class JobOperations {
     const { id, settings } = endpoint;
     const { executionTimeoutMs, ttlMs, retries: maxRetries, maxQueued } = settings;
     const terms = { executionTimeoutMs, ttlMs, maxRetries, keyId, ...submission.terms, ...given };
-    const jobId = await this.#parts.book.accept(id, submission.input, terms, maxQueued);
+    const jobId = await this.#parts.store.accept(id, submission.input, terms, maxQueued);
     if (jobId === undefined) return queueFull(maxQueued);
     // Nobody learns the id of what is in no folder, or at no endpoint any more, and nobody is to work on it.
-    const late = this.#parts.folder.look() ? folderLost() : endpoint.isRemoved ? endpointGone() : undefined;
+    const late = this.#parts.folder.check() ? folderLost() : endpoint.isRemoved ? endpointGone() : undefined;
     if (late !== undefined) {
-      await this.#parts.book.cancel(id, jobId);
+      await this.#parts.store.cancel(id, jobId);
       return late;
     }
     return jobId;
@@ -116,45 +116,45 @@ export class JobOperations {
 
   /** The job when it has ended, or as it is when the time is over. */
   async #untilEnded({ endpoint, route, gone }: RequestContext, id: string): Promise<JobRecord | undefined> {
-    const { book } = this.#parts;
-    if (!book.reads.has(endpoint.id, id)) return undefined;
+    const { store } = this.#parts;
+    if (!store.reads.has(endpoint.id, id)) return undefined;
     const context = Number(route.query.get('wait') ?? maxWaitMs);
     const waitMs = context >= 0 && context <= maxWaitMs ? context : maxWaitMs;
     const waiting = { waitMs, signal: gone };
-    await untilFound(book.signals, [`moved ${id}`], waiting, () => book.reads.hasEnded(id) || undefined);
-    return book.reads.find(endpoint.id, id);
+    await untilFound(store.signals, [`changed ${id}`], waiting, () => store.reads.hasEnded(id) || undefined);
+    return store.reads.find(endpoint.id, id);
   }
 
   async #status(job: JobRecord | undefined): Promise<HttpResponse> {
-    const opened = job && (await this.#parts.book.reads.open(job));
+    const opened = job && (await this.#parts.store.reads.open(job));
     return opened === undefined ? jobNotFound() : statusAnswer(opened);
   }
 
   /** Waits a little where there is nothing new. */
   async #stream({ endpoint, route: { jobId }, gone }: RequestContext): Promise<HttpResponse | undefined> {
-    const { book } = this.#parts;
-    if (!book.reads.has(endpoint.id, jobId)) return jobNotFound();
+    const { store } = this.#parts;
+    if (!store.reads.has(endpoint.id, jobId)) return jobNotFound();
     const waiting = { waitMs: streamWaitMs, signal: gone };
-    await untilFound(book.signals, [`streamed ${jobId}`, `moved ${jobId}`], waiting, () => {
-      return book.streams.hasNews(jobId) || book.reads.hasEnded(jobId) || undefined;
+    await untilFound(store.signals, [`streamed ${jobId}`, `changed ${jobId}`], waiting, () => {
+      return store.streams.hasNews(jobId) || store.reads.hasEnded(jobId) || undefined;
     });
     // What is handed out is not told again.
     if (gone.aborted) return undefined;
-    const job = book.reads.find(endpoint.id, jobId);
+    const job = store.reads.find(endpoint.id, jobId);
     if (job === undefined) return jobNotFound();
-    const parts = (await book.streams.drain(jobId)).map((output) => `{"output":${output}}`);
+    const parts = (await store.streams.drain(jobId)).map((output) => `{"output":${output}}`);
     return { status: 200, body: `{"status":"${job.state}","stream":[${parts.join(',')}]}` };
   }
 
   async cancel(endpointId: string, jobId: string): Promise<HttpResponse> {
-    const state = await this.#parts.book.cancel(endpointId, jobId);
+    const state = await this.#parts.store.cancel(endpointId, jobId);
     return state === undefined ? jobNotFound() : stateAnswer(jobId, state);
   }
 
   async retry(endpointId: string, jobId: string): Promise<HttpResponse> {
     if (this.#parts.folder.isLost) return folderLost();
-    if (this.#parts.book.reserve.isFull) return noRoom();
-    const was = await this.#parts.book.retry(endpointId, jobId);
+    if (this.#parts.store.reserve.isFull) return noRoom();
+    const was = await this.#parts.store.retry(endpointId, jobId);
     if (was === undefined) return jobNotFound();
     if (was === 'FAILED' || was === 'TIMED_OUT') return stateAnswer(jobId, 'IN_QUEUE');
     return refusal(409, `the job is ${was}; only one that is FAILED or TIMED_OUT can be retried`);

@@ -5,12 +5,12 @@ import type { JobTerms } from './jobs/job.ts';
 import { isPrivateTarget } from './webhooks/webhooks.ts';
 
 /** What a submission may ask for itself. */
-export type AskedTerms = Partial<
+export type SubmittedTerms = Partial<
   Pick<JobTerms, 'executionTimeoutMs' | 'ttlMs' | 'isLowPriority' | 'webhook'>
 >;
 
 export type ReadRunRequest =
-  | { kind: 'read'; /** JSON text of an object that is not empty. */ input: string; terms: AskedTerms }
+  | { kind: 'read'; /** JSON text of an object that is not empty. */ input: string; terms: SubmittedTerms }
   | { kind: 'refused'; why: string };
 
 /** Longer ones do not fit into a timer. */
@@ -34,7 +34,7 @@ export function readRunRequest(bytes: Buffer, { hasPrivate }: { hasPrivate: bool
 }
 
 /** What is wrong, in words, or what is asked for. */
-function readTerms(body: Record<string, unknown>, hasPrivate: boolean): AskedTerms | string {
+function readTerms(body: Record<string, unknown>, hasPrivate: boolean): SubmittedTerms | string {
   const { policy = {}, webhook } = body;
   if (!isObject(policy)) return `"policy" is ${describeValue(policy)}; expected an object`;
   const { executionTimeout, ttl, lowPriority } = policy;

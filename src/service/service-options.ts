@@ -47,7 +47,7 @@ export interface ServiceOptions {
   /** Wall clock, epoch ms. */
   now?: () => number;
   /** Told in words of what goes wrong at the service itself. */
-  onTrouble?: (text: string) => void;
+  onProblem?: (text: string) => void;
 }
 
 /** What workers that pull are told. */
@@ -90,7 +90,7 @@ export function checkServiceOptions(options: ServiceOptions): Checked {
     // Against a client that has gone wild; what is usual stays far below.
     rate: { requests: 100_000, withinMs: 10_000 },
     now: Date.now,
-    onTrouble: () => undefined,
+    onProblem: () => undefined,
     hasPrivateWebhooks: isLoopback(options.host ?? defaultHost),
     ...options,
     clientLimits: { ...defaultClientLimits, ...options.clientLimits },

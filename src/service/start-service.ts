@@ -45,11 +45,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const keys = openKeys(checked, ownWorkers);
     opened.push(() => keys.close());
     const path = join(checked.dataDir, 'service.sqlite');
-    const book = new JobStore(path, checked);
-    opened.push(() => book.close());
-    const folder = new FolderWatch(checked.dataDir, [path, `${path}-wal`], checked.onTrouble);
-    const results = new JobResults({ ...checked, book });
-    return await listen(checked, { keys, book, folder, results, ownWorkers, opened });
+    const store = new JobStore(path, checked);
+    opened.push(() => store.close());
+    const folder = new FolderWatch(checked.dataDir, [path, `${path}-wal`], checked.onProblem);
+    const results = new JobResults({ ...checked, store });
+    return await listen(checked, { keys, store, folder, results, ownWorkers, opened });
   } catch (error) {
     for (const close of opened.toReversed()) close();
     throw error;
@@ -59,16 +59,16 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 /** Throws where the network would be let in without a key; on this machine one may be made later. */
 function openKeys({ dataDir, keys, now, host }: Checked, ownWorkers: OwnWorkerKeys): KeyStore {
   const given = keys.map((key, index) => ({ name: `given-${index + 1}`, key, kind: 'admin' as const }));
-  const book = new KeyStore(join(dataDir, 'keys.sqlite'), { given, ownWorkers, now });
-  const hasKey = keys.length > 0 || book.list().some(({ revokedAt }) => revokedAt === null);
-  if (hasKey || isLoopback(host)) return book;
-  book.close();
+  const store = new KeyStore(join(dataDir, 'keys.sqlite'), { given, ownWorkers, now });
+  const hasKey = keys.length > 0 || store.list().some(({ revokedAt }) => revokedAt === null);
+  if (hasKey || isLoopback(host)) return store;
+  store.close();
   throw new Error(`the service needs at least one key: ${host} is no loopback address`);
 }
 
 interface Opened {
   keys: KeyStore;
-  book: JobStore;
+  store: JobStore;
   folder: FolderWatch;
   results: JobResults;
   ownWorkers: OwnWorkerKeys;
@@ -77,8 +77,8 @@ interface Opened {
 }
 
 async function listen(options: Checked, parts: Opened): Promise<Service> {
-  const { book, folder, opened } = parts;
-  const { onTrouble, retentionMs, now, hasPrivateWebhooks: hasPrivate } = options;
+  const { store, folder, opened } = parts;
+  const { onProblem, retentionMs, now, hasPrivateWebhooks: hasPrivate } = options;
   // Workers are told where the service is, so that it listens before there are endpoints.
   let router: ApiRouter | undefined;
   const http = await startHttpServer({
@@ -88,10 +88,10 @@ async function listen(options: Checked, parts: Opened): Promise<Service> {
   try {
     const endpoints = openEndpoints(options, parts, http.url);
     router = openRouter(options, parts, endpoints, http.url);
-    const sweeper = new Sweeper(book, folder, retentionMs, onTrouble);
-    const webhooks = new Webhooks({ book, onTrouble, now, hasPrivate });
+    const sweeper = new Sweeper(store, folder, retentionMs, onProblem);
+    const webhooks = new Webhooks({ store, onProblem, now, hasPrivate });
     let closing: Promise<void> | undefined;
-    const close = () => closeDown({ http, endpoints, sweeper, webhooks, book, folder, opened, onTrouble });
+    const close = () => closeDown({ http, endpoints, sweeper, webhooks, store, folder, opened, onProblem });
     return { url: http.url, close: () => (closing ??= close()) };
   } catch (error) {
     await http.close();
@@ -99,13 +99,13 @@ async function listen(options: Checked, parts: Opened): Promise<Service> {
   }
 }
 
-function openEndpoints(options: Checked, { book, results, ownWorkers }: Opened, url: string): Endpoints {
-  const { workloadOf, silenceMs, onTrouble, endpoints: given } = options;
+function openEndpoints(options: Checked, { store, results, ownWorkers }: Opened, url: string): Endpoints {
+  const { workloadOf, silenceMs, onProblem, endpoints: given } = options;
   return new Endpoints({
-    book,
+    store,
     results,
     silenceMs,
-    onTrouble,
+    onProblem,
     given,
     workloadOf: (settings) => workloadOf(settings, { url, workerKey: ownWorkers.keyOf(settings.id) }),
   });
@@ -113,17 +113,17 @@ function openEndpoints(options: Checked, { book, results, ownWorkers }: Opened, 
 
 function openRouter(
   checked: Checked,
-  { keys, book, folder, results }: Opened,
+  { keys, store, folder, results }: Opened,
   endpoints: Endpoints,
   url: string,
 ): ApiRouter {
   const { maxResultBytes, rate, console, retentionMs, now } = checked;
   const bodies = new BodyRoom(checked.maxBodiesBytes);
-  const jobs = new JobOperations({ ...checked, book, folder, bodies });
+  const jobs = new JobOperations({ ...checked, store, folder, bodies });
   // Around a result there is little else.
-  const work = new WorkerOperations({ book, results, bodies, maxResultBytes: maxResultBytes + 1_000_000 });
+  const work = new WorkerOperations({ store, results, bodies, maxResultBytes: maxResultBytes + 1_000_000 });
   const admission = new Admission(keys, now);
-  const common = { keys, admission, book, endpoints, jobs, now };
+  const common = { keys, admission, store, endpoints, jobs, now };
   return new ApiRouter({
     admission,
     endpoints,
@@ -140,12 +140,12 @@ function openRouter(
   });
 }
 
-interface Parts extends Pick<Opened, 'book' | 'folder' | 'opened'> {
+interface Parts extends Pick<Opened, 'store' | 'folder' | 'opened'> {
   http: HttpServer;
   endpoints: Endpoints;
   sweeper: Sweeper;
   webhooks: Webhooks;
-  onTrouble: (text: string) => void;
+  onProblem: (text: string) => void;
 }
 
 async function closeDown({
@@ -153,16 +153,16 @@ async function closeDown({
   endpoints,
   sweeper,
   webhooks,
-  book,
+  store,
   folder,
   opened,
-  onTrouble,
+  onProblem,
 }: Parts): Promise<void> {
   http.stopListening();
   sweeper.stop();
   await Promise.all([endpoints.stop(), webhooks.stop()]);
   // Whoever has submitted a job that is committed learns its id before the connections end.
-  await book.flush();
+  await store.flush();
   await nextTurn();
   await http.close();
   folder.stop();
@@ -171,7 +171,7 @@ async function closeDown({
       closeOne();
     } catch (error) {
       // Nothing is lost: the next start does what could not be done here.
-      onTrouble(`the service could not be left tidy: ${String(error)}`);
+      onProblem(`the service could not be left tidy: ${String(error)}`);
     }
   }
 }

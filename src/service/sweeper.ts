@@ -9,22 +9,22 @@ const timeOutsEveryMs = 500;
 const folderEveryMs = 1_000;
 
 export class Sweeper {
-  readonly #book: JobStore;
-  readonly #onTrouble: (text: string) => void;
+  readonly #store: JobStore;
+  readonly #onProblem: (text: string) => void;
   readonly #timers: NodeJS.Timeout[];
   readonly #busy = new Set<string>();
   #isStopped = false;
 
   /** Sweeps now and then, soon enough for the retention; status asks the clock itself and does not wait for it. */
-  constructor(book: JobStore, folder: FolderWatch, retentionMs: number, onTrouble: (text: string) => void) {
-    this.#book = book;
-    this.#onTrouble = onTrouble;
+  constructor(store: JobStore, folder: FolderWatch, retentionMs: number, onProblem: (text: string) => void) {
+    this.#store = store;
+    this.#onProblem = onProblem;
     const everyMs = Math.min(30_000, Math.max(1_000, retentionMs / 10));
     this.#timers = [
       setInterval(() => void this.#alone('delete results whose time is over', () => this.#sweep()), everyMs),
       setInterval(() => void this.#alone('end overdue jobs', () => this.#endOverdue()), timeOutsEveryMs),
       setInterval(
-        () => void this.#alone('look for the data folder', () => void folder.look()),
+        () => void this.#alone('look for the data folder', () => void folder.check()),
         folderEveryMs,
       ),
     ];
@@ -42,7 +42,7 @@ export class Sweeper {
     try {
       await work();
     } catch (error) {
-      this.#onTrouble(`cannot ${what}: ${String(error)}`);
+      this.#onProblem(`cannot ${what}: ${String(error)}`);
     } finally {
       this.#busy.delete(what);
     }
@@ -51,14 +51,14 @@ export class Sweeper {
   async #sweep(): Promise<void> {
     let deleted = 0;
     for (let some = 1; some > 0 && !this.#isStopped; await nextTurn()) {
-      some = await this.#book.expiry.deleteSome();
+      some = await this.#store.expiry.deleteSome();
       deleted += some;
     }
-    if (deleted > 0 && !this.#isStopped) this.#book.expiry.scrub();
+    if (deleted > 0 && !this.#isStopped) this.#store.expiry.scrub();
   }
 
   async #endOverdue(): Promise<void> {
-    while (!this.#isStopped && (await this.#book.rounds.timeOutSome()).length > 0);
-    if (this.#book.reserve.refill()) this.#book.rounds.announceWaiting();
+    while (!this.#isStopped && (await this.#store.bulk.timeOutSome()).length > 0);
+    if (this.#store.reserve.refill()) this.#store.bulk.announceWaiting();
   }
 }

@@ -12,7 +12,7 @@ import type { Operation } from './routes.ts';
 import { pullingWorker } from './pool/worker-view.ts';
 
 export interface WorkerOperationsParts {
-  book: JobStore;
+  store: JobStore;
   results: JobResults;
   /** The largest body of a result. */
   maxResultBytes: number;
@@ -42,7 +42,7 @@ export class WorkerOperations {
     const { bodies, maxResultBytes } = this.#parts;
     if (route.workerId === '') return refusal(404, 'no worker has this id');
     const worker = workerIn(context);
-    if (!endpoint.remote.hear(worker, route.query.get('gpu')))
+    if (!endpoint.remote.noteContact(worker, route.query.get('gpu')))
       return refusal(429, 'this endpoint has too many workers', { 'Retry-After': '60' });
     switch (operation) {
       case 'job-take': {
@@ -62,7 +62,7 @@ export class WorkerOperations {
       case 'job-stop':
         return await this.#stop(context);
       case 'ping':
-        endpoint.remote.keep(worker, idsIn(route.query.get('job_id')));
+        endpoint.remote.keepAlive(worker, idsIn(route.query.get('job_id')));
         return jsonResponse({});
     }
   }
@@ -71,27 +71,27 @@ export class WorkerOperations {
   async #take(context: RequestContext, max: number): Promise<TakenJob[]> {
     const { endpoint, gone } = context;
     const workerId = workerIn(context);
-    const { book } = this.#parts;
+    const { store } = this.#parts;
     const { remote } = endpoint;
     const takers = Array.from({ length: max }, () => ({ workerId, isPulled: true }));
     const waiting = { waitMs: heldOpenMs, signal: gone };
     // Who comes when all is over waits for the connection's end, rather than asking again and again.
     const wasStopped = remote.isStopped;
-    const jobs = await untilFound(book.signals, [`queued ${endpoint.id}`], waiting, async () => {
+    const jobs = await untilFound(store.signals, [`queued ${endpoint.id}`], waiting, async () => {
       if (remote.isStopped) return wasStopped ? undefined : [];
-      const taken = await book.work.take(endpoint.id, takers, maxBatchBytes);
+      const taken = await store.work.take(endpoint.id, takers, maxBatchBytes);
       return taken.length === 0 ? undefined : taken;
     });
     if (jobs === undefined) return [];
     if (!gone.aborted && !remote.isStopped) {
-      endpoint.hold(
+      endpoint.assign(
         workerId,
         jobs.map(({ id }) => id),
       );
       return jobs;
     }
     for (const job of jobs)
-      await book.work.putBack(job, 'its worker went away before it got it', { isCounted: false });
+      await store.work.requeue(job, 'its worker went away before it got it', { isCounted: false });
     return [];
   }
 
@@ -99,7 +99,7 @@ export class WorkerOperations {
     const { endpoint, route } = context;
     const { jobId } = route;
     const workerId = workerIn(context);
-    if (!this.#parts.book.reads.has(endpoint.id, jobId)) return jobNotFound;
+    if (!this.#parts.store.reads.has(endpoint.id, jobId)) return jobNotFound;
     const text = await this.#textOf(context);
     if (typeof text !== 'string') {
       if (text?.isBodyUnread) await this.#failTooLarge(context);
@@ -112,14 +112,14 @@ export class WorkerOperations {
     const job = { id: jobId, workerId };
     // Workers hand in their progress as they hand in results.
     if (body['status'] === 'IN_PROGRESS') {
-      endpoint.remote.keep(workerId, [jobId]);
-      const accepted = await this.#parts.book.work.setProgress(job, memberText(text, 'output') ?? 'null');
+      endpoint.remote.keepAlive(workerId, [jobId]);
+      const accepted = await this.#parts.store.work.setProgress(job, memberText(text, 'output') ?? 'null');
       return jsonResponse({ accepted });
     }
     const log = endpoint.logOf(jobId).join('\n') || undefined;
     const { error } = body;
     const hasFailed = error !== undefined && error !== null && error !== '';
-    const isHeard = hasFailed
+    const isAccepted = hasFailed
       ? await this.#parts.results.fail(
           job,
           typeof error === 'string' ? error : (memberText(text, 'error') ?? ''),
@@ -128,7 +128,7 @@ export class WorkerOperations {
       : await this.#parts.results.complete(job, memberText(text, 'output') ?? 'null', log);
     endpoint.remote.release(workerId, jobId);
     if (body['stopPod'] === true) endpoint.restart(workerId);
-    return jsonResponse({ accepted: isHeard });
+    return jsonResponse({ accepted: isAccepted });
   }
 
   /** Workers drop a result that is refused, and nobody would ever hear of it. */
@@ -144,19 +144,19 @@ export class WorkerOperations {
     const { endpoint, route } = context;
     const { jobId } = route;
     const workerId = workerIn(context);
-    if (!this.#parts.book.reads.has(endpoint.id, jobId)) return jobNotFound;
+    if (!this.#parts.store.reads.has(endpoint.id, jobId)) return jobNotFound;
     const text = await this.#textOf(context);
     if (typeof text !== 'string') return text;
     const output = parseObject(text) === undefined ? undefined : memberText(text, 'output');
     if (output === undefined) return refusal(400, 'the body is no JSON object with "output"');
-    endpoint.remote.keep(workerId, [jobId]);
-    return jsonResponse({ accepted: await this.#parts.book.streams.add({ id: jobId, workerId }, output) });
+    endpoint.remote.keepAlive(workerId, [jobId]);
+    return jsonResponse({ accepted: await this.#parts.store.streams.add({ id: jobId, workerId }, output) });
   }
 
   async #stop(context: RequestContext): Promise<HttpResponse> {
     const { endpoint, gone } = context;
     const workerId = workerIn(context);
-    const { signals } = this.#parts.book;
+    const { signals } = this.#parts.store;
     const { remote } = endpoint;
     const waiting = { waitMs: heldOpenMs, signal: gone };
     const wasStopped = remote.isStopped;

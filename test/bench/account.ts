@@ -35,27 +35,27 @@ export interface Account {
   serviceCpuMs: number;
 }
 
-export function makeAccount(book: JobStore): Account {
-  const jobs = [...book.jobs.values()];
+export function makeAccount(store: JobStore): Account {
+  const jobs = [...store.jobs.values()];
   const collections = jobs.flatMap(({ collectedAt }) => collectedAt ?? []).toSorted((a, b) => a - b);
   const lags = jobs.flatMap(lagsOf);
   const firstAt = jobs[0]?.submittedAt ?? 0;
   const { user, system } = process.cpuUsage();
   return {
     submissions: jobs.length,
-    scenes: book.inputs.size,
-    statusRequests: book.statusRequests,
-    refused: book.refused,
-    tooMuch: book.traffic.seconds.reduce((sum, { tooMuch }) => sum + tooMuch, 0),
+    scenes: store.inputs.size,
+    statusRequests: store.statusRequests,
+    refused: store.refused,
+    tooMuch: store.traffic.seconds.reduce((sum, { tooMuch }) => sum + tooMuch, 0),
     completed: jobs.filter((job) => job.completedAt !== undefined).length,
     collected: collections.length,
-    mostInFlight: book.mostInFlight,
+    mostInFlight: store.mostInFlight,
     firstSubmissionAt: performance.timeOrigin + firstAt,
     spanMs: (collections.at(-1) ?? 0) - firstAt,
     lagMs: { mean: mean(lags), median: median(lags), p95: percentile(lags, 0.95) },
     fifths: fifthsOf(collections),
-    seconds: book.traffic.seconds,
-    usesAfterChanges: book.workers.usesAfterChanges,
+    seconds: store.traffic.seconds,
+    usesAfterChanges: store.workers.usesAfterChanges,
     serviceCpuMs: (user + system) / 1_000,
   };
 }

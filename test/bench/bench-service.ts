@@ -7,7 +7,7 @@ import { JobStore, type Job } from './job-book.ts';
 import type { Load } from './load.ts';
 
 const [load = '', pictureFile = ''] = process.argv.slice(2);
-const book = new JobStore(JSON.parse(load) as Load);
+const store = new JobStore(JSON.parse(load) as Load);
 const picture = Buffer.from(readFileSync(pictureFile).toString('base64'));
 /** A short answer is cheapest in one piece. */
 const shortPicture = picture.length < 64 * 1024 ? picture.toString() : undefined;
@@ -25,15 +25,15 @@ process.stdin.resume().on('end', () => process.exit());
 const paths = /^\/v[12]\/[\w-]+\/(?:(?<run>run)|status\/(?<id>[\w-]+))$/;
 
 function answer(request: IncomingMessage, response: ServerResponse): void {
-  if (request.url === '/account') return send(response, 200, JSON.stringify(makeAccount(book)));
+  if (request.url === '/account') return send(response, 200, JSON.stringify(makeAccount(store)));
   if (request.url === '/watch') return void watchers.push(response);
   // Not every service tells its health, and asking is no request of a job.
   if (request.url?.endsWith('/health') === true) return send(response, 404, '{"error":"no such operation"}');
   const path = paths.exec(request.url ?? '')?.groups;
   const id = path?.['id'];
-  if (!book.traffic.takesOne()) refuse(response, 429, 'too many requests');
+  if (!store.traffic.takesOne()) refuse(response, 429, 'too many requests');
   else if (request.method === 'POST' && path?.['run'] !== undefined) submit(request, response);
-  else if (request.method === 'GET' && id !== undefined) tellStatus(book.look(id), response);
+  else if (request.method === 'GET' && id !== undefined) tellStatus(store.look(id), response);
   else refuse(response, 404, 'no such operation');
 }
 
@@ -43,7 +43,7 @@ function submit(request: IncomingMessage, response: ServerResponse): void {
   request.on('end', () => {
     const { input } = JSON.parse(body) as { input?: unknown };
     if (input === undefined) return refuse(response, 400, 'input is missing');
-    const job = book.submit(JSON.stringify(input));
+    const job = store.submit(JSON.stringify(input));
     if (job === undefined) return refuse(response, 429, 'the queue is full');
     sendServed(response, `{"id":"${job.id}","status":"IN_QUEUE"}`);
     const at = performance.timeOrigin + job.submittedAt;
@@ -68,7 +68,7 @@ function sendCompleted(response: ServerResponse, job: Job): void {
   const head = `{${times},"id":"${job.id}","output":[{"rendered_image":"`;
   const tail = `","seed":${job.number}}],"status":"COMPLETED"}`;
   if (shortPicture !== undefined) return sendServed(response, head + shortPicture + tail);
-  book.traffic.count('served');
+  store.traffic.count('served');
   response.writeHead(200, {
     'content-type': 'application/json',
     'content-length': head.length + picture.length + tail.length,
@@ -85,13 +85,13 @@ function delayMs({ submittedAt, startedAt = submittedAt }: Job): number {
 }
 
 function refuse(response: ServerResponse, status: number, error: string): void {
-  if (status === 429) book.traffic.count('tooMuch');
-  else book.refused += 1;
+  if (status === 429) store.traffic.count('tooMuch');
+  else store.refused += 1;
   send(response, status, JSON.stringify({ error }));
 }
 
 function sendServed(response: ServerResponse, text: string): void {
-  book.traffic.count('served');
+  store.traffic.count('served');
   send(response, 200, text);
 }
 

@@ -26,7 +26,7 @@ interface StartOptions {
   workloadOf: () => undefined;
   rate: { requests: number; withinMs: number };
   now: () => number;
-  onTrouble: (text: string) => void;
+  onProblem: (text: string) => void;
 }
 
 interface Built {

@@ -33,22 +33,22 @@ export async function makeData(dir: string, { queued = 0, completed = 0 }): Prom
 async function fillBook(dir: string, queued: number, completed: number): Promise<string[]> {
   const { JobStore } = await built('jobs/job-book');
   const path = join(dir, 'service.sqlite');
-  const book = new JobStore(path, { retentionMs: 30 * 60_000, now: Date.now });
+  const store = new JobStore(path, { retentionMs: 30 * 60_000, now: Date.now });
   const ids: string[] = [];
   const total = queued + completed;
   while (ids.length < total) {
     const some = Array.from({ length: Math.min(atOnce, total - ids.length) }, (_, i) =>
-      book.accept(endpointId, JSON.stringify(inputOf(ids.length + i))),
+      store.accept(endpointId, JSON.stringify(inputOf(ids.length + i))),
     );
     ids.push(...(await Promise.all(some)));
   }
   for (let done = 0; done < completed; done += atOnce) {
     const takers = Array.from({ length: Math.min(atOnce, completed - done) }, () => taker);
-    const taken = await book.work.take(endpointId, takers);
+    const taken = await store.work.take(endpointId, takers);
     const outcome = { state: 'COMPLETED', output: JSON.stringify(outputOf()) };
-    await Promise.all(taken.map(({ id }) => book.work.settle({ id, workerId: taker.workerId }, outcome)));
+    await Promise.all(taken.map(({ id }) => store.work.settle({ id, workerId: taker.workerId }, outcome)));
   }
-  book.close();
+  store.close();
   return ids;
 }
 

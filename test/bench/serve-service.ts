@@ -18,7 +18,7 @@ const service = await startService({
   // What is measured is the service, not what it is told to allow.
   rate: { requests: 1e9, withinMs: 1_000 },
   now: () => Date.now() + clockAheadMs,
-  onTrouble: (text) => console.error(text),
+  onProblem: (text) => console.error(text),
 });
 const delay = monitorEventLoopDelay({ resolution: 1 });
 delay.enable();

@@ -149,7 +149,7 @@ export async function serve(dir: string): Promise<{ url: string; dataDir: string
     keys: [testKey],
     endpoints: [endpointSettings({ id: 'scene-renderer', workers: 2, quickStart: true })],
     workloadOf: () => painterWorkload,
-    onTrouble: (text) => process.emitWarning(text),
+    onProblem: (text) => process.emitWarning(text),
   });
   onTestFinished(() => service.close());
   return { url: service.url, dataDir };

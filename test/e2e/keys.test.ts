@@ -27,8 +27,8 @@ it('prints a new key alone, which the service knows until it is revoked', async 
   expect(added.stderr).toContain('A new worker key, Render box 2, for a, b of the service in service:');
   expect(added.stderr).toContain("`nightrender keys revoke 'Render box 2' --data service` ends that.");
 
-  const book = new KeyStore(join(cwd, 'service/keys.sqlite'), { now: Date.now });
-  const find = () => book.find(added.stdout.trim());
+  const store = new KeyStore(join(cwd, 'service/keys.sqlite'), { now: Date.now });
+  const find = () => store.find(added.stdout.trim());
   expect(find()).toMatchObject({ name: 'Render box 2', kind: 'worker', endpoints: ['a', 'b'] });
   const listed = await keys('list');
   expect([listed.code, listed.stderr]).toEqual([0, '']);
@@ -40,7 +40,7 @@ it('prints a new key alone, which the service knows until it is revoked', async 
   expect(revoked.stdout).toMatch(/^The key Render box 2 is revoked since \S+ \S+, and good for nothing/);
   expect(find()).toBeUndefined();
   expect((await keys('list')).stdout).toMatch(/( +2\d{3}-\S+ \S+){2} +0 +0\.0 +2\d{3}-\S+ \S+\n$/);
-  book.close();
+  store.close();
 });
 
 it('says the same as JSON, as the published schema has it', async () => {

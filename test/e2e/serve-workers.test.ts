@@ -115,15 +115,15 @@ it('is worked for by programs elsewhere that have a key for workers', async () =
   const { cwd, service } = await start();
   const added = await nightrender(['keys', 'add', 'attic', '--kind', 'worker', '--data', 'service'], { cwd });
   const worker = resolve(import.meta.dirname, '../fixtures/pull-worker.py');
-  const startPuller = (workerId: string) => {
+  const startPullWorker = (workerId: string) => {
     const identity = { endpointId: 'farm', workerId, gpuName: null, baseUrl: service.url };
     const of = workerEnvironment({ ...identity, workerKey: added.stdout.trim() });
     const child = spawn('python3', [worker], { env: { ...process.env, ...of }, stdio: 'ignore' });
     onTestFinished(() => void child.kill('SIGKILL'));
     return child;
   };
-  startPuller('attic-1');
-  startPuller('attic-2');
+  startPullWorker('attic-1');
+  startPullWorker('attic-2');
   const jobs = await Promise.all([1, 2, 3, 4].map((sleep) => service.done('farm', { sleep: sleep / 4 })));
   const workers = jobs.map(({ output }) => (output as { worker: string }).worker);
   expect(new Set(workers)).toEqual(new Set(['attic-1', 'attic-2']));

@@ -321,14 +321,14 @@ describe('a large result', () => {
 
   it('of a job that was cancelled in the meantime leaves nothing', async () => {
     const dir = await makeDataDir();
-    const book = new JobStore(join(dir, 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
-    const id = await accepted(book, endpointId, '{"scene":"x"}');
-    const [job] = await book.work.take(endpointId, [{ workerId: 'w1', isPulled: false }]);
-    await book.cancel(endpointId, id);
+    const store = new JobStore(join(dir, 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
+    const id = await accepted(store, endpointId, '{"scene":"x"}');
+    const [job] = await store.work.take(endpointId, [{ workerId: 'w1', isPulled: false }]);
+    await store.cancel(endpointId, id);
     const output = JSON.stringify(large('MARK'));
-    expect(await new JobResults({ book }).complete(job ?? expect.fail(), output)).toBe(false);
+    expect(await new JobResults({ store }).complete(job ?? expect.fail(), output)).toBe(false);
     expect(await readdir(join(dir, 'results'))).toEqual([]);
-    book.close();
+    store.close();
   });
 
   it('is FAILED in words where it is too large', async () => {

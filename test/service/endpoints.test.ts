@@ -9,25 +9,25 @@ import { makeDataDir } from './service-harness.ts';
 
 it('has whoever waited at an endpoint find the changed one as he asks anew', async () => {
   const dataDir = await makeDataDir();
-  const book = new JobStore(join(dataDir, 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
-  const results = new JobResults({ book, maxResultBytes: 1e6 });
+  const store = new JobStore(join(dataDir, 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
+  const results = new JobResults({ store, maxResultBytes: 1e6 });
   const endpoints = new Endpoints({
-    book,
+    store,
     results,
     given: [],
     workloadOf: () => undefined,
     silenceMs: undefined,
-    onTrouble: () => undefined,
+    onProblem: () => undefined,
   });
   onTestFinished(async () => {
     await endpoints.stop();
-    book.close();
+    store.close();
   });
   const before = endpointSettings({ id: 'farm', workers: 0, workload: { kind: 'remote' }, retries: 0 });
   await endpoints.add(before);
   const found: unknown[] = [];
   onTestFinished(
-    book.signals.on('queued farm', () => {
+    store.signals.on('queued farm', () => {
       const endpoint = endpoints.find('farm');
       found.push([endpoint?.settings.retries, endpoint?.remote.isStopped]);
     }),

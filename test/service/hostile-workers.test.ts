@@ -29,7 +29,7 @@ beforeEach(async () => {
       ownKeys.set(id, context.workerKey);
       return undefined;
     },
-    onTrouble: (text) => troubles.push(text),
+    onProblem: (text) => troubles.push(text),
   });
   const keys = new KeyStore(join(dataDir, 'keys.sqlite'), { now: Date.now });
   workerKey = keys.add({ name: 'farm', kind: 'worker', endpoints: null }).key;

@@ -72,14 +72,14 @@ function expectBookToAgree(dataDir: string, { accepted, outputs }: Account): voi
   const rows = db.prepare<[], { id: string; input: string; output: string }>(
     'SELECT id, text AS input, output FROM job JOIN input ON job = number',
   );
-  const book = new Map(rows.all().map((row) => [row.id, row]));
+  const store = new Map(rows.all().map((row) => [row.id, row]));
   for (const [id, { count }] of accepted) {
-    expect(JSON.parse(book.get(id)?.input ?? 'null')).toMatchObject({ count });
-    expect(book.get(id)?.output).toBe(outputs.get(id));
+    expect(JSON.parse(store.get(id)?.input ?? 'null')).toMatchObject({ count });
+    expect(store.get(id)?.output).toBe(outputs.get(id));
     expect(outputs.get(id)).toContain(`"count":${count}`);
   }
   // Of those that were sent and not answered some are in the book, each once.
-  expect(book.size).toBeGreaterThanOrEqual(accepted.size);
+  expect(store.size).toBeGreaterThanOrEqual(accepted.size);
 }
 
 let submitted = 0;

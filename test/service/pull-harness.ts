@@ -5,11 +5,11 @@ import { endpointId } from './service-harness.ts';
 
 /** Makes a key in the data folder of a service, as `nightrender keys` does beside it. */
 export function addKey(dataDir: string, kind: string, endpoints: string[] | null = null): string {
-  const book = new KeyStore(join(dataDir, 'keys.sqlite'), { now: Date.now });
+  const store = new KeyStore(join(dataDir, 'keys.sqlite'), { now: Date.now });
   try {
-    return book.add({ name: `${kind}-${book.list().length}`, kind, endpoints }).key;
+    return store.add({ name: `${kind}-${store.list().length}`, kind, endpoints }).key;
   } finally {
-    book.close();
+    store.close();
   }
 }
 

@@ -83,7 +83,7 @@ export async function openService(options: TestServiceOptions = {}): Promise<Tes
     keys: [key],
     endpoints: [endpointSettings({ id: endpointId, workers, quickStart: true })],
     workloadOf: () => workload,
-    onTrouble: (text) => troubles.push(text),
+    onProblem: (text) => troubles.push(text),
     ...rest,
     dataDir,
   });
@@ -135,10 +135,10 @@ export function askStatus(url: string, id: string, version: Version = 'v2'): Pro
 
 /** Has a book take a job on, and returns its id. */
 export async function accepted(
-  book: JobStore,
+  store: JobStore,
   ...[endpoint, input, terms]: [endpoint: string, input: string, terms?: Partial<JobTerms>]
 ): Promise<string> {
-  const id = await book.accept(endpoint, input, terms);
+  const id = await store.accept(endpoint, input, terms);
   if (id === undefined) throw new Error('a queue without a bound is full');
   return id;
 }

@@ -10,7 +10,7 @@ export interface WatchServerOptions {
   page: Page;
   /** 0 for a free one. */
   port: number;
-  onTrouble: (text: string) => void;
+  onProblem: (text: string) => void;
 }
 
 export interface WatchServer {
@@ -35,7 +35,7 @@ const idleMs = 60_000;
 
 /** Rejects with the system's error where the port is not to be had. */
 export async function startWatchServer(options: WatchServerOptions): Promise<WatchServer> {
-  const { batch, page, port, onTrouble } = options;
+  const { batch, page, port, onProblem } = options;
   const broadcast = startBroadcast(batch);
   const served: Served = { batch, page, broadcast };
   const answering = new WeakMap<Socket, ServerResponse>();
@@ -46,7 +46,7 @@ export async function startWatchServer(options: WatchServerOptions): Promise<Wat
       return;
     }
     answering.set(request.socket, response);
-    void serve(request, response, served, onTrouble);
+    void serve(request, response, served, onProblem);
   });
   server.maxConnections = maxConnections;
   server.timeout = idleMs;
@@ -76,12 +76,12 @@ async function serve(
   request: IncomingMessage,
   response: ServerResponse,
   served: Served,
-  onTrouble: (text: string) => void,
+  onProblem: (text: string) => void,
 ): Promise<void> {
   try {
     await answer(request, response, served);
   } catch (error) {
-    onTrouble(`cannot answer ${request.method} ${JSON.stringify(request.url)}: ${String(error)}`);
+    onProblem(`cannot answer ${request.method} ${JSON.stringify(request.url)}: ${String(error)}`);
     if (response.headersSent) response.destroy();
     else {
       response.writeHead(503, { 'Content-Type': 'text/plain; charset=utf-8', 'Retry-After': '5' });

@@ -17,16 +17,16 @@ export interface ConsoleRequest {
 }
 
 export type Operation = (
-  asked: ConsoleRequest,
+  context: ConsoleRequest,
 ) => Promise<HttpResponse | undefined> | HttpResponse | undefined;
 
 /** Forms and keys are small; the inputs of jobs have the bound of submissions. */
 const maxFormBytes = 256 * 1024;
 
 export async function formOf(
-  asked: Pick<ConsoleRequest, 'request' | 'sendContinue'>,
+  context: Pick<ConsoleRequest, 'request' | 'sendContinue'>,
 ): Promise<{ form: Record<string, unknown> } | HttpResponse | undefined> {
-  const body = await bodyOf(asked, maxFormBytes);
+  const body = await bodyOf(context, maxFormBytes);
   if (!Buffer.isBuffer(body)) return body;
   try {
     const form: unknown = JSON.parse(body.toString());

@@ -27,29 +27,29 @@ export class Console {
 
   constructor(parts: ConsoleParts) {
     this.#parts = parts;
-    this.#sessions = new Sessions(parts.keys, parts.admission, parts.book.file.db.name);
+    this.#sessions = new Sessions(parts.keys, parts.admission, parts.store.file.db.name);
     const endpoints = new EndpointRequests(parts);
     const jobs = new JobRequests(parts);
     const keys = new KeyRequests(parts);
     this.#operations = [
       ['GET', /^overview$/, () => jsonResponse(endpoints.overview())],
-      ['POST', /^endpoints$/, (asked) => endpoints.add(asked)],
-      ['PUT', /^endpoints\/([^/]+)$/, (asked) => endpoints.change(asked)],
-      ['DELETE', /^endpoints\/([^/]+)$/, (asked) => endpoints.remove(asked)],
-      ['POST', /^endpoints\/([^/]+)\/jobs$/, (asked) => endpoints.submit(asked)],
-      ['POST', /^endpoints\/([^/]+)\/purge-queue$/, (asked) => endpoints.purge(asked)],
-      ['GET', /^jobs$/, (asked) => jobs.list(asked)],
-      ['GET', /^jobs\/([^/]+)$/, (asked) => jobs.show(asked)],
-      ['POST', /^jobs\/([^/]+)\/cancel$/, (asked) => jobs.act('cancel', asked)],
-      ['POST', /^jobs\/([^/]+)\/retry$/, (asked) => jobs.act('retry', asked)],
+      ['POST', /^endpoints$/, (context) => endpoints.add(context)],
+      ['PUT', /^endpoints\/([^/]+)$/, (context) => endpoints.change(context)],
+      ['DELETE', /^endpoints\/([^/]+)$/, (context) => endpoints.remove(context)],
+      ['POST', /^endpoints\/([^/]+)\/jobs$/, (context) => endpoints.submit(context)],
+      ['POST', /^endpoints\/([^/]+)\/purge-queue$/, (context) => endpoints.purge(context)],
+      ['GET', /^jobs$/, (context) => jobs.list(context)],
+      ['GET', /^jobs\/([^/]+)$/, (context) => jobs.show(context)],
+      ['POST', /^jobs\/([^/]+)\/cancel$/, (context) => jobs.act('cancel', context)],
+      ['POST', /^jobs\/([^/]+)\/retry$/, (context) => jobs.act('retry', context)],
       ['GET', /^keys$/, () => keys.list()],
-      ['POST', /^keys$/, (asked) => keys.add(asked)],
-      ['POST', /^keys\/([^/]+)\/revoke$/, (asked) => keys.revoke(asked)],
+      ['POST', /^keys$/, (context) => keys.add(context)],
+      ['POST', /^keys\/([^/]+)\/revoke$/, (context) => keys.revoke(context)],
     ];
   }
 
   /** Whether a request is for the console. */
-  static isAsked(target: string): boolean {
+  static handles(target: string): boolean {
     return /^\/(console(\/|\?|$)|\?|$)/.test(target);
   }
 
@@ -65,8 +65,11 @@ export class Console {
     return answer && { ...answer, headers: { ...answer.headers, ...onlyData } };
   }
 
-  async #emit(asked: Omit<ConsoleRequest, 'holder' | 'id'>, path: string): Promise<HttpResponse | undefined> {
-    const { request, sendContinue } = asked;
+  async #emit(
+    context: Omit<ConsoleRequest, 'holder' | 'id'>,
+    path: string,
+  ): Promise<HttpResponse | undefined> {
+    const { request, sendContinue } = context;
     if (!isOwnPage(request)) return refusal(403, 'this is for the console’s own page only');
     if (path === 'session') return await this.#session(request, sendContinue);
     const holder = this.#sessions.find(request.headers.cookie, this.#parts.now());
@@ -78,7 +81,7 @@ export class Console {
     if (found === undefined) return refusal(404, 'not found');
     const [, pattern, operation] = found;
     const id = decode(pattern.exec(path)?.[1] ?? '');
-    return await operation({ ...asked, holder, id });
+    return await operation({ ...context, holder, id });
   }
 
   #pageAt(path: string, { method }: IncomingMessage): HttpResponse {
@@ -141,7 +144,7 @@ function decode(text: string): string {
 
 interface JobRequestsParts {
   keys: KeyStore;
-  book: JobStore;
+  store: JobStore;
   endpoints: Endpoints;
   jobs: JobOperations;
 }
@@ -152,16 +155,16 @@ class JobRequests {
 
   constructor(parts: JobRequestsParts) {
     this.#parts = parts;
-    this.#views = new JobViews(parts.book);
+    this.#views = new JobViews(parts.store);
   }
 
   list({ query }: ConsoleRequest): HttpResponse {
-    const asked = {
+    const context = {
       endpoint: query.get('endpoint') || null,
       status: query.get('status') || null,
       before: query.get('before') || null,
     };
-    return jsonResponse(this.#views.list(asked, this.#keyNames()));
+    return jsonResponse(this.#views.list(context, this.#keyNames()));
   }
 
   async show({ id }: ConsoleRequest): Promise<HttpResponse> {

@@ -9,7 +9,7 @@ import type { JobStore } from '../jobs/job-store.ts';
 import { type ConsoleRequest, formOf, problemsAnswer } from './console-request.ts';
 
 export interface EndpointRequestsParts {
-  book: JobStore;
+  store: JobStore;
   endpoints: Endpoints;
   jobs: JobOperations;
   forms: EndpointForms;
@@ -49,8 +49,8 @@ export class EndpointRequests {
   }
 
   #viewOf(endpoint: Endpoint, workers = endpoint.workers, among = workers.length): EndpointView {
-    const { book, endpoints, forms } = this.#parts;
-    const tally = book.reads.tally(endpoint.id);
+    const { store, endpoints, forms } = this.#parts;
+    const tally = store.reads.tally(endpoint.id);
     const origin = endpoints.originOf(endpoint.id);
     const settings = forms.show(endpoint.settings);
     return {
@@ -66,13 +66,13 @@ export class EndpointRequests {
         retried: tally.retried ?? 0,
       },
       workers: workers.map((worker) => ({ ...worker, log: latestLines(worker.log, among) })),
-      trouble: endpoint.trouble,
+      trouble: endpoint.problem,
     };
   }
 
-  async add(asked: ConsoleRequest): Promise<HttpResponse | undefined> {
+  async add(context: ConsoleRequest): Promise<HttpResponse | undefined> {
     const { endpoints, forms } = this.#parts;
-    const body = await formOf(asked);
+    const body = await formOf(context);
     if (body === undefined || 'status' in body) return body;
     const checked = forms.check(
       body.form,
@@ -83,16 +83,16 @@ export class EndpointRequests {
     return Array.isArray(made) ? problemsAnswer(made) : jsonResponse(this.#viewOf(made), 201);
   }
 
-  async change(asked: ConsoleRequest): Promise<HttpResponse | undefined> {
+  async change(context: ConsoleRequest): Promise<HttpResponse | undefined> {
     const { endpoints, forms } = this.#parts;
-    const body = await formOf(asked);
+    const body = await formOf(context);
     if (body === undefined || 'status' in body) return body;
-    const others = endpoints.all.filter(({ id }) => id !== asked.id).map(({ settings }) => settings);
+    const others = endpoints.all.filter(({ id }) => id !== context.id).map(({ settings }) => settings);
     return await unlessOfFile(async () => {
-      if (endpoints.changeable(asked.id) === undefined) return refusal(404, 'endpoint not found');
+      if (endpoints.changeable(context.id) === undefined) return refusal(404, 'endpoint not found');
       const checked = forms.check(body.form, others);
       if ('problems' in checked) return problemsAnswer(checked.problems);
-      const changed = await endpoints.change(asked.id, checked.settings);
+      const changed = await endpoints.change(context.id, checked.settings);
       if (changed === undefined) return refusal(404, 'endpoint not found');
       return Array.isArray(changed) ? problemsAnswer(changed) : jsonResponse(this.#viewOf(changed));
     });
@@ -104,18 +104,18 @@ export class EndpointRequests {
     );
   }
 
-  async submit(asked: ConsoleRequest): Promise<HttpResponse | undefined> {
-    const endpoint = this.#parts.endpoints.find(asked.id);
+  async submit(context: ConsoleRequest): Promise<HttpResponse | undefined> {
+    const endpoint = this.#parts.endpoints.find(context.id);
     if (endpoint === undefined) return refusal(404, 'endpoint not found');
-    const { request, sendContinue, holder } = asked;
+    const { request, sendContinue, holder } = context;
     const id = await this.#parts.jobs.submit({ request, sendContinue, endpoint, keyId: holder.id });
     return typeof id === 'string' ? jsonResponse({ id }, 201) : id;
   }
 
   async purge({ id }: ConsoleRequest): Promise<HttpResponse> {
-    const { endpoints, book } = this.#parts;
+    const { endpoints, store } = this.#parts;
     if (endpoints.find(id) === undefined) return refusal(404, 'endpoint not found');
-    return jsonResponse({ removed: await book.rounds.purgeQueue(id) });
+    return jsonResponse({ removed: await store.bulk.purgeQueue(id) });
   }
 }
 

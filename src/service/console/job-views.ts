@@ -36,13 +36,13 @@ const rowColumns = `number, id, endpointId, state AS status, acceptedAt, queuedA
   keyId, summary`;
 
 export class JobViews {
-  readonly #book: JobStore;
+  readonly #store: JobStore;
   readonly #sql: ReturnType<typeof prepareStatements>;
   #reading: Promise<unknown> = Promise.resolve();
 
-  constructor(book: JobStore) {
-    this.#book = book;
-    this.#sql = prepareStatements(book);
+  constructor(store: JobStore) {
+    this.#store = store;
+    this.#sql = prepareStatements(store);
   }
 
   /** Newest first. */
@@ -70,10 +70,10 @@ export class JobViews {
     liveLog: (job: JobRow) => readonly string[],
   ): Promise<JobView | undefined> {
     const job = this.#sql.job.get(id);
-    const found = job && this.#book.reads.find(job.endpointId, id);
+    const found = job && this.#store.reads.find(job.endpointId, id);
     if (job === undefined || found === undefined) return undefined;
     const row = rowOf(job, nameOf);
-    const input = await this.#inTurn(async () => shownText(await this.#book.reads.inputOf(id)));
+    const input = await this.#inTurn(async () => shownText(await this.#store.reads.inputOf(id)));
     const output = found.state === 'COMPLETED' ? await this.#inTurn(() => this.#outputOf(found)) : null;
     const shownOutput = readJson(output);
     return {
@@ -99,7 +99,7 @@ export class JobViews {
   }
 
   async #outputOf(job: JobRecord): Promise<string | null> {
-    const opened = await this.#book.reads.open(job);
+    const opened = await this.#store.reads.open(job);
     return await shownText(opened?.payload ?? undefined);
   }
 }

@@ -10,17 +10,17 @@ export class KeyRequests {
   readonly #keys: KeyStore;
   readonly #views: KeyViews;
 
-  constructor({ keys, book }: { keys: KeyStore; book: JobStore }) {
+  constructor({ keys, store }: { keys: KeyStore; store: JobStore }) {
     this.#keys = keys;
-    this.#views = new KeyViews(book);
+    this.#views = new KeyViews(store);
   }
 
   list(): HttpResponse {
     return jsonResponse(this.#views.all(this.#keys.given, this.#keys.list()));
   }
 
-  async add(asked: ConsoleRequest): Promise<HttpResponse | undefined> {
-    const body = await formOf(asked);
+  async add(context: ConsoleRequest): Promise<HttpResponse | undefined> {
+    const body = await formOf(context);
     if (body === undefined || 'status' in body) return body;
     const { name, kind, endpoints = null } = body.form;
     const isList = Array.isArray(endpoints) && endpoints.every((id) => typeof id === 'string');
@@ -72,9 +72,9 @@ class KeyViews {
     const known = new Set([...given, ...stored].map(({ id }) => id));
     const gone = this.#used().filter((id) => !known.has(id));
     return [
-      ...given.map((holder) => this.#outsider(holder, 'given')),
+      ...given.map((holder) => this.#external(holder, 'given')),
       ...stored.map((record) => this.of(record)),
-      ...gone.map((id) => this.#outsider({ id, name: id, kind: 'admin', endpoints: null }, 'gone')),
+      ...gone.map((id) => this.#external({ id, name: id, kind: 'admin', endpoints: null }, 'gone')),
     ];
   }
 
@@ -82,7 +82,7 @@ class KeyViews {
     return { ...record, origin: 'book', usage: this.#usage(record.id) };
   }
 
-  #outsider(holder: KeyHolder, origin: 'given' | 'gone'): KeyView {
+  #external(holder: KeyHolder, origin: 'given' | 'gone'): KeyView {
     const unknown = { createdAt: null, lastUsedAt: null, revokedAt: null };
     return { ...holder, ...unknown, origin, usage: this.#usage(holder.id) };
   }

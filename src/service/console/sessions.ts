@@ -12,7 +12,7 @@ interface Session {
 }
 
 /** A page that is left open asks again and again: that nobody comes back could not be told. */
-const maxMs = 12 * 60 * 60_000;
+const maxSessionMs = 12 * 60 * 60_000;
 const maxSessions = 1_000;
 
 export class Sessions {
@@ -44,7 +44,7 @@ export class Sessions {
     const value = randomBytes(32).toString('base64url');
     if (this.#sessions.size >= maxSessions) this.#dropOldest();
     this.#sessions.set(digestOf(value), { authorization, signedInAt: now });
-    return { cookie: this.#cookieOf(value, maxMs / 1_000) };
+    return { cookie: this.#cookieOf(value, maxSessionMs / 1_000) };
   }
 
   /** Whose session a request belongs to. */
@@ -53,7 +53,7 @@ export class Sessions {
     const session = this.#sessions.get(id);
     if (session === undefined) return undefined;
     const holder = this.#keys.find(session.authorization);
-    if (holder === undefined || !permits(holder, 'console') || now - session.signedInAt > maxMs) {
+    if (holder === undefined || !permits(holder, 'console') || now - session.signedInAt > maxSessionMs) {
       this.#sessions.delete(id);
       return undefined;
     }

@@ -23,7 +23,7 @@ export interface HttpServerOptions {
   requestTimeoutMs: number;
   clientLimits: ClientLimits;
   answerRequest: AnswerRequest;
-  onTrouble: (text: string) => void;
+  onProblem: (text: string) => void;
 }
 
 export interface HttpServer {
@@ -87,7 +87,7 @@ function urlOf({ address, family, port }: AddressInfo): string {
 async function serveRequest(
   request: IncomingMessage,
   response: ServerResponse,
-  { answerRequest, onTrouble, clientLimits }: HttpServerOptions,
+  { answerRequest, onProblem, clientLimits }: HttpServerOptions,
 ): Promise<void> {
   const gone = new AbortController();
   // Whoever was answered is waited for by nobody; to abort costs as much as a good part of a short answer.
@@ -103,7 +103,7 @@ async function serveRequest(
     if (answer === undefined) response.destroy();
     else await sendAnswer(request, response, answer, clientLimits);
   } catch (error) {
-    onTrouble(`cannot answer ${request.method} ${request.url}: ${String(error)}`);
+    onProblem(`cannot answer ${request.method} ${request.url}: ${String(error)}`);
     if (response.headersSent) response.destroy();
     else await sendAnswer(request, response, refusalOf(error), clientLimits);
   }

@@ -6,7 +6,7 @@ import type { JobSignals } from './job-signals.ts';
 import type { DueJob } from './job-statements.ts';
 
 export interface BulkJobsParts {
-  ledger: JobTransitions;
+  transitions: JobTransitions;
   commit: GroupCommit;
   reserve: DiskReserve;
   signals: JobSignals;
@@ -21,12 +21,12 @@ export class BulkJobs {
 
   /** Cancels all that wait at the endpoint, and returns how many. */
   async purgeQueue(endpointId: string): Promise<number> {
-    const { commit, reserve, ledger, signals } = this.#parts;
+    const { commit, reserve, transitions, signals } = this.#parts;
     let removed = 0;
     for (let some: string[] | undefined; some === undefined || some.length > 0; removed += some.length) {
       // The disk is waited for once, at the end.
-      some = await reserve.spend(() => commit.writeUnsynced(() => ledger.cancelSome(endpointId)));
-      for (const id of some) signals.moved(id);
+      some = await reserve.spend(() => commit.writeUnsynced(() => transitions.cancelSome(endpointId)));
+      for (const id of some) signals.changed(id);
     }
     await commit.write(() => undefined);
     return removed;
@@ -34,48 +34,48 @@ export class BulkJobs {
 
   /** Cancels all of an endpoint's jobs that are not over. */
   async cancelAll(endpointId: string): Promise<void> {
-    const { ledger, signals } = this.#parts;
+    const { transitions, signals } = this.#parts;
     await this.purgeQueue(endpointId);
-    const { running } = ledger.sql;
+    const { running } = transitions.sql;
     const all = running.all({ isPulled: 0 }).concat(running.all({ isPulled: 1 }));
     const its = all.filter((job) => job.endpointId === endpointId);
     const ended = await this.#stop(() =>
       its.filter(({ id }) => {
-        const isOpen = ledger.sql.standing.get(id)?.endedAt === null;
-        if (isOpen) ledger.end(id, 'CANCELLED');
+        const isOpen = transitions.sql.metadata.get(id)?.endedAt === null;
+        if (isOpen) transitions.end(id, 'CANCELLED');
         return isOpen;
       }),
     );
-    for (const { id } of ended) signals.moved(id);
+    for (const { id } of ended) signals.changed(id);
   }
 
   /** Puts what the service's own workers at an endpoint are at back into the queue; it does not count against the jobs. */
-  async putBackOwn(endpointId: string): Promise<void> {
-    const { ledger, signals } = this.#parts;
-    const its = ledger.sql.running.all({ isPulled: 0 }).filter((job) => job.endpointId === endpointId);
+  async requeueOwn(endpointId: string): Promise<void> {
+    const { transitions, signals } = this.#parts;
+    const its = transitions.sql.running.all({ isPulled: 0 }).filter((job) => job.endpointId === endpointId);
     const back = await this.#stop(() =>
       its.filter(({ id, workerId }) => {
-        const job = ledger.heldBy({ id, workerId: workerId ?? '' });
-        if (job !== undefined) ledger.putBack(id, job, undefined);
+        const job = transitions.runningOn({ id, workerId: workerId ?? '' });
+        if (job !== undefined) transitions.requeue(id, job, undefined);
         return job !== undefined;
       }),
     );
-    for (const { id } of back) signals.moved(id);
+    for (const { id } of back) signals.changed(id);
     if (back.length > 0) signals.queued(endpointId);
   }
 
   /** Says of each endpoint where jobs wait that they do. */
   announceWaiting(): void {
-    const { ledger, signals } = this.#parts;
-    for (const { endpointId } of ledger.sql.waiting.all()) signals.queued(endpointId);
+    const { transitions, signals } = this.#parts;
+    for (const { endpointId } of transitions.sql.waiting.all()) signals.queued(endpointId);
   }
 
   /** Ends what has been worked on, or has waited, for too long; returns some of it: call until there is none. */
   async timeOutSome(): Promise<DueJob[]> {
-    const { ledger, signals } = this.#parts;
-    if (!ledger.isAnyDue()) return [];
-    const due = await this.#stop(() => ledger.timeOutSome());
-    for (const { id } of due) signals.moved(id);
+    const { transitions, signals } = this.#parts;
+    if (!transitions.isAnyDue()) return [];
+    const due = await this.#stop(() => transitions.timeOutSome());
+    for (const { id } of due) signals.changed(id);
     return due;
   }
 

@@ -4,16 +4,16 @@ import { lockExclusively, type ExclusiveLock } from '../../lib/sqlite/exclusive-
 
 export class FolderWatch {
   readonly #dir: string;
-  readonly #onTrouble: (text: string) => void;
+  readonly #onProblem: (text: string) => void;
   /** What the files were when they were opened, by their paths. */
   readonly #opened: ReadonlyMap<string, string | undefined>;
   #isLost = false;
   #isStopped = false;
 
   /** `paths`: files in the folder that are the same for as long as the service runs. */
-  constructor(dir: string, paths: readonly string[], onTrouble: (text: string) => void) {
+  constructor(dir: string, paths: readonly string[], onProblem: (text: string) => void) {
     this.#dir = dir;
-    this.#onTrouble = onTrouble;
+    this.#onProblem = onProblem;
     this.#opened = new Map(paths.map((path) => [path, identityOf(path)]));
   }
 
@@ -28,10 +28,10 @@ export class FolderWatch {
   }
 
   /** Whether the files are not, or no longer, those in the folder; takes a few microseconds. */
-  look(): boolean {
+  check(): boolean {
     if (this.#isStopped) return this.#isLost;
     const isLost = [...this.#opened].some(([path, opened]) => identityOf(path) !== opened);
-    if (isLost !== this.#isLost) this.#onTrouble(isLost ? lostText(this.#dir) : foundText(this.#dir));
+    if (isLost !== this.#isLost) this.#onProblem(isLost ? lostText(this.#dir) : foundText(this.#dir));
     this.#isLost = isLost;
     return isLost;
   }

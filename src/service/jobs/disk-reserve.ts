@@ -9,7 +9,7 @@ export interface DiskReserveOptions {
   path: string;
   /** 0 for none. */
   bytes: number;
-  onTrouble: (text: string) => void;
+  onProblem: (text: string) => void;
 }
 
 const blockBytes = 1024 * 1024;
@@ -23,7 +23,7 @@ export class DiskReserve {
   constructor(options: DiskReserveOptions) {
     this.#options = options;
     if (options.bytes > 0 && !this.#take())
-      options.onTrouble(
+      options.onProblem(
         `the disk has too little space to keep ${megabytes(options.bytes)} for ending jobs: once it is full, none can be cancelled`,
       );
   }
@@ -35,18 +35,18 @@ export class DiskReserve {
     } catch (error) {
       if (!isDiskFull(error)) throw error;
     }
-    this.noteFull();
+    this.markFull();
     // Of those that failed together the first gives the room to all.
     rmSync(this.#options.path, { force: true });
     return await write();
   }
 
   /** To be told of a full disk by whom the room is not for. */
-  noteFull(): void {
-    const { bytes, onTrouble } = this.#options;
+  markFull(): void {
+    const { bytes, onProblem } = this.#options;
     if (bytes === 0 || this.isFull) return;
     this.isFull = true;
-    onTrouble(
+    onProblem(
       `the disk is full: the service ends jobs, begins none and takes on none until ${megabytes(2 * bytes)} are free`,
     );
   }
@@ -55,7 +55,7 @@ export class DiskReserve {
   refill(): boolean {
     if (!this.isFull || this.#freeBytes() < 2 * this.#options.bytes || !this.#take()) return false;
     this.isFull = false;
-    this.#options.onTrouble('the disk has space again: the service takes on and begins jobs as before');
+    this.#options.onProblem('the disk has space again: the service takes on and begins jobs as before');
     return true;
   }
 

@@ -2,7 +2,7 @@
 import type { Database } from '../../lib/sqlite/database.ts';
 import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
 import type { DiskReserve } from './disk-reserve.ts';
-import type { JobStanding, prepareJobStatements } from './job-statements.ts';
+import type { JobMetadata, prepareJobStatements } from './job-statements.ts';
 import type { LongTexts } from './long-texts.ts';
 
 export interface JobExpiryParts {
@@ -31,13 +31,13 @@ const maxRebuildBytes = 64 * 1024 * 1024;
 
 export class JobExpiry {
   readonly #parts: JobExpiryParts;
-  #mayHoldRemains = true;
+  #mayHoldDeletedData = true;
 
   constructor(parts: JobExpiryParts) {
     this.#parts = parts;
   }
 
-  isOver({ endedAt }: Pick<JobStanding, 'endedAt'>): boolean {
+  isExpired({ endedAt }: Pick<JobMetadata, 'endedAt'>): boolean {
     return endedAt !== null && endedAt <= this.#newestEnd();
   }
 
@@ -71,9 +71,9 @@ export class JobExpiry {
   scrub(isIdle = this.#parts.sql.open.get() === undefined): void {
     const { db } = this.#parts;
     const bytes = this.#pragma('page_count') * this.#pragma('page_size');
-    if (this.#mayHoldRemains && isIdle && bytes <= maxRebuildBytes) {
+    if (this.#mayHoldDeletedData && isIdle && bytes <= maxRebuildBytes) {
       db.exec('VACUUM');
-      this.#mayHoldRemains = false;
+      this.#mayHoldDeletedData = false;
     }
     db.pragma('wal_checkpoint(TRUNCATE)');
   }
@@ -86,7 +86,7 @@ export class JobExpiry {
     const inputs = parts.length < partsAtOnce ? sql.deleteExpiredInputs.all(some) : [];
     const jobs = parts.length < partsAtOnce ? sql.deleteExpired.all(some) : [];
     const count = parts.length + jobs.length;
-    if (count > 0) this.#mayHoldRemains = true;
+    if (count > 0) this.#mayHoldDeletedData = true;
     return { count, texts: [...parts, ...inputs, ...jobs] };
   }
 

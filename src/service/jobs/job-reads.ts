@@ -3,7 +3,7 @@ import type { OpenFile } from './filed-text.ts';
 import type { JobExpiry } from './job-expiry.ts';
 import type { JobOfWorker } from './job-transitions.ts';
 import type { JobState } from './job.ts';
-import type { JobRecord, JobStanding, prepareJobStatements } from './job-statements.ts';
+import type { JobRecord, JobMetadata, prepareJobStatements } from './job-statements.ts';
 import type { LongTexts } from './long-texts.ts';
 
 export interface JobReadsParts {
@@ -38,7 +38,7 @@ export class JobReads {
   /** The job, unless there is none of this id at the endpoint or its time is over. */
   find(endpointId: string, id: string): JobRecord | undefined {
     const job = this.#sql.find.get(id);
-    return job !== undefined && this.isThere(job, endpointId) ? job : undefined;
+    return job !== undefined && this.isVisible(job, endpointId) ? job : undefined;
   }
 
   /** What a job was asked for, as JSON text; undefined where it is gone. A file is closed by the caller. */
@@ -57,22 +57,22 @@ export class JobReads {
 
   /** Whether there is a job of this id at the endpoint, as for `find`. */
   has(endpointId: string, id: string): boolean {
-    const job = this.#sql.standing.get(id);
-    return job !== undefined && this.isThere(job, endpointId);
+    const job = this.#sql.metadata.get(id);
+    return job !== undefined && this.isVisible(job, endpointId);
   }
 
   hasEnded(id: string): boolean {
-    return this.#sql.standing.get(id)?.endedAt !== null;
+    return this.#sql.metadata.get(id)?.endedAt !== null;
   }
 
   isInProgress({ id, workerId }: JobOfWorker): boolean {
-    const job = this.#sql.standing.get(id);
+    const job = this.#sql.metadata.get(id);
     return job?.state === 'IN_PROGRESS' && job.workerId === workerId;
   }
 
   /** Whether it ended by what this worker said of it. */
   wasSettledBy({ id, workerId }: JobOfWorker): boolean {
-    const job = this.#sql.standing.get(id);
+    const job = this.#sql.metadata.get(id);
     return job?.workerId === workerId && (job.state === 'COMPLETED' || job.state === 'FAILED');
   }
 
@@ -82,7 +82,7 @@ export class JobReads {
   }
 
   /** Whether it is at the endpoint, and not over. */
-  isThere(job: Pick<JobStanding, 'endpointId' | 'endedAt'>, endpointId: string): boolean {
-    return job.endpointId === endpointId && !this.#expiry.isOver(job);
+  isVisible(job: Pick<JobMetadata, 'endpointId' | 'endedAt'>, endpointId: string): boolean {
+    return job.endpointId === endpointId && !this.#expiry.isExpired(job);
   }
 }

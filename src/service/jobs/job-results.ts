@@ -8,7 +8,7 @@ const defaultMaxResultBytes = 100 * 1024 * 1024;
 const maxErrorLength = 10_000;
 
 export interface JobResultsParts {
-  book: JobStore;
+  store: JobStore;
   maxResultBytes?: number;
 }
 
@@ -28,7 +28,7 @@ export class JobResults {
     const byteCount = Buffer.byteLength(output);
     if (output === 'null') return this.fail(job, 'the worker ended without an output', log);
     if (byteCount > this.#maxResultBytes) return this.failTooLarge(job, log);
-    return this.#parts.book.work.settle(job, { state: 'COMPLETED', output }, log);
+    return this.#parts.store.work.settle(job, { state: 'COMPLETED', output }, log);
   }
 
   failTooLarge(job: JobOfWorker, log?: string): Promise<boolean> {
@@ -37,6 +37,6 @@ export class JobResults {
 
   fail(job: JobOfWorker, error: string, log?: string): Promise<boolean> {
     const outcome = { state: 'FAILED', error: error.slice(0, maxErrorLength) } as const;
-    return this.#parts.book.work.settle(job, outcome, log);
+    return this.#parts.store.work.settle(job, outcome, log);
   }
 }

@@ -1,37 +1,37 @@
 /** Tells who waits for it, within this process, that something about a job is on the disk. */
 import { EventEmitter } from 'node:events';
 
-type Happening = `queued ${string}` | `moved ${string}` | `streamed ${string}` | `stopping ${string}`;
+type Happening = `queued ${string}` | `changed ${string}` | `streamed ${string}` | `stopping ${string}`;
 
 export class JobSignals {
   readonly #emitter = new EventEmitter().setMaxListeners(0);
 
   /** A job may be waiting at the endpoint. */
   queued(endpointId: string): void {
-    this.#say(`queued ${endpointId}`);
+    this.#emit(`queued ${endpointId}`);
   }
 
   /** A job is in another state. */
-  moved(jobId: string): void {
-    this.#say(`moved ${jobId}`);
+  changed(jobId: string): void {
+    this.#emit(`changed ${jobId}`);
   }
 
   streamed(jobId: string): void {
-    this.#say(`streamed ${jobId}`);
+    this.#emit(`streamed ${jobId}`);
   }
 
   /** A worker is at what nobody wants any more. */
   stopping(workerId: string): void {
-    this.#say(`stopping ${workerId}`);
+    this.#emit(`stopping ${workerId}`);
   }
 
-  /** Calls `hear` each time; returns what ends it. */
-  on(happening: Happening, hear: () => void): () => void {
-    this.#emitter.on(happening, hear);
-    return () => this.#emitter.off(happening, hear);
+  /** Calls `listener` each time; returns what ends it. */
+  on(happening: Happening, listener: () => void): () => void {
+    this.#emitter.on(happening, listener);
+    return () => this.#emitter.off(happening, listener);
   }
 
-  #say(happening: Happening): void {
+  #emit(happening: Happening): void {
     this.#emitter.emit(happening);
   }
 }
@@ -43,14 +43,14 @@ export interface Waiting {
 }
 
 /**
- * Asks `look` at once, and again after each of the happenings, until it finds something; undefined where the time is
+ * Asks `check` at once, and again after each of the happenings, until it finds something; undefined where the time is
  * over or nobody waits any more.
  */
 export async function untilFound<T>(
   signals: JobSignals,
   happenings: Happening[],
   { waitMs, signal }: Waiting,
-  look: () => Promise<T | undefined> | T | undefined,
+  check: () => Promise<T | undefined> | T | undefined,
 ): Promise<T | undefined> {
   let wake = (): void => undefined;
   let hasNews = false;
@@ -63,13 +63,13 @@ export async function untilFound<T>(
     isOver = true;
     wake();
   };
-  const leaving = happenings.map((happening) => signals.on(happening, hearNews));
+  const subscriptions = happenings.map((happening) => signals.on(happening, hearNews));
   const timer = setTimeout(giveUp, waitMs).unref();
   signal.addEventListener('abort', giveUp, { once: true });
   try {
     while (!signal.aborted) {
       hasNews = false;
-      const found = await look();
+      const found = await check();
       if (found !== undefined) return found;
       if (isOver) return undefined;
       await new Promise<void>((resolve) => {
@@ -81,6 +81,6 @@ export async function untilFound<T>(
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', giveUp);
-    for (const leave of leaving) leave();
+    for (const unsubscribe of subscriptions) unsubscribe();
   }
 }

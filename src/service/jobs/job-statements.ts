@@ -32,7 +32,7 @@ export interface JobRecord {
 }
 
 /** A job without its texts. */
-export interface JobStanding {
+export interface JobMetadata {
   number: number;
   endpointId: string;
   state: JobState;
@@ -127,7 +127,7 @@ export function prepareJobStatements(db: Database) {
            WHEN 'COMPLETED' THEN output END AS BLOB) AS payload
        FROM job WHERE id = ?`,
     ),
-    standing: db.prepare<[string], JobStanding>(
+    metadata: db.prepare<[string], JobMetadata>(
       'SELECT number, endpointId, state, endedAt, workerId, retries, maxRetries, ttlMs FROM job WHERE id = ?',
     ),
     tally: db.prepare<[string], { what: JobState | 'retried'; jobs: number }>(

@@ -21,7 +21,7 @@ export interface JobStoreOptions extends Pick<JobExpiryParts, 'retentionMs' | 'n
   /** Room that is kept on the disk for ending jobs, and deleting what is over, when it is full; 0 by default. */
   reserveBytes?: number;
   /** Told in words of what goes wrong at the disk. */
-  onTrouble?: (text: string) => void;
+  onProblem?: (text: string) => void;
 }
 
 /**
@@ -36,13 +36,13 @@ export class JobStore {
   readonly work: JobWork;
   readonly signals = new JobSignals();
   readonly streams: JobStreams;
-  readonly rounds: BulkJobs;
+  readonly bulk: BulkJobs;
   readonly expiry: JobExpiry;
   /** For whatever else ends jobs. */
   readonly reserve: DiskReserve;
   readonly #db: Database;
   readonly #commit: GroupCommit;
-  readonly #ledger: JobTransitions;
+  readonly #transitions: JobTransitions;
   readonly #texts: LongTexts;
 
   /**
@@ -51,23 +51,23 @@ export class JobStore {
    */
   constructor(path: string, options: JobStoreOptions) {
     const db = openJobStore(path);
-    const ledger = new JobTransitions(db, options.now, (job) => this.streams.forget(job));
+    const transitions = new JobTransitions(db, options.now, (job) => this.streams.forget(job));
     const commit = new GroupCommit(db);
     const texts = new LongTexts(dirname(path));
-    const { reserveBytes: bytes = 0, onTrouble = () => undefined } = options;
-    const reserve = new DiskReserve({ path: join(dirname(path), 'reserve'), bytes, onTrouble });
-    const { sql } = ledger;
+    const { reserveBytes: bytes = 0, onProblem = () => undefined } = options;
+    const reserve = new DiskReserve({ path: join(dirname(path), 'reserve'), bytes, onProblem });
+    const { sql } = transitions;
     this.expiry = new JobExpiry({ ...options, db, commit, reserve, sql, texts });
     this.reads = new JobReads({ sql, texts, expiry: this.expiry });
     this.reserve = reserve;
     this.#db = db;
-    this.#ledger = ledger;
+    this.#transitions = transitions;
     this.#commit = commit;
     this.#texts = texts;
-    const parts = { ledger, commit, reserve, texts, signals: this.signals };
+    const parts = { transitions, commit, reserve, texts, signals: this.signals };
     this.streams = new JobStreams({ ...parts, maxUnreadBytes: options.maxUnreadBytes });
     this.work = new JobWork({ ...parts, reads: this.reads });
-    this.rounds = new BulkJobs(parts);
+    this.bulk = new BulkJobs(parts);
     try {
       this.#tidyUp('the service ended without warning while it ran');
       texts.deleteAllBut(new Set(sql.files.all().map(({ file }) => file)));
@@ -97,10 +97,10 @@ export class JobStore {
     // What is long is written before it is its turn.
     if (input.length >= longText && this.reads.queueLength(endpointId) >= maxQueued) return undefined;
     const id = (terms.isSync ? 'sync-' : '') + randomUUID();
-    const isAccepted = await this.#texts.naming('inputs', input, (stored) =>
+    const isAccepted = await this.#texts.withStored('inputs', input, (stored) =>
       this.#commit.write(() => {
         if (this.reads.queueLength(endpointId) >= maxQueued) return false;
-        this.#ledger.add(id, endpointId, input, stored, terms);
+        this.#transitions.add(id, endpointId, input, stored, terms);
         return true;
       }),
     );
@@ -112,13 +112,13 @@ export class JobStore {
   /** Ends a job that is not over yet, and returns its state; undefined where there is none, as for `find`. */
   async cancel(endpointId: string, id: string): Promise<JobState | undefined> {
     const state = await this.#stop(() => {
-      const job = this.#ledger.sql.standing.get(id);
-      if (job === undefined || !this.reads.isThere(job, endpointId)) return undefined;
+      const job = this.#transitions.sql.metadata.get(id);
+      if (job === undefined || !this.reads.isVisible(job, endpointId)) return undefined;
       if (job.endedAt !== null) return job.state;
-      this.#ledger.end(id, 'CANCELLED');
+      this.#transitions.end(id, 'CANCELLED');
       return 'CANCELLED';
     });
-    if (state === 'CANCELLED') this.signals.moved(id);
+    if (state === 'CANCELLED') this.signals.changed(id);
     return state;
   }
 
@@ -126,17 +126,17 @@ export class JobStore {
   async retry(endpointId: string, id: string): Promise<JobState | undefined> {
     let unread: { file: string | null }[] = [];
     const was = await this.#commit.write(() => {
-      const job = this.#ledger.sql.standing.get(id);
-      if (job === undefined || !this.reads.isThere(job, endpointId)) return undefined;
+      const job = this.#transitions.sql.metadata.get(id);
+      if (job === undefined || !this.reads.isVisible(job, endpointId)) return undefined;
       if (job.state === 'FAILED' || job.state === 'TIMED_OUT') {
-        this.#ledger.queueAnew(id, job);
-        unread = this.#ledger.sql.deleteParts.all(job.number);
+        this.#transitions.queueAgain(id, job);
+        unread = this.#transitions.sql.deleteParts.all(job.number);
       }
       return job.state;
     });
     await this.#texts.delete(unread);
     if (was === 'FAILED' || was === 'TIMED_OUT') {
-      this.signals.moved(id);
+      this.signals.changed(id);
       this.signals.queued(endpointId);
     }
     return was;
@@ -165,9 +165,9 @@ export class JobStore {
   /** Between two services: nobody works on anything but workers elsewhere. `death` is what ended the one before. */
   #tidyUp(death: string | undefined): void {
     this.#db.transaction(() => {
-      for (const { id } of this.#ledger.sql.running.all({ isPulled: 0 })) {
-        const job = this.#ledger.sql.standing.get(id);
-        if (job !== undefined) this.#ledger.putBack(id, job, death);
+      for (const { id } of this.#transitions.sql.running.all({ isPulled: 0 })) {
+        const job = this.#transitions.sql.metadata.get(id);
+        if (job !== undefined) this.#transitions.requeue(id, job, death);
       }
     })();
     this.expiry.deleteAll();

@@ -5,7 +5,7 @@ import type { JobSignals } from './job-signals.ts';
 import type { LongTexts } from './long-texts.ts';
 
 export interface JobStreamsParts {
-  ledger: JobTransitions;
+  transitions: JobTransitions;
   commit: GroupCommit;
   texts: LongTexts;
   signals: JobSignals;
@@ -33,11 +33,11 @@ export class JobStreams {
    * more of the stream is unread already than is kept.
    */
   async add(job: JobOfWorker, output: string): Promise<boolean> {
-    const { commit, texts, signals, ledger, maxUnreadBytes = defaultMaxUnreadBytes } = this.#parts;
+    const { commit, texts, signals, transitions, maxUnreadBytes = defaultMaxUnreadBytes } = this.#parts;
     const byteCount = Buffer.byteLength(output) + partBytes;
-    const isHeard = await texts.naming('streams', output, (stored) =>
+    const isAccepted = await texts.withStored('streams', output, (stored) =>
       commit.write(() => {
-        const held = ledger.heldBy(job);
+        const held = transitions.runningOn(job);
         if (held === undefined) return false;
         const unread = (this.#unreadBytes.get(held.number) ?? 0) + byteCount;
         if (unread > maxUnreadBytes) return false;
@@ -46,19 +46,19 @@ export class JobStreams {
         return true;
       }),
     );
-    if (isHeard) signals.streamed(job.id);
-    return isHeard;
+    if (isAccepted) signals.streamed(job.id);
+    return isAccepted;
   }
 
   /** Whether there is something new in the stream of a job. */
   hasNews(id: string): boolean {
-    const job = this.#sql.standing.get(id);
+    const job = this.#sql.metadata.get(id);
     return job !== undefined && this.#sql.hasParts.get(job.number) !== undefined;
   }
 
   /** What is new in the stream of a job, as JSON texts; each is handed out once. */
   async drain(id: string): Promise<string[]> {
-    const job = this.#sql.standing.get(id);
+    const job = this.#sql.metadata.get(id);
     if (job === undefined || !this.hasNews(id)) return [];
     const { commit, texts } = this.#parts;
     const parts = await commit.write(() => {
@@ -78,6 +78,6 @@ export class JobStreams {
   }
 
   get #sql(): JobTransitions['sql'] {
-    return this.#parts.ledger.sql;
+    return this.#parts.transitions.sql;
   }
 }

@@ -5,7 +5,7 @@ import { assertTransition, type JobState, type JobTerms } from './job.ts';
 import {
   type DueJob,
   type JobChange,
-  type JobStanding,
+  type JobMetadata,
   prepareJobStatements,
   type WaitingJob,
 } from './job-statements.ts';
@@ -28,7 +28,7 @@ export interface JobTaker {
 const changesAtOnce = 100;
 
 /** A result of the worker before is not wanted any more. */
-const nobody = '';
+const noWorker = '';
 
 export class JobTransitions {
   readonly sql: ReturnType<typeof prepareJobStatements>;
@@ -85,9 +85,9 @@ export class JobTransitions {
   }
 
   /** Returns what the job is now. `death`, where it counts, is what its worker died of. */
-  putBack(
+  requeue(
     id: string,
-    { retries, maxRetries }: JobStanding,
+    { retries, maxRetries }: JobMetadata,
     death: string | undefined,
     log?: string,
   ): JobState {
@@ -103,9 +103,9 @@ export class JobTransitions {
   }
 
   /** Queues a job that has ended anew. */
-  queueAnew(id: string, { ttlMs }: JobStanding): void {
+  queueAgain(id: string, { ttlMs }: JobMetadata): void {
     const queuedAt = this.#now();
-    this.#move(id, 'IN_QUEUE', { queuedAt, expiresAt: queuedAt + ttlMs, retries: 0, workerId: nobody });
+    this.#move(id, 'IN_QUEUE', { queuedAt, expiresAt: queuedAt + ttlMs, retries: 0, workerId: noWorker });
   }
 
   /** Some of those that wait at the endpoint; returns their ids. */
@@ -126,13 +126,13 @@ export class JobTransitions {
   }
 
   /** The job, if that is what the worker is at. */
-  heldBy({ id, workerId }: JobOfWorker): JobStanding | undefined {
-    const job = this.sql.standing.get(id);
+  runningOn({ id, workerId }: JobOfWorker): JobMetadata | undefined {
+    const job = this.sql.metadata.get(id);
     return job?.state === 'IN_PROGRESS' && job.workerId === workerId ? job : undefined;
   }
 
   #move(id: string, to: JobState, change: JobChange): void {
-    const job = this.sql.standing.get(id);
+    const job = this.sql.metadata.get(id);
     if (job === undefined) throw new Error(`the book holds no job ${id} that could become ${to}`);
     assertTransition(job.state, to);
     this.sql.move.run({ ...nothing, ...change, id, state: to });

@@ -9,7 +9,7 @@ import type { JobChange, TakenJob, WaitingJob } from './job-statements.ts';
 import { longText, type LongTexts } from './long-texts.ts';
 
 export interface JobWorkParts {
-  ledger: JobTransitions;
+  transitions: JobTransitions;
   commit: GroupCommit;
   reserve: DiskReserve;
   texts: LongTexts;
@@ -38,15 +38,15 @@ export class JobWork {
   async take(endpointId: string, takers: readonly JobTaker[], maxInputs = Infinity): Promise<TakenJob[]> {
     if (this.#parts.reserve.isFull || this.#parts.reads.queueLength(endpointId) === 0) return [];
     const taken = await this.#parts.commit.write(() => {
-      const jobs = this.#parts.ledger.nextInQueue(endpointId, takers.length, maxInputs);
+      const jobs = this.#parts.transitions.nextInQueue(endpointId, takers.length, maxInputs);
       return jobs.flatMap((job, index) => {
         const taker = takers[index];
         if (taker === undefined) return [];
-        this.#parts.ledger.begin(job.id, taker);
+        this.#parts.transitions.begin(job.id, taker);
         return [{ ...job, workerId: taker.workerId }];
       });
     });
-    for (const { id } of taken) this.#parts.signals.moved(id);
+    for (const { id } of taken) this.#parts.signals.changed(id);
     const jobs = await Promise.all(taken.map((job) => this.#withInput(job)));
     const whole = jobs.filter((job) => job !== undefined);
     // Whoever asked goes without a job only where there is none.
@@ -59,32 +59,32 @@ export class JobWork {
    */
   async settle(job: JobOfWorker, outcome: JobOutcome, log?: string): Promise<boolean> {
     const kept = log === undefined ? {} : { log };
-    const isHeard =
+    const isAccepted =
       outcome.state === 'FAILED'
         ? await this.#end(job, 'FAILED', { ...kept, error: outcome.error })
         : await this.#complete(job, outcome.output, kept);
-    if (isHeard) this.#parts.signals.moved(job.id);
-    return isHeard;
+    if (isAccepted) this.#parts.signals.changed(job.id);
+    return isAccepted;
   }
 
   /**
    * Puts the job of a worker that died back into the queue, or fails it where that has happened too often. With
    * `isCounted` false it never reached the worker. Undefined where it is not the worker's job.
    */
-  async putBack(
+  async requeue(
     given: JobOfWorker,
     why: string,
     { isCounted, log }: { isCounted: boolean; log?: string | undefined } = { isCounted: true },
   ): Promise<JobState | undefined> {
     const { id } = given;
     const now = await this.#stop(() => {
-      const job = this.#parts.ledger.heldBy(given);
+      const job = this.#parts.transitions.runningOn(given);
       if (job === undefined) return undefined;
-      const state = this.#parts.ledger.putBack(id, job, isCounted ? why : undefined, log);
+      const state = this.#parts.transitions.requeue(id, job, isCounted ? why : undefined, log);
       return { state, endpointId: job.endpointId };
     });
     if (now === undefined) return undefined;
-    this.#parts.signals.moved(id);
+    this.#parts.signals.changed(id);
     if (now.state === 'IN_QUEUE') this.#parts.signals.queued(now.endpointId);
     return now.state;
   }
@@ -97,20 +97,20 @@ export class JobWork {
     // Every move of the job writes it anew.
     if (message.length >= longText) return false;
     return await this.#parts.commit.write(() => {
-      const isHeard = this.#parts.reads.isInProgress(job);
-      if (isHeard) this.#parts.ledger.sql.setProgress.run({ id: job.id, progress: message });
-      return isHeard;
+      const isAccepted = this.#parts.reads.isInProgress(job);
+      if (isAccepted) this.#parts.transitions.sql.setProgress.run({ id: job.id, progress: message });
+      return isAccepted;
     });
   }
 
   async #complete(job: JobOfWorker, text: string, how: JobChange): Promise<boolean> {
     try {
-      return await this.#parts.texts.naming('results', text, ({ text: output, file: outputFile }) =>
+      return await this.#parts.texts.withStored('results', text, ({ text: output, file: outputFile }) =>
         this.#end(job, 'COMPLETED', { ...how, output, outputFile }),
       );
     } catch (error) {
       // A long one would leave no room for ending others; nor is there any for what would come of more jobs.
-      if (isDiskFull(error)) this.#parts.reserve.noteFull();
+      if (isDiskFull(error)) this.#parts.reserve.markFull();
       throw error;
     }
   }
@@ -118,10 +118,10 @@ export class JobWork {
   #end(given: JobOfWorker, state: JobState, how: JobChange): Promise<boolean> {
     const { id, workerId } = given;
     return this.#stop(() => {
-      const job = this.#parts.ledger.sql.standing.get(id);
+      const job = this.#parts.transitions.sql.metadata.get(id);
       if (job === undefined || job.endedAt !== null || job.workerId !== workerId) return false;
-      if (job.state === 'IN_QUEUE') this.#parts.ledger.begin(id, { workerId, isPulled: true });
-      this.#parts.ledger.end(id, state, how);
+      if (job.state === 'IN_QUEUE') this.#parts.transitions.begin(id, { workerId, isPulled: true });
+      this.#parts.transitions.end(id, state, how);
       return true;
     });
   }

@@ -24,7 +24,7 @@ export class LongTexts {
   }
 
   /** Has `write` name the text, which is on the disk by then if it is long; false where it did not. */
-  async naming(
+  async withStored(
     folder: (typeof folders)[number],
     text: string,
     write: (stored: StoredText) => Promise<boolean>,

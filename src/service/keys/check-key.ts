@@ -3,7 +3,7 @@ import type { FieldProblem } from '../endpoint-settings.ts';
 import { keyKinds, type KeyKind } from './key.ts';
 
 /** As it comes from a form or a command line. */
-export interface AskedKey {
+export interface KeyForm {
   name: string;
   kind: string;
   endpoints: string[] | null;
@@ -13,7 +13,7 @@ const maxNameLength = 64;
 const maxEndpoints = 100;
 
 /** Everything that is wrong with it; nothing where it can be made. */
-export function checkKey({ name, kind, endpoints }: AskedKey): FieldProblem[] {
+export function checkKey({ name, kind, endpoints }: KeyForm): FieldProblem[] {
   return [
     ...problem('name', wrongName(name)),
     ...problem('kind', isKeyKind(kind) ? undefined : `${JSON.stringify(kind)} is no kind of key; ${kinds}`),
@@ -50,6 +50,6 @@ function wrongEndpoints(endpoints: string[], kind: string): string | undefined {
   return wrong === undefined ? undefined : `${JSON.stringify(wrong)} cannot be the id of an endpoint`;
 }
 
-function problem(field: keyof AskedKey, text: string | undefined): FieldProblem[] {
+function problem(field: keyof KeyForm, text: string | undefined): FieldProblem[] {
   return text === undefined ? [] : [{ field, text }];
 }

@@ -3,7 +3,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import Sqlite from 'better-sqlite3';
 import { type Database, openForWriting } from '../../lib/sqlite/database.ts';
 import type { FieldProblem } from '../endpoint-settings.ts';
-import { checkKey, isKeyKind, type AskedKey } from './check-key.ts';
+import { checkKey, isKeyKind, type KeyForm } from './check-key.ts';
 import { keySchema, prepareKeyStatements } from './key-tables.ts';
 import {
   digestOf,
@@ -101,7 +101,7 @@ export class KeyStore {
   }
 
   /** Makes a key. Its text is told here and never again. Throws `KeyRefused` and `KeyStoreBusy`. */
-  add(asked: AskedKey): { key: string; record: KeyRecord } {
+  add(asked: KeyForm): { key: string; record: KeyRecord } {
     const problems = checkKey(asked);
     const { name, kind } = asked;
     if (problems.length > 0 || !isKeyKind(kind)) throw new KeyRefused(problems);

@@ -1,6 +1,6 @@
 /** What both kinds of pools share: when an endpoint's own workers start, how long they idle, and what is reported. */
 import type { EndpointSettings } from '../endpoint-settings.ts';
-import type { Puller } from '../workloads/workload.ts';
+import type { PullWorker } from '../workloads/workload.ts';
 import type { Supervised } from './supervised.ts';
 
 /** How long one is kept without a job where it was started for one. */
@@ -8,7 +8,7 @@ export const idleMs = 60_000;
 
 /** Starts as many as there are jobs that wait for one; all of them with quick start. */
 export function startWanted(
-  workers: readonly Supervised<Puller>[],
+  workers: readonly Supervised<PullWorker>[],
   { quickStart }: Pick<EndpointSettings, 'quickStart'>,
   queueLength: () => number,
 ): void {
@@ -22,11 +22,11 @@ const againAfterMs = 60_000;
 
 export function withoutRepeats(emit: (text: string) => void): (text: string) => void {
   let last = '';
-  let toldAt = -Infinity;
+  let reportedAt = -Infinity;
   return (text) => {
     const now = performance.now();
-    if (text === last && now - toldAt < againAfterMs) return;
-    [last, toldAt] = [text, now];
+    if (text === last && now - reportedAt < againAfterMs) return;
+    [last, reportedAt] = [text, now];
     emit(text);
   };
 }

@@ -8,7 +8,7 @@ import { shownWorker, type WorkerView } from './worker-view.ts';
 const defaultSilenceMs = 60_000;
 
 /** One that asks for nothing any more is forgotten. */
-const forgottenMs = 180_000;
+const forgetAfterMs = 180_000;
 
 /** Each holds connections open, and all of them are looked through whenever somebody looks at the endpoint. */
 const maxWorkers = 1_000;
@@ -23,47 +23,47 @@ interface RemoteWorker {
   since: number;
   lastSeenAt: number;
   /** What it was given, and when it last said so (monotonic ms). */
-  jobs: Map<string, HeldJob>;
+  jobs: Map<string, AssignedJob>;
   /** What it is at and nobody wants any more. */
   unwanted: Set<string>;
 }
 
-interface HeldJob {
+interface AssignedJob {
   heardAt: number;
-  leave: () => void;
+  unsubscribe: () => void;
 }
 
 export interface RemoteWorkersOptions {
-  book: JobStore;
+  store: JobStore;
   endpointId: string;
   silenceMs?: number;
-  onTrouble: (text: string) => void;
+  onProblem: (text: string) => void;
 }
 
 export class RemoteWorkers {
-  readonly #book: JobStore;
+  readonly #store: JobStore;
   readonly #signals: JobSignals;
   readonly #endpointId: string;
   readonly #silenceMs: number;
-  readonly #onTrouble: (text: string) => void;
+  readonly #onProblem: (text: string) => void;
   readonly #workers = new Map<string, RemoteWorker>();
   readonly #timer: NodeJS.Timeout;
   #isStopped = false;
 
-  constructor({ book, endpointId, silenceMs = defaultSilenceMs, onTrouble }: RemoteWorkersOptions) {
-    this.#book = book;
-    this.#signals = book.signals;
+  constructor({ store, endpointId, silenceMs = defaultSilenceMs, onProblem }: RemoteWorkersOptions) {
+    this.#store = store;
+    this.#signals = store.signals;
     this.#endpointId = endpointId;
     this.#silenceMs = silenceMs;
-    this.#onTrouble = onTrouble;
+    this.#onProblem = onProblem;
     // They may have gone on while the service was away.
-    for (const job of book.reads.pulledJobs())
-      if (job.endpointId === endpointId && job.workerId !== null) this.hold(job.workerId, [job.id]);
-    this.#timer = setInterval(() => void this.#lookForSilence(), Math.max(100, silenceMs / 10)).unref();
+    for (const job of store.reads.pulledJobs())
+      if (job.endpointId === endpointId && job.workerId !== null) this.assign(job.workerId, [job.id]);
+    this.#timer = setInterval(() => void this.#checkSilence(), Math.max(100, silenceMs / 10)).unref();
   }
 
   /** Notes that a worker has been heard of; false where it is one more than there may be. */
-  hear(id: string, gpu: string | null = null): boolean {
+  noteContact(id: string, gpu: string | null = null): boolean {
     if (!this.#workers.has(id) && this.#workers.size >= maxWorkers) return false;
     const worker = this.#worker(id);
     worker.lastSeenAt = Date.now();
@@ -77,14 +77,14 @@ export class RemoteWorkers {
   }
 
   /** Notes that it was given these. */
-  hold(workerId: string, jobIds: readonly string[]): void {
+  assign(workerId: string, jobIds: readonly string[]): void {
     const worker = this.#worker(workerId);
     for (const id of jobIds) {
-      worker.jobs.get(id)?.leave();
+      worker.jobs.get(id)?.unsubscribe();
       // It may have been told to stop the same job before, and has it anew.
       worker.unwanted.delete(id);
-      const leave = this.#signals.on(`moved ${id}`, () => this.#onMoved(worker, id));
-      worker.jobs.set(id, { heardAt: performance.now(), leave });
+      const unsubscribe = this.#signals.on(`changed ${id}`, () => this.#onMoved(worker, id));
+      worker.jobs.set(id, { heardAt: performance.now(), unsubscribe });
       // It may have been cancelled since it was taken.
       this.#onMoved(worker, id);
     }
@@ -92,7 +92,7 @@ export class RemoteWorkers {
   }
 
   /** Notes that it says it is at these; what it does not name, it may not have got. */
-  keep(workerId: string, jobIds: readonly string[]): void {
+  keepAlive(workerId: string, jobIds: readonly string[]): void {
     const worker = this.#worker(workerId);
     for (const id of jobIds) {
       const held = worker.jobs.get(id);
@@ -113,7 +113,7 @@ export class RemoteWorkers {
   /** It has said how the job ended. */
   release(workerId: string, jobId: string): void {
     const worker = this.#worker(workerId);
-    worker.jobs.get(jobId)?.leave();
+    worker.jobs.get(jobId)?.unsubscribe();
     worker.jobs.delete(jobId);
     worker.unwanted.delete(jobId);
     worker.since = Date.now();
@@ -124,9 +124,9 @@ export class RemoteWorkers {
     const worker = this.#workers.get(workerId);
     if (worker === undefined) return;
     this.#workers.delete(workerId);
-    for (const [id, { leave }] of worker.jobs) {
-      leave();
-      await this.#putBack({ id, workerId }, why, how);
+    for (const [id, { unsubscribe }] of worker.jobs) {
+      unsubscribe();
+      await this.#requeue({ id, workerId }, why, how);
     }
   }
 
@@ -142,7 +142,7 @@ export class RemoteWorkers {
       lastDeath: null,
       startsAt: null,
       log: [],
-      state: jobs.size > 0 ? 'running' : Date.now() - lastSeenAt > forgottenMs / 2 ? 'unhealthy' : 'idle',
+      state: jobs.size > 0 ? 'running' : Date.now() - lastSeenAt > forgetAfterMs / 2 ? 'unhealthy' : 'idle',
     }));
   }
 
@@ -153,7 +153,7 @@ export class RemoteWorkers {
     this.#signals.queued(this.#endpointId);
     for (const { id, jobs } of this.#workers.values()) {
       this.#signals.stopping(id);
-      for (const { leave } of jobs.values()) leave();
+      for (const { unsubscribe } of jobs.values()) unsubscribe();
     }
   }
 
@@ -168,15 +168,15 @@ export class RemoteWorkers {
   }
 
   #onMoved(worker: RemoteWorker, id: string): void {
-    if (this.#book.reads.isInProgress({ id, workerId: worker.id })) return;
-    worker.jobs.get(id)?.leave();
+    if (this.#store.reads.isInProgress({ id, workerId: worker.id })) return;
+    worker.jobs.get(id)?.unsubscribe();
     if (worker.jobs.delete(id) && this.#isUnwanted(worker, id)) this.#stopJob(worker, id);
   }
 
   /** What it has ended itself it need not be told of. */
   #isUnwanted({ id: workerId }: RemoteWorker, id: string): boolean {
     const job = { id, workerId };
-    return !this.#book.reads.isInProgress(job) && !this.#book.reads.wasSettledBy(job);
+    return !this.#store.reads.isInProgress(job) && !this.#store.reads.wasSettledBy(job);
   }
 
   #stopJob(worker: RemoteWorker, id: string): void {
@@ -184,31 +184,31 @@ export class RemoteWorkers {
     this.#signals.stopping(worker.id);
   }
 
-  async #lookForSilence(): Promise<void> {
+  async #checkSilence(): Promise<void> {
     const now = performance.now();
     for (const worker of this.#workers.values()) {
       const silent = [...worker.jobs].filter(([, { heardAt }]) => now - heardAt > this.#silenceMs);
       for (const [id] of silent) {
         const seconds = Math.round(this.#silenceMs / 1_000);
-        await this.#putBack(
+        await this.#requeue(
           { id, workerId: worker.id },
           `worker ${shownWorker(worker.id)} said nothing of it for ${seconds} s`,
           { isCounted: true },
         );
       }
-      if (worker.jobs.size === 0 && Date.now() - worker.lastSeenAt > forgottenMs)
+      if (worker.jobs.size === 0 && Date.now() - worker.lastSeenAt > forgetAfterMs)
         this.#workers.delete(worker.id);
     }
   }
 
-  async #putBack(job: JobOfWorker, why: string, how: { isCounted: boolean; log?: string }): Promise<void> {
+  async #requeue(job: JobOfWorker, why: string, how: { isCounted: boolean; log?: string }): Promise<void> {
     try {
-      const state = await this.#book.work.putBack(job, why, how);
+      const state = await this.#store.work.requeue(job, why, how);
       const worker = this.#workers.get(job.workerId);
       if (state === 'FAILED' && worker !== undefined) this.#stopJob(worker, job.id);
     } catch (error) {
       // Asked again at the next look.
-      this.#onTrouble(
+      this.#onProblem(
         `endpoint ${this.#endpointId} cannot put job ${job.id} back into the queue: ${String(error)}`,
       );
     }

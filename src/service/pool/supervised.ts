@@ -2,18 +2,18 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
-import type { Puller, WorkerContext } from '../workloads/workload.ts';
+import type { PullWorker, WorkerContext } from '../workloads/workload.ts';
 import type { WorkerDeath } from './worker-view.ts';
 
 export type SupervisedState = 'stopped' | 'initializing' | 'up' | 'unhealthy';
 
-export interface SupervisedParts<W extends Puller> {
+export interface SupervisedParts<W extends PullWorker> {
   start: (context: WorkerContext) => Promise<W>;
   /** Called whenever it is in another state. */
   onChange: () => void;
   /** It ended by itself. */
   onEnded?: (workerId: string, why: string) => void;
-  onTrouble: (text: string) => void;
+  onProblem: (text: string) => void;
 }
 
 /** A worker that ends again and again is started at growing intervals, up to this. */
@@ -21,7 +21,7 @@ const maxPauseMs = 60_000;
 
 const provenAfterMs = 60_000;
 
-export class Supervised<W extends Puller> {
+export class Supervised<W extends PullWorker> {
   readonly log = new KeptLog();
   /** Whether its end would be none of its doing: of no trouble, and another may be started at once. */
   isExcused = false;
@@ -139,7 +139,7 @@ export class Supervised<W extends Puller> {
     this.#lastDeath = { why, at: Date.now() };
     this.#startsAt = Date.now() + pauseMs;
     this.#become('unhealthy');
-    this.#parts.onTrouble(`${what}: ${why}`);
+    this.#parts.onProblem(`${what}: ${why}`);
     await sleep(pauseMs, undefined, { signal: this.#stop.signal, ref: false }).catch(() => undefined);
     this.#startsAt = null;
     if (!this.#stop.signal.aborted) this.#become('stopped');
@@ -159,7 +159,7 @@ export function textOf(error: unknown): string {
 }
 
 /** What a worker writes for people: its latest lines, and those of the job it is at. */
-const latestLines = 200;
+const maxLatestLines = 200;
 const maxLineLength = 2_000;
 const maxJobLogLength = 64 * 1024;
 
@@ -171,7 +171,7 @@ class KeptLog {
   add(line: string): void {
     const kept = line.length <= maxLineLength ? line : `${line.slice(0, maxLineLength)}…`;
     this.latest.push(kept);
-    if (this.latest.length > latestLines) this.latest.shift();
+    if (this.latest.length > maxLatestLines) this.latest.shift();
     if (this.#ofJob === undefined) return;
     this.#ofJob.push(kept);
     this.#length += kept.length + 1;

@@ -9,46 +9,46 @@ import { WorkerSlot } from './worker-slot.ts';
 import type { WorkerView } from './worker-view.ts';
 
 export interface PoolParts {
-  book: JobStore;
+  store: JobStore;
   results: JobResults;
   workload: Workload;
   endpoint: Pick<EndpointSettings, 'id' | 'workers' | 'quickStart'>;
-  onTrouble: (text: string) => void;
+  onProblem: (text: string) => void;
 }
 
 /** How long to wait where the book could not be written, before that is tried again. */
-const troubleWaitMs = 1_000;
+const retryWaitMs = 1_000;
 
 export class WorkerPool {
   readonly #parts: PoolParts;
   readonly #stop = new AbortController();
   readonly #slots: WorkerSlot[];
-  readonly #leave: () => void;
-  readonly #say: (text: string) => void;
+  readonly #unsubscribe: () => void;
+  readonly #report: (text: string) => void;
   #isTaking = false;
   #taking: Promise<void> = Promise.resolve();
   #isWoken = false;
   #retiring: NodeJS.Timeout | undefined;
   /** The latest reason for which a worker could not be started or ended. */
-  #trouble: string | null = null;
+  #problem: string | null = null;
 
   constructor(parts: PoolParts) {
     this.#parts = parts;
-    this.#say = withoutRepeats(parts.onTrouble);
-    const { book, results, workload, endpoint } = parts;
+    this.#report = withoutRepeats(parts.onProblem);
+    const { store, results, workload, endpoint } = parts;
     this.#slots = Array.from(
       { length: endpoint.workers },
       () =>
         new WorkerSlot({
-          book,
+          store,
           results,
           workload,
-          insist: (write) => this.#insist(write),
+          retryWrite: (write) => this.#retryWrite(write),
           onChange: () => this.wake(),
-          onTrouble: (text) => this.#emit(text),
+          onProblem: (text) => this.#emit(text),
         }),
     );
-    this.#leave = book.signals.on(`queued ${endpoint.id}`, () => this.wake());
+    this.#unsubscribe = store.signals.on(`queued ${endpoint.id}`, () => this.wake());
     if (!endpoint.quickStart) this.#retiring = setInterval(() => this.#retire(), idleMs / 4).unref();
     this.wake();
   }
@@ -57,14 +57,14 @@ export class WorkerPool {
     return this.#slots.flatMap<WorkerView>(({ state, jobIds, supervised }) => {
       if (state === 'stopped') return [];
       const { workerId, since, log, lastDeath, startsAt } = supervised;
-      const told = { since, lastSeenAt: since, lastDeath, startsAt, log: log.latest };
-      return [{ id: workerId, kind: 'own', state, jobIds, gpu: null, ...told }];
+      const own = { since, lastSeenAt: since, lastDeath, startsAt, log: log.latest };
+      return [{ id: workerId, kind: 'own', state, jobIds, gpu: null, ...own }];
     });
   }
 
   /** Why there is somebody who cannot be relied on; null where all can be. */
-  get trouble(): string | null {
-    return this.#slots.some(({ supervised }) => supervised.isUnstable) ? this.#trouble : null;
+  get problem(): string | null {
+    return this.#slots.some(({ supervised }) => supervised.isUnstable) ? this.#problem : null;
   }
 
   logOf(jobId: string): readonly string[] {
@@ -80,7 +80,7 @@ export class WorkerPool {
   /** Takes no more jobs and tells running workloads to stop; what they still answer is not heard. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    this.#leave();
+    this.#unsubscribe();
     clearInterval(this.#retiring);
     // What is taken meanwhile is not begun, and is in the book when this resolves.
     await this.#taking;
@@ -91,17 +91,19 @@ export class WorkerPool {
     this.#isTaking = true;
     while (this.#isWoken && !this.#stop.signal.aborted) {
       this.#isWoken = false;
-      const { book, endpoint } = this.#parts;
+      const { store, endpoint } = this.#parts;
       const idle = this.#slots.filter(({ state }) => state === 'idle');
       const takers = idle.map(({ supervised }) => ({ workerId: supervised.workerId, isPulled: false }));
       const jobs =
-        takers.length === 0 ? [] : ((await this.#insist(() => book.work.take(endpoint.id, takers))) ?? []);
+        takers.length === 0
+          ? []
+          : ((await this.#retryWrite(() => store.work.take(endpoint.id, takers))) ?? []);
       if (this.#stop.signal.aborted) break;
-      if (jobs.length > 0) this.#trouble = null;
+      if (jobs.length > 0) this.#problem = null;
       for (const job of jobs)
         void idle.find(({ supervised }) => supervised.workerId === job.workerId)?.work(job);
       const supervised = this.#slots.map((slot) => slot.supervised);
-      startWanted(supervised, endpoint, () => book.reads.queueLength(endpoint.id));
+      startWanted(supervised, endpoint, () => store.reads.queueLength(endpoint.id));
     }
     this.#isTaking = false;
   }
@@ -111,21 +113,19 @@ export class WorkerPool {
   }
 
   #emit(text: string): void {
-    if (text !== this.#trouble) this.#say(`endpoint ${this.#parts.endpoint.id}: ${text}`);
-    this.#trouble = text;
+    if (text !== this.#problem) this.#report(`endpoint ${this.#parts.endpoint.id}: ${text}`);
+    this.#problem = text;
   }
 
   /** Tries until it is written, as a full disk may be emptied; undefined once stopped. */
-  async #insist<T>(write: () => Promise<T>): Promise<T | undefined> {
+  async #retryWrite<T>(write: () => Promise<T>): Promise<T | undefined> {
     while (!this.#stop.signal.aborted) {
       try {
         return await write();
       } catch (error) {
-        const { endpoint, onTrouble } = this.#parts;
-        onTrouble(`endpoint ${endpoint.id} cannot write its book: ${String(error)}`);
-        await sleep(troubleWaitMs, undefined, { signal: this.#stop.signal, ref: false }).catch(
-          () => undefined,
-        );
+        const { endpoint, onProblem } = this.#parts;
+        onProblem(`endpoint ${endpoint.id} cannot write its book: ${String(error)}`);
+        await sleep(retryWaitMs, undefined, { signal: this.#stop.signal, ref: false }).catch(() => undefined);
       }
     }
     return undefined;

@@ -7,14 +7,14 @@ import { Supervised, textOf } from './supervised.ts';
 import type { WorkerState } from './worker-view.ts';
 
 export interface SlotParts {
-  book: JobStore;
+  store: JobStore;
   results: JobResults;
   workload: Workload;
   /** Tries until it is written, as a full disk may be emptied; undefined once the service ends. */
-  insist: <T>(write: () => Promise<T>) => Promise<T | undefined>;
+  retryWrite: <T>(write: () => Promise<T>) => Promise<T | undefined>;
   /** Called when it is in another state. */
   onChange: () => void;
-  onTrouble: (text: string) => void;
+  onProblem: (text: string) => void;
 }
 
 export class WorkerSlot {
@@ -26,11 +26,11 @@ export class WorkerSlot {
 
   constructor(parts: SlotParts) {
     this.#parts = parts;
-    const { workload, onChange, onTrouble } = parts;
+    const { workload, onChange, onProblem } = parts;
     this.supervised = new Supervised({
       start: (context) => workload.startWorker(context),
       onChange,
-      onTrouble,
+      onProblem,
     });
   }
 
@@ -52,13 +52,13 @@ export class WorkerSlot {
   /** Resolves when the job is somebody else's business again. */
   async work(job: TakenJob): Promise<void> {
     const { worker } = this.supervised;
-    const { book, insist, onChange } = this.#parts;
+    const { store, retryWrite, onChange } = this.#parts;
     if (worker === undefined || this.state !== 'idle') {
-      await insist(() => book.work.putBack(job, 'its worker had ended before', { isCounted: false }));
+      await retryWrite(() => store.work.requeue(job, 'its worker had ended before', { isCounted: false }));
       return;
     }
     // It may have been cancelled since it was taken.
-    if (!book.reads.isInProgress(job)) return onChange();
+    if (!store.reads.isInProgress(job)) return onChange();
     this.#job = job;
     this.supervised.log.begin();
     this.supervised.isExcused = false;
@@ -75,12 +75,12 @@ export class WorkerSlot {
   }
 
   async #run(worker: Worker, job: TakenJob): Promise<void> {
-    const { book, results, insist } = this.#parts;
+    const { store, results, retryWrite } = this.#parts;
     const { log } = this.supervised;
     const unwanted = new AbortController();
     const abort = (): void => unwanted.abort();
-    const leave = book.signals.on(`moved ${job.id}`, () => {
-      if (book.reads.isInProgress(job)) return;
+    const unsubscribe = store.signals.on(`changed ${job.id}`, () => {
+      if (store.reads.isInProgress(job)) return;
       // Programs and modules let go of a job by their end only.
       this.supervised.isExcused = true;
       abort();
@@ -89,27 +89,27 @@ export class WorkerSlot {
     if (this.#stop.signal.aborted) abort();
     try {
       const input = JSON.parse(job.input) as Record<string, unknown>;
-      const report = reportOf(book, job, unwanted.signal);
+      const report = reportOf(store, job, unwanted.signal);
       const run = worker.run({ id: job.id, input, inputText: job.input }, report);
-      const output = outputText(await run.finally(leave));
+      const output = outputText(await run.finally(unsubscribe));
       const lines = log.end();
-      if (!unwanted.signal.aborted) await insist(() => results.complete(job, output, lines));
+      if (!unwanted.signal.aborted) await retryWrite(() => results.complete(job, output, lines));
       this.supervised.markHealthy();
     } catch (error) {
       const text = textOf(error);
       const lines = log.end();
       if (unwanted.signal.aborted) return;
       if (error instanceof WorkerDied)
-        await insist(() => book.work.putBack(job, text, { isCounted: true, log: lines }));
-      else await insist(() => results.fail(job, text, lines));
+        await retryWrite(() => store.work.requeue(job, text, { isCounted: true, log: lines }));
+      else await retryWrite(() => results.fail(job, text, lines));
     } finally {
-      leave();
+      unsubscribe();
       this.#stop.signal.removeEventListener('abort', abort);
     }
   }
 }
 
-function reportOf(book: JobStore, job: TakenJob, signal: AbortSignal): RunReport {
+function reportOf(store: JobStore, job: TakenJob, signal: AbortSignal): RunReport {
   // What cannot be written is not worth the job: the result counts.
   const keep = async (write: () => Promise<unknown>): Promise<void> => {
     try {
@@ -120,8 +120,8 @@ function reportOf(book: JobStore, job: TakenJob, signal: AbortSignal): RunReport
   };
   return {
     signal,
-    progress: (message) => keep(() => book.work.setProgress(job, outputText(message))),
-    stream: (output) => keep(() => book.streams.add(job, outputText(output))),
+    progress: (message) => keep(() => store.work.setProgress(job, outputText(message))),
+    stream: (output) => keep(() => store.streams.add(job, outputText(output))),
   };
 }
 

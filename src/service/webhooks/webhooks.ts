@@ -11,14 +11,14 @@ import {
   piecesOf,
 } from '../jobs/filed-text.ts';
 import type { JobStore } from '../jobs/job-store.ts';
-import { WebhookLanes } from './webhook-slots.ts';
+import { WebhookSlots } from './webhook-slots.ts';
 import { type DueWebhook, prepareWebhookStatements } from './webhook-statements.ts';
 import { type Internet, publicLookup, isPublicAddress } from '../../lib/net/addresses.ts';
 import { isIP } from 'node:net';
 
 export interface WebhooksParts extends WebhookTargets {
-  book: JobStore;
-  onTrouble: (text: string) => void;
+  store: JobStore;
+  onProblem: (text: string) => void;
   /** Wall clock, epoch ms. */
   now: () => number;
 }
@@ -26,8 +26,8 @@ export interface WebhooksParts extends WebhookTargets {
 /** Between the tries; after the last there is none. */
 const pausesMs = [10_000, 60_000];
 
-const lookEveryMs = 500;
-const lookedAt = 500;
+const pollEveryMs = 500;
+const pollSize = 500;
 
 const beforeAll = { dueAt: 0, job: 0 };
 
@@ -37,55 +37,55 @@ export class Webhooks {
   readonly #stop = new AbortController();
   readonly #timer: NodeJS.Timeout;
   /** What was looked at last; those behind it come next, so that many for one host hide nobody else's. */
-  #lookedUpTo = beforeAll;
-  readonly #lanes = new WebhookLanes();
+  #polledUpTo = beforeAll;
+  readonly #slots = new WebhookSlots();
   readonly #sender: WebhookSender;
   /** By job. */
-  readonly #telling = new Map<number, Promise<void>>();
+  readonly #sending = new Map<number, Promise<void>>();
 
   constructor(parts: WebhooksParts) {
     this.#parts = parts;
     this.#sender = new WebhookSender(parts);
-    this.#sql = prepareWebhookStatements(parts.book.file.db);
-    this.#timer = setInterval(() => this.#look(), lookEveryMs).unref();
-    this.#look();
+    this.#sql = prepareWebhookStatements(parts.store.file.db);
+    this.#timer = setInterval(() => this.#poll(), pollEveryMs).unref();
+    this.#poll();
   }
 
   async stop(): Promise<void> {
     this.#stop.abort();
     clearInterval(this.#timer);
-    await Promise.all(this.#telling.values());
+    await Promise.all(this.#sending.values());
     await this.#sender.close();
   }
 
-  #look(): void {
-    if (this.#stop.signal.aborted || this.#lanes.isFull) return;
+  #poll(): void {
+    if (this.#stop.signal.aborted || this.#slots.isFull) return;
     try {
-      const due = this.#sql.due.all({ now: this.#parts.now(), max: lookedAt, ...this.#lookedUpTo });
+      const due = this.#sql.due.all({ now: this.#parts.now(), max: pollSize, ...this.#polledUpTo });
       const last = due.at(-1);
-      this.#lookedUpTo =
-        due.length < lookedAt || last === undefined ? beforeAll : { dueAt: last.dueAt, job: last.job };
+      this.#polledUpTo =
+        due.length < pollSize || last === undefined ? beforeAll : { dueAt: last.dueAt, job: last.job };
       for (const webhook of due) this.#beginWhereRoom(webhook);
     } catch (error) {
-      this.#parts.onTrouble(`webhooks cannot be sent: ${String(error)}`);
+      this.#parts.onProblem(`webhooks cannot be sent: ${String(error)}`);
     }
   }
 
   #beginWhereRoom(webhook: DueWebhook): void {
-    if (this.#telling.has(webhook.job)) return;
-    const leave = this.#lanes.enter({ host: new URL(webhook.url).host, bytes: webhook.bytes });
-    if (leave !== undefined) this.#telling.set(webhook.job, this.#begin(webhook, leave));
+    if (this.#sending.has(webhook.job)) return;
+    const release = this.#slots.acquire({ host: new URL(webhook.url).host, bytes: webhook.bytes });
+    if (release !== undefined) this.#sending.set(webhook.job, this.#begin(webhook, release));
   }
 
-  async #begin(webhook: DueWebhook, leave: (hasAnswered?: boolean) => void): Promise<void> {
+  async #begin(webhook: DueWebhook, release: (hasAnswered?: boolean) => void): Promise<void> {
     try {
-      leave(await this.#emit(webhook));
-      this.#telling.delete(webhook.job);
-      this.#look();
+      release(await this.#emit(webhook));
+      this.#sending.delete(webhook.job);
+      this.#poll();
     } catch (error) {
-      leave();
-      this.#telling.delete(webhook.job);
-      this.#parts.onTrouble(`the webhook of job ${webhook.id} cannot be sent: ${String(error)}`);
+      release();
+      this.#sending.delete(webhook.job);
+      this.#parts.onProblem(`the webhook of job ${webhook.id} cannot be sent: ${String(error)}`);
     }
   }
 
@@ -94,7 +94,7 @@ export class Webhooks {
    * the service does not live to see the end of was one.
    */
   async #emit(webhook: DueWebhook): Promise<boolean | undefined> {
-    const { commit } = this.#parts.book.file;
+    const { commit } = this.#parts.store.file;
     const body = await this.#bodyOf(webhook);
     const { job, tries, url, dueAt: wasDueAt } = webhook;
     const pauseMs = pausesMs[tries];
@@ -103,7 +103,7 @@ export class Webhooks {
       const begun = await commit.write(() => this.#sql.postpone.run({ job, tries, wasDueAt, dueAt }));
       if (begun.changes === 0 || this.#stop.signal.aborted) return undefined;
       const { why, hasAnswered } =
-        body === undefined ? nothingToTell : await this.#sender.send(url, body, this.#stop.signal);
+        body === undefined ? nothingToSend : await this.#sender.send(url, body, this.#stop.signal);
       if (why === undefined)
         await commit.write(() => this.#sql.silence.run({ job, tries: tries + 1, dueAt }));
       else if (dueAt === null && !this.#stop.signal.aborted) this.#giveUp(webhook, new URL(url).host, why);
@@ -114,22 +114,22 @@ export class Webhooks {
   }
 
   #giveUp({ id, tries }: DueWebhook, host: string, why: string): void {
-    this.#parts.onTrouble(`the webhook of job ${id} at ${host} was not heard in ${tries + 1} tries: ${why}`);
+    this.#parts.onProblem(`the webhook of job ${id} at ${host} was not heard in ${tries + 1} tries: ${why}`);
   }
 
   /** The whole job with its input; undefined where its time is over. */
   async #bodyOf({ endpointId, id }: DueWebhook): Promise<Text | FiledText | undefined> {
-    const { book } = this.#parts;
-    const job = book.reads.find(endpointId, id);
-    const opened = job && (await book.reads.open(job));
-    const input = opened && (await book.reads.inputOf(id));
+    const { store } = this.#parts;
+    const job = store.reads.find(endpointId, id);
+    const opened = job && (await store.reads.open(job));
+    const input = opened && (await store.reads.inputOf(id));
     if (opened !== undefined && input !== undefined) return statusBody(opened, input);
     await closeFilesOf(opened && opened.payload !== null ? [opened.payload] : undefined);
     return undefined;
   }
 }
 
-const nothingToTell: Try = {};
+const nothingToSend: Try = {};
 
 /** Whom webhooks may lead to. */
 interface WebhookTargets {
@@ -173,8 +173,8 @@ class WebhookSender {
         dispatcher: this.#agent,
       });
       await body.dump();
-      const isHeard = statusCode >= 200 && statusCode < 300;
-      return { hasAnswered: true, ...(!isHeard && { why: `it answered ${statusCode}` }) };
+      const isAccepted = statusCode >= 200 && statusCode < 300;
+      return { hasAnswered: true, ...(!isAccepted && { why: `it answered ${statusCode}` }) };
     } catch (error) {
       return { hasAnswered: false, why: String(error) };
     }

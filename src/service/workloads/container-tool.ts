@@ -12,7 +12,7 @@ export interface ContainerTool {
   containerArguments: readonly string[];
 }
 
-export interface ToolWishes {
+export interface ToolOptions {
   command?: readonly string[];
   containerArguments?: readonly string[];
 }
@@ -21,27 +21,30 @@ export interface ToolWishes {
  * The one that is wished for, or NIGHTRENDER_CONTAINER_TOOL and NIGHTRENDER_CONTAINER_ARGUMENTS name (words between
  * spaces), or else whichever answers. Rejects, in words, where none does.
  */
-export async function findContainerTool(wishes: ToolWishes = {}, env = process.env): Promise<ContainerTool> {
-  const named = wishes.command ?? wordsOf(env['NIGHTRENDER_CONTAINER_TOOL']);
+export async function findContainerTool(
+  options: ToolOptions = {},
+  env = process.env,
+): Promise<ContainerTool> {
+  const named = options.command ?? wordsOf(env['NIGHTRENDER_CONTAINER_TOOL']);
   const containerArguments =
-    wishes.containerArguments ?? wordsOf(env['NIGHTRENDER_CONTAINER_ARGUMENTS']) ?? [];
+    options.containerArguments ?? wordsOf(env['NIGHTRENDER_CONTAINER_ARGUMENTS']) ?? [];
   const candidates = named === undefined ? [['podman'], ['docker']] : [named];
-  const troubles: string[] = [];
+  const problems: string[] = [];
   for (const command of candidates) {
     const kind = basename(command[0] ?? '').startsWith('podman') ? 'podman' : 'docker';
-    const trouble = await troubleWith({ kind, command, containerArguments });
+    const trouble = await probe({ kind, command, containerArguments });
     if (trouble === undefined) return { kind, command, containerArguments };
-    troubles.push(trouble);
+    problems.push(trouble);
   }
-  throw new Error(`containers cannot be run here: ${troubles.join('; ')}`);
+  throw new Error(`containers cannot be run here: ${problems.join('; ')}`);
 }
 
-export interface ToolAnswer {
+export interface ToolResult {
   /** Null where it was killed, as it is when its time is over. */
   exitCode: number | null;
   stdout: string;
   /** What is wrong, in its own words; empty where it does not say. */
-  complaint: string;
+  errorText: string;
 }
 
 export interface ToolRequest {
@@ -56,7 +59,7 @@ export async function runTool(
   tool: ContainerTool,
   toolArguments: readonly string[],
   { timeoutMs, input = '', log, signal }: ToolRequest,
-): Promise<ToolAnswer> {
+): Promise<ToolResult> {
   const run = await WorkerProcess.start({
     title: tool.kind,
     // What Node gives for a standard input is a socket, which cannot be opened as /dev/stdin; a pipe can.
@@ -71,12 +74,12 @@ export async function runTool(
   signal?.addEventListener('abort', end, { once: true });
   if (signal?.aborted === true) end();
   stdin.on('error', () => undefined).end(input);
-  const [output, complaints] = [keepEnd(stdout), keepEnd(stderr)];
+  const [output, errors] = [keepEnd(stdout), keepEnd(stderr)];
   log?.follow(stderr);
   await run.ended;
   clearTimeout(timer);
   signal?.removeEventListener('abort', end);
-  return { exitCode: run.exitCode, stdout: output(), complaint: complaintIn(complaints()) };
+  return { exitCode: run.exitCode, stdout: output(), errorText: lastError(errors()) };
 }
 
 /** The tools need much of what is set, and none of the service's own. */
@@ -86,15 +89,15 @@ export function toolEnvironment(): NodeJS.ProcessEnv {
 
 const probeMs = 20_000;
 
-async function troubleWith(tool: ContainerTool): Promise<string | undefined> {
-  const { exitCode, complaint } = await runTool(tool, ['version'], { timeoutMs: probeMs });
+async function probe(tool: ContainerTool): Promise<string | undefined> {
+  const { exitCode, errorText } = await runTool(tool, ['version'], { timeoutMs: probeMs });
   if (exitCode === 0) return undefined;
   if (exitCode === 127) return `${tool.command[0]} is not there`;
-  return `${tool.command[0]} does not answer${complaint === '' ? '' : ` (${complaint})`}`;
+  return `${tool.command[0]} does not answer${errorText === '' ? '' : ` (${errorText})`}`;
 }
 
 /** The last line of it that does not only say where there is help. */
-function complaintIn(text: string): string {
+function lastError(text: string): string {
   const lines = text.split('\n').map((line) => line.trim());
   return lines.findLast((line) => line !== '' && !/^(See|Run|Usage:) /.test(line)) ?? '';
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ContainerTool, runTool, toolEnvironment } from './container-tool.ts';
 import { WorkerLog } from './worker-log.ts';
 import { WorkerProcess } from './worker-process.ts';
-import type { Puller, PullWorkload, WorkerContext } from './workload.ts';
+import type { PullWorker, PullWorkload, WorkerContext } from './workload.ts';
 import type { EndpointSettings } from '../endpoint-settings.ts';
 
 /** An image of many gigabytes may have to come first. */
@@ -14,25 +14,25 @@ const commandTimeoutMs = 60_000;
 const graceSeconds = 5;
 
 export function containerWorkload(options: ContainerOptions): PullWorkload {
-  return { name: options.image, startPuller: (context) => startContainer(options, context) };
+  return { name: options.image, startPullWorker: (context) => startContainer(options, context) };
 }
 
 /** Of a service that was killed, whose containers nobody ended. Tells how many there were; rejects in words. */
 export async function removeLeftContainers(tool: ContainerTool, serviceId: string): Promise<number> {
   const filter = ['--filter', `label=${serviceLabel(serviceId)}`];
   const list = ['ps', '--all', '--quiet', ...filter];
-  const { exitCode, stdout, complaint } = await runTool(tool, list, { timeoutMs: commandTimeoutMs });
-  if (exitCode !== 0) throw new Error(`${tool.kind} does not list its containers: ${complaint}`);
+  const { exitCode, stdout, errorText } = await runTool(tool, list, { timeoutMs: commandTimeoutMs });
+  if (exitCode !== 0) throw new Error(`${tool.kind} does not list its containers: ${errorText}`);
   const ids = stdout.split('\n').filter(Boolean);
   if (ids.length === 0) return 0;
   const removal = ['rm', '--force', ...ids];
   const removed = await runTool(tool, removal, { timeoutMs: commandTimeoutMs * ids.length });
   if (removed.exitCode !== 0)
-    throw new Error(`${tool.kind} does not remove containers: ${removed.complaint}`);
+    throw new Error(`${tool.kind} does not remove containers: ${removed.errorText}`);
   return ids.length;
 }
 
-async function startContainer(options: ContainerOptions, context: WorkerContext): Promise<Puller> {
+async function startContainer(options: ContainerOptions, context: WorkerContext): Promise<PullWorker> {
   const { tool, endpointId } = options;
   const name = `nightrender-${endpointId}-${context.workerId}`;
   const log = new WorkerLog(context.log);
@@ -57,7 +57,7 @@ async function create(
   log: WorkerLog,
 ): Promise<void> {
   const input = environmentFile({ ...options.environment, ...options.pullEnvironment(context.workerId) });
-  const { exitCode, complaint } = await runTool(options.tool, createArguments(name, options), {
+  const { exitCode, errorText } = await runTool(options.tool, createArguments(name, options), {
     input,
     log,
     timeoutMs: createTimeoutMs,
@@ -66,11 +66,11 @@ async function create(
   if (exitCode === 0) return;
   await remove(options.tool, name);
   throw new Error(
-    `${options.tool.kind} cannot make a container of ${options.image}: ${complaint || 'it was ended'}`,
+    `${options.tool.kind} cannot make a container of ${options.image}: ${errorText || 'it was ended'}`,
   );
 }
 
-class Container implements Puller {
+class Container implements PullWorker {
   readonly ended: Promise<string>;
   readonly #tool: ContainerTool;
   readonly #name: string;
@@ -108,7 +108,7 @@ class Container implements Puller {
     if (this.#isStopped) return 'the container was stopped';
     const [wasOutOfMemory, exitCode] = state.trim().split(' ');
     if (wasOutOfMemory === 'true') return 'the container took more than its memory and was killed';
-    return exitCode === undefined || exitCode === '' ? reason : `the container ${inWords(Number(exitCode))}`;
+    return exitCode === undefined || exitCode === '' ? reason : `the container ${exitText(Number(exitCode))}`;
   }
 
   /** What it says; nothing where it cannot. */
@@ -126,7 +126,7 @@ async function remove(tool: ContainerTool, name: string): Promise<void> {
 }
 
 /** A shell's way to say by which signal a program was killed. */
-function inWords(exitCode: number): string {
+function exitText(exitCode: number): string {
   const signal = Object.entries(constants.signals).find(([, number]) => number === exitCode - 128)?.[0];
   if (signal !== undefined) return `was killed by ${signal}`;
   if (exitCode === 126 || exitCode === 127) return `could not run its command (exit code ${exitCode})`;

@@ -10,7 +10,7 @@ import { JsonText, type RunReport, type Worker, WorkerDied, type WorkloadJob } f
 /** A result that long would be refused in any case. */
 const defaultMaxAnswerBytes = 100 * 1024 * 1024;
 /** A process that closes its pipes is mostly about to end by itself, for a reason that says more. */
-const lastWordsMs = 1_000;
+const exitGraceMs = 1_000;
 
 export interface LineWorkerOptions {
   process: WorkerProcess;
@@ -21,7 +21,7 @@ export interface LineWorkerOptions {
 }
 
 interface Message {
-  says: Record<string, unknown>;
+  fields: Record<string, unknown>;
   /** As it was written. */
   text: string;
 }
@@ -36,8 +36,8 @@ interface Run {
 export class LineWorker implements Worker {
   readonly ended: Promise<string>;
   /** Why it cannot start; undefined once it is ready. */
-  readonly #greeting: Promise<string | undefined>;
-  #onGreeting: (failure: string | undefined) => void = () => undefined;
+  readonly #startup: Promise<string | undefined>;
+  #onStartup: (failure: string | undefined) => void = () => undefined;
   readonly #process: WorkerProcess;
   readonly #requests: Writable;
   readonly #log: WorkerLog;
@@ -50,13 +50,13 @@ export class LineWorker implements Worker {
     this.#requests = requests;
     this.#log = log;
     this.#maxAnswerBytes = maxAnswerBytes ?? defaultMaxAnswerBytes;
-    this.#greeting = new Promise((resolve) => {
-      this.#onGreeting = resolve;
+    this.#startup = new Promise((resolve) => {
+      this.#onStartup = resolve;
     });
     this.ended = process.ended.then((reason) => this.#noteEnd(reason));
     requests.on('error', () => this.#endSoon('the worker closed its input and can take no more jobs'));
     answers.once('close', () => this.#endSoon('the worker closed its output and can answer no more'));
-    readLines(answers, this.#maxAnswerBytes, (line) => this.#hear(line));
+    readLines(answers, this.#maxAnswerBytes, (line) => this.#handleLine(line));
   }
 
   run(job: WorkloadJob, report: RunReport): Promise<unknown> {
@@ -67,18 +67,18 @@ export class LineWorker implements Worker {
       this.#run = { jobId: job.id, report, resolve, reject };
     });
     // Not every program can be told to let go of a job; each can be ended.
-    const callOff = (): void => void this.#process.end('the worker was ended because its job was called off');
-    report.signal.addEventListener('abort', callOff, { once: true });
+    const cancel = (): void => void this.#process.end('the worker was ended because its job was called off');
+    report.signal.addEventListener('abort', cancel, { once: true });
     this.#requests.write(`{"id":${JSON.stringify(job.id)},"input":${inOneLine(job.inputText)}}\n`);
-    return outcome.finally(() => report.signal.removeEventListener('abort', callOff));
+    return outcome.finally(() => report.signal.removeEventListener('abort', cancel));
   }
 
   /** Waits for `{"ready": true}`. Rejects, in words, where `{"failed": text}` comes instead, or nothing in time. */
   async untilReady(withinMs: number): Promise<void> {
     const giveUp = (): void => void this.#process.end(`the worker was not ready within ${withinMs} ms`);
-    const patience = setTimeout(giveUp, withinMs);
-    const failure = await Promise.race([this.#greeting, this.ended]);
-    clearTimeout(patience);
+    const timer = setTimeout(giveUp, withinMs);
+    const failure = await Promise.race([this.#startup, this.ended]);
+    clearTimeout(timer);
     if (failure === undefined) return;
     await this.#process.end(failure);
     throw new Error(failure);
@@ -89,21 +89,21 @@ export class LineWorker implements Worker {
   }
 
   /** A promise where the book is written. */
-  #hear({ bytes, isCut }: Line): Promise<void> | void {
+  #handleLine({ bytes, isCut }: Line): Promise<void> | void {
     if (isCut) return this.#endAfterLongLine();
     const message = readMessage(bytes);
     if (message === undefined) this.#log.writeBytes(bytes, false);
-    else if (Object.hasOwn(message.says, 'ready')) this.#onGreeting(undefined);
-    else if (Object.hasOwn(message.says, 'failed')) this.#onGreeting(textOf(message.says['failed']));
-    else if (Object.hasOwn(message.says, 'log')) this.#log.write(textOf(message.says['log']));
-    else return this.#hearOfJob(message);
+    else if (Object.hasOwn(message.fields, 'ready')) this.#onStartup(undefined);
+    else if (Object.hasOwn(message.fields, 'failed')) this.#onStartup(textOf(message.fields['failed']));
+    else if (Object.hasOwn(message.fields, 'log')) this.#log.write(textOf(message.fields['log']));
+    else return this.#handleJobMessage(message);
   }
 
-  #hearOfJob(message: Message): Promise<void> | void {
+  #handleJobMessage(message: Message): Promise<void> | void {
     const run = this.#run;
-    const { id, error, progress, stream } = message.says;
+    const { id, error, progress, stream } = message.fields;
     if (run === undefined || (id ?? run.jobId) !== run.jobId) {
-      this.#hearStray(message);
+      this.#handleStray(message);
     } else if (isEnd(message)) {
       this.#run = undefined;
       if (error === undefined || error === null) run.resolve(written(message, 'output'));
@@ -117,8 +117,8 @@ export class LineWorker implements Worker {
     }
   }
 
-  #hearStray(message: Message): void {
-    const { id } = message.says;
+  #handleStray(message: Message): void {
+    const { id } = message.fields;
     if (id !== undefined) {
       this.#log.write(`(what it says of job ${textOf(id)} is dropped: it is not at that job)`);
     } else if (isEnd(message)) {
@@ -135,8 +135,8 @@ export class LineWorker implements Worker {
   }
 
   #endSoon(reason: string): void {
-    const patience = setTimeout(() => void this.#process.end(reason), lastWordsMs);
-    void this.#process.ended.then(() => clearTimeout(patience));
+    const timer = setTimeout(() => void this.#process.end(reason), exitGraceMs);
+    void this.#process.ended.then(() => clearTimeout(timer));
   }
 
   #noteEnd(reason: string): string {
@@ -155,10 +155,10 @@ function readMessage(line: Buffer): Message | undefined {
   if (!line.includes('{')) return undefined;
   try {
     const text = line.toString();
-    const says: unknown = JSON.parse(text);
-    if (typeof says !== 'object' || says === null || Array.isArray(says)) return undefined;
-    const isMessage = keys.some((key) => Object.hasOwn(says, key));
-    return isMessage ? { says: says as Message['says'], text } : undefined;
+    const fields: unknown = JSON.parse(text);
+    if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return undefined;
+    const isMessage = keys.some((key) => Object.hasOwn(fields, key));
+    return isMessage ? { fields: fields as Message['fields'], text } : undefined;
   } catch {
     return undefined;
   }
@@ -168,8 +168,8 @@ async function allOf(writes: Promise<void>[]): Promise<void> {
   await Promise.all(writes);
 }
 
-function isEnd({ says }: Message): boolean {
-  return Object.hasOwn(says, 'output') || Object.hasOwn(says, 'error');
+function isEnd({ fields }: Message): boolean {
+  return Object.hasOwn(fields, 'output') || Object.hasOwn(fields, 'error');
 }
 
 function written({ text }: Message, key: string): JsonText | undefined {

@@ -31,15 +31,15 @@ const lineFeed = 0x0a;
 /** So long at once, and others have their turn for as long. */
 const turnMs = 5;
 /** Lines whose doing is waited for together. */
-const maxUndone = 100;
+const maxPending = 100;
 
 class LineReader {
   readonly #input: Readable;
   readonly #maxBytes: number;
   readonly #onLine: OnLine;
   readonly #unread: Buffer[] = [];
-  readonly #undone: Promise<void>[] = [];
-  #isResting = false;
+  readonly #pending: Promise<void>[] = [];
+  #isPaused = false;
   #parts: Buffer[] = [];
   #byteCount = 0;
   #isSkipping = false;
@@ -52,7 +52,7 @@ class LineReader {
 
   add(chunk: Buffer): void {
     this.#unread.push(chunk);
-    if (!this.#isResting) this.#readOn();
+    if (!this.#isPaused) this.#readOn();
   }
 
   /** Whoever hears that the stream is over is to have heard all of it. */
@@ -66,17 +66,17 @@ class LineReader {
     let isOver = false;
     while (this.#unread.length > 0 && !isOver) {
       this.#readSome();
-      isOver = this.#undone.length >= maxUndone || performance.now() > until;
+      isOver = this.#pending.length >= maxPending || performance.now() > until;
     }
-    if (isOver || this.#undone.length > 0) void this.#rest(isOver ? turnMs : 0);
+    if (isOver || this.#pending.length > 0) void this.#pause(isOver ? turnMs : 0);
   }
 
-  async #rest(ms: number): Promise<void> {
-    this.#isResting = true;
+  async #pause(ms: number): Promise<void> {
+    this.#isPaused = true;
     this.#input.pause();
-    await Promise.all(this.#undone.splice(0));
+    await Promise.all(this.#pending.splice(0));
     if (ms > 0) await sleep(ms);
-    this.#isResting = false;
+    this.#isPaused = false;
     this.#input.resume();
     this.#readOn();
   }
@@ -108,6 +108,6 @@ class LineReader {
     this.#parts = [];
     this.#byteCount = 0;
     const done = this.#onLine({ bytes, isCut });
-    if (done !== undefined) this.#undone.push(done);
+    if (done !== undefined) this.#pending.push(done);
   }
 }

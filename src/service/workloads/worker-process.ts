@@ -103,14 +103,14 @@ export class WorkerProcess {
 
   async #untilEnded(title: string): Promise<string> {
     const closed = new Promise<void>((resolve) => this.#child.once('close', () => resolve()));
-    const how = await howItExits(this.#child);
+    const how = await exitOf(this.#child);
     this.#hasExited = true;
     await killFamily(this.#group, this.#mark, drainMs);
-    const impatience = setTimeout(() => {
+    const timer = setTimeout(() => {
       for (const stream of this.#child.stdio) stream?.destroy();
     }, drainMs);
     await closed;
-    clearTimeout(impatience);
+    clearTimeout(timer);
     return this.#reason ?? `${title} ${how}`;
   }
 
@@ -119,7 +119,7 @@ export class WorkerProcess {
   }
 }
 
-function howItExits(child: ChildProcess): Promise<string> {
+function exitOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve) =>
     child.once('exit', (code, signal) =>
       resolve(signal === null ? `ended with exit code ${code}` : `was killed by ${signal}`),

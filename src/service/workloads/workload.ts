@@ -63,10 +63,10 @@ export class WorkerDied extends Error {}
 export interface PullWorkload {
   name: string;
   /** As `startWorker`; the worker goes on until it is stopped or ends by itself. */
-  startPuller(context: WorkerContext): Promise<Puller>;
+  startPullWorker(context: WorkerContext): Promise<PullWorker>;
 }
 
-export type Puller = Pick<Worker, 'ended' | 'stop'>;
+export type PullWorker = Pick<Worker, 'ended' | 'stop'>;
 
 /** What `run` still does for a job that is not wanted any more is not waited for. */
 export function inProcessWorkload(

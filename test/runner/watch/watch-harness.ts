@@ -60,7 +60,7 @@ export async function startWatch(): Promise<Watch> {
     },
     page: pageShell({ script: 'let a = "x";', style: 'p { color: red }', withoutScript: '' }),
     port: 0,
-    onTrouble: (text) => watch.troubles.push(text),
+    onProblem: (text) => watch.troubles.push(text),
   });
   onTestFinished(() => server.close());
   watch.url = server.url;

@@ -22,14 +22,14 @@ async function allPages(visit: Visit, filter = ''): Promise<JobRow[]> {
 
 it('lists thousands of jobs, newest first, page by page, by endpoint and by status', async () => {
   const dataDir = await makeDataDir();
-  const book = new JobStore(join(dataDir, 'service.sqlite'), { retentionMs: 60_000, now: Date.now });
+  const store = new JobStore(join(dataDir, 'service.sqlite'), { retentionMs: 60_000, now: Date.now });
   const accepted = Array.from({ length: 2_000 }, (_, i) =>
-    book.accept(i % 10 === 0 ? 'other' : endpointId, JSON.stringify({ scene: `scene ${i}` }), {
+    store.accept(i % 10 === 0 ? 'other' : endpointId, JSON.stringify({ scene: `scene ${i}` }), {
       isLowPriority: i % 3 === 0,
     }),
   );
   const ids = await Promise.all(accepted);
-  book.close();
+  store.close();
   const endpoints = [endpointId, 'other'].map((id) => endpointSettings({ id, workers: 0 }));
   const visit = await enter((await openWithConsole({ dataDir, endpoints })).url);
   const cancelled = ids.slice(0, 70);
@@ -59,15 +59,15 @@ it('lists thousands of jobs, newest first, page by page, by endpoint and by stat
 
 it('finds them by an index, however many there are', async () => {
   const path = join(await makeDataDir(), 'service.sqlite');
-  const book = new JobStore(path, { retentionMs: 60_000, now: Date.now });
-  const { db } = book.file;
-  const lookingThroughAll = Object.entries(prepareStatements(book)).filter(([, { source }]) =>
+  const store = new JobStore(path, { retentionMs: 60_000, now: Date.now });
+  const { db } = store.file;
+  const lookingThroughAll = Object.entries(prepareStatements(store)).filter(([, { source }]) =>
     db
       .prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${source.replaceAll(/@\w+|\?/g, '1')}`)
       .all()
       .some(({ detail }) => /^SCAN job\b/.test(detail)),
   );
-  book.close();
+  store.close();
   expect(lookingThroughAll).toEqual([]);
 });
 
@@ -125,8 +125,8 @@ it('shows outputs that are long, deep or hostile, as far as they can be shown', 
 it('shows an output of another machine’s worker that is nested too deeply to be written', async () => {
   const { url, dataDir, troubles } = await openWithConsole({ workers: 0 });
   const visit = await enter(url);
-  const { key: workerKey } = withKeys(dataDir, (book) =>
-    book.add({ name: 'w', kind: 'worker', endpoints: null }),
+  const { key: workerKey } = withKeys(dataDir, (store) =>
+    store.add({ name: 'w', kind: 'worker', endpoints: null }),
   );
   const headers = { Authorization: workerKey };
   const id = await visit.submit(endpointId, { scene: 'x' });

@@ -17,11 +17,11 @@ it('lets in whoever has an admin key, by a cookie that scripts and other sites d
 
 it('lets in no key of another kind, none that was revoked, and none that is none', async () => {
   const { url, dataDir } = await openWithConsole();
-  const keys = withKeys(dataDir, (book) => {
+  const keys = withKeys(dataDir, (store) => {
     const [client, worker, revoked] = (['client', 'worker', 'admin'] as const).map((kind) =>
-      book.add({ name: kind, kind, endpoints: null }),
+      store.add({ name: kind, kind, endpoints: null }),
     );
-    book.revoke('admin');
+    store.revoke('admin');
     return [client?.key, worker?.key, revoked?.key, '', 'x', `Bearer ${key}`, 7, null];
   });
   for (const wrong of keys) {
@@ -68,11 +68,11 @@ it('ends a session after half a day, however often it is used', async () => {
 it('ends a session when its key is revoked by another program, when it is left alone, and when it is ended', async () => {
   let now = Date.now();
   const { url, dataDir } = await openWithConsole({ now: () => now });
-  const { key: mine } = withKeys(dataDir, (book) =>
-    book.add({ name: 'mine', kind: 'admin', endpoints: null }),
+  const { key: mine } = withKeys(dataDir, (store) =>
+    store.add({ name: 'mine', kind: 'admin', endpoints: null }),
   );
   const [revoked, left, ended] = [await enter(url, mine), await enter(url), await enter(url)];
-  withKeys(dataDir, (book) => book.revoke('mine'));
+  withKeys(dataDir, (store) => store.revoke('mine'));
   expect((await revoked.ask('GET', 'overview')).status).toBe(401);
   expect((await ended.ask('DELETE', 'session')).headers.get('set-cookie')).toContain('Max-Age=0');
   expect((await ended.ask('GET', 'overview')).status).toBe(401);

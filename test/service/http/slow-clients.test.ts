@@ -81,11 +81,11 @@ describe('a client that', () => {
 /** Resolves to the service's side of the connection on which the next request comes. */
 function nextAsked(): Promise<Socket> {
   return new Promise((resolve) => {
-    const hear = (message: unknown): void => {
-      unsubscribe('http.server.request.start', hear);
+    const noteContact = (message: unknown): void => {
+      unsubscribe('http.server.request.start', noteContact);
       resolve((message as { socket: Socket }).socket);
     };
-    subscribe('http.server.request.start', hear);
+    subscribe('http.server.request.start', noteContact);
   });
 }
 

@@ -14,6 +14,6 @@ it('raises no alarm about files that go with the end of the service', () => {
   const folder = new FolderWatch(dir, [path], (text) => troubles.push(text));
   folder.stop();
   rmSync(path);
-  expect(folder.look()).toBe(false);
+  expect(folder.check()).toBe(false);
   expect(troubles).toEqual([]);
 });

@@ -139,14 +139,14 @@ interface Job {
 
 it('gives out no job while the disk is full', async () => {
   const path = join(await makeDataDir(), 'book.sqlite');
-  const book = new JobStore(path, { retentionMs: 1e6, now: Date.now });
-  const id = await accepted(book, 'a', '{"scene":"x"}');
-  const take = () => book.work.take('a', [{ workerId: 'w', isPulled: true }]);
-  book.reserve.isFull = true;
+  const store = new JobStore(path, { retentionMs: 1e6, now: Date.now });
+  const id = await accepted(store, 'a', '{"scene":"x"}');
+  const take = () => store.work.take('a', [{ workerId: 'w', isPulled: true }]);
+  store.reserve.isFull = true;
   expect(await take()).toEqual([]);
-  book.reserve.isFull = false;
+  store.reserve.isFull = false;
   expect(await take()).toMatchObject([{ id }]);
-  book.close();
+  store.close();
 });
 
 describe('the room that is kept', () => {
@@ -161,7 +161,7 @@ describe('the room that is kept', () => {
   });
 
   const reserveOf = (size = bytes) =>
-    new DiskReserve({ path, bytes: size, onTrouble: (text) => troubles.push(text) });
+    new DiskReserve({ path, bytes: size, onProblem: (text) => troubles.push(text) });
 
   it('is given to what must be possible, once, for all that failed together', async () => {
     const reserve = reserveOf();

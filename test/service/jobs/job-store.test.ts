@@ -8,32 +8,33 @@ import { accepted, bytesIn, makeDataDir } from '../service-harness.ts';
 const taker = { workerId: 'w', isPulled: false };
 
 it('settles a job once, by the worker that has it', async () => {
-  const book = new JobStore(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 10, now: () => 1_000 });
-  const id = await accepted(book, 'a', '{"scene":"x"}');
+  const store = new JobStore(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 10, now: () => 1_000 });
+  const id = await accepted(store, 'a', '{"scene":"x"}');
   const settle = (of: string, workerId = 'w') =>
-    book.work.settle({ id: of, workerId }, { state: 'COMPLETED', output: '1' });
+    store.work.settle({ id: of, workerId }, { state: 'COMPLETED', output: '1' });
   expect(await settle(id)).toBe(false);
-  await book.work.take('a', [taker]);
+  await store.work.take('a', [taker]);
   expect(await settle(id, 'another')).toBe(false);
-  expect(book.reads.find('a', id)?.state).toBe('IN_PROGRESS');
+  expect(store.reads.find('a', id)?.state).toBe('IN_PROGRESS');
   expect(await settle(id)).toBe(true);
   expect(await settle(id)).toBe(false);
   expect(await settle('no-such')).toBe(false);
-  book.close();
+  store.close();
 });
 
 it('drops the result of a job that was cancelled, also where both come at once', async () => {
-  const book = new JobStore(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 10, now: () => 1_000 });
-  const ids = [await accepted(book, 'a', '{"scene":"x"}'), await accepted(book, 'a', '{"scene":"y"}')];
-  await book.work.take('a', [taker, taker]);
-  const settle = (id: string) => book.work.settle({ id, workerId: 'w' }, { state: 'COMPLETED', output: '1' });
-  expect(await Promise.all(ids.map((id) => book.cancel('a', id)))).toEqual(['CANCELLED', 'CANCELLED']);
+  const store = new JobStore(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 10, now: () => 1_000 });
+  const ids = [await accepted(store, 'a', '{"scene":"x"}'), await accepted(store, 'a', '{"scene":"y"}')];
+  await store.work.take('a', [taker, taker]);
+  const settle = (id: string) =>
+    store.work.settle({ id, workerId: 'w' }, { state: 'COMPLETED', output: '1' });
+  expect(await Promise.all(ids.map((id) => store.cancel('a', id)))).toEqual(['CANCELLED', 'CANCELLED']);
   await settle(ids[0] ?? '');
-  const third = await accepted(book, 'a', '{"scene":"z"}');
-  await book.work.take('a', [taker]);
-  await Promise.all([book.cancel('a', third), settle(third)]);
-  expect([...ids, third].map((id) => book.reads.find('a', id)?.state)).toEqual(Array(3).fill('CANCELLED'));
-  book.close();
+  const third = await accepted(store, 'a', '{"scene":"z"}');
+  await store.work.take('a', [taker]);
+  await Promise.all([store.cancel('a', third), settle(third)]);
+  expect([...ids, third].map((id) => store.reads.find('a', id)?.state)).toEqual(Array(3).fill('CANCELLED'));
+  store.close();
 });
 
 it('leaves nothing of results of all sizes that come and go in any order', async () => {
@@ -41,7 +42,7 @@ it('leaves nothing of results of all sizes that come and go in any order', async
   const random = randomOf(8);
   const retentionMs = 1_000;
   let now = 1_000_000;
-  const book = new JobStore(join(dataDir, 'book.sqlite'), { retentionMs, now: () => now });
+  const store = new JobStore(join(dataDir, 'book.sqlite'), { retentionMs, now: () => now });
   const text = (what: string) =>
     JSON.stringify({ text: `TOKEN-${what}-${'z'.repeat(sizes[random(5)] ?? 0)}` });
   const open: TakenJob[] = [];
@@ -49,9 +50,9 @@ it('leaves nothing of results of all sizes that come and go in any order', async
   for (let round = 0; round < 500; round++) {
     now += 10;
     const names = Array.from({ length: random(10) }, (_, count) => `${round}.${count}-in`);
-    await Promise.all(names.map((name) => accepted(book, 'a', text(name))));
+    await Promise.all(names.map((name) => accepted(store, 'a', text(name))));
     open.push(
-      ...(await book.work.take(
+      ...(await store.work.take(
         'a',
         Array.from({ length: 10 }, () => taker),
       )),
@@ -61,11 +62,11 @@ it('leaves nothing of results of all sizes that come and go in any order', async
       if (job === undefined) break;
       const output = text(`${job.id}-out`);
       for (const each of [job.input, output]) tokens.set(/TOKEN-.*?-(in|out)-/.exec(each)?.[0] ?? '', now);
-      await book.work.settle(job, { state: 'COMPLETED', output });
+      await store.work.settle(job, { state: 'COMPLETED', output });
     }
-    while ((await book.expiry.deleteSome()) > 0);
+    while ((await store.expiry.deleteSome()) > 0);
   }
-  book.close();
+  store.close();
 
   const bytes = (await bytesIn(dataDir)).toString('latin1');
   const isWrong = ([token, at]: [string, number]) => bytes.includes(token) !== now < at + retentionMs;

@@ -20,11 +20,11 @@ beforeEach(async () => {
 });
 
 function openJobStore(options: Partial<JobStoreOptions> = {}): JobStore {
-  const book = new JobStore(join(dir, 'service.sqlite'), { retentionMs, now: () => now, ...options });
+  const store = new JobStore(join(dir, 'service.sqlite'), { retentionMs, now: () => now, ...options });
   onTestFinished(() => {
-    if (book.file.db.open) book.close();
+    if (store.file.db.open) store.close();
   });
-  return book;
+  return store;
 }
 
 function inputOf(mark: string, length: number): string {
@@ -39,29 +39,29 @@ async function textOf(stored: Text | OpenFile | null | undefined): Promise<strin
   return stored === null || stored === undefined ? undefined : (await wholeOf([stored])).toString();
 }
 
-async function takeOne(book: JobStore): Promise<string | undefined> {
-  return (await book.work.take('a', [taker]))[0]?.input;
+async function takeOne(store: JobStore): Promise<string | undefined> {
+  return (await store.work.take('a', [taker]))[0]?.input;
 }
 
 describe('a move of a job', () => {
   it.each([100_000, 10_000_000])('writes nothing of its input of %i bytes', async (length) => {
-    const book = openJobStore();
+    const store = openJobStore();
     const ids = [];
-    for (let count = 0; count < 3; count++) ids.push(await accepted(book, 'a', inputOf('MARK', length)));
+    for (let count = 0; count < 3; count++) ids.push(await accepted(store, 'a', inputOf('MARK', length)));
     const [one = '', two = ''] = ids;
     const written = async (move: () => Promise<unknown>): Promise<number> => {
-      book.file.db.pragma('wal_checkpoint(TRUNCATE)');
+      store.file.db.pragma('wal_checkpoint(TRUNCATE)');
       await move();
       return statSync(join(dir, 'service.sqlite-wal')).size;
     };
     const moves = {
-      take: () => book.work.take('a', [taker]),
-      putBack: () => book.work.putBack({ id: one, workerId: 'w' }, 'it died'),
-      takeAgain: () => book.work.take('a', [taker]),
-      settle: () => book.work.settle({ id: one, workerId: 'w' }, { state: 'FAILED', error: 'no' }),
-      retry: () => book.retry('a', one),
-      cancel: () => book.cancel('a', two),
-      purge: () => book.rounds.purgeQueue('a'),
+      take: () => store.work.take('a', [taker]),
+      requeue: () => store.work.requeue({ id: one, workerId: 'w' }, 'it died'),
+      takeAgain: () => store.work.take('a', [taker]),
+      settle: () => store.work.settle({ id: one, workerId: 'w' }, { state: 'FAILED', error: 'no' }),
+      retry: () => store.retry('a', one),
+      cancel: () => store.cancel('a', two),
+      purge: () => store.bulk.purgeQueue('a'),
     };
     for (const [name, move] of Object.entries(moves))
       expect([name, (await written(move)) < 100_000]).toEqual([name, true]);
@@ -70,16 +70,16 @@ describe('a move of a job', () => {
 
 describe('a long input', () => {
   it('is whole for every worker that gets it, and shown as any other', async () => {
-    const book = openJobStore();
+    const store = openJobStore();
     const input = inputOf('MÄRK', 400_000);
-    const id = await accepted(book, 'a', input);
-    expect(await takeOne(book)).toBe(input);
-    const job = book.reads.find('a', id);
-    expect(await textOf((job && (await book.reads.open(job)))?.payload)).toBe(input);
-    await book.work.settle({ id, workerId: 'w' }, { state: 'FAILED', error: 'no' });
-    expect(await book.retry('a', id)).toBe('FAILED');
-    expect(await takeOne(book)).toBe(input);
-    expect(await textOf(await book.reads.inputOf(id))).toBe(input);
+    const id = await accepted(store, 'a', input);
+    expect(await takeOne(store)).toBe(input);
+    const job = store.reads.find('a', id);
+    expect(await textOf((job && (await store.reads.open(job)))?.payload)).toBe(input);
+    await store.work.settle({ id, workerId: 'w' }, { state: 'FAILED', error: 'no' });
+    expect(await store.retry('a', id)).toBe('FAILED');
+    expect(await takeOne(store)).toBe(input);
+    expect(await textOf(await store.reads.inputOf(id))).toBe(input);
   });
 
   it('is there after a restart, and what a dead service did not come to name is not', async () => {
@@ -95,22 +95,22 @@ describe('a long input', () => {
   });
 
   it('is not kept where the queue is full', async () => {
-    const book = openJobStore();
-    await accepted(book, 'a', '{"scene":"x"}');
-    const both = [1, 2].map(() => book.accept('a', inputOf('MARK', 400_000), {}, 2));
+    const store = openJobStore();
+    await accepted(store, 'a', '{"scene":"x"}');
+    const both = [1, 2].map(() => store.accept('a', inputOf('MARK', 400_000), {}, 2));
     expect((await Promise.all(both)).filter((id) => id === undefined)).toHaveLength(1);
-    expect(await book.accept('a', inputOf('MARK', 400_000), {}, 2)).toBeUndefined();
+    expect(await store.accept('a', inputOf('MARK', 400_000), {}, 2)).toBeUndefined();
     expect(filesIn('inputs')).toHaveLength(1);
   });
 
   it('fails its job in words where somebody has deleted it, and the worker gets the next', async () => {
-    const book = openJobStore();
-    const id = await accepted(book, 'a', inputOf('MARK', 400_000));
+    const store = openJobStore();
+    const id = await accepted(store, 'a', inputOf('MARK', 400_000));
     const next = '{"scene":"next"}';
-    await accepted(book, 'a', next);
+    await accepted(store, 'a', next);
     for (const name of filesIn('inputs')) rmSync(join(dir, 'inputs', name));
-    expect(await takeOne(book)).toBe(next);
-    expect(book.reads.find('a', id)).toMatchObject({
+    expect(await takeOne(store)).toBe(next);
+    expect(store.reads.find('a', id)).toMatchObject({
       state: 'FAILED',
       error: 'the service cannot read the input of this job: it is not in the data folder any more',
     });
@@ -118,51 +118,51 @@ describe('a long input', () => {
 });
 
 it.each(['runs', 'ends'])('leaves nothing of a job that was long in every way, when it %s', async (when) => {
-  const book = openJobStore();
-  const id = await accepted(book, 'a', inputOf('MARK', 400_000));
-  await book.work.take('a', [taker]);
+  const store = openJobStore();
+  const id = await accepted(store, 'a', inputOf('MARK', 400_000));
+  await store.work.take('a', [taker]);
   const part = JSON.stringify(`MARK${'x'.repeat(300_000)}`);
-  for (const each of [part, '"MARK"']) await book.streams.add({ id, workerId: 'w' }, each);
-  await book.work.settle({ id, workerId: 'w' }, { state: 'COMPLETED', output: part });
+  for (const each of [part, '"MARK"']) await store.streams.add({ id, workerId: 'w' }, each);
+  await store.work.settle({ id, workerId: 'w' }, { state: 'COMPLETED', output: part });
   expect(['inputs', 'results', 'streams'].map((folder) => filesIn(folder).length)).toEqual([1, 1, 1]);
   now += retentionMs;
-  if (when === 'runs') while ((await book.expiry.deleteSome()) > 0);
-  else book.close();
+  if (when === 'runs') while ((await store.expiry.deleteSome()) > 0);
+  else store.close();
   expect(['inputs', 'results', 'streams'].flatMap(filesIn)).toEqual([]);
-  if (when === 'runs') book.close();
+  if (when === 'runs') store.close();
   expect((await bytesIn(dir)).includes('MARK')).toBe(false);
 });
 
 it('hands a long part of a stream out once, in its place', async () => {
-  const book = openJobStore();
-  const id = await accepted(book, 'a', '{"scene":"x"}');
-  await book.work.take('a', [taker]);
+  const store = openJobStore();
+  const id = await accepted(store, 'a', '{"scene":"x"}');
+  await store.work.take('a', [taker]);
   const parts = ['1', JSON.stringify('x'.repeat(300_000)), '3'];
-  for (const part of parts) await book.streams.add({ id, workerId: 'w' }, part);
-  expect(await book.streams.drain(id)).toEqual(parts);
-  expect([filesIn('streams'), await book.streams.drain(id)]).toEqual([[], []]);
+  for (const part of parts) await store.streams.add({ id, workerId: 'w' }, part);
+  expect(await store.streams.drain(id)).toEqual(parts);
+  expect([filesIn('streams'), await store.streams.drain(id)]).toEqual([[], []]);
 });
 
 it('deletes a stream of very many parts that nobody has read a little at a time', async () => {
-  const book = openJobStore();
-  const id = await accepted(book, 'a', '{"scene":"x"}');
-  await book.work.take('a', [taker]);
-  await Promise.all(Array.from({ length: 1_600 }, () => book.streams.add({ id, workerId: 'w' }, '1')));
-  await book.cancel('a', id);
+  const store = openJobStore();
+  const id = await accepted(store, 'a', '{"scene":"x"}');
+  await store.work.take('a', [taker]);
+  await Promise.all(Array.from({ length: 1_600 }, () => store.streams.add({ id, workerId: 'w' }, '1')));
+  await store.cancel('a', id);
   now += retentionMs;
   const steps = [];
-  for (let count = 1; count > 0; steps.push(count)) count = await book.expiry.deleteSome();
+  for (let count = 1; count > 0; steps.push(count)) count = await store.expiry.deleteSome();
   expect(steps.length).toBeGreaterThan(3);
 });
 
 it('does not keep a message of progress as long as a result', async () => {
-  const book = openJobStore();
-  const id = await accepted(book, 'a', '{"scene":"x"}');
-  await book.work.take('a', [taker]);
+  const store = openJobStore();
+  const id = await accepted(store, 'a', '{"scene":"x"}');
+  await store.work.take('a', [taker]);
   const job = { id, workerId: 'w' };
-  expect(await book.work.setProgress(job, '"half"')).toBe(true);
-  expect(await book.work.setProgress(job, JSON.stringify('x'.repeat(300_000)))).toBe(false);
-  expect(book.reads.find('a', id)?.progress).toBe('"half"');
+  expect(await store.work.setProgress(job, '"half"')).toBe(true);
+  expect(await store.work.setProgress(job, JSON.stringify('x'.repeat(300_000)))).toBe(false);
+  expect(store.reads.find('a', id)?.progress).toBe('"half"');
 });
 
 it('takes over a book of the last version with all that is in it', async () => {
@@ -185,16 +185,16 @@ it('takes over a book of the last version with all that is in it', async () => {
   mkdirSync(join(dir, 'results'));
   writeFileSync(join(dir, 'results', 'old.json'), '["an old result"]');
 
-  const book = openJobStore();
-  const done = book.reads.find('a', 'done');
-  expect(await textOf((done && (await book.reads.open(done)))?.payload)).toBe('["an old result"]');
-  expect(await book.streams.drain('running')).toEqual(['1', '2']);
-  expect(await takeOne(book)).toBe(inputs[2]);
+  const store = openJobStore();
+  const done = store.reads.find('a', 'done');
+  expect(await textOf((done && (await store.reads.open(done)))?.payload)).toBe('["an old result"]');
+  expect(await store.streams.drain('running')).toEqual(['1', '2']);
+  expect(await takeOne(store)).toBe(inputs[2]);
   for (const [index, id] of ['done', 'running', 'waiting'].entries())
-    expect(await textOf(await book.reads.inputOf(id))).toBe(inputs[index]);
-  expect(book.reads.tally('a')).toMatchObject({ COMPLETED: 1, IN_PROGRESS: 2, IN_QUEUE: 0 });
+    expect(await textOf(await store.reads.inputOf(id))).toBe(inputs[index]);
+  expect(store.reads.tally('a')).toMatchObject({ COMPLETED: 1, IN_PROGRESS: 2, IN_QUEUE: 0 });
   now += retentionMs;
-  book.close();
+  store.close();
   const bytes = await bytesIn(dir);
   expect(['DONE', 'RUNNING', 'WAITING'].filter((mark) => bytes.includes(mark))).toEqual([
     'RUNNING',

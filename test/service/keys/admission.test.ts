@@ -53,7 +53,10 @@ async function tryKeys(url: string, from: string): Promise<number> {
 async function open(): Promise<{ url: string; stored: string }> {
   now = start;
   const { url, dataDir } = await openWithConsole({ now: () => now });
-  const stored = withKeys(dataDir, (book) => book.add({ name: 'mine', kind: 'admin', endpoints: null }).key);
+  const stored = withKeys(
+    dataDir,
+    (store) => store.add({ name: 'mine', kind: 'admin', endpoints: null }).key,
+  );
   return { url, stored };
 }
 

@@ -13,9 +13,9 @@ export function makePath(): string {
 
 /** Closed at the end of the test. */
 export function openJobStore(path = makePath(), options: Partial<KeyStoreOptions> = {}): KeyStore {
-  const book = new KeyStore(path, { now: () => 1_000_000, ...options });
-  onTestFinished(() => book.close());
-  return book;
+  const store = new KeyStore(path, { now: () => 1_000_000, ...options });
+  onTestFinished(() => store.close());
+  return store;
 }
 
 /** What is asked for where nothing else matters. */

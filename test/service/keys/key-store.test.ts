@@ -11,39 +11,39 @@ import { client, makePath, openJobStore } from './key-harness.ts';
 
 describe('finding', () => {
   it('knows whom a key stands for, in any spelling of the scheme', () => {
-    const book = openJobStore();
-    const { key, record } = book.add({ name: 'laptop', kind: 'client', endpoints: ['a', 'b', 'a'] });
+    const store = openJobStore();
+    const { key, record } = store.add({ name: 'laptop', kind: 'client', endpoints: ['a', 'b', 'a'] });
     expect(key).toMatch(/^nr_[A-Za-z0-9_-]{43}$/);
     const holder = { id: record.id, name: 'laptop', kind: 'client', endpoints: ['a', 'b'] };
     for (const value of [`Bearer ${key}`, `bearer ${key}`, `BEARER   ${key} `])
-      expect(book.find(value)).toEqual(holder);
+      expect(store.find(value)).toEqual(holder);
   });
 
   it('knows nobody by another key, a part of one, a digest or a name', () => {
-    const book = openJobStore();
-    const { key, record } = book.add(client('laptop'));
+    const store = openJobStore();
+    const { key, record } = store.add(client('laptop'));
     const others = [key.slice(0, -1), `${key}x`, key.toUpperCase(), record.id, 'laptop', ''];
-    for (const other of others) expect(book.find(`Bearer ${other}`)).toBeUndefined();
-    for (const value of [undefined, '', 'Bearer', `Basic ${key}`]) expect(book.find(value)).toBeUndefined();
+    for (const other of others) expect(store.find(`Bearer ${other}`)).toBeUndefined();
+    for (const value of [undefined, '', 'Bearer', `Basic ${key}`]) expect(store.find(value)).toBeUndefined();
   });
 
   it('takes the bare key from workers alone', () => {
-    const book = openJobStore();
+    const store = openJobStore();
     const kinds = ['client', 'worker', 'admin'];
-    const keys = kinds.map((kind) => book.add({ name: kind, kind, endpoints: null }).key);
-    expect(keys.map((key) => book.find(key)?.kind)).toEqual([undefined, 'worker', undefined]);
-    expect(keys.map((key) => book.find(`Bearer ${key}`)?.kind)).toEqual(kinds);
+    const keys = kinds.map((kind) => store.add({ name: kind, kind, endpoints: null }).key);
+    expect(keys.map((key) => store.find(key)?.kind)).toEqual([undefined, 'worker', undefined]);
+    expect(keys.map((key) => store.find(`Bearer ${key}`)?.kind)).toEqual(kinds);
   });
 
   it('knows a key that is given from outside, and keeps none of it', () => {
     const path = makePath();
     const given = [{ name: 'environment', key: 'GIVEN-KEY', kind: 'admin' as const }];
-    const book = openJobStore(path, { given });
-    const { key } = book.add(client('laptop'));
+    const store = openJobStore(path, { given });
+    const { key } = store.add(client('laptop'));
     const holder = { id: 'environment', name: 'environment', kind: 'admin', endpoints: null };
-    expect(book.find('Bearer GIVEN-KEY')).toEqual(holder);
-    expect(book.find(`Bearer ${key}`)?.name).toBe('laptop');
-    expect(book.list().map(({ name }) => name)).toEqual(['laptop']);
+    expect(store.find('Bearer GIVEN-KEY')).toEqual(holder);
+    expect(store.find(`Bearer ${key}`)?.name).toBe('laptop');
+    expect(store.list().map(({ name }) => name)).toEqual(['laptop']);
     expect(openJobStore(path).find('Bearer GIVEN-KEY')).toBeUndefined();
     expect(bytesBeside(path).includes('GIVEN-KEY')).toBe(false);
   });
@@ -78,14 +78,14 @@ describe('two programs with one book', () => {
 
   it('find keys while somebody else writes, and say so where they cannot write themselves', () => {
     const path = makePath();
-    const book = openJobStore(path, { busyMs: 1 });
-    const { key } = book.add(client('laptop'));
+    const store = openJobStore(path, { busyMs: 1 });
+    const { key } = store.add(client('laptop'));
     const other = new Sqlite(path);
     other.exec('BEGIN IMMEDIATE');
-    expect(book.find(`Bearer ${key}`)?.name).toBe('laptop');
-    expect(() => book.add(client('desk'))).toThrow(KeyStoreBusy);
+    expect(store.find(`Bearer ${key}`)?.name).toBe('laptop');
+    expect(() => store.add(client('desk'))).toThrow(KeyStoreBusy);
     other.close();
-    expect(book.add(client('desk')).record.name).toBe('desk');
+    expect(store.add(client('desk')).record.name).toBe('desk');
   });
 });
 
@@ -93,14 +93,14 @@ describe('when a key was used last', () => {
   it('is written once a minute', () => {
     const path = makePath();
     let now = 1_000_000;
-    const book = openJobStore(path, { now: () => now });
-    const { key } = book.add(client('laptop'));
+    const store = openJobStore(path, { now: () => now });
+    const { key } = store.add(client('laptop'));
     const useAfter = (ms: number) => {
       now += ms;
-      expect(book.find(`Bearer ${key}`)).toBeDefined();
-      return book.list()[0]?.lastUsedAt;
+      expect(store.find(`Bearer ${key}`)).toBeDefined();
+      return store.list()[0]?.lastUsedAt;
     };
-    expect(book.list()[0]?.lastUsedAt).toBeNull();
+    expect(store.list()[0]?.lastUsedAt).toBeNull();
     expect([useAfter(1), useAfter(59_999), useAfter(1), useAfter(10)]).toEqual([
       1_000_001, 1_000_001, 1_060_001, 1_060_001,
     ]);
@@ -111,11 +111,11 @@ describe('when a key was used last', () => {
   });
 
   it('does not change for a key that is refused', () => {
-    const book = openJobStore();
-    const { key } = book.add(client('laptop'));
-    book.revoke('laptop');
-    book.find(`Bearer ${key}`);
-    expect(book.list()[0]?.lastUsedAt).toBeNull();
+    const store = openJobStore();
+    const { key } = store.add(client('laptop'));
+    store.revoke('laptop');
+    store.find(`Bearer ${key}`);
+    expect(store.list()[0]?.lastUsedAt).toBeNull();
   });
 });
 
@@ -125,55 +125,55 @@ describe('names', () => {
     assertProperty(
       property(array(name, { maxLength: 30 }), (names) => {
         const path = makePath();
-        const book = new KeyStore(path, { now: () => 1 });
-        const taken = names.filter((each) => isAdded(book, each));
+        const store = new KeyStore(path, { now: () => 1 });
+        const taken = names.filter((each) => isAdded(store, each));
         const folded = taken.map((each) => each.toLowerCase());
         expect(new Set(folded)).toEqual(new Set(names.map((each) => each.toLowerCase())));
-        expect(book.list().map((key) => key.name)).toEqual(taken);
+        expect(store.list().map((key) => key.name)).toEqual(taken);
         expect(new Set(folded).size).toBe(taken.length);
-        for (const each of taken) expect(book.revoke(each.toUpperCase())?.name).toBe(each);
-        book.close();
+        for (const each of taken) expect(store.revoke(each.toUpperCase())?.name).toBe(each);
+        store.close();
       }),
       { numRuns: 20 },
     );
   });
 
   it('stay those of their keys when these are revoked', () => {
-    const book = openJobStore();
-    book.add(client('laptop'));
-    book.revoke('laptop');
-    const again = () => book.add(client('LAPTOP'));
+    const store = openJobStore();
+    store.add(client('laptop'));
+    store.revoke('laptop');
+    const again = () => store.add(client('LAPTOP'));
     expect(again).toThrow('laptop was the name of a key that is revoked');
     expect(again).toThrow(KeyRefused);
   });
 
   it('of keys that are given from outside are taken', () => {
     const given = [{ name: 'environment', key: 'GIVEN-KEY', kind: 'admin' as const }];
-    const book = openJobStore(undefined, { given });
-    expect(() => book.add(client('Environment'))).toThrow('there is a key environment already');
+    const store = openJobStore(undefined, { given });
+    expect(() => store.add(client('Environment'))).toThrow('there is a key environment already');
   });
 });
 
 describe('revoking', () => {
   it('twice leaves the first instant', () => {
     let now = 5;
-    const book = openJobStore(undefined, { now: () => now });
-    const { record } = book.add(client('laptop'));
+    const store = openJobStore(undefined, { now: () => now });
+    const { record } = store.add(client('laptop'));
     now = 6;
-    book.revoke('laptop');
+    store.revoke('laptop');
     now = 7;
-    expect(book.revoke(record.id)).toEqual({ ...record, revokedAt: 6 });
-    expect(book.revoke('desk')).toBeUndefined();
+    expect(store.revoke(record.id)).toEqual({ ...record, revokedAt: 6 });
+    expect(store.revoke('desk')).toBeUndefined();
   });
 });
 
 describe('the file', () => {
   it("is its owner's alone and holds no key", () => {
     const path = makePath();
-    const book = openJobStore(path);
-    const keys = ['a', 'b', 'c'].map((name) => book.add(client(name)).key);
-    for (const key of keys) book.find(`Bearer ${key}`);
-    book.revoke('b');
+    const store = openJobStore(path);
+    const keys = ['a', 'b', 'c'].map((name) => store.add(client(name)).key);
+    for (const key of keys) store.find(`Bearer ${key}`);
+    store.revoke('b');
     const modes = readdirSync(dirname(path)).map((name) => statSync(join(dirname(path), name)).mode & 0o777);
     expect(modes).toEqual([0o600, 0o600, 0o600]);
     const bytes = bytesBeside(path);
@@ -195,21 +195,21 @@ describe('the file', () => {
 
   it('holds so many keys and no more', () => {
     const path = makePath();
-    const book = openJobStore(path);
-    const first = book.add(client('k'));
+    const store = openJobStore(path);
+    const first = store.add(client('k'));
     const db = new Sqlite(path);
     db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 999)
       INSERT INTO apiKey (id, name, kind, digest, createdAt) SELECT i, i, 'client', randomblob(32), 1 FROM n`);
     db.close();
-    expect(() => book.add(client('one more'))).toThrow('there are 1,000 keys already; revoke one first');
-    book.revoke(first.record.id);
-    expect(book.add(client('one more')).record.name).toBe('one more');
+    expect(() => store.add(client('one more'))).toThrow('there are 1,000 keys already; revoke one first');
+    store.revoke(first.record.id);
+    expect(store.add(client('one more')).record.name).toBe('one more');
   });
 });
 
-function isAdded(book: KeyStore, name: string): boolean {
+function isAdded(store: KeyStore, name: string): boolean {
   try {
-    book.add(client(name));
+    store.add(client(name));
     return true;
   } catch (error) {
     if (error instanceof KeyRefused) return false;

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { moduleWorkload } from '../../../src/service/workloads/module-workload.ts';
-import type { Puller, WorkerContext } from '../../../src/service/workloads/workload.ts';
+import type { PullWorker, WorkerContext } from '../../../src/service/workloads/workload.ts';
 import { makeDataDir, openService } from '../service-harness.ts';
 import { isRunning } from '../workloads/started-worker.ts';
 
@@ -31,14 +31,14 @@ it('ends a module that is still loading, without a word of trouble', async () =>
 
 it('waits until what a container tool has begun is taken back', async () => {
   const done: string[] = [];
-  const startPuller = async ({ signal }: WorkerContext): Promise<Puller> => {
+  const startPullWorker = async ({ signal }: WorkerContext): Promise<PullWorker> => {
     done.push('begun');
     await new Promise((resolve) => signal?.addEventListener('abort', resolve));
     await new Promise((resolve) => setImmediate(resolve));
     done.push('taken back');
     throw new Error('it was ended');
   };
-  const { close, troubles } = await openService({ workloadOf: () => ({ name: 'image', startPuller }) });
+  const { close, troubles } = await openService({ workloadOf: () => ({ name: 'image', startPullWorker }) });
   expect(done).toEqual(['begun']);
   await close();
   expect(done).toEqual(['begun', 'taken back']);

@@ -59,40 +59,40 @@ it('works off a burst with many workers, every job once', async () => {
 });
 
 it('never begins a job that is cancelled in the moment it is taken', async () => {
-  const book = new JobStore(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
+  const store = new JobStore(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
   const seen: string[] = [];
   const workload = instantWorkload(({ id }) => seen.push(id));
-  const results = new JobResults({ book });
+  const results = new JobResults({ store });
   const endpoint = endpointSettings({ id: 'one' });
-  const pool = new WorkerPool({ book, results, endpoint, workload, onTrouble: expect.fail });
-  const unwanted = await accepted(book, 'one', '{"scene":"x"}');
-  await book.cancel('one', unwanted);
-  const wanted = await accepted(book, 'one', '{"scene":"y"}');
-  while (book.reads.find('one', wanted)?.state !== 'COMPLETED' || pool.views()[0]?.state !== 'idle')
+  const pool = new WorkerPool({ store, results, endpoint, workload, onProblem: expect.fail });
+  const unwanted = await accepted(store, 'one', '{"scene":"x"}');
+  await store.cancel('one', unwanted);
+  const wanted = await accepted(store, 'one', '{"scene":"y"}');
+  while (store.reads.find('one', wanted)?.state !== 'COMPLETED' || pool.views()[0]?.state !== 'idle')
     await new Promise((next) => setImmediate(next));
   expect(seen).toEqual([wanted]);
   await pool.stop();
-  book.close();
+  store.close();
 });
 
 it('has another worker in its place at once, without a word, however many in a row are ended because their jobs are cancelled', async () => {
-  const book = new JobStore(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
-  const results = new JobResults({ book });
+  const store = new JobStore(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
+  const results = new JobResults({ store });
   const endpoint = endpointSettings({ id: 'one' });
   const begun: string[] = [];
   const workload = { name: 'single-minded', startWorker: () => Promise.resolve(singleMinded(begun)) };
   const troubles: string[] = [];
-  const onTrouble = (text: string) => void troubles.push(text);
-  const pool = new WorkerPool({ book, results, endpoint, workload, onTrouble });
+  const onProblem = (text: string) => void troubles.push(text);
+  const pool = new WorkerPool({ store, results, endpoint, workload, onProblem });
   for (let count = 1; count <= 8; count++) {
-    const id = await accepted(book, 'one', '{"scene":"x"}');
+    const id = await accepted(store, 'one', '{"scene":"x"}');
     while (begun.length < count) await new Promise((next) => setImmediate(next));
-    await book.cancel('one', id);
+    await store.cancel('one', id);
   }
   expect(new Set(begun).size).toBe(8);
-  expect([troubles, pool.trouble]).toEqual([[], null]);
+  expect([troubles, pool.problem]).toEqual([[], null]);
   await pool.stop();
-  book.close();
+  store.close();
 });
 
 /** It can let go of a job only by its own end. */

@@ -92,16 +92,16 @@ it.each(['127.0.0.1', 'localhost', 'rebound.example'])(
     const { port, paths } = await openTarget();
     const dataDir = await makeDataDir();
     let now = 1_000_000;
-    const book = new JobStore(`${dataDir}/service.sqlite`, { retentionMs: 1e9, now: () => now });
-    onTestFinished(() => book.close());
-    const id = await accepted(book, 'farm', '{"scene":"x"}', { webhook: `http://${host}:${port}/` });
-    await book.cancel('farm', id);
+    const store = new JobStore(`${dataDir}/service.sqlite`, { retentionMs: 1e9, now: () => now });
+    onTestFinished(() => store.close());
+    const id = await accepted(store, 'farm', '{"scene":"x"}', { webhook: `http://${host}:${port}/` });
+    await store.cancel('farm', id);
     const troubles: string[] = [];
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     onTestFinished(() => void vi.useRealTimers());
     const webhooks = new Webhooks({
-      book,
-      onTrouble: (text) => troubles.push(text),
+      store,
+      onProblem: (text) => troubles.push(text),
       now: () => now,
       hasPrivate: false,
       internet: { ...theInternet, lookup: () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]) },

@@ -10,7 +10,7 @@ import { Webhooks } from '../../../src/service/webhooks/webhooks.ts';
 import { accepted } from '../service-harness.ts';
 
 let dir: string;
-let book: JobStore;
+let store: JobStore;
 let silent: Server;
 let heard: Server;
 let webhooks: Webhooks;
@@ -18,7 +18,7 @@ let onHeard: (body: string) => void;
 
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'webhooks-of-many-'));
-  book = new JobStore(join(dir, 'service.sqlite'), { retentionMs: 600_000, now: Date.now });
+  store = new JobStore(join(dir, 'service.sqlite'), { retentionMs: 600_000, now: Date.now });
   silent = createServer(() => undefined);
   heard = createServer((request, response) => {
     let body = '';
@@ -38,7 +38,7 @@ afterEach(async () => {
     server.closeAllConnections();
     server.close();
   }
-  book.close();
+  store.close();
   rmSync(dir, { recursive: true, force: true });
 });
 
@@ -48,13 +48,13 @@ function listen(server: Server): Promise<void> {
 
 async function endedJob(server: Server, host = '127.0.0.1'): Promise<string> {
   const webhook = `http://${host}:${(server.address() as AddressInfo).port}/`;
-  const id = await accepted(book, 'farm', '{"scene": "a red cube"}', { webhook });
-  await book.cancel('farm', id);
+  const id = await accepted(store, 'farm', '{"scene": "a red cube"}', { webhook });
+  await store.cancel('farm', id);
   return id;
 }
 
 function begin(): void {
-  webhooks = new Webhooks({ book, onTrouble: () => undefined, now: Date.now, hasPrivate: true });
+  webhooks = new Webhooks({ store, onProblem: () => undefined, now: Date.now, hasPrivate: true });
 }
 
 function nextHeard(): Promise<string> {

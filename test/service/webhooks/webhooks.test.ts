@@ -14,12 +14,12 @@ interface Told {
 /** A target that is told; it answers as it is asked to. */
 async function openTarget(answer: (response: ServerResponse) => void) {
   const told: Told[] = [];
-  const hear = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const noteContact = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const text = await bodyOf(request);
     told.push({ path: request.url ?? '', text, type: request.headers['content-type'] });
     answer(response);
   };
-  const server = createServer((request, response) => void hear(request, response));
+  const server = createServer((request, response) => void noteContact(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     server.closeAllConnections();

@@ -65,7 +65,7 @@ it.skipIf(skipped !== '')(`takes its jobs, answers them and is stopped ${skipped
     gpu: null,
   });
   const log: string[] = [];
-  const container = await workload.startPuller({
+  const container = await workload.startPullWorker({
     workerId: 'worker-1',
     log: (line) => log.push(line),
   });

@@ -51,7 +51,7 @@ async function start(script: string, options: Partial<ContainerOptions> = {}, pu
   });
   count += 1;
   const workerId = `worker-${count}`;
-  const container = await workload.startPuller({
+  const container = await workload.startPullWorker({
     workerId,
     log: (line) => isOurs(line) && log.push(line),
   });

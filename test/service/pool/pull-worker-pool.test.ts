@@ -19,7 +19,7 @@ function pullers() {
   const started: Started[] = [];
   const workload: PullWorkload = {
     name: 'pullers',
-    startPuller: ({ workerId, log }) => {
+    startPullWorker: ({ workerId, log }) => {
       let end: (why: string) => void = () => undefined;
       const ended = new Promise<string>((resolve) => {
         end = resolve;
@@ -81,9 +81,9 @@ it('keeps what it writes of a job with the job, also where it dies of it', async
   first.say('at the second');
   first.end('it exited with 137');
   await statusOnce(url, died, 'IN_QUEUE');
-  const book = new Database(join(dataDir, 'service.sqlite'), { readonly: true });
-  const logs = book.prepare('SELECT log FROM job ORDER BY number').pluck().all();
-  book.close();
+  const store = new Database(join(dataDir, 'service.sqlite'), { readonly: true });
+  const logs = store.prepare('SELECT log FROM job ORDER BY number').pluck().all();
+  store.close();
   expect(logs).toEqual(['at the first', 'at the second\nit exited with 137']);
 });
 

@@ -73,7 +73,10 @@ it('is its own over a restart, too, and goes back to the queue where its key was
 
 it('is shown in the console beside its worker by the name that the worker has', async () => {
   const { url, dataDir } = await openWithConsole({ workloadOf: () => undefined });
-  const workerKey = withKeys(dataDir, (book) => book.add({ name: 'w', kind: 'worker', endpoints: null }).key);
+  const workerKey = withKeys(
+    dataDir,
+    (store) => store.add({ name: 'w', kind: 'worker', endpoints: null }).key,
+  );
   const id = await submit(url, { scene: 'x' });
   await new PullingWorker(url, workerKey, 'w1').take();
   const visit = await enter(url);

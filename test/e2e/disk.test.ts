@@ -20,12 +20,11 @@ import {
 } from './cli.ts';
 import { canMount, mountSmallDisk, setReadOnly } from './small-disk.ts';
 
-const sceneCount = 40;
 const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
 const notMounted = '(skipped where this user may not mount a file system)';
 
 it.skipIf(!canMount)(`full: ends with 14 and goes on when there is room ${notMounted}`, async () => {
-  const { cwd, dataDir } = await batch(256);
+  const { cwd, dataDir, count } = await batch(40, 256);
   mountSmallDisk(join(cwd, 'out'), 8);
   // Room for the checkpoint and some pictures, but not for all.
   const ballast = join(cwd, 'out/ballast');
@@ -36,15 +35,15 @@ it.skipIf(!canMount)(`full: ends with 14 and goes on when there is room ${notMou
   expect(full.stderr).not.toContain('    at ');
   const before = await wholePictures(cwd);
   expect(before).toBeGreaterThan(0);
-  expect(before).toBeLessThan(sceneCount);
+  expect(before).toBeLessThan(count);
   const again = await run(cwd);
   expect(again.code, again.stderr).toBe(14);
   rmSync(ballast);
-  await expectFinished(cwd, dataDir);
+  await expectFinished(cwd, dataDir, count);
 });
 
 it.skipIf(!canMount)(`read-only from the middle of the run on: the same ${notMounted}`, async () => {
-  const { cwd, dataDir } = await batch();
+  const { cwd, dataDir, count } = await batch(40);
   const images = join(cwd, 'out/images');
   mountSmallDisk(images, 64);
   const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
@@ -53,9 +52,9 @@ it.skipIf(!canMount)(`read-only from the middle of the run on: the same ${notMou
   const { code, stderr } = await program.finish();
   expect(code, stderr).toBe(14);
   expect(program.stdout).toContain('the file system is read-only (EROFS)');
-  expect(await wholePictures(cwd)).toBeLessThan(sceneCount);
+  expect(await wholePictures(cwd)).toBeLessThan(count);
   setReadOnly(images, false);
-  await expectFinished(cwd, dataDir);
+  await expectFinished(cwd, dataDir, count);
 });
 
 it('a folder that has the name of a picture: the same', async () => {
@@ -101,7 +100,7 @@ it.skipIf(process.platform !== 'linux')(
 it.skipIf(process.platform === 'win32')(
   'too many open files: 14, in a sentence, wherever it is met (skipped where a shell has no ulimit)',
   async () => {
-    const { cwd, dataDir } = await batch(32, 40);
+    const { cwd, dataDir, count } = await batch(40, 32, 40);
     // The lowest keep the program from loading itself, the others from writing many pictures at once.
     for (const limit of [24, 40, 70, 100, 104, 108]) {
       const { code, stderr } = await inShell(`ulimit -n ${limit}; exec "$@"`, cwd);
@@ -110,7 +109,7 @@ it.skipIf(process.platform === 'win32')(
       if (code === 14) expect(stderr).toMatch(/too many files.*(EMFILE).*ulimit -n/);
       if (limit < 50) expect(code).toBe(14);
     }
-    await expectFinished(cwd, dataDir);
+    await expectFinished(cwd, dataDir, count);
   },
 );
 
@@ -141,11 +140,15 @@ async function inShell(script: string, cwd: string): Promise<Finished> {
 }
 
 /** Runs on a service elsewhere, whose own records are the oracle. */
-async function batch(side = 32, concurrency = 8): Promise<{ cwd: string; dataDir: string }> {
+async function batch(
+  count = 12,
+  side = 32,
+  concurrency = 8,
+): Promise<{ cwd: string; dataDir: string; count: number }> {
   const { url, dataDir } = await serve(folderWith({}));
   const more = `input: {scene: "{{ scene }}", width: ${side}, height: ${side}}\nconcurrency: ${concurrency}\n`;
-  const files = { 'pipeline.yaml': pipeline(url, more), 'scenes.csv': scenes(sceneCount) };
-  return { cwd: folderWith(files), dataDir };
+  const files = { 'pipeline.yaml': pipeline(url, more), 'scenes.csv': scenes(count) };
+  return { cwd: folderWith(files), dataDir, count };
 }
 
 function run(cwd: string): Promise<Finished> {
@@ -153,11 +156,11 @@ function run(cwd: string): Promise<Finished> {
 }
 
 /** Every picture is there and whole, and the service was asked once for each scene, over all runs. */
-async function expectFinished(cwd: string, dataDir: string): Promise<void> {
+async function expectFinished(cwd: string, dataDir: string, count = 12): Promise<void> {
   const { code, stderr } = await run(cwd);
   expect(code, stderr).toBe(0);
-  expect(await wholePictures(cwd)).toBe(sceneCount);
-  expect(jobsOf(dataDir)).toBe(sceneCount);
+  expect(await wholePictures(cwd)).toBe(count);
+  expect(jobsOf(dataDir)).toBe(count);
 }
 
 /** How many pictures have their names; throws where one of them is not whole, or a file is there that is none. */

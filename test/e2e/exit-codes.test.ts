@@ -228,17 +228,14 @@ it('1: an error of the parser’s name out of a command is a bug all the same', 
   expect(stderr).toContain('planted');
 });
 
-it.each(['18.20.8', '20.18.3', '21.7.3', '22.11.0', '23.11.1'])(
-  'refuses Node %s in a sentence before any native module loads',
-  async (version) => {
-    const other = `Object.defineProperty(process.versions, 'node', { value: '${version}' });`;
-    const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(other)}`];
-    const { code, stderr } = await nightrender(['run', 'pipeline.yaml'], { nodeArgs });
-    expect(code).toBe(2);
-    const needed = 'nightrender needs Node.js 20.19 or later, 22.12 or later, or 24 and above';
-    expect(stderr).toBe(`${needed}; this is ${version}.\n`);
-  },
-);
+it('refuses a Node that is too old in a sentence before any native module loads', async () => {
+  const other = `Object.defineProperty(process.versions, 'node', { value: '20.18.3' });`;
+  const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(other)}`];
+  const { code, stderr } = await nightrender(['run', 'pipeline.yaml'], { nodeArgs });
+  expect(code).toBe(2);
+  const needed = 'nightrender needs Node.js 20.19 or later, 22.12 or later, or 24 and above';
+  expect(stderr).toBe(`${needed}; this is 20.18.3.\n`);
+});
 
 it.each([[], ['run']])('has every exit code in the help of %j', async (...command) => {
   const { stdout, code } = await inProcess([...command, '--help']);

@@ -7,7 +7,7 @@ import { isWhole } from '../fakes/whole.ts';
 import { folderWith, inProcess, pipeline, Program, scenes, testKey } from './cli.ts';
 import { startPatientService } from './patient-service.ts';
 
-const starts = isWhole ? 50 : 8;
+const starts = isWhole ? 50 : 5;
 const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
 
 it.each([

@@ -145,7 +145,7 @@ const landWords = {
   snowcap: 'snowcap snowcapped 🏔',
   hill: 'hill hillside valley countryside highland moor',
   desert: 'desert dune sahara 🏜',
-  meadow: 'meadow pasture grass grassy grassland lawn garden park prairie landscape savanna',
+  meadow: 'meadow pasture grass grassy grassland lawn garden park prairie landscape autumnland savanna',
   field: 'field farmland vineyard farm plantation crop 🌾',
   forest: 'forest wood woodland grove jungle rainforest',
   snow: 'snow snowy winter wintry icy frozen arctic ice ⛄',

@@ -17,7 +17,7 @@ export const timeWords = wordMap<TimeOfDay>({
 export type Season = 'autumn' | 'spring';
 
 export const seasonWords = wordMap<Season>({
-  autumn: 'autumn autumnal october november 🍂 🍁',
+  autumn: 'autumn autumnal autumnland october november 🍂 🍁',
   spring: 'spring springtime april',
 });
 

@@ -150,7 +150,7 @@ class Reader {
       phrase.treeOf = noun;
       return;
     }
-    const named = noun === 'snow' && following === 'mountain' ? 'snowcap' : this.#kindOfTree(noun);
+    const named = this.#kindOfTree(noun);
     this.#phrase = new Phrase();
     this.#phrase.wasNoun = true;
     if (phrase.isDenied) this.#denied.push(named);

@@ -56,7 +56,6 @@ const standIns: Partial<Record<Noun, Noun>> = {
   skyscraper: 'city',
   basketball: 'ball',
   football: 'ball',
-  baseball: 'ball',
   tennisball: 'ball',
   present: 'cube',
   juice: 'glass',

@@ -94,8 +94,9 @@ it('lets the stems of flowers meet in a vase', () => {
 
 it.each([
   ['a boat on the sea in the rain', { ground: 'water', hasWater: false, weather: 'rain' }],
-  ['a cottage next to a lake', { ground: 'sand', hasWater: true }],
-  ['a landscape with a cottage next to a lake', { ground: 'grass', hasWater: true }],
+  ['a cottage next to a lake', { ground: 'grass', hasWater: true }],
+  ['a lighthouse by the sea', { ground: 'sand', hasWater: true }],
+  ['a village in the snowy mountains', { ground: 'snow', backdrops: ['mountains'] }],
   ['a cat on a blue carpet on the kitchen floor', { ground: 'floor', backdrops: [] }],
   [
     'mountains under a pink sky and a full moon',

@@ -110,20 +110,19 @@ const homes: readonly (readonly [Ground, readonly Noun[]])[] = [
 const furniture = nounSet('table chair armchair sofa lamp laptop guitar form statue robot mat');
 
 function groundOf(
-  { subjects }: Prompt,
+  { mentions, subjects }: Prompt,
   said: Ground | undefined,
   weather: Weather,
   isOutside: boolean,
 ): Ground {
   const roots = subjects.filter(({ place }) => place === null);
-  const isAfloat =
-    roots.length > 0 &&
-    roots.every(({ noun }) => thingOf(noun).home !== 'land' && thingOf(noun).home !== 'table');
-  if (said === 'water') return isAfloat || roots.length === 0 ? 'water' : 'sand';
+  const known = roots.filter(({ noun }) => noun !== 'form').map(({ noun }) => thingOf(noun).home);
+  const isAfloat = known.length > 0 && known.every((home) => home === 'water' || home === 'air');
+  const isInland = mentions.some(({ noun }) => noun === 'lake' || noun === 'river');
+  if (said === 'water') return isAfloat || roots.length === 0 ? 'water' : isInland ? 'grass' : 'sand';
   if (said !== undefined) return said;
   if (weather === 'snowfall') return 'snow';
-  const wet = roots.filter(({ noun }) => thingOf(noun).home === 'water');
-  if (wet.length > 0 && isAfloat) return 'water';
+  if (isAfloat && known.includes('water')) return 'water';
   const home = homes.find(([, nouns]) => roots.some(({ noun }) => nouns.includes(noun)));
   if (home !== undefined) return home[0];
   const isInside =

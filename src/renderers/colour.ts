@@ -31,6 +31,12 @@ export function rgb(hexadecimal: string): Colour {
   return [(value >> 16) & 255, (value >> 8) & 255, value & 255];
 }
 
+/** Several, with a space between them. */
+export function rgbs(hexadecimals: string): [Colour, ...Colour[]] {
+  const [first = '', ...rest] = hexadecimals.split(' ');
+  return [rgb(first), ...rest.map(rgb)];
+}
+
 export function hex(colour: Colour): string {
   const pairs = colour.map((part) =>
     Math.round(clamp(part, 0, 255))

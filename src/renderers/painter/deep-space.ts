@@ -1,5 +1,5 @@
 /** Space: clouds of stars, planets, and what flies between them. */
-import { hex, namedColours, rgb, shade, type Colour } from '../colour.ts';
+import { hex, namedColours, rgb, rgbs, shade, type Colour } from '../colour.ts';
 import { box, circle, placed, stroke, type Point } from './drawing.ts';
 import { mentionOf, type Mention } from './mentions.ts';
 import { stars } from './sky.ts';
@@ -7,13 +7,7 @@ import { lookOf, type Stage } from './stage.ts';
 import { entryOf } from './things/catalogue.ts';
 import { coloursOf, type Look } from './things/look.ts';
 
-const clouds: readonly [Colour, ...Colour[]] = [
-  rgb('#5a3fb0'),
-  rgb('#b03f8a'),
-  rgb('#2f6fc0'),
-  rgb('#1f9a9a'),
-  rgb('#d0654a'),
-];
+const clouds = rgbs('#5a3fb0 #b03f8a #2f6fc0 #1f9a9a #d0654a');
 
 export function paintDeepSpace(stage: Stage): string {
   const { width, height, drawing } = stage;
@@ -57,8 +51,7 @@ function planets(stage: Stage): string {
   const count = Math.min(mention?.count ?? 1, 9);
   return Array.from({ length: count }, (_, index) => {
     const { main, trim } = mention === undefined ? {} : coloursOf(mention, index);
-    const colour =
-      main ?? random.pick<Colour>([rgb('#d99a6c'), rgb('#6a9ad0'), rgb('#c86a7a'), rgb('#8fc0a0')]);
+    const colour = main ?? random.pick(rgbs('#d99a6c #6a9ad0 #c86a7a #8fc0a0'));
     const radius = (count === 1 ? 96 : random.between(26, 64)) * (mention?.size ?? 1);
     const x = count === 1 ? width * (0.5 + light.side * 0.18) : (width * (index + 0.5)) / count;
     const y = height * (count === 1 ? 0.46 : random.between(0.22, 0.78));

@@ -5,7 +5,7 @@ import { paintLandscape } from './landscape.ts';
 import { hashOf } from '../random.ts';
 import { setStage, type Stage } from './stage.ts';
 import { paintStillLife } from './still-life.ts';
-import { hex, mix, namedColours, rgb, shade, type Colour } from '../colour.ts';
+import { hex, mix, namedColours, rgb, rgbs, shade } from '../colour.ts';
 import { box, ellipse, path, placed } from './drawing.ts';
 import type { Mention } from './mentions.ts';
 import { coloursOf } from './things/look.ts';
@@ -107,13 +107,7 @@ function nameOf(value: unknown): string {
 
 /** Plain shapes on paper, as a poster: circles, squares, triangles, hearts and diamonds in their colours. */
 const papers = ['#f4ecdc', '#efe6da', '#e9e4d4', '#f2e9e2'] as const;
-const inks: readonly [Colour, ...Colour[]] = [
-  rgb('#d0523f'),
-  rgb('#2f5f7e'),
-  rgb('#e2a83e'),
-  rgb('#3f7f6a'),
-  rgb('#39405a'),
-];
+const inks = rgbs('#d0523f #2f5f7e #e2a83e #3f7f6a #39405a');
 const outlines: Partial<Record<Noun, string>> = {
   circle: 'M-50 0A50 50 0 1 1 50 0A50 50 0 1 1 -50 0Z',
   ball: 'M-50 0A50 50 0 1 1 50 0A50 50 0 1 1 -50 0Z',

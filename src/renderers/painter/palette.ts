@@ -1,5 +1,5 @@
 /** The colours of an hour and its weather: sky, air, light and water that belong together. */
-import { mix, namedColours, rgb, under, type Colour } from '../colour.ts';
+import { mix, namedColours, rgb, rgbs, under, type Colour } from '../colour.ts';
 import { type Random } from '../random.ts';
 import { mentionOf, speaksOf } from './mentions.ts';
 import { type Setting } from './setting.ts';
@@ -81,7 +81,7 @@ export function paletteOf(setting: Setting, random: Random): Palette {
 }
 
 function moodOf(time: TimeOfDay, random: Random): Palette {
-  const [first, second] = moods[time].map((mood) => mood.split(' ').map(rgb));
+  const [first, second] = moods[time].map(rgbs);
   const share = random.next();
   const at = (index: number): Colour => mix(first?.[index] ?? [0, 0, 0], second?.[index] ?? [0, 0, 0], share);
   return {

@@ -1,5 +1,5 @@
 /** The sky: its colours from top to horizon, sun, moon, stars, northern lights, rainbow and far planets. */
-import { hex, mix, namedColours, rgb, shade, type Colour } from '../colour.ts';
+import { hex, mix, namedColours, rgb, rgbs, shade, type Colour } from '../colour.ts';
 import { box, circle, circles, ellipse, path, stroke } from './drawing.ts';
 import { mentionOf, speaksOf } from './mentions.ts';
 import { hasMoon, hasSun, type Stage } from './stage.ts';
@@ -51,7 +51,7 @@ function milkyWay(stage: Stage, depth: number): string {
     const along = index / 25;
     const y = depth * (along * 1.1 - 0.05) + random.between(-22, 22);
     const x = stage.width / 2 + lean * (depth * 1.5) * (0.5 - along) * 1.4 + random.between(-26, 26);
-    const colour = random.pick([rgb('#8fa6ff'), rgb('#c3a6ff'), rgb('#ffd9e8')]);
+    const colour = random.pick(rgbs('#8fa6ff #c3a6ff #ffd9e8'));
     return stage.drawing.glow([x, y], random.between(55, 100), random.between(34, 60), colour, 0.17);
   });
   return puffs.join('');

@@ -1,5 +1,5 @@
 /** A city on the horizon: three rows of towers, with lit windows when it is dark. */
-import { hex, mix, namedColours, rgb, shade, type Colour } from '../colour.ts';
+import { hex, mix, namedColours, rgb, rgbs, shade, type Colour } from '../colour.ts';
 import { box, circle, path, stroke } from './drawing.ts';
 import { type Random } from '../random.ts';
 import { mentionOf } from './mentions.ts';
@@ -31,13 +31,12 @@ function row(stage: Stage, random: Random, depth: number, reach: number, tint: C
     const middle = 1 - Math.abs((x + wide / 2) / width - 0.5) * 1.3;
     const tall = horizon * reach * random.between(0.32, 1) * Math.max(0.35, middle);
     parts.push(
-      tower(
-        stage,
-        random,
-        depth,
-        mix(tint, random.pick<Colour>([rgb('#5a6a86'), rgb('#8a7a78'), rgb('#93a4b4')]), 0.5),
-        [x, base - tall, wide, tall],
-      ),
+      tower(stage, random, depth, mix(tint, random.pick(rgbs('#5a6a86 #8a7a78 #93a4b4')), 0.5), [
+        x,
+        base - tall,
+        wide,
+        tall,
+      ]),
     );
     x += wide + random.between(-2, 6);
   }

@@ -1,19 +1,11 @@
 /** Houses, barns, churches, windmills and tents. */
-import { mix, rgb, shade, type Colour } from '../../colour.ts';
+import { mix, rgb, rgbs, shade, type Colour } from '../../colour.ts';
 import { box, circle, ellipse, lines, path, stroke } from '../drawing.ts';
 import { flat, lamplight, pane, round, smoke, tall, type DrawThing, type Look } from './look.ts';
 
 /** About 112 wide and 92 high: a gable with the door, and a long side under the roof. */
 export const drawHouse: DrawThing = (look) => {
-  const wall =
-    look.main ??
-    look.random.pick<Colour>([
-      rgb('#f1e4cc'),
-      rgb('#e8d2b0'),
-      rgb('#d98f6c'),
-      rgb('#cfd8dc'),
-      rgb('#e6c07a'),
-    ]);
+  const wall = look.main ?? look.random.pick(rgbs('#f1e4cc #e8d2b0 #d98f6c #cfd8dc #e6c07a'));
   const roof = look.trim ?? roofFor(look, wall);
   const isGableLit = look.side === -1;
   const gable = flat(look, shade(wall, isGableLit ? 0.14 : -0.16));
@@ -43,9 +35,7 @@ export const drawHouse: DrawThing = (look) => {
 function roofFor(look: Look, wall: Colour): Colour {
   if (look.season === 'winter') return rgb('#f2f6fb');
   const isRed = wall[0] > 150 && wall[1] < 110;
-  return isRed
-    ? rgb('#5b5560')
-    : look.random.pick<Colour>([rgb('#a9503e'), rgb('#8a5a44'), rgb('#5d6472'), rgb('#b5683f')]);
+  return isRed ? rgb('#5b5560') : look.random.pick(rgbs('#a9503e #8a5a44 #5d6472 #b5683f'));
 }
 
 function door(look: Look, x: number, high: number, colour: Colour): string {
@@ -135,8 +125,7 @@ export const drawWindmill: DrawThing = (look) => {
 };
 
 export const drawTent: DrawThing = (look) => {
-  const cloth =
-    look.main ?? look.random.pick<Colour>([rgb('#e08a3c'), rgb('#d8573e'), rgb('#e8c660'), rgb('#4f8f8a')]);
+  const cloth = look.main ?? look.random.pick(rgbs('#e08a3c #d8573e #e8c660 #4f8f8a'));
   const inside = look.isLamplit ? '#ffd58a' : flat(look, shade(cloth, -0.6));
   return [
     path('M-8 -52L52 -44L66 0H18Z', tall(look, shade(cloth, -0.22))),

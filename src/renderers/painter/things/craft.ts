@@ -1,5 +1,5 @@
 /** What people travel in: boats, ships, cars, trains, balloons, planes and rockets; and kites. */
-import { rgb, shade, type Colour } from '../../colour.ts';
+import { rgb, rgbs, shade } from '../../colour.ts';
 import { box, circle, circles, ellipse, lines, path, stroke } from '../drawing.ts';
 import { flat, lamplight, pane, round, smoke, tall, type DrawThing } from './look.ts';
 
@@ -8,9 +8,7 @@ export const drawSailboat: DrawThing = (look) => {
   const sail = look.main ?? rgb('#faf5e8');
   const hull =
     look.trim ??
-    (look.main === undefined
-      ? look.random.pick<Colour>([rgb('#b5483c'), rgb('#2f5d86'), rgb('#8a5a3a'), rgb('#f0ead8')])
-      : rgb('#f2ead8'));
+    (look.main === undefined ? look.random.pick(rgbs('#b5483c #2f5d86 #8a5a3a #f0ead8')) : rgb('#f2ead8'));
   return [
     box([-3, -108], 2.6, 98, flat(look, rgb('#6a4a36'))),
     path('M2 -104C26 -80 38 -46 40 -20L2 -16Z', round(look, sail, 0.2)),
@@ -24,7 +22,7 @@ export const drawSailboat: DrawThing = (look) => {
 };
 
 export const drawBoat: DrawThing = (look) => {
-  const hull = look.main ?? look.random.pick<Colour>([rgb('#8f5f3c'), rgb('#a8483c'), rgb('#2f6a86')]);
+  const hull = look.main ?? look.random.pick(rgbs('#8f5f3c #a8483c #2f6a86'));
   return [
     path('M-44 -18Q0 -8 44 -18L38 -13H-38Z', flat(look, shade(hull, -0.5))),
     path('M-46 -19C-40 -4 -30 4 -22 5H22C32 4 41 -5 46 -19Q0 -7 -46 -19Z', tall(look, hull, 0.3)),
@@ -60,16 +58,7 @@ function gore(half: number): string {
 
 /** About 72 wide and 104 high, hanging from the top of its box at 0, 0. */
 export const drawBalloon: DrawThing = (look) => {
-  const main =
-    look.main ??
-    look.random.pick<Colour>([
-      rgb('#d9483f'),
-      rgb('#e9a23b'),
-      rgb('#3f7fb8'),
-      rgb('#5b9a68'),
-      rgb('#8a5aa8'),
-      rgb('#e06a86'),
-    ]);
+  const main = look.main ?? look.random.pick(rgbs('#d9483f #e9a23b #3f7fb8 #5b9a68 #8a5aa8 #e06a86'));
   const second = look.trim ?? (look.main === undefined ? rgb('#f6e3b4') : shade(main, 0.62));
   const envelope =
     'M0 -104C26 -104 38 -84 37 -66C36 -46 20 -34 9 -22H-9C-20 -34 -36 -46 -37 -66C-38 -84 -26 -104 0 -104Z';
@@ -92,8 +81,7 @@ export const drawBalloon: DrawThing = (look) => {
 };
 
 export const drawKite: DrawThing = (look) => {
-  const main =
-    look.main ?? look.random.pick<Colour>([rgb('#e0483f'), rgb('#f0b43c'), rgb('#3f8fc0'), rgb('#8a5ab0')]);
+  const main = look.main ?? look.random.pick(rgbs('#e0483f #f0b43c #3f8fc0 #8a5ab0'));
   const second = look.trim ?? shade(main, 0.4);
   const tail = 'M0 30C10 44 -8 54 4 68C12 80 -4 88 2 100';
   const bows = [
@@ -150,8 +138,7 @@ export const drawRocket: DrawThing = (look) => {
 };
 
 export const drawCar: DrawThing = (look) => {
-  const paint =
-    look.main ?? look.random.pick<Colour>([rgb('#d8483e'), rgb('#e8b83c'), rgb('#3f86a8'), rgb('#e6ddc8')]);
+  const paint = look.main ?? look.random.pick(rgbs('#d8483e #e8b83c #3f86a8 #e6ddc8'));
   return [
     path('M-26 -26C-20 -42 -14 -45 -2 -45H12C24 -45 29 -36 36 -26Z', flat(look, shade(paint, -0.12))),
     path('M-21 -27C-17 -37 -12 -40 -4 -40H2V-27ZM6 -40H12C20 -40 25 -34 30 -27H6Z', pane(look)),

@@ -1,5 +1,5 @@
 /** People and animals, standing or sitting. */
-import { rgb, shade, type Colour } from '../../colour.ts';
+import { rgb, rgbs, shade } from '../../colour.ts';
 import { circle, circles, curved, ellipse, lines, path, stroke } from '../drawing.ts';
 import { flat, round, tall, type DrawThing } from './look.ts';
 
@@ -7,17 +7,9 @@ const ink = rgb('#2a2628');
 
 /** Standing, about 30 wide and 86 high. */
 export const drawPerson: DrawThing = (look) => {
-  const coat =
-    look.main ??
-    look.random.pick<Colour>([
-      rgb('#c8483e'),
-      rgb('#3f6f9a'),
-      rgb('#d8a43c'),
-      rgb('#5a7a5a'),
-      rgb('#7a5a8a'),
-    ]);
-  const skin = flat(look, look.random.pick<Colour>([rgb('#f0c8a4'), rgb('#c98f66'), rgb('#8a5a3c')]));
-  const hair = flat(look, look.random.pick<Colour>([rgb('#3a2a24'), rgb('#7a4a2a'), rgb('#c89a50')]));
+  const coat = look.main ?? look.random.pick(rgbs('#c8483e #3f6f9a #d8a43c #5a7a5a #7a5a8a'));
+  const skin = flat(look, look.random.pick(rgbs('#f0c8a4 #c98f66 #8a5a3c')));
+  const hair = flat(look, look.random.pick(rgbs('#3a2a24 #7a4a2a #c89a50')));
   const legs = flat(look, look.trim ?? rgb('#3a4254'));
   return [
     path('M-8 -34H8L9 0H2L0 -26L-3 0H-9Z', legs),
@@ -36,8 +28,7 @@ export const drawPerson: DrawThing = (look) => {
 
 /** Sitting, seen from the front; about 56 wide and 82 high. */
 export const drawCat: DrawThing = (look) => {
-  const fur =
-    look.main ?? look.random.pick<Colour>([rgb('#d98a3e'), rgb('#8a8f98'), rgb('#4a4448'), rgb('#e6d4b8')]);
+  const fur = look.main ?? look.random.pick(rgbs('#d98a3e #8a8f98 #4a4448 #e6d4b8'));
   const pale = look.trim ?? shade(fur, 0.55);
   const isDark = fur[0] < 80;
   const eye = flat(look, rgb(isDark ? '#f2d24a' : '#4a8a4a'));
@@ -86,8 +77,7 @@ export const drawCat: DrawThing = (look) => {
 
 /** Sitting, seen from the front; about 58 wide and 84 high. */
 export const drawDog: DrawThing = (look) => {
-  const fur =
-    look.main ?? look.random.pick<Colour>([rgb('#b9803f'), rgb('#e2c48e'), rgb('#6a4a36'), rgb('#d9a25a')]);
+  const fur = look.main ?? look.random.pick(rgbs('#b9803f #e2c48e #6a4a36 #d9a25a'));
   const pale = shade(fur, 0.5);
   const ear = flat(look, shade(fur, -0.35));
   return [
@@ -110,7 +100,7 @@ export const drawDog: DrawThing = (look) => {
 
 /** Sitting, about 40 wide and 62 high. */
 export const drawRabbit: DrawThing = (look) => {
-  const fur = look.main ?? look.random.pick<Colour>([rgb('#c8b49a'), rgb('#f2ede4'), rgb('#9a8a7a')]);
+  const fur = look.main ?? look.random.pick(rgbs('#c8b49a #f2ede4 #9a8a7a'));
   const pink = flat(look, rgb('#eab0aa'));
   const ear = (x: number, lean: number): string =>
     `<g transform="rotate(${lean} ${x} -40)">${ellipse([x, -54], 4.2, 14, flat(look, fur))}${ellipse([x, -53], 2, 10, pink)}</g>`;
@@ -150,8 +140,7 @@ export const drawOwl: DrawThing = (look) => {
 
 /** Facing right; about 112 wide and 100 high. */
 export const drawHorse: DrawThing = (look) => {
-  const coat =
-    look.main ?? look.random.pick<Colour>([rgb('#8a5232'), rgb('#6a4430'), rgb('#c79a6a'), rgb('#e9e2d6')]);
+  const coat = look.main ?? look.random.pick(rgbs('#8a5232 #6a4430 #c79a6a #e9e2d6'));
   const mane = flat(look, look.trim ?? shade(coat, coat[0] > 200 ? -0.2 : -0.5));
   const far = flat(look, shade(coat, -0.35));
   return [

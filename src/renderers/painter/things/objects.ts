@@ -1,16 +1,16 @@
 /** What lies on a table: cups, books, vases, candles, balls and cubes, and fruit. */
-import { rgb, shade, type Colour } from '../../colour.ts';
+import { rgb, rgbs, shade } from '../../colour.ts';
 import { box, circle, circles, ellipse, lines, path, stroke } from '../drawing.ts';
 import { ball, flat, gleam, round, tall, type DrawThing, type Look } from './look.ts';
 
 export const drawBall: DrawThing = (look) => {
-  const colour = look.main ?? look.random.pick<Colour>([rgb('#d8483e'), rgb('#3f7fb8'), rgb('#e8b03c')]);
+  const colour = look.main ?? look.random.pick(rgbs('#d8483e #3f7fb8 #e8b03c'));
   const band = look.trim === undefined ? '' : stroke('M-39 -46Q0 -30 39 -46', flat(look, look.trim), 9);
   return circle([0, -40], 40, ball(look, colour)) + band + gleam(look, 0, -40, 40);
 };
 
 export const drawCube: DrawThing = (look) => {
-  const colour = look.main ?? look.random.pick<Colour>([rgb('#3f8a9a'), rgb('#d88a3c'), rgb('#8a5ab0')]);
+  const colour = look.main ?? look.random.pick(rgbs('#3f8a9a #d88a3c #8a5ab0'));
   const [left, right] = look.side === -1 ? [0.08, -0.34] : [-0.34, 0.08];
   return [
     path('M-46 -54L-4 -38V6L-46 -12Z', tall(look, shade(colour, left), 0.12)),
@@ -20,7 +20,7 @@ export const drawCube: DrawThing = (look) => {
 };
 
 export const drawCup: DrawThing = (look) => {
-  const glaze = look.main ?? look.random.pick<Colour>([rgb('#f2ede2'), rgb('#5f94a8'), rgb('#d98a5c')]);
+  const glaze = look.main ?? look.random.pick(rgbs('#f2ede2 #5f94a8 #d98a5c'));
   const drink = flat(look, rgb('#5a3a26'));
   const steam = look.drawing.linear(
     [0, [255, 255, 255], 0],
@@ -53,8 +53,7 @@ export const drawGlass: DrawThing = (look) => {
 
 /** Lying, its back to the front. */
 export const drawBook: DrawThing = (look) => {
-  const cover =
-    look.main ?? look.random.pick<Colour>([rgb('#a83f3a'), rgb('#2f5f7e'), rgb('#3f6f56'), rgb('#c79440')]);
+  const cover = look.main ?? look.random.pick(rgbs('#a83f3a #2f5f7e #3f6f56 #c79440'));
   const gold = flat(look, look.trim ?? rgb('#e6c878'));
   return [
     path('M-58 -24L-44 -44H62L52 -24Z', tall(look, shade(cover, 0.16))),
@@ -67,10 +66,10 @@ export const drawBook: DrawThing = (look) => {
 };
 
 export const drawVase: DrawThing = (look) => {
-  const clay = look.main ?? look.random.pick<Colour>([rgb('#4f7f94'), rgb('#c9785a'), rgb('#e6dcc8')]);
+  const clay = look.main ?? look.random.pick(rgbs('#4f7f94 #c9785a #e6dcc8'));
   const outline =
     'M-16 -120C-14 -100 -40 -84 -40 -48C-40 -18 -24 0 -18 1H18C24 0 40 -18 40 -48C40 -84 14 -100 16 -120Z';
-  const bloom = look.random.pick<Colour>([rgb('#f2c84a'), rgb('#e8688a'), rgb('#f4f0e8')]);
+  const bloom = look.random.pick(rgbs('#f2c84a #e8688a #f4f0e8'));
   const stems = [
     [-40, -186],
     [-14, -204],
@@ -104,7 +103,7 @@ export const drawVase: DrawThing = (look) => {
 };
 
 export const drawBottle: DrawThing = (look) => {
-  const glass = look.main ?? look.random.pick<Colour>([rgb('#2f6a4e'), rgb('#7a4a28'), rgb('#3f6f86')]);
+  const glass = look.main ?? look.random.pick(rgbs('#2f6a4e #7a4a28 #3f6f86'));
   return [
     path(
       'M-9 -160H9V-118C10 -104 25 -100 25 -82V-4Q25 1 18 1H-18Q-25 1 -25 -4V-82C-25 -100 -10 -104 -9 -118Z',

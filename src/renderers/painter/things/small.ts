@@ -1,21 +1,12 @@
 /** Small things of land, water and air: flowers, rocks, fences, mushrooms, snowmen, swans, whales, birds, butterflies. */
-import { mix, rgb, shade, type Colour } from '../../colour.ts';
+import { mix, rgb, rgbs, shade } from '../../colour.ts';
 import { circle, circles, ellipse, lines, path, smooth, stroke, type Point } from '../drawing.ts';
 import { ball, flat, round, tall, type DrawThing } from './look.ts';
 
 /** About 14 wide and 34 high. */
 export const drawFlower: DrawThing = (look) => {
   const { random } = look;
-  const bloom =
-    look.main ??
-    random.pick<Colour>([
-      rgb('#e8506a'),
-      rgb('#f6c843'),
-      rgb('#f4f0ff'),
-      rgb('#a070d8'),
-      rgb('#f08a4a'),
-      rgb('#f29ac0'),
-    ]);
+  const bloom = look.main ?? random.pick(rgbs('#e8506a #f6c843 #f4f0ff #a070d8 #f08a4a #f29ac0'));
   const heart = flat(
     look,
     look.trim ?? (bloom[0] > 230 && bloom[1] > 180 && bloom[2] < 120 ? rgb('#8a5a2c') : rgb('#f8d85a')),
@@ -138,8 +129,7 @@ export const drawBird: DrawThing = (look) => {
 };
 
 export const drawButterfly: DrawThing = (look) => {
-  const wing =
-    look.main ?? look.random.pick<Colour>([rgb('#f08a3c'), rgb('#5a8ad8'), rgb('#f2c84a'), rgb('#c86ab0')]);
+  const wing = look.main ?? look.random.pick(rgbs('#f08a3c #5a8ad8 #f2c84a #c86ab0'));
   const half = (side: -1 | 1): string =>
     path(
       `${smooth([

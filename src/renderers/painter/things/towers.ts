@@ -1,5 +1,5 @@
 /** Tall stone: lighthouses, castles, towers and bridges. */
-import { rgb, shade, type Colour } from '../../colour.ts';
+import { rgb, rgbs, shade, type Colour } from '../../colour.ts';
 import { box, circle, ellipse, lines, path, stroke } from '../drawing.ts';
 import { flat, lamplight, pane, round, type DrawThing, type Look } from './look.ts';
 
@@ -69,8 +69,8 @@ function beam(look: Look): string {
 
 /** About 190 wide and 190 high. */
 export const drawCastle: DrawThing = (look) => {
-  const stone = look.main ?? look.random.pick<Colour>([rgb('#b8b0a8'), rgb('#cbb99c'), rgb('#a9adb8')]);
-  const roof = look.trim ?? look.random.pick<Colour>([rgb('#4f6a94'), rgb('#a8483e'), rgb('#5a7a6a')]);
+  const stone = look.main ?? look.random.pick(rgbs('#b8b0a8 #cbb99c #a9adb8'));
+  const roof = look.trim ?? look.random.pick(rgbs('#4f6a94 #a8483e #5a7a6a'));
   const gate = look.isLamplit ? '#e8a850' : flat(look, shade(stone, -0.75));
   const parts = [
     turret(look, { x: 0, wide: 46, high: 132, stone: shade(stone, -0.08), roof }),

@@ -1,5 +1,5 @@
 /** Trees: round ones, oaks, pines, palms, cacti and bushes; and those of a wood, seen from afar in few strokes. */
-import { mix, rgb, shade, type Colour } from '../../colour.ts';
+import { mix, rgb, rgbs, shade, type Colour } from '../../colour.ts';
 import { circles, lines, path, stroke, type Point } from '../drawing.ts';
 import { blend, flat, round, type DrawThing, type Look } from './look.ts';
 
@@ -41,16 +41,9 @@ function broadTree(look: Look, breadth: number, high: number): string {
 function leafColour(look: Look): Colour {
   if (look.main !== undefined) return look.main;
   const { random } = look;
-  if (look.season === 'autumn')
-    return random.pick<Colour>([
-      rgb('#d9822b'),
-      rgb('#c4532d'),
-      rgb('#e2b03c'),
-      rgb('#a8402f'),
-      rgb('#cf9a36'),
-    ]);
-  if (look.season === 'spring') return random.pick<Colour>([rgb('#eba9c0'), rgb('#f4c6d2'), rgb('#9cc46a')]);
-  if (look.season === 'winter') return random.pick<Colour>([rgb('#dfe9f2'), rgb('#c9d8e4')]);
+  if (look.season === 'autumn') return random.pick(rgbs('#d9822b #c4532d #e2b03c #a8402f #cf9a36'));
+  if (look.season === 'spring') return random.pick(rgbs('#eba9c0 #f4c6d2 #9cc46a'));
+  if (look.season === 'winter') return random.pick(rgbs('#dfe9f2 #c9d8e4'));
   return blend([rgb('#4f8a43'), rgb('#76a64a')], look);
 }
 

@@ -98,9 +98,9 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'an id that is another job’s is taken for the attempt’s',
-    file: 'src/runner/checkpoint/sqlite-checkpoint.ts',
-    from: 'if (this.#sql.jobOf.get(place) !== undefined) {',
-    to: 'if (this.#sql.jobOf.get({ ...place, jobId: `${jobId}?` }) !== undefined) {',
+    file: 'src/runner/checkpoint/attempt-records.ts',
+    from: 'if (sql.jobOf.get(place) !== undefined) {',
+    to: 'if (sql.jobOf.get({ ...place, jobId: `${jobId}?` }) !== undefined) {',
   },
   {
     name: 'deadlines believe the clock on the wall',

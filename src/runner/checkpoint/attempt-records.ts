@@ -31,6 +31,23 @@ export function intend(
   return readAttempt(sql, row);
 }
 
+/** Not recorded where the id is another job's already: `doubtful` is the scene that job's picture may have gone to. */
+export function recordSubmitted(
+  sql: Statements,
+  attempt: Attempt,
+  job: { jobId: string; status: string; at: number },
+): 'recorded' | { doubtful: string | undefined } {
+  assertMove(sql, attempt, 'submitted');
+  const { jobId } = job;
+  const place = { jobId, ...attempt.endpoint };
+  if (sql.jobOf.get(place) !== undefined) {
+    sql.recordShared.run(place);
+    return { doubtful: sql.savedMeanwhile.get({ ...place, attempt: attempt.key })?.sceneId };
+  }
+  sql.recordSubmitted.run({ attempt: attempt.key, ...job, checksum: checksumOf({ ...attempt, jobId }) });
+  return 'recorded';
+}
+
 export function settle(sql: Statements, attempt: Attempt, settlement: Settlement): void {
   const { state, at, failure, delayTimeMs, executionTimeMs } = settlement;
   assertMove(sql, attempt, state);
@@ -90,7 +107,7 @@ function moveScene(sql: Statements, attempt: Attempt, scene: NextScene): void {
 }
 
 /** Throws where the table of moves has no such move, or the checkpoint no such attempt. */
-export function assertMove(sql: Statements, attempt: Attempt, to: AttemptState): void {
+function assertMove(sql: Statements, attempt: Attempt, to: AttemptState): void {
   const row = sql.stateOf.get({ attempt: attempt.key });
   if (row === undefined || !Object.hasOwn(attemptMoves, row.state))
     throw new DamagedCheckpoint(`it has no attempt ${attempt.number} of scene ${attempt.sceneId} any more`);

@@ -1,4 +1,5 @@
-/** Rows that SQLite finds nothing wrong with, and that do not hold together. */
+/** Checks a checkpoint for damage that SQLite does not detect: lost commits, a changed schema, inconsistent rows. */
+import Sqlite from 'better-sqlite3';
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { SceneState } from '../core/scene.ts';
 import { UnusableDatabase, type Database } from '../../lib/sqlite/database.ts';
@@ -7,6 +8,7 @@ import { DamagedCheckpoint, isInputOf, storedJson, storedSeed } from './damage.t
 import { findLoss, LostCommits } from './find-loss.ts';
 import { openCheckpointForReading } from './open-checkpoint.ts';
 import { readSubmittedAttempt } from './attempt-records.ts';
+import { checkpointSchema } from './schema.ts';
 import { prepareStatements } from './statements.ts';
 
 export interface DamagedRow {
@@ -15,22 +17,41 @@ export interface DamagedRow {
   error: UnusableDatabase;
 }
 
-/** Looks at every row that something may be sent or saved by. Throws `UnusableDatabase` for all that is wrong. */
+/** Throws `UnusableDatabase` where anything is damaged or lost. */
 export function assertSound(dir: string): void {
   const loss = findLoss(dir);
   if (loss !== undefined) throw new LostCommits(dir, loss);
-  assertRows(dir);
+  assertContent(dir);
 }
 
-export function assertRows(dir: string): void {
+/** As above, of the file alone. */
+export function assertContent(dir: string): void {
   const db = openCheckpointForReading(dir);
+  if (db === undefined) return;
   try {
-    // One of an earlier version kept nothing to be checked by.
-    const [damaged] = db !== undefined && isCounted(db) ? damagedRows(db) : [];
+    assertSchema(db);
+    // Earlier versions stored no checksums.
+    const [damaged] = isCounted(db) ? damagedRows(db) : [];
     if (damaged !== undefined) throw damaged.error;
   } finally {
-    db?.close();
+    db.close();
   }
+}
+
+/** Existing rows may satisfy a damaged constraint that rejects the next row. */
+function assertSchema(db: Database): void {
+  const sound = new Sqlite(':memory:');
+  const version = Number(db.pragma('user_version', { simple: true }));
+  for (const statements of checkpointSchema.migrations.slice(0, version)) sound.exec(statements);
+  const isSame = schemaOf(db) === schemaOf(sound);
+  sound.close();
+  if (!isSame) throw new DamagedCheckpoint('its schema was changed');
+}
+
+function schemaOf(db: Database): string {
+  return JSON.stringify(
+    db.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name').all(),
+  );
 }
 
 interface SceneRow {

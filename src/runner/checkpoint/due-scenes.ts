@@ -13,6 +13,8 @@ export interface DueScenes {
   suspect(): number[];
   /** When the next is due that is none of those (0: now). */
   nextAt(): number | undefined;
+  /** To be called when scenes were settled that were not taken. */
+  dropSettled(): void;
 }
 
 interface Found {
@@ -35,6 +37,7 @@ export function dueScenes(db: Database): DueScenes {
     },
     suspect: () => suspect.all().map(({ scene }) => scene),
     nextAt: () => next.get()?.due_at,
+    dropSettled: () => undefined,
   };
 }
 
@@ -62,6 +65,10 @@ export function dueOfPart(db: Database): DueScenes {
     },
     suspect: () => suspect.all().map(({ scene }) => scene),
     nextAt: () => (fresh.get({ max: 1 }) === undefined ? nextRetry.get()?.due_at : 0),
+    dropSettled: () =>
+      void db.exec(
+        "DELETE FROM temp.part_fresh WHERE scene IN (SELECT scene FROM scenes WHERE state <> 'waiting')",
+      ),
   };
 }
 
@@ -89,7 +96,9 @@ const sliceScenes = 20_000;
  * the chosen ones, `temp.part_fresh` those of them that were never submitted, in the order of the manifest. Within the
  * transaction of the comparison. Throws the reason of `signal`.
  */
-export async function choosePart(db: Database, part: Part, signal: AbortSignal): Promise<void> {
+export async function choosePart(db: Database, part: Part | undefined, signal: AbortSignal): Promise<void> {
+  db.exec("DELETE FROM batch WHERE name = 'part'");
+  if (part === undefined) return;
   db.function('turn_of', { deterministic: true }, (id, fingerprint) =>
     turnOf(String(id), String(fingerprint)),
   );
@@ -115,13 +124,8 @@ export async function choosePart(db: Database, part: Part, signal: AbortSignal):
     DROP TABLE temp.turns;
     INSERT INTO temp.part_fresh (scene) SELECT scene FROM temp.part JOIN scenes USING (scene)
       WHERE state = 'waiting' AND due_at = 0 ORDER BY position`);
-  rememberPart(db, { ...part, scenes });
-}
-
-/** In the transaction of the comparison; undefined where all of the batch is to be rendered. */
-export function rememberPart(db: Database, part: PartRecord | undefined): void {
-  db.exec("DELETE FROM batch WHERE name = 'part'");
-  if (part !== undefined) db.prepare("INSERT INTO batch VALUES ('part', ?)").run(JSON.stringify(part));
+  const record: PartRecord = { ...part, scenes };
+  db.prepare("INSERT INTO batch VALUES ('part', ?)").run(JSON.stringify(record));
 }
 
 /** Null where the latest run had all of the batch to render. */

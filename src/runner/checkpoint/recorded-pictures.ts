@@ -4,7 +4,7 @@ import type { Database } from '../../lib/sqlite/database.ts';
 import type { SavedPicture } from '../core/picture.ts';
 import { nameKey } from '../core/naming.ts';
 import type { PictureMove } from '../pipeline/ports.ts';
-import { asFatalFailure } from './storage-failures.ts';
+import { asFatalFailure } from './journal.ts';
 import { prepareStatements } from './statements.ts';
 
 /** Read so many at a time: a reader that stayed in one place for hours would keep a run's journal from being tidied. */

@@ -12,9 +12,8 @@ import {
 import { carryRows } from './carry-rows.ts';
 import { CommitMarkFile, readCommitMark, type CommitMark, readReached } from './commit-mark.ts';
 import { forgetComparedList } from './batch-identity.ts';
-import { asDamage, DamagedCheckpoint } from './damage.ts';
-import { openCheckpointForReading } from './open-checkpoint.ts';
-import { assertRows, assertSound } from './damaged-rows.ts';
+import { asDamage } from './damage.ts';
+import { assertContent, assertSound } from './damaged-rows.ts';
 import { checkpointFile, findLoss, hasLog, sha256OfFile } from './find-loss.ts';
 import { openForChanges, unseal } from './open-for-changes.ts';
 import { checkpointSchema } from './schema.ts';
@@ -29,7 +28,7 @@ export interface RepairedCheckpoint {
 /** Undefined where nothing is to be repaired. For whoever holds the batch's lock. Throws where nothing can be read. */
 export async function repairCheckpoint(dir: string): Promise<RepairedCheckpoint | undefined> {
   const path = checkpointFile(dir);
-  const wrong = wrongWith(() => (assertSound(dir), assertSchema(dir)));
+  const wrong = damageIn(() => assertSound(dir));
   if (wrong === undefined) return undefined;
   if (!existsSync(path)) throw wrong;
   const mark = readCommitMark(dir);
@@ -37,12 +36,16 @@ export async function repairCheckpoint(dir: string): Promise<RepairedCheckpoint 
     renameSync(`${path}-wal`, `${path}.damaged-wal`);
     return { lost: 0, keptAs: `${path}.damaged-wal` };
   }
-  // From here on it is judged by itself alone.
+  // From here on the file is judged without its mark's digest.
   unseal(dir);
-  if (wrongWith(() => (findLoss(dir), assertRows(dir), assertSchema(dir))) === undefined) {
-    const lost = findLoss(dir)?.submissions ?? 0;
+  let lost = 0;
+  const damage = damageIn(() => {
+    lost = findLoss(dir)?.submissions ?? 0;
+    assertContent(dir);
+  });
+  if (damage === undefined) {
     const opened = openForChanges(dir, true);
-    // What is stored of the scenes is held against the list again.
+    // The next run compares the stored scenes with the list again.
     forgetComparedList(opened.db);
     opened.close(true);
     return { lost, keptAs: null };
@@ -50,7 +53,7 @@ export async function repairCheckpoint(dir: string): Promise<RepairedCheckpoint 
   return { lost: await rebuild(dir, path, mark), keptAs: `${path}.damaged` };
 }
 
-function wrongWith(check: () => void): UnusableDatabase | undefined {
+function damageIn(check: () => void): UnusableDatabase | undefined {
   try {
     check();
     return undefined;
@@ -61,34 +64,12 @@ function wrongWith(check: () => void): UnusableDatabase | undefined {
   }
 }
 
-/** A changed constraint holds for every row that is there, and refuses the next one. */
-function assertSchema(dir: string): void {
-  const db = openCheckpointForReading(dir);
-  if (db === undefined) return;
-  const sound = new Sqlite(':memory:');
-  try {
-    const version = Number(db.pragma('user_version', { simple: true }));
-    for (const statements of checkpointSchema.migrations.slice(0, version)) sound.exec(statements);
-    if (schemaOf(db) !== schemaOf(sound))
-      throw new DamagedCheckpoint('its schema is not the one that was made');
-  } finally {
-    sound.close();
-    db.close();
-  }
-}
-
-function schemaOf(db: Database): string {
-  return JSON.stringify(
-    db.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name').all(),
-  );
-}
-
 /** All of its own was tidied away at an orderly end; one that leads further is its own, and the mark is an older one. */
 function isLogForeign(path: string, mark: CommitMark | undefined): boolean {
   if (mark === undefined || mark.sha256 === null || !hasLog(path) || sha256OfFile(path) !== mark.sha256)
     return false;
   let commit = 0;
-  const damage = wrongWith(() => {
+  const damage = damageIn(() => {
     const db = openForReading(path, checkpointSchema);
     if (db !== undefined) commit = readReached(db).commit;
     db?.close();
@@ -146,7 +127,7 @@ function nothingRead(path: string): UnusableDatabase {
 function openDamaged(path: string, copy: string, like: Database): Database {
   for (const end of ['', '-wal']) if (existsSync(path + end)) copyFileSync(path + end, copy + end);
   const schema = like.prepare<[], object>('SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL');
-  wrongWith(() => {
+  damageIn(() => {
     const db = openAnyhow(copy);
     const right = db.prepare<[object]>(
       'UPDATE sqlite_schema SET sql = @sql WHERE type = @type AND name = @name AND sql <> @sql',

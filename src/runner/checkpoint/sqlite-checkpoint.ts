@@ -1,6 +1,5 @@
 /** The journal of a batch in SQLite: implements the road's `Checkpoint` port. */
 import type { Attempt, Endpoint, SubmittedAttempt } from '../core/attempt.ts';
-import { FatalFailure } from '../core/failure.ts';
 import { nameKey } from '../core/naming.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
 import type { Part } from '../core/part.ts';
@@ -12,24 +11,17 @@ import type { AdoptedScene, FoundScene } from '../core/adoption.ts';
 import type { SavedSettlement, Settlement, UnfinishedWriting } from '../core/settlement.ts';
 import type { Checkpoint, ManifestScenes, PictureMove } from '../pipeline/ports.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
-import { GroupCommit, type CommitMarker } from '../../lib/sqlite/group-commit.ts';
-import {
-  choosePart,
-  readPartCounts,
-  rememberPart,
-  dueOfPart,
-  dueScenes,
-  type DueScenes,
-} from './due-scenes.ts';
-import { asDamage, checksumOf } from './damage.ts';
-import { asFatalFailure, writersWithReserve, type Writers, describeRemoved } from './storage-failures.ts';
+import type { CommitMarker } from '../../lib/sqlite/group-commit.ts';
+import { choosePart, readPartCounts, dueOfPart, dueScenes, type DueScenes } from './due-scenes.ts';
+import { asDamage } from './damage.ts';
+import { asFatalFailure, Journal } from './journal.ts';
 import {
   readAttempt,
   readSubmittedAttempt,
   readWriting,
-  assertMove,
   intend,
   recordAdopted,
+  recordSubmitted,
   settle,
 } from './attempt-records.ts';
 import type { CrashMarkers } from './crash-markers.ts';
@@ -42,21 +34,15 @@ import { prepareStatements, type Statements } from './statements.ts';
 
 export class SqliteCheckpoint implements Checkpoint {
   readonly #db: Database;
-  readonly #commits: GroupCommit;
+  readonly #journal: Journal;
   readonly #sql: Statements;
   readonly #run: number;
   readonly #crashMarkers: CrashMarkers;
-  readonly #writers: Writers;
   /** Undefined where no part was chosen. */
   #part: DueScenes | undefined;
   readonly #due: DueScenes;
-  /** Of a row that was left out for it. */
-  #damage: unknown;
 
-  /**
-   * `run` is the key of the run that attempts are recorded under. `freeRoom` is asked for room on a full disk, and
-   * tells whether there is some now.
-   */
+  /** `run` is the key of the run that attempts are recorded under; `freeRoom` and `marker` as for `Journal`. */
   constructor(
     db: Database,
     run: number,
@@ -64,10 +50,9 @@ export class SqliteCheckpoint implements Checkpoint {
     freeRoom: () => boolean = () => false,
     marker?: CommitMarker,
   ) {
-    this.#writers = writersWithReserve(freeRoom);
     this.#crashMarkers = crashMarkers;
     this.#db = db;
-    this.#commits = new GroupCommit(db, marker);
+    this.#journal = new Journal(db, freeRoom, marker);
     this.#sql = prepareStatements(db);
     this.#due = dueScenes(db);
     this.#run = run;
@@ -76,12 +61,11 @@ export class SqliteCheckpoint implements Checkpoint {
   async reconcile(manifest: ManifestScenes, signal: AbortSignal, part?: Part): Promise<Plan | undefined> {
     const work = async (): Promise<Plan> => {
       const plan = await reconcile(this.#db, manifest, signal);
-      if (part === undefined) rememberPart(this.#db, undefined);
-      else await choosePart(this.#db, part, signal);
+      await choosePart(this.#db, part, signal);
       return plan;
     };
     try {
-      const plan = await this.#writers.planned(() => this.#commits.writeAlone(work));
+      const plan = await this.#journal.writeAlone(work);
       this.#part = part && dueOfPart(this.#db);
       return plan;
     } catch (error) {
@@ -91,10 +75,10 @@ export class SqliteCheckpoint implements Checkpoint {
   }
 
   async recover(): Promise<Attempt[]> {
-    const intended = await this.#write(() => {
+    const intended = await this.#journal.write(() => {
       for (const mark of [...this.#crashMarkers.left(), ...this.#sql.intendedIn.all()])
         this.#sql.countDeath.run(mark);
-      return this.#sound(this.#sql.intended.all(), (row) => readAttempt(this.#sql, row));
+      return this.#journal.sound(this.#sql.intended.all(), (row) => readAttempt(this.#sql, row));
     });
     this.#crashMarkers.forgetLeft();
     return intended;
@@ -113,13 +97,13 @@ export class SqliteCheckpoint implements Checkpoint {
   }
 
   openAttempts(): Promise<SubmittedAttempt[]> {
-    return this.#read(() =>
-      this.#sound(this.#sql.submitted.all(), (row) => readSubmittedAttempt(this.#sql, row)),
+    return this.#journal.read(() =>
+      this.#journal.sound(this.#sql.submitted.all(), (row) => readSubmittedAttempt(this.#sql, row)),
     );
   }
 
   async assertSound(): Promise<void> {
-    if (this.#damage !== undefined) throw this.#damage;
+    this.#journal.assertSound();
   }
 
   claim(max: number, endpoint: Endpoint, at: number, dueBy = at): Promise<Attempt[]> {
@@ -132,7 +116,7 @@ export class SqliteCheckpoint implements Checkpoint {
   }
 
   nextDue(): Promise<{ at: number; isSuspect: boolean } | undefined> {
-    return this.#read(() => {
+    return this.#journal.read(() => {
       const at = this.#next.nextAt();
       if (at !== undefined) return { at, isSuspect: false };
       return this.#next.suspect().length === 0 ? undefined : { at: 0, isSuspect: true };
@@ -143,25 +127,11 @@ export class SqliteCheckpoint implements Checkpoint {
     attempt: Attempt,
     job: { jobId: string; status: string; at: number },
   ): Promise<'recorded' | { doubtful: string | undefined }> {
-    return this.#writeHeard(() => {
-      assertMove(this.#sql, attempt, 'submitted');
-      const { jobId } = job;
-      const place = { jobId, ...attempt.endpoint };
-      if (this.#sql.jobOf.get(place) !== undefined) {
-        this.#sql.recordShared.run(place);
-        return { doubtful: this.#sql.savedMeanwhile.get({ ...place, attempt: attempt.key })?.sceneId };
-      }
-      this.#sql.recordSubmitted.run({
-        attempt: attempt.key,
-        ...job,
-        checksum: checksumOf({ ...attempt, jobId }),
-      });
-      return 'recorded';
-    });
+    return this.#journal.writeResult(() => recordSubmitted(this.#sql, attempt, job));
   }
 
   recordStatus(attempt: Attempt, seen: { status: string; isExecuting: boolean; at: number }): Promise<void> {
-    return this.#write(() => {
+    return this.#journal.write(() => {
       const executingAt = seen.isExecuting ? seen.at : null;
       this.#sql.recordStatus.run({ attempt: attempt.key, status: seen.status, executingAt });
     });
@@ -169,26 +139,25 @@ export class SqliteCheckpoint implements Checkpoint {
 
   beginWriting({ key }: Attempt, settlement: SavedSettlement): Promise<void> {
     const writing = JSON.stringify(settlement);
-    const work = (): void => void this.#sql.beginWriting.run({ attempt: key, writing });
-    return this.#writers.planned(() => this.#commits.writeUnsynced(work));
+    return this.#journal.writeUnsynced(() => void this.#sql.beginWriting.run({ attempt: key, writing }));
   }
 
   unfinishedWriting(): Promise<UnfinishedWriting[]> {
-    return this.#read(() =>
-      this.#sound(this.#sql.unfinishedWriting.all(), (row) => readWriting(this.#sql, row)),
+    return this.#journal.read(() =>
+      this.#journal.sound(this.#sql.unfinishedWriting.all(), (row) => readWriting(this.#sql, row)),
     );
   }
 
   dropWriting({ key }: Attempt): Promise<void> {
-    return this.#write(() => void this.#sql.dropWriting.run({ attempt: key }));
+    return this.#journal.write(() => void this.#sql.dropWriting.run({ attempt: key }));
   }
 
   settle(attempt: Attempt, settlement: Settlement): Promise<void> {
-    return this.#writeHeard(() => settle(this.#sql, attempt, settlement));
+    return this.#journal.writeResult(() => settle(this.#sql, attempt, settlement));
   }
 
   nextScenes(max: number): Promise<Pick<FoundScene, 'id' | 'columns'>[]> {
-    return this.#read(() => readNextScenes(this.#db, max));
+    return this.#journal.read(() => readNextScenes(this.#db, max));
   }
 
   async listedScenes(): Promise<AsyncIterable<FoundScene>> {
@@ -196,33 +165,27 @@ export class SqliteCheckpoint implements Checkpoint {
   }
 
   adopt(adopted: AdoptedScene[], at: number): Promise<void> {
-    return this.#write(() => {
+    return this.#journal.write(() => {
       const found = adopted.filter((scene) => recordAdopted(this.#sql, scene, { run: this.#run, at }));
-      // They were among these, as far as anybody can tell: on record again, they are not counted twice.
-      this.#db
-        .prepare<[number]>('UPDATE commits SET lost_submissions = max(0, lost_submissions - ?)')
-        .run(found.length);
-      if (this.#part === undefined) return;
-      this.#db.exec(
-        "DELETE FROM temp.part_fresh WHERE scene IN (SELECT scene FROM scenes WHERE state <> 'waiting')",
-      );
+      // Their submissions were presumably among the lost ones, and are not counted twice.
+      this.#sql.countFound.run({ found: found.length });
+      this.#next.dropSettled();
     });
   }
 
   ownerOf(file: string): Promise<{ sceneId: string; fingerprint: string } | undefined> {
     const key = nameKey(file);
-    return this.#read(() => {
-      const owner = this.#sql.ownerOf.get({ key });
-      return owner ?? this.#sql.takers.all().find(({ to }) => nameKey(to) === key);
-    });
+    return this.#journal.read(
+      () => this.#sql.ownerOf.get({ key }) ?? this.#sql.takers.all().find(({ to }) => nameKey(to) === key),
+    );
   }
 
   pendingMoves(): Promise<PictureMove[]> {
-    return this.#read(() => this.#sql.pendingMoves.all());
+    return this.#journal.read(() => this.#sql.pendingMoves.all());
   }
 
   recordMoved(move: PictureMove): Promise<void> {
-    return this.#write(() => {
+    return this.#journal.write(() => {
       this.#sql.recordMoved.run({ key: move.key, to: move.to, fileKey: nameKey(move.to) });
     });
   }
@@ -232,50 +195,40 @@ export class SqliteCheckpoint implements Checkpoint {
   }
 
   spending(): Promise<BatchSpending> {
-    return this.#read(() => readSpending(this.#db));
+    return this.#journal.read(() => readSpending(this.#db));
   }
 
   madeAt(): Promise<MadeAt[]> {
-    return this.#read(() => readMadeAt(this.#db));
+    return this.#journal.read(() => readMadeAt(this.#db));
   }
 
   counts(): Promise<SceneCounts> {
-    return this.#read(() => readCounts(this.#db));
+    return this.#journal.read(() => readCounts(this.#db));
   }
 
   removed(): Promise<string | undefined> {
-    return this.#read(() => this.#removed());
+    return this.#journal.read(() => this.#journal.removed());
   }
 
   partCounts(): Promise<SceneCounts | undefined> {
-    return this.#read(() => this.#part && readPartCounts(this.#db));
+    return this.#journal.read(() => this.#part && readPartCounts(this.#db));
   }
 
   /** To be called before the database is closed. */
   close(): void {
-    this.#commits.close();
+    this.#journal.close();
   }
 
   get #next(): DueScenes {
     return this.#part ?? this.#due;
   }
 
-  #removed(): string | undefined {
-    return this.#db.memory ? undefined : describeRemoved(this.#db.name, () => readCounts(this.#db).active);
-  }
-
-  /** Nothing is sent on the word of a journal that nobody will find again. */
-  #assertStillThere(): void {
-    const text = this.#removed();
-    if (text !== undefined) throw new FatalFailure({ kind: 'output-unwritable', text });
-  }
-
-  /** Where a scene is damaged, none of them; what is committed with them, such as the id of a paid job, is kept. */
+  /** None where one is damaged; what is committed in the same group, such as the id of a paid job, is kept. */
   async #intend(scenes: () => number[], endpoint: Endpoint, at: number): Promise<Attempt[]> {
     const mark = { run: this.#run, endpoint, at };
     const within = this.#db.transaction(() => scenes().map((scene) => intend(this.#sql, scene, mark)));
-    const intended = await this.#write(() => {
-      this.#assertStillThere();
+    const intended = await this.#journal.write(() => {
+      this.#journal.assertNotRemoved();
       try {
         return within();
       } catch (error) {
@@ -285,34 +238,5 @@ export class SqliteCheckpoint implements Checkpoint {
     });
     if (!Array.isArray(intended)) throw intended;
     return intended as Attempt[];
-  }
-
-  /** The others; what was damaged is remembered. */
-  #sound<Row, T>(rows: Row[], read: (row: Row) => T): T[] {
-    return rows.flatMap((row) => {
-      try {
-        return [read(row)];
-      } catch (error) {
-        if (asDamage(error) === undefined) throw error;
-        this.#damage ??= asFatalFailure(error);
-        return [];
-      }
-    });
-  }
-
-  #write<T>(work: () => T): Promise<T> {
-    return this.#writers.planned(() => this.#commits.write(work));
-  }
-
-  #writeHeard<T>(work: () => T): Promise<T> {
-    return this.#writers.heard(() => this.#commits.write(work));
-  }
-
-  async #read<T>(work: () => T): Promise<T> {
-    try {
-      return await Promise.resolve(work());
-    } catch (error) {
-      throw asFatalFailure(error);
-    }
   }
 }

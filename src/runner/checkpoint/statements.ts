@@ -81,6 +81,9 @@ export function prepareStatements(db: Database) {
     moveScene: db.prepare<[object]>(`
       UPDATE scenes SET state = @state, due_at = @dueAt, failure_kind = @failureKind, failure_text = @failureText
       WHERE scene = (SELECT scene FROM attempts WHERE attempt = @attempt) AND state = 'active'`),
+    countFound: db.prepare<[object]>(
+      'UPDATE commits SET lost_submissions = max(0, lost_submissions - @found)',
+    ),
     recordMoved: db.prepare<[object]>(
       'UPDATE pictures SET file = @to, file_key = @fileKey, move_to = NULL WHERE picture = @key',
     ),

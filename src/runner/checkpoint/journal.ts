@@ -1,0 +1,142 @@
+/** The database of a run's journal, and what its failures mean: a full disk, damage, removed files. */
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { FatalFailure } from '../core/failure.ts';
+import { diskFailure, isSystemError } from '../files/disk-failure.ts';
+import type { Database } from '../../lib/sqlite/database.ts';
+import { GroupCommit, type CommitMarker } from '../../lib/sqlite/group-commit.ts';
+import { asDamage } from './damage.ts';
+import { readCounts } from './read-totals.ts';
+
+/** The database of a run's journal: writes come in group commits, and what goes wrong is a `FatalFailure`. */
+export class Journal {
+  readonly db: Database;
+  readonly #commits: GroupCommit;
+  readonly #freeRoom: () => boolean;
+  #isFull = false;
+  /** Of the first row that was left out because of it. */
+  #damage: unknown;
+
+  /** `freeRoom` frees the space reserved for a full disk; returns whether there was any. */
+  constructor(db: Database, freeRoom: () => boolean, marker?: CommitMarker) {
+    this.db = db;
+    this.#commits = new GroupCommit(db, marker);
+    this.#freeRoom = freeRoom;
+  }
+
+  /** Not tried once the disk was full: the space that is left is for the results of paid jobs. */
+  write<T>(work: () => T): Promise<T> {
+    return this.#guard(() => this.#commits.write(work));
+  }
+
+  /** As `write`, but resolves before the commit is synced. */
+  writeUnsynced<T>(work: () => T): Promise<T> {
+    return this.#guard(() => this.#commits.writeUnsynced(work));
+  }
+
+  /** As `write`, in a transaction that stays open over many turns of the event loop. */
+  writeAlone<T>(work: () => Promise<T>): Promise<T> {
+    return this.#guard(() => this.#commits.writeAlone(work));
+  }
+
+  /** Results of a paid job: retried once on a full disk, with the reserved space freed. */
+  async writeResult<T>(work: () => T): Promise<T> {
+    try {
+      return await this.#commits.write(work);
+    } catch (error) {
+      // Writes that failed together are each retried, though the first of them freed the space.
+      if (isDiskFull(error)) this.#isFull ||= this.#freeRoom();
+      if (!isDiskFull(error) || !this.#isFull) throw asFatalFailure(error);
+    }
+    return orFatal(() => this.#commits.write(work));
+  }
+
+  read<T>(work: () => T): Promise<T> {
+    return orFatal(async () => work());
+  }
+
+  /** Rows that are not damaged; `assertSound` then throws. */
+  sound<Row, T>(rows: Row[], read: (row: Row) => T): T[] {
+    return rows.flatMap((row) => {
+      try {
+        return [read(row)];
+      } catch (error) {
+        if (asDamage(error) === undefined) throw error;
+        this.#damage ??= asFatalFailure(error);
+        return [];
+      }
+    });
+  }
+
+  assertSound(): void {
+    if (this.#damage !== undefined) throw this.#damage;
+  }
+
+  /** What is lost where files of the checkpoint were removed during the run; undefined where none was. */
+  removed(): string | undefined {
+    return this.db.memory ? undefined : describeRemoved(this.db.name, () => readCounts(this.db).active);
+  }
+
+  /** Nothing is sent whose record would be lost. */
+  assertNotRemoved(): void {
+    const text = this.removed();
+    if (text !== undefined) throw new FatalFailure({ kind: 'output-unwritable', text });
+  }
+
+  /** To be called before the database is closed. */
+  close(): void {
+    this.#commits.close();
+  }
+
+  async #guard<T>(write: () => Promise<T>): Promise<T> {
+    if (this.#isFull) throw full();
+    return orFatal(write);
+  }
+}
+
+async function orFatal<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw asFatalFailure(error);
+  }
+}
+
+function isDiskFull(error: unknown): boolean {
+  return error instanceof Sqlite.SqliteError && error.code === 'SQLITE_FULL';
+}
+
+/** Errors of the disk, as SQLite or the system reports them, and damage are failures; all others are bugs. */
+export function asFatalFailure(error: unknown): unknown {
+  if (isSystemError(error)) return diskFailure(error.path ?? 'the checkpoint', error.code);
+  const damage = asDamage(error);
+  if (damage !== undefined)
+    return new FatalFailure({ kind: 'output-unwritable', text: damage.message }, true);
+  if (!(error instanceof Sqlite.SqliteError)) return error;
+  if (!/^SQLITE_(FULL|IOERR|READONLY|CANTOPEN)/.test(error.code)) return error;
+  if (error.code === 'SQLITE_FULL') return full();
+  const text = `the checkpoint cannot be read or written (${error.message}, ${error.code}); check the disk and the output folder, then start the run again`;
+  return new FatalFailure({ kind: 'output-unwritable', text });
+}
+
+function full(): FatalFailure {
+  const text =
+    'the disk is full, and the checkpoint cannot be written; free some space, then start the run again';
+  return new FatalFailure({ kind: 'output-unwritable', text });
+}
+
+/** `countInFlight`: jobs that only this run knows of. */
+function describeRemoved(path: string, countInFlight: () => number): string | undefined {
+  const wal = `${path}-wal`;
+  const gone = [dirname(path), path, wal].find((file) => !existsSync(file));
+  if (gone === undefined) return undefined;
+  if (gone === wal)
+    return `${gone} was removed during the run, and what was recorded last may be lost with it. Find out what removes it; the next run says what is lost`;
+  const inFlight = countInFlight();
+  const jobs =
+    inFlight === 0
+      ? ''
+      : ` Jobs in flight (${inFlight}) may still be billed, and can no longer be collected.`;
+  return `${gone} was removed during the run, and the record of this batch is lost with it.${jobs} Find out what removes it. Then put a copy back; or start the run again, with --adopt to take over the pictures that are left, or with --fresh to render everything again`;
+}

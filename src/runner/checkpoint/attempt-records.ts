@@ -21,11 +21,11 @@ import { type Statements, sharedId, type AttemptRow, type HistoryRow } from './s
 /** Of the scene with this key, in the run with that. */
 export function intend(
   sql: Statements,
-  scene: number,
+  sceneKey: number,
   { run, endpoint, at }: { run: number; endpoint: Endpoint; at: number },
 ): Attempt {
-  const { lastInsertRowid } = sql.intend.run({ scene, run, at, ...endpoint });
-  sql.activate.run({ scene });
+  const { lastInsertRowid } = sql.intend.run({ sceneKey, run, at, ...endpoint });
+  sql.activate.run({ sceneKey });
   const row = sql.attemptRow.get({ attempt: Number(lastInsertRowid) });
   if (row === undefined) throw new Error('an attempt that was just recorded is not there');
   return readAttempt(sql, row);
@@ -71,10 +71,10 @@ export function settle(sql: Statements, attempt: Attempt, settlement: Settlement
 /** Its submission is none of ours: nobody knows when that was. Returns whether its job was on no record. */
 export function recordAdopted(
   sql: Statements,
-  { scene, endpoint, jobId, pictures }: AdoptedScene,
+  { sceneKey, endpoint, jobId, pictures }: AdoptedScene,
   { run, at }: { run: number; at: number },
 ): boolean {
-  const attempt = intend(sql, scene, { run, endpoint, at });
+  const attempt = intend(sql, sceneKey, { run, endpoint, at });
   const isTaken = jobId !== null && sql.jobOf.get({ jobId, ...endpoint }) !== undefined;
   sql.recordAdopted.run({ attempt: attempt.key, jobId: isTaken ? null : jobId });
   settle(sql, attempt, { state: 'saved', at, pictures, scene: { state: 'saved' } });
@@ -123,7 +123,7 @@ export function readAttempt(sql: Statements, row: AttemptRow): Attempt {
   const seed = storedSeed(row.seed, sceneOf(row));
   return {
     key: row.key,
-    sceneId: row.scene_id,
+    sceneId: row.sceneId,
     fingerprint: row.fingerprint,
     number: row.number,
     input: sentInput(input, seed),
@@ -148,8 +148,8 @@ export function readSubmittedAttempt(sql: Statements, row: AttemptRow): Submitte
   return attempt;
 }
 
-function sceneOf({ scene_id }: AttemptRow): string {
-  return `scene ${scene_id}`;
+function sceneOf({ sceneId }: AttemptRow): string {
+  return `scene ${sceneId}`;
 }
 
 export function readWriting(sql: Statements, row: AttemptRow & { writing: string }): UnfinishedWriting {
@@ -160,7 +160,7 @@ export function readWriting(sql: Statements, row: AttemptRow & { writing: string
 const noHistory: AttemptHistory = { failed: 0, unanswered: 0, expired: 0, failedKinds: [], digests: [] };
 
 function readHistory(sql: Statements, row: AttemptRow): AttemptHistory {
-  const earlier = sql.history.all({ scene: row.scene, number: row.number }).filter(isCounted);
+  const earlier = sql.history.all({ sceneKey: row.sceneKey, number: row.number }).filter(isCounted);
   const failed = earlier.filter(({ state }) => state === 'failed');
   return {
     failed: failed.length,

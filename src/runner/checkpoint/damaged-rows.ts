@@ -55,8 +55,8 @@ function schemaOf(db: Database): string {
 }
 
 interface SceneRow {
-  scene: number;
-  id: string;
+  sceneKey: number;
+  sceneId: string;
   fingerprint: string;
   state: SceneState;
   input: string;
@@ -66,7 +66,7 @@ interface SceneRow {
 
 export function damagedRows(db: Database): DamagedRow[] {
   const scenes = db.prepare<[], SceneRow>(
-    'SELECT scene, id, fingerprint, state, input, columns, seed FROM scenes',
+    'SELECT scene AS sceneKey, id AS sceneId, fingerprint, state, input, columns, seed FROM scenes',
   );
   const sql = prepareStatements(db);
   const damaged: DamagedRow[] = [];
@@ -78,13 +78,13 @@ export function damagedRows(db: Database): DamagedRow[] {
       damaged.push({ table, key, error });
     }
   };
-  for (const row of scenes.iterate()) hold('scenes', row.scene, () => assertScene(row));
+  for (const row of scenes.iterate()) hold('scenes', row.sceneKey, () => assertScene(row));
   for (const row of sql.submitted.all()) hold('attempts', row.key, () => readSubmittedAttempt(sql, row));
   return damaged;
 }
 
-function assertScene({ id, fingerprint, state, input, columns, seed }: SceneRow): void {
-  const of = `scene ${id}`;
+function assertScene({ sceneId, fingerprint, state, input, columns, seed }: SceneRow): void {
+  const of = `scene ${sceneId}`;
   storedJson(columns, of);
   storedSeed(seed, of);
   const read = storedJson(input, of) as JsonObject;

@@ -18,14 +18,14 @@ export interface DueScenes {
 }
 
 interface Found {
-  scene: number;
+  sceneKey: number;
 }
 
 /** Every scene that waits. */
 export function dueScenes(db: Database): DueScenes {
   const { retries, suspect } = prepareShared(db, '');
   const fresh = db.prepare<[object], Found>(
-    "SELECT scene FROM scenes WHERE state = 'waiting' AND due_at = 0 ORDER BY position LIMIT @max",
+    "SELECT scene AS sceneKey FROM scenes WHERE state = 'waiting' AND due_at = 0 ORDER BY position LIMIT @max",
   );
   const next = db.prepare<[], { due_at: number }>(
     `SELECT due_at FROM scenes WHERE state = 'waiting' AND deaths < ${suspectDeaths} ORDER BY due_at LIMIT 1`,
@@ -33,9 +33,9 @@ export function dueScenes(db: Database): DueScenes {
   return {
     take: (max, dueBy) => {
       const first = retries.all({ at: dueBy, max });
-      return [...first, ...fresh.all({ max: max - first.length })].map(({ scene }) => scene);
+      return [...first, ...fresh.all({ max: max - first.length })].map(({ sceneKey }) => sceneKey);
     },
-    suspect: () => suspect.all().map(({ scene }) => scene),
+    suspect: () => suspect.all().map(({ sceneKey }) => sceneKey),
     nextAt: () => next.get()?.due_at,
     dropSettled: () => undefined,
   };
@@ -48,7 +48,7 @@ export function dueScenes(db: Database): DueScenes {
 export function dueOfPart(db: Database): DueScenes {
   const { retries, suspect } = prepareShared(db, inPart);
   const fresh = db.prepare<[object], Found & { n: number }>(
-    'SELECT n, scene FROM temp.part_fresh ORDER BY n LIMIT @max',
+    'SELECT n, scene AS sceneKey FROM temp.part_fresh ORDER BY n LIMIT @max',
   );
   const drop = db.prepare<[number]>('DELETE FROM temp.part_fresh WHERE n <= ?');
   const nextRetry = db.prepare<[], { due_at: number }>(
@@ -61,9 +61,9 @@ export function dueOfPart(db: Database): DueScenes {
       const more = fresh.all({ max: max - first.length });
       const last = more.at(-1);
       if (last !== undefined) drop.run(last.n);
-      return [...first, ...more].map(({ scene }) => scene);
+      return [...first, ...more].map(({ sceneKey }) => sceneKey);
     },
-    suspect: () => suspect.all().map(({ scene }) => scene),
+    suspect: () => suspect.all().map(({ sceneKey }) => sceneKey),
     nextAt: () => (fresh.get({ max: 1 }) === undefined ? nextRetry.get()?.due_at : 0),
     dropSettled: () =>
       void db.exec(
@@ -78,12 +78,12 @@ const inPart = 'AND scene IN (SELECT scene FROM temp.part)';
 function prepareShared(db: Database, which: string) {
   return {
     retries: db.prepare<[object], Found>(
-      `SELECT scene FROM scenes
+      `SELECT scene AS sceneKey FROM scenes
        WHERE state = 'waiting' AND due_at > 0 AND due_at <= @at AND deaths < ${suspectDeaths} ${which}
        ORDER BY due_at LIMIT @max`,
     ),
     suspect: db.prepare<[], Found>(
-      `SELECT scene FROM scenes WHERE deaths >= ${suspectDeaths} AND state = 'waiting' ${which} LIMIT 1`,
+      `SELECT scene AS sceneKey FROM scenes WHERE deaths >= ${suspectDeaths} AND state = 'waiting' ${which} LIMIT 1`,
     ),
   };
 }
@@ -111,8 +111,8 @@ export async function choosePart(db: Database, part: Part | undefined, signal: A
     `INSERT INTO temp.turns SELECT scene, turn_of(id, fingerprint) FROM scenes
      WHERE scene BETWEEN @from AND @to AND position IS NOT NULL`,
   );
-  const last = db.prepare<[], { scene: number | null }>('SELECT max(scene) AS scene FROM scenes').get();
-  for (let from = 1; from <= (last?.scene ?? 0); from += sliceScenes) {
+  const last = db.prepare<[], { key: number | null }>('SELECT max(scene) AS key FROM scenes').get();
+  for (let from = 1; from <= (last?.key ?? 0); from += sliceScenes) {
     take.run({ from, to: from + sliceScenes - 1 });
     await nextTurn();
     signal.throwIfAborted();

@@ -24,7 +24,7 @@ export function lister(db: Database, known: number): Lister {
   );
   const update = db.prepare<[object]>(
     `UPDATE scenes SET position = @position, source = @source, input = @input, columns = @columns
-     WHERE scene = @scene`,
+     WHERE scene = @sceneKey`,
   );
   const list = insertGrouped(db, 'temp.listed', '(?)');
   return {
@@ -34,15 +34,15 @@ export function lister(db: Database, known: number): Lister {
         insert.add([id, fingerprint, position, source, input, columns]);
         return found;
       }
-      const { scene } = found;
+      const { sceneKey } = found;
       // Equal inputs may be spelled in several ways; and a file that is sent may have been moved.
       const isSame =
         found.position === position &&
         found.source === source &&
         found.input === input &&
         found.columns === columns;
-      if (!isSame) update.run({ scene, position, source, input, columns });
-      list.add([scene]);
+      if (!isSame) update.run({ sceneKey, position, source, input, columns });
+      list.add([sceneKey]);
       return 'unchanged';
     },
     flush: () => {
@@ -53,7 +53,7 @@ export function lister(db: Database, known: number): Lister {
 }
 
 interface KnownScene {
-  scene: number;
+  sceneKey: number;
   position: number | null;
   source: string;
   input: string;
@@ -67,7 +67,7 @@ function finder(
 ): (id: string, fingerprint: string) => KnownScene | 'added' | 'changed' {
   if (known === 0) return () => 'added';
   const same = db.prepare<[string, string], KnownScene>(
-    'SELECT scene, position, source, input, columns FROM scenes WHERE id = ? AND fingerprint = ?',
+    'SELECT scene AS sceneKey, position, source, input, columns FROM scenes WHERE id = ? AND fingerprint = ?',
   );
   const sameId = db.prepare<[string]>('SELECT 1 FROM scenes WHERE id = ? LIMIT 1');
   return (id, fingerprint) =>
@@ -78,7 +78,7 @@ function finder(
 const pageSize = 500;
 
 interface SceneRow {
-  key: number;
+  sceneKey: number;
   id: string;
   input: string;
   columns: string;
@@ -88,13 +88,14 @@ interface SceneRow {
 
 export async function* readListedScenes(db: Database): AsyncGenerator<FoundScene> {
   const page = db.prepare<[number], SceneRow>(`
-    SELECT scene AS key, id, input, columns, seed, state = 'waiting' AS isWaiting FROM scenes
+    SELECT scene AS sceneKey, id, input, columns, seed, state = 'waiting' AS isWaiting FROM scenes
     WHERE scene > ? AND state <> 'withdrawn' ORDER BY scene LIMIT ${pageSize}`);
-  for (let rows = page.all(0); rows.length > 0; rows = page.all(rows.at(-1)?.key ?? 0)) {
+  for (let rows = page.all(0); rows.length > 0; rows = page.all(rows.at(-1)?.sceneKey ?? 0)) {
     for (const row of rows) {
       const of = `scene ${row.id}`;
       const input = sentInput(storedJson(row.input, of) as JsonObject, storedSeed(row.seed, of));
-      yield { key: row.key, id: row.id, input, columns: columnsOf(row), isWaiting: row.isWaiting === 1 };
+      const { sceneKey, id, isWaiting } = row;
+      yield { sceneKey, id, input, columns: columnsOf(row), isWaiting: isWaiting === 1 };
     }
     await nextTurn();
   }

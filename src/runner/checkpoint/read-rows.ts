@@ -70,7 +70,7 @@ function sceneReader(db: Database, { states, kinds, search }: RowChoice): SceneR
     for (let rows = page.all({ ...values, after }); rows.length > 0; rows = page.all({ ...values, after })) {
       yield* rows;
       const last = rows.at(-1);
-      after = (key === 's.scene' ? last?.scene : last?.position) ?? Infinity;
+      after = (key === 's.scene' ? last?.sceneKey : last?.position) ?? Infinity;
     }
   };
 }
@@ -83,7 +83,7 @@ const maxInputLength = 65_536;
  * only of others there is something to choose or to count.
  */
 const sceneColumns = (db: Database): string => `
-  SELECT s.scene, s.id, s.position, s.state, s.source,
+  SELECT s.scene AS sceneKey, s.id, s.position, s.state, s.source,
          ${attemptCount("c.state <> 'refused'")} AS attempts,
          ${attemptCount("c.state = 'unanswered'")} AS unanswered,
          ${attemptCount("c.state = 'expired'")} AS expired,
@@ -101,7 +101,7 @@ function attemptCount(which: string): string {
 }
 
 interface SceneRow {
-  scene: number;
+  sceneKey: number;
   id: string;
   position: number | null;
   state: SceneState;

@@ -4,8 +4,8 @@ import type { Database } from '../../lib/sqlite/database.ts';
 
 export interface AttemptRow {
   key: number;
-  scene: number;
-  scene_id: string;
+  sceneKey: number;
+  sceneId: string;
   fingerprint: string;
   number: number;
   state: AttemptState;
@@ -33,7 +33,7 @@ export interface HistoryRow {
 export const sharedId = 'shared';
 
 const attemptRow = `
-  SELECT a.attempt AS key, a.state, a.writing, a.scene, s.id AS scene_id, s.fingerprint, a.number, s.input, s.seed, s.columns, s.deaths,
+  SELECT a.attempt AS key, a.state, a.writing, a.scene AS sceneKey, s.id AS sceneId, s.fingerprint, a.number, s.input, s.seed, s.columns, s.deaths,
          s.state = 'withdrawn' AND EXISTS (SELECT 1 FROM scenes l WHERE l.id = s.id AND l.state <> 'withdrawn') AS is_replaced,
          a.base_url, a.endpoint_id, a.version, a.job_id, a.submitted_at, a.checksum
   FROM attempts a JOIN scenes s USING (scene)`;
@@ -45,10 +45,10 @@ export function prepareStatements(db: Database) {
     ...prepareReads(db),
     intend: db.prepare<[object]>(`
       INSERT INTO attempts (scene, number, run, state, base_url, endpoint_id, version, intended_at)
-      SELECT scene, attempts + 1, @run, 'intended', @baseUrl, @id, @version, @at FROM scenes WHERE scene = @scene`),
+      SELECT scene, attempts + 1, @run, 'intended', @baseUrl, @id, @version, @at FROM scenes WHERE scene = @sceneKey`),
     activate: db.prepare<[object]>(`
       UPDATE scenes SET state = 'active', attempts = attempts + 1, due_at = 0, failure_kind = NULL, failure_text = NULL
-      WHERE scene = @scene`),
+      WHERE scene = @sceneKey`),
     recordSubmitted: db.prepare<[object]>(`
       UPDATE attempts SET state = 'submitted', job_id = @jobId, status = @status, submitted_at = @at,
         checksum = @checksum
@@ -101,7 +101,7 @@ function prepareReads(db: Database) {
       `${attemptRow} WHERE a.writing IS NOT NULL ORDER BY a.attempt`,
     ),
     history: db.prepare<[object], HistoryRow>(`
-      SELECT state, failure_kind, failure_digest FROM attempts a WHERE scene = @scene AND number < @number
+      SELECT state, failure_kind, failure_digest FROM attempts a WHERE scene = @sceneKey AND number < @number
         AND number > (SELECT counted_from FROM scenes s WHERE s.scene = a.scene) ORDER BY number`),
     intendedIn: db.prepare<[], { attempt: number; run: number }>(
       "SELECT attempt, run FROM attempts WHERE state = 'intended'",

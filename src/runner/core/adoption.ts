@@ -5,8 +5,7 @@ import type { SavedPicture } from './picture.ts';
 import type { Origin } from './provenance.ts';
 
 export interface FoundScene {
-  /** The checkpoint's. */
-  key: number;
+  sceneKey: number;
   id: string;
   input: JsonObject;
   columns: JsonObject;
@@ -15,8 +14,7 @@ export interface FoundScene {
 
 /** A scene whose pictures were found; what is not known of their job is null. */
 export interface AdoptedScene {
-  /** Its key. */
-  scene: number;
+  sceneKey: number;
   endpoint: Endpoint;
   jobId: string | null;
   pictures: SavedPicture[];

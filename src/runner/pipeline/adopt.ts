@@ -96,7 +96,7 @@ async function match(
   for await (const scene of await checkpoint.listedScenes()) {
     if (draining.aborted) return [];
     const job = scene.isWaiting ? wholeJob(told.get(scene.id) ?? [], scene) : undefined;
-    if (job !== undefined) adopted.push({ scene: scene.key, ...job });
+    if (job !== undefined) adopted.push({ sceneKey: scene.sceneKey, ...job });
     const name = named.size === 0 ? undefined : nameOf(settings, scene);
     names.add(nameKey(name ?? ''));
     // One that is adopted already is no heir, and yet in the way of another.
@@ -112,7 +112,7 @@ async function match(
       if (more === undefined || more.heirs.length > 0) break;
       pictures.push(more.one.picture);
     }
-    adopted.push({ scene: heir.key, endpoint, jobId: null, pictures });
+    adopted.push({ sceneKey: heir.sceneKey, endpoint, jobId: null, pictures });
   }
   return adopted;
 }
@@ -131,7 +131,7 @@ function isKnown(found: UnknownPicture): found is Known {
 }
 
 /** The first job all of whose pictures are there, as far as their numbers tell. */
-function wholeJob(found: Known[], scene: FoundScene): Omit<AdoptedScene, 'scene'> | undefined {
+function wholeJob(found: Known[], scene: FoundScene): Omit<AdoptedScene, 'sceneKey'> | undefined {
   const fitting = found.filter(({ origin }) => isOriginOf(origin, scene));
   const jobs = grouped(fitting, ({ origin }) => JSON.stringify([origin.jobId, origin.endpoint]));
   for (const pictures of jobs.values()) {

@@ -68,7 +68,7 @@ export function settle(sql: Statements, attempt: Attempt, settlement: Settlement
   moveScene(sql, attempt, settlement.scene);
 }
 
-/** Its submission is none of ours: nobody knows when that was. Returns whether its job was on no record. */
+/** When it was submitted is unknown. Returns whether no other attempt has its job. */
 export function recordAdopted(
   sql: Statements,
   { sceneKey, endpoint, jobId, pictures }: AdoptedScene,
@@ -127,7 +127,7 @@ export function readAttempt(sql: Statements, row: AttemptRow): Attempt {
     fingerprint: row.fingerprint,
     number: row.number,
     input: sentInput(input, seed),
-    // Names of pictures tell the seed by it where the service tells none.
+    // Picture names take the seed from it where the service returns none.
     columns: sentColumns(columns, seed),
     isReplaced: row.is_replaced === 1,
     endpoint: { baseUrl: row.base_url, id: row.endpoint_id, version: row.version },
@@ -171,7 +171,7 @@ function readHistory(sql: Statements, row: AttemptRow): AttemptHistory {
   };
 }
 
-/** What a person had ended says nothing of the scene. */
+/** Attempts that a person ended are no evidence about the scene. */
 function isCounted({ failure_kind }: HistoryRow): boolean {
   const rule = Object.entries(failureRules).find(([kind]) => kind === failure_kind)?.[1];
   return rule?.next !== 'put-back';

@@ -23,7 +23,7 @@ export interface KindTally {
   last: number;
 }
 
-/** A settled attempt never changes, so each is counted once; those in flight are looked at again. */
+/** A settled attempt never changes, so each is counted once; those in flight are read again. */
 export class AttemptTally {
   total = 0;
   /** Not accepted by the service: no job, no bill. */

@@ -6,7 +6,6 @@ import type { Database } from '../../lib/sqlite/database.ts';
 import { storedJson } from './damage.ts';
 import { readCounts } from './read-totals.ts';
 
-/** What a batch is, as the report tells it. */
 export interface BatchIdentity {
   manifest: string[];
   /** Those as absolute paths, or `-`, where they are not the ones of pipeline.yaml. */
@@ -61,7 +60,7 @@ export interface ComparedList {
   scenes: number;
 }
 
-/** Undefined where nobody knows, and where scenes of that list are not there any more. */
+/** Undefined where it is unknown, and where scenes of that list are missing. */
 export function readComparedList(db: Database): ComparedList | undefined {
   const row = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'compared'").get();
   if (row === undefined) return undefined;

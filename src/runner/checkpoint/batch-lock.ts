@@ -35,7 +35,7 @@ export interface BatchLock extends ExclusiveLock {
 }
 
 /**
- * Takes the lock of a batch folder or throws `BatchHeld`, at once where the holder has said its name. Where no living
+ * Takes the lock of a batch folder or throws `BatchHeld`, at once where the holder is known. Where no living
  * process has, the lock is tried for some two seconds: the holder writes its name just after it has the lock, and of
  * many that start at once each may be in the way of all others for a moment. `advice` is for whoever is kept out.
  */
@@ -73,12 +73,12 @@ export function isBatch(dir: string): boolean {
   return existsSync(lockFile(dir)) || existsSync(join(dir, 'checkpoint.sqlite'));
 }
 
-/** Throws where the lock file is none, as whoever takes the lock is told. */
+/** Throws where the lock file is unusable, as taking the lock does. */
 export function assertLockUsable(dir: string): void {
   isLocked(lockFile(dir));
 }
 
-/** Whether a run holds the batch at this moment. A lock file that is none is told by whoever needs the lock. */
+/** Whether a run holds the batch at this moment. An unusable lock file is reported only when the lock is taken. */
 export function isBatchHeld(dir: string): boolean {
   try {
     if (isLocked(lockFile(dir))) return true;
@@ -110,7 +110,7 @@ function isThere({ host, pid }: LockHolder): boolean {
   return host !== hostname() || isAlive(pid);
 }
 
-/** Undefined where nobody has written it yet, and where it cannot be read or is no name: it only ever explains. */
+/** For messages only: undefined where it is missing, unreadable or malformed. */
 function readHolder(dir: string): LockHolder | undefined {
   try {
     const holder = JSON.parse(readFileSync(holderFile(dir), 'utf8')) as unknown;
@@ -129,19 +129,19 @@ interface RecordedOwner {
   since: number;
 }
 
-/** What tells a process from a later one with the same pid; null where the system does not say (no `/proc`). */
+/** Distinguishes a process from a later one with the same pid; null on systems without `/proc`. */
 export function processMark(): { boot: string | null; started: string | null } {
   return { boot: bootId() ?? null, started: startOf(process.pid) ?? null };
 }
 
 /**
  * A run on record in the batch's folder that has not ended and whose process lives, other than this one. Undefined also
- * where nobody can tell: it ran on another machine, or the checkpoint cannot be read, which others say.
+ * where that is unknown: it ran on another machine, or the checkpoint cannot be read, which is reported elsewhere.
  */
 function recordedOwner(dir: string): RecordedOwner | undefined {
   const path = join(dir, 'checkpoint.sqlite');
   const boot = bootId();
-  // Who has it open has this file beside it; without it, looking would leave a trace.
+  // Without this file no process has it open, and opening it would create the file.
   if (boot === undefined || !existsSync(`${path}-shm`)) return undefined;
   try {
     const db = openForReading(path, checkpointSchema);

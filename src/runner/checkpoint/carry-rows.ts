@@ -36,7 +36,7 @@ export function carryRows(from: Database, to: Database, mark: Reached): number |
   })();
 }
 
-/** What scenes and attempts say of one another; the list is compared anew, which brings back the scenes that are lost. */
+/** Makes scenes and attempts agree; comparing the list again restores the scenes that are lost. */
 const agree = `
   UPDATE scenes SET attempts = max(attempts, (SELECT coalesce(max(number), 0) FROM attempts a WHERE a.scene = scenes.scene));
   UPDATE scenes SET state = 'waiting', due_at = 0
@@ -49,7 +49,7 @@ const agree = `
 function carryTable(from: Database, to: Database, table: Table): number {
   const width = to.prepare(`SELECT 1 FROM pragma_table_info('${table}')`).all().length;
   const insert = to.prepare(`INSERT INTO ${table} VALUES (${Array<string>(width).fill('?').join()})`);
-  // A run of which nothing is left is no reason to lose its attempts.
+  // Attempts are kept even where their run's row is lost.
   const stub = to.prepare(
     "INSERT OR IGNORE INTO runs (run, pid, host, program, started_at) VALUES (?, 0, '', '', 0)",
   );
@@ -81,7 +81,7 @@ function* readableRows(from: Database, table: Table): Generator<unknown[]> {
     const rows = ifSound(() => page.all(key));
     if (rows?.length === 0) return;
     const next = rows ?? [ifSound(() => one.get(key + 1)) ?? []];
-    // A damaged page may tell any key, and the same again.
+    // A damaged page may return any key, or the same one again.
     key = rows === undefined ? key + 1 : Math.max(key + 1, Number(rows.at(-1)?.[0]));
     const found = next.filter((row) => row.length > 0);
     unreadable = found.length > 0 ? 0 : unreadable + 1;

@@ -1,4 +1,4 @@
-/** The mark beside the checkpoint: how much of it was on the disk already, so that a loss of it is noticed. */
+/** The sidecar file that records how much of the checkpoint was on disk already, so that a loss is detected. */
 import { hash } from 'node:crypto';
 import { closeSync, constants, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ export interface CommitMark extends Reached {
 /** Written in one piece, and always of the same length. */
 const markBytes = 192;
 
-/** Undefined where there is none, and where it is damaged: it then says nothing. */
+/** Undefined where it is missing or damaged. */
 export function readCommitMark(dir: string): CommitMark | undefined {
   let text: string;
   try {
@@ -78,7 +78,7 @@ export class CommitMarkFile {
   }
 }
 
-/** Whoever begins the checkpoint anew removes it with the old one. */
+/** To be removed with the checkpoint. */
 export function markFile(dir: string): string {
   return join(dir, '.checkpoint.json');
 }

@@ -1,7 +1,7 @@
 /** Which attempts the program is working on at this moment, in a file that outlives its death and costs no fsync. */
 import { closeSync, constants, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 
-/** An attempt that a run had in hand. */
+/** An attempt that a run was working on. */
 export interface CrashMarker {
   run: number;
   attempt: number;
@@ -12,7 +12,7 @@ export interface CrashMarkers {
   drop(mark: CrashMarker): void;
   /** What dead runs have left. */
   left(): CrashMarker[];
-  /** To be called when they are on record, and before the first is taken in hand. */
+  /** To be called when they are on record, and before the first `take`. */
   forgetLeft(): void;
   close(): void;
 }
@@ -22,7 +22,7 @@ const empty = ' '.repeat(slotBytes - 1) + '\n';
 
 /**
  * A line a slot, `run attempt`, padded with spaces. A mark reaches the kernel and no further: it survives the death of
- * the process, and a power cut is nobody's doing. System errors pass through.
+ * the process, but not a power cut, which no scene causes. System errors pass through.
  */
 export class CrashMarkerFile implements CrashMarkers {
   readonly #file: number;

@@ -1,4 +1,4 @@
-/** Damage of the checkpoint that SQLite lets pass: noticed where a row is read, before anything is sent on its word. */
+/** Damage of the checkpoint that SQLite does not detect: noticed where a row is read, before anything is sent. */
 import { hash } from 'node:crypto';
 import type { Endpoint } from '../core/attempt.ts';
 import { withoutPaths } from '../core/file-text.ts';
@@ -7,16 +7,16 @@ import { fingerprintOf } from '../core/scene.ts';
 import { isDamage, UnusableDatabase, type Database } from '../../lib/sqlite/database.ts';
 import { isCounted } from './commit-mark.ts';
 
-/** `what` is damaged, in words that follow a colon. */
+/** `what` is damaged, to follow a colon. */
 export class DamagedCheckpoint extends UnusableDatabase {
   constructor(what: string) {
     super(
-      `the checkpoint is damaged: ${what}; nothing was sent on its word. Put a copy of it back, or have it repaired with \`nightrender verify <pipeline> --repair\``,
+      `the checkpoint is damaged: ${what}; nothing was sent. Put a copy of it back, or repair it with \`nightrender verify <pipeline> --repair\``,
     );
   }
 }
 
-/** Undefined where `error` does not speak of damage. */
+/** Undefined where `error` does not mean damage. */
 export function asDamage(error: unknown): UnusableDatabase | undefined {
   if (error instanceof UnusableDatabase) return error;
   return isDamage(error) ? new DamagedCheckpoint((error as Error).message) : undefined;
@@ -27,7 +27,7 @@ export function storedJson(text: string, of: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw new DamagedCheckpoint(`what it holds of ${of} is no JSON`);
+    throw new DamagedCheckpoint(`the JSON of ${of} is invalid`);
   }
 }
 

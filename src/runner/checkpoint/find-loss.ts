@@ -1,4 +1,4 @@
-/** Whether the checkpoint is what the last run has left: asked before anything is written to it. */
+/** Detects commits that the checkpoint has lost, before anything is written to it. */
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, lstatSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ export function findLoss(dir: string): Loss | undefined {
   if (mark !== undefined && mark.sha256 !== null) {
     if (isSealed(path, mark.sha256)) return undefined;
     throw new UnusableDatabase(
-      `${path} is not what the last run has left: it is damaged, an older copy, or changed by another program; it was left as it is. Put the right file back, or have this one looked at and taken as it is: ${repair}`,
+      `${path} is not what the last run has left: it is damaged, an older copy, or changed by another program; it was left as it is. Put the right file back, or check and accept this one: ${repair}`,
     );
   }
   const reached = readWhole(path);
@@ -36,20 +36,20 @@ export function findLoss(dir: string): Loss | undefined {
   return { submissions: Math.max(0, mark.attempts - reached.attempts), reached: mark };
 }
 
-/** A loss that nobody has accepted. */
+/** A loss that was not accepted. */
 export class LostCommits extends UnusableDatabase {
   constructor(dir: string, { submissions }: Loss) {
     const path = checkpointFile(dir);
     super(
-      `the newest part of ${path} is lost: ${path}-wal was removed, cut or damaged, or one of the two was put back from an older copy. ${whatIsGone(submissions)}; it was left as it is. Put both files back as they were, or go on without: \`nightrender run <pipeline> --accept-loss\` (or \`cancel\` with it) counts what is lost as unanswered; with --adopt as well, a run takes over pictures that are there and fit instead of paying for them again`,
+      `the newest part of ${path} is lost: ${path}-wal was removed, cut or damaged, or one of the two was put back from an older copy. ${whatIsGone(submissions)}; it was left as it is. Put both files back, or continue without it: \`nightrender run <pipeline> --accept-loss\` (or \`cancel --accept-loss\`) counts the lost submissions as unanswered; \`--adopt\` also takes over the pictures that are there instead of paying for them again`,
     );
   }
 }
 
 function whatIsGone(submissions: number): string {
   if (submissions === 0)
-    return 'What became of jobs lately is not on record any more, and some may be asked for or paid again';
-  return `${submissions} ${submissions === 1 ? 'submission is' : 'submissions are'} not on record any more: they may be billed, and their scenes would be paid again`;
+    return 'The latest results of jobs are lost, and some jobs may be polled or paid again';
+  return `${submissions} ${submissions === 1 ? 'submission is' : 'submissions are'} lost: they may be billed, and their scenes would be paid again`;
 }
 
 export function checkpointFile(dir: string): string {
@@ -83,7 +83,7 @@ function isSealed(path: string, sha256: string): boolean {
 
 function gone(path: string, { attempts }: CommitMark): UnusableDatabase {
   return new UnusableDatabase(
-    `${path} is gone, and with it what is known of ${attempts} ${attempts === 1 ? 'submission' : 'submissions'}. Put it back; or take over the pictures that are there, each checked: \`nightrender run <pipeline> --adopt\`; or begin afresh and keep them as .former: \`nightrender run <pipeline> --fresh\``,
+    `${path} is missing, and with it the record of ${attempts} ${attempts === 1 ? 'submission' : 'submissions'}. Put it back; or take over the pictures that are there, each checked: \`nightrender run <pipeline> --adopt\`; or begin afresh and keep them as .former: \`nightrender run <pipeline> --fresh\``,
   );
 }
 

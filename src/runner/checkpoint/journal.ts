@@ -132,7 +132,7 @@ function describeRemoved(path: string, countInFlight: () => number): string | un
   const gone = [dirname(path), path, wal].find((file) => !existsSync(file));
   if (gone === undefined) return undefined;
   if (gone === wal)
-    return `${gone} was removed during the run, and what was recorded last may be lost with it. Find out what removes it; the next run says what is lost`;
+    return `${gone} was removed during the run, and the latest records may be lost with it. Find out what removes it; the next run reports what is lost`;
   const inFlight = countInFlight();
   const jobs =
     inFlight === 0

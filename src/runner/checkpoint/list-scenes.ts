@@ -8,13 +8,13 @@ import { insertGrouped } from './grouped-insert.ts';
 import { storedJson, storedSeed } from './damage.ts';
 
 interface Lister {
-  /** Records one listed scene; tells what it was to the batch. */
+  /** Records one listed scene; returns what it is to the batch. */
   add(scene: ListedScene): 'added' | 'changed' | 'unchanged';
   /** To be called after the last. */
   flush(): void;
 }
 
-/** `known`: the last key that the batch had before. Scenes beyond it are listed; of those up to it, `temp.listed` tells. */
+/** `known`: the last key that the batch had before. Scenes beyond it are listed; those up to it are in `temp.listed`. */
 export function lister(db: Database, known: number): Lister {
   const find = finder(db, known);
   const insert = insertGrouped(
@@ -60,7 +60,7 @@ interface KnownScene {
   columns: string;
 }
 
-/** Looks a scene up in the batch; one that is not there is `changed` where its id is. */
+/** One that is not in the batch is `changed` where its id is. */
 function finder(
   db: Database,
   known: number,

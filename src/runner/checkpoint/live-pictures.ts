@@ -10,7 +10,7 @@ import { seedColumn, storedJson, storedSeed } from './damage.ts';
 /** Characters of a prompt that a page is given. */
 const promptLength = 1_000;
 
-/** JSON of more characters holds whole files; nobody wants to see these, and many of them take long to read. */
+/** Longer JSON holds whole files, which are not shown and take long to parse. */
 const readableJson = 50_000;
 
 const from = 'FROM pictures p JOIN attempts a USING (attempt) JOIN scenes s USING (scene)';

@@ -1,4 +1,4 @@
-/** A batch read again and again while it goes on, at a cost that hardly grows with it. */
+/** Reads a batch repeatedly while it runs, at a cost that hardly grows with it. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -28,7 +28,7 @@ export interface LiveReading {
   part: PartRecord | null;
   /** Scenes that are set aside, by kind of failure. */
   setAside: Map<string, number>;
-  /** What the latest failure of each kind said. */
+  /** Text of the latest failure of each kind. */
   lastTexts: Map<string, string>;
   pictures: number;
   cost: BatchCost | null;
@@ -46,7 +46,7 @@ const clockTickMs = 1_000;
 
 /**
  * Opens the checkpoint for each reading and closes it again: a connection that stayed open would keep the run from
- * tidying up its journal at its end, and would go on reading a file that was moved away.
+ * tidying up its journal at its end, and would keep reading a file that was moved away.
  */
 export class LiveReader {
   readonly #dir: string;

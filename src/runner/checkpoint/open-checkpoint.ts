@@ -1,4 +1,4 @@
-/** Opening the checkpoint of a batch: to run on it, or to read it beside a run. */
+/** Opens the checkpoint of a batch: for a run, or to read it during a run. */
 import { existsSync, closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import { SqliteCheckpoint } from './sqlite-checkpoint.ts';
 
 export interface OpenCheckpoint {
   checkpoint: SqliteCheckpoint;
-  /** Submissions of the batch that may have been billed and of which nobody knows. */
+  /** Submissions that may have been billed and whose outcome is unknown. */
   untold(): number;
   /** Puts on record how the run ended and what it needed; the last word counts. */
   recordEnd(ended: RunEnd): void;
@@ -33,7 +33,7 @@ export interface RunEnd {
   stats: RunStats | undefined;
 }
 
-/** What the disk or a bug has ended may be in disorder: the next start looks at all of it. */
+/** After these the checkpoint may be inconsistent: the next start checks all of it. */
 const unsealed = new Set<number>([endings.bug.exitCode, endings['output-unwritable'].exitCode]);
 
 /** For a run that holds the batch's lock; without `batch`, that is what its latest run has made of it. Throws `UnusableDatabase` or SQLite's own errors. */
@@ -89,7 +89,7 @@ export function openCheckpointForMaintenance(dir: string): WritableCheckpoint | 
 }
 
 /**
- * The digest of the list that the batch was last compared with; undefined where nobody knows, and after an unclean end:
+ * The digest of the list that the batch was last compared with; undefined where it is unknown, and after an unclean end:
  * no checksum holds what is stored of the list. Throws as above.
  */
 export function readComparedDigest(dir: string): string | undefined {

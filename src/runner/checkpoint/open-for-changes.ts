@@ -10,7 +10,7 @@ import { checkpointSchema } from './schema.ts';
 export interface WritableCheckpoint {
   db: Database;
   marker: CommitMarker;
-  /** Seals it where `isOrderly`: the next start need not look through it. */
+  /** Seals it where `isOrderly`: the next start need not check it. */
   close(isOrderly: boolean): void;
 }
 
@@ -89,13 +89,13 @@ function close(dir: string, db: Database, file: CommitMarkFile, isOrderly: boole
   file.close();
 }
 
-/** With all of its log in the file itself; undefined where that cannot be done: the next start then looks at all of it. */
+/** With all of its log in the file itself; undefined where that cannot be done: the next start then checks all of it. */
 function tidied(db: Database): Reached | undefined {
   try {
     db.pragma(`busy_timeout = ${readersMs}`);
     const reached = readReached(db);
     db.pragma('wal_checkpoint(TRUNCATE)');
-    // After a power cut it would be there again beside a sealed file.
+    // A power cut would restore it next to a sealed file.
     const log = openSync(`${db.name}-wal`, 'r');
     fsyncSync(log);
     closeSync(log);

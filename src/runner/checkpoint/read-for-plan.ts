@@ -8,7 +8,7 @@ import type { Endpoint } from '../core/attempt.ts';
 import { storedJson } from './damage.ts';
 import { readSpending } from './read-totals.ts';
 
-/** Jobs that are looked at: a batch's speed changes. */
+/** Only the latest jobs: a batch's speed changes. */
 const latestJobs = 512;
 
 export function readExperience(db: Database, pricing: Pricing | undefined): Experience {

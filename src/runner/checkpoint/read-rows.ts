@@ -8,13 +8,13 @@ import type { Database } from '../../lib/sqlite/database.ts';
 import { seedColumn, storedJson, storedSeed } from './damage.ts';
 import { pictureReader } from './recorded-pictures.ts';
 
-/** What is left out does not matter; what is named must all hold. */
+/** All conditions given must hold. */
 export interface RowChoice {
   /** States of a scene, and `invalid`. */
   states?: string[];
   /** Kinds of failure, and `invalid-row`. */
   kinds?: string[];
-  /** Stands in the id, a column's value or the words of the failure, in whatever case. */
+  /** Text in the id, a column's value or the failure's text, in any case. */
   search?: string;
 }
 
@@ -151,7 +151,7 @@ function* readBadRows(db: Database, { states, kinds, search }: RowChoice): Gener
 
 type HasText = (id: string, columns: string, failure: string) => 0 | 1;
 
-/** Most rows are told by their JSON as it stands; only what might hold the text is read. */
+/** Parses the JSON only of rows that may hold the text. */
 function hasText(search: string): HasText {
   const wanted = search.toLowerCase();
   const inJson = JSON.stringify(wanted).slice(1, -1);

@@ -79,7 +79,7 @@ function readSpan(db: Database): Span {
   return span ?? { firstSubmittedAt: null, lastSavedAt: null, executionTimeMs: 0 };
 }
 
-/** Null where the service told none. */
+/** Null where the service returned none. */
 interface Medians {
   medianDelayTimeMs: number | null;
   medianExecutionTimeMs: number | null;
@@ -162,7 +162,7 @@ interface Latest {
   trouble: { sceneId: string; kind: string; text: string; at: number } | undefined;
 }
 
-/** Attempts looked at: the newest are settled in about the order in which they began. */
+/** The newest attempts settle in about the order in which they began. */
 const latestAttempts = 5_000;
 
 /** Quick at any size. */

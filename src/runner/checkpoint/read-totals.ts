@@ -17,7 +17,7 @@ export function readAttemptStates(db: Database): Record<AttemptState, number> {
 }
 
 /**
- * In a long batch most are saved: these are what the others leave of all, which SQLite counts without a look at each. One
+ * In a long batch most are saved: these are what the others leave of all, which SQLite counts without reading each. One
  * statement, since a run may be writing meanwhile.
  */
 function countStates<State extends string>(
@@ -42,7 +42,7 @@ function countStates<State extends string>(
 
 const latestTimes = 512;
 
-/** Its submission is on no record: it was paid for, and nobody knows how much. */
+/** Its submission is on no record: it was paid for, at an unknown price. */
 export const isAdopted = "state = 'saved' AND submitted_at IS NULL";
 
 export function readSpending(db: Database): BatchSpending {
@@ -58,7 +58,7 @@ export function readSpending(db: Database): BatchSpending {
   return { ...row, jobs: row.jobs + lost, untold: row.untold + lost, times: readLatestTimes(db) };
 }
 
-/** Of the latest jobs whose time the service has told. */
+/** Of the latest jobs whose time is known. */
 export function readLatestTimes(db: Database): ExecutionTimes {
   const times = db
     .prepare<[number], { ms: number }>(

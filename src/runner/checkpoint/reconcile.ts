@@ -130,7 +130,7 @@ function isBeginning(db: Database, known: number): boolean {
   return torn.get() !== undefined;
 }
 
-/** Most often there is none, and no other scene has to be looked at again. */
+/** Most often there is none, and no other scene has to be read again. */
 function listWithdrawn(db: Database): void {
   db.exec(`
     CREATE TEMP TABLE IF NOT EXISTS withdrawn (n INTEGER PRIMARY KEY, scene INTEGER NOT NULL);
@@ -140,7 +140,7 @@ function listWithdrawn(db: Database): void {
 
 const withdrawnInSlice = '(SELECT scene FROM temp.withdrawn WHERE n BETWEEN @from AND @to)';
 
-/** A row that came back takes the state that its attempts tell. */
+/** A row that came back takes the state of its attempts. */
 function restorer(db: Database): (slice: Slice) => void {
   const has = (state: string): string =>
     `EXISTS (SELECT 1 FROM attempts a WHERE a.scene = scenes.scene AND a.state IN (${state}))`;

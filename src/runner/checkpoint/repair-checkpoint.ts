@@ -77,7 +77,7 @@ function isLogForeign(path: string, mark: CommitMark | undefined): boolean {
   return damage !== undefined || commit <= mark.commit;
 }
 
-/** The damaged one makes way in one step; until then a death leaves it to the next repair, which does all of it again. */
+/** The damaged one is replaced in one step; a repair that was interrupted before starts over. */
 async function rebuild(dir: string, path: string, mark: CommitMark | undefined): Promise<number> {
   const [target, copy] = [`${path}.repaired`, `${path}.repairing`];
   removeDatabases(target, copy);

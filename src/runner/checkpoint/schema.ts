@@ -94,7 +94,7 @@ CREATE TABLE bad_rows (
 `;
 
 /**
- * - `deaths`: violent deaths of the program while it had the scene in hand; `died_in`: the run that died last so
+ * - `deaths`: violent deaths of the program while it worked on the scene; `died_in`: the run that died last so
  * - `counted_from`: attempts up to this number count for nothing any more, since a person put the scene back
  * - `failure_digest`: sha256 of what came instead of a good picture
  */
@@ -121,7 +121,7 @@ ALTER TABLE runs ADD COLUMN stats TEXT;
  * - `commits`: one row; `number` counts the groups of commits, `lost_submissions` those whose record was lost with a part
  *   of the write-ahead log and that a person has accepted
  * - `attempts.checksum`: over the scene, its fingerprint, the endpoint and the job id; null before there was one
- * - `runs.boot`, `runs.process_started`: tell the process of a run from a later one with the same pid
+ * - `runs.boot`, `runs.process_started`: distinguish the process of a run from a later one with the same pid
  * - `scenes.seed`: JSON of the seed, and a checksum, that is sent instead of the input's own, since a person asked for another
  */
 const fifth = `
@@ -140,5 +140,5 @@ const sixth = 'ALTER TABLE commits ADD COLUMN unused_keys INTEGER NOT NULL DEFAU
 export const checkpointSchema: Schema = {
   applicationId: 0x6e526370,
   migrations: [first, second, third, fourth, fifth, sixth],
-  advice: 'Put a copy of it back, or have it repaired with `nightrender verify <pipeline> --repair`',
+  advice: 'Put a copy of it back, or repair it with `nightrender verify <pipeline> --repair`',
 };

@@ -47,7 +47,7 @@ async function syncNow(folder: string): Promise<void> {
 
 /**
  * `mode` is that of every folder made. Errors are the operating system's; `FatalFailure` where the file system takes no
- * folders, such as /proc: there Node's own recursive `mkdir` goes on for ever.
+ * folders, such as /proc: there Node's own recursive `mkdir` never returns.
  */
 export function makeFolder(folder: string, mode: number): void {
   if (isFolder(folder)) return;

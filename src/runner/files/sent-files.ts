@@ -7,7 +7,7 @@ import { base64Bytes, formatBytes, type SentFile, filesIn, withFiles } from '../
 import type { Failure } from '../core/failure.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 
-/** Why a file is not sent, in words for the row's author. */
+/** Why a file is not sent, for the row's author. */
 export class FileProblem extends Error {}
 
 interface FileRules {
@@ -70,7 +70,7 @@ function realPath(path: string, from: string, folder: string): string {
   return real;
 }
 
-/** Settings and keys lie in hidden files, and beside the list. */
+/** Settings and keys lie in hidden files, and next to the list. */
 function assertNoSecret(real: string, path: string, from: string, withheld: readonly string[]): void {
   const isHidden = relative(from, real)
     .split(sep)
@@ -153,6 +153,6 @@ async function readSame(
 }
 
 function failureOf({ path }: SentFile, problem: string): Failure {
-  const text = `the file ${JSON.stringify(path)} ${problem} when the list was read; nothing was sent. Start anew to have the list read again`;
+  const text = `the file ${JSON.stringify(path)} ${problem} when the list was read; nothing was sent. Start the run again to read the list again`;
   return { kind: 'file-changed', text };
 }

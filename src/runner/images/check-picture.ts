@@ -45,7 +45,7 @@ export async function checkPicture(
   return { png: file, width, height, sha256: sha256Of(file), ...(thumbnail !== undefined && { thumbnail }) };
 }
 
-/** `came` is what tells whether the very same has come before. */
+/** `came` identifies repeated output. */
 function failure(kind: FailureKind, problem: string, came: Buffer | string): Failure {
   return { kind, text: `the picture cannot be used: ${problem}`, digest: sha256Of(came) };
 }
@@ -59,7 +59,7 @@ function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-/** `blank` says in words that it shows nothing; looked for only where that is refused. */
+/** `blank`: why it counts as blank; determined only where blank pictures are refused. */
 type Whole = Seen | { problem: string };
 
 interface Seen {
@@ -70,7 +70,7 @@ interface Seen {
   thumbnail?: Buffer | undefined;
 }
 
-/** What is wrong with a PNG, or its size: every chunk and every pixel is looked at. */
+/** What is wrong with a PNG, or its size: every chunk and every pixel is checked. */
 export async function wholePng(png: Buffer, demands: Demands, format: PictureFormat): Promise<Whole> {
   const checked = checkPng(png);
   if ('problem' in checked) return checked;
@@ -95,7 +95,7 @@ function needsThumbnail(png: Buffer, size: { width: number; height: number }): b
   return thumbnailOf({ ...size, bytes: png.length, sha256: '' }) !== undefined;
 }
 
-/** With the colours that it says it has, and nothing else that pixels do not depend on. */
+/** With its colour profile, and nothing else that pixels do not depend on. */
 export function coloured({ bare, profile }: WholePng): Buffer {
   if (profile === undefined) return bare;
   return Buffer.concat([bare.subarray(0, headerEnd), profile, bare.subarray(headerEnd)]);
@@ -112,7 +112,8 @@ async function decodedPng(
     const image = sharp(bare, { ...strict(demands.maxPixels), ignoreIcc: true });
     // One channel is enough to have every pixel decoded, at a third of the memory; what is blank shows in all of them.
     const { data, info } = await pixelsOf(isBlankRefused ? image : image.extractChannel(0));
-    if (info.width !== width || info.height !== height) return { problem: 'its size is not what it says' };
+    if (info.width !== width || info.height !== height)
+      return { problem: 'its size differs from its header' };
     const blank = isBlankRefused ? blankness(data, info.channels) : undefined;
     const thumbnail = isThumbnailWanted
       ? await triedThumbnail(() => sharp(data, { raw: { width, height, channels: info.channels } }))
@@ -137,10 +138,10 @@ async function convertedToPng(bytes: Buffer, demands: Demands, format: PictureFo
     if (problem !== undefined) return { problem };
     if (pages > 1) return { problem: `it is an animation of ${pages} frames` };
     const upright = sharp(bytes, strict(maxPixels)).autoOrient();
-    // A profile for inks says nothing of the red, green and blue that a PNG holds.
+    // A CMYK profile does not apply to the RGB of a PNG.
     const profile = space === 'cmyk' ? undefined : icc;
     const image = space === 'cmyk' ? upright : upright.keepIccProfile();
-    const whole = await (isBlankRefused ? lookedAt(image, profile) : encoded(image));
+    const whole = await (isBlankRefused ? checkedAndEncoded(image, profile) : encoded(image));
     if (!demands.isThumbnailWanted || !needsThumbnail(whole.png, whole)) return whole;
     // These formats are decoded at the smaller size at once, which takes a fraction of the time.
     return { ...whole, thumbnail: await triedThumbnail(() => sharp(bytes, strict(maxPixels))) };
@@ -154,8 +155,8 @@ async function encoded(image: Sharp): Promise<Seen> {
   return { png: data, width: info.width, height: info.height, blank: undefined };
 }
 
-/** Decoded once to be looked at and encoded; the profile does not come along with pixels. */
-async function lookedAt(image: Sharp, profile: Buffer | undefined): Promise<Seen> {
+/** Decoded once, to be checked and encoded; raw pixels carry no profile. */
+async function checkedAndEncoded(image: Sharp, profile: Buffer | undefined): Promise<Seen> {
   const { data, info } = await pixelsOf(image);
   const { width, height, channels } = info;
   const blank = blankness(data, channels);
@@ -174,7 +175,7 @@ function strict(maxPixels: number): SharpOptions {
 
 function tooLarge(size: { width: number; height: number }, maxPixels: number): string | undefined {
   if (size.width * size.height <= maxPixels) return undefined;
-  return `it says it is ${size.width}×${size.height} pixels, more than the limit of ${maxPixels / 1e6} megapixels (\`limits.pixels\`)`;
+  return `it declares ${size.width}×${size.height} pixels, more than the limit of ${maxPixels / 1e6} megapixels (\`limits.pixels\`)`;
 }
 
 function tooSmall({ width, height }: { width: number; height: number }, minSide: number): string {
@@ -182,11 +183,11 @@ function tooSmall({ width, height }: { width: number; height: number }, minSide:
 }
 
 function damage(format: PictureFormat, error: unknown): string {
-  const words = error instanceof Error ? error.message : String(error);
-  return `its ${format} data is cut or damaged (${words.split('\n', 1)[0] ?? ''})`;
+  const message = error instanceof Error ? error.message : String(error);
+  return `its ${format} data is cut or damaged (${message.split('\n', 1)[0] ?? ''})`;
 }
 
-/** Left as it is where the profile is of other colours than red, green and blue, of which it would say nothing. */
+/** Unchanged where the profile is not for RGB. */
 function withProfile(png: Buffer, profile: Buffer | undefined): Buffer {
   if (profile?.toString('latin1', 16, 20) !== 'RGB ') return png;
   // The name, its end and the method of compression come before the profile.
@@ -205,7 +206,7 @@ function withProfile(png: Buffer, profile: Buffer | undefined): Buffer {
  */
 const tolerance = 8;
 
-/** What is blank about a picture, in words, or undefined where it shows something. 8 bits a channel, alpha last. */
+/** Why a picture counts as blank, or undefined where it does not. 8 bits a channel, alpha last. */
 function blankness(pixels: Uint8Array, channels: number): string | undefined {
   const isWithAlpha = channels % 2 === 0;
   if (isWithAlpha && isWithin(pixels, channels - 1, channels, 0)) return 'it is transparent throughout';

@@ -17,7 +17,7 @@ export interface WholePng {
   height: number;
   /** The file without what the pixels do not depend on. */
   bare: Buffer;
-  /** The chunk that says what the colours are, where it is not too large to be unpacked by whoever looks at the picture. */
+  /** The chunk that says what the colours are, where it is small enough for viewers to unpack. */
   profile: Buffer | undefined;
   /** Data of the header chunk, and of those that hold the pixels, as packed. */
   header: Buffer;
@@ -97,7 +97,7 @@ function misplaced({ type, data }: Chunk, before: readonly string[]): string | u
     return last === undefined ? 'it does not begin with its header (IHDR)' : 'it has two headers (IHDR)';
   }
   if (last === 'IEND') return 'something hangs on behind its end (IEND)';
-  // Decoders look at the first picture alone, so that nobody would know of damage in the others.
+  // Decoders read the first frame alone, so damage in the others would stay undetected.
   if (type === 'acTL') return 'it is an animation (APNG)';
   if (type === 'IHDR' && data.length !== 13) return 'its header (IHDR) has a wrong length';
   if (type === 'IEND' && data.length !== 0) return 'its end mark (IEND) is not empty';

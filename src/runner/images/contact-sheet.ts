@@ -82,7 +82,7 @@ function labelText(label: string, left: number, top: number): string {
 /** Places in a line; letters of East Asia and emoji take two. */
 const places = 28;
 
-/** Unprintable characters become �, and the middle of a long id …, since ids tell apart by their beginnings and ends. */
+/** Unprintable characters become �, and the middle of a long id …, since ids differ at their beginnings and ends. */
 export function sheetLabel(id: string): string {
   return escaped(shortened(id.replaceAll(unprintable, '\uFFFD')));
 }

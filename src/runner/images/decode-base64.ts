@@ -10,7 +10,7 @@ export function decodeBase64(text: string): Decoded {
   if (uri === null) return decodeBare(text);
   const [prefix, type, parameters] = uri;
   if (!/^image\//i.test(type ?? ''))
-    return { problem: `its data URI says it is ${type || 'text/plain'}, not a picture` };
+    return { problem: `its data URI declares ${type || 'text/plain'}, not a picture` };
   if (!/;\s*base64\s*$/i.test(parameters ?? '')) return { problem: 'its data URI is not base64' };
   return decodeBare(text.slice(prefix.length));
 }
@@ -24,7 +24,7 @@ function decodeBare(text: string): Decoded {
 
 /**
  * The bytes, if every character counted. Node drops characters it does not know, so a wrong one shows in the length,
- * except for `-` and `_`, which it takes for `+` and `/`, and characters beyond ASCII, of which it looks at one byte.
+ * except for `-` and `_`, which it takes for `+` and `/`, and characters beyond ASCII, of which it reads one byte.
  */
 function decodeExactly(text: string): Buffer | undefined {
   if (isOfBothAlphabets(text) || Buffer.byteLength(text) !== text.length) return undefined;
@@ -58,14 +58,14 @@ function whyNot(text: string): string {
 
 export type PictureFormat = 'PNG' | 'JPEG' | 'WebP';
 
-/** The format of a picture that can be saved, or what it is instead, in words for people. */
+/** The format of a picture that can be saved, or what it is instead, for messages. */
 export function recognise(bytes: Buffer): { format: PictureFormat } | { instead: string } {
   const start = bytes.toString('hex', 0, 16);
   const known = formats.find(([, pattern]) => pattern.test(start));
   return known === undefined ? { instead: nameOfBytes(bytes, start) } : { format: known[0] };
 }
 
-/** What a text is that should have been a picture, where that can be told: an address, a page, a file's name. */
+/** What a text is that should have been a picture, where that is known: a URL, a page, a file name. */
 function nameOfText(text: string): string | undefined {
   const start = text.slice(0, 2000);
   const kind = texts.find(([, pattern]) => pattern.test(start))?.[0];

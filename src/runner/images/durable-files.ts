@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { syncFolder } from '../files/folders.ts';
 import { temporaryName } from '../../lib/files/temporary-files.ts';
 
-/** How many folders are remembered as lasting; more are only looked at again. */
+/** Folders remembered as durable; others are only synced again. */
 const maxRemembered = 1000;
 
 /** Larger files are written in another thread, each by itself. */
@@ -157,10 +157,10 @@ async function sync(file: HalfFile): Promise<HalfFile | undefined> {
     giveUp(file, closed(file.descriptor, error));
     return undefined;
   }
-  const trouble = closed(file.descriptor, undefined);
-  if (trouble === undefined) return file;
-  // Some file systems tell only now that the disk did not take it.
-  giveUp(file, trouble);
+  const failure = closed(file.descriptor, undefined);
+  if (failure === undefined) return file;
+  // Some file systems report a failed write only on close.
+  giveUp(file, failure);
   return undefined;
 }
 
@@ -169,8 +169,8 @@ function closed(descriptor: number, error: unknown): unknown {
   try {
     closeSync(descriptor);
     return error;
-  } catch (trouble) {
-    return error ?? trouble;
+  } catch (failure) {
+    return error ?? failure;
   }
 }
 

@@ -39,7 +39,7 @@ export interface ImageStoreOptions {
   reportDir?: string | undefined;
   /** The program's name and version, where pictures are to say themselves where they come from. */
   embedsAs?: string | undefined;
-  /** What is made of each picture and lies beside it. */
+  /** Makers of the sidecar files of each picture. */
   beside?: SidecarMaker[];
 }
 
@@ -48,7 +48,7 @@ export interface PreparedImageStore extends ImageStore {
   prepare(): Promise<void>;
   /** Pictures that had the name of one that was written, and are kept as `.former`. */
   kept(): number;
-  /** Renames the file durably, and what lies beside it, to names that end in `as`; returns its new one, undefined where nothing is there. */
+  /** Renames the file durably, and its sidecars, to names that end in `as`; returns its new one, undefined where nothing is there. */
   setAside(file: string, as: string): Promise<string | undefined>;
   /** As the port has it; what is not to say where it comes from needs no provenance. */
   check(picture: HeldPicture, provenance?: Provenance): Promise<CheckedPicture | Failure>;

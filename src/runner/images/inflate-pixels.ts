@@ -32,7 +32,7 @@ export async function inflatePixels({ header, pixelData, isPlain }: WholePng): P
   const perPixel = samples[colour];
   if (!isPlain || perPixel === undefined || interlace !== 0) return 'not-plain';
   if (compression !== 0 || filter !== 0 || !depths[colour]?.includes(depth))
-    return { problem: 'it is damaged: its header (IHDR) says what no PNG may be' };
+    return { problem: 'it is damaged: its header (IHDR) is invalid' };
   const width = header.readUInt32BE(0);
   const height = header.readUInt32BE(4);
   const rowBytes = 1 + Math.ceil((width * perPixel * depth) / 8);
@@ -48,15 +48,15 @@ interface Rows {
 async function unpackRows(packed: Buffer[], rows: Rows): Promise<Pixels> {
   const size = rows.rowBytes * rows.height;
   const seen = { bytes: 0, problem: undefined as string | undefined };
-  const look = (part: Buffer): void => {
+  const checkPart = (part: Buffer): void => {
     seen.problem ??= strangeFilter(part, seen.bytes, rows);
     seen.bytes += part.length;
   };
   try {
-    if (size <= fewBytes) look(inflateSync(inOnePiece(packed), oneChunk(size)));
-    else await inflateInParts(packed, size, look);
+    if (size <= fewBytes) checkPart(inflateSync(inOnePiece(packed), oneChunk(size)));
+    else await inflateInParts(packed, size, checkPart);
   } catch (error) {
-    // More than is drawn hurts nobody: the picture library may say.
+    // Excess data is harmless: the picture library decides.
     if (isTooMuch(error)) return 'not-plain';
     return { problem: `its pixel data is cut or damaged (${(error as Error).message})` };
   }
@@ -93,9 +93,9 @@ const limitAtOnce = pLimit(4);
 function inflateInParts(
   packed: readonly Buffer[],
   limitBytes: number,
-  look: (part: Buffer) => void,
+  checkPart: (part: Buffer) => void,
 ): Promise<void> {
-  return limitAtOnce(() => inflateNow(packed, limitBytes, look));
+  return limitAtOnce(() => inflateNow(packed, limitBytes, checkPart));
 }
 
 function inOnePiece(parts: readonly Buffer[]): Buffer {
@@ -112,7 +112,7 @@ class TooMuch extends Error {}
 function inflateNow(
   packed: readonly Buffer[],
   limitBytes: number,
-  look: (part: Buffer) => void,
+  checkPart: (part: Buffer) => void,
 ): Promise<void> {
   const inflate = createInflate({ chunkSize: partBytes });
   const gathered = Buffer.allocUnsafeSlow(partBytes);
@@ -121,7 +121,7 @@ function inflateNow(
     inflate.on('data', (part: Buffer) => {
       bytes += part.length;
       if (bytes > limitBytes) return void inflate.destroy(new TooMuch());
-      look(part);
+      checkPart(part);
       // The next part has memory of its own where this one is full.
       if (part.length === part.buffer.byteLength) freeMemory(part);
     });
@@ -150,16 +150,16 @@ function feed(inflate: Inflate, packed: readonly Buffer[], gathered: Buffer): vo
   });
 }
 
-let toNobody: MessageChannel['port1'] | undefined;
+let detachPort: MessageChannel['port1'] | undefined;
 
-/** Nobody may look at it any more. `buffer` is all of its memory, and of nothing else's. */
+/** It must not be used afterwards. `buffer` is all of its memory, and holds nothing else. */
 function freeMemory({ buffer }: Buffer): void {
-  if (toNobody === undefined) {
+  if (detachPort === undefined) {
     const { port1, port2 } = new MessageChannel();
     port2.close();
     port1.unref();
-    toNobody = port1;
+    detachPort = port1;
   }
   // What is handed over and never arrives is freed; it could only be an `ArrayBuffer` of our own making.
-  toNobody.postMessage(undefined, [buffer as ArrayBuffer]);
+  detachPort.postMessage(undefined, [buffer as ArrayBuffer]);
 }

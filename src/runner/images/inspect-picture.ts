@@ -1,4 +1,4 @@
-/** Reads what a picture says of itself, be it of this program, of another one, or of nobody. */
+/** Reads the provenance of a picture, from any program. */
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import sharp from 'sharp';
@@ -12,27 +12,27 @@ import { provenanceKeyword } from './provenance-texts.ts';
 const maxImageBytes = 1_000_000_000;
 const maxSidecarBytes = 10_000_000;
 
-/** `problem`: why nothing can be told, for people. */
+/** `problem`: why the picture cannot be inspected. */
 export async function inspectPicture(path: string): Promise<InspectedPicture | { problem: string }> {
   const bytes = await bytesOf(path, maxImageBytes);
   if ('problem' in bytes) return bytes;
   const size = await sizeOf(bytes.file);
-  if (size === undefined) return { problem: 'it is no picture, or too damaged to tell' };
+  if (size === undefined) return { problem: 'it is no picture, or it is damaged' };
   const sha256 = createHash('sha256').update(bytes.file).digest('hex');
   const all = size.format === 'png' ? readTexts(bytes.file) : [];
   const embedded = all.map(({ keyword, text }) =>
     keyword === provenanceKeyword ? ownJson(text) : undefined,
   );
   const found = embedded.find((each) => each !== undefined);
-  const beside = found === undefined ? await sidecarOf(path) : undefined;
-  const about = beside?.['picture'] ?? null;
+  const sidecar = found === undefined ? await sidecarOf(path) : undefined;
+  const about = sidecar?.['picture'] ?? null;
   const of = isJsonObject(about) ? about['sha256'] : undefined;
   return {
     ...size,
     bytes: bytes.file.length,
     sha256,
-    provenance: found ?? beside ?? null,
-    from: found !== undefined ? 'embedded' : beside !== undefined ? 'sidecar' : null,
+    provenance: found ?? sidecar ?? null,
+    from: found !== undefined ? 'embedded' : sidecar !== undefined ? 'sidecar' : null,
     isOfThisPicture: of === undefined ? null : of === sha256,
     texts: all.filter((_, i) => embedded[i] === undefined),
   };
@@ -43,7 +43,7 @@ async function bytesOf(path: string, maxBytes: number): Promise<{ file: Buffer }
     const stats = await stat(path);
     if (!stats.isFile()) return { problem: 'it is no file' };
     if (stats.size > maxBytes)
-      return { problem: `it has ${stats.size.toLocaleString('en')} bytes, more than are looked at` };
+      return { problem: `it has ${stats.size.toLocaleString('en')} bytes, more than the limit` };
     return { file: await readFile(path) };
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
@@ -69,7 +69,7 @@ async function sizeOf(
   }
 }
 
-/** Beside any picture: those in other formats have the same name but for their ending. */
+/** Copies in other formats share the sidecar of the picture. */
 async function sidecarOf(path: string): Promise<JsonObject | undefined> {
   const bytes = await bytesOf(path.replace(/\.[^./\\]+$/, '') + sidecarEnding, maxSidecarBytes);
   return 'problem' in bytes ? undefined : ownJson(bytes.file.toString('utf8'));

@@ -31,7 +31,7 @@ export function makeMissingCopies(
     if (picture.moveTo !== null) return undefined;
     const path = pathWithin(root, picture.file);
     const since = writtenAt(path) ?? 0;
-    // An older one is of a picture that had this name before (`missingBeside`).
+    // An older one is of a picture that had this name before (`missingSidecars`).
     const missing = makers.filter(({ ending }) => (writtenAt(sidecarPath(path, ending)) ?? -1) < since);
     return missing.length === 0 ? undefined : () => makeCopies(files, path, picture, missing);
   };
@@ -57,7 +57,7 @@ async function makeCopies(
   return made.length === missing.length;
 }
 
-/** Each picture that has its thumbnail costs a look at its name. As `makeMissing`. */
+/** A picture that has its thumbnail costs one `stat`. As `makeMissing`. */
 export function makeMissingThumbnails(
   dirs: { images: string; report: string },
   pictures: Iterable<RecordedPicture>,
@@ -99,7 +99,7 @@ export interface Made {
   lacking: number;
 }
 
-/** Pictures that are looked at between two turns of the event loop. */
+/** Pictures between two turns of the event loop. */
 const sliceSize = 500;
 
 /**

@@ -10,7 +10,6 @@ export interface PngText {
 
 /** What a text may unpack to; longer ones are left out. */
 const maxBytes = 1_000_000;
-/** More texts than anyone looks at. */
 const maxTexts = 100;
 
 /** The picture with these texts behind its header; all else stays as it is, bit by bit. */

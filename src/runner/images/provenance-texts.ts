@@ -1,4 +1,4 @@
-/** Provenance as texts of a PNG and as a file beside it. */
+/** Provenance as texts of a PNG and as a sidecar file. */
 import { readFile } from 'node:fs/promises';
 import { sidecarEnding, sidecarPath } from '../core/sidecar-path.ts';
 import type { CheckedPicture } from '../core/picture.ts';
@@ -23,12 +23,12 @@ export function withProvenance(
   const texts: PngText[] = [
     { keyword: provenanceKeyword, text: JSON.stringify(provenanceJson(provenance, program)) },
   ];
-  const isTold = readTexts(png).some(({ keyword }) => keyword === parametersKeyword);
-  if (!isTold) texts.push({ keyword: parametersKeyword, text: parametersText(provenance, size, program) });
+  const isKnown = readTexts(png).some(({ keyword }) => keyword === parametersKeyword);
+  if (!isKnown) texts.push({ keyword: parametersKeyword, text: parametersText(provenance, size, program) });
   return withTexts(png, texts);
 }
 
-/** Tells of which picture it is, since files beside one another get parted. */
+/** Names its picture, since the two files may be separated. */
 function sidecarOf(
   provenance: Provenance,
   { sha256, width, height }: Pick<CheckedPicture, 'sha256' | 'width' | 'height'>,

@@ -1,4 +1,4 @@
-/** Looks at pictures that were saved earlier: whether they are there, and whether they are what was saved. */
+/** Checks pictures that were saved earlier: whether they are there, and whether they are what was saved. */
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve } from 'node:path';
@@ -11,7 +11,7 @@ import type { MissingPictures } from '../pipeline/ports.ts';
 import { wholePng } from './check-picture.ts';
 
 interface SavedFiles {
-  /** Against the recorded bytes and digest, and by decoding; `FatalFailure` where that cannot be told. */
+  /** Against the recorded bytes and digest, and by decoding; `FatalFailure` where it cannot be read. */
   inspect: (picture: RecordedPicture) => Promise<Verdict>;
 }
 
@@ -50,12 +50,12 @@ function inBytes(bytes: number): string {
   return `${bytes.toLocaleString('en')} bytes`;
 }
 
-/** What the disk answers says something of the file, or that nothing can be told of it. */
+/** A failed read is a verdict on the file, or leaves it unknown. */
 function verdictOf(path: string, error: unknown): Verdict {
   if (!isSystemError(error)) throw error;
   if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return { kind: 'missing' };
   if (error.code === 'EIO') return damaged('the disk cannot read it (EIO)');
-  const text = `cannot read ${path} (${error.code}), so that nothing can be told of it; mend that and verify again`;
+  const text = `cannot read ${path} (${error.code}), so it was not verified; make it readable and verify again`;
   throw new FatalFailure({ kind: 'output-unwritable', text });
 }
 

@@ -1,4 +1,4 @@
-/** The files that belong beside pictures: made of a picture, written, moved and removed with it. */
+/** Sidecar files of pictures: made of a picture, written, moved and removed with it. */
 import { readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { existsSync, lstatSync } from 'node:fs';
@@ -13,7 +13,7 @@ import type { DurableFiles } from './durable-files.ts';
 import { coloured } from './check-picture.ts';
 import { checkPng } from './check-png.ts';
 
-/** What a file beside is made of. */
+/** What a sidecar is made of. */
 type SidecarSource = Pick<CheckedPicture, 'png' | 'width' | 'height' | 'sha256'>;
 
 /** Makes one of the files. */
@@ -76,13 +76,13 @@ export async function completeSidecars(
   return { made: made.length, lacking: missing.length - made.length };
 }
 
-/** What earlier runs may have left beside a picture, whatever is made today; of the smaller copies only those that are. */
+/** Sidecars that earlier runs may have left, whatever is made today; of the smaller copies only those that are. */
 const earlierEndings = [
   sidecarEnding,
   ...(['webp', 'jpeg', 'avif'] as const).map((format) => copyEnding({ format })),
 ];
 
-/** Of all that may lie beside a picture. */
+/** Of all possible sidecars of a picture. */
 function sidecarEndings(makers: SidecarMaker[]): string[] {
   return [...new Set([...makers.map((maker) => maker.ending), ...earlierEndings])];
 }
@@ -125,7 +125,7 @@ const paper = '#ffffff';
 
 /**
  * In sRGB, without metadata. One that cannot be made (a format has its own largest size) fails no picture: `onLacking` is
- * told why.
+ * given the reason.
  */
 export function copyMaker(copy: PictureCopy, onLacking: (ending: string, why: string) => void): SidecarMaker {
   const ending = copyEnding(copy);
@@ -177,7 +177,7 @@ export async function setAside(
 export async function wouldOverwrite(path: string, { png, beside = [] }: CheckedPicture): Promise<boolean> {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return beside.some(({ ending }) => existsSync(sidecarPath(path, ending)));
-  // The system says in words that the disk does not take the picture there.
+  // The write then fails with the system's own error.
   if (stats.isDirectory()) return false;
   return !stats.isFile() || stats.size !== png.length || !(await readFile(path)).equals(png);
 }

@@ -36,7 +36,7 @@ export interface CsvTable {
   text(rows: ReportRow[]): string;
 }
 
-/** Said aloud, since its default hangs on other options: some readers end the row at a bare carriage return. */
+/** Explicit, since its default depends on other options: some readers end the row at a bare carriage return. */
 const csvOptions = { quote_record_delimiter: true };
 
 /**

@@ -1,4 +1,4 @@
-/** What the page of the report tells in numbers, counted while its rows are written. */
+/** The numbers of the report's page, counted while its rows are written. */
 import { failureRules, isFailureKind } from '../core/failure.ts';
 import type { BatchSummary, ReportRow, RunSpan } from '../core/report-row.ts';
 import { shellWord } from '../../lib/text/format.ts';
@@ -145,7 +145,7 @@ class ColumnChoices {
     }
   }
 
-  /** Numbers in their order, words in that of the manifest: dawn, noon, dusk. */
+  /** Numbers are sorted, texts in the order of the manifest: dawn, noon, dusk. */
   result(): GalleryColumn[] {
     return this.#columns.map(({ name, counts }) => ({
       name,

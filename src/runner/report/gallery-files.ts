@@ -27,7 +27,7 @@ const inWork = new Set<string>();
 let begun = 0;
 
 /**
- * A reader never sees a mixture: rows are never written to where a page looks for them, and the page is replaced at
+ * A reader never sees a mixture: rows are never written where a page reads them, and the page is replaced at
  * once, when they are all on the disk.
  */
 export class GalleryFiles {
@@ -92,7 +92,7 @@ export class GalleryFiles {
     }
   }
 
-  /** Removes what there is of it, unless it took its name; never fails, since it follows upon another trouble. */
+  /** Removes what there is of it, unless it took its name; never fails, since it follows another failure. */
   async discard(): Promise<void> {
     await this.#page?.discard();
     if (!inWork.delete(this.#rowsName)) return;
@@ -122,7 +122,7 @@ export class GalleryFiles {
   }
 }
 
-/** The folder of rows that a page speaks of. */
+/** The folder of rows that a page refers to. */
 async function rowsOf(page: string): Promise<string | undefined> {
   try {
     return rowsFolderIn(await readFile(page, 'utf8'));
@@ -132,7 +132,7 @@ async function rowsOf(page: string): Promise<string | undefined> {
   }
 }
 
-/** Of a writer that is no more. A living one's may be what the page is about to speak of. */
+/** Of a writer that is no more. A running one's may be what the page is about to refer to. */
 function isLeftover(name: string): boolean {
   const [, pid] = /^rows-[0-9a-z]+-(\d+)-\d+$/.exec(name) ?? [];
   if (pid === undefined || inWork.has(name)) return false;
@@ -143,7 +143,7 @@ function isLeftover(name: string): boolean {
 function galleryRow(row: ReportRow, columns: string[]): GalleryRow {
   const values = columns.map((name) => shortened(row.columns[name] ?? null));
   const prompt = promptOf(row.input ?? {}, row.columns);
-  const input = unsaid(row, prompt);
+  const input = remainingInput(row, prompt);
   const { failureKind, failureText } = row;
   return {
     ...(row.id !== null && { id: row.id }),
@@ -163,7 +163,7 @@ function galleryRow(row: ReportRow, columns: string[]): GalleryRow {
       completedAt: row.completedAt,
       savedAt: row.savedAt,
     }),
-    // A scene that came out at last has no failure to tell of.
+    // A saved scene has no failure, whatever its earlier attempts.
     ...(failureKind !== null && row.state !== 'saved' && { failure: [failureKind, failureText ?? ''] }),
     source: row.source,
   };
@@ -194,7 +194,7 @@ function shownPrompt(text: string, { columns }: ReportRow, names: string[]): str
 }
 
 /** What is sent and is neither the prompt nor stands in a column of that name. */
-function unsaid({ input, columns }: ReportRow, prompt: string | undefined): JsonObject {
+function remainingInput({ input, columns }: ReportRow, prompt: string | undefined): JsonObject {
   const entries = Object.entries(input ?? {}).filter(
     ([name, value]) => value !== columns[name] && value !== prompt,
   );

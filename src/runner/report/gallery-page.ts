@@ -27,7 +27,7 @@ export async function galleryPage(data: GalleryData): Promise<string> {
 </head>
 <body>
 <div id="page"></div>
-<noscript><p>This page needs JavaScript. All of its rows are in results.csv and results.jsonl beside it.</p></noscript>
+<noscript><p>This page needs JavaScript. All of its rows are in results.csv and results.jsonl in the same folder.</p></noscript>
 <script type="application/json" id="data">${scriptJson(data)}</script>
 <script>${code}</script>
 </body>
@@ -52,7 +52,7 @@ function htmlText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }
 
-/** The browser takes a line break of Windows for one of Unix before it looks at the hash. */
+/** The browser normalizes CRLF before it checks the hash. */
 async function built(name: string): Promise<string> {
   const text = await readFile(new URL(`../../../dist/web/${name}`, import.meta.url), 'utf8');
   return text.replaceAll('\r\n', '\n').trim();

@@ -49,7 +49,7 @@ export function instant(at: number | null): string | null {
 /** What the report is about, and who wrote it when. */
 export interface ReportHeader {
   batch: { manifest: string[]; endpoint: { baseUrl: string; id: string; version: string } };
-  /** The pipeline.yaml, as an absolute path; undefined where nobody knows. */
+  /** The pipeline.yaml, as an absolute path; undefined where it is unknown. */
   pipeline: string | undefined;
   /** The output folder, where it is not the one of pipeline.yaml, as an absolute path. */
   output?: string | undefined;

@@ -1,4 +1,4 @@
-/** A file that gets its name when it is complete and on the disk, so that nobody ever reads half of it. */
+/** A file that gets its name when it is complete and on disk, so that it is never read half-written. */
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withDiskFailure } from '../files/disk-failure.ts';
@@ -36,7 +36,7 @@ export class UnfinishedFile {
     return withDiskFailure(this.#path, () => rename(this.#temporary, this.#path));
   }
 
-  /** Removes what there is of it under its temporary name; never fails, since it follows upon another trouble. */
+  /** Removes what there is of it under its temporary name; never fails, since it follows another failure. */
   async discard(): Promise<void> {
     await this.#handle.close().catch(() => undefined);
     await rm(this.#temporary, { force: true }).catch(() => undefined);

@@ -12,7 +12,7 @@ import { UnfinishedFile } from './unfinished-file.ts';
 
 export type { ReportHeader } from './result-json.ts';
 
-/** What the report is made of; `rows` goes on while other work is done between its steps. */
+/** What the report is made of; `rows` is read in steps, with other work between them. */
 export interface ReportSource {
   /** In manifest order. */
   rows(): Iterable<ReportRow>;
@@ -36,7 +36,7 @@ const sliceRows = 100;
 
 /**
  * Writes these files into `dir`, which is made where it is missing. They replace older ones only once all
- * are complete and on the disk. A disk that does not take them throws `Trouble`, and the older ones stay; so they do
+ * are complete and on the disk. A disk that does not take them throws `FatalFailure`, and the older ones stay; so they do
  * where `signal` aborts before, whose reason is then thrown.
  */
 export async function writeReport(
@@ -58,7 +58,7 @@ export async function writeReport(
     const columns = source.columns();
     const counts = new GalleryCounts({ about, summary: numbers, runs: source.runs(), columns });
     const gallery = new GalleryFiles(folder, columns, counts);
-    // The last to take its name: what it speaks of is there then.
+    // The last to take its name: the files that it refers to are there then.
     files.push(gallery);
     await gallery.begin();
     await writeRows(source, { csv, jsonl, gallery }, signal);

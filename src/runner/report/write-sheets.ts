@@ -7,7 +7,7 @@ import { UnfinishedFile } from './unfinished-file.ts';
 
 /**
  * `contact-sheet-1.png` and so on, in a folder that is there; returns their absolute paths. Older ones are replaced or
- * removed once all are complete; they stay where the disk does not take these (`Trouble`) or where `signal` aborts before,
+ * removed once all are complete; they stay where the disk does not take these (`FatalFailure`) or where `signal` aborts before,
  * whose reason is then thrown.
  */
 export async function writeSheets(

@@ -127,7 +127,7 @@ describe('after a kill', () => {
     await opened.checkpoint.claim(4, endpoint, 1);
     const dead = copyOf(dir);
     rmSync(log(dead));
-    expect(() => open(dead)).toThrow(/4 submissions are not on record any more/);
+    expect(() => open(dead)).toThrow(/4 submissions are lost/);
     expect(open(dead, true).untold()).toBe(4);
   });
 
@@ -181,7 +181,7 @@ describe('after an end', () => {
   it('a file that is gone is refused; its mark says how much is gone with it', () => {
     const dir = copyOf(ended);
     rmSync(join(dir, 'checkpoint.sqlite'));
-    expect(() => open(dir)).toThrow(/checkpoint\.sqlite is gone, .*24 submissions/);
+    expect(() => open(dir)).toThrow(/checkpoint\.sqlite is missing, .*24 submissions/);
     expect(readdirSync(dir)).not.toContain('checkpoint.sqlite');
   });
 

@@ -199,7 +199,7 @@ it('sets a file aside of which nothing can be read, so that a start can do witho
   const left = readdirSync(dir).filter((name) => name.startsWith('checkpoint'));
   expect(left).toEqual(['checkpoint.sqlite.damaged']);
   expect(readFileSync(`${path}.damaged`, 'utf8')).toMatch(/^no database/);
-  expect(() => open(dir)).toThrow(/checkpoint\.sqlite is gone, .* --adopt`.* --fresh`/);
+  expect(() => open(dir)).toThrow(/checkpoint\.sqlite is missing, .* --adopt`.* --fresh`/);
   clearLostCheckpoint(dir);
   const opened = openCheckpoint(dir, 'test', batch, 0, true);
   onTestFinished(() => opened.close());

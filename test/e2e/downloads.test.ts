@@ -32,7 +32,7 @@ it('stops with the first address where no host is allowed, and collects the job 
   const second = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
   expect(second.code, second.stderr).toBe(3);
   expect(second.stdout + second.stderr).toContain(
-    'is no host of the public internet; the scene has failed (url-refused)',
+    'has no public address; the scene has failed (url-refused)',
   );
   expect(first.stdout + second.stdout + first.stderr + second.stderr).not.toContain('CANARY');
   expect(service.submissions).toBe(3);

@@ -80,7 +80,9 @@ it('a monitor that is not there is said once, by its host, and the outcome is wh
     .map((line) => JSON.parse(line) as { type: string; text?: string });
   const warnings = lines.filter(({ type }) => type === 'warning');
   expect(warnings.map(({ text }) => text)).toEqual([
-    expect.stringContaining('notify[0] (ping, 127.0.0.1:1) was not told (start): the connection was refused'),
+    expect.stringContaining(
+      'notify[0] (ping, 127.0.0.1:1) was not notified (start): the connection was refused',
+    ),
   ]);
   expect(lines.at(-1)?.type).toBe('run-ended');
   expect(stdout).not.toContain('secret-uuid');

@@ -219,7 +219,7 @@ function healthReply(outcome: Outcome, place: string): HealthReply {
     case 'answered':
       return readHealthAnswer(outcome.answer);
     case 'too-large':
-      return { kind: 'unknown', text: `what came is too large for the health of an endpoint (${place})` };
+      return { kind: 'unknown', text: `the response is too large for the health of an endpoint (${place})` };
     case 'broken':
       return failure('poll-failed', `${outcome.why} (${place})`);
   }

@@ -103,7 +103,7 @@ function read(outcome: BytesOutcome, from: URL): { bytes: Uint8Array } | Failure
       if (!(outcome.cause instanceof NoPublicAddress)) return failed(from, outcome.why);
       return {
         kind: 'url-refused',
-        text: `the picture at ${shownAddress(from)} is refused: ${from.host} is no host of the public internet`,
+        text: `the picture at ${shownAddress(from)} is refused: ${from.host} has no public address`,
       };
   }
 }

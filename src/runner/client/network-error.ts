@@ -2,9 +2,9 @@
 import { errors } from 'undici';
 
 const phrases = new Map([
-  ['ECONNREFUSED', 'nothing listens at the address: connection refused'],
-  ['ENOTFOUND', 'the host name is not known'],
-  ['EAI_AGAIN', 'the host name could not be looked up just now'],
+  ['ECONNREFUSED', 'connection refused: nothing listens at the address'],
+  ['ENOTFOUND', 'unknown host name'],
+  ['EAI_AGAIN', 'the host name could not be resolved'],
   ['EHOSTUNREACH', 'the host cannot be reached'],
   ['ENETUNREACH', 'the network cannot be reached'],
   ['EADDRNOTAVAIL', 'no local address is free to connect from'],
@@ -12,23 +12,23 @@ const phrases = new Map([
   ['ENFILE', 'this machine has too many files open to make a connection'],
   ['UND_ERR_CONNECT_TIMEOUT', 'no connection was made in time'],
   ['ECONNRESET', 'the connection was reset'],
-  ['ECONNABORTED', 'the connection was given up'],
+  ['ECONNABORTED', 'the connection was aborted'],
   ['EPIPE', 'the connection was closed while sending'],
   ['ETIMEDOUT', 'the connection timed out'],
-  ['EPROTO', 'no secure connection could be made; does the address really speak https'],
+  ['EPROTO', 'TLS failed; check that the URL serves https'],
   ['UND_ERR_SOCKET', 'the connection was closed before the answer was complete'],
   ['UND_ERR_HEADERS_TIMEOUT', 'no answer came in time'],
   ['UND_ERR_BODY_TIMEOUT', 'the answer stopped coming'],
   ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'the answer is shorter or longer than it says'],
   ['UND_ERR_HEADERS_OVERFLOW', 'the headers of the answer are too large'],
-  ['UND_ERR_DESTROYED', 'the request was cut short, since the run is ending'],
+  ['UND_ERR_DESTROYED', 'the request was aborted because the run is ending'],
 ]);
 
 /** One sentence without a full stop. */
 export function describeNetworkError(error: unknown): string {
   const code = codeOf(error);
   if (isCertificateCode(code)) return `the certificate is not accepted (${code})`;
-  if (error instanceof errors.HTTPParserError) return 'the answer is no HTTP';
+  if (error instanceof errors.HTTPParserError) return 'the response is not HTTP';
   const phrase = phrases.get(code.startsWith('ERR_SSL_') ? 'EPROTO' : code);
   if (phrase !== undefined) return `${phrase} (${code})`;
   return error instanceof Error ? error.message : String(error);

@@ -18,7 +18,7 @@ export function readStatusAnswer(
 ): StatusReply {
   const { status, body } = answer;
   if (status === 404 || status === 410) {
-    const text = `the service does not know the job (${status}: ${bodyText(body) ?? 'without a word'})`;
+    const text = `the service does not know the job (${status}: ${bodyText(body) ?? 'no message'})`;
     return { kind: 'missing', text };
   }
   const refusal = readRefusal(answer);
@@ -116,10 +116,10 @@ export function readSubmitAnswer(answer: HttpResponse): SubmitReply {
   if (status >= 200 && status <= 299) return readAccepted(answer);
   const refusal = readRefusal(answer);
   if (refusal !== undefined) return { kind: 'failure', failure: refusal };
-  const said = bodyText(body) ?? 'without a word';
+  const said = bodyText(body) ?? 'no message';
   if (status >= 300 && status <= 399) {
     const target = oneLine(answer.headers.location ?? '') ?? 'nowhere';
-    const text = `the service redirects (${status}) to ${target}; set endpoint.baseUrl to where it really is`;
+    const text = `the service redirects (${status}) to ${target}; set endpoint.baseUrl to the final URL`;
     return failureReply('endpoint-unknown', text);
   }
   if (status === 404 || status === 410) {
@@ -127,7 +127,7 @@ export function readSubmitAnswer(answer: HttpResponse): SubmitReply {
     return failureReply('endpoint-unknown', text);
   }
   if (status === 405) {
-    return failureReply('endpoint-unknown', `the address takes no submissions (405: ${said})`);
+    return failureReply('endpoint-unknown', `the URL accepts no submissions (405: ${said})`);
   }
   if (status >= 500 || status === 408)
     return failureReply('unanswered', `the service answered ${status}: ${said}`);
@@ -152,7 +152,7 @@ function readAccepted(answer: HttpResponse): SubmitReply {
   const id = reply?.['id'];
   if (id !== undefined) {
     const shown = oneLine(typeof id === 'string' ? JSON.stringify(id) : describeValue(id), 150) ?? '';
-    const text = `the service took the job and named it ${shown}, which cannot be used as a job id (1 to 128 printable ASCII characters without spaces)`;
+    const text = `the service accepted the job with the unusable id ${shown} (1 to 128 printable ASCII characters without spaces)`;
     return { kind: 'failure', failure: { kind: 'unanswered', text }, isEachLost: true };
   }
   return failureReply(

@@ -22,7 +22,10 @@ export function readCancelAnswer(answer: HttpResponse): CancelReply {
 export function readHealthAnswer(answer: HttpResponse): HealthReply {
   const { status, body } = answer;
   if (hasNothingThere(status)) {
-    return { kind: 'unknown', text: `nothing tells of the endpoint's health (${inWords(status, body)})` };
+    return {
+      kind: 'unknown',
+      text: `the service does not report the endpoint's health (${inWords(status, body)})`,
+    };
   }
   const health = isSuccess(status) ? parseObject(body) : undefined;
   const failure = refusalOf(answer, health);
@@ -31,10 +34,10 @@ export function readHealthAnswer(answer: HttpResponse): HealthReply {
   if (isSuccess(status)) {
     return {
       kind: 'unknown',
-      text: `the health of an endpoint is no JSON object (${inWords(status, body)})`,
+      text: `the endpoint's health is not a JSON object (${inWords(status, body)})`,
     };
   }
-  return { kind: 'failure', failure: unreadable(answer, 'the question for the health of the endpoint') };
+  return { kind: 'failure', failure: unreadable(answer, 'the health request') };
 }
 
 /** What is no count is left out; what tells none is no health. */
@@ -70,5 +73,5 @@ function isSuccess(status: number): boolean {
 }
 
 function inWords(status: number, body: string): string {
-  return `${status}: ${bodyText(body) ?? 'without a word'}`;
+  return `${status}: ${bodyText(body) ?? 'no message'}`;
 }

@@ -44,7 +44,7 @@ export type NotReceived =
    */
   | { kind: 'broken'; wasSent: boolean; why: string; beginning: string; cause?: unknown };
 
-export const cutShort = 'the request was cut short, since the run is ending';
+export const cutShort = 'the request was aborted because the run is ending';
 
 /** Of many large answers that share a slow line each comes at least so fast; what is slower only drips. */
 const minBytesPerMs = 16;

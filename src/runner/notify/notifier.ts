@@ -97,7 +97,7 @@ class Post {
     const { rules } = this.#target;
     const now = this.#options.clock.elapsed();
     if (event.type === 'run-started' && rules.isStart)
-      this.#send('start', `The run has begun (${event.program})`);
+      this.#send('start', `The run has started (${event.program})`);
     if (event.type === 'recovered') this.#watch = submitted(this.#watch, event.inFlight, now);
     if (event.type === 'scene-submitted') this.#watch = submitted(this.#watch, 1, now);
     if (event.type === 'scene-saved') this.#finish({ hasFailed: false, wasInFlight: true }, now);
@@ -126,7 +126,7 @@ class Post {
       const { inFlight } = this.#watch;
       this.#send(
         'stall',
-        `Nothing was finished for ${formatDuration(rules.stallMs)}, with ${inFlight} in flight.`,
+        `Nothing has finished for ${formatDuration(rules.stallMs)}, with ${inFlight} in flight.`,
       );
     }
   }
@@ -155,7 +155,7 @@ class Post {
     if (problem === undefined || this.#hasWarned) return;
     this.#hasWarned = true;
     warn(
-      `${shownTarget(this.#target, this.#index)} was not told (${notice.event}): ${problem}; the run is none the worse, and this is said once`,
+      `${shownTarget(this.#target, this.#index)} was not notified (${notice.event}): ${problem}; the run continues, and this warning is not repeated`,
     );
   }
 }

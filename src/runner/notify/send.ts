@@ -91,7 +91,7 @@ const reasons: Record<string, string> = {
 function reasonOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return 'no answer in time';
   const { code } = error as { code?: unknown };
-  return typeof code === 'string' ? (reasons[code] ?? code) : 'unknown trouble';
+  return typeof code === 'string' ? (reasons[code] ?? code) : 'unknown error';
 }
 
 /** By the shell, in a process group of its own: all that it starts goes with it. */
@@ -111,7 +111,7 @@ function runCommand(
     });
     const kill = (): void => {
       killGroup(child);
-      resolve('it was ended, since it took too long');
+      resolve('it timed out and was killed');
     };
     signal.addEventListener('abort', kill, { once: true });
     const done = (reason: string | undefined): void => {
@@ -120,7 +120,7 @@ function runCommand(
     };
     child.on('error', (error) => done(reasonOf(error, signal)));
     child.on('exit', (code, name) =>
-      done(code === 0 ? undefined : `it ended with ${code ?? name ?? 'trouble'}`),
+      done(code === 0 ? undefined : `it ended with ${code ?? name ?? 'an error'}`),
     );
     child.stdin.on('error', () => undefined).end(`${JSON.stringify(notice)}\n`);
     // Some of what the system refuses is thrown rather than told, and without files to open there is no pipe.
@@ -177,7 +177,7 @@ function noticeText({ event, text, manifest, counts }: Notice): string {
 const heads: Record<NoticeEvent, string> = {
   start: 'started',
   finish: 'ended',
-  halt: 'stopped for trouble',
+  halt: 'halted',
   failures: 'many failures',
   stall: 'stalled',
 };

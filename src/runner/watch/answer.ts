@@ -26,7 +26,7 @@ export async function answer(
   if (path === 'data.json') return answerData(response, asked, served);
   if (path === 'events') return answerEvents(request, response, served.broadcast);
   if (await answerPicture(request, response, served.batch, path, asked)) return;
-  refuse(response, { status: 404, text: 'There is nothing here, or not any more.' });
+  refuse(response, { status: 404, text: 'Not found.' });
 }
 
 /** The batch; with `before`, the pictures before that one; with `picture`, what else there is to know of it. */
@@ -41,7 +41,7 @@ async function answerData(
   const id = /^\d{1,15}$/.test(text) ? Number(text) : -1;
   const found = name === 'before' ? { pictures: batch.picturesBefore(id) } : batch.story(id);
   if (found !== undefined) return sendJson(response, found);
-  refuse(response, { status: 404, text: 'There is no such picture, or not any more.' });
+  refuse(response, { status: 404, text: 'No such picture.' });
 }
 
 async function answerEvents(
@@ -111,13 +111,13 @@ function refusalOf(request: IncomingMessage): Refusal | undefined {
   if (!isLoopbackName(request.headers.host ?? '')) {
     return {
       status: 421,
-      text: 'This page answers to the names 127.0.0.1 and localhost only. Behind a reverse proxy, have it send "Host: 127.0.0.1".',
+      text: 'This page is served as 127.0.0.1 and localhost only. Behind a reverse proxy, have it send "Host: 127.0.0.1".',
     };
   }
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     return {
       status: 405,
-      text: 'Nothing can be changed here: the page only looks.',
+      text: 'This page is read-only.',
       headers: { Allow: 'GET, HEAD' },
     };
   }

@@ -85,7 +85,7 @@ async function serve(
     if (response.headersSent) response.destroy();
     else {
       response.writeHead(503, { 'Content-Type': 'text/plain; charset=utf-8', 'Retry-After': '5' });
-      response.end('This cannot be read at the moment.\n');
+      response.end('Temporarily unavailable.\n');
     }
   }
 }

@@ -134,7 +134,9 @@ describe('the address behind a host', () => {
     const options = { hosts: [`cdn.test:${server.port}`] };
     const downloads = downloadsFrom(options, { lookup: async () => [address], isPublic: isPublicAddress });
     const reply = await downloads.fetch(`https://cdn.test:${server.port}/a.png?${signature}`, never);
-    expect(reply).toEqual(failure('url-refused', /cdn\.test:\d+\/a\.png is refused: .* public internet/));
+    expect(reply).toEqual(
+      failure('url-refused', /cdn\.test:\d+\/a\.png is refused: .* has no public address/),
+    );
     expect(JSON.stringify(reply)).not.toContain('CANARY');
     expect(connections).toBe(0);
   });
@@ -172,7 +174,7 @@ describe('the address behind a host', () => {
       'https://cdn.test/a.png',
       never,
     );
-    expect(reply).toEqual(failure('download-failed', /cdn\.test.*host name is not known/));
+    expect(reply).toEqual(failure('download-failed', /cdn\.test.*unknown host name/));
   });
 
   it('is nothing where another name is certified, or nobody has certified it', async () => {

@@ -132,7 +132,8 @@ it('stop waiting when the run is left', async () => {
   const replies = [status(leaving.signal), status(leaving.signal)];
   await received(2);
   leaving.abort();
-  for (const reply of await Promise.all(replies)) expect(reply).toEqual(failure('poll-failed', 'cut short'));
+  for (const reply of await Promise.all(replies))
+    expect(reply).toEqual(failure('poll-failed', 'was aborted'));
 });
 
 it.each<[string, (socket: Socket) => void]>([

@@ -226,7 +226,7 @@ describe('the service does not know the job', () => {
   it.each<[number, string, RegExp]>([
     [404, '{"error":"job not found"}', /404: job not found/],
     [404, page, /an HTML page, "502 Bad Gateway"/],
-    [404, '', /without a word/],
+    [404, '', /no message/],
     [410, '', /410/],
   ])('%i %s', async (status, body, text) => {
     expect(await statusFrom(answer(status, body))).toEqual({

@@ -91,14 +91,14 @@ describe('nobody can tell whether there is a job', () => {
 });
 
 it.each<[string, string, RegExp]>([
-  ['too long', `"${'x'.repeat(129)}"`, /named it "x+…?/],
-  ['with a space', '"job 7"', /named it "job 7", which cannot be used as a job id/],
-  ['that leads elsewhere', '".."', /named it "\.\."/],
-  ['with a line break', '"a\\r\\nX-Injected: 1"', /named it "a\\r\\nX-Injected: 1"/],
-  ['that is empty', '""', /named it ""/],
-  ['that is no whole number', '1.5', /named it number/],
-  ['that is a list', '["x"]', /named it a list of 1/],
-  ['that is null', 'null', /named it null/],
+  ['too long', `"${'x'.repeat(129)}"`, /unusable id "x+…?/],
+  ['with a space', '"job 7"', /unusable id "job 7"/],
+  ['that leads elsewhere', '".."', /unusable id "\.\."/],
+  ['with a line break', '"a\\r\\nX-Injected: 1"', /unusable id "a\\r\\nX-Injected: 1"/],
+  ['that is empty', '""', /unusable id ""/],
+  ['that is no whole number', '1.5', /unusable id number/],
+  ['that is a list', '["x"]', /unusable id a list of 1/],
+  ['that is null', 'null', /unusable id null/],
 ])('a job is lost under an id %s, as each more would be', async (_, id, text) => {
   const reply = await submitTo(answer(200, `{"id":${id}}`));
   expect(reply).toEqual({ ...failure('unanswered', text), isEachLost: true });

@@ -105,7 +105,7 @@ it('slack gets a text, a webhook all there is', async () => {
   await notifier.close();
   const bodyOf = (path: string): unknown => JSON.parse(heard.find((each) => each.path === path)?.body ?? '');
   expect(bodyOf('/slack')).toEqual({
-    text: 'nightrender, scenes.csv: stopped for trouble\nAll is told.\n5 saved, 2 failed, 2 left',
+    text: 'nightrender, scenes.csv: halted\nAll is told.\n5 saved, 2 failed, 2 left',
   });
   expect(bodyOf('/hook')).toEqual({
     event: 'halt',
@@ -180,7 +180,7 @@ it('failures and stalls, each when it is due', async () => {
   const told = heard.map(({ body }) => JSON.parse(body) as { event: string; text: string; at: string });
   expect(told.map(({ event, text }) => [event, text])).toEqual([
     ['failures', '2 attempts of this run have failed.'],
-    ['stall', 'Nothing was finished for 30 min 0 s, with 1 in flight.'],
+    ['stall', 'Nothing has finished for 30 min 0 s, with 1 in flight.'],
   ]);
   await notifier.close();
 });
@@ -201,7 +201,7 @@ it.each<[string, (response: ServerResponse) => void, string]>([
   await notifier.close();
   expect(heard).toHaveLength(2);
   expect(warnings).toEqual([
-    `notify[0] (ping, ${new URL(url).host}) was not told (start): ${reason}; the run is none the worse, and this is said once`,
+    `notify[0] (ping, ${new URL(url).host}) was not notified (start): ${reason}; the run continues, and this warning is not repeated`,
   ]);
 });
 
@@ -248,9 +248,7 @@ it.skipIf(process.platform === 'win32')(
     while (!existsSync(file) || readFileSync(file, 'utf8') === '') await new Promise(setImmediate);
     await untilDone(notifier.close(), clock);
     expect(warnings).toEqual([
-      expect.stringContaining(
-        'notify[0] (command) was not told (finish): it was ended, since it took too long',
-      ),
+      expect.stringContaining('notify[0] (command) was not notified (finish): it timed out and was killed'),
     ]);
     const pid = Number(readFileSync(file, 'utf8'));
     while (isRunning(pid)) await new Promise(setImmediate);
@@ -265,8 +263,8 @@ it('a command that fails, and one that does not read', async () => {
   notifier.emit(ended('complete'));
   await notifier.close();
   expect(warnings).toHaveLength(2);
-  expect(warnings.join('\n')).toContain('notify[0] (command) was not told (finish): it ended with 3');
-  expect(warnings.join('\n')).toContain('notify[2] (command) was not told (finish): it ended with 127');
+  expect(warnings.join('\n')).toContain('notify[0] (command) was not notified (finish): it ended with 3');
+  expect(warnings.join('\n')).toContain('notify[2] (command) was not notified (finish): it ended with 127');
 });
 
 it.each([
@@ -285,7 +283,9 @@ it.each([
   notifier.emit(started);
   notifier.emit(ended('complete'));
   await notifier.close();
-  expect(warnings).toEqual([expect.stringContaining(`notify[0] (command) was not told (start): ${reason}`)]);
+  expect(warnings).toEqual([
+    expect.stringContaining(`notify[0] (command) was not notified (start): ${reason}`),
+  ]);
 });
 
 async function untilDone(work: Promise<void>, clock: VirtualClock): Promise<void> {

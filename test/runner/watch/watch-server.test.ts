@@ -135,7 +135,7 @@ describe('nothing else is sent:', () => {
     const watch = await startWatch();
     const { status, body } = await ask(watch, path);
     expect(status).toBe(404);
-    expect(body.toString()).toBe('There is nothing here, or not any more.\n');
+    expect(body.toString()).toBe('Not found.\n');
     expect(watch.troubles).toEqual([]);
   });
 

@@ -76,7 +76,7 @@ interface Row {
 /** Undefined where the row has no `id` column, so that it is known by its input. */
 function readId(id: JsonValue | undefined): string | undefined {
   if (id === undefined) return undefined;
-  if (typeof id === 'object' && id !== null) throw new TemplateError('the id is neither a text nor a number');
+  if (typeof id === 'object' && id !== null) throw new TemplateError('the id must be a text or a number');
   const text = id === null ? '' : String(id).trim();
   if (text === '') throw new TemplateError('the id is empty');
   return text;
@@ -167,6 +167,6 @@ function problemIn(error: unknown): string {
 }
 
 function tooMany({ placeOf }: Config): ConfigError {
-  const text = `the rows of the manifest and these lists make more than ${maxExpanded} scenes; expected fewer rows, or shorter lists`;
+  const text = `the manifest and these lists make more than ${maxExpanded} scenes; expected fewer rows, or shorter lists`;
   return new ConfigError([{ where: placeOf(['scenes'], true), text }]);
 }

@@ -29,7 +29,7 @@ export interface BegunBatch {
   inFlight: JobsInFlight[];
 }
 
-/** In the output folder itself, whose lock is held. As below; `kept`: pictures that are kept as `.former`. */
+/** In the output folder itself, whose lock is held. As below; `kept`: pictures kept as `.former`. */
 export async function beginRun(
   file: string,
   config: Config,
@@ -90,7 +90,7 @@ function assertPicturesKnown(
   const images = join(dir, 'images');
   const [first] = listPictures(images);
   if (first === undefined) return;
-  const text = `${why}, though ${shownPath(images)} holds pictures (${first}), which would be paid for again. Put a copy of it back; or take over those that fit, each checked, with ${run} --adopt\`; or begin afresh and keep them as .former, with ${run} --fresh\``;
+  const text = `${why}, but ${shownPath(images)} has pictures (${first}), which would be paid for again. Put a copy of the file back, adopt the pictures with ${run} --adopt\`, or render everything again and keep them as .former with ${run} --fresh\``;
   throw new ConfigError([{ where, text }]);
 }
 
@@ -102,7 +102,7 @@ function whyNothingIsKnown(dir: string, checkpointDir: string): string | undefin
   const db = openCheckpointForReading(checkpointDir);
   try {
     const isEmpty = db !== undefined && db.prepare('SELECT 1 FROM attempts LIMIT 1').get() === undefined;
-    return isEmpty ? 'this file knows of no job yet' : undefined;
+    return isEmpty ? 'this file has no job yet' : undefined;
   } finally {
     db?.close();
   }

@@ -6,15 +6,15 @@ import type { Part } from '../runner/core/part.ts';
 export const beginOptions = {
   'accept-loss': {
     type: 'boolean',
-    describe: 'go on though a part of the checkpoint was lost; lost submissions count as unanswered',
+    describe: 'resume although part of the checkpoint was lost; lost submissions count as unanswered',
   },
   adopt: {
     type: 'boolean',
-    describe: 'take over pictures in the folder that the checkpoint does not know, each checked',
+    describe: 'adopt pictures in the folder that are not in the checkpoint, after checking each',
   },
   fresh: {
     type: 'boolean',
-    describe: 'render again what the checkpoint does not know, and keep the pictures as <name>.former',
+    describe: 'render again what is not in the checkpoint; keep the pictures as <name>.former',
   },
 } as const;
 
@@ -34,7 +34,7 @@ export function unknownPicturesOf({ isAdopting, isFresh }: BeginChoices): BatchS
 export function beginChoicesOf(argv: Record<string, unknown>): BeginChoices {
   const [isAdopting, isFresh] = [argv['adopt'] === true, argv['fresh'] === true];
   if (isAdopting && isFresh)
-    throw new ConfigError([{ where: '--fresh', text: 'keeps aside the pictures that --adopt takes over' }]);
+    throw new ConfigError([{ where: '--fresh', text: 'cannot be combined with --adopt' }]);
   // Who says what is to become of the pictures goes on.
   const isLossAccepted = argv['acceptLoss'] === true || isAdopting || isFresh;
   return { isLossAccepted, isAdopting, isFresh };
@@ -45,13 +45,12 @@ export const partOptions = {
   sample: {
     type: 'string',
     requiresArg: true,
-    describe:
-      'only a share of the scenes, such as 1% or 0.01, drawn from the whole list, the same ones each time',
+    describe: 'render only a share, such as 1% or 0.01, drawn from the whole list, the same scenes each time',
   },
   limit: {
     type: 'string',
     requiresArg: true,
-    describe: 'only so many scenes, drawn in the same way; those that are saved already count',
+    describe: 'render only this many scenes, drawn the same way; saved ones count',
   },
 } as const;
 

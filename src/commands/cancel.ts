@@ -33,19 +33,19 @@ export const cancelCommand: LoadedCommand = {
 };
 
 function cancelOptions(parser: Argv) {
-  const purpose = `Asks the service to cancel every job in flight, and looks at each once more: what is done already is saved, what was cancelled waits to be rendered again and counts as no attempt, and what still runs is left in flight and said. Stop the run first.`;
+  const purpose = `Asks the service to cancel every job in flight, then polls each once more: finished ones are saved; cancelled ones wait to be rendered again and lose no attempt; those still running stay in flight and are listed. Stop the run first.`;
   return withPipeline(parser, ['output', 'json', 'quiet'])
     .usage(`$0 cancel <pipeline>\n\n${purpose}`)
     .option('accept-loss', beginOptions['accept-loss'])
-    .example('$0 cancel pipeline.yaml', 'after Ctrl-C, where nothing more should be paid tonight')
-    .example('$0 cancel pipeline.yaml --json', 'for a script: what became of each job')
+    .example('$0 cancel pipeline.yaml', 'after Ctrl-C, to pay for nothing more tonight')
+    .example('$0 cancel pipeline.yaml --json', 'for a script: the outcome of each job')
     .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...mending, ...cancelling })}`);
 }
 
 const mending = { 'already-running': 'a run holds this batch: stop it first' };
 
 const cancelling = {
-  complete: 'nothing is in flight any more',
+  complete: 'nothing is in flight',
   incomplete: 'some jobs are still in flight',
   'not-allowed': endings['not-allowed'].means,
   interrupted: endings.interrupted.means,

@@ -94,9 +94,9 @@ function baseParser(args: string[], loaded: Loaded) {
     .version(program)
     .help()
     .alias('h', 'help')
-    .demandCommand(1, `Say what to do: ${names.join(', ')}.`)
+    .demandCommand(1, `Specify a command: ${names.join(', ')}.`)
     .strict()
-    .example('$0 run pipeline.yaml', 'start a batch, or go on with it')
+    .example('$0 run pipeline.yaml', 'start or resume a batch')
     .example('$0 status pipeline.yaml --watch', 'watch it from another terminal')
     .example('$0 <command> --help', 'what a command does, with examples')
     .example('$0 help', 'the topics of the manual')
@@ -139,9 +139,9 @@ function inWords(message: string, args: string[], loaded: Loaded): string {
 
 function missingIn([name = '']: string[], loaded: Loaded): string {
   const words = loaded.get(name)?.words;
-  if (words !== undefined) return `Say what to do: ${words.join(', ')}.`;
+  if (words !== undefined) return `Specify a command: ${words.join(', ')}.`;
   const picture = commandNamed(name)?.takes.startsWith('<picture>') === true;
-  return picture ? 'Say which picture.' : 'Say which pipeline.yaml.';
+  return picture ? 'Specify a picture.' : 'Specify a pipeline.yaml.';
 }
 
 /** The parser takes every text but `true` for false. */
@@ -164,7 +164,7 @@ function unknownIn(args: string[], loaded: Loaded): string | undefined {
   if (command === undefined && !first.startsWith('-')) {
     const names = commandList().map(([name]) => name);
     const hint = didYouMean(first, names) ?? `there are ${names.join(', ')}`;
-    return `${JSON.stringify(first)} is no command; ${hint}`;
+    return `${JSON.stringify(first)} is not a command; ${hint}`;
   }
   const of = command === undefined ? '' : ` of ${first}`;
   const known = [...optionsOf(command).map(({ name }) => name), 'help', 'version'];
@@ -179,12 +179,12 @@ function unknownIn(args: string[], loaded: Loaded): string | undefined {
     meant === undefined
       ? `there are ${known.map((name) => `--${name}`).join(', ')}`
       : `did you mean --${meant}?`;
-  return `--${unknown} is no option${of}; ${hint}`;
+  return `--${unknown} is not an option${of}; ${hint}`;
 }
 
 function tooMuch(message: string, [first = '']: string[]): string {
   const [, words = ''] = /^[^:]*: ([^]*)$/.exec(message) ?? [];
-  return `${JSON.stringify(words)} is more than ${first} takes.`;
+  return `${JSON.stringify(words)} is one argument too many for ${first}.`;
 }
 
 function optionsOf(command: LoadedCommand | undefined): { name: string; isSwitch: boolean }[] {

@@ -22,16 +22,14 @@ export const completionCommand: LoadedCommand = {
 };
 
 function completionOptions(parser: Argv) {
-  const purpose = `Prints a script that has the shell complete commands, options, states, kinds and files. Without a shell, it is the one that SHELL names.`;
+  const purpose = `Prints a script that completes commands, options, states, kinds and files. The default shell is the one in SHELL.`;
   return parser
     .usage(`$0 completion [shell]\n\n${purpose}`)
     .positional('shell', { type: 'string', describe: 'bash, zsh or fish' })
     .example('source <($0 completion bash)', 'in ~/.bashrc')
     .example('source <($0 completion zsh)', 'in ~/.zshrc, after compinit')
     .example('$0 completion fish | source', 'in ~/.config/fish/config.fish')
-    .epilogue(
-      exitCodes({ 'wrong-use': 'there is no script for this shell', complete: 'the script was printed' }),
-    );
+    .epilogue(exitCodes({ 'wrong-use': 'there is no script for this shell', complete: 'printed' }));
 }
 
 const scripts: Record<(typeof shells)[number], typeof bashScript> = {
@@ -50,9 +48,8 @@ async function completion(shell: unknown): Promise<number> {
 }
 
 function noScript(name: string): ConfigError {
-  const hint = didYouMean(name, shells) ?? `say one of ${shells.join(', ')}`;
-  const what =
-    name === '' ? 'SHELL does not say which shell' : `there is no script for ${JSON.stringify(name)}`;
+  const hint = didYouMean(name, shells) ?? `expected one of ${shells.join(', ')}`;
+  const what = name === '' ? 'SHELL is not set' : `there is no script for ${JSON.stringify(name)}`;
   return new ConfigError([{ where: '', text: `${what}; ${hint}` }]);
 }
 

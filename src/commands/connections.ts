@@ -62,9 +62,9 @@ function elsewhereText(batch: string, url: string, inFlight: JobsInFlight[]): st
   const jobs = inFlight.reduce((sum, each) => sum + each.jobs, 0);
   const since = formatInstant(Math.min(...inFlight.map(({ oldestAt }) => oldestAt)));
   return [
-    `${plural(jobs, 'job is', 'jobs are')} still in flight at ${url}, the oldest since ${since}, and this run's key must not go there.`,
+    `${plural(jobs, 'job is', 'jobs are')} still in flight at ${url}, the oldest since ${since}, and this run's key must not be sent there.`,
     `Set endpoint.baseUrl back to ${url} and run once to collect them (a result is kept for about 30 minutes),`,
-    `or give them up with \`nightrender retry ${batch} --elsewhere\`: their scenes are then rendered again at the address in the file, and what runs there may still be billed`,
+    `or give them up with \`nightrender retry ${batch} --elsewhere\`: their scenes are rendered again at the address in the file, and the old jobs may still be billed`,
   ].join(' ');
 }
 

@@ -56,13 +56,13 @@ export function dataFolderTrouble(thrown: unknown, dataDir: string): string | un
   const cause = seen.code === undefined ? undefined : causeOf(seen.code);
   if (cause === undefined) return undefined;
   const where = seen.path === dataDir ? '' : `${shownPath(seen.path)}: `;
-  const remedy = remedies[seen.code ?? ''] ?? 'mend that';
-  return `the data folder ${shownPath(dataDir)} cannot be used: ${where}${cause} (${seen.code}); ${remedy}, or choose another folder with --data, then give the same command again`;
+  const remedy = remedies[seen.code ?? ''] ?? 'fix that';
+  return `the data folder ${shownPath(dataDir)} cannot be used: ${where}${cause} (${seen.code}); ${remedy}, or choose another folder with --data, then run the same command again`;
 }
 
 const remedies: Record<string, string> = {
   ENOSPC: 'free some space',
-  EDQUOT: 'free some space or have the quota raised',
+  EDQUOT: 'free some space or raise the quota',
   EROFS: 'make it writable',
   EACCES: 'give this user access to it',
   EPERM: 'give this user access to it',

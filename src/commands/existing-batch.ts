@@ -49,7 +49,7 @@ export async function whileLocked<Result>(dir: string, work: () => Promise<Resul
   }
 }
 
-const advice = 'Stop it first (Ctrl-C where it runs, or SIGTERM to its process), or wait for its end.';
+const advice = 'Stop it first (Ctrl-C, or SIGTERM to its process), or wait for it to end.';
 
 /** Throws `ConfigError` where there is no batch. */
 export async function lookAtBatch<Result>(
@@ -70,8 +70,8 @@ export function noBatch(dir: string, isLossAccepted = false): Error {
   const loss = findLoss(dir);
   if (loss !== undefined && !isLossAccepted) return new LostCommits(dir, loss);
   const text = isLossAccepted
-    ? 'no job is on record here that could be cancelled; look at the service itself for jobs that still run'
-    : 'there is no batch here yet; `nightrender run` begins one';
+    ? 'no job is on record here; check the service itself for jobs that still run'
+    : 'there is no batch here yet; start one with `nightrender run`';
   return new ConfigError([{ where: shownPath(dir), text }]);
 }
 

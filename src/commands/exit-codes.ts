@@ -10,7 +10,7 @@ export function exitCodes(own?: Partial<Record<EndingKind, string>>): string {
     return own[kind] === undefined ? [] : codeLine(exitCode, own[kind]);
   });
   const head =
-    own === undefined ? 'Exit codes; after a resumable one the same command goes on:' : 'Exit codes:';
+    own === undefined ? 'Exit codes; after a resumable one the same command resumes:' : 'Exit codes:';
   return [head, ...lines].join('\n');
 }
 

@@ -34,7 +34,7 @@ export function notWritable(dir: string): string | undefined {
 export function damagedLock(dir: string): string | undefined {
   const locks = [join(dir, '.lock.sqlite'), join(dir, 'lock.sqlite'), join(dir, 'local-service/lock.sqlite')];
   const lock = locks.find((path) => isThere(path) && statSync(path).isFile() && !isSqlite(path));
-  return lock && `${shownPath(lock)} is damaged; it holds nothing and only serves as a lock: remove it`;
+  return lock && `${shownPath(lock)} is damaged; it is only a lock and holds no data: remove it`;
 }
 
 /** What does not exist yet cannot be mended: the folder that it was to be made in can. */
@@ -55,18 +55,14 @@ function obstacle(path: string, isFolderWanted: boolean): string | undefined {
   if (!isThere(path)) return undefined;
   const shown = shownPath(path);
   const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) return `${shown} is a link to what is not there; mend or remove it`;
-  if (isFolderWanted && !stats.isDirectory())
-    return `a file stands where the folder ${shown} belongs; move it away`;
-  if (!isFolderWanted && stats.isDirectory())
-    return `a folder stands where the file ${shown} belongs; move it away`;
+  if (stats === undefined) return `${shown} is a broken link; fix or remove it`;
+  if (isFolderWanted && !stats.isDirectory()) return `${shown} is a file, but must be a folder; move it away`;
+  if (!isFolderWanted && stats.isDirectory()) return `${shown} is a folder, but must be a file; move it away`;
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
     return undefined;
   } catch {
-    const denied = isFolderWanted
-      ? `may not write in the folder ${shown}`
-      : `may not read and write ${shown}`;
+    const denied = isFolderWanted ? `cannot write to the folder ${shown}` : `cannot read and write ${shown}`;
     return `this user ${denied}; give this user access to it, or choose another output.dir`;
   }
 }

@@ -23,7 +23,7 @@ export const explainCommand: LoadedCommand = {
 };
 
 function explainOptions(parser: Argv) {
-  const purpose = `Tells the whole story of one scene: its row and what is sent, every attempt with its job and its instants, the pictures, what went wrong in words, and what decides what happens next. It only reads, and may be asked while a run is going on.`;
+  const purpose = `Shows everything about one scene: its row and input, every attempt with its job and times, pictures, failures, and the next step. Read-only, also during a run.`;
   return withPipeline(parser, ['output', 'json'])
     .usage(`$0 explain <pipeline> [id]\n\n${purpose}`)
     .positional('id', {
@@ -31,14 +31,14 @@ function explainOptions(parser: Argv) {
       demandOption: true,
       describe: 'the id of the scene, as list shows it',
     })
-    .example('$0 explain pipeline.yaml harbour', 'why there is no picture of it, say')
+    .example('$0 explain pipeline.yaml harbour', 'for example, why it has no picture')
     .example('$0 explain pipeline.yaml harbour --json', 'for a script: one JSON object')
     .example('$0 explain pipeline.yaml --id=-1', 'an id that begins with a dash')
     .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...explaining })}`);
 }
 
 const explaining = {
-  complete: 'the story was told',
+  complete: 'printed',
   'wrong-use': 'wrong use or configuration, no batch yet, no such id, or its file is damaged',
 };
 
@@ -47,7 +47,7 @@ async function explain(file: string, id: string, argv: Record<string, unknown>):
   const json = argv['json'] === true;
   let dir: string | undefined;
   try {
-    if (id === '') throw new ConfigError([{ where: '', text: 'Say which scene, by its id.' }]);
+    if (id === '') throw new ConfigError([{ where: '', text: 'Specify a scene id.' }]);
     dir = readOutputDir(file, overridesOf(argv, process.env), process.env);
     const story = await lookAtBatch(dir, (db) => {
       // One view of it, though a run may be writing.
@@ -83,6 +83,6 @@ function unknownId(db: Database, id: string): ConfigError {
   const meant = (near.length > 0 ? near : holding(id, readIds(db))).map((each) => JSON.stringify(each));
   const hint = meant.length === 0 ? '`nightrender list` names all' : `did you mean ${meant.join(' or ')}?`;
   return new ConfigError([
-    { where: '', text: `${JSON.stringify(id)} is the id of no scene of this batch; ${hint}` },
+    { where: '', text: `${JSON.stringify(id)} is not the id of a scene in this batch; ${hint}` },
   ]);
 }

@@ -15,7 +15,7 @@ const groups = {
   'First steps': {
     start: 'install, render, and make a batch of your own',
     commands: 'every command, and options that all share',
-    endpoint: 'render on a real service: address, key, what it must speak',
+    endpoint: 'render on a real service: address, key, interface',
   },
   'What to render': {
     manifest: 'lists of scenes: formats, ids, types, bad rows, edits',
@@ -26,7 +26,7 @@ const groups = {
   'The night': {
     before: 'see what a run would do and cost; render a preview',
     watching: 'follow a run in the terminal, from another one, in a browser',
-    notifications: 'be told by a monitor, a chat, a webhook or a command',
+    notifications: 'inform a monitor, a chat, a webhook or a command',
     cron: 'run every night: cron, systemd, logs',
     money: 'what a night may cost, and how to limit it',
     resume: 'stop, resume, exit codes, jobs in flight, a lost checkpoint',
@@ -51,7 +51,7 @@ const groups = {
     workers: 'workers on other machines, and keys',
     console: 'endpoints, jobs and workers in the browser',
     'job-interface': 'the operations of the service',
-    'scene-renderer': 'the renderer that draws what the words say',
+    'scene-renderer': 'the renderer that draws prompts in 3D',
   },
 } as const satisfies Record<string, Record<string, string>>;
 
@@ -68,14 +68,14 @@ export const helpCommand: LoadedCommand = {
 };
 
 function helpOptions(parser: Argv) {
-  const purpose = `Prints a page of the manual, paged on a terminal (PAGER, or less) and as Markdown elsewhere. Without a topic, lists the topics. The name of a command gives the help of that command.`;
+  const purpose = `Prints a page of the manual, paged on a terminal (PAGER, or less), else as Markdown. Without a topic, lists the topics. With the name of a command, prints its help.`;
   return parser
     .usage(`$0 help [topic]\n\n${purpose}`)
     .positional('topic', { type: 'string', default: topicList, describe: 'a page, or a command' })
     .example('$0 help', 'list the topics')
     .example('$0 help manifest', 'read the page on lists of scenes')
     .example('$0 help run', 'the options of run')
-    .epilogue(exitCodes({ complete: 'it was printed', 'wrong-use': 'there is no such topic' }));
+    .epilogue(exitCodes({ complete: 'printed', 'wrong-use': 'there is no such topic' }));
 }
 
 /** Returns the exit code. The name of a command never comes here: it is taken for its `--help`. */

@@ -19,14 +19,14 @@ export const initCommand: LoadedCommand = {
 };
 
 function initOptions(parser: Argv) {
-  const purpose = `Writes a commented pipeline.yaml and scenes.csv that run at once on the local service, or for a real endpoint, and pipeline.schema.json, by which editors complete and check the first; with --service a commented service.yaml, for nightrender serve, and its schema. A file that is there is never touched.`;
+  const purpose = `Creates a commented pipeline.yaml and scenes.csv, for the local service or a real endpoint, and pipeline.schema.json for editors; with --service a commented service.yaml and its schema. Existing files are never changed.`;
   const text = { type: 'string', requiresArg: true } as const;
   return parser
     .usage(`$0 init [dir]\n\n${purpose}`)
     .positional('dir', {
       type: 'string',
       default: '.',
-      describe: 'folder of the files; made where it is missing',
+      describe: 'folder of the files; created if missing',
     })
     .option('endpoint', {
       ...text,
@@ -43,8 +43,8 @@ function initOptions(parser: Argv) {
     .epilogue(
       exitCodes({
         bug: common.bug,
-        complete: 'the files are written',
-        'wrong-use': 'wrong use, or a file is there already',
+        complete: 'the files were written',
+        'wrong-use': 'wrong use, or a file exists already',
         'output-unwritable': common['output-unwritable'],
       }),
     );
@@ -78,7 +78,7 @@ function beginService(folder: string, argv: Record<string, unknown>): void {
     throw new ConfigError(
       misplaced.map((name) => ({
         where: `--${name}`,
-        text: `is of a pipeline.yaml; leave it out, as the endpoints of a service stand in its file`,
+        text: `belongs to a pipeline.yaml; the endpoints of a service are in service.yaml`,
       })),
     );
   const [service = '', schema = ''] = make(folder, {
@@ -132,7 +132,7 @@ function assertFree(paths: string[]): void {
     .filter((path) => existsSync(path))
     .map((path) => ({
       where: shownPath(path),
-      text: 'this file is there already, and stays as it is; choose another folder: `nightrender init <dir>`',
+      text: 'this file exists already and was not changed; choose another folder: `nightrender init <dir>`',
     }));
   if (problems.length > 0) throw new ConfigError(problems);
 }

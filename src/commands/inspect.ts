@@ -14,7 +14,7 @@ export const inspectCommand: LoadedCommand = {
 };
 
 function inspectOptions(parser: Argv) {
-  const purpose = `Prints what a picture says of itself: its size and format, and where it comes from, told by the picture (output.metadata: embed) or by the JSON file beside it (sidecar). Texts that other programs have put into a PNG are printed as well.`;
+  const purpose = `Prints size, format and provenance of a picture, from its own metadata (output.metadata: embed) or its JSON sidecar. Also prints texts that other programs wrote into a PNG.`;
   return parser
     .positional('picture', { type: 'string', demandOption: true, describe: 'a PNG, or any other picture' })
     .usage(`$0 inspect <picture>\n\n${purpose}`)
@@ -25,7 +25,7 @@ function inspectOptions(parser: Argv) {
 }
 
 const inspecting = {
-  complete: 'it was printed',
+  complete: 'printed',
   'wrong-use': 'wrong use, or no picture',
 };
 

@@ -26,7 +26,7 @@ export const keysCommand: LoadedCommand = {
 };
 
 function keysOptions(parser: Argv) {
-  const purpose = `Makes, lists and revokes the keys of the local service, also while it runs: a change counts from its next request on. A new key is printed once and kept nowhere; the service keeps its digest (SHA-256), from which no key can be worked out. Names are unique and stay those of their keys, also of revoked ones.`;
+  const purpose = `Adds, lists and revokes keys of the service, also while it runs: a change applies from the next request. A new key is printed once; only its SHA-256 digest is stored. Names are unique, also among revoked keys.`;
   const text = { type: 'string', requiresArg: true } as const;
   return parser
     .usage(`$0 keys <action> [name]\n\n${purpose}`)
@@ -35,25 +35,25 @@ function keysOptions(parser: Argv) {
     .option('kind', {
       ...text,
       describe:
-        'of a new key: client for the job interface (the usual one), worker for workers that pull jobs, admin for the console and jobs',
+        'kind of the new key: client for the job interface (default), worker for workers that pull jobs, admin for console and jobs',
     })
     .option('endpoint', {
       ...text,
-      describe: 'id of an endpoint for which a new key is good, may be given several times (default: all)',
+      describe: 'id of an endpoint for the new key; may be given several times (default: all)',
     })
     .option('data', { ...text, describe: 'folder of the service (default: ~/.local/share/nightrender)' })
     .option('json', { type: 'boolean', describe: 'as JSON, a line for each key' })
     .example('KEY=$($0 keys add laptop)', 'a key for jobs at all endpoints')
     .example('$0 keys add attic --kind worker --endpoint scene-renderer', 'for workers on another machine')
-    .example('$0 keys list', 'which there are, when each was used last, and what was done for it')
-    .example('$0 keys revoke laptop', 'it is good for nothing any more')
+    .example('$0 keys list', 'all keys, with last use, jobs and GPU time')
+    .example('$0 keys revoke laptop', 'it is rejected from now on')
     .epilogue(exitCodes({ ...common, ...changing }));
 }
 
 const changing = {
-  complete: 'the key was made, listed or revoked',
-  'wrong-use': 'wrong use, no such key, the name is taken, or the key book is damaged',
-  'already-running': 'another program holds the key book and does not let go of it',
+  complete: 'the key was added, listed or revoked',
+  'wrong-use': 'wrong use, no such key, name taken, or the key store is damaged',
+  'already-running': 'another program holds the key store',
 };
 
 /** Returns the exit code. */
@@ -130,24 +130,22 @@ function actionOf(given: string): KeyAction {
   if (action !== undefined) return action;
   const meant = closest(given, keyActions);
   const hint = meant === undefined ? `expected one of ${keyActions.join(', ')}` : `did you mean ${meant}?`;
-  throw new ConfigError([
-    { where: '', text: `${JSON.stringify(given)} is nothing that can be done with keys; ${hint}` },
-  ]);
+  throw new ConfigError([{ where: '', text: `${JSON.stringify(given)} is not an action; ${hint}` }]);
 }
 
 function assertFitting(action: KeyAction, name: string, argv: Record<string, unknown>): void {
   const ofNewKeys = ['kind', 'endpoint'].filter((option) => action !== 'add' && argv[option] !== undefined);
   const problems = ofNewKeys.map((option) => ({
     where: `--${option}`,
-    text: `says what a new key is good for; ${action} makes none`,
+    text: `applies to new keys only, not to ${action}`,
   }));
   if (action === 'list' && name !== '')
     problems.push({
       where: '',
-      text: `list takes no name, and shows all keys; ${JSON.stringify(name)} is given`,
+      text: `list takes no name, but ${JSON.stringify(name)} is given`,
     });
   if (action !== 'list' && name === '')
-    problems.push({ where: '', text: `Say which key: nightrender keys ${action} NAME.` });
+    problems.push({ where: '', text: `Specify a key: nightrender keys ${action} NAME.` });
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
@@ -163,5 +161,5 @@ function unknownKey(name: string, names: string[], argv: Record<string, unknown>
     meant === undefined
       ? `\`nightrender keys list${dataOption(argv)}\` names all`
       : `did you mean ${JSON.stringify(meant)}?`;
-  return new ConfigError([{ where: '', text: `${JSON.stringify(name)} is no key; ${hint}` }]);
+  return new ConfigError([{ where: '', text: `${JSON.stringify(name)} is not a key; ${hint}` }]);
 }

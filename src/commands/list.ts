@@ -26,7 +26,7 @@ export const listCommand: LoadedCommand = {
 };
 
 function listOptions(parser: Argv) {
-  const purpose = `Lists the scenes of the batch, one a line: id, state, attempts, and its file or what went wrong. Options narrow it down; of one that is given several times any may hold. It only reads, and may be asked while a run is going on.`;
+  const purpose = `Lists the scenes of the batch, one a line: id, state, attempts, and the file or the failure. Different options must all match; of an option given several times, any value. Read-only, also during a run.`;
   const text = { type: 'string', requiresArg: true } as const;
   return withPipeline(parser, ['output', 'json'])
     .usage(`$0 list <pipeline>\n\n${purpose}`)
@@ -37,16 +37,19 @@ function listOptions(parser: Argv) {
     .option('kind', { ...text, describe: 'scenes whose last failure is of this kind, such as job-failed' })
     .option('search', {
       ...text,
-      describe: 'scenes with this in their id, a column or the words of the failure',
+      describe: 'scenes with this text in id, columns or failure',
     })
-    .option('limit', { requiresArg: true, describe: 'so many at most' })
-    .option('csv', { type: 'boolean', describe: 'as in results.csv, every text exactly: for use as a list' })
-    .example('$0 list pipeline.yaml --state failed', 'what did not come out, and why')
+    .option('limit', { requiresArg: true, describe: 'at most this many' })
+    .option('csv', {
+      type: 'boolean',
+      describe: 'the columns of results.csv with exact texts, usable as a manifest',
+    })
+    .example('$0 list pipeline.yaml --state failed', 'what failed, and why')
     .example('$0 list pipeline.yaml --kind job-failed --search harbour', 'both must hold')
     .example('$0 list pipeline.yaml --state saved --json', 'for a script: a line each, as in results.jsonl')
     .example('$0 list pipeline.yaml --state failed --csv > failed.csv', 'for a spreadsheet')
     .epilogue(
-      `${precedence}\n\n${exitCodes({ ...common, complete: 'the scenes were listed; none is no failure' })}`,
+      `${precedence}\n\n${exitCodes({ ...common, complete: 'the scenes were listed, even if there are none' })}`,
     );
 }
 
@@ -65,7 +68,7 @@ async function list(file: string, argv: Record<string, unknown>): Promise<number
     const count = await lookAtBatch(batchDir, (db) =>
       show(readRows(db, choice), formatter(form, db, batchDir), limit),
     );
-    if (count === 0 && form === 'lines') writeError('No scene of this batch is as asked for.');
+    if (count === 0 && form === 'lines') writeError('No scene matches.');
     return 0;
   } catch (thrown) {
     return refuse(thrown, dir, json, commandArguments(file, argv['output']));
@@ -126,7 +129,7 @@ function wordsOf(argv: Record<string, unknown>, name: string, known: string[], w
     .filter((word) => !known.includes(word))
     .map((word) => {
       const hint = didYouMean(word, known) ?? `expected one of ${known.join(', ')}`;
-      return { where: `--${name}`, text: `${JSON.stringify(word)} is no ${what}; ${hint}` };
+      return { where: `--${name}`, text: `${JSON.stringify(word)} is not a ${what}; ${hint}` };
     });
   if (problems.length > 0) throw new ConfigError(problems);
   return given;
@@ -139,7 +142,7 @@ function limitOf(given: unknown): number {
   throw new ConfigError([
     {
       where: '--limit',
-      text: `${JSON.stringify(given)} is no number of scenes; expected a whole number from 1`,
+      text: `${JSON.stringify(given)} is not a number of scenes; expected a whole number from 1`,
     },
   ]);
 }

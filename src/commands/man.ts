@@ -12,11 +12,11 @@ export const manCommand: LoadedCommand = {
 };
 
 function manOptions(parser: Argv) {
-  const means = `Prints the man page: every command and its options. A global installation brings it along. The manual in pages is nightrender help.`;
+  const means = `Prints the man page: every command and its options. A global installation includes it. For the manual, see nightrender help.`;
   return parser
     .usage(`$0 man\n\n${means}`)
     .example('$0 man | man -l -', 'read it')
-    .epilogue(exitCodes({ complete: 'the page was printed' }));
+    .epilogue(exitCodes({ complete: 'printed' }));
 }
 
 /** Resolves to the exit code. */
@@ -36,8 +36,8 @@ function manPage(commands: Described[]): string {
     '.SH SYNOPSIS',
     ...commands.flatMap(({ name, takes }) => ['.br', bold(`nightrender ${name}`, takes)]),
     '.SH DESCRIPTION',
-    '.TP\n.B nightrender --version\ntells the versions of the program and of what it is built on.',
-    '.TP\n.B nightrender <command> --help\ntells of one command.',
+    '.TP\n.B nightrender --version\nprints the versions of the program and its parts.',
+    '.TP\n.B nightrender <command> --help\nprints the help of a command.',
     '.TP\n.B nightrender help [topic]\nprints a page of the manual, or lists its topics.',
     '.SH COMMANDS',
     ...commands.flatMap(commandPart),

@@ -27,7 +27,7 @@ export function copyMakers(
   const onLacking = (ending: string, why: string): void => {
     if (told.has(ending)) return;
     told.add(ending);
-    warn(`no ${ending} could be made of some picture (${why}); the picture itself is not affected`);
+    warn(`no ${ending} could be created for some picture (${why}); the picture itself is not affected`);
   };
   return formats.map((copy) => copyMaker(copy, onLacking));
 }

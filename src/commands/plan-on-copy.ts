@@ -84,7 +84,7 @@ function temporaryFolder(): string {
 }
 
 function noTemporary(error: unknown): FatalFailure {
-  const text = `A plan is made on a copy of the checkpoint, for which the folder of temporary files, ${tmpdir()}, cannot be used or has no room (${codeOf(error)}); make room there, or have TMPDIR name another folder`;
+  const text = `A plan needs a copy of the checkpoint, but the folder for temporary files, ${tmpdir()}, cannot be used or is full (${codeOf(error)}); make room there, or set TMPDIR to another folder`;
   return new FatalFailure({ kind: 'output-unwritable', text });
 }
 
@@ -95,7 +95,7 @@ function codeOf(error: unknown): string {
 async function copyCheckpoint(dir: string, copy: string): Promise<void> {
   const name = 'checkpoint.sqlite';
   await copyDatabase(join(dir, name), join(copy, name), () => isBatchHeld(dir));
-  // That of a run at work is ahead of the copy.
+  // That of a live run is ahead of the copy.
   if (!isBatchHeld(dir) && existsSync(markFile(dir))) await copyFile(markFile(dir), markFile(copy));
 }
 
@@ -118,8 +118,7 @@ function namedAs(error: UnusableDatabase, copy: string, original: string): Unusa
   return new UnusableDatabase(error.message.replaceAll(copy, original));
 }
 
-const adopting =
-  'which pictures of the folder can be taken over (--adopt) is found out when the run begins: the scenes that they fit are not rendered';
+const adopting = 'the run decides which pictures can be adopted (--adopt); their scenes are not rendered';
 
 async function compare(
   config: Config,

@@ -30,18 +30,18 @@ export const planCommand: LoadedCommand = {
 };
 
 function planOptions(parser: Argv) {
-  const purpose = `Checks all that a run would check, and tells what it would do: which scenes are new, edited, done or failed, the first requests in full, the names of their pictures, and what it will cost and take by what earlier runs of this batch needed. It sends nothing, writes nothing and takes no lock, and may be asked beside a run and where no folder is yet. Room for a copy of the checkpoint is needed in the folder of temporary files.`;
+  const purpose = `Checks what a run would check and shows what it would do: new, edited, done and failed scenes, the first requests in full, file names, and cost and time from earlier runs of this batch. Sends nothing, writes nothing, takes no lock; works during a run. Needs room for a copy of the checkpoint in the folder for temporary files.`;
   return withPipeline(parser, ['manifest', 'output', 'concurrency', 'skip-bad-rows', 'allow-fewer', 'json'])
     .usage(`$0 plan <pipeline>\n\n${purpose}`)
     .options({ ...partOptions, ...beginOptions })
     .option('check', {
       type: 'boolean',
-      describe: 'ask the service whether key and endpoint are right; that starts nothing',
+      describe: 'ask the service whether key and endpoint are right; starts no job',
     })
     .option('requests', {
       type: 'string',
       requiresArg: true,
-      describe: 'how many of the first requests are shown (default: 3)',
+      describe: 'number of requests to show (default: 3)',
     })
     .example('$0 plan pipeline.yaml', 'before the night')
     .example('$0 plan pipeline.yaml --check', 'the key and the endpoint, too')
@@ -53,9 +53,9 @@ function planOptions(parser: Argv) {
 const planning = {
   complete: 'a run could begin',
   'wrong-use': endings['wrong-use'].means,
-  halted: 'with --check: no useful answer came',
+  halted: 'with --check: the service gave no usable answer',
   'not-allowed': `with --check: ${endings['not-allowed'].means}`,
-  'output-unwritable': 'the plan was shown, and a run could not write',
+  'output-unwritable': 'the plan was shown, but a run could not write',
   interrupted: endings.interrupted.means,
   terminated: endings.terminated.means,
 };
@@ -129,7 +129,7 @@ async function unlessStopped<T>(stop: Stop, work: () => Promise<T | undefined>):
   }
   throw new StoppedEarly(
     stop.ending ?? { kind: 'bug', text: 'The plan was not finished' },
-    'Nothing was sent, and the batch is as it was.',
+    'Nothing was sent or changed.',
   );
 }
 
@@ -151,7 +151,7 @@ const impossibleJob = 'nightrender-asks-whether-this-endpoint-is-there';
 async function checkEndpoint(config: Config, signal: AbortSignal): Promise<EndpointCheck> {
   const { endpoint, apiKey = '' } = config;
   if (endpoint.baseUrl === 'local')
-    return { ending: 'complete', text: 'the local service starts with the run: there is nobody to ask' };
+    return { ending: 'complete', text: 'the local service starts with the run' };
   const service = new HttpRenderService({
     memory: new MemoryBudget(config.limits.memoryBytes),
     connectionOf: ({ baseUrl }) => ({ url: baseUrl, apiKey }),
@@ -176,7 +176,7 @@ async function judge(
   switch (health.kind) {
     case 'answers': {
       const { workers } = health.health ?? {};
-      return { ending: 'complete', text: 'it knows the key and the endpoint', ...(workers && { workers }) };
+      return { ending: 'complete', text: 'key and endpoint are accepted', ...(workers && { workers }) };
     }
     case 'failure':
       return refused(health.failure);
@@ -194,7 +194,7 @@ async function judge(
           }
         : {
             ending: 'complete',
-            text: 'it answers and does not refuse the key; it tells nothing of the endpoint, so that a wrong `endpoint.id` shows with the first submission',
+            text: 'it answers and accepts the key; a wrong `endpoint.id` would show only with the first submission',
           };
     }
   }
@@ -208,10 +208,10 @@ function refused({ kind, text }: Failure): EndpointCheck {
   if (kind === 'overloaded')
     return {
       ending: 'complete',
-      text: `${text}: it is there, and whether the key is right could not be asked`,
+      text: `${text}: it is reachable, but the key could not be checked`,
     };
   return {
     ending: 'halted',
-    text: `no useful answer came: ${text}; a run would keep trying for \`halt.unreachable\``,
+    text: `no usable answer: ${text}; a run would keep trying for \`halt.unreachable\``,
   };
 }

@@ -106,7 +106,7 @@ function repeated(given: FileValue[], values: JsonValue[]): Problem[] {
     const before = first.get(key);
     if (before === undefined) first.set(key, where);
     if (before === undefined || problem !== undefined) return [];
-    return [{ where, text: `the value ${shown(value)} is there twice (${before}); expected it once` }];
+    return [{ where, text: `the value ${shown(value)} is repeated (${before})` }];
   });
 }
 
@@ -118,7 +118,7 @@ function zipProblems(config: Config, { zip }: Expansion): Problem[] {
     .filter(({ values }) => values.length !== length)
     .map(({ name, values }) => ({
       where: config.placeOf(['scenes', 'zip', name]),
-      text: `${first.name} has ${length} values and ${name} ${values.length}; lists that are walked together have equal lengths`,
+      text: `${first.name} has ${length} values and ${name} ${values.length}; zipped lists must have equal lengths`,
     }));
   if (uneven.length > 0) return uneven;
   const rows = first.values.map((_, at) => ({
@@ -171,7 +171,7 @@ function sizeProblems(config: Config, expansion: Expansion): Problem[] {
   return [
     {
       where: config.placeOf(['scenes', 'exclude'], true),
-      text: 'every combination is left out: there is no scene to render',
+      text: 'every combination is excluded: there is no scene to render',
     },
   ];
 }

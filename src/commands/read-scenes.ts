@@ -202,7 +202,7 @@ function assertGood({ config, stage, columns, problems }: WhatWasRead): void {
   if (stage.count().scenes > 0) return;
   const files = config.manifest.map((path) => (path === '-' ? 'standard input' : shownFile(path)));
   const where = files.length > 0 ? files.join(', ') : config.placeOf(['scenes'], true);
-  throw new ConfigError([{ where, text: 'there is no scene in it to render' }]);
+  throw new ConfigError([{ where, text: 'it has no scene to render' }]);
 }
 
 /** JSON Lines show what columns they have when all is read; without any, there is no good row to speak of. */

@@ -1,4 +1,4 @@
-/** Why a command did not do its work: the exit code and the words. */
+/** Why a command was rejected: the exit code and the words. */
 import { BatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { type EndingKind, endings } from '../runner/core/ending.ts';
@@ -43,9 +43,9 @@ export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | u
     return { ending: 'output-unwritable', text: `${thrown.message}.`, problems: [] };
   const lock = isDamage(thrown) && dir !== undefined ? damagedLock(dir) : undefined;
   if (lock !== undefined)
-    return { ending: 'wrong-use', text: `${lock}, then start the same command again.`, problems: [] };
+    return { ending: 'wrong-use', text: `${lock}, then run the same command again.`, problems: [] };
   if (isDamage(thrown)) {
-    const text = `The checkpoint in ${shownDir} is damaged (${(thrown as Error).message}); it was left as it is. Put a copy of it back, or have it repaired with \`nightrender verify <pipeline> --repair\`.`;
+    const text = `The checkpoint in ${shownDir} is damaged (${(thrown as Error).message}); it was not changed. Put a copy back, or repair it with \`nightrender verify <pipeline> --repair\`.`;
     return { ending: 'wrong-use', text, problems: [] };
   }
   const unheard = whyNotListening(thrown);
@@ -61,10 +61,10 @@ function whyNotListening(thrown: unknown): string | undefined {
   if (code === 'EADDRINUSE') return 'The port is in use by another program; choose one with --port.';
   const host = String(address ?? hostname);
   if (code === 'EADDRNOTAVAIL')
-    return `This machine has no address ${host} to listen at; choose one of its own with --host.`;
-  if (syscall === 'getaddrinfo') return `${host} is no name of this machine; choose another with --host.`;
+    return `This machine has no address ${host} to listen on; choose another with --host.`;
+  if (syscall === 'getaddrinfo') return `${host} is not a name of this machine; choose another with --host.`;
   if (syscall === 'listen' && code === 'EACCES')
-    return `Port ${String(port)} is not for everybody to listen at; choose one above 1023 with --port.`;
+    return `Port ${String(port)} needs special permission; choose one above 1023 with --port.`;
   return undefined;
 }
 
@@ -72,9 +72,9 @@ function describeDisk(error: Error, code: string, dir: string | undefined, shown
   const seen = dir === undefined ? undefined : explainBlockedPath(error, dir);
   if (seen === undefined) {
     const said = error.message.includes(code) ? error.message : `${error.message}, ${code}`;
-    return `${shownDir} cannot be written (${said}); mend that and start the same command again.`;
+    return `${shownDir} cannot be written (${said}); fix that and run the same command again.`;
   }
-  return seen.endsWith('again') ? `${seen}.` : `${seen}, then start the same command again.`;
+  return seen.endsWith('again') ? `${seen}.` : `${seen}, then run the same command again.`;
 }
 
 function describeHolder({ holder, advice }: BatchHeld, shownDir: string): string {
@@ -82,7 +82,7 @@ function describeHolder({ holder, advice }: BatchHeld, shownDir: string): string
     holder === undefined
       ? 'another run'
       : `another run, process ${holder.pid} on ${holder.host} since ${formatInstant(holder.since)},`;
-  return `${who} holds the batch in ${shownDir}; it goes on undisturbed.${advice === '' ? '' : ` ${advice}`}`;
+  return `${who} holds the batch in ${shownDir}; it is not affected.${advice === '' ? '' : ` ${advice}`}`;
 }
 
 function isDiskCode(code: string): boolean {
@@ -100,7 +100,7 @@ export function refuse(
 ): number {
   const refusal = refusalOf(thrown, dir) ?? {
     ending: 'bug' as const,
-    text: `This is a bug of nightrender: please report it with the lines below. The same command can be started again.\n${stackOf(thrown)}`,
+    text: `This is a bug of nightrender: please report it with the lines below. You can run the same command again.\n${stackOf(thrown)}`,
     problems: [],
   };
   const { exitCode } = endings[refusal.ending];

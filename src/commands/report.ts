@@ -34,17 +34,17 @@ export const reportCommand: LoadedCommand = {
 };
 
 function reportOptions(parser: Argv) {
-  const purpose = `Writes the gallery (index.html), results.csv, results.jsonl and summary.json anew from the checkpoint, as things stand now, and makes the thumbnails and copies (output.formats) that are missing. It sends nothing, and may be called while a run is going on.`;
+  const purpose = `Writes the gallery (index.html), results.csv, results.jsonl and summary.json from the checkpoint, and creates missing thumbnails and copies (output.formats). Sends nothing; works during a run.`;
   return withPipeline(parser, ['output', 'json'])
     .usage(`$0 report <pipeline>\n\n${purpose}`)
     .option('contact-sheet', {
       type: 'boolean',
-      describe: 'also contact-sheet-1.png and so on: eighty pictures on each, with their ids',
+      describe: 'also write contact sheets of eighty pictures with their ids',
     })
     .example('$0 report pipeline.yaml', 'results.csv as of now')
     .example('$0 report pipeline.yaml --contact-sheet', 'all saved pictures at a glance')
     .example('$0 report pipeline.yaml --json', 'for a script: the paths as one JSON object')
-    .epilogue(`${precedence}\n\n${exitCodes({ ...common, complete: 'the files are written' })}`);
+    .epilogue(`${precedence}\n\n${exitCodes({ ...common, complete: 'the files were written' })}`);
 }
 
 /** Resolves to the exit code. */
@@ -82,12 +82,11 @@ function writeUnlessStopped(
   view: FilesView,
 ): Promise<Written> {
   return withSignals(async (stop) => {
-    let consequence = 'The result files are what they were before.';
+    let consequence = 'The result files were not changed.';
     try {
       const files = await writeBatchReport(dir, Date.now(), stop.leaving);
       if (files === undefined) throw noBatch(dir);
-      consequence =
-        'The result files are written; thumbnails, copies and contact sheets are left to the next time.';
+      consequence = 'The result files are written; thumbnails, copies and contact sheets are not complete.';
       const made = await makeMissingFiles(dir, settings, stop.leaving, view);
       const sheets = settings.isWithSheets ? await makeContactSheets(dir, stop.leaving) : [];
       return { files: [files.index, files.csv, files.jsonl, files.summary, ...sheets], made };

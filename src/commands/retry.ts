@@ -28,7 +28,7 @@ export const retryCommand: LoadedCommand = {
 };
 
 function retryOptions(parser: Argv) {
-  const purpose = `Puts scenes that were set aside back, with fresh attempts: the next run renders them, and each is a new job and a new bill. What is asked for adds up; without any option it is --failed. It sends nothing.`;
+  const purpose = `Puts failed scenes back with new attempts: the next run renders them, each billed as a new job. Options add up; the default is --failed. Sends nothing.`;
   const several = { type: 'string', requiresArg: true } as const;
   return withPipeline(parser, ['output', 'json'])
     .usage(`$0 retry <pipeline>\n\n${purpose}`)
@@ -39,7 +39,7 @@ function retryOptions(parser: Argv) {
       type: 'boolean',
       describe: 'with --id: a saved scene, too; its picture is kept as <name>.former',
     })
-    .option('new-seed', { type: 'boolean', describe: 'with --again: send another seed from now on' })
+    .option('new-seed', { type: 'boolean', describe: 'with --again: send another seed from then on' })
     .option('expired', { type: 'boolean', describe: 'the same as --kind expired' })
     .option('held', { type: 'boolean', describe: 'set aside by retry.unanswered: hold (--kind unanswered)' })
     .option('give-up', {
@@ -54,7 +54,7 @@ function retryOptions(parser: Argv) {
     .example('$0 retry pipeline.yaml --kind job-failed --kind no-output', 'only these kinds')
     .example('$0 retry pipeline.yaml --id harbour --id harbour-2', 'only these scenes')
     .example('$0 retry pipeline.yaml --id harbour --give-up', 'its job never comes to an end')
-    .example('$0 retry pipeline.yaml --id harbour --again --new-seed', 'its picture is not liked')
+    .example('$0 retry pipeline.yaml --id harbour --again --new-seed', 'you want another picture')
     .example('$0 retry pipeline.yaml --elsewhere', 'after moving to another service for good')
     .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...mending, complete: 'the scenes wait again' })}`);
 }
@@ -115,12 +115,12 @@ function choiceOf(file: string, argv: Record<string, unknown>): PutBackChoice {
   const isElsewhere = argv['elsewhere'] === true;
   const isGiveUp = argv['giveUp'] === true;
   if (isGiveUp && ids.length === 0)
-    throw new ConfigError([{ where: '--give-up', text: 'say whose job is to be given up, with --id' }]);
+    throw new ConfigError([{ where: '--give-up', text: 'name the scene with --id' }]);
   const isAgain = argv['again'] === true;
   if (isAgain && ids.length === 0)
-    throw new ConfigError([{ where: '--again', text: 'say which scene is to be rendered again, with --id' }]);
+    throw new ConfigError([{ where: '--again', text: 'name the scene with --id' }]);
   if (argv['newSeed'] === true && !isAgain)
-    throw new ConfigError([{ where: '--new-seed', text: 'goes with --again, which renders a scene again' }]);
+    throw new ConfigError([{ where: '--new-seed', text: 'requires --again' }]);
   const isBare = argv['failed'] === undefined && kinds.length === 0 && ids.length === 0 && !isElsewhere;
   return {
     kinds: argv['failed'] === true || isBare ? 'every' : kinds,
@@ -145,7 +145,7 @@ function kindOf(text: string): FailureKind {
       ? `expected one of ${Object.keys(failureRules).join(', ')}`
       : `did you mean ${meant}? \`nightrender status\` lists what failed`;
   throw new ConfigError([
-    { where: '--kind', text: `${JSON.stringify(text)} is no kind of failure; ${hint}` },
+    { where: '--kind', text: `${JSON.stringify(text)} is not a kind of failure; ${hint}` },
   ]);
 }
 
@@ -155,12 +155,12 @@ function wrongIdProblem({ id, state, isGiveUp, isSeedless }: WrongId, others: st
   if (isSeedless)
     return {
       where: '--new-seed',
-      text: `${JSON.stringify(id)} sends no seed: leave --new-seed out, and the worker draws another one`,
+      text: `${JSON.stringify(id)} sends no seed: leave --new-seed out, and the worker chooses another`,
     };
-  const again = `; \`nightrender retry ${others} --id ${shellWord(id)} --again\` renders it again and keeps its picture`;
+  const again = `; \`nightrender retry ${others} --id ${shellWord(id)} --again\` renders it again and keeps the picture`;
   if (state === 'saved' && !isGiveUp) return { where: '--id', text: said + again };
   if (isGiveUp && state !== 'unknown') {
-    return { where: '--id', text: `${JSON.stringify(id)} has nothing in flight that could be given up` };
+    return { where: '--id', text: `${JSON.stringify(id)} has no job in flight` };
   }
   const giveUp = `; \`nightrender retry ${others} --id ${shellWord(id)} --give-up\` gives its job up`;
   return { where: '--id', text: state === 'active' ? said + giveUp : said };
@@ -168,9 +168,9 @@ function wrongIdProblem({ id, state, isGiveUp, isSeedless }: WrongId, others: st
 
 const whyNot: Record<WrongId['state'], string> = {
   failed: 'is set aside',
-  unknown: 'is the id of no scene of this batch',
-  waiting: 'waits to be rendered already: the next run does it',
+  unknown: 'is not the id of a scene in this batch',
+  waiting: 'is waiting already: the next run renders it',
   active: 'is in flight: the next run collects it',
   saved: 'is saved',
-  withdrawn: 'is in the manifest no more',
+  withdrawn: 'is no longer in the manifest',
 };

@@ -27,14 +27,14 @@ export class RowInputs {
   problems({ input, placeOf }: Config, columns: readonly string[]): Problem[] {
     const isMeant = this.#isNamedSame && this.#first.named !== '{}';
     if (this.#rows < 2 || !this.#isSame || isMeant || input === undefined) return [];
-    const same = `all ${this.#rows.toLocaleString('en')} rows are sent the same`;
+    const same = `all ${this.#rows.toLocaleString('en')} rows send the same input`;
     const slip = findSlip(JSON.parse(input.text) as JsonValue, ['input'], columns);
     if (slip !== undefined) {
-      const text = `${slip.written} is no placeholder, and ${same}; did you mean ${placeholder(slip.column)}?`;
+      const text = `${slip.written} is not a placeholder, and ${same}; did you mean ${placeholder(slip.column)}?`;
       return [{ where: placeOf(slip.path), text }];
     }
     const column = columns.find((name) => !['id', 'seed'].includes(name.toLowerCase())) ?? 'id';
-    const text = `${same}, whatever their columns hold; expected a column in it, such as ${placeholder(column)}. For several pictures of one input, keep one row and add scenes: {seeds: ${Math.min(this.#rows, 1_000)}} and seed: '{{ seed }}'`;
+    const text = `${same}, whatever their columns hold; use a column, such as ${placeholder(column)}. For several pictures of one input, keep one row and add scenes: {seeds: ${Math.min(this.#rows, 1_000)}} and seed: '{{ seed }}'`;
     return [{ where: placeOf(['input'], true), text }];
   }
 }

@@ -29,18 +29,18 @@ export const optionRules = {
   'allow-fewer': {
     path: ['allowFewer'],
     type: 'boolean',
-    describe: 'go on where more than a third of the scenes is gone from the list and none came',
+    describe: 'accept a list that lost more than a third of its scenes',
   },
   log: {
     path: ['terminal', 'log'],
     type: 'string',
     isPath: true,
-    describe: 'file to which every event is appended as a JSON line; SIGUSR2 reopens it',
+    describe: 'append every event to this file as a JSON line; SIGUSR2 reopens it',
   },
   stats: {
     path: ['terminal', 'stats'],
     type: 'boolean',
-    describe: 'at the end, say what the run needed and what held it back',
+    describe: 'at the end, say requests, lag, data, and what held the run back',
   },
   json: { path: ['terminal', 'json'], type: 'boolean', describe: 'one JSON object a line on stdout' },
   quiet: { path: ['terminal', 'quiet'], type: 'boolean', describe: 'warnings and errors only' },
@@ -90,7 +90,7 @@ export function withPipeline(parser: Argv, names: OptionName[]) {
   const base = parser.positional('pipeline', {
     type: 'string',
     demandOption: true,
-    describe: 'the file that says what is rendered where, such as pipeline.yaml',
+    describe: 'the configuration file, such as pipeline.yaml',
   });
   for (const name of names) {
     const { type, describe, path } = optionRules[name];
@@ -104,4 +104,4 @@ export function withPipeline(parser: Argv, names: OptionName[]) {
 }
 
 export const precedence =
-  'In brackets: the key in pipeline.yaml and the environment variable of the same meaning. An option wins over the variable, and the variable over the file.';
+  'In brackets: the matching key in pipeline.yaml and environment variable. Options override variables, variables override the file.';

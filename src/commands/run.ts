@@ -23,7 +23,7 @@ export const runCommand: LoadedCommand = {
 };
 
 function runOptions(parser: Argv) {
-  const purpose = `Renders every scene of the manifest that has no picture yet, and writes the report. The same command goes on after a stop, a crash or an edit of the manifest; nothing is paid twice.`;
+  const purpose = `Renders every scene of the manifest that has no picture yet, and writes the report. The same command resumes after a stop, a crash or an edit of the manifest, and avoids paying twice.`;
   return withPipeline(parser, [
     'manifest',
     'output',
@@ -37,16 +37,13 @@ function runOptions(parser: Argv) {
   ])
     .usage(`$0 run <pipeline>\n\n${purpose}`)
     .options({ ...partOptions, ...beginOptions })
-    .example('$0 run pipeline.yaml', 'start, or go on after a stop or a crash')
+    .example('$0 run pipeline.yaml', 'start, or resume after a stop or a crash')
     .example('$0 run pipeline.yaml --concurrency 4', 'four jobs in flight at most')
-    .example(
-      '$0 run pipeline.yaml --limit 20',
-      'a preview: 20 scenes from all over the list, once and for good',
-    )
-    .example('$0 run pipeline.yaml --stats', 'in the morning, see what held the night back')
+    .example('$0 run pipeline.yaml --limit 20', 'a preview: 20 scenes from all over the list')
+    .example('$0 run pipeline.yaml --stats', 'print at the end what held the run back')
     .example('$0 run pipeline.yaml --log night.log', 'every event as a JSON line in a file')
     .example('zcat list.txt.gz | $0 run pipeline.yaml --manifest -', 'scenes from standard input')
-    .example('$0 run pipeline.yaml --quiet', 'from cron: a line only where something is wrong')
+    .example('$0 run pipeline.yaml --quiet', 'from cron: prints only if something is wrong')
     .epilogue(`${precedence}\n\n${exitCodes()}`);
 }
 
@@ -125,4 +122,4 @@ function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';
 }
 
-const untouched = 'The manifest was still being read: nothing was sent, and the batch is as it was.';
+const untouched = 'The manifest was still being read: nothing was sent or changed.';

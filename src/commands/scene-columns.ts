@@ -48,7 +48,7 @@ export function headerProblems(config: Config, path: string, columns: string[]):
   const taken = takenNames(config, path, new Set(columns));
   if (inputOf(config, columns) !== undefined)
     return [...taken, ...lacking(config, new Set([...columns, ...axes]), thereIs(path, columns, axes))];
-  const text = `there is no column scene or prompt, only ${listed(columns)}; say in pipeline.yaml what is sent${inputHint([...columns, ...axes])}`;
+  const text = `there is no column scene or prompt, only ${listed(columns)}; set input in pipeline.yaml${inputHint([...columns, ...axes])}`;
   return [...taken, { where: path, text }];
 }
 
@@ -56,7 +56,7 @@ export function headerProblems(config: Config, path: string, columns: string[]):
 export function listlessProblems(config: Config): Problem[] {
   const axes = axesOf(config);
   if (inputOf(config, []) !== undefined) return lacking(config, new Set(axes), thereIs('scenes', axes, []));
-  const text = `there is no manifest, and no list is called scene or prompt; say what is sent${inputHint(axes)}`;
+  const text = `there is no manifest, and no list is called scene or prompt; set input${inputHint(axes)}`;
   return [{ where: config.placeOf(['scenes'], true), text }];
 }
 
@@ -65,7 +65,7 @@ export function takenNames(config: Config, path: string, columns: ReadonlySet<st
   return axesOf(config)
     .filter((name) => columns.has(name))
     .map((name) => {
-      const text = `${path} has a column ${JSON.stringify(name)} already; expected a name that it does not have`;
+      const text = `${path} has a column ${JSON.stringify(name)} already; choose another name`;
       return { where: placeOfAxis(config, name), text };
     });
 }
@@ -81,7 +81,7 @@ export function unspoken(config: Config, input: InputTemplate): Problem[] {
   return names.map((name) => {
     const expected =
       config.input === undefined ? `such as input: {${whole.join(', ')}}` : `such as ${line(name, name)}`;
-    const text = `nothing that is sent speaks of ${placeholder(name)}, so that its pictures would be the same; expected it under input, ${expected}`;
+    const text = `input does not use ${placeholder(name)}, so all its pictures would be the same; use it under input, ${expected}`;
     return { where: placeOfAxis(config, name), text };
   });
 }

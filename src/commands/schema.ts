@@ -23,7 +23,7 @@ export const schemaCommand: LoadedCommand = {
 };
 
 function schemaOptions(parser: Argv) {
-  const purpose = `Prints a JSON Schema to stdout: that of pipeline.yaml, that of service.yaml (service), or that of the lines that --json writes (events). Editors check a YAML file against its schema that begins with # yaml-language-server: $schema=<path>.`;
+  const purpose = `Prints a JSON Schema: of pipeline.yaml, of service.yaml (service), or of the lines that --json prints (events). Editors check a YAML file that begins with # yaml-language-server: $schema=<path>.`;
   return parser
     .positional('what', {
       type: 'string',
@@ -31,9 +31,9 @@ function schemaOptions(parser: Argv) {
       describe: `whose schema: ${schemaNames.join(', ')}`,
     })
     .usage(`$0 schema [what]\n\n${purpose}`)
-    .example('$0 schema > pipeline.schema.json', 'for an editor, beside the pipeline.yaml')
+    .example('$0 schema > pipeline.schema.json', 'for an editor, next to pipeline.yaml')
     .example('$0 schema events', 'for a program that reads run --json')
-    .epilogue(exitCodes({ bug: endings.bug.means, 'wrong-use': 'wrong use', complete: 'it was printed' }));
+    .epilogue(exitCodes({ bug: endings.bug.means, 'wrong-use': 'wrong use', complete: 'printed' }));
 }
 
 const texts: Record<SchemaName, () => string> = {
@@ -54,6 +54,6 @@ function noSchema(what: string): ConfigError {
   const isGone = what === 'faults';
   const hint = isGone
     ? 'faults.yaml was a tool of the tests, and nothing replaces it'
-    : (didYouMean(what, schemaNames) ?? `say one of ${schemaNames.join(', ')}`);
+    : (didYouMean(what, schemaNames) ?? `expected one of ${schemaNames.join(', ')}`);
   return new ConfigError([{ where: '', text: `there is no schema of ${JSON.stringify(what)}; ${hint}` }]);
 }

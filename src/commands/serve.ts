@@ -27,16 +27,16 @@ export const serveCommand: LoadedCommand = {
 };
 
 function serveOptions(parser: Argv) {
-  const purpose = `Serves the job interface and a console until SIGINT or SIGTERM. Endpoints, their workers and limits stand in service.yaml (nightrender init --service writes one) and can be made in the console; without a file there is one endpoint, which paints. The key is taken from NIGHTRENDER_API_KEY; without one, the first start makes and shows one, and nightrender keys makes more.`;
+  const purpose = `Serves the job interface and a console until SIGINT or SIGTERM. Endpoints, workers and limits come from service.yaml (nightrender init --service creates one) and from the console; without a file there is one endpoint, scene-renderer. The key is NIGHTRENDER_API_KEY; without it, the first start creates and prints one, and nightrender keys adds more.`;
   const text = { type: 'string', requiresArg: true } as const;
   return parser
     .usage(`$0 serve [service]\n\n${purpose}`)
     .positional('service', { type: 'string', describe: 'the service.yaml' })
-    .option('host', { ...text, describe: 'where to listen (default: 127.0.0.1); elsewhere takes a key' })
-    .option('port', { requiresArg: true, describe: 'the port (default: 4747); 0 for a free one' })
+    .option('host', { ...text, describe: 'address to listen on (default: 127.0.0.1); any other needs a key' })
+    .option('port', { requiresArg: true, describe: 'port (default: 4747); 0 for a free one' })
     .option('data', {
       ...text,
-      describe: 'folder of its jobs and keys (default: ~/.local/share/nightrender)',
+      describe: 'folder for jobs and keys (default: ~/.local/share/nightrender)',
     })
     .option('retention', {
       ...text,
@@ -45,23 +45,23 @@ function serveOptions(parser: Argv) {
     .option('endpoint', { ...text, describe: 'without a file: id of the endpoint (default: scene-renderer)' })
     .option('workers', {
       requiresArg: true,
-      describe: 'without a file: jobs worked on at once (default: one a processor)',
+      describe: 'without a file: jobs at once (default: one per processor)',
     })
-    .option('json', { type: 'boolean', describe: 'say the address as JSON' })
+    .option('json', { type: 'boolean', describe: 'print the address as JSON' })
     .example('$0 serve service.yaml', 'the endpoints of the file, and those of the console')
-    .example('$0 serve --data ./jobs-data', 'jobs survive a crash and are worked on again')
-    .example('$0 serve --port 0 --json', 'for a script: a free port, said as JSON')
+    .example('$0 serve --data ./jobs-data', 'jobs survive a crash')
+    .example('$0 serve --port 0 --json', 'for a script: a free port, printed as JSON')
     .epilogue(exitCodes({ ...common, ...serving }));
 }
 
 const serving = {
-  complete: 'ended by SIGINT or SIGTERM',
+  complete: 'stopped by SIGINT or SIGTERM',
   'wrong-use': 'wrong use, or the port is in use',
-  'already-running': 'another service works in this folder',
+  'already-running': 'another service uses this folder',
 };
 
 const withoutScript =
-  'This page needs JavaScript; <code>nightrender keys</code> and service.yaml do without.';
+  'This page needs JavaScript. Without it, use service.yaml and <code>nightrender keys</code>.';
 
 /** What the book's log takes at most, and the book itself when that is brought into it, with something to spare. */
 const roomToEndJobs = 24 * 1024 * 1024;
@@ -167,7 +167,7 @@ function settingsOf(file: string | undefined, argv: Record<string, unknown>): Se
   throw new ConfigError(
     misplaced.map(([name]) => ({
       where: `--${name}`,
-      text: `with a file the endpoints stand in it; leave --${name} out`,
+      text: `endpoints come from the file; leave --${name} out`,
     })),
   );
 }
@@ -175,7 +175,7 @@ function settingsOf(file: string | undefined, argv: Record<string, unknown>): Se
 /** Throws `ConfigError` where other machines would reach a service without a key that somebody chose to make. */
 function assertKeyed(dataDir: string, host: string, { where, addCommand }: KeyAdvice): void {
   if (isLoopback(host) || hasKey(dataDir)) return;
-  const text = `${host} lets other machines in, and the service has no key yet; make one with \`${addCommand}\`, or set NIGHTRENDER_API_KEY`;
+  const text = `${host} is open to other machines, but the service has no key yet; add one with \`${addCommand}\`, or set NIGHTRENDER_API_KEY`;
   throw new ConfigError([{ where, text }]);
 }
 

@@ -10,7 +10,7 @@ const rules = {
     mode: 'drain',
     ending: {
       kind: 'incomplete',
-      text: 'Asked to finish (SIGHUP): what is in flight is collected, the rest is left to the next run',
+      text: 'Asked to finish (SIGHUP): jobs in flight are collected, the rest is left to the next run',
     },
   },
 } as const satisfies Record<string, { mode: StopMode; ending: Ending }>;

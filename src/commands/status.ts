@@ -24,10 +24,10 @@ export const statusCommand: LoadedCommand = {
 };
 
 function statusOptions(parser: Argv) {
-  const purpose = `Shows how many scenes are saved, in flight and failed, what failed most, whether a run is at work, and what held the last one back; of a run at work also its pace, the time left and the latest picture. It only reads, and may be asked while a run is going on.`;
+  const purpose = `Shows how many scenes are saved, in flight and failed, what failed most, whether a run is at work, and what held the last one back; of a live run also its pace, the time left and the latest picture. It only reads, and may be asked while a run is going on.`;
   return withPipeline(parser, ['output', 'json'])
     .usage(`$0 status <pipeline>\n\n${purpose}`)
-    .option('watch', { type: 'boolean', describe: 'look again every second until the run ends, or Ctrl-C' })
+    .option('watch', { type: 'boolean', describe: 'update every second until the run ends, or Ctrl-C' })
     .example('$0 status pipeline.yaml', 'while it runs, or in the morning')
     .example('$0 status pipeline.yaml --watch', 'from another terminal')
     .example('$0 status pipeline.yaml --json', 'for a script: one JSON object')

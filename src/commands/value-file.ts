@@ -56,7 +56,7 @@ export async function readValueFile(
   return { values, content: bytes.digest('hex') };
 }
 
-const tooLong = 'a longer list belongs into the manifest';
+const tooLong = 'put a longer list into the manifest';
 
 function columnOf({ path, columns }: Manifest, wanted: string | undefined): string | ValueFileError {
   const [only, ...others] = columns ?? [];

@@ -40,12 +40,12 @@ export const verifyCommand: LoadedCommand = {
 };
 
 function verifyOptions(parser: Argv) {
-  const purpose = `Looks at every saved picture: that its file is there, has the bytes and the sha256 on record, and decodes to the last pixel. It only reads, and may be asked while a run is going on. With --repair, which takes the batch for itself, a damaged checkpoint is repaired first and kept as checkpoint.sqlite.damaged; then exactly the scenes with a missing or damaged picture are put back, and damaged files are kept as <name>.damaged, whole ones of the same job as <name>.former; the next run renders the scenes again.`;
+  const purpose = `Checks every saved picture: its file exists, matches the recorded size and sha256, and decodes to the last pixel. Read-only, also during a run. With --repair, which needs the batch to be idle, a damaged checkpoint is repaired first and kept as checkpoint.sqlite.damaged. Then scenes with a missing or damaged picture are put back; damaged files are kept as <name>.damaged, whole ones of the same job as <name>.former. The next run renders the scenes again.`;
   return withPipeline(parser, ['output', 'json'])
     .usage(`$0 verify <pipeline>\n\n${purpose}`)
-    .option('repair', { type: 'boolean', describe: 'put back what is missing or damaged' })
-    .example('$0 verify pipeline.yaml', 'after a disk was full, moved or mended')
-    .example('$0 verify pipeline.yaml --repair', 'put back what is gone; then $0 run renders it')
+    .option('repair', { type: 'boolean', describe: 'put scenes with missing or damaged pictures back' })
+    .example('$0 verify pipeline.yaml', 'after a disk was full, moved or repaired')
+    .example('$0 verify pipeline.yaml --repair', 'put bad ones back; then $0 run renders them')
     .example('$0 verify pipeline.yaml --json', 'for a script: a line for each bad picture')
     .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...verifying })}`);
 }
@@ -53,7 +53,7 @@ function verifyOptions(parser: Argv) {
 const verifying = {
   complete: 'every saved picture is there and whole',
   incomplete:
-    'pictures are missing or damaged; also where --repair has put them back, or repaired the checkpoint',
+    'pictures are missing or damaged, also if --repair has put them back or repaired the checkpoint',
   'already-running': 'a run holds this batch (--repair)',
 };
 
@@ -106,7 +106,7 @@ function assertFolder(dir: string): void {
   const images = imagesOf(dir);
   if (existsSync(images)) return;
   const text =
-    'there is no such folder; mount its disk where it has one of its own. If the pictures are really gone, make an empty folder here and repair again: every scene is then rendered, and paid, anew';
+    'there is no such folder; if it is on a disk of its own, mount it. If the pictures are really gone, create an empty folder here and repair again: every scene is then rendered and paid for again';
   throw new ConfigError([{ where: shownPath(images), text }]);
 }
 

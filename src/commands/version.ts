@@ -10,7 +10,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 export const program = `nightrender ${version}`;
 
 /** What the program is for, in a sentence. */
-export const purpose = 'Renders long lists of scenes on a GPU job service, and goes on where it was stopped.';
+export const purpose = 'Renders long lists of scenes on a GPU job service, and resumes where it stopped.';
 
 /** Names and versions; of a part that cannot be loaded, why not. */
 export function versions(): [string, string][] {

@@ -1,4 +1,4 @@
-/** `nightrender watch`: a page in the browser on which a batch can be watched. */
+/** `nightrender watch`: watch a batch in the browser. */
 import { readOutputDir } from '../runner/config/read-output-dir.ts';
 import { printWatching, printWatchFailure } from '../terminal/print-serving.ts';
 import { startWatchServer } from '../runner/watch/start-watch-server.ts';
@@ -28,23 +28,22 @@ export const watchCommand: LoadedCommand = {
 };
 
 function watchOptions(parser: Argv) {
-  const purpose = `Serves a page on 127.0.0.1 until SIGINT or SIGTERM: how far the batch is, how fast, what failed, and the pictures as they arrive. It only reads, needs no key, and works before a run, while one goes on, after it ended and after it died. Everybody who has an account on this machine can open it.`;
+  const purpose = `Serves a page on 127.0.0.1 until SIGINT or SIGTERM: progress, throughput, failures, and the pictures as they arrive. Read-only; needs no key; works before, during and after a run. Anyone with an account on this machine can open it.`;
   return withPipeline(parser, ['output', 'json'])
     .usage(`$0 watch <pipeline>\n\n${purpose}`)
     .option('port', { requiresArg: true, default: 4748, describe: 'port on 127.0.0.1; 0 for a free one' })
     .example('$0 watch pipeline.yaml', 'then open http://127.0.0.1:4748/')
-    .example('ssh -L 4748:127.0.0.1:4748 me@attic', 'and the same address shows it on another machine')
-    .example('$0 watch pipeline.yaml --port 0 --json', 'for a script: a free port, said as JSON')
+    .example('ssh -L 4748:127.0.0.1:4748 me@attic', 'opens the same address on another machine')
+    .example('$0 watch pipeline.yaml --port 0 --json', 'for a script: a free port, printed as JSON')
     .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...watching })}`);
 }
 
 const watching = {
-  complete: 'ended by SIGINT or SIGTERM',
+  complete: 'stopped by SIGINT or SIGTERM',
   'wrong-use': 'wrong use or configuration, or the port is in use',
 };
 
-const withoutScript =
-  'This page needs JavaScript; <code>nightrender status</code> tells the same in a terminal.';
+const withoutScript = 'This page needs JavaScript. In a terminal, use <code>nightrender status</code>.';
 
 /** Serves until SIGINT or SIGTERM; resolves to the exit code. */
 async function watch(file: string, argv: Record<string, unknown>): Promise<number> {
@@ -121,7 +120,7 @@ function unreadable(error: unknown, dir: string): RunCondition {
   const refusal = refusalOf(error, dir);
   const isBusy = String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY');
   if (refusal === undefined && !isBusy) throw error;
-  return { kind: 'unreadable', text: refusal?.text ?? 'Another program keeps the checkpoint to itself.' };
+  return { kind: 'unreadable', text: refusal?.text ?? 'Another program has locked the checkpoint.' };
 }
 
 type NumbersOf = (reading: LiveReading, run: RunCondition, now: number) => LiveNumbers;

@@ -157,9 +157,8 @@ export function rendererLack(
   void describeRenderer(rendererDirIn(dataDir)).then((renderer) => {
     if (renderer.kind === 'gpu') return undefined;
     lack = { reason: renderer.reason, install: renderer.install };
-    const mend = renderer.install === null ? '' : ` This brings what is missing: ${renderer.install}`;
-    if (isNeeded)
-      printServiceFailure(`Endpoints of scene-renderer paint instead: ${renderer.reason}.${mend}`);
+    const mend = renderer.install === null ? '' : ` Install what is missing with: ${renderer.install}`;
+    if (isNeeded) printServiceFailure(`scene-renderer paints in 2D: ${renderer.reason}.${mend}`);
     return undefined;
   });
   return () => lack;

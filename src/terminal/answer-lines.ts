@@ -25,7 +25,7 @@ export const planShape = {
   endpoint,
   dir: text,
   isRunning: z.boolean().describe('whether a run holds the batch at this moment'),
-  asked: anything.nullable().describe('the preview that was asked for: `share`, `limit`'),
+  asked: anything.nullable().describe('the requested preview: `share`, `limit`'),
   changes: z.looseObject({ added: count, changed: count, unchanged: count, withdrawn: count }),
   counts,
   part: counts.nullable().describe('of the scenes of the preview'),
@@ -55,11 +55,11 @@ export const planShape = {
     cuts: z.array(anything).describe('limits that end the run before all is rendered'),
   }),
   warnings: z.array(text),
-  warning: text.nullable().describe('what should be known of the folder'),
+  warning: text.nullable().describe('a warning about the folder'),
   check: z
     .looseObject({ ending: text, text, workers: z.record(text, count).optional() })
     .nullable()
-    .describe('what the service said (`--check`)'),
+    .describe('what the service answered (`--check`)'),
   obstacle: text.nullable().describe('why a run could not write'),
   exitCode: count,
 };
@@ -76,7 +76,7 @@ export const statusShape = {
     part: anything.nullable(),
     lastRun: anything.nullable(),
   }),
-  pace: anything.nullable().describe('of a run at work'),
+  pace: anything.nullable().describe('of a live run'),
   latestPicture: text.nullable(),
   lastTrouble: z.looseObject({ sceneId: text, kind: text, text, at: instant }).nullable(),
 };
@@ -102,7 +102,7 @@ export const storyShape = {
         next: text.describe('what decides its next step'),
       }),
     )
-    .describe('every input that the id ever had, the one that counts first'),
+    .describe('every input that the id ever had, the current one first'),
 };
 
 export const pictureShape = {
@@ -122,7 +122,7 @@ export const keyShape = {
   id: text,
   name: text,
   kind: z.enum(['client', 'worker', 'admin']),
-  endpoints: z.array(text).nullable().describe('ids of those that it is good for; null for all'),
+  endpoints: z.array(text).nullable().describe('ids of its endpoints; null for all'),
   createdAt: instant,
   lastUsedAt: instant.nullable(),
   revokedAt: instant.nullable(),

@@ -89,12 +89,12 @@ function describe(
 ): string[] {
   const rows: [string, number, string][] = [
     ['in flight', found, ''],
-    ['cancelled', ends.cancelled, `their scenes wait: \`nightrender run ${file}\` renders them`],
-    ['saved', ends.saved, 'done already, and paid'],
-    ['failed', ends.failed, 'by themselves'],
-    ['expired', ends.expired, 'the service no longer has them'],
+    ['cancelled', ends.cancelled, `their scenes wait for \`nightrender run ${file}\``],
+    ['saved', ends.saved, 'already done and billed'],
+    ['failed', ends.failed, 'on their own'],
+    ['expired', ends.expired, 'the service has deleted them'],
     ['left', left.length, ''],
-    ['unanswered', unanswered, 'may have been sent by a run that died: nobody knows their jobs'],
+    ['unanswered', unanswered, 'possibly sent by a run that crashed; their job ids are unknown'],
   ];
   const shown = rows.filter(([name, number]) => number > 0 || name === 'in flight');
   const width = Math.max(...shown.map(([, number]) => number.toLocaleString('en').length));
@@ -111,10 +111,8 @@ function describe(
     ...left
       .slice(0, 1)
       .flatMap(({ scene }) => [
-        `${plural(left.length, 'job runs', 'jobs run')} on and may be billed; the next run collects what comes of them.`,
-        harmless(
-          `One that never ends is given up by \`nightrender retry ${retry} --id ${shellWord(scene)} --give-up\`.`,
-        ),
+        `${plural(left.length, 'job runs', 'jobs run')} on and may be billed; the next run collects their results.`,
+        harmless(`If one never ends: \`nightrender retry ${retry} --id ${shellWord(scene)} --give-up\`.`),
       ]),
   ];
 }

@@ -21,7 +21,7 @@ export function describeEnding(
   rows.push(['pictures', `${shownDir}/images`]);
   if (event.report !== undefined) rows.push(['gallery', `${shownDir}/report/index.html`]);
   else if (event.ending !== 'output-unwritable' && total > 0)
-    rows.push(['gallery', `not written anew; \`nightrender report ${file}\` does it`]);
+    rows.push(['gallery', `not updated; run \`nightrender report ${file}\``]);
   const hint = hintOf(event, file, runArguments);
   const reached =
     total === 0 || event.isLost === true || event.part !== undefined || event.missingPictures !== undefined
@@ -53,7 +53,7 @@ function countsOf(counts: (Event & { type: 'run-ended' })['counts']): string {
 }
 
 function inDoubt(count: number): string {
-  return `${plural(count, 'submission')} without an answer or a result: each may be billed for nothing; the report says whose, but for those whose record was lost`;
+  return `${plural(count, 'submission')} without an answer or a result, possibly billed; the report lists those on record`;
 }
 
 function hintOf(event: Event & { type: 'run-ended' }, file: string, runArguments: string): string {
@@ -64,16 +64,16 @@ function hintOf(event: Event & { type: 'run-ended' }, file: string, runArguments
     // A disk that refuses to be written may have lost something, too; pictures that are missing are, and so is what was paid for nothing.
     const goesOn =
       event.ending === 'output-unwritable' || event.missingPictures !== undefined || event.untold > 0
-        ? 'Then the same command goes on.'
-        : `Nothing is lost: ${first}the same command goes on from here.`;
+        ? 'Then the same command resumes.'
+        : `Nothing is lost: ${first}the same command resumes.`;
     const inFlight = event.counts.active;
     if (inFlight === 0) return goesOn;
-    return `${goesOn} Start it within 30 minutes, so that ${plural(inFlight, 'job')} in flight can be collected.`;
+    return `${goesOn} Start it within 30 minutes to collect ${plural(inFlight, 'job')} in flight.`;
   }
   if (event.missingPictures !== undefined)
-    return `Then \`nightrender run ${runArguments}\` renders them again.`;
+    return `After that, \`nightrender run ${runArguments}\` renders them again.`;
   if (event.ending === 'complete' && event.part !== undefined && event.counts.waiting > 0)
     return `Their pictures count: \`nightrender run ${runArguments}\` renders the rest.`;
   if (event.counts.failed === 0) return '';
-  return `The report says of each failed scene why it failed; \`nightrender retry ${file}\` gives them fresh attempts.`;
+  return `The report says why each scene failed; \`nightrender retry ${file}\` gives them new attempts.`;
 }

@@ -55,10 +55,10 @@ function describeAdopted(event: Event & { type: 'adopted' }): string {
   const doubt =
     byName === 0
       ? ''
-      : `, ${byName.toLocaleString('en')} of them by ${byName === 1 ? 'its name' : 'their names'} alone: an edited row may have its old picture`;
-  const taken = `${plural(pictures, 'picture')} in the folder taken over for ${plural(scenes, 'scene')}${doubt}`;
+      : `, ${byName.toLocaleString('en')} of them by name only: an edited row may have its old picture`;
+  const taken = `${plural(pictures, 'picture')} in the folder adopted for ${plural(scenes, 'scene')}${doubt}`;
   if (unused === 0) return taken;
-  return `${taken}; ${unused.toLocaleString('en')} could not be used and ${unused === 1 ? 'stays as it is' : 'stay as they are'}: ${examples.join('; ')}${unused > examples.length ? '; …' : ''}`;
+  return `${taken}; ${unused.toLocaleString('en')} not used: ${examples.join('; ')}${unused > examples.length ? '; …' : ''}`;
 }
 
 function describeRecovered({ inFlight, unanswered }: Event & { type: 'recovered' }): string {
@@ -67,14 +67,14 @@ function describeRecovered({ inFlight, unanswered }: Event & { type: 'recovered'
       ? `${plural(inFlight, 'job')} of the run before ${inFlight === 1 ? 'is' : 'are'} collected first`
       : '',
     unanswered > 0
-      ? `${plural(unanswered, 'submission')} of the run before got no answer before it died: they may run, and be billed for nothing`
+      ? `${plural(unanswered, 'submission')} of the run before got no answer before it crashed: they may run and be billed`
       : '',
   ];
   return parts.filter((part) => part !== '').join('; ');
 }
 
 function describeFailure(event: Event & { type: 'attempt-failed' }, now: number): string {
-  const doubt = event.kind === 'unanswered' ? '; it may run and be billed for nothing' : '';
+  const doubt = event.kind === 'unanswered' ? '; it may run and be billed' : '';
   const what = `${event.scene}: attempt ${event.attempt}: ${event.text}${doubt}`;
   if (event.next === 'failed') return `${what}; the scene has failed (${event.kind})`;
   return `${what}; trying again ${formatWait((event.dueAt ?? now) - now)}`;

@@ -10,16 +10,16 @@ export function describeCost({ cost, scenes, isPriced, ground }: Forecast): stri
   if (cost === null) {
     if (!isPriced) return 'unknown: `pricing` is not set';
     if (ground.saved > 0) return 'unknown: the service has told no execution times';
-    return `unknown: no scene of this batch is rendered yet${previewHint}`;
+    return `unknown: no scene of this batch has been rendered yet${previewHint}`;
   }
   const { amount, perScene, currency } = cost;
   const each = formatCost({ spent: perScene, currency });
-  return `about ${formatCost({ spent: amount, currency })}: ${each} a scene, as for the ${plural(ground.saved, 'scene')} of this batch that ${ground.saved === 1 ? 'is' : 'are'} saved, with what failed on the way`;
+  return `about ${formatCost({ spent: amount, currency })}: ${each} a scene, from ${plural(ground.saved, 'saved scene')} of this batch, failed attempts included`;
 }
 
 export function describeTime({ time, scenes, ground }: Forecast): string {
   if (scenes === 0) return '';
-  if (time === null) return `unknown: no scene of this batch is rendered yet${previewHint}`;
+  if (time === null) return `unknown: no scene of this batch has been rendered yet${previewHint}`;
   const [from, to] = [formatTime(time.fromMs), formatTime(time.toMs)];
   const range = from === to ? `about ${from}` : `${from} to ${to}`;
   return `${range}: ${[inFlightGround(ground), paceGround(ground)].filter((text) => text !== '').join('; ')}`;
@@ -29,7 +29,7 @@ export function describeCuts({ cuts }: Forecast): string[] {
   return cuts.map(describeCut);
 }
 
-const previewHint = ' (a preview tells: `nightrender run … --limit 20`)';
+const previewHint = ' (render a preview: `nightrender run … --limit 20`)';
 
 function inFlightGround({ inFlightMs, executionMs, sample }: Forecast['ground']): string {
   if (inFlightMs === null) return '';
@@ -47,10 +47,10 @@ function describeCut(cut: Cut): string {
   switch (cut.limit) {
     case 'cost': {
       const { of, spent, currency, scenes } = cut;
-      return `\`limits.cost\` ends the run after about ${plural(scenes, 'scene')}: ${formatCost({ spent, currency, limit: of })} are spent`;
+      return `\`limits.cost\` ends the run after about ${plural(scenes, 'scene')}: ${formatCost({ spent, currency, limit: of })} spent`;
     }
     case 'jobs':
-      return `\`limits.jobs\` ends the run after ${plural(cut.scenes, 'submission')}: ${cut.submitted.toLocaleString('en')} of ${cut.of.toLocaleString('en')} were made`;
+      return `\`limits.jobs\` ends the run after ${plural(cut.scenes, 'submission')}: ${cut.submitted.toLocaleString('en')} of ${cut.of.toLocaleString('en')} used`;
     case 'time':
       return `\`limits.for\` or \`limits.until\` may end the run after about ${plural(cut.scenes, 'scene')}, in ${formatDuration(cut.leftMs)}`;
   }

@@ -48,7 +48,7 @@ const words: Record<IdleReason, string> = {
   disk: 'writing to disk',
   limits: '`limits` reached',
   resuming: 'planning and resuming',
-  retries: 'only scenes waiting for another attempt',
+  retries: 'only retries left to wait for',
   stopping: 'the run was stopping',
   nothingLeft: 'nothing left',
 };
@@ -70,7 +70,9 @@ function lagRows({ lagMs, lagAtMostMs }: RunStats): [string, string][] {
   if (lagMs !== null)
     rows.push(`${formatPercentiles(lagMs)} from completion to collection, by the service's times`);
   if (lagAtMostMs !== null)
-    rows.push(`at most ${formatPercentiles(lagAtMostMs)}, since last seen running: no times told`);
+    rows.push(
+      `at most ${formatPercentiles(lagAtMostMs)}, since last seen running: the service reports no times`,
+    );
   return rows.map((text, i) => [i === 0 ? 'lag' : '', text]);
 }
 
@@ -84,7 +86,7 @@ function describe429({ lostTo429, requests }: RunStats): string {
   const lost: [number, string][] = [
     [backOffMs, 'backing off'],
     [slowedMs, 'sending slower'],
-    [looksMs, 'looking later'],
+    [looksMs, 'polling later'],
   ];
   const parts = lost.filter(([ms]) => ms > 0).map(([ms, how]) => `${formatShortTime(ms)} ${how}`);
   const sent = requests.submissions + requests.status;

@@ -15,14 +15,14 @@ import { formatVersion } from './json-lines.ts';
 const count = z.int().min(0);
 const text = z.string();
 const scene = text.describe('the id of the scene');
-const attempt = z.int().min(1).describe('the how manieth submission of the scene');
+const attempt = z.int().min(1).describe('which submission of the scene, from 1');
 const jobId = text.describe("the service's id of the job");
 const kind = text.describe('the kind of failure, as `nightrender help failures` lists them');
 const ending = text.describe(
   'how it ended, as `nightrender help resume` lists exit codes: complete, incomplete, halted, …',
 );
 const exitCode = count.describe('the exit code of the program');
-const executionTimeMs = count.optional().describe('as the service told it');
+const executionTimeMs = count.optional().describe('as the service reports it');
 const cost = z
   .looseObject({
     spent: z.number().describe('what the batch has cost so far'),
@@ -37,14 +37,14 @@ const perState = (...states: string[]) =>
 
 const runLines = {
   'run-started': line('a run has begun', {
-    formatVersion: z.literal(formatVersion).describe('becomes another where something goes away'),
+    formatVersion: z.literal(formatVersion).describe('changes when something is removed'),
     program: text,
     manifest: z.array(text),
     endpoint: text,
     outputDir: text,
     concurrency: count,
   }),
-  warning: line('something to know and perhaps to change; the run goes on', { text }),
+  warning: line('a warning; the run continues', { text }),
   'plan-made': line('the manifest was compared with the checkpoint', {
     counts,
     part: part.describe('of the scenes that a preview renders (`--sample`, `--limit`)'),
@@ -53,18 +53,18 @@ const runLines = {
     unchanged: count,
     withdrawn: count,
   }),
-  adopted: line('pictures that no record knew were taken into the batch (`--adopt`)', {
+  adopted: line('pictures that were on no record were adopted (`--adopt`)', {
     scenes: count,
     pictures: count,
-    byName: count.describe('of these, by their names alone: an edited row may have its old picture'),
+    byName: count.describe('of these, by name only: an edited row may have its old picture'),
     unused: count.describe('pictures that are damaged or fit no scene that waits; they stay as they are'),
     examples: z.array(text).describe('the first of these, and why'),
   }),
-  recovered: line('what dead runs have left: submissions without an answer, jobs in flight', {
+  recovered: line('what crashed runs left: unanswered submissions, jobs in flight', {
     unanswered: count,
     inFlight: count,
   }),
-  'scene-submitted': line('the service has taken a job', { scene, attempt, jobId }),
+  'scene-submitted': line('the service has accepted a job', { scene, attempt, jobId }),
   'job-status': line("the service's word for a job has changed", { scene, jobId, status: text }),
   'scene-saved': line('the pictures of a scene are on disk', {
     scene,
@@ -86,18 +86,18 @@ const runLines = {
     executionTimeMs,
     cost,
   }),
-  'request-troubled': line('a request was not answered usefully and is sent again', {
+  'request-troubled': line('a request failed and is sent again', {
     scene,
     kind,
     text,
     waitMs: z.number().min(0),
   }),
-  'service-health': line("how the endpoint's workers and jobs are, where the service tells", {
+  'service-health': line('workers and jobs of the endpoint, if the service reports them', {
     workers: perState('running', 'idle', 'ready', 'initializing', 'throttled', 'unhealthy'),
     jobs: perState('inProgress', 'inQueue', 'completed', 'failed', 'retried'),
   }),
   stopping: line('nothing more is submitted', { ending, text }),
-  'run-stats': line('what the run needed and what held it back (`--stats`)', statsShape),
+  'run-stats': line('requests, lag, data, and what held the run back (`--stats`)', statsShape),
   'run-ended': line('the last line of a run', {
     ending,
     exitCode,
@@ -116,7 +116,7 @@ const runLines = {
 /** By `type`, those of a run first. */
 export const eventLines = {
   ...runLines,
-  refused: line('a command did not do its work', {
+  refused: line('a command was rejected', {
     ending,
     exitCode,
     text,
@@ -143,8 +143,8 @@ export const eventLines = {
     problem: text,
     keptAs: text.optional(),
   }),
-  'checkpoint-repaired': line('`verify --repair`: the checkpoint was damaged, or another than it was', {
-    lost: count.describe('submissions that are not on record any more: they count as unanswered'),
+  'checkpoint-repaired': line('`verify --repair`: the checkpoint was damaged or replaced', {
+    lost: count.describe('submissions that are lost and count as unanswered'),
     keptAs: text.nullable().describe('where what was damaged is; null where nothing was'),
   }),
   verified: line('the last line of `verify`', {
@@ -160,38 +160,36 @@ export const eventLines = {
   'put-back': line('the last line of `retry`', {
     scenes: count,
     givenUp: count,
-    kept: count.describe('pictures that are kept as `.former`'),
+    kept: count.describe('pictures kept as `.former`'),
   }),
   'files-written': line('`report`: the files', {
     files: z.array(text),
-    thumbnails: made.describe('those that were missing and are made now, and those that could not be made'),
+    thumbnails: made.describe('missing ones that were created, and ones that could not be'),
     copies: made.describe('the same of the copies in other formats'),
   }),
   serving: line('`serve`: the service is up', {
     url: text,
-    endpointIds: z.array(text).describe('those of the file; more may be made in the console'),
+    endpointIds: z.array(text).describe('those of the file; the console may add more'),
     dataDir: text,
-    apiKey: text.optional().describe('the first key of this folder, which is told here and never again'),
+    apiKey: text.optional().describe('the first key of this folder, shown only here'),
   }),
-  'key-added': line('`keys add`: a key was made', {
-    key: text.describe('the key itself, which is told here and never again'),
+  'key-added': line('`keys add`: a key was created', {
+    key: text.describe('the key itself, shown only here'),
     ...keyShape,
   }),
   'key-listed': line('`keys list`: a key of the service', {
     ...keyShape,
-    createdAt: keyShape.createdAt
-      .nullable()
-      .describe('null for one that was in NIGHTRENDER_API_KEY as the service was started'),
+    createdAt: keyShape.createdAt.nullable().describe('null for the one in NIGHTRENDER_API_KEY'),
     usage: z
       .array(z.looseObject({ endpointId: text, jobs: count, gpuMs: count }))
-      .describe('what was done for it: submissions, and how long its jobs were in workers'),
+      .describe('its submissions, and the time its jobs spent in workers'),
   }),
-  'key-revoked': line('`keys revoke`: a key is good for nothing any more', keyShape),
+  'key-revoked': line('`keys revoke`: a key was revoked', keyShape),
   watching: line('`watch`: the page is up', { url: text, dir: text }),
   plan: line('`plan`: what a run would do', planShape),
   status: line('`status`: where a batch stands', statusShape),
   'scene-story': line('`explain`: all that is on record of a scene', storyShape),
-  picture: line('`inspect`: what a picture says of itself', pictureShape),
+  picture: line('`inspect`: what a picture says about itself', pictureShape),
 };
 
 function line<Shape extends z.ZodRawShape>(means: string, shape: Shape) {
@@ -219,7 +217,7 @@ export function eventsSchemaText(): string {
 const always = {
   at: {
     type: 'string',
-    description: 'when it was said, in UTC',
+    description: 'when it was printed, in UTC',
     pattern: String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`,
   },
 };

@@ -36,7 +36,7 @@ export function createFilesView({ json, file, elapsed }: FilesViewOptions): File
     onProgress: (what, made) => {
       if (json || elapsed() - shownElapsed < progressEveryMs) return;
       shownElapsed = elapsed();
-      writeStatus(`${what} made for ${plural(made, 'picture')}`);
+      writeStatus(`${what} created for ${plural(made, 'picture')}`);
     },
     // Beside the paths, which scripts read.
     warn: (text) => {
@@ -59,11 +59,11 @@ function describe(what: 'thumbnail' | 'copies', made: Made | undefined, file: st
   const thing = what === 'thumbnail' ? 'no thumbnail' : 'not all copies';
   return [
     ...(count > 0
-      ? [`Missing ${what === 'thumbnail' ? 'thumbnails' : what} made for ${plural(count, 'picture')}.`]
+      ? [`Missing ${what === 'thumbnail' ? 'thumbnails' : what} created for ${plural(count, 'picture')}.`]
       : []),
     ...(lacking > 0
       ? [
-          `${plural(lacking, 'picture has', 'pictures have')} ${thing}: it is missing or damaged, as \`nightrender verify ${file}\` tells, or none can be made or written.`,
+          `${plural(lacking, 'picture has', 'pictures have')} ${thing}: the picture is missing or damaged (\`nightrender verify ${file}\`), or the file cannot be created.`,
         ]
       : []),
   ];

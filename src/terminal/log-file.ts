@@ -76,7 +76,7 @@ function open(file: string, warn: (error: unknown) => void) {
 /** Whoever opens one waits for its reader, and nothing else goes on meanwhile, signals neither. */
 function assertNoPipe(file: string): void {
   if (statSync(file, { throwIfNoEntry: false })?.isFIFO() === true)
-    throw new Error('it is a pipe, which would have the run wait for its reader');
+    throw new Error('it is a pipe, and the run would wait for a reader');
 }
 
 function attempt(work: () => void, warn: (error: unknown) => void): void {
@@ -89,7 +89,7 @@ function attempt(work: () => void, warn: (error: unknown) => void): void {
 
 function brokenText(file: string, error: unknown): string {
   const why = error instanceof Error ? error.message.replace(/^[A-Z]+: |, \w+( '.*')?$/g, '') : String(error);
-  return `the log ${file} cannot be written (${why}); the run goes on without what it cannot hold`;
+  return `the log ${file} cannot be written (${why}); the run continues without it`;
 }
 
 function levelOf(event: Event): Level {

@@ -80,9 +80,7 @@ export class PlainView implements RunView {
   #flushHeldBack(): void {
     const held = this.#budget.takeHeldBack();
     if (held > 0)
-      this.#write(
-        `and ${plural(held, 'more trouble')} like these; the report counts failed attempts by kind`,
-      );
+      this.#write(`and ${plural(held, 'more problem')} like these; the report counts failures by kind`);
   }
 
   #write(line: string): void {

@@ -14,7 +14,7 @@ export function printInit({ pipeline, manifest, schema, needsKey }: ShownInit): 
   const file = shellWord(pipeline);
   const steps: [string, string][] = [
     ...(needsKey
-      ? ([['export NIGHTRENDER_API_KEY=…', 'the key of your service, in no file']] as [string, string][])
+      ? ([['export NIGHTRENDER_API_KEY=…', 'the key of your service']] as [string, string][])
       : []),
     [`nightrender plan ${file}${needsKey ? ' --check' : ''}`, 'what a run would do; nothing is sent'],
     ...(needsKey
@@ -26,8 +26,8 @@ export function printInit({ pipeline, manifest, schema, needsKey }: ShownInit): 
   const lines = steps.map(([command, what]) => `  ${command.padEnd(width)}   # ${what}`);
   writeOut(
     [
-      `Made ${pipeline}, ${manifest} and ${schema}, by which editors complete and check the first.`,
-      'Put your own scenes into the list; then:',
+      `Created ${pipeline}, ${manifest} and ${schema} (a schema for editors).`,
+      'Put your scenes into the list, then:',
       '',
       ...lines,
     ].join('\n'),
@@ -37,8 +37,8 @@ export function printInit({ pipeline, manifest, schema, needsKey }: ShownInit): 
 export function printServiceInit({ service, schema }: { service: string; schema: string }): void {
   writeOut(
     [
-      `Made ${service} and ${schema}, by which editors complete and check the first.`,
-      'It has two endpoints, and shows in comments what else there can be; then:',
+      `Created ${service} and ${schema} (a schema for editors).`,
+      'It has two endpoints; comments show the other keys. Then:',
       '',
       `  nightrender serve ${shellWord(service)}`,
     ].join('\n'),

@@ -16,9 +16,7 @@ function describe(file: string, picture: InspectedPicture): string[] {
   const head = `${harmless(file)}: ${format.toUpperCase()}, ${width} × ${height} pixels, ${bytes.toLocaleString('en')} bytes`;
   return [
     head,
-    ...(provenance === null
-      ? ['It does not say where it comes from.']
-      : describeProvenance(provenance, picture)),
+    ...(provenance === null ? ['No provenance found.'] : describeProvenance(provenance, picture)),
     ...texts.flatMap(({ keyword, text }) => ['', `${harmless(keyword)}:`, ...indented(text)]),
   ];
 }
@@ -34,12 +32,12 @@ function describeProvenance(provenance: JsonObject, { from, isOfThisPicture }: I
     ['job', textOf(jobId)],
     ['endpoint', `${textOf(baseUrl)} ${textOf(id)}`.trim()],
     ['program', textOf(program)],
-    ['told by', from === 'embedded' ? 'the picture itself' : 'the JSON file beside it'],
+    ['source', from === 'embedded' ? 'the picture itself' : 'its JSON sidecar'],
     ...inputs.map(([name, value]): [string, string] => [`input ${name}`, textOf(value)]),
   ];
   const told = rows.filter(([, text]) => text !== '');
   const width = Math.max(...told.map(([name]) => name.length));
-  const other = 'The file beside it is of another picture: this one was changed or replaced since.';
+  const other = 'The sidecar belongs to another picture: this one was changed or replaced.';
   return [
     ...told.flatMap(([name, text]) => row(name.padEnd(width), text)),
     ...(isOfThisPicture === false ? [other] : []),

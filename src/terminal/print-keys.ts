@@ -38,7 +38,7 @@ export function printNewKey({ key, record, shownDir, revokeCommand }: ShownNewKe
   );
   writeOut(key);
   writeError(
-    `It is shown this once: the service keeps its digest alone. A service that runs knows it from now on;\n\`${harmless(revokeCommand)}\` ends that.`,
+    `It is shown only once: the service stores a digest. It works at once, also in a running service;\nrevoke it with \`${harmless(revokeCommand)}\`.`,
   );
 }
 
@@ -49,7 +49,7 @@ export function printKeys(
 ): void {
   if (json) return keys.forEach((key) => writeJsonLine('key-listed', { ...inJson(key), usage: key.usage }));
   if (keys.length === 0)
-    return writeError(`There are no keys in ${harmless(shownDir)}; \`${harmless(addCommand)}\` makes one.`);
+    return writeError(`No keys in ${harmless(shownDir)}; create one with \`${harmless(addCommand)}\`.`);
   for (const line of keyLines(keys, outColumns())) writeOut(line);
 }
 
@@ -57,7 +57,7 @@ export function printKeys(
 export function printRevokedKey(key: ShownKey, json: boolean): void {
   if (json) return writeJsonLine('key-revoked', inJson(key));
   writeOut(
-    `The key ${key.name} is revoked since ${formatInstant(key.revokedAt ?? 0)}, and good for nothing any more. Jobs that were submitted with it go on.`,
+    `The key ${key.name} is revoked since ${formatInstant(key.revokedAt ?? 0)}. Jobs submitted with it continue.`,
   );
 }
 
@@ -91,9 +91,7 @@ export function keyLines(keys: ShownUsedKey[], columns: number): string[] {
 function described(key: ShownUsedKey): string {
   const used = key.lastUsedAt === null ? 'never used' : `last used ${toTheMinute(key.lastUsedAt)}`;
   const origin =
-    key.createdAt === null
-      ? ['in NIGHTRENDER_API_KEY as the service was started']
-      : [`created ${toTheMinute(key.createdAt)}`, used];
+    key.createdAt === null ? ['from NIGHTRENDER_API_KEY'] : [`created ${toTheMinute(key.createdAt)}`, used];
   const revoked = key.revokedAt === null ? [] : [`revoked ${toTheMinute(key.revokedAt)}`];
   const facts = [
     `${key.kind} for ${endpointsOf(key)}`,

@@ -60,10 +60,8 @@ function headOf({ counts, part, asked, shownDir, file }: ShownPlan): string {
   }
   const what = plural(waiting, 'scene');
   const preview =
-    asked === null
-      ? ''
-      : `, a preview (${formatPart(asked)}) of ${plural(counts.waiting, 'scene')} that wait`;
-  return `A run of ${file} submits ${what}${preview}.`;
+    asked === null ? '' : `, a preview (${formatPart(asked)}) of ${plural(counts.waiting, 'waiting scene')}`;
+  return `A run of ${file} would submit ${what}${preview}.`;
 }
 
 function rowsOf(plan: ShownPlan): [string, string][] {
@@ -77,7 +75,7 @@ function rowsOf(plan: ShownPlan): [string, string][] {
     ['scenes', statesOf(counts)],
     ['', changesOf(changes)],
     ['preview', part === null ? '' : statesOf(part)],
-    ['run', plan.isRunning ? 'a run is at work on this batch: this is what stands there at the moment' : ''],
+    ['run', plan.isRunning ? 'a run is active; these are the numbers at this moment' : ''],
     ['in flight', inFlightOf(plan)],
     [
       'failed',
@@ -87,7 +85,7 @@ function rowsOf(plan: ShownPlan): [string, string][] {
       '',
       setAside.failed.length === 0
         ? ''
-        : `\`nightrender retry ${plan.commandArguments}\` gives them fresh attempts`,
+        : `\`nightrender retry ${plan.commandArguments}\` gives them new attempts`,
     ],
     ...badRowsOf(plan),
     ['cost', describeCost(forecast)],
@@ -114,7 +112,7 @@ function statesOf({ waiting, active, saved, failed, invalid, withdrawn }: SceneC
 function changesOf({ added, changed, withdrawn }: BatchPlan['changes']): string {
   const named: [number, string][] = [
     [added, 'new'],
-    [changed, 'edited since: the old picture is kept beside the new one'],
+    [changed, 'edited since: the old picture is kept'],
     [withdrawn, 'no longer listed: their pictures stay'],
   ];
   const parts = named.filter(([count]) => count > 0);
@@ -127,7 +125,7 @@ function inFlightOf({ setAside: { inFlight, intended }, isRunning }: ShownPlan):
     : `${plural(inFlight, 'job')} of an earlier run, collected first`;
   const doubt = isRunning
     ? `${plural(intended, 'submission')} on the way`
-    : `${plural(intended, 'submission')} of a dead run that may have been sent, and billed`;
+    : `${plural(intended, 'submission')} of a crashed run, possibly sent and billed`;
   return [inFlight > 0 ? jobs : [], intended > 0 ? doubt : []].flat().join('; ');
 }
 
@@ -147,13 +145,13 @@ function describeCheck({ text, workers = {} }: EndpointCheck): string {
 function lastWords({ runArguments, asked, counts, part, check, obstacle }: ShownPlan): string {
   const nothing =
     check === null ? 'Nothing was sent and nothing written' : 'No scene was sent and nothing written';
-  if (obstacle !== null) return `${nothing}; a run could not begin before the problem is mended.`;
-  if (check?.ending === 'not-allowed') return `${nothing}; a run would end at once before that is mended.`;
-  if (check?.ending === 'halted') return `${nothing}; a run could render nothing before the service answers.`;
+  if (obstacle !== null) return `${nothing}; fix the problem before a run.`;
+  if (check?.ending === 'not-allowed') return `${nothing}; a run would end at once until that is fixed.`;
+  if (check?.ending === 'halted') return `${nothing}; a run would wait until the service answers.`;
   const { waiting, active } = part ?? counts;
   if (waiting + active === 0) return `${nothing}.`;
   const options = asked === null ? '' : ` ${formatPart(asked)}`;
-  return `${nothing}. \`nightrender run ${runArguments}${options}\` does it.`;
+  return `${nothing}. Start it with \`nightrender run ${runArguments}${options}\`.`;
 }
 
 /** One of the first requests, as it would be sent. */
@@ -163,7 +161,7 @@ const indent = 5;
 function describeRequest(request: FirstRequest, number: number, columns: number): string[] {
   const { scene, attempt, url, body, file, taken } = request;
   const again = attempt === 1 ? '' : `, submission ${attempt}`;
-  const why = taken === null ? '' : `, since ${taken} is another scene's`;
+  const why = taken === null ? '' : `: ${taken} belongs to another scene`;
   return [
     ...hanging(`  ${number}.`, `${scene}${again} → images/${file}${why}`, columns, indent),
     ...hanging('', `POST ${url.replace(/^local/, 'the local service')}`, columns, indent),

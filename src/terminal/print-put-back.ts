@@ -24,8 +24,8 @@ export function printPutBack(
     for (const { id, was } of chosen) writeJsonLine('scene-put-back', { scene: id, was });
     return writeJsonLine('put-back', { scenes, givenUp, kept });
   }
-  if (scenes + givenUp === 0) return writeOut('There is nothing to put back.');
-  if (givenUp > 0) writeOut(`${plural(givenUp, 'job')} in flight given up; each may have been billed.`);
+  if (scenes + givenUp === 0) return writeOut('Nothing to put back.');
+  if (givenUp > 0) writeOut(`${plural(givenUp, 'job')} in flight given up; they may be billed.`);
   if (scenes === 0) return;
   writeOut(`${plural(scenes, 'scene waits', 'scenes wait')} to be rendered again:`);
   let shown = 0;
@@ -37,7 +37,5 @@ export function printPutBack(
   if (scenes > shown)
     writeOut(`  and ${(scenes - shown).toLocaleString('en')} more; --json names all of them`);
   if (keptText !== undefined) writeOut(`${keptText}.`);
-  writeOut(
-    `That is ${plural(scenes, 'new job')} at least, each with a bill of its own: \`nightrender run ${file}\`.`,
-  );
+  writeOut(`At least ${plural(scenes, 'new job')} will be billed: \`nightrender run ${file}\`.`);
 }

@@ -1,4 +1,4 @@
-/** Why a command did not do its work: on stderr for people, as one JSON object on stdout where asked for. */
+/** Why a command was rejected: on stderr for people, as one JSON object on stdout where asked for. */
 import { writeError } from './console.ts';
 import { harmlessLines } from './fit-text.ts';
 import { writeJsonLine } from './json-lines.ts';

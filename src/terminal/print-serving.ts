@@ -34,15 +34,15 @@ export function printServiceFailure(text: string): void {
 function whereItIs({ url, endpoints, shownDataDir }: Serving): string[] {
   const names = endpoints.map(({ id, name }) => (id === name ? id : `${name} (${id})`)).join(', ');
   const here = onThisMachine(url);
-  const others = `by this machine's name or address, port ${new URL(url).port}`;
+  const others = `this machine's name or address, port ${new URL(url).port}`;
   const lines: [string, string][] = [
     ['  console', `${here}/console/`],
     ...(here === url ? [] : ([['  others', others]] as [string, string][])),
-    ['  endpoints', names || 'none yet: make one in the console'],
+    ['  endpoints', names || 'none yet: create one in the console'],
     ['  kept in', shownDataDir],
   ];
   return [
-    `The service is up at ${here}; Ctrl-C ends it.`,
+    `Listening on ${here}; stop with Ctrl-C.`,
     ...lines.flatMap(([name, text]) => hanging(name, text, outColumns(), 13)),
   ];
 }
@@ -57,7 +57,7 @@ function keyLines({ newKey, hasGivenKey }: Serving): string[] {
   if (newKey === undefined) return ['  key        one of `nightrender keys list`'];
   return [
     '',
-    'Its first key, which is told this once (`nightrender keys` makes more):',
+    'The first key, shown only once (`nightrender keys add` creates more):',
     '',
     `  export NIGHTRENDER_API_KEY=${newKey}`,
   ];
@@ -65,7 +65,7 @@ function keyLines({ newKey, hasGivenKey }: Serving): string[] {
 
 function howToUse({ url, endpoints }: Serving): string[] {
   const [first] = endpoints;
-  if (first === undefined) return ['The console signs in by the key.'];
+  if (first === undefined) return ['Sign in to the console with the key.'];
   return [
     'In pipeline.yaml:',
     '',
@@ -85,9 +85,9 @@ export interface Watching {
 
 export function printWatching({ url, dir, shownDir, hasBatch }: Watching, json: boolean): void {
   if (json) return writeJsonLine('watching', { url, dir });
-  const waits = hasBatch ? '' : ' There is no batch there yet; the page waits for it.';
-  writeOut(`${shownDir} can be watched at ${url} (on this machine, read only).${waits}`);
-  writeOut('Ctrl-C ends the page; a run goes on without it.');
+  const waits = hasBatch ? '' : ' There is no batch yet; the page waits for one.';
+  writeOut(`Watch ${shownDir} at ${url} (this machine only, read-only).${waits}`);
+  writeOut('Ctrl-C stops the page, not the run.');
 }
 
 export function printWatchFailure(text: string): void {

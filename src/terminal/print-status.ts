@@ -108,7 +108,7 @@ function describeCost(cost: BatchCost): string {
   const parts = [
     `${formatCost(cost)} so far`,
     inFlight > 0 ? `up to ${formatCost({ spent: inFlight, currency })} more in flight` : '',
-    untold > 0 ? `of it an estimate for ${plural(untold, 'submission')} of which nobody knows` : '',
+    untold > 0 ? `including an estimate for ${plural(untold, 'submission')} with unknown outcome` : '',
   ];
   return parts.filter((part) => part !== '').join(', ');
 }
@@ -141,7 +141,7 @@ function describeRun({ isRunning, quietSince, summary }: BatchStatus): string {
   if (isRunning)
     return `running since ${formatInstant(run.startedAt)} (process ${run.pid} on ${run.host})${quiet}`;
   if (run.endedAt === null)
-    return `died without a word; it began ${formatInstant(run.startedAt)}. The same command goes on from there`;
+    return `exited without a final status; it began ${formatInstant(run.startedAt)}. The same command resumes`;
   return `${endingOf(run)}; ended ${formatInstant(run.endedAt)} with exit code ${run.exitCode}`;
 }
 

@@ -27,7 +27,7 @@ export function printStory(story: ShownStory, json: boolean): void {
   const columns = outColumns();
   const say = (name: string, text: string): void => writeOut(hanging(name, text, columns, 10).join('\n'));
   say('scene', story.id);
-  for (const { source, problem } of story.invalid) say('invalid', `${source}: ${problem}; it was skipped`);
+  for (const { source, problem } of story.invalid) say('invalid', `${source}: ${problem}; skipped`);
   for (const [i, version] of story.versions.entries()) {
     if (i > 0) writeOut(`\nBefore its row was edited (${version.fingerprint.slice(0, 8)})`);
     formatVersion(story, version, say);
@@ -62,8 +62,8 @@ function shownValue(value: unknown): string {
 function showAttempt(story: ShownStory, attempt: AttemptStory, say: Say): void {
   const { number, state, failureKind, failureText, isCounted, settledAt, intendedAt, polls } = attempt;
   const took = settledAt === null ? '' : ` after ${formatShortTime(settledAt - intendedAt)}`;
-  const looks = polls === 0 ? '' : `, ${plural(polls, 'look')}`;
-  const counts = isCounted || state === 'saved' ? '' : '; counts no more';
+  const looks = polls === 0 ? '' : `, ${plural(polls, 'poll')}`;
+  const counts = isCounted || state === 'saved' ? '' : '; no longer counts';
   writeOut('');
   say(`attempt ${number}`.padEnd(10), `${state}${took}${looks}${counts}`);
   for (const [at, what] of momentsOf(attempt)) say('', `${formatInstant(at)}  ${what}`);

@@ -48,10 +48,10 @@ export function createVerifyView(options: VerifyViewOptions): VerifyView {
 function describeRepaired({ lost, keptAs }: Repaired): string {
   const what =
     keptAs === null
-      ? 'The checkpoint is not what the last run has left, and sound: it is taken as it is.'
-      : `The checkpoint was damaged and is repaired; what was damaged is kept as ${keptAs}.`;
+      ? 'The checkpoint differs from what the last run left, but is sound: accepted as it is.'
+      : `The damaged checkpoint is repaired; the damaged file is kept as ${keptAs}.`;
   if (lost === 0) return `${what} No submission is lost.`;
-  return `${what} ${plural(lost, 'submission is', 'submissions are')} not on record any more and counted as unanswered.`;
+  return `${what} ${plural(lost, 'submission is', 'submissions are')} lost and counted as unanswered.`;
 }
 
 /** Every bad picture as soon as it is found. */
@@ -117,9 +117,9 @@ function describeBad({ picture, verdict, keptAs }: BadPicture): string {
 
 function whatNext({ withdrawn, putBack }: Verified, isRepair: boolean, file: string): string[] {
   if (!isRepair) {
-    return [`\`nightrender verify ${file} --repair\` puts these scenes back to be rendered again.`];
+    return [`\`nightrender verify ${file} --repair\` puts these scenes back for rendering.`];
   }
-  const back = `${plural(putBack, 'scene waits', 'scenes wait')} to be rendered again, each a new job and a new bill: \`nightrender run ${file}\`.`;
-  const gone = `${plural(withdrawn, 'picture')} of scenes that are no longer in the manifest: taken off the record, and rendered again only if their rows come back.`;
+  const back = `${plural(putBack, 'scene waits', 'scenes wait')} to be rendered again, each billed as a new job: \`nightrender run ${file}\`.`;
+  const gone = `${plural(withdrawn, 'picture')} of withdrawn scenes taken off the record; rendered again only if their rows return.`;
   return [...(putBack > 0 ? [back] : []), ...(withdrawn > 0 ? [gone] : [])];
 }

@@ -161,9 +161,9 @@ scenes:
     'pipeline.yaml:9:5: which column of two.csv holds the values? Expected column: name; it has name, n',
     'pipeline.yaml:10:32: two.csv has no column "nane"; did you mean name?',
     'numbers.txt:2: the value of d is "ten"; expected a number such as 30, -1.5 or 1e3',
-    'numbers.txt:3: the value 1 is there twice (numbers.txt:1); expected it once',
+    'numbers.txt:3: the value 1 is repeated (numbers.txt:1)',
     'two.csv:3: the value of name is empty',
-    'two.csv:4: the value "x" is there twice (two.csv:2); expected it once',
+    'two.csv:4: the value "x" is repeated (two.csv:2)',
   ]);
 });
 
@@ -171,22 +171,22 @@ it.each([
   [
     'a value twice',
     'scenes: {matrix: {style: [oil, ink, oil]}}',
-    'pipeline.yaml:5:37: the value "oil" is there twice (pipeline.yaml:5:27); expected it once',
+    'pipeline.yaml:5:37: the value "oil" is repeated (pipeline.yaml:5:27)',
   ],
   [
     'a number and its digits as text',
     `scenes: {matrix: {style: [1, '1']}}`,
-    'pipeline.yaml:5:30: the value "1" is there twice (pipeline.yaml:5:27); expected it once',
+    'pipeline.yaml:5:30: the value "1" is repeated (pipeline.yaml:5:27)',
   ],
   [
     'lists of unequal length',
     'scenes: {zip: {style: [oil, ink], b: [1]}}',
-    'pipeline.yaml:5:38: style has 2 values and b 1; lists that are walked together have equal lengths',
+    'pipeline.yaml:5:38: style has 2 values and b 1; zipped lists must have equal lengths',
   ],
   [
     'a pair twice',
     `scenes: {zip: {style: [oil, ink, oil], b: [1, 1, 1]}}`,
-    'pipeline.yaml:5:34: the value ["oil",1] is there twice (pipeline.yaml:5:24); expected it once',
+    'pipeline.yaml:5:34: the value ["oil",1] is repeated (pipeline.yaml:5:24)',
   ],
   [
     'a list that is not there is left out',
@@ -201,12 +201,12 @@ it.each([
   [
     'everything is left out',
     'scenes: {matrix: {style: [oil]}, exclude: [{style: oil}]}',
-    'pipeline.yaml:5:34: every combination is left out: there is no scene to render',
+    'pipeline.yaml:5:34: every combination is excluded: there is no scene to render',
   ],
   [
     'a column of the manifest',
     'scenes: {matrix: {style: [oil], scene: [x]}}',
-    'pipeline.yaml:5:33: a.csv has a column "scene" already; expected a name that it does not have',
+    'pipeline.yaml:5:33: a.csv has a column "scene" already; choose another name',
   ],
   [
     'too many',
@@ -221,7 +221,7 @@ it.each([
 it('a column of JSON Lines that a list is called like, too', async () => {
   const lines = `manifest: a.jsonl\n${input}\nscenes: {matrix: {style: [oil]}}`;
   expect(await problemsOf(lines, { 'a.jsonl': '{"scene":"x"}\n{"scene":"y","style":"ink"}\n' })).toEqual([
-    'pipeline.yaml:5:19: a.jsonl has a column "style" already; expected a name that it does not have',
+    'pipeline.yaml:5:19: a.jsonl has a column "style" already; choose another name',
   ]);
 });
 
@@ -232,14 +232,14 @@ it('a list that nothing speaks of is refused with the line to write', async () =
       two,
     ),
   ).toEqual([
-    "pipeline.yaml:5:19: nothing that is sent speaks of {{ style }}, so that its pictures would be the same; expected it under input, such as style: '{{ style }}'",
-    "pipeline.yaml:5:34: nothing that is sent speaks of {{ seed }}, so that its pictures would be the same; expected it under input, such as seed: '{{ seed }}'",
+    "pipeline.yaml:5:19: input does not use {{ style }}, so all its pictures would be the same; use it under input, such as style: '{{ style }}'",
+    "pipeline.yaml:5:34: input does not use {{ seed }}, so all its pictures would be the same; use it under input, such as seed: '{{ seed }}'",
   ]);
   expect(await problemsOf('manifest: a.csv\nscenes: {matrix: {style: [oil]}, seeds: 2}', two)).toEqual([
-    "pipeline.yaml:4:19: nothing that is sent speaks of {{ style }}, so that its pictures would be the same; expected it under input, such as input: {scene: '{{ scene }}', seed: '{{ seed }}', style: '{{ style }}'}",
+    "pipeline.yaml:4:19: input does not use {{ style }}, so all its pictures would be the same; use it under input, such as input: {scene: '{{ scene }}', seed: '{{ seed }}', style: '{{ style }}'}",
   ]);
   expect(await problemsOf('scenes: {matrix: {animal: [cat]}, seeds: 2}')).toEqual([
-    `pipeline.yaml:3:1: there is no manifest, and no list is called scene or prompt; say what is sent, such as input: {scene: '{{ ["animal"] }}'}`,
+    `pipeline.yaml:3:1: there is no manifest, and no list is called scene or prompt; set input, such as input: {scene: '{{ ["animal"] }}'}`,
   ]);
 });
 

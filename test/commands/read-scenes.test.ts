@@ -195,7 +195,7 @@ it('bad rows of JSON Lines: what they lack, with the columns that they have', as
     'a.jsonl:3: the id is empty',
     expect.stringMatching(/^a.jsonl:4: is not valid JSON/),
     expect.stringMatching(/^a.jsonl:5: is not a JSON object/),
-    'a.jsonl:6: the id is neither a text nor a number',
+    'a.jsonl:6: the id must be a text or a number',
     'a.jsonl:7: the id is empty',
     'a.jsonl:8: the scene is empty',
   ]);
@@ -245,13 +245,13 @@ it.each([
 
 it('without an input and such a column it says what to write', async () => {
   expect(await problemsOf({ 'a.csv': 'My text,b\nx,y\n' })).toEqual([
-    `a.csv: there is no column scene or prompt, only My text, b; say in pipeline.yaml what is sent, such as input: {scene: '{{ ["My text"] }}'}`,
+    `a.csv: there is no column scene or prompt, only My text, b; set input in pipeline.yaml, such as input: {scene: '{{ ["My text"] }}'}`,
   ]);
   expect(await problemsOf({ 'a.csv': "ID,it's\n1,y\n" })).toEqual([
-    `a.csv: there is no column scene or prompt, only ID, it's; say in pipeline.yaml what is sent, such as input: {scene: '{{ ["it''s"] }}'}`,
+    `a.csv: there is no column scene or prompt, only ID, it's; set input in pipeline.yaml, such as input: {scene: '{{ ["it''s"] }}'}`,
   ]);
   expect(await problemsOf({ 'a.csv': 'id\n1\n' })).toEqual([
-    'a.csv: there is no column scene or prompt, only id; say in pipeline.yaml what is sent, under input',
+    'a.csv: there is no column scene or prompt, only id; set input in pipeline.yaml, under input',
   ]);
   expect(await problemsOf({ 'a.jsonl': '{"text":"x"}\n' })).toEqual([
     'a.jsonl:1: it has no column scene or prompt',
@@ -303,10 +303,10 @@ it.each([
 
 it('a manifest without a row', async () => {
   expect(await problemsOf({ 'a.csv': 'id,scene\n' })).toEqual([
-    expect.stringMatching(/a.csv: there is no scene in it to render$/),
+    expect.stringMatching(/a.csv: it has no scene to render$/),
   ]);
   expect(await problemsOf({ 'a.csv': 'id,scene\nx,\n' }, { skipBadRows: true })).toEqual([
-    expect.stringMatching(/a.csv: there is no scene in it to render$/),
+    expect.stringMatching(/a.csv: it has no scene to render$/),
   ]);
 });
 

@@ -10,9 +10,9 @@ it.each([
   [
     'SQLITE_IOERR_FSYNC',
     'disk I/O error',
-    /cannot be written \(disk I\/O error, SQLITE_IOERR_FSYNC\); mend that/,
+    /cannot be written \(disk I\/O error, SQLITE_IOERR_FSYNC\); fix that/,
   ],
-  ['SQLITE_FULL', 'database or disk is full', /\(database or disk is full, SQLITE_FULL\); mend that/],
+  ['SQLITE_FULL', 'database or disk is full', /\(database or disk is full, SQLITE_FULL\); fix that/],
 ])('%s is told with its code where nothing can be seen on the disk', (code, message, text) => {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-refusal-'));
   onTestFinished(() => rmSync(dir, { recursive: true }));

@@ -41,7 +41,7 @@ it.each([
   ['prompt', 'prompt'],
 ])('shows the likely slip: %s', async (written, value) => {
   expect(await toldOf(`{width: 64, prompt: ${value}}`)).toBe(
-    `pipeline.yaml:4:28: ${written} is no placeholder, and all 3 rows are sent the same; did you mean {{ prompt }}?`,
+    `pipeline.yaml:4:28: ${written} is not a placeholder, and all 3 rows send the same input; did you mean {{ prompt }}?`,
   );
 });
 
@@ -56,13 +56,13 @@ it.each([
   '{{ "prompt" }}',
 ])('is refused without a likely slip, too: %s', async (prompt) => {
   expect(await toldOf(`{text: '${prompt}'}`)).toBe(
-    `pipeline.yaml:4:1: all 3 rows are sent the same, whatever their columns hold; expected a column in it, such as {{ prompt }}. For several pictures of one input, keep one row and add scenes: {seeds: 3} and seed: '{{ seed }}'`,
+    `pipeline.yaml:4:1: all 3 rows send the same input, whatever their columns hold; use a column, such as {{ prompt }}. For several pictures of one input, keep one row and add scenes: {seeds: 3} and seed: '{{ seed }}'`,
   );
 });
 
 it('is refused where only the lists of scenes tell pictures apart, and every row makes them again', async () => {
   const told = await toldOf("{text: 'in {{ style }}'}", rows, 'scenes: {matrix: {style: [oil, ink]}}');
-  expect(told).toContain('all 3 rows are sent the same');
+  expect(told).toContain('all 3 rows send the same input');
 });
 
 it.each([

@@ -86,11 +86,11 @@ it('leaves in flight what the service does not cancel, says so, and the next run
   expect(plain.stderr).toContain('`nightrender retry pipeline.yaml --id s0 --give-up`');
   const given = await inProcess(retry, { cwd });
   expect(given, given.stderr).toMatchObject({ code: 0 });
-  expect(given.stdout).toContain('1 job in flight given up; each may have been billed.');
+  expect(given.stdout).toContain('1 job in flight given up; they may be billed.');
   expect(given.stdout).toContain('s0 (given-up)');
   const again = await inProcess(retry, { cwd });
   expect(again.code).toBe(2);
-  expect(again.stderr).toContain('"s0" has nothing in flight that could be given up');
+  expect(again.stderr).toContain('"s0" has no job in flight');
 });
 
 it('ends with 12 where the key is refused, with 2 where there is no batch, and with 0 where nothing is in flight', async () => {

@@ -4,24 +4,24 @@ import { commandList } from '../../src/commands/command-table.ts';
 import { folderWith, inProcess, pipeline, scenes } from './cli.ts';
 
 it.each([
-  [['rnu', 'pipeline.yaml'], '"rnu" is no command; did you mean run?'],
-  [['weather'], '"weather" is no command; there are init, plan, run, status, '],
-  [['run', 'pipeline.yaml', '--manifst', 'x'], '--manifst is no option of run; did you mean --manifest?'],
-  [['list', 'pipeline.yaml', '--states=failed'], '--states is no option of list; did you mean --state?'],
+  [['rnu', 'pipeline.yaml'], '"rnu" is not a command; did you mean run?'],
+  [['weather'], '"weather" is not a command; there are init, plan, run, status, '],
+  [['run', 'pipeline.yaml', '--manifst', 'x'], '--manifst is not an option of run; did you mean --manifest?'],
+  [['list', 'pipeline.yaml', '--states=failed'], '--states is not an option of list; did you mean --state?'],
   [
     ['status', 'pipeline.yaml', '--skipBadRows'],
-    '--skipBadRows is no option of status; there are --output, ',
+    '--skipBadRows is not an option of status; there are --output, ',
   ],
   [
     ['serve', '--faults', 'x'],
     'serve has no --faults any more: it was a tool of the tests, and nothing replaces it.',
   ],
-  [['run', 'pipeline.yaml', 'other.yaml'], '"other.yaml" is more than run takes.'],
-  [['run'], 'Say which pipeline.yaml.'],
-  [['inspect'], 'Say which picture.'],
-  [['keys'], 'Say what to do: add, list, revoke.'],
+  [['run', 'pipeline.yaml', 'other.yaml'], '"other.yaml" is one argument too many for run.'],
+  [['run'], 'Specify a pipeline.yaml.'],
+  [['inspect'], 'Specify a picture.'],
+  [['keys'], 'Specify a command: add, list, revoke.'],
   [['list', 'pipeline.yaml', '--csv=yes'], '--csv is "yes"; expected true, false or no value.'],
-  [[], 'Say what to do: init, plan, run, status, '],
+  [[], 'Specify a command: init, plan, run, status, '],
 ])('%j', async (args, said) => {
   const { code, stdout, stderr } = await inProcess(args);
   expect([code, stdout]).toEqual([2, '']);

@@ -187,7 +187,7 @@ it.each([
   [['serve', '--port'], '--port needs a value.', 'nightrender serve --help'],
   [['run', 'p.yaml', '--json=maybe'], '--json is "maybe"; expected true, false or no value.', 'run --help'],
   [['run', 'p.yaml', '--skipBadRows='], '--skipBadRows is ""; expected true, false or', 'run --help'],
-  [['run'], 'Say which pipeline.yaml.', 'nightrender run --help'],
+  [['run'], 'Specify a pipeline.yaml.', 'nightrender run --help'],
   [['render', 'p.yaml'], 'render', 'nightrender --help'],
 ])('2: %j is told in a sentence, with where to read more', async (args, sentence, help) => {
   const env = { LC_ALL: 'de_DE.UTF-8' };

@@ -12,7 +12,7 @@ it('tells the row, every attempt, the picture and the failures, and which of the
   const saved = await explain('夜の港');
   expect(saved.code).toBe(0);
   expect(saved.stdout).toMatch(/^scene +夜の港\nstate +saved\nnext +nothing is left to do/);
-  expect(saved.stdout).toMatch(/attempt 1 failed after .*; counts no more\n/);
+  expect(saved.stdout).toMatch(/attempt 1 failed after .*; no longer counts\n/);
   expect(saved.stdout).toMatch(
     /attempt 3 saved after .*\n.* sent to the local service in run 2\n.*accepted as job \S+\n/,
   );
@@ -51,13 +51,13 @@ it('asks which id was meant where there is none such', async () => {
   const cwd = await lookedAtBatch();
   const near = await inProcess(['explain', 'pipeline.yaml', 'harbor'], { cwd });
   expect([near.code, near.stdout]).toEqual([2, '']);
-  expect(near.stderr).toContain('"harbor" is the id of no scene of this batch; did you mean "harbour"?');
+  expect(near.stderr).toContain('"harbor" is not the id of a scene in this batch; did you mean "harbour"?');
   const far = await inProcess(['explain', 'pipeline.yaml', 'weather-station'], { cwd });
-  expect(far.stderr).toContain('is the id of no scene of this batch; `nightrender list` names all');
+  expect(far.stderr).toContain('is not the id of a scene in this batch; `nightrender list` names all');
   const part = await inProcess(['explain', 'pipeline.yaml', 'house'], { cwd });
   expect(part.stderr).toContain('did you mean "lighthouse"?');
   const dashed = await inProcess(['explain', 'pipeline.yaml', '--id=-1'], { cwd });
-  expect(dashed.stderr).toContain('"-1" is the id of no scene of this batch');
+  expect(dashed.stderr).toContain('"-1" is not the id of a scene in this batch');
   const without = await inProcess(['explain', 'pipeline.yaml'], { cwd });
   expect([without.code, without.stderr]).toEqual([2, expect.stringContaining('Say which scene')]);
 });

@@ -15,14 +15,14 @@ describe.each([
     [
       'the checkpoint',
       'checkpoint.sqlite',
-      /a folder stands where the file out\/checkpoint\.sqlite belongs; move it/,
+      /out\/checkpoint\.sqlite is a folder, but must be a file; move it/,
     ],
     [
       'its log',
       'checkpoint.sqlite-wal',
-      /a folder stands where the file out\/checkpoint\.sqlite-wal belongs; move it/,
+      /out\/checkpoint\.sqlite-wal is a folder, but must be a file; move it/,
     ],
-    ['the lock', '.lock.sqlite', /a folder stands where the file out\/\.lock\.sqlite belongs; move it/],
+    ['the lock', '.lock.sqlite', /out\/\.lock\.sqlite is a folder, but must be a file; move it/],
     ['the name of the holder', '.lock.json', /out\/\.lock\.json: a folder stands where the file belongs/],
     ['the marks', '.in-hand', /out\/\.in-hand: a folder stands where the file belongs/],
   ])('a folder in the place of %s', async (_what, name, says) => {
@@ -40,7 +40,7 @@ describe.each([
       2,
       /checkpoint\.sqlite is damaged or no SQLite file.*Put a copy of it back/,
     ],
-    ['the lock', '.lock.sqlite', 2, /out\/\.lock\.sqlite is damaged; it holds nothing .*: remove it, then/],
+    ['the lock', '.lock.sqlite', 2, /out\/\.lock\.sqlite is damaged; it is only a lock .*: remove it, then/],
     [
       'the pictures',
       'images',
@@ -69,27 +69,27 @@ it('a file in the place of the output folder', async () => {
 it('an empty checkpoint beside pictures', async () => {
   const cwd = await begun(true);
   writeFileSync(join(cwd, 'out/checkpoint.sqlite'), '');
-  await expectRefusal(cwd, 2, /out\/checkpoint\.sqlite: this file is empty, though .* Put a copy of it back/);
+  await expectRefusal(
+    cwd,
+    2,
+    /out\/checkpoint\.sqlite: this file is empty, but .* Put a copy of the file back/,
+  );
 });
 
 it('a link to what is not there', async () => {
   const cwd = await begun(true);
   rmSync(join(cwd, 'out/checkpoint.sqlite'));
   symlinkSync('nowhere/at-all', join(cwd, 'out/checkpoint.sqlite'));
-  await expectRefusal(
-    cwd,
-    14,
-    /out\/checkpoint\.sqlite is a link to what is not there; mend or remove it, then/,
-  );
+  await expectRefusal(cwd, 14, /out\/checkpoint\.sqlite is a broken link; fix or remove it, then/);
 });
 
 describe.skipIf(process.getuid?.() === 0 || process.platform === 'win32')(
   'without the permission (skipped for root, who may do everything)',
   () => {
     it.each([
-      ['checkpoint.sqlite', 0o000, /this user may not read and write out\/checkpoint\.sqlite; give/],
-      ['.lock.sqlite', 0o000, /this user may not read and write out\/\.lock\.sqlite; give/],
-      ['', 0o555, /this user may not write in the folder out; give this user access to it/],
+      ['checkpoint.sqlite', 0o000, /this user cannot read and write out\/checkpoint\.sqlite; give/],
+      ['.lock.sqlite', 0o000, /this user cannot read and write out\/\.lock\.sqlite; give/],
+      ['', 0o555, /this user cannot write to the folder out; give this user access to it/],
     ])('for out/%s', async (name, mode, says) => {
       const cwd = await begun(true);
       const path = join(cwd, 'out', name);

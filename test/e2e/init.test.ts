@@ -50,10 +50,7 @@ it('writes the file of a service, which works as it is', async () => {
   const job = await service.done('painter', { scene: 'A hill', width: 64, height: 64 });
   expect(job.status).toBe('COMPLETED');
   const again = await inProcess(['init', '--service'], { cwd });
-  expect([again.code, again.stderr]).toEqual([
-    2,
-    expect.stringContaining('service.yaml: this file is there'),
-  ]);
+  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('service.yaml: this file exists')]);
 });
 
 it('overwrites nothing and says which file is there', async () => {
@@ -62,7 +59,7 @@ it('overwrites nothing and says which file is there', async () => {
   writeFileSync(join(cwd, 'night/scenes.csv'), 'mine');
   const { code, stderr } = await inProcess(['init', 'night'], { cwd });
   expect(code).toBe(2);
-  expect(stderr).toContain('night/scenes.csv: this file is there already');
+  expect(stderr).toContain('night/scenes.csv: this file exists');
   expect(stderr).not.toContain('pipeline.yaml:');
   expect(readdirSync(join(cwd, 'night'))).toEqual(['scenes.csv']);
   expect(readFileSync(join(cwd, 'night/scenes.csv'), 'utf8')).toBe('mine');
@@ -91,7 +88,7 @@ it.each([
   ],
   [['--endpoint', 'https://x.example', '--id', 'a b'], '--id: is "a b"; expected the id of the endpoint'],
   [['--endpoint', 'https://x.example'], '--id: expected the id of the endpoint as well'],
-  [['--service', '--id', 'e'], '--id: is of a pipeline.yaml; leave it out'],
+  [['--service', '--id', 'e'], '--id: belongs to a pipeline.yaml'],
   [['--id', 'e'], '--endpoint: --id names an endpoint of a service; expected its URL as well'],
 ])('refuses %s', async (options, words) => {
   const cwd = folderWith({});

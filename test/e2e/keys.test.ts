@@ -25,7 +25,7 @@ it('prints a new key alone, which the service knows until it is revoked', async 
   expect(added.code, added.stderr).toBe(0);
   expect(added.stdout).toMatch(/^nr_[\w-]{43}\n$/);
   expect(added.stderr).toContain('A new worker key, Render box 2, for a, b of the service in service:');
-  expect(added.stderr).toContain("`nightrender keys revoke 'Render box 2' --data service` ends that.");
+  expect(added.stderr).toContain("revoke it with `nightrender keys revoke 'Render box 2' --data service`.");
 
   const store = new KeyStore(join(cwd, 'service/keys.sqlite'), { now: Date.now });
   const find = () => store.find(added.stdout.trim());
@@ -37,7 +37,7 @@ it('prints a new key alone, which the service knows until it is revoked', async 
   );
   const revoked = await keys('revoke', 'render BOX 2');
   expect([revoked.code, revoked.stderr]).toEqual([0, '']);
-  expect(revoked.stdout).toMatch(/^The key Render box 2 is revoked since \S+ \S+, and good for nothing/);
+  expect(revoked.stdout).toMatch(/^The key Render box 2 is revoked since \S+ \S+\./);
   expect(find()).toBeUndefined();
   expect((await keys('list')).stdout).toMatch(/( +2\d{3}-\S+ \S+){2} +0 +0\.0 +2\d{3}-\S+ \S+\n$/);
   store.close();
@@ -105,19 +105,19 @@ it('makes keys in one new folder from several terminals at once', async () => {
 });
 
 it.each([
-  [['add'], 'Say which key: nightrender keys add NAME.'],
-  [['ad', 'x'], '"ad" is nothing that can be done with keys; did you mean add?'],
+  [['add'], 'Specify a key: nightrender keys add NAME.'],
+  [['ad', 'x'], '"ad" is not an action; did you mean add?'],
   [['add', 'laptop'], 'there is a key laptop already; choose another name'],
   [['add', 'Büro', '--kind', 'boss', '--endpoint', '/'], /^"Büro" cannot.*\n--kind: "boss".*\n--endpoint: /],
   [
     ['add', 'x', '--kind', 'client', '--kind', 'worker'],
     '--kind: client and worker is given; expected one text',
   ],
-  [['list', 'laptop'], 'list takes no name, and shows all keys; "laptop" is given'],
-  [['list', '--kind', 'admin'], '--kind: says what a new key is good for; list makes none'],
-  [['revoke'], 'Say which key: nightrender keys revoke NAME.'],
-  [['revoke', 'latop'], '"latop" is no key; did you mean "laptop"?'],
-  [['revoke', 'bench'], '"bench" is no key; `nightrender keys list --data service` names all'],
+  [['list', 'laptop'], 'list takes no name, but "laptop" is given'],
+  [['list', '--kind', 'admin'], '--kind: applies to new keys only, not to list'],
+  [['revoke'], 'Specify a key: nightrender keys revoke NAME.'],
+  [['revoke', 'latop'], '"latop" is not a key; did you mean "laptop"?'],
+  [['revoke', 'bench'], '"bench" is not a key; `nightrender keys list --data service` names all'],
 ])('refuses %j in words', async (args, said) => {
   const cwd = folderWith({});
   await inProcess(['keys', 'add', 'laptop', ...data], { cwd });
@@ -133,7 +133,7 @@ it('makes nothing where it only looks, nor for a key that cannot be', async () =
   const listed = await keys('list');
   expect([listed.code, listed.stdout]).toEqual([0, '']);
   expect(listed.stderr).toBe(
-    'There are no keys in service; `nightrender keys add NAME --data service` makes one.\n',
+    'No keys in service; create one with `nightrender keys add NAME --data service`.\n',
   );
   expect((await keys('revoke', 'laptop')).code).toBe(2);
   expect((await keys('add', 'Büro')).code).toBe(2);

@@ -49,7 +49,7 @@ it('says in words what cannot be listed, and that nothing is as asked for', asyn
   const wrong: [string[], string][] = [
     [['--state', 'faild'], '--state: "faild" is no state of a scene; did you mean failed?'],
     [['--kind', 'job-faild'], '--kind: "job-faild" is no kind of failure; did you mean job-failed?'],
-    [['--limit', '0'], '--limit: 0 is no number of scenes; expected a whole number from 1'],
+    [['--limit', '0'], '--limit: 0 is not a number of scenes; expected a whole number from 1'],
     [['--json', '--csv'], '--csv: --json is given as well'],
   ];
   for (const [args, said] of wrong) {
@@ -57,11 +57,7 @@ it('says in words what cannot be listed, and that nothing is as asked for', asyn
     expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
   }
   const empty = await list('--state', 'failed');
-  expect([empty.code, empty.stdout, empty.stderr]).toEqual([
-    0,
-    '',
-    'No scene of this batch is as asked for.\n',
-  ]);
+  expect([empty.code, empty.stdout, empty.stderr]).toEqual([0, '', 'No scene matches.\n']);
 });
 
 it('tells a live run, and the same after its violent death', async () => {

@@ -23,13 +23,13 @@ it.each(['none', 'embed', 'sidecar'])(
     writeFileSync(join(images, 's1.png'), cut);
     if (metadata === 'embed') renameSync(join(images, 's2.png'), join(images, 'renamed by hand.png'));
     const plan = await inProcess(['plan', 'pipeline.yaml', '--adopt'], { cwd });
-    expect(plan.stdout + plan.stderr).toContain('which pictures of the folder can be taken over (--adopt)');
+    expect(plan.stdout + plan.stderr).toContain('which pictures can be adopted (--adopt)');
     const run = await inProcess(['run', 'pipeline.yaml', '--adopt'], { cwd });
     expect(run.code, run.stderr).toBe(0);
     const byName =
-      metadata === 'none' ? ', 4 of them by their names alone: an edited row may have its old picture' : '';
+      metadata === 'none' ? ', 4 of them by name only: an edited row may have its old picture' : '';
     expect(run.stderr).toContain(
-      `4 pictures in the folder taken over for 4 scenes${byName}; 1 could not be used and stays as it is: s1.png: `,
+      `4 pictures in the folder adopted for 4 scenes${byName}; 1 not used: s1.png: `,
     );
     expect(run.stderr).toContain('1 picture that was there is kept as <name>.former in out/images\n');
     expect(jobs()).toBe(6);

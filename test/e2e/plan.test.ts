@@ -62,8 +62,8 @@ it('speaks to people, and tells an edited list and what earlier runs needed', as
   const more = 'pricing: {perSecond: 0.001}\nlimits: {jobs: 5}\n';
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local', more), 'scenes.csv': scenes(4) });
   const before = await inProcess(['plan', 'pipeline.yaml'], { cwd });
-  expect(before.stdout).toContain('A run of pipeline.yaml submits 4 scenes.');
-  expect(before.stdout).toContain('cost      unknown: no scene of this batch is rendered yet');
+  expect(before.stdout).toContain('A run of pipeline.yaml would submit 4 scenes.');
+  expect(before.stdout).toContain('cost      unknown: no scene of this batch has been rendered yet');
   const unpriced = await inProcess(['plan', 'pipeline.yaml', '--concurrency', '1'], {
     cwd: folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) }),
   });
@@ -80,11 +80,9 @@ it('speaks to people, and tells an edited list and what earlier runs needed', as
   expect(code).toBe(0);
   expect(stdout).toContain('5 to render, 2 done');
   expect(stdout).toMatch(/4 new; 1 edited since.*; 1 no longer listed/);
-  expect(stdout).toMatch(
-    /cost {6}about .* USD: .* USD a scene, as for the 4 scenes of this batch that are saved/,
-  );
+  expect(stdout).toMatch(/cost {6}about .* USD: .* USD a scene, from 4 saved scenes of this batch/);
   expect(stdout).toMatch(/time {6}.*median of 4.*the last run did 4 jobs/);
-  expect(stdout).toContain('`limits.jobs` ends the run after 1 submission: 4 of 5 were made');
+  expect(stdout).toContain('`limits.jobs` ends the run after 1 submission: 4 of 5 used');
   expect(stdout).toContain('images/s1.png');
   expect(stdout).not.toContain('  2. ');
   expect((await planOf(cwd, '--requests', '1')).requests).toHaveLength(1);
@@ -107,7 +105,7 @@ it('works beside a live run, which goes on, and tells of a killed one', async ()
     setAside: { inFlight: 4 },
   });
   expect((await inProcess(['plan', 'pipeline.yaml'], { cwd, ...withKey })).stdout).toContain(
-    'a run is at work',
+    'a run is active',
   );
   expect(run.child.exitCode).toBeNull();
   run.child.kill('SIGKILL');
@@ -153,7 +151,7 @@ it.skipIf(!canMount)(
     setReadOnly(join(cwd, 'out'), true);
     const { stdout, code } = await inProcess(['plan', 'pipeline.yaml'], { cwd });
     expect(stdout).toContain('4 to render, 2 done');
-    expect(stdout).toMatch(/problem {3}.*may not (write|read and write)/);
+    expect(stdout).toMatch(/problem {3}.*cannot (write|read and write)/);
     expect(code).toBe(14);
     expect((await inProcess(['run', 'pipeline.yaml'], { cwd })).code).toBe(14);
   },
@@ -166,7 +164,7 @@ it('asks the service with --check, and starts nothing there', async () => {
     inProcess(['plan', 'pipeline.yaml', '--check', ...more], { cwd, env });
   const good = await check();
   expect(good.code).toBe(0);
-  expect(good.stdout).toMatch(/asked: it knows the key and the endpoint; workers: \d+ /);
+  expect(good.stdout).toMatch(/asked: key and endpoint are accepted; workers: \d+ /);
   const refused = await check([], { NIGHTRENDER_API_KEY: 'another' });
   expect(refused.code).toBe(12);
   expect(refused.stdout).toContain('asked: the service does not accept the key');
@@ -178,12 +176,12 @@ it('asks the service with --check, and starts nothing there', async () => {
   writeFileSync(join(cwd, 'pipeline.yaml'), pipeline('http://127.0.0.1:9'));
   const nobody = await check();
   expect(nobody.code).toBe(10);
-  expect(nobody.stdout).toContain('asked: no useful answer came');
-  expect(nobody.stdout).toContain('a run could render nothing before the service answers');
+  expect(nobody.stdout).toContain('asked: no usable answer');
+  expect(nobody.stdout).toContain('a run would wait until the service answers');
   writeFileSync(join(cwd, 'pipeline.yaml'), pipeline('local'));
   const local = await check();
   expect(local.code).toBe(0);
-  expect(local.stdout).toContain('there is nobody to ask');
+  expect(local.stdout).toContain('the local service starts with the run');
   expect(existsSync(join(cwd, 'out'))).toBe(false);
 });
 
@@ -203,7 +201,7 @@ it.each([404, 400])(
     });
     const { stdout, code } = await inProcess(['plan', 'pipeline.yaml', '--check'], { cwd, ...withKey });
     expect(code).toBe(0);
-    expect(stdout).toContain('asked: it answers and does not refuse the key');
+    expect(stdout).toContain('asked: it answers and accepts the key');
     expect(asked).toEqual([
       'GET /v2/scene-renderer/health',
       'GET /v2/scene-renderer/status/nightrender-asks-whether-this-endpoint-is-there',
@@ -219,7 +217,7 @@ it.each(['missing', 'scenes.csv'])(
       cwd,
       env: { TMPDIR: join(cwd, name) },
     });
-    expect(stderr).toContain(`folder of temporary files, ${join(cwd, name)}, cannot be used`);
+    expect(stderr).toContain(`folder for temporary files, ${join(cwd, name)}, cannot be used`);
     expect(stderr).not.toContain(' at ');
     expect(code).toBe(14);
   },
@@ -231,6 +229,6 @@ it.skipIf(!canMount)('tells that the folder of temporary files is full, not the 
   mountSmallDisk(small, 1);
   writeFileSync(join(small, 'taken'), Buffer.alloc(960 * 1024));
   const { code, stderr } = await inProcess(['plan', 'pipeline.yaml'], { cwd, env: { TMPDIR: small } });
-  expect(stderr).toContain(`the folder of temporary files, ${small}, cannot be used or has no room`);
+  expect(stderr).toContain(`the folder for temporary files, ${small}, cannot be used or is full`);
   expect(code).toBe(14);
 });

@@ -55,5 +55,5 @@ it('`inspect` without a picture ends with 2, in a sentence', async () => {
   expect(wrong.stderr).toContain('a.png: it is no picture');
   const none = await inProcess(['inspect'], { cwd });
   expect(none.code).toBe(2);
-  expect(none.stderr).toContain('Say which picture.');
+  expect(none.stderr).toContain('Specify a picture.');
 });

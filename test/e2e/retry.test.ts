@@ -82,11 +82,9 @@ it('says how many, which and what it costs; and that there is nothing, which is 
   const cwd = await setAside(kinds);
   const { stdout } = await inProcess(['retry', 'pipeline.yaml', '--kind', 'job-failed'], { cwd });
   expect(stdout).toContain('2 scenes wait to be rendered again:\n  s0 (job-failed)\n  s4 (job-failed)\n');
-  expect(stdout).toContain(
-    '2 new jobs at least, each with a bill of its own: `nightrender run pipeline.yaml`',
-  );
+  expect(stdout).toContain('At least 2 new jobs will be billed: `nightrender run pipeline.yaml`');
   const again = await inProcess(['retry', 'pipeline.yaml', '--kind', 'job-failed'], { cwd });
-  expect(again).toMatchObject({ code: 0, stdout: 'There is nothing to put back.\n' });
+  expect(again).toMatchObject({ code: 0, stdout: 'Nothing to put back.\n' });
 });
 
 it('--again renders a saved scene again with another seed, and keeps its picture', async () => {
@@ -134,12 +132,12 @@ it('gives a scene fresh attempts: those before count no more', async () => {
 });
 
 it.each([
-  [['--kind', 'job-faild'], '--kind: "job-faild" is no kind of failure; did you mean job-failed?'],
-  [['--kind', 'weather'], '--kind: "weather" is no kind of failure; expected one of key-refused, '],
-  [['--id', 'nobody'], '--id: "nobody" is the id of no scene of this batch'],
+  [['--kind', 'job-faild'], '--kind: "job-faild" is not a kind of failure; did you mean job-failed?'],
+  [['--kind', 'weather'], '--kind: "weather" is not a kind of failure; expected one of key-refused, '],
+  [['--id', 'nobody'], '--id: "nobody" is not the id of a scene in this batch'],
   [['--id', 's1', '--id', 's0'], '--id: "s1" is saved'],
-  [['--again'], '--again: say which scene is to be rendered again, with --id'],
-  [['--id', 's0', '--new-seed'], '--new-seed: goes with --again'],
+  [['--again'], '--again: name the scene with --id'],
+  [['--id', 's0', '--new-seed'], '--new-seed: requires --again'],
   [['--id', 's0', '--again', '--new-seed'], '--new-seed: "s0" sends no seed'],
 ])('%j is refused in a sentence, and nothing is changed', async (options, sentence) => {
   const cwd = await setAside(['job-failed']);
@@ -165,7 +163,7 @@ it('says of an id in flight or waiting that it is; and of a batch that runs or i
   const { code, stderr } = await inProcess(['retry', 'pipeline.yaml', '--id', 's0', '--id', 's1'], { cwd });
   expect(code).toBe(2);
   expect(stderr).toContain('"s0" is in flight');
-  expect(stderr).toContain('"s1" waits to be rendered already');
+  expect(stderr).toContain('"s1" is waiting already');
 });
 
 it('jobs in flight at another address: the key does not go there, until they are collected or given up', async () => {

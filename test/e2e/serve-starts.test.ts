@@ -8,7 +8,7 @@ import { folderWith, inProcess, root } from './cli.ts';
 import { Served } from './served.ts';
 import { canMount, mountSmallDisk, setReadOnly } from './small-disk.ts';
 
-const again = 'or choose another folder with --data, then give the same command again.\n';
+const again = 'or choose another folder with --data, then run the same command again.\n';
 
 async function startIn(cwd: string, data: string, ...args: string[]) {
   const { code, stdout, stderr } = await inProcess(['serve', '--port', '0', '--data', data, ...args], {

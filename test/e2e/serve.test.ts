@@ -29,9 +29,7 @@ it('names the command that brings what scene-renderer lacks', async () => {
   const service = await Served.start(cwd, ['service.yaml'], { NIGHTRENDER_RENDERER_DIR: join(cwd, 'gpu') });
   await expect
     .poll(() => service.program.stderr, { timeout: 20_000 })
-    .toMatch(
-      /^service: Endpoints of scene-renderer paint instead: .* npm install --prefix .*\bthree@\S+ webgpu@/,
-    );
+    .toMatch(/^service: scene-renderer paints in 2D: .* npm install --prefix .*\bthree@\S+ webgpu@/);
 });
 
 it('keeps what waits, through a restart and another', async () => {
@@ -78,12 +76,8 @@ it.each([
     {},
     /^--endpoint: .*\n--workers: .*leave --workers/,
   ],
-  [
-    ['--host', '0.0.0.0'],
-    {},
-    /no key yet; make one with `nightrender keys add NAME --kind admin --data serv/,
-  ],
-  [['open.yaml'], {}, /^open\.yaml: host: 0\.0\.0\.0 lets other machines in/],
+  [['--host', '0.0.0.0'], {}, /no key yet; add one with `nightrender keys add NAME --kind admin --data serv/],
+  [['open.yaml'], {}, /^open\.yaml: host: 0\.0\.0\.0 is open to other machines/],
   [['--host', '192.0.2.1'], { NIGHTRENDER_API_KEY: testKey }, /^This machine has no address 192\.0\.2\.1 to/],
   [[], { NIGHTRENDER_API_KEY: '' }, /^NIGHTRENDER_API_KEY: is empty; set it to a key/],
 ])('refuses %j with %j in words', async (args, env, said) => {

@@ -27,7 +27,7 @@ it('tells a live run, without the key and though the manifest is gone; then its 
   await run.finish();
   const dead = await inProcess(['status', 'pipeline.yaml'], { cwd });
   expect(dead.code).toBe(0);
-  expect(dead.stdout).toMatch(/died without a word/);
+  expect(dead.stdout).toMatch(/exited without a final status/);
   expect(dead.stdout).toMatch(/16 in flight, 24 waiting/);
 });
 
@@ -81,11 +81,11 @@ it('refuses to pay again for pictures that no checkpoint knows, and names the tw
   writeFileSync(checkpoint, '');
   const emptied = await inProcess(['run', 'pipeline.yaml'], { cwd });
   expect(emptied.code).toBe(2);
-  expect(emptied.stderr).toContain('out/checkpoint.sqlite: this file is empty, though out/images holds');
+  expect(emptied.stderr).toContain('out/checkpoint.sqlite: this file is empty, but out/images has');
   rmSync(checkpoint);
   const anew = await inProcess(['run', 'pipeline.yaml'], { cwd });
   expect(anew.code).toBe(2);
-  expect(anew.stderr).toContain('out/checkpoint.sqlite: this file is missing, though out/images holds');
+  expect(anew.stderr).toContain('out/checkpoint.sqlite: this file is missing, but out/images has');
   for (const way of ['--adopt', '--fresh'])
     expect(anew.stderr).toContain(`\`nightrender run pipeline.yaml ${way}\``);
   expect((await inProcess(['plan', 'pipeline.yaml'], { cwd })).stderr).toBe(anew.stderr);

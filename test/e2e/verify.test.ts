@@ -189,7 +189,7 @@ it('has every scene rendered again only where the images folder is there to be l
   expect((await inProcess(['verify', 'pipeline.yaml'], { cwd })).code).toBe(3);
   const repair = await inProcess(['verify', 'pipeline.yaml', '--repair'], { cwd });
   expect(repair.code).toBe(2);
-  expect(repair.stderr).toContain('mount its disk');
+  expect(repair.stderr).toContain('mount it');
 });
 
 it('reads beside a run, and repairs only without one', async () => {

@@ -22,10 +22,8 @@ it.each(['SIGINT', 'SIGTERM'] as const)('says its address, and ends with 0 at %s
   const program = new Program(['watch', 'pipeline.yaml', '--port', '0'], { cwd });
   program.child.stdout.on('data', () => program.stdout.includes('Ctrl-C') && program.child.kill(signal));
   const { code, stdout, stderr } = await program.finish();
-  expect(stdout).toMatch(
-    /^out can be watched at http:\/\/127\.0\.0\.1:\d+\/ \(on this machine, read only\)\./,
-  );
-  expect(stdout).toContain('There is no batch there yet; the page waits for it.');
+  expect(stdout).toMatch(/^Watch out at http:\/\/127\.0\.0\.1:\d+\/ \(this machine only, read-only\)\./);
+  expect(stdout).toContain('There is no batch yet; the page waits for one.');
   expect(stderr).toBe('');
   expect(code).toBe(0);
 });

@@ -35,16 +35,16 @@ describe('the last words of a run', () => {
   });
 
   it.each([
-    ['interrupted', 'Nothing is lost: the same command goes on from here.'],
-    ['not-allowed', 'Nothing is lost: once that is mended, the same command goes on from here.'],
-    ['limit-reached', 'Nothing is lost: as soon as `limits` allow it, the same command goes on from here.'],
+    ['interrupted', 'Nothing is lost: the same command resumes.'],
+    ['not-allowed', 'Nothing is lost: once that is mended, the same command resumes.'],
+    ['limit-reached', 'Nothing is lost: as soon as `limits` allow it, the same command resumes.'],
   ] as const)('say that the same command goes on after %s, and what comes first', (ending, words) => {
     expect(lastWords({ ending, counts: { ...ended.counts, waiting: 2 } }).at(-1)).toBe(words);
   });
 
   it('say until when jobs in flight can be collected', () => {
     const words = lastWords({ ending: 'halted', counts: { ...ended.counts, active: 2 } }).at(-1);
-    expect(words).toContain('Start it within 30 minutes, so that 2 jobs in flight can be collected.');
+    expect(words).toContain('Start it within 30 minutes to collect 2 jobs in flight.');
   });
 
   it('name the command that gives failed scenes fresh attempts', () => {
@@ -54,7 +54,7 @@ describe('the last words of a run', () => {
 
   it('tell where no report was written how to have it, and nothing of scenes where none is known', () => {
     const cut = { ending: 'interrupted', text: 'Interrupted (SIGINT)', report: undefined } as const;
-    expect(lastWords(cut).join('\n')).toContain('not written anew; `nightrender report night.yaml` does it');
+    expect(lastWords(cut).join('\n')).toContain('not updated; run `nightrender report night.yaml`');
     const none = { ...cut, counts: { ...ended.counts, saved: 0 } };
     expect(lastWords(none)[0]).toBe('Interrupted (SIGINT).');
     expect(lastWords(none).join('\n')).not.toContain('gallery');
@@ -75,7 +75,7 @@ describe('the last words of a run', () => {
   it('say what may be billed for nothing', () => {
     expect(lastWords({}).join('\n')).not.toContain('billed');
     expect(lastWords({ untold: 2 }).join('\n')).toContain(
-      'in doubt  2 submissions without an answer or a result: each may be billed for nothing; the report says whose, but for those whose record was lost',
+      'in doubt  2 submissions without an answer or a result, possibly billed; the report lists those on record',
     );
   });
 

@@ -40,8 +40,8 @@ it('tells what was done for one that was given from outside, of which nothing el
   ]);
   expect(keyLines([given], 60)).toEqual([
     'given-1',
-    '  admin for all endpoints; in NIGHTRENDER_API_KEY as the',
-    '  service was started; 2 jobs of 1.5 GPU seconds',
+    '  admin for all endpoints; from NIGHTRENDER_API_KEY; 2 jobs',
+    '  of 1.5 GPU seconds',
   ]);
 });
 

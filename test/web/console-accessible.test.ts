@@ -93,7 +93,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.locator('h1:focus', { hasText: 'Endpoints' }).waitFor();
 
     await arriveAt(page, 'jobs/job-1');
-    const actions = page.getByRole('group', { name: 'What can be done with the job' });
+    const actions = page.getByRole('group', { name: 'Job actions' });
     await actions.getByRole('button', { name: 'Retry job' }).press('Enter');
     await actions.getByRole('button', { name: 'Cancel job' }).waitFor();
     await expect.poll(() => actions.evaluate((group) => group.matches(':focus'))).toBe(true);

@@ -119,7 +119,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await remove.click();
     await question.getByRole('button', { name: 'Remove it' }).click();
     await page.getByText('Endpoint “Painter two” is removed.').waitFor();
-    await page.getByText('Nothing takes jobs here yet').waitFor();
+    await page.getByText('No endpoints yet').waitFor();
     expect(troubles()).toEqual([]);
   });
 
@@ -190,9 +190,9 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     for (const place of ['#/endpoints/3d', '#/new']) {
       await go(page, place);
       if (place === '#/new') await page.getByRole('radio', { name: /scene-renderer/ }).check();
-      await page.getByText('It paints instead of rendering: three is not installed.').waitFor();
+      await page.getByText('Painting in 2D: three is not installed.').waitFor();
       await page
-        .getByRole('region', { name: 'This brings what is missing' })
+        .getByRole('region', { name: 'Install what is missing' })
         .getByText('npm install three')
         .waitFor();
     }
@@ -205,7 +205,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     service.overview.file = null;
     service.overview.endpoints.push(endpointView(endpointForm(), { origin: 'file' }));
     const { page } = await enter(browser, service);
-    await page.getByText('made at the start').waitFor();
+    await page.getByText('default').waitFor();
     await go(page, '#/endpoints/painter');
     await page.getByText('nightrender init --service').waitFor();
     expect(await page.getByText('service.yaml').count()).toBe(0);
@@ -219,7 +219,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(await page.getByRole('button', { name: 'Remove' }).count()).toBe(0);
     expect(await page.getByRole('link', { name: 'Edit' }).count()).toBe(0);
     await go(page, '#/endpoints/painter/edit');
-    await page.getByText('stands in service.yaml and is edited there.').waitFor();
+    await page.getByText('Edit this endpoint in service.yaml.').waitFor();
     expect(await page.getByRole('textbox').count()).toBe(0);
   });
 });

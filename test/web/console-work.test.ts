@@ -60,7 +60,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByRole('button', { name: 'Submit job' }).click();
     await expect.poll(() => labelOfFocus(page)).toBe('Execution time-out');
     expect(await problemOf(page, 'Execution time-out')).toBe('“soon” is no duration such as 30s, 10m or 2h.');
-    expect(await problemOf(page, 'Webhook')).toMatch(/^Give an address/);
+    expect(await problemOf(page, 'Webhook')).toMatch(/^Expected a URL/);
     expect(service.jobs).toEqual([]);
     await field(page, 'Execution time-out').fill('90s');
     await field(page, 'Time to live').fill('1h 30m');

@@ -39,7 +39,7 @@ export async function ask<T>(method: Method, path: string, body?: object): Promi
 /** What is to be said of what `ask` rejected with. */
 export function troubleWords(error: unknown): string {
   if (error instanceof Refused) return error.message;
-  return 'No answer came. It may have been done all the same: look before you repeat it.';
+  return 'No response. The change may have been made: check before you repeat it.';
 }
 
 async function send(method: Method, path: string, body: object | undefined): Promise<Response> {

@@ -20,7 +20,7 @@ export function Capacity({ draft, problems, onChange }: PartProps): JSX.Element 
             class="short"
             label="Workers"
             inputMode="numeric"
-            hint="At most so many at once."
+            hint="Maximum at the same time."
             problem={problems['workers'] ?? ''}
             value={draft.workers}
             onText={(workers) => onChange({ workers })}
@@ -55,7 +55,7 @@ function Bounds({ draft, problems, onChange }: PartProps): JSX.Element {
       <TextField
         class="short"
         label="Memory"
-        hint="Such as 8GB; empty for no bound."
+        hint="Such as 8GB; empty for no limit."
         problem={problems['memory'] ?? ''}
         value={draft.memory}
         onText={(memory) => onChange({ memory })}
@@ -65,7 +65,7 @@ function Bounds({ draft, problems, onChange }: PartProps): JSX.Element {
           class="short"
           label="CPUs"
           inputMode="decimal"
-          hint="Such as 2 or 0.5; empty for no bound."
+          hint="Such as 2 or 0.5; empty for no limit."
           problem={problems['cpus'] ?? ''}
           value={draft.cpus}
           onText={(cpus) => onChange({ cpus })}
@@ -115,7 +115,7 @@ function GpuField({ draft, problems, onChange }: PartProps): JSX.Element {
       {gpu === 'devices' && (
         <TextField
           label="GPU devices"
-          hint="With commas between them: 0, 1."
+          hint="Separated by commas: 0, 1."
           problem={problem}
           value={draft.gpuDevices}
           onText={(gpuDevices) => onChange({ gpuDevices })}

@@ -49,7 +49,7 @@ function ConsolePage(): JSX.Element {
       <footer class="soft">{overview.program}</footer>
       {isSignedOut && (
         <Dialog title="Sign in again">
-          <p>The service does not know this browser any more. What you have typed is kept.</p>
+          <p>Your session has ended. Your input is kept.</p>
           <SignIn />
         </Dialog>
       )}

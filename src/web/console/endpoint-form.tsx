@@ -53,14 +53,14 @@ export function EndpointForm({ draft: first, isNew, action, back, onSave }: Prop
         </section>
       )}
       <p class="unseen" role="status">
-        {problems.length > 0 ? 'Not saved: something has to be changed first.' : ''}
+        {problems.length > 0 ? 'Not saved: fix the problems below.' : ''}
       </p>
       <div class="buttons sticky">
         <button type="submit" class="primary" aria-disabled={isBusy}>
           {action}
         </button>
         <a class="button" href={back}>
-          Leave it
+          Cancel{' '}
         </a>
       </div>
     </Form>
@@ -70,8 +70,8 @@ export function EndpointForm({ draft: first, isNew, action, back, onSave }: Prop
 /** The limits of an endpoint's jobs. */
 const limits = [
   ['executionTimeout', 'Execution time-out', 'The longest a job may run: 30s, 10m, 2h.'],
-  ['ttl', 'Time to live', 'From submission to end, the queue counted.'],
-  ['retries', 'Retries', 'How often a job whose worker died is put back.'],
+  ['ttl', 'Time to live', 'From submission to end, including the queue.'],
+  ['retries', 'Retries', 'How often a job is queued again after its worker died.'],
   ['maxQueued', 'Longest queue', 'More jobs are answered with 429.'],
 ] as const;
 
@@ -137,7 +137,7 @@ function Names({ draft, problems, onChange, isNew }: PartProps & { isNew: boolea
       <div class="row">
         <TextField
           label="Name"
-          hint="For people; no other endpoint has it."
+          hint="Shown to people; must be unique."
           problem={problems['name'] ?? ''}
           value={draft.name}
           onText={(name) => onChange({ name, ...(!draft.isIdTyped && { id: idFromName(name) }) })}
@@ -145,7 +145,7 @@ function Names({ draft, problems, onChange, isNew }: PartProps & { isNew: boolea
         {isNew ? (
           <TextField
             label="Id"
-            hint={`Stands in its address: ${url}/v2/${draft.id === '' ? '…' : draft.id}/run`}
+            hint={`Part of its URL: ${url}/v2/${draft.id === '' ? '…' : draft.id}/run`}
             problem={problems['id'] ?? ''}
             value={draft.id}
             onText={(id) => onChange({ id, isIdTyped: id !== '' })}

@@ -56,7 +56,7 @@ export function workloadWords({ workload }: EndpointForm): string {
 /** Where it was made, if not here. */
 export function originWords({ origin }: EndpointView, { file }: Overview): string | null {
   if (origin === 'console') return null;
-  return file === null ? 'made at the start' : `from ${file}`;
+  return file === null ? 'default' : `from ${file}`;
 }
 
 export function gpuWords({ gpu }: EndpointForm): string {
@@ -73,7 +73,7 @@ export function isPainting({ settings: { workload } }: EndpointView, { rendererL
 /** How it stands, in a word or two. */
 export function standing(endpoint: EndpointView, overview: Overview): { mood: Mood; word: string } {
   const { trouble, workers, settings } = endpoint;
-  if (trouble !== null) return { mood: 'bad', word: 'Trouble' };
+  if (trouble !== null) return { mood: 'bad', word: 'Error' };
   if (isPainting(endpoint, overview)) return { mood: 'wait', word: 'Paints instead' };
   if (workers.some(({ state }) => state === 'running')) return { mood: 'calm', word: 'Working' };
   if (workers.some(({ state }) => state === 'idle')) return { mood: 'good', word: 'Ready' };

@@ -51,8 +51,8 @@ export function EditPage({ id }: { id: string }): JSX.Element {
         title={opened.settings.name}
         text={
           overview.file === null
-            ? 'The service makes this endpoint where it is started without a file.'
-            : `This endpoint stands in ${overview.file} and is edited there.`
+            ? 'This is the default endpoint of a service without a file.'
+            : `Edit this endpoint in ${overview.file}.`
         }
         back={to.endpoint(id)}
       />

@@ -24,7 +24,7 @@ export function JobActions({ job, onDone }: { job: JobView; onDone(): Promise<vo
     }
   };
   return (
-    <div ref={place} class="buttons" role="group" aria-label="What can be done with the job" tabIndex={-1}>
+    <div ref={place} class="buttons" role="group" aria-label="Job actions" tabIndex={-1}>
       {!statusWords(job.status).isSettled && (
         <button type="button" aria-disabled={isBusy} onClick={() => void act('cancel')}>
           Cancel job

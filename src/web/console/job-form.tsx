@@ -116,7 +116,7 @@ interface SceneProps {
 function SceneFields({ fields, problemOf, onFields }: SceneProps): JSX.Element {
   return (
     <>
-      <Field label="Scene" hint="What is to be seen, in words." problem={problemOf('scene')}>
+      <Field label="Scene" hint="The prompt." problem={problemOf('scene')}>
         {(attributes) => (
           <textarea
             {...attributes}

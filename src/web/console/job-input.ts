@@ -66,10 +66,10 @@ function readJson(text: string): Read<JobInput> {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return { value: value as JobInput };
-    return { problems: [{ field: 'json', text: 'It has to be an object: { … }.' }] };
+    return { problems: [{ field: 'json', text: 'Expected an object: { … }.' }] };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return { problems: [{ field: 'json', text: `This is no JSON: ${reason}.` }] };
+    return { problems: [{ field: 'json', text: `Not valid JSON: ${reason}.` }] };
   }
 }
 

@@ -88,7 +88,7 @@ function Job({ job }: { job: JobView }): JSX.Element {
       <section class="panel stack" aria-labelledby="log">
         <h2 id="log">Log of the worker</h2>
         {job.log.length === 0 ? (
-          <p class="soft">Nothing was written.</p>
+          <p class="soft">No output.</p>
         ) : (
           <LongText label="Log" text={job.log.join('\n')} />
         )}

@@ -40,7 +40,7 @@ export function JobTermsFields({ endpointId, terms, problemOf, onTerms }: Props)
         </div>
         <TextField
           label="Webhook"
-          hint="Is sent the whole job when it has ended."
+          hint="Receives the job when it ends."
           problem={problemOf('webhook')}
           value={terms.webhook}
           onText={(webhook) => onTerms({ webhook })}

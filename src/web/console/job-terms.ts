@@ -30,7 +30,7 @@ export function termsOf(typed: TypedTerms): { terms: JobTerms } | { problems: Pr
   if (typed.isLowPriority) policy.lowPriority = true;
   const webhook = typed.webhook.trim();
   if (webhook !== '' && !isWebhook(webhook))
-    problems.push({ field: 'webhook', text: 'Give an address that begins with http:// or https://.' });
+    problems.push({ field: 'webhook', text: 'Expected a URL that begins with http:// or https://.' });
   if (problems.length > 0) return { problems };
   return {
     terms: { ...(Object.keys(policy).length > 0 && { policy }), ...(webhook !== '' && { webhook }) },

@@ -10,9 +10,9 @@ import { Form, OtherProblems, useSending } from './form.tsx';
 import { useService } from './service.ts';
 
 const kinds = {
-  client: 'Submits jobs and reads their results.',
-  worker: 'Takes jobs and hands in their results.',
-  admin: 'Does all that clients do, and opens this console.',
+  client: 'Submits jobs and reads results.',
+  worker: 'Takes jobs and returns results.',
+  admin: 'Does what clients do, and signs in to this console.',
 } as const;
 
 const nothingTyped: NewKeyForm = { name: '', kind: 'client', endpoints: null };
@@ -143,11 +143,11 @@ function NewKey({ added, onClose }: { added: { key: string; view: KeyView }; onC
     <Dialog
       title={
         <>
-          Key “<bdi>{added.view.name}</bdi>” is made
+          Key “<bdi>{added.view.name}</bdi>” was created
         </>
       }
     >
-      <p>Copy it now: it is shown this once, and the service keeps only what is needed to recognise it.</p>
+      <p>Copy it now: it is shown only once. The service stores a digest.</p>
       <Copyable label="The new key" text={added.key} />
       <div class="buttons end">
         <button type="button" class="primary" onClick={onClose}>

@@ -66,10 +66,8 @@ function Standing({ view: { origin, revokedAt } }: { view: KeyView }): JSX.Eleme
 
 function factsOf({ kind, endpoints, origin, createdAt, lastUsedAt, revokedAt }: KeyView): string[] {
   const good = [kind, endpoints === null ? 'all endpoints' : `only ${endpoints.join(', ')}`];
-  if (origin === 'given')
-    return [...good, 'the one in NIGHTRENDER_API_KEY as the service was started: it is good while that runs'];
-  if (origin === 'gone')
-    return [...good, 'was in NIGHTRENDER_API_KEY at an earlier start: this is what was done for it'];
+  if (origin === 'given') return [...good, 'from NIGHTRENDER_API_KEY: active while the service runs'];
+  if (origin === 'gone') return [...good, 'from NIGHTRENDER_API_KEY of an earlier start'];
   return [
     ...good,
     ...(createdAt === null ? [] : [`created ${instantWords(createdAt)}`]),

@@ -13,7 +13,7 @@ export function NothingHere({ title, text, back }: Props): JSX.Element {
       <h1>{title}</h1>
       <p class="soft">{text}</p>
       <p>
-        <a href={back}>Go on from here</a>
+        <a href={back}>Back</a>
       </p>
     </div>
   );

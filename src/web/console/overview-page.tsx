@@ -33,14 +33,14 @@ export function OverviewPage(): JSX.Element {
 function FirstSteps(): JSX.Element {
   return (
     <section class="panel stack" aria-labelledby="first">
-      <h2 id="first">Nothing takes jobs here yet</h2>
+      <h2 id="first">No endpoints yet</h2>
       <p>
         An endpoint is an address that takes jobs, and workers that do them. Begin with a quick deploy: the{' '}
         <em>painter</em> needs no GPU and turns a sentence into a picture at once.
       </p>
       <p>
         <a class="button" href={to.new}>
-          Make the first endpoint
+          Create the first endpoint
         </a>
       </p>
     </section>
@@ -94,7 +94,7 @@ function Card({ endpoint }: { endpoint: EndpointView }): JSX.Element {
 function WorkerCounts({ endpoint: { workers } }: { endpoint: EndpointView }): JSX.Element {
   return (
     <ul class="marks" aria-label="Workers">
-      {workers.length === 0 && <li class="soft small-text">no workers at the moment</li>}
+      {workers.length === 0 && <li class="soft small-text">no workers</li>}
       {workerCounts(workers).map(([state, count]) => (
         <li key={state}>
           <Mark mood={workerStates[state].mood}>

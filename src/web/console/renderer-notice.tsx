@@ -10,11 +10,11 @@ export function RendererNotice(): JSX.Element | null {
   return (
     <div class="notice wait stack">
       <p>
-        <strong>It paints instead of rendering:</strong> {lack.reason}. Each output says so.
+        <strong>Painting in 2D:</strong> {lack.reason}. Each output says so.
       </p>
       {lack.install !== null && (
         <>
-          <Copyable label="This brings what is missing" text={lack.install} />
+          <Copyable label="Install what is missing" text={lack.install} />
           <p>Then start the service again.</p>
         </>
       )}

@@ -13,7 +13,7 @@ export function TopBar({ route }: { route: Route }): JSX.Element {
       await ask('DELETE', 'session');
     } catch (error) {
       // One that knows nobody here has nothing to sign out of.
-      if (!(error instanceof Refused)) return say('Not signed out: the service does not answer.');
+      if (!(error instanceof Refused)) return say('Not signed out: the service does not respond.');
     }
     // Nothing of what was seen or typed stays in memory.
     location.hash = to.overview;

@@ -62,8 +62,8 @@ export function Workers({ endpoint: { workers, settings } }: { endpoint: Endpoin
 }
 
 function absence({ workload, quickStart }: EndpointView['settings']): string {
-  if (workload.kind === 'remote') return 'None has asked for a job yet. How one does is told under “Use it”.';
-  return quickStart ? 'None at the moment.' : 'None at the moment: they are started when a job comes.';
+  if (workload.kind === 'remote') return 'None has connected yet. See “Use it” for how to start one.';
+  return quickStart ? 'None.' : 'None; they start when a job arrives.';
 }
 
 function OneWorker({ worker, now }: { worker: WorkerView; now: number }): JSX.Element {
@@ -109,7 +109,7 @@ function OpenWorker({ worker: { id, jobIds, log } }: { worker: WorkerView }): JS
         </p>
       )}
       {log.length === 0 ? (
-        <p class="soft small-text">It wrote nothing so far.</p>
+        <p class="soft small-text">No output yet.</p>
       ) : (
         <LongText label={`Log of worker ${id}`} text={log.join('\n')} />
       )}

@@ -6,10 +6,10 @@ import { RendererNotice } from './renderer-notice.tsx';
 const ways: readonly { title: string; text: string; choices: readonly [Runs, string, string][] }[] = [
   {
     title: 'Quick deploy',
-    text: 'Ready at once.',
+    text: 'Ready to use.',
     choices: [
-      ['painter', 'painter', 'Paints a picture of the words. No GPU needed.'],
-      ['scene-renderer', 'scene-renderer', 'Renders a real 3D scene out of the words, on a GPU.'],
+      ['painter', 'painter', 'Paints the prompt in 2D. Needs no GPU.'],
+      ['scene-renderer', 'scene-renderer', 'Renders the prompt in 3D on a GPU.'],
     ],
   },
   {

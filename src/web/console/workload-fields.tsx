@@ -30,9 +30,9 @@ const lines: Partial<Record<Draft['runs'], Line[]>> = {
       key: 'command',
       field: 'workload.command',
       label: 'Command',
-      hint: 'The program and its arguments; quote what has spaces. No shell takes part.',
+      hint: 'The program and its arguments; quote arguments with spaces. No shell is used.',
     },
-    { key: 'cwd', field: 'workload.cwd', label: 'Folder', hint: 'Where it runs; may be left empty.' },
+    { key: 'cwd', field: 'workload.cwd', label: 'Folder', hint: 'Working directory; optional.' },
   ],
   module: [
     {

@@ -94,7 +94,7 @@ interface Props {
 function FailuresView({ failures, onShow }: Props): JSX.Element {
   return (
     <section aria-label="Failures" class="failures">
-      {failures.length === 0 && <p class="soft">Nothing failed for good.</p>}
+      {failures.length === 0 && <p class="soft">Nothing failed.</p>}
       {failures.map(({ kind, means, scenes, text, command }) => (
         <article key={kind}>
           <h2>

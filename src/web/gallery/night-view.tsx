@@ -52,7 +52,7 @@ function Night({ title, night }: { title: string; night: GalleryNight }): JSX.El
 function Runs({ data, night }: { data: GalleryData; night: GalleryNight }): JSX.Element {
   const span = Math.max(1, night.endedAt - night.startedAt);
   const runs = data.runs.map((run, index) => {
-    // One that died without a word was over when the next began, at the latest.
+    // One that exited without a final status was over when the next began, at the latest.
     const endedAt = run.endedAt ?? data.runs[index + 1]?.startedAt ?? data.writtenAt;
     return { ...run, endedAt, hasEnded: run.endedAt !== null };
   });
@@ -60,12 +60,7 @@ function Runs({ data, night }: { data: GalleryData; night: GalleryNight }): JSX.
     <figure>
       <h2>{counted(runs.length, 'run')}</h2>
       <div class="chart runs">
-        <svg
-          viewBox="0 0 600 20"
-          role="img"
-          aria-label="When which run was at work"
-          preserveAspectRatio="none"
-        >
+        <svg viewBox="0 0 600 20" role="img" aria-label="Times of the runs" preserveAspectRatio="none">
           <line class="floor" x1="0" x2="600" y1="10" y2="10" />
           {runs.map(({ run, startedAt, endedAt, ending }) => {
             const from = Math.max(0, startedAt - night.startedAt) / span;

@@ -73,9 +73,9 @@ export function Found({
     <p class="found" role="status">
       {isGone || hasFailed ? (
         <>
-          The report was written anew meanwhile.{' '}
+          A newer report was written.{' '}
           <button type="button" onClick={() => location.reload()}>
-            Load it again
+            Reload
           </button>
         </>
       ) : (
@@ -91,7 +91,7 @@ export function Found({
 
 function foundWords(count: number, total: number): string {
   if (count === total) return counted(total, 'scene');
-  return count === 0 ? 'No scene is like that' : `${countWords(count)} of ${counted(total, 'scene')}`;
+  return count === 0 ? 'No scene matches' : `${countWords(count)} of ${counted(total, 'scene')}`;
 }
 
 interface Shown {

@@ -1,4 +1,4 @@
-/** One scene in full: its pictures, prompt, inputs, seed and story; arrow keys go on to the next. */
+/** One scene in full: its pictures, prompt, inputs, seed and story; arrow keys move on to the next. */
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { GalleryColumn, GalleryRow } from '../../runner/core/gallery-data.ts';

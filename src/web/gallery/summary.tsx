@@ -78,6 +78,6 @@ export function endingWords(run: GalleryRun | undefined, isLatest: boolean): str
   if (run === undefined) return '';
   if (run.ending !== null) return `${run.ending.replace(/\.$/, '')}.`;
   return isLatest
-    ? 'The run was going on when this was written, unless it had died without a word.'
-    : 'It died without a word.';
+    ? 'The run was still going when this was written, or exited without a final status.'
+    : 'It exited without a final status.';
 }

@@ -40,7 +40,7 @@ export function LiveNumbers({ numbers, aheadMs }: Props): JSX.Element {
           <Tile
             name="in doubt"
             value={countWords(doubtful)}
-            more={`of ${counted(attempts, 'submission')} perhaps billed for nothing`}
+            more={`of ${counted(attempts, 'submission')} possibly billed for nothing`}
             isBad
           />
         )}

@@ -85,7 +85,7 @@ function Facts({ picture }: { picture: LivePicture }): JSX.Element {
       </dl>
       {story !== undefined && (
         <details>
-          <summary>What was sent</summary>
+          <summary>Input</summary>
           <pre>{story.input}</pre>
         </details>
       )}

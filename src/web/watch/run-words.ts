@@ -28,7 +28,7 @@ export function wordsOf({ run, numbers, command }: LiveBatch, now: number): RunW
     case 'starting':
       return {
         head: 'Starting',
-        text: 'A run reads the list and compares it with what is on record.',
+        text: 'A run is reading the list.',
         mood: 'calm',
       };
     case 'running':
@@ -43,8 +43,8 @@ export function wordsOf({ run, numbers, command }: LiveBatch, now: number): RunW
       return endedWords(run, command);
     case 'killed':
       return {
-        head: 'Gone without a word',
-        text: `The run that began ${instantWords(run.since)} was killed, or its machine went down. Start it again and it goes on. Within 30 minutes, what was in flight can still be collected.`,
+        head: 'No final status',
+        text: `The run that began ${instantWords(run.since)} was killed, or its machine went down. Start it again to resume. Within 30 minutes, jobs in flight can still be collected.`,
         command,
         mood: 'bad',
       };

@@ -30,7 +30,7 @@ function WatchPage(): JSX.Element {
     document.title = titleOf(batch);
   }, [batch]);
   if (batch === undefined)
-    return <p class="waiting">{isLost ? 'Nothing answers yet; looking again …' : 'Looking …'}</p>;
+    return <p class="waiting">{isLost ? 'No response yet; retrying …' : 'Loading …'}</p>;
   const { numbers } = batch;
   return (
     <>
@@ -68,7 +68,7 @@ function Announcer({ batch, isLost }: { batch: LiveBatch; isLost: boolean }): JS
   const { head } = wordsOf(batch, 0);
   return (
     <p class="unseen" role="status">
-      {isLost ? 'Connection lost, looking again.' : `${head}${tenth}.`}
+      {isLost ? 'Connection lost, reconnecting.' : `${head}${tenth}.`}
     </p>
   );
 }

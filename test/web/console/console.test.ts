@@ -35,7 +35,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(await page.getByLabel('API key').getAttribute('aria-invalid')).toBe('true');
     await page.getByLabel('API key').fill(consoleKey);
     await page.keyboard.press('Enter');
-    await page.getByText('Nothing takes jobs here yet').waitFor();
+    await page.getByText('No endpoints yet').waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('API key').waitFor();
     expect(service.asked).toContain('DELETE session');

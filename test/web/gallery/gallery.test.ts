@@ -92,7 +92,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
       await page.getByLabel('Order').selectOption('last');
       await expect.poll(async () => (await captions(page)).slice(0, 3)).toEqual(['s298', 's297', 's296']);
       await page.getByLabel('Search prompts and columns').fill('no such thing');
-      await expect.poll(found).toBe('No scene is like that');
+      await expect.poll(found).toBe('No scene matches');
     });
   });
 
@@ -236,7 +236,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
     await page.locator('.picture').first().waitFor();
     await rm(join(own, 'report/gallery'), { recursive: true });
     await page.evaluate('location.reload()');
-    await page.getByText('The report was written anew meanwhile').waitFor();
+    await page.getByText('A newer report was written').waitFor();
     await page.context().close();
   });
 });

@@ -62,11 +62,11 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     run.child.kill('SIGKILL');
     await stateOf(page, 'killed').waitFor();
     const text = await page.locator('.state').innerText();
-    expect(text).toContain('Gone without a word');
-    expect(text).toContain('Start it again and it goes on');
+    expect(text).toContain('No final status');
+    expect(text).toContain('Start it again to resume');
     expect(text).toContain('nightrender run pipeline.yaml');
     await tile(page, 'in flight', '16').waitFor();
-    expect(await page.locator('[role=status]').innerText()).toMatch(/Gone without a word/);
+    expect(await page.locator('[role=status]').innerText()).toMatch(/No final status/);
     expect(troubles).toEqual([]);
   });
 
@@ -106,7 +106,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(new Set(alts)).toEqual(new Set(hostile));
     await page.locator('.picture').first().click();
     for (let seen = 1; seen < hostile.length; seen++) {
-      await page.getByText('What was sent').click();
+      await page.getByText('Input', { exact: true }).click();
       expect(await overflow(page)).toBeLessThanOrEqual(0);
       await page.keyboard.press('ArrowRight');
     }

@@ -59,7 +59,7 @@ it('asks which id was meant where there is none such', async () => {
   const dashed = await inProcess(['explain', 'pipeline.yaml', '--id=-1'], { cwd });
   expect(dashed.stderr).toContain('"-1" is not the id of a scene in this batch');
   const without = await inProcess(['explain', 'pipeline.yaml'], { cwd });
-  expect([without.code, without.stderr]).toEqual([2, expect.stringContaining('Say which scene')]);
+  expect([without.code, without.stderr]).toEqual([2, expect.stringContaining('Specify a scene')]);
 });
 
 it('tells what an id was before its row was edited, and what became of one that is listed no more', async () => {

@@ -1,4 +1,4 @@
-/** Who may ask for what: knows the key, the operation and the endpoint of each request, and hands it on. */
+/** Authorises each request by its key, operation and endpoint, and routes it. */
 import type { IncomingMessage } from 'node:http';
 import { openApi } from '../protocol/openapi.ts';
 import type { RequestContext } from './request-context.ts';
@@ -21,7 +21,7 @@ export interface ApiRouterParts {
   webConsole: Console | undefined;
 }
 
-/** It tells nothing of what there is here, and needs no key. */
+/** Public: it describes the interface only. */
 const descriptionPath = '/openapi.json';
 const description = JSON.stringify(openApi);
 
@@ -32,7 +32,7 @@ export class ApiRouter {
     this.#parts = parts;
   }
 
-  /** Undefined where the client has gone and nobody listens. Throws where the book cannot be used. */
+  /** Undefined where the client has gone. Throws where the store cannot be used. */
   async answer(
     request: IncomingMessage,
     sendContinue: () => void,
@@ -44,16 +44,16 @@ export class ApiRouter {
       return { status: 200, body: description };
     const admitted = this.#parts.admission.admit(request.headers.authorization, request.socket.remoteAddress);
     if (admitted === 'wrong')
-      return refusal(401, 'the API key is missing or not known here', { 'WWW-Authenticate': 'Bearer' });
+      return refusal(401, 'the API key is missing or unknown', { 'WWW-Authenticate': 'Bearer' });
     if ('waitMs' in admitted) return tooMany('too many wrong keys from this address', admitted.waitMs);
     const key = admitted.holder;
     const route = findRoute(request.url ?? '');
     if (route === undefined) return refusal(404, 'not found');
     const { method } = operations[route.operation];
     if (request.method !== method)
-      return refusal(405, `${route.operation} is asked for by ${method}`, { Allow: method });
+      return refusal(405, `${route.operation} takes ${method}`, { Allow: method });
     const endpoint = this.#parts.endpoints.find(route.endpointId);
-    // What there is at endpoints of others is none of its business.
+    // Endpoints outside the key's scope look missing.
     if (endpoint === undefined || !isInScope(key, route)) return refusal(404, 'endpoint not found');
     const tooFast = this.#tooFast(key, route) ?? wrongKind(key, route);
     if (tooFast !== undefined) return tooFast;
@@ -97,7 +97,7 @@ function isInScope({ endpoints }: KeyHolder, { endpointId }: Route): boolean {
 function wrongKind(key: KeyHolder, { operation, endpointId }: Route): HttpResponse | undefined {
   const right = operations[operation].asker === 'worker' ? 'work' : 'jobs';
   if (permits(key, right, endpointId)) return undefined;
-  return refusal(403, `the key ${key.name} is one for ${key.kind}s, which ${operation} is not for`);
+  return refusal(403, `the key ${key.name} is a ${key.kind} key, which does not permit ${operation}`);
 }
 
 export interface Rate {

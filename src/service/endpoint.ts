@@ -34,7 +34,7 @@ export class Endpoint {
     this.#pool = this.#openPool(parts, workload);
   }
 
-  /** Set once nobody is to submit to it any more, though he may have begun to. */
+  /** Set on removal: submissions that are still arriving are refused. */
   isRemoved = false;
 
   get id(): string {
@@ -48,12 +48,12 @@ export class Endpoint {
     return all.map((view) => ({ ...view, id: shownWorker(view.id) }));
   }
 
-  /** Why its own workers cannot be started; null where all is well. */
+  /** Why its own workers cannot be started; null where they can. */
   get problem(): string | null {
     return this.#pool?.problem ?? null;
   }
 
-  /** What one of its own workers has written of the job it is at. */
+  /** What one of its own workers logged for its current job. */
   logOf(jobId: string): readonly string[] {
     return this.#pool?.logOf(jobId) ?? [];
   }
@@ -64,7 +64,7 @@ export class Endpoint {
     if (this.#pool instanceof PullWorkerPool) this.#pool.begin(workerId);
   }
 
-  /** Ends a worker of its own that wants to be replaced. */
+  /** Replaces one of its own workers, at the worker's request. */
   restart(workerId: string): void {
     if (this.#pool instanceof PullWorkerPool) this.#pool.restart(workerId);
   }
@@ -74,12 +74,12 @@ export class Endpoint {
     this.releaseWaiting();
   }
 
-  /** What its own workers still answer is not heard. */
+  /** Late results of its own workers are dropped. */
   async stopOwn(): Promise<void> {
     await this.#pool?.stop();
   }
 
-  /** Workers elsewhere that wait here are answered; what they are at stays theirs. */
+  /** Answers waiting remote workers; they keep the jobs they run. */
   releaseWaiting(): void {
     this.remote.stop();
   }

@@ -1,4 +1,4 @@
-/** The endpoints of the service: those of its file, and those that were made in the console and are kept in the book. */
+/** The endpoints of the service: those of its file, and those created in the console, which are in the store. */
 import type { EndpointSettings, FieldProblem } from './endpoint-settings.ts';
 import { Endpoint, type RunnableWorkload } from './endpoint.ts';
 import type { JobStore } from './jobs/job-store.ts';
@@ -7,7 +7,7 @@ import type { JobResults } from './jobs/job-results.ts';
 export interface EndpointsParts {
   store: JobStore;
   results: JobResults;
-  /** Those of the file, which nobody can change while the service runs. */
+  /** Those of the file, which cannot be changed while the service runs. */
   given: readonly EndpointSettings[];
   /** What its own workers run. */
   workloadOf: (settings: EndpointSettings) => RunnableWorkload;
@@ -15,7 +15,7 @@ export interface EndpointsParts {
   onProblem: (text: string) => void;
 }
 
-/** An endpoint that stands in the file, and is changed there. */
+/** The endpoint is defined in the file and can be changed only there. */
 export class EndpointOfFile extends Error {}
 
 export class Endpoints {
@@ -23,11 +23,11 @@ export class Endpoints {
   readonly #open = new Map<string, Endpoint>();
   readonly #givenIds: ReadonlySet<string>;
   readonly #sql: ReturnType<typeof prepareStatements>;
-  /** One change at a time: each finds the endpoints as the one before it left them. */
+  /** Changes run one at a time. */
   #turn: Promise<unknown> = Promise.resolve();
   #isStopped = false;
 
-  /** Opens all of them; one of the console that is in the file by now is left to the file. */
+  /** Opens all of them; the file's settings take precedence over the console's. */
   constructor(parts: EndpointsParts) {
     this.#parts = parts;
     this.#sql = prepareStatements(parts.store);
@@ -51,7 +51,7 @@ export class Endpoints {
     return this.#givenIds.has(id) ? 'file' : 'console';
   }
 
-  /** Makes an endpoint, or says what is in the way. */
+  /** Creates an endpoint, or returns the problems. */
   add(settings: EndpointSettings): Promise<Endpoint | FieldProblem[]> {
     return this.#inTurn(async () => {
       const problems = this.#clashes(settings, undefined);
@@ -73,7 +73,7 @@ export class Endpoints {
       await endpoint.stopOwn();
       await this.#parts.store.bulk.requeueOwn(id);
       const changed = this.#start(settings);
-      // Not before: those who wait there ask anew at once, and would wait at what is over.
+      // Only now: workers that wait there ask again at once.
       endpoint.releaseWaiting();
       return changed;
     });
@@ -99,7 +99,7 @@ export class Endpoints {
   changeable(id: string): Endpoint | undefined {
     if (this.#givenIds.has(id))
       throw new EndpointOfFile(
-        `endpoint ${id} stands in the service's file: change it there, and start anew`,
+        `endpoint ${id} is defined in the service's file: change it there and restart the service`,
       );
     return this.#open.get(id);
   }
@@ -112,7 +112,7 @@ export class Endpoints {
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#turn.then(() => {
-      if (this.#isStopped) throw new Error('the service is ending');
+      if (this.#isStopped) throw new Error('the service is shutting down');
       return work();
     });
     this.#turn = done.catch(() => undefined);
@@ -142,7 +142,7 @@ export class Endpoints {
     await this.#write(() => this.#sql.put.run(row));
   }
 
-  /** Also on a full disk: fewer workers, or none, are a way to end a bill. */
+  /** Also on a full disk: reducing workers ends costs. */
   async #write(work: () => unknown): Promise<void> {
     const { file, reserve } = this.#parts.store;
     await reserve.spend(() => file.commit.write(work));

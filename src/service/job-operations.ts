@@ -20,7 +20,7 @@ import { readRunRequest } from './run-request.ts';
 
 export interface JobOperationsParts {
   store: JobStore;
-  /** Of the book's. */
+  /** Of the store's. */
   folder: FolderWatch;
   maxRequestBytes: number;
   bodies: BodyRoom;
@@ -32,13 +32,13 @@ type Submission = Pick<RequestContext, 'request' | 'sendContinue' | 'endpoint' |
 
 type ClientOperation = Exclude<Operation, `job-${string}` | 'ping'>;
 
-/** As long as real services wait, and shorter than connections may be still. */
+/** As long as real services wait, and shorter than the idle timeout of connections. */
 const maxWaitMs = 90_000;
 
-/** A stream without news is looked at again and again by its clients, some of which never pause. */
+/** Clients poll a stream without news, some of them without a pause. */
 const streamWaitMs = 1_000;
 
-/** Undefined where the client has gone and nobody listens. Throws where the book cannot be used. */
+/** Undefined where the client has gone. Throws where the store cannot be used. */
 export class JobOperations {
   readonly #parts: JobOperationsParts;
 
@@ -72,14 +72,14 @@ export class JobOperations {
     }
   }
 
-  /** Takes a job on, or says why not. */
+  /** Accepts a job, or refuses it. */
   submit(context: Submission, given: Partial<JobTerms> = {}): Promise<string | HttpResponse | undefined> {
     const { bodies, maxRequestBytes } = this.#parts;
     return bodies.within(context.request, maxRequestBytes, () => this.#submit(context, given));
   }
 
   async #submit(context: Submission, given: Partial<JobTerms>): Promise<string | HttpResponse | undefined> {
-    // What is submitted may be long, and is not read.
+    // The body may be long and stays unread.
     if (this.#parts.folder.isLost) return { ...folderLost(), isBodyUnread: true };
     if (this.#parts.store.reserve.isFull) return { ...noRoom(), isBodyUnread: true };
     const body = await bodyOf(context, this.#parts.maxRequestBytes);
@@ -87,14 +87,14 @@ export class JobOperations {
     const submission = readRunRequest(body, { hasPrivate: this.#parts.hasPrivateWebhooks });
     if (submission.kind === 'refused') return refusal(400, submission.why);
     const { endpoint, keyId } = context;
-    // It may have gone while the body was on its way.
+    // It may have been removed while the body arrived.
     if (endpoint.isRemoved) return endpointGone();
     const { id, settings } = endpoint;
     const { executionTimeoutMs, ttlMs, retries: maxRetries, maxQueued } = settings;
     const terms = { executionTimeoutMs, ttlMs, maxRetries, keyId, ...submission.terms, ...given };
     const jobId = await this.#parts.store.accept(id, submission.input, terms, maxQueued);
     if (jobId === undefined) return queueFull(maxQueued);
-    // Nobody learns the id of what is in no folder, or at no endpoint any more, and nobody is to work on it.
+    // The folder may be lost, or the endpoint removed, since: the job must not run.
     const late = this.#parts.folder.check() ? folderLost() : endpoint.isRemoved ? endpointGone() : undefined;
     if (late !== undefined) {
       await this.#parts.store.cancel(id, jobId);
@@ -130,7 +130,7 @@ export class JobOperations {
     return opened === undefined ? jobNotFound() : statusAnswer(opened);
   }
 
-  /** Waits a little where there is nothing new. */
+  /** Waits briefly for news. */
   async #stream({ endpoint, route: { jobId }, gone }: RequestContext): Promise<HttpResponse | undefined> {
     const { store } = this.#parts;
     if (!store.reads.has(endpoint.id, jobId)) return jobNotFound();
@@ -138,7 +138,7 @@ export class JobOperations {
     await untilFound(store.signals, [`streamed ${jobId}`, `changed ${jobId}`], waiting, () => {
       return store.streams.hasNews(jobId) || store.reads.hasEnded(jobId) || undefined;
     });
-    // What is handed out is not told again.
+    // Parts are delivered once.
     if (gone.aborted) return undefined;
     const job = store.reads.find(endpoint.id, jobId);
     if (job === undefined) return jobNotFound();
@@ -171,14 +171,14 @@ function endpointGone(): HttpResponse {
 }
 
 function folderLost(): HttpResponse {
-  return refusal(503, 'the data folder of the service is gone: it takes no jobs on until that is mended');
+  return refusal(
+    503,
+    'the data folder of the service is missing: it accepts no jobs until the folder is back',
+  );
 }
 
 function noRoom(): HttpResponse {
-  return refusal(
-    507,
-    'the disk of the service is full: it ends jobs, and takes on none until there is space',
-  );
+  return refusal(507, 'the disk of the service is full: it accepts no jobs until there is space');
 }
 
 function jobNotFound(): HttpResponse {

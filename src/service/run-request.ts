@@ -1,10 +1,10 @@
-/** The body of a submission, read once into what the service keeps of it. */
+/** Parses and checks the body of a submission. */
 import { describeValue } from '../protocol/json-value.ts';
 import { memberText } from '../protocol/member-text.ts';
 import type { JobTerms } from './jobs/job.ts';
 import { isPrivateTarget } from './webhooks/webhooks.ts';
 
-/** What a submission may ask for itself. */
+/** The terms a submission may set. */
 export type SubmittedTerms = Partial<
   Pick<JobTerms, 'executionTimeoutMs' | 'ttlMs' | 'isLowPriority' | 'webhook'>
 >;
@@ -33,7 +33,7 @@ export function readRunRequest(bytes: Buffer, { hasPrivate }: { hasPrivate: bool
   return { kind: 'read', input: memberText(text, 'input') ?? JSON.stringify(input), terms };
 }
 
-/** What is wrong, in words, or what is asked for. */
+/** The submitted terms, or the error. */
 function readTerms(body: Record<string, unknown>, hasPrivate: boolean): SubmittedTerms | string {
   const { policy = {}, webhook } = body;
   if (!isObject(policy)) return `"policy" is ${describeValue(policy)}; expected an object`;
@@ -67,7 +67,7 @@ function isWebhook(value: unknown): value is string {
 
 function privateWebhook(webhook: string): string {
   const { host } = new URL(webhook);
-  return `"webhook" leads to ${host}, which is this service's own machine or network: others can reach this service, and would reach that through it; expected an address of the internet, or \`webhooks.allowPrivate: true\` in its service.yaml`;
+  return `"webhook" leads to ${host}, on this service's own machine or network; expected a public address, or \`webhooks.allowPrivate: true\` in its service.yaml`;
 }
 
 function refused(why: string): ReadRunRequest {
@@ -82,7 +82,7 @@ function utf8(bytes: Buffer): string | undefined {
   }
 }
 
-/** No JSON text stands for undefined. */
+/** Undefined where it is not JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -91,7 +91,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Whoever writes it anew, a worker for one, needs a stack for it; `parse` has no such bound. */
+/** Serialising it, as workers do, is recursive; `parse` has no such limit. */
 function isDeep(input: unknown): boolean {
   let level: unknown[] = [input];
   for (let depth = 0; level.length > 0; depth++) {

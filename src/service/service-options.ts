@@ -16,7 +16,7 @@ export interface ServiceOptions {
   host?: string;
   /** 0, the default: a free one. */
   port?: number;
-  /** Bearer keys that are accepted beside those of the key book, for everything but the pull operations. */
+  /** Bearer keys that are accepted beside those of the key store, for everything but the pull operations. */
   keys: string[];
   endpoints: EndpointSettings[];
   /** What an endpoint's own workers run; `context` is what they need of the service. */
@@ -46,11 +46,11 @@ export interface ServiceOptions {
   console?: ConsoleOptions;
   /** Wall clock, epoch ms. */
   now?: () => number;
-  /** Told in words of what goes wrong at the service itself. */
+  /** Receives a message for each problem of the service itself. */
   onProblem?: (text: string) => void;
 }
 
-/** What workers that pull are told. */
+/** What workers need to reach the service. */
 export interface WorkloadContext {
   /** Of the service. */
   url: string;
@@ -87,7 +87,7 @@ export function checkServiceOptions(options: ServiceOptions): Checked {
     reserveBytes: 0,
     maxConnections: 2_000,
     requestTimeoutMs: 120_000,
-    // Against a client that has gone wild; what is usual stays far below.
+    // A safety net against runaway clients.
     rate: { requests: 100_000, withinMs: 10_000 },
     now: Date.now,
     onProblem: () => undefined,
@@ -113,7 +113,7 @@ function assertLimit(name: string, value: number): void {
     throw new Error(`${name} is ${value}, but must be a whole number above 0`);
 }
 
-/** The keys themselves never stand in an error. */
+/** Errors never contain the keys. */
 function assertKeys(keys: readonly string[]): void {
   if (!keys.every(fitsHeader))
     throw new Error('a key is empty or holds characters that a header cannot carry');

@@ -31,7 +31,7 @@ export interface Service {
 type Checked = ReturnType<typeof checkServiceOptions>;
 
 /**
- * Opens the book in the data folder, goes on with what is in its queue, and listens. Throws where the options are of
+ * Opens the store in the data folder, resumes its queue, and listens. Throws where the options are of
  * no use, `DataFolderInUse` where another service runs on the folder, and what the system says of folder and port.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
@@ -63,7 +63,7 @@ function openKeys({ dataDir, keys, now, host }: Checked, ownWorkers: OwnWorkerKe
   const hasKey = keys.length > 0 || store.list().some(({ revokedAt }) => revokedAt === null);
   if (hasKey || isLoopback(host)) return store;
   store.close();
-  throw new Error(`the service needs at least one key: ${host} is no loopback address`);
+  throw new Error(`the service needs at least one key: ${host} is not a loopback address`);
 }
 
 interface Opened {
@@ -79,7 +79,7 @@ interface Opened {
 async function listen(options: Checked, parts: Opened): Promise<Service> {
   const { store, folder, opened } = parts;
   const { onProblem, retentionMs, now, hasPrivateWebhooks: hasPrivate } = options;
-  // Workers are told where the service is, so that it listens before there are endpoints.
+  // Workers need its URL, so it listens before the endpoints open.
   let router: ApiRouter | undefined;
   const http = await startHttpServer({
     ...options,
@@ -161,7 +161,7 @@ async function closeDown({
   http.stopListening();
   sweeper.stop();
   await Promise.all([endpoints.stop(), webhooks.stop()]);
-  // Whoever has submitted a job that is committed learns its id before the connections end.
+  // Clients get the ids of committed jobs before connections close.
   await store.flush();
   await nextTurn();
   await http.close();
@@ -170,8 +170,8 @@ async function closeDown({
     try {
       closeOne();
     } catch (error) {
-      // Nothing is lost: the next start does what could not be done here.
-      onProblem(`the service could not be left tidy: ${String(error)}`);
+      // Nothing is lost: the next start finishes the clean-up.
+      onProblem(`the service did not shut down cleanly: ${String(error)}`);
     }
   }
 }

@@ -1,9 +1,9 @@
-/** Ends what takes too long, deletes from the disk what has been kept long enough, and sees to it that the disk is there. */
+/** Times out jobs, deletes expired results, and checks the data folder. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FolderWatch } from './jobs/data-folder.ts';
 import type { JobStore } from './jobs/job-store.ts';
 
-/** Time-outs are looked for this often. */
+/** How often timeouts are checked. */
 const timeOutsEveryMs = 500;
 
 const folderEveryMs = 1_000;
@@ -15,18 +15,15 @@ export class Sweeper {
   readonly #busy = new Set<string>();
   #isStopped = false;
 
-  /** Sweeps now and then, soon enough for the retention; status asks the clock itself and does not wait for it. */
+  /** Sweeps often enough for the retention; status checks the clock itself and does not depend on it. */
   constructor(store: JobStore, folder: FolderWatch, retentionMs: number, onProblem: (text: string) => void) {
     this.#store = store;
     this.#onProblem = onProblem;
     const everyMs = Math.min(30_000, Math.max(1_000, retentionMs / 10));
     this.#timers = [
-      setInterval(() => void this.#alone('delete results whose time is over', () => this.#sweep()), everyMs),
+      setInterval(() => void this.#alone('delete expired results', () => this.#sweep()), everyMs),
       setInterval(() => void this.#alone('end overdue jobs', () => this.#endOverdue()), timeOutsEveryMs),
-      setInterval(
-        () => void this.#alone('look for the data folder', () => void folder.check()),
-        folderEveryMs,
-      ),
+      setInterval(() => void this.#alone('check the data folder', () => void folder.check()), folderEveryMs),
     ];
     for (const timer of this.#timers) timer.unref();
   }

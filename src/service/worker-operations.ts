@@ -1,4 +1,4 @@
-/** The operations of workers that pull: taking jobs, handing in results and parts of them, saying that they live. */
+/** The operations of workers that pull: taking jobs, returning results and parts, and pings. */
 import { memberText } from '../protocol/member-text.ts';
 import { jobIdPattern } from '../protocol/paths.ts';
 import { type RequestContext, bodyOf } from './request-context.ts';
@@ -26,7 +26,7 @@ const heldOpenMs = 60_000;
 
 const largestBatch = 1_000;
 
-/** Of the inputs in a batch together, beyond the first: an answer has to fit into memory, and the rest can wait. */
+/** Of all inputs in a batch beyond the first: a response has to fit into memory. */
 const maxBatchBytes = 16 * 1024 * 1024;
 
 export class WorkerOperations {
@@ -36,7 +36,7 @@ export class WorkerOperations {
     this.#parts = parts;
   }
 
-  /** Undefined where the worker has gone and nobody listens. */
+  /** Undefined where the worker has gone. */
   async answer(operation: WorkerOperation, context: RequestContext): Promise<HttpResponse | undefined> {
     const { endpoint, route, request } = context;
     const { bodies, maxResultBytes } = this.#parts;
@@ -75,7 +75,7 @@ export class WorkerOperations {
     const { remote } = endpoint;
     const takers = Array.from({ length: max }, () => ({ workerId, isPulled: true }));
     const waiting = { waitMs: heldOpenMs, signal: gone };
-    // Who comes when all is over waits for the connection's end, rather than asking again and again.
+    // A worker that comes after the stop waits for the connection to end instead of polling.
     const wasStopped = remote.isStopped;
     const jobs = await untilFound(store.signals, [`queued ${endpoint.id}`], waiting, async () => {
       if (remote.isStopped) return wasStopped ? undefined : [];
@@ -106,11 +106,11 @@ export class WorkerOperations {
       return text;
     }
     const body = parseObject(text);
-    if (body === undefined) return refusal(400, 'the body is no JSON object');
+    if (body === undefined) return refusal(400, 'the body is not a JSON object');
     if (!('output' in body || 'error' in body))
       return refusal(400, 'the body has neither "output" nor "error"');
     const job = { id: jobId, workerId };
-    // Workers hand in their progress as they hand in results.
+    // Workers report progress through the same operation as results.
     if (body['status'] === 'IN_PROGRESS') {
       endpoint.remote.keepAlive(workerId, [jobId]);
       const accepted = await this.#parts.store.work.setProgress(job, memberText(text, 'output') ?? 'null');
@@ -131,7 +131,7 @@ export class WorkerOperations {
     return jsonResponse({ accepted: isAccepted });
   }
 
-  /** Workers drop a result that is refused, and nobody would ever hear of it. */
+  /** Workers drop a refused result, so the job fails here. */
   async #failTooLarge(context: RequestContext): Promise<void> {
     const { endpoint, route } = context;
     const { jobId } = route;
@@ -148,7 +148,7 @@ export class WorkerOperations {
     const text = await this.#textOf(context);
     if (typeof text !== 'string') return text;
     const output = parseObject(text) === undefined ? undefined : memberText(text, 'output');
-    if (output === undefined) return refusal(400, 'the body is no JSON object with "output"');
+    if (output === undefined) return refusal(400, 'the body is not a JSON object with "output"');
     endpoint.remote.keepAlive(workerId, [jobId]);
     return jsonResponse({ accepted: await this.#parts.store.streams.add({ id: jobId, workerId }, output) });
   }
@@ -182,7 +182,7 @@ function workerIn({ route, keyId }: RequestContext): string {
   return pullingWorker(route.workerId, keyId);
 }
 
-/** What is brought for a job that is not there is not read: it may be long. */
+/** The result of an unknown job stays unread: it may be long. */
 const jobNotFound: HttpResponse = { ...refusal(404, 'job not found'), isBodyUnread: true };
 
 function takenText({ id, input }: TakenJob): string {

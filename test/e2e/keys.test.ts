@@ -107,7 +107,7 @@ it('makes keys in one new folder from several terminals at once', async () => {
 it.each([
   [['add'], 'Specify a key: nightrender keys add NAME.'],
   [['ad', 'x'], '"ad" is not an action; did you mean add?'],
-  [['add', 'laptop'], 'there is a key laptop already; choose another name'],
+  [['add', 'laptop'], 'the name laptop is taken; choose another name'],
   [['add', 'Büro', '--kind', 'boss', '--endpoint', '/'], /^"Büro" cannot.*\n--kind: "boss".*\n--endpoint: /],
   [
     ['add', 'x', '--kind', 'client', '--kind', 'worker'],
@@ -149,7 +149,7 @@ it('leaves a damaged key book as it is, and one that another program holds', asy
   const held = await inProcess(['keys', 'add', 'desk', ...data], { cwd });
   other.close();
   expect([held.code, held.stdout]).toEqual([11, '']);
-  expect(held.stderr).toContain('keys.sqlite and does not let go of it; try again when it has ended.\n');
+  expect(held.stderr).toContain('keys.sqlite; try again when it has finished.\n');
   writeFileSync(path, 'no keys at all, but for long enough to be read as the head of a file');
   const { code, stderr } = await inProcess(['keys', 'list', ...data], { cwd });
   expect([code, stderr]).toEqual([2, expect.stringContaining('keys.sqlite is damaged or no SQLite file')]);

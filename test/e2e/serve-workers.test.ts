@@ -61,8 +61,8 @@ it.each(['program', 'module'])('says how a crashing %s ended, and goes on', asyn
   const { service } = await start();
   const job = await service.done(endpoint, { exit: 3 });
   expect(job.status).toBe('FAILED');
-  expect(job.error).toMatch(/exit code 3/);
-  expect(service.program.stderr.match(/a worker ended: .* exit code 3/g)).toHaveLength(1);
+  expect(job.error).toMatch(/exited with code 3/);
+  expect(service.program.stderr.match(/a worker ended: .* exited with code 3/g)).toHaveLength(1);
   expect((await service.done(endpoint, { a: 1 })).status).toBe('COMPLETED');
   expect((await service.done('painter', picture)).status).toBe('COMPLETED');
 });
@@ -73,7 +73,7 @@ it.each(['program', 'module'])(
     const { service } = await start();
     const job = await service.done(endpoint, { leak: true });
     expect(job.status).toBe('FAILED');
-    expect(job.error).toMatch(/took more than its \d+ MiB of memory and was killed/);
+    expect(job.error).toMatch(/exceeded its \d+ MiB of memory and was killed/);
     expect((await service.done(endpoint, { a: 1 })).status).toBe('COMPLETED');
   },
 );

@@ -206,7 +206,7 @@ describe('a policy', () => {
     const { id } = (await post(url, body({ policy: { executionTimeout: 1 } }))).json as StatusResponse;
     const run = await held.next();
     expect((await statusOnce(url, id, 'TIMED_OUT')).error).toBe(
-      'job timed out: it was at work for longer than its execution time-out of 1 ms',
+      'job timed out: it ran longer than its execution timeout of 1 ms',
     );
     const next = await submit(url, { scene: 'next' });
     expect((await held.next()).job.id).toBe(next);
@@ -217,7 +217,7 @@ describe('a policy', () => {
     const { url } = await openService({ workers: 0 });
     const { id } = (await post(url, body({ policy: { ttl: 1 } }))).json as StatusResponse;
     expect(await statusOnce(url, id, 'TIMED_OUT')).toEqual({
-      error: 'job timed out: it was still in the queue 1 ms after its submission, which is its time to live',
+      error: 'job timed out: it was still queued after its time to live of 1 ms',
       id,
       status: 'TIMED_OUT',
     });
@@ -335,7 +335,7 @@ describe('a large result', () => {
     const { url } = await openService({ maxResultBytes: 1_000, workload: instantWorkload(() => large('X')) });
     const id = await submit(url, { scene: 'x' });
     const job = await statusOnce(url, id, 'FAILED');
-    expect(job.error).toBe('the output of the worker has more than 1000 bytes');
+    expect(job.error).toBe("the worker's output exceeds 1000 bytes");
     expect(job).not.toHaveProperty('output');
   });
 });

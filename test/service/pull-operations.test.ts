@@ -238,7 +238,7 @@ describe('a result', () => {
         .done(id, JSON.stringify({ output: 'x'.repeat(length) }))
         .catch(() => undefined);
       const { error } = await statusOnce(url, id, 'FAILED');
-      expect(error).toBe('the output of the worker has more than 2000 bytes');
+      expect(error).toBe("the worker's output exceeds 2000 bytes");
     }
     expect(await workersOf(url)).toMatchObject({ idle: 1, running: 0 });
   });
@@ -325,8 +325,7 @@ describe('a worker that falls silent', () => {
     expect((await askStatus(url, id)).json).toMatchObject({
       status: 'FAILED',
       retries: 2,
-      error:
-        'the worker of this job died 3 times, which is more than its 2 retries: worker w3 said nothing of it for 60 s',
+      error: 'the worker of this job died 3 times, with 2 retries allowed: worker w3 was silent for 60 s',
     });
   });
 });

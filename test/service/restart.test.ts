@@ -123,7 +123,7 @@ describe('a second service on the same folder', () => {
     child.stderr?.on('data', (text) => (said += String(text)));
     const [code] = (await once(child, 'close')) as [number];
     expect(code).not.toBe(0);
-    expect(said).toContain('another service is running on this data folder');
+    expect(said).toContain('another service is using this data folder');
   });
 });
 

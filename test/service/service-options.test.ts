@@ -27,7 +27,7 @@ it.each(refused)('refuses %s', async (_what, options, text) => {
 });
 
 it('does not start for the whole network where nobody has a key', async () => {
-  await expect(openService({ keys: [], host: '0.0.0.0' })).rejects.toThrow(/0\.0\.0\.0 is no loopback/);
+  await expect(openService({ keys: [], host: '0.0.0.0' })).rejects.toThrow(/0\.0\.0\.0 is not a loopback/);
 });
 
 it('listens for the network where there is a key', async () => {

@@ -126,7 +126,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
   it('says of each worker what it does, and of one that died why, its last words and when another is started', async () => {
     const service = await startFakeConsole();
     const now = Date.now();
-    const log = ['loading', 'model found', 'CUDA error', 'no kernel', 'ended with exit code 3'];
+    const log = ['loading', 'model found', 'CUDA error', 'no kernel', 'exited with code 3'];
     service.overview.endpoints.push(
       endpointView(endpointForm(), {
         workers: [
@@ -136,7 +136,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
           workerView({
             id: 'w-down',
             state: 'unhealthy',
-            lastDeath: { why: 'the process ended with exit code 3', at: now },
+            lastDeath: { why: 'the process exited with code 3', at: now },
             startsAt: now + 3_600_000,
             log,
           }),
@@ -155,7 +155,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     }))
       await one(`w-${id}`).getByText(word, { exact: true }).waitFor();
     await one('w-down')
-      .getByText(/^It ended .* ago: the process ended with exit code 3\. Another is started in (59|60) min/)
+      .getByText(/^It ended .* ago: the process exited with code 3\. Another is started in (59|60) min/)
       .waitFor();
     expect(await one('w-down').locator('pre').textContent()).toBe(log.slice(1).join('\n'));
     await one('w-again')

@@ -1,4 +1,4 @@
-/** What the page asks for, and the forms that it sends. */
+/** Requests and forms of the console's page. */
 import type { IncomingMessage } from 'node:http';
 import { bodyOf } from '../request-context.ts';
 import type { FieldProblem } from '../endpoint-settings.ts';
@@ -33,11 +33,11 @@ export async function formOf(
     if (typeof form === 'object' && form !== null && !Array.isArray(form))
       return { form: form as Record<string, unknown> };
   } catch {
-    // Said below.
+    // Refused below.
   }
-  return refusal(400, 'the body is no JSON object');
+  return refusal(400, 'the body is not a JSON object');
 }
 
 export function problemsAnswer(problems: FieldProblem[]): HttpResponse {
-  return jsonResponse({ error: 'this cannot be done as it stands', problems }, 422);
+  return jsonResponse({ error: 'some fields are not valid', problems }, 422);
 }

@@ -1,4 +1,4 @@
-/** The console: its page, who is signed in to it, and whom what the page asks for is handed to. */
+/** The console: its page, its sessions, and the routing of its requests. */
 import type { IncomingMessage } from 'node:http';
 import type { Page } from '../../lib/net/page-shell.ts';
 import { type HttpResponse, emptyResponse, jsonResponse, refusal, tooMany } from '../http/http-response.ts';
@@ -70,14 +70,14 @@ export class Console {
     path: string,
   ): Promise<HttpResponse | undefined> {
     const { request, sendContinue } = context;
-    if (!isOwnPage(request)) return refusal(403, 'this is for the console’s own page only');
+    if (!isOwnPage(request)) return refusal(403, 'only the console’s own page may do this');
     if (path === 'session') return await this.#session(request, sendContinue);
     const holder = this.#sessions.find(request.headers.cookie, this.#parts.now());
     if (holder === undefined) return refusal(401, 'sign in with an admin key');
     const matching = this.#operations.filter(([, pattern]) => pattern.test(path));
     const found = matching.find(([method]) => method === request.method);
     if (found === undefined && matching.length > 0)
-      return refusal(405, 'not done in this way', { Allow: matching.map(([method]) => method).join(', ') });
+      return refusal(405, 'method not allowed', { Allow: matching.map(([method]) => method).join(', ') });
     if (found === undefined) return refusal(404, 'not found');
     const [, pattern, operation] = found;
     const id = decode(pattern.exec(path)?.[1] ?? '');
@@ -86,7 +86,7 @@ export class Console {
 
   #pageAt(path: string, { method }: IncomingMessage): HttpResponse {
     if (method !== 'GET' && method !== 'HEAD')
-      return refusal(405, 'a page is only looked at', { Allow: 'GET, HEAD' });
+      return refusal(405, 'method not allowed', { Allow: 'GET, HEAD' });
     // What the page asks for is beside it.
     if (path === '/' || path === '/console')
       return { status: 303, body: '', headers: { Location: '/console/' } };
@@ -102,21 +102,21 @@ export class Console {
       });
     if (request.method === 'DELETE')
       return { ...emptyResponse, headers: { 'Set-Cookie': this.#sessions.signOut(request.headers.cookie) } };
-    if (request.method !== 'POST')
-      return refusal(405, 'not done in this way', { Allow: 'GET, POST, DELETE' });
+    if (request.method !== 'POST') return refusal(405, 'method not allowed', { Allow: 'GET, POST, DELETE' });
     const body = await formOf({ request, sendContinue });
     if (body === undefined || 'status' in body) return body;
     const { key } = body.form;
     if (typeof key !== 'string' || key.trim() === '') return refusal(401, 'enter a key');
     const signedIn = this.#sessions.signIn(key, request.socket.remoteAddress, this.#parts.now());
-    if (signedIn === 'wrong') return refusal(401, 'this is no admin key of this service, or it was revoked');
+    if (signedIn === 'wrong')
+      return refusal(401, 'this is not an admin key of this service, or it was revoked');
     if ('waitMs' in signedIn)
       return tooMany('too many wrong keys from this address: wait a minute', signedIn.waitMs);
     return { ...emptyResponse, headers: { 'Set-Cookie': signedIn.cookie } };
   }
 }
 
-/** Whatever stands in an answer, no browser takes it for a page, or has it in another's. */
+/** Browsers never treat a response as a page or embed it. */
 const onlyData = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'Cross-Origin-Resource-Policy': 'same-origin',
@@ -181,7 +181,7 @@ class JobRequests {
     const endpointId = this.#views.endpointOf(id);
     if (endpointId === undefined) return refusal(404, 'job not found');
     if (this.#parts.endpoints.find(endpointId) === undefined)
-      return refusal(409, `the endpoint ${endpointId} of this job is no more`);
+      return refusal(409, `the endpoint ${endpointId} of this job was removed`);
     return await this.#parts.jobs[what](endpointId, id);
   }
 

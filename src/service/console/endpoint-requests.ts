@@ -1,4 +1,4 @@
-/** Endpoints for the page: all of them at a look, and what it has done to one. */
+/** The console's requests about endpoints. */
 import type { EndpointForm, EndpointView, Overview, RendererLack } from '../../protocol/console-data.ts';
 import type { EndpointSettings, FieldProblem } from '../endpoint-settings.ts';
 import type { Endpoint } from '../endpoint.ts';

@@ -113,7 +113,7 @@ async function shownText(value: Text | OpenFile | undefined): Promise<string | n
   return null;
 }
 
-/** What is written now, or what was kept of the end or of a worker that died of it. */
+/** The live log, or what was stored of it. */
 function logOf({ log }: StoredJob, live: readonly string[]): string[] {
   if (live.length > 0) return [...live];
   return log === null ? [] : log.split('\n');
@@ -146,7 +146,7 @@ export function prepareStatements({ file: { db } }: Pick<JobStore, 'file'>) {
   return {
     all: db.prepare<[ListValues], StoredRow>(list('TRUE')),
     ofEndpoint: db.prepare<[ListValues & { endpoint: string }], StoredRow>(list('endpointId = @endpoint')),
-    // One look at the index for each, however many jobs it has.
+    // One index lookup for each, however many jobs it has.
     endpoints: db.prepare<[], { id: string }>(
       `WITH RECURSIVE found (endpoint) AS (SELECT min(endpointId) FROM job
          UNION ALL SELECT (SELECT min(endpointId) FROM job WHERE endpointId > endpoint) FROM found WHERE endpoint IS NOT NULL)

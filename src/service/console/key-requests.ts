@@ -1,4 +1,4 @@
-/** Keys for the page: listed, made and revoked. */
+/** The console's requests about keys. */
 import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../http/http-response.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import { type KeyStore, KeyStoreBusy, KeyRefused } from '../keys/key-store.ts';
@@ -25,7 +25,7 @@ export class KeyRequests {
     const { name, kind, endpoints = null } = body.form;
     const isList = Array.isArray(endpoints) && endpoints.every((id) => typeof id === 'string');
     if (typeof name !== 'string' || typeof kind !== 'string' || (endpoints !== null && !isList))
-      return refusal(422, 'a key has a name, a kind and a list of endpoints or null');
+      return refusal(422, 'a key needs a name, a kind, and a list of endpoints or null');
     try {
       const { key, record } = this.#keys.add({ name, kind, endpoints: isList ? endpoints : null });
       return jsonResponse({ key, view: this.#views.of(record) }, 201);
@@ -37,7 +37,7 @@ export class KeyRequests {
 
   revoke({ id }: ConsoleRequest): HttpResponse {
     try {
-      return this.#keys.revoke(id) === undefined ? refusal(404, 'there is no such key') : emptyResponse;
+      return this.#keys.revoke(id) === undefined ? refusal(404, 'key not found') : emptyResponse;
     } catch (error) {
       return orBusy(error);
     }

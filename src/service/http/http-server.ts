@@ -111,7 +111,7 @@ async function serveRequest(
 
 function refusalOf(error: unknown): HttpResponse {
   return isDiskFull(error)
-    ? refusal(507, 'the service has no space left on its disk: nothing was done')
+    ? refusal(507, 'the disk of the service is full: nothing was changed')
     : refusal(500, 'internal error');
 }
 

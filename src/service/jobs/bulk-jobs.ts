@@ -1,4 +1,4 @@
-/** What is done to many jobs of the book, a few at a time, so that nobody is kept waiting. */
+/** Operations on many jobs, in small batches so that requests do not wait. */
 import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
 import type { DiskReserve } from './disk-reserve.ts';
 import type { JobTransitions } from './job-transitions.ts';
@@ -24,7 +24,7 @@ export class BulkJobs {
     const { commit, reserve, transitions, signals } = this.#parts;
     let removed = 0;
     for (let some: string[] | undefined; some === undefined || some.length > 0; removed += some.length) {
-      // The disk is waited for once, at the end.
+      // Synced once, at the end.
       some = await reserve.spend(() => commit.writeUnsynced(() => transitions.cancelSome(endpointId)));
       for (const id of some) signals.changed(id);
     }
@@ -49,7 +49,7 @@ export class BulkJobs {
     for (const { id } of ended) signals.changed(id);
   }
 
-  /** Puts what the service's own workers at an endpoint are at back into the queue; it does not count against the jobs. */
+  /** Requeues what the service's own workers at an endpoint run, without counting a retry. */
   async requeueOwn(endpointId: string): Promise<void> {
     const { transitions, signals } = this.#parts;
     const its = transitions.sql.running.all({ isPulled: 0 }).filter((job) => job.endpointId === endpointId);
@@ -64,7 +64,7 @@ export class BulkJobs {
     if (back.length > 0) signals.queued(endpointId);
   }
 
-  /** Says of each endpoint where jobs wait that they do. */
+  /** Signals each endpoint with queued jobs. */
   announceWaiting(): void {
     const { transitions, signals } = this.#parts;
     for (const { endpointId } of transitions.sql.waiting.all()) signals.queued(endpointId);
@@ -79,7 +79,7 @@ export class BulkJobs {
     return due;
   }
 
-  /** Writes what must be possible on a full disk, too. */
+  /** Writes also on a full disk. */
   #stop<T>(work: () => T): Promise<T> {
     const { commit, reserve } = this.#parts;
     return reserve.spend(() => commit.write(work));

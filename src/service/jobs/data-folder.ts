@@ -17,7 +17,7 @@ export class FolderWatch {
     this.#opened = new Map(paths.map((path) => [path, identityOf(path)]));
   }
 
-  /** As it was seen last. */
+  /** As of the last check. */
   get isLost(): boolean {
     return this.#isLost;
   }
@@ -49,14 +49,14 @@ function identityOf(path: string): string | undefined {
 
 function lostText(dir: string): string {
   return (
-    `the data folder ${dir} was deleted or replaced while the service runs. Jobs are refused (503) from now on; ` +
-    'those it has are worked on and told of until it ends, and are lost then. Move the folder back to where it was, ' +
-    'or, where it is gone, end the service and start it again'
+    `the data folder ${dir} was deleted or replaced while the service was running. New jobs are refused (503); ` +
+    'those it has run until it ends, and are lost then. Move the folder back, ' +
+    'or restart the service'
   );
 }
 
 function foundText(dir: string): string {
-  return `the data folder ${dir} is back; jobs are taken on again`;
+  return `the data folder ${dir} is back; jobs are accepted again`;
 }
 
 /** Another living service works in the folder. */
@@ -66,6 +66,6 @@ export class DataFolderInUse extends Error {}
 export function lockDataFolder(path: string): ExclusiveLock {
   const lock = lockExclusively(path);
   if (lock === undefined)
-    throw new DataFolderInUse(`another service is running on this data folder (it holds ${path})`);
+    throw new DataFolderInUse(`another service is using this data folder (it has locked ${path})`);
   return lock;
 }

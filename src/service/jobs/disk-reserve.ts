@@ -24,7 +24,7 @@ export class DiskReserve {
     this.#options = options;
     if (options.bytes > 0 && !this.#take())
       options.onProblem(
-        `the disk has too little space to keep ${megabytes(options.bytes)} for ending jobs: once it is full, none can be cancelled`,
+        `the disk has too little space to reserve ${megabytes(options.bytes)} for ending jobs: no job can be cancelled once it is full`,
       );
   }
 
@@ -47,7 +47,7 @@ export class DiskReserve {
     if (bytes === 0 || this.isFull) return;
     this.isFull = true;
     onProblem(
-      `the disk is full: the service ends jobs, begins none and takes on none until ${megabytes(2 * bytes)} are free`,
+      `the disk is full: the service starts and accepts no jobs until ${megabytes(2 * bytes)} are free`,
     );
   }
 
@@ -55,7 +55,7 @@ export class DiskReserve {
   refill(): boolean {
     if (!this.isFull || this.#freeBytes() < 2 * this.#options.bytes || !this.#take()) return false;
     this.isFull = false;
-    this.#options.onProblem('the disk has space again: the service takes on and begins jobs as before');
+    this.#options.onProblem('the disk has space again: the service starts and accepts jobs');
     return true;
   }
 

@@ -1,4 +1,4 @@
-/** When the time of a job in the book is over, and what deletes it then, from the disk as well. */
+/** When the time of a job in the store is over, and what deletes it then, from the disk as well. */
 import type { Database } from '../../lib/sqlite/database.ts';
 import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
 import type { DiskReserve } from './disk-reserve.ts';
@@ -26,7 +26,7 @@ const deletionsBetweenServices = 1_000;
 /** Of their streams, on the same grounds. */
 const partsAtOnce = 500;
 
-/** A book up to this size is small enough to be rewritten in an instant. */
+/** A store up to this size is small enough to be rewritten in an instant. */
 const maxRebuildBytes = 64 * 1024 * 1024;
 
 export class JobExpiry {
@@ -66,7 +66,7 @@ export class JobExpiry {
   /**
    * Removes what deleted jobs left behind: their copies in the write-ahead log, and the copies of texts that SQLite
    * leaves in a page when it moves rows to another, which `secure_delete` does not reach. The latter takes a rewrite
-   * of the book, so it is done to small books while they are idle, at start and at the end.
+   * of the store, so it is done to small books while they are idle, at start and at the end.
    */
   scrub(isIdle = this.#parts.sql.open.get() === undefined): void {
     const { db } = this.#parts;

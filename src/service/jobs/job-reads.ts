@@ -1,4 +1,4 @@
-/** What is asked of the job book; only for what is long, reading waits. */
+/** Reads of the job store; only long texts are read asynchronously. */
 import type { OpenFile } from './filed-text.ts';
 import type { JobExpiry } from './job-expiry.ts';
 import type { JobOfWorker } from './job-transitions.ts';
@@ -25,7 +25,7 @@ export class JobReads {
     this.#expiry = expiry;
   }
 
-  /** How many of the endpoint's jobs wait. */
+  /** How many jobs are queued at the endpoint. */
   queueLength(endpointId: string): number {
     return this.#sql.queued.get(endpointId)?.jobs ?? 0;
   }
@@ -70,13 +70,13 @@ export class JobReads {
     return job?.state === 'IN_PROGRESS' && job.workerId === workerId;
   }
 
-  /** Whether it ended by what this worker said of it. */
+  /** Whether this worker's result ended it. */
   wasSettledBy({ id, workerId }: JobOfWorker): boolean {
     const job = this.#sql.metadata.get(id);
     return job?.workerId === workerId && (job.state === 'COMPLETED' || job.state === 'FAILED');
   }
 
-  /** What workers elsewhere are at, as far as the book knows. */
+  /** The jobs that remote workers run, as stored. */
   pulledJobs(): { id: string; endpointId: string; workerId: string | null }[] {
     return this.#sql.running.all({ isPulled: 1 });
   }

@@ -1,4 +1,4 @@
-/** What workers bring, into the job book: outputs as JSON text, all else failures in words. */
+/** What workers bring, into the job store: outputs as JSON text, all else failures in words. */
 import type { JobStore } from './job-store.ts';
 import type { JobOfWorker } from './job-transitions.ts';
 
@@ -32,7 +32,7 @@ export class JobResults {
   }
 
   failTooLarge(job: JobOfWorker, log?: string): Promise<boolean> {
-    return this.fail(job, `the output of the worker has more than ${this.#maxResultBytes} bytes`, log);
+    return this.fail(job, `the worker's output exceeds ${this.#maxResultBytes} bytes`, log);
   }
 
   fail(job: JobOfWorker, error: string, log?: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** The file of the job book: what stands in `service.sqlite`. */
+/** The file of the job store: what stands in `service.sqlite`. */
 import type { Schema } from '../../lib/sqlite/database.ts';
 
 /** What a job is; the states may differ from one version to the next. */

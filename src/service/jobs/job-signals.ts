@@ -1,4 +1,4 @@
-/** Tells who waits for it, within this process, that something about a job is on the disk. */
+/** In-process notifications that a job's change is on the disk. */
 import { EventEmitter } from 'node:events';
 
 type Happening = `queued ${string}` | `changed ${string}` | `streamed ${string}` | `stopping ${string}`;
@@ -20,7 +20,7 @@ export class JobSignals {
     this.#emit(`streamed ${jobId}`);
   }
 
-  /** A worker is at what nobody wants any more. */
+  /** A worker runs a job that is no longer wanted. */
   stopping(workerId: string): void {
     this.#emit(`stopping ${workerId}`);
   }
@@ -38,7 +38,7 @@ export class JobSignals {
 
 export interface Waiting {
   waitMs: number;
-  /** Aborts where nobody waits any more. */
+  /** Aborts the wait. */
   signal: AbortSignal;
 }
 

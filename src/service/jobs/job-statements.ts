@@ -1,4 +1,4 @@
-/** The job book's statements, prepared once. */
+/** The job store's statements, prepared once. */
 import type { Database } from '../../lib/sqlite/database.ts';
 import type { JobState } from './job.ts';
 import type { StoredText } from './long-texts.ts';
@@ -14,7 +14,7 @@ export interface TakenJob {
 /** A job that waits; `bytes` are those of its file. */
 export type WaitingJob = StoredText & { id: string; bytes: number | null };
 
-/** A job as its status is told. Instants in epoch ms. */
+/** A job as its status shows it. Instants in epoch ms. */
 export interface JobRecord {
   id: string;
   endpointId: string;

@@ -1,4 +1,4 @@
-/** The job book: every job the service has accepted, on disk before anybody is told. */
+/** The job store: every job the service has accepted, on disk before anybody is told. */
 import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { type Database, openForWriting } from '../../lib/sqlite/database.ts';
@@ -20,12 +20,12 @@ export interface JobStoreOptions extends Pick<JobExpiryParts, 'retentionMs' | 'n
   maxUnreadBytes?: number;
   /** Room that is kept on the disk for ending jobs, and deleting what is over, when it is full; 0 by default. */
   reserveBytes?: number;
-  /** Told in words of what goes wrong at the disk. */
+  /** Receives a message for each problem with the disk. */
   onProblem?: (text: string) => void;
 }
 
 /**
- * The event loop waits for the disk while the log is brought into the book. Jobs lie all over the book, so that the
+ * The event loop waits for the disk while the log is brought into the store. Jobs lie all over the store, so that the
  * log of many changes holds most pages several times and only the last counts: this is 16 MB of it.
  */
 const pagesBetweenCheckpoints = 4_000;
@@ -46,7 +46,7 @@ export class JobStore {
   readonly #texts: LongTexts;
 
   /**
-   * Opens or makes the book, with its long texts in folders beside it: what a dead service was working on is back in the
+   * Opens or makes the store, with its long texts in sidecar folders: what a dead service was working on is back in the
    * queue, what is over is gone.
    */
   constructor(path: string, options: JobStoreOptions) {
@@ -157,7 +157,7 @@ export class JobStore {
     }
   }
 
-  /** Writes what must be possible on a full disk, too. */
+  /** Writes also on a full disk. */
   #stop<T>(work: () => T): Promise<T> {
     return this.reserve.spend(() => this.#commit.write(work));
   }

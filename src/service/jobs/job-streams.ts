@@ -1,4 +1,4 @@
-/** The streams of jobs, in the job book: parts of an output, kept until somebody has read them. */
+/** The streams of jobs, in the job store: parts of an output, kept until somebody has read them. */
 import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
 import type { JobTransitions, JobOfWorker } from './job-transitions.ts';
 import type { JobSignals } from './job-signals.ts';

@@ -1,4 +1,4 @@
-/** How a job comes into the book and moves in it; all of this happens within somebody's transaction. */
+/** How a job comes into the store and moves in it; all of this happens within somebody's transaction. */
 import type { Database } from '../../lib/sqlite/database.ts';
 import { prepareWebhookStatements } from '../webhooks/webhook-statements.ts';
 import { assertTransition, type JobState, type JobTerms } from './job.ts';
@@ -63,7 +63,7 @@ export class JobTransitions {
     if (terms.webhook !== null) this.#webhooks.add.run(lastInsertRowid, terms.webhook);
   }
 
-  /** What `take` of the book takes. */
+  /** What `take` of the store takes. */
   nextInQueue(endpointId: string, max: number, maxInputs: number): WaitingJob[] {
     const jobs: WaitingJob[] = [];
     let length = 0;
@@ -93,7 +93,7 @@ export class JobTransitions {
   ): JobState {
     const kept = log === undefined ? {} : { log };
     if (death !== undefined && retries >= maxRetries) {
-      const error = `the worker of this job died ${retries + 1} times, which is more than its ${maxRetries} retries: ${death}`;
+      const error = `the worker of this job died ${retries + 1} times, with ${maxRetries} retries allowed: ${death}`;
       this.end(id, 'FAILED', { ...kept, error });
       return 'FAILED';
     }
@@ -133,7 +133,7 @@ export class JobTransitions {
 
   #move(id: string, to: JobState, change: JobChange): void {
     const job = this.sql.metadata.get(id);
-    if (job === undefined) throw new Error(`the book holds no job ${id} that could become ${to}`);
+    if (job === undefined) throw new Error(`the store has no job ${id} that could become ${to}`);
     assertTransition(job.state, to);
     this.sql.move.run({ ...nothing, ...change, id, state: to });
     if (change.endedAt === undefined) return;
@@ -162,9 +162,9 @@ const nothing = {
 
 function timeOutText({ isExpired, state, ttlMs, executionTimeoutMs }: DueJob): string {
   if (isExpired === 0)
-    return `job timed out: it was at work for longer than its execution time-out of ${executionTimeoutMs} ms`;
-  const where = state === 'IN_QUEUE' ? 'it was still in the queue' : 'it was still in progress';
-  return `job timed out: ${where} ${ttlMs} ms after its submission, which is its time to live`;
+    return `job timed out: it ran longer than its execution timeout of ${executionTimeoutMs} ms`;
+  const where = state === 'IN_QUEUE' ? 'it was still queued' : 'it was still running';
+  return `job timed out: ${where} after its time to live of ${ttlMs} ms`;
 }
 
 /** What a list of jobs shows of an input. */

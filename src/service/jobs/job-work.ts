@@ -1,4 +1,4 @@
-/** What workers do with the jobs of the book: take them, say what they are at, and end them or give them back. */
+/** What workers do with jobs: take them, report progress, and end or requeue them. */
 import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
 import { isDiskFull, type DiskReserve } from './disk-reserve.ts';
 import type { JobTransitions, JobOfWorker, JobTaker } from './job-transitions.ts';
@@ -49,7 +49,7 @@ export class JobWork {
     for (const { id } of taken) this.#parts.signals.changed(id);
     const jobs = await Promise.all(taken.map((job) => this.#withInput(job)));
     const whole = jobs.filter((job) => job !== undefined);
-    // Whoever asked goes without a job only where there is none.
+    // A worker gets no job only if there is none.
     return whole.length > 0 || taken.length === 0 ? whole : this.take(endpointId, takers, maxInputs);
   }
 
@@ -90,7 +90,7 @@ export class JobWork {
   }
 
   /**
-   * Keeps what a worker says of a job that it is at; `message` is JSON text. False, and nothing done, where it is not
+   * Stores a worker's progress message; `message` is JSON text. False, and nothing done, where it is not
    * the worker's job or the message is as long as a result.
    */
   async setProgress(job: JobOfWorker, message: string): Promise<boolean> {
@@ -129,7 +129,7 @@ export class JobWork {
   /** A job whose input cannot be read any more fails, and its worker is given another. */
   async #withInput({ id, workerId, ...stored }: BegunJob): Promise<TakenJob | undefined> {
     if (stored.file === null) return { id, workerId, input: stored.text };
-    let why = 'it is not in the data folder any more';
+    let why = 'its file is missing from the data folder';
     try {
       const input = await this.#parts.texts.textOf(stored);
       if (input !== undefined) return { id, workerId, input };
@@ -141,7 +141,7 @@ export class JobWork {
     return undefined;
   }
 
-  /** Writes what must be possible on a full disk, too. */
+  /** Writes also on a full disk. */
   #stop<T>(work: () => T): Promise<T> {
     const { commit, reserve } = this.#parts;
     return reserve.spend(() => commit.write(work));

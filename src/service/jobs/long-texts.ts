@@ -1,4 +1,4 @@
-/** Texts too long for the job book: a file each beside it, on the disk before the book names it. */
+/** Texts too long for the job store: a file each beside it, on the disk before the store names it. */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** Lets in whoever brings a good key, and keeps others from trying keys until one is. */
+/** Admits requests with a valid key, and limits the guessing of keys. */
 import { addressGroup } from '../../lib/net/addresses.ts';
 import type { KeyStore } from './key-store.ts';
 import { digestOf, presentedKey, type KeyHolder } from './key.ts';
@@ -10,7 +10,7 @@ export type Admitted = { holder: KeyHolder } | 'wrong' | { waitMs: number };
 const maxKnown = 10_000;
 
 /**
- * Keys of the book hold 256 random bits, which nobody guesses: they are let in wherever they come from, also beside
+ * Keys of the store hold 256 random bits, which nobody guesses: they are let in wherever they come from, also beside
  * somebody who tries keys behind the same address. A key that was given from outside may be a word: from an address
  * that tries keys it is let in only where it had come from there before.
  */
@@ -58,7 +58,7 @@ export class Admission {
 const maxGuesses = 20;
 const withinMs = 60_000;
 
-/** Those that were heard of first are forgotten first. */
+/** The oldest are forgotten first. */
 const maxAddresses = 10_000;
 
 interface Guesser {

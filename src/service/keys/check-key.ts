@@ -1,4 +1,4 @@
-/** What a key may be called and be good for, before it is made. */
+/** Checks the name, kind and endpoints of a new key. */
 import type { FieldProblem } from '../endpoint-settings.ts';
 import { keyKinds, type KeyKind } from './key.ts';
 
@@ -12,11 +12,14 @@ export interface KeyForm {
 const maxNameLength = 64;
 const maxEndpoints = 100;
 
-/** Everything that is wrong with it; nothing where it can be made. */
+/** Its problems; empty where it can be created. */
 export function checkKey({ name, kind, endpoints }: KeyForm): FieldProblem[] {
   return [
     ...problem('name', wrongName(name)),
-    ...problem('kind', isKeyKind(kind) ? undefined : `${JSON.stringify(kind)} is no kind of key; ${kinds}`),
+    ...problem(
+      'kind',
+      isKeyKind(kind) ? undefined : `${JSON.stringify(kind)} is not a kind of key; ${kinds}`,
+    ),
     ...problem('endpoints', endpoints === null ? undefined : wrongEndpoints(endpoints, kind)),
   ];
 }
@@ -40,10 +43,8 @@ function wrongName(name: string): string | undefined {
 }
 
 function wrongEndpoints(endpoints: string[], kind: string): string | undefined {
-  if (kind === 'admin')
-    return 'a key of the kind admin is good for all endpoints: whoever holds it can make further keys';
-  if (endpoints.length === 0)
-    return 'the key would be good for no endpoint; name at least one, or leave it out for all';
+  if (kind === 'admin') return 'an admin key is valid for all endpoints, since it can create other keys';
+  if (endpoints.length === 0) return 'a key needs at least one endpoint; leave endpoints out for all';
   if (endpoints.length > maxEndpoints)
     return `${endpoints.length} endpoints are named; expected at most ${maxEndpoints}, or none for all`;
   const wrong = endpoints.find((id) => !/^[A-Za-z0-9_-]{1,128}$/.test(id));

@@ -1,4 +1,4 @@
-/** The key book: every key that the service has given out, as far as it keeps them, and whom a request comes from. */
+/** The key store: every key that the service has given out, as far as it keeps them, and whom a request comes from. */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import Sqlite from 'better-sqlite3';
 import { type Database, openForWriting } from '../../lib/sqlite/database.ts';
@@ -16,7 +16,7 @@ import {
   OwnWorkerKeys,
 } from './key.ts';
 
-/** A key that comes from outside, such as from the environment: it holds for as long as the book is open. */
+/** A key that comes from outside, such as from the environment: it holds for as long as the store is open. */
 export interface GivenKey {
   name: string;
   key: string;
@@ -67,7 +67,7 @@ export class KeyStore {
   /** When the use of a key was written last, by its id. */
   readonly #notedAt = new Map<string, number>();
 
-  /** Opens or makes the book; throws `UnusableDatabase` for a file that is none, and `KeyStoreBusy`. */
+  /** Opens or makes the store; throws `UnusableDatabase` for a file that is none, and `KeyStoreBusy`. */
   constructor(path: string, { given = [], ownWorkers, now, busyMs = defaultBusyMs }: KeyStoreOptions) {
     assertGiven(given);
     this.#ownWorkers = ownWorkers;
@@ -83,7 +83,7 @@ export class KeyStore {
   }
 
   /**
-   * Whom the value of an `Authorization` header stands for: `Bearer KEY`, or the bare key of a worker. Undefined for
+   * The holder of the key in an `Authorization` header: `Bearer KEY`, or the bare key of a worker. Undefined for
    * no key, an unknown one and one that was revoked.
    */
   find(authorization: string | undefined): KeyHolder | undefined {
@@ -189,12 +189,12 @@ export class KeyStore {
     if (namesake !== undefined) {
       const isRevoked = stored !== undefined && stored.revokedAt !== null;
       const text = isRevoked
-        ? `${namesake.name} was the name of a key that is revoked, by which its use is still told`
-        : `there is a key ${namesake.name} already`;
+        ? `the name ${namesake.name} belongs to a revoked key, whose usage is still listed`
+        : `the name ${namesake.name} is taken`;
       throw new KeyRefused([{ field: 'name', text: `${text}; choose another name` }]);
     }
     if ((this.#sql.valid.get()?.keys ?? 0) < maxKeys) return;
-    const text = `there are ${maxKeys.toLocaleString('en')} keys already; revoke one first`;
+    const text = `there are ${maxKeys.toLocaleString('en')} keys, the maximum; revoke one first`;
     throw new KeyRefused([{ field: 'name', text }]);
   }
 
@@ -203,7 +203,7 @@ export class KeyStore {
   }
 }
 
-/** The keys themselves never stand in an error. */
+/** Errors never contain the keys. */
 function assertGiven(given: readonly GivenKey[]): void {
   const wrong = given.find(({ key }) => !fitsHeader(key));
   if (wrong !== undefined)
@@ -219,8 +219,6 @@ function orBusy<T>(path: string, work: () => T): T {
     return work();
   } catch (error) {
     if (!(error instanceof Sqlite.SqliteError) || !error.code.startsWith('SQLITE_BUSY')) throw error;
-    throw new KeyStoreBusy(
-      `another program holds ${path} and does not let go of it; try again when it has ended`,
-    );
+    throw new KeyStoreBusy(`another program has locked ${path}; try again when it has finished`);
   }
 }

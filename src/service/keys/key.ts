@@ -52,7 +52,7 @@ export function makeKeyText(): string {
 }
 
 /**
- * What is kept in place of a key. One pass of SHA-256 is enough: keys of the book are made here out of 256 random bits
+ * What is kept in place of a key. One pass of SHA-256 is enough: keys of the store are made here out of 256 random bits
  * and never chosen by people, so that there is nothing to guess that a slow hash would have to make dear.
  */
 export function digestOf(key: string): Buffer {

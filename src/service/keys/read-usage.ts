@@ -1,4 +1,4 @@
-/** What was done for each key, beside a service that may be running. */
+/** The usage of each key, also while a service is running. */
 import { existsSync } from 'node:fs';
 import { openForReading } from '../../lib/sqlite/database.ts';
 import { jobSchema } from '../jobs/job-schema.ts';
@@ -11,12 +11,12 @@ export interface KeyUsage {
   gpuMs: number;
 }
 
-/** By the key's id; throws `UnusableDatabase`. `path` is that of the job book. */
+/** By the key's id; throws `UnusableDatabase`. `path` is that of the job store. */
 export function readUsage(path: string): Map<string, KeyUsage[]> {
   const db = existsSync(path) ? openForReading(path, jobSchema) : undefined;
   if (db === undefined) return new Map();
   try {
-    // A book that no service has opened since there are keys.
+    // A store older than keys.
     const isKept = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'usage'").get() !== undefined;
     return isKept ? byKey(db) : new Map();
   } finally {

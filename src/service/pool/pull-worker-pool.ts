@@ -22,7 +22,7 @@ export class PullWorkerPool {
   readonly #unsubscribe: () => void;
   readonly #timer: NodeJS.Timeout;
   readonly #report: (text: string) => void;
-  /** The latest reason for which one could not be started or ended. */
+  /** Why a worker last failed to start, or ended. */
   #problem: string | null = null;
 
   constructor(parts: PullWorkerPoolParts) {
@@ -49,7 +49,7 @@ export class PullWorkerPool {
     });
   }
 
-  /** Why there is one that cannot be relied on; null where all can be. */
+  /** Why a worker is unstable; null where none is. */
   get problem(): string | null {
     return this.#workers.some(({ isUnstable }) => isUnstable) ? this.#problem : null;
   }

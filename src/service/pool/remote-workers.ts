@@ -1,16 +1,16 @@
-/** The workers that pull an endpoint's jobs over the network: who there is, what each is at, and who has fallen silent. */
+/** The workers that pull an endpoint's jobs over the network: their jobs, and which have fallen silent. */
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobOfWorker } from '../jobs/job-transitions.ts';
 import type { JobSignals } from '../jobs/job-signals.ts';
 import { shownWorker, type WorkerView } from './worker-view.ts';
 
-/** A worker says every 10 s what it is at; this long without a word, and somebody else gets the job. */
+/** A worker pings every 10 s; after this long without a ping its job is requeued. */
 const defaultSilenceMs = 60_000;
 
-/** One that asks for nothing any more is forgotten. */
+/** A worker without requests is forgotten after this long. */
 const forgetAfterMs = 180_000;
 
-/** Each holds connections open, and all of them are looked through whenever somebody looks at the endpoint. */
+/** Each holds connections open, and every view of the endpoint lists all of them. */
 const maxWorkers = 1_000;
 
 /** Of a worker that names jobs and never asks which of them to stop. */
@@ -56,13 +56,13 @@ export class RemoteWorkers {
     this.#endpointId = endpointId;
     this.#silenceMs = silenceMs;
     this.#onProblem = onProblem;
-    // They may have gone on while the service was away.
+    // They may have kept running while the service was down.
     for (const job of store.reads.pulledJobs())
       if (job.endpointId === endpointId && job.workerId !== null) this.assign(job.workerId, [job.id]);
     this.#timer = setInterval(() => void this.#checkSilence(), Math.max(100, silenceMs / 10)).unref();
   }
 
-  /** Notes that a worker has been heard of; false where it is one more than there may be. */
+  /** Records contact with a worker; false where there are too many. */
   noteContact(id: string, gpu: string | null = null): boolean {
     if (!this.#workers.has(id) && this.#workers.size >= maxWorkers) return false;
     const worker = this.#worker(id);
@@ -81,7 +81,7 @@ export class RemoteWorkers {
     const worker = this.#worker(workerId);
     for (const id of jobIds) {
       worker.jobs.get(id)?.unsubscribe();
-      // It may have been told to stop the same job before, and has it anew.
+      // It may have been told to stop this job before and got it again.
       worker.unwanted.delete(id);
       const unsubscribe = this.#signals.on(`changed ${id}`, () => this.#onMoved(worker, id));
       worker.jobs.set(id, { heardAt: performance.now(), unsubscribe });
@@ -101,7 +101,7 @@ export class RemoteWorkers {
     }
   }
 
-  /** What it is to stop, told once. */
+  /** The jobs that it is to stop, returned once. */
   takeUnwanted(workerId: string): string[] | undefined {
     const worker = this.#worker(workerId);
     if (worker.unwanted.size === 0) return undefined;
@@ -110,7 +110,7 @@ export class RemoteWorkers {
     return ids;
   }
 
-  /** It has said how the job ended. */
+  /** It has returned the job's result. */
   release(workerId: string, jobId: string): void {
     const worker = this.#worker(workerId);
     worker.jobs.get(jobId)?.unsubscribe();
@@ -173,7 +173,7 @@ export class RemoteWorkers {
     if (worker.jobs.delete(id) && this.#isUnwanted(worker, id)) this.#stopJob(worker, id);
   }
 
-  /** What it has ended itself it need not be told of. */
+  /** It knows of jobs that it ended itself. */
   #isUnwanted({ id: workerId }: RemoteWorker, id: string): boolean {
     const job = { id, workerId };
     return !this.#store.reads.isInProgress(job) && !this.#store.reads.wasSettledBy(job);
@@ -192,7 +192,7 @@ export class RemoteWorkers {
         const seconds = Math.round(this.#silenceMs / 1_000);
         await this.#requeue(
           { id, workerId: worker.id },
-          `worker ${shownWorker(worker.id)} said nothing of it for ${seconds} s`,
+          `worker ${shownWorker(worker.id)} was silent for ${seconds} s`,
           { isCounted: true },
         );
       }
@@ -207,10 +207,8 @@ export class RemoteWorkers {
       const worker = this.#workers.get(job.workerId);
       if (state === 'FAILED' && worker !== undefined) this.#stopJob(worker, job.id);
     } catch (error) {
-      // Asked again at the next look.
-      this.#onProblem(
-        `endpoint ${this.#endpointId} cannot put job ${job.id} back into the queue: ${String(error)}`,
-      );
+      // Retried at the next check.
+      this.#onProblem(`endpoint ${this.#endpointId} cannot requeue job ${job.id}: ${String(error)}`);
     }
   }
 }

@@ -60,7 +60,7 @@ export class Supervised<W extends PullWorker> {
     return this.#startsAt;
   }
 
-  /** Whether nobody can rely on it: one that ended has to stay up for a while first. */
+  /** Whether it ended recently: it has to stay up for a while to count as stable. */
   get isUnstable(): boolean {
     const isLongUp = this.#state === 'up' && Date.now() - this.#since > provenAfterMs;
     return this.#lastDeath !== null && !isLongUp;

@@ -1,4 +1,4 @@
-/** The workers that the service itself runs for an endpoint, fed from the job book. */
+/** The workers that the service itself runs for an endpoint, fed from the job store. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EndpointSettings } from '../endpoint-settings.ts';
 import type { JobStore } from '../jobs/job-store.ts';
@@ -16,7 +16,7 @@ export interface PoolParts {
   onProblem: (text: string) => void;
 }
 
-/** How long to wait where the book could not be written, before that is tried again. */
+/** How long to wait where the store could not be written, before that is tried again. */
 const retryWaitMs = 1_000;
 
 export class WorkerPool {
@@ -29,7 +29,7 @@ export class WorkerPool {
   #taking: Promise<void> = Promise.resolve();
   #isWoken = false;
   #retiring: NodeJS.Timeout | undefined;
-  /** The latest reason for which a worker could not be started or ended. */
+  /** Why a worker last failed to start, or ended. */
   #problem: string | null = null;
 
   constructor(parts: PoolParts) {
@@ -62,7 +62,7 @@ export class WorkerPool {
     });
   }
 
-  /** Why there is somebody who cannot be relied on; null where all can be. */
+  /** Why a worker is unstable; null where none is. */
   get problem(): string | null {
     return this.#slots.some(({ supervised }) => supervised.isUnstable) ? this.#problem : null;
   }
@@ -77,12 +77,12 @@ export class WorkerPool {
     if (!this.#isTaking) this.#taking = this.#takeJobs();
   }
 
-  /** Takes no more jobs and tells running workloads to stop; what they still answer is not heard. */
+  /** Takes no more jobs and stops running workloads; late results are dropped. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#unsubscribe();
     clearInterval(this.#retiring);
-    // What is taken meanwhile is not begun, and is in the book when this resolves.
+    // What is taken meanwhile is not begun, and is in the store when this resolves.
     await this.#taking;
     await Promise.all(this.#slots.map((slot) => slot.stop()));
   }
@@ -124,7 +124,7 @@ export class WorkerPool {
         return await write();
       } catch (error) {
         const { endpoint, onProblem } = this.#parts;
-        onProblem(`endpoint ${endpoint.id} cannot write its book: ${String(error)}`);
+        onProblem(`endpoint ${endpoint.id} cannot write to the job store: ${String(error)}`);
         await sleep(retryWaitMs, undefined, { signal: this.#stop.signal, ref: false }).catch(() => undefined);
       }
     }

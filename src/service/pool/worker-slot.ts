@@ -1,4 +1,4 @@
-/** One place for a worker of the service's own: gives it jobs, and brings what comes of them into the book. */
+/** A slot for one of the service's own workers: runs jobs on it and stores the results. */
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobResults } from '../jobs/job-results.ts';
 import type { TakenJob } from '../jobs/job-statements.ts';
@@ -49,7 +49,7 @@ export class WorkerSlot {
     return this.state === 'idle' ? Date.now() - Math.max(this.#freeSince, this.supervised.since) : 0;
   }
 
-  /** Resolves when the job is somebody else's business again. */
+  /** Resolves when the slot is done with the job. */
   async work(job: TakenJob): Promise<void> {
     const { worker } = this.supervised;
     const { store, retryWrite, onChange } = this.#parts;
@@ -68,7 +68,7 @@ export class WorkerSlot {
     onChange();
   }
 
-  /** Tells the worker to stop; what it still answers is not heard. */
+  /** Stops the worker; late results are dropped. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.supervised.stop();
@@ -115,7 +115,7 @@ function reportOf(store: JobStore, job: TakenJob, signal: AbortSignal): RunRepor
     try {
       await write();
     } catch {
-      // It is told to nobody then.
+      // It is dropped then.
     }
   };
   return {

@@ -1,4 +1,4 @@
-/** How many webhooks may be on their way at once: to one host, to hosts that are silent, and to those that answer. */
+/** Limits concurrent webhooks: for one host, for silent hosts, and for those that answer. */
 
 /** A webhook on its way, or about to be. */
 export interface WebhookLoad {
@@ -19,10 +19,10 @@ const shares: Record<HostState, number> = { answering: 1, untried: 3 / 4, silent
 /** In rising order: what counts for one counts for those behind it. */
 const states: readonly HostState[] = ['silent', 'untried', 'answering'];
 
-/** A host that hangs is asked one thing at a time, and keeps nobody else from being told. */
+/** A host that hangs gets one webhook at a time and does not delay others. */
 const maxPerHost: Record<HostState, number> = { answering: 4, untried: 4, silent: 1 };
 
-/** Those that were told of first are forgotten first. */
+/** The oldest are forgotten first. */
 const maxHosts = 10_000;
 
 export class WebhookSlots {

@@ -1,4 +1,4 @@
-/** Who is to be told of a job's end, in the job book. */
+/** The statements of webhooks, in the job store. */
 import type { Database } from '../../lib/sqlite/database.ts';
 
 export interface DueWebhook {
@@ -30,7 +30,7 @@ export function prepareWebhookStatements(db: Database) {
        WHERE dueAt IS NOT NULL AND dueAt <= @now AND (dueAt, webhook.job) > (@dueAt, @job) AND endedAt IS NOT NULL
        ORDER BY dueAt, webhook.job LIMIT @max`,
     ),
-    // A job that was retried and has ended anew in the meantime is another story to tell.
+    // Unless the job was retried and has ended again since, which is another webhook.
     postpone: db.prepare<[{ job: number; tries: number; wasDueAt: number | null; dueAt: number | null }]>(
       `UPDATE webhook SET dueAt = @dueAt, tries = @tries + 1
        WHERE job = @job AND tries = @tries AND dueAt IS @wasDueAt`,

@@ -1,4 +1,4 @@
-/** Tells those who asked for it that a job has ended: one try and two more, each over restarts of the service. */
+/** Sends the webhooks of ended jobs: up to three tries, which continue over restarts. */
 import { Readable } from 'node:stream';
 import { Agent, request } from 'undici';
 import { statusBody } from '../http/http-response.ts';
@@ -36,7 +36,7 @@ export class Webhooks {
   readonly #sql: ReturnType<typeof prepareWebhookStatements>;
   readonly #stop = new AbortController();
   readonly #timer: NodeJS.Timeout;
-  /** What was looked at last; those behind it come next, so that many for one host hide nobody else's. */
+  /** The last one polled; later ones come next, so that many for one host do not starve others. */
   #polledUpTo = beforeAll;
   readonly #slots = new WebhookSlots();
   readonly #sender: WebhookSender;
@@ -114,7 +114,7 @@ export class Webhooks {
   }
 
   #giveUp({ id, tries }: DueWebhook, host: string, why: string): void {
-    this.#parts.onProblem(`the webhook of job ${id} at ${host} was not heard in ${tries + 1} tries: ${why}`);
+    this.#parts.onProblem(`the webhook of job ${id} to ${host} failed after ${tries + 1} tries: ${why}`);
   }
 
   /** The whole job with its input; undefined where its time is over. */
@@ -139,9 +139,9 @@ interface WebhookTargets {
   internet?: Internet;
 }
 
-/** How one went. */
+/** The result of a try. */
 interface Try {
-  /** Why it was not heard; undefined where it was. */
+  /** Why it failed; undefined where it succeeded. */
   why?: string;
   /** Undefined where the host was not asked. */
   hasAnswered?: boolean;
@@ -163,7 +163,7 @@ class WebhookSender {
 
   async send(url: string, text: Text | FiledText, stop: AbortSignal): Promise<Try> {
     if (!this.#hasPrivate && isPrivateTarget(url))
-      return { why: 'it is an address of this machine or its network, which webhooks may not lead to' };
+      return { why: 'webhooks to this machine or its network are not allowed' };
     try {
       const { statusCode, body } = await request(url, {
         method: 'POST',

@@ -92,7 +92,7 @@ const probeMs = 20_000;
 async function probe(tool: ContainerTool): Promise<string | undefined> {
   const { exitCode, errorText } = await runTool(tool, ['version'], { timeoutMs: probeMs });
   if (exitCode === 0) return undefined;
-  if (exitCode === 127) return `${tool.command[0]} is not there`;
+  if (exitCode === 127) return `${tool.command[0]} not found`;
   return `${tool.command[0]} does not answer${errorText === '' ? '' : ` (${errorText})`}`;
 }
 

@@ -107,7 +107,7 @@ class Container implements PullWorker {
     await remove(this.#tool, this.#name);
     if (this.#isStopped) return 'the container was stopped';
     const [wasOutOfMemory, exitCode] = state.trim().split(' ');
-    if (wasOutOfMemory === 'true') return 'the container took more than its memory and was killed';
+    if (wasOutOfMemory === 'true') return 'the container exceeded its memory and was killed';
     return exitCode === undefined || exitCode === '' ? reason : `the container ${exitText(Number(exitCode))}`;
   }
 
@@ -130,7 +130,7 @@ function exitText(exitCode: number): string {
   const signal = Object.entries(constants.signals).find(([, number]) => number === exitCode - 128)?.[0];
   if (signal !== undefined) return `was killed by ${signal}`;
   if (exitCode === 126 || exitCode === 127) return `could not run its command (exit code ${exitCode})`;
-  return `ended with exit code ${exitCode}`;
+  return `exited with code ${exitCode}`;
 }
 
 export interface ContainerOptions {
@@ -182,7 +182,7 @@ function assertOptions(given: readonly string[]): void {
   const wrong = given.find((argument) => !/^--?[A-Za-z0-9]/.test(argument));
   if (wrong !== undefined)
     throw new Error(
-      `the argument ${JSON.stringify(wrong)} is no option; write the value of an option behind =, such as --shm-size=1g`,
+      `the argument ${JSON.stringify(wrong)} is not an option; write the value of an option after =, such as --shm-size=1g`,
     );
 }
 
@@ -203,9 +203,9 @@ function gpuArguments(kind: ContainerTool['kind'], gpu: EndpointSettings['gpu'])
 export function environmentFile(environment: Readonly<Record<string, string>>): string {
   const lines = Object.entries(environment).map(([name, value]) => {
     if (!/^[A-Za-z_][A-Za-z0-9_.-]*$/.test(name))
-      throw new Error(`${JSON.stringify(name)} is no name of a variable`);
+      throw new Error(`${JSON.stringify(name)} is not a variable name`);
     if (/[\r\n\0]/.test(value))
-      throw new Error(`the variable ${name} holds a line break, which a container cannot be given`);
+      throw new Error(`the variable ${name} holds a line break, which containers do not support`);
     return `${name}=${value}\n`;
   });
   return lines.join('');

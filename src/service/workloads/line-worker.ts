@@ -62,12 +62,13 @@ export class LineWorker implements Worker {
   run(job: WorkloadJob, report: RunReport): Promise<unknown> {
     if (this.#run !== undefined) throw new Error('a worker takes one job at a time');
     if (this.#endedBecause !== undefined) return Promise.reject(new WorkerDied(this.#endedBecause));
-    if (report.signal.aborted) return Promise.reject(new Error('the job was called off'));
+    if (report.signal.aborted) return Promise.reject(new Error('the job was cancelled'));
     const outcome = new Promise((resolve, reject) => {
       this.#run = { jobId: job.id, report, resolve, reject };
     });
     // Not every program can be told to let go of a job; each can be ended.
-    const cancel = (): void => void this.#process.end('the worker was ended because its job was called off');
+    const cancel = (): void =>
+      void this.#process.end('the worker was stopped because its job was cancelled or timed out');
     report.signal.addEventListener('abort', cancel, { once: true });
     this.#requests.write(`{"id":${JSON.stringify(job.id)},"input":${inOneLine(job.inputText)}}\n`);
     return outcome.finally(() => report.signal.removeEventListener('abort', cancel));
@@ -88,7 +89,7 @@ export class LineWorker implements Worker {
     return this.#process.end('the worker was stopped');
   }
 
-  /** A promise where the book is written. */
+  /** A promise where the store is written. */
   #handleLine({ bytes, isCut }: Line): Promise<void> | void {
     if (isCut) return this.#endAfterLongLine();
     const message = readMessage(bytes);
@@ -120,7 +121,7 @@ export class LineWorker implements Worker {
   #handleStray(message: Message): void {
     const { id } = message.fields;
     if (id !== undefined) {
-      this.#log.write(`(what it says of job ${textOf(id)} is dropped: it is not at that job)`);
+      this.#log.write(`(message for job ${textOf(id)} dropped: the worker is not running it)`);
     } else if (isEnd(message)) {
       // Its next answer without an id might be one too late as well, and become another job's result.
       void this.#process.end('the worker was ended because it answered without having a job');

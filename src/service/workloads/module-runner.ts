@@ -38,7 +38,7 @@ async function loadHandler(file: string): Promise<Handler> {
   const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
   // What module.exports holds is not always found among the names.
   const { handler = (module['default'] as { handler?: unknown } | undefined)?.handler } = module;
-  if (typeof handler !== 'function') throw new Error('it does not export a function of the name handler');
+  if (typeof handler !== 'function') throw new Error('it exports no function named handler');
   return handler as Handler;
 }
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Between two looks at what is left. */
+/** Between two checks for remaining processes. */
 const everyMs = 20;
 
 /** A variable of the environment, `NAME=value`; what the marked process starts inherits it. */

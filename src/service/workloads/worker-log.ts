@@ -51,7 +51,7 @@ export class WorkerLog {
   /** Tells of lines that were left out and not told of yet. */
   end(): void {
     if (this.#leftOut === 0) return;
-    this.#log(`(${this.#leftOut} lines are left out here: there were too many at once)`);
+    this.#log(`(${this.#leftOut} lines omitted: too many at once)`);
     this.#leftOut = 0;
   }
 

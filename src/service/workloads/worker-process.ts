@@ -96,7 +96,7 @@ export class WorkerProcess {
   #watch({ memoryBytes, title }: ProcessOptions): () => void {
     if (memoryBytes === null) return () => undefined;
     return watchMemory(this.#group, memoryBytes, () => {
-      this.#reason ??= `${title} took more than its ${Math.ceil(memoryBytes / 2 ** 20)} MiB of memory and was killed`;
+      this.#reason ??= `${title} exceeded its ${Math.ceil(memoryBytes / 2 ** 20)} MiB of memory and was killed`;
       this.#signal('SIGKILL');
     });
   }
@@ -122,7 +122,7 @@ export class WorkerProcess {
 function exitOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve) =>
     child.once('exit', (code, signal) =>
-      resolve(signal === null ? `ended with exit code ${code}` : `was killed by ${signal}`),
+      resolve(signal === null ? `exited with code ${code}` : `was killed by ${signal}`),
     ),
   );
 }

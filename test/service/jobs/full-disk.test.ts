@@ -67,7 +67,7 @@ describe.skipIf(!canMount)('on a disk that is full (skipped where this user may 
     expect(refused.json).toMatchObject({
       error: expect.stringContaining('the disk of the service is full') as string,
     });
-    expect(first.troubles).toContainEqual(expect.stringContaining('takes on none until'));
+    expect(first.troubles).toContainEqual(expect.stringContaining('accepts no jobs until'));
 
     rmSync(others());
     while ((await post(first.url, body)).status !== 200);
@@ -107,7 +107,7 @@ describe.skipIf(!canMount)('on a disk that is full (skipped where this user may 
     fillDisk();
     while ((await post(url, body)).status === 200);
     long.complete('x'.repeat(5_000_000));
-    while (!troubles.some((text) => text.includes('begins none'))) await askStatus(url, ids[0] ?? '');
+    while (!troubles.some((text) => text.includes('accepts no jobs'))) await askStatus(url, ids[0] ?? '');
     expect(existsSync(join(dataDir, 'reserve'))).toBe(true);
     short.complete('y'.repeat(200_000));
     failing.fail(new Error('no'));

@@ -112,7 +112,7 @@ describe('a long input', () => {
     expect(await takeOne(store)).toBe(next);
     expect(store.reads.find('a', id)).toMatchObject({
       state: 'FAILED',
-      error: 'the service cannot read the input of this job: it is not in the data folder any more',
+      error: 'the service cannot read the input of this job: its file is missing from the data folder',
     });
   });
 });

@@ -55,12 +55,12 @@ it.each<[string, (dir: string) => void]>([
     const reply = await post(url, body, `/v2/${endpointId}/${operation}`);
     expect([reply.status, reply.json]).toEqual([
       503,
-      { error: expect.stringContaining('the data folder of the service is gone') as string },
+      { error: expect.stringContaining('the data folder of the service is missing') as string },
     ]);
   }
-  expect(troubles).toEqual([expect.stringMatching(/data was deleted or replaced .*start it again$/)]);
-  run.complete('still told');
-  expect(await statusOnce(url, before, 'COMPLETED')).toMatchObject({ output: 'still told' });
+  expect(troubles).toEqual([expect.stringMatching(/data was deleted or replaced .*restart the service$/)]);
+  run.complete('still sent');
+  expect(await statusOnce(url, before, 'COMPLETED')).toMatchObject({ output: 'still sent' });
   expect(held.runs).toHaveLength(1);
 });
 

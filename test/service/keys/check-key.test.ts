@@ -36,7 +36,7 @@ it('takes no name that a terminal or a shell would read as something else', () =
 });
 
 it.each([
-  [[], 'good for no endpoint'],
+  [[], 'at least one endpoint'],
   [['a', 'no such/id'], '"no such/id" cannot be the id of an endpoint'],
   [Array.from({ length: 101 }, (_, i) => `e${i}`), '101 endpoints are named; expected at most 100'],
 ])('refuses the endpoints %j', (endpoints, said) => {
@@ -47,7 +47,7 @@ it.each([
 it('says everything at once', () => {
   const problems = checkKey({ name: '', kind: 'boss', endpoints: [] });
   expect(problems.map(({ field }) => field)).toEqual(['name', 'kind', 'endpoints']);
-  expect(problems[1]?.text).toBe('"boss" is no kind of key; expected one of client, worker, admin');
+  expect(problems[1]?.text).toBe('"boss" is not a kind of key; expected one of client, worker, admin');
 });
 
 it('lets no admin be kept to some endpoints: it could make itself another key', () => {

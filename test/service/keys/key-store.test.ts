@@ -73,7 +73,7 @@ describe('two programs with one book', () => {
     const path = makePath();
     const [service, command] = [openJobStore(path), openJobStore(path)];
     service.add(client('laptop'));
-    expect(() => command.add(client('Laptop'))).toThrow('there is a key laptop already');
+    expect(() => command.add(client('Laptop'))).toThrow('the name laptop is taken');
   });
 
   it('find keys while somebody else writes, and say so where they cannot write themselves', () => {
@@ -143,14 +143,14 @@ describe('names', () => {
     store.add(client('laptop'));
     store.revoke('laptop');
     const again = () => store.add(client('LAPTOP'));
-    expect(again).toThrow('laptop was the name of a key that is revoked');
+    expect(again).toThrow('the name laptop belongs to a revoked key');
     expect(again).toThrow(KeyRefused);
   });
 
   it('of keys that are given from outside are taken', () => {
     const given = [{ name: 'environment', key: 'GIVEN-KEY', kind: 'admin' as const }];
     const store = openJobStore(undefined, { given });
-    expect(() => store.add(client('Environment'))).toThrow('there is a key environment already');
+    expect(() => store.add(client('Environment'))).toThrow('the name environment is taken');
   });
 });
 
@@ -201,7 +201,9 @@ describe('the file', () => {
     db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 999)
       INSERT INTO apiKey (id, name, kind, digest, createdAt) SELECT i, i, 'client', randomblob(32), 1 FROM n`);
     db.close();
-    expect(() => store.add(client('one more'))).toThrow('there are 1,000 keys already; revoke one first');
+    expect(() => store.add(client('one more'))).toThrow(
+      'there are 1,000 keys, the maximum; revoke one first',
+    );
     store.revoke(first.record.id);
     expect(store.add(client('one more')).record.name).toBe('one more');
   });

@@ -113,9 +113,7 @@ it.each(['127.0.0.1', 'localhost', 'rebound.example'])(
       await new Promise((resolve) => setImmediate(resolve));
     }
     expect(troubles).toEqual([
-      expect.stringMatching(
-        /was not heard in 3 tries: .*(this machine or its network|has no public address)/,
-      ),
+      expect.stringMatching(/failed after 3 tries: .*(this machine or its network|has no public address)/),
     ]);
     expect(paths).toEqual([]);
   },

@@ -124,8 +124,8 @@ it.each([
   await until(() => troubles.length > 0);
   for (let count = 0; count < 5; count++) await pass(clock, 600_000);
   expect(target.told.map(({ path }) => path)).toEqual(['/told', '/told', '/told']);
-  expect(troubles).toEqual([expect.stringContaining(`the webhook of job ${id} at 127.0.0.1`)]);
-  expect(troubles[0]).toContain('was not heard in 3 tries');
+  expect(troubles).toEqual([expect.stringContaining(`the webhook of job ${id} to 127.0.0.1`)]);
+  expect(troubles[0]).toContain('failed after 3 tries');
 });
 
 it('tries three times and no more over restarts in the middle of a try', async () => {

@@ -68,7 +68,7 @@ describe('a program that keeps to the protocol', () => {
   it('may leave out the last line break', async () => {
     const worker = await startScript(answering(`write('{"output":1}'); process.stdin.destroy()`));
     expect(await worker.job({}).output).toBe(1);
-    expect(await worker.ended).toBe("the worker's process ended with exit code 0");
+    expect(await worker.ended).toBe("the worker's process exited with code 0");
   });
 
   it('runs in its folder, by a name on the PATH', async () => {
@@ -147,7 +147,7 @@ describe('its log', () => {
     );
     await worker.ended;
     const lines = worker.log.filter((line) => line.startsWith('line '));
-    const leftOut = worker.log.flatMap((line) => /^\((\d+) lines are left out/.exec(line)?.[1] ?? []);
+    const leftOut = worker.log.flatMap((line) => /^\((\d+) lines omitted/.exec(line)?.[1] ?? []);
     expect(lines.length).toBeGreaterThanOrEqual(1_000);
     expect(lines.length).toBeLessThan(10_000);
     expect(lines.length + leftOut.reduce((sum, count) => sum + Number(count), 0)).toBe(20_000);
@@ -174,13 +174,13 @@ describe('a program that cannot be started', () => {
 
 describe('a program that ends', () => {
   it.each([
-    ['exits', 'process.exit(3)', "the worker's process ended with exit code 3"],
-    ['exits as if all were well', 'process.exit(0)', "the worker's process ended with exit code 0"],
+    ['exits', 'process.exit(3)', "the worker's process exited with code 3"],
+    ['exits as if all were well', 'process.exit(0)', "the worker's process exited with code 0"],
     ['crashes', `process.kill(process.pid, 'SIGSEGV')`, "the worker's process was killed by SIGSEGV"],
     [
       'dies in the middle of a line',
       `require('fs').writeSync(1, '{"output": [1'); process.exit(1)`,
-      "the worker's process ended with exit code 1",
+      "the worker's process exited with code 1",
     ],
   ])('gives its job back where it %s', async (_, statements, reason) => {
     const worker = await startScript(answering(statements));
@@ -251,8 +251,8 @@ describe('a program that does not end', () => {
     const job = worker.job({});
     await expect.poll(() => worker.log.length).toBe(3);
     job.callOff();
-    await expect(job.output).rejects.toThrow('called off');
-    expect(await worker.ended).toContain('called off');
+    await expect(job.output).rejects.toThrow('cancelled');
+    expect(await worker.ended).toContain('cancelled');
     expect(worker.log.map(Number).filter(isRunning)).toEqual([]);
   });
 
@@ -271,7 +271,7 @@ describe('a program that does not end', () => {
     const worker = await startScript(answering('say({ output: 1 })'));
     const signal = AbortSignal.abort();
     const report = { signal, progress: () => Promise.resolve(), stream: () => Promise.resolve() };
-    await expect(worker.run({ id: 'a', input: {}, inputText: '{}' }, report)).rejects.toThrow('called off');
+    await expect(worker.run({ id: 'a', input: {}, inputText: '{}' }, report)).rejects.toThrow('cancelled');
     expect(await worker.job({}).output).toBe(1);
   });
 });
@@ -286,7 +286,7 @@ describe('a program that answers what it was not asked', () => {
     const job = worker.job({}, 'new-job');
     expect(await job.output).toBe('new');
     expect(job.progress).toEqual([]);
-    expect(worker.log[0]).toContain('of job old is dropped');
+    expect(worker.log[0]).toContain('for job old dropped');
   });
 
   it('is not heard where it names the job that it has answered', async () => {
@@ -355,9 +355,7 @@ describe('a program that takes too much', () => {
       );
       const { output } = worker.job({});
       await expect(output).rejects.toBeInstanceOf(WorkerDied);
-      expect(await worker.ended).toBe(
-        "the worker's process took more than its 180 MiB of memory and was killed",
-      );
+      expect(await worker.ended).toBe("the worker's process exceeded its 180 MiB of memory and was killed");
     },
   );
 });

@@ -69,7 +69,7 @@ describe('the arguments', () => {
     'refuse, in words, %j, which would be taken for the image',
     (word) => {
       expect(() => told({ arguments: ['--shm-size', word] })).toThrow(
-        `the argument ${JSON.stringify(word)} is no option; write the value of an option behind =`,
+        `the argument ${JSON.stringify(word)} is not an option; write the value of an option after =`,
       );
     },
   );
@@ -88,9 +88,9 @@ describe('the environment', () => {
 
   it.each([
     [{ A: '1\nB=2' }, 'the variable A holds a line break'],
-    [{ 'A\nB': '1' }, '"A\\nB" is no name of a variable'],
-    [{ '#A': '1' }, '"#A" is no name of a variable'],
-    [{ '': '1' }, '"" is no name of a variable'],
+    [{ 'A\nB': '1' }, '"A\\nB" is not a variable name'],
+    [{ '#A': '1' }, '"#A" is not a variable name'],
+    [{ '': '1' }, '"" is not a variable name'],
   ])('refuses in words what cannot be said, as in %j', (environment, text) => {
     expect(() => environmentFile(environment)).toThrow(text);
   });

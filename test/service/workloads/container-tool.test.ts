@@ -41,7 +41,7 @@ it('says what is wrong where none answers', async () => {
     `containers cannot be run here: ${down} does not answer (Cannot connect to the Docker daemon)`,
   );
   await expect(findContainerTool({ command: ['no-such-tool'] }, {})).rejects.toThrow(
-    'no-such-tool is not there',
+    'no-such-tool not found',
   );
 });
 

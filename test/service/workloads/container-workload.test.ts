@@ -68,7 +68,7 @@ describe.skipIf(skipped !== '')(`a container ${skipped}`, () => {
       { environment: { MODEL: ' "x" #1 $HOME é=' } },
       { RUNPOD_AI_API_KEY: 'secret-of-the-worker' },
     );
-    expect(await container.ended).toBe('the container ended with exit code 0');
+    expect(await container.ended).toBe('the container exited with code 0');
     expect(log.toSorted()).toEqual([' "x" #1 $HOME é=|secret-of-the-worker|', 'to stderr']);
     expect(await names()).toEqual([]);
   });
@@ -115,7 +115,7 @@ describe.skipIf(skipped !== '')(`a container ${skipped}`, () => {
     const { container, log, name } = await start(`echo started; ${endless}`);
     await expect.poll(() => log).toContain('started');
     await podman('rm', '--force', '--time', '0', name);
-    expect(await container.ended).toMatch(/^the container (ended with exit code|was killed by)/);
+    expect(await container.ended).toMatch(/^the container (exited with code|was killed by)/);
   });
 
   it('is removed at the next start where the service went without it, and those of others are not', async () => {

@@ -100,8 +100,8 @@ describe('a module that cannot be loaded', () => {
   it.each([
     ['has a mistake', 'export const = 1', 'Unexpected token'],
     ['throws', `throw new Error('no model')`, 'no model'],
-    ['exports no handler', 'export const run = 1', 'does not export a function of the name handler'],
-    ['exits', 'process.exit(4)', "the worker's process ended with exit code 4"],
+    ['exports no handler', 'export const run = 1', 'exports no function named handler'],
+    ['exits', 'process.exit(4)', "the worker's process exited with code 4"],
   ])('is refused in words where it %s', async (_, source, text) => {
     await expect(startModule(source)).rejects.toThrow(text);
   });
@@ -122,12 +122,12 @@ describe('a module that cannot be loaded', () => {
 
 describe('a module that ends its process', () => {
   it.each([
-    ['exits', 'process.exit(0)', "the worker's process ended with exit code 0"],
+    ['exits', 'process.exit(0)', "the worker's process exited with code 0"],
     ['aborts', 'process.abort()', "the worker's process was killed by SIGABRT"],
     [
       'rejects what nobody awaits',
       'Promise.reject(new Error("lost")); await new Promise(() => undefined)',
-      'exit code 1',
+      'exited with code 1',
     ],
     ['crashes', `process.kill(process.pid, 'SIGSEGV')`, "the worker's process was killed by SIGSEGV"],
     [
@@ -152,7 +152,7 @@ describe('a module that ends its process', () => {
        export const handler = () => new Promise(() => setInterval(() => kept.push(Buffer.alloc(10 << 20, 1)), 10));`,
         { memoryBytes: 200 * 2 ** 20 },
       );
-      await expect(worker.job({}).output).rejects.toThrow('took more than its 200 MiB of memory');
+      await expect(worker.job({}).output).rejects.toThrow('exceeded its 200 MiB of memory');
     },
   );
 
@@ -163,7 +163,7 @@ describe('a module that ends its process', () => {
     const job = worker.job({});
     await expect.poll(() => worker.log.length).toBe(1);
     job.callOff();
-    await expect(job.output).rejects.toThrow('called off');
+    await expect(job.output).rejects.toThrow('cancelled');
     expect(isRunning(Number(worker.log[0]))).toBe(false);
   });
 });

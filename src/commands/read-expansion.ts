@@ -11,9 +11,9 @@ import {
   valueText,
   type Axis,
   type Expansion,
+  type SeedBits,
 } from '../runner/core/expansion.ts';
 import type { JsonValue } from '../lib/text/json.ts';
-import type { SeedBits } from '../runner/core/seeds.ts';
 import { ManifestError } from '../runner/manifest/read-manifest.ts';
 import { shown, typedValue } from './typed-row.ts';
 import { readValueFile, ValueFileError, type FileValue } from './value-file.ts';

@@ -8,7 +8,7 @@ import type { InputTemplate } from '../runner/config/input-template.ts';
 import { type Problem, ConfigError } from '../lib/yaml/problem.ts';
 import { shownFile } from '../lib/yaml/yaml-file.ts';
 import { equalRows } from '../runner/core/equal-rows.ts';
-import type { SeedBits } from '../runner/core/seeds.ts';
+import type { SeedBits } from '../runner/core/expansion.ts';
 import { leaveUnread, ManifestError, openManifest, type Manifest } from '../runner/manifest/read-manifest.ts';
 import type { ManifestScenes } from '../runner/pipeline/ports.ts';
 import { addRow, type RowAdder } from './add-row.ts';

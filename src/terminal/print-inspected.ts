@@ -1,6 +1,6 @@
 /** What a picture says of itself, for people or as one JSON object. */
 import { withFilesNamed } from '../runner/core/file-text.ts';
-import type { InspectedPicture } from '../runner/core/inspected.ts';
+import type { InspectedPicture } from '../runner/core/picture.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/text/json.ts';
 import { writeOut } from './console.ts';
 import { harmless, harmlessLines } from './fit-text.ts';

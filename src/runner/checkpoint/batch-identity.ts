@@ -1,6 +1,6 @@
 /** What a batch is, kept in its checkpoint for those who have nothing else. */
 import type { Endpoint } from '../core/attempt.ts';
-import type { SeedBits } from '../core/seeds.ts';
+import type { SeedBits } from '../core/expansion.ts';
 import type { Pricing } from '../core/spending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { storedJson } from './damage.ts';

@@ -1,6 +1,6 @@
 /** Which scenes are to be submitted next: of the whole batch, or of a part of it. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { suspectDeaths } from '../core/quarantine.ts';
+import { suspectDeaths } from '../core/retry.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { sizeOfPart, turnOf, type Part, type PartRecord } from '../core/part.ts';
 import { sceneMoves, type SceneCounts, type SceneState } from '../core/scene.ts';

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../lib/text/json.ts';
 import type { LivePicture, PictureStory } from '../core/live-batch.ts';
 import { promptOf } from '../core/prompt.ts';
 import { sentInput } from '../core/scene.ts';
-import { thumbnailOf } from '../core/thumbnail.ts';
+import { thumbnailOf } from '../core/picture.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { seedColumn, storedJson, storedSeed } from './damage.ts';
 

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Endpoint } from '../core/attempt.ts';
 import type { RunStats } from '../core/run-stats.ts';
-import type { SeedBits } from '../core/seeds.ts';
+import type { SeedBits } from '../core/expansion.ts';
 import { endings } from '../core/ending.ts';
 import { openForReading, type Database } from '../../lib/sqlite/database.ts';
 import { CrashMarkerFile } from './crash-markers.ts';

@@ -1,7 +1,6 @@
 /** From a row to many scenes: its product with lists of values, each scene under an id that no edit of a list changes. */
 import { hash } from 'node:crypto';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
-import { seedsOf, type SeedBits } from './seeds.ts';
 
 /** A column that the expansion adds, and the values that it takes. */
 export interface Axis {
@@ -186,4 +185,17 @@ function hashed(text: string, value: JsonValue): string {
     .replaceAll(/[^a-z0-9]+/g, '_');
   const head = words.slice(0, maxHeadLength).replace(/^_+/, '').replace(/_+$/, '') || 'v';
   return `${head}~${hash('sha256', canonicalJson(value)).slice(0, 10)}`;
+}
+
+/** Many renderers read a seed as a signed integer of 32 bits. Batches that were begun before that was kept have 32. */
+export type SeedBits = 31 | 32;
+
+/** Whole numbers from 0 to 2^bits - 1, all different; the first of them stay when more are asked for. */
+export function seedsOf(sceneId: string, count: number, bits: SeedBits): number[] {
+  const seeds = new Set<number>();
+  // A number that is there already would make the same picture twice.
+  for (let index = 1; seeds.size < count; index++) {
+    seeds.add(Number.parseInt(hash('sha256', `${sceneId}\n${index}`).slice(0, 8), 16) % 2 ** bits);
+  }
+  return [...seeds];
 }

@@ -1,5 +1,12 @@
-/** Copies of a picture in other formats and sizes, and what they are called. */
-import { sidecarPath } from './sidecar-path.ts';
+/** Files next to a picture: its sidecar, and copies in other formats and sizes. */
+
+/** Where it says where it comes from, unless it does so itself. */
+export const sidecarEnding = '.json';
+
+/** Of the picture's file, which ends in `.png`: `a/b.png` and `.json` make `a/b.json`. */
+export function sidecarPath(file: string, ending: string): string {
+  return file.replace(/\.png$/, '') + ending;
+}
 
 export interface PictureCopy {
   format: 'webp' | 'jpeg' | 'avif';

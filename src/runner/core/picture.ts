@@ -1,4 +1,5 @@
-/** A picture on its way from a job's output to a file. */
+/** A picture on its way from a job's output to a file and its thumbnail, and what its file contains. */
+import type { JsonObject } from '../../lib/text/json.ts';
 
 interface Seeded {
   /** The seed in the service's digits, exact beyond 2^53; absent where the output names none. */
@@ -34,4 +35,39 @@ export interface SavedPicture {
   bytes: number;
   sha256: string;
   seed?: string;
+}
+
+/** Pixels of a thumbnail's longer side, at most. */
+export const thumbnailSide = 320;
+
+/** A picture within `thumbnailSide` that has no more bytes is quick to show as it is. */
+const fewBytes = 32_000;
+
+/**
+ * The thumbnail's path from the report's folder, `/` between folders; undefined where the picture is small enough to be
+ * shown itself. Named after the content: no rename of the picture touches it, and pictures of the same bytes share it.
+ */
+export function thumbnailOf(
+  picture: Pick<SavedPicture, 'width' | 'height' | 'bytes' | 'sha256'>,
+): string | undefined {
+  const { width, height, bytes, sha256 } = picture;
+  if (Math.max(width, height) <= thumbnailSide && bytes <= fewBytes) return undefined;
+  return `thumbnails/${sha256.slice(0, 2)}/${sha256.slice(0, 32)}.webp`;
+}
+
+export interface InspectedPicture {
+  /** As sharp and the standards spell it: png, jpeg, webp, heif … */
+  format: string;
+  /** Pixels. */
+  width: number;
+  height: number;
+  bytes: number;
+  sha256: string;
+  /** Where it comes from; null where nothing tells. */
+  provenance: JsonObject | null;
+  from: 'embedded' | 'sidecar' | null;
+  /** Whether the file beside it was written for this very picture; null where it does not tell, or says nothing. */
+  isOfThisPicture: boolean | null;
+  /** Other texts within a PNG. */
+  texts: { keyword: string; text: string }[];
 }

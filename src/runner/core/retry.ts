@@ -1,6 +1,6 @@
-/** Whether a scene whose attempt ended without a picture gets another one, and when. */
+/** Whether a scene whose attempt ended without a picture, or with the program's death, gets another one, and when. */
+import { type Failure, failureRules } from './failure.ts';
 import type { AttemptHistory } from './attempt.ts';
-import { failureRules, type Failure } from './failure.ts';
 import { backoffMs, type BackoffSettings } from './backoff.ts';
 
 export interface RetrySettings extends BackoffSettings {
@@ -58,4 +58,15 @@ export function sceneAfter(
     case 'fail-scene':
       return failed;
   }
+}
+
+/** After so many deaths a scene is taken in hand last, with no other beside it. */
+export const suspectDeaths = 2;
+const maxDeaths = 3;
+
+/** Why a scene is set aside, or undefined where it is not. */
+export function quarantine(deaths: number): Failure | undefined {
+  if (deaths < maxDeaths) return undefined;
+  const text = `the program died ${deaths} times while it sent this scene or handled its result; \`nightrender retry\` puts it back`;
+  return { kind: 'quarantined', text };
 }

@@ -2,7 +2,7 @@
 import type { AttemptState, Endpoint } from './attempt.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { SavedPicture } from './picture.ts';
-import { suspectDeaths } from './quarantine.ts';
+import { suspectDeaths } from './retry.ts';
 import { replacedSuffix, type SceneState } from './scene.ts';
 import { formatDuration } from '../../lib/text/format.ts';
 

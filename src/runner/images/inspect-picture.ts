@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import sharp from 'sharp';
-import { sidecarEnding } from '../core/sidecar-path.ts';
-import type { InspectedPicture } from '../core/inspected.ts';
+import { sidecarEnding } from '../core/picture-copy.ts';
+import type { InspectedPicture } from '../core/picture.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { readTexts } from './png-texts.ts';
 import { provenanceKeyword } from './provenance-texts.ts';

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import sharp from 'sharp';
 import pLimit from 'p-limit';
-import { sidecarPath } from '../core/sidecar-path.ts';
+import { sidecarPath } from '../core/picture-copy.ts';
 import type { RecordedPicture } from '../core/verification.ts';
 import { isSystemError } from '../files/disk-failure.ts';
 import { makeSidecars, writeSidecars, type SidecarMaker } from './sidecars.ts';

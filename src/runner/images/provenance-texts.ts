@@ -1,6 +1,6 @@
 /** Provenance as texts of a PNG and as a sidecar file. */
 import { readFile } from 'node:fs/promises';
-import { sidecarEnding, sidecarPath } from '../core/sidecar-path.ts';
+import { sidecarEnding, sidecarPath } from '../core/picture-copy.ts';
 import type { CheckedPicture } from '../core/picture.ts';
 import { parametersText, provenanceJson, type Provenance, readOrigin } from '../core/provenance.ts';
 import { isJsonObject } from '../../lib/text/json.ts';

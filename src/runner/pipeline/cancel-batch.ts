@@ -2,7 +2,7 @@
 import type { SubmittedAttempt } from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
 import type { Failure } from '../core/failure.ts';
-import { quarantine, suspectDeaths } from '../core/quarantine.ts';
+import { quarantine, suspectDeaths } from '../core/retry.ts';
 import { ask, collect, learn, troubled } from './follow.ts';
 import { factsOf, factsOfEnd, resumedJob, type Job } from './job.ts';
 import { missing } from './missing.ts';

@@ -1,7 +1,7 @@
 /** The jobs in flight: never more at once than `concurrency` allows, fed from the checkpoint as lanes become free. */
 import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
 import type { IdleReason } from '../core/slot-usage.ts';
-import { suspectDeaths } from '../core/quarantine.ts';
+import { suspectDeaths } from '../core/retry.ts';
 import { follow, poll, type FollowContext, type PollResult } from './follow.ts';
 import { freshJob, resumedJob, type Job } from './job.ts';
 import type { Checkpoint } from './ports.ts';

@@ -6,7 +6,7 @@ import {
   silentSinceLost,
   withSilence,
   type ReachabilityState,
-} from '../core/reachability-state.ts';
+} from '../core/halting.ts';
 import { backoffMs, type BackoffSettings } from '../core/backoff.ts';
 
 export type Operation = 'submit' | 'status';

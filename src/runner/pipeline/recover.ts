@@ -1,7 +1,7 @@
 /** What dead runs left behind, before anything is sent. */
 import type { Attempt } from '../core/attempt.ts';
 import { provenanceOf } from '../core/provenance.ts';
-import { quarantine } from '../core/quarantine.ts';
+import { quarantine } from '../core/retry.ts';
 import type { UnfinishedWriting } from '../core/settlement.ts';
 import type { Checkpoint, ImageStore } from './ports.ts';
 import { recordWithoutPicture, type SettleContext } from './settle.ts';

@@ -1,7 +1,7 @@
 /** The road of a batch: manifest → plan → submit → poll → save → report. */
 import type { SubmittedAttempt } from '../core/attempt.ts';
 import { endpointChange, ListCutOff, UnknownPictures } from '../core/plan.ts';
-import { quarantine } from '../core/quarantine.ts';
+import { quarantine } from '../core/retry.ts';
 import { adopt, assertNoUnknownPictures } from './adopt.ts';
 import { InterimReports } from './interim-reports.ts';
 import { JobSlots } from './job-slots.ts';

@@ -11,9 +11,8 @@ import { galleryPage, rowsFolderIn, scriptJson } from './gallery-page.ts';
 import { UnfinishedFile } from './unfinished-file.ts';
 import { withFilesNamed } from '../core/file-text.ts';
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
-import type { SavedPicture } from '../core/picture.ts';
+import { type SavedPicture, thumbnailOf } from '../core/picture.ts';
 import { promptOf } from '../core/prompt.ts';
-import { thumbnailOf } from '../core/thumbnail.ts';
 import { pathOf } from './result-json.ts';
 
 /** Rows of one file: quick to load for a page of pictures, and not too many files at a million rows. */

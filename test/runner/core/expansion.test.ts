@@ -8,11 +8,11 @@ import {
   valueText,
   type Axis,
   type Expansion,
+  seedsOf,
+  valueSlug,
 } from '../../../src/runner/core/expansion.ts';
 import { canonicalJson, type JsonValue } from '../../../src/lib/text/json.ts';
 import { nameKey, portablePath } from '../../../src/runner/core/naming.ts';
-import { seedsOf } from '../../../src/runner/core/seeds.ts';
-import { valueSlug } from '../../../src/runner/core/expansion.ts';
 
 const word = fc.oneof(
   fc.constantFrom(

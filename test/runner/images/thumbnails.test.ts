@@ -3,8 +3,7 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
 import { describe, expect, it } from 'vitest';
-import type { CheckedPicture } from '../../../src/runner/core/picture.ts';
-import { thumbnailOf } from '../../../src/runner/core/thumbnail.ts';
+import { type CheckedPicture, thumbnailOf } from '../../../src/runner/core/picture.ts';
 import type { RecordedPicture } from '../../../src/runner/core/verification.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
 import { makeMissingThumbnails } from '../../../src/runner/images/missing-files.ts';

@@ -12,7 +12,7 @@ export interface FoundScene {
   isWaiting: boolean;
 }
 
-/** A scene whose pictures were found; what is not known of their job is null. */
+/** A scene whose pictures were found; null where their job is unknown. */
 export interface AdoptedScene {
   sceneKey: number;
   endpoint: Endpoint;
@@ -20,7 +20,7 @@ export interface AdoptedScene {
   pictures: SavedPicture[];
 }
 
-/** A whole picture of which no record knows; `origin` where it says where it comes from, in itself or beside it. */
+/** An undamaged picture without a record; `origin` where the file or its sidecar names it. */
 export interface UnknownPicture {
   picture: SavedPicture;
   origin: Origin | undefined;

@@ -51,7 +51,7 @@ export interface Attempt {
   endpoint: Endpoint;
   /** How the scene's earlier attempts ended. */
   before: AttemptHistory;
-  /** Violent deaths of the program while it had this scene in hand. */
+  /** Violent deaths of the program while it handled this scene. */
   deaths: number;
 }
 

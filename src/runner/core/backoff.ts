@@ -6,7 +6,7 @@ export interface BackoffSettings {
 }
 
 /**
- * The wait after the `count`th trouble in a row (1 for the first): doubles with each, at most `maxWaitMs`,
+ * The wait after the `count`th failure in a row (1 for the first): doubles with each, at most `maxWaitMs`,
  * of which the upper half is left to `random` (0 ≤ random < 1) so that many waiters do not come back together.
  */
 export function backoffMs(count: number, settings: BackoffSettings, random: number): number {
@@ -18,12 +18,12 @@ export function backoffMs(count: number, settings: BackoffSettings, random: numb
 const maxLoadWaitMs = 15_000;
 
 /**
- * So often one that the service was too busy for lines up again at once, since the gate lets it through when there is
- * room; one that is refused more often is not what the gate thinks, and waits by itself.
+ * So often one that the service was too busy for lines up again at once, since the throttle lets it through when there is
+ * room; one that is refused more often contradicts the throttle, and waits by itself.
  */
 const patientTries = 4;
 
-/** The wait of one of many that were told to come later `tries` times in a row: anything up to the bound ("full jitter"). */
+/** The wait of one of many that were put off `tries` times in a row: anything up to the bound ("full jitter"). */
 export function fullJitterMs(tries: number, settings: BackoffSettings, random: number): number {
   if (tries <= patientTries) return 0;
   return Math.round(Math.min(maxLoadWaitMs, fullWaitMs(tries - patientTries, settings)) * random);

@@ -25,13 +25,13 @@ export interface ConcurrencyLimit {
   pauseMs: number;
   /** Whether one beyond the size is on its way, and how many of them in a row were taken. */
   isProbing: boolean;
-  borne: number;
-  /** Refusals in a row that were no probes, and how few were there beside the one of them that had the fewest. */
+  passed: number;
+  /** Refusals in a row that were no probes, and the lowest number of others in flight at one of them. */
   inARow: number;
-  beside: number;
-  /** The most beside which one was taken since the size was last cut. */
+  concurrent: number;
+  /** The highest number of others in flight at an accepted one since the size was last cut. */
   most: number;
-  /** Cuts in a row though as many had been borne just before, and the size before the first of them. */
+  /** Cuts in a row though as many had been accepted just before, and the size before the first of them. */
   inVain: number;
   soughtFrom: number;
   cutAt: number;
@@ -43,8 +43,8 @@ export interface ConcurrencyLimit {
 
 /** What is known of a request when its answer comes. */
 export interface Sent {
-  /** Others that were there beside it. */
-  beside: number;
+  /** Others in flight when it was sent. */
+  concurrent: number;
   isProbe: boolean;
   epoch: number;
 }
@@ -59,24 +59,24 @@ const maxPauseMs = 8_000;
 /** Growth by less than this is nothing that was found out. */
 const someGrowth = 1.1;
 const fewUnseen = 4;
-/** Where what was borne before is refused. */
+/** Where a number that was accepted before is refused. */
 const cut = 0.9;
 /** After so many cuts in a row that were of no use it is not the number that is refused. */
 const enoughInVain = 3;
 const scatterLastsMs = 30_000;
 
-/** At the beginning, with `beside` of them there already. */
-export function firstConcurrencyLimit(beside: number): ConcurrencyLimit {
+/** At the beginning, with `concurrent` of them in flight already. */
+export function firstConcurrencyLimit(concurrent: number): ConcurrencyLimit {
   return {
-    size: beside + firstSize,
+    size: concurrent + firstSize,
     isGrowing: true,
     grewFrom: 0,
     probeAt: 0,
     pauseMs: firstPauseMs,
     isProbing: false,
-    borne: 0,
+    passed: 0,
     inARow: 0,
-    beside: Infinity,
+    concurrent: Infinity,
     most: -1,
     inVain: 0,
     soughtFrom: 0,
@@ -86,9 +86,9 @@ export function firstConcurrencyLimit(beside: number): ConcurrencyLimit {
   };
 }
 
-/** Whether one more may be sent beside `beside` others. */
-export function allows(bearing: ConcurrencyLimit, beside: number, now: number): boolean {
-  return beside < bearing.size || untilProbeMs(bearing, now) === 0;
+/** Whether one more may be sent with `concurrent` others in flight. */
+export function allows(limit: ConcurrencyLimit, concurrent: number, now: number): boolean {
+  return concurrent < limit.size || untilProbeMs(limit, now) === 0;
 }
 
 /** Ms until one beyond the size may be tried; none may where only an answer changes that. */
@@ -96,81 +96,81 @@ export function untilProbeMs({ isGrowing, isProbing, probeAt }: ConcurrencyLimit
   return isGrowing || isProbing ? Infinity : Math.max(0, probeAt - now);
 }
 
-/** One is sent beside `beside` others. */
+/** One is sent with `concurrent` others in flight. */
 export function withSending(
-  bearing: ConcurrencyLimit,
-  beside: number,
-): { bearing: ConcurrencyLimit; sent: Sent } {
-  const isProbe = beside >= bearing.size;
-  const sent = { beside, isProbe, epoch: bearing.epoch };
-  return { bearing: isProbe ? { ...bearing, isProbing: true } : bearing, sent };
+  limit: ConcurrencyLimit,
+  concurrent: number,
+): { limit: ConcurrencyLimit; sent: Sent } {
+  const isProbe = concurrent >= limit.size;
+  const sent = { concurrent, isProbe, epoch: limit.epoch };
+  return { limit: isProbe ? { ...limit, isProbing: true } : limit, sent };
 }
 
 /** It was taken. Two probes in a row are needed: one may have met a place that had become free unseen, if any was ours. */
 export function withTaken(
-  bearing: ConcurrencyLimit,
+  limit: ConcurrencyLimit,
   sent: Sent,
   rules: ConcurrencyRules,
   now: number,
 ): ConcurrencyLimit {
-  const { beside, isProbe } = sent;
-  const isLate = sent.epoch !== bearing.epoch;
-  const most = isLate || isProbe ? bearing.most : Math.max(bearing.most, beside);
-  const calm = { ...bearing, inARow: 0, beside: Infinity, most };
-  if (bearing.isGrowing)
-    return beside * 2 >= bearing.size ? { ...calm, size: calm.size + rules.growth } : calm;
+  const { concurrent, isProbe } = sent;
+  const isLate = sent.epoch !== limit.epoch;
+  const most = isLate || isProbe ? limit.most : Math.max(limit.most, concurrent);
+  const calm = { ...limit, inARow: 0, concurrent: Infinity, most };
+  if (limit.isGrowing)
+    return concurrent * 2 >= limit.size ? { ...calm, size: calm.size + rules.growth } : calm;
   if (!isProbe) return calm;
-  const borne = bearing.borne + 1;
-  const pauseMs = isScattered(bearing, now) ? firstPauseMs : bearing.pauseMs;
-  if (borne < 2 && beside > 0)
-    return { ...calm, borne, pauseMs, isProbing: false, probeAt: now + firstPauseMs };
-  const grewFrom = bearing.size;
-  return { ...calm, size: beside + 2, isGrowing: true, grewFrom, pauseMs, isProbing: false, borne: 0 };
+  const passed = limit.passed + 1;
+  const pauseMs = isScattered(limit, now) ? firstPauseMs : limit.pauseMs;
+  if (passed < 2 && concurrent > 0)
+    return { ...calm, passed, pauseMs, isProbing: false, probeAt: now + firstPauseMs };
+  const grewFrom = limit.size;
+  return { ...calm, size: concurrent + 2, isGrowing: true, grewFrom, pauseMs, isProbing: false, passed: 0 };
 }
 
 /** It was too much; `enough` refusals in a row cut the size. */
 export function withRefused(
-  bearing: ConcurrencyLimit,
+  limit: ConcurrencyLimit,
   sent: Sent,
   rules: ConcurrencyRules,
   now: number,
   enough = enoughInARow,
 ): ConcurrencyLimit {
-  if (sent.isProbe && bearing.isProbing) return withPause({ ...bearing, borne: 0 }, now);
-  if (sent.epoch !== bearing.epoch) return bearing;
-  const inARow = bearing.inARow + 1;
-  const beside = Math.min(bearing.beside, sent.beside);
-  const isEnough = inARow >= (isScattered(bearing, now) ? enoughInARow : enough);
-  if (isScattered(bearing, now) && !isEnough) return { ...bearing, inARow, beside };
-  if (hasFoundNothing(bearing, sent)) {
-    const before = { size: bearing.grewFrom, isGrowing: false, most: -1, epoch: bearing.epoch + 1 };
-    return withPause({ ...bearing, ...before }, now);
+  if (sent.isProbe && limit.isProbing) return withPause({ ...limit, passed: 0 }, now);
+  if (sent.epoch !== limit.epoch) return limit;
+  const inARow = limit.inARow + 1;
+  const concurrent = Math.min(limit.concurrent, sent.concurrent);
+  const isEnough = inARow >= (isScattered(limit, now) ? enoughInARow : enough);
+  if (isScattered(limit, now) && !isEnough) return { ...limit, inARow, concurrent };
+  if (hasFoundNothing(limit, sent)) {
+    const before = { size: limit.grewFrom, isGrowing: false, most: -1, epoch: limit.epoch + 1 };
+    return withPause({ ...limit, ...before }, now);
   }
-  if (!isEnough) return { ...bearing, inARow, beside };
-  const wasInVain = inARow < enoughInARow && sent.beside <= bearing.most;
-  return withCut({ ...bearing, beside }, rules, now, wasInVain);
+  if (!isEnough) return { ...limit, inARow, concurrent };
+  const wasInVain = inARow < enoughInARow && sent.concurrent <= limit.most;
+  return withCut({ ...limit, concurrent }, rules, now, wasInVain);
 }
 
 /** Cuts that follow each other though some were taken in between were of no use, and are taken back. */
 function withCut(
-  bearing: ConcurrencyLimit,
+  limit: ConcurrencyLimit,
   rules: ConcurrencyRules,
   now: number,
   wasInVain: boolean,
 ): ConcurrencyLimit {
-  const { beside, isGrowing } = bearing;
-  const isChain = now - bearing.cutAt < scatterLastsMs && (wasInVain || isGrowing);
-  const inVain = (isChain ? bearing.inVain : 0) + (wasInVain ? 1 : 0);
-  const soughtFrom = inVain > 1 ? bearing.soughtFrom : bearing.size;
-  const pauseMs = isGrowing ? firstPauseMs : bearing.pauseMs;
-  const epoch = bearing.epoch + 1;
-  const calm = { ...bearing, inARow: 0, beside: Infinity, most: -1, cutAt: now, soughtFrom, epoch };
+  const { concurrent, isGrowing } = limit;
+  const isChain = now - limit.cutAt < scatterLastsMs && (wasInVain || isGrowing);
+  const inVain = (isChain ? limit.inVain : 0) + (wasInVain ? 1 : 0);
+  const soughtFrom = inVain > 1 ? limit.soughtFrom : limit.size;
+  const pauseMs = isGrowing ? firstPauseMs : limit.pauseMs;
+  const epoch = limit.epoch + 1;
+  const calm = { ...limit, inARow: 0, concurrent: Infinity, most: -1, cutAt: now, soughtFrom, epoch };
   if (inVain >= enoughInVain) {
     const scatterUntil = now + scatterLastsMs;
     const before = { size: soughtFrom, isGrowing: true, grewFrom: 0, pauseMs: firstPauseMs };
     return { ...calm, ...before, inVain: 0, scatterUntil };
   }
-  const size = Math.max(rules.fewest, Math.floor(isGrowing ? beside : beside * cut));
+  const size = Math.max(rules.fewest, Math.floor(isGrowing ? concurrent : concurrent * cut));
   return { ...calm, size, isGrowing: false, pauseMs, inVain, probeAt: now + pauseMs };
 }
 
@@ -179,16 +179,16 @@ function isScattered({ scatterUntil }: ConcurrencyLimit, now: number): boolean {
 }
 
 /** Places that had become free unseen let the size grow, and it is refused a little further on. */
-function hasFoundNothing({ isGrowing, grewFrom }: ConcurrencyLimit, { beside }: Sent): boolean {
-  return isGrowing && grewFrom > 0 && beside < grewFrom * someGrowth + fewUnseen;
+function hasFoundNothing({ isGrowing, grewFrom }: ConcurrencyLimit, { concurrent }: Sent): boolean {
+  return isGrowing && grewFrom > 0 && concurrent < grewFrom * someGrowth + fewUnseen;
 }
 
 /** It brought no answer that tells. */
-export function withUnanswered(bearing: ConcurrencyLimit, { isProbe }: Sent, now: number): ConcurrencyLimit {
-  return isProbe && bearing.isProbing ? withPause(bearing, now) : bearing;
+export function withUnanswered(limit: ConcurrencyLimit, { isProbe }: Sent, now: number): ConcurrencyLimit {
+  return isProbe && limit.isProbing ? withPause(limit, now) : limit;
 }
 
-function withPause(bearing: ConcurrencyLimit, now: number): ConcurrencyLimit {
-  const pauseMs = Math.min(maxPauseMs, bearing.pauseMs * 2);
-  return { ...bearing, isProbing: false, probeAt: now + bearing.pauseMs, pauseMs };
+function withPause(limit: ConcurrencyLimit, now: number): ConcurrencyLimit {
+  const pauseMs = Math.min(maxPauseMs, limit.pauseMs * 2);
+  return { ...limit, isProbing: false, probeAt: now + limit.pauseMs, pauseMs };
 }

@@ -2,7 +2,7 @@
 
 export interface EndingRule {
   exitCode: number;
-  /** Whether the same command later goes on where this one stopped. */
+  /** Whether the same command resumes it. */
   isResumable: boolean;
   means: string;
   /** What has to be done before it can go on, where something has. */

@@ -152,7 +152,7 @@ function combined({ places }: Walk, chosen: Choice['values']): Combination {
   return { columns, id: id.length <= maxIdLength ? id : `v~${hash('sha256', id).slice(0, 16)}` };
 }
 
-/** Longer texts are told apart by their hash. */
+/** Longer texts are distinguished by their hash. */
 const maxPlainLength = 32;
 const maxHeadLength = 24;
 

@@ -1,11 +1,11 @@
-/** Everything that is known to go wrong, as data: whose trouble it is, what happens next and what it means. */
+/** Everything that is known to go wrong, as data: who causes it, what happens next and what it means. */
 
 /**
  * What follows a failure.
  *
  * - `stop`: the run ends; the attempt and its scene stay as they were
  * - `try-again`: the same request is sent again later; neither attempt nor scene is touched
- * - `resubmit`: a new attempt, because nobody can tell what became of this one or its result is gone
+ * - `resubmit`: a new attempt, because the outcome of this one is unknown or its result is gone
  * - `put-back`: the scene waits to be rendered again; the attempt counts for nothing
  * - `new-attempt`: a new attempt while the scene has any left, else the scene has failed; the very same bytes twice: at once
  * - `new-attempt-once`: one new attempt, since it mostly fails the same way again
@@ -154,14 +154,14 @@ export function isFailureKind(text: string): text is FailureKind {
   return Object.hasOwn(failureRules, text);
 }
 
-/** Expected trouble. */
+/** An expected failure. */
 export interface Failure {
   kind: FailureKind;
   /** One sentence for people: what happened, in the words of the service where it had any. Never the key. */
   text: string;
   /** Wait at least this long before the next request, as the service asked. */
   retryAfterMs?: number;
-  /** Hex sha256 of what came instead of a good picture: tells whether the very same comes again. */
+  /** Hex sha256 of what came instead of a good picture: identifies the same picture when it comes again. */
   digest?: string;
 }
 

@@ -46,7 +46,7 @@ export function withFiles<Value extends JsonValue>(input: Value, textOf: (file: 
   ) as Value;
 }
 
-/** What tells the input from others: a file that was moved is the same, one that was edited is another. */
+/** Identifies the input: a moved file is the same, an edited one is another. */
 export function withoutPaths(input: JsonObject): JsonObject {
   return replaced(input, (pieces) =>
     fileText(pieces.map((piece) => (typeof piece === 'string' ? piece : { ...piece, path: '' }))),

@@ -6,7 +6,7 @@ export const spanMs = 10_000;
 /** How many finished in which span, by its number: the instant divided by `spanMs`, rounded down. */
 export type Finishes = Map<number, number>;
 
-/** Consecutive bins of equal length; the last holds the end of the time that is told. */
+/** Consecutive bins of equal length; the last holds the end of the reported time. */
 export interface FinishCounts {
   /** Where the first bin begins, epoch ms. */
   from: number;

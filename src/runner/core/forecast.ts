@@ -9,7 +9,7 @@ export interface Experience {
   spent: number | undefined;
   /** Submissions so far. */
   jobs: number;
-  /** Medians of the latest saved jobs, how many these are; null where the service told nothing. */
+  /** Medians of the latest saved jobs, how many these are; null where the service reported none. */
   sample: number;
   executionMs: number | null;
   /** From submission to the saved picture. */
@@ -21,13 +21,13 @@ export interface Experience {
 export interface Forecast {
   /** How many are to be rendered. */
   scenes: number;
-  /** Whether `pricing` is set, without which no run tells what anything costs. */
+  /** Whether `pricing` is set, without which costs are unknown. */
   isPriced: boolean;
-  /** In the currency of `pricing`; null where nobody knows. */
+  /** In the currency of `pricing`; null where that is unknown. */
   cost: { amount: number; perScene: number; currency: string } | null;
-  /** Null where nobody knows. */
+  /** Null where that is unknown. */
   time: { fromMs: number; toMs: number } | null;
-  /** What it is told by. */
+  /** Its source. */
   ground: Omit<Experience, 'spent'>;
   /** Limits that end the run before all is rendered, and how many are rendered by then. */
   cuts: Cut[];

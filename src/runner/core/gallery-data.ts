@@ -10,7 +10,7 @@ export interface GalleryData {
   /** Scenes by state. */
   scenes: Record<string, number>;
   pictures: { files: number; bytes: number };
-  /** Submissions so far, and those among them of which nobody knows what they cost. */
+  /** Submissions so far, and how many of them have an unknown cost. */
   attempts: { total: number; unanswered: number; expired: number };
   cost: { spent: number; currency: string } | null;
   times: { firstSubmittedAt: number | null; lastSavedAt: number | null; executionTimeMs: number };
@@ -33,7 +33,7 @@ export interface GalleryFailure {
   scenes: number;
   /** In the words of the service, of one of them. */
   text: string;
-  /** What puts exactly these back; null for what no retry can mend. */
+  /** What puts exactly these back; null for what no retry can fix. */
   command: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** When going on only burns money or waits for nobody. */
+/** When a run stops submitting: its attempts keep failing, or the service does not answer. */
 import { formatDuration } from '../../lib/text/format.ts';
 import type { FailureKind } from './failure.ts';
 
@@ -24,7 +24,7 @@ export interface Tally {
 
 export const noAttempts: Tally = { saved: 0, failed: 0, inARow: 0 };
 
-/** Why the run should stop submitting, in a sentence, or undefined where it should go on. */
+/** Why the run should stop submitting, in a sentence, or undefined where it should continue. */
 export function haltReason(tally: Tally, settings: HaltSettings): string | undefined {
   const { saved, failed, inARow, last } = tally;
   if (last === undefined) return undefined;
@@ -68,7 +68,7 @@ export function withSilence(contact: ReachabilityState, now: number): Reachabili
 
 /** One lost answer is the network's everyday; so many in a row, one after the other, are not. */
 const enoughSilence = 5;
-/** Jobs that nobody can ask for are finished and deleted unseen: submissions wait once it lasts this long. */
+/** Jobs whose status cannot be read are finished and deleted unseen: submissions wait once it lasts this long. */
 const blindAfterMs = 60_000;
 
 /** Whether requests are better sent one at a time until one is answered. */

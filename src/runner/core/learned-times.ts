@@ -1,4 +1,4 @@
-/** What a run has learned of how long its jobs wait and execute, and what a look at one of them is worth. */
+/** What a run has learned of how long its jobs wait and execute, and what polling one of them is worth. */
 import { shareOf, withObservation, type ObservedTimes } from './observed-times.ts';
 
 export interface LearnedTimes {
@@ -8,7 +8,7 @@ export interface LearnedTimes {
   executions: ObservedTimes;
   /** Ms from submission to beginning of the very latest jobs, oldest first: queues grow and shrink. */
   delays: readonly number[];
-  /** A look is worth its request where it saves this much lag. */
+  /** A poll is worth its request where it saves this much lag. */
   priceMs: number;
 }
 
@@ -35,9 +35,9 @@ export function withCompleted(
 }
 
 /**
- * Ms to a look at which a finished result is expected to have been lying for `priceMs`, where each of the `times` to
+ * Ms to a poll at which a finished result is expected to have been lying for `priceMs`, where each of the `times` to
  * the completion (ascending) is equally likely. Looking at that moment makes, for the average lag that comes of it,
- * about as few requests as can be made: where jobs complete with chance h in a ms, a look every √(2·price/h) ms.
+ * about as few requests as can be made: where jobs complete with chance h in a ms, a poll every √(2·price/h) ms.
  */
 export function untilLagMs(times: readonly number[], priceMs: number): number {
   const total = priceMs * times.length;
@@ -69,7 +69,7 @@ function priceFor(executions: ObservedTimes, lag: number, minMs: number): number
   return low;
 }
 
-/** Of jobs that take these times and are looked at for that price from their beginning on. */
+/** Of jobs that take these times and are polled at that price from their beginning on. */
 function averageLagMs(executions: ObservedTimes, priceMs: number, minMs: number): number {
   let lag = 0;
   let age = 0;

@@ -1,4 +1,4 @@
-/** What a page that watches a batch is told; made of the checkpoint, sent by `watch/`, shown by `pages/`. */
+/** What the watch page receives: read from the checkpoint, sent by `watch/`, shown by `web/`. */
 import type { FinishCounts } from './finish-rate.ts';
 import type { RunCondition } from './run-condition.ts';
 import type { BatchCost } from './spending.ts';
@@ -10,7 +10,7 @@ export type LiveCounts = Record<'waiting' | 'active' | 'saved' | 'failed' | 'wit
 export interface LiveBatch {
   /** The output folder, for people. */
   dir: string;
-  /** The command that goes on with it. */
+  /** The command that resumes it. */
   command: string;
   run: RunCondition;
   /** Null while there is no batch, and where it cannot be read. */
@@ -27,11 +27,11 @@ export interface LiveNumbers {
   doubtful: number;
   /** Files. */
   pictures: number;
-  /** Null where nobody said what the work costs. */
+  /** Null without `pricing`. */
   cost: BatchCost | null;
-  /** When the work that is left is done at the pace of late; null where nobody can tell. */
+  /** When the work that is left is done at the pace of late; null where that is unknown. */
   doneAt: number | null;
-  /** Scenes saved a second of late; null where nobody can tell. */
+  /** Scenes saved a second of late; null where that is unknown. */
   perSecond: number | null;
   lastHour: FinishCounts;
   night: FinishCounts;
@@ -63,7 +63,7 @@ export interface LivePicture {
   width: number;
   height: number;
   bytes: number;
-  /** What tells its content from another's: some hex digits. */
+  /** Identifies its content: some hex digits. */
   digest: string;
   /** In the report's folder; null where the picture is small enough to be shown itself. */
   thumbnail: string | null;

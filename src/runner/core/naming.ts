@@ -1,4 +1,4 @@
-/** File names that every file system takes: portable, short, inside the folder, and told apart as folders do it. */
+/** File names that every file system takes: portable, short, inside the folder, and compared as folders do. */
 
 /** The most bytes of UTF-8 a name has, folders and `.png` included. */
 export const maxNameBytes = 200;

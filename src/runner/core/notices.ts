@@ -3,7 +3,7 @@ import type { EndingKind } from './ending.ts';
 
 export type NoticeEvent = 'start' | 'finish' | 'halt' | 'failures' | 'stall';
 
-/** Who is told of a run. */
+/** Who is notified of a run. */
 export interface NoticeTarget {
   kind: 'ping' | 'slack' | 'webhook' | 'command';
   /** The address, which is a secret, or the command. */
@@ -11,12 +11,12 @@ export interface NoticeTarget {
   rules: NoticeRules;
 }
 
-/** What one target is told. */
+/** What one target receives. */
 export interface NoticeRules {
   isStart: boolean;
   /** However the run ended. */
   isFinish: boolean;
-  /** Where it ended by itself for trouble. */
+  /** Where a failure ended it. */
   isHalt: boolean;
   /** Once so many attempts of the run have failed. */
   failures?: number;
@@ -62,7 +62,7 @@ export function finished(
   };
 }
 
-/** Whether this failure is the one to be told of. */
+/** Whether this failure is the one to report. */
 export function isFailureDue({ failures }: NoticeRules, before: Watch, after: Watch): boolean {
   return failures !== undefined && before.failed < failures && after.failed >= failures;
 }

@@ -5,7 +5,7 @@ export type ObservedTimes = readonly number[];
 
 const maxObservations = 512;
 
-/** The times with one more; beyond a bound one is dropped, `random` (0 ≤ random < 1) telling which. */
+/** The times with one more; beyond a bound one is dropped, chosen by `random` (0 ≤ random < 1). */
 export function withObservation(observed: ObservedTimes, ms: number, random: number): ObservedTimes {
   const kept =
     observed.length < maxObservations

@@ -25,7 +25,7 @@ export interface Pace {
   windowAt: number;
   wasAnswered: boolean;
   wasRefused: boolean;
-  /** Refusals since the latest useful answer: after the first they tell of a number, not of a pace. */
+  /** Refusals since the latest useful answer: after the first they indicate a number, not a rate. */
   inARow: number;
   /** Windows since the pace was slowed in which nothing was too much. */
   calm: number;
@@ -59,7 +59,7 @@ const easing = 0.94;
 const strayShare = 0.01;
 /** In turns of the pace. */
 const closeBy = 1.5;
-/** Fewer answers tell nothing. */
+/** Fewer answers show nothing. */
 const minAnswers = 10;
 /** What was answered longer ago weighs half, and half again. */
 const memory = 200;
@@ -99,7 +99,7 @@ export function fullPace(settings: RateSettings, now: number): Pace {
   };
 }
 
-/** The pace with the room that came since it was last looked at. */
+/** The pace with the room that came since the last update. */
 export function paceAt(pace: Pace, settings: RateSettings, now: number): Pace {
   const isRefused = pace.heard.overloads > 0 || pace.perSecond < fastest(settings);
   const most = isRefused ? Math.max(1, (pace.perSecond * shortBurstMs) / 1000) : Infinity;

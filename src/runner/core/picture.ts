@@ -22,7 +22,7 @@ export interface CheckedPicture {
   sha256: string;
   /** WebP; absent where the picture needs none, none was asked for, or none could be made. */
   thumbnail?: Uint8Array;
-  /** Files that belong beside it, by the ending that takes the place of `.png`. */
+  /** Its sidecars, by the ending that takes the place of `.png`. */
   beside?: { ending: string; bytes: Uint8Array }[];
 }
 
@@ -63,10 +63,10 @@ export interface InspectedPicture {
   height: number;
   bytes: number;
   sha256: string;
-  /** Where it comes from; null where nothing tells. */
+  /** Where it comes from; null where that is unknown. */
   provenance: JsonObject | null;
   from: 'embedded' | 'sidecar' | null;
-  /** Whether the file beside it was written for this very picture; null where it does not tell, or says nothing. */
+  /** Whether the sidecar was written for this very picture; null where that is unknown. */
   isOfThisPicture: boolean | null;
   /** Other texts within a PNG. */
   texts: { keyword: string; text: string }[];

@@ -1,4 +1,4 @@
-/** What a manifest asks for beside what the checkpoint holds: the answer to "what is left to do". */
+/** What a manifest asks for compared with the checkpoint: the answer to "what is left to do". */
 import { endpointAddress, type Endpoint } from './attempt.ts';
 import type { ServiceHealth } from './service-health.ts';
 import type { EndingKind } from './ending.ts';
@@ -98,7 +98,7 @@ export interface BatchPlan {
 export interface SetAside {
   /** Jobs at the service, which are collected first. */
   inFlight: number;
-  /** Submissions that were begun, of which nobody knows whether they were sent. */
+  /** Submissions that were begun, that may have been sent. */
   intended: number;
   /** Failed scenes by kind, most frequent first. */
   failed: { kind: string; scenes: number }[];
@@ -123,7 +123,7 @@ export interface FirstRequest {
 
 /** What the service said to a question that starts nothing. */
 export interface EndpointCheck {
-  /** How a run would end by that: `complete` where nothing speaks against it. */
+  /** How a run would end by that: `complete` unless something prevents it. */
   ending: EndingKind;
   /** One sentence. */
   text: string;

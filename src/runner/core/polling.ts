@@ -1,4 +1,4 @@
-/** When to look at a job again: soon after it has completed, and seldom before. */
+/** When to poll a job again: soon after it has completed, and seldom before. */
 import { countUpTo } from './observed-times.ts';
 import { untilLagMs, type LearnedTimes } from './learned-times.ts';
 
@@ -9,23 +9,23 @@ export interface PollSettings {
    */
   lag: number;
   minMs: number;
-  /** Far below the retention period, so that no result expires between two looks. */
+  /** Far below the retention period, so that no result expires between two polls. */
   maxMs: number;
 }
 
-/** What is known of a job since its latest look, or since its submission where there was none. */
+/** What is known of a job since its latest poll, or since its submission where there was none. */
 export interface PollState {
-  /** From its submission to that look. */
+  /** From its submission to that poll. */
   ageMs: number;
   seen: 'nothing' | 'waiting' | 'executing';
-  /** From when it began to that look; 0 where it was not seen executing. */
+  /** From when it began to that poll; 0 where it was not seen executing. */
   executedMs: number;
 }
 
 export interface PollContext {
   /** Jobs in flight, where no scene waits any more: one of them will be the last, for which all else waits. */
   lastOf: number | undefined;
-  /** Whether it is one of the few that are looked at often while nothing is known of such jobs. */
+  /** Whether it is one of the few that are polled often while nothing is known of such jobs. */
   isProbe: boolean;
 }
 
@@ -35,9 +35,9 @@ export const enoughJobs = 4;
 /** For a batch that ends with this job, its lag counts as that of so many others. */
 const weightOfLast = 16;
 
-/** Ms from the latest look, or from the submission, to the next one. `random`: 0 ≤ random < 1. */
+/** Ms from the latest poll, or from the submission, to the next one. `random`: 0 ≤ random < 1. */
 export function nextPollMs(
-  sight: PollState,
+  state: PollState,
   learned: LearnedTimes,
   settings: PollSettings,
   context: PollContext,
@@ -45,9 +45,9 @@ export function nextPollMs(
 ): number {
   const wait =
     learned.jobs < enoughJobs
-      ? unlearnedWaitMs(sight, settings, context, random)
-      : Math.min(maxWaitMs(sight, learned), untilLagMs(timesLeft(sight, learned), priceMs(learned, context)));
-  const shortest = Math.max(settings.minMs, (settings.lag / 2) * takesAtLeastMs(sight));
+      ? unlearnedWaitMs(state, settings, context, random)
+      : Math.min(maxWaitMs(state, learned), untilLagMs(timesLeft(state, learned), priceMs(learned, context)));
+  const shortest = Math.max(settings.minMs, (settings.lag / 2) * takesAtLeastMs(state));
   return Math.round(Math.min(settings.maxMs, Math.max(shortest, wait)));
 }
 
@@ -62,7 +62,7 @@ function takesAtLeastMs({ ageMs, seen, executedMs }: PollState): number {
   return seen === 'executing' ? executedMs : ageMs;
 }
 
-/** Waits grow with the age: those of scouts slowly, and the others learn from them and are spread meanwhile. */
+/** Waits grow with the age: those of probes slowly, and the others learn from them and are spread meanwhile. */
 function unlearnedWaitMs(
   { ageMs }: PollState,
   { minMs }: PollSettings,
@@ -78,7 +78,7 @@ function priceMs(learned: LearnedTimes, { lastOf }: PollContext): number {
   return learned.priceMs / (1 + weightOfLast * chanceOfLast);
 }
 
-/** Ms from the latest look to the completion, ascending, each as likely as any other. */
+/** Ms from the latest poll to the completion, ascending, each as likely as any other. */
 function timesLeft({ ageMs, seen, executedMs }: PollState, learned: LearnedTimes): number[] {
   const { executions, delays } = learned;
   if (seen === 'executing') return timesBeyond(executedMs, executions);
@@ -91,9 +91,9 @@ function timesLeft({ ageMs, seen, executedMs }: PollState, learned: LearnedTimes
 const enoughDelays = 8;
 /** As a share of the jobs that were learned from. */
 const someDone = 0.1;
-/** So few say little of how it goes on beyond them. */
+/** So few say little about longer times. */
 const fewTimes = 16;
-/** A job that outlasts others goes on, on the average, for this share of what it took so far. */
+/** A job that outlasts others continues, on average, for this share of what it took so far. */
 const outlastingShare = 0.15;
 /** Four equally likely stretches of an exponential time of mean 1, each by its middle. */
 const exponential = [0.1335, 0.47, 0.9808, 2.0794];

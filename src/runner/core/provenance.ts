@@ -19,7 +19,7 @@ export interface Provenance {
 
 /** Longer texts are files sent as base64 rather than anything that is read. */
 const maxCharacters = 16_000;
-/** Kept of those, so that one can tell what it was. */
+/** Kept of those, to identify what it was. */
 const fewCharacters = 100;
 
 export function provenanceOf(attempt: SubmittedAttempt, index: number, seed: string | undefined): Provenance {
@@ -51,7 +51,7 @@ function cutText(text: string): string {
 /** Raised when a reader would no longer understand it. */
 const formatVersion = 1;
 
-/** As it is written into a picture, or beside it. `program` is `nightrender x.y.z`. */
+/** As it is written into a picture, or into its sidecar. `program` is `nightrender x.y.z`. */
 export function provenanceJson(provenance: Provenance, program: string): JsonObject {
   const { scene, prompt = null, input, seed, number, jobId, endpoint } = provenance;
   const { baseUrl, id, version } = endpoint;
@@ -68,7 +68,7 @@ export function provenanceJson(provenance: Provenance, program: string): JsonObj
   };
 }
 
-/** What a picture says of itself, as far as it tells whose it is. */
+/** Which scene and job a picture comes from, as its file records it. */
 export type Origin = Pick<Provenance, 'scene' | 'input' | 'seed' | 'number' | 'jobId' | 'endpoint'>;
 
 /** Out of `provenanceJson`; undefined where it is anything else. */
@@ -80,8 +80,8 @@ export function readOrigin(json: unknown): Origin | undefined {
   if (typeof scene !== 'string' || typeof number !== 'number' || typeof jobId !== 'string') return undefined;
   if (typeof baseUrl !== 'string' || typeof id !== 'string' || !isJsonObject(input)) return undefined;
   if (version !== 'v1' && version !== 'v2') return undefined;
-  const told = typeof seed === 'string' ? seed : null;
-  return { scene, input, seed: told, number, jobId, endpoint: { baseUrl, id, version } };
+  const text = typeof seed === 'string' ? seed : null;
+  return { scene, input, seed: text, number, jobId, endpoint: { baseUrl, id, version } };
 }
 
 /** Whether the picture is of exactly what the scene sends. */
@@ -89,7 +89,7 @@ export function isOriginOf(origin: Origin, scene: { id: string; input: JsonObjec
   return origin.scene === scene.id && canonicalJson(origin.input) === canonicalJson(cutTexts(scene.input));
 }
 
-/** Names under which picture viewers and other programs look for these. */
+/** Names under which picture viewers and other programs read these. */
 const wellKnown: Readonly<Record<string, string>> = {
   steps: 'Steps',
   num_inference_steps: 'Steps',
@@ -110,10 +110,10 @@ export function parametersText(
   program: string,
 ): string {
   const negative = input['negative_prompt'];
-  const told = new Set<JsonValue | undefined>(['seed', 'negative_prompt', 'width', 'height']);
+  const named = new Set<JsonValue | undefined>(['seed', 'negative_prompt', 'width', 'height']);
   const others = Object.entries(input).filter(
     ([key, value]) =>
-      !told.has(key) && value !== prompt && ['string', 'number', 'boolean'].includes(typeof value),
+      !named.has(key) && value !== prompt && ['string', 'number', 'boolean'].includes(typeof value),
   );
   const pairs: [string, string][] = [
     ...others.map(([key, value]): [string, string] => [

@@ -41,7 +41,7 @@ export interface ReportRow {
 export const rowStates: string[] = [...Object.keys(sceneMoves), 'invalid'];
 export const rowKinds: string[] = [...Object.keys(failureRules), 'invalid-row'];
 
-/** A batch in numbers that are quick to tell, for `status`. */
+/** A batch in numbers that are quick to compute, for `status`. */
 export interface BatchNumbers {
   /** Scenes by state; `invalid` counts the manifest's skipped rows. */
   scenes: Record<SceneState | 'invalid', number>;
@@ -59,7 +59,7 @@ export interface BatchNumbers {
     /** Not accepted by the service: no job, no bill. */
     refused: number;
   };
-  /** Null where nobody said what the work costs (`pricing`). */
+  /** Null without `pricing`. */
   cost: BatchCost | null;
   /** Attempts that failed, by kind, most frequent first. */
   failures: { kind: string; attempts: number; lastText: string }[];

@@ -8,7 +8,7 @@ export interface RetrySettings extends BackoffSettings {
   attempts: number;
   /** Submissions of one scene after which it has failed, whatever became of them: a bound on what can be billed. */
   submissions: number;
-  /** What follows an attempt of which nobody can tell whether it runs: another one, or nothing until a person says so. */
+  /** What follows an attempt with an unknown outcome: another one, or nothing until a person decides. */
   unanswered: 'resubmit' | 'hold';
 }
 
@@ -21,7 +21,7 @@ export interface FailedAt {
   now: number;
   /** 0 ≤ random < 1. */
   random: number;
-  /** Whether the service answers nobody at the moment: that is never held against a scene. */
+  /** Whether the service answers no submission at the moment: that never counts against a scene. */
   isOutage: boolean;
 }
 
@@ -60,7 +60,7 @@ export function sceneAfter(
   }
 }
 
-/** After so many deaths a scene is taken in hand last, with no other beside it. */
+/** After so many deaths a scene is handled last and alone. */
 export const suspectDeaths = 2;
 const maxDeaths = 3;
 

@@ -5,7 +5,7 @@
  * - `starting`: somebody holds the batch, and no run of theirs is on record yet
  * - `running`, `stalled`: at work; `stalled` where nothing has finished since `quietSince` and should have
  * - `ended`: with a word; `killed`: without one
- * - `unreadable`: the checkpoint cannot be read, for the reason that is told
+ * - `unreadable`: the checkpoint cannot be read, for the reason given
  */
 export type RunCondition =
   | { kind: 'none' }
@@ -41,7 +41,7 @@ export interface EndedAttempt {
   hasFinished: boolean;
 }
 
-/** However short the jobs are, nobody is worried before. */
+/** However short the jobs are, none counts as late before. */
 const minQuietMs = 5 * 60_000;
 
 /** With nothing known of how long jobs take, a cold start of workers is given this long. */
@@ -67,7 +67,7 @@ export function lastEndedAt(ended: readonly EndedAttempt[]): number | null {
   return ended.reduce((last: number | null, { at }) => Math.max(last ?? 0, at), null);
 }
 
-/** So many of the latest jobs tell how long one takes. */
+/** So many of the latest jobs show how long one takes. */
 const latestJobs = 50;
 
 function quietBorneMs(ended: readonly EndedAttempt[]): number {

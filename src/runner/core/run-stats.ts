@@ -12,9 +12,9 @@ export interface RunStats {
   requests: { submissions: number; status: number };
   /** Submissions a job that was accepted, status requests a job that was followed; null without such a job. */
   requestsPerJob: { submissions: number | null; status: number | null };
-  /** From a job's completion to the arrival of its result, where the service tells its times; null where it never did. */
+  /** From a job's completion to the arrival of its result, where the service reports its times; null where it never did. */
   lagMs: Percentiles | null;
-  /** As above for all other jobs: since the last look that saw them running, which is longer; null where there are none. */
+  /** As above for all other jobs: since the last poll that saw them running, which is longer; null where there are none. */
   lagAtMostMs: Percentiles | null;
   lostTo429: {
     /** How many were answered 429. */
@@ -22,11 +22,11 @@ export interface RunStats {
     /** As in `timeMs.load` and `timeMs.slowed`. */
     backOffMs: number;
     slowedMs: number;
-    /** By which looks at jobs came later, in the same measure; some of them would have found nothing. */
+    /** By which polls came later, in the same measure; some of them would have found nothing. */
     looksMs: number;
   };
   pictures: { files: number; bytes: number; bytesPerSecond: number | null };
-  /** What became of the lanes' time; the sum is `tookMs`: half of the lanes for an hour count as half an hour. */
+  /** What became of the slots' time; the sum is `tookMs`: half of the slots for an hour count as half an hour. */
   timeMs: Record<SlotState, number>;
 }
 
@@ -46,10 +46,10 @@ export interface CollectedJob {
   acceptedAt: number;
   /** Since when this run follows it. */
   followedAt: number;
-  /** When the last look that saw it running was sent. */
+  /** When the last poll that saw it running was sent. */
   runningAt: number | undefined;
   collectedAt: number;
-  /** From acceptance to completion, as the service tells it. */
+  /** From acceptance to completion, as the service reports it. */
   toldMs: number | undefined;
 }
 
@@ -57,8 +57,8 @@ export interface CollectedJob {
 const roundingMs = 1;
 
 /**
- * What the service tells counts where nothing that was seen speaks against it. Undefined where the job may have been
- * completed before this run followed it: it then waited for a run, not for a look.
+ * The service's own times count unless this run observed otherwise. Undefined where the job may have been
+ * completed before this run followed it: it then waited for a run, not for a poll.
  */
 export function lagOf(job: CollectedJob): Lag | undefined {
   const { sentAt, acceptedAt, followedAt, runningAt, collectedAt, toldMs } = job;

@@ -28,7 +28,7 @@ export interface SceneVersion {
   dueAt: number;
   /** Fresh scenes that come before it; 0 unless it waits for its first turn. */
   ahead: number;
-  /** Violent deaths of the program while it had the scene in hand. */
+  /** Violent deaths of the program while it handled the scene. */
   deaths: number;
   attempts: AttemptStory[];
 }

@@ -18,7 +18,7 @@ export interface Scene {
   source: string;
 }
 
-/** A scene as it is set aside and kept: what it sends and what its row says as JSON, which nobody on the way reads. */
+/** A scene as it is set aside and kept: what it sends and what its row says as JSON, unparsed on the way. */
 export interface ListedScene extends Omit<Scene, 'input' | 'columns'> {
   input: string;
   columns: string;
@@ -42,7 +42,7 @@ export interface BadRow {
  * - `failed`: given up, with a reason
  * - `withdrawn`: no longer in the manifest; what is in flight for it is still collected
  *
- * A withdrawn scene whose row comes back takes the state its attempts tell (`stateAfter`).
+ * A withdrawn scene whose row comes back takes the state of its attempts (`stateAfter`).
  */
 export const sceneMoves = {
   waiting: ['active', 'withdrawn'],
@@ -60,7 +60,7 @@ export type SceneCounts = Record<SceneState, number> & {
   invalid: number;
 };
 
-/** 32 hex characters that tell one input from another, whatever the order of its keys. */
+/** 32 hex characters that identify an input, whatever the order of its keys. */
 export function fingerprintOf(input: JsonObject): string {
   return hash('sha256', canonicalJson(input)).slice(0, 32);
 }
@@ -81,7 +81,7 @@ export function sceneIdOf(fingerprint: string, occurrence: number): string {
   return occurrence === 1 ? short : `${short}-${occurrence}`;
 }
 
-/** What is inserted into the file name of a picture whose row was edited since, so that it stays beside the new one. */
+/** What is inserted into the file name of a picture whose row was edited since, so that both stay. */
 export function replacedSuffix(fingerprint: string): string {
   return `.replaced-${fingerprint.slice(0, 8)}`;
 }

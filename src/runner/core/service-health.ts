@@ -1,4 +1,4 @@
-/** What a service tells of an endpoint's workers and jobs, as far as it does. */
+/** What a service reports about an endpoint's workers and jobs. */
 
 export const workerStates = ['running', 'idle', 'ready', 'initializing', 'throttled', 'unhealthy'] as const;
 export const jobStates = ['inProgress', 'inQueue', 'completed', 'failed', 'retried'] as const;
@@ -8,7 +8,7 @@ export interface ServiceHealth {
   jobs: Partial<Record<(typeof jobStates)[number], number>>;
 }
 
-/** Whether it tells of its workers and none of them can take a job. */
+/** Whether it reports its workers and none of them can take a job. */
 export function hasNoWorker({ workers }: ServiceHealth): boolean {
   const { running, idle, ready } = workers;
   const able = [running, idle, ready].filter((count) => count !== undefined);

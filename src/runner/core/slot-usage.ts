@@ -1,7 +1,7 @@
-/** What became of the time that a run's lanes had: with a job at the service, or why not; constant in size. */
+/** What became of the time that a run's slots had: with a job at the service, or why not; constant in size. */
 
 /**
- * Why a lane has no job at the service, and what that means. A run has as many lanes as jobs may be in flight
+ * Why a slot has no job at the service, and what that means. A run has as many slots as jobs may be in flight
  * (`concurrency`); the order is that of the manual.
  */
 export const idleReasons = {
@@ -29,15 +29,15 @@ export const slotStates = ['inFlight', ...reasons] as const;
 type PerState = Record<SlotState, number>;
 
 export interface SlotUsage {
-  /** How many lanes there are. */
+  /** How many slots there are. */
   limit: number;
   /** Monotonic ms. */
   at: number;
   /** Attempts by what they do at present. */
   attempts: PerState;
-  /** Why lanes without an attempt have none. */
+  /** Why slots without an attempt have none. */
   free: IdleReason;
-  /** Ms until `at`, as if the run were one lane: their sum is the time that has passed. */
+  /** Ms until `at`, as if the run were one slot: their sum is the time that has passed. */
   spentMs: PerState;
 }
 
@@ -45,7 +45,7 @@ export function newSlotUsage(limit: number, at: number, free: IdleReason): SlotU
   return { limit, at, attempts: none(), free, spentMs: none() };
 }
 
-/** With an attempt that goes over from one state to another; undefined where it enters or leaves its lane. */
+/** With an attempt that goes over from one state to another; undefined where it enters or leaves its slot. */
 export function withMove(
   time: SlotUsage,
   at: number,
@@ -59,14 +59,14 @@ export function withMove(
   return { ...slotUsageAt(time, at), attempts };
 }
 
-/** With another reason why lanes are without an attempt. */
+/** With another reason why slots are without an attempt. */
 export function withFree(time: SlotUsage, at: number, free: IdleReason): SlotUsage {
   return free === time.free ? time : { ...slotUsageAt(time, at), free };
 }
 
 /**
- * With the time that has passed since it was last changed. More attempts than lanes, as a resumed batch can have, share
- * the lanes that are not in flight.
+ * With the time that has passed since it was last changed. More attempts than slots, as a resumed batch can have, share
+ * the slots that are not in flight.
  */
 export function slotUsageAt(time: SlotUsage, at: number): SlotUsage {
   const { limit, attempts, free } = time;

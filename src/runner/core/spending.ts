@@ -19,9 +19,9 @@ export interface SpendingLimits {
 export interface Spending {
   /** Submissions that can have become a job, those in flight included. */
   jobs: number;
-  /** Ms of execution that are known: as the service told them, else from first seen executing to the end. */
+  /** Ms of execution that are known: as the service reported them, else from first seen executing to the end. */
   executedMs: number;
-  /** Submissions that are over and of which nobody knows how long they ran, if at all: unanswered, expired and adopted ones. */
+  /** Submissions that are over and whose execution time is unknown: unanswered, expired and adopted ones. */
   untold: number;
 }
 
@@ -47,7 +47,7 @@ export function spentOn({ executedMs, untold }: Spending, times: ExecutionTimes,
 }
 
 /**
- * How many more may be submitted beside `inFlight` jobs: as long as what is spent and what is expected of those in
+ * How many more may be submitted on top of `inFlight` jobs: as long as what is spent and what is expected of those in
  * flight stay below the limit, so that it is exceeded by one job at most. The first to end are the short ones, so
  * while few have ended, few more than those are in flight: one job while nothing is known.
  */
@@ -68,7 +68,7 @@ export function roomFor(
   return Math.min(jobs, Math.max(0, Math.min(affordable, known) - inFlight));
 }
 
-/** What a batch has cost so far, as far as that can be told. */
+/** What a batch has cost so far, as far as it is known. */
 export interface Cost {
   spent: number;
   currency: string;
@@ -80,7 +80,7 @@ export interface Cost {
 export interface BatchCost extends Cost {
   /** What the jobs in flight are expected to add: the 95th percentile of each. */
   inFlight: number;
-  /** Submissions of which nobody knows how much was billed, if anything: they count as median ones in `spent`. */
+  /** Submissions that may have been billed: they count as median ones in `spent`. */
   untold: number;
 }
 
@@ -95,7 +95,7 @@ export function formatCost({ spent, currency, limit }: Cost): string {
   return `${formatAmount(spent)}${limit === undefined ? '' : ` of ${formatAmount(limit)}`} ${currency}`;
 }
 
-/** Small amounts keep two digits that tell something: `0.0042`. */
+/** Small amounts keep two digits that matter: `0.0042`. */
 function formatAmount(amount: number): string {
   const digits = amount === 0 || amount >= 1 ? 2 : 1 - Math.floor(Math.log10(amount));
   return amount.toFixed(Math.min(8, Math.max(2, digits)));

@@ -1,4 +1,4 @@
-/** How fast a run is and how long the rest takes, told from outside of it: from what is on record of its jobs. */
+/** How fast a run is and how long the rest takes, computed from the records of its jobs. */
 import type { PartRecord } from './part.ts';
 import type { EndedAttempt, RunCondition } from './run-condition.ts';
 import type { SceneCounts } from './scene.ts';
@@ -28,7 +28,7 @@ export interface BatchOnRecord {
 }
 
 /**
- * Undefined where no run is at work, or too little has finished of late to tell. The same for the same record: no chance is
+ * Undefined where no run is at work, or too little has finished of late. The same for the same record: no chance is
  * in it.
  */
 export function paceOf(run: RunCondition, batch: BatchOnRecord, now: number): Throughput | undefined {

@@ -5,7 +5,7 @@ import { withObservation, type ObservedTimes } from './observed-times.ts';
 export interface Finished {
   startedAt: number;
   spanMs: number;
-  /** Scenes that were finished in each span; the last one goes on. */
+  /** Scenes that were finished in each span; the last one is still open. */
   counts: readonly number[];
   firstAt: number | undefined;
   lastAt: number;
@@ -49,12 +49,12 @@ function workedUntil({ firstAt, lastAt, times, idleMs }: Finished, now: number):
 
 const minPauseMs = 1_000;
 
-/** With what a job took at a worker (ms), or, where nobody tells, from its submission on. */
+/** With what a job took at a worker (ms), or, where that is unknown, from its submission on. */
 export function withJobTime(finished: Finished, ms: number, random: number): Finished {
   return { ...finished, times: withObservation(finished.times, ms, random) };
 }
 
-/** Ms until all of the `left` scenes are finished, of which `inFlight` are under way; undefined before anybody can tell. */
+/** Ms until all of the `left` scenes are finished, of which `inFlight` are under way; undefined while that is unknown. */
 export function timeLeftMs(
   finished: Finished,
   now: number,
@@ -89,7 +89,7 @@ export function finishedPerMs(finished: Finished, now: number, inFlight: number)
   const end = Math.max(lastAt, workedUntil(finished, now) - mean);
   const since = sinceChange(finished, beginning, end, inFlight);
   const count = countSince(finished, since);
-  // Short jobs end first, so that the beginning looks faster than it is.
+  // Short jobs end first, so that the beginning appears faster than it is.
   const early = since > beginning ? 0 : inFlight * Math.max(0, (spreadOf(times) - 1) / 2);
   return Math.max(count - early, count / 2) / Math.max(1, end - since);
 }

@@ -85,34 +85,36 @@ async function match(
   found: UnknownPicture[],
   draining: AbortSignal,
 ): Promise<AdoptedScene[]> {
-  const told = grouped(found.filter(isKnown), ({ origin }) => origin.scene);
+  const byScene = grouped(found.filter(isKnown), ({ origin }) => origin.scene);
   const named = new Map(
     found
       .filter((one) => !isKnown(one))
-      .map((one) => [nameKey(one.picture.file), { one, heirs: [] as FoundScene[] }]),
+      .map((one) => [nameKey(one.picture.file), { one, candidates: [] as FoundScene[] }]),
   );
   const adopted: AdoptedScene[] = [];
   const names = new Set<string>();
   for await (const scene of await checkpoint.listedScenes()) {
     if (draining.aborted) return [];
-    const job = scene.isWaiting ? wholeJob(told.get(scene.id) ?? [], scene) : undefined;
+    const job = scene.isWaiting ? wholeJob(byScene.get(scene.id) ?? [], scene) : undefined;
     if (job !== undefined) adopted.push({ sceneKey: scene.sceneKey, ...job });
     const name = named.size === 0 ? undefined : nameOf(settings, scene);
     names.add(nameKey(name ?? ''));
-    // One that is adopted already is no heir, and yet in the way of another.
-    named.get(nameKey(name ?? ''))?.heirs.push(job === undefined ? scene : { ...scene, isWaiting: false });
+    // One that is adopted already is no candidate, and yet in the way of another.
+    named
+      .get(nameKey(name ?? ''))
+      ?.candidates.push(job === undefined ? scene : { ...scene, isWaiting: false });
   }
   const { endpoint } = settings;
-  for (const { one, heirs } of named.values()) {
-    const [heir, ...others] = heirs;
-    if (heir?.isWaiting !== true || others.length > 0 || isAmbiguous(one.picture.file, names)) continue;
+  for (const { one, candidates } of named.values()) {
+    const [candidate, ...others] = candidates;
+    if (candidate?.isWaiting !== true || others.length > 0 || isAmbiguous(one.picture.file, names)) continue;
     const pictures = [one.picture];
     for (let next = 2; ; next++) {
       const more = named.get(nameKey(withSuffix(one.picture.file, `-${next}`)));
-      if (more === undefined || more.heirs.length > 0) break;
+      if (more === undefined || more.candidates.length > 0) break;
       pictures.push(more.one.picture);
     }
-    adopted.push({ sceneKey: heir.sceneKey, endpoint, jobId: null, pictures });
+    adopted.push({ sceneKey: candidate.sceneKey, endpoint, jobId: null, pictures });
   }
   return adopted;
 }

@@ -11,8 +11,8 @@ import {
 } from '../core/spending.ts';
 import type { Checkpoint } from './ports.ts';
 
-/** How long a job executed, by the service's word or else as it was seen; or that nobody knows. */
-export type JobEnd = 'untold' | { toldMs: number | undefined; seenMs: number | undefined };
+/** How long a job executed, as the service reported or as this run saw it; or `unknown`. */
+export type JobEnd = 'unknown' | { reportedMs: number | undefined; seenMs: number | undefined };
 
 const nothingSpent: BatchSpending = { jobs: 0, executedMs: 0, untold: 0, times: [] };
 
@@ -37,7 +37,7 @@ export class Budget {
     this.#isLoaded = true;
   }
 
-  /** How many more may be submitted beside `inFlight` others, all of which were counted. */
+  /** How many more may be submitted on top of `inFlight` others, all of which were counted. */
   roomFor(inFlight: number): number {
     return roomFor(inFlight, this.#spending, this.#spending.times, this.#limits, this.#pricing);
   }
@@ -53,18 +53,18 @@ export class Budget {
 
   countEnd(end: JobEnd): void {
     const { executedMs, untold, times } = this.#spending;
-    if (end === 'untold') {
+    if (end === 'unknown') {
       this.#spending = { ...this.#spending, untold: untold + 1 };
       return;
     }
     this.#spending = {
       ...this.#spending,
-      executedMs: executedMs + (end.toldMs ?? end.seenMs ?? 0),
-      ...(end.toldMs !== undefined && { times: withObservation(times, end.toldMs, this.#random()) }),
+      executedMs: executedMs + (end.reportedMs ?? end.seenMs ?? 0),
+      ...(end.reportedMs !== undefined && { times: withObservation(times, end.reportedMs, this.#random()) }),
     };
   }
 
-  /** Undefined where nobody said what the work costs. */
+  /** Undefined without `pricing`. */
   cost(): Cost | undefined {
     if (this.#pricing === undefined || !this.#isLoaded) return undefined;
     const spent = spentOn(this.#spending, this.#spending.times, this.#pricing);

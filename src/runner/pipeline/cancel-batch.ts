@@ -3,7 +3,7 @@ import type { SubmittedAttempt } from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
 import type { Failure } from '../core/failure.ts';
 import { quarantine, suspectDeaths } from '../core/retry.ts';
-import { ask, collect, learn, troubled } from './follow.ts';
+import { ask, collect, learn, retryLater } from './follow.ts';
 import { factsOf, factsOfEnd, resumedJob, type Job } from './job.ts';
 import { missing } from './missing.ts';
 import type { CancelReply, Ports, StatusReply } from './ports.ts';
@@ -20,7 +20,7 @@ export interface CancelResult {
   found: number;
   /** Jobs that are in flight still, and why. */
   left: JobLeft[];
-  /** Submissions of dead runs that may have been sent: nobody knows their jobs, so nobody can cancel them. */
+  /** Submissions of dead runs that may have been sent: their jobs are unknown and cannot be cancelled. */
   unanswered: number;
   /** The folder of the result files; undefined where they are what they were before. */
   report: string | undefined;
@@ -37,7 +37,7 @@ const neverHalt = { consecutive: Infinity, percent: 100, minimum: Infinity, unre
 /** A request that brings nothing useful is made again so often; whoever cancels is waiting for it. */
 const maxTries = 4;
 
-/** Works until each job was asked to be cancelled and looked at, or `stop` says so. Throws only for a bug. */
+/** Works until each job was cancelled and polled, or `stop` is requested. Throws only for a bug. */
 export async function cancelBatch(ports: Ports, settings: BatchSettings, stop: Stop): Promise<CancelResult> {
   const run = startRun(ports, { ...settings, halt: neverHalt }, stop);
   const whys = new Map<number, string>();
@@ -95,7 +95,7 @@ async function insist<Reply extends CancelReply | StatusReply>(
   for (let tries = 1; ; tries++) {
     const reply = await request();
     if (reply?.kind !== 'failure' || tries === maxTries) return reply;
-    const { waitMs } = troubled(run, job, reply.failure);
+    const { waitMs } = retryLater(run, job, reply.failure);
     await run.ports.clock.sleep(waitMs, run.stop.leaving);
     if (run.stop.leaving.aborted) return undefined;
   }

@@ -30,7 +30,7 @@ export class EndpointLiveness {
     return (this.#statuses.get(keyOf(endpoint)) ?? -Infinity) >= elapsed;
   }
 
-  /** The endpoint took a new job, or told of its health. */
+  /** The endpoint took a new job, or reported its health. */
   add(endpoint: Endpoint): void {
     this.#signs.set(keyOf(endpoint), this.#clock.elapsed());
   }

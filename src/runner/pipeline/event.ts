@@ -1,4 +1,4 @@
-/** What can happen in a run; said once by whoever sees it, shown by a listener. */
+/** What happens in a run, emitted once each and shown by a listener. */
 import type { EndingKind } from '../core/ending.ts';
 import type { FailureKind } from '../core/failure.ts';
 import type { Plan } from '../core/plan.ts';
@@ -16,7 +16,7 @@ export type Event =
       outputDir: string;
       concurrency: number;
     }
-  /** Something the user should know and may want to change; the run goes on. */
+  /** Something the user should know and may want to change; the run continues. */
   | { type: 'warning'; text: string }
   /** `part`: of the scenes that a preview renders; those of all where there is none. */
   | ({ type: 'plan-made'; counts: SceneCounts; part?: SceneCounts } & Plan)
@@ -41,7 +41,7 @@ export type Event =
       jobId: string;
       files: string[];
       seed?: string;
-      /** As the service told it. */
+      /** As the service reports it. */
       executionTimeMs?: number;
       cost?: Cost;
     }
@@ -56,15 +56,15 @@ export type Event =
       next: 'failed' | 'waiting';
       dueAt?: number;
       executionTimeMs?: number;
-      /** What the batch has cost so far, where `pricing` tells. */
+      /** What the batch has cost so far, where `pricing` is set. */
       cost?: Cost;
     }
   /** A request was not answered usefully and will be sent again; neither attempt nor scene is touched. */
   | { type: 'request-troubled'; scene: string; kind: FailureKind; text: string; waitMs: number }
-  /** How the endpoint's workers and jobs are, where the service tells; said now and then. */
+  /** How the endpoint's workers and jobs are, where the service reports it, emitted now and then. */
   | ({ type: 'service-health' } & ServiceHealth)
   | { type: 'stopping'; ending: EndingKind; text: string }
-  /** What the run needed and what held it back; told where it was asked for. */
+  /** What the run needed and what held it back; emitted on request. */
   | ({ type: 'run-stats' } & RunStats)
   | {
       type: 'run-ended';
@@ -80,7 +80,7 @@ export type Event =
       report: string | undefined;
       /** What the batch has cost so far, where the price is known. */
       cost: Cost | undefined;
-      /** Submissions of the batch that may have been billed and of which nobody knows: unanswered and expired ones. */
+      /** Submissions of the batch with an unknown outcome that may have been billed: unanswered and expired ones. */
       untold: number;
       /** Saved pictures that are missing or have another size, where there are any. */
       missingPictures?: number;

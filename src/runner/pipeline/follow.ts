@@ -1,4 +1,4 @@
-/** The step from a job at the service to its end: look, wait, look again. */
+/** The step from a job at the service to its end: poll, wait, poll again. */
 import { failureRules, FatalFailure, type Failure } from '../core/failure.ts';
 import { backoffMs, fullJitterMs, orRetryAfterMs } from '../core/backoff.ts';
 import {
@@ -33,7 +33,7 @@ export type FollowContext = SaveContext &
     sharedIds: SharedIds;
   };
 
-/** Without `waitMs` it is looked at again when such jobs are likely to be done. */
+/** Without `waitMs` it is polled again when such jobs are likely to be done. */
 export type PollResult = 'settled' | { waitMs?: number };
 
 /** Polls a job until it is settled, or the run leaves and it stays in the checkpoint. */
@@ -52,7 +52,7 @@ export async function follow(
   return next === 'settled' ? 'settled' : 'left';
 }
 
-/** Asks for the job once, acts on the answer, and says how long to wait before the next look. */
+/** Requests the job's status once, acts on the answer, and returns how long to wait before the next poll. */
 export async function poll(run: FollowContext, job: Job): Promise<PollResult> {
   if (run.sharedIds.has(job.attempt)) return distrust(run, job);
   const reply = await ask(run, job);
@@ -108,7 +108,7 @@ async function act(run: FollowContext, job: Job, reply: StatusReply): Promise<Po
       return 'settled';
     case 'missing': {
       const verdict = await missing(run, job, reply.text);
-      return verdict === 'settled' ? 'settled' : troubled(run, job, verdict);
+      return verdict === 'settled' ? 'settled' : retryLater(run, job, verdict);
     }
     case 'failure':
       return unreadable(run, job, reply.failure);
@@ -200,7 +200,7 @@ async function giveUp(run: FollowContext, job: Job, overdue: Failure): Promise<P
   return 'settled';
 }
 
-/** A job that nobody has stopped is not passed over in silence. */
+/** Says so where the job was not cancelled. */
 function afterCancel(overdue: Failure, cancelled: CancelReply): Failure {
   if (cancelled.kind === 'cancelled') return overdue;
   const why = cancelled.kind === 'failure' ? cancelled.failure.text : cancelled.text;
@@ -212,11 +212,11 @@ const enoughUnreadable = 5;
 
 /**
  * A job whose status can never be read has its deadline too. It is given up where the status of another job was read
- * meanwhile; where nothing else in flight or waiting could tell, one job for the whole run, whose scene then tells. Either
+ * meanwhile; where nothing else in flight or waiting could show it, one job for the whole run, whose scene then shows it. Either
  * way the endpoint has to answer now: an outage gives up nothing, and ends the run where it lasts.
  */
 async function unreadable(run: FollowContext, job: Job, failure: Failure): Promise<PollResult> {
-  if (failureRules[failure.kind].next === 'stop') return troubled(run, job, failure);
+  if (failureRules[failure.kind].next === 'stop') return retryLater(run, job, failure);
   job.unreadable += 1;
   if (job.unreadable >= enoughUnreadable) job.unreadableElapsed ??= run.ports.clock.elapsed();
   const since = job.unreadableElapsed;
@@ -230,12 +230,12 @@ async function unreadable(run: FollowContext, job: Job, failure: Failure): Promi
     run.jobs.hasGivenUpLast ||= isLast;
     return giveUp(run, job, { ...overdue, text: `${overdue.text}; the latest: ${failure.text}` });
   }
-  // One submission of another scene tells.
+  // One submission of another scene shows whether the service answers.
   if (overdue !== undefined && isAlive) run.jobs.markUncertain(job);
   // To be asked to wait is an answer, until all that was waited for is overdue.
   if (failure.kind === 'overloaded' && overdue === undefined) run.reachability.answered('status');
   else if (!isOwn && !isLast) run.halts.countSilence('status', failure.text);
-  return troubled(run, job, failure);
+  return retryLater(run, job, failure);
 }
 
 async function answers(run: FollowContext, job: Job): Promise<boolean> {
@@ -248,19 +248,19 @@ async function isLastUnsettled(run: FollowContext): Promise<boolean> {
   return run.jobs.count === run.jobs.unreadable.size && (await isOnlyWay(run));
 }
 
-export function troubled(run: FollowContext, job: Job, failure: Failure): { waitMs: number } {
+export function retryLater(run: FollowContext, job: Job, failure: Failure): { waitMs: number } {
   if (failureRules[failure.kind].next === 'stop') {
     run.stop.forFailure(failure);
     return { waitMs: 0 };
   }
-  job.troubles += 1;
+  job.failedPolls += 1;
   const { random, emit } = run.ports;
   const { retry } = run.settings;
   const wait = failure.kind === 'overloaded' ? fullJitterMs : backoffMs;
-  const toldMs = orRetryAfterMs(failure.retryAfterMs, wait(job.troubles, retry, random()));
+  const dueMs = orRetryAfterMs(failure.retryAfterMs, wait(job.failedPolls, retry, random()));
   // Its result may be lying there and be deleted meanwhile: the service is asked at least as often as that.
-  const waitMs = Math.min(retry.maxWaitMs, toldMs);
-  run.stats.lookTroubled(failure, waitMs);
+  const waitMs = Math.min(retry.maxWaitMs, dueMs);
+  run.stats.pollFailed(failure, waitMs);
   emit({
     type: 'request-troubled',
     scene: job.attempt.sceneId,

@@ -1,4 +1,4 @@
-/** The report of a run that goes on, written now and then, so that a run that is killed has left one. */
+/** Writes the report during a run now and then, so that a killed run leaves one. */
 import { FatalFailure } from '../core/failure.ts';
 import type { Ports, Report } from './ports.ts';
 import type { Stop } from './stop.ts';
@@ -16,7 +16,7 @@ export class InterimReports {
   readonly #over = new AbortController();
   #working: Promise<void> = Promise.resolve();
   /** What was wrong with the last one. */
-  #trouble: string | undefined;
+  #problem: string | undefined;
 
   constructor(ports: InterimPorts, stop: Stop) {
     this.#ports = ports;
@@ -51,12 +51,12 @@ export class InterimReports {
     const { report, emit } = this.#ports;
     try {
       await report.update(signal);
-      this.#trouble = undefined;
+      this.#problem = undefined;
     } catch (thrown) {
       if (!(thrown instanceof FatalFailure)) return this.#stop.forThrown(thrown);
       const text = `the report of the run so far was not written: ${thrown.message}`;
-      if (text !== this.#trouble) emit({ type: 'warning', text });
-      this.#trouble = text;
+      if (text !== this.#problem) emit({ type: 'warning', text });
+      this.#problem = text;
     }
   }
 }

@@ -1,4 +1,4 @@
-/** The jobs in flight: never more at once than `concurrency` allows, fed from the checkpoint as lanes become free. */
+/** The jobs in flight: never more at once than `concurrency` allows, fed from the checkpoint as slots become free. */
 import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
 import type { IdleReason } from '../core/slot-usage.ts';
 import { suspectDeaths } from '../core/retry.ts';
@@ -14,7 +14,7 @@ type SlotContext = FollowContext &
     settings: Pick<BatchSettings, 'endpoint' | 'concurrency'>;
   };
 
-/** A feeder with nothing to do pollScheduler around this often, whatever wakes it earlier. */
+/** An idle feeder checks for work this often, unless woken earlier. */
 const maxIdleMs = 60_000;
 
 export class JobSlots {
@@ -36,7 +36,7 @@ export class JobSlots {
   }
 
   /**
-   * Asks for every job that earlier runs left in flight, oldest first, and goes on following those that still run.
+   * Asks for every job that earlier runs left in flight, oldest first, and keeps polling those that still run.
    * They do not queue for the limit, however small it is by now: none may wait and expire. Only those that the program
    * died with wait for the others and for each other.
    */
@@ -47,7 +47,7 @@ export class JobSlots {
     for (const attempt of attempts.filter(isSuspect)) await this.#resumeOne(attempt);
   }
 
-  /** Submits and collects until no scene is waiting and no job in flight, or the run is told to stop. */
+  /** Submits and collects until no scene is waiting and no job in flight, or the run is stopped. */
   async renderWaiting(): Promise<void> {
     const { stop, ports, deadline, pollScheduler } = this.#run;
     deadline.begin();
@@ -113,11 +113,11 @@ export class JobSlots {
     const { endpoint, retry } = this.#run.settings;
     this.#run.stats.free('disk');
     const now = clock.now();
-    // Due later than any wait lasts: the clock was set back since, and nobody means to wait for that.
+    // Due later than any wait lasts: the clock was set back since, and is not waited for.
     const isStray = next.at > now + retry.maxWaitMs;
     if (next.at > now && !isStray) return [];
     if (!next.isSuspect) return checkpoint.claim(room, endpoint, now, Math.max(now, next.at));
-    // What the program died with is taken up when nothing else is left that would die with it; doubted jobs bring nothing.
+    // What the program died with is taken up when nothing else is left that would die with it; uncertain jobs bring nothing.
     const isAlone = this.#inFlight.size === this.#run.jobs.uncertain.size;
     const suspect = isAlone ? await checkpoint.claimSuspect(endpoint, now) : undefined;
     return suspect === undefined ? [] : [suspect];
@@ -161,7 +161,7 @@ export class JobSlots {
   #room(): number {
     const { settings, reachability, budget, jobs, stop, throttles } = this.#run;
     if (stop.draining.aborted) return 0;
-    // Where the endpoint is doubted, one submission tells; doubted jobs do not stand in its way.
+    // Where the endpoint is uncertain, one submission settles it; uncertain jobs do not block it.
     const known = this.#inFlight.size - jobs.uncertain.size;
     const free = Math.max(0, settings.concurrency - known);
     const probing = jobs.uncertain.size > 0 ? Math.max(0, 1 - known) : Infinity;
@@ -174,11 +174,11 @@ export class JobSlots {
     );
   }
 
-  /** Why lanes stay free though their turn to be filled was now. */
+  /** Why slots stay free. */
   #idleReason(next: { at: number; isSuspect: boolean } | undefined): IdleReason {
     const { stop, ports, budget, jobs, reachability, throttles } = this.#run;
     if (stop.draining.aborted) return stop.ending?.kind === 'limit-reached' ? 'limits' : 'stopping';
-    // Suspects wait for each other, however many lanes there are.
+    // Suspects wait for each other, however many slots there are.
     if (next === undefined || next.isSuspect) return 'nothingLeft';
     if (next.at > ports.clock.now()) return 'retries';
     if (budget.roomFor(this.#inFlight.size) === 0) return 'limits';

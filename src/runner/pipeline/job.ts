@@ -18,7 +18,7 @@ export interface Job {
   status: string;
   executingElapsed: number | undefined;
   /** When it was last seen to run. */
-  lookedElapsed: number | undefined;
+  polledElapsed: number | undefined;
   /** When it began, as far as is known; undefined where it waits, be it again. */
   beganElapsed: number | undefined;
   /** Since when the service says that it does not know it. */
@@ -30,7 +30,7 @@ export interface Job {
   unreadable: number;
   unreadableElapsed: number | undefined;
   polls: number;
-  troubles: number;
+  failedPolls: number;
 }
 
 export function freshJob(clock: Clock, attempt: SubmittedAttempt): Job {
@@ -38,7 +38,7 @@ export function freshJob(clock: Clock, attempt: SubmittedAttempt): Job {
   return { ...unseen, attempt, submittedElapsed: now, followedElapsed: now, isResumed: false };
 }
 
-/** Its age is told by the wall clock, the only one that spans runs. */
+/** Its age is by the wall clock, the only one that spans runs. */
 export function resumedJob(clock: Clock, attempt: SubmittedAttempt): Job {
   const now = clock.elapsed();
   const agedMs = Math.max(0, clock.now() - attempt.submittedAt);
@@ -51,13 +51,13 @@ const alwaysReadable = { unreadable: 0, unreadableElapsed: undefined };
 const unseen = {
   status: '',
   executingElapsed: undefined,
-  lookedElapsed: undefined,
+  polledElapsed: undefined,
   beganElapsed: undefined,
   ...neverMissing,
   ...alwaysReadable,
   waitingInARow: 0,
   polls: 0,
-  troubles: 0,
+  failedPolls: 0,
 };
 
 export function ageMs(job: Job, clock: Clock): number {
@@ -71,50 +71,50 @@ const enoughWaiting = 3;
 export function markKnown(job: Job, reply: StatusReply): void {
   const isWaiting = reply.kind === 'running' && !reply.isExecuting;
   job.waitingInARow = isWaiting ? job.waitingInARow + 1 : 0;
-  Object.assign(job, { ...alwaysReadable, troubles: 0 });
+  Object.assign(job, { ...alwaysReadable, failedPolls: 0 });
   if (!isWaiting || job.waitingInARow >= enoughWaiting) Object.assign(job, neverMissing);
 }
 
 /** The service says that it runs; `now` by the monotonic clock, as below. */
 export function see(job: Job, reply: StatusReply & { kind: 'running' }, now: number): void {
-  const earliest = job.lookedElapsed ?? job.submittedElapsed;
+  const earliest = job.polledElapsed ?? job.submittedElapsed;
   if (!reply.isExecuting) job.beganElapsed = undefined;
   // It began since it was last seen to wait, whatever the service's own count says.
   else
     job.beganElapsed ??= Math.min(now, Math.max(earliest, job.submittedElapsed + (reply.delayTimeMs ?? 0)));
-  job.lookedElapsed = now;
+  job.polledElapsed = now;
 }
 
-/** What was seen of it at the latest look, and when that was. */
-export function pollStateOf({ submittedElapsed, lookedElapsed, beganElapsed }: Job): {
-  sight: PollState;
+/** What the latest poll showed, and when that was. */
+export function pollStateOf({ submittedElapsed, polledElapsed, beganElapsed }: Job): {
+  state: PollState;
   atElapsed: number;
 } {
-  const atElapsed = lookedElapsed ?? submittedElapsed;
-  const waiting = lookedElapsed === undefined ? 'nothing' : 'waiting';
-  const sight: PollState = {
+  const atElapsed = polledElapsed ?? submittedElapsed;
+  const waiting = polledElapsed === undefined ? 'nothing' : 'waiting';
+  const state: PollState = {
     ageMs: atElapsed - submittedElapsed,
     seen: beganElapsed === undefined ? waiting : 'executing',
     executedMs: beganElapsed === undefined ? 0 : atElapsed - beganElapsed,
   };
-  return { sight, atElapsed };
+  return { state, atElapsed };
 }
 
-/** How long a job that has just been found completed waited and executed; undefined where nobody can tell. */
+/** How long a job that has just been found completed waited and executed; undefined where that is unknown. */
 export function timesTaken(
   job: Job,
   { delayTimeMs, executionTimeMs }: JobTimes,
   now: number,
 ): { delayMs: number; executionMs: number } | undefined {
   const tookMs = now - job.submittedElapsed;
-  const ranMs = (job.lookedElapsed ?? job.submittedElapsed) - job.submittedElapsed;
+  const ranMs = (job.polledElapsed ?? job.submittedElapsed) - job.submittedElapsed;
   if (delayTimeMs !== undefined && executionTimeMs !== undefined && delayTimeMs + executionTimeMs <= tookMs) {
     // What comes after the worker is done is part of it: it was still seen to run then.
     return { delayMs: delayTimeMs, executionMs: Math.max(executionTimeMs, ranMs - delayTimeMs) };
   }
   if (job.isResumed) return undefined;
   const delayMs = (job.beganElapsed ?? job.submittedElapsed) - job.submittedElapsed;
-  // Somewhere between the latest look and this one.
+  // Somewhere between the latest poll and this one.
   return { delayMs, executionMs: (ranMs + tookMs) / 2 - delayMs };
 }
 

@@ -40,7 +40,7 @@ export async function missing(run: MissingContext, job: Job, text: string): Prom
   run.stats.move(job.attempt, 'outage');
   if (now - since < doubtMs || run.jobs.count > run.jobs.uncertain.size)
     return { kind: 'endpoint-doubtful', text };
-  // Nothing is submitted any more, whose answer would tell: the next run finds out.
+  // Nothing is submitted any more, whose answer would settle it: the next run does.
   if (run.stop.ending !== undefined) run.stop.request('leave', run.stop.ending);
   else if (!run.jobs.isGivingUpOne) return giveUpOne(run, job, text);
   return { kind: 'endpoint-doubtful', text };
@@ -72,8 +72,8 @@ function isTooYoung(run: MissingContext, job: Job): boolean {
 }
 
 /**
- * Where every job in flight is doubted and no scene can be submitted whose answer would tell, one job is given up: its
- * scene is submitted again, and the answer speaks for all the others.
+ * Where every job in flight is uncertain and no scene can be submitted to settle it, one job is given up: its
+ * scene is submitted again, and the answer holds for all the others.
  */
 export async function isOnlyWay(run: MissingContext): Promise<boolean> {
   if (run.budget.roomFor(run.jobs.count) === 0) return true;

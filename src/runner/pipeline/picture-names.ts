@@ -28,8 +28,8 @@ export class PictureNames {
     for (const [position, seed] of seeds.entries()) {
       const index = position + 1;
       const plain = this.#nameOf({ id: attempt.sceneId, columns: attempt.columns, seed: seed ?? '', index });
-      const told = attempt.isReplaced ? withSuffix(plain, replacedSuffix(attempt.fingerprint)) : plain;
-      names.push(await this.#firstFree(attempt, candidates(told, index, attempt)));
+      const named = attempt.isReplaced ? withSuffix(plain, replacedSuffix(attempt.fingerprint)) : plain;
+      names.push(await this.#firstFree(attempt, candidates(named, index, attempt)));
     }
     return names;
   }
@@ -66,7 +66,7 @@ function isOwnedBy(attempt: Attempt, owner: { sceneId: string; fingerprint: stri
   return owner.sceneId === attempt.sceneId && owner.fingerprint === attempt.fingerprint;
 }
 
-/** Names to try in turn: as the template says, numbered within the output, then told apart by the scene. */
+/** Names to try in turn: as the template says, numbered within the output, then by the scene's fingerprint. */
 function* candidates(name: string, index: number, attempt: Attempt): Generator<string> {
   if (index === 1) yield name;
   const numbered = index === 1 ? name : withSuffix(name, `-${index}`);

@@ -1,4 +1,4 @@
-/** Looks whether the pictures on record are still there: beside the work of a run, and before it says how it ended. */
+/** Checks that the recorded pictures are still there: during a run, and before it reports how it ended. */
 import type { Checkpoint, ImageStore, MissingPictures, Ports } from './ports.ts';
 import type { Stop } from './stop.ts';
 

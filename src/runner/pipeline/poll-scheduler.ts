@@ -1,4 +1,4 @@
-/** When the jobs in flight are looked at: one queue of due looks, and what was learned of how long jobs take. */
+/** When the jobs in flight are polled: one queue of due polls, and what was learned of how long jobs take. */
 import TinyQueue from 'tinyqueue';
 import { nothingLearned, withCompleted, type LearnedTimes } from '../core/learned-times.ts';
 import { enoughJobs, nextPollMs, type PollSettings } from '../core/polling.ts';
@@ -6,7 +6,7 @@ import type { Clock } from './ports.ts';
 import { pollStateOf, type Job } from './job.ts';
 import type { Stop } from './stop.ts';
 
-/** Some of a batch's first jobs are looked at often, so that something is known of the others. */
+/** Some of a batch's first jobs are polled often, to learn about the others. */
 const maxProbes = 4;
 
 interface DuePoll {
@@ -38,7 +38,7 @@ export class PollScheduler {
     stop.leaving.addEventListener('abort', () => this.#wake(), { once: true });
   }
 
-  /** Resolves when the job is to be looked at again, after `waitMs` where that is given, or the run leaves. */
+  /** Resolves when the job is due for its next poll, after `waitMs` where that is given, or the run leaves. */
   wait(job: Job, waitMs?: number): Promise<void> {
     this.#followed.add(job);
     const isPlanned = waitMs === undefined;
@@ -56,27 +56,27 @@ export class PollScheduler {
     this.#followed.delete(job);
   }
 
-  /** A job has completed. While little is known, what the first of them tell is worth a new plan for all the others. */
+  /** A job has completed. While little is known, the first of them are worth a new plan for all the others. */
   learn(times: { delayMs: number; executionMs: number }): void {
     this.#learned = withCompleted(this.#learned, times, this.#settings, this.#random());
     if (this.#learned.jobs === enoughJobs) this.#planAnew();
   }
 
   #planAnew(): void {
-    const due = this.#queue.data.map((look) =>
-      look.isPlanned ? { ...look, dueElapsed: this.#plannedElapsed(look.job) } : look,
+    const due = this.#queue.data.map((poll) =>
+      poll.isPlanned ? { ...poll, dueElapsed: this.#plannedElapsed(poll.job) } : poll,
     );
     this.#queue = queueOf(due);
     this.#wake();
   }
 
   #plannedElapsed(job: Job): number {
-    const company = {
+    const context = {
       lastOf: this.hasMore ? undefined : this.#followed.size,
       isProbe: this.#isProbe(job),
     };
-    const { sight, atElapsed } = pollStateOf(job);
-    return atElapsed + nextPollMs(sight, this.#learned, this.#settings, company, this.#random());
+    const { state, atElapsed } = pollStateOf(job);
+    return atElapsed + nextPollMs(state, this.#learned, this.#settings, context, this.#random());
   }
 
   #isProbe(job: Job): boolean {
@@ -106,6 +106,6 @@ export class PollScheduler {
   }
 }
 
-function queueOf(looks: DuePoll[]): TinyQueue<DuePoll> {
-  return new TinyQueue(looks, (a, b) => a.dueElapsed - b.dueElapsed);
+function queueOf(polls: DuePoll[]): TinyQueue<DuePoll> {
+  return new TinyQueue(polls, (a, b) => a.dueElapsed - b.dueElapsed);
 }

@@ -28,12 +28,12 @@ export interface Ports {
   emit: Listener;
 }
 
-/** The job service. Every call is one HTTP request and resolves to what it meant; expected trouble never throws. */
+/** The job service. Every call is one HTTP request and resolves to what it meant; expected failures never throw. */
 export interface RenderService {
   submit(endpoint: Endpoint, input: JsonObject, signal: AbortSignal): Promise<SubmitReply>;
   /** `onHeldUp` is called where the answer is there and waits for room in memory. */
   status(endpoint: Endpoint, jobId: string, signal: AbortSignal, onHeldUp?: () => void): Promise<StatusReply>;
-  /** Asks the service to stop a job; whatever comes back, the job is looked at again before it is believed. */
+  /** Asks the service to stop a job; whatever comes back, the job is polled again to verify. */
   cancel(endpoint: Endpoint, jobId: string, signal: AbortSignal): Promise<CancelReply>;
   /** Whether the endpoint is there: the evidence without which a 404 of an old job is not believed. */
   health(endpoint: Endpoint, signal: AbortSignal): Promise<HealthReply>;
@@ -41,7 +41,7 @@ export interface RenderService {
 
 export type SubmitReply =
   | { kind: 'accepted'; jobId: string; status: string }
-  /** `isEachLost`: the service names its jobs in a way that nobody can ask for, so that each more is paid for nothing. */
+  /** `isEachLost`: the service names its jobs in a way that cannot be requested, so that each is paid for in vain. */
   | { kind: 'failure'; failure: Failure; isEachLost?: true };
 
 export type StatusReply =
@@ -63,7 +63,7 @@ export type CancelReply =
   | { kind: 'failure'; failure: Failure };
 
 export type HealthReply =
-  /** `health` where the answer tells any. */
+  /** `health` where the answer has any. */
   | { kind: 'answers'; health?: ServiceHealth }
   /** No such operation, or no such endpoint. */
   | { kind: 'unknown'; text: string }
@@ -80,16 +80,16 @@ export interface Hold {
   giveBack(bytes: number): void;
   /** Memory of at least so many bytes, which were taken before; its content is anything. */
   buffer(bytes: number): Uint8Array;
-  /** Gives all back, to be used by others at once: nothing that came with it may be looked at any more. */
+  /** Gives all back, to be used by others at once: nothing that came with it may be read any more. */
   release(): void;
-  /** As above, where somebody may still look at it. */
+  /** As above, where it may still be read. */
   drop(): void;
 }
 
 /** The scenes of a checked manifest, ready to be compared with the checkpoint. */
 export interface ManifestScenes {
   /**
-   * Lists of one digest have the same scenes and rows; undefined where that cannot be told. Of a list whose digest is that
+   * Lists of one digest have the same scenes and rows; undefined where that is unknown. Of a list whose digest is that
    * of the last one compared, scenes and rows are not asked for.
    */
   digest?: string | undefined;
@@ -100,7 +100,7 @@ export interface ManifestScenes {
   badRows(): Iterable<BadRow>;
 }
 
-/** The journal of a batch. A call resolves when what it wrote is on the disk; a failing disk throws `Trouble`. */
+/** The journal of a batch. A call resolves when what it wrote is on the disk; a failing disk throws `FatalFailure`. */
 export interface Checkpoint {
   /**
    * Brings the batch's scenes in line with the manifest, by identity, not position. Throws `ListCutOff`. Undefined, and nothing is changed,
@@ -108,11 +108,11 @@ export interface Checkpoint {
    * all of the manifest is compared and only scenes of that part wait to be claimed from then on.
    */
   reconcile(manifest: ManifestScenes, signal: AbortSignal, part?: Part): Promise<Plan | undefined>;
-  /** Counts the violent deaths of scenes that dead runs had in hand; returns what those had intended, perhaps sent. */
+  /** Counts the violent deaths of scenes that dead runs had in progress; returns what those had intended, perhaps sent. */
   recover(): Promise<Attempt[]>;
   /** Attempts whose jobs are in flight, oldest submission first. */
   openAttempts(): Promise<SubmittedAttempt[]>;
-  /** Throws `Trouble` where attempts were left out so far, since what is on record of them is damaged. */
+  /** Throws `FatalFailure` where attempts were left out so far, since what is on record of them is damaged. */
   assertSound(): Promise<void>;
   /**
    * Takes up to `max` scenes that are due, oldest due retry first, then manifest order, and records an attempt of each as
@@ -178,7 +178,7 @@ export interface PictureMove {
 /** Pictures that an output names by address. */
 export interface Downloads {
   /**
-   * One try; what comes is held by `hold`. The text of a failure tells the host, and of the address nothing that could be
+   * One try; what comes is held by `hold`. The text of a failure names the host, and nothing of the URL that could be
    * a signature.
    */
   fetch(url: string, signal: AbortSignal, hold?: Hold): Promise<{ bytes: Uint8Array } | Failure>;
@@ -188,12 +188,12 @@ export interface Downloads {
 export interface ImageStore {
   /**
    * Decodes a picture strictly and checks that it is whole and as asked for; a failure is `bad-picture`,
-   * `blank-picture` or `picture-too-small`, with the digest of what came. Where it comes from is put into it, or beside it,
+   * `blank-picture` or `picture-too-small`, with the digest of what came. Where it comes from is put into it, or into a sidecar,
    * if that is asked for.
    */
   check(picture: HeldPicture, provenance: Provenance): Promise<CheckedPicture | Failure>;
   /**
-   * Puts the file under its final name, durably and at once, and then what belongs beside it; `Trouble` where the disk does
+   * Puts the file under its final name, durably and at once, and then its sidecars; `FatalFailure` where the disk does
    * not take it. What has that name already is kept as `<name>.former`.
    */
   write(picture: CheckedPicture, file: string): Promise<void>;
@@ -205,17 +205,17 @@ export interface ImageStore {
   whichExist(files: string[]): Promise<string[]>;
   /** Decodes one that is there, and checks it as if it came from a job. */
   examine(file: string): Promise<ExaminedPicture>;
-  /** By name and size alone, beside other work; undefined where `signal` aborts before. */
+  /** By name and size alone, concurrently with other work; undefined where `signal` aborts before. */
   findMissing(pictures: Iterable<RecordedPicture>, signal: AbortSignal): Promise<MissingPictures | undefined>;
-  /** Writes what belongs beside a picture that is there and is missing, durably. */
+  /** Writes the missing sidecars of a picture, durably. */
   complete(picture: SavedPicture, provenance: Provenance): Promise<void>;
-  /** Removes a picture durably, and what is beside it. */
+  /** Removes a picture and its sidecars, durably. */
   remove(file: string): Promise<void>;
-  /** Renames a picture durably, and what is beside it; does nothing where that has happened already. */
+  /** Renames a picture and its sidecars, durably; does nothing where that has happened already. */
   move(from: string, to: string): Promise<void>;
 }
 
-/** How many of the pictures that were looked for are not there as they were saved. */
+/** How many of the checked pictures are not as they were saved. */
 export interface MissingPictures {
   checked: number;
   missing: number;
@@ -226,11 +226,11 @@ export interface MissingPictures {
 /** The result files; they can always be rebuilt from the checkpoint. */
 export interface Report {
   /**
-   * Writes them anew, with how the run ended and what it needed, and returns their folder; `Trouble` where the disk does not take them.
+   * Writes them anew, with how the run ended and what it needed, and returns their folder; `FatalFailure` where the disk does not take them.
    * Undefined where `signal` aborts before they are complete: those of before stay.
    */
   write(ending: Ending, signal: AbortSignal, stats?: RunStats): Promise<string | undefined>;
-  /** As above, of a run that goes on; resolves early where `signal` aborts. */
+  /** As above, during a run; resolves early where `signal` aborts. */
   update(signal: AbortSignal): Promise<void>;
 }
 

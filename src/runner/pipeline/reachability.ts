@@ -51,12 +51,12 @@ export class Reachability {
     this.#nextSubmission = now + backoffMs(silentSinceLost(contact), this.#waits, this.#random());
   }
 
-  /** Whether nobody is answered at the moment. */
+  /** Whether submissions are not answered at the moment. */
   isOutage(): boolean {
     return isLost(this.#reachability.submit);
   }
 
-  /** Submissions that may be sent now beside `sending` others; `isProbe` where no other job in flight could tell whether the service is back. */
+  /** Submissions that may be sent now on top of `sending` others; `isProbe` where no other job in flight could show that the service is back. */
   roomFor(sending: number, isProbe: boolean): number {
     const now = this.#elapsed();
     if (this.#nextSubmission > now) return 0;
@@ -74,5 +74,5 @@ export class Reachability {
 
 /** A window of so many has grown enough: nothing more is learned from holding back. */
 const maxWindow = 64;
-/** While status requests are not answered, it is looked around this often. */
+/** While status requests are not answered, submissions are reconsidered this often. */
 const blindPauseMs = 5_000;

@@ -15,10 +15,10 @@ export interface BatchResult {
   part: SceneCounts | undefined;
   /** The folder of the result files; undefined where they are what they were before. */
   report: string | undefined;
-  /** Undefined where nobody said what the work costs. */
+  /** Undefined without `pricing`. */
   cost: Cost | undefined;
   stats: RunStats;
-  /** Saved pictures that are missing or have another size; 0 also where nobody looked. */
+  /** Saved pictures that are missing or have another size; 0 also where that was not checked. */
   missingPictures: number;
 }
 
@@ -85,7 +85,7 @@ function endingOf(
   if (stop.ending?.kind === 'output-unwritable') return stop.ending;
   if (stop.ending !== undefined && !isPlanned)
     return { ...stop.ending, text: `${stop.ending.text}; the manifest was not compared with the batch` };
-  // A job of a row that is gone may be left; and where nobody looked whether the pictures are there, nobody says so.
+  // A job of a row that is gone may be left; and unchecked pictures are not reported as present.
   if (stop.ending !== undefined && (hasLeft || pictures?.missing !== 0)) return stop.ending;
   if (pictures !== undefined && pictures.missing > 0)
     return { kind: 'incomplete', text: missingText(pictures) };

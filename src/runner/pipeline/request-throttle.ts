@@ -1,4 +1,4 @@
-/** Lets the requests of one operation through in the order in which they come, as many and as fast as the service bears. */
+/** Lets the requests of one operation through in the order in which they come, as many and as fast as the service accepts. */
 import {
   allows,
   firstConcurrencyLimit,
@@ -87,22 +87,22 @@ export class RequestThrottle {
     }
   }
 
-  /** How many more could be sent soon, beside those that wait already. */
+  /** How many more could be sent soon, on top of those that wait already. */
   room(): number {
     const now = this.#clock.elapsed();
     this.#pace = paceAt(this.#pace, this.#settings, now);
     const waiting = this.#queue.size;
     const soon = Math.ceil(this.#pace.room + (this.#pace.perSecond * soonMs) / 1000);
     const atOnce = Math.min(this.#requests.size, this.#settings.atOnce) - this.#sending;
-    const jobs = this.#jobBearing();
-    const free = Math.min(soon, atOnce, jobs === undefined ? Infinity : jobs.size - this.#besideJob());
+    const jobs = this.#jobLimit();
+    const free = Math.min(soon, atOnce, jobs === undefined ? Infinity : jobs.size - this.#concurrentJobs());
     return Math.max(0, free - waiting, waiting === 0 && this.#allows(now) ? 1 : 0);
   }
 
   /** Ms until there may be room though nothing is answered meanwhile. */
   pauseMs(): number {
     const now = this.#clock.elapsed();
-    const probes = [this.#requests, this.#jobBearing()].map((it) => (it ? untilProbeMs(it, now) : Infinity));
+    const probes = [this.#requests, this.#jobLimit()].map((it) => (it ? untilProbeMs(it, now) : Infinity));
     return Math.min(...probes.filter((ms) => ms > 0));
   }
 
@@ -162,31 +162,31 @@ export class RequestThrottle {
     this.#pace = paceAt(this.#pace, this.#settings, now);
     if (untilRoomMs(this.#pace) > 0 || !this.#allows(now)) return undefined;
     const requests = withSending(this.#requests, this.#sending);
-    const jobs = this.#jobs && withSending(this.#jobs, this.#besideJob());
+    const jobs = this.#jobs && withSending(this.#jobs, this.#concurrentJobs());
     const pace = { epoch: this.#pace.epoch, isClose: isClose(this.#pace) };
     this.#pace = withSent(this.#pace);
-    this.#requests = requests.bearing;
-    this.#jobs = jobs?.bearing;
+    this.#requests = requests.limit;
+    this.#jobs = jobs?.limit;
     this.#sending += 1;
     return { ...pace, requests: requests.sent, jobs: jobs?.sent };
   }
 
   #allows(now: number): boolean {
-    const jobs = this.#jobBearing();
+    const jobs = this.#jobLimit();
     return (
       this.#sending < this.#settings.atOnce &&
       allows(this.#requests, this.#sending, now) &&
-      (jobs === undefined || allows(jobs, this.#besideJob(), now))
+      (jobs === undefined || allows(jobs, this.#concurrentJobs(), now))
     );
   }
 
   /** Undefined where the operation brings the service no jobs. */
-  #jobBearing(): ConcurrencyLimit | undefined {
+  #jobLimit(): ConcurrencyLimit | undefined {
     if (this.#held !== undefined) this.#jobs ??= firstConcurrencyLimit(this.#held());
     return this.#jobs;
   }
 
-  #besideJob(): number {
+  #concurrentJobs(): number {
     return (this.#held?.() ?? 0) + this.#sending;
   }
 
@@ -208,7 +208,7 @@ export class RequestThrottle {
 
   /**
    * What was tried beyond one size says nothing of the other, nor of the pace. What was sent slowly was refused for the
-   * number of jobs; of the rest nobody knows which it was, and all are held to account until one of them proves right.
+   * number of jobs; for the rest the cause is unknown, and each limit is lowered until one of them proves right.
    */
   #learnOverload({ epoch, isClose: wasClose, requests, jobs }: Passage, now: number): void {
     const isProbe = requests.isProbe || jobs?.isProbe === true;

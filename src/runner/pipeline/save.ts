@@ -58,7 +58,7 @@ export async function save(
   const pictures = good.map((picture, i) => saved(picture, names[i] ?? '', seeds[i]));
   const settlement = savedSettlement(pictures, facts, run.ports.clock.now());
   try {
-    // A run that dies from here on leaves files which nobody else could tell from a stranger's.
+    // A run that dies from here on leaves files that look like anybody's.
     await run.ports.checkpoint.beginWriting(attempt, settlement);
     await Promise.all(good.map((picture, i) => run.ports.images.write(picture, names[i] ?? '')));
     await settleSaved(run, attempt, settlement, facts);

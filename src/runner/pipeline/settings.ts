@@ -1,4 +1,4 @@
-/** What a batch is told; read from pipeline.yaml by `config/`. */
+/** The settings of a batch; read from pipeline.yaml by `config/`. */
 import type { Endpoint } from '../core/attempt.ts';
 import type { HaltSettings } from '../core/halting.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
@@ -29,7 +29,7 @@ export interface BatchSettings {
     freshnessMs: number;
   };
   rate: { submit: RateSettings; status: RateSettings };
-  /** Price of the work; undefined where nobody said. */
+  /** Price of the work; undefined where it is unknown. */
   pricing: Pricing | undefined;
   limits: SpendingLimits & {
     /** Nothing is submitted that is not expected to be done this long after the first submission of the run. */
@@ -39,7 +39,7 @@ export interface BatchSettings {
   };
   /** How often the endpoint's health is asked for; never where left out. */
   healthEveryMs?: number;
-  /** What is arriving when the run is told to leave has this long to arrive. */
+  /** Requests in progress when the run leaves have this long to finish. */
   shutdownGraceMs: number;
   /** The report is written so often during the run, where that is quick; undefined: at its end alone. */
   reportEveryMs: number | undefined;
@@ -49,7 +49,7 @@ export interface BatchSettings {
   copyEndings: readonly string[];
 }
 
-/** What `output.name` may speak of. */
+/** What `output.name` may use. */
 export interface PictureData {
   id: string;
   columns: JsonObject;

@@ -1,4 +1,4 @@
-/** Putting on record how an attempt ended, and saying it. */
+/** Records how an attempt ended, and emits it. */
 import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
 import type { SavedPicture } from '../core/picture.ts';
@@ -81,7 +81,7 @@ export async function recordWithoutPicture(
   run.stats.move(attempt, 'disk');
   await checkpoint.settle(attempt, { ...recorded(facts), state, at: now, failure, scene });
   if (state === 'refused') run.budget.countRefused();
-  else run.budget.countEnd(state === 'failed' ? timesOf(facts) : 'untold');
+  else run.budget.countEnd(state === 'failed' ? timesOf(facts) : 'unknown');
   return scene;
 }
 
@@ -127,8 +127,8 @@ function recorded({
 }
 
 function timesOf({ executionTimeMs, executedMs }: JobFacts): {
-  toldMs: number | undefined;
+  reportedMs: number | undefined;
   seenMs: number | undefined;
 } {
-  return { toldMs: executionTimeMs, seenMs: executedMs };
+  return { reportedMs: executionTimeMs, seenMs: executedMs };
 }

@@ -16,8 +16,8 @@ import { lagOf, type Percentiles, type RunStats } from '../core/run-stats.ts';
 import type { JobTimes } from '../core/settlement.ts';
 import type { Clock } from './ports.ts';
 
-/** An attempt on its lane; `queued` waits for the gate, for a reason that is the gate's. */
-interface Lane {
+/** An attempt in its slot; `queued` waits for the throttle, for the throttle's reason. */
+interface Slot {
   state: SlotState | 'queued';
   sentAt: number;
   acceptedAt: number;
@@ -32,15 +32,15 @@ const maxLagMs = 30 * 86_400_000;
 export class StatsRecorder {
   readonly #clock: Clock;
   readonly #isSlowed: Record<'submit' | 'status', () => boolean>;
-  readonly #lanes = new Map<number, Lane>();
+  readonly #slots = new Map<number, Slot>();
   readonly #lags = { told: lagHistogram(), 'at-most': lagHistogram() };
   readonly #jobs = { submitted: 0, resumed: 0 };
   readonly #requests = { submissions: 0, status: 0 };
   readonly #answers429 = { submissions: 0, status: 0 };
   readonly #pictures = { files: 0, bytes: 0 };
-  #looksLaterMs = 0;
+  #delayedPollsMs = 0;
   #time;
-  #queued: { lanes: number; as: 'rate' | 'slowed' } = { lanes: 0, as: 'rate' };
+  #queued: { slots: number; as: 'rate' | 'slowed' } = { slots: 0, as: 'rate' };
 
   /** `isSlowed`: whether the service's 429 slow the requests of an operation down. */
   constructor(concurrency: number, clock: Clock, isSlowed: Record<'submit' | 'status', () => boolean>) {
@@ -49,47 +49,47 @@ export class StatsRecorder {
     this.#time = newSlotUsage(concurrency, clock.elapsed(), 'resuming');
   }
 
-  /** Why lanes that have no attempt have none, from now on. */
+  /** Why slots that have no attempt have none, from now on. */
   free(reason: IdleReason): void {
     this.#time = withFree(this.#time, this.#now, reason);
   }
 
-  /** An attempt enters its lane, to be submitted. */
+  /** An attempt enters its slot, to be submitted. */
   enter({ key }: Attempt): void {
     this.#add(key, 'queued', this.#now);
   }
 
-  /** As above, with a job that an earlier run has left; its age is told by the wall clock. */
+  /** As above, with a job that an earlier run has left; its age is by the wall clock. */
   resume({ key, submittedAt }: SubmittedAttempt): void {
     this.#jobs.resumed += 1;
     this.#add(key, 'inFlight', this.#now - Math.max(0, this.#clock.now() - submittedAt));
   }
 
   leave({ key }: Attempt): void {
-    const lane = this.#lanes.get(key);
-    if (lane !== undefined) this.#count(lane.state, undefined);
-    this.#lanes.delete(key);
+    const slot = this.#slots.get(key);
+    if (slot !== undefined) this.#count(slot.state, undefined);
+    this.#slots.delete(key);
   }
 
-  /** Attempts without a lane are passed over. */
+  /** Attempts without a slot are ignored. */
   move({ key }: Attempt, to: SlotState | 'queued'): void {
-    const lane = this.#lanes.get(key);
-    if (lane === undefined) return;
-    this.#count(lane.state, to);
-    lane.state = to;
+    const slot = this.#slots.get(key);
+    if (slot === undefined) return;
+    this.#count(slot.state, to);
+    slot.state = to;
   }
 
   submitting(attempt: Attempt): void {
     this.#requests.submissions += 1;
     this.move(attempt, 'inFlight');
-    const lane = this.#lanes.get(attempt.key);
-    if (lane !== undefined) lane.sentAt = this.#now;
+    const slot = this.#slots.get(attempt.key);
+    if (slot !== undefined) slot.sentAt = this.#now;
   }
 
   accepted({ key }: Attempt): void {
     this.#jobs.submitted += 1;
-    const lane = this.#lanes.get(key);
-    if (lane !== undefined) lane.acceptedAt = lane.followedAt = this.#now;
+    const slot = this.#slots.get(key);
+    if (slot !== undefined) slot.acceptedAt = slot.followedAt = this.#now;
   }
 
   /** A submission waits to be sent again. */
@@ -101,31 +101,31 @@ export class StatsRecorder {
   /** A status request is sent that has waited for its turn since `queuedAt`. */
   asking({ key }: Attempt, queuedAt: number): void {
     this.#requests.status += 1;
-    if (this.#isSlowed.status()) this.#looksLaterMs += this.#now - queuedAt;
-    const lane = this.#lanes.get(key);
-    if (lane !== undefined) lane.askedAt = this.#now;
+    if (this.#isSlowed.status()) this.#delayedPollsMs += this.#now - queuedAt;
+    const slot = this.#slots.get(key);
+    if (slot !== undefined) slot.askedAt = this.#now;
   }
 
-  /** The answer said nothing of the job, which is asked for again after a wait. */
-  lookTroubled({ kind }: Failure, waitMs: number): void {
+  /** A status request failed and is repeated after a wait. */
+  pollFailed({ kind }: Failure, waitMs: number): void {
     if (kind !== 'overloaded') return;
     this.#answers429.status += 1;
-    this.#looksLaterMs += waitMs;
+    this.#delayedPollsMs += waitMs;
   }
 
   seenRunning({ key }: Attempt): void {
-    const lane = this.#lanes.get(key);
-    if (lane !== undefined) lane.runningAt = lane.askedAt;
+    const slot = this.#slots.get(key);
+    if (slot !== undefined) slot.runningAt = slot.askedAt;
   }
 
   /** The result has come. */
   collected(attempt: Attempt, { delayTimeMs, executionTimeMs }: JobTimes): void {
-    const lane = this.#lanes.get(attempt.key);
+    const slot = this.#slots.get(attempt.key);
     this.move(attempt, 'downloads');
-    if (lane === undefined) return;
-    const isTold = delayTimeMs !== undefined && executionTimeMs !== undefined;
-    const toldMs = isTold ? delayTimeMs + executionTimeMs : undefined;
-    const lag = lagOf({ ...lane, collectedAt: this.#now, toldMs });
+    if (slot === undefined) return;
+    const isReported = delayTimeMs !== undefined && executionTimeMs !== undefined;
+    const toldMs = isReported ? delayTimeMs + executionTimeMs : undefined;
+    const lag = lagOf({ ...slot, collectedAt: this.#now, toldMs });
     // It takes whole numbers above 0.
     if (lag !== undefined) this.#lags[lag.kind].record(1 + Math.min(maxLagMs, Math.round(lag.ms)));
   }
@@ -154,7 +154,7 @@ export class StatsRecorder {
         answers: { ...this.#answers429 },
         backOffMs: timeMs.load,
         slowedMs: timeMs.slowed,
-        looksMs: Math.round(this.#looksLaterMs / this.#time.limit),
+        looksMs: Math.round(this.#delayedPollsMs / this.#time.limit),
       },
       pictures: { ...this.#pictures, bytesPerSecond: perOne(this.#pictures.bytes, tookMs / 1000, 0) },
       timeMs,
@@ -165,28 +165,28 @@ export class StatsRecorder {
     return this.#clock.elapsed();
   }
 
-  #add(key: number, state: Lane['state'], acceptedAt: number): void {
+  #add(key: number, state: Slot['state'], acceptedAt: number): void {
     const now = this.#now;
     const seen = { sentAt: acceptedAt, acceptedAt, followedAt: now, askedAt: now, runningAt: undefined };
-    this.#lanes.set(key, { state, ...seen });
+    this.#slots.set(key, { state, ...seen });
     this.#count(undefined, state);
   }
 
-  #count(from: Lane['state'] | undefined, to: Lane['state'] | undefined): void {
-    this.#tellQueueReason();
+  #count(from: Slot['state'] | undefined, to: Slot['state'] | undefined): void {
+    this.#updateQueueReason();
     if (from === to) return;
     const asState = (state: typeof from): SlotState | undefined =>
       state === 'queued' ? this.#queued.as : state;
     this.#time = withMove(this.#time, this.#now, asState(from), asState(to));
-    this.#queued.lanes += Number(to === 'queued') - Number(from === 'queued');
+    this.#queued.slots += Number(to === 'queued') - Number(from === 'queued');
   }
 
-  /** All that wait for the gate wait for the same reason, which changes while they do. */
-  #tellQueueReason(): void {
-    const { lanes, as } = this.#queued;
+  /** All that wait for the throttle wait for the same reason, which changes while they do. */
+  #updateQueueReason(): void {
+    const { slots, as } = this.#queued;
     const reason = this.#isSlowed.submit() ? 'slowed' : 'rate';
     if (reason === as) return;
-    this.#time = withMove(this.#time, this.#now, as, reason, lanes);
+    this.#time = withMove(this.#time, this.#now, as, reason, slots);
     this.#queued.as = reason;
   }
 }

@@ -1,4 +1,4 @@
-/** Looks at every saved picture of a batch, and puts back what is not there or not whole, where that is wanted. */
+/** Checks every saved picture of a batch, and puts back what is not there or not whole, where that is wanted. */
 import type { BadPicture, RecordedPicture, Verdict, Verified } from '../core/verification.ts';
 
 export interface VerifyPorts {
@@ -21,7 +21,7 @@ export interface Repair {
   putBack: (attempt: number) => Promise<boolean>;
 }
 
-/** `atOnce`: jobs whose pictures are looked at at the same moment. */
+/** `atOnce`: jobs whose pictures are checked concurrently. */
 export async function verifyBatch(ports: VerifyPorts, atOnce: number): Promise<Verified> {
   const verified = { checked: 0, good: 0, missing: 0, damaged: 0, withdrawn: 0, putBack: 0 };
   const jobs = ports.jobs()[Symbol.iterator]();
@@ -46,11 +46,11 @@ async function verifyJob(ports: VerifyPorts, pictures: RecordedPicture[], verifi
     if (picture.sceneState === 'withdrawn') verified.withdrawn += 1;
     bad.push({ picture, verdict });
   }
-  await mend(ports, bad, good, verified);
+  await repairJob(ports, bad, good, verified);
   ports.onProgress(verified.checked);
 }
 
-/** How often a picture is looked at again because the checkpoint has changed its mind about it. */
+/** How often a picture is checked again after its record has changed. */
 const maxPasses = 5;
 
 /** `picture` is undefined where the checkpoint does not have it any more. */
@@ -59,9 +59,9 @@ async function judge(
   recorded: RecordedPicture,
 ): Promise<{ picture: RecordedPicture | undefined; verdict: Verdict }> {
   let picture = recorded;
-  for (let looks = 1; ; looks++) {
+  for (let passes = 1; ; passes++) {
     const verdict = await inspectWhereItIs(ports, picture);
-    if (verdict.kind === 'good' || ports.repair !== undefined || looks === maxPasses)
+    if (verdict.kind === 'good' || ports.repair !== undefined || passes === maxPasses)
       return { picture, verdict };
     const now = ports.readAgain(picture.attempt).find(({ number }) => number === recorded.number);
     if (now === undefined) return { picture: undefined, verdict };
@@ -82,7 +82,7 @@ async function inspectWhereItIs(ports: VerifyPorts, picture: RecordedPicture): P
  * The files first: a death in between leaves pictures that are missing, which the next repair puts back. The whole ones
  * of the job come off the record as well: left under their names, they would stand in the way of later renames.
  */
-async function mend(
+async function repairJob(
   { repair, onBad }: VerifyPorts,
   bad: BadPicture[],
   good: RecordedPicture[],

@@ -76,7 +76,7 @@ it('tells what an id was before its row was edited, and what became of one that 
   expect(before).toMatch(/scene: Hills and 0 trees[^]*out\/images\/s0\.replaced-\w+\.png/);
   expect(before).toContain('take their names again if the row is edited back');
   const gone = await inProcess(['explain', 'pipeline.yaml', 's1'], { cwd });
-  expect(gone.stdout).toContain('its row is not in the manifest any more');
+  expect(gone.stdout).toContain('its row is no longer in the manifest');
 });
 
 it('tells what a live run does with a scene, and what is left of it after a violent death', async () => {
@@ -88,7 +88,7 @@ it('tells what a live run does with a scene, and what is left of it after a viol
     const { stdout } = await inProcess(['explain', 'pipeline.yaml', id], { cwd });
     return /^next +(.*)$/m.exec(stdout)?.[1] ?? '';
   };
-  expect(await nextOf('s0')).toContain('the run asks the service for its job until it is done');
+  expect(await nextOf('s0')).toContain('the run polls its job until it is done');
   expect(await nextOf('s19')).toBe(
     'the run sends it when its turn comes: 3 scenes of the list come before it',
   );

@@ -124,7 +124,7 @@ export const failureRules = {
   'blank-picture': {
     whose: 'worker',
     next: 'new-attempt',
-    means: 'the picture is of one colour or transparent throughout, where `check.blank` asks to look',
+    means: 'the picture is of one colour or transparent throughout, and `check.blank` rejects such pictures',
   },
   'picture-too-small': {
     whose: 'worker',
@@ -139,7 +139,7 @@ export const failureRules = {
   quarantined: {
     whose: 'machine',
     next: 'fail-scene',
-    means: 'the program died three times while it had this scene in hand',
+    means: 'the program died three times while it handled this scene',
   },
   'output-unwritable': {
     whose: 'machine',

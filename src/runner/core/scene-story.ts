@@ -90,11 +90,10 @@ function whileActive({ attempts }: SceneVersion, { isRunning, now }: StoryPlace)
   const last = attempts.at(-1);
   if (last?.jobId === null || last === undefined) {
     return isRunning
-      ? 'it is being sent; the answer of the service decides'
-      : 'it may have been sent when the program died: nobody can tell, so the next run declares it unanswered and `retry.unanswered` decides';
+      ? 'it is being sent'
+      : 'it may have been sent when the program died: the next run records it as unanswered, and `retry.unanswered` decides';
   }
-  if (isRunning)
-    return 'the run asks the service for its job until it is done; then its pictures are checked and saved';
+  if (isRunning) return 'the run polls its job until it is done; then its pictures are checked and saved';
   const age =
     last.submittedAt === null ? '' : `, sent ${formatDuration(Math.max(0, now - last.submittedAt))} ago`;
   return `its job is in flight${age}, and no run is at work: the next one asks for it first; the service deletes a result 30 minutes after its completion`;
@@ -106,9 +105,9 @@ function whileWaiting(
 ): string {
   const who = isRunning ? 'the run' : 'the next run';
   if (deaths >= suspectDeaths)
-    return `the program died ${deaths} times with this scene in hand: ${who} takes it last and alone, and a third death sets it aside`;
+    return `the program died ${deaths} times while it handled this scene: ${who} sends it last and alone, and a third death sets it aside`;
   if (dueAt > now)
-    return `${who} sends it again in ${formatDuration(dueAt - now)} at the soonest${tally(attempts)}`;
+    return `${who} sends it again in ${formatDuration(dueAt - now)} at the earliest${tally(attempts)}`;
   if (dueAt > 0) return `${who} sends it again as soon as there is room in flight${tally(attempts)}`;
   const line =
     ahead === 0 ? 'it is next in line' : `${ahead.toLocaleString('en')} scenes of the list come before it`;
@@ -130,12 +129,12 @@ function afterFailure({ failureKind, attempts }: SceneVersion, { retryCommand }:
 }
 
 const refused =
-  'the same would be refused again: edit its row, which makes it a new scene, or mend what is refused';
+  'the same would be refused again: edit its row, which makes it a new scene, or fix what is refused';
 
 /** Where it was not the count of attempts that decided. */
 const setAsideBecause: Record<string, string> = {
-  unanswered: 'its job may run and be billed, and nobody can tell: it is held, or was sent too often',
-  quarantined: 'the program died with it time after time, so that it was set aside',
+  unanswered: 'its job may run and be billed: it is held, or was sent too often',
+  quarantined: 'the program died with it repeatedly, so it was set aside',
   'input-refused': refused,
   'url-refused': refused,
 };
@@ -145,5 +144,5 @@ function afterWithdrawal({ fingerprint, attempts }: SceneVersion, { isReplaced }
   const open = isOpen ? '; what is in flight for it is still collected' : '';
   return isReplaced
     ? `its row was edited, and nothing is sent for the old one; its pictures are kept as *${replacedSuffix(fingerprint)}.png, and take their names again if the row is edited back${open}`
-    : `its row is not in the manifest any more, so that nothing is sent; if the row comes back, it goes on from here${open}`;
+    : `its row is no longer in the manifest, so nothing is sent; if the row comes back, it resumes from here${open}`;
 }

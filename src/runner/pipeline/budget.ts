@@ -76,8 +76,8 @@ export class Budget {
   spentText(): string | undefined {
     const { jobs } = this.#limits;
     if (jobs !== undefined && this.#spending.jobs >= jobs)
-      return `The number of submissions is reached (\`limits.jobs\`: ${jobs})`;
+      return `The maximum number of submissions is reached (\`limits.jobs\`: ${jobs})`;
     const cost = this.cost();
-    return cost && `The budget is reached: ${formatCost(cost)} are spent (\`limits.cost\`)`;
+    return cost && `The budget is used up: ${formatCost(cost)} spent (\`limits.cost\`)`;
   }
 }

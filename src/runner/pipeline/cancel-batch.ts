@@ -127,7 +127,7 @@ async function act(
     case 'ended': {
       // What ended without our doing has failed by itself.
       const isOurs = cancelled.kind === 'cancelled';
-      const text = `cancelled on your word; the service: ${reply.failure.text}`;
+      const text = `cancelled by you; the service: ${reply.failure.text}`;
       const failure: Failure = isOurs ? { kind: 'cancelled', text } : reply.failure;
       return settle(run, job, failure, reply);
     }
@@ -138,7 +138,7 @@ async function act(
     case 'running':
       return whyRunning(cancelled, reply.status);
     case 'failure':
-      return `it was not heard of: ${reply.failure.text}`;
+      return `its status is unknown: ${reply.failure.text}`;
   }
 }
 
@@ -155,7 +155,7 @@ async function settle(
 function whyRunning(cancelled: CancelReply, status: string): string {
   switch (cancelled.kind) {
     case 'cancelled':
-      return `the service agreed to cancel it and still says ${status}`;
+      return `the service accepted the cancellation and still reports ${status}`;
     case 'unsupported':
       return cancelled.text;
     case 'failure':
@@ -163,7 +163,7 @@ function whyRunning(cancelled: CancelReply, status: string): string {
   }
 }
 
-const notAsked = 'it was not asked for any more';
+const notAsked = 'no status was requested before the end';
 
 async function leftOf(run: Run, whys: Map<number, string>): Promise<JobLeft[]> {
   const open = await run.ports.checkpoint.openAttempts();

@@ -38,8 +38,8 @@ export class Deadline {
 
   get text(): string {
     const [name, what] =
-      this.#untilLeftMs() < this.#forLeftMs() ? ['limits.until', 'The hour'] : ['limits.for', 'The time'];
-    return `${what} for submissions (\`${name}\`) is over: what is in flight is collected`;
+      this.#untilLeftMs() < this.#forLeftMs() ? ['limits.until', 'The deadline'] : ['limits.for', 'The time'];
+    return `${what} for submissions (\`${name}\`) has passed; jobs in flight are still collected`;
   }
 
   #forLeftMs(): number {

@@ -171,7 +171,7 @@ async function collectHeld(run: FollowContext, job: Job, reply: Completed): Prom
 
 /** It may be anybody's: no picture is saved for it, and its submission is declared. */
 async function distrust(run: FollowContext, job: Job): Promise<'settled'> {
-  const text = `the service answered another submission with its id, ${job.attempt.jobId}, too: whose picture it would bring, nobody can tell`;
+  const text = `the service gave its job id, ${job.attempt.jobId}, to another submission too: its picture may belong to either scene`;
   await settleWithoutPicture(
     run,
     job.attempt,

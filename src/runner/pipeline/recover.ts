@@ -70,4 +70,4 @@ async function recordDeath(run: SettleContext, attempt: Attempt): Promise<void> 
 }
 
 const diedWhileSending =
-  'the program ended between recording this submission and hearing of it: it may have been sent';
+  'the program ended between recording this submission and its answer: it may have been sent';

@@ -63,7 +63,7 @@ export async function settleWithoutPicture(
 
 /** The scene was submitted as often as it may be, and the service answers no submission: each more may be billed for nothing. */
 function unansweredText({ sceneId, number }: Attempt, { text }: Failure): string {
-  return `scene ${sceneId} was submitted ${number} times and the service answers nobody (\`retry.submissions\`); the latest: ${text}`;
+  return `scene ${sceneId} was submitted ${number} times and the service answers no submission (\`retry.submissions\`); the latest: ${text}`;
 }
 
 /** Returns where it leaves the scene. */

@@ -61,7 +61,7 @@ async function recordAccepted(
   if (recorded !== 'recorded') {
     run.jobs.held -= 1;
     run.throttles.submit.admitNext();
-    const text = `the service answered with the id of another job, ${jobId}: whose picture it would bring, nobody can tell${unansweredFailure(recorded.doubtful)}`;
+    const text = `the service answered with the id of another job, ${jobId}: its picture may belong to either scene${unansweredFailure(recorded.doubtful)}`;
     const failure: Failure = { kind: 'unanswered', text };
     run.halts.countSilence('submit', text);
     run.sharedIds.add(attempt, jobId, failure);

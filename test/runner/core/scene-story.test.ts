@@ -51,12 +51,12 @@ it.each<[string, Partial<SceneVersion>, Partial<typeof place>, RegExp]>([
     'due later',
     { dueAt: 30_000, attempts: [attempt] },
     { isRunning: true },
-    /^the run sends it again in 20 s at the soonest; 1 failed of/,
+    /^the run sends it again in 20 s at the earliest; 1 failed of/,
   ],
   ['due', { dueAt: 9_000, attempts: [attempt] }, {}, /^the next run sends it again as soon as/],
   ['put back', { attempts: [{ ...attempt, isCounted: false }] }, {}, /next in line$/],
   ['suspected', { deaths: 2 }, {}, /^the program died 2 times .* last and alone/],
-  ['intended', { state: 'active', attempts: [{ ...open, jobId: null }] }, {}, /nobody can tell/],
+  ['intended', { state: 'active', attempts: [{ ...open, jobId: null }] }, {}, /records it as unanswered/],
   ['in flight', { state: 'active', attempts: [open] }, {}, /sent 9 s ago, and no run is at work/],
   [
     'failed',
@@ -65,7 +65,7 @@ it.each<[string, Partial<SceneVersion>, Partial<typeof place>, RegExp]>([
     /failed for good; 1 failed .*`nightrender retry p\.yaml --id a`/,
   ],
   ['held', { state: 'failed', failureKind: 'unanswered' }, {}, /may run and be billed.*retry p\.yaml/],
-  ['quarantined', { state: 'failed', failureKind: 'quarantined' }, {}, /died with it time after time/],
+  ['quarantined', { state: 'failed', failureKind: 'quarantined' }, {}, /died with it repeatedly/],
   ['refused', { state: 'failed', failureKind: 'input-refused' }, {}, /edit its row/],
   [
     'replaced',
@@ -73,7 +73,7 @@ it.each<[string, Partial<SceneVersion>, Partial<typeof place>, RegExp]>([
     { isReplaced: true },
     /\*\.replaced-abcdef01\.png.*still collected$/,
   ],
-  ['withdrawn', { state: 'withdrawn' }, {}, /comes back, it goes on from here$/],
+  ['withdrawn', { state: 'withdrawn' }, {}, /comes back, it resumes from here$/],
   ['saved', { state: 'saved' }, {}, /nothing is left to do/],
 ])('%s', (_, version, at, said) => {
   expect(nextStep({ ...scene, ...version }, { ...place, ...at })).toMatch(said);

@@ -53,7 +53,7 @@ describe('a job in flight', () => {
 
   it.each([
     [{ kind: 'unsupported', text: 'no such operation (405)' } as const, /no such operation \(405\)/],
-    [{ kind: 'cancelled' } as const, /agreed to cancel it and still says IN_QUEUE/],
+    [{ kind: 'cancelled' } as const, /accepted the cancellation and still reports IN_QUEUE/],
     [
       { kind: 'failure', failure: { kind: 'poll-failed', text: '502' } } as const,
       /could not be cancelled: 502/,

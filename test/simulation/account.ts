@@ -90,7 +90,7 @@ export class Account {
   judge(asked: Start, outcome: Outcome, terms: Terms, { state: read, files }: Folder): string[] {
     const state = read && this.#undamaged(read);
     if (outcome.kind === 'bug') return [`${asked.what} ended as a bug: ${outcome.words}`];
-    if (asked.what === 'verify' && /is repaired|taken as it is/.test(outcome.words)) {
+    if (asked.what === 'verify' && /is repaired|accepted as it is/.test(outcome.words)) {
       this.acceptLoss();
       this.#damagedJobs.clear();
     }

@@ -24,10 +24,10 @@ const ways = {
   adopt: /--adopt/,
   fresh: /--fresh/,
   repair: /--repair/,
-  makeFolder: /make an empty folder/,
+  makeFolder: /create an empty folder/,
   removeLock: /\.lock\.sqlite is damaged.*remove it/,
   moveAway: /cannot rename (\S+) to \S+: another file has that name; move one of them away/,
-  putBack: /Put (a copy of it|it|the right file|both files) back/,
+  putBack: /Put (a copy|a copy of it|it|the right file|both files) back/,
 };
 type Way = keyof typeof ways;
 

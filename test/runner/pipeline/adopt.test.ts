@@ -50,7 +50,7 @@ it.each([false, true])('takes over what fits, and sends nothing (by names alone:
     0,
     '',
   );
-  expect(line?.includes('of them by their names alone: an edited row may have its old picture')).toBe(isMute);
+  expect(line?.includes('of them by name only: an edited row may have its old picture')).toBe(isMute);
   expect(world.service.jobs).toHaveLength(3);
   const jobs = world.rows<{ job_id: string | null }>('SELECT job_id FROM attempts ORDER BY scene');
   const made = world.service.jobs.map(({ id }): string | null => id);

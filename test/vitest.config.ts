@@ -1,4 +1,5 @@
 /** How the test suite runs: every `*.test.ts` under test/, in two parts; most files share their processes. */
+import { readdirSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 
 /** What needs a browser, containers or a GPU, or takes long: not in `npm test`, but in what `npm run test:all` adds (`--mode rest`). */
@@ -49,11 +50,10 @@ const whole = [
 ];
 
 /** They replace whole modules, which lasts as long as the process. */
-const alone = [
-  'test/lib/sqlite/group-commit.test.ts',
-  'test/runner/files/sync-folder.test.ts',
-  'test/runner/images/durability.test.ts',
-];
+const alone = readdirSync('test', { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.test.ts'))
+  .map((file) => `test/${file}`)
+  .filter((file) => readFileSync(file, 'utf8').includes('vi.mock('));
 
 const results = process.env['NIGHTRENDER_TEST_RESULTS'];
 

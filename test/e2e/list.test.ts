@@ -47,8 +47,8 @@ it('says in words what cannot be listed, and that nothing is as asked for', asyn
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('there is no batch here yet')]);
   await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const wrong: [string[], string][] = [
-    [['--state', 'faild'], '--state: "faild" is no state of a scene; did you mean failed?'],
-    [['--kind', 'job-faild'], '--kind: "job-faild" is no kind of failure; did you mean job-failed?'],
+    [['--state', 'faild'], '--state: "faild" is not a state of a scene; did you mean failed?'],
+    [['--kind', 'job-faild'], '--kind: "job-faild" is not a kind of failure; did you mean job-failed?'],
     [['--limit', '0'], '--limit: 0 is not a number of scenes; expected a whole number from 1'],
     [['--json', '--csv'], '--csv: --json is given as well'],
   ];

@@ -18,7 +18,7 @@ it('a run makes them, and `report` makes those that are missing', async () => {
   expect(again.code, again.stderr).toBe(0);
   expect(again.stdout.trim().split('\n')).toHaveLength(4);
   expect(again.stderr).toMatch(
-    /^(Missing thumbnails made for 1 picture|1 picture has no thumbnail: .*verify)/,
+    /^(Missing thumbnails created for 1 picture|1 picture has no thumbnail: .*verify)/,
   );
   rmSync(join(cwd, 'out/report/thumbnails'), { recursive: true });
   const { stdout } = await inProcess(['report', 'pipeline.yaml', '--json'], { cwd });

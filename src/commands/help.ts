@@ -84,9 +84,16 @@ function help(topic: string): number {
     printTopics(helpGroups);
     return 0;
   }
-  if (!helpTopics.includes(topic)) return refuse(noTopic(topic), undefined, false);
-  printManualPage(readFileSync(new URL(`../../src/help/${topic}.md`, import.meta.url), 'utf8'));
+  const page = manualPage(topic);
+  if (page === undefined) return refuse(noTopic(topic), undefined, false);
+  printManualPage(page);
   return 0;
+}
+
+/** As Markdown; undefined where there is no such topic. */
+export function manualPage(topic: string): string | undefined {
+  if (!helpTopics.includes(topic)) return undefined;
+  return readFileSync(new URL(`../../src/help/${topic}.md`, import.meta.url), 'utf8');
 }
 
 function noTopic(topic: string): ConfigError {

@@ -11,6 +11,7 @@ import { type WorkloadContext, isLoopback } from '../service/service-options.ts'
 import { startService } from '../service/start-service.ts';
 import { printServing, printServiceFailure } from '../terminal/print-serving.ts';
 import { builtPage } from './built-page.ts';
+import { manualPage } from './help.ts';
 import { dataOption, defaultDataDir, hasKeyStore, refuseService, withKeyStore } from './data-folder.ts';
 import { oneText, wholeNumber, textIn } from './option-values.ts';
 import { shownPath } from './shown-path.ts';
@@ -95,6 +96,7 @@ async function serve(file: string | undefined, argv: Record<string, unknown>): P
       ...(settings.hasPrivateWebhooks !== null && { hasPrivateWebhooks: settings.hasPrivateWebhooks }),
       console: {
         page: builtPage('console', withoutScript),
+        manual: manualPage,
         program,
         file: file === undefined ? null : basename(file),
         rendererLack: rendererLack(dataDir, settings.endpoints),

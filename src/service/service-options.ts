@@ -60,6 +60,8 @@ export interface WorkloadContext {
 
 export interface ConsoleOptions {
   page: Page;
+  /** A page of the manual as Markdown; undefined where there is no such topic. */
+  manual: (topic: string) => string | undefined;
   forms: EndpointForms;
   /** `nightrender 1.2.3`. */
   program: string;

@@ -15,6 +15,7 @@ import { JobViews } from './job-views.ts';
 
 export interface ConsoleParts extends EndpointRequestsParts, JobRequestsParts {
   page: Page;
+  manual: (topic: string) => string | undefined;
   admission: Admission;
 }
 
@@ -61,11 +62,11 @@ export class Console {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://console');
     if (!pathname.startsWith(prefix)) return this.#pageAt(pathname, request);
     const path = pathname.slice(prefix.length);
-    const answer = await this.#emit({ request, sendContinue, gone, query: searchParams }, path);
+    const answer = await this.#answerData({ request, sendContinue, gone, query: searchParams }, path);
     return answer && { ...answer, headers: { ...answer.headers, ...onlyData } };
   }
 
-  async #emit(
+  async #answerData(
     context: Omit<ConsoleRequest, 'holder' | 'id'>,
     path: string,
   ): Promise<HttpResponse | undefined> {
@@ -90,6 +91,14 @@ export class Console {
     // What the page asks for is beside it.
     if (path === '/' || path === '/console')
       return { status: 303, body: '', headers: { Location: '/console/' } };
+    const topic = /^\/console\/help\/([a-z-]+)$/.exec(path)?.[1];
+    const manual = topic === undefined ? undefined : this.#parts.manual(topic);
+    if (manual !== undefined)
+      return {
+        status: 200,
+        body: manual,
+        headers: { ...onlyData, 'Content-Type': 'text/plain; charset=utf-8' },
+      };
     if (path !== '/console/') return refusal(404, 'not found');
     const { html, headers } = this.#parts.page;
     return { status: 200, body: html, headers: { ...headers, 'Content-Type': 'text/html; charset=utf-8' } };

@@ -46,7 +46,10 @@ function ConsolePage(): JSX.Element {
       <main>
         <Routed key={hash} route={route} />
       </main>
-      <footer class="soft">{overview.program}</footer>
+      <footer class="soft">
+        {overview.program} · Manual: <a href="help/service">service</a>, <a href="help/workers">workers</a>,{' '}
+        <a href="help/console">console</a>, <a href="help/security">security</a>
+      </footer>
       {isSignedOut && (
         <Dialog title="Sign in again">
           <p>Your session has ended. Your input is kept.</p>

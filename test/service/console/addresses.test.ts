@@ -36,6 +36,17 @@ it('shows its page, with its policy, to whoever looks', async () => {
     expect([path, await raw(url, 'GET', path)]).toMatchObject([path, { status: 303, location: '/console/' }]);
 });
 
+it('shows pages of the manual as text', async () => {
+  const { url } = await openWithConsole();
+  const page = await fetch(`${url}/console/help/service`);
+  expect([page.status, await page.text()]).toEqual([200, '# The job service']);
+  expect(page.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+  for (const topic of ['nothing', '..%2fservice', '']) {
+    const missing = await raw(url, 'GET', `/console/help/${topic}`);
+    expect([topic, missing.status]).toEqual([topic, 404]);
+  }
+});
+
 it('answers every other address in words, and none with an error of its own', async () => {
   const { url, troubles } = await openWithConsole();
   const answers: [method: string, path: string, status: number][] = [

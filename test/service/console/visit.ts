@@ -15,6 +15,7 @@ import { key, openService, type TestService, type TestServiceOptions } from '../
 
 const consoleOptions: ConsoleOptions = {
   page: { html: '<p>the page</p>', headers: { 'Content-Security-Policy': "default-src 'none'" } },
+  manual: (topic) => (topic === 'service' ? '# The job service' : undefined),
   program: 'nightrender 1.2.3',
   file: 'service.yaml',
   rendererLack: () => ({ reason: 'it snows', install: null }),

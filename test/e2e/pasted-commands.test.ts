@@ -44,7 +44,7 @@ it('names the folder that a flag named, in the gallery and on the terminal', asy
 it('names the list that a flag named wherever a run is shown', async () => {
   const cwd = withOwnList('input: {scene: "{{ scene }}", width: 32, height: 32}\n');
   const plan = await nightrender(['plan', ...given], { cwd });
-  expect(plan.stdout.replaceAll(/\s+/g, ' ')).toContain(`\`${asGiven}\` does it`);
+  expect(plan.stdout.replaceAll(/\s+/g, ' ')).toContain(`Start it with \`${asGiven}\``);
   const preview = await nightrender(['run', ...given, '--limit', '1'], { cwd });
   expect(preview.stdout).toContain(`\`${asGiven}\` renders the rest`);
 

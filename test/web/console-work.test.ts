@@ -31,7 +31,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(JSON.parse(await json.inputValue())).toEqual({ scene: 'Two hills', seed: 7 });
     await json.fill('{"scene": "Two hills", "seed": 7,');
     await page.getByRole('button', { name: 'Submit job' }).click();
-    await page.getByText('This is no JSON').waitFor();
+    await page.getByText('Not valid JSON').waitFor();
     await json.fill('{"scene": "Two hills", "seed": 8, "samples": 4}');
     await page.getByRole('tab', { name: 'Scene' }).click();
     expect(await field(page, 'Seed').inputValue()).toBe('8');
@@ -154,7 +154,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByText('Choose at least one endpoint.').waitFor();
     await page.getByRole('checkbox', { name: 'Painter' }).check();
     await page.getByRole('button', { name: 'Add key' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Key “box two” is made' });
+    const dialog = page.getByRole('dialog', { name: 'Key “box two” was created' });
     await dialog.getByText('nr_secret_of_key-7').waitFor();
     expect(service.sent.get('POST keys')).toEqual({
       name: 'box two',

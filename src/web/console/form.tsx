@@ -6,7 +6,7 @@ import { Refused, troubleWords, type Problem } from './ask.ts';
 export interface Sending {
   /** New ones after each try; those that name no field have an empty one. */
   problems: Problem[];
-  emit(problems: Problem[]): void;
+  setProblems(problems: Problem[]): void;
   isBusy: boolean;
   send(): void;
 }
@@ -32,7 +32,7 @@ export function useSending(save: () => Promise<Problem[]>): Sending {
       setIsBusy(false);
     }
   };
-  return { problems, emit: setProblems, isBusy, send: () => void send() };
+  return { problems, setProblems, isBusy, send: () => void send() };
 }
 
 interface Props {

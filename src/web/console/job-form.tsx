@@ -38,10 +38,10 @@ export function JobForm({ endpointId }: { endpointId: string }): JSX.Element {
     void refresh();
     return [];
   });
-  const { problems, emit, isBusy } = sending;
+  const { problems, setProblems, isBusy } = sending;
   const turn = (way: TypedInput['way']): void => {
     const next = turned(typed, way);
-    emit('problems' in next ? next.problems : []);
+    setProblems('problems' in next ? next.problems : []);
     if ('value' in next) setTyped(next.value);
   };
   const problemOf = (field: string): string => problems.find((each) => each.field === field)?.text ?? '';

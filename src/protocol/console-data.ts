@@ -14,7 +14,7 @@
  * GET    jobs/{id}                                          → JobView | 404
  * POST   jobs/{id}/cancel, jobs/{id}/retry                  → 200 { id, status } | 404 | 409
  * GET    keys                                               → KeyView[]
- * POST   keys                        KeyForm                → 201 { key, view: KeyView }: the only time it is told
+ * POST   keys                        KeyForm                → 201 { key, view: KeyView }: the only time it is shown
  * POST   keys/{id}/revoke                                   → 204 | 404
  *
  * Requests that change something carry the header `X-Nightrender-Console: 1`, which no form of another site can send.
@@ -34,7 +34,7 @@ export interface Overview {
   retentionMs: number;
   /** The name of the file that the service was started with; null where it was started without one. */
   file: string | null;
-  /** Why workers of scene-renderer paint instead; null where they render, or nobody knows yet. */
+  /** Why workers of scene-renderer paint instead; null where they render, or it is not known yet. */
   rendererLack: RendererLack | null;
   endpoints: EndpointView[];
 }

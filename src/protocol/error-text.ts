@@ -81,7 +81,7 @@ function firstWords(
   return undefined;
 }
 
-/** `ValueError: bad size`; what another part says already is not said twice. */
+/** `ValueError: bad size`; what another part says already is left out. */
 function joined(parts: string[]): string {
   const news = [...new Set(parts)].filter(
     (part) => !parts.some((other) => other !== part && other.includes(part)),

@@ -64,7 +64,7 @@ export const paths = {
     operation({
       id: 'stream',
       summary: 'Partial outputs since the last look, waiting a moment for one',
-      answer: { description: 'They are not told again.', schema: 'Stream' },
+      answer: { description: 'They are returned only once.', schema: 'Stream' },
     }),
   ),
   ...at(

@@ -68,7 +68,7 @@ export const openApiSchemas = {
     description:
       'the output, or the error that fails the job; with the status IN_PROGRESS a message of progress; stopPod asks for a new start of the worker',
   },
-  Heard: object({ accepted: { type: 'boolean', description: 'false where nobody wants it any more' } }),
+  Heard: object({ accepted: { type: 'boolean', description: 'false where the job has ended already' } }),
   Nothing: { type: 'object', maxProperties: 0 },
   JobsToStop: object({ jobsToStop: { type: 'array', items: jobId } }),
 };

@@ -32,7 +32,7 @@ const responses = {
     ),
     headers: { 'Retry-After': { description: 'seconds', schema: { type: 'integer', minimum: 0 } } },
   },
-  503: refused('The service takes no jobs on until somebody sees to it.'),
+  503: refused('The service accepts no jobs until a person fixes it.'),
   507: refused('The disk of the service is full: nothing was done.'),
 };
 

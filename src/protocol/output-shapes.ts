@@ -1,4 +1,4 @@
-/** Finds the pictures in a completed job's output, whichever worker made it, and tells failures from pictures. */
+/** Finds the pictures in a completed job's output, whichever worker made it, and distinguishes failures from pictures. */
 import { oneLine } from '../lib/text/format.ts';
 import { isJsonObject } from '../lib/text/json.ts';
 import { describeValue, isNothing, exactInteger, parseExactly } from './json-value.ts';
@@ -100,7 +100,7 @@ function readPicture(place: Place<string>): PictureInOutput {
   return seed === undefined ? picture : { ...picture, seed };
 }
 
-/** In the worker's own digits; undefined where it tells none, or not exactly. */
+/** In the worker's own digits; undefined where there is none, or not an exact one. */
 function seedOf({ owners, index }: Place): string | undefined {
   for (const { seed, seeds, info } of owners) {
     const found =
@@ -169,7 +169,7 @@ function isText(place: Place): place is Place<string> {
   return typeof place.value === 'string' && !isNothing(place.value);
 }
 
-/** Tells where a completed job's output is the report of a failure, and what it says. */
+/** Detects where a completed job's output is the report of a failure, and returns its text. */
 const failureWords =
   /^(?:error|errored|fail|failed|failure|success_no_images|cancell?ed|timeout|timed_?out)$/i;
 

@@ -40,7 +40,7 @@ export interface ServiceOptions {
   rate?: Rate;
   /** Whether webhooks may lead to this machine and its network; by default where nobody else can submit. */
   hasPrivateWebhooks?: boolean;
-  /** How long a worker elsewhere may say nothing before its job is somebody else's. */
+  /** How long a worker elsewhere may be silent before its job is queued again. */
   silenceMs?: number;
   /** The console, where there is to be one. */
   console?: ConsoleOptions;
@@ -65,7 +65,7 @@ export interface ConsoleOptions {
   forms: EndpointForms;
   /** `nightrender 1.2.3`. */
   program: string;
-  /** Why workers of scene-renderer paint instead; null where they render, or nobody knows yet. */
+  /** Why workers of scene-renderer paint instead; null where they render, or it is not known yet. */
   rendererLack: () => RendererLack | null;
   /** The name of the file that the service was started with; null for none. */
   file: string | null;

@@ -1,4 +1,4 @@
-/** The only way to the terminal: lines to stdout and stderr, also where nobody reads them any more. */
+/** The only way to the terminal: lines to stdout and stderr, also where the reader has gone. */
 import { fitted } from './fit-text.ts';
 
 /** A reader that went away (`| head`) ends the lines, not the run. */
@@ -10,7 +10,7 @@ export function writeOut(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Of much to say a part, when there is room for it; false where nobody reads any more. */
+/** Writes a part of a long text once there is room for it; false where the reader has gone. */
 export function writeOutPart(text: string): Promise<boolean> {
   return new Promise((resolve) => {
     process.stdout.write(text, (error) => resolve(error === null || error === undefined));

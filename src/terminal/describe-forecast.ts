@@ -9,7 +9,7 @@ export function describeCost({ cost, scenes, isPriced, ground }: Forecast): stri
   if (scenes === 0) return '';
   if (cost === null) {
     if (!isPriced) return 'unknown: `pricing` is not set';
-    if (ground.saved > 0) return 'unknown: the service has told no execution times';
+    if (ground.saved > 0) return 'unknown: the service reports no execution times';
     return `unknown: no scene of this batch has been rendered yet${previewHint}`;
   }
   const { amount, perScene, currency } = cost;

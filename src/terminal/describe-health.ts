@@ -1,4 +1,4 @@
-/** What a service tells of its workers, in words. */
+/** A service's report of its workers, in words. */
 import { formatDuration } from '../lib/text/format.ts';
 import { hasNoWorker, workerStates, type ServiceHealth } from '../runner/core/service-health.ts';
 
@@ -11,7 +11,7 @@ const words = {
   unhealthy: 'unhealthy',
 } as const;
 
-/** `7 running, 2 idle`; undefined where nothing is told of workers. */
+/** `7 running, 2 idle`; undefined where the report has no workers. */
 export function workersText({ workers }: ServiceHealth): string | undefined {
   const told = workerStates.filter((state) => workers[state] !== undefined);
   if (told.length === 0) return undefined;

@@ -11,7 +11,7 @@ export interface Frame {
   health: ServiceHealth | undefined;
   /** Path of the latest picture. */
   latest: string | undefined;
-  /** The last trouble in words, and when it came (epoch ms). */
+  /** The latest problem in words, and when it came (epoch ms). */
   trouble: { at: number; text: string } | undefined;
   /** Why the run ends early. */
   stopping: string | undefined;

@@ -17,7 +17,7 @@ export function jsonInstant(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
 
-/** Every line says what it is and when it was said; that of a run's start also by which rules the lines are written. */
+/** Every line has `type` and `at`; the first of a run also `formatVersion`. */
 export function jsonLine(type: string, facts: object, at: number): object {
   const version = type === ('run-started' satisfies Event['type']) ? { formatVersion } : {};
   return { type, at: new Date(at).toISOString(), ...version, ...facts };

@@ -15,11 +15,11 @@ export interface LogOptions {
 }
 
 export interface LoggedView extends RunView {
-  /** Goes on in a new file where the old one was renamed. */
+  /** Continues in a new file where the old one was renamed. */
   reopen(): void;
 }
 
-/** What `view` is told, the file is told as well. A file that cannot be written is a warning and ends nothing. */
+/** Writes each event that `view` gets. A file that cannot be written is a warning and ends nothing. */
 export function withLogFile(view: RunView, { file, shownDir, now }: LogOptions): LoggedView {
   let isBroken = false;
   const warn = (error: unknown): void => {
@@ -62,7 +62,7 @@ export function withLogFile(view: RunView, { file, shownDir, now }: LogOptions):
 /** What a full disk does not take is kept up to this size, and written once there is room. */
 const maxLength = 1_000_000;
 
-/** Written at once: what was told before a kill is in it. Appended, as `copytruncate` needs it. */
+/** Written at once, so that a kill loses no line. Appended, as `copytruncate` needs it. */
 function open(file: string, warn: (error: unknown) => void) {
   try {
     assertNoPipe(file);
@@ -114,7 +114,7 @@ function levelOf(event: Event): Level {
   }
 }
 
-/** What a person has to mend is an error. */
+/** What a person has to fix is an error. */
 const levels: Record<EndingKind, Level> = {
   complete: 'info',
   bug: 'error',

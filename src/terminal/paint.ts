@@ -1,4 +1,4 @@
-/** Colours where the terminal has them and nobody asked for none (`NO_COLOR`). */
+/** Colours where the terminal has them, unless `NO_COLOR` is set. */
 import type { Colour, Paint } from './frame.ts';
 
 const codes: Record<Colour, [on: number, off: number]> = {

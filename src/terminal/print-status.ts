@@ -76,7 +76,7 @@ export function savedOf(scenes: BatchNumbers['scenes']): string {
   return `${saved.toLocaleString('en')} of ${total.toLocaleString('en')} saved${percent(saved, total)}`;
 }
 
-/** Empty where nobody can tell. */
+/** Empty where unknown. */
 export function describePace(pace: Throughput | undefined): string {
   if (pace === undefined) return '';
   const left = pace.leftMs === null ? '' : `, about ${formatDuration(pace.leftMs)} left`;

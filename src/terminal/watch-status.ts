@@ -14,7 +14,7 @@ import { logPauseMs } from './repeat-limit.ts';
 import { formatInstant } from './words.ts';
 
 export interface StatusWatch {
-  /** Shows a look at the batch, or waits for more to tell; false where nobody reads any more. */
+  /** Shows a status of the batch, or waits for a change; false where the reader has gone. */
   show(status: BatchStatus): Promise<boolean>;
   /** Shows the last one in full. */
   end(status: BatchStatus): Promise<void>;

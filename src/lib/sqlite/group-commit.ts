@@ -39,7 +39,7 @@ export class GroupCommit {
   #isClosing = false;
   /** A transaction is open over many turns: what is written now would be lost with it. */
   #isHeld = false;
-  /** After a failed fsync nobody knows what is on the disk, and the system tells of it but once. */
+  /** After a failed fsync it is unknown what is on the disk, and the system reports it only once. */
   #broken: Error | undefined;
 
   /** `db` is in WAL mode with `synchronous=FULL`, or in memory. */

@@ -1,4 +1,4 @@
-/** What somebody may have meant who mistyped a word. */
+/** Suggestions for a mistyped word. */
 
 /** The word that is fewest changes away; undefined where all are too far to be meant. */
 export function closest(typed: string, words: Iterable<string>): string | undefined {

@@ -31,7 +31,7 @@ export function readRange(text: string): Range | undefined {
   return { values: Array.from({ length: Number(count) }, (_, index) => valueAt(index)) };
 }
 
-/** `1..10` within a list is a text, which nobody means. */
+/** `1..10` within a list is a text, which is never intended. */
 export function isRange(text: string): boolean {
   return range.test(text);
 }

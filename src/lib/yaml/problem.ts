@@ -1,4 +1,4 @@
-/** What is wrong with a configuration, said for the reader: where, what was found, what was expected. */
+/** A problem of a configuration, worded for the reader: where, what was found, what was expected. */
 import { redact } from './shown.ts';
 import type { YamlFile } from './yaml-file.ts';
 

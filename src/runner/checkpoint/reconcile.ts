@@ -104,7 +104,7 @@ interface Gone {
   source: string;
 }
 
-/** Tells which scenes of a slice went without another row taking their id. */
+/** Finds the scenes of a slice that went without another row taking their id. */
 function withdrawer(db: Database, known: number): (slice: Slice) => Gone {
   const gone = `scene BETWEEN @from AND @to AND scene <= ${known} AND state <> 'withdrawn'
     AND scene NOT IN (SELECT scene FROM temp.listed)`;

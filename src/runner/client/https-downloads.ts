@@ -108,7 +108,7 @@ function read(outcome: BytesOutcome, from: URL): { bytes: Uint8Array } | Failure
   }
 }
 
-/** Of what a refusal says nothing is told: storage services repeat signatures in it. */
+/** The body of a refusal is never shown: storage services repeat signatures in it. */
 function readAnswer(
   { status, headers: heads, bytes }: (BytesOutcome & { kind: 'answered' })['answer'],
   from: URL,

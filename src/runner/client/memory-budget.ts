@@ -1,4 +1,4 @@
-/** The memory that large answers share: nobody receives what there is no room for. */
+/** The memory that large responses share: nothing is received that there is no room for. */
 import { nextClaim, type Claim } from '../core/next-reservation.ts';
 import type { Hold } from '../pipeline/ports.ts';
 
@@ -153,13 +153,13 @@ class ReusedBuffers {
     return buffer;
   }
 
-  /** Nobody looks at it any more. */
+  /** It is not used any more. */
   giveBack(buffer: Buffer): void {
     this.#idle.unshift(buffer);
     this.forget(buffer);
   }
 
-  /** Somebody may still look at it. */
+  /** It may still be in use. */
   forget({ length }: Buffer): void {
     this.#usedBytes -= length;
     this.#dropIdle();

@@ -40,7 +40,7 @@ export function readHealthAnswer(answer: HttpResponse): HealthReply {
   return { kind: 'failure', failure: unreadable(answer, 'the health request') };
 }
 
-/** What is no count is left out; what tells none is no health. */
+/** What is not a count is left out; without any count it is no health report. */
 function readHealth(body: Record<string, unknown>): { health?: ServiceHealth } {
   const workers = countsIn(body['workers'], workerStates);
   const jobs = countsIn(body['jobs'], jobStates);

@@ -1,4 +1,4 @@
-/** Takes what undici tells of one request, until it has an answer with its body or none. */
+/** Handles undici's callbacks of one request, until it has a response with its body or none. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Hold } from '../pipeline/ports.ts';
@@ -52,7 +52,7 @@ const minBytesPerMs = 16;
 /** Of the body of an answer that is not 2xx, this much is read: its words, for people. */
 export const maxRefusalBytes = 64 * 1024;
 
-/** Of a body that breaks off, this much is told. */
+/** How much of a cut body is shown. */
 const maxPrefixBytes = 64 * 1024;
 
 /**

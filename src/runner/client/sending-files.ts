@@ -1,4 +1,4 @@
-/** A job service that is sent files along with what speaks of them. */
+/** A job service that is sent the files that an input names. */
 import { base64Bytes, filesIn } from '../core/file-text.ts';
 import { fillInFiles } from '../files/sent-files.ts';
 import type { RenderService } from '../pipeline/ports.ts';

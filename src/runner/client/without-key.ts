@@ -1,4 +1,4 @@
-/** Keeps the key out of everything that is told, recorded or shown, whatever a service says back. */
+/** Keeps the key out of everything that is emitted, recorded or shown, whatever a service answers. */
 import type { CancelReply, HealthReply, StatusReply, SubmitReply } from '../pipeline/ports.ts';
 
 /** The reply with the key taken out of its words; pictures are left as they came. */

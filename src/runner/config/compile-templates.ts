@@ -1,4 +1,4 @@
-/** The templates of the file, compiled; what is wrong with them is told with its place. */
+/** The templates of the file, compiled; problems are reported with their place. */
 import { portablePath, portableSegment } from '../core/naming.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { typedText } from '../../lib/yaml/check-shape.ts';
@@ -7,7 +7,7 @@ import { configSchema } from './schema.ts';
 import { compileTemplate, TemplateError, type Template } from './template.ts';
 import type { Path, YamlFile } from '../../lib/yaml/yaml-file.ts';
 
-/** Reads past values of a wrong shape, which are told elsewhere. */
+/** Skips values of a wrong shape, which are reported elsewhere. */
 export function compileTemplates(
   yaml: YamlFile,
   report: (path: Path, text: string) => void,
@@ -31,7 +31,7 @@ export function compileTemplates(
 
 const defaultName = configSchema.shape.output.shape.name.parse(undefined);
 
-/** Variables in `input` with their types; one that brings a placeholder is told instead of run. */
+/** Variables in `input` with their types; one that brings a placeholder is reported instead of run. */
 function withVariables<T extends JsonValue>(
   value: T,
   path: (string | number)[],

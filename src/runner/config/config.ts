@@ -51,7 +51,7 @@ export interface Config {
     dir: string;
     /** Whether a flag or a variable names it. */
     isOverridden: boolean;
-    /** Speaks of columns, `id`, `seed` and `index`; gives a portable path. */
+    /** Uses columns, `id`, `seed` and `index`; gives a portable path. */
     name: Template;
     imagePath: string | undefined;
     /** Where pictures may be downloaded from: `cdn.example.com`, `*.example.com`, in lower case. */

@@ -17,7 +17,7 @@ export interface InputTemplate {
   text: string;
   /** Whether files are read for it, so that the same list may give other scenes. */
   sendsFiles: boolean;
-  /** The columns it speaks of, with the path of the value that does. */
+  /** The columns it uses, with the path of the value that does. */
   columns: { name: string; path: (string | number)[] }[];
   /** Throws `TemplateError`, its message for the row's author. */
   render(columns: JsonObject): JsonObject;
@@ -28,7 +28,7 @@ interface Leaf {
   template: Template;
 }
 
-/** A value that cannot be compiled is told to `report` with its path. Without `files`, none can be sent. */
+/** A value that cannot be compiled is given to `report` with its path. Without `files`, none can be sent. */
 export function compileInput(
   input: JsonObject,
   report: (path: (string | number)[], text: string) => void,
@@ -108,7 +108,7 @@ function compileValue(
   return (row) => Object.fromEntries(entries.map(([key, item]) => [key, item(row)]));
 }
 
-/** The values that describe the scene: those called so, else the first that speaks of a column. */
+/** The values that describe the scene: those called so, else the first that uses a column. */
 function describingLeaves(leaves: Leaf[]): Leaf[] {
   const named = leaves.filter(({ path }) => isDescribing(String(path.at(-1))));
   return named.length > 0 ? named : leaves.slice(0, 1);

@@ -1,4 +1,4 @@
-/** The key `notify` of pipeline.yaml: who is told of a run, and of what. */
+/** The key `notify` of pipeline.yaml: who is notified of a run, and of what. */
 import { z } from 'zod';
 import type { NoticeRules, NoticeTarget } from '../core/notices.ts';
 import { count, durationWithin, longestWait } from '../../lib/yaml/scalar-schemas.ts';

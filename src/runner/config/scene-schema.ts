@@ -41,7 +41,7 @@ const axisJson = {
   ],
 };
 
-/** A problem is told with its path below the axis. */
+/** A problem is reported with its path below the axis. */
 const axisSource = z.unknown().transform((given, context): AxisSource => {
   const report = (message: string, path: (string | number)[] = []): AxisSource => {
     context.addIssue({ code: 'custom', message, path });

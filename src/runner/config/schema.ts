@@ -123,7 +123,7 @@ function checkCost(
   context.addIssue({ code: 'custom', path: ['limits', 'cost'], message });
 }
 
-/** What the report is told, with nothing of the rest looked at. */
+/** What the report needs; the rest is not checked. */
 export const reportPartSchema = z.looseObject({
   report: report.prefault({}),
   output: z.looseObject({ formats, metadata: output.shape.metadata }),

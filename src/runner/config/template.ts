@@ -18,13 +18,13 @@ export class TemplateError extends Error {}
 export interface Template {
   /** As written. */
   text: string;
-  /** The names it speaks of, each once. */
+  /** The names it uses, each once. */
   names: string[];
   /** It is made of text and columns alone, so that nothing but a column that is not there can go wrong. */
   isPlain: boolean;
   /**
    * Renders with values by name; a template that is one placeholder alone gives the value as it is. Files that are to be
-   * sent are told to `takeFile`. Throws `TemplateError`.
+   * sent are given to `takeFile`. Throws `TemplateError`.
    */
   render(values: JsonObject, takeFile?: TakeFile): JsonValue;
   /** Renders to text. Throws `TemplateError`. */

@@ -14,7 +14,7 @@ class Unfit {
   }
 }
 
-/** How texts, dates and JSON are read; of what is wrong in a row only the row is told. */
+/** How texts, dates and JSON are read; a problem in a row concerns that row alone. */
 export const parsers: Partial<ParquetParsers> = {
   stringFromBytes: (bytes: Uint8Array | undefined) => bytes && textOf(bytes),
   jsonFromBytes: (bytes: Uint8Array | undefined) => bytes && parsedJson(textOf(bytes)),
@@ -164,7 +164,7 @@ function whyUnfit({ element, children, path }: SchemaTree): string | undefined {
 
 const advice = 'write it as text or leave it out of the file';
 
-/** Decimals of more digits are no longer told apart as numbers. */
+/** Decimals of more digits are not distinct as numbers. */
 const maxDigits = 15;
 
 /** What may be read of each physical type, by what says how it is meant. */

@@ -18,7 +18,7 @@ export type { Manifest, ManifestEntry } from './manifest.ts';
 
 /**
  * Opens the file at `path`, or `source` where `path` is `-`; gzip and zstd are recognised by their first
- * bytes. The format of a file is told by its ending, that of standard input by how it begins.
+ * bytes. The format of a file is detected from its ending, that of standard input from its first bytes.
  * Throws `ManifestError` for what makes the whole of it unreadable, and where `signal` aborts an `AbortError`, also
  * while nothing comes. `onBytes` is told of the bytes as they lie there, packed or not.
  */
@@ -85,7 +85,7 @@ async function readText(
   return { path, ...(await readTable(path, blocks, format)) };
 }
 
-/** Reads up to the first line that says anything, so that the format can be told from it. */
+/** Reads up to the first line that is not empty, to detect the format from it. */
 async function startReading(
   shown: string,
   bytes: AsyncIterable<Buffer>,
@@ -157,7 +157,7 @@ function formatOfEnding(path: string): Format | undefined {
   return ending === undefined ? undefined : formats[ending];
 }
 
-/** As much of standard input as tells whether it is an array. */
+/** As much of standard input as shows whether it is an array. */
 const arrayStartBytes = 4096;
 
 /**

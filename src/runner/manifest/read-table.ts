@@ -123,7 +123,7 @@ interface TextRecord {
   problem?: string;
 }
 
-/** A quote that is never closed costs its own row and no other: reading goes on in the line after it. */
+/** A quote that is never closed costs its own row and no other: reading continues in the next line. */
 async function* cutRecords(
   blocks: AsyncIterable<LineBlock>,
   format: TableFormat,

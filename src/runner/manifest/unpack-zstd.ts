@@ -10,7 +10,7 @@ import {
   type ZstdFrame,
 } from './zstd-frame.ts';
 
-/** As much as zstd's own program unpacks without being told to: `--long` goes beyond it. */
+/** What zstd's own program unpacks by default; `--long` goes beyond it. */
 const maxWindowBytes = 128n * 1024n * 1024n;
 
 /**

@@ -1,4 +1,4 @@
-/** Tells targets of what happens in a run; whatever becomes of that, the run takes no notice. */
+/** Notifies targets of what happens in a run; a target that fails does not affect the run. */
 import { Agent } from 'undici';
 import {
   endNotice,
@@ -22,13 +22,13 @@ export interface NotifierOptions extends Omit<SendOptions, 'dispatcher'> {
   about: Pick<Notice, 'manifest' | 'outputDir'>;
   /** An event as a line for people; undefined for those that are not worth one. */
   describe: (event: Event) => string | undefined;
-  /** Told once of each target that cannot be reached. */
+  /** Called once for each target that cannot be reached. */
   warn: (text: string) => void;
 }
 
 export interface Notifier {
   emit: Listener;
-  /** Resolves when everybody is told, or once that has taken too long. To be called once, at the end. */
+  /** Resolves when every target is notified, or after a time-out. To be called once, at the end. */
   close(): Promise<void>;
 }
 
@@ -66,9 +66,9 @@ export function startNotifier(targets: NoticeTarget[], options: NotifierOptions)
 
 type RunSoFar = Pick<Notice, 'manifest' | 'outputDir' | 'log'>;
 
-/** One target, which is told one thing after the other. */
+/** One target, which gets one notice after the other. */
 class Post {
-  /** Resolves when all that it is to be told was told, or could not be. */
+  /** Resolves when each of its notices was sent, or could not be. */
   sent: Promise<void> = Promise.resolve();
   readonly #target: NoticeTarget;
   readonly #index: number;

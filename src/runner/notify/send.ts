@@ -68,7 +68,7 @@ async function post(
     const headers = { 'content-type': type, 'user-agent': 'nightrender' };
     const answer = await request(url, { method: 'POST', headers, body, signal, dispatcher });
     const { statusCode } = answer;
-    // Nobody reads it; a connection that is never used again need not be drained.
+    // Not read: a connection that is never used again need not be drained.
     answer.body.on('error', () => undefined).destroy();
     if (statusCode < 300) return undefined;
     return statusCode < 400
@@ -123,7 +123,7 @@ function runCommand(
       done(code === 0 ? undefined : `it ended with ${code ?? name ?? 'an error'}`),
     );
     child.stdin.on('error', () => undefined).end(`${JSON.stringify(notice)}\n`);
-    // Some of what the system refuses is thrown rather than told, and without files to open there is no pipe.
+    // Some system errors are thrown rather than emitted, and without free file descriptors there is no pipe.
   }).catch((error: unknown) => reasonOf(error, signal));
 }
 

@@ -10,7 +10,7 @@ import type { Stop } from './stop.ts';
 /** Examined at the same moment, a few of which are decoded. */
 const examinedAtOnce = 32;
 
-/** Told by name; the others are counted. */
+/** Named in the event; the others are counted. */
 const maxExamples = 3;
 
 interface AdoptPorts extends Pick<Ports, 'clock' | 'emit'> {
@@ -78,7 +78,7 @@ async function examineUnknown(
   return { found, problems };
 }
 
-/** A name tells something only of a picture that says nothing itself, and where one scene alone would give it. */
+/** A name counts only for a picture without metadata, and where a single scene would give it. */
 async function match(
   checkpoint: AdoptPorts['checkpoint'],
   settings: Pick<BatchSettings, 'endpoint' | 'pictureName'>,

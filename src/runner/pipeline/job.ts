@@ -23,7 +23,7 @@ export interface Job {
   beganElapsed: number | undefined;
   /** Since when the service says that it does not know it. */
   missingElapsed: number | undefined;
-  /** How often it has said so, and how often in a row since then that the job waits. */
+  /** How often it has said so, and how often in a row it has answered since that the job waits. */
   missing: number;
   waitingInARow: number;
   /** Status requests in a row that brought no readable status, and since when that is no accident any more. */

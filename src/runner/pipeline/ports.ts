@@ -93,7 +93,7 @@ export interface ManifestScenes {
    * of the last one compared, scenes and rows are not asked for.
    */
   digest?: string | undefined;
-  /** Whether it was said that the list may have lost most of its scenes. */
+  /** Whether the list may have lost most of its scenes (`--allow-fewer`). */
   allowsFewer?: boolean;
   scenes(): Iterable<ListedScene>;
   /** Rows that are skipped on the user's word. */

@@ -80,7 +80,7 @@ function unansweredFailure(sceneId: string | undefined): string {
 }
 
 function learnReachability(run: SubmitContext, { kind, text }: Failure): void {
-  // Nobody was asked.
+  // No request was sent.
   if (kind === 'file-changed') return;
   if (kind === 'unanswered' || kind === 'not-reached') run.halts.countSilence('submit', text);
   else run.reachability.answered('submit');

@@ -10,7 +10,7 @@ export interface Broadcast {
 }
 
 export interface Listener {
-  /** Called with every change; `earlier` is what was told last. */
+  /** Called with every change; `earlier` is what was sent last. */
   hear: (batch: LiveBatch, earlier: LiveBatch | undefined) => void;
   /** Called now and then while nothing changes. */
   beat: () => void;
@@ -57,7 +57,7 @@ export function startBroadcast(batch: Pick<WatchedBatch, 'read'>): Broadcast {
     const waitMs = (latest?.freshUntil ?? 0) - performance.now();
     timer = setTimeout(() => {
       timer = undefined;
-      // Trouble is told in what is read; an error is a bug, and told to whoever asks next.
+      // Problems are part of what is read; an error is a bug, and answered to the next request.
       void read().then(keepReading, keepReading);
     }, waitMs);
   };
@@ -91,7 +91,7 @@ export interface WatchedBatch {
   imagesDir: string;
   /** The folder of their thumbnails; absolute. */
   thumbnailsDir: string;
-  /** As it is now, with trouble told in it; cheap where nothing has changed. One call at a time. */
+  /** The present state, problems included; cheap where nothing has changed. One call at a time. */
   read(): Promise<LiveBatch>;
   /** The newest of those before this id. Throws where they cannot be read. */
   picturesBefore(id: number): LivePicture[];

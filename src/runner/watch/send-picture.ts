@@ -106,7 +106,7 @@ function isGone(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP', 'ENAMETOOLONG', 'ENXIO', 'EINVAL'].includes(code);
 }
 
-/** Told by the bytes: no name makes a script of a picture. */
+/** Detected from the bytes: no file name turns a picture into a script. */
 async function typeOf(file: FileHandle): Promise<string | undefined> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(12), 0, 12, 0);
   const head = buffer.subarray(0, bytesRead).toString('latin1');

@@ -107,7 +107,7 @@ function shapeProblems(issue: z.core.$ZodIssue): FormProblem[] {
 
 const noVariable = 'expected the value itself: ${NAME} works in service.yaml only';
 
-/** Silently sent to a worker as they stand, they would be a key that nobody has. */
+/** Sent to a worker as they stand, they would be a wrong key. */
 function variableProblems(value: JsonValue, path: string[] = []): FormProblem[] {
   if (typeof value === 'string') {
     const isTold = value.includes('${') && path.join() !== 'name';

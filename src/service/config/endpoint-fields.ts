@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { count, flag, durationWithin, longestWait, sizeWithin } from '../../lib/yaml/scalar-schemas.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
 
-/** What a program can be told: C ends a text at a NUL. */
+/** What can be an argument: C ends a string at a NUL. */
 const programText = z
   .string('a text')
   .max(100_000, 'a text of at most 100000 characters')

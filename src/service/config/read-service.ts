@@ -148,7 +148,7 @@ function pathInFile(field: string): (string | number)[] {
 }
 
 export interface ServiceSettings {
-  /** An IP address or a name of this machine; loopback where nothing else is said. */
+  /** An IP address or a name of this machine; loopback by default. */
   host: string;
   /** 0 for a free one. */
   port: number;

@@ -119,7 +119,7 @@ export class EndpointRequests {
   }
 }
 
-/** In a file they may come from the environment, out of which nobody is to read them here. */
+/** In a file they may come from the environment, and must not be readable here. */
 function withoutSecrets(form: EndpointForm): EndpointForm {
   const environment = Object.fromEntries(Object.keys(form.environment).map((name) => [name, '••••']));
   return { ...form, environment };

@@ -7,7 +7,7 @@ import { isDiskFull } from '../jobs/disk-reserve.ts';
 import { type HttpResponse, errorBody, refusal } from './http-response.ts';
 import { type ClientLimits, sendAnswer } from './send-response.ts';
 
-/** Resolves to the answer; undefined where nobody listens any more. A rejection is an error of the service's own. */
+/** Resolves to the response; undefined where the client has gone. A rejection is an error of the service itself. */
 type AnswerRequest = (
   request: IncomingMessage,
   sendContinue: () => void,
@@ -164,7 +164,7 @@ interface Asked {
   begin: () => void;
 }
 
-/** Of a connection: nobody asks so much ahead, and each takes some kilobytes. */
+/** Of a connection: no client pipelines so many, and each takes some kilobytes. */
 const maxWaiting = 1_000;
 
 class RequestQueues {

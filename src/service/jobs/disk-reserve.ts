@@ -19,7 +19,7 @@ export class DiskReserve {
   /** Whether the disk was full and has had no space since: what there is is for nothing new. */
   isFull = false;
 
-  /** Takes the room; where there is not enough of it, says so and goes on without. */
+  /** Reserves the space; where there is not enough, reports it and continues without. */
   constructor(options: DiskReserveOptions) {
     this.#options = options;
     if (options.bytes > 0 && !this.#take())
@@ -28,7 +28,7 @@ export class DiskReserve {
       );
   }
 
-  /** Does what must be possible on a full disk: once more, with the room, where it is full. */
+  /** Does what must be possible on a full disk: tried again with the reserve freed where it is full. */
   async spend<T>(write: () => Promise<T>): Promise<T> {
     try {
       return await write();

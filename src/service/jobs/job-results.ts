@@ -23,7 +23,7 @@ export class JobResults {
     return this.#parts.maxResultBytes ?? defaultMaxResultBytes;
   }
 
-  /** Resolves once it is on the disk; false where nobody wants it any more. `output` is JSON text. */
+  /** Resolves once it is on the disk; false where the job has ended already. `output` is JSON text. */
   async complete(job: JobOfWorker, output: string, log?: string): Promise<boolean> {
     const byteCount = Buffer.byteLength(output);
     if (output === 'null') return this.fail(job, 'the worker ended without an output', log);

@@ -1,4 +1,4 @@
-/** The job store: every job the service has accepted, on disk before anybody is told. */
+/** The job store: every job the service has accepted, on disk before it is acknowledged. */
 import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { type Database, openForWriting } from '../../lib/sqlite/database.ts';

@@ -1,4 +1,4 @@
-/** The streams of jobs, in the job store: parts of an output, kept until somebody has read them. */
+/** The streams of jobs, in the job store: parts of an output, kept until they are read. */
 import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
 import type { JobTransitions, JobOfWorker } from './job-transitions.ts';
 import type { JobSignals } from './job-signals.ts';
@@ -72,7 +72,7 @@ export class JobStreams {
     return outputs.filter((output) => output !== undefined);
   }
 
-  /** Of a job that nobody adds to any more nothing is counted. */
+  /** Nothing is counted of a job that gets no more parts. */
   forget(job: number): void {
     this.#unreadBytes.delete(job);
   }

@@ -1,4 +1,4 @@
-/** How a job comes into the store and moves in it; all of this happens within somebody's transaction. */
+/** How a job comes into the store and moves in it; all of this happens within the caller's transaction. */
 import type { Database } from '../../lib/sqlite/database.ts';
 import { prepareWebhookStatements } from '../webhooks/webhook-statements.ts';
 import { assertTransition, type JobState, type JobTerms } from './job.ts';
@@ -36,7 +36,7 @@ export class JobTransitions {
   readonly #wallClock: () => number;
   readonly #onEnd: (job: number) => void;
 
-  /** `onEnd` is told the number of each job that ends. */
+  /** `onEnd` gets the number of each job that ends. */
   constructor(db: Database, now: () => number, onEnd: (job: number) => void) {
     this.sql = prepareJobStatements(db);
     this.#webhooks = prepareWebhookStatements(db);

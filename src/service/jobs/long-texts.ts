@@ -38,7 +38,7 @@ export class LongTexts {
       if (!isNamed) await this.delete([{ file }]);
       return isNamed;
     } catch (error) {
-      // After any other trouble nobody knows whether it is named; if not, the next start deletes it.
+      // After any other error it may or may not be named; if not, the next start deletes it.
       if (isDiskFull(error)) await this.delete([{ file }]);
       throw error;
     }
@@ -56,7 +56,7 @@ export class LongTexts {
     return opened && (await wholeOf([opened])).toString();
   }
 
-  /** Files that are not there are no trouble. */
+  /** Missing files are ignored. */
   async delete(texts: readonly { file: string | null }[]): Promise<void> {
     for (const { file } of texts) if (file !== null) await rm(join(this.#dir, file), { force: true });
   }

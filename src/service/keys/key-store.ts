@@ -100,7 +100,7 @@ export class KeyStore {
     return this.#given.some(({ holder }) => holder === key);
   }
 
-  /** Makes a key. Its text is told here and never again. Throws `KeyRefused` and `KeyStoreBusy`. */
+  /** Makes a key. Its text is returned here and never again. Throws `KeyRefused` and `KeyStoreBusy`. */
   add(asked: KeyForm): { key: string; record: KeyRecord } {
     const problems = checkKey(asked);
     const { name, kind } = asked;

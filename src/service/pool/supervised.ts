@@ -175,7 +175,7 @@ class KeptLog {
     if (this.#ofJob === undefined) return;
     this.#ofJob.push(kept);
     this.#length += kept.length + 1;
-    // The end of it tells more than the beginning.
+    // The end says more than the beginning.
     while (this.#length > maxJobLogLength) this.#length -= (this.#ofJob.shift()?.length ?? 0) + 1;
   }
 

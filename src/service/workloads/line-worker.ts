@@ -66,7 +66,7 @@ export class LineWorker implements Worker {
     const outcome = new Promise((resolve, reject) => {
       this.#run = { jobId: job.id, report, resolve, reject };
     });
-    // Not every program can be told to let go of a job; each can be ended.
+    // Not every program can cancel a job; each can be ended.
     const cancel = (): void =>
       void this.#process.end('the worker was stopped because its job was cancelled or timed out');
     report.signal.addEventListener('abort', cancel, { once: true });

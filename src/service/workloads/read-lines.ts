@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface Line {
   /** Without the line break. */
   bytes: Buffer;
-  /** It goes on beyond the bound; nothing more of it follows. */
+  /** It is longer than the limit; the rest is dropped. */
   isCut: boolean;
 }
 

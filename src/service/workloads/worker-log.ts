@@ -48,7 +48,7 @@ export class WorkerLog {
     this.#log(isCut ? `${shown}…` : shown);
   }
 
-  /** Tells of lines that were left out and not told of yet. */
+  /** Reports lines that were left out and not reported yet. */
   end(): void {
     if (this.#leftOut === 0) return;
     this.#log(`(${this.#leftOut} lines omitted: too many at once)`);

@@ -1,4 +1,4 @@
-/** A process in a group of its own: all it has started ends with it, it ends with the service, and why is said in words. */
+/** A process in a group of its own: all it has started ends with it, it ends with the service, and the reason is given in words. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -139,7 +139,7 @@ function reasonOf(error: unknown, { command, cwd }: ProcessOptions): string {
 /** How much memory a process and its children have, where /proc tells. */
 const everyMs = 500;
 
-/** Tells once, of bytes, when they have more than `maxBytes`. The function that is returned ends the watch. */
+/** Reports once, in bytes, when they have more than `maxBytes`. The returned function ends the watch. */
 function watchMemory(pid: number, maxBytes: number, onExceeded: () => void): () => void {
   const timer = setInterval(() => {
     if (residentBytes(pid) <= maxBytes) return;

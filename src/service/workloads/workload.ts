@@ -28,7 +28,7 @@ export interface Workload {
 export interface WorkerContext {
   /** The id of the worker, as clients see it in `workerId`: `[A-Za-z0-9_-]+`. */
   workerId: string;
-  /** Told of each line that the worker writes for people, in their order, without its line break. */
+  /** Called with each line that the worker writes for people, in order, without its line break. */
   log(line: string): void;
   /** Aborts a start that is no longer wanted. */
   signal?: AbortSignal;

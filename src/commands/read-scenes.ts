@@ -71,8 +71,8 @@ export async function readScenes(
     signal.throwIfAborted();
     problems.push(...reading.inputs.problems(config, [...reading.columns]));
     assertGood(reading);
-    const isTold = reading.contents.length === config.manifest.length && config.input?.sendsFiles !== true;
-    if (isTold) stage.digest = listDigest(config, [...reading.contents, ...expanded.contents]);
+    const isKnown = reading.contents.length === config.manifest.length && config.input?.sendsFiles !== true;
+    if (isKnown) stage.digest = listDigest(config, [...reading.contents, ...expanded.contents]);
     return { stage, columns: [...reading.columns, ...axesOf(config)], seedBits };
   } catch (error) {
     stage.close();
@@ -106,7 +106,7 @@ async function readManifest(reading: Reading, index: number): Promise<void> {
       : openManifest(shownFile(path), { signal, onBytes: (chunk) => void bytes.update(chunk) }));
     const { columns } = manifest;
     const wrong = columns === undefined ? [] : headerProblems(config, manifest.path, columns);
-    emit(reading, wrong);
+    addProblems(reading, wrong);
     for (const column of columns ?? []) reading.columns.add(column);
     // Every row would lack the column, too.
     if (wrong.length === 0) await readRows(reading, manifest);
@@ -147,13 +147,13 @@ async function readRows(reading: Reading, manifest: Manifest): Promise<void> {
     }
   }
   for (const name of own) reading.columns.add(name);
-  emit(reading, takenNames(config, manifest.path, own));
+  addProblems(reading, takenNames(config, manifest.path, own));
 }
 
 /** The lists of `scenes` alone. */
 async function readListless(reading: Reading): Promise<void> {
   const wrong = listlessProblems(reading.config);
-  emit(reading, wrong);
+  addProblems(reading, wrong);
   const input = wrong.length === 0 ? inputFor(reading, []) : undefined;
   const adder = adderOf(reading, []);
   if (input === undefined || adder === undefined) return;
@@ -173,15 +173,15 @@ function adderOf(reading: Reading, columns: string[] | undefined): RowAdder | un
 /** Undefined where the columns do not tell. */
 function inputFor(reading: Reading, columns: string[]): InputTemplate | undefined {
   const input = inputOf(reading.config, columns);
-  if (input !== undefined) emit(reading, unspoken(reading.config, input));
+  if (input !== undefined) addProblems(reading, unspoken(reading.config, input));
   return input;
 }
 
 /** What is wrong with the pipeline.yaml shows with every manifest. */
-function emit({ problems }: Reading, found: Problem[]): void {
+function addProblems({ problems }: Reading, found: Problem[]): void {
   for (const problem of found) {
-    const isTold = problems.some(({ where, text }) => where === problem.where && text === problem.text);
-    if (!isTold) problems.push(problem);
+    const isReported = problems.some(({ where, text }) => where === problem.where && text === problem.text);
+    if (!isReported) problems.push(problem);
   }
 }
 

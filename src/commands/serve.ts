@@ -64,7 +64,7 @@ const serving = {
 const withoutScript =
   'This page needs JavaScript. Without it, use service.yaml and <code>nightrender keys</code>.';
 
-/** What the book's log takes at most, and the book itself when that is brought into it, with something to spare. */
+/** The most that the store's log takes, and the store itself when that is brought into it, with something to spare. */
 const roomToEndJobs = 24 * 1024 * 1024;
 
 /** Serves until SIGINT or SIGTERM; resolves to the exit code. */

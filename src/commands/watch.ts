@@ -15,7 +15,7 @@ import { LiveReader, type LiveReading } from '../runner/checkpoint/live-reader.t
 import { failureRules, isFailureKind } from '../runner/core/failure.ts';
 import { lastHourOf, nightOf } from '../runner/core/finish-rate.ts';
 import type { LiveBatch, LiveFailure, LiveNumbers } from '../runner/core/live-batch.ts';
-import { paceOf, type Throughput } from '../runner/core/throughput.ts';
+import { throughputOf, type Throughput } from '../runner/core/throughput.ts';
 import { conditionOf, lastEndedAt, type RunCondition } from '../runner/core/run-condition.ts';
 import type { WatchedBatch } from '../runner/watch/broadcast.ts';
 import type { Argv } from 'yargs';
@@ -144,7 +144,7 @@ function numbersAt(reading: LiveReading, run: RunCondition, now: number, others:
   const { scenes, tally, ended, pictures, cost } = reading;
   const isAtWork = run.kind === 'running' || run.kind === 'stalled';
   const end = isAtWork ? now : (lastEndedAt(ended) ?? now);
-  const pace = paceOf(run, { ...reading, inFlight: tally.inFlight }, now);
+  const pace = throughputOf(run, { ...reading, inFlight: tally.inFlight }, now);
   return {
     scenes,
     attempts: tally.total,

@@ -27,7 +27,7 @@ interface Batch {
   /** All that are talked to: where jobs are sent, and where some are in flight. */
   endpoints: Endpoint[];
   emit: Listener;
-  /** What it is told of is said to `emit`. */
+  /** Its requests are emitted. */
   stop: Stop;
   /** Pictures that were kept as `.former` before; none where it is left out. */
   kept?: number;

@@ -118,8 +118,8 @@ export class JobOperations {
   async #untilEnded({ endpoint, route, gone }: RequestContext, id: string): Promise<JobRecord | undefined> {
     const { store } = this.#parts;
     if (!store.reads.has(endpoint.id, id)) return undefined;
-    const context = Number(route.query.get('wait') ?? maxWaitMs);
-    const waitMs = context >= 0 && context <= maxWaitMs ? context : maxWaitMs;
+    const askedMs = Number(route.query.get('wait') ?? maxWaitMs);
+    const waitMs = askedMs >= 0 && askedMs <= maxWaitMs ? askedMs : maxWaitMs;
     const waiting = { waitMs, signal: gone };
     await untilFound(store.signals, [`changed ${id}`], waiting, () => store.reads.hasEnded(id) || undefined);
     return store.reads.find(endpoint.id, id);

@@ -28,22 +28,20 @@ export function* readRows(db: Database, choice: RowChoice = {}): Generator<Repor
   const scenes = sceneReader(db, choice);
   const badRows = readBadRows(db, choice);
   let bad = badRows.next();
-  for (const scene of scenes('s.position', 's.position IS NOT NULL')) {
+  for (const scene of scenes.listed()) {
     for (; bad.done !== true && bad.value.position < (scene.position ?? 0); bad = badRows.next())
       yield invalidRow(bad.value);
     yield toRow(scene);
   }
   for (; bad.done !== true; bad = badRows.next()) yield invalidRow(bad.value);
-  for (const scene of scenes('s.scene', "+s.state = 'withdrawn'")) yield toRow(scene);
+  for (const scene of scenes.withdrawn()) yield toRow(scene);
 }
 
 /** A statement that stayed open while a terminal's reader thinks would keep a run from truncating its log. */
 const pageRows = 200;
 
-type SceneReader = (key: 's.position' | 's.scene', among: string) => Generator<SceneRow>;
-
-/** In the order of a key. The unary plus rules out indexes in another order, which each page would have to sort. */
-function sceneReader(db: Database, { states, kinds, search }: RowChoice): SceneReader {
+/** The unary plus rules out indexes in another order than that of the list, which each page would have to sort. */
+function sceneReader(db: Database, { states, kinds, search }: RowChoice) {
   if (search !== undefined) db.function('has_text', { deterministic: true }, hasText(search));
   const conditions = [
     ...(states === undefined ? [] : ['+s.state IN (SELECT value FROM json_each(@states))']),
@@ -61,17 +59,26 @@ function sceneReader(db: Database, { states, kinds, search }: RowChoice): SceneR
     ...(states !== undefined && { states: JSON.stringify(states) }),
     ...(kinds !== undefined && { kinds: JSON.stringify(kinds) }),
   };
-  return function* read(key, among) {
-    const where = [among, `${key} > @after`, ...conditions].join(' AND ');
-    const page = db.prepare<[object], SceneRow>(
-      `${sceneColumns(db)} WHERE ${where} ORDER BY ${key} LIMIT ${pageRows}`,
+  const pages = (among: string, key: string) =>
+    db.prepare<[object], SceneRow>(
+      `${sceneColumns(db)} WHERE ${[among, ...conditions].join(' AND ')} ORDER BY ${key} LIMIT ${pageRows}`,
     );
-    let after = -1;
-    for (let rows = page.all({ ...values, after }); rows.length > 0; rows = page.all({ ...values, after })) {
-      yield* rows;
-      const last = rows.at(-1);
-      after = (key === 's.scene' ? last?.sceneKey : last?.position) ?? Infinity;
-    }
+  return {
+    *listed(): Generator<SceneRow> {
+      const page = pages('s.position > @after', 's.position');
+      let rows = page.all({ ...values, after: -1 });
+      for (; rows.length > 0; rows = page.all({ ...values, after: rows.at(-1)?.position })) yield* rows;
+    },
+    *withdrawn(): Generator<SceneRow> {
+      const page = pages('s.scene IN (SELECT value FROM json_each(@keys))', 's.scene');
+      // The index has these keys: scenes that are listed are not read for it.
+      const withdrawn = db.prepare<[], number>(
+        "SELECT scene FROM scenes WHERE state = 'withdrawn' ORDER BY scene",
+      );
+      const keys = withdrawn.pluck().all();
+      for (let from = 0; from < keys.length; from += pageRows)
+        yield* page.all({ ...values, keys: JSON.stringify(keys.slice(from, from + pageRows)) });
+    },
   };
 }
 

@@ -41,13 +41,13 @@ export function haltReason(tally: Tally, settings: HaltSettings): string | undef
 /** As above, for an operation that does not answer; `words` is what its latest request came to. */
 export function unreachableReason(
   operation: 'submit' | 'status',
-  contact: ReachabilityState,
+  state: ReachabilityState,
   now: number,
   settings: HaltSettings,
   words: string,
 ): string | undefined {
-  if (silentForMs(contact, now) < settings.unreachableMs) return undefined;
-  const silence = formatDuration(silentForMs(contact, now));
+  if (silentForMs(state, now) < settings.unreachableMs) return undefined;
+  const silence = formatDuration(silentForMs(state, now));
   const what = operation === 'submit' ? 'submissions' : 'status requests';
   return `the service has not answered ${what} for ${silence} (\`halt.unreachable\`); the latest: ${words}`;
 }
@@ -62,8 +62,8 @@ export interface ReachabilityState {
 
 export const heard: ReachabilityState = { silent: 0, silentSince: 0 };
 
-export function withSilence(contact: ReachabilityState, now: number): ReachabilityState {
-  return { silent: contact.silent + 1, silentSince: contact.silent === 0 ? now : contact.silentSince };
+export function withSilence(state: ReachabilityState, now: number): ReachabilityState {
+  return { silent: state.silent + 1, silentSince: state.silent === 0 ? now : state.silentSince };
 }
 
 /** One lost answer is the network's everyday; so many in a row, one after the other, are not. */
@@ -72,21 +72,21 @@ const enoughSilence = 5;
 const blindAfterMs = 60_000;
 
 /** Whether requests are better sent one at a time until one is answered. */
-export function isLost(contact: ReachabilityState): boolean {
-  return contact.silent >= enoughSilence;
+export function isLost(state: ReachabilityState): boolean {
+  return state.silent >= enoughSilence;
 }
 
 /** Requests that brought nothing since contact was lost, the one with which it was included. */
-export function silentSinceLost(contact: ReachabilityState): number {
-  return Math.max(0, contact.silent - enoughSilence + 1);
+export function silentSinceLost(state: ReachabilityState): number {
+  return Math.max(0, state.silent - enoughSilence + 1);
 }
 
 /** Whether status requests have brought nothing for so long that nothing should be submitted. */
-export function isBlind(contact: ReachabilityState, now: number): boolean {
-  return isLost(contact) && silentForMs(contact, now) >= blindAfterMs;
+export function isBlind(state: ReachabilityState, now: number): boolean {
+  return isLost(state) && silentForMs(state, now) >= blindAfterMs;
 }
 
 /** 0 where the latest request was answered. */
-export function silentForMs(contact: ReachabilityState, now: number): number {
-  return contact.silent === 0 ? 0 : now - contact.silentSince;
+export function silentForMs(state: ReachabilityState, now: number): number {
+  return state.silent === 0 ? 0 : now - state.silentSince;
 }

@@ -80,8 +80,8 @@ export function readOrigin(json: unknown): Origin | undefined {
   if (typeof scene !== 'string' || typeof number !== 'number' || typeof jobId !== 'string') return undefined;
   if (typeof baseUrl !== 'string' || typeof id !== 'string' || !isJsonObject(input)) return undefined;
   if (version !== 'v1' && version !== 'v2') return undefined;
-  const text = typeof seed === 'string' ? seed : null;
-  return { scene, input, seed: text, number, jobId, endpoint: { baseUrl, id, version } };
+  const seedText = typeof seed === 'string' ? seed : null;
+  return { scene, input, seed: seedText, number, jobId, endpoint: { baseUrl, id, version } };
 }
 
 /** Whether the picture is of exactly what the scene sends. */

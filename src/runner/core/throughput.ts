@@ -31,7 +31,7 @@ export interface BatchOnRecord {
  * Undefined where no run is at work, or too little has finished of late. The same for the same record: no chance is
  * in it.
  */
-export function paceOf(run: RunCondition, batch: BatchOnRecord, now: number): Throughput | undefined {
+export function throughputOf(run: RunCondition, batch: BatchOnRecord, now: number): Throughput | undefined {
   if (run.kind !== 'running') return undefined;
   const { scenes, part, inFlight } = batch;
   const { finished, end } = finishedOf(batch.ended, run.since, now);

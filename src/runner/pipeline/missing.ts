@@ -15,7 +15,7 @@ export type MissingContext = SettleContext & {
 };
 
 /** With nothing else to learn from, the endpoint's silence is waited for this long before one job is given up for it. */
-const doubtMs = 60_000;
+const uncertainMs = 60_000;
 
 /** No result is deleted before, counted from its completion. */
 const retentionMs = 30 * 60_000;
@@ -38,7 +38,7 @@ export async function missing(run: MissingContext, job: Job, text: string): Prom
   if (health?.kind === 'failure' && failureRules[health.failure.kind].next === 'stop') return health.failure;
   run.jobs.markUncertain(job);
   run.stats.move(job.attempt, 'outage');
-  if (now - since < doubtMs || run.jobs.count > run.jobs.uncertain.size)
+  if (now - since < uncertainMs || run.jobs.count > run.jobs.uncertain.size)
     return { kind: 'endpoint-doubtful', text };
   // Nothing is submitted any more, whose answer would settle it: the next run does.
   if (run.stop.ending !== undefined) run.stop.request('leave', run.stop.ending);

@@ -15,7 +15,7 @@ export class Reachability {
   readonly #elapsed: () => number;
   readonly #random: () => number;
   readonly #waits: BackoffSettings;
-  #reachability: Record<Operation, ReachabilityState> = { submit: heard, status: heard };
+  #states: Record<Operation, ReachabilityState> = { submit: heard, status: heard };
   /**
    * Submissions that may be on their way at once: one at first and while contact is lost, twice as many with each answer
    * after that. A service that takes jobs and names none that can be asked for is paid for one.
@@ -30,12 +30,12 @@ export class Reachability {
   }
 
   of(operation: Operation): ReachabilityState {
-    return this.#reachability[operation];
+    return this.#states[operation];
   }
 
   /** A readable answer came, whatever it says. */
   answered(operation: Operation): void {
-    this.#reachability[operation] = heard;
+    this.#states[operation] = heard;
     if (operation !== 'submit') return;
     this.#window = this.#window > maxWindow ? Infinity : this.#window * 2;
     this.#nextSubmission = 0;
@@ -44,30 +44,30 @@ export class Reachability {
   /** No readable answer came. */
   silent(operation: Operation): void {
     const now = this.#elapsed();
-    const contact = withSilence(this.#reachability[operation], now);
-    this.#reachability[operation] = contact;
-    if (operation !== 'submit' || !isLost(contact)) return;
+    const state = withSilence(this.#states[operation], now);
+    this.#states[operation] = state;
+    if (operation !== 'submit' || !isLost(state)) return;
     this.#window = 1;
-    this.#nextSubmission = now + backoffMs(silentSinceLost(contact), this.#waits, this.#random());
+    this.#nextSubmission = now + backoffMs(silentSinceLost(state), this.#waits, this.#random());
   }
 
   /** Whether submissions are not answered at the moment. */
   isOutage(): boolean {
-    return isLost(this.#reachability.submit);
+    return isLost(this.#states.submit);
   }
 
   /** Submissions that may be sent now on top of `sending` others; `isProbe` where no other job in flight could show that the service is back. */
   roomFor(sending: number, isProbe: boolean): number {
     const now = this.#elapsed();
     if (this.#nextSubmission > now) return 0;
-    if (isBlind(this.#reachability.status, now)) return isProbe ? 1 : 0;
+    if (isBlind(this.#states.status, now)) return isProbe ? 1 : 0;
     return Math.max(0, this.#window - sending);
   }
 
   /** Ms until submissions may be sent again. */
   pauseMs(): number {
     const now = this.#elapsed();
-    const blindMs = isBlind(this.#reachability.status, now) ? blindPauseMs : 0;
+    const blindMs = isBlind(this.#states.status, now) ? blindPauseMs : 0;
     return Math.max(0, blindMs, this.#nextSubmission - now);
   }
 }

@@ -149,10 +149,10 @@ export class RequestThrottle {
     const waitMs = this.#allows(now) ? untilRoomMs(this.#pace) : this.pauseMs();
     if (waitMs === Infinity) return;
     this.#alarm = new AbortController();
-    void this.#lookAfter(waitMs, this.#alarm.signal);
+    void this.#admitAfter(waitMs, this.#alarm.signal);
   }
 
-  async #lookAfter(waitMs: number, dropped: AbortSignal): Promise<void> {
+  async #admitAfter(waitMs: number, dropped: AbortSignal): Promise<void> {
     await this.#clock.sleep(waitMs, dropped);
     if (!dropped.aborted) this.admitNext();
   }

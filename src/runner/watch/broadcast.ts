@@ -36,7 +36,7 @@ export function startBroadcast(batch: Pick<WatchedBatch, 'read'>): Broadcast {
   let lastSentAt = 0;
   let isClosed = false;
 
-  const emit = (say: (listener: Listener) => void): void => {
+  const forEachListener = (say: (listener: Listener) => void): void => {
     lastSentAt = performance.now();
     for (const listener of listeners) say(listener);
   };
@@ -44,8 +44,8 @@ export function startBroadcast(batch: Pick<WatchedBatch, 'read'>): Broadcast {
     const earlier = latest;
     latest = await timedReading(batch);
     const { batch: now, json } = latest;
-    if (earlier?.json !== json) emit((listener) => listener.hear(now, earlier?.batch));
-    else if (performance.now() - lastSentAt > beatMs) emit((listener) => listener.beat());
+    if (earlier?.json !== json) forEachListener((listener) => listener.hear(now, earlier?.batch));
+    else if (performance.now() - lastSentAt > beatMs) forEachListener((listener) => listener.beat());
     return now;
   };
   const read = (): Promise<LiveBatch> =>

@@ -66,7 +66,7 @@ export class JobExpiry {
   /**
    * Removes what deleted jobs left behind: their copies in the write-ahead log, and the copies of texts that SQLite
    * leaves in a page when it moves rows to another, which `secure_delete` does not reach. The latter takes a rewrite
-   * of the store, so it is done to small books while they are idle, at start and at the end.
+   * of the store, so it is done to small stores while they are idle, at start and at the end.
    */
   scrub(isIdle = this.#parts.sql.open.get() === undefined): void {
     const { db } = this.#parts;

@@ -45,7 +45,7 @@ export class WorkerPool {
           workload,
           retryWrite: (write) => this.#retryWrite(write),
           onChange: () => this.wake(),
-          onProblem: (text) => this.#emit(text),
+          onProblem: (text) => this.#reportProblem(text),
         }),
     );
     this.#unsubscribe = store.signals.on(`queued ${endpoint.id}`, () => this.wake());
@@ -112,7 +112,7 @@ export class WorkerPool {
     for (const slot of this.#slots) if (slot.idleMs > idleMs) void slot.supervised.retire();
   }
 
-  #emit(text: string): void {
+  #reportProblem(text: string): void {
     if (text !== this.#problem) this.#report(`endpoint ${this.#parts.endpoint.id}: ${text}`);
     this.#problem = text;
   }

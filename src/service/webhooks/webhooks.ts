@@ -79,7 +79,7 @@ export class Webhooks {
 
   async #begin(webhook: DueWebhook, release: (hasAnswered?: boolean) => void): Promise<void> {
     try {
-      release(await this.#emit(webhook));
+      release(await this.#send(webhook));
       this.#sending.delete(webhook.job);
       this.#poll();
     } catch (error) {
@@ -93,7 +93,7 @@ export class Webhooks {
    * Resolves to whether its host answered, undefined where it was not asked. A try counts before it is made: one that
    * the service does not live to see the end of was one.
    */
-  async #emit(webhook: DueWebhook): Promise<boolean | undefined> {
+  async #send(webhook: DueWebhook): Promise<boolean | undefined> {
     const { commit } = this.#parts.store.file;
     const body = await this.#bodyOf(webhook);
     const { job, tries, url, dueAt: wasDueAt } = webhook;

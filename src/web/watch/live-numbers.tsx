@@ -23,7 +23,7 @@ export function LiveNumbers({ numbers, aheadMs }: Props): JSX.Element {
           value={doneAt === null ? '–' : leftWords(doneAt - now)}
           more={doneAt === null ? noLeftWords(scenes) : `done about ${hourWords(doneAt - aheadMs)}`}
         />
-        <Tile name="pace" {...paceOf(perSecond)} more={counted(pictures, 'picture')} />
+        <Tile name="pace" {...throughputOf(perSecond)} more={counted(pictures, 'picture')} />
         <Tile
           name="in flight"
           value={countWords(scenes.active)}
@@ -120,7 +120,7 @@ function failedWords({ invalid, withdrawn }: Numbers['scenes']): string {
 }
 
 /** In the unit in which it is a number one can grasp. */
-function paceOf(perSecond: number | null): { value: string; unit?: string } {
+function throughputOf(perSecond: number | null): { value: string; unit?: string } {
   if (perSecond === null) return { value: '–' };
   if (perSecond >= 1) return { value: perSecond.toFixed(1), unit: 'a second' };
   if (perSecond * 60 >= 1) return { value: (perSecond * 60).toFixed(1), unit: 'a minute' };

@@ -1,6 +1,6 @@
 /** Promise: who looks at a run from outside is told its pace and the time left, and nothing where nobody can tell. */
 import { expect, it } from 'vitest';
-import { paceOf, type BatchOnRecord } from '../../../src/runner/core/throughput.ts';
+import { throughputOf, type BatchOnRecord } from '../../../src/runner/core/throughput.ts';
 import type { EndedAttempt, RunCondition } from '../../../src/runner/core/run-condition.ts';
 
 const minute = 60_000;
@@ -23,32 +23,32 @@ function batchOf(ended: EndedAttempt[], more: Partial<BatchOnRecord> = {}): Batc
 it('tells both, in whatever order the attempts are on record, and the same each time', () => {
   const ended = steady(300);
   const now = begun + 308_000;
-  const pace = paceOf(running, batchOf(ended), now);
+  const pace = throughputOf(running, batchOf(ended), now);
   expect(pace?.perSecond).toBeCloseTo(1, 1);
   expect(Math.abs((pace?.leftMs ?? 0) / (10 * minute) - 1)).toBeLessThan(0.1);
-  expect(paceOf(running, batchOf(ended.toReversed()), now)).toEqual(pace);
+  expect(throughputOf(running, batchOf(ended.toReversed()), now)).toEqual(pace);
 });
 
 it('counts scenes that were set aside as done, and attempts that will be made again not', () => {
   const half = steady(300).map((each, i) => ({ ...each, hasFinished: i % 2 === 0 }));
-  expect(paceOf(running, batchOf(half), begun + 308_000)?.perSecond).toBeCloseTo(0.5, 1);
+  expect(throughputOf(running, batchOf(half), begun + 308_000)?.perSecond).toBeCloseTo(0.5, 1);
 });
 
 it('forgets what was before the run', () => {
   const before = Array.from({ length: 500 }, (_, i) => attempt(begun - 60 * minute + i * 10));
   const now = begun + 308_000;
-  expect(paceOf(running, batchOf([...before, ...steady(300)]), now)).toEqual(
-    paceOf(running, batchOf(steady(300)), now),
+  expect(throughputOf(running, batchOf([...before, ...steady(300)]), now)).toEqual(
+    throughputOf(running, batchOf(steady(300)), now),
   );
 });
 
 it('tells no time left where a preview renders a part of the batch', () => {
-  const pace = paceOf(running, batchOf(steady(300), { part: { limit: 20, scenes: 20 } }), begun + 308_000);
+  const pace = throughputOf(running, batchOf(steady(300), { part: { limit: 20, scenes: 20 } }), begun + 308_000);
   expect(pace).toMatchObject({ leftMs: null });
 });
 
 it('bears a clock that is set back', () => {
-  expect(paceOf(running, batchOf(steady(300)), begun)?.perSecond).toBeCloseTo(1, 1);
+  expect(throughputOf(running, batchOf(steady(300)), begun)?.perSecond).toBeCloseTo(1, 1);
 });
 
 it.each<[string, RunCondition, EndedAttempt[]]>([
@@ -57,5 +57,5 @@ it.each<[string, RunCondition, EndedAttempt[]]>([
   ['of one that was killed', { kind: 'killed', since: begun }, steady(300)],
   ['where no run is', { kind: 'none' }, []],
 ])('says nothing %s', (_, run, ended) => {
-  expect(paceOf(run, batchOf(ended), begun + 308_000)).toBeUndefined();
+  expect(throughputOf(run, batchOf(ended), begun + 308_000)).toBeUndefined();
 });

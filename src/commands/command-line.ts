@@ -184,7 +184,10 @@ function unknownIn(args: string[], loaded: Loaded): string | undefined {
 
 function tooMuch(message: string, [first = '']: string[]): string {
   const [, words = ''] = /^[^:]*: ([^]*)$/.exec(message) ?? [];
-  return `${JSON.stringify(words)} is one argument too many for ${first}.`;
+  return `${first} does not take ${words
+    .split(', ')
+    .map((word) => JSON.stringify(word))
+    .join(', ')}.`;
 }
 
 function optionsOf(command: LoadedCommand | undefined): { name: string; isSwitch: boolean }[] {

@@ -24,7 +24,7 @@ export const statusCommand: LoadedCommand = {
 };
 
 function statusOptions(parser: Argv) {
-  const purpose = `Shows how many scenes are saved, in flight and failed, what failed most, whether a run is at work, and what held the last one back; of a live run also its pace, the time left and the latest picture. It only reads, and may be asked while a run is going on.`;
+  const purpose = `Shows how many scenes are saved, in flight and failed, what failed most, whether a run is at work, and what held the last one back; of a live run also its pace, the time left and the latest picture. Read-only, also during a run.`;
   return withPipeline(parser, ['output', 'json'])
     .usage(`$0 status <pipeline>\n\n${purpose}`)
     .option('watch', { type: 'boolean', describe: 'update every second until the run ends, or Ctrl-C' })

@@ -45,7 +45,7 @@ function verifyOptions(parser: Argv) {
     .usage(`$0 verify <pipeline>\n\n${purpose}`)
     .option('repair', { type: 'boolean', describe: 'put scenes with missing or damaged pictures back' })
     .example('$0 verify pipeline.yaml', 'after a disk was full, moved or repaired')
-    .example('$0 verify pipeline.yaml --repair', 'put bad ones back; then $0 run renders them')
+    .example('$0 verify pipeline.yaml --repair', 'put bad ones back; then nightrender run renders them')
     .example('$0 verify pipeline.yaml --json', 'for a script: a line for each bad picture')
     .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...verifying })}`);
 }

@@ -48,7 +48,7 @@ export function createVerifyView(options: VerifyViewOptions): VerifyView {
 function describeRepaired({ lost, keptAs }: Repaired): string {
   const what =
     keptAs === null
-      ? 'The checkpoint differs from what the last run left, but is sound: accepted as it is.'
+      ? `The checkpoint ${lost === 0 ? 'differs from what the last run left, but is sound' : 'is older than what the last run left'}: accepted as it is.`
       : `The damaged checkpoint is repaired; the damaged file is kept as ${keptAs}.`;
   if (lost === 0) return `${what} No submission is lost.`;
   return `${what} ${plural(lost, 'submission is', 'submissions are')} lost and counted as unanswered.`;

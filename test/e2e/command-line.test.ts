@@ -16,7 +16,7 @@ it.each([
     ['serve', '--faults', 'x'],
     'serve has no --faults any more: it was a tool of the tests, and nothing replaces it.',
   ],
-  [['run', 'pipeline.yaml', 'other.yaml'], '"other.yaml" is one argument too many for run.'],
+  [['run', 'pipeline.yaml', 'other.yaml'], 'run does not take "other.yaml".'],
   [['run'], 'Specify a pipeline.yaml.'],
   [['inspect'], 'Specify a picture.'],
   [['keys'], 'Specify a command: add, list, revoke.'],

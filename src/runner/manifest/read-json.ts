@@ -143,7 +143,7 @@ class ElementCutter {
     if (isTooLong) return { line, text: '', problem: 'is longer than 1 MiB' };
     if (isThere) return readElement(bytes, line);
     if (isLast && this.#elements === 1) return undefined;
-    return { line, text: '', problem: 'is missing: there is a comma too many' };
+    return { line, text: '', problem: 'has no element: there is a comma too many' };
   }
 }
 

@@ -35,8 +35,8 @@ it('reads targets with what they are told of', () => {
 
 it.each([
   ['{}', '7:9: notify is keys and values; expected a list of targets such as [{ping: https://…}]'],
-  ['[{ping: ftp://x/secret-a}]', '7:17: notify[0].ping is an invalid text; expected an http(s) URL'],
-  ['[{slack: "${HC_UUID}"}]', '7:18: notify[0].slack is an invalid text; expected an http(s) URL'],
+  ['[{ping: ftp://x/secret-a}]', '7:17: notify[0].ping is not valid; expected an http(s) URL'],
+  ['[{slack: "${HC_UUID}"}]', '7:18: notify[0].slack is not valid; expected an http(s) URL'],
   [
     '[{ping: http://a/secret-a, slack: http://b/secret-b}]',
     '7:10: notify[0] is keys and values; expected exactly one of ping, slack, webhook and command',
@@ -51,7 +51,7 @@ it.each([
   ],
   [
     '[{command: x, on: [end]}]',
-    '7:28: notify[0].on[0] is an invalid text; expected start, finish, halt, {failures: 50} or {stall: 30m}',
+    '7:28: notify[0].on[0] is not valid; expected start, finish, halt, {failures: 50} or {stall: 30m}',
   ],
   [
     '[{command: x, on: [{stall: 5}]}]',

@@ -43,7 +43,11 @@ it('forgets what was before the run', () => {
 });
 
 it('tells no time left where a preview renders a part of the batch', () => {
-  const pace = throughputOf(running, batchOf(steady(300), { part: { limit: 20, scenes: 20 } }), begun + 308_000);
+  const pace = throughputOf(
+    running,
+    batchOf(steady(300), { part: { limit: 20, scenes: 20 } }),
+    begun + 308_000,
+  );
   expect(pace).toMatchObject({ leftMs: null });
 });
 

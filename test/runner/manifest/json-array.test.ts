@@ -53,7 +53,7 @@ it('names every element that is no good row, and reads the others', async () => 
     '4: is not a JSON object but null',
     expect.stringContaining('5: holds 9007199254740993, which would lose digits'),
     expect.stringMatching(/^6: is not valid JSON: /),
-    '8: is missing: there is a comma too many',
+    '8: has no element: there is a comma too many',
     { good: 1 },
   ]);
 });
@@ -76,7 +76,7 @@ it('is none the worse for an element without end, bytes that are no text, and sp
     { kind: 'bad', line: 1, problem: 'is longer than 1 MiB' },
     { kind: 'bad', line: 2, problem: 'is not valid UTF-8' },
     { kind: 'bad', line: 2, problem: 'contains a NUL character' },
-    { kind: 'bad', line: 2, problem: 'is missing: there is a comma too many' },
+    { kind: 'bad', line: 2, problem: 'has no element: there is a comma too many' },
   ]);
 });
 

@@ -350,10 +350,7 @@ describe('one field', () => {
     ],
     ['environment: {A: }', 'environment.A is empty; expected a text'],
     ['environment: {A: "${GONE}"}', 'the environment variable GONE is not set'],
-    [
-      'environment: A=secret',
-      'environment is an invalid text; expected names with texts, such as {MODEL: x}',
-    ],
+    ['environment: A=secret', 'environment is not valid; expected names with texts, such as {MODEL: x}'],
   ])('{%s}', (keys, problem) => {
     expect(endpointProblemsOf(`module: ./handler.mjs, ${keys}`)).toEqual([problem]);
   });

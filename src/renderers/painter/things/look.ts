@@ -3,7 +3,7 @@ import { hex, mix, namedColours, rgb, shade, type Colour } from '../../colour.ts
 import { circle, ellipse, type Drawing } from '../drawing.ts';
 import { type Random } from '../../random.ts';
 import type { Season } from '../../language/other-words.ts';
-import { type Mention } from '../mentions.ts';
+import type { Mention } from '../mentions.ts';
 
 export interface Look {
   drawing: Drawing;

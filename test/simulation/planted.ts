@@ -115,12 +115,6 @@ export const plantedBugs: PlantedBug[] = [
     to: `db.prepare<[string], KnownScene>('SELECT scene AS sceneKey, position, source, input, columns FROM scenes WHERE id = ?').get(id) ?? same.get(id, fingerprint) ?? (`,
   },
   {
-    name: 'inputs are not held against their fingerprints',
-    file: 'src/runner/checkpoint/attempt-records.ts',
-    from: '  if (!isInputOf(row.fingerprint, input))',
-    to: '  if (false)',
-  },
-  {
     name: 'a lost log is not noticed',
     file: 'src/runner/checkpoint/find-loss.ts',
     from: 'if (mark === undefined || reached.commit >= mark.commit) return undefined;',

@@ -53,7 +53,7 @@ function onTerminal(topic: string, env: Record<string, string>, first = ''): { t
   return { text: stdout.replaceAll('\r\n', '\n'), dir };
 }
 
-it.skipIf(!hasScript)('gives a long page to the pager', () => {
+it.skipIf(!hasScript)('gives a long page to the pager (skipped where there is no script)', () => {
   const { text, dir } = onTerminal('manifest', { PAGER: 'cat > paged.txt; echo left' });
   expect(text).toBe('left\n');
   expect(readFileSync(join(dir, 'paged.txt'), 'utf8')).toMatch(
@@ -61,12 +61,12 @@ it.skipIf(!hasScript)('gives a long page to the pager', () => {
   );
 });
 
-it.skipIf(!hasScript)('gives no short page to it', () => {
+it.skipIf(!hasScript)('gives no short page to it (skipped where there is no script)', () => {
   expect(onTerminal('console', { PAGER: 'cat > paged.txt; echo left' }).text).toMatch(/The console/);
 });
 
 it.skipIf(!hasScript).each(['no-such-pager-is-there', 'cat', ''])(
-  'prints a long page where PAGER is %j',
+  'prints a long page where PAGER is %j (skipped where there is no script)',
   (PAGER) => {
     const { text } = onTerminal('manifest', { PAGER, NO_COLOR: '1' });
     expect(text).toMatch(/^Manifest\n\n[^]*gets its name back/m);
@@ -74,7 +74,10 @@ it.skipIf(!hasScript).each(['no-such-pager-is-there', 'cat', ''])(
   },
 );
 
-it.skipIf(!hasScript)('prints a long page where there is no pager at all', () => {
-  const { text } = onTerminal('manifest', {}, 'PATH=/nowhere;');
-  expect(text).toMatch(/gets its name back/);
-});
+it.skipIf(!hasScript)(
+  'prints a long page where there is no pager at all (skipped where there is no script)',
+  () => {
+    const { text } = onTerminal('manifest', {}, 'PATH=/nowhere;');
+    expect(text).toMatch(/gets its name back/);
+  },
+);

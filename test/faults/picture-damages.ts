@@ -1,5 +1,6 @@
 /** The ways in which what comes as a picture is none, or none that anybody wants. */
-import { crc32, deflateSync } from 'node:zlib';
+import { deflateSync } from 'node:zlib';
+import { chunk } from '../runner/images/pictures.ts';
 
 interface PictureDamage {
   /** The failure that it is to be taken for. */
@@ -92,13 +93,4 @@ function flipped(picture: Buffer, at: number): Buffer {
 
 function sizeOf(picture: Buffer): { width: number; height: number } {
   return { width: picture.readUInt32BE(16), height: picture.readUInt32BE(20) };
-}
-
-function chunk(type: string, data: Buffer): Buffer {
-  const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
-  const framed = Buffer.alloc(body.length + 8);
-  framed.writeUInt32BE(data.length, 0);
-  body.copy(framed, 4);
-  framed.writeUInt32BE(crc32(body), body.length + 4);
-  return framed;
 }

@@ -8,4 +8,4 @@
  */
 if (process.env['UV_THREADPOOL_SIZE'] === undefined) process.env['UV_THREADPOOL_SIZE'] = '8';
 
-void import('./cli.ts');
+void import('./cli.js');

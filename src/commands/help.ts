@@ -1,5 +1,6 @@
 /** `nightrender help`: prints a page of the manual, or lists its topics. */
 import { readFileSync } from 'node:fs';
+import { packageFile } from '../lib/files/package-file.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import { printManualPage, printTopics } from '../terminal/print-manual.ts';
@@ -93,7 +94,7 @@ function help(topic: string): number {
 /** As Markdown; undefined where there is no such topic. */
 export function manualPage(topic: string): string | undefined {
   if (!helpTopics.includes(topic)) return undefined;
-  return readFileSync(new URL(`../../src/help/${topic}.md`, import.meta.url), 'utf8');
+  return readFileSync(packageFile(`src/help/${topic}.md`), 'utf8');
 }
 
 function noTopic(topic: string): ConfigError {

@@ -10,7 +10,7 @@ import { fitsHeader } from '../service/keys/key.ts';
 import { type WorkloadContext, isLoopback } from '../service/service-options.ts';
 import { startService } from '../service/start-service.ts';
 import { printServing, printServiceFailure } from '../terminal/print-serving.ts';
-import { builtPage } from './built-page.ts';
+import { builtPage } from '../lib/net/built-page.ts';
 import { manualPage } from './help.ts';
 import { dataOption, defaultDataDir, hasKeyStore, refuseService, withKeyStore } from './data-folder.ts';
 import { oneText, wholeNumber, textIn } from './option-values.ts';

@@ -2,7 +2,7 @@
 import { readOutputDir } from '../runner/config/read-output-dir.ts';
 import { printWatching, printWatchFailure } from '../terminal/print-serving.ts';
 import { startWatchServer } from '../runner/watch/start-watch-server.ts';
-import { builtPage } from './built-page.ts';
+import { builtPage } from '../lib/net/built-page.ts';
 import { commandArguments, runArguments } from './command-arguments.ts';
 import { refuse, refusalOf } from './refusal.ts';
 import { overridesOf, precedence, withPipeline } from './run-options.ts';

@@ -12,7 +12,7 @@ import { workerEnvironment } from '../service/workloads/worker-environment.ts';
 import { createHash } from 'node:crypto';
 import { existsSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { packageFile } from '../lib/files/package-file.ts';
 import { describeRenderer } from '../renderers/scene/describe-renderer.ts';
 import type { RendererLack } from '../protocol/console-data.ts';
 import { textOf } from '../service/pool/supervised.ts';
@@ -110,7 +110,7 @@ export function workloadNeeds(dataDir: string): WorkloadNeeds {
         throw error;
       })),
     renderer: {
-      path: fileURLToPath(new URL('../renderers/scene/handler.js', import.meta.url)),
+      path: packageFile('dist/renderers/scene/handler.js'),
       environment: { NIGHTRENDER_RENDERER_DIR: rendererDirIn(dataDir) },
     },
   };

@@ -1,5 +1,5 @@
 /** What a service is started with, checked before anything is touched. */
-import type { Page } from '../lib/net/page-shell.ts';
+import type { Page } from '../lib/net/built-page.ts';
 import type { RendererLack } from '../protocol/console-data.ts';
 import { defaultRetentionMs, maxRequestBytes } from '../protocol/messages.ts';
 import type { EndpointForms } from './console/endpoint-requests.ts';

@@ -3,22 +3,13 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { describeMachine } from './machine.ts';
 import { median } from './statistics.ts';
+import { paint } from '../../src/renderers/painter/paint.ts';
+import { handler } from '../../src/renderers/scene/handler.ts';
 
 interface Picture {
   renderer: 'gpu' | 'painter';
   adapter: string | null;
   fallback_reason?: string;
-}
-
-interface Handler {
-  handler(
-    job: { id: string; input: Record<string, unknown> },
-    context: Record<'log' | 'progress', () => void>,
-  ): Promise<Picture[]>;
-}
-
-interface Painter {
-  paint(request: { text: string; seed: number; width: number; height: number }): Promise<Buffer>;
 }
 
 /** Of every kind that costs: few things, many, grass, far hills. */
@@ -37,10 +28,6 @@ process.env['NIGHTRENDER_RENDERER_DIR'] ??= join(
   process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'),
   'nightrender-tests/renderer',
 );
-// The build: this file is compiled into dist/bench.
-const dist = new URL('../', import.meta.url);
-const { handler } = (await import(new URL('renderer/handler.js', dist).href)) as Handler;
-const { paint } = (await import(new URL('painter/paint.js', dist).href)) as Painter;
 const quiet = { log: () => undefined, progress: () => undefined };
 
 async function render(scene: string, size: number, samples: number): Promise<Picture | undefined> {

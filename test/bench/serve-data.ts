@@ -1,7 +1,8 @@
 /** A data folder whose books hold keys and jobs before a service is started on it. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { built } from './serve-built.ts';
+import { JobStore } from '../../src/service/jobs/job-store.ts';
+import { KeyStore } from '../../src/service/keys/key-store.ts';
 
 export const endpointId = 'scene-renderer';
 
@@ -19,7 +20,6 @@ const atOnce = 1_000;
 /** So many jobs in the queue, and so many that have completed. */
 export async function makeData(dir: string, { queued = 0, completed = 0 }): Promise<Data> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const { KeyStore } = await built('keys/key-book');
   const keys = new KeyStore(join(dir, 'keys.sqlite'), { now: Date.now });
   const add = (name: string, kind: string): string => keys.add({ name, kind, endpoints: null }).key;
   const clientKeys = Array.from({ length: clients }, (_, i) => add(`client-${i + 1}`, 'client'));
@@ -31,7 +31,6 @@ export async function makeData(dir: string, { queued = 0, completed = 0 }): Prom
 }
 
 async function fillBook(dir: string, queued: number, completed: number): Promise<string[]> {
-  const { JobStore } = await built('jobs/job-book');
   const path = join(dir, 'service.sqlite');
   const store = new JobStore(path, { retentionMs: 30 * 60_000, now: Date.now });
   const ids: string[] = [];
@@ -40,12 +39,12 @@ async function fillBook(dir: string, queued: number, completed: number): Promise
     const some = Array.from({ length: Math.min(atOnce, total - ids.length) }, (_, i) =>
       store.accept(endpointId, JSON.stringify(inputOf(ids.length + i))),
     );
-    ids.push(...(await Promise.all(some)));
+    ids.push(...(await Promise.all(some)).filter((id) => id !== undefined));
   }
   for (let done = 0; done < completed; done += atOnce) {
     const takers = Array.from({ length: Math.min(atOnce, completed - done) }, () => taker);
     const taken = await store.work.take(endpointId, takers);
-    const outcome = { state: 'COMPLETED', output: JSON.stringify(outputOf()) };
+    const outcome = { state: 'COMPLETED', output: JSON.stringify(outputOf()) } as const;
     await Promise.all(taken.map(({ id }) => store.work.settle({ id, workerId: taker.workerId }, outcome)));
   }
   store.close();

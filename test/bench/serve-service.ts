@@ -1,13 +1,12 @@
-/** The built service in a process of its own: `node serve-service.js DATA`; obeys its parent and ends with it. */
+/** The service in a process of its own: `node serve-service.js DATA`; obeys its parent and ends with it. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { built } from './serve-built.ts';
+import { endpointSettings } from '../../src/service/endpoint-settings.ts';
+import { startService } from '../../src/service/start-service.ts';
 import { endpointId } from './serve-data.ts';
 import type { Order, Use } from './serve-process.ts';
 
 const [dataDir = ''] = process.argv.slice(2);
 let clockAheadMs = 0;
-const { startService } = await built('start-service');
-const { endpointSettings } = await built('endpoint-settings');
 const service = await startService({
   dataDir,
   keys: [],

@@ -1,7 +1,8 @@
 /** The two sides of the comparison: how each is started on the same list, and where it puts its pictures. */
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { packageFile } from '../../src/lib/files/package-file.ts';
 import type { Load } from './load.ts';
 
 export interface Side {
@@ -14,7 +15,7 @@ export interface Side {
 
 export type SideName = 'ours' | 'peer';
 
-const cli = resolve(import.meta.dirname, '../nightrender.cjs');
+const cli = packageFile('dist/nightrender.cjs');
 const peerProgram = fileURLToPath(new URL('./peer.js', import.meta.url));
 
 export const ours: Side = {

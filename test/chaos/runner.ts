@@ -1,9 +1,8 @@
 /** One start of a command of the built program on the batch, to be followed line by line and struck. */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { builtFolder } from './built-folder.ts';
+import { packageFile } from '../../src/lib/files/package-file.ts';
 
 /** A time in which a run was up, had begun to follow its jobs, and nobody had told it to leave; epoch ms. */
 export interface Stretch {
@@ -41,7 +40,7 @@ export class Runner {
   constructor(dir: string, command = 'run') {
     this.#child = spawn(
       process.execPath,
-      [join(builtFolder, 'nightrender.cjs'), command, 'pipeline.yaml', '--json'],
+      [packageFile('dist/nightrender.cjs'), command, 'pipeline.yaml', '--json'],
       {
         cwd: dir,
         env: ownEnvironment(),

@@ -1,9 +1,8 @@
 /** The hostile service as the driver of the chaos sees it: a process of its own that tells its account. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import type { Account, ServiceSettings, TurnedAway } from './account.ts';
-import { builtFolder } from './built-folder.ts';
+import { packageFile } from '../../src/lib/files/package-file.ts';
 
 export interface HostileService {
   url: string;
@@ -19,7 +18,7 @@ export interface HostileService {
 }
 
 export async function startHostileService(settings: ServiceSettings): Promise<HostileService> {
-  const program = join(builtFolder, 'chaos/test/chaos/hostile-service.js');
+  const program = packageFile('dist/test/chaos/hostile-service.js');
   const child = spawn(process.execPath, [program, JSON.stringify(settings)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });

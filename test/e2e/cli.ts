@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
-import { pathToFileURL } from 'node:url';
 import Sqlite from 'better-sqlite3';
 import { onTestFinished, vi } from 'vitest';
 
@@ -80,7 +79,7 @@ export function nightrender(args: string[], options?: CliOptions): Promise<Finis
 let isBusy = false;
 
 /**
- * The built command line within this process, several times quicker: for what needs no process of its own. One at a time,
+ * The command line within this process, several times quicker: for what needs no process of its own. One at a time,
  * as working directory, environment and output are the process's.
  */
 export async function inProcess(
@@ -103,10 +102,8 @@ export async function inProcess(
   process.chdir(cwd);
   setEnv({ ...cleanEnv(), ...env });
   try {
-    const { lockEarly } =
-      await built<typeof import('../../src/commands/early-lock.ts')>('commands/early-lock');
-    const { parseCommandLine } =
-      await built<typeof import('../../src/commands/command-line.ts')>('commands/command-line');
+    const { lockEarly } = await import('../../src/commands/early-lock.ts');
+    const { parseCommandLine } = await import('../../src/commands/command-line.ts');
     const early = await lockEarly(args);
     return { code: typeof early === 'number' ? early : await parseCommandLine(args, early), ...said };
   } finally {
@@ -123,10 +120,6 @@ function setEnv(env: NodeJS.ProcessEnv): void {
   Object.assign(process.env, env);
 }
 
-async function built<Module>(name: string): Promise<Module> {
-  return (await import(pathToFileURL(join(root, `dist/${name}.js`)).href)) as Module;
-}
-
 /** A folder of the test's own with these files in it. */
 export function folderWith(files: Record<string, string>): string {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-'));
@@ -137,12 +130,9 @@ export function folderWith(files: Record<string, string>): string {
 
 /** A service that paints, within this process, with its data in `service`; it ends with the test. */
 export async function serve(dir: string): Promise<{ url: string; dataDir: string }> {
-  const { startService } =
-    await built<typeof import('../../src/service/start-service.ts')>('service/start-service');
-  const { endpointSettings } =
-    await built<typeof import('../../src/service/endpoint-settings.ts')>('service/endpoint-settings');
-  const { painterWorkload } =
-    await built<typeof import('../../src/commands/workload-of.ts')>('commands/workload-of');
+  const { startService } = await import('../../src/service/start-service.ts');
+  const { endpointSettings } = await import('../../src/service/endpoint-settings.ts');
+  const { painterWorkload } = await import('../../src/commands/workload-of.ts');
   const dataDir = join(dir, 'service');
   const service = await startService({
     dataDir,

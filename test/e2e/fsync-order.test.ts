@@ -41,7 +41,7 @@ it.skipIf(!canTrace)(
   'the log is on the disk before a page of it replaces one of the checkpoint, and that before the log begins anew (skipped as above)',
   async () => {
     const cwd = folderWith({});
-    const calls = await tracedNode(['--input-type=module', '-e', manyCommits], cwd);
+    const calls = await tracedNode([join(root, 'dist/test/fixtures/many-commits.js')], cwd);
     const files = calls.flatMap(({ name, args }) => {
       const file = /^\d+<[^>]*x\.sqlite(-wal)?>/.exec(args);
       return file === null ? [] : [`${writing.includes(name) ? 'write' : 'sync'} ${file[1] ?? 'pages'}`];
@@ -53,15 +53,6 @@ it.skipIf(!canTrace)(
       expect(steps.slice(i - 1, i + 2)).toEqual(['sync -wal', 'write pages', 'sync pages']);
   },
 );
-
-/** More than the log takes before its pages are put where they belong. */
-const manyCommits = `
-  import { openForWriting } from ${JSON.stringify(join(root, 'dist/lib/sqlite/database.js'))};
-  import { GroupCommit } from ${JSON.stringify(join(root, 'dist/lib/sqlite/group-commit.js'))};
-  const db = openForWriting('x.sqlite', { applicationId: 1, migrations: ['CREATE TABLE texts (text)'] });
-  const commits = new GroupCommit(db);
-  const insert = db.prepare('INSERT INTO texts VALUES (zeroblob(50000))');
-  for (let i = 0; i < 200; i++) await commits.write(() => void insert.run());`;
 
 it.skipIf(!canTrace)(
   'a disk that fails ends the run in order, and the next goes on (skipped as above)',

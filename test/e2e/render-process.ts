@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { RendererDescription } from '../../src/renderers/scene/describe-renderer.ts';
+import { describeRenderer, type RendererDescription } from '../../src/renderers/scene/describe-renderer.ts';
 import type { RenderedPicture } from '../../src/renderers/scene/handler.ts';
 import { root } from './cli.ts';
 
@@ -52,13 +52,11 @@ export async function render(
 }
 
 /** As the console and `serve` ask. */
-export async function describeBuilt(dir: string): Promise<RendererDescription> {
+export async function describeGpu(dir: string): Promise<RendererDescription> {
   const before = { ...process.env };
   Object.assign(process.env, rendererEnvironment(dir));
   try {
-    const file: string = join(root, 'dist/renderers/scene/describe-renderer.js');
-    const built = (await import(file)) as { describeRenderer(dir: string): Promise<RendererDescription> };
-    return await built.describeRenderer(dir);
+    return await describeRenderer(dir);
   } finally {
     process.env = before;
   }
@@ -66,6 +64,6 @@ export async function describeBuilt(dir: string): Promise<RendererDescription> {
 
 /** Why nothing can be rendered here; undefined where it can. */
 export async function noGpuReason(): Promise<string | undefined> {
-  const found = await describeBuilt(packagesDir);
+  const found = await describeGpu(packagesDir);
   return found.kind === 'gpu' ? undefined : found.reason;
 }

@@ -5,7 +5,7 @@ import sharp from 'sharp';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { RenderedPicture } from '../../src/renderers/scene/handler.ts';
 import { root } from './cli.ts';
-import { describeBuilt, emptyDir, noGpuReason, render, type Rendered } from './render-process.ts';
+import { describeGpu, emptyDir, noGpuReason, render, type Rendered } from './render-process.ts';
 
 const hasOwnPackages = existsSync(join(root, 'node_modules/webgpu'));
 
@@ -41,7 +41,7 @@ describe.skipIf(hasOwnPackages)('without the packages', () => {
 
   it('names the command that brings them', async () => {
     const dir = emptyDir();
-    expect(await describeBuilt(dir)).toEqual({
+    expect(await describeGpu(dir)).toEqual({
       kind: 'painter',
       reason: 'the packages three and webgpu are not installed',
       install: `npm install --prefix ${dir} three@0.187.0 webgpu@0.6.2`,

@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { packageFile } from '../../src/lib/files/package-file.ts';
 import Sqlite from 'better-sqlite3';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -11,7 +11,7 @@ import { runPath, statusPath } from '../../src/protocol/paths.ts';
 import { addKey, PullingWorker } from './pull-harness.ts';
 import { ask, endpointId, makeDataDir, post } from './service-harness.ts';
 
-const script = fileURLToPath(new URL('../fixtures/service-process.mjs', import.meta.url));
+const script = packageFile('dist/test/fixtures/service-process.js');
 const kills = 6;
 
 /** What clients were told, and what workers were told of results that they handed in. */

@@ -3,7 +3,7 @@ import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { packageFile } from '../../src/lib/files/package-file.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { DataFolderInUse } from '../../src/service/jobs/data-folder.ts';
 import { runPath } from '../../src/protocol/paths.ts';
@@ -18,7 +18,7 @@ import {
   submit,
 } from './service-harness.ts';
 
-const script = fileURLToPath(new URL('../fixtures/service-process.mjs', import.meta.url));
+const script = packageFile('dist/test/fixtures/service-process.js');
 
 it('keeps the queue, its order and the results over a restart', async () => {
   const dataDir = await makeDataDir();

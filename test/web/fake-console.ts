@@ -1,10 +1,9 @@
 /** A console's server with all it knows in memory: what the page of the console is tested against. */
-import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
-import { pageShell } from '../../src/lib/net/page-shell.ts';
+import { builtPage } from '../../src/lib/net/built-page.ts';
 import type {
   ApiError,
   EndpointForm,
@@ -44,7 +43,7 @@ interface Said {
 type Request = { body: unknown; query: URLSearchParams; id: string };
 
 export async function startFakeConsole(port = 0): Promise<FakeConsole> {
-  const page = consolePage();
+  const page = builtPage('console', 'This page needs JavaScript.');
   const state: FakeConsole = {
     url: '',
     overview: emptyOverview(),
@@ -73,14 +72,6 @@ export async function startFakeConsole(port = 0): Promise<FakeConsole> {
   state.overview.url = new URL('/', state.url).href;
   onTestFinished(() => state.close());
   return state;
-}
-
-/** As the build made it. */
-function consolePage(): ReturnType<typeof pageShell> {
-  const [script = '', style = ''] = ['console.js', 'console.css'].map((name) =>
-    readFileSync(new URL(`../../dist/web/${name}`, import.meta.url), 'utf8'),
-  );
-  return pageShell({ script, style, withoutScript: 'This page needs JavaScript.' });
 }
 
 async function answer(state: FakeConsole, request: IncomingMessage, response: ServerResponse): Promise<void> {

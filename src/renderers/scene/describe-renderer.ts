@@ -1,5 +1,6 @@
 /** Says what pictures would be rendered by, for people: asked in a process of its own, since drivers may crash. */
 import { fork } from 'node:child_process';
+import { packageFile } from '../../lib/files/package-file.ts';
 import { rendererInstallCommand } from './renderer-folders.ts';
 
 export type RendererDescription =
@@ -21,7 +22,7 @@ export async function describeRenderer(dir: string): Promise<RendererDescription
 }
 
 function probe(dir: string): Promise<ProbeMessage> {
-  const child = fork(new URL('./probe-gpu.js', import.meta.url), {
+  const child = fork(packageFile('dist/renderers/scene/probe-gpu.js'), {
     env: { ...process.env, NIGHTRENDER_RENDERER_DIR: dir },
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     timeout: probeLimitMs,

@@ -1,5 +1,6 @@
 /** Where the packages three and webgpu may lie, and the command that brings them. */
 import { resolve } from 'node:path';
+import { packageFolder } from '../../lib/files/package-file.ts';
 
 /** Exact, since three changes what it needs of webgpu from release to release. */
 const versions = { three: '0.187.0', webgpu: '0.6.2' } as const;
@@ -7,9 +8,8 @@ const versions = { three: '0.187.0', webgpu: '0.6.2' } as const;
 /** Folders that may hold a node_modules with both; the one that is named by the environment first. */
 export function rendererFolders(environment: NodeJS.ProcessEnv = process.env): string[] {
   const named = environment['NIGHTRENDER_RENDERER_DIR'];
-  const project = resolve(import.meta.dirname, '../../..');
   // Where the program itself is installed as a package, its neighbours are two folders up.
-  const own = [project, resolve(project, '../../..')];
+  const own = [packageFolder, resolve(packageFolder, '../..')];
   return named === undefined || named === '' ? own : [resolve(named), ...own];
 }
 

@@ -1,6 +1,7 @@
 /** `index.html`: one file with its style, its code and its numbers in it, that runs nothing else. */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { packageFile } from '../../lib/files/package-file.ts';
 import type { GalleryData } from '../core/gallery-data.ts';
 
 /** Rows are loaded by code of the page alone (`strict-dynamic`); what stands in them never becomes code or style. */
@@ -54,7 +55,7 @@ function htmlText(text: string): string {
 
 /** The browser normalizes CRLF before it checks the hash. */
 async function built(name: string): Promise<string> {
-  const text = await readFile(new URL(`../../../dist/web/${name}`, import.meta.url), 'utf8');
+  const text = await readFile(packageFile(`dist/web/${name}`), 'utf8');
   return text.replaceAll('\r\n', '\n').trim();
 }
 

@@ -1,6 +1,6 @@
 /** What the page's server answers under which address. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Page } from '../../lib/net/page-shell.ts';
+import type { Page } from '../../lib/net/built-page.ts';
 import type { Broadcast, WatchedBatch } from './broadcast.ts';
 import { sendPicture } from './send-picture.ts';
 import type { LiveBatch } from '../core/live-batch.ts';

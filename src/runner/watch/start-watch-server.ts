@@ -1,7 +1,7 @@
 /** The server of the page that watches a batch: on loopback, and read only. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Page } from '../../lib/net/page-shell.ts';
+import type { Page } from '../../lib/net/built-page.ts';
 import { answer, type Served } from './answer.ts';
 import { startBroadcast, type WatchedBatch } from './broadcast.ts';
 

@@ -1,6 +1,6 @@
 /** The console: its page, its sessions, and the routing of its requests. */
 import type { IncomingMessage } from 'node:http';
-import type { Page } from '../../lib/net/page-shell.ts';
+import type { Page } from '../../lib/net/built-page.ts';
 import { type HttpResponse, emptyResponse, jsonResponse, refusal, tooMany } from '../http/http-response.ts';
 import type { Admission } from '../keys/admission.ts';
 import { type ConsoleRequest, formOf, type Operation } from './console-request.ts';

@@ -1,6 +1,6 @@
 /** A JavaScript module as a workload, in a process of its own, so that nothing it does harms the service. */
 import { stat } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+import { packageFile } from '../../lib/files/package-file.ts';
 import { LineWorker } from './line-worker.ts';
 import { processEnvironment } from './worker-environment.ts';
 import { WorkerLog } from './worker-log.ts';
@@ -66,12 +66,7 @@ function nodeCommand(memoryBytes: number | null): string[] {
 }
 
 /** The built one in any case: Node 20 cannot start what is not. */
-const runnerPath = fileURLToPath(
-  new URL(
-    import.meta.url.endsWith('.ts') ? '../../../dist/service/workloads/module-runner.js' : 'module-runner.js',
-    import.meta.url,
-  ),
-);
+const runnerPath = packageFile('dist/service/workloads/module-runner.js');
 
 async function isFile(path: string): Promise<boolean> {
   return stat(path).then(

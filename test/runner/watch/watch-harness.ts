@@ -4,7 +4,7 @@ import { request as requestOver, type IncomingHttpHeaders, type RequestOptions }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { pageShell } from '../../../src/lib/net/page-shell.ts';
+import { builtPage } from '../../../src/lib/net/built-page.ts';
 import type { LiveBatch, LivePicture } from '../../../src/runner/core/live-batch.ts';
 import { startWatchServer } from '../../../src/runner/watch/start-watch-server.ts';
 
@@ -58,7 +58,7 @@ export async function startWatch(): Promise<Watch> {
       picturesBefore: (id) => watch.batch.newest.filter((picture) => picture.id < id),
       story: () => undefined,
     },
-    page: pageShell({ script: 'let a = "x";', style: 'p { color: red }', withoutScript: '' }),
+    page: builtPage('watch', ''),
     port: 0,
     onProblem: (text) => watch.troubles.push(text),
   });

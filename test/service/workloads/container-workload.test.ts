@@ -1,6 +1,6 @@
 /** Promise: a container image works as a worker that pulls its jobs, and nothing of it is left behind. */
 import { execFile, fork } from 'node:child_process';
-import { join } from 'node:path';
+import { packageFile } from '../../../src/lib/files/package-file.ts';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type ContainerOptions } from '../../../src/service/workloads/container-workload.ts';
@@ -141,7 +141,7 @@ describe.skipIf(skipped !== '')(`a container ${skipped}`, () => {
   });
 
   it('ends with a service that is killed', async () => {
-    const fixture = join(import.meta.dirname, '../../fixtures/containers-of-a-service.mjs');
+    const fixture = packageFile('dist/test/fixtures/containers-of-a-service.js');
     const service = fork(
       fixture,
       [JSON.stringify({ tool, image: testImage, script: `echo started; ${endless}` })],

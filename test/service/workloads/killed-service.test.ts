@@ -1,11 +1,11 @@
 /** Promise: nothing of a worker goes on running when the service is killed. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { packageFile } from '../../../src/lib/files/package-file.ts';
 import { expect, it, onTestFinished } from 'vitest';
 import { isRunning } from './started-worker.ts';
 
-const fixture = join(import.meta.dirname, '../../fixtures/workers-of-a-service.mjs');
+const fixture = packageFile('dist/test/fixtures/workers-of-a-service.js');
 
 it('ends workers that heed nothing, their children and daemons, after the service was killed', async () => {
   const stubborn = `

@@ -1,5 +1,7 @@
 /** A page as it is sent, and what a browser may do with it. */
 import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { packageFile } from '../files/package-file.ts';
 
 export interface Page {
   html: string;
@@ -7,16 +9,12 @@ export interface Page {
   headers: Record<string, string>;
 }
 
-export interface PageParts {
-  /** What the build made of the page. */
-  script: string;
-  style: string;
-  /** HTML, for those who have no JavaScript. */
-  withoutScript: string;
-}
-
-/** Nothing but the page's own script and style is run, and nothing is loaded from elsewhere. */
-export function pageShell({ script, style, withoutScript }: PageParts): Page {
+/**
+ * Of the files that the build made; `withoutScript` is HTML, for those who have no JavaScript. Nothing but the page's own script and style is run, and nothing is loaded from elsewhere.
+ */
+export function builtPage(name: 'console' | 'watch', withoutScript: string): Page {
+  const script = readFileSync(packageFile(`dist/web/${name}.js`), 'utf8');
+  const style = readFileSync(packageFile(`dist/web/${name}.css`), 'utf8');
   const html = `<!doctype html>
 <html lang="en">
 <head>

@@ -1,0 +1,114 @@
+/**
+ * `npm run build` makes `dist`: the program and what it starts as processes of their own, in few files since Node loads
+ * those quicker, its pages, and what is printed once. `node src/build.mjs tests` makes what tests and benchmarks start.
+ */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { build } from 'esbuild';
+
+const common = { bundle: true, format: 'esm', platform: 'node', target: 'node20.19', logLevel: 'warning' };
+/** They have native parts, or are the user's own. */
+const external = ['better-sqlite3', 'sharp', 'three', 'webgpu'];
+
+if (process.argv[2] === 'tests') await buildTests();
+else await buildProgram();
+
+async function buildProgram() {
+  rmSync('dist', { recursive: true, force: true });
+  const program = await build({
+    ...common,
+    entryPoints: [
+      'src/cli.ts',
+      'src/service/workloads/module-runner.ts',
+      'src/renderers/scene/handler.ts',
+      'src/renderers/scene/probe-gpu.ts',
+    ],
+    outdir: 'dist',
+    outbase: 'src',
+    splitting: true,
+    chunkNames: 'parts/[name]-[hash]',
+    external,
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: 'none',
+    // For packages that are CommonJS.
+    banner: {
+      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
+    },
+    metafile: true,
+  });
+  const way = { ...common, format: 'cjs', bundle: false, entryPoints: ['src/nightrender.cts'] };
+  await build({ ...way, outfile: 'dist/nightrender.cjs' });
+  chmodSync('dist/nightrender.cjs', 0o755);
+  const pages = await build({
+    ...common,
+    entryPoints: ['gallery', 'watch', 'console'].flatMap((name) =>
+      ['tsx', 'css'].map((end) => `src/web/${name}/${name}.${end}`),
+    ),
+    outdir: 'dist/web',
+    entryNames: '[name]',
+    format: 'iife',
+    platform: 'browser',
+    target: 'es2022',
+    minify: true,
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    banner: { js: '/*! With Preact, (c) 2015-present Jason Miller, MIT License */' },
+    metafile: true,
+  });
+  writeLicences([program, pages].flatMap(({ metafile }) => Object.keys(metafile.inputs)));
+  writePrinted();
+}
+
+/** Of the packages that the bundles hold. */
+function writeLicences(inputs) {
+  const folders = new Set(inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? []));
+  const texts = [...folders]
+    .toSorted((a, b) => (a < b ? -1 : 1))
+    .map((folder) => {
+      const { name, version, license } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
+      const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+      const text = file === undefined ? license : readFileSync(`${folder}/${file}`, 'utf8').trim();
+      return `${name} ${version} (${license})\n\n${text}\n`;
+    });
+  writeFileSync('dist/LICENSES.txt', texts.join(`\n${'-'.repeat(80)}\n\n`));
+}
+
+/** What editors, `man` and programs read. */
+function writePrinted() {
+  const printed = {
+    'nightrender.1': ['man'],
+    'config/pipeline.schema.json': ['schema', 'pipeline'],
+    'config/service.schema.json': ['schema', 'service'],
+    'terminal/events.schema.json': ['schema', 'events'],
+  };
+  for (const folder of ['config', 'terminal']) mkdirSync(`dist/${folder}`);
+  for (const [file, args] of Object.entries(printed)) {
+    writeFileSync(`dist/${file}`, execFileSync(process.execPath, ['dist/nightrender.cjs', ...args]));
+  }
+}
+
+/** Each is a file of its own, in the place of its source. */
+async function buildTests() {
+  await build({
+    ...common,
+    entryPoints: [
+      'test/bench/bench.ts',
+      'test/bench/bench-render.ts',
+      'test/bench/bench-service.ts',
+      'test/bench/peer.ts',
+      'test/bench/serve-bare.ts',
+      'test/bench/serve-bench.ts',
+      'test/bench/serve-load.ts',
+      'test/bench/serve-service.ts',
+      'test/bench/usage-probe.ts',
+      'test/chaos/chaos.ts',
+      'test/chaos/hostile-service.ts',
+      'test/fixtures/*.ts',
+      'test/simulation/simulate.ts',
+    ],
+    outdir: 'dist/test',
+    outbase: 'test',
+    packages: 'external',
+  });
+}

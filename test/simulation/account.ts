@@ -178,7 +178,8 @@ export class Account {
     });
     return fresh.flatMap((row) => {
       const job = jobs.get(row.job_id ?? '');
-      if (job === undefined) return terms.isHold ? this.#wrongHold(row, attempts, scenes) : [];
+      const isGivenUp = what === 'retry' && row.kind === 'given-up';
+      if (job === undefined) return terms.isHold && !isGivenUp ? this.#wrongHold(row, attempts, scenes) : [];
       const is = row.kind === null ? row.state : `${row.state} ${row.kind}`;
       const should = this.#fates(what, job, row, terms);
       return should.includes(is) ? [] : [`${job.id} is ${is}, not ${should.join(' or ')}`];

@@ -1,0 +1,97 @@
+/**
+ * Promise: batches that 0.2.0 was killed in go on with every later version, and nothing is submitted twice.
+ *
+ * Each of `test/fixtures/half-done` was made by 0.2.0 as of 2026-11-23, killed with 3 of 8 scenes saved and 2 jobs in flight;
+ * `submitted.json` holds the inputs that it had sent by then.
+ */
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { expect, it, onTestFinished } from 'vitest';
+import { folderWith, inProcess, root, testKey } from './cli.ts';
+
+/** Where the jobs in flight are; a loopback address of Linux that nothing else uses. */
+const address = { host: '127.77.14.1', port: 41477 };
+const canListen = await listens();
+
+it.skipIf(!canListen).each(['csv', 'jsonl', 'matrix', 'files', 'unicode'])(
+  'goes on with a batch of %s, where 127.77.14.1 is loopback',
+  async (name) => {
+    const cwd = folderWith({});
+    execFileSync('tar', ['-xzf', join(root, `test/fixtures/half-done/${name}.tgz`), '-C', cwd]);
+    const before = JSON.parse(readFileSync(join(cwd, 'submitted.json'), 'utf8')) as unknown[];
+    const images = join(cwd, 'out/images');
+    const saved = picturesIn(images);
+    expect([before.length, saved.size]).toEqual([5, 3]);
+    const service = await startService();
+
+    const env = { NIGHTRENDER_API_KEY: testKey };
+    const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
+    expect(code, stderr).toBe(0);
+    const all = [...before, ...service.submitted].map((input) => JSON.stringify(input));
+    expect([all.length, new Set(all).size]).toEqual([8, 8]);
+    expect(service.asked).toEqual(expect.arrayContaining(['first-4', 'first-5']));
+    const pictures = picturesIn(images);
+    expect(pictures.size).toBe(8);
+    for (const [file, bytes] of saved) expect(pictures.get(file)?.equals(bytes), file).toBe(true);
+
+    expect((await inProcess(['run', 'pipeline.yaml'], { cwd, env })).code).toBe(0);
+    expect(service.submitted).toHaveLength(3);
+  },
+);
+
+interface Service {
+  /** The inputs of all submissions. */
+  submitted: unknown[];
+  /** The ids of all jobs that were polled. */
+  asked: string[];
+}
+
+/** Every job, those of before too, has completed with a picture of its own when it is polled. */
+async function startService(): Promise<Service> {
+  const service: Service = { submitted: [], asked: [] };
+  const server = createServer((request, response) => {
+    void (async () => {
+      const [, , , operation, id = ''] = (request.url ?? '').split('/');
+      let body = '';
+      for await (const chunk of request) body += String(chunk);
+      if (operation === 'run') {
+        const count = service.submitted.push((JSON.parse(body) as { input: unknown }).input);
+        return response.end(JSON.stringify({ id: `second-${count}`, status: 'IN_QUEUE' }));
+      }
+      service.asked.push(id);
+      const output = [{ rendered_image: await pictureOf(id), seed: 1 }];
+      return response.end(JSON.stringify({ id, status: 'COMPLETED', output }));
+    })();
+  }).listen(address);
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return service;
+}
+
+async function pictureOf(id: string): Promise<string> {
+  const pixels = Buffer.from(`${id} `.repeat(300)).subarray(0, 24 * 24 * 3);
+  const picture = sharp(pixels, { raw: { width: 24, height: 24, channels: 3 } });
+  return (await picture.png().toBuffer()).toString('base64');
+}
+
+function picturesIn(folder: string): Map<string, Buffer> {
+  const files = readdirSync(folder).filter((file) => file.endsWith('.png'));
+  return new Map(files.map((file) => [file, readFileSync(join(folder, file))]));
+}
+
+async function listens(): Promise<boolean> {
+  const server = createServer().listen({ ...address, port: 0 });
+  const isListening = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  );
+  server.close();
+  return isListening;
+}

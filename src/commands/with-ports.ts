@@ -95,10 +95,10 @@ function reportOf(dir: string, opened: OpenCheckpoint): Report {
   };
 }
 
-/** Not where `signal` aborts before. */
-async function isWritten(dir: string, signal: AbortSignal): Promise<boolean> {
+/** Whether the report was written: not where `signal` aborts before. `now`: epoch ms. */
+export async function isWritten(dir: string, signal: AbortSignal, now = Date.now()): Promise<boolean> {
   try {
-    const files = await writeBatchReport(dir, Date.now(), signal);
+    const files = await writeBatchReport(dir, now, signal);
     if (files === undefined)
       throw new FatalFailure({
         kind: 'output-unwritable',

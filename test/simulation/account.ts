@@ -55,7 +55,7 @@ export class Account {
 
   /** Somebody changes, removes or puts down these files in the folder of pictures. */
   touch({ pictures, stranger, job }: Damaged): void {
-    if (job !== undefined) this.#damagedJobs.set(job.attempt, job.id);
+    if (job !== undefined && !this.#damagedJobs.has(job.attempt)) this.#damagedJobs.set(job.attempt, job.id);
     if (stranger !== undefined) this.#strangers.push(stranger);
     else if (pictures.length > 0) this.#strangers = [];
     for (const file of pictures) {
@@ -66,8 +66,9 @@ export class Account {
   }
 
   /** A copy of the folder as it was before the latest damage is there again. */
-  undamage({ files }: Folder): void {
-    this.#damagedJobs.clear();
+  undamage({ files, state }: Folder): void {
+    for (const { attempt, job_id } of state?.attempts ?? [])
+      if (this.#damagedJobs.get(attempt) === job_id) this.#damagedJobs.delete(attempt);
     const isThere = (own: Buffer): boolean => [...files.values()].some((bytes) => bytes.equals(own));
     this.#strangers = this.#strangers.filter(isThere);
   }

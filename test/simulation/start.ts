@@ -6,13 +6,12 @@ import { readBatch } from '../../src/runner/checkpoint/batch-identity.ts';
 import { openCheckpoint, openCheckpointForReading } from '../../src/runner/checkpoint/open-checkpoint.ts';
 import type { OpenCheckpoint } from '../../src/runner/checkpoint/open-checkpoint.ts';
 import { batchSettings } from '../../src/commands/batch-settings.ts';
-import { writeBatchReport } from '../../src/commands/batch-report.ts';
 import { beginRun } from '../../src/commands/begin-batch.ts';
 import { beginChoicesOf, unknownPicturesOf } from '../../src/commands/begin-options.ts';
 import { noBatch } from '../../src/commands/existing-batch.ts';
 import { outputFiles } from '../../src/commands/output-files.ts';
 import { readScenes, type ReadScenes } from '../../src/commands/read-scenes.ts';
-import { recordEnd, recordThrown } from '../../src/commands/with-ports.ts';
+import { isWritten, recordEnd, recordThrown } from '../../src/commands/with-ports.ts';
 import { refusalOf } from '../../src/commands/refusal.ts';
 import { retry } from '../../src/commands/retry.ts';
 import { overridesOf } from '../../src/commands/run-options.ts';
@@ -202,7 +201,7 @@ class Process {
     // Of a report, no more is of interest here than that it can be written.
     const write = async (signal: AbortSignal): Promise<string | undefined> => {
       if (config.report.everyMs === undefined) return join(dir, 'report');
-      return (await writeBatchReport(dir, this.#wall(), signal)) && join(dir, 'report');
+      return (await isWritten(dir, signal, this.#wall())) ? join(dir, 'report') : undefined;
     };
     return {
       service: this.#calls.guard('service', this.#machine.service),

@@ -7,7 +7,7 @@ import { isCounted } from './commit-mark.ts';
 import { DamagedCheckpoint, isInputOf, storedJson, storedSeed } from './damage.ts';
 import { findLoss, LostCommits } from './find-loss.ts';
 import { openCheckpointForReading } from './open-checkpoint.ts';
-import { readSubmittedAttempt } from './attempt-records.ts';
+import { readAttempt, readSubmittedAttempt } from './attempt-records.ts';
 import { checkpointSchema } from './schema.ts';
 import { prepareStatements } from './statements.ts';
 
@@ -79,6 +79,7 @@ export function damagedRows(db: Database): DamagedRow[] {
     }
   };
   for (const row of scenes.iterate()) hold('scenes', row.sceneKey, () => assertScene(row));
+  for (const row of sql.intended.all()) hold('attempts', row.key, () => readAttempt(sql, row));
   for (const row of sql.submitted.all()) hold('attempts', row.key, () => readSubmittedAttempt(sql, row));
   return damaged;
 }

@@ -314,3 +314,19 @@ function flip(dir: string, name: string, from: string, to: string): void {
   bytes.write(to, at ?? 0);
   writeFileSync(path, bytes);
 }
+
+it('repairs the input of a scene that left the list while its submission was unanswered', async () => {
+  const dir = copyOf('killed');
+  const begun = openCheckpoint(dir, 'test', batch, 0);
+  const [attempt] = await begun.checkpoint.claim(1, endpoint, 1);
+  begun.close();
+  const db = new Sqlite(join(dir, 'checkpoint.sqlite'));
+  db.prepare(`UPDATE scenes SET state = 'withdrawn', input = '{"scene":"another"}' WHERE id = ?`).run(
+    attempt?.sceneId,
+  );
+  db.close();
+  expect((await repairCheckpoint(dir))?.lost).toBe(1);
+  const again = openCheckpoint(dir, 'test', batch, 0);
+  expect(await again.checkpoint.recover()).toEqual([]);
+  again.close();
+});

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import { readEnded, readLatest, readNumbers } from '../runner/checkpoint/read-summary.ts';
 import { readOutputDir } from '../runner/config/read-output-dir.ts';
-import { throughputOf } from '../runner/core/throughput.ts';
+import { throughputOf } from '../runner/core/time-left.ts';
 import { conditionOf } from '../runner/core/run-condition.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { printStatus, type BatchStatus } from '../terminal/print-status.ts';

@@ -15,7 +15,7 @@ import { LiveReader, type LiveReading } from '../runner/checkpoint/live-reader.t
 import { failureRules, isFailureKind } from '../runner/core/failure.ts';
 import { lastHourOf, nightOf } from '../runner/core/finish-rate.ts';
 import type { LiveBatch, LiveFailure, LiveNumbers } from '../runner/core/live-batch.ts';
-import { throughputOf, type Throughput } from '../runner/core/throughput.ts';
+import { throughputOf, type Throughput } from '../runner/core/time-left.ts';
 import { conditionOf, lastEndedAt, type RunCondition } from '../runner/core/run-condition.ts';
 import type { WatchedBatch } from '../runner/watch/broadcast.ts';
 import type { Argv } from 'yargs';

@@ -2,7 +2,7 @@
 import type { BatchNumbers, RunRecord } from '../runner/core/report-row.ts';
 import { formatCost, type BatchCost } from '../runner/core/spending.ts';
 import { formatDuration } from '../lib/text/format.ts';
-import type { Throughput } from '../runner/core/throughput.ts';
+import type { Throughput } from '../runner/core/time-left.ts';
 import { outColumns, writeOut } from './console.ts';
 import { describeStats } from './describe-stats.ts';
 import { formatPart } from '../runner/core/part.ts';

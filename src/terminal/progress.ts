@@ -106,7 +106,7 @@ export class ProgressCount {
   #stalledMs(now: number): number | undefined {
     if (this.#inFlight <= 0) return undefined;
     const quietMs = now - this.#quietSince;
-    const usualMs = this.#finished.times.at(-1) ?? 0;
+    const usualMs = Math.max(0, ...this.#finished.times);
     return quietMs > Math.max(minStallMs, 2 * usualMs) ? quietMs : undefined;
   }
 
@@ -116,6 +116,6 @@ export class ProgressCount {
     this.#inFlight -= 1;
     this.#quietSince = this.#elapsed();
     const ms = executionTimeMs ?? (submittedAt === undefined ? undefined : this.#elapsed() - submittedAt);
-    if (ms !== undefined) this.#finished = withJobTime(this.#finished, ms, Math.random());
+    if (ms !== undefined) this.#finished = withJobTime(this.#finished, ms);
   }
 }

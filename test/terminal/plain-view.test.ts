@@ -102,7 +102,7 @@ it('says now and then how far it is, with a rate and a time left that are right'
   vi.advanceTimersByTime(10_000);
   expect(lines.at(-1)).toContain('50 of 100 saved, 0 in flight, 0 failed');
   const during = lines.find((line) => line.includes('39 of 100 saved'));
-  expect(during).toMatch(/39 of 100 saved, 1 in flight, 0 failed, 1\.0\/s, about 1 min 1 s left$/);
+  expect(during).toMatch(/39 of 100 saved, 1 in flight, 0 failed, 1\.0\/s, about 1 min 0 s left$/);
 });
 
 it('names what failed and what follows, and ends with where things are', () => {

@@ -1,57 +1,50 @@
-/** How long the scenes that are left will take, from when the others were finished and how long their jobs took. */
-import { withObservation, type ObservedTimes } from './observed-times.ts';
+/** How fast a run finishes scenes and how long the rest takes: averages over the latest of them. */
+import type { PartRecord } from './part.ts';
+import type { EndedAttempt, RunCondition } from './run-condition.ts';
+import type { SceneCounts } from './scene.ts';
 
-/** When scenes were finished, in spans of equal length since the beginning; bounded in size. Instants are monotonic ms. */
+/** The latest scenes that were finished; instants are monotonic ms. */
 export interface Finished {
-  startedAt: number;
-  spanMs: number;
-  /** Scenes that were finished in each span; the last one is still open. */
-  counts: readonly number[];
-  firstAt: number | undefined;
   lastAt: number;
-  /** Of some of the latest jobs. */
-  times: ObservedTimes;
-  /** Time that is left out: no job takes as long as nothing was finished, so that none was worked on. */
-  idleMs: number;
+  /** Between each and the one before, and before the first of a run half of what its job took. */
+  gapsMs: readonly number[];
+  /** How long the latest jobs took. */
+  times: readonly number[];
 }
 
-const maxSpans = 1_024;
-const firstSpanMs = 50;
-
-export function noneFinished(startedAt: number): Finished {
-  const spans = { spanMs: firstSpanMs, counts: [], firstAt: undefined, lastAt: startedAt };
-  return { startedAt, ...spans, times: [], idleMs: 0 };
-}
-
-/** With `count` more, at an instant that is not before the last one. */
-export function withFinished(finished: Finished, now: number, count = 1): Finished {
-  const idleMs = now - workedUntil(finished, now);
-  const at = now - idleMs;
-  let { spanMs, counts } = finished;
-  let span = spanOf(at, finished.startedAt, spanMs);
-  while (span >= maxSpans) {
-    counts = inPairs(counts);
-    spanMs *= 2;
-    span = spanOf(at, finished.startedAt, spanMs);
-  }
-  const grown = [...counts, ...Array<number>(Math.max(0, span + 1 - counts.length)).fill(0)];
-  grown[span] = (grown[span] ?? 0) + count;
-  return { ...finished, spanMs, counts: grown, firstAt: finished.firstAt ?? at, lastAt: at, idleMs };
-}
-
-/** The instant without the time in which nothing can have been worked on. */
-function workedUntil({ firstAt, lastAt, times, idleMs }: Finished, now: number): number {
-  const at = now - idleMs;
-  const longest = times.at(-1);
-  if (firstAt === undefined || longest === undefined) return at;
-  return Math.min(at, lastAt + Math.max(longest, minPauseMs));
-}
-
+/** Of so many scenes, or of twice as many as are in flight: jobs that begin together end together. */
+const latest = 150;
+const maxKept = 1_024;
+const enough = 3;
 const minPauseMs = 1_000;
 
+export function noneFinished(startedAt: number): Finished {
+  return { lastAt: startedAt, gapsMs: [], times: [] };
+}
+
+/** With one more. While nothing is finished for longer than any job takes, nothing is worked on: that is no pace. */
+export function withFinished({ lastAt, gapsMs, times }: Finished, now: number): Finished {
+  // Those that began with the first are half done on average.
+  const maxMs = gapsMs.length === 0 ? (times.at(-1) ?? Infinity) / 2 : Math.max(minPauseMs, ...times);
+  const gapMs = Math.min(now - lastAt, maxMs);
+  return { lastAt: now, gapsMs: [...gapsMs, gapMs].slice(-maxKept), times };
+}
+
 /** With what a job took at a worker (ms), or, where that is unknown, from its submission on. */
-export function withJobTime(finished: Finished, ms: number, random: number): Finished {
-  return { ...finished, times: withObservation(finished.times, ms, random) };
+export function withJobTime(finished: Finished, ms: number): Finished {
+  return { ...finished, times: [...finished.times, ms].slice(-latest) };
+}
+
+/** Scenes finished a ms of late, undefined before a few were; fewer where none is for longer than jobs take. */
+export function finishedPerMs(
+  { lastAt, gapsMs, times }: Finished,
+  now: number,
+  inFlight: number,
+): number | undefined {
+  if (gapsMs.length < enough) return undefined;
+  const gaps = gapsMs.slice(-Math.max(latest, 2 * inFlight));
+  const quietMs = Math.min(now - lastAt, Math.max(minPauseMs, ...times)) - (meanOf(times) ?? 0);
+  return gaps.length / Math.max(1, sum(gaps) + Math.max(0, quietMs));
 }
 
 /** Ms until all of the `left` scenes are finished, of which `inFlight` are under way; undefined while that is unknown. */
@@ -64,129 +57,52 @@ export function timeLeftMs(
   if (left <= 0) return 0;
   const perMs = finishedPerMs(finished, now, inFlight);
   if (perMs === undefined) return undefined;
-  return untilDoneMs(left, perMs, Math.max(1, inFlight), finished.times);
+  const times = finished.times.toSorted((a, b) => a - b);
+  const workers = Math.max(1, Math.min(left, inFlight, Math.round(perMs * (meanOf(times) ?? Infinity))));
+  // All are kept at work until as many are left; the longest of these ends last.
+  return (
+    (left - workers) / perMs +
+    (times[Math.floor((times.length * workers) / (workers + 1))] ?? workers / perMs)
+  );
 }
 
-/**
- * Ms that so many scenes take where `atOnce` are worked on at most: at the full pace while all workers have one, and then
- * until the last of them has done its own.
- */
-function untilDoneMs(left: number, perMs: number, atOnce: number, times: ObservedTimes): number {
-  const busy = Math.max(1, Math.min(left, atOnce, Math.round(perMs * (meanOf(times) ?? Infinity))));
-  const lastMs = lastOfMs(busy, times) ?? busy / perMs;
-  return (left - busy) / perMs + lastMs;
+export interface Throughput {
+  /** Scenes finished a second, of late. */
+  perSecond: number;
+  /** Until all of the batch is done; null where a run renders a part of it only. */
+  leftMs: number | null;
 }
 
-/** Scenes finished a ms of late, undefined before a few were; fewer the longer none is. */
-export function finishedPerMs(finished: Finished, now: number, inFlight: number): number | undefined {
-  const { counts, firstAt, lastAt, startedAt, times } = finished;
-  const total = counts.reduce((sum, count) => sum + count, 0);
-  if (firstAt === undefined || total < enough) return undefined;
-  const mean = meanOf(times) ?? 0;
-  // A service that starts its workers first says nothing of how fast they are.
-  const beginning = Math.max(startedAt, firstAt - mean);
-  // Jobs that began together end together: until the next are due, nothing is late.
-  const end = Math.max(lastAt, workedUntil(finished, now) - mean);
-  const since = sinceChange(finished, beginning, end, inFlight);
-  const count = countSince(finished, since);
-  // Short jobs end first, so that the beginning appears faster than it is.
-  const early = since > beginning ? 0 : inFlight * Math.max(0, (spreadOf(times) - 1) / 2);
-  return Math.max(count - early, count / 2) / Math.max(1, end - since);
+export interface BatchOnRecord {
+  scenes: Pick<SceneCounts, 'waiting' | 'active'>;
+  /** What the run is to render, where that is a part of the batch. */
+  part: PartRecord | null;
+  inFlight: number;
+  /** The latest attempts that came to their ends, in any order. */
+  ended: readonly EndedAttempt[];
 }
 
-const enough = 3;
-
-/** The instant since which the pace is the present one. */
-function sinceChange(finished: Finished, beginning: number, end: number, inFlight: number): number {
-  let since = beginning;
-  // What is older than one change is held against what came after it only.
-  for (let rounds = 0; rounds < maxChanges; rounds++) {
-    const change = latestChange(finished, since, end, inFlight);
-    if (change === undefined) return since;
-    since = change;
+/** As above, from the records of a run's jobs. Undefined where no run is at work, or too little has finished of late. */
+export function throughputOf(run: RunCondition, batch: BatchOnRecord, now: number): Throughput | undefined {
+  if (run.kind !== 'running') return undefined;
+  const { scenes, part, inFlight } = batch;
+  let finished = noneFinished(run.since);
+  for (const { at, submittedAt, executionTimeMs, hasFinished } of batch.ended.toSorted(
+    (a, b) => a.at - b.at,
+  )) {
+    if (at < run.since) continue;
+    const tookMs = executionTimeMs ?? (submittedAt === null ? null : at - submittedAt);
+    if (tookMs !== null) finished = withJobTime(finished, tookMs);
+    if (hasFinished) finished = withFinished(finished, at);
   }
-  return since;
+  // The clock of the wall may have been set back.
+  const end = Math.max(now, finished.lastAt);
+  const perMs = finishedPerMs(finished, end, inFlight);
+  if (perMs === undefined) return undefined;
+  const leftMs = timeLeftMs(finished, end, scenes.waiting + scenes.active, inFlight);
+  return { perSecond: perMs * 1000, leftMs: part === null ? (leftMs ?? null) : null };
 }
 
-const maxChanges = 8;
-
-/** Where the pace before and after differ most, if more than chance makes them differ. */
-function latestChange(
-  { counts, spanMs, startedAt, times }: Finished,
-  since: number,
-  end: number,
-  inFlight: number,
-): number | undefined {
-  const firstSpan = Math.ceil((since - startedAt) / spanMs);
-  const total = counts.slice(firstSpan).reduce((sum, count) => sum + count, 0);
-  const minMs = 2 * (meanOf(times) ?? 0);
-  const spread = Math.max(1, spreadOf(times));
-  let best: { at: number; score: number } | undefined;
-  let before = 0;
-  for (let span = firstSpan; span < counts.length - 1; span++) {
-    before += counts[span] ?? 0;
-    const at = startedAt + (span + 1) * spanMs;
-    const beforeMs = at - since;
-    const afterMs = end - at;
-    if (beforeMs < minMs / 2 || afterMs < minMs || afterMs <= 0) continue;
-    const expected = (total / (beforeMs + afterMs)) * afterMs;
-    if (expected < minExpected) continue;
-    const variance = (spread * expected + (inFlight / 4) ** 2) * (1 + afterMs / beforeMs);
-    const pooled = total - before - expected;
-    const difference = (pooled * (beforeMs + afterMs)) / beforeMs;
-    const score = Math.abs(difference) / Math.sqrt(variance);
-    if (score > (best?.score ?? surprise)) best = { at, score };
-  }
-  return best?.at;
-}
-
-const minExpected = 8;
-/** Standard deviations. */
-const surprise = 4;
-
-/** Scenes finished after an instant; of the span in which it lies the part after it. */
-function countSince({ counts, spanMs, startedAt }: Finished, since: number): number {
-  const position = (since - startedAt) / spanMs;
-  const span = Math.floor(position);
-  const rest = counts.slice(span + 1).reduce((sum, count) => sum + count, 0);
-  return rest + (counts[span] ?? 0) * (1 - (position - span));
-}
-
-/** How long until the last of `busy` jobs is done that are at work already, each somewhere in its time. */
-function lastOfMs(busy: number, times: ObservedTimes): number | undefined {
-  const sum = times.reduce((total, ms) => total + ms, 0);
-  if (sum === 0) return undefined;
-  // The chance that one is not done within y is the share of all time that lies beyond y in its job.
-  const beyond = sum * (1 - 0.5 ** (1 / busy));
-  let over = 0;
-  for (let i = times.length - 1; i >= 0; i--) {
-    const longer = times.length - 1 - i;
-    const next = times[i] ?? 0;
-    const above = times[i + 1] ?? next;
-    if (over + longer * (above - next) >= beyond) return above - (beyond - over) / Math.max(1, longer);
-    over += longer * (above - next);
-  }
-  return (times[0] ?? 0) - (beyond - over) / times.length;
-}
-
-function meanOf(times: ObservedTimes): number | undefined {
-  return times.length === 0 ? undefined : times.reduce((sum, ms) => sum + ms, 0) / times.length;
-}
-
-/** Variance over squared mean: 0 where all take the same, 1 where they end by chance. */
-function spreadOf(times: ObservedTimes): number {
-  const mean = meanOf(times) ?? 0;
-  if (mean === 0) return 1;
-  const variance = times.reduce((sum, ms) => sum + (ms - mean) ** 2, 0) / times.length;
-  return variance / mean ** 2;
-}
-
-function spanOf(at: number, startedAt: number, spanMs: number): number {
-  return Math.max(0, Math.floor((at - startedAt) / spanMs));
-}
-
-function inPairs(counts: readonly number[]): number[] {
-  return Array.from({ length: Math.ceil(counts.length / 2) }, (_, i) => {
-    return (counts[2 * i] ?? 0) + (counts[2 * i + 1] ?? 0);
-  });
-}
+const meanOf = (times: readonly number[]): number | undefined =>
+  times.length === 0 ? undefined : sum(times) / times.length;
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);

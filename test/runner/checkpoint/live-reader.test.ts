@@ -8,7 +8,7 @@ import { LiveReader, pageOfPictures } from '../../../src/runner/checkpoint/live-
 import { openCheckpoint, openCheckpointForReading } from '../../../src/runner/checkpoint/open-checkpoint.ts';
 import { readEnded, readNumbers } from '../../../src/runner/checkpoint/read-summary.ts';
 import type { Attempt, SettledState } from '../../../src/runner/core/attempt.ts';
-import { throughputOf, type BatchOnRecord } from '../../../src/runner/core/throughput.ts';
+import { throughputOf, type BatchOnRecord } from '../../../src/runner/core/time-left.ts';
 import type { Settlement } from '../../../src/runner/core/settlement.ts';
 import { UnusableDatabase } from '../../../src/lib/sqlite/database.ts';
 import { fingerprintOf } from '../../../src/runner/core/scene.ts';

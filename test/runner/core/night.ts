@@ -56,11 +56,7 @@ export function forecasts(night: Night): Forecast[] {
     const job = running[0];
     if (job === undefined || job.endsAt > now) continue;
     running.shift();
-    finished = withJobTime(
-      finished,
-      job.tookMs + (night.queued === undefined ? 0 : queueMs(night)),
-      random(),
-    );
+    finished = withJobTime(finished, job.tookMs + (night.queued === undefined ? 0 : queueMs(night)));
     if (random() < (night.failing ?? 0)) {
       retries.push(now + (night.retryMs ?? 0));
       continue;

@@ -1,5 +1,4 @@
 /** A prompt and a seed → everything that the picture shows, where it stands and in what light; pure. */
-import { namedColours } from '../colour.ts';
 import type { Season } from '../language/other-words.ts';
 import type { Subject } from '../language/placed-subjects.ts';
 import { readPrompt, type Prompt } from '../language/read-prompt.ts';
@@ -7,7 +6,7 @@ import { viewOf, type View } from './layout/camera.ts';
 import { boxOf, type Standing } from './layout/cluster.ts';
 import { layOut } from './layout/lay-out.ts';
 import { settingOf, type Setting } from './layout/setting-of.ts';
-import { daylightOf, linear, type Daylight, type Light } from './picture/daylight.ts';
+import { daylightOf, type Daylight } from './picture/daylight.ts';
 import type { Bounds } from './things/bounds.ts';
 import { thingOf } from './things/catalogue.ts';
 
@@ -16,7 +15,6 @@ export interface PicturePlan {
   things: Standing[];
   setting: Setting;
   daylight: Daylight;
-  groundColour: Light | null;
   view: View;
   /** What the picture is of. */
   box: Bounds;
@@ -37,13 +35,11 @@ export function planPicture(text: string, seed: number, aspect: number): Picture
     isTabletop && things.length > 0,
     String(seed),
   );
-  const facing = Math.atan2(view.from[0] - view.to[0], view.from[2] - view.to[2]);
   return {
     prompt,
     things,
     setting,
-    daylight: daylightOf(setting, prompt.time !== null, facing, String(seed)),
-    groundColour: setting.groundColour === null ? null : linear(namedColours[setting.groundColour]),
+    daylight: daylightOf(setting, prompt.time !== null, view.facing, String(seed)),
     view,
     box,
     seed: String(seed),

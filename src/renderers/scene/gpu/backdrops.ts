@@ -1,47 +1,46 @@
 /** What is seen far behind the things: mountains, hills, a shore, a forest, a town. */
 import { mix, rgb } from '../../colour.ts';
 import { createRandom } from '../../random.ts';
-import type { Backdrop, Ground } from '../layout/setting-of.ts';
+import type { Backdrop } from '../layout/setting-of.ts';
 import { linear, type Daylight, type Light } from '../picture/daylight.ts';
 import { cloudNoise } from '../picture/noise.ts';
-import type { Bounds } from '../things/bounds.ts';
+import type { PicturePlan } from '../plan-picture.ts';
 import type { Materials } from './materials.ts';
 import type { Object3D, ShaderNode, Three } from './three-module.ts';
 
-export interface Place {
-  materials: Materials;
-  ground: Ground;
-  /** Behind the things. */
-  hasWater: boolean;
-  groundColour: Light | null;
-  backdrops: readonly Backdrop[];
-  daylight: Daylight;
-  /** Of all things; grass leaves room for them. */
-  box: Bounds;
-  /** How far the camera is turned around y. */
-  facing: number;
-  seed: string;
-}
-
-export function backdropOf(three: Three, place: Place, backdrop: Backdrop): Object3D {
+export function backdropOf(
+  three: Three,
+  materials: Materials,
+  plan: PicturePlan,
+  backdrop: Backdrop,
+): Object3D {
   switch (backdrop) {
     case 'mountains':
-      return relief(three, place, 11, 0.1, '#6d7076', true);
+      return relief(three, materials, plan, 11, 0.1, '#6d7076', true);
     case 'hills':
-      return relief(three, place, 5, 0.05, place.ground === 'snow' ? '#dfe8f2' : '#5f8f42', false);
+      return relief(
+        three,
+        materials,
+        plan,
+        5,
+        0.05,
+        plan.setting.ground === 'snow' ? '#dfe8f2' : '#5f8f42',
+        false,
+      );
     case 'shore':
-      return relief(three, place, 2, 0.06, '#7d8a58', false);
+      return relief(three, materials, plan, 2, 0.06, '#7d8a58', false);
     case 'forest':
-      return crowd(three, place, 240, false);
+      return crowd(three, materials, plan, 240, false);
     case 'city':
-      return crowd(three, place, 70, true);
+      return crowd(three, materials, plan, 70, true);
   }
 }
 
 /** A ring of land far away, seen through air. */
 function relief(
   three: Three,
-  { daylight, facing, seed, materials }: Place,
+  materials: Materials,
+  { daylight, view: { facing }, seed }: PicturePlan,
   high: number,
   detail: number,
   earth: string,
@@ -103,7 +102,8 @@ function reliefColour(daylight: Daylight, earth: string, snow: number, away: num
 /** Pines or towers, by the hundred. */
 function crowd(
   three: Three,
-  { facing, seed, box, materials, daylight }: Place,
+  materials: Materials,
+  { view: { facing }, seed, box, daylight }: PicturePlan,
   count: number,
   isCity: boolean,
 ): Object3D {

@@ -1,6 +1,7 @@
 /** Shapes of parts as three's geometry; each is made once for a picture. */
-import type { Shape, Vector } from '../things/parts.ts';
 import { cloudNoise } from '../picture/noise.ts';
+import type { Shape } from '../things/parts.ts';
+import type { Vector } from '../vector.ts';
 import type { Geometry, Three } from './three-module.ts';
 
 const maxKept = 1000;

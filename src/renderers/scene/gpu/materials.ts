@@ -13,9 +13,7 @@ export class Materials {
 
   of(paint: Paint): SurfaceMaterial {
     const key = `${paint.material} ${paint.colour.map(Math.round).join()}`;
-    const made = this.#made.get(key) ?? materialOf(this.#three, paint);
-    this.#made.set(key, made);
-    return made;
+    return this.kept(key, () => materialOf(this.#three, paint));
   }
 
   /** The ground's; made of its own colour as well. */

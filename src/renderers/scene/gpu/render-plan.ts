@@ -3,18 +3,15 @@ import { mix } from '../../colour.ts';
 import type { PicturePlan } from '../plan-picture.ts';
 import { develop } from '../picture/develop.ts';
 import type { Gpu, Stage } from './open-gpu.ts';
-import type { Backdrop } from '../layout/setting-of.ts';
-import { times, type Light } from '../picture/daylight.ts';
+import type { Light } from '../picture/daylight.ts';
 import { skyLight, type SkyDetail } from '../picture/sky.ts';
 import { hashOf } from '../../random.ts';
-import { each } from '../things/bounds.ts';
-import type { Vector } from '../things/parts.ts';
-import type { Geometries } from './geometry.ts';
+import { sizeOf } from '../things/bounds.ts';
+import { lengthOf, minus, times, toward } from '../vector.ts';
 import { light } from './lamps.ts';
-import type { Materials } from './materials.ts';
 import { fillSkies } from './sky-textures.ts';
 import { surroundings } from './surroundings.ts';
-import type { Camera, Fog, Object3D, Three } from './three-module.ts';
+import type { Camera, Fog, Object3D } from './three-module.ts';
 
 /** Of one pass: what the GPU takes at each pixel by itself. */
 export const samplesOfAPass = 4;
@@ -99,46 +96,25 @@ interface BuiltScene {
 
 /** Puts a plan on the stage, until it is cleared. */
 function buildScene(stage: Stage, plan: PicturePlan, width: number, height: number): BuiltScene {
-  const { three, scene, geometries, materials } = stage;
-  const { view, daylight, setting, box } = plan;
-  const facing = Math.atan2(view.from[0] - view.to[0], view.from[2] - view.to[2]);
-  const things = thingsOf(three, plan, geometries, materials);
-  const around = surroundings(three, {
-    materials,
-    ground: setting.ground,
-    hasWater: setting.hasWater,
-    groundColour: plan.groundColour,
-    backdrops: backdropsOf(plan),
-    daylight,
-    box,
-    facing,
-    seed: plan.seed,
-  });
-  const detail = skyDetail(plan, facing);
-  fillSkies(three, stage.skies, daylight, {
-    view,
-    aspect: width / height,
-    ground: groundLight(plan),
-    detail,
-  });
+  const { three, scene, materials } = stage;
+  const { view, daylight } = plan;
+  const things = thingsOf(stage, plan);
+  const around = surroundings(three, materials, plan);
+  const detail = skyDetail(plan);
+  const aspect = width / height;
+  fillSkies(three, stage.skies, daylight, { view, aspect, ground: groundLight(plan), detail });
   scene.environmentIntensity = daylight.isStudio ? 0.55 : 0.5;
-  setFog(scene.fog, plan, hazeOf(plan, facing, detail));
-  setCamera(stage.camera, plan, width / height);
-  if (setting.ground !== 'space') scene.add(around);
+  setFog(scene.fog, plan, skyLight(daylight, toward(view.facing + Math.PI, 0), detail));
+  setCamera(stage.camera, plan, aspect);
+  if (plan.setting.ground !== 'space') scene.add(around);
   scene.add(things);
   const clear = (): void => {
     scene.remove(around, things);
     around.traverse(({ geometry }) => geometry?.dispose());
-    geometries.trim();
+    stage.geometries.trim();
     materials.trim();
   };
   return { aim: light(stage.lamps, plan), clear };
-}
-
-/** Open land rises far away, unless the words say what is there. */
-function backdropsOf({ setting }: PicturePlan): readonly Backdrop[] {
-  const isOpen = setting.ground === 'grass' || setting.ground === 'field' || setting.ground === 'snow';
-  return setting.backdrops.length === 0 && isOpen ? ['hills'] : setting.backdrops;
 }
 
 function setCamera(camera: Camera, { view }: PicturePlan, aspect: number): void {
@@ -149,12 +125,7 @@ function setCamera(camera: Camera, { view }: PicturePlan, aspect: number): void 
   camera.lookAt(...view.to);
 }
 
-function thingsOf(
-  three: Three,
-  { things }: PicturePlan,
-  geometries: Geometries,
-  materials: Materials,
-): Object3D {
+function thingsOf({ three, geometries, materials }: Stage, { things }: PicturePlan): Object3D {
   const all = new three.Group();
   for (const { parts, at, yaw, lean, scale } of things) {
     const group = new three.Group();
@@ -175,23 +146,16 @@ function thingsOf(
 }
 
 /** The moon stands where the camera sees it. */
-function skyDetail({ seed, view }: PicturePlan, facing: number): SkyDetail {
-  const away = Math.hypot(view.from[0] - view.to[0], view.from[2] - view.to[2]);
-  const [around, up] = [facing + Math.PI + 0.15, Math.atan2(view.to[1] - view.from[1], away) + 0.19];
-  const moonAt: Vector = [Math.sin(around) * Math.cos(up), Math.sin(up), Math.cos(around) * Math.cos(up)];
+function skyDetail({ seed, view }: PicturePlan): SkyDetail {
+  const [x, y, z] = minus(view.to, view.from);
+  const moonAt = toward(view.facing + Math.PI + 0.15, Math.atan2(y, Math.hypot(x, z)) + 0.19);
   return { isSeen: true, seed: hashOf(seed) % 1000, moonAt };
-}
-
-function hazeOf({ daylight }: PicturePlan, facing: number, detail: SkyDetail): Light {
-  const at: Vector = [-Math.sin(facing), 0, -Math.cos(facing)];
-  return skyLight(daylight, at, detail);
 }
 
 function setFog(fog: Fog, { daylight, view, box, setting }: PicturePlan, haze: Light): void {
   fog.color.setRGB(...haze);
-  const away = Math.hypot(view.from[0] - view.to[0], view.from[1] - view.to[1], view.from[2] - view.to[2]);
-  const size = Math.max(...each((axis) => box.high[axis] - box.low[axis]));
-  const [near, far] = fogOf(daylight, size);
+  const away = lengthOf(minus(view.from, view.to));
+  const [near, far] = fogOf(daylight, Math.max(...sizeOf(box)));
   const isAirless = setting.ground === 'space' || setting.ground === 'floor';
   [fog.near, fog.far] = isAirless ? [1000, 2000] : [away + near, away + far];
 }

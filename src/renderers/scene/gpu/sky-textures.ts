@@ -2,7 +2,7 @@
 import type { View } from '../layout/camera.ts';
 import type { Daylight, Light } from '../picture/daylight.ts';
 import { skyLight, type SkyDetail } from '../picture/sky.ts';
-import type { Vector } from '../things/parts.ts';
+import { across, minus, plus, times, toward, unit, type Vector } from '../vector.ts';
 import type { EnvironmentMaker, Renderer, RenderTarget, Texture, Three } from './three-module.ts';
 
 export interface SkyTextures {
@@ -49,8 +49,7 @@ export function fillSkies(
   const ray = rayThrough(view, aspect);
   fill(seen, toHalfFloat, (x, y) => skyLight(daylight, ray(x * 2 - 1, y * 2 - 1), detail));
   fill(around, toHalfFloat, (x, y) => {
-    const [angle, up] = [(x - 0.5) * Math.PI * 2, (y - 0.5) * Math.PI];
-    const at: Vector = [Math.cos(angle) * Math.cos(up), Math.sin(up), Math.sin(angle) * Math.cos(up)];
+    const at = toward((0.75 - x) * Math.PI * 2, (y - 0.5) * Math.PI);
     return at[1] < -0.02 ? ground : skyLight(daylight, at, { ...detail, isSeen: false });
   });
   maker.fromEquirectangular(around, mirrored);
@@ -76,25 +75,8 @@ function fill(
 }
 
 function rayThrough({ from, to, fieldOfView }: View, aspect: number): (x: number, y: number) => Vector {
-  const forward = unit([to[0] - from[0], to[1] - from[1], to[2] - from[2]]);
-  const right = unit([-forward[2], 0, forward[0]]);
-  const above: Vector = [
-    right[1] * forward[2] - right[2] * forward[1],
-    right[2] * forward[0] - right[0] * forward[2],
-    right[0] * forward[1] - right[1] * forward[0],
-  ];
+  const back = unit(minus(from, to));
+  const [right, above] = across(back);
   const half = Math.tan((fieldOfView * Math.PI) / 360);
-  return (x, y) => {
-    const [across, up] = [x * half * aspect, y * half];
-    return unit([
-      forward[0] + right[0] * across + above[0] * up,
-      forward[1] + right[1] * across + above[1] * up,
-      forward[2] + right[2] * across + above[2] * up,
-    ]);
-  };
-}
-
-function unit([x, y, z]: Vector): Vector {
-  const length = Math.hypot(x, y, z) || 1;
-  return [x / length, y / length, z / length];
+  return (x, y) => unit(minus(plus(times(right, x * half * aspect), times(above, y * half)), back));
 }

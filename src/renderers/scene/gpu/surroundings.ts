@@ -1,9 +1,13 @@
 /** What is around the things: the ground, far hills and towns, and grass. */
-import { rgb } from '../../colour.ts';
+import { namedColours, rgb } from '../../colour.ts';
 import { createRandom } from '../../random.ts';
-import type { Ground } from '../layout/setting-of.ts';
-import { linear, times } from '../picture/daylight.ts';
-import { backdropOf, type Place } from './backdrops.ts';
+import type { Ground, Setting } from '../layout/setting-of.ts';
+import { linear, type Light } from '../picture/daylight.ts';
+import type { PicturePlan } from '../plan-picture.ts';
+import { paintOf } from '../things/parts.ts';
+import { times } from '../vector.ts';
+import { backdropOf } from './backdrops.ts';
+import type { Materials } from './materials.ts';
 import type { Mesh, Object3D, ShaderNode, Three } from './three-module.ts';
 
 const soils: Record<Ground, string> = {
@@ -19,18 +23,22 @@ const soils: Record<Ground, string> = {
   space: '#6b675f',
 };
 
-export function surroundings(three: Three, place: Place): Object3D {
+export function surroundings(three: Three, materials: Materials, plan: PicturePlan): Object3D {
+  const { setting } = plan;
   const around = new three.Group();
-  around.add(groundOf(three, place));
-  if (place.hasWater) around.add(waterBehind(three, place));
-  if (place.ground === 'grass' || place.ground === 'field') around.add(blades(three, place));
-  for (const backdrop of place.backdrops) around.add(backdropOf(three, place, backdrop));
-  if (place.ground === 'floor') around.add(roomOf(three, place));
+  around.add(groundOf(three, materials, setting.ground, soilOf(setting)));
+  if (setting.hasWater) around.add(waterBehind(three, materials, plan));
+  if (setting.ground === 'grass' || setting.ground === 'field') around.add(blades(three, materials, plan));
+  for (const backdrop of setting.backdrops) around.add(backdropOf(three, materials, plan, backdrop));
+  if (setting.ground === 'floor') around.add(roomOf(three, materials, plan));
   return around;
 }
 
-function groundOf(three: Three, { ground, groundColour, materials }: Place): Mesh {
-  const colour = groundColour ?? linear(rgb(soils[ground]));
+function soilOf({ ground, groundColour }: Setting): Light {
+  return linear(groundColour === null ? rgb(soils[ground]) : namedColours[groundColour]);
+}
+
+function groundOf(three: Three, materials: Materials, ground: Ground, colour: Light): Mesh {
   const isWater = ground === 'water';
   const material = materials.kept(`ground ${ground} ${colour.join()}`, () => {
     const made = new three.MeshStandardNodeMaterial({
@@ -90,31 +98,31 @@ function groundShade(TSL: Three['TSL'], ground: Ground): ShaderNode {
 }
 
 /** From a shore behind the things to the horizon. */
-function waterBehind(three: Three, place: Place): Mesh {
-  const water = groundOf(three, { ...place, ground: 'water', groundColour: null });
-  const [x, z] = behind(place, shoreAway(place) + 220);
+function waterBehind(three: Three, materials: Materials, plan: PicturePlan): Mesh {
+  const water = groundOf(three, materials, 'water', linear(rgb(soils.water)));
+  const [x, z] = behind(plan, shoreAway(plan) + 220);
   water.position.set(x, 0.03, z);
   return water;
 }
 
-function shoreAway({ box }: Place): number {
+function shoreAway({ box }: PicturePlan): number {
   return 0.6 + 0.75 * Math.max(box.high[0] - box.low[0], box.high[2] - box.low[2], box.high[1]);
 }
 
-function behind({ facing }: Place, away: number): [x: number, z: number] {
+function behind({ view: { facing } }: PicturePlan, away: number): [x: number, z: number] {
   return [-Math.sin(facing) * away, -Math.cos(facing) * away];
 }
 
 /** Thin cones in the wind, thick around the things and thinning out. */
-function blades(three: Three, place: Place): Mesh {
-  const { box, seed, ground, groundColour, materials } = place;
-  const [backX, backZ] = behind(place, 1);
-  const shore = place.hasWater ? shoreAway(place) : Infinity;
+function blades(three: Three, materials: Materials, plan: PicturePlan): Mesh {
+  const { box, seed, setting } = plan;
+  const [backX, backZ] = behind(plan, 1);
+  const shore = setting.hasWater ? shoreAway(plan) : Infinity;
   const random = createRandom(`blades ${seed}`);
   const size = Math.max(box.high[0] - box.low[0], box.high[1], box.high[2] - box.low[2], 1);
   const count = 14_000;
-  const colour = groundColour ?? linear(rgb(soils[ground]));
-  const tall = (ground === 'field' ? 0.1 : 0.045) * Math.min(3, 0.6 + size * 0.25);
+  const colour = soilOf(setting);
+  const tall = (setting.ground === 'field' ? 0.1 : 0.045) * Math.min(3, 0.6 + size * 0.25);
   const mesh = new three.InstancedMesh(
     new three.CylinderGeometry(0.001, tall * 0.13, tall, 3, 1),
     materials.kept('blades', () => new three.MeshStandardNodeMaterial({ roughness: 0.9 })),
@@ -139,18 +147,16 @@ function blades(three: Three, place: Place): Mesh {
 }
 
 /** The wall behind a floor. */
-function roomOf(three: Three, { box, materials }: Place): Object3D {
+function roomOf(three: Three, materials: Materials, { box }: PicturePlan): Object3D {
   const size = Math.max(box.high[0] - box.low[0], box.high[1], 1.5);
   const room = new three.Group();
-  const paints = [
-    { colour: rgb('#cfc8ba'), material: 'matt' },
-    { colour: rgb('#efece4'), material: 'plastic' },
-  ] as const;
-  const wall = new three.Mesh(new three.BoxGeometry(120, 60, 0.2), materials.of(paints[0]));
-  wall.position.set(0, 29.9, box.low[2] - size * 0.9);
-  const skirting = new three.Mesh(new three.BoxGeometry(120, size * 0.07, 0.26), materials.of(paints[1]));
-  skirting.position.set(0, size * 0.035, box.low[2] - size * 0.9);
-  for (const part of [wall, skirting]) part.receiveShadow = true;
-  room.add(wall, skirting);
+  const plank = (high: number, thick: number, y: number, paint: string): void => {
+    const mesh = new three.Mesh(new three.BoxGeometry(120, high, thick), materials.of(paintOf(paint)));
+    mesh.position.set(0, y, box.low[2] - size * 0.9);
+    mesh.receiveShadow = true;
+    room.add(mesh);
+  };
+  plank(60, 0.2, 29.9, '#cfc8ba');
+  plank(size * 0.07, 0.26, size * 0.035, '#efece4 plastic');
   return room;
 }

@@ -2,10 +2,10 @@
 import type { Random } from '../../random.ts';
 import { nounSet } from '../../language/nouns.ts';
 import type { Subject } from '../../language/placed-subjects.ts';
-import { boundsOf, each, joined, sizeOf, type Bounds } from '../things/bounds.ts';
+import { boundsOf, boxAround, cornersOf, joined, sizeOf, type Bounds } from '../things/bounds.ts';
 import { thingOf } from '../things/catalogue.ts';
-import { lookOf } from '../things/look.ts';
-import type { Part, Vector } from '../things/parts.ts';
+import type { Part } from '../things/parts.ts';
+import { mean, plus, times, type Vector } from '../vector.ts';
 
 /** One thing in its place. */
 export interface Standing {
@@ -44,8 +44,8 @@ function roomOf(things: readonly Standing[], axis: 0 | 2): number {
 
 function standAt(subject: Subject, index: number, one: number, random: Random): Standing {
   const thing = thingOf(subject.noun);
-  const colours = isAnimal(subject) ? subject.colours : rotated(subject.colours, one);
-  const parts = thing.build(lookOf({ ...subject, colours }, random.fork(`look ${index} ${one}`)));
+  const colours = animals.has(subject.noun) ? subject.colours : rotated(subject.colours, one);
+  const parts = thing.build({ ...subject, colours }, random.fork(`look ${index} ${one}`));
   const bounds = boundsOf(parts);
   const natural = thing.height / (sizeOf(bounds)[1] || 1);
   const longest = Math.max(...sizeOf(bounds)) * natural;
@@ -68,40 +68,25 @@ function rotated<Item>(items: readonly Item[], by: number): Item[] {
   return [...items.slice(at), ...items.slice(0, at)];
 }
 
-function isAnimal({ noun }: Subject): boolean {
-  return animals.has(noun);
-}
-
 const animals = nounSet(
   'cat dog fox horse zebra cow pig sheep bear tiger lion elephant giraffe rabbit turtle bird swan owl penguin fish whale butterfly',
 );
 
 function grounded(thing: Standing): Standing {
-  const { low, high } = thing.bounds;
-  return moved(thing, [-(low[0] + high[0]) / 2, -low[1], -(low[2] + high[2]) / 2]);
+  const [x, , z] = mean(thing.bounds.low, thing.bounds.high);
+  return moved(thing, [-x, -thing.bounds.low[1], -z]);
 }
 
 function standingBounds(parts: readonly Part[], yaw: number, scale: number): Bounds {
-  const { low, high } = boundsOf(parts);
-  const corners = [low[0], high[0]].flatMap((x) =>
-    [low[2], high[2]].map(
-      (z) => [x * Math.cos(yaw) + z * Math.sin(yaw), z * Math.cos(yaw) - x * Math.sin(yaw)] as const,
-    ),
+  const [cos, sin] = [Math.cos(yaw) * scale, Math.sin(yaw) * scale];
+  return boxAround(
+    cornersOf(boundsOf(parts)).map(([x, y, z]) => [x * cos + z * sin, y * scale, z * cos - x * sin]),
   );
-  const [xs, zs] = [corners.map(([x]) => x * scale), corners.map(([, z]) => z * scale)];
-  return {
-    low: [Math.min(...xs), low[1] * scale, Math.min(...zs)],
-    high: [Math.max(...xs), high[1] * scale, Math.max(...zs)],
-  };
 }
 
-export function moved(thing: Standing, by: Vector): Standing {
-  const shift = (point: Vector): Vector => each((axis) => point[axis] + by[axis]);
-  return {
-    ...thing,
-    at: shift(thing.at),
-    bounds: { low: shift(thing.bounds.low), high: shift(thing.bounds.high) },
-  };
+function moved(thing: Standing, by: Vector): Standing {
+  const { low, high } = thing.bounds;
+  return { ...thing, at: plus(thing.at, by), bounds: { low: plus(low, by), high: plus(high, by) } };
 }
 
 export function allMoved(things: readonly Standing[], by: Vector): Standing[] {
@@ -110,12 +95,11 @@ export function allMoved(things: readonly Standing[], by: Vector): Standing[] {
 
 /** Larger or smaller around the point on the ground below the origin. */
 export function allScaled(things: readonly Standing[], by: number): Standing[] {
-  const times = (point: Vector): Vector => each((axis) => point[axis] * by);
   return things.map((thing) => ({
     ...thing,
-    at: times(thing.at),
+    at: times(thing.at, by),
     scale: thing.scale * by,
-    bounds: { low: times(thing.bounds.low), high: times(thing.bounds.high) },
+    bounds: { low: times(thing.bounds.low, by), high: times(thing.bounds.high, by) },
   }));
 }
 

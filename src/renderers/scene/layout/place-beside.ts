@@ -5,7 +5,7 @@ import { nounSet } from '../../language/nouns.ts';
 import type { Subject } from '../../language/placed-subjects.ts';
 import { sizeOf, type Bounds } from '../things/bounds.ts';
 import { thingOf } from '../things/catalogue.ts';
-import type { Vector } from '../things/parts.ts';
+import type { Vector } from '../vector.ts';
 import { allMoved, allScaled, boxOf, doOverlap, type Standing } from './cluster.ts';
 
 export interface Guest {
@@ -22,11 +22,6 @@ export function isOnTop({ relation, subject }: Guest, host: Subject): boolean {
   return relation === 'on' || (relation === 'in' && (isVessel(host) || subject.noun === 'hat'));
 }
 
-/** All that stands on a host, in its place. */
-export function placeOnTop(guests: readonly Guest[], hostSubject: Subject, host: Standing[]): Standing[] {
-  return guests.length === 0 ? [] : onTop(guests, hostSubject, host);
-}
-
 /** The guest's things in their places; `host` are the things that it is related to, `all` what stands already. */
 export function placeGuest(
   guest: Guest,
@@ -39,42 +34,36 @@ export function placeGuest(
   const [box, own] = [boxOf(host), boxOf(things)];
   const side = random.chance(0.5) ? 1 : -1;
   const high = sizeOf(own)[1] / (sizeOf(box)[1] || 1);
+  const beside = (x: number, z: number): Standing[] => besideIn(guest, box, all, [x, z]);
   switch (relation) {
     case 'on':
-      return onTop([guest], hostSubject, host);
     case 'in':
-      return besideIn(guest, box, all, [0, 1]);
+      return beside(0, 1);
     case 'above':
       return allMoved(things, [middle(box, 0), box.high[1] + 0.15 + 0.25 * sizeOf(own)[1], middle(box, 2)]);
     case 'under':
-      return shelters.has(hostSubject.noun) ? below(things, box) : besideIn(guest, box, all, [0, 1]);
+      return shelters.has(hostSubject.noun) ? below(things, box) : beside(0, 1);
     case 'beside':
-      return besideIn(guest, box, all, [side, 0]);
+      return beside(side, 0);
     case 'left':
-      return besideIn(guest, box, all, [-1, 0]);
+      return beside(-1, 0);
     case 'right':
-      return besideIn(guest, box, all, [1, 0]);
+      return beside(1, 0);
     case 'behind':
       // What is as tall as its host would hide it or be hidden.
-      return besideIn(guest, box, all, [side * (high < 1.5 ? 0.75 : 0.55), -1]);
+      return beside(side * (high < 1.5 ? 0.75 : 0.55), -1);
     case 'front':
-      return besideIn(guest, box, all, [side * (high > 0.55 ? 0.75 : 0.35), 1]);
+      return beside(side * (high > 0.55 ? 0.75 : 0.35), 1);
     case 'around':
     case 'amid':
       return around(things, box);
   }
 }
 
+const vessels = nounSet('bucket barrel chair armchair sofa bed');
+
 function isVessel({ noun }: Subject): boolean {
-  return (
-    thingOf(noun).home !== 'land' ||
-    noun === 'bucket' ||
-    noun === 'barrel' ||
-    noun === 'chair' ||
-    noun === 'armchair' ||
-    noun === 'sofa' ||
-    noun === 'bed'
-  );
+  return thingOf(noun).home !== 'land' || vessels.has(noun);
 }
 
 function middle({ low, high }: Bounds, axis: 0 | 2): number {
@@ -82,7 +71,7 @@ function middle({ low, high }: Bounds, axis: 0 | 2): number {
 }
 
 /** On the first of the host's things, as small as its top demands. */
-function onTop(guests: readonly Guest[], hostSubject: Subject, host: Standing[]): Standing[] {
+export function placeOnTop(guests: readonly Guest[], hostSubject: Subject, host: Standing[]): Standing[] {
   const first = host[Math.floor((host.length - 1) / 2)];
   if (first === undefined) return guests.flatMap(({ things }) => things);
   const { bounds } = first;

@@ -85,13 +85,16 @@ export function settingOf(prompt: Prompt, seed: string): Setting {
     ground,
     groundColour: colourOf(mentions.filter(({ noun }) => grounds[noun] !== undefined)),
     hasWater: isWet && ground !== 'water',
-    backdrops,
+    // Open land rises far away, unless the words say what is there.
+    backdrops: backdrops.length === 0 && openLand.has(ground) ? ['hills'] : backdrops,
     weather,
     sights,
     skyColour: colourOf(mentions.filter(({ noun }) => noun === 'sky')),
     time: prompt.time ?? (isNight ? 'night' : usual),
   };
 }
+
+const openLand: ReadonlySet<Ground> = new Set<Ground>(['grass', 'field', 'snow']);
 
 function colourOf(mentions: Prompt['mentions']): ColourName | null {
   return mentions.find(({ colours }) => colours.length > 0)?.colours[0] ?? null;

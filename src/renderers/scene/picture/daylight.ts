@@ -3,7 +3,7 @@ import type { TimeOfDay } from '../../language/other-words.ts';
 import { mix, namedColours, rgb, type Colour } from '../../colour.ts';
 import { createRandom } from '../../random.ts';
 import type { Setting, Weather } from '../layout/setting-of.ts';
-import type { Vector } from '../things/parts.ts';
+import { times, toward, type Vector } from '../vector.ts';
 
 /** Linear red, green and blue; 1 is the white of the finished picture, lamps are brighter. */
 export type Light = Vector;
@@ -59,7 +59,7 @@ export function daylightOf(setting: Setting, isHourSaid: boolean, facing: number
   const isNight = time === 'night' || ground === 'space';
   const said = skyColour === null ? undefined : linear(namedColours[skyColour]);
   const clear: Daylight = {
-    sunAt: [Math.sin(around) * Math.cos(up), Math.sin(up), Math.cos(around) * Math.cos(up)],
+    sunAt: toward(around, up),
     sun: times(linear(rgb(hour.sun)), isStudio ? hour.power * 0.72 : hour.power),
     sky: times(mix(linear(rgb(hour.horizon)), linear(rgb(hour.zenith)), 0.35), hour.sky),
     zenith: said ?? linear(rgb(hour.zenith)),
@@ -85,36 +85,31 @@ export function daylightOf(setting: Setting, isHourSaid: boolean, facing: number
   return underWeather(clear, weather);
 }
 
+/** How bright the cover is, what it leaves of the sun, its share of the sky, haze and clouds. */
+const covers: Record<Exclude<Weather, 'clear'>, readonly [number, number, number, number, number]> = {
+  cloudy: [0.85, 0.6, 0.3, 1.3, 0.62],
+  rain: [0.5, 0.25, 0.85, 2.6, 0.85],
+  snowfall: [0.8, 0.4, 0.85, 3, 0.7],
+  fog: [0.8, 0.45, 0.8, 6, 0.2],
+  storm: [0.24, 0.3, 0.85, 2.6, 0.95],
+};
+
 function underWeather(clear: Daylight, weather: Weather): Daylight {
-  const under = (grey: number, sun: number, share: number, haze: number, clouds: number): Daylight => {
-    const brightness = Math.max(...clear.horizon) * grey;
-    const cover: Light = [brightness * 0.92, brightness * 0.97, brightness];
-    return {
-      ...clear,
-      sun: times(clear.sun, sun),
-      sky: mix(clear.sky, times(cover, 1.2), share),
-      zenith: mix(clear.zenith, times(cover, 0.8), share),
-      horizon: mix(clear.horizon, cover, share),
-      haze,
-      clouds,
-      stars: 0,
-      hasMoon: clear.hasMoon && weather === 'cloudy',
-    };
+  if (weather === 'clear') return clear;
+  const [grey, sun, share, haze, clouds] = covers[weather];
+  const brightness = Math.max(...clear.horizon) * grey;
+  const cover: Light = [brightness * 0.92, brightness * 0.97, brightness];
+  return {
+    ...clear,
+    sun: times(clear.sun, sun),
+    sky: mix(clear.sky, times(cover, 1.2), share),
+    zenith: mix(clear.zenith, times(cover, 0.8), share),
+    horizon: mix(clear.horizon, cover, share),
+    haze,
+    clouds,
+    stars: 0,
+    hasMoon: clear.hasMoon && weather === 'cloudy',
   };
-  switch (weather) {
-    case 'clear':
-      return clear;
-    case 'cloudy':
-      return under(0.85, 0.6, 0.3, 1.3, 0.62);
-    case 'rain':
-      return under(0.5, 0.25, 0.85, 2.6, 0.85);
-    case 'snowfall':
-      return under(0.8, 0.4, 0.85, 3, 0.7);
-    case 'fog':
-      return under(0.8, 0.45, 0.8, 6, 0.2);
-    case 'storm':
-      return under(0.24, 0.3, 0.85, 2.6, 0.95);
-  }
 }
 
 /** From the picture's values to light. */
@@ -124,8 +119,4 @@ export function linear(colour: Colour): Light {
     return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
   };
   return [of(colour[0]), of(colour[1]), of(colour[2])];
-}
-
-export function times(light: Light, by: number): Light {
-  return [light[0] * by, light[1] * by, light[2] * by];
 }

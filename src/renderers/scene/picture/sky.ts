@@ -1,7 +1,7 @@
 /** The light that comes from a direction of the sky: blue, clouds, sun, moon and stars, or a studio's lamps; pure. */
 import { mix } from '../../colour.ts';
-import type { Vector } from '../things/parts.ts';
-import { times, type Daylight, type Light } from './daylight.ts';
+import { dot, plus, times, type Vector } from '../vector.ts';
+import type { Daylight, Light } from './daylight.ts';
 import { cloudNoise } from './noise.ts';
 
 export interface SkyDetail {
@@ -16,10 +16,10 @@ export function skyLight(daylight: Daylight, [x, y, z]: Vector, detail: SkyDetai
   const up = Math.max(0, y);
   let light = mix(daylight.horizon, daylight.zenith, 1 - (1 - up) ** 4.5);
   const toSun = Math.max(0, dot([x, y, z], daylight.sunAt));
-  light = add(light, times(daylight.glow, 0.28 * toSun ** 24 + 0.1 * toSun ** 5));
-  if (detail.isSeen) light = add(light, starsAt(daylight, [x, y, z]));
+  light = plus(light, times(daylight.glow, 0.28 * toSun ** 24 + 0.1 * toSun ** 5));
+  if (detail.isSeen) light = plus(light, starsAt(daylight, [x, y, z]));
   if (detail.isSeen && daylight.hasMoon) light = withMoon(light, dot([x, y, z], detail.moonAt), [x, y, z]);
-  if (detail.isSeen && daylight.hasRainbow) light = add(light, rainbowAt([x, y, z], detail.moonAt));
+  if (detail.isSeen && daylight.hasRainbow) light = plus(light, rainbowAt([x, y, z], detail.moonAt));
   return y > 0.01 ? withClouds(daylight, light, [x, y, z], toSun, detail) : light;
 }
 
@@ -29,7 +29,7 @@ function studioLight(daylight: Daylight, [x, y, z]: Vector, isSeen: boolean): Li
   if (isSeen) return wall;
   const lamp = y > 0.55 && Math.abs(x) < 0.55 && Math.abs(z) < 0.6 ? 3.2 : 0;
   const strip = Math.abs(y - 0.35) < 0.3 && dot([x, 0, z], daylight.sunAt) > 0.62 ? 2.4 : 0;
-  return add(times(wall, 1.5), [lamp + strip, lamp + strip, (lamp + strip) * 0.97]);
+  return plus(times(wall, 1.5), [lamp + strip, lamp + strip, (lamp + strip) * 0.97]);
 }
 
 function withClouds(
@@ -47,7 +47,7 @@ function withClouds(
   const cover = smooth((thick - (0.98 - daylight.clouds * 0.95)) / 0.34);
   if (cover <= 0) return light;
   const shaded = smooth((thick - (1.08 - daylight.clouds * 0.95)) / 0.6);
-  const white = add(
+  const white = plus(
     times(mix(daylight.horizon, [1, 1, 1], 0.55), Math.min(1.05, 0.25 + Math.max(...daylight.horizon))),
     times(daylight.glow, 0.25 * toSun ** 6),
   );
@@ -74,7 +74,7 @@ function withMoon(light: Light, toMoon: number, [x, y, z]: Vector): Light {
   const away = Math.acos(Math.min(1, toMoon));
   const disc = smooth((0.052 - away) / 0.004);
   const seas = 0.82 + 0.3 * cloudNoise(x * 38, y * 38, z * 38, 3);
-  const halo = add(light, times([0.5, 0.6, 0.85], 0.28 * Math.exp(-away * 12)));
+  const halo = plus(light, times([0.5, 0.6, 0.85], 0.28 * Math.exp(-away * 12)));
   return mix(halo, [1.15 * seas, 1.13 * seas, 1.04 * seas], disc);
 }
 
@@ -97,12 +97,4 @@ function hash(a: number, b: number): number {
 function smooth(share: number): number {
   const clear = Math.min(1, Math.max(0, share));
   return clear * clear * (3 - 2 * clear);
-}
-
-function add(one: Light, other: Light): Light {
-  return [one[0] + other[0], one[1] + other[1], one[2] + other[2]];
-}
-
-export function dot(one: Vector, other: Vector): number {
-  return one[0] * other[0] + one[1] * other[1] + one[2] * other[2];
 }

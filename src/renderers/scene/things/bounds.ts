@@ -1,5 +1,6 @@
 /** How much room parts take: the box around them; pure. */
-import type { Part, Shape, Vector } from './parts.ts';
+import { each, minus, plus, times, type Vector } from '../vector.ts';
+import type { Part, Shape } from './parts.ts';
 
 export interface Bounds {
   low: Vector;
@@ -8,9 +9,7 @@ export interface Bounds {
 
 /** Of at least one part. */
 export function boundsOf(parts: readonly Part[]): Bounds {
-  return parts
-    .map(partBounds)
-    .reduce(joined, { low: [Infinity, Infinity, Infinity], high: [-Infinity, -Infinity, -Infinity] });
+  return parts.map(partBounds).reduce(joined);
 }
 
 export function joined(one: Bounds, other: Bounds): Bounds {
@@ -21,32 +20,34 @@ export function joined(one: Bounds, other: Bounds): Bounds {
 }
 
 export function sizeOf({ low, high }: Bounds): Vector {
-  return each((axis) => high[axis] - low[axis]);
-}
-
-export function each(value: (axis: 0 | 1 | 2) => number): Vector {
-  return [value(0), value(1), value(2)];
+  return minus(high, low);
 }
 
 /** Turns a point around x, y and z as three does: the angles of an intrinsic x-y-z rotation. */
-export function turnedBy([x, y, z]: Vector, [a, b, c]: Vector): Vector {
+function turnedBy([x, y, z]: Vector, [a, b, c]: Vector): Vector {
   const [x1, y1] = [x * Math.cos(c) - y * Math.sin(c), x * Math.sin(c) + y * Math.cos(c)];
   const [x2, z2] = [x1 * Math.cos(b) + z * Math.sin(b), -x1 * Math.sin(b) + z * Math.cos(b)];
   return [x2, y1 * Math.cos(a) - z2 * Math.sin(a), y1 * Math.sin(a) + z2 * Math.cos(a)];
 }
 
 function partBounds({ shape, at, turn }: Part): Bounds {
-  const corners = outmost(shape).map((point) => turnedBy(point, turn));
+  const { low, high } = boxAround(outmost(shape).map((point) => turnedBy(point, turn)));
+  return { low: plus(at, low), high: plus(at, high) };
+}
+
+export function boxAround(points: readonly Vector[]): Bounds {
   return {
-    low: each((axis) => at[axis] + Math.min(...corners.map((corner) => corner[axis]))),
-    high: each((axis) => at[axis] + Math.max(...corners.map((corner) => corner[axis]))),
+    low: each((axis) => Math.min(...points.map((point) => point[axis]))),
+    high: each((axis) => Math.max(...points.map((point) => point[axis]))),
   };
 }
 
 /** Points that nothing of it is beyond. */
 function outmost(shape: Shape): Vector[] {
-  if (shape.kind === 'post' && shape.sides < 8) return edgesOf(shape);
-  const { low, high } = shapeBounds(shape);
+  return shape.kind === 'post' && shape.sides < 8 ? edgesOf(shape) : cornersOf(shapeBounds(shape));
+}
+
+export function cornersOf({ low, high }: Bounds): Vector[] {
   return [low[0], high[0]].flatMap((x) =>
     [low[1], high[1]].flatMap((y) => [low[2], high[2]].map((z): Vector => [x, y, z])),
   );
@@ -73,29 +74,30 @@ function shapeBounds(shape: Shape): Bounds {
       const wide = 2 * (shape.radius + shape.thickness);
       return around([wide, 2 * shape.thickness, wide]);
     }
-    case 'turned': {
-      const radius = Math.max(...shape.profile.map(([out]) => out));
-      const heights = shape.profile.map(([, height]) => height);
-      return { low: [-radius, Math.min(...heights), -radius], high: [radius, Math.max(...heights), radius] };
-    }
-    case 'slab': {
-      const [xs, ys] = [shape.outline.map(([x]) => x), shape.outline.map(([, y]) => y)];
-      const half = shape.depth / 2;
-      return {
-        low: [Math.min(...xs), Math.min(...ys), -half],
-        high: [Math.max(...xs), Math.max(...ys), half],
-      };
-    }
+    case 'turned':
+      return boxAround(
+        shape.profile.flatMap(([out, up]): Vector[] => [
+          [out, up, out],
+          [-out, up, -out],
+        ]),
+      );
+    case 'slab':
+      return boxAround(
+        shape.outline.flatMap(([x, y]): Vector[] => [
+          [x, y, shape.depth / 2],
+          [x, y, -shape.depth / 2],
+        ]),
+      );
     case 'bend': {
-      const along = (axis: 0 | 1 | 2): number[] => shape.points.map((point) => point[axis]);
+      const { low, high } = boxAround(shape.points);
       return {
-        low: each((axis) => Math.min(...along(axis)) - shape.radius),
-        high: each((axis) => Math.max(...along(axis)) + shape.radius),
+        low: each((axis) => low[axis] - shape.radius),
+        high: each((axis) => high[axis] + shape.radius),
       };
     }
   }
 }
 
 function around(size: Vector): Bounds {
-  return { low: each((axis) => -size[axis] / 2), high: each((axis) => size[axis] / 2) };
+  return { low: times(size, -0.5), high: times(size, 0.5) };
 }

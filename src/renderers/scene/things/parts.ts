@@ -1,15 +1,20 @@
 /** What things are built of: simple solids in metres, y up, their front towards +z; pure. */
-import type { Colour } from '../../colour.ts';
+import { rgb, type Colour } from '../../colour.ts';
 import type { Material } from '../../language/other-words.ts';
 import { pointsOf, type Points } from '../../points.ts';
+import { minus, mean, type Vector } from '../vector.ts';
 
-export type Vector = readonly [x: number, y: number, z: number];
 type Pair = readonly [x: number, y: number];
+/** Radii of the ends, top and bottom, where they differ. */
+type Radii = number | readonly [top: number, bottom: number];
 
 export interface Paint {
   colour: Colour;
   material: Material;
 }
+
+/** Also as text: "#c9ced4 metal", or a colour alone, which is matt. */
+type AnyPaint = Paint | string;
 
 /** Each around its own middle. */
 export type Shape =
@@ -36,66 +41,85 @@ export interface Part {
   paint: Paint;
 }
 
-const straight: Vector = [0, 0, 0];
+const origin: Vector = [0, 0, 0];
+export const straight: Vector = [0, 0, 0];
+/** What is upright and round lies with its ends to the front and the back, or to the sides. */
+export const forward: Vector = [Math.PI / 2, 0, 0];
+export const sideways: Vector = [0, 0, Math.PI / 2];
 
-export function box(at: Vector, size: Vector, paint: Paint, turn = straight, rounding = 0.08): Part {
-  return { shape: { kind: 'box', size, rounding }, at, turn, paint };
+export function paintOf(paint: AnyPaint): Paint {
+  if (typeof paint !== 'string') return paint;
+  const [colour = '', material = 'matt'] = paint.split(' ');
+  return { colour: rgb(colour), material: material as Material };
 }
 
-export function ball(at: Vector, size: Vector | number, paint: Paint, turn = straight): Part {
+/** Lighter for a positive amount, darker for a negative one. */
+export function shaded(paint: Paint, amount: number): Paint {
+  const of = (value: number): number => Math.min(255, value * (1 + amount));
+  const [red, green, blue] = paint.colour;
+  return { ...paint, colour: [of(red), of(green), of(blue)] };
+}
+
+function part(shape: Shape, at: Vector, paint: AnyPaint, turn = straight): Part {
+  return { shape, at, turn, paint: paintOf(paint) };
+}
+
+export function box(at: Vector, size: Vector, paint: AnyPaint, rounding = 0.08, turn = straight): Part {
+  return part({ kind: 'box', size, rounding }, at, paint, turn);
+}
+
+export function ball(at: Vector, size: Vector | number, paint: AnyPaint, turn = straight): Part {
   const diameters: Vector = typeof size === 'number' ? [size, size, size] : size;
-  return { shape: { kind: 'ball', size: diameters }, at, turn, paint };
+  return part({ kind: 'ball', size: diameters }, at, paint, turn);
 }
 
-/** Upright unless turned; `radii` of its top and its bottom. */
+/** Upright unless turned. */
 export function post(
   at: Vector,
-  radii: number | readonly [top: number, bottom: number],
+  radii: Radii,
   height: number,
-  paint: Paint,
+  paint: AnyPaint,
   turn = straight,
   sides = 32,
 ): Part {
   const [top, bottom] = typeof radii === 'number' ? [radii, radii] : radii;
-  return { shape: { kind: 'post', top, bottom, height, sides }, at, turn, paint };
+  return part({ kind: 'post', top, bottom, height, sides }, at, paint, turn);
 }
 
-export function ring(at: Vector, radius: number, thickness: number, paint: Paint, turn = straight): Part {
-  return { shape: { kind: 'ring', radius, thickness }, at, turn, paint };
+export function ring(at: Vector, radius: number, thickness: number, paint: AnyPaint, turn = straight): Part {
+  return part({ kind: 'ring', radius, thickness }, at, paint, turn);
 }
 
 /** Radius and height of each step. */
-export function turned(at: Vector, profile: Points<Pair>, paint: Paint): Part {
-  return { shape: { kind: 'turned', profile: pointsOf(profile) }, at, turn: straight, paint };
+export function turned(profile: Points<Pair>, paint: AnyPaint, at = origin): Part {
+  return part({ kind: 'turned', profile: pointsOf(profile) }, at, paint);
 }
 
-export function slab(at: Vector, outline: Points<Pair>, depth: number, paint: Paint, turn = straight): Part {
-  return { shape: { kind: 'slab', outline: pointsOf(outline), depth }, at, turn, paint };
+export function slab(
+  outline: Points<Pair>,
+  depth: number,
+  paint: AnyPaint,
+  at = origin,
+  turn = straight,
+): Part {
+  return part({ kind: 'slab', outline: pointsOf(outline), depth }, at, paint, turn);
 }
 
-export function bend(points: Points<Vector>, radius: number, paint: Paint): Part {
-  return { shape: { kind: 'bend', points: pointsOf(points), radius }, at: straight, turn: straight, paint };
+export function bend(points: Points<Vector>, radius: number, paint: AnyPaint): Part {
+  return part({ kind: 'bend', points: pointsOf(points), radius }, origin, paint);
 }
 
-export function lump(at: Vector, size: Vector, bumps: number, seed: number, paint: Paint): Part {
-  return { shape: { kind: 'lump', size, bumps, seed }, at, turn: straight, paint };
+export function lump(at: Vector, size: Vector, bumps: number, seed: number, paint: AnyPaint): Part {
+  return part({ kind: 'lump', size, bumps, seed }, at, paint);
 }
 
 /** A rod from one point to another. */
-export function rod(from: Vector, to: Vector, radii: number | readonly [number, number], paint: Paint): Part {
-  const [x, y, z] = [to[0] - from[0], to[1] - from[1], to[2] - from[2]];
+export function rod(from: Vector, to: Vector, radii: Radii, paint: AnyPaint): Part {
+  const [x, y, z] = minus(to, from);
   const length = Math.hypot(x, y, z);
   const lean = Math.acos(Math.max(-1, Math.min(1, y / (length || 1))));
-  const middle: Vector = [(from[0] + to[0]) / 2, (from[1] + to[1]) / 2, (from[2] + to[2]) / 2];
   // Leaning around x first and turning around y then: as `turn` is applied, the other way round.
-  const around = Math.atan2(x, z);
-  const [top, bottom] = typeof radii === 'number' ? [radii, radii] : radii;
-  return {
-    shape: { kind: 'post', top, bottom, height: length, sides: 20 },
-    at: middle,
-    turn: eulerOf(lean, around),
-    paint,
-  };
+  return post(mean(from, to), radii, length, paint, eulerOf(lean, Math.atan2(x, z)), 20);
 }
 
 /** Leans by `lean` around x, and then turns by `around` around y, as angles in the order x, y, z. */
@@ -103,9 +127,31 @@ function eulerOf(lean: number, around: number): Vector {
   const [cosL, sinL, cosA, sinA] = [Math.cos(lean), Math.sin(lean), Math.cos(around), Math.sin(around)];
   // The rows of Ry(around) · Rx(lean); three reads its angles as Rx · Ry · Rz.
   const m13 = sinA * cosL;
-  const [m11, m12, m22, m23, m32, m33] = [cosA, sinA * sinL, cosL, -sinL, cosA * sinL, cosA * cosL];
   const y = Math.asin(Math.max(-1, Math.min(1, m13)));
   return Math.abs(m13) < 0.999999
-    ? [Math.atan2(-m23, m33), y, Math.atan2(-m12, m11)]
-    : [Math.atan2(m32, m22), y, 0];
+    ? [Math.atan2(sinL, cosA * cosL), y, Math.atan2(-sinA * sinL, cosA)]
+    : [Math.atan2(cosA * sinL, cosL), y, 0];
+}
+
+/** On the left and on the right, or before and behind. */
+export function both(build: (side: -1 | 1) => Part | readonly Part[]): Part[] {
+  return ([-1, 1] as const).flatMap(build);
+}
+
+type AtAngle = (cos: number, sin: number, index: number, angle: number) => Part | readonly Part[];
+
+/** Evenly all around. */
+export function round(count: number, build: AtAngle): Part[] {
+  return turning(count, (2 * Math.PI) / count, build);
+}
+
+/** As leaves stand on a stem, each turned by the same angle from the last: spread evenly, however many. */
+export function spiral(count: number, build: AtAngle): Part[] {
+  return turning(count, 2.4, build);
+}
+
+function turning(count: number, step: number, build: AtAngle): Part[] {
+  return Array.from({ length: count }, (_, index) => index * step).flatMap((angle, index) =>
+    build(Math.cos(angle), Math.sin(angle), index, angle),
+  );
 }

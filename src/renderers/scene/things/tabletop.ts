@@ -1,0 +1,164 @@
+/** What is eaten, and what it is set on a table in; and the form for what is not known. */
+import {
+  ball,
+  bend,
+  box,
+  lump,
+  post,
+  ring,
+  rod,
+  round,
+  slab,
+  spiral,
+  turned,
+  type Paint,
+  type Part,
+} from './parts.ts';
+import { land, table, thing } from './thing.ts';
+
+export const tabletop = {
+  apple: thing(0.12, table, '#cf2f2a glossy, #4f8f3a', (skin, leaf) => [
+    ...roundFruit(skin, 0.04),
+    ball([0.022, 0.088, 0], [0.04, 0.006, 0.02], leaf, [0, 0, 0.4]),
+  ]),
+  fruit: thing(0.12, table, '#f08a24 glossy', (skin) => roundFruit(skin, 0.039)),
+  cherry: thing(0.08, table, '#a8182c glossy', (red) => [
+    ball([-0.014, 0.012, 0], 0.024, red),
+    ball([0.016, 0.012, 0.006], 0.024, red),
+    rod([-0.014, 0.02, 0], [0.006, 0.062, 0], 0.0012, '#4f7a32'),
+    rod([0.016, 0.02, 0.006], [0.006, 0.062, 0], 0.0012, '#4f7a32'),
+  ]),
+  lemon: thing(0.1, table, '#f4d338 plastic', (peel) => [
+    ball([0, 0.034, 0], [0.09, 0.068, 0.068], peel),
+    ball([0.045, 0.034, 0], 0.022, peel),
+    ball([-0.043, 0.034, 0], 0.018, peel),
+  ]),
+  pear: thing(0.15, table, '#b8c24a glossy', (main) => [
+    turned('0 0.004, 0.02 0, 0.04 0.025, 0.04 0.05, 0.024 0.085, 0.016 0.11, 0 0.118', main),
+    rod([0, 0.115, 0], [0.008, 0.14, 0], 0.0025, '#5a3d24'),
+  ]),
+  banana: thing(0.1, table, '#f3cf3e plastic', (peel) => [
+    bend('-0.09 0.062 0, -0.05 0.028 0, 0 0.018 0, 0.05 0.028 0, 0.088 0.06 0', 0.018, peel),
+    ball([0.092, 0.066, 0], 0.02, '#5a4420'),
+    ball([-0.094, 0.068, 0], 0.024, '#7a6a2a'),
+  ]),
+  pumpkin: thing(0.35, table, '#e67e22 plastic, #5f7a35', (skin, trim) => [
+    ...round(10, (cos, sin, _, angle) =>
+      ball([cos * 0.075, 0.12, sin * 0.075], [0.19, 0.24, 0.13], skin, [0, -angle, 0]),
+    ),
+    rod([0, 0.21, 0], [0.02, 0.29, 0], [0.016, 0.03], trim),
+  ]),
+  watermelon: thing(0.3, table, '#4f9a48 glossy, #1f4d28 glossy', (main, trim) => [
+    ball([0, 0.14, 0], 0.28, main),
+    ...[0, 1, 2, 3, 4, 5].map((step) => ring([0, 0.14, 0], 0.136, 0.009, trim, [step * 0.52, 0, 0])),
+  ]),
+  pineapple: thing(0.34, table, '#d8982e plastic, #4f8f45', (skin, trim) => [
+    ball([0, 0.11, 0], [0.14, 0.23, 0.14], skin),
+    ...spiral(60, (cos, sin, index) => {
+      const y = 0.02 + (index / 60) * 0.19;
+      const out = 0.068 * Math.sqrt(Math.max(0.25, 1 - ((y - 0.11) / 0.13) ** 2));
+      return ball([cos * out, y, sin * out], 0.032, skin);
+    }),
+    ...spiral(14, (cos, sin, index) => {
+      const share = index / 14;
+      const lean = 0.015 + share * 0.075;
+      return rod(
+        [cos * 0.015, 0.21, sin * 0.015],
+        [cos * lean, 0.38 - share * 0.08, sin * lean],
+        [0.001, 0.014],
+        trim,
+      );
+    }),
+  ]),
+  cake: thing(0.25, table, '#f8e6ea, #e8688a', (cream, trim) => [
+    post([0, 0.008, 0], 0.22, 0.016, '#eceae4 glossy'),
+    post([0, 0.05, 0], 0.16, 0.07, '#8a5532'),
+    post([0, 0.125, 0], 0.16, 0.08, cream),
+    ...round(14, (cos, sin) => ball([cos * 0.13, 0.165, sin * 0.13], [0.045, 0.04, 0.045], trim)),
+    ...round(3, (cos, sin) => [
+      post([cos * 0.06, 0.2, sin * 0.06], 0.006, 0.075, '#5fa0d8'),
+      ball([cos * 0.06, 0.25, sin * 0.06], [0.014, 0.028, 0.014], '#ffc64a glow'),
+    ]),
+  ]),
+  cup: thing(0.12, table, '#f2efe8 glossy', (clay) => [
+    turned('0 0, 0.032 0, 0.036 0.006, 0.044 0.03, 0.047 0.09, 0.044 0.09, 0.04 0.03, 0 0.02', clay),
+    bend('0.045 0.075 0, 0.07 0.075 0, 0.078 0.05 0, 0.066 0.026 0, 0.043 0.025 0', 0.0065, clay),
+    post([0, 0.079, 0], 0.043, 0.002, '#4a2c1a glossy'),
+  ]),
+  glass: thing(0.2, table, '#dfeef2 glass, #7a1428 glossy', (clear, wine) => [
+    turned('0 0, 0.036 0, 0.035 0.004, 0.006 0.01, 0.005 0.09, 0.02 0.1, 0.04 0.13, 0.042 0.16, 0.034 0.2', {
+      ...clear,
+      material: 'glass',
+    }),
+    turned('0 0.002, 0.018 0.004, 0.037 0.032, 0.039 0.055, 0 0.055', wine, [0, 0.1, 0]),
+  ]),
+  bottle: thing(0.3, table, '#2f6b42 glossy, #efe6d0', (main, trim) => [
+    turned('0 0, 0.038 0, 0.04 0.01, 0.04 0.17, 0.034 0.2, 0.016 0.235, 0.014 0.29, 0 0.29', main),
+    post([0, 0.105, 0], 0.0408, 0.085, trim),
+    post([0, 0.11, 0], 0.0412, 0.012, '#b5342c'),
+    post([0, 0.287, 0], 0.0165, 0.03, '#c9a04a metal'),
+  ]),
+  can: thing(0.16, table, '#c8372d metal, #f2efe8', (main, trim) => [
+    post([0, 0.08, 0], 0.036, 0.13, main),
+    post([0, 0.082, 0], 0.0364, 0.03, trim),
+    post([0, 0.009, 0], [0.036, 0.029], 0.014, '#c9ced4 metal'),
+    post([0, 0.151, 0], [0.03, 0.036], 0.014, '#c9ced4 metal'),
+    box([0, 0.1595, 0.008], [0.012, 0.003, 0.024], '#c9ced4 metal', 0.001),
+  ]),
+  juice: thing(0.17, table, '#f29a1f glossy', (main) => [
+    post([0, 0.085, 0], [0.042, 0.034], 0.17, '#dfeef2 glass'),
+    post([0, 0.072, 0], [0.038, 0.0325], 0.134, main),
+  ]),
+  bowl: thing(
+    0.13,
+    { ...table, rest: 0.45, restRoom: 0.55 },
+    '#5c86a8 glossy, #f4efe4 glossy',
+    (main, trim) => [
+      turned('0 0, 0.06 0, 0.062 0.012, 0.12 0.05, 0.155 0.1, 0.147 0.1, 0.11 0.052, 0 0.03', main),
+      ring([0, 0.1, 0], 0.151, 0.005, trim),
+    ],
+  ),
+  plate: thing(0.03, { ...table, restRoom: 0.6 }, '#f6f3ec glossy, #4f7fb8 glossy', (main, trim) => [
+    turned('0 0, 0.08 0, 0.09 0.006, 0.135 0.02, 0.134 0.024, 0.088 0.011, 0 0.008', main),
+    ring([0, 0.021, 0], 0.131, 0.003, trim),
+  ]),
+  vase: thing(
+    0.34,
+    { ...table, rest: 0.95, restRoom: 0.2 },
+    '#4f7fa8 glossy, #f0e8d8 glossy',
+    (clay, trim) => [
+      turned(
+        '0 0, 0.055 0, 0.06 0.01, 0.095 0.1, 0.085 0.19, 0.045 0.26, 0.055 0.3, 0.048 0.3, 0.037 0.26, 0 0.2',
+        clay,
+      ),
+      ring([0, 0.1, 0], 0.0945, 0.004, trim),
+      ring([0, 0.3, 0], 0.052, 0.005, trim),
+    ],
+  ),
+  teapot: thing(0.22, table, '#c9503f glossy, #e8d8b8 glossy', (clay, trim) => [
+    ball([0, 0.09, 0], [0.2, 0.17, 0.2], clay),
+    post([0, 0.012, 0], 0.06, 0.02, clay),
+    ball([0, 0.165, 0], [0.1, 0.03, 0.1], trim),
+    ball([0, 0.19, 0], 0.03, trim),
+    bend('0.08 0.07 0, 0.13 0.09 0, 0.15 0.14 0, 0.175 0.16 0', 0.015, clay),
+    bend('-0.085 0.13 0, -0.14 0.15 0, -0.15 0.08 0, -0.085 0.05 0', 0.01, clay),
+  ]),
+  candle: thing(0.26, table, '#f4ecd8, #c9a04a metal', (main, trim) => [
+    post([0, 0.012, 0], [0.06, 0.07], 0.024, trim),
+    post([0, 0.13, 0], 0.03, 0.22, main),
+    rod([0, 0.24, 0], [0, 0.262, 0], 0.003, '#2a2420'),
+    turned('0 0, 0.013 0.014, 0.01 0.03, 0 0.055', '#ffc64a glow', [0, 0.255, 0]),
+  ]),
+  form: thing(1.3, land, '#cfc6b8, #8f897f stone', (clay, trim, random) => [
+    post([0, 0.06, 0], [0.38, 0.42], 0.12, trim),
+    lump([0, 0.5, 0], [0.52, 0.78, 0.5], 0.34, random.whole(0, 99), clay),
+    lump([0.08, 1.02, 0.02], [0.4, 0.5, 0.36], 0.3, random.whole(0, 99), clay),
+    slab('-0.12 0, 0.12 0, 0.12 0.05, -0.12 0.05', 0.01, '#c9a04a metal', [0, 0.1, 0.42]),
+    box([0, 0.12, 0], [0.5, 0.02, 0.5], trim),
+  ]),
+};
+
+function roundFruit(skin: Paint, r: number): Part[] {
+  const profile = `0 ${r * 0.16}, ${r * 0.4} 0, ${r * 0.82} ${r * 0.35}, ${r} ${r}, ${r * 0.86} ${r * 1.55}, ${r * 0.45} ${r * 1.86}, 0 ${r * 1.62}`;
+  return [turned(profile, skin), rod([0, r * 1.6, 0], [r * 0.16, r * 2.15, 0], r * 0.06, '#5a3d24')];
+}

@@ -3,6 +3,7 @@ import { hex, type Colour } from '../colour.ts';
 import { pointsOf, type Points } from '../points.ts';
 
 export type Point = readonly [x: number, y: number];
+export type Circle = readonly [x: number, y: number, radius: number];
 export type Stop = readonly [offset: number, colour: Colour, opacity?: number];
 
 /** Collects the gradients and clips that shapes refer to; equal ones are kept once. */
@@ -131,17 +132,22 @@ export function smooth(points: readonly Point[]): string {
   return line;
 }
 
+/** What is between a left and a right edge. */
+export function strip(left: readonly Point[], right: readonly Point[]): string {
+  return `${smooth(left)}L${smooth(right.toReversed()).slice(1)}Z`;
+}
+
 /** A smooth outline through points. */
 export function curved(points: Points<Point>): string {
   return `${smooth(pointsOf(points))}Z`;
 }
 
-/** Circles as one outline, so that they fill as one shape. */
-export function circles(list: Points<readonly [x: number, y: number, radius: number]>): string {
+/** Circles as one outline, so that they fill as one shape; moved, and then of a share of their size. */
+export function circles(list: Points<Circle>, [dx, dy]: Point = [0, 0], share = 1): string {
   return pointsOf(list)
     .map(([x, y, radius]) => {
-      const [r, across] = [number(radius), number(2 * radius)];
-      return `M${number(x - radius)} ${number(y)}a${r} ${r} 0 1 1 ${across} 0a${r} ${r} 0 1 1 -${across} 0Z`;
+      const [r, across] = [number(radius * share), number(2 * radius * share)];
+      return `M${number(x + dx - radius * share)} ${number(y + dy)}a${r} ${r} 0 1 1 ${across} 0a${r} ${r} 0 1 1 -${across} 0Z`;
     })
     .join('');
 }

@@ -14,7 +14,8 @@ import {
   type Spot,
   type Terrain,
 } from './terrain.ts';
-import { entryOf, type Entry } from './things/catalogue.ts';
+import { entryOf } from './things/catalogue.ts';
+import type { Entry } from './things/look.ts';
 import type { Noun } from '../language/nouns.ts';
 
 export type Layer = 'far' | 'near' | 'air';

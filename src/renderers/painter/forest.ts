@@ -4,7 +4,7 @@ import { newMention, mentionOf, speaksOf } from './mentions.ts';
 import { lookOf, type Stage } from './stage.ts';
 import { isInRiver, type Terrain } from './terrain.ts';
 import { type DrawThing } from './things/look.ts';
-import { drawFarPine, drawFarTree, drawPalm, drawPine, drawTree } from './things/trees.ts';
+import { drawFarPine, drawFarTree, plants } from './things/plants.ts';
 
 export function paintForest(stage: Stage, terrain: Terrain): { far: string; near: string } {
   const mention = mentionOf(stage.setting.description, 'forest');
@@ -74,11 +74,11 @@ function tree(
 }
 
 function drawerOf(stage: Stage, isFar: boolean): DrawThing {
-  const pine = isFar ? drawFarPine : drawPine;
-  const broad = isFar ? drawFarTree : drawTree;
+  const pine = isFar ? drawFarPine : plants.pine.draw;
+  const broad = isFar ? drawFarTree : plants.tree.draw;
   const { description } = stage.setting;
   if (speaksOf(description, 'pine')) return pine;
-  if (speaksOf(description, 'palm')) return drawPalm;
+  if (speaksOf(description, 'palm')) return plants.palm.draw;
   if (speaksOf(description, 'tree', 'oak') || description.season !== null) return broad;
   return stage.random.fork('wood').chance(0.7) ? pine : broad;
 }

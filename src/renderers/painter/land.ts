@@ -1,23 +1,29 @@
 /** The land: far hills with their trees, open ground, dunes, fields, paths, and the grass at one's feet. */
-import { clamp, hex, mix, namedColours, rgb, shade, type Colour } from '../colour.ts';
-import type { Noun } from '../language/nouns.ts';
+import { clamp, hex, mix, rgb, shade, type Colour } from '../colour.ts';
 import type { Random } from '../random.ts';
-import { box, circles, lines, path, smooth, type Point } from './drawing.ts';
-import { mentionOf, speaksOf, type Mention } from './mentions.ts';
+import { box, circles, lines, path, smooth, strip, type Circle, type Point } from './drawing.ts';
+import { mentionOf, saidColour, speaksOf } from './mentions.ts';
+import type { Setting } from './setting.ts';
 import { seen, type Stage } from './stage.ts';
 
 /** The colour of the open ground, as it is in white light. */
 export function soilOf(stage: Stage): Colour {
   const { ground, description } = stage.setting;
-  const said = (...nouns: Noun[]): Mention | undefined =>
-    nouns.map((noun) => mentionOf(description, noun)).find((mention) => mention?.colours[0] !== undefined);
-  const name = said('meadow', 'field', 'desert', 'beach', 'hill')?.colours[0];
-  if (name !== undefined) return mix(namedColours[name], rgb('#6f9a4a'), 0.12);
-  if (ground === 'desert') return rgb('#e3a765');
-  if (ground === 'beach') return rgb('#f0d6a0');
-  if (ground === 'snow') return rgb('#eef3fa');
-  if (ground === 'field') return rgb('#d9b354');
-  return description.season === 'autumn' ? rgb('#b79a4c') : rgb('#7fae4e');
+  const said = saidColour(description, 'meadow', 'field', 'desert', 'beach', 'hill');
+  if (said !== undefined) return mix(said, rgb('#6f9a4a'), 0.12);
+  return rgb(soils[ground] ?? (description.season === 'autumn' ? '#b79a4c' : '#7fae4e'));
+}
+
+const soils: Partial<Record<Setting['ground'], string>> = {
+  desert: '#e3a765',
+  beach: '#f0d6a0',
+  snow: '#eef3fa',
+  field: '#d9b354',
+};
+
+/** All that is below a ridge, down to the bottom. */
+export function landUnder(ridge: readonly Point[], bottom: number, fill: string): string {
+  return path(`${smooth(ridge)}V${bottom}H-40Z`, fill);
 }
 
 /** Rows of hills towards the horizon, the farthest first; each is paler than the next. */
@@ -29,13 +35,9 @@ export function paintFarHills(stage: Stage): string {
   const chance = random.fork('hills');
   const count = mention === undefined ? 2 : 4;
   const tall = mention === undefined ? 26 : 66 * Math.min(1.4, mention.size);
-  const named = mention?.colours[0];
-  const green = mix(
-    soilOf(stage),
-    rgb('#4f7d52'),
-    setting.ground === 'desert' || setting.ground === 'snow' ? 0 : 0.55,
-  );
-  const colour = named === undefined ? green : namedColours[named];
+  const isBare = setting.ground === 'desert' || setting.ground === 'snow';
+  const green = mix(soilOf(stage), rgb('#4f7d52'), isBare ? 0 : 0.55);
+  const colour = saidColour(setting.description, 'hill') ?? green;
   return Array.from({ length: count }, (_, index) => {
     const near = (index + 1) / (count + 1);
     const y = horizon + 14 - tall * (1 - near * 0.75);
@@ -56,15 +58,14 @@ export function wave(random: Random, width: number, y: number, swing: number): P
 function hillSide(stage: Stage, ridge: Point[], colour: Colour, depth: number, bottom: number): string {
   const lit = seen(stage, shade(colour, 0.1), depth);
   const foot = mix(seen(stage, colour, depth), stage.palette.haze, 0.38);
-  const fill = stage.drawing.linear([0, lit], [1, foot]);
-  return path(`${smooth(ridge)}V${bottom}H-40Z`, fill);
+  return landUnder(ridge, bottom, stage.drawing.linear([0, lit], [1, foot]));
 }
 
 /** Small round trees along a ridge, in loose groups. */
 function treeline(stage: Stage, random: Random, ridge: Point[], depth: number): string {
   const [start] = ridge;
   if (start === undefined) return '';
-  const spots: [number, number, number][] = [];
+  const spots: Circle[] = [];
   for (let index = 0; index + 1 < ridge.length; index += 1) {
     const [from, to] = [ridge[index] ?? start, ridge[index + 1] ?? start];
     if (random.chance(0.4)) continue;
@@ -72,11 +73,8 @@ function treeline(stage: Stage, random: Random, ridge: Point[], depth: number): 
       const share = random.next();
       const bend = share * share * (3 - 2 * share);
       const size = random.between(2, 5.5) * (0.5 + depth);
-      spots.push([
-        from[0] + (to[0] - from[0]) * share,
-        from[1] + (to[1] - from[1]) * bend - size * 0.3,
-        size,
-      ]);
+      const y = from[1] + (to[1] - from[1]) * bend - size * 0.3;
+      spots.push([from[0] + (to[0] - from[0]) * share, y, size]);
     }
   }
   const colour = stage.setting.ground === 'snow' ? rgb('#5d7484') : rgb('#3f6b4a');
@@ -93,7 +91,7 @@ export function paintPlain(stage: Stage): string {
     [1, seen(stage, shade(soil, -0.26), 1)],
   );
   const ridge = wave(random.fork('plain'), width, horizon + 6, 4);
-  const ground = path(`${smooth(ridge)}V${height}H-40Z`, fill);
+  const ground = landUnder(ridge, height, fill);
   if (setting.ground === 'desert') return ground + paintDunes(stage, soil);
   if (setting.ground === 'field') return ground + furrows(stage);
   return ground + swells(stage, soil);
@@ -110,16 +108,10 @@ function swells(stage: Stage, soil: Colour): string {
       const ridge = wave(random, width, y, (isHilly ? 14 : 6) + (isHilly ? 30 : 15) * depth);
       const tint = seen(stage, shade(soil, isHilly ? 0.16 : random.between(-0.1, 0.16)), depth + 0.3);
       const foot = seen(stage, shade(soil, -0.22), depth + 0.35);
-      const soft = [
-        [0, tint, 0.95],
-        [0.5, tint, 0],
-      ] as const;
-      const firm = [
-        [0, tint],
-        [0.22, seen(stage, soil, depth + 0.3)],
-        [0.75, foot],
-      ] as const;
-      return path(`${smooth(ridge)}V${height}H-40Z`, drawing.linear(...(isHilly ? firm : soft)));
+      const fill = isHilly
+        ? drawing.linear([0, tint], [0.22, seen(stage, soil, depth + 0.3)], [0.75, foot])
+        : drawing.linear([0, tint, 0.95], [0.5, tint, 0]);
+      return landUnder(ridge, height, fill);
     })
     .join('');
 }
@@ -136,28 +128,21 @@ function furrows(stage: Stage): string {
     const foot = vanish + (index - 16) * width * 0.105;
     const wide = width * 0.034;
     const top = vanish + (index - 16) * width * 0.008;
-    return lines([
-      [top, horizon + 8],
-      [foot + wide, height],
-      [foot - wide, height],
-    ]);
+    return lines(`${top} ${horizon + 8}, ${foot + wide} ${height}, ${foot - wide} ${height}`);
   });
   return path(rows.join(''), fill);
 }
 
 /** A path that winds from the foot of the picture to the horizon. */
 export function paintPath(stage: Stage, from: number): string {
-  const mention = mentionOf(stage.setting.description, 'path');
-  if (mention === undefined) return '';
+  if (!speaksOf(stage.setting.description, 'path')) return '';
   const { height, width, light } = stage;
   const random = stage.random.fork('path');
-  const named = mention.colours[0];
   const soil =
-    named === undefined ? rgb(stage.setting.ground === 'snow' ? '#cfd8e4' : '#d8bf92') : namedColours[named];
-  const [middle, swing] = [
-    width * (0.5 + light.side * random.between(0.05, 0.14)),
-    width * random.between(0.05, 0.1),
-  ];
+    saidColour(stage.setting.description, 'path') ??
+    rgb(stage.setting.ground === 'snow' ? '#cfd8e4' : '#d8bf92');
+  const middle = width * (0.5 + light.side * random.between(0.05, 0.14));
+  const swing = width * random.between(0.05, 0.1);
   const edge = (side: number): Point[] =>
     Array.from({ length: 13 }, (_, index): Point => {
       const share = index / 12;
@@ -167,7 +152,7 @@ export function paintPath(stage: Stage, from: number): string {
         from + (height - from + 6) * share,
       ];
     });
-  const outline = `${smooth(edge(-1))}L${smooth(edge(1).toReversed()).slice(1)}Z`;
+  const outline = strip(edge(-1), edge(1));
   const fill = stage.drawing.linear([0, seen(stage, soil, 0.5)], [1, seen(stage, shade(soil, -0.12), 1)]);
   return (
     path(outline, hex(seen(stage, shade(soil, -0.45), 0.9)), 'opacity="0.35" transform="translate(2 2)"') +
@@ -181,19 +166,12 @@ export function paintForeground(stage: Stage): string {
   if (ground === 'sea' || ground === 'desert' || ground === 'beach') return '';
   const random = stage.random.fork('foreground');
   const { width, height } = stage;
-  const base =
-    ground === 'snow'
-      ? rgb('#a9b6c6')
-      : ground === 'field'
-        ? soilOf(stage)
-        : mix(soilOf(stage), rgb('#3f6a35'), 0.5);
+  const green = mix(soilOf(stage), rgb('#3f6a35'), 0.5);
+  const base = ground === 'snow' ? rgb('#a9b6c6') : ground === 'field' ? soilOf(stage) : green;
   const blades = (count: number, tall: number): string =>
     Array.from({ length: count }, () => {
-      const [x, lean, long] = [
-        random.between(0, width),
-        random.between(-7, 7),
-        random.between(0.4, 1) * tall,
-      ];
+      const [x, lean] = [random.between(0, width), random.between(-7, 7)];
+      const long = random.between(0.4, 1) * tall;
       return `M${(x - 1.6).toFixed(1)} ${height + 2}Q${x.toFixed(1)} ${(height - long * 0.6).toFixed(1)} ${(x + lean).toFixed(1)} ${(height - long).toFixed(1)}Q${(x + 1).toFixed(1)} ${(height - long * 0.5).toFixed(1)} ${(x + 1.8).toFixed(1)} ${height + 2}Z`;
     }).join('');
   const share = clamp(width / 768, 0.6, 2) * stage.detail * (ground === 'snow' ? 0.25 : 1);

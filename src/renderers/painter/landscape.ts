@@ -1,5 +1,5 @@
 /** A landscape, painted from the sky forward to the grass at one's feet. */
-import { box, placed, ellipse } from './drawing.ts';
+import { placed, ellipse } from './drawing.ts';
 import { paintForest } from './forest.ts';
 import { paintFarHills, paintForeground, paintPath, paintPlain } from './land.ts';
 import { hazeBand, paintMountains } from './mountains.ts';
@@ -7,10 +7,10 @@ import { mentionOf, type Mention } from './mentions.ts';
 import { paintBank, paintCape, paintKnoll } from './shore.ts';
 import { paintSky } from './sky.ts';
 import { paintSkyline } from './skyline.ts';
-import { lookOf, seen, type Stage } from './stage.ts';
+import { darkCorners, lookOf, seen, type Stage } from './stage.ts';
 import { terrainOf, type Terrain } from './terrain.ts';
 import { type Look } from './things/look.ts';
-import { drawHangingBridge } from './things/towers.ts';
+import { drawHangingBridge } from './things/buildings.ts';
 import { paintRiver, paintWater } from './water.ts';
 import { paintClouds, paintWeather } from './weather.ts';
 import { under } from '../colour.ts';
@@ -26,20 +26,16 @@ export function paintLandscape(stage: Stage): string {
     hazeBand(stage, stage.horizon + 26, 80, 0.5) +
     paintFarHills(stage) +
     paintSkyline(stage);
-  const behind = paintSky(stage) + paintClouds(stage);
-  const ground =
-    terrain.water === undefined
-      ? dryLand(stage, terrain, heights, forest.far + things.far)
-      : shore(stage, terrain, heights, forest.far + things.far);
-  const near = `${things.near}${forest.near}${things.air}`;
+  const land = terrain.water === undefined ? dryLand : shore;
   return (
-    behind +
-    ground +
+    paintSky(stage) +
+    paintClouds(stage) +
+    land(stage, terrain, heights, forest.far + things.far) +
     hangingBridge(stage, terrain) +
-    near +
+    `${things.near}${forest.near}${things.air}` +
     paintForeground(stage) +
     paintWeather(stage) +
-    vignette(stage)
+    darkCorners(stage, 0.76, 0.24)
   );
 }
 
@@ -72,13 +68,6 @@ function hangingBridge(stage: Stage, { water }: Terrain): string {
   const look = lookOf(stage, stage.random.fork('bridge'), mention, 0, 0.85);
   const y = water.top + (water.bottom - water.top) * 0.22;
   return placed(drawHangingBridge(look), [stage.width * 0.5, y], (stage.width / 768) * 1.02);
-}
-
-/** A little darker towards the corners. */
-function vignette(stage: Stage): string {
-  const fill = stage.drawing.radial([0, [0, 0, 0], 0], [0.76, [10, 8, 30], 0], [1, [10, 8, 30], 0.24]);
-  const { width, height } = stage;
-  return box([-width * 0.28, -height * 0.28], width * 1.56, height * 1.56, fill);
 }
 
 /** What a lake mirrors, what is on land or water before it, and what flies. */
@@ -122,8 +111,7 @@ function drawPlaced(stage: Stage, thing: Placed): string {
 }
 
 function mirrored(shapes: string, { x, y, scale }: Placed, isFlipped: boolean): string {
-  const across = isFlipped ? -scale : scale;
-  return `<g transform="translate(${x.toFixed(1)} ${(y + 5 * scale).toFixed(1)}) scale(${across.toFixed(3)} ${(-0.7 * scale).toFixed(3)})" opacity="0.26">${shapes}</g>`;
+  return `<g transform="translate(0 ${y + 5 * scale}) scale(1 -0.7)" opacity="0.26">${placed(shapes, [x, 0], scale, isFlipped)}</g>`;
 }
 
 /** Lies on the ground, away from the light. */

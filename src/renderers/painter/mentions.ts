@@ -1,4 +1,5 @@
 /** What the painter can paint of a prompt: things and places, each with its count, colours and size; pure. */
+import { namedColours, type Colour } from '../colour.ts';
 import { isThing, nounSet, type Noun } from '../language/nouns.ts';
 import type { Season, TimeOfDay } from '../language/other-words.ts';
 import type { Mention as PromptMention } from '../language/phrase.ts';
@@ -36,6 +37,12 @@ export function mentionOf(description: SceneDescription, noun: Noun): Mention | 
 
 export function speaksOf(description: SceneDescription, ...nouns: readonly Noun[]): boolean {
   return description.mentions.some((mention) => nouns.includes(mention.noun));
+}
+
+/** The colour that was said of the first of these nouns that has one. */
+export function saidColour(description: SceneDescription, ...nouns: readonly Noun[]): Colour | undefined {
+  const name = nouns.flatMap((noun) => mentionOf(description, noun)?.colours[0] ?? [])[0];
+  return name === undefined ? undefined : namedColours[name];
 }
 
 /** One that the prompt does not make. */

@@ -1,8 +1,8 @@
 /** Mountains: rows of broken peaks with a lit and a shaded side, snow on top where the words ask for it. */
 import { mix, namedColours, rgb, type Colour } from '../colour.ts';
-import { lines, path, type Point } from './drawing.ts';
+import { box, lines, path, type Point } from './drawing.ts';
 import { type Random } from '../random.ts';
-import { mentionOf, speaksOf } from './mentions.ts';
+import { mentionOf, saidColour, speaksOf } from './mentions.ts';
 import { seen, type Stage } from './stage.ts';
 
 export function paintMountains(stage: Stage): string {
@@ -10,12 +10,11 @@ export function paintMountains(stage: Stage): string {
   const mention = mentionOf(description, 'mountain') ?? mentionOf(description, 'snowcap');
   if (mention === undefined) return '';
   const random = stage.random.fork('mountains');
-  const named = mention.colours[0];
-  const rock = named === undefined ? rockOf(ground) : mix(namedColours[named], rgb('#56627a'), 0.15);
-  const isSnowy =
-    named !== 'red' &&
-    ground !== 'desert' &&
-    (random.chance(0.6) || speaksOf(description, 'snowcap', 'snow'));
+  const said = saidColour(description, mention.noun);
+  const rock =
+    said === undefined ? rgb(ground === 'desert' ? '#b0603f' : '#5d6c86') : mix(said, rgb('#56627a'), 0.15);
+  const isWarm = said === namedColours.red || ground === 'desert';
+  const isSnowy = !isWarm && (random.chance(0.6) || speaksOf(description, 'snowcap', 'snow'));
   const tall = stage.horizon * 0.84 * Math.min(mention.size, 1.35);
   const back = row(stage, random, { count: 6, tall: tall * 0.62, depth: 0.08, rock, isSnowy });
   const main = { count: Math.max(2, Math.min(mention.count, 9)), tall, depth: 0.3, rock, isSnowy };
@@ -40,9 +39,7 @@ function row(stage: Stage, random: Random, plan: Row): string {
   }));
   const order = peaks.toSorted((one, other) => other.height - one.height);
   return order
-    .map(({ x, height }) =>
-      mountain(stage, random, plan, { x, height, width: Math.max(step * 1.7, height * 2.1) }),
-    )
+    .map(({ x, height }) => mountain(stage, random, plan, x, height, Math.max(step * 1.7, height * 2.1)))
     .join('');
 }
 
@@ -50,38 +47,26 @@ function row(stage: Stage, random: Random, plan: Row): string {
 function lonePeak(stage: Stage, random: Random, plan: Row): string {
   const x = stage.width * (0.5 + random.between(-0.14, 0.14));
   const width = plan.tall * 3;
-  const shoulders = [-1, 1].map((side) =>
-    mountain(
-      stage,
-      random,
-      { ...plan, depth: plan.depth - 0.08, isSnowy: false },
-      {
-        x: x + side * width * random.between(0.34, 0.5),
-        height: plan.tall * random.between(0.36, 0.52),
-        width: width * 0.8,
-      },
-    ),
-  );
-  return shoulders.join('') + mountain(stage, random, plan, { x, height: plan.tall * 1.12, width });
+  const bare = { ...plan, depth: plan.depth - 0.08, isSnowy: false };
+  const shoulders = [-1, 1].map((side) => {
+    const aside = side * width * random.between(0.34, 0.5);
+    return mountain(stage, random, bare, x + aside, plan.tall * random.between(0.36, 0.52), width * 0.8);
+  });
+  return shoulders.join('') + mountain(stage, random, plan, x, plan.tall * 1.12, width);
 }
 
-function mountain(
-  stage: Stage,
-  random: Random,
-  plan: Row,
-  size: { x: number; height: number; width: number },
-): string {
+function mountain(stage: Stage, random: Random, plan: Row, x: number, height: number, width: number): string {
   const base = stage.horizon + 30;
-  const peak: Point = [size.x, base - size.height];
-  const left = slope(random, peak, base, -size.width / 2);
-  const right = slope(random, peak, base, size.width / 2);
+  const peak: Point = [x, base - height];
+  const left = slope(random, peak, base, -width / 2);
+  const right = slope(random, peak, base, width / 2);
   const { light, palette, drawing } = stage;
   const near = seen(stage, plan.rock, plan.depth + 0.2);
   const foot = mix(seen(stage, plan.rock, plan.depth), palette.haze, 0.72);
   const body = drawing.linear([0, near], [0.85, foot], [1, foot]);
   const outline = lines([...left.toReversed(), peak, ...right]);
   const away = light.side === 1 ? left : right;
-  const ridge = ridgeLine(random, peak, base, size.width * 0.09 * -light.side);
+  const ridge = ridgeLine(random, peak, base, width * 0.09 * -light.side);
   const dark = mix(near, mix(palette.skyTop, [20, 24, 50], 0.5), 0.55);
   const shadow = drawing.linear([0, dark, 0.75], [0.75, dark, 0.12], [1, dark, 0]);
   const snow = plan.isSnowy ? snowCap(stage, random, plan, peak, left, right) : '';
@@ -130,10 +115,6 @@ function snowCap(
   return path(lines([...left.slice(0, reach).toReversed(), peak, ...right.slice(0, reach), ...teeth]), fill);
 }
 
-function rockOf(ground: Stage['setting']['ground']): Colour {
-  return ground === 'desert' ? rgb('#b0603f') : rgb('#5d6c86');
-}
-
 export function hazeBand(stage: Stage, y: number, tall: number, opacity: number): string {
   const { palette, drawing, width } = stage;
   const fill = drawing.linear(
@@ -141,5 +122,5 @@ export function hazeBand(stage: Stage, y: number, tall: number, opacity: number)
     [0.6, palette.skyLow, opacity],
     [1, palette.skyLow, opacity * 0.7],
   );
-  return `<rect x="0" y="${Math.round(y - tall)}" width="${Math.round(width)}" height="${Math.round(tall)}" fill="${fill}"/>`;
+  return box([0, y - tall], width, tall, fill);
 }

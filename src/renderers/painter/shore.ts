@@ -1,7 +1,7 @@
 /** Land by the water: capes and islands in the sea, the near bank; and a single hill on dry land. */
-import { hex, rgb, shade } from '../colour.ts';
+import { hex, rgb, shade, type Colour } from '../colour.ts';
 import { ellipse, path, smooth, stroke, type Point } from './drawing.ts';
-import { soilOf, wave } from './land.ts';
+import { landUnder, soilOf, wave } from './land.ts';
 import { speaksOf } from './mentions.ts';
 import { seen, type Stage } from './stage.ts';
 import { type Cape } from './terrain.ts';
@@ -9,15 +9,9 @@ import { type Cape } from './terrain.ts';
 /** Land that rises out of the sea, with a rocky foot. */
 export function paintCape(stage: Stage, cape: Cape): string {
   const { drawing } = stage;
-  const steps = 26;
-  const top = Array.from({ length: steps + 1 }, (_, index): Point => {
-    const x = cape.left + ((cape.right - cape.left) * index) / steps;
-    return [x, cape.topAt(x)];
-  });
-  const ground =
-    stage.setting.ground === 'beach' || speaksOf(stage.setting.description, 'island', 'palm')
-      ? rgb('#a8b35c')
-      : rgb('#7c9a52');
+  const top = topOf(cape);
+  const isDry = stage.setting.ground === 'beach' || speaksOf(stage.setting.description, 'island', 'palm');
+  const ground = rgb(isDry ? '#a8b35c' : '#7c9a52');
   const rock = rgb('#8a7a6c');
   const body = `${smooth(top)}L${cape.right} ${cape.foot}H${cape.left}Z`;
   const lower = top.map(([x, y], index): Point => [
@@ -25,42 +19,36 @@ export function paintCape(stage: Stage, cape: Cape): string {
     Math.min(cape.foot, y + 12 + (index % 3) * 4 + (cape.foot - y) * 0.16),
   ]);
   const cliff = `${smooth(lower)}L${cape.right} ${cape.foot}H${cape.left}Z`;
-  const grass = drawing.linear(
-    [0, seen(stage, shade(ground, 0.16), 0.6)],
-    [1, seen(stage, shade(ground, -0.2), 0.6)],
-  );
-  const stone = drawing.linear(
-    [0, seen(stage, shade(rock, 0.15), 0.6)],
-    [1, seen(stage, shade(rock, -0.4), 0.6)],
-  );
+  const at = (colour: Colour, amount: number): Colour => seen(stage, shade(colour, amount), 0.6);
+  const grass = drawing.linear([0, at(ground, 0.16)], [1, at(ground, -0.2)]);
+  const stone = drawing.linear([0, at(rock, 0.15)], [1, at(rock, -0.4)]);
   const cracks = lower
     .filter((_, index) => index % 2 === 1)
     .map(([x, y]) => `M${x.toFixed(1)} ${(y + 3).toFixed(1)}L${(x + 4).toFixed(1)} ${cape.foot}`);
-  const foam = ellipse(
-    [(cape.left + cape.right) / 2, cape.foot],
-    (cape.right - cape.left) / 2 + 4,
-    2.6,
-    hex(seen(stage, rgb('#ffffff'), 0.8)),
-    'opacity="0.6"',
-  );
+  const white = hex(seen(stage, rgb('#ffffff'), 0.8));
+  const middle: Point = [(cape.left + cape.right) / 2, cape.foot];
+  const foam = ellipse(middle, (cape.right - cape.left) / 2 + 4, 2.6, white, 'opacity="0.6"');
   return (
     path(body, grass) +
     path(cliff, stone) +
-    stroke(cracks.join(''), hex(seen(stage, shade(rock, -0.55), 0.6)), 1.2, 'opacity="0.35"') +
+    stroke(cracks.join(''), hex(at(rock, -0.55)), 1.2, 'opacity="0.35"') +
     foam
   );
+}
+
+function topOf({ left, right, topAt }: Cape): Point[] {
+  return Array.from({ length: 27 }, (_, index) => {
+    const x = left + ((right - left) * index) / 26;
+    return [x, topAt(x)];
+  });
 }
 
 /** A single hill on dry land. */
 export function paintKnoll(stage: Stage, knoll: Cape): string {
   const soil = soilOf(stage);
-  const top = Array.from({ length: 25 }, (_, index): Point => {
-    const x = knoll.left + ((knoll.right - knoll.left) * index) / 24;
-    return [x, knoll.topAt(x)];
-  });
   const [bright, dark] = [seen(stage, shade(soil, 0.16), 0.55), seen(stage, shade(soil, -0.1), 0.7)];
   const meadow = seen(stage, soil, 0.8);
-  const outline = `${smooth(top)}Z`;
+  const outline = `${smooth(topOf(knoll))}Z`;
   const fade = stage.drawing.linear([0, meadow, 0], [0.45, meadow, 0.15], [1, meadow, 1]);
   return path(outline, stage.drawing.across(stage.light.side, [0, dark], [1, bright])) + path(outline, fade);
 }
@@ -78,12 +66,11 @@ export function paintBank(stage: Stage, edge: number): string {
     [0, seen(stage, shade(soil, 0.05), 0.95)],
     [1, seen(stage, shade(soil, -0.22), 1)],
   );
-  const body = path(`${line}V${height}H-40Z`, fill);
-  if (!isSand)
-    return (
-      path(`${line}V${height}H-40Z`, hex(seen(stage, rgb('#4d5a3c'), 0.9)), 'transform="translate(0 -3)"') +
-      body
-    );
+  const body = landUnder(shore, height, fill);
+  if (!isSand) {
+    const edgeAbove = shore.map(([x, y]): Point => [x, y - 3]);
+    return landUnder(edgeAbove, height, hex(seen(stage, rgb('#4d5a3c'), 0.9))) + body;
+  }
   const wet = stroke(line, hex(seen(stage, rgb('#b98f60'), 1)), 17, 'opacity="0.45"');
   const foam = hex(seen(stage, rgb('#ffffff'), 1));
   const surf = [-3, -15, -26].map((lift, index) =>

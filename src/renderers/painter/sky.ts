@@ -1,7 +1,8 @@
-/** The sky: its colours from top to horizon, sun, moon, stars, northern lights, rainbow and far planets. */
+/** The sky: its colours from top to horizon, sun, moon, stars, northern lights, rainbow and planets. */
 import { hex, mix, namedColours, rgb, rgbs, shade, type Colour } from '../colour.ts';
-import { box, circle, circles, ellipse, path, stroke } from './drawing.ts';
-import { mentionOf, speaksOf } from './mentions.ts';
+import { pointsOf } from '../points.ts';
+import { box, circle, circles, ellipse, path, stroke, type Circle, type Point } from './drawing.ts';
+import { mentionOf, saidColour, speaksOf } from './mentions.ts';
 import { hasMoon, hasSun, type Stage } from './stage.ts';
 
 export function paintSky(stage: Stage): string {
@@ -15,7 +16,12 @@ export function paintSky(stage: Stage): string {
   const parts = [box([0, 0], width, horizon + 60, fill)];
   if (palette.stars > 0.05) parts.push(stars(stage));
   if (speaksOf(setting.description, 'aurora')) parts.push(aurora(stage));
-  if (speaksOf(setting.description, 'planet')) parts.push(planet(stage));
+  const far = mentionOf(setting.description, 'planet');
+  if (far !== undefined) {
+    const at: Point = [width * (0.5 - stage.light.side * 0.26), horizon * 0.36];
+    const colour = saidColour(setting.description, 'planet') ?? rgb('#d99a6c');
+    parts.push(planet(stage, at, 58 * far.size, colour, colour));
+  }
   if (hasMoon(stage)) parts.push(moon(stage));
   else if (hasSun(stage)) parts.push(sun(stage));
   if (speaksOf(setting.description, 'rainbow')) parts.push(rainbow(stage));
@@ -60,10 +66,9 @@ function milkyWay(stage: Stage, depth: number): string {
 function sun(stage: Stage): string {
   const { palette, drawing, light, setting } = stage;
   const mention = mentionOf(setting.description, 'sun');
-  const named = mention?.colours[0];
   const low = setting.time === 'sunset' || setting.time === 'dawn' || setting.time === 'dusk';
   const radius = (low ? 34 : 24) * (mention?.size ?? 1) * (mention === undefined ? 1 : 1.15);
-  const colour = named === undefined ? palette.glow : namedColours[named];
+  const colour = saidColour(setting.description, 'sun') ?? palette.glow;
   const isClear = palette.hazeStrength < 0.64 || low;
   const shine = drawing.glow(light.at, radius * 9, radius * 7, colour, isClear ? 0.6 : 0.35);
   const corona = drawing.glow(light.at, radius * 2.6, radius * 2.6, colour, isClear ? 0.85 : 0.4);
@@ -75,8 +80,8 @@ function moon(stage: Stage): string {
   const { drawing, light, setting, palette } = stage;
   const mention = mentionOf(setting.description, 'crescent') ?? mentionOf(setting.description, 'moon');
   const radius = (mention === undefined ? 17 : 27) * (mention?.size ?? 1);
-  const named = mention?.colours[0];
-  const colour: Colour = named === undefined ? rgb('#fbf4dc') : shade(namedColours[named], 0.25);
+  const named = mention && saidColour(setting.description, mention.noun);
+  const colour = named === undefined ? rgb('#fbf4dc') : shade(named, 0.25);
   const [x, y] = light.at;
   const shine = drawing.glow([x, y], radius * 8, radius * 8, mix(palette.glow, colour, 0.4), 0.4);
   const halo = drawing.glow([x, y], radius * 2.4, radius * 2.4, colour, 0.55);
@@ -85,14 +90,10 @@ function moon(stage: Stage): string {
     const outline = `M${top}A${radius * 1.06} ${radius * 1.06} 0 1 0 ${bottom}A${radius * 1.15} ${radius * 1.15} 0 0 1 ${top}Z`;
     return shine + path(outline, hex(colour));
   }
-  const seas = [
-    [-0.3, -0.25, 0.26],
-    [0.25, -0.1, 0.2],
-    [-0.05, 0.35, 0.3],
-    [0.42, 0.35, 0.12],
-    [-0.5, 0.25, 0.13],
-  ] as const;
-  const spots = circles(seas.map(([dx, dy, r]) => [x + dx * radius, y + dy * radius, r * radius] as const));
+  const seas = pointsOf<Circle>(
+    '-0.3 -0.25 0.26, 0.25 -0.1 0.2, -0.05 0.35 0.3, 0.42 0.35 0.12, -0.5 0.25 0.13',
+  );
+  const spots = circles(seas.map(([dx, dy, r]) => [x + dx * radius, y + dy * radius, r * radius]));
   const dark = hex(mix(colour, rgb('#8d8fa6'), 0.6));
   return shine + halo + circle([x, y], radius, hex(colour)) + path(spots, dark, 'opacity="0.4"');
 }
@@ -104,11 +105,8 @@ function aurora(stage: Stage): string {
     mentionOf(stage.setting.description, 'aurora')?.colours.map((name) => namedColours[name]) ?? [];
   const [main = rgb('#4dffb0'), second = rgb('#9a6bff')] = named;
   const curtains = [0, 1, 2].map((layer) => {
-    const [base, swing, turn] = [
-      stage.horizon * (0.5 + 0.16 * layer),
-      random.between(20, 46),
-      random.between(0, 6),
-    ];
+    const base = stage.horizon * (0.5 + 0.16 * layer);
+    const [swing, turn] = [random.between(20, 46), random.between(0, 6)];
     const colour = layer === 1 ? mix(main, second, 0.5) : main;
     const fill = stage.drawing.linear(
       [0, second, 0],
@@ -127,13 +125,8 @@ function aurora(stage: Stage): string {
     }
     return strips.join('');
   });
-  const sheen = stage.drawing.glow(
-    [stage.width / 2, stage.horizon * 0.7],
-    stage.width * 0.6,
-    stage.horizon * 0.5,
-    main,
-    0.2,
-  );
+  const { width, horizon } = stage;
+  const sheen = stage.drawing.glow([width / 2, horizon * 0.7], width * 0.6, horizon * 0.5, main, 0.2);
   return sheen + curtains.join('');
 }
 
@@ -145,29 +138,43 @@ function rainbow(stage: Stage): string {
   const arcs = bands.map((colour, index) => {
     const r = radius - index * 5.4;
     const arc = `M${centre - r} ${horizon + 14}A${r} ${r} 0 0 1 ${centre + r} ${horizon + 14}`;
-    return `<path d="${arc}" fill="none" stroke="${colour}" stroke-width="5.8" opacity="0.55"/>`;
+    return stroke(arc, colour, 5.8, 'opacity="0.55"');
   });
   const inside = ellipse([centre, horizon + 14], radius - 38, radius - 38, '#ffffff', 'opacity="0.1"');
   return inside + arcs.join('');
 }
 
-function planet(stage: Stage): string {
-  const { drawing, width, horizon, light } = stage;
-  const mention = mentionOf(stage.setting.description, 'planet');
-  const named = mention?.colours[0];
-  const colour = named === undefined ? rgb('#d99a6c') : namedColours[named];
-  const [x, y, radius] = [width * (0.5 - light.side * 0.26), horizon * 0.36, 58 * (mention?.size ?? 1)];
+/** A ball with bands, lit from one side, perhaps with a ring around it. */
+export function planet(
+  { drawing, light }: Stage,
+  [x, y]: Point,
+  radius: number,
+  colour: Colour,
+  ring: Colour | undefined,
+): string {
   const body = drawing.radialAround(
-    [0.5 + light.side * 0.18, 0.36],
-    [0, shade(colour, 0.4)],
-    [0.6, colour],
-    [1, shade(colour, -0.55)],
+    [0.5 + light.side * 0.2, 0.34],
+    [0, shade(colour, 0.45)],
+    [0.5, colour],
+    [0.85, shade(colour, -0.5)],
+    [1, shade(colour, -0.75)],
   );
-  const ring = stroke(
-    `M${x - radius * 1.7} ${y + radius * 0.3}C${x - radius} ${y + radius * 0.75} ${x + radius} ${y + radius * 0.35} ${x + radius * 1.7} ${y - radius * 0.3}`,
-    hex(shade(colour, 0.5)),
-    4,
-    'opacity="0.7"',
-  );
-  return drawing.glow([x, y], radius * 1.7, radius * 1.7, colour, 0.4) + circle([x, y], radius, body) + ring;
+  const bands = [-0.5, -0.2, 0.15, 0.45].map((at) => {
+    const [half, level] = [radius * Math.sqrt(1 - at * at), y + at * radius];
+    return `M${x - half} ${level}Q${x} ${level + radius * 0.16} ${x + half} ${level}`;
+  });
+  const [wide, flat] = [radius * 1.75, radius * 0.42];
+  const half = (sweep: 0 | 1): string => {
+    if (ring === undefined) return '';
+    const arc = `M${x - wide} ${y}A${wide} ${flat} 0 0 ${sweep} ${x + wide} ${y}`;
+    const turned = `transform="rotate(-16 ${x} ${y})" opacity="0.75"`;
+    return stroke(arc, hex(shade(ring, 0.55)), radius * 0.11, turned);
+  };
+  return [
+    drawing.glow([x, y], radius * 1.8, radius * 1.8, colour, 0.4),
+    half(1),
+    circle([x, y], radius, body),
+    stroke(bands.join(''), hex(shade(colour, 0.35)), radius * 0.07, 'opacity="0.22"'),
+    half(0),
+  ].join('');
 }

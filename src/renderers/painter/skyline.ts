@@ -1,26 +1,27 @@
 /** A city on the horizon: three rows of towers, with lit windows when it is dark. */
-import { hex, mix, namedColours, rgb, rgbs, shade, type Colour } from '../colour.ts';
+import { hex, mix, rgb, rgbs, shade, type Colour } from '../colour.ts';
 import { box, circle, path, stroke } from './drawing.ts';
 import { type Random } from '../random.ts';
-import { mentionOf } from './mentions.ts';
+import { saidColour, speaksOf } from './mentions.ts';
 import { seen, type Stage } from './stage.ts';
 
 export function paintSkyline(stage: Stage): string {
-  const mention = mentionOf(stage.setting.description, 'city');
-  if (mention === undefined) return '';
+  const { description } = stage.setting;
+  if (!speaksOf(description, 'city')) return '';
   const random = stage.random.fork('skyline');
-  const named = mention.colours[0];
-  const tint = named === undefined ? rgb('#77839a') : namedColours[named];
+  const tint = saidColour(description, 'city') ?? rgb('#77839a');
   const shine = stage.palette.isLamplit
     ? stage.drawing.glow([stage.width / 2, stage.horizon], stage.width * 0.7, 150, rgb('#ffb46a'), 0.55)
     : '';
   return (
     shine +
-    [0.06, 0.3, 0.55]
-      .map((depth, index) => row(stage, random, depth, [0.62, 0.5, 0.3][index] ?? 0.4, tint))
-      .join('')
+    row(stage, random, 0.06, 0.62, tint) +
+    row(stage, random, 0.3, 0.5, tint) +
+    row(stage, random, 0.55, 0.3, tint)
   );
 }
+
+type Tower = readonly [x: number, y: number, wide: number, tall: number];
 
 function row(stage: Stage, random: Random, depth: number, reach: number, tint: Colour): string {
   const { width, horizon } = stage;
@@ -30,14 +31,8 @@ function row(stage: Stage, random: Random, depth: number, reach: number, tint: C
     const wide = random.between(24, 54) * (0.75 + depth * 0.6);
     const middle = 1 - Math.abs((x + wide / 2) / width - 0.5) * 1.3;
     const tall = horizon * reach * random.between(0.32, 1) * Math.max(0.35, middle);
-    parts.push(
-      tower(stage, random, depth, mix(tint, random.pick(rgbs('#5a6a86 #8a7a78 #93a4b4')), 0.5), [
-        x,
-        base - tall,
-        wide,
-        tall,
-      ]),
-    );
+    const colour = mix(tint, random.pick(rgbs('#5a6a86 #8a7a78 #93a4b4')), 0.5);
+    parts.push(tower(stage, random, depth, colour, [x, base - tall, wide, tall]));
     x += wide + random.between(-2, 6);
   }
   return parts.join('');
@@ -48,28 +43,20 @@ function tower(
   random: Random,
   depth: number,
   colour: Colour,
-  [x, y, wide, tall]: readonly [number, number, number, number],
+  [x, y, wide, tall]: Tower,
 ): string {
   const bright = seen(stage, shade(colour, 0.12), depth);
   const dark = seen(stage, shade(colour, -0.3), depth);
   const base = mix(seen(stage, colour, depth), stage.palette.haze, 0.35);
-  const body = box([x, y], wide, tall + 6, stage.drawing.across(stage.light.side, [0, dark], [1, bright]));
-  const foot = box(
-    [x, y],
-    wide,
-    tall + 6,
-    stage.drawing.linear([0, base, 0], [0.5, base, 0.1], [1, base, 0.8]),
-  );
-  const top = roof(stage, random, [x, y, wide], hex(dark));
+  const lit = stage.drawing.across(stage.light.side, [0, dark], [1, bright]);
+  const haze = stage.drawing.linear([0, base, 0], [0.5, base, 0.1], [1, base, 0.8]);
+  const body = box([x, y], wide, tall + 6, lit);
+  const foot = box([x, y], wide, tall + 6, haze);
+  const top = roof(stage, random, x, y, wide, hex(dark));
   return top + body + windows(stage, random, depth, [x, y, wide, tall]) + foot;
 }
 
-function roof(
-  stage: Stage,
-  random: Random,
-  [x, y, wide]: readonly [number, number, number],
-  fill: string,
-): string {
+function roof(stage: Stage, random: Random, x: number, y: number, wide: number, fill: string): string {
   const form = random.whole(0, 4);
   const middle = x + wide / 2;
   if (form === 0)
@@ -87,12 +74,7 @@ function roof(
   return '';
 }
 
-function windows(
-  stage: Stage,
-  random: Random,
-  depth: number,
-  [x, y, wide, tall]: readonly [number, number, number, number],
-): string {
+function windows(stage: Stage, random: Random, depth: number, [x, y, wide, tall]: Tower): string {
   const { isLamplit } = stage.palette;
   const [step, rise] = [6.5 + depth * 3, 8.5 + depth * 4];
   let lit = '';

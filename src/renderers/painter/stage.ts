@@ -1,6 +1,6 @@
 /** The stage of one picture: its size in drawing units, its light, its colours, and where far and near are. */
 import { clamp, mix, under, type Colour } from '../colour.ts';
-import { Drawing, type Point } from './drawing.ts';
+import { box, Drawing, type Point } from './drawing.ts';
 import { paletteOf, type Palette } from './palette.ts';
 import { createRandom, hashOf, type Random } from '../random.ts';
 import { mentionOf, speaksOf, type Mention } from './mentions.ts';
@@ -77,6 +77,12 @@ export function hasSun({ setting }: Stage): boolean {
 
 export function hasMoon({ setting }: Stage): boolean {
   return speaksOf(setting.description, 'moon', 'crescent') || setting.time === 'night';
+}
+
+/** A little darker towards the corners, from a share of the way out. */
+export function darkCorners({ width, height, drawing }: Stage, from: number, strength: number): string {
+  const fill = drawing.radial([0, [0, 0, 0], 0], [from, [10, 8, 24], 0], [1, [10, 8, 24], strength]);
+  return box([-width * 0.25, -height * 0.25], width * 1.5, height * 1.5, fill);
 }
 
 function horizonOf({ ground, description }: Setting, random: Random): number {

@@ -1,11 +1,13 @@
 /** A still life: objects on a table before a wall, in the light of a window. */
-import { hex, mix, namedColours, rgb, shade, under, type Colour } from '../colour.ts';
-import { box, ellipse, lines, path, placed, stroke } from './drawing.ts';
+import { hex, mix, rgb, rgbs, shade, under, type Colour } from '../colour.ts';
+import { box, ellipse, path, placed, stroke } from './drawing.ts';
 import { type Random } from '../random.ts';
-import { newMention, mentionOf, type Mention } from './mentions.ts';
-import { lookOf, type Stage } from './stage.ts';
-import { entryOf, type Entry } from './things/catalogue.ts';
-import { type Look } from './things/look.ts';
+import { newMention, saidColour, type Mention } from './mentions.ts';
+import { darkCorners, lookOf, type Stage } from './stage.ts';
+import { entryOf } from './things/catalogue.ts';
+import type { Entry, Look } from './things/look.ts';
+
+const maxItems = 60;
 
 interface Item {
   entry: Entry;
@@ -13,6 +15,7 @@ interface Item {
   index: number;
 }
 
+/** Dim and bright. */
 const walls = [
   '#7d8f8a #c9b79a',
   '#8a7f94 #d2b3a0',
@@ -20,7 +23,7 @@ const walls = [
   '#a08672 #e0c9a6',
   '#5f7a78 #b9b391',
 ] as const;
-const woods = ['#8a5a3c', '#a8774c', '#6f4a38', '#b98d62'] as const;
+const woods = rgbs('#8a5a3c #a8774c #6f4a38 #b98d62');
 
 export function paintStillLife(stage: Stage): string {
   const random = stage.random.fork('still life');
@@ -31,11 +34,10 @@ export function paintStillLife(stage: Stage): string {
   const drawn = Array.from({ length: rows }, (_, row) =>
     paintRow(stage, random, items.slice(row * perRow, (row + 1) * perRow), row, rows),
   );
-  return paintRoom(stage, random, edge) + drawn.join('') + corners(stage);
+  return paintRoom(stage, random, edge) + drawn.join('') + darkCorners(stage, 0.6, 0.4);
 }
 
 function itemsOf(stage: Stage): Item[] {
-  const items: Item[] = [];
   const standing = stage.setting.description.mentions.filter(({ noun }) => entryOf(noun)?.home === 'land');
   // Flowers stand in a vase, which is painted with some.
   const hasVase = standing.some(({ noun }) => noun === 'vase');
@@ -43,13 +45,14 @@ function itemsOf(stage: Stage): Item[] {
     one.noun !== 'flower' ? one : hasVase ? [] : { ...one, noun: 'vase' as const, count: 1 },
   );
   const shown = said.length > 0 ? said : [newMention('vase'), newMention('apple'), newMention('cup')];
-  for (const mention of shown) {
-    const entry = entryOf(mention.noun);
-    if (entry === undefined) continue;
-    for (let index = 0; index < mention.count && items.length < 60; index += 1)
-      items.push({ entry, mention, index });
-  }
-  return items;
+  return shown.flatMap((mention) => eachOf(mention)).slice(0, maxItems);
+}
+
+/** Those of a mention, with who draws them. */
+function eachOf(mention: Mention): Item[] {
+  const entry = entryOf(mention.noun);
+  if (entry === undefined) return [];
+  return Array.from({ length: mention.count }, (_, index) => ({ entry, mention, index }));
 }
 
 function lightOf(stage: Stage): Colour {
@@ -59,15 +62,15 @@ function lightOf(stage: Stage): Colour {
 function paintRoom(stage: Stage, random: Random, edge: number): string {
   const { width, height, drawing, light } = stage;
   const tint = lightOf(stage);
-  const [dim = '#7d8f8a', bright = '#c9b79a'] = random.pick(walls).split(' ');
-  const named = mentionOf(stage.setting.description, 'table')?.colours[0];
-  const wood = under(tint, named === undefined ? rgb(random.pick(woods)) : namedColours[named]);
-  const [shadowed, lit] = [under(tint, rgb(dim)), under(tint, rgb(bright))];
+  const [dim, bright = dim] = rgbs(random.pick(walls));
+  const wood = under(tint, saidColour(stage.setting.description, 'table') ?? random.pick(woods));
+  const [shadowed, lit] = [under(tint, dim), under(tint, bright)];
   const wall = drawing.linearAlong(light.side === 1 ? [1, 0, 0, 1] : [0, 0, 1, 1], [0, lit], [1, shadowed]);
   const top = drawing.linear([0, shade(wood, 0.2)], [0.4, wood], [1, shade(wood, -0.36)]);
   const grain = Array.from({ length: 12 }, (_, index) => {
     const y = edge + 8 + (height - edge) * (index / 12) ** 1.3;
-    return `M0 ${y.toFixed(1)}C${width * 0.3} ${(y + random.between(-5, 5)).toFixed(1)} ${width * 0.6} ${(y + random.between(-5, 5)).toFixed(1)} ${width} ${y.toFixed(1)}`;
+    const [one, other] = [y + random.between(-5, 5), y + random.between(-5, 5)];
+    return `M0 ${y}C${width * 0.3} ${one} ${width * 0.6} ${other} ${width} ${y}`;
   });
   return (
     box([0, 0], width, edge + 2, wall) +
@@ -88,16 +91,9 @@ function windowLight(stage: Stage, edge: number): string {
   const fill = drawing.linear([0, warm, 0.5], [1, warm, 0.2]);
   const panes = [0, 1].flatMap((column) =>
     [0, 1].map((row) => {
-      const [x, y] = [middle + (column - 1) * (wide + 9) + row * lean * 0.42, edge * 0.1 + row * (tall + 9)];
-      return path(
-        lines([
-          [x, y],
-          [x + wide, y],
-          [x + wide + lean * 0.4, y + tall],
-          [x + lean * 0.4, y + tall],
-        ]),
-        fill,
-      );
+      const x = middle + (column - 1) * (wide + 9) + row * lean * 0.42;
+      const y = edge * 0.1 + row * (tall + 9);
+      return path(`M${x} ${y}h${wide}l${lean * 0.4} ${tall}h${-wide}Z`, fill);
     }),
   );
   return panes.join('') + drawing.glow([middle, edge * 0.4], width * 0.4, edge * 0.6, warm, 0.3);
@@ -138,10 +134,4 @@ function paintItem(
   const cast = ellipse([at[0] - stage.light.side * reach * 0.7, at[1] + 1], reach * 1.7, reach * 0.26, dark);
   const contact = ellipse(at, reach * 0.9, reach * 0.14, dark);
   return cast + contact + placed(entry.draw(look), at, scale);
-}
-
-function corners(stage: Stage): string {
-  const fill = stage.drawing.radial([0, [0, 0, 0], 0], [0.6, [20, 10, 20], 0], [1, [20, 10, 20], 0.45]);
-  const { width, height } = stage;
-  return box([-width * 0.2, -height * 0.2], width * 1.4, height * 1.4, fill);
 }

@@ -1,7 +1,7 @@
 /** Water: it mirrors the sky above it, carries the light of sun or moon, and moves in small waves. */
-import { hex, mix, namedColours, rgb, shade, type Colour } from '../colour.ts';
-import { box, ellipse, path, smooth, stroke, type Point } from './drawing.ts';
-import { mentionOf, speaksOf } from './mentions.ts';
+import { hex, mix, rgb, shade, type Colour } from '../colour.ts';
+import { box, ellipse, path, stroke, strip, type Point } from './drawing.ts';
+import { saidColour, speaksOf } from './mentions.ts';
 import { hasMoon, hasSun, seen, type Stage } from './stage.ts';
 import { type River } from './terrain.ts';
 
@@ -35,31 +35,31 @@ export function paintRiver(stage: Stage, river: River): string {
       const y = horizon + 7 + (height - horizon) * (index / 14);
       return [river.middleAt(y) + side * (river.halfWidthAt(y) + more), y];
     });
-  const strip = (more: number): string =>
-    `${smooth(edge(-1, more))}L${smooth(edge(1, more).toReversed()).slice(1)}Z`;
   const near = deepColour(stage);
+  const far = mix(stage.palette.skyMiddle, near, 0.3);
   const fill = stage.drawing.linear(
-    [0, mix(stage.palette.skyMiddle, near, 0.3), 0],
-    [0.14, mix(stage.palette.skyMiddle, near, 0.3)],
-    [0.35, mix(stage.palette.skyMiddle, near, 0.3)],
+    [0, far, 0],
+    [0.14, far],
+    [0.35, far],
     [1, mix(stage.palette.skyTop, near, 0.6)],
   );
+  const outline = strip(edge(-1, 0), edge(1, 0));
+  const water = { top: horizon + 8, bottom: height };
   const earth = seen(stage, rgb('#6a6a42'), 0.8);
-  const bank = path(strip(3), stage.drawing.linear([0, earth, 0], [0.3, earth, 0.55], [1, earth, 0.6]));
-  const inside = `<g ${stage.drawing.clip(strip(0))}>${waves(stage, { top: horizon + 8, bottom: height })}${glitter(stage, { top: horizon + 8, bottom: height })}</g>`;
-  return bank + path(strip(0), fill) + inside;
+  const bank = path(
+    strip(edge(-1, 3), edge(1, 3)),
+    stage.drawing.linear([0, earth, 0], [0.3, earth, 0.55], [1, earth, 0.6]),
+  );
+  const inside = `<g ${stage.drawing.clip(outline)}>${waves(stage, water)}${glitter(stage, water)}</g>`;
+  return bank + path(outline, fill) + inside;
 }
 
 function deepColour(stage: Stage): Colour {
   const { description } = stage.setting;
-  const named = (['sea', 'lake', 'river'] as const)
-    .map((noun) => mentionOf(description, noun)?.colours[0])
-    .find((name) => name !== undefined);
-  if (named !== undefined) return mix(seen(stage, namedColours[named], 0.95), stage.palette.waterDeep, 0.3);
+  const named = saidColour(description, 'sea', 'lake', 'river');
+  if (named !== undefined) return mix(seen(stage, named, 0.95), stage.palette.waterDeep, 0.3);
   const isTropic = stage.setting.ground === 'beach' && !speaksOf(description, 'storm', 'rain');
-  return isTropic
-    ? mix(stage.palette.waterDeep, seen(stage, rgb('#1fb2b0'), 1), 0.5)
-    : stage.palette.waterDeep;
+  return mix(stage.palette.waterDeep, seen(stage, rgb('#1fb2b0'), 1), isTropic ? 0.5 : 0);
 }
 
 /** Flat lens shapes, small and many in the distance, long and few near by. */
@@ -73,12 +73,8 @@ function waves(stage: Stage, water: Water): string {
     Array.from({ length: Math.round(count * share) }, () => {
       const depth = random.next() ** 1.35;
       const y = water.top + 3 + (water.bottom - water.top) * depth;
-      return lens(
-        random.between(-20, stage.width + 20),
-        y,
-        (5 + 62 * depth) * random.between(0.5, 1.2),
-        0.5 + 1.9 * depth,
-      );
+      const x = random.between(-20, stage.width + 20);
+      return lens(x, y, (5 + 62 * depth) * random.between(0.5, 1.2), 0.5 + 1.9 * depth);
     }).join('');
   const calm =
     path(some(0.5), hex(light), 'opacity="0.2"') +
@@ -104,11 +100,8 @@ function breakers(stage: Stage, water: Water): string {
         x += span;
       }
       y += 90;
-      const fill = stage.drawing.linear(
-        [0, mix(deep, stage.palette.skyLow, 0.34)],
-        [0.3, deep, 0.85],
-        [1, deep, 0],
-      );
+      const top = mix(deep, stage.palette.skyLow, 0.34);
+      const fill = stage.drawing.linear([0, top], [0.3, deep, 0.85], [1, deep, 0]);
       return (
         path(`${crest}V${y.toFixed(1)}H-200Z`, fill) + stroke(crest, foam, 0.7 + 1.6 * depth, 'opacity="0.5"')
       );
@@ -128,12 +121,8 @@ function glitter(stage: Stage, water: Water): string {
     const depth = (index / 120) ** 1.2;
     const spread = 5 + 34 * depth + 40 * low * depth;
     const x = light.at[0] + (random.next() + random.next() - 1) * spread;
-    return lens(
-      x,
-      water.top + 2 + tall * depth,
-      (4 + 20 * depth) * random.between(0.5, 1.3),
-      0.5 + 1.2 * depth,
-    );
+    const y = water.top + 2 + tall * depth;
+    return lens(x, y, (4 + 20 * depth) * random.between(0.5, 1.3), 0.5 + 1.2 * depth);
   });
   const sheen = stage.drawing.linear([0, palette.glow, 0.6], [0.5, palette.glow, 0.22], [1, palette.glow, 0]);
   const [x, y] = light.at;
@@ -144,9 +133,8 @@ function glitter(stage: Stage, water: Water): string {
     stage.drawing.radial([0, palette.glow, 0.4], [1, palette.glow, 0]),
     stage.drawing.clip(`M${x - 200} ${water.top}h400v${tall + y}h-400Z`),
   );
-  const named =
-    mentionOf(setting.description, 'moon')?.colours[0] ?? mentionOf(setting.description, 'sun')?.colours[0];
-  const sparkle = named === undefined ? palette.glow : shade(namedColours[named], 0.4);
+  const named = saidColour(setting.description, 'moon', 'sun');
+  const sparkle = named === undefined ? palette.glow : shade(named, 0.4);
   return (
     column +
     path(dashes.join(''), sheen) +

@@ -1,8 +1,9 @@
 /** Clouds, and what falls or lies between the eye and the land: rain, snow, fog and lightning. */
-import { hex, mix, namedColours, rgb, shade } from '../colour.ts';
+import { clamp, hex, mix, rgb, shade } from '../colour.ts';
+import type { Noun } from '../language/nouns.ts';
 import type { Random } from '../random.ts';
-import { box, circles, ellipse, path, stroke } from './drawing.ts';
-import { mentionOf, speaksOf } from './mentions.ts';
+import { box, circles, ellipse, path, stroke, type Circle } from './drawing.ts';
+import { mentionOf, saidColour, speaksOf } from './mentions.ts';
 import { seen, type Stage } from './stage.ts';
 
 export function paintClouds(stage: Stage): string {
@@ -14,17 +15,12 @@ export function paintClouds(stage: Stage): string {
     speaksOf(description, 'storm', 'rain', 'lightning', 'snowfall') && !speaksOf(description, 'rainbow');
   const mention = mentionOf(description, 'cloud');
   const isNight = stage.palette.stars > 0.6;
-  const count = isClosed
-    ? 11
-    : mention === undefined
-      ? isNight || isFoggy
-        ? 0
-        : random.whole(2, 4)
-      : Math.max(mention.count, 3);
-  const clouds = Array.from({ length: Math.min(count, 16) }, (_, index) => {
+  const usual = (): number => (isNight || isFoggy ? 0 : random.whole(2, 4));
+  const count = isClosed ? 11 : mention === undefined ? usual() : clamp(mention.count, 3, 16);
+  const clouds = Array.from({ length: count }, (_, index) => {
     const height = isClosed ? random.between(0, 0.5) : random.between(0.1, 0.74);
     const y = stage.horizon * height + 12;
-    const x = (stage.width * (index + random.between(0.1, 0.9))) / Math.min(count, 16);
+    const x = (stage.width * (index + random.between(0.1, 0.9))) / count;
     const size = (isClosed ? 1.5 : mention === undefined ? 0.8 : 1) * (mention?.size ?? 1) * (1.15 - height);
     return { x, y, size };
   }).toSorted((one, other) => other.y - one.y);
@@ -34,34 +30,30 @@ export function paintClouds(stage: Stage): string {
 
 function cloud(stage: Stage, random: Random, x: number, y: number, size: number): string {
   const { palette, drawing, light } = stage;
-  const named = mentionOf(stage.setting.description, 'cloud')?.colours[0];
-  const top = named === undefined ? palette.cloud : seen(stage, shade(namedColours[named], 0.15), 0.9);
+  const named = saidColour(stage.setting.description, 'cloud');
+  const top = named === undefined ? palette.cloud : seen(stage, shade(named, 0.15), 0.9);
   const far = Math.max(0, (y / stage.horizon - 0.3) * 0.7);
   const lit = mix(top, palette.skyLow, far);
   const dark = mix(named === undefined ? palette.cloudShade : shade(top, -0.2), palette.skyMiddle, far);
   const width = random.between(70, 120) * size;
-  const heaps = Array.from({ length: 9 }, (_, index) => {
+  const heaps = Array.from({ length: 9 }, (_, index): Circle => {
     const along = index / 8 - 0.5;
     const swell = Math.cos(along * Math.PI) ** 0.8;
     const radius = width * (0.09 + 0.17 * swell * random.between(0.6, 1.15));
-    return [x + along * width * 1.45, y - radius * 0.75 - swell * width * 0.08, radius] as const;
+    return [x + along * width * 1.45, y - radius * 0.75 - swell * width * 0.08, radius];
   });
   const body = drawing.linear([0, lit, 0.98], [0.55, mix(lit, dark, 0.35), 0.92], [1, dark, 0.25]);
   const crown = drawing.linear([0, mix(lit, palette.glow, 0.35), 0.9], [0.8, lit, 0]);
-  const lifted = heaps.map(([cx, cy, r]) => [cx + light.side * r * 0.12, cy - r * 0.1, r * 0.78] as const);
+  const lifted = heaps.map(([cx, cy, r]): Circle => [cx + light.side * r * 0.12, cy - r * 0.1, r * 0.78]);
   const foot = ellipse([x, y + width * 0.015], width * 0.86, width * 0.07, hex(dark), 'opacity="0.28"');
   return foot + path(circles(heaps), body) + path(circles(lifted), crown);
 }
 
 /** Long thin clouds low over the horizon. */
 function streaks(stage: Stage, random: Random): string {
-  const { palette, width, horizon, drawing } = stage;
-  const fill = drawing.linearAlong(
-    [0, 0, 1, 0],
-    [0, palette.cloud, 0],
-    [0.5, palette.cloud, 0.55],
-    [1, palette.cloud, 0],
-  );
+  const { palette, width, horizon } = stage;
+  const { cloud: white } = palette;
+  const fill = stage.drawing.across(1, [0, white, 0], [0.5, white, 0.55], [1, white, 0]);
   return Array.from({ length: 7 }, () => {
     const y = horizon * random.between(0.55, 0.97);
     const long = random.between(60, 190);
@@ -70,14 +62,14 @@ function streaks(stage: Stage, random: Random): string {
 }
 
 export function paintWeather(stage: Stage): string {
-  const { description } = stage.setting;
-  const parts: string[] = [];
-  if (speaksOf(description, 'fog')) parts.push(fog(stage));
-  if (speaksOf(description, 'lightning', 'storm')) parts.push(lightning(stage));
-  if (speaksOf(description, 'rain') || (speaksOf(description, 'storm') && !speaksOf(description, 'snowfall')))
-    parts.push(rain(stage));
-  if (speaksOf(description, 'snowfall', 'snowman')) parts.push(snow(stage));
-  return parts.join('');
+  const says = (...nouns: Noun[]): boolean => speaksOf(stage.setting.description, ...nouns);
+  const isRaining = says('rain') || (says('storm') && !says('snowfall'));
+  return [
+    says('fog') ? fog(stage) : '',
+    says('lightning', 'storm') ? lightning(stage) : '',
+    isRaining ? rain(stage) : '',
+    says('snowfall', 'snowman') ? snow(stage) : '',
+  ].join('');
 }
 
 function rain(stage: Stage): string {
@@ -86,11 +78,8 @@ function rain(stage: Stage): string {
   const lean = stage.light.side * -0.22;
   const drops = (count: number, long: number): string =>
     Array.from({ length: Math.round((count * width) / 768) }, () => {
-      const [x, y, fall] = [
-        random.between(-30, width + 30),
-        random.between(-20, height),
-        long * random.between(0.6, 1.2),
-      ];
+      const [x, y] = [random.between(-30, width + 30), random.between(-20, height)];
+      const fall = long * random.between(0.6, 1.2);
       return `M${x.toFixed(1)} ${y.toFixed(1)}l${(fall * lean).toFixed(1)} ${fall.toFixed(1)}`;
     }).join('');
   const colour = hex(mix(stage.palette.skyLow, [255, 255, 255], 0.45));
@@ -105,10 +94,9 @@ function snow(stage: Stage): string {
   const { width, height } = stage;
   const flakes = (count: number, size: number): string =>
     circles(
-      Array.from(
-        { length: Math.round((count * width) / 768) },
-        () => [random.between(0, width), random.between(0, height), size * random.between(0.6, 1.2)] as const,
-      ),
+      Array.from({ length: Math.round((count * width) / 768) }, (): Circle => {
+        return [random.between(0, width), random.between(0, height), size * random.between(0.6, 1.2)];
+      }),
     );
   const white = hex(mix(seen(stage, [255, 255, 255], 1), [255, 255, 255], 0.6));
   return (

@@ -1,23 +1,7 @@
 /** A prompt → its subjects and where they are, the land, the sky and the light, with every word accounted for; pure. */
 import { isSky, isThing, nounOf, nounSet, type Noun } from './nouns.ts';
-import {
-  backRelationWords,
-  cameraWords,
-  colourWords,
-  countWords,
-  grammarWords,
-  materialWords,
-  mediumWords,
-  partWords,
-  placeWords,
-  relationWords,
-  seasonWords,
-  sizeWords,
-  timeWords,
-  type Camera,
-  type Season,
-  type TimeOfDay,
-} from './other-words.ts';
+import * as known from './other-words.ts';
+import type { Camera, Season, TimeOfDay } from './other-words.ts';
 import { Phrase, type Mention } from './phrase.ts';
 import { PlacedSubjects, type Subject } from './placed-subjects.ts';
 import { isSign, tokensOf, type Token } from './tokens.ts';
@@ -116,15 +100,15 @@ class Reader {
     const [wasMadeOf, last] = [this.#isMadeOf, this.#subjects.list.at(-1)];
     this.#isMadeOf = word === '@made-of';
     if (this.#isMadeOf) return true;
-    const material = materialWords.get(word);
+    const material = known.materialWords.get(word);
     if (!wasMadeOf || material === undefined || last === undefined) return false;
     last.material = material;
     return true;
   }
 
   #readRelation(word: string): boolean {
-    const camera = cameraWords.get(word);
-    const [relation, back] = [relationWords.get(word), backRelationWords.get(word)];
+    const camera = known.cameraWords.get(word);
+    const [relation, back] = [known.relationWords.get(word), known.backRelationWords.get(word)];
     if (camera !== undefined) this.#camera = camera;
     else if (back !== undefined) {
       this.endPhrase();
@@ -137,7 +121,7 @@ class Reader {
   }
 
   #readTime(word: string): boolean {
-    const [time, season] = [timeWords.get(word), seasonWords.get(word)];
+    const [time, season] = [known.timeWords.get(word), known.seasonWords.get(word)];
     this.#time ??= time ?? null;
     this.#season ??= season ?? null;
     return time !== undefined || season !== undefined;
@@ -172,8 +156,12 @@ class Reader {
   }
 
   #readAdjective(word: string): boolean {
-    const [colour, material, size] = [colourWords.get(word), materialWords.get(word), sizeWords.get(word)];
-    const count = /^\d+$/.test(word) ? Number(word) : countWords.get(word);
+    const [colour, material, size] = [
+      known.colourWords.get(word),
+      known.materialWords.get(word),
+      known.sizeWords.get(word),
+    ];
+    const count = /^\d+$/.test(word) ? Number(word) : known.countWords.get(word);
     if (colour === undefined && material === undefined && count === undefined && size === undefined) {
       return this.#readPart(word);
     }
@@ -189,7 +177,7 @@ class Reader {
   /** "with a red roof": the colour is of a part of the thing before. */
   #readPart(word: string): boolean {
     const last = this.#subjects.list.at(-1);
-    if (!partWords.has(word) || last === undefined) return false;
+    if (!known.partWords.has(word) || last === undefined) return false;
     last.trim.push(...this.#phrase.colours);
     this.#phrase = new Phrase();
     this.#subjects.dropRelation();
@@ -204,7 +192,7 @@ class Reader {
   }
 
   #readPlace(word: string): boolean {
-    const noun = placeWords.get(word);
+    const noun = known.placeWords.get(word);
     if (noun === undefined) return false;
     this.#add(new Phrase().mentionOf(noun, false));
     return true;
@@ -216,9 +204,9 @@ class Reader {
       this.#phrase.isDenied = true;
       return true;
     }
-    if (!grammarWords.has(word)) return false;
+    if (!known.grammarWords.has(word)) return false;
     // "red and yellow balloons": the colours wait for their noun.
-    if (word === 'and' && this.#phrase.colours.length > 0 && colourWords.has(next)) return true;
+    if (word === 'and' && this.#phrase.colours.length > 0 && known.colourWords.has(next)) return true;
     // "a pair of cats": the number waits for its noun.
     if (word === 'of' && this.#phrase.count !== null && this.#phrase.unknown === null) return true;
     if (word === 'the' || word === 'its') this.#phrase.isOfAThing = true;
@@ -238,7 +226,7 @@ class Reader {
 
   #readUnknown(token: Token): void {
     this.ignore(token);
-    if (mediumWords.has(token.word)) this.#phrase.take();
+    if (known.mediumWords.has(token.word)) this.#phrase.take();
     else this.#phrase.unknown = token.word;
   }
 }
@@ -259,21 +247,23 @@ const treesOf: Partial<Record<Noun, Noun>> = {
 
 /** "an ornate, mahogany chair" is one thing, "a gryphlet, two chairs" is not. */
 function endsPause(word: string, noun: ReturnType<typeof nounOf>): boolean {
-  if (colourWords.has(word) || materialWords.has(word)) return false;
+  if (known.colourWords.has(word) || known.materialWords.has(word)) return false;
   if (noun !== undefined) return noun.isPlural || !isThing(noun.noun);
-  const known = [timeWords, placeWords, cameraWords, relationWords, backRelationWords, countWords];
-  return isSign(word) || grammarWords.has(word) || known.some((words) => words.has(word));
+  const { timeWords, placeWords, cameraWords, relationWords, backRelationWords, countWords } = known;
+  const separate = [timeWords, placeWords, cameraWords, relationWords, backRelationWords, countWords];
+  return isSign(word) || known.grammarWords.has(word) || separate.some((words) => words.has(word));
 }
 
 /** "a stone bridge", "an orange ball": what could be a thing describes the thing after it, but "an orange" is one. */
 function isAdjective(word: string, next: string, afterNext: string, isOfAThing: boolean): boolean {
-  const describes = (said: string): boolean => colourWords.has(said) || materialWords.has(said);
-  if (!describes(word) && !sizeWords.has(word)) return false;
+  const describes = (said: string): boolean => known.colourWords.has(said) || known.materialWords.has(said);
+  if (!describes(word) && !known.sizeWords.has(word)) return false;
   if (nounOf(next) !== undefined || describes(next)) return true;
-  const isAlone = next === '' || isSign(next) || grammarWords.has(next) || relationWords.has(next);
+  const isAlone =
+    next === '' || isSign(next) || known.grammarWords.has(next) || known.relationWords.has(next);
   if (!isAlone) return word !== 'glass';
-  const isJoined = next === 'and' && colourWords.has(afterNext);
-  return colourWords.has(word) && (isJoined || !isOfAThing);
+  const isJoined = next === 'and' && known.colourWords.has(afterNext);
+  return known.colourWords.has(word) && (isJoined || !isOfAThing);
 }
 
 const solids = nounSet('ball cube cone cylinder ring diamond');

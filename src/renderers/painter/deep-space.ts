@@ -4,7 +4,7 @@ import { box, placed, type Point } from './drawing.ts';
 import { mentionOf, type Mention } from './mentions.ts';
 import { planet, stars } from './sky.ts';
 import { lookOf, type Stage } from './stage.ts';
-import { entryOf } from './things/catalogue.ts';
+import { itemsOf } from './find-place.ts';
 import { coloursOf, type Look } from './things/look.ts';
 
 const clouds = rgbs('#5a3fb0 #b03f8a #2f6fc0 #1f9a9a #d0654a');
@@ -49,10 +49,8 @@ function planets(stage: Stage): string {
 }
 
 function flyers(stage: Stage, mention: Mention): string {
-  const entry = entryOf(mention.noun);
-  if (entry === undefined) return '';
   const random = stage.random.fork(`fly ${mention.noun}`);
-  return Array.from({ length: mention.count }, (_, index) => {
+  const flying = itemsOf(mention).map(({ entry, index }) => {
     const usual = lookOf(stage, random.fork(`${index}`), mention, index, 1);
     const look: Look = { ...usual, seen: (colour) => colour, isLamplit: true };
     const isAlone = mention.count === 1;
@@ -64,5 +62,6 @@ function flyers(stage: Stage, mention: Mention): string {
     );
     const scale = mention.size * (isAlone ? 1.5 : Math.max(0.4, 1.2 - mention.count * 0.05));
     return `<g transform="rotate(${turn} ${at[0]} ${at[1]})">${placed(entry.draw(look), at, scale)}</g>`;
-  }).join('');
+  });
+  return flying.join('');
 }

@@ -4,6 +4,8 @@ import { pointsOf, type Points } from '../points.ts';
 
 export type Point = readonly [x: number, y: number];
 export type Circle = readonly [x: number, y: number, radius: number];
+/** Further attributes, or an opacity. */
+type Rest = string | number;
 export type Stop = readonly [offset: number, colour: Colour, opacity?: number];
 
 /** Collects the gradients and clips that shapes refer to; equal ones are kept once. */
@@ -77,24 +79,40 @@ export class Drawing {
   }
 }
 
-export function path(outline: string, fill: string, rest = ''): string {
-  return `<path d="${outline}" fill="${fill}" ${rest}/>`;
+export function path(outline: string, fill: string, rest: Rest = ''): string {
+  return `<path d="${outline}" fill="${fill}" ${attributes(rest)}/>`;
 }
 
-export function stroke(line: string, colour: string, width: number, rest = ''): string {
-  return `<path d="${line}" fill="none" stroke="${colour}" stroke-width="${number(width)}" stroke-linecap="round" stroke-linejoin="round" ${rest}/>`;
+/** A smooth outline through points. */
+export function blob(points: Points<Point>, fill: string, rest: Rest = ''): string {
+  return path(`${smooth(pointsOf(points))}Z`, fill, rest);
 }
 
-export function ellipse(centre: Point, radiusX: number, radiusY: number, fill: string, rest = ''): string {
-  return `<ellipse cx="${number(centre[0])}" cy="${number(centre[1])}" rx="${number(radiusX)}" ry="${number(radiusY)}" fill="${fill}" ${rest}/>`;
+/** Circles that fill as one shape. */
+export function dots(list: Points<Circle>, fill: string, rest: Rest = ''): string {
+  return path(circles(list), fill, rest);
 }
 
-export function circle(centre: Point, radius: number, fill: string, rest = ''): string {
+export function stroke(line: string, colour: string, width: number, rest: Rest = ''): string {
+  return `<path d="${line}" fill="none" stroke="${colour}" stroke-width="${number(width)}" stroke-linecap="round" stroke-linejoin="round" ${attributes(rest)}/>`;
+}
+
+export function ellipse(
+  centre: Point,
+  radiusX: number,
+  radiusY: number,
+  fill: string,
+  rest: Rest = '',
+): string {
+  return `<ellipse cx="${number(centre[0])}" cy="${number(centre[1])}" rx="${number(radiusX)}" ry="${number(radiusY)}" fill="${fill}" ${attributes(rest)}/>`;
+}
+
+export function circle(centre: Point, radius: number, fill: string, rest: Rest = ''): string {
   return ellipse(centre, radius, radius, fill, rest);
 }
 
-export function box(corner: Point, width: number, height: number, fill: string, rest = ''): string {
-  return `<rect x="${number(corner[0])}" y="${number(corner[1])}" width="${number(width)}" height="${number(height)}" fill="${fill}" ${rest}/>`;
+export function box(corner: Point, width: number, height: number, fill: string, rest: Rest = ''): string {
+  return `<rect x="${number(corner[0])}" y="${number(corner[1])}" width="${number(width)}" height="${number(height)}" fill="${fill}" ${attributes(rest)}/>`;
 }
 
 /** Shapes moved to a place, sized, and turned round where `isFlipped`. */
@@ -137,11 +155,6 @@ export function strip(left: readonly Point[], right: readonly Point[]): string {
   return `${smooth(left)}L${smooth(right.toReversed()).slice(1)}Z`;
 }
 
-/** A smooth outline through points. */
-export function curved(points: Points<Point>): string {
-  return `${smooth(pointsOf(points))}Z`;
-}
-
 /** Circles as one outline, so that they fill as one shape; moved, and then of a share of their size. */
 export function circles(list: Points<Circle>, [dx, dy]: Point = [0, 0], share = 1): string {
   return pointsOf(list)
@@ -150,6 +163,10 @@ export function circles(list: Points<Circle>, [dx, dy]: Point = [0, 0], share = 
       return `M${number(x + dx - radius * share)} ${number(y + dy)}a${r} ${r} 0 1 1 ${across} 0a${r} ${r} 0 1 1 -${across} 0Z`;
     })
     .join('');
+}
+
+function attributes(rest: Rest): string {
+  return typeof rest === 'number' ? `opacity="${rest}"` : rest;
 }
 
 function stopsOf(stops: readonly Stop[]): string {

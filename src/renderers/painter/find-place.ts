@@ -20,13 +20,24 @@ import type { Noun } from '../language/nouns.ts';
 
 export type Layer = 'far' | 'near' | 'air';
 
-/** One thing in its place. */
-export interface Placed extends Spot {
+export interface Item {
   entry: Entry;
   mention: Mention;
   /** Its number among the things of its mention, from 0. */
   index: number;
+}
+
+/** One thing in its place. */
+export interface Placed extends Spot, Item {
   layer: Layer;
+}
+
+/** The things of a mention; none where it is a part of the place. */
+export function itemsOf(mention: Mention): Item[] {
+  const entry = entryOf(mention.noun);
+  return entry === undefined
+    ? []
+    : Array.from({ length: mention.count }, (_, index) => ({ entry, mention, index }));
 }
 
 /** Of some chances, the place with the most room. */
@@ -35,25 +46,16 @@ export function findPlace(
   terrain: Terrain,
   random: Random,
   taken: readonly Placed[],
-  thing: Pick<Placed, 'entry' | 'mention' | 'index'>,
+  thing: Item,
 ): Placed {
-  const chances = thing.mention.count > 20 ? 3 : 14;
-  let best = chancePlace(stage, terrain, random, thing);
-  let bestRoom = roomFor(stage, terrain, best, taken);
-  for (let chance = 1; chance < chances; chance += 1) {
+  const chances = Array.from({ length: thing.mention.count > 20 ? 3 : 14 }, () => {
     const place = chancePlace(stage, terrain, random, thing);
-    const room = roomFor(stage, terrain, place, taken);
-    if (room > bestRoom) [best, bestRoom] = [place, room];
-  }
-  return best;
+    return { place, room: roomFor(stage, terrain, place, taken) };
+  });
+  return chances.reduce((best, chance) => (chance.room > best.room ? chance : best)).place;
 }
 
-function chancePlace(
-  stage: Stage,
-  terrain: Terrain,
-  random: Random,
-  thing: Pick<Placed, 'entry' | 'mention' | 'index'>,
-): Placed {
+function chancePlace(stage: Stage, terrain: Terrain, random: Random, thing: Item): Placed {
   const { entry, mention } = thing;
   const { cape } = terrain;
   const place: Placed = { ...thing, ...spotFor(stage, terrain, random, mention, entry) };
@@ -114,10 +116,12 @@ function spotFor(
   if (water !== undefined && terrain.hasBank && (bankThings.has(noun) || isOnSand)) {
     return { ...bankSpot(stage, water.bottom, random, isOnSand), layer: 'near' };
   }
-  if (cape !== undefined && (!cape.isKnoll || hillThings.has(noun)))
+  if (cape !== undefined && (!cape.isKnoll || hillThings.has(noun))) {
     return { ...capeSpot(cape, random), layer: 'far' };
-  if (water !== undefined && stage.setting.ground === 'lake')
+  }
+  if (water !== undefined && stage.setting.ground === 'lake') {
     return { ...shoreSpot(stage, water.top, random), layer: 'far' };
+  }
   if (water !== undefined) return { ...bankSpot(stage, stage.height * 0.9, random, false), layer: 'near' };
   return { ...clearing(stage, plainSpot(stage, random, ...entry.depths)), layer: 'near' };
 }
@@ -131,21 +135,14 @@ function clearing(stage: Stage, spot: Spot): Spot {
 function bankSpot(stage: Stage, edge: number, random: Random, isAside: boolean): Spot {
   const aside = random.chance(0.5) ? random.between(0.03, 0.24) : random.between(0.76, 0.97);
   const along = random.between(0.35, 0.85);
-  return {
-    x: (isAside ? aside : random.between(0.06, 0.94)) * stage.width,
-    y: edge + (stage.height - edge) * along,
-    scale: isAside ? 1.3 : 1,
-    depth: 0.88 + 0.12 * along,
-  };
+  const x = (isAside ? aside : random.between(0.06, 0.94)) * stage.width;
+  const y = edge + (stage.height - edge) * along;
+  return { x, y, scale: isAside ? 1.3 : 1, depth: 0.88 + 0.12 * along };
 }
 
 /** On the far side of a lake. */
-function shoreSpot(stage: Stage, edge: number, random: Random): Spot {
+function shoreSpot({ width, horizon }: Stage, edge: number, random: Random): Spot {
   const along = random.between(0.35, 0.95);
-  return {
-    x: random.between(0.04, 0.96) * stage.width,
-    y: stage.horizon + (edge - stage.horizon) * along,
-    scale: 0.5 + 0.14 * along,
-    depth: 0.42 + 0.12 * along,
-  };
+  const x = random.between(0.04, 0.96) * width;
+  return { x, y: horizon + (edge - horizon) * along, scale: 0.5 + 0.14 * along, depth: 0.42 + 0.12 * along };
 }

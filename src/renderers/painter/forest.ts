@@ -1,5 +1,5 @@
 /** A forest: rows of trees that step back into the haze, and a few great ones at the sides. */
-import { ellipse, placed } from './drawing.ts';
+import { ellipse, placed, type Circle, type Point } from './drawing.ts';
 import { newMention, mentionOf, speaksOf } from './mentions.ts';
 import { lookOf, type Stage } from './stage.ts';
 import { isInRiver, type Terrain } from './terrain.ts';
@@ -26,9 +26,8 @@ function row(stage: Stage, terrain: Terrain, depth: number): string {
     const y = horizon + 9 + (height - horizon) * depth + random.between(-3, 5) * (1 + depth * 6);
     if (depth > 0.2 && Math.abs(x - width * 0.5) < width * 0.2) continue;
     if (isInRiver(terrain, { x, y, scale, depth }, 20 * scale)) continue;
-    trees.push(
-      tree(stage, `${depth} ${trees.length}`, [x, y], scale * random.between(0.75, 1.2), depth * 2.2 + 0.16),
-    );
+    const own = scale * random.between(0.75, 1.2);
+    trees.push(tree(stage, `${depth} ${trees.length}`, [x, y], own, depth * 2.2 + 0.16));
   }
   return trees.join('');
 }
@@ -36,41 +35,26 @@ function row(stage: Stage, terrain: Terrain, depth: number): string {
 function frame(stage: Stage): string {
   const { width, height } = stage;
   const random = stage.random.fork('frame');
-  const spots = [-1, 1].flatMap((side) => [
-    [
-      width * (0.5 + side * random.between(0.44, 0.5)),
-      height * random.between(0.94, 1.0),
-      random.between(1.9, 2.3),
-    ] as const,
-    [
-      width * (0.5 + side * random.between(0.3, 0.38)),
-      height * random.between(0.82, 0.88),
-      random.between(1.1, 1.4),
-    ] as const,
-  ]);
-  return spots
+  const spot = (side: number, out: number, low: number, scale: number): Circle => {
+    const x = width * (0.5 + side * random.between(out, out + 0.07));
+    return [x, height * random.between(low, low + 0.06), scale * random.between(0.9, 1.12)];
+  };
+  return [-1, 1]
+    .flatMap((side) => [spot(side, 0.44, 0.94, 2.1), spot(side, 0.3, 0.82, 1.25)])
     .toSorted((one, other) => one[1] - other[1])
     .map(([x, y, scale], index) => tree(stage, `frame ${index}`, [x, y], scale, 0.9))
     .join('');
 }
 
-function tree(
-  stage: Stage,
-  name: string,
-  at: readonly [number, number],
-  scale: number,
-  depth: number,
-): string {
+function tree(stage: Stage, name: string, at: Point, scale: number, depth: number): string {
   const { description } = stage.setting;
   const wood = mentionOf(description, 'forest') ?? newMention('forest');
   const trees = mentionOf(description, 'pine') ?? mentionOf(description, 'tree');
   const said = wood.colours.length === 0 && trees !== undefined ? { ...trees, count: 1 } : wood;
   const look = lookOf(stage, stage.random.fork(`tree ${name}`), said, 0, depth);
-  const [x, y] = at;
   const shade = stage.drawing.radial([0, [16, 20, 40], 0.4], [1, [16, 20, 40], 0]);
-  return (
-    ellipse([x, y], 34 * scale, 5 * scale, shade) + placed(drawerOf(stage, scale < 0.7)(look), at, scale)
-  );
+  const drawn = drawerOf(stage, scale < 0.7)(look);
+  return ellipse(at, 34 * scale, 5 * scale, shade) + placed(drawn, at, scale);
 }
 
 function drawerOf(stage: Stage, isFar: boolean): DrawThing {

@@ -1,7 +1,7 @@
 /** The land: far hills with their trees, open ground, dunes, fields, paths, and the grass at one's feet. */
 import { clamp, hex, mix, rgb, shade, type Colour } from '../colour.ts';
 import type { Random } from '../random.ts';
-import { box, circles, lines, path, smooth, strip, type Circle, type Point } from './drawing.ts';
+import { box, dots, lines, path, smooth, strip, type Circle, type Point } from './drawing.ts';
 import { mentionOf, saidColour, speaksOf } from './mentions.ts';
 import type { Setting } from './setting.ts';
 import { seen, type Stage } from './stage.ts';
@@ -78,7 +78,7 @@ function treeline(stage: Stage, random: Random, ridge: Point[], depth: number): 
     }
   }
   const colour = stage.setting.ground === 'snow' ? rgb('#5d7484') : rgb('#3f6b4a');
-  return path(circles(spots), hex(seen(stage, colour, depth)));
+  return dots(spots, hex(seen(stage, colour, depth)));
 }
 
 /** The flat ground from the horizon to the picture's foot. */

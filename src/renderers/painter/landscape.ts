@@ -14,8 +14,7 @@ import { drawHangingBridge } from './things/buildings.ts';
 import { paintRiver, paintWater } from './water.ts';
 import { paintClouds, paintWeather } from './weather.ts';
 import { under } from '../colour.ts';
-import { findPlace, type Layer, type Placed } from './find-place.ts';
-import { entryOf } from './things/catalogue.ts';
+import { findPlace, itemsOf, type Layer, type Placed } from './find-place.ts';
 
 export function paintLandscape(stage: Stage): string {
   const terrain = terrainOf(stage);
@@ -78,11 +77,10 @@ const maxThings = 150;
 function placeThings(stage: Stage, terrain: Terrain): PlacedThings {
   const taken: Placed[] = [];
   for (const [order, mention] of bridgeFirst(stage.setting.description.mentions).entries()) {
-    const entry = entryOf(mention.noun);
-    if (entry === undefined || (mention.noun === 'bridge' && terrain.river === undefined)) continue;
+    if (mention.noun === 'bridge' && terrain.river === undefined) continue;
     const random = stage.random.fork(`place ${order} ${mention.noun}`);
-    for (let index = 0; index < mention.count && taken.length < maxThings; index += 1) {
-      taken.push(findPlace(stage, terrain, random, taken, { entry, mention, index }));
+    for (const item of itemsOf(mention).slice(0, maxThings - taken.length)) {
+      taken.push(findPlace(stage, terrain, random, taken, item));
     }
   }
   const layers: PlacedThings = { far: '', near: '', air: '' };

@@ -5,11 +5,7 @@ import { paintLandscape } from './landscape.ts';
 import { hashOf } from '../random.ts';
 import { setStage, type Stage } from './stage.ts';
 import { paintStillLife } from './still-life.ts';
-import { hex, mix, namedColours, rgb, rgbs, shade } from '../colour.ts';
-import { box, ellipse, path, placed } from './drawing.ts';
-import type { Mention } from './mentions.ts';
-import { coloursOf } from './things/look.ts';
-import { isThing, type Noun } from '../language/nouns.ts';
+import { paintPaper } from './paper.ts';
 
 export interface PaintingRequest {
   /** Not empty. */
@@ -82,19 +78,29 @@ const maxSeedDigits = 15;
 function readSeed(value: unknown, text: string): number {
   if (value === undefined || value === null) return hashOf(text);
   if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
-  if (Number.isInteger(value))
-    throw new PaintingRequestError(
-      `'seed' is too large; whole numbers of up to ${maxSeedDigits} digits can be taken.`,
-    );
-  throw new PaintingRequestError(`'seed' must be a whole number, not ${nameOf(value)}.`);
+  const trouble = Number.isInteger(value)
+    ? `is too large; whole numbers of up to ${maxSeedDigits} digits can be taken.`
+    : `must be a whole number, not ${nameOf(value)}.`;
+  throw new PaintingRequestError(`'seed' ${trouble}`);
 }
 
 function readPixels(key: string, value: unknown, usual: number): number {
+  return readCount(key, value, usual, minPixels, maxPixels, ' of pixels');
+}
+
+/** A whole number from `least` to `most`, or the usual one. */
+export function readCount(
+  key: string,
+  value: unknown,
+  usual: number,
+  least: number,
+  most: number,
+  unit = '',
+): number {
   if (value === undefined || value === null) return usual;
-  if (typeof value === 'number' && Number.isInteger(value) && value >= minPixels && value <= maxPixels)
-    return value;
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
   throw new PaintingRequestError(
-    `'${key}' must be a whole number of pixels from ${minPixels} to ${maxPixels}, not ${nameOf(value)}.`,
+    `'${key}' must be a whole number${unit} from ${least} to ${most}, not ${nameOf(value)}.`,
   );
 }
 
@@ -103,60 +109,4 @@ function nameOf(value: unknown): string {
   if (typeof value === 'string') return 'a text';
   if (Array.isArray(value)) return 'a list';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
-}
-
-/** Plain shapes on paper, as a poster: circles, squares, triangles, hearts and diamonds in their colours. */
-const papers = ['#f4ecdc', '#efe6da', '#e9e4d4', '#f2e9e2'] as const;
-const inks = rgbs('#d0523f #2f5f7e #e2a83e #3f7f6a #39405a');
-const outlines: Partial<Record<Noun, string>> = {
-  circle: 'M-50 0A50 50 0 1 1 50 0A50 50 0 1 1 -50 0Z',
-  ball: 'M-50 0A50 50 0 1 1 50 0A50 50 0 1 1 -50 0Z',
-  square: 'M-46 -46H46V46H-46Z',
-  cube: 'M-46 -46H46V46H-46Z',
-  triangle: 'M0 -52L54 44H-54Z',
-  diamond: 'M0 -58L44 0L0 58L-44 0Z',
-  heart: 'M0 50C-64 6 -54 -46 -24 -46C-10 -46 -2 -36 0 -26C2 -36 10 -46 24 -46C54 -46 64 6 0 50Z',
-};
-
-function paintPaper(stage: Stage): string {
-  const random = stage.random.fork('paper');
-  const { width, height, drawing, setting } = stage;
-  const paper = rgb(random.pick(papers));
-  const ground = drawing.radial([0, shade(paper, 0.3)], [0.6, paper], [1, mix(paper, [164, 134, 100], 0.24)]);
-  const things = setting.description.mentions.filter(({ noun }) => isThing(noun));
-  const shapes = things.flatMap((mention) =>
-    Array.from({ length: mention.count }, (_, index) => ({ mention, index })),
-  );
-  const columns = Math.max(1, Math.ceil(Math.sqrt((shapes.length * width) / height)));
-  const rows = Math.ceil(shapes.length / columns);
-  const cell = Math.min((width * 0.86) / columns, (height * 0.86) / rows);
-  const drawn = shapes.slice(0, 120).map(({ mention, index }, place) => {
-    const inRow = Math.min(columns, shapes.length - Math.floor(place / columns) * columns);
-    const x = width / 2 + ((place % columns) - (inRow - 1) / 2) * cell + random.between(-0.06, 0.06) * cell;
-    const y =
-      height / 2 + (Math.floor(place / columns) - (rows - 1) / 2) * cell + random.between(-0.06, 0.06) * cell;
-    return paintShape(stage, mention, index, [x, y], (cell / 132) * Math.min(1.2, mention.size));
-  });
-  const rim = `<rect x="14" y="14" width="${Math.round(width - 28)}" height="${Math.round(height - 28)}" fill="none" stroke="${hex(shade(paper, -0.25))}" stroke-width="1.5"/>`;
-  return box([0, 0], width, height, ground) + rim + drawn.join('');
-}
-
-function paintShape(
-  stage: Stage,
-  mention: Mention,
-  index: number,
-  at: readonly [number, number],
-  scale: number,
-): string {
-  const random = stage.random.fork(`shape ${mention.noun} ${index}`);
-  const named = coloursOf(mention, index).main;
-  const colour = named ?? (mention.noun === 'heart' ? namedColours.red : random.pick(inks));
-  const outline = outlines[mention.noun] ?? outlines.circle ?? '';
-  const fill = stage.drawing.linearAlong(
-    [0, 0, 1, 1],
-    [0, shade(colour, 0.14)],
-    [1, mix(colour, [20, 20, 50], 0.14)],
-  );
-  const cast = ellipse([6, 56], 50, 7, stage.drawing.radial([0, [60, 40, 40], 0.3], [1, [60, 40, 40], 0]));
-  return placed(cast + path(outline, fill), at, scale);
 }

@@ -57,15 +57,7 @@ const moods: Record<TimeOfDay, readonly [string, string]> = {
     '#080a20 #17204e #3a4479 #7478b0 #e6e6ff #3d4573 #1c234c #080c28',
   ],
 };
-const hazes: Record<TimeOfDay, number> = {
-  dawn: 0.66,
-  morning: 0.56,
-  noon: 0.5,
-  afternoon: 0.55,
-  sunset: 0.62,
-  dusk: 0.6,
-  night: 0.58,
-};
+const hazes = { dawn: 0.66, morning: 0.56, noon: 0.5, afternoon: 0.55, sunset: 0.62, dusk: 0.6, night: 0.58 };
 
 export function paletteOf(setting: Setting, random: Random): Palette {
   const { time, description } = setting;
@@ -76,8 +68,8 @@ export function paletteOf(setting: Setting, random: Random): Palette {
     return overcast(clear, rgb('#8793a0'), 0.68, 0.84);
   }
   if (speaksOf(description, 'snowfall')) return overcast(clear, rgb('#b9c3cf'), 0.5, 0.95);
-  const foggy = speaksOf(description, 'fog') ? overcast(clear, rgb('#ccd2d4'), 0.34, 0.97) : clear;
-  return speaksOf(description, 'fog') ? { ...foggy, hazeStrength: 0.86 } : withSkyColours(setting, foggy);
+  if (!speaksOf(description, 'fog')) return withSkyColours(setting, clear);
+  return { ...overcast(clear, rgb('#ccd2d4'), 0.34, 0.97), hazeStrength: 0.86 };
 }
 
 function moodOf(time: TimeOfDay, random: Random): Palette {
@@ -126,13 +118,8 @@ function withSkyColours(setting: Setting, palette: Palette): Palette {
   if (main === undefined || second === undefined) return palette;
   const seen = under(mix(palette.light, [255, 255, 255], 0.3), namedColours[main]);
   const low = under(mix(palette.light, [255, 255, 255], 0.4), namedColours[second]);
+  const skyTop = mix(palette.skyTop, seen, 0.55);
   const skyMiddle = mix(palette.skyMiddle, seen, 0.75);
   const skyLow = mix(palette.skyLow, low, 0.45);
-  return {
-    ...palette,
-    skyTop: mix(palette.skyTop, seen, 0.55),
-    skyMiddle,
-    skyLow,
-    haze: mix(skyMiddle, skyLow, 0.5),
-  };
+  return { ...palette, skyTop, skyMiddle, skyLow, haze: mix(skyMiddle, skyLow, 0.5) };
 }

@@ -27,12 +27,9 @@ export function paintCape(stage: Stage, cape: Cape): string {
     .map(([x, y]) => `M${x.toFixed(1)} ${(y + 3).toFixed(1)}L${(x + 4).toFixed(1)} ${cape.foot}`);
   const white = hex(seen(stage, rgb('#ffffff'), 0.8));
   const middle: Point = [(cape.left + cape.right) / 2, cape.foot];
-  const foam = ellipse(middle, (cape.right - cape.left) / 2 + 4, 2.6, white, 'opacity="0.6"');
+  const foam = ellipse(middle, (cape.right - cape.left) / 2 + 4, 2.6, white, 0.6);
   return (
-    path(body, grass) +
-    path(cliff, stone) +
-    stroke(cracks.join(''), hex(at(rock, -0.55)), 1.2, 'opacity="0.35"') +
-    foam
+    path(body, grass) + path(cliff, stone) + stroke(cracks.join(''), hex(at(rock, -0.55)), 1.2, 0.35) + foam
   );
 }
 
@@ -71,7 +68,7 @@ export function paintBank(stage: Stage, edge: number): string {
     const edgeAbove = shore.map(([x, y]): Point => [x, y - 3]);
     return landUnder(edgeAbove, height, hex(seen(stage, rgb('#4d5a3c'), 0.9))) + body;
   }
-  const wet = stroke(line, hex(seen(stage, rgb('#b98f60'), 1)), 17, 'opacity="0.45"');
+  const wet = stroke(line, hex(seen(stage, rgb('#b98f60'), 1)), 17, 0.45);
   const foam = hex(seen(stage, rgb('#ffffff'), 1));
   const surf = [-3, -15, -26].map((lift, index) =>
     stroke(

@@ -40,14 +40,14 @@ export function stars(stage: Stage, depth = stage.horizon): string {
   const clear = circles(spots.filter((_, index) => index % 3 === 0));
   const bright = spots.slice(0, isStarry ? 16 : 7).map(([x, y]) => twinkle(stage, x, y * 0.8));
   const way = isStarry ? milkyWay(stage, depth) : '';
-  return `${way}${path(dim, '#cfdcff', 'opacity="0.5"')}${path(clear, '#ffffff', 'opacity="0.9"')}${bright.join('')}`;
+  return `${way}${path(dim, '#cfdcff', 0.5)}${path(clear, '#ffffff', 0.9)}${bright.join('')}`;
 }
 
 function twinkle(stage: Stage, x: number, y: number): string {
   const ray = (length: number): string =>
     `M${x - length} ${y}H${x + length}M${x} ${y - length}V${y + length}`;
   const halo = stage.drawing.glow([x, y], 9, 9, [200, 220, 255], 0.5);
-  return halo + stroke(ray(4.5), '#ffffff', 0.7, 'opacity="0.7"') + circle([x, y], 1.5, '#ffffff');
+  return halo + stroke(ray(4.5), '#ffffff', 0.7, 0.7) + circle([x, y], 1.5, '#ffffff');
 }
 
 function milkyWay(stage: Stage, depth: number): string {
@@ -95,7 +95,7 @@ function moon(stage: Stage): string {
   );
   const spots = circles(seas.map(([dx, dy, r]) => [x + dx * radius, y + dy * radius, r * radius]));
   const dark = hex(mix(colour, rgb('#8d8fa6'), 0.6));
-  return shine + halo + circle([x, y], radius, hex(colour)) + path(spots, dark, 'opacity="0.4"');
+  return shine + halo + circle([x, y], radius, hex(colour)) + path(spots, dark, 0.4);
 }
 
 /** Curtains of light: thin upright strips along a winding line. */
@@ -138,9 +138,9 @@ function rainbow(stage: Stage): string {
   const arcs = bands.map((colour, index) => {
     const r = radius - index * 5.4;
     const arc = `M${centre - r} ${horizon + 14}A${r} ${r} 0 0 1 ${centre + r} ${horizon + 14}`;
-    return stroke(arc, colour, 5.8, 'opacity="0.55"');
+    return stroke(arc, colour, 5.8, 0.55);
   });
-  const inside = ellipse([centre, horizon + 14], radius - 38, radius - 38, '#ffffff', 'opacity="0.1"');
+  const inside = ellipse([centre, horizon + 14], radius - 38, radius - 38, '#ffffff', 0.1);
   return inside + arcs.join('');
 }
 
@@ -174,7 +174,7 @@ export function planet(
     drawing.glow([x, y], radius * 1.8, radius * 1.8, colour, 0.4),
     half(1),
     circle([x, y], radius, body),
-    stroke(bands.join(''), hex(shade(colour, 0.35)), radius * 0.07, 'opacity="0.22"'),
+    stroke(bands.join(''), hex(shade(colour, 0.35)), radius * 0.07, 0.22),
     half(0),
   ].join('');
 }

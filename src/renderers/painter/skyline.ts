@@ -90,5 +90,5 @@ function windows(stage: Stage, random: Random, depth: number, [x, y, wide, tall]
   const bright = isLamplit
     ? hex(mix(rgb('#ffd98c'), stage.palette.haze, 0.22 * (1 - depth)))
     : hex(mix(seen(stage, rgb('#ffffff'), depth), stage.palette.skyLow, 0.4));
-  return path(dark, glass, 'opacity="0.55"') + path(lit, bright, 'opacity="0.9"');
+  return path(dark, glass, 0.55) + path(lit, bright, 0.9);
 }

@@ -2,18 +2,13 @@
 import { hex, mix, rgb, rgbs, shade, under, type Colour } from '../colour.ts';
 import { box, ellipse, path, placed, stroke } from './drawing.ts';
 import { type Random } from '../random.ts';
-import { newMention, saidColour, type Mention } from './mentions.ts';
+import { itemsOf, type Item } from './find-place.ts';
+import { newMention, saidColour } from './mentions.ts';
 import { darkCorners, lookOf, type Stage } from './stage.ts';
 import { entryOf } from './things/catalogue.ts';
-import type { Entry, Look } from './things/look.ts';
+import type { Look } from './things/look.ts';
 
 const maxItems = 60;
-
-interface Item {
-  entry: Entry;
-  mention: Mention;
-  index: number;
-}
 
 /** Dim and bright. */
 const walls = [
@@ -28,7 +23,7 @@ const woods = rgbs('#8a5a3c #a8774c #6f4a38 #b98d62');
 export function paintStillLife(stage: Stage): string {
   const random = stage.random.fork('still life');
   const edge = stage.height * 0.6;
-  const items = itemsOf(stage);
+  const items = shownItems(stage);
   const rows = items.length <= 5 ? 1 : items.length <= 14 ? 2 : items.length <= 27 ? 3 : 4;
   const perRow = Math.ceil(items.length / rows);
   const drawn = Array.from({ length: rows }, (_, row) =>
@@ -37,7 +32,7 @@ export function paintStillLife(stage: Stage): string {
   return paintRoom(stage, random, edge) + drawn.join('') + darkCorners(stage, 0.6, 0.4);
 }
 
-function itemsOf(stage: Stage): Item[] {
+function shownItems(stage: Stage): Item[] {
   const standing = stage.setting.description.mentions.filter(({ noun }) => entryOf(noun)?.home === 'land');
   // Flowers stand in a vase, which is painted with some.
   const hasVase = standing.some(({ noun }) => noun === 'vase');
@@ -45,14 +40,7 @@ function itemsOf(stage: Stage): Item[] {
     one.noun !== 'flower' ? one : hasVase ? [] : { ...one, noun: 'vase' as const, count: 1 },
   );
   const shown = said.length > 0 ? said : [newMention('vase'), newMention('apple'), newMention('cup')];
-  return shown.flatMap((mention) => eachOf(mention)).slice(0, maxItems);
-}
-
-/** Those of a mention, with who draws them. */
-function eachOf(mention: Mention): Item[] {
-  const entry = entryOf(mention.noun);
-  if (entry === undefined) return [];
-  return Array.from({ length: mention.count }, (_, index) => ({ entry, mention, index }));
+  return shown.flatMap(itemsOf).slice(0, maxItems);
 }
 
 function lightOf(stage: Stage): Colour {
@@ -76,8 +64,8 @@ function paintRoom(stage: Stage, random: Random, edge: number): string {
     box([0, 0], width, edge + 2, wall) +
     windowLight(stage, edge) +
     box([0, edge], width, height - edge, top) +
-    stroke(grain.join(''), hex(shade(wood, -0.45)), 1, 'opacity="0.28"') +
-    box([0, edge - 1.5], width, 3, hex(shade(wood, 0.45)), 'opacity="0.6"') +
+    stroke(grain.join(''), hex(shade(wood, -0.45)), 1, 0.28) +
+    box([0, edge - 1.5], width, 3, hex(shade(wood, 0.45)), 0.6) +
     drawing.glow([width * (0.5 + light.side * 0.2), edge + 50], width * 0.5, 90, rgb('#fff2d4'), 0.3)
   );
 }

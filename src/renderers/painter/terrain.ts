@@ -52,26 +52,22 @@ export function terrainOf(stage: Stage): Terrain {
   const random = stage.random.fork('terrain');
   const deep = height - horizon;
   const { description, ground } = setting;
-  const isOpen = ground === 'sea' || ground === 'beach';
-  if (isOpen) {
-    const hasBank = ground === 'beach' || speaksOf(description, ...bankThings);
-    const bank = ground === 'beach' ? random.between(0.6, 0.7) : 0.74;
-    const isPalmBeach = ground === 'beach' && !speaksOf(description, ...capeThings);
-    const hasCape =
-      !isPalmBeach && (speaksOf(description, ...capeThings, 'palm', 'hill') || random.chance(0.35));
+  const none = { water: undefined, cape: undefined, hasBank: false, river: undefined };
+  if (ground === 'sea' || ground === 'beach') {
+    const isBeach = ground === 'beach';
+    const hasBank = isBeach || speaksOf(description, ...bankThings);
+    const bank = isBeach ? random.between(0.6, 0.7) : 0.74;
+    const saysCape = speaksOf(description, ...capeThings);
+    const hasCape = saysCape || (!isBeach && (speaksOf(description, 'palm', 'hill') || random.chance(0.35)));
     const water = { top: horizon, bottom: hasBank ? horizon + deep * bank : height };
-    return { water, cape: hasCape ? capeOf(stage, random) : undefined, hasBank, river: undefined };
+    return { ...none, water, cape: hasCape ? capeOf(stage, random) : undefined, hasBank };
   }
   if (ground === 'lake') {
     const water = { top: horizon + deep * 0.17, bottom: horizon + deep * random.between(0.72, 0.8) };
-    return { water, cape: undefined, hasBank: true, river: undefined };
+    return { ...none, water, hasBank: true };
   }
-  return {
-    water: undefined,
-    cape: hasKnoll(setting) ? knollOf(stage, random) : undefined,
-    hasBank: false,
-    river: ground === 'river' ? riverOf(stage, random) : undefined,
-  };
+  const cape = hasKnoll(setting) ? knollOf(stage, random) : undefined;
+  return { ...none, cape, river: ground === 'river' ? riverOf(stage, random) : undefined };
 }
 
 /** A spot on the open plane; far things are small. */
@@ -108,20 +104,16 @@ export function waterSpot(stage: Stage, { water, cape, hasBank }: Terrain, rando
 }
 
 /** Where a stone bridge crosses the river. */
-export function crossing(stage: Stage, river: River): Spot {
-  const y = stage.horizon + (stage.height - stage.horizon) * 0.4;
+export function crossing({ horizon, height }: Stage, river: River): Spot {
+  const y = horizon + (height - horizon) * 0.4;
   return { x: river.middleAt(y), y, scale: 1, depth: 0.5 };
 }
 
-export function airSpot(stage: Stage, random: Random): Spot {
+export function airSpot({ width, horizon }: Stage, random: Random): Spot {
   const depth = random.next();
-  const y = stage.horizon * random.between(0.12, 0.78);
-  return {
-    x: random.between(0.06, 0.94) * stage.width,
-    y,
-    scale: 0.45 + 0.75 * depth,
-    depth: 0.35 + 0.65 * depth,
-  };
+  const y = horizon * random.between(0.12, 0.78);
+  const x = random.between(0.06, 0.94) * width;
+  return { x, y, scale: 0.45 + 0.75 * depth, depth: 0.35 + 0.65 * depth };
 }
 
 function capeOf(stage: Stage, random: Random): Cape {
@@ -153,11 +145,8 @@ function hasKnoll({ description }: Stage['setting']): boolean {
 function knollOf(stage: Stage, random: Random): Cape {
   const { width, horizon, height, light } = stage;
   const middle = width * (0.5 - light.side * random.between(0.06, 0.16));
-  const [half, tall, foot] = [
-    width * 0.36,
-    horizon * random.between(0.2, 0.28),
-    horizon + (height - horizon) * 0.34,
-  ];
+  const [half, tall] = [width * 0.36, horizon * random.between(0.2, 0.28)];
+  const foot = horizon + (height - horizon) * 0.34;
   const topAt = (x: number): number => {
     const along = clamp((Math.abs(x - middle) / half - 0.18) / 0.82, 0, 1);
     return foot - (tall + foot - horizon) * (0.5 + 0.5 * Math.cos(along ** 1.15 * Math.PI));

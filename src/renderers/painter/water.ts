@@ -77,9 +77,7 @@ function waves(stage: Stage, water: Water): string {
       return lens(x, y, (5 + 62 * depth) * random.between(0.5, 1.2), 0.5 + 1.9 * depth);
     }).join('');
   const calm =
-    path(some(0.5), hex(light), 'opacity="0.2"') +
-    path(some(0.3), hex(light), 'opacity="0.34"') +
-    path(some(0.5), hex(dark), 'opacity="0.2"');
+    path(some(0.5), hex(light), 0.2) + path(some(0.3), hex(light), 0.34) + path(some(0.5), hex(dark), 0.2);
   return isStorm ? calm + breakers(stage, water) : calm;
 }
 
@@ -102,9 +100,7 @@ function breakers(stage: Stage, water: Water): string {
       y += 90;
       const top = mix(deep, stage.palette.skyLow, 0.34);
       const fill = stage.drawing.linear([0, top], [0.3, deep, 0.85], [1, deep, 0]);
-      return (
-        path(`${crest}V${y.toFixed(1)}H-200Z`, fill) + stroke(crest, foam, 0.7 + 1.6 * depth, 'opacity="0.5"')
-      );
+      return path(`${crest}V${y.toFixed(1)}H-200Z`, fill) + stroke(crest, foam, 0.7 + 1.6 * depth, 0.5);
     })
     .join('');
 }
@@ -138,7 +134,7 @@ function glitter(stage: Stage, water: Water): string {
   return (
     column +
     path(dashes.join(''), sheen) +
-    path(dashes.filter((_, index) => index % 2 === 0).join(''), hex(sparkle), 'opacity="0.55"')
+    path(dashes.filter((_, index) => index % 2 === 0).join(''), hex(sparkle), 0.55)
   );
 }
 

@@ -2,7 +2,7 @@
 import { clamp, hex, mix, rgb, shade } from '../colour.ts';
 import type { Noun } from '../language/nouns.ts';
 import type { Random } from '../random.ts';
-import { box, circles, ellipse, path, stroke, type Circle } from './drawing.ts';
+import { box, circles, dots, ellipse, path, stroke, type Circle } from './drawing.ts';
 import { mentionOf, saidColour, speaksOf } from './mentions.ts';
 import { seen, type Stage } from './stage.ts';
 
@@ -45,8 +45,8 @@ function cloud(stage: Stage, random: Random, x: number, y: number, size: number)
   const body = drawing.linear([0, lit, 0.98], [0.55, mix(lit, dark, 0.35), 0.92], [1, dark, 0.25]);
   const crown = drawing.linear([0, mix(lit, palette.glow, 0.35), 0.9], [0.8, lit, 0]);
   const lifted = heaps.map(([cx, cy, r]): Circle => [cx + light.side * r * 0.12, cy - r * 0.1, r * 0.78]);
-  const foot = ellipse([x, y + width * 0.015], width * 0.86, width * 0.07, hex(dark), 'opacity="0.28"');
-  return foot + path(circles(heaps), body) + path(circles(lifted), crown);
+  const foot = ellipse([x, y + width * 0.015], width * 0.86, width * 0.07, hex(dark), 0.28);
+  return foot + dots(heaps, body) + dots(lifted, crown);
 }
 
 /** Long thin clouds low over the horizon. */
@@ -83,10 +83,7 @@ function rain(stage: Stage): string {
       return `M${x.toFixed(1)} ${y.toFixed(1)}l${(fall * lean).toFixed(1)} ${fall.toFixed(1)}`;
     }).join('');
   const colour = hex(mix(stage.palette.skyLow, [255, 255, 255], 0.45));
-  return (
-    stroke(drops(170, 20), colour, 0.8, 'opacity="0.32"') +
-    stroke(drops(80, 38), colour, 1.2, 'opacity="0.38"')
-  );
+  return stroke(drops(170, 20), colour, 0.8, 0.32) + stroke(drops(80, 38), colour, 1.2, 0.38);
 }
 
 function snow(stage: Stage): string {
@@ -100,9 +97,9 @@ function snow(stage: Stage): string {
     );
   const white = hex(mix(seen(stage, [255, 255, 255], 1), [255, 255, 255], 0.6));
   return (
-    path(flakes(190, 1.2), white, 'opacity="0.65"') +
-    path(flakes(90, 2.2), white, 'opacity="0.8"') +
-    path(flakes(26, 3.8), white, 'opacity="0.6"')
+    path(flakes(190, 1.2), white, 0.65) +
+    path(flakes(90, 2.2), white, 0.8) +
+    path(flakes(26, 3.8), white, 0.6)
   );
 }
 
@@ -138,8 +135,8 @@ function lightning(stage: Stage): string {
   const flash = drawing.glow([start, horizon * 0.4], width * 0.4, horizon * 0.7, rgb('#cfd6ff'), 0.45);
   return (
     flash +
-    stroke(main, '#b9c4ff', 7, 'opacity="0.28"') +
-    stroke(branch, '#e8ecff', 1.3, 'opacity="0.8"') +
+    stroke(main, '#b9c4ff', 7, 0.28) +
+    stroke(branch, '#e8ecff', 1.3, 0.8) +
     stroke(main, '#ffffff', 2.6)
   );
 }

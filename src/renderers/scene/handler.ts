@@ -1,6 +1,12 @@
 /** The rendering worker: a job's words → pictures, on the GPU where there is one, else by the painter, which it says. */
 import sharp from 'sharp';
-import { paint, PaintingRequestError, readPaintingRequest, type PaintingRequest } from '../painter/paint.ts';
+import {
+  paint,
+  PaintingRequestError,
+  readCount,
+  readPaintingRequest,
+  type PaintingRequest,
+} from '../painter/paint.ts';
 import { NoGpu, openGpu, type Gpu } from './gpu/open-gpu.ts';
 import { renderPlan } from './gpu/render-plan.ts';
 import { readPrompt } from '../language/read-prompt.ts';
@@ -141,19 +147,11 @@ const maxImages = 8;
 /** Its keys are `scene` (or `prompt`), `seed`, `width`, `height`, `samples` and `images`; others are left alone. */
 function readRenderRequest(input: Record<string, unknown>): RenderRequest {
   const request = readPaintingRequest(input);
-  const images = readCount('images', input['images'], 1, maxImages);
+  const images = readCount('images', input['images'], 1, 1, maxImages);
   if (!Number.isSafeInteger(request.seed + images)) {
     throw new PaintingRequestError(
       `'seed' ${request.seed} is too large for ${images} images with seeds of their own.`,
     );
   }
-  return { ...request, samples: readCount('samples', input['samples'], usualSamples, maxSamples), images };
-}
-
-function readCount(key: string, value: unknown, usual: number, most: number): number {
-  if (value === undefined || value === null) return usual;
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most) return value;
-  const said =
-    typeof value === 'number' ? String(value) : typeof value === 'string' ? 'a text' : typeof value;
-  throw new PaintingRequestError(`'${key}' must be a whole number from 1 to ${most}, not ${said}.`);
+  return { ...request, samples: readCount('samples', input['samples'], usualSamples, 1, maxSamples), images };
 }

@@ -31,7 +31,7 @@ export const buildings = {
       box([46, -96], 24, 96, round(look, '#c9ccd0')),
       path('M46 -96A12 13 0 0 1 70 -96Z', round(look, '#9aa4ae')),
       path('M-50 0V-48L-38 -74L-8 -92L22 -74L34 -48V0Z', tall(look, wall, 0.16)),
-      stroke(planks, flat(look, wall, -0.3), 0.8, 'opacity="0.6"'),
+      stroke(planks, flat(look, wall, -0.3), 0.8, 0.6),
       stroke(
         'M-54 -46L-41 -76L-8 -95L25 -76L38 -46',
         flat(look, look.season === 'winter' ? rgb('#f2f6fb') : rgb('#6d6066')),
@@ -64,7 +64,7 @@ export const buildings = {
   }),
   windmill: land(60, [0.12, 0.32], 1.9, '#ead9bd, #7a4b3a', (look, wall, cap) => {
     const turn = look.random.between(8, 38);
-    const sail = `${box([-2, -66], 4, 66, flat(look, '#6a4a36'))}${box([2, -64], 13, 48, flat(look, '#f4ecd8'), 'opacity="0.93"')}${stroke('M2 -52H15M2 -40H15M2 -28H15M8.5 -64V-16', flat(look, '#6a4a36'), 0.9)}`;
+    const sail = `${box([-2, -66], 4, 66, flat(look, '#6a4a36'))}${box([2, -64], 13, 48, flat(look, '#f4ecd8'), 0.93)}${stroke('M2 -52H15M2 -40H15M2 -28H15M8.5 -64V-16', flat(look, '#6a4a36'), 0.9)}`;
     const sails = [0, 90, 180, 270].map(
       (angle) => `<g transform="rotate(${Math.round(turn + angle)})">${sail}</g>`,
     );
@@ -96,8 +96,8 @@ export const buildings = {
     return [
       path(lines('-104 0, 0 -126, 18 0'), tall(look, shade(stone, left), 0.1)),
       path(lines('18 0, 0 -126, 104 0'), tall(look, shade(stone, right), 0.1)),
-      stroke(courses.join(''), flat(look, stone, -0.4), 0.7, 'opacity="0.4"'),
-      ellipse([0, 0], 104, 3, flat(look, stone, -0.2), 'opacity="0.3"'),
+      stroke(courses.join(''), flat(look, stone, -0.4), 0.7, 0.4),
+      ellipse([0, 0], 104, 3, flat(look, stone, -0.2), 0.3),
     ];
   }),
   fence: land(70, [0.56, 0.72], 1, '#f2ece0', (look, wood) => [
@@ -158,10 +158,11 @@ export const buildings = {
       'fill-rule="evenodd"',
     ),
     stroke('M-152 -36Q0 -70 152 -36', flat(look, stone, 0.28), 5),
-    stroke('M-150 -26Q0 -60 150 -26', flat(look, stone, -0.4), 1.2, 'opacity="0.5"'),
-    ellipse([0, 8], 150, 4, flat(look, stone, -0.6), 'opacity="0.35"'),
+    stroke('M-150 -26Q0 -60 150 -26', flat(look, stone, -0.4), 1.2, 0.5),
+    ellipse([0, 8], 150, 4, flat(look, stone, -0.6), 0.35),
   ]),
 };
+
 function roofFor(look: Look, wall: Colour): Colour {
   if (look.season === 'winter') return rgb('#f2f6fb');
   const isRed = wall[0] > 150 && wall[1] < 110;
@@ -228,7 +229,7 @@ function battlement(look: Look, x: number, wide: number, high: number, stone: Co
   return (
     teeth.join('') +
     box([x, -high], wide, high, round(look, stone, 0.22)) +
-    stroke(courses, flat(look, stone, -0.35), 0.8, 'opacity="0.35"')
+    stroke(courses, flat(look, stone, -0.35), 0.8, 0.35)
   );
 }
 
@@ -245,7 +246,7 @@ export const drawHangingBridge = drawn('#c2503c', (look, paint) => {
     box([x + 3, -150], 6, 152, flat(look, paint, -0.3)) +
     [-142, -112, -78, -14].map((y) => box([x - 8, y], 17, 5, flat(look, paint))).join('');
   return [
-    stroke(hangers.join(''), flat(look, paint), 1, 'opacity="0.8"'),
+    stroke(hangers.join(''), flat(look, paint), 1, 0.8),
     stroke('M-380 -48Q-230 -58 -140 -146Q0 42 140 -146Q230 -58 380 -48', flat(look, paint), 3),
     tower(-140),
     tower(140),

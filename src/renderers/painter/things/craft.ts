@@ -1,6 +1,6 @@
 /** What people travel in: boats, ships, cars, trains, balloons, planes and rockets; and kites. */
 import { rgb, rgbs, shade } from '../../colour.ts';
-import { box, circle, circles, ellipse, path, stroke } from '../drawing.ts';
+import { box, circle, circles, dots, ellipse, path, stroke } from '../drawing.ts';
 import { air, land, water, flat, lamplight, pane, round, smoke, tall } from './look.ts';
 
 export const craft = {
@@ -12,7 +12,7 @@ export const craft = {
       box([-3, -108], 2.6, 98, flat(look, '#6a4a36')),
       path('M2 -104C26 -80 38 -46 40 -20L2 -16Z', round(look, sail, 0.2)),
       path('M-6 -98C-18 -70 -34 -40 -44 -20L-6 -17Z', flat(look, sail, -0.12)),
-      stroke('M2 -84L18 -81M2 -62L29 -58M2 -40L36 -36', flat(look, sail, -0.25), 0.9, 'opacity="0.6"'),
+      stroke('M2 -84L18 -81M2 -62L29 -58M2 -40L36 -36', flat(look, sail, -0.25), 0.9, 0.6),
       path('M-48 -14H50C45 -3 38 4 26 5H-30C-40 3 -45 -6 -48 -14Z', tall(look, hull, 0.3)),
       stroke('M-47 -11H48', flat(look, hull, 0.5), 2),
       path('M-3 -110l16 3.5l-16 4Z', flat(look, '#d8504a')),
@@ -79,7 +79,10 @@ export const craft = {
     path('M-46 -14L-58 -34H-48L-32 -12Z', flat(look, trim)),
     path('M56 -4C50 -14 30 -15 10 -15H-46C-56 -14 -58 -8 -50 -5C-30 1 40 3 56 -4Z', tall(look, body)),
     path('M4 -6L-18 -30H-8L24 -6Z', flat(look, body, -0.1)),
-    path(circles([-30, -20, -10, 0, 10, 20, 30].map((x) => [x, -9, 1.8] as const)), pane(look)),
+    dots(
+      [-30, -20, -10, 0, 10, 20, 30].map((x) => [x, -9, 1.8] as const),
+      pane(look),
+    ),
   ]),
   rocket: air(48, 1.6, 114, '#f2efe8, #d8483e', (look, body, trim) => [
     path(

@@ -1,6 +1,6 @@
 /** People and animals. */
 import { mix, rgb, rgbs, shade } from '../../colour.ts';
-import { circle, circles, curved, ellipse, lines, path, stroke } from '../drawing.ts';
+import { blob, circle, circles, dots, ellipse, lines, path, stroke } from '../drawing.ts';
 import { air, land, water, ball, flat, round, tall } from './look.ts';
 
 const ink = '#2a2628';
@@ -16,26 +16,23 @@ export const figures = {
       const hair = flat(look, look.random.pick(rgbs('#3a2a24 #7a4a2a #c89a50')));
       return [
         path('M-8 -34H8L9 0H2L0 -26L-3 0H-9Z', flat(look, trim)),
-        path(
-          curved('-12 -62, -7 -68, 7 -68, 12 -62, 13 -44, 12 -28, 0 -26, -12 -28, -13 -44'),
-          round(look, coat),
-        ),
+        blob('-12 -62, -7 -68, 7 -68, 12 -62, 13 -44, 12 -28, 0 -26, -12 -28, -13 -44', round(look, coat)),
         stroke('M-12 -60Q-19 -48 -16 -36M12 -60Q19 -48 16 -36', flat(look, coat, -0.16), 5.5),
         circle([-16, -34], 2.8, skin) + circle([16, -34], 2.8, skin),
         path('M-3 -72h6v6h-6Z', skin) + ellipse([0, -78], 8, 9.5, skin),
-        path(curved('-9 -76, -9 -86, 0 -90, 9 -86, 9 -76, 5 -82, -4 -83'), hair),
-        path(circles('-3 -77 1, 3 -77 1'), flat(look, ink)),
+        blob('-9 -76, -9 -86, 0 -90, 9 -86, 9 -76, 5 -82, -4 -83', hair),
+        dots('-3 -77 1, 3 -77 1', flat(look, ink)),
         stroke('M-3 -73Q0 -71 3 -73', flat(look, '#a85a4a'), 1),
       ];
     },
   ),
   snowman: land(34, [0.5, 0.7], 1.5, '#c8403a', (look, main) => [
     stroke('M-18 -50L-40 -64M-34 -60L-38 -54M18 -50L40 -66M34 -61L40 -57', flat(look, '#6a4a36'), 2.6),
-    circle([0, -22], 25, ball(look, rgb('#f8fbff'))),
-    circle([0, -54], 18, ball(look, rgb('#f8fbff'))),
-    circle([0, -80], 13.5, ball(look, rgb('#f8fbff'))),
+    circle([0, -22], 25, ball(look, '#f8fbff')),
+    circle([0, -54], 18, ball(look, '#f8fbff')),
+    circle([0, -80], 13.5, ball(look, '#f8fbff')),
     path('M-14 -91H14V-94H9V-110H-9V-94H-14Z', flat(look, '#2c2c34')),
-    path(circles('-4.5 -83 1.7, 4.5 -83 1.7, 0 -48 2, 0 -56 2, 0 -26 2'), flat(look, '#2c2c34')),
+    dots('-4.5 -83 1.7, 4.5 -83 1.7, 0 -48 2, 0 -56 2, 0 -26 2', flat(look, '#2c2c34')),
     path('M0 -80L17 -77L0 -76Z', flat(look, '#ee8a3a')),
     stroke('M-12 -69Q0 -63 12 -69M8 -67L12 -52', flat(look, main), 5),
   ]),
@@ -43,9 +40,9 @@ export const figures = {
     const pale = look.trim ?? shade(fur, 0.55);
     return [
       stroke('M18 -6C40 -2 42 -22 32 -34C28 -40 36 -46 38 -40', flat(look, fur, -0.1), 8),
-      path(curved('-22 -2, -24 -20, -15 -44, 0 -50, 15 -44, 24 -20, 22 -2, 0 1'), round(look, fur)),
-      path(curved('-9 -10, -10 -30, 0 -42, 10 -30, 9 -10, 0 -4'), flat(look, pale), 'opacity="0.75"'),
-      stroke('M-7 -2V-24M7 -2V-24M0 -3V-16', flat(look, fur, -0.35), 1.1, 'opacity="0.6"'),
+      blob('-22 -2, -24 -20, -15 -44, 0 -50, 15 -44, 24 -20, 22 -2, 0 1', round(look, fur)),
+      blob('-9 -10, -10 -30, 0 -42, 10 -30, 9 -10, 0 -4', flat(look, pale), 0.75),
+      stroke('M-7 -2V-24M7 -2V-24M0 -3V-16', flat(look, fur, -0.35), 1.1, 0.6),
       ellipse([-8, -1], 7, 4, flat(look, pale)) + ellipse([8, -1], 7, 4, flat(look, pale)),
       ...[-1, 1].map(
         (side) =>
@@ -57,7 +54,7 @@ export const figures = {
         'M-4 -76V-70M0 -77V-69M4 -76V-70M-21 -30H-13M-22 -22H-14M21 -30H13M22 -22H14',
         flat(look, fur, -0.32),
         1.8,
-        'opacity="0.55"',
+        0.55,
       ),
       ellipse([0, -52], 9, 6.5, flat(look, pale)),
       ...[-8, 8].map(
@@ -68,29 +65,19 @@ export const figures = {
       ),
       path('M-2.5 -55H2.5L0 -52Z', flat(look, '#d07a78')),
       stroke('M0 -52Q-3 -48 -6 -50M0 -52Q3 -48 6 -50', flat(look, ink), 0.9),
-      stroke(
-        'M-7 -52L-24 -55M-7 -50L-24 -49M7 -52L24 -55M7 -50L24 -49',
-        flat(look, '#f6f2ea'),
-        0.6,
-        'opacity="0.8"',
-      ),
+      stroke('M-7 -52L-24 -55M-7 -50L-24 -49M7 -52L24 -55M7 -50L24 -49', flat(look, '#f6f2ea'), 0.6, 0.8),
     ];
   }),
   dog: land(32, [0.66, 0.86], 1.8, '#b9803f #e2c48e #6a4a36 #d9a25a, #d0483e', (look, fur, trim) => [
     stroke('M20 -10C34 -14 38 -26 36 -36', flat(look, fur, -0.1), 7),
-    path(curved('-23 -2, -24 -18, -16 -42, 0 -50, 16 -42, 24 -18, 23 -2, 0 1'), round(look, fur)),
-    path(
-      curved('-9 -14, -10 -32, 0 -44, 10 -32, 9 -14, 0 -8'),
-      flat(look, shade(fur, 0.5)),
-      'opacity="0.85"',
-    ),
-    stroke('M-8 -2V-26M8 -2V-26', flat(look, fur, -0.4), 1.2, 'opacity="0.55"'),
-    ellipse([-9, -1], 8, 4.5, flat(look, shade(fur, 0.5))) +
-      ellipse([9, -1], 8, 4.5, flat(look, shade(fur, 0.5))),
+    blob('-23 -2, -24 -18, -16 -42, 0 -50, 16 -42, 24 -18, 23 -2, 0 1', round(look, fur)),
+    blob('-9 -14, -10 -32, 0 -44, 10 -32, 9 -14, 0 -8', flat(look, fur, 0.5), 0.85),
+    stroke('M-8 -2V-26M8 -2V-26', flat(look, fur, -0.4), 1.2, 0.55),
+    ellipse([-9, -1], 8, 4.5, flat(look, fur, 0.5)) + ellipse([9, -1], 8, 4.5, flat(look, fur, 0.5)),
     ellipse([0, -62], 18, 18, round(look, fur, 0.2)),
-    path(curved('-13 -76, -23 -72, -27 -54, -20 -46, -15 -58'), flat(look, fur, -0.35)) +
-      path(curved('13 -76, 23 -72, 27 -54, 20 -46, 15 -58'), flat(look, fur, -0.35)),
-    ellipse([0, -53], 10.5, 9, flat(look, shade(fur, 0.5))),
+    blob('-13 -76, -23 -72, -27 -54, -20 -46, -15 -58', flat(look, fur, -0.35)) +
+      blob('13 -76, 23 -72, 27 -54, 20 -46, 15 -58', flat(look, fur, -0.35)),
+    ellipse([0, -53], 10.5, 9, flat(look, fur, 0.5)),
     ...[-7, 7].map((x) => circle([x, -65], 2.8, flat(look, ink)) + circle([x + 0.9, -66], 0.9, '#ffffff')),
     ellipse([0, -57], 4.2, 3, flat(look, ink)),
     path('M-3.5 -48Q0 -37 3.5 -48Z', flat(look, '#e07a80')),
@@ -102,7 +89,7 @@ export const figures = {
       `<g transform="rotate(${lean} ${x} -40)">${ellipse([x, -54], 4.2, 14, flat(look, fur))}${ellipse([x, -53], 2, 10, flat(look, '#eab0aa'))}</g>`;
     return [
       circle([-17, -9], 6, flat(look, fur, 0.7)),
-      path(curved('-18 -2, -18 -18, -6 -30, 10 -26, 18 -12, 17 -1, 0 0'), round(look, fur)),
+      blob('-18 -2, -18 -18, -6 -30, 10 -26, 18 -12, 17 -1, 0 0', round(look, fur)),
       ear(2, -12) + ear(10, 10),
       ellipse([8, -32], 13, 11.5, round(look, fur, 0.2)),
       ellipse([15, -2], 7, 3.4, flat(look, fur, 0.25)) + ellipse([-8, -2], 10, 4, flat(look, fur, 0.1)),
@@ -133,17 +120,15 @@ export const figures = {
     const mane = flat(look, look.trim ?? shade(coat, coat[0] > 200 ? -0.2 : -0.5));
     return [
       path(hindLeg(-22), flat(look, coat, -0.35)) + path(foreLeg(12), flat(look, coat, -0.35)),
-      path(curved('-37 -60, -50 -50, -52 -30, -47 -16, -44 -32, -40 -48'), mane),
+      blob('-37 -60, -50 -50, -52 -30, -47 -16, -44 -32, -40 -48', mane),
       path(hindLeg(-33), flat(look, coat, -0.08)) + path(foreLeg(22), flat(look, coat, -0.08)),
-      path(
-        curved(
-          '-38 -56, -30 -65, -12 -62, 8 -60, 20 -66, 30 -84, 40 -96, 50 -93, 62 -76, 60 -69, 53 -69, 44 -74, 39 -60, 30 -42, 8 -36, -14 -36, -34 -40',
-        ),
+      blob(
+        '-38 -56, -30 -65, -12 -62, 8 -60, 20 -66, 30 -84, 40 -96, 50 -93, 62 -76, 60 -69, 53 -69, 44 -74, 39 -60, 30 -42, 8 -36, -14 -36, -34 -40',
         tall(look, coat, 0.22),
       ),
       path('M41 -93L43 -105L49 -93Z', flat(look, coat)),
-      path(curved('44 -98, 34 -92, 24 -76, 14 -62, 22 -62, 32 -76, 40 -88'), mane),
-      path(circles('48.5 -86 1.8'), flat(look, ink)) + path(circles('59 -73 1.1'), flat(look, ink)),
+      blob('44 -98, 34 -92, 24 -76, 14 -62, 22 -62, 32 -76, 40 -88', mane),
+      dots('48.5 -86 1.8', flat(look, ink)) + dots('59 -73 1.1', flat(look, ink)),
       ...[-29, -18, 15, 26].map((x) => path(`M${x - 8} 0v-4h7.5v4Z`, flat(look, ink))),
     ];
   }),
@@ -153,18 +138,15 @@ export const figures = {
       path(cowLeg(-22) + cowLeg(22), flat(look, coat, -0.35)),
       stroke('M-42 -58C-52 -50 -48 -34 -50 -24', flat(look, coat, -0.2), 3) + circle([-50, -22], 3.6, patch),
       path(cowLeg(-34) + cowLeg(30), flat(look, coat, -0.1)),
-      path(
-        curved('-44 -54, -38 -66, 0 -64, 34 -66, 44 -52, 38 -32, 10 -26, -30 -28, -44 -38'),
+      blob(
+        '-44 -54, -38 -66, 0 -64, 34 -66, 44 -52, 38 -32, 10 -26, -30 -28, -44 -38',
         tall(look, coat, 0.2),
       ),
-      path(
-        curved('-36 -62, -18 -64, -12 -50, -24 -40, -38 -46') +
-          curved('6 -60, 24 -62, 28 -46, 14 -36, 4 -46'),
-        patch,
-      ),
-      path(curved('38 -66, 48 -74, 58 -70, 66 -54, 62 -46, 52 -48, 42 -54'), flat(look, coat)),
-      path(curved('58 -56, 67 -54, 66 -46, 58 -46'), flat(look, '#e6b0a4')),
-      path(curved('42 -72, 32 -74, 34 -67, 42 -66'), patch),
+      blob('-36 -62, -18 -64, -12 -50, -24 -40, -38 -46', patch),
+      blob('6 -60, 24 -62, 28 -46, 14 -36, 4 -46', patch),
+      blob('38 -66, 48 -74, 58 -70, 66 -54, 62 -46, 52 -48, 42 -54', flat(look, coat)),
+      blob('58 -56, 67 -54, 66 -46, 58 -46', flat(look, '#e6b0a4')),
+      blob('42 -72, 32 -74, 34 -67, 42 -66', patch),
       stroke('M46 -74Q44 -84 49 -86M54 -74Q56 -83 60 -84', flat(look, '#d8cdb8'), 2.6),
       circle([53, -64], 1.8, flat(look, ink)),
       ellipse([-8, -26], 9, 5, flat(look, '#e6b0a4')),
@@ -175,11 +157,11 @@ export const figures = {
     const dark = flat(look, look.trim ?? (wool[0] < 90 ? '#1e1c20' : '#3c3638'));
     return [
       path('M-18 -14h5v14h-5ZM-8 -12h5v12h-5ZM8 -12h5v12h-5ZM16 -14h5v14h-5Z', dark),
-      path(circles(`${fleece}, -22 -20 10, -6 -19 12, 10 -19 12, 0 -28 15`), flat(look, wool, -0.16)),
+      dots(`${fleece}, -22 -20 10, -6 -19 12, 10 -19 12, 0 -28 15`, flat(look, wool, -0.16)),
       path(circles(fleece, [look.side * 2, -2], 0.7), flat(look, wool, 0.2)),
-      path(curved('24 -40, 34 -42, 40 -32, 37 -24, 29 -25'), dark),
-      path(curved('26 -40, 18 -40, 20 -35, 27 -36'), dark),
-      path(circles('26 -42 6, 21 -40 5'), flat(look, wool, 0.1)),
+      blob('24 -40, 34 -42, 40 -32, 37 -24, 29 -25', dark),
+      blob('26 -40, 18 -40, 20 -35, 27 -36', dark),
+      dots('26 -42 6, 21 -40 5', flat(look, wool, 0.1)),
       circle([34, -35], 1.3, '#ffffff'),
     ];
   }),
@@ -197,7 +179,7 @@ export const figures = {
       'M44 -30C40 -52 28 -58 20 -56M44 -30C48 -52 60 -58 68 -56M44 -30V-62',
       flat(look, '#eaf4fa'),
       3,
-      'opacity="0.7"',
+      0.7,
     ),
     path(
       'M-76 4C-66 -14 -72 -30 -92 -40C-78 -44 -68 -40 -64 -34C-62 -42 -54 -48 -42 -48C-54 -38 -58 -18 -48 4Z',
@@ -221,12 +203,9 @@ export const figures = {
   butterfly: air(24, 1.5, 20, '#f08a3c #5a8ad8 #f2c84a #c86ab0', (look, wing) => [
     ...[-1, 1].map(
       (side) =>
-        path(
-          curved(`0 -2, ${side * 8} -18, ${side * 19} -16, ${side * 16} -4, ${side * 4} 0`),
-          flat(look, wing),
-        ) +
-        path(curved(`0 0, ${side * 12} 0, ${side * 13} 10, ${side * 5} 12, 0 3`), flat(look, wing, -0.14)) +
-        path(circles(`${side * 12} -11 2.2, ${side * 8} 5 1.7`), flat(look, look.trim ?? shade(wing, 0.6))),
+        blob(`0 -2, ${side * 8} -18, ${side * 19} -16, ${side * 16} -4, ${side * 4} 0`, flat(look, wing)) +
+        blob(`0 0, ${side * 12} 0, ${side * 13} 10, ${side * 5} 12, 0 3`, flat(look, wing, -0.14)) +
+        dots(`${side * 12} -11 2.2, ${side * 8} 5 1.7`, flat(look, look.trim ?? shade(wing, 0.6))),
     ),
     stroke('M0 -6V8M0 -6L-4 -14M0 -6L4 -14', flat(look, '#2c2426'), 1.6),
   ]),

@@ -1,7 +1,7 @@
 /** What lies on a table: cups, books, vases, candles, balls and cubes, and fruit. */
 import { rgb, rgbs, shade, type Colour } from '../../colour.ts';
 import { pointsOf } from '../../points.ts';
-import { box, circle, circles, ellipse, lines, path, stroke, type Point } from '../drawing.ts';
+import { box, circle, dots, ellipse, lines, path, stroke, type Point } from '../drawing.ts';
 import { land, ball, flat, gleam, petalsAround, round, tall, type Look } from './look.ts';
 
 const white = rgb('#ffffff');
@@ -34,13 +34,13 @@ export const objects = {
   glass: land(28, [0.74, 0.9], 0.6, '#8a1f38', (look, wine) => {
     const clear = flat(look, '#dfeaf0');
     return [
-      ellipse([0, -1], 26, 4.5, clear, 'opacity="0.7"'),
-      stroke('M0 -3V-52', clear, 3.4, 'opacity="0.8"'),
-      path('M-26 -82C-26 -58 -10 -52 0 -52C10 -52 26 -58 26 -82Z', round(look, wine), 'opacity="0.92"'),
+      ellipse([0, -1], 26, 4.5, clear, 0.7),
+      stroke('M0 -3V-52', clear, 3.4, 0.8),
+      path('M-26 -82C-26 -58 -10 -52 0 -52C10 -52 26 -58 26 -82Z', round(look, wine), 0.92),
       ellipse([0, -82], 26, 4.5, flat(look, wine, 0.25)),
-      path('M-24 -122C-30 -90 -28 -52 0 -52C28 -52 30 -90 24 -122Z', clear, 'opacity="0.28"'),
+      path('M-24 -122C-30 -90 -28 -52 0 -52C28 -52 30 -90 24 -122Z', clear, 0.28),
       ellipse([0, -122], 24, 4.2, 'none', `stroke="${clear}" stroke-width="1.4"`),
-      stroke('M-19 -112Q-24 -90 -17 -68', '#ffffff', 2.6, 'opacity="0.6"'),
+      stroke('M-19 -112Q-24 -90 -17 -68', '#ffffff', 2.6, 0.6),
     ];
   }),
   book: land(62, [0.74, 0.9], 0.7, '#a83f3a #2f5f7e #3f6f56 #c79440, #e6c878', (look, cover, trim) => [
@@ -59,15 +59,11 @@ export const objects = {
       ...pointsOf<Point>('-40 -186, -14 -204, 14 -190, 42 -176, 0 -168').map(
         ([x, y]) =>
           stroke(`M0 -116Q${x * 0.2} ${y * 0.8} ${x} ${y}`, flat(look, '#5a8a48'), 2.6) +
-          path(circles(petalsAround(x, y, 7, 10, 7.5)), flat(look, bloom)) +
+          dots(petalsAround(x, y, 7, 10, 7.5), flat(look, bloom)) +
           circle([x, y], 6, flat(look, bloom, -0.4)),
       ),
       path(outline, round(look, clay, 0.4)),
-      path(
-        'M-39 -58Q0 -46 39 -58L40 -46Q0 -34 -40 -46Z',
-        flat(look, look.trim ?? shade(clay, 0.4)),
-        'opacity="0.85"',
-      ),
+      path('M-39 -58Q0 -46 39 -58L40 -46Q0 -34 -40 -46Z', flat(look, look.trim ?? shade(clay, 0.4)), 0.85),
       ellipse([0, -120], 16, 3.6, flat(look, clay, -0.45)),
       gleam(look, 0, -56, 38),
     ];
@@ -80,7 +76,7 @@ export const objects = {
     box([-25, -66], 50, 38, round(look, trim, 0.2)),
     stroke('M-14 -54H14M-10 -46H10M-14 -38H14', flat(look, '#9a8a6a'), 1.6),
     box([-10.5, -168], 21, 14, round(look, '#a8743f')),
-    stroke(`M${look.side * 15} -88V-12`, '#ffffff', 3, 'opacity="0.35"'),
+    stroke(`M${look.side * 15} -88V-12`, '#ffffff', 3, 0.35),
   ]),
   bowl: land(68, [0.74, 0.9], 0.7, '#4f86a8', (look, glaze) => [
     glazed(look, -30, -64, 24, '#e0483c'),
@@ -106,7 +102,7 @@ export const objects = {
       'M0 -62C-12 -72 -40 -66 -40 -38C-40 -12 -20 2 -8 1C-3 0 3 0 8 1C20 2 40 -12 40 -38C40 -66 12 -72 0 -62Z',
       ball(look, skin),
     ),
-    ellipse([0, -61], 11, 3.4, flat(look, '#4a2a20'), 'opacity="0.35"'),
+    ellipse([0, -61], 11, 3.4, flat(look, '#4a2a20'), 0.35),
     stroke('M0 -61Q-1 -74 5 -82', flat(look, '#5a3d28'), 3.2),
     path('M2 -70C10 -86 26 -86 34 -80C28 -70 14 -64 2 -70Z', tall(look, '#6a9a42')),
     gleam(look, 0, -38, 36),

@@ -1,6 +1,6 @@
 /** What grows, and rocks. */
 import { mix, rgb, rgbs, shade, type Colour } from '../../colour.ts';
-import { circle, circles, lines, path, stroke, type Circle, type Point } from '../drawing.ts';
+import { circle, circles, dots, lines, path, stroke, type Circle, type Point } from '../drawing.ts';
 import { land, ball, drawn, flat, petalsAround, round, tall, type Look } from './look.ts';
 
 export const plants = {
@@ -35,7 +35,7 @@ export const plants = {
         `M-6 2C-2 -40 ${x * 0.4 - 4} -80 ${x - 3} ${y}H${x + 3}C${x * 0.5 + 4} -80 6 -40 6 2Z`,
         round(look, '#9a7a55'),
       ),
-      stroke(rings.join(''), flat(look, '#6a5038'), 1.1, 'opacity="0.6"'),
+      stroke(rings.join(''), flat(look, '#6a5038'), 1.1, 0.6),
       ...fronds,
       path(circles('-4 5 4, 4 6 4, 0 9 4', [x, y]), flat(look, '#6a4a30')),
     ];
@@ -48,13 +48,8 @@ export const plants = {
       11,
       `transform="translate(${look.side * 2.4} -1)"`,
     ),
-    stroke(
-      'M0 -4V-84M-20 -38V-62M21 -50V-72M-4 -6V-80M4 -6V-80',
-      flat(look, green, -0.35),
-      0.8,
-      'opacity="0.45"',
-    ),
-    look.season === 'spring' ? path(circles('0 -90 4, 21 -80 3'), flat(look, '#f08ab0')) : '',
+    stroke('M0 -4V-84M-20 -38V-62M21 -50V-72M-4 -6V-80M4 -6V-80', flat(look, green, -0.35), 0.8, 0.45),
+    look.season === 'spring' ? dots('0 -90 4, 21 -80 3', flat(look, '#f08ab0')) : '',
   ]),
   bush: land(36, [0.2, 0.7], 1.2, '', (look) => {
     const leaf = leafColour(look);
@@ -63,7 +58,7 @@ export const plants = {
       return [-26 + index * 8.6, y, look.random.between(10, 14)];
     });
     return [
-      path(circles(heaps), flat(look, leaf, -0.3)),
+      dots(heaps, flat(look, leaf, -0.3)),
       path(circles(heaps, [look.side * 3, -4], 0.66), flat(look, leaf)),
     ];
   }),
@@ -74,7 +69,7 @@ export const plants = {
     return [
       stroke(`M0 0Q0 ${-high / 2} ${lean} ${-high}`, flat(look, '#4f8a3c'), 1.6),
       path('M0 -4q9 -3 11 -10q-9 1 -11 10Z', flat(look, '#4f8a3c')),
-      path(circles(petals), flat(look, bloom, -0.06)),
+      dots(petals, flat(look, bloom, -0.06)),
       path(circles(petals.slice(3), [0, -0.6], 0.6), flat(look, bloom, 0.3)),
       circle([lean, -high], 2.9, flat(look, look.trim ?? (isYellow ? '#8a5a2c' : '#f8d85a'))),
     ];
@@ -82,7 +77,7 @@ export const plants = {
   mushroom: land(20, [0.55, 0.92], 1.8, '#cc4038', (look, cap) => [
     path('M-6 0C-4 -10 -4 -16 -5 -22H5C4 -16 4 -10 6 0Z', round(look, '#f0e6d2')),
     path('M-20 -20C-20 -42 20 -42 20 -20C10 -16 -10 -16 -20 -20Z', ball(look, cap)),
-    path(circles('-9 -27 2.8, 2 -32 3.2, 11 -25 2.4'), flat(look, '#fbf4e6')),
+    dots('-9 -27 2.8, 2 -32 3.2, 11 -25 2.4', flat(look, '#fbf4e6')),
   ]),
   rock: land(38, [0.3, 0.85], 1.3, '#8c8a88', (look, stone) => {
     const [left, peak, far] = [14, 28, 30].map(
@@ -120,13 +115,9 @@ function broadTree(look: Look, breadth: number, high: number): string[] {
   return [
     path(trunk, round(look, '#6b4c38')),
     stroke(limbs, flat(look, '#6b4c38', -0.2), 3.4 * breadth),
-    path(circles(heaps), flat(look, leaf, -0.32)),
+    dots(heaps, flat(look, leaf, -0.32)),
     path(circles(heaps, [side * 5, -5], 0.74), flat(look, leaf)),
-    path(
-      circles(top, [side * 8, -9], 0.46),
-      flat(look, mix(leaf, rgb('#f2d96a'), 0.2), 0.14),
-      'opacity="0.85"',
-    ),
+    path(circles(top, [side * 8, -9], 0.46), flat(look, mix(leaf, rgb('#f2d96a'), 0.2), 0.14), 0.85),
   ];
 }
 
@@ -177,7 +168,7 @@ export const drawFarTree = drawn('', (look) => {
   const leaf = leafColour(look);
   return [
     path('M-5 0L-3 -60H3L5 0Z', flat(look, '#6b4c38')),
-    path(circles('-17 -70 19, 16 -72 19, 0 -96 21, -3 -64 17'), flat(look, leaf, -0.26)),
+    dots('-17 -70 19, 16 -72 19, 0 -96 21, -3 -64 17', flat(look, leaf, -0.26)),
     path(circles('-17 -70 19, 16 -72 19, 0 -96 21', [look.side * 5, -5], 0.7), flat(look, leaf)),
   ];
 });

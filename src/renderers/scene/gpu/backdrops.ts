@@ -5,6 +5,7 @@ import type { Backdrop } from '../layout/setting-of.ts';
 import { linear, type Daylight, type Light } from '../picture/daylight.ts';
 import { cloudNoise } from '../picture/noise.ts';
 import type { PicturePlan } from '../plan-picture.ts';
+import { times } from '../vector.ts';
 import type { Materials } from './materials.ts';
 import type { Object3D, ShaderNode, Three } from './three-module.ts';
 
@@ -76,7 +77,7 @@ function relief(
   geometry.computeVertexNormals();
   return new three.Mesh(
     geometry,
-    materials.kept(
+    materials.of(
       'relief',
       () => new three.MeshStandardNodeMaterial({ vertexColors: true, roughness: 1, side: three.DoubleSide }),
     ),
@@ -111,7 +112,7 @@ function crowd(
   const near = Math.max(6, box.high[0] - box.low[0] + 3);
   const geometry = isCity ? new three.BoxGeometry(1, 1, 1) : new three.CylinderGeometry(0.01, 0.42, 1, 9);
   const isLit = isCity && daylight.stars > 0;
-  const material = materials.kept(isLit ? 'lit city' : isCity ? 'city' : 'forest', () => {
+  const material = materials.of(isLit ? 'lit city' : isCity ? 'city' : 'forest', () => {
     const made = new three.MeshStandardNodeMaterial({ roughness: isCity ? 0.45 : 0.95 });
     if (isCity) made.colorNode = three.TSL.materialColor.mul(windows(three.TSL).mul(-0.5).add(1));
     if (isLit) made.emissiveNode = lamplight(three.TSL);
@@ -129,13 +130,8 @@ function crowd(
     stand.scale.set(wide, high, wide);
     stand.updateMatrix();
     mesh.setMatrixAt(index, stand.matrix);
-    const tone = random.between(0.7, 1.25);
-    mesh.setColorAt(
-      index,
-      isCity
-        ? new three.Color().setRGB(0.3 * tone, 0.34 * tone, 0.4 * tone)
-        : new three.Color().setRGB(0.045 * tone, 0.14 * tone, 0.06 * tone),
-    );
+    const colour: Light = isCity ? [0.3, 0.34, 0.4] : [0.045, 0.14, 0.06];
+    mesh.setColorAt(index, new three.Color().setRGB(...times(colour, random.between(0.7, 1.25))));
   }
   mesh.castShadow = true;
   mesh.receiveShadow = true;

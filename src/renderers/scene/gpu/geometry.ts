@@ -1,35 +1,11 @@
-/** Shapes of parts as three's geometry; each is made once for a picture. */
+/** Shapes of parts as three's geometry. */
+import { clamp } from '../../colour.ts';
 import { cloudNoise } from '../picture/noise.ts';
 import type { Shape } from '../things/parts.ts';
-import type { Vector } from '../vector.ts';
+import { each, lengthOf, minus, plus, times, unit, type Vector } from '../vector.ts';
 import type { Geometry, Three } from './three-module.ts';
 
-const maxKept = 1000;
-
-export class Geometries {
-  readonly #three: Three;
-  readonly #made = new Map<string, Geometry>();
-
-  constructor(three: Three) {
-    this.#three = three;
-  }
-
-  of(shape: Shape): Geometry {
-    const key = JSON.stringify(shape);
-    const made = this.#made.get(key) ?? geometryOf(this.#three, shape);
-    this.#made.set(key, made);
-    return made;
-  }
-
-  /** Kept from picture to picture, as long as there are not too many. */
-  trim(): void {
-    if (this.#made.size <= maxKept) return;
-    for (const geometry of this.#made.values()) geometry.dispose();
-    this.#made.clear();
-  }
-}
-
-function geometryOf(three: Three, shape: Shape): Geometry {
+export function geometryOf(three: Three, shape: Shape): Geometry {
   switch (shape.kind) {
     case 'box':
       return roundedBox(three, shape.size, shape.rounding);
@@ -56,14 +32,15 @@ function geometryOf(three: Three, shape: Shape): Geometry {
 }
 
 /** A box whose points beyond an inner box are drawn onto a ball around its corner. */
-function roundedBox(three: Three, [x, y, z]: Vector, rounding: number): Geometry {
+function roundedBox(three: Three, size: Vector, rounding: number): Geometry {
+  const [x, y, z] = size;
   const radius = Math.min(rounding, x / 2, y / 2, z / 2) * 0.999;
   const steps = 6;
   const geometry = new three.BoxGeometry(1, 1, 1, steps, steps, steps);
   const { position, normal } = geometry.attributes;
-  const placed = (value: number, size: number): number => {
+  const placed = (value: number, long: number): number => {
     // Edge steps within the rounding, one long step between.
-    const inner = size / 2 - radius;
+    const inner = long / 2 - radius;
     const step = Math.round((value + 0.5) * steps) - steps / 2;
     const share = [0, 0.0, 0.5, 1][Math.abs(step)] ?? 1;
     return Math.sign(step) * (Math.abs(step) <= 1 ? inner * Math.abs(step) : inner + radius * share);
@@ -74,39 +51,21 @@ function roundedBox(three: Three, [x, y, z]: Vector, rounding: number): Geometry
       placed(position.getY(index), y),
       placed(position.getZ(index), z),
     ];
-    const clamped: Vector = [
-      within(at[0], x / 2 - radius),
-      within(at[1], y / 2 - radius),
-      within(at[2], z / 2 - radius),
-    ];
-    const out: Vector = [at[0] - clamped[0], at[1] - clamped[1], at[2] - clamped[2]];
-    const length = Math.hypot(...out);
-    const toward: Vector =
-      length < 1e-9
-        ? [normal.getX(index), normal.getY(index), normal.getZ(index)]
-        : [out[0] / length, out[1] / length, out[2] / length];
-    position.setXYZ(
-      index,
-      clamped[0] + toward[0] * radius,
-      clamped[1] + toward[1] * radius,
-      clamped[2] + toward[2] * radius,
-    );
+    const inner = each((axis) => clamp(at[axis], radius - size[axis] / 2, size[axis] / 2 - radius));
+    const out = minus(at, inner);
+    const isFlat = lengthOf(out) < 1e-9;
+    const toward: Vector = isFlat ? [normal.getX(index), normal.getY(index), normal.getZ(index)] : unit(out);
+    position.setXYZ(index, ...plus(inner, times(toward, radius)));
     normal.setXYZ(index, ...toward);
   }
   return geometry;
-}
-
-function within(value: number, bound: number): number {
-  return Math.max(-bound, Math.min(bound, value));
 }
 
 function stretched(geometry: Geometry, [x, y, z]: Vector): Geometry {
   const { position, normal } = geometry.attributes;
   for (let index = 0; index < position.count; index += 1) {
     position.setXYZ(index, position.getX(index) * x, position.getY(index) * y, position.getZ(index) * z);
-    const out: Vector = [normal.getX(index) / x, normal.getY(index) / y, normal.getZ(index) / z];
-    const length = Math.hypot(...out) || 1;
-    normal.setXYZ(index, out[0] / length, out[1] / length, out[2] / length);
+    normal.setXYZ(index, ...unit([normal.getX(index) / x, normal.getY(index) / y, normal.getZ(index) / z]));
   }
   return geometry;
 }

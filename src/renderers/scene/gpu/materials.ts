@@ -1,37 +1,15 @@
 /** Paints as materials that answer to light: wood has grain, bricks have joints, metal mirrors. */
 import { linear } from '../picture/daylight.ts';
 import type { Paint } from '../things/parts.ts';
+import type { Kept } from './kept.ts';
 import type { ShaderNode, SurfaceMaterial, Three } from './three-module.ts';
 
-export class Materials {
-  readonly #three: Three;
-  readonly #made = new Map<string, SurfaceMaterial>();
+export type Materials = Kept<SurfaceMaterial>;
 
-  constructor(three: Three) {
-    this.#three = three;
-  }
-
-  of(paint: Paint): SurfaceMaterial {
-    const key = `${paint.material} ${paint.colour.map(Math.round).join()}`;
-    return this.kept(key, () => materialOf(this.#three, paint));
-  }
-
-  /** The ground's; made of its own colour as well. */
-  kept(key: string, make: () => SurfaceMaterial): SurfaceMaterial {
-    const made = this.#made.get(key) ?? make();
-    this.#made.set(key, made);
-    return made;
-  }
-
-  /** Shaders are slow to make: they are kept from picture to picture, as long as there are not too many. */
-  trim(): void {
-    if (this.#made.size <= maxKept) return;
-    for (const material of this.#made.values()) material.dispose();
-    this.#made.clear();
-  }
+export function materialFor(three: Three, materials: Materials, paint: Paint): SurfaceMaterial {
+  const key = `${paint.material} ${paint.colour.map(Math.round).join()}`;
+  return materials.of(key, () => materialOf(three, paint));
 }
-
-const maxKept = 400;
 
 const surfaces: Record<Paint['material'], Record<string, unknown>> = {
   matt: { roughness: 0.82 },
@@ -49,48 +27,31 @@ const surfaces: Record<Paint['material'], Record<string, unknown>> = {
 };
 
 function materialOf(three: Three, { colour, material }: Paint): SurfaceMaterial {
-  const [red, green, blue] = linear(colour);
-  const color = new three.Color().setRGB(red, green, blue);
+  const color = new three.Color().setRGB(...linear(colour));
   const isCoated = material === 'cloth' || material === 'glossy';
   const options = { color, side: three.DoubleSide, ...surfaces[material] };
   const glow = material === 'glow' ? { emissive: color, emissiveIntensity: 1.5 } : {};
   const made = isCoated
     ? new three.MeshPhysicalNodeMaterial(options)
     : new three.MeshStandardNodeMaterial({ ...options, ...glow });
-  const shade = shadeOf(three, material);
+  const shade = shades[material]?.(three.TSL);
   if (shade !== undefined) made.colorNode = three.TSL.materialColor.mul(shade);
   return made;
 }
 
 /** What the colour is multiplied with from place to place. */
-function shadeOf({ TSL }: Three, material: Paint['material']): ShaderNode | undefined {
-  const { positionLocal: at } = TSL;
-  switch (material) {
-    case 'wood': {
-      const bent = TSL.mx_noise_float(at.mul(TSL.vec3(1.4, 5, 5)));
-      const grain = TSL.mx_noise_float(
-        TSL.vec3(at.x.mul(2.2), at.y.mul(34).add(bent.mul(2.4)), at.z.mul(34)),
-      );
-      return grain.mul(0.2).add(bent.mul(0.12)).add(0.95);
-    }
-    case 'stone':
-      return TSL.mx_fractal_noise_float(at.mul(5), 4).mul(0.28).add(0.96);
-    case 'brick':
-      return bricks(TSL);
-    case 'cloth':
-      return TSL.mx_noise_float(at.mul(26)).mul(0.09).add(0.98);
-    case 'matt':
-      return TSL.mx_fractal_noise_float(at.mul(3.4), 2).mul(0.12).add(0.99);
-    case 'plastic':
-    case 'metal':
-    case 'gold':
-    case 'silver':
-    case 'glass':
-    case 'glossy':
-    case 'glow':
-      return undefined;
-  }
-}
+const shades: Partial<Record<Paint['material'], (TSL: Three['TSL']) => ShaderNode>> = {
+  wood: (TSL) => {
+    const { positionLocal: at } = TSL;
+    const bent = TSL.mx_noise_float(at.mul(TSL.vec3(1.4, 5, 5)));
+    const grain = TSL.vec3(at.x.mul(2.2), at.y.mul(34).add(bent.mul(2.4)), at.z.mul(34));
+    return TSL.mx_noise_float(grain).mul(0.2).add(bent.mul(0.12)).add(0.95);
+  },
+  stone: (TSL) => TSL.mx_fractal_noise_float(TSL.positionLocal.mul(5), 4).mul(0.28).add(0.96),
+  brick: bricks,
+  cloth: (TSL) => TSL.mx_noise_float(TSL.positionLocal.mul(26)).mul(0.09).add(0.98),
+  matt: (TSL) => TSL.mx_fractal_noise_float(TSL.positionLocal.mul(3.4), 2).mul(0.12).add(0.99),
+};
 
 function bricks(TSL: Three['TSL']): ShaderNode {
   const { positionLocal: at } = TSL;

@@ -2,11 +2,19 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { Geometries } from './geometry.ts';
+import { Kept } from './kept.ts';
 import { makeLamps, type Lamps } from './lamps.ts';
-import { Materials } from './materials.ts';
 import { makeSkies, type SkyTextures } from './sky-textures.ts';
-import type { Camera, GpuDevice, Renderer, Scene, Three, WebGpu } from './three-module.ts';
+import type {
+  Camera,
+  Geometry,
+  GpuDevice,
+  Renderer,
+  Scene,
+  SurfaceMaterial,
+  Three,
+  WebGpu,
+} from './three-module.ts';
 
 export interface Gpu {
   three: Three;
@@ -128,8 +136,8 @@ export interface Stage {
   camera: Camera;
   lamps: Lamps;
   skies: SkyTextures;
-  geometries: Geometries;
-  materials: Materials;
+  geometries: Kept<Geometry>;
+  materials: Kept<SurfaceMaterial>;
 }
 
 function makeStage(three: Three, renderer: Renderer): Stage {
@@ -146,7 +154,7 @@ function makeStage(three: Three, renderer: Renderer): Stage {
     camera,
     lamps,
     skies,
-    geometries: new Geometries(three),
-    materials: new Materials(three),
+    geometries: new Kept<Geometry>(1000),
+    materials: new Kept<SurfaceMaterial>(400),
   };
 }

@@ -8,7 +8,9 @@ import { skyLight, type SkyDetail } from '../picture/sky.ts';
 import { hashOf } from '../../random.ts';
 import { sizeOf } from '../things/bounds.ts';
 import { lengthOf, minus, times, toward } from '../vector.ts';
+import { geometryOf } from './geometry.ts';
 import { light } from './lamps.ts';
+import { materialFor } from './materials.ts';
 import { fillSkies } from './sky-textures.ts';
 import { surroundings } from './surroundings.ts';
 import type { Camera, Fog, Object3D } from './three-module.ts';
@@ -130,7 +132,10 @@ function thingsOf({ three, geometries, materials }: Stage, { things }: PicturePl
   for (const { parts, at, yaw, lean, scale } of things) {
     const group = new three.Group();
     for (const part of parts) {
-      const mesh = new three.Mesh(geometries.of(part.shape), materials.of(part.paint));
+      const mesh = new three.Mesh(
+        geometries.of(JSON.stringify(part.shape), () => geometryOf(three, part.shape)),
+        materialFor(three, materials, part.paint),
+      );
       mesh.position.set(...part.at);
       mesh.rotation.set(...part.turn);
       mesh.castShadow = part.paint.material !== 'glass' && part.paint.material !== 'glow';

@@ -7,7 +7,7 @@ import type { PicturePlan } from '../plan-picture.ts';
 import { paintOf } from '../things/parts.ts';
 import { times } from '../vector.ts';
 import { backdropOf } from './backdrops.ts';
-import type { Materials } from './materials.ts';
+import { materialFor, type Materials } from './materials.ts';
 import type { Mesh, Object3D, ShaderNode, Three } from './three-module.ts';
 
 const soils: Record<Ground, string> = {
@@ -40,7 +40,7 @@ function soilOf({ ground, groundColour }: Setting): Light {
 
 function groundOf(three: Three, materials: Materials, ground: Ground, colour: Light): Mesh {
   const isWater = ground === 'water';
-  const material = materials.kept(`ground ${ground} ${colour.join()}`, () => {
+  const material = materials.of(`ground ${ground} ${colour.join()}`, () => {
     const made = new three.MeshStandardNodeMaterial({
       color: new three.Color().setRGB(...colour),
       roughness: isWater ? 0.12 : 0.95,
@@ -55,45 +55,39 @@ function groundOf(three: Three, materials: Materials, ground: Ground, colour: Li
   return mesh;
 }
 
+/** What the ground's colour is multiplied with from place to place. */
 function groundShade(TSL: Three['TSL'], ground: Ground): ShaderNode {
   const { positionWorld: at } = TSL;
+  const broad = (size: number): ShaderNode => TSL.mx_fractal_noise_float(at.mul(size), 3);
+  const fine = (size: number): ShaderNode => TSL.mx_noise_float(at.mul(size));
   switch (ground) {
     case 'studio':
       return TSL.vec3(1, 1, 1);
     case 'grass':
     case 'field':
-      return TSL.mx_fractal_noise_float(at.mul(0.9), 3)
-        .mul(0.3)
-        .add(TSL.mx_noise_float(at.mul(9)).mul(0.14))
-        .add(0.92);
+      return broad(0.9).mul(0.3).add(fine(9).mul(0.14)).add(0.92);
     case 'sand': {
-      const ripple = TSL.sin(at.z.mul(11).add(TSL.mx_noise_float(at.mul(0.8)).mul(5)));
-      return ripple
-        .mul(0.045)
-        .add(TSL.mx_fractal_noise_float(at.mul(1.3), 3).mul(0.12))
-        .add(0.98);
+      const ripple = TSL.sin(at.z.mul(11).add(fine(0.8).mul(5)));
+      return ripple.mul(0.045).add(broad(1.3).mul(0.12)).add(0.98);
     }
     case 'snow':
-      return TSL.mx_fractal_noise_float(at.mul(0.7), 3).mul(0.07).add(0.97);
-    case 'water': {
-      const wave = TSL.mx_fractal_noise_float(TSL.vec3(at.x.mul(0.9), 0.5, at.z.mul(3.4)), 3);
-      return wave.mul(0.75).add(0.95);
-    }
+      return broad(0.7).mul(0.07).add(0.97);
+    case 'water':
+      return TSL.mx_fractal_noise_float(TSL.vec3(at.x.mul(0.9), 0.5, at.z.mul(3.4)), 3)
+        .mul(0.75)
+        .add(0.95);
     case 'floor': {
-      const board = at.x.mul(3.2);
-      const tone = TSL.mx_noise_float(
-        TSL.vec3(TSL.floor(board).mul(7.3), 0.5, TSL.floor(at.z.mul(0.5).add(TSL.floor(board).mul(0.37)))),
-      ).mul(0.22);
+      const board = TSL.floor(at.x.mul(3.2));
+      const along = TSL.floor(at.z.mul(0.5).add(board.mul(0.37)));
+      const tone = TSL.mx_noise_float(TSL.vec3(board.mul(7.3), 0.5, along)).mul(0.22);
       const grain = TSL.mx_noise_float(TSL.vec3(at.x.mul(46), 0.5, at.z.mul(2.4))).mul(0.13);
-      return TSL.step(0.025, TSL.fract(board)).mul(0.45).add(0.5).mul(tone.add(grain).add(1.02));
+      const joint = TSL.step(0.025, TSL.fract(at.x.mul(3.2)));
+      return joint.mul(0.45).add(0.5).mul(tone.add(grain).add(1.02));
     }
     case 'road':
     case 'stone':
     case 'space':
-      return TSL.mx_fractal_noise_float(at.mul(2.2), 3)
-        .mul(0.16)
-        .add(TSL.mx_noise_float(at.mul(24)).mul(0.1))
-        .add(0.96);
+      return broad(2.2).mul(0.16).add(fine(24).mul(0.1)).add(0.96);
   }
 }
 
@@ -125,7 +119,7 @@ function blades(three: Three, materials: Materials, plan: PicturePlan): Mesh {
   const tall = (setting.ground === 'field' ? 0.1 : 0.045) * Math.min(3, 0.6 + size * 0.25);
   const mesh = new three.InstancedMesh(
     new three.CylinderGeometry(0.001, tall * 0.13, tall, 3, 1),
-    materials.kept('blades', () => new three.MeshStandardNodeMaterial({ roughness: 0.9 })),
+    materials.of('blades', () => new three.MeshStandardNodeMaterial({ roughness: 0.9 })),
     count,
   );
   const stand = new three.Object3D();
@@ -151,7 +145,10 @@ function roomOf(three: Three, materials: Materials, { box }: PicturePlan): Objec
   const size = Math.max(box.high[0] - box.low[0], box.high[1], 1.5);
   const room = new three.Group();
   const plank = (high: number, thick: number, y: number, paint: string): void => {
-    const mesh = new three.Mesh(new three.BoxGeometry(120, high, thick), materials.of(paintOf(paint)));
+    const mesh = new three.Mesh(
+      new three.BoxGeometry(120, high, thick),
+      materialFor(three, materials, paintOf(paint)),
+    );
     mesh.position.set(0, y, box.low[2] - size * 0.9);
     mesh.receiveShadow = true;
     room.add(mesh);

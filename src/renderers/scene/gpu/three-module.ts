@@ -70,7 +70,7 @@ export interface Camera extends Object3D {
   aspect: number;
   updateProjectionMatrix(): void;
   clearViewOffset(): void;
-  setViewOffset(width: number, height: number, x: number, y: number, w: number, h: number): void;
+  setViewOffset(...sizes: number[]): void;
 }
 
 export interface DirectionalLight extends Object3D {
@@ -78,15 +78,7 @@ export interface DirectionalLight extends Object3D {
   intensity: number;
   target: Object3D;
   shadow: {
-    camera: {
-      left: number;
-      right: number;
-      top: number;
-      bottom: number;
-      near: number;
-      far: number;
-      updateProjectionMatrix(): void;
-    };
+    camera: { updateProjectionMatrix(): void };
     mapSize: { set(width: number, height: number): unknown };
     bias: number;
     normalBias: number;
@@ -124,26 +116,17 @@ export interface Renderer {
   setSize(width: number, height: number, updateStyle: boolean): void;
   setRenderTarget(target: RenderTarget): void;
   render(scene: Scene, camera: Camera): void;
-  readRenderTargetPixelsAsync(
-    target: RenderTarget,
-    x: number,
-    y: number,
-    width: number,
-    height: number,
-  ): Promise<Uint16Array>;
+  readRenderTargetPixelsAsync(target: RenderTarget, ...box: number[]): Promise<Uint16Array>;
 }
 
 /** A value within a shader. */
-export interface ShaderNode {
-  add(other: ShaderNode | number): ShaderNode;
-  sub(other: ShaderNode | number): ShaderNode;
-  mul(other: ShaderNode | number): ShaderNode;
+export interface ShaderNode extends Record<'add' | 'mul', (other: ShaderNode | number) => ShaderNode> {
   x: ShaderNode;
   y: ShaderNode;
   z: ShaderNode;
 }
 
-export interface Shading {
+export interface Shading extends Record<'fract' | 'floor' | 'sin', (value: ShaderNode) => ShaderNode> {
   /** A material's own colour: written into a shader as a number it would make a shader of each colour. */
   materialColor: ShaderNode;
   positionLocal: ShaderNode;
@@ -152,19 +135,29 @@ export interface Shading {
   mx_noise_float(at: ShaderNode): ShaderNode;
   mx_fractal_noise_float(at: ShaderNode, octaves: number): ShaderNode;
   step(edge: ShaderNode | number, value: ShaderNode): ShaderNode;
-  fract(value: ShaderNode): ShaderNode;
-  floor(value: ShaderNode): ShaderNode;
   mod(value: ShaderNode, by: number): ShaderNode;
-  max(one: ShaderNode, other: ShaderNode): ShaderNode;
-  mix(from: ShaderNode, to: ShaderNode, share: ShaderNode): ShaderNode;
-  sin(value: ShaderNode): ShaderNode;
-  abs(value: ShaderNode): ShaderNode;
 }
 
-export interface Three {
+type Sized = 'BoxGeometry' | 'SphereGeometry' | 'CylinderGeometry' | 'TorusGeometry' | 'CircleGeometry';
+type Setting =
+  | 'RGBAFormat'
+  | 'HalfFloatType'
+  | 'LinearFilter'
+  | 'RepeatWrapping'
+  | 'PCFShadowMap'
+  | 'DoubleSide'
+  | 'EquirectangularReflectionMapping';
+
+export interface Three
+  extends
+    Record<Sized, new (...sizes: number[]) => Geometry>,
+    Record<Setting, number>,
+    Record<'Group' | 'Object3D', new () => Object3D>,
+    Record<
+      `Mesh${'Physical' | 'Standard'}NodeMaterial`,
+      new (options: Record<string, unknown>) => SurfaceMaterial
+    > {
   Scene: new () => Scene;
-  Group: new () => Object3D;
-  Object3D: new () => Object3D;
   Mesh: new (geometry: Geometry, material: SurfaceMaterial) => Mesh;
   InstancedMesh: new (geometry: Geometry, material: SurfaceMaterial, count: number) => InstancedMesh;
   PerspectiveCamera: new (fieldOfView: number, aspect: number, near: number, far: number) => Camera;
@@ -177,35 +170,15 @@ export interface Three {
   Shape: new (points: unknown[]) => unknown;
   BufferGeometry: new () => Geometry;
   Float32BufferAttribute: new (values: number[], size: number) => Attribute;
-  BoxGeometry: new (...sizes: number[]) => Geometry;
-  SphereGeometry: new (...sizes: number[]) => Geometry;
-  CylinderGeometry: new (...sizes: number[]) => Geometry;
-  TorusGeometry: new (...sizes: number[]) => Geometry;
-  CircleGeometry: new (...sizes: number[]) => Geometry;
   LatheGeometry: new (points: unknown[], segments: number) => Geometry;
   TubeGeometry: new (path: unknown, segments: number, radius: number, sides: number) => Geometry;
   ExtrudeGeometry: new (shape: unknown, options: Record<string, unknown>) => Geometry;
-  MeshPhysicalNodeMaterial: new (options: Record<string, unknown>) => SurfaceMaterial;
-  MeshStandardNodeMaterial: new (options: Record<string, unknown>) => SurfaceMaterial;
-  DataTexture: new (
-    data: Uint16Array,
-    width: number,
-    height: number,
-    format: number,
-    type: number,
-  ) => Texture;
+  DataTexture: new (data: Uint16Array, ...sizesAndFormats: number[]) => Texture;
   RenderTarget: new (width: number, height: number, options: Record<string, unknown>) => RenderTarget;
   PMREMGenerator: new (renderer: Renderer) => EnvironmentMaker;
   WebGPURenderer: new (options: Record<string, unknown>) => Renderer;
   DataUtils: { toHalfFloat(value: number): number; fromHalfFloat(value: number): number };
   TSL: Shading;
-  RGBAFormat: number;
-  HalfFloatType: number;
-  LinearFilter: number;
-  RepeatWrapping: number;
-  EquirectangularReflectionMapping: number;
-  PCFShadowMap: number;
-  DoubleSide: number;
 }
 
 /** The parts of the package webgpu. */

@@ -100,15 +100,12 @@ function colourOf(mentions: Prompt['mentions']): ColourName | null {
   return mentions.find(({ colours }) => colours.length > 0)?.colours[0] ?? null;
 }
 
-const homes: readonly (readonly [Ground, readonly Noun[]])[] = [
-  ['space', ['planet']],
-  ['snow', ['snowman', 'penguin']],
-  ['sand', ['cactus', 'pyramid', 'palm', 'turtle']],
-  [
-    'stone',
-    ['car', 'truck', 'bus', 'bicycle', 'streetlight', 'hydrant', 'stopsign', 'rocket', 'skyscraper', 'train'],
-  ],
-  ['floor', ['bookshelf', 'bed', 'christmastree']],
+const homes: readonly (readonly [Ground, ReadonlySet<Noun>])[] = [
+  ['space', nounSet('planet')],
+  ['snow', nounSet('snowman penguin')],
+  ['sand', nounSet('cactus pyramid palm turtle')],
+  ['stone', nounSet('car truck bus bicycle streetlight hydrant stopsign rocket skyscraper train')],
+  ['floor', nounSet('bookshelf bed christmastree')],
 ];
 const furniture = nounSet('table chair armchair sofa lamp laptop guitar form statue robot mat');
 
@@ -126,7 +123,7 @@ function groundOf(
   if (said !== undefined) return said;
   if (weather === 'snowfall') return 'snow';
   if (isAfloat && known.includes('water')) return 'water';
-  const home = homes.find(([, nouns]) => roots.some(({ noun }) => nouns.includes(noun)));
+  const home = homes.find(([, nouns]) => roots.some(({ noun }) => nouns.has(noun)));
   if (home !== undefined) return home[0];
   const isInside =
     roots.length > 0 && roots.every(({ noun }) => thingOf(noun).home === 'table' || furniture.has(noun));

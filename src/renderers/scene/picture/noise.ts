@@ -1,12 +1,13 @@
 /** Smooth noise that repeats for its seed; pure. */
+import { clamp } from '../../colour.ts';
 
 /** From -1 to 1; equal for equal places. */
 export function noise(x: number, y: number, z: number): number {
   const [ix, iy, iz] = [Math.floor(x), Math.floor(y), Math.floor(z)];
   const [fx, fy, fz] = [fade(x - ix), fade(y - iy), fade(z - iz)];
   const along = (dy: number, dz: number): number =>
-    lerp(corner(ix, iy + dy, iz + dz), corner(ix + 1, iy + dy, iz + dz), fx);
-  return lerp(lerp(along(0, 0), along(1, 0), fy), lerp(along(0, 1), along(1, 1), fy), fz);
+    lerp(chanceAt(ix, iy + dy, iz + dz), chanceAt(ix + 1, iy + dy, iz + dz), fx);
+  return 2 * lerp(lerp(along(0, 0), along(1, 0), fy), lerp(along(0, 1), along(1, 1), fy), fz) - 1;
 }
 
 /** Several sizes of noise, each half as strong as the larger one. */
@@ -19,15 +20,18 @@ export function cloudNoise(x: number, y: number, z: number, octaves: number): nu
   return sum;
 }
 
-function corner(x: number, y: number, z: number): number {
+/** From 0 to 1, by chance that repeats for whole numbers. */
+export function chanceAt(x: number, y: number, z: number): number {
   let hash = Math.imul(x, 0x27d4eb2d) ^ Math.imul(y, 0x165667b1) ^ Math.imul(z, 0x9e3779b1);
   hash = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return ((hash ^ (hash >>> 16)) >>> 0) / 0x8000_0000 - 1;
+  return ((hash ^ (hash >>> 16)) >>> 0) / 0x1_0000_0000;
 }
 
-function fade(share: number): number {
-  return share * share * (3 - 2 * share);
+/** From 0 to 1, gently at both ends. */
+export function fade(share: number): number {
+  const clear = clamp(share, 0, 1);
+  return clear * clear * (3 - 2 * clear);
 }
 
 function lerp(from: number, to: number, share: number): number {

@@ -2,7 +2,7 @@
 import { mix } from '../../colour.ts';
 import { dot, plus, times, type Vector } from '../vector.ts';
 import type { Daylight, Light } from './daylight.ts';
-import { cloudNoise } from './noise.ts';
+import { chanceAt, cloudNoise, fade } from './noise.ts';
 
 export interface SkyDetail {
   /** With clouds, moon and stars, as the eye sees them; without them for what lights and mirrors. */
@@ -44,15 +44,15 @@ function withClouds(
   const [u, v] = [x * reach * 1.15, z * reach * 1.15];
   const octaves = isSeen ? 5 : 2;
   const thick = cloudNoise(u + seed, v, seed * 0.37, octaves) + 0.5;
-  const cover = smooth((thick - (0.98 - daylight.clouds * 0.95)) / 0.34);
+  const cover = fade((thick - (0.98 - daylight.clouds * 0.95)) / 0.34);
   if (cover <= 0) return light;
-  const shaded = smooth((thick - (1.08 - daylight.clouds * 0.95)) / 0.6);
+  const shaded = fade((thick - (1.08 - daylight.clouds * 0.95)) / 0.6);
   const white = plus(
     times(mix(daylight.horizon, [1, 1, 1], 0.55), Math.min(1.05, 0.25 + Math.max(...daylight.horizon))),
     times(daylight.glow, 0.25 * toSun ** 6),
   );
   const body = mix(white, times(daylight.sky, 0.75), shaded * 0.45);
-  return mix(light, body, cover * smooth(y / 0.14) * 0.92);
+  return mix(light, body, cover * fade(y / 0.14) * 0.92);
 }
 
 function starsAt({ stars }: Daylight, [x, y, z]: Vector): Light {
@@ -60,19 +60,19 @@ function starsAt({ stars }: Daylight, [x, y, z]: Vector): Light {
   const cells = 46;
   const [a, b] = [Math.atan2(x, z) * cells, Math.asin(Math.min(1, y)) * cells];
   const [ia, ib] = [Math.floor(a), Math.floor(b)];
-  const chance = hash(ia, ib);
+  const chance = chanceAt(ia, ib, 0);
   if (chance > 0.34) return [0, 0, 0];
   const away = Math.hypot(
-    (a - ia - 0.25 - hash(ib, ia) * 0.5) * Math.sqrt(1 - y * y),
-    b - ib - 0.25 - hash(ia + 7, ib) * 0.5,
+    (a - ia - 0.25 - chanceAt(ia, ib, 1) * 0.5) * Math.sqrt(1 - y * y),
+    b - ib - 0.25 - chanceAt(ia, ib, 2) * 0.5,
   );
-  const shine = Math.max(0, 1 - away / (0.05 + 0.13 * hash(ia, ib + 3) ** 2)) * stars * 1.4;
+  const shine = Math.max(0, 1 - away / (0.05 + 0.13 * chanceAt(ia, ib, 3) ** 2)) * stars * 1.4;
   return [shine, shine * 0.97, shine * (0.9 + 0.2 * chance)];
 }
 
 function withMoon(light: Light, toMoon: number, [x, y, z]: Vector): Light {
   const away = Math.acos(Math.min(1, toMoon));
-  const disc = smooth((0.052 - away) / 0.004);
+  const disc = fade((0.052 - away) / 0.004);
   const seas = 0.82 + 0.3 * cloudNoise(x * 38, y * 38, z * 38, 3);
   const halo = plus(light, times([0.5, 0.6, 0.85], 0.28 * Math.exp(-away * 12)));
   return mix(halo, [1.15 * seas, 1.13 * seas, 1.04 * seas], disc);
@@ -86,15 +86,4 @@ function rainbowAt([x, y, z]: Vector, moonAt: Vector): Light {
   if (at < 0 || at > 1) return [0, 0, 0];
   const band = (center: number): number => 0.3 * Math.exp(-(((at - center) / 0.2) ** 2));
   return [band(0.85) + band(0.05) * 0.4, band(0.55), band(0.2)];
-}
-
-function hash(a: number, b: number): number {
-  let value = Math.imul(a + 1013, 0x9e3779b1) ^ Math.imul(b + 811, 0x85ebca6b);
-  value = Math.imul(value ^ (value >>> 15), 0xc2b2ae35);
-  return ((value ^ (value >>> 13)) >>> 0) / 0x1_0000_0000;
-}
-
-function smooth(share: number): number {
-  const clear = Math.min(1, Math.max(0, share));
-  return clear * clear * (3 - 2 * clear);
 }

@@ -14,7 +14,7 @@ import {
   type Paint,
   type Part,
 } from './parts.ts';
-import { land, thing, type Place, type Thing } from './thing.ts';
+import { land, thing, top, type Thing } from './thing.ts';
 
 /** In metres. */
 interface Build {
@@ -34,71 +34,50 @@ type Ears = 'none' | 'points' | 'round' | 'flaps' | 'long' | 'wide';
 type Tail = 'up' | 'down' | 'bush' | 'curl' | 'stub';
 type Marks = (build: Build, coat: Paint, trim: Paint) => Part[];
 
-const at = (rest: number, restRoom = 0.8): Place => ({ ...land, rest, restRoom });
-
-/** Height, where others stand on it, colours; length, leg, girth, neck, head, snout and thickness of its legs. */
+/** Height, at what share of it others stand and on how much; colours; length, leg, girth, neck, head, snout and thickness of its legs. */
 export const animals = {
-  cat: beast(0.5, at(0.6), '#d08a3e #f4e8d4', '0.5 0.2 0.22 0.1 0.23 0.05', 'points', 'up', bib),
-  dog: beast(0.65, at(0.6), '#b98450 #f4e8d4', '0.6 0.3 0.26 0.16 0.25 0.16', 'flaps', 'up', bib),
-  fox: beast(0.55, at(0.6), '#cf6426', '0.55 0.24 0.22 0.12 0.22 0.14', 'points', 'bush', whiteTip),
-  horse: beast(
-    2,
-    at(0.68, 0.5),
-    '#7a4a2a #2b1c14',
-    '1.5 0.95 0.58 0.62 0.36 0.3 0.075',
-    'points',
-    'down',
-    mane,
-  ),
-  zebra: beast(1.8, at(0.68, 0.5), '#f1efe8', '1.4 0.85 0.58 0.5 0.36 0.28 0.075', 'points', 'down', stripes),
+  cat: beast('0.5 0.6', '#d08a3e #f4e8d4', '0.5 0.2 0.22 0.1 0.23 0.05', 'points', 'up', bib),
+  dog: beast('0.65 0.6', '#b98450 #f4e8d4', '0.6 0.3 0.26 0.16 0.25 0.16', 'flaps', 'up', bib),
+  fox: beast('0.55 0.6', '#cf6426', '0.55 0.24 0.22 0.12 0.22 0.14', 'points', 'bush', whiteTip),
+  horse: beast('2 0.68 0.5', '#7a4a2a #2b1c14', '1.5 0.95 0.58 0.62 0.36 0.3 0.075', 'points', 'down', mane),
+  zebra: beast('1.8 0.68 0.5', '#f1efe8', '1.4 0.85 0.58 0.5 0.36 0.28 0.075', 'points', 'down', stripes),
   cow: beast(
-    1.5,
-    at(0.75, 0.5),
+    '1.5 0.75 0.5',
     '#efe9de #3a2c26',
     '1.6 0.7 0.72 0.22 0.42 0.24',
     'wide',
     'down',
     patchesAndHorns,
   ),
-  pig: beast(0.8, at(0.8), '#eda6a4', '0.9 0.28 0.5 0.04 0.38 0.14', 'points', 'curl'),
-  sheep: beast(0.95, at(0.85), '#f2ece0', '0.9 0.42 0.6 0.16 0.28 0.1', 'wide', 'stub', wool),
-  bear: beast(1.1, at(0.75), '#7b5233 #c69c72', '0.95 0.42 0.66 0.1 0.46 0.16 0.14', 'round', 'stub', muzzle),
-  tiger: beast(1.05, at(0.7), '#e08a2c', '1.3 0.5 0.48 0.16 0.42 0.14', 'round', 'up', stripes),
-  lion: beast(1.1, at(0.7), '#d3a25a', '1.3 0.5 0.48 0.16 0.42 0.16', 'round', 'up', greatMane),
+  pig: beast('0.8 0.8', '#eda6a4', '0.9 0.28 0.5 0.04 0.38 0.14', 'points', 'curl'),
+  sheep: beast('0.95 0.85', '#f2ece0', '0.9 0.42 0.6 0.16 0.28 0.1', 'wide', 'stub', wool),
+  bear: beast('1.1 0.75', '#7b5233 #c69c72', '0.95 0.42 0.66 0.1 0.46 0.16 0.14', 'round', 'stub', muzzle),
+  tiger: beast('1.05 0.7', '#e08a2c', '1.3 0.5 0.48 0.16 0.42 0.14', 'round', 'up', stripes),
+  lion: beast('1.1 0.7', '#d3a25a', '1.3 0.5 0.48 0.16 0.42 0.16', 'round', 'up', greatMane),
   elephant: beast(
-    2.9,
-    at(0.8, 0.5),
+    '2.9 0.8 0.5',
     '#8d9196',
     '2.2 1.1 1.4 0.2 0.95 0.1 0.24',
     'none',
     'down',
     trunkTusksAndEars,
   ),
-  giraffe: beast(
-    4.4,
-    at(0.5, 0.4),
-    '#d9a55a #8a5524',
-    '1.3 1.5 0.66 1.7 0.36 0.26 0.085',
-    'wide',
-    'down',
-    spots,
-  ),
-  rabbit: beast(0.4, at(0.5), '#c9b59b', '0.32 0.09 0.24 0.06 0.2 0.03', 'long', 'stub'),
-  turtle: beast(0.3, at(0.72), '#7c9a4e #5a6b2e', '0.5 0.1 0.2 0.1 0.16 0.04', 'none', 'stub', shell),
+  giraffe: beast('4.4 0.5 0.4', '#d9a55a #8a5524', '1.3 1.5 0.66 1.7 0.36 0.26 0.085', 'wide', 'down', spots),
+  rabbit: beast('0.4 0.5', '#c9b59b', '0.32 0.09 0.24 0.06 0.2 0.03', 'long', 'stub'),
+  turtle: beast('0.3 0.72', '#7c9a4e #5a6b2e', '0.5 0.1 0.2 0.1 0.16 0.04', 'none', 'stub', shell),
 };
 
 function beast(
-  height: number,
-  place: Place,
+  stand: string,
   colours: string,
   sizes: string,
   ears: Ears,
   tail: Tail,
   marks: Marks = () => [],
 ): Thing {
-  const [length = 0, leg = 0, girth = 0, neck = 0, head = 0, snout = 0, legThickness = girth * 0.16] = sizes
-    .split(' ')
-    .map(Number);
+  const [length = 0, leg = 0, girth = 0, neck = 0, head = 0, snout = 0, legThickness = girth * 0.16] =
+    numbersOf(sizes);
+  const [height = 0, rest = 0, restRoom] = numbersOf(stand);
   const x = length * 0.44 + neck * 0.55 + head * 0.2;
   const y = leg + girth * 0.75 + neck * 0.85 + head * 0.12;
   const build: Build = {
@@ -112,13 +91,17 @@ function beast(
     at: [x, y, head * 0.1],
   };
   const [coat = '', trim = coat] = colours.split(' ');
-  return thing(height, place, `${coat} cloth, ${trim} cloth`, (main, second) => [
+  return thing(height, top(land, rest, restRoom), `${coat} cloth, ${trim} cloth`, (main, second) => [
     ...bodyOf(build, main),
     ...headOf(build, main),
     ...both((side) => earOf(ears, side, build, main)),
     ...tailOf(tail, build, main),
     ...marks(build, main, second),
   ]);
+}
+
+function numbersOf(text: string): number[] {
+  return text.split(' ').map(Number);
 }
 
 function bodyOf({ length, girth, high, legThickness }: Build, coat: Paint): Part[] {

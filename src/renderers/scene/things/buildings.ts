@@ -1,7 +1,7 @@
 /** What is built: houses, towers, bridges. */
 import { both, ball, box, forward, post, rod, round, slab, turned, type Paint, type Part } from './parts.ts';
 import type { Vector } from '../vector.ts';
-import { land, thing } from './thing.ts';
+import { land, thing, top } from './thing.ts';
 
 const quarter = Math.PI / 4;
 
@@ -109,7 +109,7 @@ export const buildings = {
     box([0, 10.3, 0], [1.6, 0.7, 1.6], wall),
     rod([0, 10.6, 0], [0, 12.2, 0], 0.05, '#c8ccd2 metal'),
   ]),
-  bridge: thing(2.4, { ...land, rest: 0.8 }, '#a39a8c stone', (stone) => [
+  bridge: thing(2.4, top(land, 0.8), '#a39a8c stone', (stone) => [
     slab([[-3.4, 0], ...arch(), [3.4, 0], [3.4, 1], [0, 1.75], [-3.4, 1]], 1.6, stone),
     ...both((side) =>
       both((end) => box([end * 1.7, 1.62, side * 0.74], [3.5, 0.4, 0.14], stone, 0.02, [0, 0, -end * 0.217])),

@@ -1,26 +1,26 @@
 /** What stands on two legs: people, robots, snowmen; birds, and what swims. */
 import { ball, both, box, forward, post, ring, rod, sideways, slab } from './parts.ts';
-import { air, land, thing, water } from './thing.ts';
+import { air, land, thing, top, water } from './thing.ts';
 
 export const figures = {
   person: thing(
     1.75,
     land,
     '#3f6fb4|#c9503c|#4d8a63|#d7a13a cloth, #39425a cloth',
-    (top, trousers, random) => {
+    (shirt, trousers, random) => {
       const skin = random.pick(['#f0c8a4', '#d9a679', '#a9744c', '#7a4e33']);
       const hair = `${random.pick(['#2b1d14', '#5b3a20', '#1c1a1a', '#b98a4a'])} cloth`;
       return [
         ...both((side) => [
           rod([side * 0.1, 0.06, 0], [side * 0.09, 0.85, 0], [0.095, 0.075], trousers),
           ball([side * 0.1, 0.05, 0.05], [0.12, 0.1, 0.27], '#3a2a20 glossy'),
-          rod([side * 0.21, 1.36, 0], [side * 0.3, 1.08, 0.03], [0.055, 0.07], top),
-          rod([side * 0.3, 1.08, 0.03], [side * 0.29, 0.84, 0.12], [0.045, 0.055], top),
+          rod([side * 0.21, 1.36, 0], [side * 0.3, 1.08, 0.03], [0.055, 0.07], shirt),
+          rod([side * 0.3, 1.08, 0.03], [side * 0.29, 0.84, 0.12], [0.045, 0.055], shirt),
           ball([side * 0.29, 0.8, 0.13], 0.11, skin),
           ball([side * 0.055, 1.66, 0.118], 0.028, '#1a1512 glossy'),
         ]),
-        ball([0, 1.2, 0], [0.4, 0.56, 0.27], top),
-        ball([0, 1.36, 0], [0.46, 0.2, 0.25], top),
+        ball([0, 1.2, 0], [0.4, 0.56, 0.27], shirt),
+        ball([0, 1.36, 0], [0.46, 0.2, 0.25], shirt),
         ball([0, 0.92, 0], [0.36, 0.26, 0.27], trousers),
         post([0, 1.48, 0], [0.055, 0.065], 0.14, skin),
         ball([0, 1.64, 0], [0.24, 0.3, 0.26], skin),
@@ -82,7 +82,7 @@ export const figures = {
     ball([-0.19, 0.1, 0], [0.2, 0.035, 0.09], coat, [0, 0, 0.5]),
     ...both((side) => rod([0.01, 0, side * 0.04], [0, 0.1, side * 0.04], 0.009, '#d98a2c')),
   ]),
-  swan: thing(0.5, { ...water, restRoom: 0.8 }, '#f5f2ea cloth, #e88a1a plastic', (coat, trim) => [
+  swan: thing(0.5, top(water, 0.5, 0.8), '#f5f2ea cloth, #e88a1a plastic', (coat, trim) => [
     ball([0, 0.17, 0], [0.6, 0.32, 0.36], coat),
     ball([-0.28, 0.27, 0], [0.26, 0.12, 0.16], coat, [0, 0, -0.6]),
     rod([0.2, 0.2, 0], [0.24, 0.52, 0.02], [0.05, 0.09], coat),
@@ -123,7 +123,7 @@ export const figures = {
     slab('-0.12 -0.02, 0.1 -0.02, -0.1 0.1', 0.02, trim, [0.02, 0.34, 0]),
     ...both((side) => ball([0.17, 0.23, side * 0.07], 0.045, '#101010 glossy')),
   ]),
-  whale: thing(2.2, { ...water, rest: 0.9 }, '#4a6788 glossy, #dfe6ea glossy', (coat, trim) => [
+  whale: thing(2.2, top(water, 0.9), '#4a6788 glossy, #dfe6ea glossy', (coat, trim) => [
     ball([0.3, 0.9, 0], [4, 1.7, 1.7], coat),
     ball([0.5, 0.7, 0], [3.4, 1.3, 1.6], trim),
     rod([-1.2, 1, 0], [-2.4, 1.5, 0], [0.12, 0.5], coat),

@@ -1,15 +1,15 @@
 /** What stands in a room. */
 import { ball, both, box, post, rod, straight, turned, type Paint, type Part } from './parts.ts';
 import type { Random } from '../../random.ts';
-import { land, table, thing } from './thing.ts';
+import { land, table, thing, top } from './thing.ts';
 
 export const furniture = {
-  table: thing(0.78, { ...land, restRoom: 0.86 }, '#9a6a40 wood', (wood) => [
+  table: thing(0.78, top(land, 1, 0.86), '#9a6a40 wood', (wood) => [
     box([0, 0.72, 0], [1.5, 0.07, 0.9], wood, 0.03),
     box([0, 0.64, 0], [1.3, 0.1, 0.72], wood, 0.01),
     ...legsAt(0.64, 0.36, 0.68, [0.04, 0.028], wood),
   ]),
-  chair: thing(0.95, { ...land, rest: 0.53, restRoom: 0.8 }, '#a8743f wood, #c9a678 cloth', (wood, trim) => [
+  chair: thing(0.95, top(land, 0.53, 0.8), '#a8743f wood, #c9a678 cloth', (wood, trim) => [
     box([0, 0.45, 0], [0.46, 0.05, 0.44], wood, 0.02),
     box([0, 0.49, 0], [0.4, 0.06, 0.38], trim, 0.03),
     ...legsAt(0.2, 0.19, 0.44, [0.022, 0.018], wood),
@@ -19,19 +19,13 @@ export const furniture = {
     ),
     ...both((side) => rod([side * 0.2, 0.2, -0.19], [side * 0.2, 0.2, 0.19], 0.012, wood)),
   ]),
-  armchair: thing(
-    0.95,
-    { ...land, rest: 0.56, restRoom: 0.6 },
-    '#b0604a cloth, #e2d3b4 cloth',
-    (cloth, cushion) => seat(0.9, cloth, cushion),
+  armchair: thing(0.95, top(land, 0.56, 0.6), '#b0604a cloth, #e2d3b4 cloth', (cloth, cushion) =>
+    seat(0.9, cloth, cushion),
   ),
-  sofa: thing(
-    0.95,
-    { ...land, rest: 0.56, restRoom: 0.7 },
-    '#4f7a86 cloth, #e2d3b4 cloth',
-    (cloth, cushion) => seat(1.9, cloth, cushion),
+  sofa: thing(0.95, top(land, 0.56, 0.7), '#4f7a86 cloth, #e2d3b4 cloth', (cloth, cushion) =>
+    seat(1.9, cloth, cushion),
   ),
-  bench: thing(0.9, { ...land, rest: 0.53, restRoom: 0.8 }, '#a06c3c wood, #3b3f45 metal', (wood, iron) => [
+  bench: thing(0.9, top(land, 0.53, 0.8), '#a06c3c wood, #3b3f45 metal', (wood, iron) => [
     ...[-0.16, 0, 0.16].map((z) => box([0, 0.45, z], [1.6, 0.045, 0.13], wood, 0.015)),
     ...[0.62, 0.78].map((y, index) =>
       box([0, y, -0.27 - index * 0.04], [1.6, 0.12, 0.04], wood, 0.015, [-0.2, 0, 0]),
@@ -43,7 +37,7 @@ export const furniture = {
       rod([side * 0.66, 0.42, 0.2], [side * 0.66, 0.42, -0.22], 0.025, iron),
     ]),
   ]),
-  bed: thing(1, { ...land, rest: 0.6 }, '#5a7fb0 cloth, #fbf8f2 cloth', (main, trim) => [
+  bed: thing(1, top(land, 0.6), '#5a7fb0 cloth, #fbf8f2 cloth', (main, trim) => [
     box([0, 0.3, 0], [1.5, 0.22, 2.1], '#8a5f3a wood', 0.03),
     box([0, 0.5, 0.02], [1.42, 0.26, 2], '#f4efe6 cloth', 0.09),
     box([0, 0.56, 0.36], [1.48, 0.24, 1.34], main, 0.1),

@@ -15,7 +15,7 @@ import {
   type Paint,
   type Part,
 } from './parts.ts';
-import { land, table, thing } from './thing.ts';
+import { land, table, thing, top } from './thing.ts';
 
 const golden = (1 + Math.sqrt(5)) / 2;
 
@@ -23,13 +23,13 @@ export const goods = {
   ball: thing(0.28, table, '#d8402f plastic', (main) => [ball([0, 0.5, 0], 1, main)]),
   cube: thing(0.3, table, '#c8463a plastic', (main) => [box([0, 0.5, 0], [1, 1, 1], main, 0.045)]),
   square: thing(0.3, table, '#c8463a plastic', (main) => [box([0, 0.5, 0], [1, 1, 1], main, 0.045)]),
-  cone: thing(0.4, { ...table, restRoom: 0.2 }, '#e8932c plastic', (main) => [
+  cone: thing(0.4, top(table, 1, 0.2), '#e8932c plastic', (main) => [
     post([0, 0.6, 0], [0.005, 0.5], 1.2, main, straight, 64),
   ]),
   cylinder: thing(0.4, table, '#4f8ac0 plastic', (main) => [
     post([0, 0.6, 0], 0.42, 1.2, main, straight, 64),
   ]),
-  solidpyramid: thing(0.34, { ...table, restRoom: 0.2 }, '#d9a13a plastic', (main) => [
+  solidpyramid: thing(0.34, top(table, 1, 0.2), '#d9a13a plastic', (main) => [
     post([0, 0.5, 0], [0.005, 0.71], 1, main, [0, Math.PI / 4, 0], 4),
   ]),
   ring: thing(0.35, table, '#d87aa0 plastic', (main) => [ring([0, 0.6, 0], 0.42, 0.18, main, forward)]),

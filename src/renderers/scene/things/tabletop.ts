@@ -14,7 +14,7 @@ import {
   type Paint,
   type Part,
 } from './parts.ts';
-import { land, table, thing } from './thing.ts';
+import { land, table, thing, top } from './thing.ts';
 
 export const tabletop = {
   apple: thing(0.12, table, '#cf2f2a glossy, #4f8f3a', (skin, leaf) => [
@@ -109,32 +109,22 @@ export const tabletop = {
     post([0, 0.085, 0], [0.042, 0.034], 0.17, '#dfeef2 glass'),
     post([0, 0.072, 0], [0.038, 0.0325], 0.134, main),
   ]),
-  bowl: thing(
-    0.13,
-    { ...table, rest: 0.45, restRoom: 0.55 },
-    '#5c86a8 glossy, #f4efe4 glossy',
-    (main, trim) => [
-      turned('0 0, 0.06 0, 0.062 0.012, 0.12 0.05, 0.155 0.1, 0.147 0.1, 0.11 0.052, 0 0.03', main),
-      ring([0, 0.1, 0], 0.151, 0.005, trim),
-    ],
-  ),
-  plate: thing(0.03, { ...table, restRoom: 0.6 }, '#f6f3ec glossy, #4f7fb8 glossy', (main, trim) => [
+  bowl: thing(0.13, top(table, 0.45, 0.55), '#5c86a8 glossy, #f4efe4 glossy', (main, trim) => [
+    turned('0 0, 0.06 0, 0.062 0.012, 0.12 0.05, 0.155 0.1, 0.147 0.1, 0.11 0.052, 0 0.03', main),
+    ring([0, 0.1, 0], 0.151, 0.005, trim),
+  ]),
+  plate: thing(0.03, top(table, 1, 0.6), '#f6f3ec glossy, #4f7fb8 glossy', (main, trim) => [
     turned('0 0, 0.08 0, 0.09 0.006, 0.135 0.02, 0.134 0.024, 0.088 0.011, 0 0.008', main),
     ring([0, 0.021, 0], 0.131, 0.003, trim),
   ]),
-  vase: thing(
-    0.34,
-    { ...table, rest: 0.95, restRoom: 0.2 },
-    '#4f7fa8 glossy, #f0e8d8 glossy',
-    (clay, trim) => [
-      turned(
-        '0 0, 0.055 0, 0.06 0.01, 0.095 0.1, 0.085 0.19, 0.045 0.26, 0.055 0.3, 0.048 0.3, 0.037 0.26, 0 0.2',
-        clay,
-      ),
-      ring([0, 0.1, 0], 0.0945, 0.004, trim),
-      ring([0, 0.3, 0], 0.052, 0.005, trim),
-    ],
-  ),
+  vase: thing(0.34, top(table, 0.95, 0.2), '#4f7fa8 glossy, #f0e8d8 glossy', (clay, trim) => [
+    turned(
+      '0 0, 0.055 0, 0.06 0.01, 0.095 0.1, 0.085 0.19, 0.045 0.26, 0.055 0.3, 0.048 0.3, 0.037 0.26, 0 0.2',
+      clay,
+    ),
+    ring([0, 0.1, 0], 0.0945, 0.004, trim),
+    ring([0, 0.3, 0], 0.052, 0.005, trim),
+  ]),
   teapot: thing(0.22, table, '#c9503f glossy, #e8d8b8 glossy', (clay, trim) => [
     ball([0, 0.09, 0], [0.2, 0.17, 0.2], clay),
     post([0, 0.012, 0], 0.06, 0.02, clay),

@@ -29,6 +29,11 @@ export const table: Place = { home: 'table', rest: 1, restRoom: 0.7 };
 export const water: Place = { home: 'water', rest: 0.5, restRoom: 0.6 };
 export const air: Place = { home: 'air', rest: 1, restRoom: 0.8 };
 
+/** The same, with another standing at this share of its height. */
+export function top(place: Place, rest: number, restRoom = place.restRoom): Place {
+  return { ...place, rest, restRoom };
+}
+
 /**
  * `usual` are its paints where nothing else is said: its body's, with `|` between colours of which chance picks one,
  * and after commas those of its second colour. What `build` paints otherwise has its own colour whatever is said.

@@ -20,10 +20,10 @@ import {
 } from './parts.ts';
 import type { Vector } from '../vector.ts';
 import { pointsOf } from '../../points.ts';
-import { air, land, thing, water } from './thing.ts';
+import { air, land, thing, top, water } from './thing.ts';
 
 export const vehicles = {
-  car: thing(1.45, { ...land, rest: 0.98, restRoom: 0.4 }, '#c8372d glossy, #d4d8dc metal', (paint, trim) => [
+  car: thing(1.45, top(land, 0.98, 0.4), '#c8372d glossy, #d4d8dc metal', (paint, trim) => [
     slab('-2 0.35, 2 0.33, 2.02 0.62, 1.75 0.78, 0.95 0.88, -1.3 0.9, -1.95 0.84, -2.05 0.6', 1.62, paint),
     slab('-1.15 0.78, 1.05 0.78, 0.5 1.32, -0.7 1.34', 1.36, paint),
     slab('-0.98 0.84, 0.86 0.84, 0.43 1.25, -0.62 1.27', 1.4, '#27323c glossy'),
@@ -76,41 +76,36 @@ export const vehicles = {
     post([2.05, 0.35, 0], [0.1, 0.6], 0.5, '#3a3d42 metal', straight, 4),
     ...both((side) => box([0, 0.03, side * 0.68], [5.4, 0.06, 0.08], '#8a8d92 metal', 0.01)),
   ]),
-  bicycle: thing(
-    1.05,
-    { ...land, rest: 0.92, restRoom: 0.2 },
-    '#2f8a8f glossy, #6a4630 cloth',
-    (paint, trim) => {
-      const [rear, front]: [Vector, Vector] = [
-        [-0.5, 0.34, 0],
-        [0.52, 0.34, 0],
-      ];
-      const [seat, crank, head]: [Vector, Vector, Vector] = [
-        [-0.2, 0.82, 0],
-        [-0.05, 0.32, 0],
-        [0.36, 0.84, 0],
-      ];
-      return [
-        ...[rear, front].flatMap((at) => [
-          ring(at, 0.32, 0.022, '#24262a', forward),
-          ...round(6, (cos, sin) =>
-            rod(at, [at[0] + cos * 0.31, at[1] + sin * 0.31, 0], 0.003, '#c9cdd2 metal'),
-          ),
-        ]),
-        rod(rear, crank, 0.016, paint),
-        rod(rear, seat, 0.014, paint),
-        rod(crank, seat, 0.018, paint),
-        rod(crank, head, 0.02, paint),
-        rod(seat, head, 0.018, paint),
-        rod(front, [0.33, 0.98, 0], 0.018, paint),
-        rod([0.33, 0.98, -0.24], [0.33, 0.98, 0.24], 0.014, '#c9cdd2 metal'),
-        rod(seat, [-0.23, 0.92, 0], 0.014, '#24262a'),
-        box([-0.23, 0.94, 0], [0.24, 0.05, 0.13], trim, 0.025),
-        post([-0.05, 0.32, 0], 0.09, 0.03, '#c9cdd2 metal', forward),
-      ];
-    },
-  ),
-  boat: thing(0.75, { ...water, rest: 0.6 }, '#a5652f wood, #e8d8b8 wood', (wood, trim) => [
+  bicycle: thing(1.05, top(land, 0.92, 0.2), '#2f8a8f glossy, #6a4630 cloth', (paint, trim) => {
+    const [rear, front]: [Vector, Vector] = [
+      [-0.5, 0.34, 0],
+      [0.52, 0.34, 0],
+    ];
+    const [seat, crank, head]: [Vector, Vector, Vector] = [
+      [-0.2, 0.82, 0],
+      [-0.05, 0.32, 0],
+      [0.36, 0.84, 0],
+    ];
+    return [
+      ...[rear, front].flatMap((at) => [
+        ring(at, 0.32, 0.022, '#24262a', forward),
+        ...round(6, (cos, sin) =>
+          rod(at, [at[0] + cos * 0.31, at[1] + sin * 0.31, 0], 0.003, '#c9cdd2 metal'),
+        ),
+      ]),
+      rod(rear, crank, 0.016, paint),
+      rod(rear, seat, 0.014, paint),
+      rod(crank, seat, 0.018, paint),
+      rod(crank, head, 0.02, paint),
+      rod(seat, head, 0.018, paint),
+      rod(front, [0.33, 0.98, 0], 0.018, paint),
+      rod([0.33, 0.98, -0.24], [0.33, 0.98, 0.24], 0.014, '#c9cdd2 metal'),
+      rod(seat, [-0.23, 0.92, 0], 0.014, '#24262a'),
+      box([-0.23, 0.94, 0], [0.24, 0.05, 0.13], trim, 0.025),
+      post([-0.05, 0.32, 0], 0.09, 0.03, '#c9cdd2 metal', forward),
+    ];
+  }),
+  boat: thing(0.75, top(water, 0.6), '#a5652f wood, #e8d8b8 wood', (wood, trim) => [
     ...hull(2.6, 1, 0.5, wood),
     box([0.02, 0.49, 0], [2.2, 0.03, 0.8], '#4f3320 wood', 0.01),
     ...[-0.55, 0.35].map((x) => box([x, 0.53, 0], [0.26, 0.04, 0.92], trim, 0.01)),
@@ -121,7 +116,7 @@ export const vehicles = {
   ]),
   sailboat: thing(
     3.6,
-    { ...water, rest: 0.18 },
+    top(water, 0.18),
     '#f4efe4 glossy, #fbf8f0 cloth, #d8473a cloth',
     (paint, sail, _, jib) => [
       ...hull(3, 1, 0.55, paint),
@@ -133,7 +128,7 @@ export const vehicles = {
       slab('0.22 3.3, 0.22 0.95, 1.42 0.7, 0.7 1.6', 0.03, jib, [0, 0, 0.02]),
     ],
   ),
-  ship: thing(5, { ...water, rest: 0.4 }, '#2c3e58 glossy, #cf3a30', (main, trim) => [
+  ship: thing(5, top(water, 0.4), '#2c3e58 glossy, #cf3a30', (main, trim) => [
     ...hull(7, 1.8, 1.3, main),
     box([-0.3, 1.6, 0], [4.6, 0.7, 1.35], '#f4f1ea', 0.06),
     box([-0.5, 2.2, 0], [3.4, 0.6, 1.15], '#f4f1ea', 0.06),

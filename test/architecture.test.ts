@@ -16,7 +16,7 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   'runner/core': { ours: ['lib/text'], packages: ['node:crypto'] },
   'runner/pipeline': {
     ours: ['lib/text', 'runner/core'],
-    packages: ['p-limit', 'tinyqueue', 'node:events', 'node:perf_hooks'],
+    packages: ['p-limit', 'node:events', 'node:perf_hooks'],
   },
   'runner/files': { ours: ['lib', 'runner/core'], packages: ['node:*'] },
   'runner/config': {

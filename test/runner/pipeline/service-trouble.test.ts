@@ -45,7 +45,7 @@ describe('a busy service', () => {
     const result = await world.run({ manifest: list(3_000), settings: { concurrency: 300 } });
     expect(result?.ending.kind).toBe('complete');
     const lasted = (Math.max(...world.service.jobs.map((job) => job.submittedAt)) - world.started) / 1_000;
-    expect(3_000 / lasted, 'accepted submissions a second').toBeGreaterThan(0.85 * 20);
+    expect(3_000 / lasted, 'accepted submissions a second').toBeGreaterThan(0.8 * 20);
     expect(refused / (3_000 + refused), 'share of 429').toBeLessThan(0.06);
     expect(world.rows("SELECT count(*) AS n FROM attempts WHERE state <> 'saved'")).toEqual([{ n: 0 }]);
   });

@@ -10,7 +10,7 @@ import { target, type Target } from '../target.ts';
 /** By the sigma of the execution times and the jobs in flight: the most requests, as a share of the peer's. */
 export const nights: Scenario[] = [
   night(0.35, 75, 0.55),
-  night(0.35, 200, 0.3),
+  night(0.35, 200, 0.32),
   night(0.1, 75, 0.3),
   night(1, 75, 1),
 ];

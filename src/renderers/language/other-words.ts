@@ -76,21 +76,7 @@ export const countWords = numberMap({
   60: 'hundred hundreds thousand thousands countless',
 });
 
-export type Material =
-  | 'matt'
-  | 'plastic'
-  | 'metal'
-  | 'gold'
-  | 'silver'
-  | 'glass'
-  | 'wood'
-  | 'stone'
-  | 'brick'
-  | 'cloth'
-  | 'glossy'
-  | 'glow';
-
-export const materialWords = wordMap<Material>({
+const materials = {
   plastic: 'plastic rubber inflatable',
   metal: 'metal metallic steel iron chrome aluminium aluminum tin copper bronze brass',
   gold: 'gold',
@@ -103,7 +89,10 @@ export const materialWords = wordMap<Material>({
   glossy: 'shiny glossy polished porcelain ceramic wet lacquered',
   matt: 'matte matt clay paper cardboard',
   glow: 'glowing neon luminous lit',
-});
+} as const;
+
+export type Material = keyof typeof materials;
+export const materialWords = wordMap<Material>(materials);
 
 /** Parts of things: their colour is that of a part of the thing before. */
 export const partWords = wordSet(
@@ -181,13 +170,14 @@ function wordSet(words: string): ReadonlySet<string> {
   return new Set(words.split(' '));
 }
 
-function wordMap<Meaning extends string>(
+/** From meanings with their words to words with their meaning. */
+export function wordMap<Meaning extends string>(
   table: Partial<Record<Meaning, string>>,
 ): ReadonlyMap<string, Meaning> {
   const entries = Object.entries(table) as [Meaning, string][];
   return new Map(entries.flatMap(([meaning, words]) => words.split(' ').map((word) => [word, meaning])));
 }
 
-function numberMap(table: Record<number, string>): ReadonlyMap<string, number> {
+export function numberMap(table: Record<number, string>): ReadonlyMap<string, number> {
   return new Map([...wordMap(table)].map(([word, meaning]) => [word, Number(meaning)]));
 }

@@ -130,7 +130,7 @@ class Reader {
   #readNoun(noun: Noun, isPlural: boolean, next: string): void {
     const phrase = this.#phrase;
     const following = nounOf(next)?.noun;
-    if (following === 'tree' && treesOf[noun] !== undefined) {
+    if (following === 'tree' && treesOf.has(noun)) {
       phrase.treeOf = noun;
       return;
     }
@@ -152,7 +152,7 @@ class Reader {
     const { treeOf, colours } = this.#phrase;
     if (noun !== 'tree' || treeOf === null) return noun;
     if ((treeOf === 'cherry' || treeOf === 'flower') && colours.length === 0) colours.push('pink');
-    return treesOf[treeOf] ?? noun;
+    return treesOf.get(treeOf) ?? noun;
   }
 
   #readAdjective(word: string): boolean {
@@ -232,18 +232,13 @@ class Reader {
 }
 
 /** The trees that are named by their fruit or with the word "tree" after their name. */
-const treesOf: Partial<Record<Noun, Noun>> = {
+const treesOf = known.wordMap<Noun>({
   pine: 'pine',
   palm: 'palm',
   oak: 'oak',
   christmastree: 'christmastree',
-  apple: 'tree',
-  cherry: 'tree',
-  flower: 'tree',
-  fruit: 'tree',
-  lemon: 'tree',
-  pear: 'tree',
-};
+  tree: 'apple cherry flower fruit lemon pear',
+});
 
 /** "an ornate, mahogany chair" is one thing, "a gryphlet, two chairs" is not. */
 function endsPause(word: string, noun: ReturnType<typeof nounOf>): boolean {

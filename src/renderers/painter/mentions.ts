@@ -1,7 +1,7 @@
 /** What the painter can paint of a prompt: things and places, each with its count, colours and size; pure. */
 import { namedColours, type Colour } from '../colour.ts';
 import { isThing, nounSet, type Noun } from '../language/nouns.ts';
-import type { Season, TimeOfDay } from '../language/other-words.ts';
+import { numberMap, wordMap, type Season, type TimeOfDay } from '../language/other-words.ts';
 import type { Mention as PromptMention } from '../language/phrase.ts';
 import { readPrompt } from '../language/read-prompt.ts';
 import { entryOf } from './things/catalogue.ts';
@@ -23,11 +23,11 @@ export function describe(text: string): SceneDescription {
   const { mentions: all, denied, time, season } = readPrompt(text);
   const mentions: Mention[] = [];
   for (const said of all) {
-    const noun = standIns[said.noun] ?? said.noun;
+    const noun = standIns.get(said.noun) ?? said.noun;
     const isPainted = !isThing(noun) || entryOf(noun) !== undefined || others.has(noun);
     if (isPainted) add(mentions, { ...said, noun, count: countOf(said, noun) });
   }
-  return { time, season, mentions, denied: denied.map((noun) => standIns[noun] ?? noun) };
+  return { time, season, mentions, denied: denied.map((noun) => standIns.get(noun) ?? noun) };
 }
 
 /** The first mention of a noun. */
@@ -54,44 +54,34 @@ export function newMention(noun: Noun, count = 1, size = 1): Mention {
 const others: ReadonlySet<Noun> = new Set<Noun>(['table', 'planet', ...onPaper]);
 
 /** What is painted in place of things that are not in the catalogue. */
-const standIns: Partial<Record<Noun, Noun>> = {
-  truck: 'car',
-  bus: 'car',
-  sunflower: 'flower',
-  christmastree: 'pine',
-  hotairballoon: 'balloon',
-  skyscraper: 'city',
-  basketball: 'ball',
-  football: 'ball',
-  tennisball: 'ball',
-  present: 'cube',
-  juice: 'glass',
-  ring: 'circle',
-  sign: 'square',
-};
+const standIns = wordMap<Noun>({
+  car: 'truck bus',
+  flower: 'sunflower',
+  pine: 'christmastree',
+  balloon: 'hotairballoon',
+  city: 'skyscraper',
+  ball: 'basketball football tennisball',
+  cube: 'present',
+  glass: 'juice',
+  circle: 'ring',
+  square: 'sign',
+});
 
 /** How many a plural without a number means, where it is not four. */
-const several: Partial<Record<Noun, number>> = {
-  star: 1,
-  cloud: 6,
-  tree: 8,
-  oak: 5,
-  pine: 11,
-  palm: 5,
-  bird: 9,
-  flower: 54,
-  house: 7,
-  balloon: 6,
-  sheep: 6,
-  rock: 6,
-  candle: 3,
-  cherry: 5,
-  butterfly: 5,
-  mushroom: 5,
-};
+const several = numberMap({
+  1: 'star',
+  3: 'candle',
+  5: 'oak palm cherry butterfly mushroom',
+  6: 'cloud balloon sheep rock',
+  7: 'house',
+  8: 'tree',
+  9: 'bird',
+  11: 'pine',
+  54: 'flower',
+});
 
 function countOf({ count, isCounted }: PromptMention, noun: Noun): number {
-  return isCounted || count === 1 ? count : (several[noun] ?? 4);
+  return isCounted || count === 1 ? count : (several.get(noun) ?? 4);
 }
 
 /** The same thing said again is the same thing. */

@@ -1,7 +1,7 @@
 /** What kind of picture a description asks for, with all that it leaves open decided: pure, from the prompt and the seed. */
 import { createRandom, type Random } from '../random.ts';
 import { describe, newMention, onPaper, speaksOf, type SceneDescription } from './mentions.ts';
-import type { TimeOfDay } from '../language/other-words.ts';
+import { numberMap, type TimeOfDay } from '../language/other-words.ts';
 import { nounSet, type Noun } from '../language/nouns.ts';
 
 export interface Setting {
@@ -72,14 +72,7 @@ const places: readonly [readonly Noun[], ...(readonly Noun[])[]] = [
   ['mountain', 'forest', 'fog', 'lake'],
   ['hill', 'river', 'tree', 'cloud'],
 ];
-const counts: Partial<Record<Noun, number>> = {
-  tree: 5,
-  pine: 7,
-  bird: 6,
-  flower: 40,
-  cloud: 5,
-  mountain: 4,
-};
+const counts = numberMap({ 4: 'mountain', 5: 'tree cloud', 6: 'bird', 7: 'pine', 40: 'flower' });
 
 /** Open land gets a few trees, and a season its leaves, unless the prompt fills it or says no. */
 function withScenery(read: SceneDescription, fixed: Random): SceneDescription {
@@ -98,7 +91,7 @@ function withPlace(read: SceneDescription, fixed: Random): SceneDescription {
   const nouns = fixed.pick(places).filter((noun) => read.mentions.length === 0 || noun !== 'bird');
   const added = nouns
     .filter((noun) => !speaksOf(read, noun) && !read.denied.includes(noun))
-    .map((noun) => newMention(noun, counts[noun]));
+    .map((noun) => newMention(noun, counts.get(noun)));
   return { ...read, mentions: [...read.mentions, ...added] };
 }
 

@@ -49,7 +49,8 @@ function relief(
 ): Object3D {
   const [columns, rows] = [170, 34];
   const offset = createRandom(`relief ${seed}`).between(0, 900);
-  const [positions, colours, index]: [number[], number[], number[]] = [[], [], []];
+  const colours: number[] = [];
+  const geometry = new three.PlaneGeometry(1, 1, columns, rows);
   for (let row = 0; row <= rows; row += 1) {
     for (let column = 0; column <= columns; column += 1) {
       const angle = facing + Math.PI + (column / columns - 0.5) * 2.4;
@@ -62,18 +63,11 @@ function relief(
           rise *
           (isRocky ? ridge(rough, cloudNoise(x * 0.045, offset, z * 0.045, 2)) : 0.6 + rough * 1.1) -
         0.25;
-      positions.push(x, y, z);
+      geometry.attributes.position.setXYZ(row * (columns + 1) + column, x, y, z);
       colours.push(...reliefColour(daylight, earth, isRocky ? y / high - 0.48 + rough * 0.3 : -1, away));
-      if (row < rows && column < columns) {
-        const at = row * (columns + 1) + column;
-        index.push(at, at + columns + 1, at + 1, at + 1, at + columns + 1, at + columns + 2);
-      }
     }
   }
-  const geometry = new three.BufferGeometry();
-  geometry.setAttribute('position', new three.Float32BufferAttribute(positions, 3));
   geometry.setAttribute('color', new three.Float32BufferAttribute(colours, 3));
-  geometry.setIndex(index);
   geometry.computeVertexNormals();
   return new three.Mesh(
     geometry,

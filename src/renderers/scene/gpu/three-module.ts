@@ -29,7 +29,6 @@ export interface Attribute {
 export interface Geometry {
   attributes: Record<'position' | 'normal', Attribute>;
   setAttribute(name: string, attribute: Attribute): unknown;
-  setIndex(index: number[]): unknown;
   computeVertexNormals(): void;
   rotateX(angle: number): Geometry;
   translate(x: number, y: number, z: number): Geometry;
@@ -138,7 +137,13 @@ export interface Shading extends Record<'fract' | 'floor' | 'sin', (value: Shade
   mod(value: ShaderNode, by: number): ShaderNode;
 }
 
-type Sized = 'BoxGeometry' | 'SphereGeometry' | 'CylinderGeometry' | 'TorusGeometry' | 'CircleGeometry';
+type Sized =
+  | 'BoxGeometry'
+  | 'PlaneGeometry'
+  | 'SphereGeometry'
+  | 'CylinderGeometry'
+  | 'TorusGeometry'
+  | 'CircleGeometry';
 type Setting =
   | 'RGBAFormat'
   | 'HalfFloatType'
@@ -168,7 +173,6 @@ export interface Three
   Vector3: new (x: number, y: number, z: number) => Vector3;
   CatmullRomCurve3: new (points: Vector3[]) => unknown;
   Shape: new (points: unknown[]) => unknown;
-  BufferGeometry: new () => Geometry;
   Float32BufferAttribute: new (values: number[], size: number) => Attribute;
   LatheGeometry: new (points: unknown[], segments: number) => Geometry;
   TubeGeometry: new (path: unknown, segments: number, radius: number, sides: number) => Geometry;

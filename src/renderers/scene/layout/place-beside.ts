@@ -5,7 +5,7 @@ import { nounSet } from '../../language/nouns.ts';
 import type { Subject } from '../../language/placed-subjects.ts';
 import { sizeOf, type Bounds } from '../things/bounds.ts';
 import { thingOf } from '../things/catalogue.ts';
-import type { Vector } from '../vector.ts';
+import { each, mean, minus, type Vector } from '../vector.ts';
 import { allMoved, allScaled, boxOf, doOverlap, type Standing } from './cluster.ts';
 
 export interface Guest {
@@ -34,13 +34,14 @@ export function placeGuest(
   const [box, own] = [boxOf(host), boxOf(things)];
   const side = random.chance(0.5) ? 1 : -1;
   const high = sizeOf(own)[1] / (sizeOf(box)[1] || 1);
-  const beside = (x: number, z: number): Standing[] => besideIn(guest, box, all, [x, z]);
+  const [x, , z] = mean(box.low, box.high);
+  const beside = (right: number, near: number): Standing[] => besideIn(guest, box, all, [right, near]);
   switch (relation) {
     case 'on':
     case 'in':
       return beside(0, 1);
     case 'above':
-      return allMoved(things, [middle(box, 0), box.high[1] + 0.15 + 0.25 * sizeOf(own)[1], middle(box, 2)]);
+      return allMoved(things, [x, box.high[1] + 0.15 + 0.25 * sizeOf(own)[1], z]);
     case 'under':
       return shelters.has(hostSubject.noun) ? below(things, box) : beside(0, 1);
     case 'beside':
@@ -66,10 +67,6 @@ function isVessel({ noun }: Subject): boolean {
   return thingOf(noun).home !== 'land' || vessels.has(noun);
 }
 
-function middle({ low, high }: Bounds, axis: 0 | 2): number {
-  return (low[axis] + high[axis]) / 2;
-}
-
 /** On the first of the host's things, as small as its top demands. */
 export function placeOnTop(guests: readonly Guest[], hostSubject: Subject, host: Standing[]): Standing[] {
   const first = host[Math.floor((host.length - 1) / 2)];
@@ -91,8 +88,9 @@ export function placeOnTop(guests: readonly Guest[], hostSubject: Subject, host:
   const y = bounds.low[1] + high * (isHat ? 0.93 : rest) - 0.002;
   const front = hostSubject.noun === 'chair' ? deep * 0.06 : 0;
   // The heads of beasts are at their right.
-  const x = isHat && wide > high * 0.8 ? bounds.low[0] + wide * 0.78 : middle(bounds, 0);
-  return allMoved(allScaled(row, fit), [x, y, middle(bounds, 2) + front]);
+  const [x, , z] = mean(bounds.low, bounds.high);
+  const aside = isHat && wide > high * 0.8 ? wide * 0.28 : 0;
+  return allMoved(allScaled(row, fit), [x + aside, y, z + front]);
 }
 
 function isBunch({ relation, subject }: Guest): boolean {
@@ -103,13 +101,14 @@ function isBunch({ relation, subject }: Guest): boolean {
 function asBunch(guests: readonly Guest[], host: Bounds): Standing[] {
   const flowers = guests.flatMap(({ things }) => things);
   const [, high] = sizeOf(host);
+  const [x, , z] = mean(host.low, host.high);
   const apart = Math.min(0.42, 1.5 / flowers.length);
   return flowers.map((flower, index) => {
     const own = sizeOf(flower.bounds)[1];
     const fit = (high * (index % 2 === 0 ? 1.05 : 1.25)) / own;
     const [scaled = flower] = allScaled([flower], fit);
     const lean = ((flowers.length - 1) / 2 - index) * apart;
-    const at: Vector = [middle(host, 0), host.high[1] - own * fit * 0.3, middle(host, 2)];
+    const at: Vector = [x, host.high[1] - own * fit * 0.3, z];
     return { ...scaled, at, lean, bounds: leaning(at, sizeOf(scaled.bounds), lean) };
   });
 }
@@ -140,7 +139,8 @@ function below(things: Standing[], box: Bounds): Standing[] {
   const [wide, high] = sizeOf(box);
   const [ownWide, ownHigh] = sizeOf(boxOf(things));
   const fit = Math.min(1, (high * 0.78) / ownHigh, Math.max(0.4, (wide * 0.7) / ownWide));
-  return allMoved(allScaled(things, fit), [middle(box, 0), box.low[1], middle(box, 2)]);
+  const [x, , z] = mean(box.low, box.high);
+  return allMoved(allScaled(things, fit), [x, box.low[1], z]);
 }
 
 /** Next to the box in a direction of the ground, as far out as it takes to be clear of all that stands. */
@@ -148,26 +148,24 @@ function besideIn(
   { things }: Guest,
   box: Bounds,
   all: Standing[],
-  [x, z]: readonly [number, number],
+  [right, near]: readonly [number, number],
 ): Standing[] {
-  const own = boxOf(things);
-  const [wide, , deep] = sizeOf(box);
-  const [ownWide, ownHigh, ownDeep] = sizeOf(own);
-  const gap = 0.08 + 0.08 * Math.min(ownHigh, sizeOf(box)[1]);
-  const reach = (axis: 0 | 2, toward: number): number =>
-    toward === 0 ? 0 : toward * ((axis === 0 ? wide + ownWide : deep + ownDeep) / 2 + gap);
-  const at: Vector = [middle(box, 0) + reach(0, x), box.low[1], middle(box, 2) + reach(2, z)];
-  const isSideways = Math.abs(x) === 1;
-  const towards: readonly [number, number] = isSideways ? [x, 0] : [0, z];
-  const forward = isSideways ? (deep - ownDeep) * 0.2 : 0;
-  return shiftedFree(allMoved(things, [at[0], at[1], at[2] + forward]), all, towards, gap);
+  const [wide, high, deep] = sizeOf(box);
+  const [ownWide, ownHigh, ownDeep] = sizeOf(boxOf(things));
+  const gap = 0.08 + 0.08 * Math.min(ownHigh, high);
+  const isSideways = Math.abs(right) === 1;
+  const forward = isSideways ? (deep - ownDeep) * 0.2 : near * ((deep + ownDeep) / 2 + gap);
+  const [x, , z] = mean(box.low, box.high);
+  const at: Vector = [x + right * ((wide + ownWide) / 2 + gap), box.low[1], z + forward];
+  return shiftedFree(allMoved(things, at), all, isSideways ? 0 : 2, isSideways ? right : near, gap);
 }
 
-/** Moved on in a direction until it overlaps nothing. */
+/** Moved on along an axis until it overlaps nothing. */
 function shiftedFree(
   things: Standing[],
   all: readonly Standing[],
-  [x, z]: readonly [number, number],
+  axis: 0 | 2,
+  sign: number,
   gap: number,
 ): Standing[] {
   let free = things;
@@ -175,27 +173,23 @@ function shiftedFree(
     const own = boxOf(free);
     const other = all.find(({ bounds }) => doOverlap(own, bounds))?.bounds;
     if (other === undefined) return free;
-    const byX = x > 0 ? other.high[0] - own.low[0] : other.low[0] - own.high[0];
-    const byZ = z > 0 ? other.high[2] - own.low[2] : other.low[2] - own.high[2];
-    free = allMoved(free, [
-      x === 0 ? 0 : byX + Math.sign(x) * gap,
-      0,
-      z === 0 ? 0 : byZ + Math.sign(z) * gap,
-    ]);
+    const by = sign > 0 ? other.high[axis] - own.low[axis] : other.low[axis] - own.high[axis];
+    free = allMoved(
+      free,
+      each((along) => (along === axis ? by + sign * gap : 0)),
+    );
   }
   return free;
 }
 
 function around(things: Standing[], box: Bounds): Standing[] {
   const [wide, , deep] = sizeOf(box);
-  return things.map((thing, index) => {
+  return things.flatMap((thing, index) => {
     const angle = ((index + 0.25) / things.length) * Math.PI * 2;
     const [ownWide, , ownDeep] = sizeOf(thing.bounds);
-    const out: Vector = [
-      middle(box, 0) + Math.cos(angle) * (wide * 0.6 + ownWide * 0.8) - middle(thing.bounds, 0),
-      box.low[1] - thing.bounds.low[1],
-      middle(box, 2) + Math.sin(angle) * (deep * 0.6 + ownDeep * 0.8) - middle(thing.bounds, 2),
-    ];
-    return allMoved([thing], out)[0] ?? thing;
+    const [x, , z] = minus(mean(box.low, box.high), mean(thing.bounds.low, thing.bounds.high));
+    const aside = Math.cos(angle) * (wide * 0.6 + ownWide * 0.8);
+    const forward = Math.sin(angle) * (deep * 0.6 + ownDeep * 0.8);
+    return allMoved([thing], [x + aside, box.low[1] - thing.bounds.low[1], z + forward]);
   });
 }

@@ -1,7 +1,7 @@
 /** Where the things stand and in what light, with what the prompt leaves open decided; pure. */
 import type { ColourName } from '../../colour.ts';
 import { nounSet, type Noun } from '../../language/nouns.ts';
-import type { TimeOfDay } from '../../language/other-words.ts';
+import { wordMap, type TimeOfDay } from '../../language/other-words.ts';
 import type { Prompt } from '../../language/read-prompt.ts';
 import { createRandom } from '../../random.ts';
 import { thingOf } from '../things/catalogue.ts';
@@ -25,54 +25,43 @@ export interface Setting {
   time: TimeOfDay;
 }
 
-const grounds: Partial<Record<Noun, Ground>> = {
-  sea: 'water',
-  lake: 'water',
-  river: 'water',
-  water: 'water',
-  beach: 'sand',
-  desert: 'sand',
-  sand: 'sand',
-  meadow: 'grass',
-  forest: 'grass',
+const grounds = wordMap<Ground>({
+  water: 'sea lake river water',
+  sand: 'beach desert sand',
+  grass: 'meadow forest',
   field: 'field',
   snow: 'snow',
-  path: 'road',
-  city: 'road',
+  road: 'path city',
   space: 'space',
   floor: 'floor',
   studio: 'studio',
-  pavement: 'stone',
-};
-const backdropsOf: Partial<Record<Noun, Backdrop>> = {
-  mountain: 'mountains',
-  snowcap: 'mountains',
-  hill: 'hills',
+  stone: 'pavement',
+});
+const backdropsOf = wordMap<Backdrop>({
+  mountains: 'mountain snowcap',
+  hills: 'hill',
   forest: 'forest',
   city: 'city',
-  island: 'shore',
-};
-const weathers: Partial<Record<Noun, Weather>> = {
-  cloud: 'cloudy',
+  shore: 'island',
+});
+const weathers = wordMap<Weather>({
+  cloudy: 'cloud',
   rain: 'rain',
   snowfall: 'snowfall',
   fog: 'fog',
-  storm: 'storm',
-  lightning: 'storm',
-};
-const skySights: Partial<Record<Noun, SkySight>> = {
-  moon: 'moon',
-  crescent: 'moon',
-  star: 'stars',
-  aurora: 'stars',
+  storm: 'storm lightning',
+});
+const skySights = wordMap<SkySight>({
+  moon: 'moon crescent',
+  stars: 'star aurora',
   rainbow: 'rainbow',
   sun: 'sun',
-};
+});
 
 export function settingOf(prompt: Prompt, seed: string): Setting {
   const { mentions } = prompt;
-  const all = <Meaning>(table: Partial<Record<Noun, Meaning>>): Meaning[] => [
-    ...new Set(mentions.flatMap(({ noun }) => table[noun] ?? [])),
+  const all = <Meaning>(table: ReadonlyMap<string, Meaning>): Meaning[] => [
+    ...new Set(mentions.flatMap(({ noun }) => table.get(noun) ?? [])),
   ];
   const [backdrops, sights, weather] = [all(backdropsOf), all(skySights), all(weathers)[0] ?? 'clear'];
   const random = createRandom(`setting ${seed}`);
@@ -83,7 +72,7 @@ export function settingOf(prompt: Prompt, seed: string): Setting {
   const isWet = mentions.some(({ noun }) => noun === 'sea' || noun === 'lake' || noun === 'river');
   return {
     ground,
-    groundColour: colourOf(mentions.filter(({ noun }) => grounds[noun] !== undefined)),
+    groundColour: colourOf(mentions.filter(({ noun }) => grounds.has(noun))),
     hasWater: isWet && ground !== 'water',
     // Open land rises far away, unless the words say what is there.
     backdrops: backdrops.length === 0 && openLand.has(ground) ? ['hills'] : backdrops,

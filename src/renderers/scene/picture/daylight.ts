@@ -28,16 +28,8 @@ export interface Daylight {
   isStudio: boolean;
 }
 
-interface Hour {
-  elevation: number;
-  sun: string;
-  power: number;
-  zenith: string;
-  horizon: string;
-  sky: number;
-}
-
-const hours: Record<TimeOfDay, Hour> = {
+/** Heights in degrees. */
+const hours = {
   dawn: { elevation: 13, sun: '#ffc49a', power: 2.5, zenith: '#5d7fc4', horizon: '#ffcdb0', sky: 0.75 },
   morning: { elevation: 34, sun: '#fff0d4', power: 3.5, zenith: '#3f86d8', horizon: '#cfe6f4', sky: 0.95 },
   noon: { elevation: 52, sun: '#fff8ec', power: 3.7, zenith: '#2f7ad4', horizon: '#c4e2f6', sky: 1 },
@@ -45,7 +37,7 @@ const hours: Record<TimeOfDay, Hour> = {
   sunset: { elevation: 11, sun: '#ff9d5c', power: 3, zenith: '#4a5fa8', horizon: '#ffb27a', sky: 0.62 },
   dusk: { elevation: 22, sun: '#b49ad8', power: 0.8, zenith: '#2a3a78', horizon: '#e0909a', sky: 0.48 },
   night: { elevation: 40, sun: '#b4c8ff', power: 1.5, zenith: '#0c1638', horizon: '#33487e', sky: 0.62 },
-};
+} satisfies Record<TimeOfDay, object>;
 
 /** `facing` is how far the camera is turned around y: the sun stands beside and behind it. */
 export function daylightOf(setting: Setting, isHourSaid: boolean, facing: number, seed: string): Daylight {

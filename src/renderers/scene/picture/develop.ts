@@ -1,6 +1,9 @@
 /** Light as it was measured → a picture's values: exposure, highlights rolled off, gentle corners, rain and snow; pure. */
+import { mix } from '../../colour.ts';
 import { createRandom } from '../../random.ts';
 import type { PicturePlan } from '../plan-picture.ts';
+import { each, minus, times } from '../vector.ts';
+import type { Light } from './daylight.ts';
 
 /** Sums of passes, four numbers a pixel, become three bytes a pixel. */
 export function develop(
@@ -15,16 +18,9 @@ export function develop(
     for (let x = 0; x < width; x += 1) {
       const at = (y * width + x) * 4;
       const shine = corners(x / width - 0.5, y / height - 0.5) / passes;
-      const [red, green, blue] = rolledOff(
-        (light[at] ?? 0) * shine,
-        (light[at + 1] ?? 0) * shine,
-        (light[at + 2] ?? 0) * shine,
-      );
-      const to = (y * width + x) * 3;
+      const lit = rolledOff(each((part) => (light[at + part] ?? 0) * shine));
       const grain = dither(x, y);
-      bytes[to] = encoded(red, grain);
-      bytes[to + 1] = encoded(green, grain);
-      bytes[to + 2] = encoded(blue, grain);
+      for (const part of [0, 1, 2] as const) bytes[(y * width + x) * 3 + part] = encoded(lit[part], grain);
     }
   }
   paintFalling({ bytes, width, height }, plan);
@@ -37,19 +33,18 @@ function corners(x: number, y: number): number {
 }
 
 /** Khronos' neutral tone mapping: colours stay what they are, only what is too bright is drawn in. */
-function rolledOff(red: number, green: number, blue: number): [number, number, number] {
+function rolledOff(light: Light): Light {
   const start = 0.8 - 0.04;
-  const least = Math.min(red, green, blue);
+  const least = Math.min(...light);
   const offset = least < 0.08 ? least - 6.25 * least * least : 0.04;
-  const [r, g, b] = [red - offset, green - offset, blue - offset];
-  const peak = Math.max(r, g, b);
-  if (peak < start) return [r, g, b];
+  const shown = minus(light, [offset, offset, offset]);
+  const peak = Math.max(...shown);
+  if (peak < start) return shown;
   const room = 1 - start;
   const drawn = 1 - (room * room) / (peak + room - start);
   const share = drawn / peak;
   const white = 1 - 1 / (0.15 * (peak - drawn) + 1);
-  const to = (value: number): number => value * share + (drawn - value * share) * white;
-  return [to(r), to(g), to(b)];
+  return mix(times(shown, share), [drawn, drawn, drawn], white);
 }
 
 function encoded(light: number, grain: number): number {

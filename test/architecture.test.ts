@@ -29,7 +29,7 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   },
   'runner/checkpoint': {
     ours: ['lib', 'runner/core', 'runner/files', 'runner/pipeline/ports'],
-    packages: ['better-sqlite3', 'node:*'],
+    packages: ['node:*'],
   },
   'runner/manifest': {
     ours: ['lib', 'runner/core'],
@@ -48,7 +48,7 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
     packages: ['undici', 'node:*'],
   },
   'runner/watch': { ours: ['lib', 'runner/core'], packages: ['node:*'] },
-  service: { ours: ['lib', 'protocol'], packages: ['better-sqlite3', 'undici', 'zod', 'node:*'] },
+  service: { ours: ['lib', 'protocol'], packages: ['undici', 'zod', 'node:*'] },
   // Its process may end any time: the service starts it and imports nothing of it.
   renderers: { ours: ['lib'], packages: ['sharp', 'three', 'webgpu', 'node:*'] },
   'renderers/language': { ours: ['renderers/colour'], packages: [] },

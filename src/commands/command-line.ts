@@ -111,7 +111,7 @@ function baseParser(args: string[], loaded: Loaded) {
 /** The first line alone is what it always was, for scripts. */
 async function printVersions(): Promise<number> {
   const { versions } = await import('./version.ts');
-  const rows = versions().map(([name, version]) => `${name.padEnd(10)}${version}`);
+  const rows = (await versions()).map(([name, version]) => `${name.padEnd(10)}${version}`);
   writeOut([program, ...rows].join('\n'));
   return 0;
 }

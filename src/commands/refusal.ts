@@ -48,12 +48,18 @@ export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | u
     const text = `The checkpoint in ${shownDir} is damaged (${(thrown as Error).message}); it was not changed. Put a copy back, or repair it with \`nightrender verify <pipeline> --repair\`.`;
     return { ending: 'wrong-use', text, problems: [] };
   }
+  if (thrown instanceof Error && thrown.message.startsWith('Could not load the "sharp" module'))
+    return { ending: 'output-unwritable', text: sharpLacking, problems: [] };
   const unheard = whyNotListening(thrown);
   if (unheard !== undefined) return { ending: 'wrong-use', text: unheard, problems: [] };
   const code = (thrown as { code?: unknown }).code;
   if (!(thrown instanceof Error) || typeof code !== 'string' || !isDiskCode(code)) return undefined;
   return { ending: 'output-unwritable', text: describeDisk(thrown, code, dir, shownDir), problems: [] };
 }
+
+/** Its own words do not tell these two apart. */
+const sharpLacking =
+  'The package sharp, which decodes pictures, cannot be loaded: either too many files are open (EMFILE; raise the limit with ulimit -n), or its binary for this machine is missing (npm ci brings it). Then run the same command again.';
 
 /** Undefined where it is about something else. */
 function whyNotListening(thrown: unknown): string | undefined {

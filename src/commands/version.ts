@@ -14,45 +14,35 @@ export const program = `nightrender ${version}`;
 export const purpose = 'Renders long lists of scenes on a GPU job service, and resumes where it stopped.';
 
 /** Names and versions; of a part that cannot be loaded, why not. */
-export function versions(): [string, string][] {
-  const load: Load = createRequire(import.meta.url);
+export async function versions(): Promise<[string, string][]> {
   return [
     ['node', process.versions.node],
-    ['sqlite', orWhyNot(() => sqliteVersion(load))],
-    ['sharp', orWhyNot(() => sharpVersion(load))],
-    ['undici', orWhyNot(() => packageVersion(load, 'undici'))],
+    ['sqlite', await sqliteVersion().catch(whyNot)],
+    ['sharp', await sharpVersion().catch(whyNot)],
+    ['undici', packageVersion('undici')],
     ['platform', `${platform()} ${arch()}, ${release()}`],
   ];
 }
 
-type Load = (name: string) => unknown;
-
 /** SQLite's own, and that of what it is reached through. */
-function sqliteVersion(load: Load): string {
-  const Sqlite = load('better-sqlite3') as new (path: string) => {
-    prepare(sql: string): { pluck(): { get(): unknown } };
-    close(): void;
-  };
+async function sqliteVersion(): Promise<string> {
+  const { Sqlite, packageName } = await import('../lib/sqlite/better-sqlite3.ts');
   const db = new Sqlite(':memory:');
   const own = String(db.prepare('SELECT sqlite_version()').pluck().get());
   db.close();
-  return `${own} (better-sqlite3 ${packageVersion(load, 'better-sqlite3')})`;
+  return `${own} (better-sqlite3 ${packageVersion(packageName)})`;
 }
 
-function sharpVersion(load: Load): string {
-  const { versions: of } = load('sharp') as { versions: Record<string, string> };
-  return `${of['sharp'] ?? '?'} (libvips ${of['vips'] ?? '?'})`;
+async function sharpVersion(): Promise<string> {
+  const { versions: of } = (await import('sharp')).default;
+  return `${of.sharp ?? '?'} (libvips ${of.vips})`;
 }
 
-function packageVersion(load: Load, name: string): string {
-  return (load(`${name}/package.json`) as { version: string }).version;
+function packageVersion(name: string): string {
+  return (createRequire(import.meta.url)(`${name}/package.json`) as { version: string }).version;
 }
 
-function orWhyNot(read: () => string): string {
-  try {
-    return read();
-  } catch (error) {
-    const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
-    return `cannot be loaded: ${line}`;
-  }
+function whyNot(error: unknown): string {
+  const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+  return `cannot be loaded: ${line}`;
 }

@@ -1,6 +1,6 @@
 /** A batch that is nearly done, without doing it: scenes are put on record as saved, directly in the checkpoint. */
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
+import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 
 /** Until `saved` scenes are, in the order of the list; no run may be using the folder. */
 export function fillCheckpoint(dir: string, baseUrl: string, saved: number): void {

@@ -1,6 +1,6 @@
 /** Promise: `cancel` ends what is in flight at the service, keeps what is done, and says what runs on. */
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
+import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import { expect, it } from 'vitest';
 import { folderWith, inProcess, pipeline, Program, scenes, testKey } from './cli.ts';
 import { startHeldService } from './held-service.ts';

@@ -1,7 +1,7 @@
 /** Promise: keys are made, listed and revoked from the command line; each is told once and kept nowhere. */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
+import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import type { JsonObject } from '../../src/lib/text/json.ts';

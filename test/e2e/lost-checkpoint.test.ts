@@ -1,7 +1,7 @@
 /** Promise: pictures whose checkpoint is gone are taken over or kept aside, as a person says, and never paid again unsaid. */
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
+import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import { expect, it } from 'vitest';
 import { finishedBatch, inProcess, jobsOf, pipeline, scenes } from './cli.ts';
 

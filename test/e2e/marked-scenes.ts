@@ -1,6 +1,7 @@
 /** Whether a start has compared the list with the checkpoint: a mark on each scene that a comparison would put right. */
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
+import type { Database } from '../../src/lib/sqlite/database.ts';
+import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import { CommitMarkFile, readCommitMark } from '../../src/runner/checkpoint/commit-mark.ts';
 import { sha256OfFile } from '../../src/runner/checkpoint/find-loss.ts';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
@@ -27,7 +28,7 @@ export function planOf({ stdout }: Finished): unknown {
   return JSON.parse(line ?? 'null') as unknown;
 }
 
-export function withCheckpoint<T>(cwd: string, work: (db: Sqlite.Database) => T): T {
+export function withCheckpoint<T>(cwd: string, work: (db: Database) => T): T {
   const db = new Sqlite(join(cwd, 'out/checkpoint.sqlite'));
   try {
     return work(db);

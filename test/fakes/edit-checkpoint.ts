@@ -1,10 +1,11 @@
 /** A checkpoint edited by hand, by somebody who says so: the mark that would tell goes with it. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
+import type { Database } from '../../src/lib/sqlite/database.ts';
+import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 
 /** `work` may be SQL. */
-export function editCheckpoint(dir: string, work: string | ((db: Sqlite.Database) => void)): void {
+export function editCheckpoint(dir: string, work: string | ((db: Database) => void)): void {
   const db = new Sqlite(join(dir, 'checkpoint.sqlite'));
   try {
     if (typeof work === 'string') db.exec(work);

@@ -1,5 +1,5 @@
 /** A batch in a fake world: real checkpoint in memory, everything else in virtual time; it can die and come back. */
-import Sqlite from 'better-sqlite3';
+import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import {
   pictureRepair,
   readSavedJobs,

@@ -1,6 +1,6 @@
 /** Cancelling jobs, and the health of an endpoint. */
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
+import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import { describe, expect, it } from 'vitest';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
 import { jobSchema } from '../../src/service/jobs/job-schema.ts';

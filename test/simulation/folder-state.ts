@@ -1,5 +1,6 @@
 /** What a batch folder says, read without touching it: the checkpoint from a copy, and every file of a picture. */
-import Sqlite from 'better-sqlite3';
+import type { Database } from '../../src/lib/sqlite/database.ts';
+import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
@@ -56,7 +57,7 @@ function readState(out: string): FolderState | undefined {
   for (const part of parts)
     if (existsSync(join(out, `checkpoint.sqlite${part}`)))
       copyFileSync(join(out, `checkpoint.sqlite${part}`), copy + part);
-  let db: Sqlite.Database | undefined;
+  let db: Database | undefined;
   try {
     db = new Sqlite(copy, { fileMustExist: true });
     return {

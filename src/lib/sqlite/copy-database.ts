@@ -1,7 +1,7 @@
 /** A copy of a database as it is at a moment, made without a trace beside the original. */
 import { constants, existsSync, statSync } from 'node:fs';
 import { copyFile, rm } from 'node:fs/promises';
-import Sqlite from 'better-sqlite3';
+import { Sqlite } from './better-sqlite3.ts';
 
 /** SQLite copies all that is left in one step, so that no writer comes in between. */
 const allPages = 2 ** 31 - 1;

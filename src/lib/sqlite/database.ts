@@ -1,10 +1,11 @@
 /** Opening SQLite files so that a commit is on the disk when it returns, and bringing their schema up to date. */
 import { existsSync, chmodSync, closeSync, openSync, statSync } from 'node:fs';
-import Sqlite from 'better-sqlite3';
+import type BetterSqlite3 from 'better-sqlite3';
+import { Sqlite } from './better-sqlite3.ts';
 
-export type Database = Sqlite.Database;
+export type Database = BetterSqlite3.Database;
 
-export type Statement<Values extends unknown[]> = Sqlite.Statement<Values>;
+export type Statement<Values extends unknown[]> = BetterSqlite3.Statement<Values>;
 
 export interface Schema {
   /** Marks the file as ours (`PRAGMA application_id`): any 32-bit integer. */

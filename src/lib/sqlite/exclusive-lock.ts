@@ -1,6 +1,6 @@
 /** A lock on a file of its own that the kernel takes back however its holder dies: no lock is ever stale. */
 import { existsSync } from 'node:fs';
-import Sqlite from 'better-sqlite3';
+import { Sqlite } from './better-sqlite3.ts';
 import { makePrivateFile } from './database.ts';
 
 export interface ExclusiveLock {

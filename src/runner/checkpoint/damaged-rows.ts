@@ -1,5 +1,5 @@
 /** Checks a checkpoint for damage that SQLite does not detect: lost commits, a changed schema, inconsistent rows. */
-import Sqlite from 'better-sqlite3';
+import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { SceneState } from '../core/scene.ts';
 import { UnusableDatabase, type Database } from '../../lib/sqlite/database.ts';

@@ -1,7 +1,7 @@
 /** The database of a run's journal, and what its failures mean: a full disk, damage, removed files. */
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import Sqlite from 'better-sqlite3';
+import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import { FatalFailure } from '../core/failure.ts';
 import { diskFailure, isSystemError } from '../files/disk-failure.ts';
 import type { Database } from '../../lib/sqlite/database.ts';

@@ -1,5 +1,6 @@
 /** A checked manifest, set aside on disk outside the batch until it is known to be good. */
-import Sqlite from 'better-sqlite3';
+import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
+import type { Database } from '../../lib/sqlite/database.ts';
 import { sceneIdOf, type BadRow, type ListedScene, type Scene } from '../core/scene.ts';
 import type { ManifestScenes } from '../pipeline/ports.ts';
 import { insertGrouped, type GroupedInsert } from './grouped-insert.ts';
@@ -117,7 +118,7 @@ type SceneRow = [
   columns: string,
 ];
 
-function openTemporary(): Sqlite.Database {
+function openTemporary(): Database {
   const db = new Sqlite('');
   db.pragma('journal_mode = OFF');
   db.pragma('synchronous = OFF');

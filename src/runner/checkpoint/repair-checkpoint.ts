@@ -1,7 +1,7 @@
 /** Repairs a checkpoint: one that is sound is taken as it is, of any other all that can be read goes into a new one. */
 import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import Sqlite from 'better-sqlite3';
+import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import { syncFolder } from '../files/folders.ts';
 import {
   openForReading,

@@ -2,7 +2,7 @@
 import { randomFillSync } from 'node:crypto';
 import { closeSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import Sqlite from 'better-sqlite3';
+import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 
 export interface DiskReserveOptions {
   /** The file that takes the room. */

@@ -1,6 +1,6 @@
 /** The key store: every key that the service has given out, as far as it keeps them, and whom a request comes from. */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import Sqlite from 'better-sqlite3';
+import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import { type Database, openForWriting } from '../../lib/sqlite/database.ts';
 import type { FieldProblem } from '../endpoint-settings.ts';
 import { checkKey, isKeyKind, type KeyForm } from './check-key.ts';

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import Sqlite from 'better-sqlite3';
+import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { openForWriting, type Database } from '../../../src/lib/sqlite/database.ts';
 import { GroupCommit } from '../../../src/lib/sqlite/group-commit.ts';

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
+import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openCheckpoint } from '../../../src/runner/checkpoint/open-checkpoint.ts';
 import { checkpointSchema } from '../../../src/runner/checkpoint/schema.ts';

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
+import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { LiveReader } from '../../../src/runner/checkpoint/live-reader.ts';
 import { openCheckpoint, openCheckpointForReading } from '../../../src/runner/checkpoint/open-checkpoint.ts';

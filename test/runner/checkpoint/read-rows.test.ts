@@ -1,5 +1,5 @@
 /** Promise: what is listed is what the report says, however many there are, and each row once. */
-import Sqlite from 'better-sqlite3';
+import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
 import { expect, it } from 'vitest';
 import { readRows, type RowChoice } from '../../../src/runner/checkpoint/read-rows.ts';
 import { checkpointSchema } from '../../../src/runner/checkpoint/schema.ts';

@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
+import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { asDamage } from '../../../src/runner/checkpoint/damage.ts';
 import { assertSound } from '../../../src/runner/checkpoint/damaged-rows.ts';

@@ -1,7 +1,7 @@
 /** Inputs, outputs and streams that are long: whole, out of the way of all that moves, and gone in time. */
 import { readdirSync, rmSync, statSync, writeFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
+import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type OpenFile, type Text, wholeOf } from '../../../src/service/jobs/filed-text.ts';
 import { JobStore, type JobStoreOptions } from '../../../src/service/jobs/job-store.ts';

@@ -1,7 +1,7 @@
 /** Keys are several, named and revocable, good for what they were made for, and seen by every program at once. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import Sqlite from 'better-sqlite3';
+import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
 import { assert as assertProperty, array, property, stringMatching } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jobSchema } from '../../../src/service/jobs/job-schema.ts';

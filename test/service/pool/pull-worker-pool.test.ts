@@ -1,6 +1,6 @@
 /** Workers that the service starts and that then pull, as containers do: what becomes of their jobs with them. */
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
 import { expect, it } from 'vitest';
 import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
 import type { PullWorkload } from '../../../src/service/workloads/workload.ts';
@@ -81,7 +81,7 @@ it('keeps what it writes of a job with the job, also where it dies of it', async
   first.say('at the second');
   first.end('it exited with 137');
   await statusOnce(url, died, 'IN_QUEUE');
-  const store = new Database(join(dataDir, 'service.sqlite'), { readonly: true });
+  const store = new Sqlite(join(dataDir, 'service.sqlite'), { readonly: true });
   const logs = store.prepare('SELECT log FROM job ORDER BY number').pluck().all();
   store.close();
   expect(logs).toEqual(['at the first', 'at the second\nit exited with 137']);

@@ -31,6 +31,10 @@ export function rgb(hexadecimal: string): Colour {
   return [(value >> 16) & 255, (value >> 8) & 255, value & 255];
 }
 
+export function colourOf(colour: Colour | string): Colour {
+  return typeof colour === 'string' ? rgb(colour) : colour;
+}
+
 /** Several, with a space between them. */
 export function rgbs(hexadecimals: string): [Colour, ...Colour[]] {
   const [first = '', ...rest] = hexadecimals.split(' ');

@@ -1,7 +1,7 @@
 /** Space: clouds of stars, planets, and what flies between them. */
 import { namedColours, rgbs } from '../colour.ts';
 import { box, placed, type Point } from './drawing.ts';
-import { mentionOf, type Mention } from './mentions.ts';
+import type { Mention } from './mentions.ts';
 import { planet, stars } from './sky.ts';
 import { lookOf, type Stage } from './stage.ts';
 import { itemsOf } from './find-place.ts';
@@ -22,7 +22,7 @@ function nebula(stage: Stage): string {
   const random = stage.random.fork('nebula');
   const { width, height, drawing } = stage;
   const said = ['space', 'star', 'sky'] as const;
-  const named = said.flatMap((noun) => mentionOf(stage.setting.description, noun)?.colours ?? []);
+  const named = said.flatMap((noun) => stage.mention(noun)?.colours ?? []);
   const [first = random.pick(clouds), second = random.pick(clouds)] = named.map((name) => namedColours[name]);
   return Array.from({ length: 20 }, (_, index) => {
     const along = index / 19;
@@ -36,7 +36,7 @@ function nebula(stage: Stage): string {
 function planets(stage: Stage): string {
   const random = stage.random.fork('planets');
   const { width, height, light } = stage;
-  const mention = mentionOf(stage.setting.description, 'planet');
+  const mention = stage.mention('planet');
   const count = Math.min(mention?.count ?? 1, 9);
   return Array.from({ length: count }, (_, index) => {
     const { main, trim } = mention === undefined ? {} : coloursOf(mention, index);

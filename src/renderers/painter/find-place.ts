@@ -1,6 +1,6 @@
 /** Finds the place of one thing in a landscape: where its kind belongs, as far from the others as it can be. */
 import { type Random } from '../random.ts';
-import { speaksOf, type Mention } from './mentions.ts';
+import type { Mention } from './mentions.ts';
 import { type Stage } from './stage.ts';
 import {
   airSpot,
@@ -128,7 +128,7 @@ function spotFor(
 
 /** In a forest, things stand in the middle, where the trees leave room. */
 function clearing(stage: Stage, spot: Spot): Spot {
-  if (!speaksOf(stage.setting.description, 'forest')) return spot;
+  if (!stage.says('forest')) return spot;
   return { ...spot, x: stage.width * (0.28 + (0.44 * spot.x) / stage.width) };
 }
 

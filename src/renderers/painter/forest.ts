@@ -1,13 +1,13 @@
 /** A forest: rows of trees that step back into the haze, and a few great ones at the sides. */
 import { ellipse, placed, type Circle, type Point } from './drawing.ts';
-import { newMention, mentionOf, speaksOf } from './mentions.ts';
+import { newMention } from './mentions.ts';
 import { lookOf, type Stage } from './stage.ts';
 import { isInRiver, type Terrain } from './terrain.ts';
 import { type DrawThing } from './things/look.ts';
 import { drawFarPine, drawFarTree, plants } from './things/plants.ts';
 
 export function paintForest(stage: Stage, terrain: Terrain): { far: string; near: string } {
-  const mention = mentionOf(stage.setting.description, 'forest');
+  const mention = stage.mention('forest');
   if (mention === undefined || stage.setting.ground === 'sea') return { far: '', near: '' };
   const shore = terrain.water === undefined ? undefined : terrain.water.top - stage.horizon;
   const rows =
@@ -47,9 +47,8 @@ function frame(stage: Stage): string {
 }
 
 function tree(stage: Stage, name: string, at: Point, scale: number, depth: number): string {
-  const { description } = stage.setting;
-  const wood = mentionOf(description, 'forest') ?? newMention('forest');
-  const trees = mentionOf(description, 'pine') ?? mentionOf(description, 'tree');
+  const wood = stage.mention('forest') ?? newMention('forest');
+  const trees = stage.mention('pine') ?? stage.mention('tree');
   const said = wood.colours.length === 0 && trees !== undefined ? { ...trees, count: 1 } : wood;
   const look = lookOf(stage, stage.random.fork(`tree ${name}`), said, 0, depth);
   const shade = stage.drawing.radial([0, [16, 20, 40], 0.4], [1, [16, 20, 40], 0]);
@@ -61,8 +60,8 @@ function drawerOf(stage: Stage, isFar: boolean): DrawThing {
   const pine = isFar ? drawFarPine : plants.pine.draw;
   const broad = isFar ? drawFarTree : plants.tree.draw;
   const { description } = stage.setting;
-  if (speaksOf(description, 'pine')) return pine;
-  if (speaksOf(description, 'palm')) return plants.palm.draw;
-  if (speaksOf(description, 'tree', 'oak') || description.season !== null) return broad;
+  if (stage.says('pine')) return pine;
+  if (stage.says('palm')) return plants.palm.draw;
+  if (stage.says('tree', 'oak') || description.season !== null) return broad;
   return stage.random.fork('wood').chance(0.7) ? pine : broad;
 }

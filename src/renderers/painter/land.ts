@@ -2,14 +2,13 @@
 import { clamp, hex, mix, rgb, shade, type Colour } from '../colour.ts';
 import type { Random } from '../random.ts';
 import { box, dots, lines, path, smooth, strip, type Circle, type Point } from './drawing.ts';
-import { mentionOf, saidColour, speaksOf } from './mentions.ts';
 import type { Setting } from './setting.ts';
 import { seen, type Stage } from './stage.ts';
 
 /** The colour of the open ground, as it is in white light. */
 export function soilOf(stage: Stage): Colour {
   const { ground, description } = stage.setting;
-  const said = saidColour(description, 'meadow', 'field', 'desert', 'beach', 'hill');
+  const said = stage.saidColour('meadow', 'field', 'desert', 'beach', 'hill');
   if (said !== undefined) return mix(said, rgb('#6f9a4a'), 0.12);
   return rgb(soils[ground] ?? (description.season === 'autumn' ? '#b79a4c' : '#7fae4e'));
 }
@@ -29,7 +28,7 @@ export function landUnder(ridge: readonly Point[], bottom: number, fill: string)
 /** Rows of hills towards the horizon, the farthest first; each is paler than the next. */
 export function paintFarHills(stage: Stage): string {
   const { setting, random, horizon, width } = stage;
-  const mention = mentionOf(setting.description, 'hill');
+  const mention = stage.mention('hill');
   const isOpen = setting.ground === 'sea' || setting.ground === 'beach';
   if (isOpen && mention === undefined) return '';
   const chance = random.fork('hills');
@@ -37,7 +36,7 @@ export function paintFarHills(stage: Stage): string {
   const tall = mention === undefined ? 26 : 66 * Math.min(1.4, mention.size);
   const isBare = setting.ground === 'desert' || setting.ground === 'snow';
   const green = mix(soilOf(stage), rgb('#4f7d52'), isBare ? 0 : 0.55);
-  const colour = saidColour(setting.description, 'hill') ?? green;
+  const colour = stage.saidColour('hill') ?? green;
   return Array.from({ length: count }, (_, index) => {
     const near = (index + 1) / (count + 1);
     const y = horizon + 14 - tall * (1 - near * 0.75);
@@ -56,7 +55,7 @@ export function wave(random: Random, width: number, y: number, swing: number): P
 }
 
 function hillSide(stage: Stage, ridge: Point[], colour: Colour, depth: number, bottom: number): string {
-  const lit = seen(stage, shade(colour, 0.1), depth);
+  const lit = seen(stage, colour, depth, 0.1);
   const foot = mix(seen(stage, colour, depth), stage.palette.haze, 0.38);
   return landUnder(ridge, bottom, stage.drawing.linear([0, lit], [1, foot]));
 }
@@ -86,9 +85,9 @@ export function paintPlain(stage: Stage): string {
   const { horizon, height, width, random, drawing, setting } = stage;
   const soil = soilOf(stage);
   const fill = drawing.linear(
-    [0, seen(stage, shade(soil, 0.12), 0.45)],
+    [0, seen(stage, soil, 0.45, 0.12)],
     [0.3, seen(stage, soil, 0.75)],
-    [1, seen(stage, shade(soil, -0.26), 1)],
+    [1, seen(stage, soil, 1, -0.26)],
   );
   const ridge = wave(random.fork('plain'), width, horizon + 6, 4);
   const ground = landUnder(ridge, height, fill);
@@ -101,13 +100,13 @@ export function paintPlain(stage: Stage): string {
 function swells(stage: Stage, soil: Colour): string {
   const random = stage.random.fork('swells');
   const { horizon, height, width, drawing } = stage;
-  const isHilly = speaksOf(stage.setting.description, 'hill');
+  const isHilly = stage.says('hill');
   return [0.2, 0.42, 0.68]
     .map((depth) => {
       const y = horizon + (height - horizon) * (depth - (isHilly ? 0.1 : 0));
       const ridge = wave(random, width, y, (isHilly ? 14 : 6) + (isHilly ? 30 : 15) * depth);
-      const tint = seen(stage, shade(soil, isHilly ? 0.16 : random.between(-0.1, 0.16)), depth + 0.3);
-      const foot = seen(stage, shade(soil, -0.22), depth + 0.35);
+      const tint = seen(stage, soil, depth + 0.3, isHilly ? 0.16 : random.between(-0.1, 0.16));
+      const foot = seen(stage, soil, depth + 0.35, -0.22);
       const fill = isHilly
         ? drawing.linear([0, tint], [0.22, seen(stage, soil, depth + 0.3)], [0.75, foot])
         : drawing.linear([0, tint, 0.95], [0.5, tint, 0]);
@@ -135,12 +134,10 @@ function furrows(stage: Stage): string {
 
 /** A path that winds from the foot of the picture to the horizon. */
 export function paintPath(stage: Stage, from: number): string {
-  if (!speaksOf(stage.setting.description, 'path')) return '';
+  if (!stage.says('path')) return '';
   const { height, width, light } = stage;
   const random = stage.random.fork('path');
-  const soil =
-    saidColour(stage.setting.description, 'path') ??
-    rgb(stage.setting.ground === 'snow' ? '#cfd8e4' : '#d8bf92');
+  const soil = stage.saidColour('path') ?? rgb(stage.setting.ground === 'snow' ? '#cfd8e4' : '#d8bf92');
   const middle = width * (0.5 + light.side * random.between(0.05, 0.14));
   const swing = width * random.between(0.05, 0.1);
   const edge = (side: number): Point[] =>
@@ -153,9 +150,9 @@ export function paintPath(stage: Stage, from: number): string {
       ];
     });
   const outline = strip(edge(-1), edge(1));
-  const fill = stage.drawing.linear([0, seen(stage, soil, 0.5)], [1, seen(stage, shade(soil, -0.12), 1)]);
+  const fill = stage.drawing.linear([0, seen(stage, soil, 0.5)], [1, seen(stage, soil, 1, -0.12)]);
   return (
-    path(outline, hex(seen(stage, shade(soil, -0.45), 0.9)), 'opacity="0.35" transform="translate(2 2)"') +
+    path(outline, hex(seen(stage, soil, 0.9, -0.45)), 'opacity="0.35" transform="translate(2 2)"') +
     path(outline, fill)
   );
 }
@@ -175,9 +172,9 @@ export function paintForeground(stage: Stage): string {
       return `M${(x - 1.6).toFixed(1)} ${height + 2}Q${x.toFixed(1)} ${(height - long * 0.6).toFixed(1)} ${(x + lean).toFixed(1)} ${(height - long).toFixed(1)}Q${(x + 1).toFixed(1)} ${(height - long * 0.5).toFixed(1)} ${(x + 1.8).toFixed(1)} ${height + 2}Z`;
     }).join('');
   const share = clamp(width / 768, 0.6, 2) * stage.detail * (ground === 'snow' ? 0.25 : 1);
-  const dark = path(blades(Math.round(150 * share), 34), hex(seen(stage, shade(base, -0.42), 1)));
-  const lit = path(blades(Math.round(90 * share), 24), hex(seen(stage, shade(base, -0.12), 1)));
-  return box([0, height - 1], width, 1, hex(seen(stage, shade(base, -0.4), 1))) + dark + lit;
+  const dark = path(blades(Math.round(150 * share), 34), hex(seen(stage, base, 1, -0.42)));
+  const lit = path(blades(Math.round(90 * share), 24), hex(seen(stage, base, 1, -0.12)));
+  return box([0, height - 1], width, 1, hex(seen(stage, base, 1, -0.4))) + dark + lit;
 }
 
 /** Smooth backs of sand with a sharp crest between light and shade. */
@@ -213,8 +210,8 @@ function dune(
   const near = depth * 1.1 + 0.42;
   const [peak = [0, 0] as Point, , end = peak] = crest;
   const lit = stage.drawing.linear(
-    [0, seen(stage, shade(soil, 0.26), near)],
-    [0.6, seen(stage, shade(soil, -0.06), near + 0.1)],
+    [0, seen(stage, soil, near, 0.26)],
+    [0.6, seen(stage, soil, near + 0.1, -0.06)],
   );
   const dark = seen(stage, mix(soil, rgb('#6a3f58'), 0.58), near);
   const shadow = stage.drawing.linear([0, dark, 0.95], [0.5, dark, 0.55], [1, dark, 0]);

@@ -3,7 +3,7 @@ import { placed, ellipse } from './drawing.ts';
 import { paintForest } from './forest.ts';
 import { paintFarHills, paintForeground, paintPath, paintPlain } from './land.ts';
 import { hazeBand, paintMountains } from './mountains.ts';
-import { mentionOf, type Mention } from './mentions.ts';
+import type { Mention } from './mentions.ts';
 import { paintBank, paintCape, paintKnoll } from './shore.ts';
 import { paintSky } from './sky.ts';
 import { paintSkyline } from './skyline.ts';
@@ -62,7 +62,7 @@ function shore(stage: Stage, terrain: Terrain, heights: string, standing: string
 
 /** A hanging bridge over open water; a stone one over a river is a thing among things. */
 function hangingBridge(stage: Stage, { water }: Terrain): string {
-  const mention = mentionOf(stage.setting.description, 'bridge');
+  const mention = stage.mention('bridge');
   if (mention === undefined || water === undefined) return '';
   const look = lookOf(stage, stage.random.fork('bridge'), mention, 0, 0.85);
   const y = water.top + (water.bottom - water.top) * 0.22;

@@ -2,19 +2,18 @@
 import { mix, namedColours, rgb, type Colour } from '../colour.ts';
 import { box, lines, path, type Point } from './drawing.ts';
 import { type Random } from '../random.ts';
-import { mentionOf, saidColour, speaksOf } from './mentions.ts';
 import { seen, type Stage } from './stage.ts';
 
 export function paintMountains(stage: Stage): string {
-  const { description, ground } = stage.setting;
-  const mention = mentionOf(description, 'mountain') ?? mentionOf(description, 'snowcap');
+  const { ground } = stage.setting;
+  const mention = stage.mention('mountain') ?? stage.mention('snowcap');
   if (mention === undefined) return '';
   const random = stage.random.fork('mountains');
-  const said = saidColour(description, mention.noun);
+  const said = stage.saidColour(mention.noun);
   const rock =
     said === undefined ? rgb(ground === 'desert' ? '#b0603f' : '#5d6c86') : mix(said, rgb('#56627a'), 0.15);
   const isWarm = said === namedColours.red || ground === 'desert';
-  const isSnowy = !isWarm && (random.chance(0.6) || speaksOf(description, 'snowcap', 'snow'));
+  const isSnowy = !isWarm && (random.chance(0.6) || stage.says('snowcap', 'snow'));
   const tall = stage.horizon * 0.84 * Math.min(mention.size, 1.35);
   const back = row(stage, random, { count: 6, tall: tall * 0.62, depth: 0.08, rock, isSnowy });
   const main = { count: Math.max(2, Math.min(mention.count, 9)), tall, depth: 0.3, rock, isSnowy };
@@ -101,7 +100,7 @@ function snowCap(
   left: Point[],
   right: Point[],
 ): string {
-  const reach = speaksOf(stage.setting.description, 'snow', 'snowcap') ? 5 : 3;
+  const reach = stage.says('snow', 'snowcap') ? 5 : 3;
   const from = left[reach - 1] ?? peak;
   const to = right[reach - 1] ?? peak;
   const tall = (from[1] + to[1]) / 2 - peak[1];
@@ -110,7 +109,7 @@ function snowCap(
     const bite = index % 2 === 0 ? random.between(-0.42, -0.18) : random.between(0.02, 0.3);
     return [to[0] + (from[0] - to[0]) * share, to[1] + (from[1] - to[1]) * share + bite * tall];
   });
-  const white = seen(stage, rgb('#fbfdff'), plan.depth + 0.45);
+  const white = seen(stage, '#fbfdff', plan.depth + 0.45);
   const fill = stage.drawing.linear([0, white], [1, mix(white, stage.palette.haze, 0.3)]);
   return path(lines([...left.slice(0, reach).toReversed(), peak, ...right.slice(0, reach), ...teeth]), fill);
 }

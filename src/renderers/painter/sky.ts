@@ -2,11 +2,10 @@
 import { hex, mix, namedColours, rgb, rgbs, shade, type Colour } from '../colour.ts';
 import { pointsOf } from '../points.ts';
 import { box, circle, circles, ellipse, path, stroke, type Circle, type Point } from './drawing.ts';
-import { mentionOf, saidColour, speaksOf } from './mentions.ts';
 import { hasMoon, hasSun, type Stage } from './stage.ts';
 
 export function paintSky(stage: Stage): string {
-  const { palette, drawing, width, horizon, setting } = stage;
+  const { palette, drawing, width, horizon } = stage;
   const fill = drawing.linear(
     [0, palette.skyTop],
     [0.55, palette.skyMiddle],
@@ -15,22 +14,22 @@ export function paintSky(stage: Stage): string {
   );
   const parts = [box([0, 0], width, horizon + 60, fill)];
   if (palette.stars > 0.05) parts.push(stars(stage));
-  if (speaksOf(setting.description, 'aurora')) parts.push(aurora(stage));
-  const far = mentionOf(setting.description, 'planet');
+  if (stage.says('aurora')) parts.push(aurora(stage));
+  const far = stage.mention('planet');
   if (far !== undefined) {
     const at: Point = [width * (0.5 - stage.light.side * 0.26), horizon * 0.36];
-    const colour = saidColour(setting.description, 'planet') ?? rgb('#d99a6c');
+    const colour = stage.saidColour('planet') ?? rgb('#d99a6c');
     parts.push(planet(stage, at, 58 * far.size, colour, colour));
   }
   if (hasMoon(stage)) parts.push(moon(stage));
   else if (hasSun(stage)) parts.push(sun(stage));
-  if (speaksOf(setting.description, 'rainbow')) parts.push(rainbow(stage));
+  if (stage.says('rainbow')) parts.push(rainbow(stage));
   return parts.join('');
 }
 
 export function stars(stage: Stage, depth = stage.horizon): string {
   const random = stage.random.fork('stars');
-  const isStarry = speaksOf(stage.setting.description, 'star', 'space');
+  const isStarry = stage.says('star', 'space');
   const count = Math.round((isStarry ? 420 : 190) * stage.palette.stars * (stage.width / 768) * stage.detail);
   const spots = Array.from({ length: count }, () => {
     const y = depth * random.next() ** 1.25;
@@ -65,10 +64,10 @@ function milkyWay(stage: Stage, depth: number): string {
 
 function sun(stage: Stage): string {
   const { palette, drawing, light, setting } = stage;
-  const mention = mentionOf(setting.description, 'sun');
+  const mention = stage.mention('sun');
   const low = setting.time === 'sunset' || setting.time === 'dawn' || setting.time === 'dusk';
   const radius = (low ? 34 : 24) * (mention?.size ?? 1) * (mention === undefined ? 1 : 1.15);
-  const colour = saidColour(setting.description, 'sun') ?? palette.glow;
+  const colour = stage.saidColour('sun') ?? palette.glow;
   const isClear = palette.hazeStrength < 0.64 || low;
   const shine = drawing.glow(light.at, radius * 9, radius * 7, colour, isClear ? 0.6 : 0.35);
   const corona = drawing.glow(light.at, radius * 2.6, radius * 2.6, colour, isClear ? 0.85 : 0.4);
@@ -77,15 +76,15 @@ function sun(stage: Stage): string {
 }
 
 function moon(stage: Stage): string {
-  const { drawing, light, setting, palette } = stage;
-  const mention = mentionOf(setting.description, 'crescent') ?? mentionOf(setting.description, 'moon');
+  const { drawing, light, palette } = stage;
+  const mention = stage.mention('crescent') ?? stage.mention('moon');
   const radius = (mention === undefined ? 17 : 27) * (mention?.size ?? 1);
-  const named = mention && saidColour(setting.description, mention.noun);
+  const named = mention && stage.saidColour(mention.noun);
   const colour = named === undefined ? rgb('#fbf4dc') : shade(named, 0.25);
   const [x, y] = light.at;
   const shine = drawing.glow([x, y], radius * 8, radius * 8, mix(palette.glow, colour, 0.4), 0.4);
   const halo = drawing.glow([x, y], radius * 2.4, radius * 2.4, colour, 0.55);
-  if (speaksOf(setting.description, 'crescent')) {
+  if (stage.says('crescent')) {
     const [top, bottom] = [`${x + radius * 0.35} ${y - radius}`, `${x + radius * 0.35} ${y + radius}`];
     const outline = `M${top}A${radius * 1.06} ${radius * 1.06} 0 1 0 ${bottom}A${radius * 1.15} ${radius * 1.15} 0 0 1 ${top}Z`;
     return shine + path(outline, hex(colour));
@@ -101,8 +100,7 @@ function moon(stage: Stage): string {
 /** Curtains of light: thin upright strips along a winding line. */
 function aurora(stage: Stage): string {
   const random = stage.random.fork('aurora');
-  const named =
-    mentionOf(stage.setting.description, 'aurora')?.colours.map((name) => namedColours[name]) ?? [];
+  const named = stage.mention('aurora')?.colours.map((name) => namedColours[name]) ?? [];
   const [main = rgb('#4dffb0'), second = rgb('#9a6bff')] = named;
   const curtains = [0, 1, 2].map((layer) => {
     const base = stage.horizon * (0.5 + 0.16 * layer);

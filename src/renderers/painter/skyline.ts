@@ -1,15 +1,13 @@
 /** A city on the horizon: three rows of towers, with lit windows when it is dark. */
-import { hex, mix, rgb, rgbs, shade, type Colour } from '../colour.ts';
+import { hex, mix, rgb, rgbs, type Colour } from '../colour.ts';
 import { box, circle, path, stroke } from './drawing.ts';
 import { type Random } from '../random.ts';
-import { saidColour, speaksOf } from './mentions.ts';
 import { seen, type Stage } from './stage.ts';
 
 export function paintSkyline(stage: Stage): string {
-  const { description } = stage.setting;
-  if (!speaksOf(description, 'city')) return '';
+  if (!stage.says('city')) return '';
   const random = stage.random.fork('skyline');
-  const tint = saidColour(description, 'city') ?? rgb('#77839a');
+  const tint = stage.saidColour('city') ?? rgb('#77839a');
   const shine = stage.palette.isLamplit
     ? stage.drawing.glow([stage.width / 2, stage.horizon], stage.width * 0.7, 150, rgb('#ffb46a'), 0.55)
     : '';
@@ -45,8 +43,8 @@ function tower(
   colour: Colour,
   [x, y, wide, tall]: Tower,
 ): string {
-  const bright = seen(stage, shade(colour, 0.12), depth);
-  const dark = seen(stage, shade(colour, -0.3), depth);
+  const bright = seen(stage, colour, depth, 0.12);
+  const dark = seen(stage, colour, depth, -0.3);
   const base = mix(seen(stage, colour, depth), stage.palette.haze, 0.35);
   const lit = stage.drawing.across(stage.light.side, [0, dark], [1, bright]);
   const haze = stage.drawing.linear([0, base, 0], [0.5, base, 0.1], [1, base, 0.8]);
@@ -89,6 +87,6 @@ function windows(stage: Stage, random: Random, depth: number, [x, y, wide, tall]
   const glass = hex(seen(stage, rgb(isLamplit ? '#2c3448' : '#4a6680'), depth));
   const bright = isLamplit
     ? hex(mix(rgb('#ffd98c'), stage.palette.haze, 0.22 * (1 - depth)))
-    : hex(mix(seen(stage, rgb('#ffffff'), depth), stage.palette.skyLow, 0.4));
+    : hex(mix(seen(stage, '#ffffff', depth), stage.palette.skyLow, 0.4));
   return path(dark, glass, 0.55) + path(lit, bright, 0.9);
 }

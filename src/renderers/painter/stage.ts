@@ -1,9 +1,10 @@
 /** The stage of one picture: its size in drawing units, its light, its colours, and where far and near are. */
-import { clamp, mix, under, type Colour } from '../colour.ts';
+import { clamp, colourOf, mix, shade, under, type Colour } from '../colour.ts';
 import { box, Drawing, type Point } from './drawing.ts';
 import { paletteOf, type Palette } from './palette.ts';
 import { createRandom, hashOf, type Random } from '../random.ts';
-import { mentionOf, speaksOf, type Mention } from './mentions.ts';
+import type { Noun } from '../language/nouns.ts';
+import { mentionOf, saidColour, speaksOf, type Mention } from './mentions.ts';
 import { coloursOf, type Look } from './things/look.ts';
 import { settingOf, type Setting } from './setting.ts';
 
@@ -21,6 +22,10 @@ export interface Stage {
   palette: Palette;
   random: Random;
   drawing: Drawing;
+  /** What the prompt says of these nouns. */
+  says(...nouns: Noun[]): boolean;
+  mention(noun: Noun): Mention | undefined;
+  saidColour(...nouns: Noun[]): Colour | undefined;
 }
 
 const shortSide = 512;
@@ -44,14 +49,17 @@ export function setStage(text: string, seed: number, pixelWidth: number, pixelHe
     palette: paletteOf(setting, random.fork('palette')),
     random,
     drawing: new Drawing(),
+    says: (...nouns) => speaksOf(setting.description, ...nouns),
+    mention: (noun) => mentionOf(setting.description, noun),
+    saidColour: (...nouns) => saidColour(setting.description, ...nouns),
   };
 }
 
-/** A colour as it is seen in this light at a depth: 0 is the horizon, 1 is right here. */
-export function seen(stage: Stage, colour: Colour, depth: number): Colour {
+/** A colour, shaded by an amount, as it is seen in this light at a depth: 0 is the horizon, 1 is right here. */
+export function seen(stage: Stage, colour: Colour | string, depth: number, amount = 0): Colour {
   const { light, haze, hazeStrength } = stage.palette;
   const far = Math.max(0, Math.min(1, 1 - depth));
-  return mix(under(light, colour), haze, hazeStrength * far ** 1.4);
+  return mix(under(light, shade(colourOf(colour), amount)), haze, hazeStrength * far ** 1.4);
 }
 
 /** How one thing of a mention looks at a depth. */
@@ -64,7 +72,7 @@ export function lookOf(stage: Stage, random: Random, mention: Mention, index: nu
     ...coloursOf(mention, index),
     side: stage.light.side,
     isLamplit: stage.palette.isLamplit,
-    season: speaksOf(description, 'snow', 'snowfall') ? 'winter' : description.season,
+    season: stage.says('snow', 'snowfall') ? 'winter' : description.season,
   };
 }
 

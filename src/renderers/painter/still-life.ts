@@ -3,7 +3,7 @@ import { hex, mix, rgb, rgbs, shade, under, type Colour } from '../colour.ts';
 import { box, ellipse, path, placed, stroke } from './drawing.ts';
 import { type Random } from '../random.ts';
 import { itemsOf, type Item } from './find-place.ts';
-import { newMention, saidColour } from './mentions.ts';
+import { newMention } from './mentions.ts';
 import { darkCorners, lookOf, type Stage } from './stage.ts';
 import { entryOf } from './things/catalogue.ts';
 import type { Look } from './things/look.ts';
@@ -51,7 +51,7 @@ function paintRoom(stage: Stage, random: Random, edge: number): string {
   const { width, height, drawing, light } = stage;
   const tint = lightOf(stage);
   const [dim, bright = dim] = rgbs(random.pick(walls));
-  const wood = under(tint, saidColour(stage.setting.description, 'table') ?? random.pick(woods));
+  const wood = under(tint, stage.saidColour('table') ?? random.pick(woods));
   const [shadowed, lit] = [under(tint, dim), under(tint, bright)];
   const wall = drawing.linearAlong(light.side === 1 ? [1, 0, 0, 1] : [0, 0, 1, 1], [0, lit], [1, shadowed]);
   const top = drawing.linear([0, shade(wood, 0.2)], [0.4, wood], [1, shade(wood, -0.36)]);

@@ -1,7 +1,7 @@
 /** Where things can stand, swim and fly in a landscape, and how large they look there. */
 import { clamp } from '../colour.ts';
 import { type Random } from '../random.ts';
-import { mentionOf, speaksOf } from './mentions.ts';
+import { mentionOf } from './mentions.ts';
 import { type Stage } from './stage.ts';
 import { nounSet, type Noun } from '../language/nouns.ts';
 
@@ -51,14 +51,14 @@ export function terrainOf(stage: Stage): Terrain {
   const { horizon, height, setting } = stage;
   const random = stage.random.fork('terrain');
   const deep = height - horizon;
-  const { description, ground } = setting;
+  const { ground } = setting;
   const none = { water: undefined, cape: undefined, hasBank: false, river: undefined };
   if (ground === 'sea' || ground === 'beach') {
     const isBeach = ground === 'beach';
-    const hasBank = isBeach || speaksOf(description, ...bankThings);
+    const hasBank = isBeach || stage.says(...bankThings);
     const bank = isBeach ? random.between(0.6, 0.7) : 0.74;
-    const saysCape = speaksOf(description, ...capeThings);
-    const hasCape = saysCape || (!isBeach && (speaksOf(description, 'palm', 'hill') || random.chance(0.35)));
+    const saysCape = stage.says(...capeThings);
+    const hasCape = saysCape || (!isBeach && (stage.says('palm', 'hill') || random.chance(0.35)));
     const water = { top: horizon, bottom: hasBank ? horizon + deep * bank : height };
     return { ...none, water, cape: hasCape ? capeOf(stage, random) : undefined, hasBank };
   }
@@ -118,7 +118,7 @@ export function airSpot({ width, horizon }: Stage, random: Random): Spot {
 
 function capeOf(stage: Stage, random: Random): Cape {
   const { width, horizon, height, light } = stage;
-  const isIsland = speaksOf(stage.setting.description, 'island');
+  const isIsland = stage.says('island');
   const long = width * random.between(0.4, 0.5);
   const middle = width * (0.5 - light.side * 0.2);
   const left = isIsland ? middle - long / 2 : light.side === 1 ? -20 : width - long;

@@ -1,7 +1,6 @@
 /** Water: it mirrors the sky above it, carries the light of sun or moon, and moves in small waves. */
-import { hex, mix, rgb, shade, type Colour } from '../colour.ts';
+import { hex, mix, shade, type Colour } from '../colour.ts';
 import { box, ellipse, path, stroke, strip, type Point } from './drawing.ts';
-import { saidColour, speaksOf } from './mentions.ts';
 import { hasMoon, hasSun, seen, type Stage } from './stage.ts';
 import { type River } from './terrain.ts';
 
@@ -45,7 +44,7 @@ export function paintRiver(stage: Stage, river: River): string {
   );
   const outline = strip(edge(-1, 0), edge(1, 0));
   const water = { top: horizon + 8, bottom: height };
-  const earth = seen(stage, rgb('#6a6a42'), 0.8);
+  const earth = seen(stage, '#6a6a42', 0.8);
   const bank = path(
     strip(edge(-1, 3), edge(1, 3)),
     stage.drawing.linear([0, earth, 0], [0.3, earth, 0.55], [1, earth, 0.6]),
@@ -55,17 +54,16 @@ export function paintRiver(stage: Stage, river: River): string {
 }
 
 function deepColour(stage: Stage): Colour {
-  const { description } = stage.setting;
-  const named = saidColour(description, 'sea', 'lake', 'river');
+  const named = stage.saidColour('sea', 'lake', 'river');
   if (named !== undefined) return mix(seen(stage, named, 0.95), stage.palette.waterDeep, 0.3);
-  const isTropic = stage.setting.ground === 'beach' && !speaksOf(description, 'storm', 'rain');
-  return mix(stage.palette.waterDeep, seen(stage, rgb('#1fb2b0'), 1), isTropic ? 0.5 : 0);
+  const isTropic = stage.setting.ground === 'beach' && !stage.says('storm', 'rain');
+  return mix(stage.palette.waterDeep, seen(stage, '#1fb2b0', 1), isTropic ? 0.5 : 0);
 }
 
 /** Flat lens shapes, small and many in the distance, long and few near by. */
 function waves(stage: Stage, water: Water): string {
   const random = stage.random.fork('waves');
-  const isStorm = speaksOf(stage.setting.description, 'storm', 'lightning');
+  const isStorm = stage.says('storm', 'lightning');
   const light = mix(stage.palette.skyLow, [255, 255, 255], 0.3);
   const dark = shade(deepColour(stage), -0.35);
   const count = Math.round(((170 * stage.width) / 768) * stage.detail);
@@ -85,7 +83,7 @@ function waves(stage: Stage, water: Water): string {
 function breakers(stage: Stage, water: Water): string {
   const random = stage.random.fork('breakers');
   const deep = deepColour(stage);
-  const foam = hex(seen(stage, rgb('#f2f7f8'), 0.85));
+  const foam = hex(seen(stage, '#f2f7f8', 0.85));
   return [0.1, 0.26, 0.46, 0.7, 0.94]
     .map((depth) => {
       const [long, rise] = [46 + 150 * depth, 5 + 26 * depth];
@@ -108,7 +106,7 @@ function breakers(stage: Stage, water: Water): string {
 /** The road of light under sun or moon. */
 function glitter(stage: Stage, water: Water): string {
   const { palette, light, setting } = stage;
-  const isGrey = speaksOf(setting.description, 'storm', 'rain', 'lightning', 'snowfall');
+  const isGrey = stage.says('storm', 'rain', 'lightning', 'snowfall');
   if (isGrey || !(hasMoon(stage) || hasSun(stage)) || setting.time === 'noon') return '';
   const random = stage.random.fork('glitter');
   const low = 1 - light.at[1] / stage.horizon;
@@ -129,7 +127,7 @@ function glitter(stage: Stage, water: Water): string {
     stage.drawing.radial([0, palette.glow, 0.4], [1, palette.glow, 0]),
     stage.drawing.clip(`M${x - 200} ${water.top}h400v${tall + y}h-400Z`),
   );
-  const named = saidColour(setting.description, 'moon', 'sun');
+  const named = stage.saidColour('moon', 'sun');
   const sparkle = named === undefined ? palette.glow : shade(named, 0.4);
   return (
     column +

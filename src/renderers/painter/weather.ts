@@ -3,17 +3,15 @@ import { clamp, hex, mix, rgb, shade } from '../colour.ts';
 import type { Noun } from '../language/nouns.ts';
 import type { Random } from '../random.ts';
 import { box, circles, dots, ellipse, path, stroke, type Circle } from './drawing.ts';
-import { mentionOf, saidColour, speaksOf } from './mentions.ts';
 import { seen, type Stage } from './stage.ts';
 
 export function paintClouds(stage: Stage): string {
   const { description } = stage.setting;
   const random = stage.random.fork('clouds');
   if (description.denied.includes('cloud')) return '';
-  const isFoggy = speaksOf(description, 'fog');
-  const isClosed =
-    speaksOf(description, 'storm', 'rain', 'lightning', 'snowfall') && !speaksOf(description, 'rainbow');
-  const mention = mentionOf(description, 'cloud');
+  const isFoggy = stage.says('fog');
+  const isClosed = stage.says('storm', 'rain', 'lightning', 'snowfall') && !stage.says('rainbow');
+  const mention = stage.mention('cloud');
   const isNight = stage.palette.stars > 0.6;
   const usual = (): number => (isNight || isFoggy ? 0 : random.whole(2, 4));
   const count = isClosed ? 11 : mention === undefined ? usual() : clamp(mention.count, 3, 16);
@@ -30,8 +28,8 @@ export function paintClouds(stage: Stage): string {
 
 function cloud(stage: Stage, random: Random, x: number, y: number, size: number): string {
   const { palette, drawing, light } = stage;
-  const named = saidColour(stage.setting.description, 'cloud');
-  const top = named === undefined ? palette.cloud : seen(stage, shade(named, 0.15), 0.9);
+  const named = stage.saidColour('cloud');
+  const top = named === undefined ? palette.cloud : seen(stage, named, 0.9, 0.15);
   const far = Math.max(0, (y / stage.horizon - 0.3) * 0.7);
   const lit = mix(top, palette.skyLow, far);
   const dark = mix(named === undefined ? palette.cloudShade : shade(top, -0.2), palette.skyMiddle, far);
@@ -62,7 +60,7 @@ function streaks(stage: Stage, random: Random): string {
 }
 
 export function paintWeather(stage: Stage): string {
-  const says = (...nouns: Noun[]): boolean => speaksOf(stage.setting.description, ...nouns);
+  const says = (...nouns: Noun[]): boolean => stage.says(...nouns);
   const isRaining = says('rain') || (says('storm') && !says('snowfall'));
   return [
     says('fog') ? fog(stage) : '',

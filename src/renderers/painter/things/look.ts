@@ -1,5 +1,5 @@
 /** What a thing is to the painter, how it looks: its colours, seen in the picture's light; and the fills that things share. */
-import { hex, namedColours, rgb, rgbs, shade, type Colour } from '../../colour.ts';
+import { colourOf, hex, namedColours, rgb, rgbs, shade, type Colour } from '../../colour.ts';
 import type { Season } from '../../language/other-words.ts';
 import type { Random } from '../../random.ts';
 import { circle, ellipse, type Circle, type Drawing } from '../drawing.ts';
@@ -74,10 +74,6 @@ function pickOf(usual: string, random: Random): Colour {
 /** One colour, seen; lighter for a positive amount, darker for a negative one. */
 export function flat(look: Look, colour: Colour | string, amount = 0): string {
   return hex(look.seen(shade(colourOf(colour), amount)));
-}
-
-function colourOf(colour: Colour | string): Colour {
-  return typeof colour === 'string' ? rgb(colour) : colour;
 }
 
 /** A round or upright body: bright on the side of the light, dark on the other. */

@@ -5,7 +5,7 @@ import { format, resolveConfig } from 'prettier';
 import { expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { checkpointSchema } from '../src/runner/checkpoint/schema.ts';
-import { definitionOf } from '../src/commands/command.ts';
+import { definitionOf, type CommandDefinition } from '../src/commands/command.ts';
 import { commandNamed } from '../src/commands/command-table.ts';
 import { helpTopics } from '../src/commands/help.ts';
 import { attemptMoves } from '../src/runner/core/attempt.ts';
@@ -88,11 +88,13 @@ it.each(commandLines())('shows a command line that is one: nightrender %s', asyn
   const [name = '', ...words] = line.split(' ').filter((word) => word !== '');
   const command = commandNamed(name);
   if (command === undefined) throw new Error(`there is no command ${name}`);
-  const { options, positionals } = definitionOf(await command.load());
+  const definition = definitionOf(await command.load());
   const given = words.filter((word) => word.startsWith('--')).map((word) => word.slice(2).split('=')[0]);
-  expect([...options.map((option) => option.name), 'help']).toEqual(expect.arrayContaining(given));
-  const values = words.filter((word, i) => !word.startsWith('-') && !takesValue(words[i - 1], options));
-  expect(values.length).toBeLessThanOrEqual(positionals.length);
+  expect([...Object.keys(definition.options), 'help']).toEqual(expect.arrayContaining(given));
+  const values = words.filter(
+    (word, i) => !word.startsWith('-') && !takesValue(words[i - 1], definition.options),
+  );
+  expect(values.length).toBeLessThanOrEqual(Object.keys(definition.positionals).length);
 });
 
 it.each([...Object.keys(attemptMoves), ...Object.keys(sceneMoves)])(
@@ -171,6 +173,6 @@ function commandLines(): string[] {
   return [...new Set([...inBlocks, ...inText].map((line) => line.trim()))].filter((line) => !/…/.test(line));
 }
 
-function takesValue(before: string | undefined, options: { name: string; isSwitch: boolean }[]): boolean {
-  return options.some(({ name, isSwitch }) => before === `--${name}` && !isSwitch);
+function takesValue(before: string | undefined, options: CommandDefinition['options']): boolean {
+  return Object.entries(options).some(([name, { type }]) => before === `--${name}` && type !== 'boolean');
 }

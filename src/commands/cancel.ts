@@ -18,38 +18,32 @@ import { whileLocked, noBatch, recordedRun } from './existing-batch.ts';
 import { recordEnd, recordThrown, withPorts } from './with-ports.ts';
 import { refuse } from './refusal.ts';
 import { withSignals } from './signals.ts';
-import { overridesOf, precedence, withPipeline } from './run-options.ts';
+import { overridesOf } from './run-options.ts';
 import { systemClock } from './system-clock.ts';
 import { program } from './version.ts';
-import type { Argv } from 'yargs';
 import type { LoadedCommand } from './command.ts';
-import { common, exitCodes } from './exit-codes.ts';
+import { common } from './exit-codes.ts';
 import { fileIn } from './option-values.ts';
 import { beginOptions } from './begin-options.ts';
 
 export const cancelCommand: LoadedCommand = {
-  options: cancelOptions,
+  purpose: `Asks the service to cancel every job in flight, then polls each once more: finished ones are saved; cancelled ones wait to be rendered again and lose no attempt; those still running stay in flight and are listed. Stop the run first.`,
+  shared: ['output', 'json', 'quiet'],
+  options: { 'accept-loss': beginOptions['accept-loss'] },
+  examples: [
+    ['$0 cancel pipeline.yaml', 'after Ctrl-C, to pay for nothing more tonight'],
+    ['$0 cancel pipeline.yaml --json', 'for a script: the outcome of each job'],
+  ],
+  exits: {
+    ...common,
+    'already-running': 'a run holds this batch: stop it first',
+    complete: 'nothing is in flight',
+    incomplete: 'some jobs are still in flight',
+    'not-allowed': endings['not-allowed'].means,
+    interrupted: endings.interrupted.means,
+    terminated: endings.terminated.means,
+  },
   work: (argv) => cancel(fileIn(argv), argv),
-};
-
-function cancelOptions(parser: Argv) {
-  const purpose = `Asks the service to cancel every job in flight, then polls each once more: finished ones are saved; cancelled ones wait to be rendered again and lose no attempt; those still running stay in flight and are listed. Stop the run first.`;
-  return withPipeline(parser, ['output', 'json', 'quiet'])
-    .usage(`$0 cancel <pipeline>\n\n${purpose}`)
-    .option('accept-loss', beginOptions['accept-loss'])
-    .example('$0 cancel pipeline.yaml', 'after Ctrl-C, to pay for nothing more tonight')
-    .example('$0 cancel pipeline.yaml --json', 'for a script: the outcome of each job')
-    .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...mending, ...cancelling })}`);
-}
-
-const mending = { 'already-running': 'a run holds this batch: stop it first' };
-
-const cancelling = {
-  complete: 'nothing is in flight',
-  incomplete: 'some jobs are still in flight',
-  'not-allowed': endings['not-allowed'].means,
-  interrupted: endings.interrupted.means,
-  terminated: endings.terminated.means,
 };
 
 /** Resolves to the exit code. */

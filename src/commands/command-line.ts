@@ -4,7 +4,7 @@ import type { BatchLock } from '../runner/checkpoint/batch-lock.ts';
 import { endings } from '../runner/core/ending.ts';
 import { writeError, writeOut } from '../terminal/console.ts';
 import { exitCodes } from './exit-codes.ts';
-import { definitionOf, topicList, type LoadedCommand } from './command.ts';
+import { declareCommand, definitionOf, topicList, type LoadedCommand } from './command.ts';
 import { commandList, commandNamed } from './command-table.ts';
 import { program, purpose } from './version.ts';
 import { closest, didYouMean } from '../lib/text/closest.ts';
@@ -52,10 +52,11 @@ async function choose(args: string[], loaded: Loaded): Promise<Chosen | undefine
   const parser = baseParser(args, loaded);
   for (const [name, { takes, summary }] of commandList()) {
     const command = loaded.get(name);
+    const usage = `${name} ${takes}`.trimEnd();
     parser.command(
-      takes === '' ? name : `${name} ${takes}`,
+      usage,
       summary,
-      (own) => void command?.options(own),
+      (own) => command && declareCommand(own, usage, command),
       (argv) => {
         if (command !== undefined) throw new Chosen(command, argv);
       },
@@ -148,8 +149,8 @@ function missingIn([name = '']: string[], loaded: Loaded): string {
 function assertSwitches(args: string[], loaded: Loaded): void {
   const switches = new Set(
     optionsOf(loaded.get(args[0] ?? ''))
-      .filter(({ isSwitch }) => isSwitch)
-      .map(({ name }) => name),
+      .filter(([, { type }]) => type === 'boolean')
+      .map(([name]) => name),
   );
   for (const arg of beforeDashes(args)) {
     const [, name = '', text = ''] = /^--([^=]+)=([^]*)$/.exec(arg) ?? [];
@@ -167,7 +168,7 @@ function unknownIn(args: string[], loaded: Loaded): string | undefined {
     return `${JSON.stringify(first)} is not a command; ${hint}`;
   }
   const of = command === undefined ? '' : ` of ${first}`;
-  const known = [...optionsOf(command).map(({ name }) => name), 'help', 'version'];
+  const known = [...optionsOf(command).map(([name]) => name), 'help', 'version'];
   const isKnown = (name: string): boolean => known.includes(kebab(name).replace(/^no-/, '')) || name === 'h';
   const names = beforeDashes(args).flatMap((arg) => /^--?([^=]+)/.exec(arg)?.[1] ?? []);
   const unknown = names.find((name) => !isKnown(name));
@@ -190,8 +191,8 @@ function tooMuch(message: string, [first = '']: string[]): string {
     .join(', ')}.`;
 }
 
-function optionsOf(command: LoadedCommand | undefined): { name: string; isSwitch: boolean }[] {
-  return command === undefined ? [] : definitionOf(command).options;
+function optionsOf(command: LoadedCommand | undefined) {
+  return command === undefined ? [] : Object.entries(definitionOf(command).options);
 }
 
 function beforeDashes(args: string[]): string[] {

@@ -1,6 +1,8 @@
-/** What is known of a command before it is called, and what its options say to completion, manual page and hints. */
+/** What a command is: for the parser, completion, the man page and hints. */
 import type { Argv, Options, PositionalOptions } from 'yargs';
 import type { BatchLock } from '../runner/checkpoint/batch-lock.ts';
+import { exitCodes } from './exit-codes.ts';
+import { pipelineArgument, precedence, sharedOptions, type OptionName } from './run-options.ts';
 
 export interface Command {
   /** Its arguments, as the parser writes them: `<pipeline>`. */
@@ -10,7 +12,16 @@ export interface Command {
 }
 
 export interface LoadedCommand {
-  options: (parser: Argv) => unknown;
+  /** What it is for, in a paragraph. */
+  purpose: string;
+  /** Takes a pipeline.yaml, and these of the options that have a key in it. */
+  shared?: readonly OptionName[];
+  positionals?: Record<string, PositionalOptions & { describe: string }>;
+  options?: Record<string, Options & { describe: string }>;
+  /** Command lines, in which `$0` is the program, and what each is for. */
+  examples: [line: string, why: string][];
+  /** Its exit codes in its own words; all of them where left out. */
+  exits?: Parameters<typeof exitCodes>[0];
   /** Words that its first argument may be, for completion. */
   words?: readonly string[];
   /** Up to the exit code. `early`: the lock of the batch, where it was taken already. */
@@ -20,56 +31,26 @@ export interface LoadedCommand {
 /** What `help` is called with where no topic is given: the parser would take `help` alone for `--help`. */
 export const topicList = 'topics';
 
-export interface CommandDefinition {
-  /** What it is for, in a paragraph. */
-  purpose: string;
-  positionals: { name: string; describe: string }[];
-  options: { name: string; isSwitch: boolean; describe: string; byDefault: string | undefined }[];
-  examples: { line: string; why: string }[];
+export interface CommandDefinition extends Required<Pick<LoadedCommand, 'positionals' | 'options'>> {
   epilogue: string;
 }
 
-/** The options speak to a parser that only listens. */
-export function definitionOf({ options }: LoadedCommand): CommandDefinition {
-  const said: CommandDefinition = { purpose: '', positionals: [], options: [], examples: [], epilogue: '' };
-  const listener = {
-    usage: (text: string) => {
-      said.purpose = text.split('\n\n').slice(1).join('\n\n');
-      return listener;
-    },
-    positional: (name: string, { describe }: PositionalOptions) => {
-      said.positionals.push({ name, describe: wordsOf(describe) });
-      return listener;
-    },
-    option: (name: string, { type, describe, default: byDefault }: Options) => {
-      said.options.push({
-        name,
-        isSwitch: type === 'boolean',
-        describe: wordsOf(describe),
-        byDefault: byDefault === undefined ? undefined : String(byDefault),
-      });
-      return listener;
-    },
-    options: (several: Record<string, Options>) => {
-      for (const [name, each] of Object.entries(several)) listener.option(name, each);
-      return listener;
-    },
-    example: (line: string, why: string) => {
-      said.examples.push({
-        line: line.replaceAll('$0', 'nightrender'),
-        why: why.replaceAll('$0', 'nightrender'),
-      });
-      return listener;
-    },
-    epilogue: (text: string) => {
-      said.epilogue = text;
-      return listener;
-    },
+/** All arguments and options of a command, with those that it shares. */
+export function definitionOf({ shared, positionals, options, exits }: LoadedCommand): CommandDefinition {
+  const codes = exitCodes(exits);
+  if (shared === undefined)
+    return { positionals: { ...positionals }, options: { ...options }, epilogue: codes };
+  return {
+    positionals: { pipeline: pipelineArgument, ...positionals },
+    options: { ...sharedOptions(shared), ...options },
+    epilogue: `${precedence}\n\n${codes}`,
   };
-  options(listener as unknown as Argv);
-  return said;
 }
 
-function wordsOf(describe: unknown): string {
-  return typeof describe === 'string' ? describe : '';
+/** Gives the parser of a command what it has to know. `usage`: its name and arguments. */
+export function declareCommand(parser: Argv, usage: string, command: LoadedCommand): void {
+  const { positionals, options, epilogue } = definitionOf(command);
+  parser.usage(`$0 ${usage}\n\n${command.purpose}`).options(options).epilogue(epilogue);
+  for (const [name, rule] of Object.entries(positionals)) parser.positional(name, rule);
+  for (const [line, why] of command.examples) parser.example(line, why);
 }

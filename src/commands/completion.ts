@@ -9,28 +9,22 @@ import { failureRules } from '../runner/core/failure.ts';
 import { rowKinds, rowStates } from '../runner/core/report-row.ts';
 import { keyKinds } from '../service/keys/key.ts';
 import { loadAll } from './command-table.ts';
-import type { Argv } from 'yargs';
-import { exitCodes } from './exit-codes.ts';
 
 /** That a script is printed for. */
 const shells = ['bash', 'zsh', 'fish'] as const;
 
 export const completionCommand: LoadedCommand = {
-  options: completionOptions,
+  purpose: `Prints a script that completes commands, options, states, kinds and files. The default shell is the one in SHELL.`,
+  positionals: { shell: { type: 'string', describe: 'bash, zsh or fish' } },
+  examples: [
+    ['source <($0 completion bash)', 'in ~/.bashrc'],
+    ['source <($0 completion zsh)', 'in ~/.zshrc, after compinit'],
+    ['$0 completion fish | source', 'in ~/.config/fish/config.fish'],
+  ],
+  exits: { 'wrong-use': 'there is no script for this shell', complete: 'printed' },
   work: (argv) => completion(argv['shell']),
   words: shells,
 };
-
-function completionOptions(parser: Argv) {
-  const purpose = `Prints a script that completes commands, options, states, kinds and files. The default shell is the one in SHELL.`;
-  return parser
-    .usage(`$0 completion [shell]\n\n${purpose}`)
-    .positional('shell', { type: 'string', describe: 'bash, zsh or fish' })
-    .example('source <($0 completion bash)', 'in ~/.bashrc')
-    .example('source <($0 completion zsh)', 'in ~/.zshrc, after compinit')
-    .example('$0 completion fish | source', 'in ~/.config/fish/config.fish')
-    .epilogue(exitCodes({ 'wrong-use': 'there is no script for this shell', complete: 'printed' }));
-}
 
 const scripts: Record<(typeof shells)[number], typeof bashScript> = {
   bash: bashScript,
@@ -114,10 +108,10 @@ async function completions(): Promise<CompletedCommand[]> {
     summary: command.summary,
     words: command.words ?? [],
     options: [
-      ...definitionOf(command).options.map((option) => ({
-        name: option.name,
-        describe: option.describe.split('\n')[0] ?? '',
-        takes: option.isSwitch ? ('nothing' as const) : taken(name, option.name),
+      ...Object.entries(definitionOf(command).options).map(([option, { type, describe }]) => ({
+        name: option,
+        describe: describe.split('\n')[0] ?? '',
+        takes: type === 'boolean' ? ('nothing' as const) : taken(name, option),
       })),
       { name: 'help', describe: 'show what it does, with examples', takes: 'nothing' as const },
     ],

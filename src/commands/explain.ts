@@ -10,36 +10,33 @@ import { printStory } from '../terminal/print-story.ts';
 import { commandArguments } from './command-arguments.ts';
 import { lookAtBatch } from './existing-batch.ts';
 import { refuse } from './refusal.ts';
-import { overridesOf, precedence, withPipeline } from './run-options.ts';
+import { overridesOf } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
-import type { Argv } from 'yargs';
 import type { LoadedCommand } from './command.ts';
-import { common, exitCodes } from './exit-codes.ts';
+import { common } from './exit-codes.ts';
 import { fileIn, textIn } from './option-values.ts';
 
 export const explainCommand: LoadedCommand = {
-  options: explainOptions,
-  work: (argv) => explain(fileIn(argv), textIn(argv, 'id'), argv),
-};
-
-function explainOptions(parser: Argv) {
-  const purpose = `Shows everything about one scene: its row and input, every attempt with its job and times, pictures, failures, and the next step. Read-only, also during a run.`;
-  return withPipeline(parser, ['output', 'json'])
-    .usage(`$0 explain <pipeline> [id]\n\n${purpose}`)
-    .positional('id', {
+  purpose: `Shows everything about one scene: its row and input, every attempt with its job and times, pictures, failures, and the next step. Read-only, also during a run.`,
+  shared: ['output', 'json'],
+  positionals: {
+    id: {
       type: 'string',
       demandOption: true,
       describe: 'the id of the scene, as list shows it',
-    })
-    .example('$0 explain pipeline.yaml harbour', 'for example, why it has no picture')
-    .example('$0 explain pipeline.yaml harbour --json', 'for a script: one JSON object')
-    .example('$0 explain pipeline.yaml --id=-1', 'an id that begins with a dash')
-    .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...explaining })}`);
-}
-
-const explaining = {
-  complete: 'printed',
-  'wrong-use': 'wrong use or configuration, no batch yet, no such id, or its file is damaged',
+    },
+  },
+  examples: [
+    ['$0 explain pipeline.yaml harbour', 'for example, why it has no picture'],
+    ['$0 explain pipeline.yaml harbour --json', 'for a script: one JSON object'],
+    ['$0 explain pipeline.yaml --id=-1', 'an id that begins with a dash'],
+  ],
+  exits: {
+    ...common,
+    complete: 'printed',
+    'wrong-use': 'wrong use or configuration, no batch yet, no such id, or its file is damaged',
+  },
+  work: (argv) => explain(fileIn(argv), textIn(argv, 'id'), argv),
 };
 
 /** Resolves to the exit code. */

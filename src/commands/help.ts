@@ -7,8 +7,6 @@ import { printManualPage, printTopics } from '../terminal/print-manual.ts';
 import { commandList } from './command-table.ts';
 import { topicList, type LoadedCommand } from './command.ts';
 import { refuse } from './refusal.ts';
-import type { Argv } from 'yargs';
-import { exitCodes } from './exit-codes.ts';
 import { textIn } from './option-values.ts';
 
 /** By group: what a page answers, by its name. No topic is called as a command is: `help run` tells of the command. */
@@ -63,21 +61,17 @@ export const helpGroups: [title: string, topics: [name: string, summary: string]
 export const helpTopics: string[] = helpGroups.flatMap(([, topics]) => topics.map(([name]) => name));
 
 export const helpCommand: LoadedCommand = {
-  options: helpOptions,
+  purpose: `Prints a page of the manual, paged on a terminal (PAGER, or less), else as Markdown. Without a topic, lists the topics. With the name of a command, prints its help.`,
+  positionals: { topic: { type: 'string', default: topicList, describe: 'a page, or a command' } },
+  examples: [
+    ['$0 help', 'list the topics'],
+    ['$0 help manifest', 'read the page on lists of scenes'],
+    ['$0 help run', 'the options of run'],
+  ],
+  exits: { complete: 'printed', 'wrong-use': 'there is no such topic' },
   work: (argv) => help(textIn(argv, 'topic')),
   words: helpTopics,
 };
-
-function helpOptions(parser: Argv) {
-  const purpose = `Prints a page of the manual, paged on a terminal (PAGER, or less), else as Markdown. Without a topic, lists the topics. With the name of a command, prints its help.`;
-  return parser
-    .usage(`$0 help [topic]\n\n${purpose}`)
-    .positional('topic', { type: 'string', default: topicList, describe: 'a page, or a command' })
-    .example('$0 help', 'list the topics')
-    .example('$0 help manifest', 'read the page on lists of scenes')
-    .example('$0 help run', 'the options of run')
-    .epilogue(exitCodes({ complete: 'printed', 'wrong-use': 'there is no such topic' }));
-}
 
 /** Returns the exit code. The name of a command never comes here: it is taken for its `--help`. */
 function help(topic: string): number {

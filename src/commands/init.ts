@@ -8,47 +8,45 @@ import { serviceSchemaText } from '../service/config/service-schema.ts';
 import { printInit, printServiceInit } from '../terminal/print-init.ts';
 import { refuse } from './refusal.ts';
 import { shownPath } from './shown-path.ts';
-import type { Argv } from 'yargs';
 import type { LoadedCommand } from './command.ts';
-import { common, exitCodes } from './exit-codes.ts';
+import { common } from './exit-codes.ts';
 import { textIn } from './option-values.ts';
 
-export const initCommand: LoadedCommand = {
-  options: initOptions,
-  work: (argv) => init(textIn(argv, 'dir'), argv),
-};
+const text = { type: 'string', requiresArg: true } as const;
 
-function initOptions(parser: Argv) {
-  const purpose = `Creates a commented pipeline.yaml and scenes.csv, for the local service or a real endpoint, and pipeline.schema.json for editors; with --service a commented service.yaml and its schema. Existing files are never changed.`;
-  const text = { type: 'string', requiresArg: true } as const;
-  return parser
-    .usage(`$0 init [dir]\n\n${purpose}`)
-    .positional('dir', {
+export const initCommand: LoadedCommand = {
+  purpose: `Creates a commented pipeline.yaml and scenes.csv, for the local service or a real endpoint, and pipeline.schema.json for editors; with --service a commented service.yaml and its schema. Existing files are never changed.`,
+  positionals: {
+    dir: {
       type: 'string',
       default: '.',
       describe: 'folder of the files; created if missing',
-    })
-    .option('endpoint', {
+    },
+  },
+  options: {
+    endpoint: {
       ...text,
       describe: 'address of a real service, such as https://api.your-service.example',
-    })
-    .option('id', { ...text, describe: 'id of the endpoint there' })
-    .option('service', { type: 'boolean', describe: 'a service.yaml instead, for a service of your own' })
-    .example('$0 init night', 'a batch for the local service, in the folder night')
-    .example(
+    },
+    id: { ...text, describe: 'id of the endpoint there' },
+    service: { type: 'boolean', describe: 'a service.yaml instead, for a service of your own' },
+  },
+  examples: [
+    ['$0 init night', 'a batch for the local service, in the folder night'],
+    [
       '$0 init night --endpoint https://api.your-service.example --id your-endpoint-id',
       'for a real one; the key is taken from NIGHTRENDER_API_KEY',
-    )
-    .example('$0 init --service', 'a service.yaml, for nightrender serve service.yaml')
-    .epilogue(
-      exitCodes({
-        bug: common.bug,
-        complete: 'the files were written',
-        'wrong-use': 'wrong use, or a file exists already',
-        'output-unwritable': common['output-unwritable'],
-      }),
-    );
-}
+    ],
+    ['$0 init --service', 'a service.yaml, for nightrender serve service.yaml'],
+  ],
+  exits: {
+    bug: common.bug,
+    complete: 'the files were written',
+    'wrong-use': 'wrong use, or a file exists already',
+    'output-unwritable': common['output-unwritable'],
+  },
+  work: (argv) => init(textIn(argv, 'dir'), argv),
+};
 
 /** Resolves to the exit code. A file that is there is never touched. */
 function init(dir: string, argv: Record<string, unknown>): number {

@@ -12,48 +12,47 @@ import { printKeys, printNewKey, printRevokedKey } from '../terminal/print-keys.
 import { dataOption, defaultDataDir, hasKeyStore, refuseService, withKeyStore } from './data-folder.ts';
 import { oneText, textIn } from './option-values.ts';
 import { shownPath } from './shown-path.ts';
-import type { Argv } from 'yargs';
 import type { LoadedCommand } from './command.ts';
-import { common, exitCodes } from './exit-codes.ts';
+import { common } from './exit-codes.ts';
 
 const keyActions = ['add', 'list', 'revoke'] as const;
 type KeyAction = (typeof keyActions)[number];
 
-export const keysCommand: LoadedCommand = {
-  options: keysOptions,
-  work: (argv) => keys(textIn(argv, 'action'), textIn(argv, 'name'), argv),
-  words: keyActions,
-};
+const text = { type: 'string', requiresArg: true } as const;
 
-function keysOptions(parser: Argv) {
-  const purpose = `Adds, lists and revokes keys of the service, also while it runs: a change applies from the next request. A new key is printed once; only its SHA-256 digest is stored. Names are unique, also among revoked keys.`;
-  const text = { type: 'string', requiresArg: true } as const;
-  return parser
-    .usage(`$0 keys <action> [name]\n\n${purpose}`)
-    .positional('action', { type: 'string', demandOption: true, describe: 'add, list or revoke' })
-    .positional('name', { type: 'string', describe: 'name of the key; to revoke it, its id as well' })
-    .option('kind', {
+export const keysCommand: LoadedCommand = {
+  purpose: `Adds, lists and revokes keys of the service, also while it runs: a change applies from the next request. A new key is printed once; only its SHA-256 digest is stored. Names are unique, also among revoked keys.`,
+  positionals: {
+    action: { type: 'string', demandOption: true, describe: 'add, list or revoke' },
+    name: { type: 'string', describe: 'name of the key; to revoke it, its id as well' },
+  },
+  options: {
+    kind: {
       ...text,
       describe:
         'kind of the new key: client for the job interface (default), worker for workers that pull jobs, admin for console and jobs',
-    })
-    .option('endpoint', {
+    },
+    endpoint: {
       ...text,
       describe: 'id of an endpoint for the new key; may be given several times (default: all)',
-    })
-    .option('data', { ...text, describe: 'folder of the service (default: ~/.local/share/nightrender)' })
-    .option('json', { type: 'boolean', describe: 'as JSON, a line for each key' })
-    .example('KEY=$($0 keys add laptop)', 'a key for jobs at all endpoints')
-    .example('$0 keys add attic --kind worker --endpoint scene-renderer', 'for workers on another machine')
-    .example('$0 keys list', 'all keys, with last use, jobs and GPU time')
-    .example('$0 keys revoke laptop', 'it is rejected from now on')
-    .epilogue(exitCodes({ ...common, ...changing }));
-}
-
-const changing = {
-  complete: 'the key was added, listed or revoked',
-  'wrong-use': 'wrong use, no such key, name taken, or the key store is damaged',
-  'already-running': 'another program holds the key store',
+    },
+    data: { ...text, describe: 'folder of the service (default: ~/.local/share/nightrender)' },
+    json: { type: 'boolean', describe: 'as JSON, a line for each key' },
+  },
+  examples: [
+    ['KEY=$($0 keys add laptop)', 'a key for jobs at all endpoints'],
+    ['$0 keys add attic --kind worker --endpoint scene-renderer', 'for workers on another machine'],
+    ['$0 keys list', 'all keys, with last use, jobs and GPU time'],
+    ['$0 keys revoke laptop', 'it is rejected from now on'],
+  ],
+  exits: {
+    ...common,
+    complete: 'the key was added, listed or revoked',
+    'wrong-use': 'wrong use, no such key, name taken, or the key store is damaged',
+    'already-running': 'another program holds the key store',
+  },
+  work: (argv) => keys(textIn(argv, 'action'), textIn(argv, 'name'), argv),
+  words: keyActions,
 };
 
 /** Returns the exit code. */

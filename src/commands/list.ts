@@ -13,45 +13,42 @@ import { listLines } from '../terminal/list-lines.ts';
 import { commandArguments } from './command-arguments.ts';
 import { lookAtBatch } from './existing-batch.ts';
 import { refuse } from './refusal.ts';
-import { overridesOf, precedence, withPipeline } from './run-options.ts';
+import { overridesOf } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
-import type { Argv } from 'yargs';
 import type { LoadedCommand } from './command.ts';
-import { common, exitCodes } from './exit-codes.ts';
+import { common } from './exit-codes.ts';
 import { fileIn } from './option-values.ts';
 
-export const listCommand: LoadedCommand = {
-  options: listOptions,
-  work: (argv) => list(fileIn(argv), argv),
-};
+const text = { type: 'string', requiresArg: true } as const;
 
-function listOptions(parser: Argv) {
-  const purpose = `Lists the scenes of the batch, one a line: id, state, attempts, and the file or the failure. Different options must all match; of an option given several times, any value. Read-only, also during a run.`;
-  const text = { type: 'string', requiresArg: true } as const;
-  return withPipeline(parser, ['output', 'json'])
-    .usage(`$0 list <pipeline>\n\n${purpose}`)
-    .option('state', {
+export const listCommand: LoadedCommand = {
+  purpose: `Lists the scenes of the batch, one a line: id, state, attempts, and the file or the failure. Different options must all match; of an option given several times, any value. Read-only, also during a run.`,
+  shared: ['output', 'json'],
+  options: {
+    state: {
       ...text,
       describe: 'scenes in this state: waiting, active, saved, failed, withdrawn, invalid',
-    })
-    .option('kind', { ...text, describe: 'scenes whose last failure is of this kind, such as job-failed' })
-    .option('search', {
+    },
+    kind: { ...text, describe: 'scenes whose last failure is of this kind, such as job-failed' },
+    search: {
       ...text,
       describe: 'scenes with this text in id, columns or failure',
-    })
-    .option('limit', { requiresArg: true, describe: 'at most this many' })
-    .option('csv', {
+    },
+    limit: { requiresArg: true, describe: 'at most this many' },
+    csv: {
       type: 'boolean',
       describe: 'the columns of results.csv with exact texts, usable as a manifest',
-    })
-    .example('$0 list pipeline.yaml --state failed', 'what failed, and why')
-    .example('$0 list pipeline.yaml --kind job-failed --search harbour', 'both must hold')
-    .example('$0 list pipeline.yaml --state saved --json', 'for a script: a line each, as in results.jsonl')
-    .example('$0 list pipeline.yaml --state failed --csv > failed.csv', 'for a spreadsheet')
-    .epilogue(
-      `${precedence}\n\n${exitCodes({ ...common, complete: 'the scenes were listed, even if there are none' })}`,
-    );
-}
+    },
+  },
+  examples: [
+    ['$0 list pipeline.yaml --state failed', 'what failed, and why'],
+    ['$0 list pipeline.yaml --kind job-failed --search harbour', 'both must hold'],
+    ['$0 list pipeline.yaml --state saved --json', 'for a script: a line each, as in results.jsonl'],
+    ['$0 list pipeline.yaml --state failed --csv > failed.csv', 'for a spreadsheet'],
+  ],
+  exits: { ...common, complete: 'the scenes were listed, even if there are none' },
+  work: (argv) => list(fileIn(argv), argv),
+};
 
 type Form = 'lines' | 'json' | 'csv';
 

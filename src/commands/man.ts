@@ -4,20 +4,13 @@ import { definitionOf, type LoadedCommand } from './command.ts';
 import { loadAll } from './command-table.ts';
 import { exitCodes } from './exit-codes.ts';
 import { program, purpose } from './version.ts';
-import type { Argv } from 'yargs';
 
 export const manCommand: LoadedCommand = {
-  options: manOptions,
+  purpose: `Prints the man page: every command and its options. A global installation includes it. For the manual, see nightrender help.`,
+  examples: [['$0 man | man -l -', 'read it']],
+  exits: { complete: 'printed' },
   work: () => man(),
 };
-
-function manOptions(parser: Argv) {
-  const means = `Prints the man page: every command and its options. A global installation includes it. For the manual, see nightrender help.`;
-  return parser
-    .usage(`$0 man\n\n${means}`)
-    .example('$0 man | man -l -', 'read it')
-    .epilogue(exitCodes({ complete: 'printed' }));
-}
 
 /** Resolves to the exit code. */
 async function man(): Promise<number> {
@@ -47,18 +40,26 @@ function manPage(commands: Described[]): string {
 }
 
 function commandPart(command: Described): string[] {
-  const { purpose: what, positionals, options, examples, epilogue } = definitionOf(command);
+  const { positionals, options, epilogue } = definitionOf(command);
   return [
     `.SS nightrender ${command.name} ${escaped(command.takes)}`,
-    paragraph(what),
-    ...positionals.flatMap((each) => ['.TP', `.I ${escaped(each.name)}`, escaped(each.describe)]),
-    ...options.flatMap(({ name: option, isSwitch, describe, byDefault }) => [
+    paragraph(command.purpose),
+    ...Object.entries(positionals).flatMap(([name, { describe }]) => [
       '.TP',
-      bold(`--${option}`, isSwitch ? '' : option.toUpperCase()),
+      `.I ${escaped(name)}`,
+      escaped(describe),
+    ]),
+    ...Object.entries(options).flatMap(([name, { type, describe, default: byDefault }]) => [
+      '.TP',
+      bold(`--${name}`, type === 'boolean' ? '' : name.toUpperCase()),
       escaped(`${describe}${byDefault === undefined ? '' : ` (${byDefault})`}`.replaceAll('\n', ' ')),
     ]),
-    ...(examples.length === 0 ? [] : ['.P', 'Examples:']),
-    ...examples.flatMap(({ line, why }) => ['.TP', `.B ${escaped(line)}`, escaped(why)]),
+    '.P',
+    'Examples:',
+    ...command.examples.flatMap((texts) => {
+      const [line, why] = texts.map((text) => escaped(text.replaceAll('$0', 'nightrender')));
+      return ['.TP', `.B ${line}`, why ?? ''];
+    }),
     ...epilogue
       .split('\n\n')
       .flatMap((part) => (part.startsWith('Exit codes') ? table(part) : [paragraph(part)])),

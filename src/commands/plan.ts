@@ -18,46 +18,43 @@ import { MemoryBudget } from '../runner/client/memory-budget.ts';
 import type { Failure } from '../runner/core/failure.ts';
 import type { EndpointCheck } from '../runner/core/plan.ts';
 import type { HealthReply, RenderService } from '../runner/pipeline/ports.ts';
-import type { Argv } from 'yargs';
 import type { LoadedCommand } from './command.ts';
-import { common, exitCodes } from './exit-codes.ts';
-import { precedence, withPipeline } from './run-options.ts';
+import { common } from './exit-codes.ts';
 import { fileIn } from './option-values.ts';
 
 export const planCommand: LoadedCommand = {
-  options: planOptions,
-  work: (argv) => plan(fileIn(argv), argv),
-};
-
-function planOptions(parser: Argv) {
-  const purpose = `Checks what a run would check and shows what it would do: new, edited, done and failed scenes, the first requests in full, file names, and cost and time from earlier runs of this batch. Sends nothing, writes nothing, takes no lock; works during a run. Needs room for a copy of the checkpoint in the folder for temporary files.`;
-  return withPipeline(parser, ['manifest', 'output', 'concurrency', 'skip-bad-rows', 'allow-fewer', 'json'])
-    .usage(`$0 plan <pipeline>\n\n${purpose}`)
-    .options({ ...partOptions, ...beginOptions })
-    .option('check', {
+  purpose: `Checks what a run would check and shows what it would do: new, edited, done and failed scenes, the first requests in full, file names, and cost and time from earlier runs of this batch. Sends nothing, writes nothing, takes no lock; works during a run. Needs room for a copy of the checkpoint in the folder for temporary files.`,
+  shared: ['manifest', 'output', 'concurrency', 'skip-bad-rows', 'allow-fewer', 'json'],
+  options: {
+    ...partOptions,
+    ...beginOptions,
+    check: {
       type: 'boolean',
       describe: 'ask the service whether key and endpoint are right; starts no job',
-    })
-    .option('requests', {
+    },
+    requests: {
       type: 'string',
       requiresArg: true,
       describe: 'number of requests to show (default: 3)',
-    })
-    .example('$0 plan pipeline.yaml', 'before the night')
-    .example('$0 plan pipeline.yaml --check', 'the key and the endpoint, too')
-    .example('$0 plan pipeline.yaml --limit 20', 'what a preview of 20 scenes would do')
-    .example('$0 plan pipeline.yaml --json', 'for a script: one JSON object')
-    .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...planning })}`);
-}
-
-const planning = {
-  complete: 'a run could begin',
-  'wrong-use': endings['wrong-use'].means,
-  halted: 'with --check: the service gave no usable answer',
-  'not-allowed': `with --check: ${endings['not-allowed'].means}`,
-  'output-unwritable': 'the plan was shown, but a run could not write',
-  interrupted: endings.interrupted.means,
-  terminated: endings.terminated.means,
+    },
+  },
+  examples: [
+    ['$0 plan pipeline.yaml', 'before the night'],
+    ['$0 plan pipeline.yaml --check', 'the key and the endpoint, too'],
+    ['$0 plan pipeline.yaml --limit 20', 'what a preview of 20 scenes would do'],
+    ['$0 plan pipeline.yaml --json', 'for a script: one JSON object'],
+  ],
+  exits: {
+    ...common,
+    complete: 'a run could begin',
+    'wrong-use': endings['wrong-use'].means,
+    halted: 'with --check: the service gave no usable answer',
+    'not-allowed': `with --check: ${endings['not-allowed'].means}`,
+    'output-unwritable': 'the plan was shown, but a run could not write',
+    interrupted: endings.interrupted.means,
+    terminated: endings.terminated.means,
+  },
+  work: (argv) => plan(fileIn(argv), argv),
 };
 
 /** Resolves to the exit code: that of a run which could not begin, and 0 where it could. */

@@ -8,7 +8,7 @@ import { writeBatchReport } from './batch-report.ts';
 import { commandArguments } from './command-arguments.ts';
 import { noBatch, lookAtBatch } from './existing-batch.ts';
 import { refuse } from './refusal.ts';
-import { overridesOf, precedence, withPipeline } from './run-options.ts';
+import { overridesOf } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
 import { withSignals, StoppedEarly } from './signals.ts';
 import { systemClock } from './system-clock.ts';
@@ -23,29 +23,27 @@ import { cellsOnSheet, contactSheet, type SheetCell } from '../runner/images/con
 import { thumbnailFiles } from '../runner/images/thumbnail.ts';
 import { writeSheets } from '../runner/report/write-sheets.ts';
 import type { Database } from '../lib/sqlite/database.ts';
-import type { Argv } from 'yargs';
 import type { LoadedCommand } from './command.ts';
-import { common, exitCodes } from './exit-codes.ts';
+import { common } from './exit-codes.ts';
 import { fileIn } from './option-values.ts';
 
 export const reportCommand: LoadedCommand = {
-  options: reportOptions,
-  work: (argv) => report(fileIn(argv), argv),
-};
-
-function reportOptions(parser: Argv) {
-  const purpose = `Writes the gallery (index.html), results.csv, results.jsonl and summary.json from the checkpoint, and creates missing thumbnails and copies (output.formats). Sends nothing; works during a run.`;
-  return withPipeline(parser, ['output', 'json'])
-    .usage(`$0 report <pipeline>\n\n${purpose}`)
-    .option('contact-sheet', {
+  purpose: `Writes the gallery (index.html), results.csv, results.jsonl and summary.json from the checkpoint, and creates missing thumbnails and copies (output.formats). Sends nothing; works during a run.`,
+  shared: ['output', 'json'],
+  options: {
+    'contact-sheet': {
       type: 'boolean',
       describe: 'also write contact sheets of eighty pictures with their ids',
-    })
-    .example('$0 report pipeline.yaml', 'results.csv as of now')
-    .example('$0 report pipeline.yaml --contact-sheet', 'all saved pictures at a glance')
-    .example('$0 report pipeline.yaml --json', 'for a script: the paths as one JSON object')
-    .epilogue(`${precedence}\n\n${exitCodes({ ...common, complete: 'the files were written' })}`);
-}
+    },
+  },
+  examples: [
+    ['$0 report pipeline.yaml', 'results.csv as of now'],
+    ['$0 report pipeline.yaml --contact-sheet', 'all saved pictures at a glance'],
+    ['$0 report pipeline.yaml --json', 'for a script: the paths as one JSON object'],
+  ],
+  exits: { ...common, complete: 'the files were written' },
+  work: (argv) => report(fileIn(argv), argv),
+};
 
 /** Resolves to the exit code. */
 async function report(file: string, argv: Record<string, unknown>): Promise<number> {

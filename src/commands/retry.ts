@@ -15,51 +15,52 @@ import { commandArguments } from './command-arguments.ts';
 import { keptText } from './shown-path.ts';
 import { maintainBatch, recordedRun } from './existing-batch.ts';
 import { refuse } from './refusal.ts';
-import { overridesOf, precedence, withPipeline } from './run-options.ts';
+import { overridesOf } from './run-options.ts';
 import { finishMoves, imagesForMaintenance } from './verify.ts';
-import type { Argv } from 'yargs';
 import type { LoadedCommand } from './command.ts';
-import { common, exitCodes } from './exit-codes.ts';
+import { common } from './exit-codes.ts';
 import { fileIn } from './option-values.ts';
 
-export const retryCommand: LoadedCommand = {
-  options: retryOptions,
-  work: (argv) => retry(fileIn(argv), argv),
-};
+const several = { type: 'string', requiresArg: true } as const;
 
-function retryOptions(parser: Argv) {
-  const purpose = `Puts failed scenes back with new attempts: the next run renders them, each billed as a new job. Options add up; the default is --failed. Sends nothing.`;
-  const several = { type: 'string', requiresArg: true } as const;
-  return withPipeline(parser, ['output', 'json'])
-    .usage(`$0 retry <pipeline>\n\n${purpose}`)
-    .option('failed', { type: 'boolean', describe: 'every failed scene' })
-    .option('kind', { ...several, describe: 'failed scenes of this kind; may be given several times' })
-    .option('id', { ...several, describe: 'the failed scene of this id; may be given several times' })
-    .option('again', {
+export const retryCommand: LoadedCommand = {
+  purpose: `Puts failed scenes back with new attempts: the next run renders them, each billed as a new job. Options add up; the default is --failed. Sends nothing.`,
+  shared: ['output', 'json'],
+  options: {
+    failed: { type: 'boolean', describe: 'every failed scene' },
+    kind: { ...several, describe: 'failed scenes of this kind; may be given several times' },
+    id: { ...several, describe: 'the failed scene of this id; may be given several times' },
+    again: {
       type: 'boolean',
       describe: 'with --id: a saved scene, too; its picture is kept as <name>.former',
-    })
-    .option('new-seed', { type: 'boolean', describe: 'with --again: send another seed from then on' })
-    .option('expired', { type: 'boolean', describe: 'the same as --kind expired' })
-    .option('held', { type: 'boolean', describe: 'set aside by retry.unanswered: hold (--kind unanswered)' })
-    .option('give-up', {
+    },
+    'new-seed': { type: 'boolean', describe: 'with --again: send another seed from then on' },
+    expired: { type: 'boolean', describe: 'the same as --kind expired' },
+    held: { type: 'boolean', describe: 'set aside by retry.unanswered: hold (--kind unanswered)' },
+    'give-up': {
       type: 'boolean',
       describe: 'with --id: give up the job of that scene that is in flight; it may be billed',
-    })
-    .option('elsewhere', {
+    },
+    elsewhere: {
       type: 'boolean',
       describe: 'give up jobs in flight at another address than endpoint.baseUrl',
-    })
-    .example('$0 retry pipeline.yaml', 'every failed scene once more')
-    .example('$0 retry pipeline.yaml --kind job-failed --kind no-output', 'only these kinds')
-    .example('$0 retry pipeline.yaml --id harbour --id harbour-2', 'only these scenes')
-    .example('$0 retry pipeline.yaml --id harbour --give-up', 'its job never comes to an end')
-    .example('$0 retry pipeline.yaml --id harbour --again --new-seed', 'you want another picture')
-    .example('$0 retry pipeline.yaml --elsewhere', 'after moving to another service for good')
-    .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...mending, complete: 'the scenes wait again' })}`);
-}
-
-const mending = { 'already-running': 'a run holds this batch: stop it first' };
+    },
+  },
+  examples: [
+    ['$0 retry pipeline.yaml', 'every failed scene once more'],
+    ['$0 retry pipeline.yaml --kind job-failed --kind no-output', 'only these kinds'],
+    ['$0 retry pipeline.yaml --id harbour --id harbour-2', 'only these scenes'],
+    ['$0 retry pipeline.yaml --id harbour --give-up', 'its job never comes to an end'],
+    ['$0 retry pipeline.yaml --id harbour --again --new-seed', 'you want another picture'],
+    ['$0 retry pipeline.yaml --elsewhere', 'after moving to another service for good'],
+  ],
+  exits: {
+    ...common,
+    'already-running': 'a run holds this batch: stop it first',
+    complete: 'the scenes wait again',
+  },
+  work: (argv) => retry(fileIn(argv), argv),
+};
 
 /** Resolves to the exit code. */
 export async function retry(file: string, argv: Record<string, unknown>): Promise<number> {

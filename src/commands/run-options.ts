@@ -2,7 +2,6 @@
 import { resolve } from 'node:path';
 import type { Override } from '../lib/yaml/yaml-file.ts';
 import type { JsonValue } from '../lib/text/json.ts';
-import type { Argv } from 'yargs';
 
 interface OptionRule {
   /** Key of pipeline.yaml. */
@@ -85,22 +84,21 @@ function valueOf(text: string, { type }: OptionRule): JsonValue {
   return text;
 }
 
-/** A number has no type here: the parser would make NaN of what is none, and nobody could be told what was given. */
-export function withPipeline(parser: Argv, names: OptionName[]) {
-  const base = parser.positional('pipeline', {
-    type: 'string',
-    demandOption: true,
-    describe: 'the configuration file, such as pipeline.yaml',
-  });
-  for (const name of names) {
-    const { type, describe, path } = optionRules[name];
-    base.option(name, {
-      ...(type !== 'number' && { type }),
-      describe: `${describe}\n[${path.join('.')}, ${variableOf(name)}]`,
-      requiresArg: type !== 'boolean',
-    });
-  }
-  return base;
+export const pipelineArgument = {
+  type: 'string',
+  demandOption: true,
+  describe: 'the configuration file, such as pipeline.yaml',
+} as const;
+
+/** A number has no type here: the parser would make NaN of anything else, and the problem could not show what was given. */
+export function sharedOptions(names: readonly OptionName[]) {
+  return Object.fromEntries(
+    names.map((name) => {
+      const { type, describe, path } = optionRules[name];
+      const text = `${describe}\n[${path.join('.')}, ${variableOf(name)}]`;
+      return [name, { ...(type !== 'number' && { type }), describe: text, requiresArg: type !== 'boolean' }];
+    }),
+  );
 }
 
 export const precedence =

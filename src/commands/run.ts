@@ -11,20 +11,12 @@ import type { ReadScenes } from './read-scenes.ts';
 import { refuse } from './refusal.ts';
 import type { RunChoices } from './run-locked.ts';
 import { withSignals, StoppedEarly } from './signals.ts';
-import type { Argv } from 'yargs';
 import type { LoadedCommand } from './command.ts';
-import { exitCodes } from './exit-codes.ts';
-import { precedence, withPipeline } from './run-options.ts';
 import { fileIn } from './option-values.ts';
 
 export const runCommand: LoadedCommand = {
-  options: runOptions,
-  work: (argv, early) => run(fileIn(argv), argv, early),
-};
-
-function runOptions(parser: Argv) {
-  const purpose = `Renders every scene of the manifest that has no picture yet, and writes the report. The same command resumes after a stop, a crash or an edit of the manifest, and avoids paying twice.`;
-  return withPipeline(parser, [
+  purpose: `Renders every scene of the manifest that has no picture yet, and writes the report. The same command resumes after a stop, a crash or an edit of the manifest, and avoids paying twice.`,
+  shared: [
     'manifest',
     'output',
     'concurrency',
@@ -34,18 +26,19 @@ function runOptions(parser: Argv) {
     'stats',
     'json',
     'quiet',
-  ])
-    .usage(`$0 run <pipeline>\n\n${purpose}`)
-    .options({ ...partOptions, ...beginOptions })
-    .example('$0 run pipeline.yaml', 'start, or resume after a stop or a crash')
-    .example('$0 run pipeline.yaml --concurrency 4', 'four jobs in flight at most')
-    .example('$0 run pipeline.yaml --limit 20', 'a preview: 20 scenes from all over the list')
-    .example('$0 run pipeline.yaml --stats', 'print at the end what held the run back')
-    .example('$0 run pipeline.yaml --log night.log', 'every event as a JSON line in a file')
-    .example('zcat list.txt.gz | $0 run pipeline.yaml --manifest -', 'scenes from standard input')
-    .example('$0 run pipeline.yaml --quiet', 'from cron: prints only if something is wrong')
-    .epilogue(`${precedence}\n\n${exitCodes()}`);
-}
+  ],
+  options: { ...partOptions, ...beginOptions },
+  examples: [
+    ['$0 run pipeline.yaml', 'start, or resume after a stop or a crash'],
+    ['$0 run pipeline.yaml --concurrency 4', 'four jobs in flight at most'],
+    ['$0 run pipeline.yaml --limit 20', 'a preview: 20 scenes from all over the list'],
+    ['$0 run pipeline.yaml --stats', 'print at the end what held the run back'],
+    ['$0 run pipeline.yaml --log night.log', 'every event as a JSON line in a file'],
+    ['zcat list.txt.gz | $0 run pipeline.yaml --manifest -', 'scenes from standard input'],
+    ['$0 run pipeline.yaml --quiet', 'from cron: prints only if something is wrong'],
+  ],
+  work: (argv, early) => run(fileIn(argv), argv, early),
+};
 
 /** Resolves to the exit code. `early`: a lock that was taken on a first look at the file. */
 export async function run(

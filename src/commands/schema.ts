@@ -6,9 +6,7 @@ import { didYouMean } from '../lib/text/closest.ts';
 import { writeOut } from '../terminal/console.ts';
 import { eventsSchemaText } from '../terminal/event-lines.ts';
 import { refuse } from './refusal.ts';
-import type { Argv } from 'yargs';
 import type { LoadedCommand } from './command.ts';
-import { exitCodes } from './exit-codes.ts';
 import { textIn } from './option-values.ts';
 import { endings } from '../runner/core/ending.ts';
 
@@ -17,24 +15,22 @@ const schemaNames = ['pipeline', 'service', 'events'] as const;
 type SchemaName = (typeof schemaNames)[number];
 
 export const schemaCommand: LoadedCommand = {
-  options: schemaOptions,
-  work: (argv) => schema(textIn(argv, 'what')),
-  words: schemaNames,
-};
-
-function schemaOptions(parser: Argv) {
-  const purpose = `Prints a JSON Schema: of pipeline.yaml, of service.yaml (service), or of the lines that --json prints (events). Editors check a YAML file that begins with # yaml-language-server: $schema=<path>.`;
-  return parser
-    .positional('what', {
+  purpose: `Prints a JSON Schema: of pipeline.yaml, of service.yaml (service), or of the lines that --json prints (events). Editors check a YAML file that begins with # yaml-language-server: $schema=<path>.`,
+  positionals: {
+    what: {
       type: 'string',
       default: schemaNames[0],
       describe: `whose schema: ${schemaNames.join(', ')}`,
-    })
-    .usage(`$0 schema [what]\n\n${purpose}`)
-    .example('$0 schema > pipeline.schema.json', 'for an editor, next to pipeline.yaml')
-    .example('$0 schema events', 'for a program that reads run --json')
-    .epilogue(exitCodes({ bug: endings.bug.means, 'wrong-use': 'wrong use', complete: 'printed' }));
-}
+    },
+  },
+  examples: [
+    ['$0 schema > pipeline.schema.json', 'for an editor, next to pipeline.yaml'],
+    ['$0 schema events', 'for a program that reads run --json'],
+  ],
+  exits: { bug: endings.bug.means, 'wrong-use': 'wrong use', complete: 'printed' },
+  work: (argv) => schema(textIn(argv, 'what')),
+  words: schemaNames,
+};
 
 const texts: Record<SchemaName, () => string> = {
   pipeline: pipelineSchemaText,

@@ -18,47 +18,44 @@ import { shownPath } from './shown-path.ts';
 import { untilSignal } from './signals.ts';
 import { program } from './version.ts';
 import { removeContainersLeftIn, rendererLack, workloadNeeds, workloadOf } from './workload-of.ts';
-import type { Argv } from 'yargs';
 import type { LoadedCommand } from './command.ts';
-import { common, exitCodes } from './exit-codes.ts';
+import { common } from './exit-codes.ts';
+
+const text = { type: 'string', requiresArg: true } as const;
 
 export const serveCommand: LoadedCommand = {
-  options: serveOptions,
-  work: (argv) => serve(textIn(argv, 'service') || undefined, argv),
-};
-
-function serveOptions(parser: Argv) {
-  const purpose = `Serves the job interface and a console until SIGINT or SIGTERM. Endpoints, workers and limits come from service.yaml (nightrender init --service creates one) and from the console; without a file there is one endpoint, scene-renderer. The key is NIGHTRENDER_API_KEY; without it, the first start creates and prints one, and nightrender keys adds more.`;
-  const text = { type: 'string', requiresArg: true } as const;
-  return parser
-    .usage(`$0 serve [service]\n\n${purpose}`)
-    .positional('service', { type: 'string', describe: 'the service.yaml' })
-    .option('host', { ...text, describe: 'address to listen on (default: 127.0.0.1); any other needs a key' })
-    .option('port', { requiresArg: true, describe: 'port (default: 4747); 0 for a free one' })
-    .option('data', {
+  purpose: `Serves the job interface and a console until SIGINT or SIGTERM. Endpoints, workers and limits come from service.yaml (nightrender init --service creates one) and from the console; without a file there is one endpoint, scene-renderer. The key is NIGHTRENDER_API_KEY; without it, the first start creates and prints one, and nightrender keys adds more.`,
+  positionals: { service: { type: 'string', describe: 'the service.yaml' } },
+  options: {
+    host: { ...text, describe: 'address to listen on (default: 127.0.0.1); any other needs a key' },
+    port: { requiresArg: true, describe: 'port (default: 4747); 0 for a free one' },
+    data: {
       ...text,
       describe: 'folder for jobs and keys (default: ~/.local/share/nightrender)',
-    })
-    .option('retention', {
+    },
+    retention: {
       ...text,
       describe: 'results are deleted this long after completion (default: 30m)',
-    })
-    .option('endpoint', { ...text, describe: 'without a file: id of the endpoint (default: scene-renderer)' })
-    .option('workers', {
+    },
+    endpoint: { ...text, describe: 'without a file: id of the endpoint (default: scene-renderer)' },
+    workers: {
       requiresArg: true,
       describe: 'without a file: jobs at once (default: one per processor)',
-    })
-    .option('json', { type: 'boolean', describe: 'print the address as JSON' })
-    .example('$0 serve service.yaml', 'the endpoints of the file, and those of the console')
-    .example('$0 serve --data ./jobs-data', 'jobs survive a crash')
-    .example('$0 serve --port 0 --json', 'for a script: a free port, printed as JSON')
-    .epilogue(exitCodes({ ...common, ...serving }));
-}
-
-const serving = {
-  complete: 'stopped by SIGINT or SIGTERM',
-  'wrong-use': 'wrong use, or the port is in use',
-  'already-running': 'another service uses this folder',
+    },
+    json: { type: 'boolean', describe: 'print the address as JSON' },
+  },
+  examples: [
+    ['$0 serve service.yaml', 'the endpoints of the file, and those of the console'],
+    ['$0 serve --data ./jobs-data', 'jobs survive a crash'],
+    ['$0 serve --port 0 --json', 'for a script: a free port, printed as JSON'],
+  ],
+  exits: {
+    ...common,
+    complete: 'stopped by SIGINT or SIGTERM',
+    'wrong-use': 'wrong use, or the port is in use',
+    'already-running': 'another service uses this folder',
+  },
+  work: (argv) => serve(textIn(argv, 'service') || undefined, argv),
 };
 
 const withoutScript =

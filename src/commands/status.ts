@@ -11,28 +11,24 @@ import { printStatus, type BatchStatus } from '../terminal/print-status.ts';
 import { commandArguments } from './command-arguments.ts';
 import { lookAtBatch } from './existing-batch.ts';
 import { refuse } from './refusal.ts';
-import { overridesOf, precedence, withPipeline } from './run-options.ts';
+import { overridesOf } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
-import type { Argv } from 'yargs';
 import type { LoadedCommand } from './command.ts';
-import { common, exitCodes } from './exit-codes.ts';
+import { common } from './exit-codes.ts';
 import { fileIn } from './option-values.ts';
 
 export const statusCommand: LoadedCommand = {
-  options: statusOptions,
+  purpose: `Shows how many scenes are saved, in flight and failed, what failed most, whether a run is at work, and what held the last one back; of a live run also its pace, the time left and the latest picture. Read-only, also during a run.`,
+  shared: ['output', 'json'],
+  options: { watch: { type: 'boolean', describe: 'update every second until the run ends, or Ctrl-C' } },
+  examples: [
+    ['$0 status pipeline.yaml', 'while it runs, or in the morning'],
+    ['$0 status pipeline.yaml --watch', 'from another terminal'],
+    ['$0 status pipeline.yaml --json', 'for a script: one JSON object'],
+  ],
+  exits: { ...common, complete: 'the batch was shown' },
   work: (argv) => status(fileIn(argv), argv),
 };
-
-function statusOptions(parser: Argv) {
-  const purpose = `Shows how many scenes are saved, in flight and failed, what failed most, whether a run is at work, and what held the last one back; of a live run also its pace, the time left and the latest picture. Read-only, also during a run.`;
-  return withPipeline(parser, ['output', 'json'])
-    .usage(`$0 status <pipeline>\n\n${purpose}`)
-    .option('watch', { type: 'boolean', describe: 'update every second until the run ends, or Ctrl-C' })
-    .example('$0 status pipeline.yaml', 'while it runs, or in the morning')
-    .example('$0 status pipeline.yaml --watch', 'from another terminal')
-    .example('$0 status pipeline.yaml --json', 'for a script: one JSON object')
-    .epilogue(`${precedence}\n\n${exitCodes({ ...common, complete: 'the batch was shown' })}`);
-}
 
 /** Resolves to the exit code. */
 async function status(file: string, argv: Record<string, unknown>): Promise<number> {

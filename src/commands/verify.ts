@@ -26,35 +26,30 @@ import { commandArguments } from './command-arguments.ts';
 import { lookAtBatch, maintainBatch, recordedRun } from './existing-batch.ts';
 import { outputFiles } from './output-files.ts';
 import { refuse } from './refusal.ts';
-import { overridesOf, precedence, withPipeline } from './run-options.ts';
+import { overridesOf } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
 import { systemClock } from './system-clock.ts';
-import type { Argv } from 'yargs';
 import type { LoadedCommand } from './command.ts';
-import { common, exitCodes } from './exit-codes.ts';
+import { common } from './exit-codes.ts';
 import { fileIn } from './option-values.ts';
 
 export const verifyCommand: LoadedCommand = {
-  options: verifyOptions,
+  purpose: `Checks every saved picture: its file exists, matches the recorded size and sha256, and decodes to the last pixel. Read-only, also during a run. With --repair, which needs the batch to be idle, a damaged checkpoint is repaired first and kept as checkpoint.sqlite.damaged. Then scenes with a missing or damaged picture are put back; damaged files are kept as <name>.damaged, whole ones of the same job as <name>.former. The next run renders the scenes again.`,
+  shared: ['output', 'json'],
+  options: { repair: { type: 'boolean', describe: 'put scenes with missing or damaged pictures back' } },
+  examples: [
+    ['$0 verify pipeline.yaml', 'after a disk was full, moved or repaired'],
+    ['$0 verify pipeline.yaml --repair', 'put bad ones back; then nightrender run renders them'],
+    ['$0 verify pipeline.yaml --json', 'for a script: a line for each bad picture'],
+  ],
+  exits: {
+    ...common,
+    complete: 'every saved picture is there and whole',
+    incomplete:
+      'pictures are missing or damaged, also if --repair has put them back or repaired the checkpoint',
+    'already-running': 'a run holds this batch (--repair)',
+  },
   work: (argv) => verify(fileIn(argv), argv),
-};
-
-function verifyOptions(parser: Argv) {
-  const purpose = `Checks every saved picture: its file exists, matches the recorded size and sha256, and decodes to the last pixel. Read-only, also during a run. With --repair, which needs the batch to be idle, a damaged checkpoint is repaired first and kept as checkpoint.sqlite.damaged. Then scenes with a missing or damaged picture are put back; damaged files are kept as <name>.damaged, whole ones of the same job as <name>.former. The next run renders the scenes again.`;
-  return withPipeline(parser, ['output', 'json'])
-    .usage(`$0 verify <pipeline>\n\n${purpose}`)
-    .option('repair', { type: 'boolean', describe: 'put scenes with missing or damaged pictures back' })
-    .example('$0 verify pipeline.yaml', 'after a disk was full, moved or repaired')
-    .example('$0 verify pipeline.yaml --repair', 'put bad ones back; then nightrender run renders them')
-    .example('$0 verify pipeline.yaml --json', 'for a script: a line for each bad picture')
-    .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...verifying })}`);
-}
-
-const verifying = {
-  complete: 'every saved picture is there and whole',
-  incomplete:
-    'pictures are missing or damaged, also if --repair has put them back or repaired the checkpoint',
-  'already-running': 'a run holds this batch (--repair)',
 };
 
 /** Resolves to the exit code. */

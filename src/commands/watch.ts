@@ -5,7 +5,7 @@ import { startWatchServer } from '../runner/watch/start-watch-server.ts';
 import { builtPage } from '../lib/net/built-page.ts';
 import { commandArguments, runArguments } from './command-arguments.ts';
 import { refuse, refusalOf } from './refusal.ts';
-import { overridesOf, precedence, withPipeline } from './run-options.ts';
+import { overridesOf } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
 import { untilSignal } from './signals.ts';
 import { wholeNumber, fileIn } from './option-values.ts';
@@ -18,29 +18,24 @@ import type { LiveBatch, LiveFailure, LiveNumbers } from '../runner/core/live-ba
 import { throughputOf, type Throughput } from '../runner/core/time-left.ts';
 import { conditionOf, lastEndedAt, type RunCondition } from '../runner/core/run-condition.ts';
 import type { WatchedBatch } from '../runner/watch/broadcast.ts';
-import type { Argv } from 'yargs';
 import type { LoadedCommand } from './command.ts';
-import { common, exitCodes } from './exit-codes.ts';
+import { common } from './exit-codes.ts';
 
 export const watchCommand: LoadedCommand = {
-  options: watchOptions,
+  purpose: `Serves a page on 127.0.0.1 until SIGINT or SIGTERM: progress, throughput, failures, and the pictures as they arrive. Read-only; needs no key; works before, during and after a run. Anyone with an account on this machine can open it.`,
+  shared: ['output', 'json'],
+  options: { port: { requiresArg: true, default: 4748, describe: 'port on 127.0.0.1; 0 for a free one' } },
+  examples: [
+    ['$0 watch pipeline.yaml', 'then open http://127.0.0.1:4748/'],
+    ['ssh -L 4748:127.0.0.1:4748 me@attic', 'opens the same address on another machine'],
+    ['$0 watch pipeline.yaml --port 0 --json', 'for a script: a free port, printed as JSON'],
+  ],
+  exits: {
+    ...common,
+    complete: 'stopped by SIGINT or SIGTERM',
+    'wrong-use': 'wrong use or configuration, or the port is in use',
+  },
   work: (argv) => watch(fileIn(argv), argv),
-};
-
-function watchOptions(parser: Argv) {
-  const purpose = `Serves a page on 127.0.0.1 until SIGINT or SIGTERM: progress, throughput, failures, and the pictures as they arrive. Read-only; needs no key; works before, during and after a run. Anyone with an account on this machine can open it.`;
-  return withPipeline(parser, ['output', 'json'])
-    .usage(`$0 watch <pipeline>\n\n${purpose}`)
-    .option('port', { requiresArg: true, default: 4748, describe: 'port on 127.0.0.1; 0 for a free one' })
-    .example('$0 watch pipeline.yaml', 'then open http://127.0.0.1:4748/')
-    .example('ssh -L 4748:127.0.0.1:4748 me@attic', 'opens the same address on another machine')
-    .example('$0 watch pipeline.yaml --port 0 --json', 'for a script: a free port, printed as JSON')
-    .epilogue(`${precedence}\n\n${exitCodes({ ...common, ...watching })}`);
-}
-
-const watching = {
-  complete: 'stopped by SIGINT or SIGTERM',
-  'wrong-use': 'wrong use or configuration, or the port is in use',
 };
 
 const withoutScript = 'This page needs JavaScript. In a terminal, use <code>nightrender status</code>.';

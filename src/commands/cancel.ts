@@ -7,21 +7,19 @@ import {
   type OpenCheckpoint,
 } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
-import { readConfig } from '../runner/config/read-config.ts';
 import { endings } from '../runner/core/ending.ts';
 import { cancelBatch, type CancelResult } from '../runner/pipeline/cancel-batch.ts';
 import { createCancelView, type CancelView } from '../terminal/cancel-view.ts';
 import { batchSettings } from './batch-settings.ts';
-import { commandArguments, configuredArguments } from './command-arguments.ts';
+import { configuredArguments } from './command-arguments.ts';
 import { assertCollectable } from './connections.ts';
 import { whileLocked, noBatch, recordedRun } from './existing-batch.ts';
 import { recordEnd, recordThrown, withPorts } from './with-ports.ts';
-import { refuse } from './refusal.ts';
 import { withSignals } from './signals.ts';
-import { overridesOf } from './run-options.ts';
 import { systemClock } from './system-clock.ts';
 import { program } from './version.ts';
 import type { LoadedCommand } from './command.ts';
+import { onConfig } from './on-config.ts';
 import { common } from './exit-codes.ts';
 import { fileIn } from './option-values.ts';
 import { beginOptions } from './begin-options.ts';
@@ -43,21 +41,17 @@ export const cancelCommand: LoadedCommand = {
     interrupted: endings.interrupted.means,
     terminated: endings.terminated.means,
   },
-  work: (argv) => cancel(fileIn(argv), argv),
+  work: (argv) => {
+    const file = fileIn(argv);
+    const isLossAccepted = argv['acceptLoss'] === true;
+    return onConfig(
+      file,
+      argv,
+      () => undefined,
+      (config) => whileLocked(config.output.dir, () => cancelLocked(file, config, isLossAccepted)),
+    );
+  },
 };
-
-/** Resolves to the exit code. */
-async function cancel(file: string, argv: Record<string, unknown>): Promise<number> {
-  let config: Config | undefined;
-  try {
-    const read = readConfig(file, overridesOf(argv, process.env), process.env);
-    config = read;
-    return await whileLocked(read.output.dir, () => cancelLocked(file, read, argv['acceptLoss'] === true));
-  } catch (thrown) {
-    const json = config?.terminal.json ?? argv['json'] === true;
-    return refuse(thrown, config?.output.dir, json, commandArguments(file, argv['output']));
-  }
-}
 
 async function cancelLocked(file: string, config: Config, isLossAccepted: boolean): Promise<number> {
   const { dir } = config.output;

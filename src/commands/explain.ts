@@ -2,17 +2,14 @@
 import { isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import { readIds, readStory } from '../runner/checkpoint/read-story.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
-import { readOutputDir } from '../runner/config/read-output-dir.ts';
 import { closestFew } from '../lib/text/closest.ts';
 import { shellWord } from '../lib/text/format.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { printStory } from '../terminal/print-story.ts';
-import { commandArguments } from './command-arguments.ts';
 import { lookAtBatch } from './existing-batch.ts';
-import { refuse } from './refusal.ts';
-import { overridesOf } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
 import type { LoadedCommand } from './command.ts';
+import { onBatch, type BatchCall } from './on-batch.ts';
 import { common } from './exit-codes.ts';
 import { fileIn, textIn } from './option-values.ts';
 
@@ -36,30 +33,21 @@ export const explainCommand: LoadedCommand = {
     complete: 'printed',
     'wrong-use': 'wrong use or configuration, no batch yet, no such id, or its file is damaged',
   },
-  work: (argv) => explain(fileIn(argv), textIn(argv, 'id'), argv),
+  work: (argv) => onBatch(fileIn(argv), argv, (call) => explain(call, textIn(argv, 'id'))),
 };
 
-/** Resolves to the exit code. */
-async function explain(file: string, id: string, argv: Record<string, unknown>): Promise<number> {
-  const json = argv['json'] === true;
-  let dir: string | undefined;
-  try {
-    if (id === '') throw new ConfigError([{ where: '', text: 'Specify a scene id.' }]);
-    dir = readOutputDir(file, overridesOf(argv, process.env), process.env);
-    const story = await lookAtBatch(dir, (db) => {
-      // One view of it, though a run may be writing.
-      db.exec('BEGIN');
-      const found = readStory(db, id);
-      if (found === undefined) throw unknownId(db, id);
-      return found;
-    });
-    const retryCommand = `nightrender retry ${commandArguments(file, argv['output'])} --id ${shellWord(id)}`;
-    const place = { isRunning: isBatchHeld(dir), shownDir: shownPath(dir), retryCommand, now: Date.now() };
-    printStory({ ...story, ...place }, json);
-    return 0;
-  } catch (thrown) {
-    return refuse(thrown, dir, json, commandArguments(file, argv['output']));
-  }
+async function explain({ dir, json, others }: BatchCall, id: string): Promise<void> {
+  if (id === '') throw new ConfigError([{ where: '', text: 'Specify a scene id.' }]);
+  const story = await lookAtBatch(dir, (db) => {
+    // One view of it, though a run may be writing.
+    db.exec('BEGIN');
+    const found = readStory(db, id);
+    if (found === undefined) throw unknownId(db, id);
+    return found;
+  });
+  const retryCommand = `nightrender retry ${others} --id ${shellWord(id)}`;
+  const place = { isRunning: isBatchHeld(dir), shownDir: shownPath(dir), retryCommand, now: Date.now() };
+  printStory({ ...story, ...place }, json);
 }
 
 const maxSuggestions = 3;

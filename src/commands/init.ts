@@ -10,9 +10,7 @@ import { refuse } from './refusal.ts';
 import { shownPath } from './shown-path.ts';
 import type { LoadedCommand } from './command.ts';
 import { common } from './exit-codes.ts';
-import { textIn } from './option-values.ts';
-
-const text = { type: 'string', requiresArg: true } as const;
+import { textIn, textOption } from './option-values.ts';
 
 export const initCommand: LoadedCommand = {
   purpose: `Creates a commented pipeline.yaml and scenes.csv, for the local service or a real endpoint, and pipeline.schema.json for editors; with --service a commented service.yaml and its schema. Existing files are never changed.`,
@@ -25,10 +23,10 @@ export const initCommand: LoadedCommand = {
   },
   options: {
     endpoint: {
-      ...text,
+      ...textOption,
       describe: 'address of a real service, such as https://api.your-service.example',
     },
-    id: { ...text, describe: 'id of the endpoint there' },
+    id: { ...textOption, describe: 'id of the endpoint there' },
     service: { type: 'boolean', describe: 'a service.yaml instead, for a service of your own' },
   },
   examples: [

@@ -10,15 +10,13 @@ import type { FieldProblem } from '../service/endpoint-settings.ts';
 import { readUsage } from '../service/keys/read-usage.ts';
 import { printKeys, printNewKey, printRevokedKey } from '../terminal/print-keys.ts';
 import { dataOption, defaultDataDir, hasKeyStore, refuseService, withKeyStore } from './data-folder.ts';
-import { oneText, textIn } from './option-values.ts';
+import { oneText, textIn, textOption } from './option-values.ts';
 import { shownPath } from './shown-path.ts';
 import type { LoadedCommand } from './command.ts';
 import { common } from './exit-codes.ts';
 
 const keyActions = ['add', 'list', 'revoke'] as const;
 type KeyAction = (typeof keyActions)[number];
-
-const text = { type: 'string', requiresArg: true } as const;
 
 export const keysCommand: LoadedCommand = {
   purpose: `Adds, lists and revokes keys of the service, also while it runs: a change applies from the next request. A new key is printed once; only its SHA-256 digest is stored. Names are unique, also among revoked keys.`,
@@ -28,15 +26,15 @@ export const keysCommand: LoadedCommand = {
   },
   options: {
     kind: {
-      ...text,
+      ...textOption,
       describe:
         'kind of the new key: client for the job interface (default), worker for workers that pull jobs, admin for console and jobs',
     },
     endpoint: {
-      ...text,
+      ...textOption,
       describe: 'id of an endpoint for the new key; may be given several times (default: all)',
     },
-    data: { ...text, describe: 'folder of the service (default: ~/.local/share/nightrender)' },
+    data: { ...textOption, describe: 'folder of the service (default: ~/.local/share/nightrender)' },
     json: { type: 'boolean', describe: 'as JSON, a line for each key' },
   },
   examples: [

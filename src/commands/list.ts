@@ -2,7 +2,6 @@
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import { readRows, type RowChoice } from '../runner/checkpoint/read-rows.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
-import { readOutputDir } from '../runner/config/read-output-dir.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import { rowKinds, rowStates, type ReportRow } from '../runner/core/report-row.ts';
 import { csvTable } from '../runner/report/csv-table.ts';
@@ -10,28 +9,24 @@ import { resultLine } from '../runner/report/result-json.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { writeError, writeOutPart } from '../terminal/console.ts';
 import { listLines } from '../terminal/list-lines.ts';
-import { commandArguments } from './command-arguments.ts';
 import { lookAtBatch } from './existing-batch.ts';
-import { refuse } from './refusal.ts';
-import { overridesOf } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
 import type { LoadedCommand } from './command.ts';
+import { onBatch } from './on-batch.ts';
 import { common } from './exit-codes.ts';
-import { fileIn } from './option-values.ts';
-
-const text = { type: 'string', requiresArg: true } as const;
+import { fileIn, textOption } from './option-values.ts';
 
 export const listCommand: LoadedCommand = {
   purpose: `Lists the scenes of the batch, one a line: id, state, attempts, and the file or the failure. Different options must all match; of an option given several times, any value. Read-only, also during a run.`,
   shared: ['output', 'json'],
   options: {
     state: {
-      ...text,
+      ...textOption,
       describe: 'scenes in this state: waiting, active, saved, failed, withdrawn, invalid',
     },
-    kind: { ...text, describe: 'scenes whose last failure is of this kind, such as job-failed' },
+    kind: { ...textOption, describe: 'scenes whose last failure is of this kind, such as job-failed' },
     search: {
-      ...text,
+      ...textOption,
       describe: 'scenes with this text in id, columns or failure',
     },
     limit: { requiresArg: true, describe: 'at most this many' },
@@ -47,29 +42,17 @@ export const listCommand: LoadedCommand = {
     ['$0 list pipeline.yaml --state failed --csv > failed.csv', 'for a spreadsheet'],
   ],
   exits: { ...common, complete: 'the scenes were listed, even if there are none' },
-  work: (argv) => list(fileIn(argv), argv),
+  work: (argv) => onBatch(fileIn(argv), argv, ({ dir }) => list(dir, argv)),
 };
 
 type Form = 'lines' | 'json' | 'csv';
 
-/** Resolves to the exit code. */
-async function list(file: string, argv: Record<string, unknown>): Promise<number> {
-  const json = argv['json'] === true;
-  let dir: string | undefined;
-  try {
-    const choice = choiceOf(argv);
-    const limit = limitOf(argv['limit']);
-    const form = formOf(argv);
-    const batchDir = readOutputDir(file, overridesOf(argv, process.env), process.env);
-    dir = batchDir;
-    const count = await lookAtBatch(batchDir, (db) =>
-      show(readRows(db, choice), formatter(form, db, batchDir), limit),
-    );
-    if (count === 0 && form === 'lines') writeError('No scene matches.');
-    return 0;
-  } catch (thrown) {
-    return refuse(thrown, dir, json, commandArguments(file, argv['output']));
-  }
+async function list(dir: string, argv: Record<string, unknown>): Promise<void> {
+  const choice = choiceOf(argv);
+  const limit = limitOf(argv['limit']);
+  const form = formOf(argv);
+  const count = await lookAtBatch(dir, (db) => show(readRows(db, choice), formatter(form, db, dir), limit));
+  if (count === 0 && form === 'lines') writeError('No scene matches.');
 }
 
 /** Written at a time: enough to be fast, few enough that the first ones are seen at once. */

@@ -1,6 +1,9 @@
 /** Values that are given on the command line. */
 import { ConfigError } from '../lib/yaml/problem.ts';
 
+/** An option that takes a text. */
+export const textOption = { type: 'string', requiresArg: true } as const;
+
 /** Throws `ConfigError` where it is none within these bounds. */
 export function wholeNumber(argv: Record<string, unknown>, name: string, min: number, max: number): number {
   const value = argv[name];

@@ -1,15 +1,13 @@
 /** `nightrender plan`: what a run would do, cost and take; it sends nothing, writes nothing into the batch and takes no lock. */
 import type { Config } from '../runner/config/config.ts';
-import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
+import { type Problem } from '../lib/yaml/problem.ts';
 import { endings, type EndingKind } from '../runner/core/ending.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
 import { printPlan } from '../terminal/print-plan.ts';
 import { beginChoicesOf, partOf, partOptions, beginOptions } from './begin-options.ts';
-import { commandArguments, configuredArguments, configuredRun } from './command-arguments.ts';
+import { configuredArguments, configuredRun } from './command-arguments.ts';
 import { notWritable } from './explain-blocked-path.ts';
 import { planOnCopy, type PlanOptions } from './plan-on-copy.ts';
-import { readConfigWithOptions } from './read-config-with-options.ts';
-import { refuse } from './refusal.ts';
 import { shownLists, shownPath } from './shown-path.ts';
 import { withSignals, StoppedEarly } from './signals.ts';
 import { program } from './version.ts';
@@ -19,6 +17,7 @@ import type { Failure } from '../runner/core/failure.ts';
 import type { EndpointCheck } from '../runner/core/plan.ts';
 import type { HealthReply, RenderService } from '../runner/pipeline/ports.ts';
 import type { LoadedCommand } from './command.ts';
+import { onConfig } from './on-config.ts';
 import { common } from './exit-codes.ts';
 import { fileIn } from './option-values.ts';
 
@@ -58,24 +57,15 @@ export const planCommand: LoadedCommand = {
 };
 
 /** Resolves to the exit code: that of a run which could not begin, and 0 where it could. */
-export async function plan(file: string, argv: Record<string, unknown>): Promise<number> {
-  let config: Config | undefined;
-  try {
-    const problems: Problem[] = [];
-    const options = {
-      part: partOf(argv, problems),
-      requests: requestsOf(argv, problems),
-      ...beginChoicesOf(argv),
-    };
-    const read = readConfigWithOptions(problems, file, argv);
-    config = read;
-    if (problems.length > 0) throw new ConfigError(problems);
-    const isChecked = argv['check'] === true;
-    return await withSignals((stop) => planConfig(file, read, options, isChecked, stop));
-  } catch (thrown) {
-    const json = config?.terminal.json ?? argv['json'] === true;
-    return refuse(thrown, config?.output.dir, json, commandArguments(file, argv['output']));
-  }
+export function plan(file: string, argv: Record<string, unknown>): Promise<number> {
+  const readOptions = (problems: Problem[]): PlanOptions => ({
+    part: partOf(argv, problems),
+    requests: requestsOf(argv, problems),
+    ...beginChoicesOf(argv),
+  });
+  return onConfig(file, argv, readOptions, (config, options) =>
+    withSignals((stop) => planConfig(file, config, options, argv['check'] === true, stop)),
+  );
 }
 
 async function planConfig(

@@ -1,14 +1,10 @@
 /** `nightrender report`: writes the result files anew from the checkpoint. */
 import { join, resolve } from 'node:path';
 import { readFile } from 'node:fs/promises';
-import { readOutputDir } from '../runner/config/read-output-dir.ts';
 import { readReportSettings, type ReportSettings } from '../runner/config/read-settings.ts';
 import { createFilesView, type FilesView } from '../terminal/files-view.ts';
 import { writeBatchReport } from './batch-report.ts';
-import { commandArguments } from './command-arguments.ts';
 import { noBatch, lookAtBatch } from './existing-batch.ts';
-import { refuse } from './refusal.ts';
-import { overridesOf } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
 import { withSignals, StoppedEarly } from './signals.ts';
 import { systemClock } from './system-clock.ts';
@@ -24,6 +20,7 @@ import { thumbnailFiles } from '../runner/images/thumbnail.ts';
 import { writeSheets } from '../runner/report/write-sheets.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import type { LoadedCommand } from './command.ts';
+import { onBatch, type BatchCall } from './on-batch.ts';
 import { common } from './exit-codes.ts';
 import { fileIn } from './option-values.ts';
 
@@ -42,29 +39,23 @@ export const reportCommand: LoadedCommand = {
     ['$0 report pipeline.yaml --json', 'for a script: the paths as one JSON object'],
   ],
   exits: { ...common, complete: 'the files were written' },
-  work: (argv) => report(fileIn(argv), argv),
+  work: (argv) =>
+    onBatch(fileIn(argv), argv, (call) => report(fileIn(argv), call, argv['contactSheet'] === true)),
 };
 
-/** Resolves to the exit code. */
-async function report(file: string, argv: Record<string, unknown>): Promise<number> {
-  const json = argv['json'] === true;
-  let dir: string | undefined;
-  try {
-    const overrides = overridesOf(argv, process.env);
-    dir = readOutputDir(file, overrides, process.env);
-    const settings = readReportSettings(file, overrides, process.env);
-    const view = createFilesView({
-      json,
-      file: commandArguments(file, argv['output']),
-      elapsed: () => systemClock.elapsed(),
-    });
-    const isWithSheets = argv['contactSheet'] === true;
-    const { files, made } = await writeUnlessStopped(dir, { ...settings, isWithSheets }, view);
-    view.end(files.map(shownPath), made);
-    return 0;
-  } catch (thrown) {
-    return refuse(thrown, dir, json, commandArguments(file, argv['output']));
-  }
+async function report(
+  file: string,
+  { dir, json, others, overrides }: BatchCall,
+  isWithSheets: boolean,
+): Promise<void> {
+  const settings = readReportSettings(file, overrides, process.env);
+  const view = createFilesView({
+    json,
+    file: others,
+    elapsed: () => systemClock.elapsed(),
+  });
+  const { files, made } = await writeUnlessStopped(dir, { ...settings, isWithSheets }, view);
+  view.end(files.map(shownPath), made);
 }
 
 interface Written {

@@ -4,32 +4,28 @@ import { pictureRepair } from '../runner/checkpoint/recorded-pictures.ts';
 import { putBackSession } from '../runner/checkpoint/put-back.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { readBaseUrl, readReportSettings } from '../runner/config/read-settings.ts';
-import { readOutputDir } from '../runner/config/read-output-dir.ts';
 import { closest } from '../lib/text/closest.ts';
 import { failureRules, isFailureKind, type FailureKind } from '../runner/core/failure.ts';
 import { shellWord } from '../lib/text/format.ts';
 import type { PutBackChoice, WrongId } from '../runner/core/put-back.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { printPutBack } from '../terminal/print-put-back.ts';
-import { commandArguments } from './command-arguments.ts';
 import { keptText } from './shown-path.ts';
 import { maintainBatch, recordedRun } from './existing-batch.ts';
-import { refuse } from './refusal.ts';
 import { overridesOf } from './run-options.ts';
 import { finishMoves, imagesForMaintenance } from './verify.ts';
 import type { LoadedCommand } from './command.ts';
+import { onBatch } from './on-batch.ts';
 import { common } from './exit-codes.ts';
-import { fileIn } from './option-values.ts';
-
-const several = { type: 'string', requiresArg: true } as const;
+import { fileIn, textOption } from './option-values.ts';
 
 export const retryCommand: LoadedCommand = {
   purpose: `Puts failed scenes back with new attempts: the next run renders them, each billed as a new job. Options add up; the default is --failed. Sends nothing.`,
   shared: ['output', 'json'],
   options: {
     failed: { type: 'boolean', describe: 'every failed scene' },
-    kind: { ...several, describe: 'failed scenes of this kind; may be given several times' },
-    id: { ...several, describe: 'the failed scene of this id; may be given several times' },
+    kind: { ...textOption, describe: 'failed scenes of this kind; may be given several times' },
+    id: { ...textOption, describe: 'the failed scene of this id; may be given several times' },
     again: {
       type: 'boolean',
       describe: 'with --id: a saved scene, too; its picture is kept as <name>.former',
@@ -63,36 +59,27 @@ export const retryCommand: LoadedCommand = {
 };
 
 /** Resolves to the exit code. */
-export async function retry(file: string, argv: Record<string, unknown>): Promise<number> {
-  const json = argv['json'] === true;
-  let dir: string | undefined;
-  let kept = 0;
-  try {
+export function retry(file: string, argv: Record<string, unknown>): Promise<number> {
+  return onBatch(file, argv, async ({ dir, json, others }) => {
+    let kept = 0;
     const choice = choiceOf(file, argv);
-    const batchDir = readOutputDir(file, overridesOf(argv, process.env), process.env);
-    dir = batchDir;
-    await maintainBatch(batchDir, async (db) => {
+    await maintainBatch(dir, async (db) => {
       const session = putBackSession(db);
-      if (choice.isAgain === true)
-        kept = await setAside(file, batchDir, db, () => session.picturesOf(choice));
+      if (choice.isAgain === true) kept = await setAside(file, dir, db, () => session.picturesOf(choice));
       const done = session.putBack(choice, Date.now());
-      const others = commandArguments(file, argv['output']);
       if (Array.isArray(done)) throw new ConfigError(done.map((wrong) => wrongIdProblem(wrong, others)));
       printPutBack(
         {
           ...done,
           chosen: session.chosen(),
-          file: recordedRun(others, batchDir),
+          file: recordedRun(others, dir),
           kept,
-          keptText: keptText(kept, batchDir),
+          keptText: keptText(kept, dir),
         },
         json,
       );
     });
-    return 0;
-  } catch (thrown) {
-    return refuse(thrown, dir, json, commandArguments(file, argv['output']));
-  }
+  });
 }
 
 /** Returns how many. A death here leaves pictures that are missing: the same command goes on, and so does `verify --repair`. */

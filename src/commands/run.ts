@@ -2,16 +2,14 @@
 import { assertNotOwned, isBatch, lockBatch, type BatchLock } from '../runner/checkpoint/batch-lock.ts';
 import { readJobsInFlight } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
-import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
+import { type Problem } from '../lib/yaml/problem.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
-import { commandArguments } from './command-arguments.ts';
 import { beginChoicesOf, partOf, partOptions, beginOptions } from './begin-options.ts';
-import { readConfigWithOptions } from './read-config-with-options.ts';
 import type { ReadScenes } from './read-scenes.ts';
-import { refuse } from './refusal.ts';
 import type { RunChoices } from './run-locked.ts';
 import { withSignals, StoppedEarly } from './signals.ts';
 import type { LoadedCommand } from './command.ts';
+import { onConfig } from './on-config.ts';
 import { fileIn } from './option-values.ts';
 
 export const runCommand: LoadedCommand = {
@@ -46,18 +44,14 @@ export async function run(
   argv: Record<string, unknown>,
   early: BatchLock | undefined,
 ): Promise<number> {
-  let config: Config | undefined;
+  const readOptions = (problems: Problem[]): RunChoices => ({
+    part: partOf(argv, problems),
+    ...beginChoicesOf(argv),
+  });
   try {
-    const problems: Problem[] = [];
-    const part = partOf(argv, problems);
-    const read = readConfigWithOptions(problems, file, argv);
-    config = read;
-    if (problems.length > 0) throw new ConfigError(problems);
-    const choices = { part, ...beginChoicesOf(argv) };
-    return await withSignals((stop) => runConfig(file, read, choices, early, stop));
-  } catch (thrown) {
-    const json = config?.terminal.json ?? argv['json'] === true;
-    return refuse(thrown, config?.output.dir, json, commandArguments(file, argv['output']));
+    return await onConfig(file, argv, readOptions, (config, choices) =>
+      withSignals((stop) => runConfig(file, config, choices, early, stop)),
+    );
   } finally {
     early?.release();
   }

@@ -13,7 +13,7 @@ import { printServing, printServiceFailure } from '../terminal/print-serving.ts'
 import { builtPage } from '../lib/net/built-page.ts';
 import { manualPage } from './help.ts';
 import { dataOption, defaultDataDir, hasKeyStore, refuseService, withKeyStore } from './data-folder.ts';
-import { oneText, wholeNumber, textIn } from './option-values.ts';
+import { oneText, wholeNumber, textIn, textOption } from './option-values.ts';
 import { shownPath } from './shown-path.ts';
 import { untilSignal } from './signals.ts';
 import { program } from './version.ts';
@@ -21,23 +21,21 @@ import { removeContainersLeftIn, rendererLack, workloadNeeds, workloadOf } from 
 import type { LoadedCommand } from './command.ts';
 import { common } from './exit-codes.ts';
 
-const text = { type: 'string', requiresArg: true } as const;
-
 export const serveCommand: LoadedCommand = {
   purpose: `Serves the job interface and a console until SIGINT or SIGTERM. Endpoints, workers and limits come from service.yaml (nightrender init --service creates one) and from the console; without a file there is one endpoint, scene-renderer. The key is NIGHTRENDER_API_KEY; without it, the first start creates and prints one, and nightrender keys adds more.`,
   positionals: { service: { type: 'string', describe: 'the service.yaml' } },
   options: {
-    host: { ...text, describe: 'address to listen on (default: 127.0.0.1); any other needs a key' },
+    host: { ...textOption, describe: 'address to listen on (default: 127.0.0.1); any other needs a key' },
     port: { requiresArg: true, describe: 'port (default: 4747); 0 for a free one' },
     data: {
-      ...text,
+      ...textOption,
       describe: 'folder for jobs and keys (default: ~/.local/share/nightrender)',
     },
     retention: {
-      ...text,
+      ...textOption,
       describe: 'results are deleted this long after completion (default: 30m)',
     },
-    endpoint: { ...text, describe: 'without a file: id of the endpoint (default: scene-renderer)' },
+    endpoint: { ...textOption, describe: 'without a file: id of the endpoint (default: scene-renderer)' },
     workers: {
       requiresArg: true,
       describe: 'without a file: jobs at once (default: one per processor)',

@@ -3,17 +3,14 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import { readEnded, readLatest, readNumbers } from '../runner/checkpoint/read-summary.ts';
-import { readOutputDir } from '../runner/config/read-output-dir.ts';
 import { throughputOf } from '../runner/core/time-left.ts';
 import { conditionOf } from '../runner/core/run-condition.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { printStatus, type BatchStatus } from '../terminal/print-status.ts';
-import { commandArguments } from './command-arguments.ts';
 import { lookAtBatch } from './existing-batch.ts';
-import { refuse } from './refusal.ts';
-import { overridesOf } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
 import type { LoadedCommand } from './command.ts';
+import { onBatch } from './on-batch.ts';
 import { common } from './exit-codes.ts';
 import { fileIn } from './option-values.ts';
 
@@ -27,24 +24,13 @@ export const statusCommand: LoadedCommand = {
     ['$0 status pipeline.yaml --json', 'for a script: one JSON object'],
   ],
   exits: { ...common, complete: 'the batch was shown' },
-  work: (argv) => status(fileIn(argv), argv),
+  work: (argv) =>
+    onBatch(fileIn(argv), argv, ({ dir, json }) =>
+      lookAtBatch(dir, (db) =>
+        argv['watch'] === true ? watch(dir, db, json) : printStatus(readStatus(dir, db), json),
+      ),
+    ),
 };
-
-/** Resolves to the exit code. */
-async function status(file: string, argv: Record<string, unknown>): Promise<number> {
-  const json = argv['json'] === true;
-  let dir: string | undefined;
-  try {
-    const batchDir = readOutputDir(file, overridesOf(argv, process.env), process.env);
-    dir = batchDir;
-    await lookAtBatch(batchDir, (db) =>
-      argv['watch'] === true ? watch(batchDir, db, json) : printStatus(readStatus(batchDir, db), json),
-    );
-    return 0;
-  } catch (thrown) {
-    return refuse(thrown, dir, json, commandArguments(file, argv['output']));
-  }
-}
 
 const lookEveryMs = 1_000;
 /** Of a list so long that a look takes a while, the run is left alone most of the time. */

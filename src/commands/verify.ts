@@ -13,7 +13,6 @@ import {
 } from '../runner/checkpoint/recorded-pictures.ts';
 import { repairCheckpoint } from '../runner/checkpoint/repair-checkpoint.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
-import { readOutputDir } from '../runner/config/read-output-dir.ts';
 import { readReportSettings, type ReportSettings } from '../runner/config/read-settings.ts';
 import { endings } from '../runner/core/ending.ts';
 import type { Verified } from '../runner/core/verification.ts';
@@ -22,14 +21,12 @@ import { savedFiles } from '../runner/images/saved-files.ts';
 import { verifyBatch, type VerifyPorts } from '../runner/pipeline/verify-batch.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { createVerifyView, type VerifyView } from '../terminal/verify-view.ts';
-import { commandArguments } from './command-arguments.ts';
 import { lookAtBatch, maintainBatch, recordedRun } from './existing-batch.ts';
 import { outputFiles } from './output-files.ts';
-import { refuse } from './refusal.ts';
-import { overridesOf } from './run-options.ts';
 import { shownPath } from './shown-path.ts';
 import { systemClock } from './system-clock.ts';
 import type { LoadedCommand } from './command.ts';
+import { onBatch } from './on-batch.ts';
 import { common } from './exit-codes.ts';
 import { fileIn } from './option-values.ts';
 
@@ -53,32 +50,24 @@ export const verifyCommand: LoadedCommand = {
 };
 
 /** Resolves to the exit code. */
-export async function verify(file: string, argv: Record<string, unknown>): Promise<number> {
-  const json = argv['json'] === true;
-  let dir: string | undefined;
-  try {
-    const overrides = overridesOf(argv, process.env);
-    const batchDir = readOutputDir(file, overrides, process.env);
-    dir = batchDir;
+export function verify(file: string, argv: Record<string, unknown>): Promise<number> {
+  return onBatch(file, argv, async ({ dir, json, others, overrides }) => {
     const isRepair = argv['repair'] === true;
-    const others = commandArguments(file, argv['output']);
     const view = createVerifyView({
       json,
       isRepair,
-      file: () => (isRepair ? recordedRun(others, batchDir) : others),
+      file: () => (isRepair ? recordedRun(others, dir) : others),
       elapsed: () => systemClock.elapsed(),
     });
-    if (!isRepair && !isBatchHeld(batchDir)) assertSound(batchDir);
+    if (!isRepair && !isBatchHeld(dir)) assertSound(dir);
     const verified = isRepair
-      ? await verifyAndRepair(batchDir, view, readReportSettings(file, overrides, process.env))
-      : await lookAtBatch(batchDir, (db) => lookAtAll(batchDir, db, view, undefined));
+      ? await verifyAndRepair(dir, view, readReportSettings(file, overrides, process.env))
+      : await lookAtBatch(dir, (db) => lookAtAll(dir, db, view, undefined));
     const isGood = verified.good === verified.checked && !view.hasRepaired();
     const ending = isGood ? 'complete' : 'incomplete';
     view.end(verified, endings[ending].exitCode);
     return endings[ending].exitCode;
-  } catch (thrown) {
-    return refuse(thrown, dir, json, commandArguments(file, argv['output']));
-  }
+  });
 }
 
 /** The checkpoint first: without it nobody knows the pictures. */

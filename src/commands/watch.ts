@@ -1,11 +1,9 @@
 /** `nightrender watch`: watch a batch in the browser. */
-import { readOutputDir } from '../runner/config/read-output-dir.ts';
 import { printWatching, printWatchFailure } from '../terminal/print-serving.ts';
 import { startWatchServer } from '../runner/watch/start-watch-server.ts';
 import { builtPage } from '../lib/net/built-page.ts';
-import { commandArguments, runArguments } from './command-arguments.ts';
-import { refuse, refusalOf } from './refusal.ts';
-import { overridesOf } from './run-options.ts';
+import { runArguments } from './command-arguments.ts';
+import { refusalOf } from './refusal.ts';
 import { shownPath } from './shown-path.ts';
 import { untilSignal } from './signals.ts';
 import { wholeNumber, fileIn } from './option-values.ts';
@@ -19,6 +17,7 @@ import { throughputOf, type Throughput } from '../runner/core/time-left.ts';
 import { conditionOf, lastEndedAt, type RunCondition } from '../runner/core/run-condition.ts';
 import type { WatchedBatch } from '../runner/watch/broadcast.ts';
 import type { LoadedCommand } from './command.ts';
+import { onBatch, type BatchCall } from './on-batch.ts';
 import { common } from './exit-codes.ts';
 
 export const watchCommand: LoadedCommand = {
@@ -35,35 +34,27 @@ export const watchCommand: LoadedCommand = {
     complete: 'stopped by SIGINT or SIGTERM',
     'wrong-use': 'wrong use or configuration, or the port is in use',
   },
-  work: (argv) => watch(fileIn(argv), argv),
+  work: (argv) => onBatch(fileIn(argv), argv, (call) => watch(call, argv)),
 };
 
 const withoutScript = 'This page needs JavaScript. In a terminal, use <code>nightrender status</code>.';
 
-/** Serves until SIGINT or SIGTERM; resolves to the exit code. */
-async function watch(file: string, argv: Record<string, unknown>): Promise<number> {
-  const json = argv['json'] === true;
-  let dir: string | undefined;
-  try {
-    const port = wholeNumber(argv, 'port', 0, 65_535);
-    dir = readOutputDir(file, overridesOf(argv, process.env), process.env);
-    const batch = watchedBatch({ dir, others: commandArguments(file, argv['output']) });
-    const { run } = await batch.read();
-    const server = await startWatchServer({
-      batch,
-      page: builtPage('watch', withoutScript),
-      port,
-      onProblem: printWatchFailure,
-    });
-    const shown = { url: server.url, dir, shownDir: shownPath(dir), hasBatch: run.kind !== 'none' };
-    const told = untilSignal();
-    printWatching(shown, json);
-    await told;
-    await server.close();
-    return 0;
-  } catch (thrown) {
-    return refuse(thrown, dir, json, commandArguments(file, argv['output']));
-  }
+/** Serves until SIGINT or SIGTERM. */
+async function watch({ dir, json, others }: BatchCall, argv: Record<string, unknown>): Promise<void> {
+  const port = wholeNumber(argv, 'port', 0, 65_535);
+  const batch = watchedBatch({ dir, others });
+  const { run } = await batch.read();
+  const server = await startWatchServer({
+    batch,
+    page: builtPage('watch', withoutScript),
+    port,
+    onProblem: printWatchFailure,
+  });
+  const shown = { url: server.url, dir, shownDir: shownPath(dir), hasBatch: run.kind !== 'none' };
+  const told = untilSignal();
+  printWatching(shown, json);
+  await told;
+  await server.close();
 }
 
 export interface Watched {

@@ -1,0 +1,40 @@
+/** What commands share that need the whole configuration: they read it, and show what they refuse. */
+import type { Config } from '../runner/config/config.ts';
+import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
+import { readConfig } from '../runner/config/read-config.ts';
+import { commandArguments } from './command-arguments.ts';
+import { refuse } from './refusal.ts';
+import { overridesOf } from './run-options.ts';
+
+/**
+ * `file` is the pipeline.yaml, as it was given. `readOptions` reads what the command takes besides; its problems are shown
+ * together with those of the file. Resolves to the exit code.
+ */
+export async function onConfig<Options>(
+  file: string,
+  argv: Record<string, unknown>,
+  readOptions: (problems: Problem[]) => Options,
+  work: (config: Config, options: Options) => Promise<number>,
+): Promise<number> {
+  let config: Config | undefined;
+  try {
+    const problems: Problem[] = [];
+    const options = readOptions(problems);
+    config = readWith(problems, file, argv);
+    return await work(config, options);
+  } catch (thrown) {
+    const json = config?.terminal.json ?? argv['json'] === true;
+    return refuse(thrown, config?.output.dir, json, commandArguments(file, argv['output']));
+  }
+}
+
+function readWith(problems: Problem[], file: string, argv: Record<string, unknown>): Config {
+  try {
+    const config = readConfig(file, overridesOf(argv, process.env), process.env);
+    if (problems.length === 0) return config;
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigError)) throw thrown;
+    problems.push(...thrown.problems);
+  }
+  throw new ConfigError(problems);
+}

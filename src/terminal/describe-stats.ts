@@ -28,13 +28,15 @@ export function describeStats(stats: RunStats, columns: number): string[] {
 export function belowLimit({ timeMs, tookMs, concurrency }: RunStats): string {
   const { inFlight, ...others } = timeMs;
   const limit = `the limit of ${concurrency.toLocaleString('en')}`;
-  const below = tookMs - inFlight;
-  if (below <= 0) return `at ${limit} all the time`;
-  const parts = percents(Object.entries(others) as [IdleReason, number][], tookMs);
-  const sum = parts.reduce((total, [, percent]) => total + percent, 0);
-  if (sum === 0) return `at ${limit} for more than 99 % of the time`;
-  const why = parts.map(([reason, percent]) => `${percent} % ${words[reason]}`).join(', ');
-  return `below ${limit} for ${sum} % of the time: ${why}`;
+  const percentOf = (ms: number): number => Math.round((100 * ms) / tookMs);
+  if (inFlight >= tookMs) return `at ${limit} all the time`;
+  const below = percentOf(tookMs - inFlight);
+  if (below === 0) return `at ${limit} for more than 99 % of the time`;
+  const reasons = (Object.entries(others) as [IdleReason, number][])
+    .toSorted((a, b) => b[1] - a[1])
+    .filter(([, ms]) => percentOf(ms) > 0)
+    .map(([reason, ms]) => `${percentOf(ms)} % ${words[reason]}`);
+  return `below ${limit} for ${below} % of the time${reasons.length === 0 ? '' : `: ${reasons.join(', ')}`}`;
 }
 
 const words: Record<IdleReason, string> = {
@@ -52,18 +54,6 @@ const words: Record<IdleReason, string> = {
   stopping: 'the run was stopping',
   nothingLeft: 'nothing left',
 };
-
-/** Whole percents, largest first, that add up to the rounded whole of them; without those that come to nothing. */
-function percents(parts: [IdleReason, number][], wholeMs: number): [IdleReason, number][] {
-  const exact = parts.map(([reason, ms]) => ({ reason, percent: (100 * ms) / wholeMs }));
-  const sum = Math.round(exact.reduce((total, { percent }) => total + percent, 0));
-  let left = sum - exact.reduce((total, { percent }) => total + Math.floor(percent), 0);
-  return exact
-    .toSorted((a, b) => (b.percent % 1) - (a.percent % 1))
-    .map(({ reason, percent }): [IdleReason, number] => [reason, Math.floor(percent) + (left-- > 0 ? 1 : 0)])
-    .filter(([, percent]) => percent > 0)
-    .toSorted((a, b) => b[1] - a[1]);
-}
 
 function lagRows({ lagMs, lagAtMostMs }: RunStats): [string, string][] {
   const rows: string[] = [];

@@ -35,39 +35,3 @@ export interface Percentiles {
   p50: number;
   p95: number;
 }
-
-/** What a lag was found to be. */
-export type Lag = { kind: 'told' | 'at-most'; ms: number };
-
-/** What is known of a job when its result has come; instants are monotonic ms. */
-export interface CollectedJob {
-  /** When its submission was sent, and when the service had accepted it; both before the run where it was resumed. */
-  sentAt: number;
-  acceptedAt: number;
-  /** Since when this run follows it. */
-  followedAt: number;
-  /** When the last poll that saw it running was sent. */
-  runningAt: number | undefined;
-  collectedAt: number;
-  /** From acceptance to completion, as the service reports it. */
-  toldMs: number | undefined;
-}
-
-/** Two times that the service has rounded are so much off at most. */
-const roundingMs = 1;
-
-/**
- * The service's own times count unless this run observed otherwise. Undefined where the job may have been
- * completed before this run followed it: it then waited for a run, not for a poll.
- */
-export function lagOf(job: CollectedJob): Lag | undefined {
-  const { sentAt, acceptedAt, followedAt, runningAt, collectedAt, toldMs } = job;
-  const isResumed = acceptedAt < followedAt;
-  const seenAt = runningAt ?? (isResumed ? undefined : acceptedAt);
-  const mostMs = seenAt === undefined ? Infinity : collectedAt - seenAt;
-  const isPossible = toldMs !== undefined && sentAt + toldMs <= collectedAt + roundingMs;
-  const ms = isPossible ? Math.max(0, collectedAt - acceptedAt - toldMs) : Infinity;
-  if (ms <= mostMs && ms !== Infinity)
-    return isResumed && collectedAt - ms < followedAt ? undefined : { kind: 'told', ms };
-  return mostMs === Infinity ? undefined : { kind: 'at-most', ms: mostMs };
-}

@@ -23,76 +23,55 @@ export const idleReasons = {
 export type IdleReason = keyof typeof idleReasons;
 export type SlotState = 'inFlight' | IdleReason;
 
-const reasons = Object.keys(idleReasons) as IdleReason[];
-export const slotStates = ['inFlight', ...reasons] as const;
+export const slotStates = ['inFlight', ...(Object.keys(idleReasons) as IdleReason[])] as const;
 
 type PerState = Record<SlotState, number>;
 
-export interface SlotUsage {
-  /** How many slots there are. */
-  limit: number;
-  /** Monotonic ms. */
-  at: number;
-  /** Attempts by what they do at present. */
-  attempts: PerState;
-  /** Why slots without an attempt have none. */
-  free: IdleReason;
-  /** Ms until `at`, as if the run were one slot: their sum is the time that has passed. */
-  spentMs: PerState;
-}
+/** All instants are monotonic ms. */
+export class SlotUsage {
+  readonly limit: number;
+  #at: number;
+  #free: IdleReason = 'resuming';
+  readonly #attempts = none();
+  readonly #spentMs = none();
 
-export function newSlotUsage(limit: number, at: number, free: IdleReason): SlotUsage {
-  return { limit, at, attempts: none(), free, spentMs: none() };
-}
-
-/** With an attempt that goes over from one state to another; undefined where it enters or leaves its slot. */
-export function withMove(
-  time: SlotUsage,
-  at: number,
-  from: SlotState | undefined,
-  to: SlotState | undefined,
-  count = 1,
-): SlotUsage {
-  const attempts = { ...time.attempts };
-  if (from !== undefined) attempts[from] -= count;
-  if (to !== undefined) attempts[to] += count;
-  return { ...slotUsageAt(time, at), attempts };
-}
-
-/** With another reason why slots are without an attempt. */
-export function withFree(time: SlotUsage, at: number, free: IdleReason): SlotUsage {
-  return free === time.free ? time : { ...slotUsageAt(time, at), free };
-}
-
-/**
- * With the time that has passed since it was last changed. More attempts than slots, as a resumed batch can have, share
- * the slots that are not in flight.
- */
-export function slotUsageAt(time: SlotUsage, at: number): SlotUsage {
-  const { limit, attempts, free } = time;
-  const passedMs = at - time.at;
-  if (passedMs <= 0) return time;
-  const held = reasons.reduce((sum, reason) => sum + attempts[reason], 0);
-  const idle = Math.max(0, limit - attempts.inFlight);
-  const each = (passedMs / limit) * (held > idle ? idle / held : 1);
-  const spentMs = { ...time.spentMs };
-  for (const reason of reasons) if (attempts[reason] > 0) spentMs[reason] += attempts[reason] * each;
-  spentMs.inFlight += ((limit - idle) * passedMs) / limit;
-  spentMs[free] += (Math.max(0, idle - held) * passedMs) / limit;
-  return { ...time, at, spentMs };
-}
-
-/** Whole ms that sum to the whole time: what rounding takes from one it gives to the next. */
-export function wholeMs({ spentMs }: SlotUsage): PerState {
-  const whole = none();
-  let toldMs = 0;
-  let exactMs = 0;
-  for (const state of slotStates) {
-    exactMs += spentMs[state];
-    whole[state] = Math.max(0, Math.round(exactMs) - toldMs);
-    toldMs += whole[state];
+  constructor(limit: number, at: number) {
+    this.limit = limit;
+    this.#at = at;
   }
-  return whole;
+
+  /** An attempt goes over from one state to another; undefined where it enters or leaves its slot. */
+  move(at: number, from: SlotState | undefined, to: SlotState | undefined): void {
+    this.#pass(at);
+    if (from !== undefined) this.#attempts[from] -= 1;
+    if (to !== undefined) this.#attempts[to] += 1;
+  }
+
+  /** From now on slots without an attempt have none for this reason. */
+  free(at: number, reason: IdleReason): void {
+    this.#pass(at);
+    this.#free = reason;
+  }
+
+  /** Whole ms until `at`, as if the run were one slot: their sum is the time that has passed. */
+  spentMs(at: number): PerState {
+    this.#pass(at);
+    const whole = slotStates.map((state) => [state, Math.round(this.#spentMs[state])]);
+    return Object.fromEntries(whole) as PerState;
+  }
+
+  /** A resumed batch can have more attempts than slots: those in flight come first. */
+  #pass(at: number): void {
+    const eachMs = (at - this.#at) / this.limit;
+    this.#at = at;
+    let left = this.limit;
+    for (const state of slotStates) {
+      const slots = Math.min(left, this.#attempts[state]);
+      this.#spentMs[state] += slots * eachMs;
+      left -= slots;
+    }
+    this.#spentMs[this.#free] += left * eachMs;
+  }
 }
 
 function none(): PerState {

@@ -69,7 +69,7 @@ export async function ask(run: FollowContext, job: Job): Promise<StatusReply | u
   job.polls += 1;
   const queuedAt = run.ports.clock.elapsed();
   return run.throttles.status.pass(run.stop.leaving, async () => {
-    run.stats.asking(job.attempt, queuedAt);
+    run.stats.asking(queuedAt);
     const heldUp = (): void => run.stats.move(job.attempt, 'memory');
     const reply = await run.ports.service.status(endpoint, jobId, run.abandoned, heldUp);
     run.stats.move(job.attempt, 'inFlight');
@@ -121,7 +121,6 @@ async function stillRunning(
   reply: StatusReply & { kind: 'running' },
 ): Promise<PollResult> {
   const { checkpoint, clock, emit } = run.ports;
-  run.stats.seenRunning(job.attempt);
   if (reply.isExecuting) job.executingElapsed ??= clock.elapsed();
   if (reply.status !== job.status) {
     job.status = reply.status;
@@ -153,7 +152,7 @@ export async function collect(run: FollowContext, job: Job, reply: Completed): P
 async function collectHeld(run: FollowContext, job: Job, reply: Completed): Promise<PollResult> {
   if (run.sharedIds.has(job.attempt)) return distrust(run, job);
   const age = ageMs(job, run.ports.clock);
-  run.stats.collected(job.attempt, reply);
+  run.stats.collected(job, reply);
   const { checkpoint } = run.ports;
   await checkpoint.markInProgress(job.attempt);
   const saving = save(run, job.attempt, reply.pictures, factsOfEnd(job, reply, run.ports.clock), reply.hold);

@@ -1,29 +1,19 @@
 /** Keeps the account of what a run needs and what holds it back; its size does not grow with the batch. */
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
-import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
+import type { Attempt } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
-import {
-  slotUsageAt,
-  newSlotUsage,
-  wholeMs,
-  withFree,
-  withMove,
-  type IdleReason,
-  type SlotState,
-} from '../core/slot-usage.ts';
 import type { SavedPicture } from '../core/picture.ts';
-import { lagOf, type Percentiles, type RunStats } from '../core/run-stats.ts';
+import type { Percentiles, RunStats } from '../core/run-stats.ts';
 import type { JobTimes } from '../core/settlement.ts';
+import { SlotUsage, type IdleReason, type SlotState } from '../core/slot-usage.ts';
 import type { Clock } from './ports.ts';
 
-/** An attempt in its slot; `queued` waits for the throttle, for the throttle's reason. */
-interface Slot {
-  state: SlotState | 'queued';
-  sentAt: number;
-  acceptedAt: number;
-  followedAt: number;
-  askedAt: number;
-  runningAt: number | undefined;
+/** What of a job its lag follows from. */
+interface CollectedJob {
+  attempt: Attempt;
+  submittedElapsed: number;
+  polledElapsed: number | undefined;
+  isResumed: boolean;
 }
 
 /** Longer lags count as this long: three digits of each are kept. */
@@ -32,64 +22,54 @@ const maxLagMs = 30 * 86_400_000;
 export class StatsRecorder {
   readonly #clock: Clock;
   readonly #isSlowed: Record<'submit' | 'status', () => boolean>;
-  readonly #slots = new Map<number, Slot>();
-  readonly #lags = { told: lagHistogram(), 'at-most': lagHistogram() };
+  readonly #usage: SlotUsage;
+  readonly #slots = new Map<number, SlotState>();
+  readonly #lags = { told: lagHistogram(), atMost: lagHistogram() };
   readonly #jobs = { submitted: 0, resumed: 0 };
   readonly #requests = { submissions: 0, status: 0 };
   readonly #answers429 = { submissions: 0, status: 0 };
   readonly #pictures = { files: 0, bytes: 0 };
   #delayedPollsMs = 0;
-  #time;
-  #queued: { slots: number; as: 'rate' | 'slowed' } = { slots: 0, as: 'rate' };
 
   /** `isSlowed`: whether the service's 429 slow the requests of an operation down. */
   constructor(concurrency: number, clock: Clock, isSlowed: Record<'submit' | 'status', () => boolean>) {
     this.#clock = clock;
     this.#isSlowed = isSlowed;
-    this.#time = newSlotUsage(concurrency, clock.elapsed(), 'resuming');
+    this.#usage = new SlotUsage(concurrency, clock.elapsed());
   }
 
   /** Why slots that have no attempt have none, from now on. */
   free(reason: IdleReason): void {
-    this.#time = withFree(this.#time, this.#now, reason);
+    this.#usage.free(this.#clock.elapsed(), reason);
   }
 
   /** An attempt enters its slot, to be submitted. */
-  enter({ key }: Attempt): void {
-    this.#add(key, 'queued', this.#now);
+  enter(attempt: Attempt): void {
+    this.#set(attempt, this.#queued());
   }
 
-  /** As above, with a job that an earlier run has left; its age is by the wall clock. */
-  resume({ key, submittedAt }: SubmittedAttempt): void {
+  /** As above, with a job that an earlier run has left. */
+  resume(attempt: Attempt): void {
     this.#jobs.resumed += 1;
-    this.#add(key, 'inFlight', this.#now - Math.max(0, this.#clock.now() - submittedAt));
+    this.#set(attempt, 'inFlight');
   }
 
-  leave({ key }: Attempt): void {
-    const slot = this.#slots.get(key);
-    if (slot !== undefined) this.#count(slot.state, undefined);
-    this.#slots.delete(key);
+  leave(attempt: Attempt): void {
+    this.#set(attempt, undefined);
   }
 
-  /** Attempts without a slot are ignored. */
-  move({ key }: Attempt, to: SlotState | 'queued'): void {
-    const slot = this.#slots.get(key);
-    if (slot === undefined) return;
-    this.#count(slot.state, to);
-    slot.state = to;
+  /** Attempts without a slot are ignored; `queued` ones wait for the throttle. */
+  move(attempt: Attempt, to: SlotState | 'queued'): void {
+    if (this.#slots.has(attempt.key)) this.#set(attempt, to === 'queued' ? this.#queued() : to);
   }
 
   submitting(attempt: Attempt): void {
     this.#requests.submissions += 1;
     this.move(attempt, 'inFlight');
-    const slot = this.#slots.get(attempt.key);
-    if (slot !== undefined) slot.sentAt = this.#now;
   }
 
-  accepted({ key }: Attempt): void {
+  accepted(): void {
     this.#jobs.submitted += 1;
-    const slot = this.#slots.get(key);
-    if (slot !== undefined) slot.acceptedAt = slot.followedAt = this.#now;
   }
 
   /** A submission waits to be sent again. */
@@ -99,11 +79,9 @@ export class StatsRecorder {
   }
 
   /** A status request is sent that has waited for its turn since `queuedAt`. */
-  asking({ key }: Attempt, queuedAt: number): void {
+  asking(queuedAt: number): void {
     this.#requests.status += 1;
-    if (this.#isSlowed.status()) this.#delayedPollsMs += this.#now - queuedAt;
-    const slot = this.#slots.get(key);
-    if (slot !== undefined) slot.askedAt = this.#now;
+    if (this.#isSlowed.status()) this.#delayedPollsMs += this.#clock.elapsed() - queuedAt;
   }
 
   /** A status request failed and is repeated after a wait. */
@@ -113,21 +91,18 @@ export class StatsRecorder {
     this.#delayedPollsMs += waitMs;
   }
 
-  seenRunning({ key }: Attempt): void {
-    const slot = this.#slots.get(key);
-    if (slot !== undefined) slot.runningAt = slot.askedAt;
-  }
-
-  /** The result has come. */
-  collected(attempt: Attempt, { delayTimeMs, executionTimeMs }: JobTimes): void {
-    const slot = this.#slots.get(attempt.key);
-    this.move(attempt, 'downloads');
-    if (slot === undefined) return;
+  /** The result has come. How long it lay there is unknown where it may have been done before this run. */
+  collected(job: CollectedJob, { delayTimeMs, executionTimeMs }: JobTimes): void {
+    this.move(job.attempt, 'downloads');
+    const seenElapsed = job.polledElapsed ?? (job.isResumed ? undefined : job.submittedElapsed);
+    if (seenElapsed === undefined) return;
+    const now = this.#clock.elapsed();
     const isReported = delayTimeMs !== undefined && executionTimeMs !== undefined;
-    const toldMs = isReported ? delayTimeMs + executionTimeMs : undefined;
-    const lag = lagOf({ ...slot, collectedAt: this.#now, toldMs });
+    const doneElapsed = isReported ? job.submittedElapsed + delayTimeMs + executionTimeMs : seenElapsed;
+    // What this run has seen counts more than the service's own times.
+    const lagMs = Math.max(0, now - Math.max(seenElapsed, doneElapsed));
     // It takes whole numbers above 0.
-    if (lag !== undefined) this.#lags[lag.kind].record(1 + Math.min(maxLagMs, Math.round(lag.ms)));
+    this.#lags[isReported ? 'told' : 'atMost'].record(1 + Math.min(maxLagMs, Math.round(lagMs)));
   }
 
   saved(pictures: SavedPicture[]): void {
@@ -137,11 +112,12 @@ export class StatsRecorder {
 
   result(): RunStats {
     const { submitted, resumed } = this.#jobs;
-    const timeMs = wholeMs(slotUsageAt(this.#time, this.#now));
+    const { limit } = this.#usage;
+    const timeMs = this.#usage.spentMs(this.#clock.elapsed());
     const tookMs = Object.values(timeMs).reduce((sum, ms) => sum + ms, 0);
     return {
       tookMs,
-      concurrency: this.#time.limit,
+      concurrency: limit,
       jobs: { submitted, resumed },
       requests: { ...this.#requests },
       requestsPerJob: {
@@ -149,45 +125,26 @@ export class StatsRecorder {
         status: perOne(this.#requests.status, submitted + resumed),
       },
       lagMs: percentilesOf(this.#lags.told),
-      lagAtMostMs: percentilesOf(this.#lags['at-most']),
+      lagAtMostMs: percentilesOf(this.#lags.atMost),
       lostTo429: {
         answers: { ...this.#answers429 },
         backOffMs: timeMs.load,
         slowedMs: timeMs.slowed,
-        looksMs: Math.round(this.#delayedPollsMs / this.#time.limit),
+        looksMs: Math.round(this.#delayedPollsMs / limit),
       },
       pictures: { ...this.#pictures, bytesPerSecond: perOne(this.#pictures.bytes, tookMs / 1000, 0) },
       timeMs,
     };
   }
 
-  get #now(): number {
-    return this.#clock.elapsed();
+  #queued(): SlotState {
+    return this.#isSlowed.submit() ? 'slowed' : 'rate';
   }
 
-  #add(key: number, state: Slot['state'], acceptedAt: number): void {
-    const now = this.#now;
-    const seen = { sentAt: acceptedAt, acceptedAt, followedAt: now, askedAt: now, runningAt: undefined };
-    this.#slots.set(key, { state, ...seen });
-    this.#count(undefined, state);
-  }
-
-  #count(from: Slot['state'] | undefined, to: Slot['state'] | undefined): void {
-    this.#updateQueueReason();
-    if (from === to) return;
-    const asState = (state: typeof from): SlotState | undefined =>
-      state === 'queued' ? this.#queued.as : state;
-    this.#time = withMove(this.#time, this.#now, asState(from), asState(to));
-    this.#queued.slots += Number(to === 'queued') - Number(from === 'queued');
-  }
-
-  /** All that wait for the throttle wait for the same reason, which changes while they do. */
-  #updateQueueReason(): void {
-    const { slots, as } = this.#queued;
-    const reason = this.#isSlowed.submit() ? 'slowed' : 'rate';
-    if (reason === as) return;
-    this.#time = withMove(this.#time, this.#now, as, reason, slots);
-    this.#queued.as = reason;
+  #set({ key }: Attempt, to: SlotState | undefined): void {
+    this.#usage.move(this.#clock.elapsed(), this.#slots.get(key), to);
+    if (to === undefined) this.#slots.delete(key);
+    else this.#slots.set(key, to);
   }
 }
 

@@ -55,7 +55,7 @@ async function recordAccepted(
   const { checkpoint, clock, emit } = run.ports;
   const { jobId, status } = reply;
   const at = clock.now();
-  run.stats.accepted(attempt);
+  run.stats.accepted();
   run.liveness.add(attempt.endpoint);
   const recorded = await checkpoint.recordSubmitted(attempt, { jobId, status, at });
   if (recorded !== 'recorded') {

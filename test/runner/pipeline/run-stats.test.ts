@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { slotStates, type SlotState } from '../../../src/runner/core/slot-usage.ts';
 import type { RunStats } from '../../../src/runner/core/run-stats.ts';
 import type { RenderService, StatusReply } from '../../../src/runner/pipeline/ports.ts';
+import { freshJob } from '../../../src/runner/pipeline/job.ts';
 import { StatsRecorder } from '../../../src/runner/pipeline/stats-recorder.ts';
 import type { SubmittedAttempt } from '../../../src/runner/core/attempt.ts';
 import { pictureOf, type FakeJob } from '../../fakes/fake-service.ts';
@@ -60,8 +61,8 @@ describe('the time below the limit', () => {
     const stats = await statsOf(world, 2, { concurrency: 2, rate });
     const waitedMs = submittedAt(world, 1);
     expect(waitedMs).toBeGreaterThan(500);
-    const [shorter, longer] = [Math.floor(waitedMs / 2), Math.ceil(waitedMs / 2)];
-    expect(timeOf(stats)).toEqual({ inFlight: 5_000, rate: longer, nothingLeft: shorter });
+    const each = Math.round(waitedMs / 2);
+    expect(timeOf(stats)).toEqual({ inFlight: 5_000, rate: each, nothingLeft: each });
   });
 
   it('names the 429 that a submission backs off from', async () => {
@@ -275,22 +276,18 @@ it('tells the wait of an answer for memory from what comes before and after it',
 });
 
 it.each([
-  [500, { lagMs: { jobs: 1, p50: 70, p95: 70 }, lagAtMostMs: null }],
-  // Accepted before it was heard of.
-  [590, { lagMs: { jobs: 1, p50: 0, p95: 0 }, lagAtMostMs: null }],
-  // Longer than it can have taken.
-  [700, { lagMs: null, lagAtMostMs: { jobs: 1, p50: 570, p95: 570 } }],
-])('counts the %i ms that a job is said to have taken from its acceptance', (executionTimeMs, lags) => {
+  ['the service tells its times', {}, 500, { lagMs: { jobs: 1, p50: 70, p95: 70 }, lagAtMostMs: null }],
+  ['it was done before its acceptance was heard of', {}, 590, { lagMs: { jobs: 1, p50: 0, p95: 0 } }],
+  ['it was seen running since', { polledElapsed: 750 }, 500, { lagMs: { jobs: 1, p50: 50, p95: 50 } }],
+  ['it tells none', {}, undefined, { lagMs: null, lagAtMostMs: { jobs: 1, p50: 570, p95: 570 } }],
+  ['it may have been done before the run', { isResumed: true }, 500, { lagMs: null, lagAtMostMs: null }],
+])('tells how long the result of a job lay there where %s', (_, seen, executionTimeMs, lags) => {
   const clock = new VirtualClock(0);
   const recorder = new StatsRecorder(1, clock, { submit: () => false, status: () => false });
-  const attempt = { key: 7, submittedAt: 0, endpoint } as SubmittedAttempt;
-  recorder.enter(attempt);
-  pass(clock, 200);
-  recorder.submitting(attempt);
-  pass(clock, 30);
-  recorder.accepted(attempt);
+  pass(clock, 230);
+  const job = { ...freshJob(clock, { key: 7 } as SubmittedAttempt), ...seen };
   pass(clock, 570);
-  recorder.collected(attempt, { delayTimeMs: 0, executionTimeMs });
+  recorder.collected(job, executionTimeMs === undefined ? {} : { delayTimeMs: 0, executionTimeMs });
   expect(recorder.result()).toMatchObject(lags);
 });
 

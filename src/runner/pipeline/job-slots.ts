@@ -14,6 +14,8 @@ type SlotContext = FollowContext &
     settings: Pick<BatchSettings, 'endpoint' | 'concurrency'>;
   };
 
+type Due = NonNullable<Awaited<ReturnType<Checkpoint['nextDue']>>>;
+
 /** An idle feeder checks for work this often, unless woken earlier. */
 const maxIdleMs = 60_000;
 
@@ -57,11 +59,8 @@ export class JobSlots {
       pollScheduler.hasMore = next !== undefined;
       if (next === undefined && this.#inFlight.size === 0) return;
       // What waits to be taken by a service that is full has not been submitted yet either.
-      if (next !== undefined || this.#submitting > 0) this.#stopAtDeadline();
-      if (next !== undefined) {
-        if (this.#submitting === 0) this.#stopAtBudget();
-        if (await this.#submitDue(next)) continue;
-      }
+      if (next !== undefined || this.#submitting > 0) this.#stopAtLimit(next !== undefined);
+      if (next !== undefined && (await this.#submitDue(next))) continue;
       this.#run.stats.free(this.#idleReason(next));
       await ports.clock.sleep(this.#idleMs(next?.at), awake);
     }
@@ -84,23 +83,15 @@ export class JobSlots {
     this.#release();
   }
 
-  #stopAtDeadline(): void {
-    const { deadline } = this.#run;
-    if (deadline.leftMs() <= 0) this.#stopAtLimit(deadline.text);
-  }
-
-  #stopAtBudget(): void {
-    const { budget } = this.#run;
-    const text = budget.roomFor(0) <= 0 ? budget.spentText() : undefined;
-    if (text !== undefined) this.#stopAtLimit(text);
-  }
-
-  #stopAtLimit(text: string): void {
-    this.#run.stop.request('drain', { kind: 'limit-reached', text });
+  #stopAtLimit(hasMore: boolean): void {
+    const { budget, deadline, stop } = this.#run;
+    const isSpent = hasMore && this.#submitting === 0 && budget.roomFor(0) <= 0;
+    const text = deadline.leftMs() <= 0 ? deadline.text : isSpent ? budget.spentText() : undefined;
+    if (text !== undefined) stop.request('drain', { kind: 'limit-reached', text });
   }
 
   /** Whether anything was submitted. */
-  async #submitDue(next: { at: number; isSuspect: boolean }): Promise<boolean> {
+  async #submitDue(next: Due): Promise<boolean> {
     const room = this.#room();
     const attempts = room === 0 ? [] : await this.#claim(room, next);
     this.#run.budget.countSubmissions(attempts.length);
@@ -108,7 +99,7 @@ export class JobSlots {
     return attempts.length > 0;
   }
 
-  async #claim(room: number, next: { at: number; isSuspect: boolean }): Promise<Attempt[]> {
+  async #claim(room: number, next: Due): Promise<Attempt[]> {
     const { checkpoint, clock } = this.#run.ports;
     const { endpoint, retry } = this.#run.settings;
     this.#run.stats.free('disk');
@@ -175,7 +166,7 @@ export class JobSlots {
   }
 
   /** Why slots stay free. */
-  #idleReason(next: { at: number; isSuspect: boolean } | undefined): IdleReason {
+  #idleReason(next: Due | undefined): IdleReason {
     const { stop, ports, budget, jobs, reachability, throttles } = this.#run;
     if (stop.draining.aborted) return stop.ending?.kind === 'limit-reached' ? 'limits' : 'stopping';
     // Suspects wait for each other, however many slots there are.

@@ -178,9 +178,15 @@ function written({ text }: Message, key: string): JsonText | undefined {
   return value === undefined ? undefined : new JsonText(value);
 }
 
-/** Within JSON line breaks stand between its parts only, never in its texts. */
+/**
+ * Within JSON line breaks stand between its parts only, never in its texts. U+2028 and U+2029 stand in texts only, and end a
+ * line for the readers of some workers, such as readline of Node 24.
+ */
 function inOneLine(json: string): string {
-  return json.replaceAll(/[\r\n]/g, ' ');
+  return json
+    .replaceAll(/[\r\n]/g, ' ')
+    .replaceAll('\u2028', String.raw`\u2028`)
+    .replaceAll('\u2029', String.raw`\u2029`);
 }
 
 function textOf(value: unknown): string {

@@ -92,7 +92,7 @@ async function addExpanded(
   input: InputTemplate,
 ): Promise<void> {
   const rowId = row.id ?? idOfRow(adder, row.columns, input);
-  const told = new Set<string>();
+  const reported = new Set<string>();
   let count = 0;
   for (const { id, columns } of expandRow(rowId, chosen(expansion), expansion)) {
     const source = `${row.source} (${shownAxes(columns)})`;
@@ -103,8 +103,8 @@ async function addExpanded(
     } catch (error) {
       const problem = problemIn(error);
       // What is wrong with the row itself is wrong with every scene of it.
-      if (!told.has(problem)) addBad(adder, source, problem, id);
-      told.add(problem);
+      if (!reported.has(problem)) addBad(adder, source, problem, id);
+      reported.add(problem);
     }
     count += 1;
     if (count % sliceScenes !== 0 && !input.sendsFiles) continue;

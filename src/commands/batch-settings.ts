@@ -1,4 +1,4 @@
-/** What the road is told, out of the configuration. */
+/** The settings of the pipeline, out of the configuration. */
 import type { Config } from '../runner/config/config.ts';
 import { copyEnding } from '../runner/core/picture-copy.ts';
 import type { BatchSettings } from '../runner/pipeline/settings.ts';
@@ -24,7 +24,7 @@ export function batchSettings(config: Config, now: number): BatchSettings {
     shutdownGraceMs: config.shutdownGraceMs,
     copyEndings: output.formats.map(copyEnding),
     reportEveryMs: config.report.everyMs,
-    // A service that tells no seed has used the one that it was sent.
+    // A service that reports no seed has used the one that it was sent.
     pictureName: ({ columns, seed, ...picture }) =>
       output.name.renderText({ ...columns, seed: seed === '' ? (columns['seed'] ?? '') : seed, ...picture }),
   };

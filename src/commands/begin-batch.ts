@@ -94,7 +94,7 @@ function assertPicturesKnown(
   throw new ConfigError([{ where, text }]);
 }
 
-/** Undefined where a checkpoint knows of jobs, or something else is wrong with it, which others tell. */
+/** Undefined where a checkpoint knows of jobs, or something else is wrong with it, which others report. */
 function whyNothingIsKnown(dir: string, checkpointDir: string): string | undefined {
   const stats = lstatSync(checkpointFile(dir), { throwIfNoEntry: false });
   if (stats === undefined) return 'this file is missing';
@@ -121,7 +121,7 @@ async function keepPicturesAside({ output }: Config): Promise<number> {
 
 /**
  * What belongs to a checkpoint that is missing or empty would be taken for the new one's. `dir` is where that will be;
- * the submissions that its mark tells of count as lost there.
+ * the submissions that its mark lists count as lost there.
  */
 export function clearLostCheckpoint(dir: string): void {
   const path = checkpointFile(dir);

@@ -8,7 +8,7 @@ export function commandArguments(file: string, output: unknown): string {
   return [file, ...(typeof output === 'string' ? ['--output', output] : [])].map(shellWord).join(' ');
 }
 
-/** Where the batch is found wrong, nobody knows yet what it is called here. */
+/** Where an error is thrown, the name of the file is not known yet. */
 export function withFileNamed(text: string, others: string): string {
   return text.replaceAll('<pipeline>', () => others);
 }

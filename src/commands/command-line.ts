@@ -73,7 +73,7 @@ async function choose(args: string[], loaded: Loaded): Promise<Chosen | undefine
 
 /**
  * The command that the arguments ask for. It is thrown, since after a command that returns the parser sets its whole help,
- * which nobody sees and which takes longer than `status` takes to look at a hundred thousand scenes.
+ * which is never shown and takes longer than `status` takes to look at a hundred thousand scenes.
  */
 class Chosen {
   readonly command: LoadedCommand;
@@ -117,7 +117,7 @@ async function printVersions(): Promise<number> {
   return 0;
 }
 
-/** The parser's own errors are told by their name alone: it does not export their class. */
+/** The parser's own errors are recognised by their name alone: it does not export their class. */
 function isWrongUse(thrown: unknown): thrown is Error {
   return thrown instanceof WrongUse || (thrown instanceof Error && thrown.name === 'YError');
 }

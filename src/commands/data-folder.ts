@@ -73,7 +73,7 @@ const remedies: Record<string, string> = {
   EIO: 'check the disk',
 };
 
-/** What SQLite refuses, it tells by codes of its own, and not always of a full disk by that for one. */
+/** SQLite has error codes of its own, and does not always report a full disk as one. */
 function systemCode(code: string, dataDir: string): string {
   if (code === 'SQLITE_FULL') return 'ENOSPC';
   if (code.startsWith('SQLITE_READONLY')) return 'EROFS';

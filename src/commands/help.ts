@@ -9,7 +9,7 @@ import { topicList, type LoadedCommand } from './command.ts';
 import { refuse } from './refusal.ts';
 import { textIn } from './option-values.ts';
 
-/** By group: what a page answers, by its name. No topic is called as a command is: `help run` tells of the command. */
+/** By group: what a page answers, by its name. No topic is called as a command is: `help run` is about the command. */
 const groups = {
   'First steps': {
     start: 'install, render, and make a batch of your own',

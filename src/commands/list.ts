@@ -58,7 +58,7 @@ async function list(dir: string, argv: Record<string, unknown>): Promise<void> {
 /** Written at a time: enough to be fast, few enough that the first ones are seen at once. */
 const rowsAtOnce = 500;
 
-/** How many were shown; fewer than there are where nobody reads any more. */
+/** How many were shown; fewer than there are where the reader has gone. */
 async function show(rows: Iterable<ReportRow>, { head, text }: Formatter, limit: number): Promise<number> {
   let count = 0;
   let waiting: ReportRow[] = [];

@@ -1,4 +1,4 @@
-/** Tells those of a run whom `notify` names. */
+/** Notifications of a run, to those that `notify` names. */
 import { BatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
@@ -22,7 +22,7 @@ export function notifierOf(file: string, config: Config, emit: Listener): Notifi
     env: withoutKey(process.env, apiKey),
     describe: (event) => {
       const line = describeEvent(event, Date.now(), shownPath(output.dir));
-      // Whoever reads it elsewhere reads it in a terminal, too.
+      // It may be read in a terminal there, too.
       return line === undefined ? undefined : harmless(line);
     },
     warn: (text) => emit({ type: 'warning', text }),
@@ -38,7 +38,7 @@ function withoutKey(env: NodeJS.ProcessEnv, apiKey = ''): NodeJS.ProcessEnv {
 
 /**
  * A step before the beginning of a run. One that is refused there is no success either; but where another run holds the
- * batch, all is as it should be: that one tells how it ends.
+ * batch, all is as it should be: that one reports how it ends.
  */
 export async function notifyIfRefused<Result>(
   file: string,

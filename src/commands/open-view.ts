@@ -1,7 +1,10 @@
 /** What shows a run as it is configured: the terminal, and a log file where one is asked for. */
 import type { Config } from '../runner/config/config.ts';
 import { withLogFile } from '../terminal/log-file.ts';
-import { createRunView } from '../terminal/run-view.ts';
+import { canRedraw } from '../terminal/console.ts';
+import { jsonLines } from '../terminal/json-lines.ts';
+import { LiveView } from '../terminal/live-view.ts';
+import { PlainView } from '../terminal/plain-view.ts';
 import type { RunView } from '../terminal/view.ts';
 import { configuredArguments, configuredRun } from './command-arguments.ts';
 import { shownPath } from './shown-path.ts';
@@ -22,12 +25,14 @@ export function openView(file: string, config: Config): RunView {
   return { emit, close: closeAll };
 }
 
-/** The terminal alone, and no file. */
+/** The terminal alone: JSON lines where asked for, a bar where it can be redrawn, else plain lines. */
 export function openTerminal(file: string, config: Config): RunView {
   const { log: _, ...options } = config.terminal;
   const shownDir = shownPath(config.output.dir);
   const elapsed = (): number => systemClock.elapsed();
-  return createRunView({
+  if (options.json) return { emit: jsonLines(Date.now), close: () => undefined };
+  const View = canRedraw(process.stderr) && !options.quiet ? LiveView : PlainView;
+  return new View({
     ...options,
     file: configuredArguments(file, config),
     runArguments: configuredRun(file, config),

@@ -7,7 +7,7 @@ import { program } from './version.ts';
 
 type Output = Pick<Config['output'], 'formats' | 'metadata'>;
 
-/** `warn` is told once of each kind of copy that cannot be made of some picture. */
+/** `warn` is called once for each kind of copy that cannot be made of some picture. */
 export function outputFiles(
   output: Output,
   warn: (text: string) => void,
@@ -23,10 +23,10 @@ export function copyMakers(
   { formats }: Pick<Output, 'formats'>,
   warn: (text: string) => void,
 ): SidecarMaker[] {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const onLacking = (ending: string, why: string): void => {
-    if (told.has(ending)) return;
-    told.add(ending);
+    if (reported.has(ending)) return;
+    reported.add(ending);
     warn(`no ${ending} could be created for some picture (${why}); the picture itself is not affected`);
   };
   return formats.map((copy) => copyMaker(copy, onLacking));

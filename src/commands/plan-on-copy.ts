@@ -1,4 +1,4 @@
-/** What the next run of a batch would do, found by doing it to a copy of the checkpoint that nobody else sees. */
+/** What the next run of a batch would do, found by doing it to a private copy of the checkpoint. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -31,7 +31,7 @@ import { runPath } from '../protocol/paths.ts';
 
 export interface PlanOptions extends BeginChoices {
   part: Part | undefined;
-  /** How many of the first requests are told. */
+  /** How many of the first requests are shown. */
   requests: number;
 }
 
@@ -160,13 +160,13 @@ async function lookAt(config: Config, { opened }: BegunBatch, copy: string, opti
       limits: settings.limits,
       leftMs: leftMsOf(settings.limits),
     };
-    const told = { counts, part: part ?? null, setAside: readSetAside(db) };
+    const known = { counts, part: part ?? null, setAside: readSetAside(db) };
     const change = endpointChange(await checkpoint.madeAt(), counts, config.endpoint);
     const expected = forecast(asked, readExperience(db, config.pricing));
     // Last, since it puts attempts on record.
     const requests = await firstRequests(checkpoint, settings, options.requests);
     return {
-      ...told,
+      ...known,
       forecast: expected,
       requests,
       warning: change ?? (options.isAdopting ? adopting : null),
@@ -181,10 +181,10 @@ function leftMsOf({ forMs, untilAt }: { forMs?: number; untilAt?: number }): num
   return least === Infinity ? undefined : least;
 }
 
-/** Stands in names for what only the output of the job tells. */
+/** Stands in names for what only the output of the job has. */
 const unknownSeed = 'SEED';
 
-/** For a checkpoint that nobody renders from: the attempts are put on record as a run would do it. */
+/** For a checkpoint that is never rendered from: the attempts are put on record as a run would do it. */
 async function firstRequests(
   checkpoint: SqliteCheckpoint,
   settings: BatchSettings,
@@ -209,7 +209,7 @@ async function firstRequests(
   return requests;
 }
 
-/** As the road takes them: what is due, then what will be, then what the program died with. */
+/** As the pipeline takes them: what is due, then what will be, then what the program died with. */
 async function claimFirst(
   checkpoint: SqliteCheckpoint,
   { endpoint }: BatchSettings,

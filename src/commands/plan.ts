@@ -172,7 +172,7 @@ async function judge(
       // Some refuse such an id as none rather than as that of no job; keys and accounts have kinds of their own.
       const isRefusedId = reply.kind === 'failure' && / was answered 4\d\d: /.test(reply.failure.text);
       if (reply.kind === 'failure' && !isRefusedId) return refused(reply.failure);
-      // Where an endpoint is not there, services mostly say so; of a job that is not, they never speak of the endpoint.
+      // Where an endpoint is not there, services mostly say that; of a missing job, they never mention the endpoint.
       const said = `${health.text} ${reply.kind === 'missing' ? reply.text : ''}`;
       return noSuchEndpoint.test(said)
         ? {

@@ -2,7 +2,7 @@
 import type { Config, NamedAxis } from '../runner/config/config.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
 import { listed, TemplateError } from '../runner/config/template.ts';
-import { closest } from '../lib/text/closest.ts';
+import { closest, didYouMean } from '../lib/text/closest.ts';
 import {
   axisNames,
   combinations,
@@ -14,9 +14,17 @@ import {
   type SeedBits,
 } from '../runner/core/expansion.ts';
 import type { JsonValue } from '../lib/text/json.ts';
-import { ManifestError } from '../runner/manifest/read-manifest.ts';
+import {
+  leaveUnread,
+  ManifestError,
+  openManifest,
+  type Manifest,
+  type ManifestEntry,
+} from '../runner/manifest/read-manifest.ts';
+import { shownFile } from '../lib/yaml/yaml-file.ts';
+import { maxValues } from '../lib/text/range.ts';
+import { createHash } from 'node:crypto';
 import { shown, typedValue } from './typed-row.ts';
-import { readValueFile, ValueFileError, type FileValue } from './value-file.ts';
 
 export interface ReadExpansion {
   /** Undefined where there is none, or problems. */
@@ -85,6 +93,76 @@ async function valuesOf(
   }
 }
 
+interface FileValue {
+  value: JsonValue;
+  /** `styles.txt:7` */
+  where: string;
+  /** What is wrong with it, in words that follow the place. */
+  problem?: string;
+}
+
+/** What is wrong with the file as a whole, or with the `column` that is asked for. */
+class ValueFileError extends Error {
+  readonly key: 'file' | 'column';
+
+  constructor(key: 'file' | 'column', message: string) {
+    super(message);
+    this.key = key;
+  }
+}
+
+/** `content`: the sha256 of the file's bytes. Throws `ValueFileError`, `ManifestError` and the `AbortError` of `signal`. */
+async function readValueFile(
+  path: string,
+  column: string | undefined,
+  signal: AbortSignal,
+): Promise<{ values: FileValue[]; content: string }> {
+  const bytes = createHash('sha256');
+  const manifest = await openManifest(shownFile(path), {
+    signal,
+    onBytes: (chunk) => void bytes.update(chunk),
+  });
+  const name = columnOf(manifest, column);
+  if (name instanceof ValueFileError) {
+    await leaveUnread(manifest);
+    throw name;
+  }
+  const values: FileValue[] = [];
+  for await (const entries of manifest.batches) {
+    if (values.length + entries.length > maxValues)
+      throw new ValueFileError('file', `${manifest.path} has more than ${maxValues} values; ${tooLong}`);
+    for (const entry of entries) values.push(valueOf(entry, name, manifest.path));
+  }
+  if (values.length === 0) throw new ValueFileError('file', `${manifest.path} has no value in it`);
+  return { values, content: bytes.digest('hex') };
+}
+
+const tooLong = 'put a longer list into the manifest';
+
+function columnOf({ path, columns }: Manifest, wanted: string | undefined): string | ValueFileError {
+  const [only, ...others] = columns ?? [];
+  if (wanted === undefined) {
+    if (only !== undefined && others.length === 0) return only;
+    const there = columns === undefined ? '' : `; it has ${listed(columns)}`;
+    return new ValueFileError(
+      'column',
+      `which column of ${path} holds the values? Expected column: name${there}`,
+    );
+  }
+  if (columns === undefined || columns.includes(wanted)) return wanted;
+  const hint = didYouMean(wanted, columns) ?? `it has ${listed(columns)}`;
+  return new ValueFileError('column', `${path} has no column ${JSON.stringify(wanted)}; ${hint}`);
+}
+
+function valueOf(entry: ManifestEntry, column: string, path: string): FileValue {
+  const where = `${path}:${entry.line}`;
+  if (entry.kind === 'bad') return { value: null, where, problem: entry.problem };
+  const given = Object.hasOwn(entry.columns, column) ? entry.columns[column] : undefined;
+  const value = typeof given === 'string' ? given.trim() : given;
+  if (value !== undefined && value !== null && value !== '') return { value, where };
+  return { value: null, where, problem: `the value of ${column} is empty` };
+}
+
 function typed({ config, problems }: Reading, name: string, { value, where, problem }: FileValue): JsonValue {
   const type = config.columns.get(name);
   try {
@@ -101,7 +179,7 @@ function repeated(given: FileValue[], values: JsonValue[]): Problem[] {
   const first = new Map<string, string>();
   return given.flatMap(({ where, problem }, index) => {
     const value = values[index] ?? null;
-    // 1 and "1" are the same word in a prompt, and nobody means both.
+    // 1 and "1" are the same word in a prompt: one of them is a mistake.
     const key = valueText(value);
     const before = first.get(key);
     if (before === undefined) first.set(key, where);

@@ -37,7 +37,7 @@ export interface ReadScenes {
 }
 
 /**
- * Throws `ConfigError` for all that is wrong with the manifests; bad rows pass where `skipBadRows` says so. Throws an
+ * Throws `ConfigError` for all that is wrong with the manifests; bad rows pass with `skipBadRows`. Throws an
  * `AbortError` as soon as `signal` aborts. `checkpointDir`: the output folder, or where a copy of its checkpoint is.
  */
 export async function readScenes(
@@ -95,7 +95,7 @@ interface Reading {
   problems: Problem[];
 }
 
-/** What is wrong with one manifest does not keep the others from being read: all is told at once. */
+/** What is wrong with one manifest does not keep the others from being read: all problems are reported at once. */
 async function readManifest(reading: Reading, index: number): Promise<void> {
   const { config, problems, stdin, signal } = reading;
   const path = config.manifest[index] ?? '-';
@@ -110,7 +110,7 @@ async function readManifest(reading: Reading, index: number): Promise<void> {
     for (const column of columns ?? []) reading.columns.add(column);
     // Every row would lack the column, too.
     if (wrong.length === 0) await readRows(reading, manifest);
-    // Of standard input nobody knows when more of it comes.
+    // Standard input may stay open for ever.
     else if (path !== '-') await leaveUnread(manifest);
     if (path !== '-') reading.contents.push(bytes.digest('hex'));
   } catch (error) {
@@ -122,14 +122,14 @@ async function readManifest(reading: Reading, index: number): Promise<void> {
 
 async function readRows(reading: Reading, manifest: Manifest): Promise<void> {
   const { signal, config, problems } = reading;
-  const toldBefore = problems.length;
+  const problemsBefore = problems.length;
   const own = new Set<string>();
   const adder = adderOf(reading, manifest.columns);
   let input = inputFor(reading, manifest.columns ?? []);
   for await (const entries of manifest.batches) {
     // Of a packed list the last byte has long been read while most of it is still unpacked.
     signal.throwIfAborted();
-    if (adder === undefined || problems.length > toldBefore) break;
+    if (adder === undefined || problems.length > problemsBefore) break;
     for (const entry of entries) {
       if (entry.kind === 'row' && manifest.columns === undefined) {
         const names = Object.keys(entry.columns);
@@ -160,7 +160,7 @@ async function readListless(reading: Reading): Promise<void> {
   await addRow(adder, { kind: 'row', columns: {}, line: 1 }, 'scenes', input);
 }
 
-/** Undefined where nobody knows what a row would be multiplied by, or where it would be for nothing. */
+/** Undefined where it is unknown what a row would be multiplied by, or where it would be for nothing. */
 function adderOf(reading: Reading, columns: string[] | undefined): RowAdder | undefined {
   const { config, stage, signal, expanded, countEqual, inputs } = reading;
   const { expansion } = expanded;
@@ -170,7 +170,7 @@ function adderOf(reading: Reading, columns: string[] | undefined): RowAdder | un
   return { config, stage, signal, expansion, checkName, countEqual, inputs, position };
 }
 
-/** Undefined where the columns do not tell. */
+/** Undefined where the columns do not determine it. */
 function inputFor(reading: Reading, columns: string[]): InputTemplate | undefined {
   const input = inputOf(reading.config, columns);
   if (input !== undefined) addProblems(reading, unspoken(reading.config, input));
@@ -193,7 +193,7 @@ interface WhatWasRead {
   problems: Problem[];
 }
 
-/** Throws `ConfigError`; bad rows pass where `skipBadRows` says so. */
+/** Throws `ConfigError`; bad rows pass with `skipBadRows`. */
 function assertGood({ config, stage, columns, problems }: WhatWasRead): void {
   const unknown = problems.length === 0 ? unknownColumns(config, columns) : [];
   if (unknown.length > 0) throw new ConfigError(unknown);

@@ -57,7 +57,7 @@ export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | u
   return { ending: 'output-unwritable', text: describeDisk(thrown, code, dir, shownDir), problems: [] };
 }
 
-/** Its own words do not tell these two apart. */
+/** Its own words do not distinguish these two. */
 const sharpLacking =
   'The package sharp, which decodes pictures, cannot be loaded: either too many files are open (EMFILE; raise the limit with ulimit -n), or its binary for this machine is missing (npm ci brings it). Then run the same command again.';
 
@@ -97,7 +97,7 @@ function isDiskCode(code: string): boolean {
   );
 }
 
-/** A bug is shown with its stack: it is for whoever mends it. `others` is what follows other commands for the batch. */
+/** A bug is shown with its stack: it is for those who fix it. `others` is what follows other commands for the batch. */
 export function refuse(
   thrown: unknown,
   dir: string | undefined,

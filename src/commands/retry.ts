@@ -102,11 +102,11 @@ function choiceOf(file: string, argv: Record<string, unknown>): PutBackChoice {
   ];
   const isElsewhere = argv['elsewhere'] === true;
   const isGiveUp = argv['giveUp'] === true;
-  if (isGiveUp && ids.length === 0)
-    throw new ConfigError([{ where: '--give-up', text: 'name the scene with --id' }]);
   const isAgain = argv['again'] === true;
-  if (isAgain && ids.length === 0)
-    throw new ConfigError([{ where: '--again', text: 'name the scene with --id' }]);
+  if ((isGiveUp || isAgain) && ids.length === 0) {
+    const where = isGiveUp ? '--give-up' : '--again';
+    throw new ConfigError([{ where, text: 'name the scene with --id' }]);
+  }
   if (argv['newSeed'] === true && !isAgain)
     throw new ConfigError([{ where: '--new-seed', text: 'requires --again' }]);
   const isBare = argv['failed'] === undefined && kinds.length === 0 && ids.length === 0 && !isElsewhere;

@@ -63,7 +63,7 @@ export async function runLocked(
     if (result.report === undefined) recordEnd(opened, result.ending, result.stats);
     const ended = endOf(file, config, result, opened.untold());
     notifier.emit(ended);
-    // Its last words are the last: what could not be told is said before.
+    // Its last words are the last: what could not be delivered is reported before.
     await notifier.close();
     if (config.terminal.stats) view.emit({ type: 'run-stats', ...result.stats });
     view.emit(ended);

@@ -65,7 +65,7 @@ async function runConfig(
   stop: Stop,
 ): Promise<number> {
   const { dir } = config.output;
-  // A batch that runs is told at once, before its manifest is read; the folder of a new one is not made before its manifest is known to be good.
+  // A batch that runs is reported at once, before its manifest is read; the folder of a new one is not made before its manifest is known to be good.
   let lock = early?.dir === dir ? early : undefined;
   if (isBatch(dir)) lock ??= await lockBatch(dir, Date.now());
   let scenes: ReadScenes | undefined;

@@ -8,15 +8,15 @@ import { hash } from 'node:crypto';
 import { program } from './version.ts';
 
 /**
- * For whoever holds the batch's lock, or has a copy of its checkpoint in `checkpointDir`. Undefined where the manifests
- * have to be read, also for whatever is wrong: the reading tells of that. Throws the `AbortError` of `signal`.
+ * For those who hold the batch's lock, or have a copy of its checkpoint in `checkpointDir`. Undefined where the manifests
+ * have to be read, also where anything is wrong: the reading reports that. Throws the `AbortError` of `signal`.
  */
 export async function sameScenes(
   config: Config,
   signal: AbortSignal,
   checkpointDir = config.output.dir,
 ): Promise<ReadScenes | undefined> {
-  // Whether files that are sent have changed, the list does not tell.
+  // Whether files that are sent have changed, the list does not show.
   if (config.input?.sendsFiles === true) return undefined;
   const compared = await orUndefined(signal, () => readComparedDigest(checkpointDir));
   if (compared === undefined) return undefined;
@@ -63,7 +63,7 @@ export function listDigest(
   { manifest, columns, scenes, input, output, skipBadRows }: Config,
   contents: readonly string[],
 ): string {
-  // The ending tells the format, and the path as shown stands in every scene.
+  // The ending decides the format, and the path as shown stands in every scene.
   const files = [manifest.map(shownFile), contents];
   const readers = [program, process.version];
   const lists = scenes && { ...scenes, exclude: scenes.exclude.map((rule) => [...rule]) };

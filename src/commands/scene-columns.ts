@@ -13,7 +13,7 @@ export function axesOf({ scenes }: Config): string[] {
   return scenes === undefined ? [] : axisNames(scenes);
 }
 
-/** What is sent for rows of these columns; undefined where nobody said, and no column is called scene or prompt. */
+/** What is sent for rows of these columns; undefined where `input` is not set and no column is called scene or prompt. */
 export function inputOf(config: Config, columns: readonly string[]): InputTemplate | undefined {
   if (config.input !== undefined) return config.input;
   const axes = axesOf(config);

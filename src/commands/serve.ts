@@ -104,9 +104,9 @@ async function serve(file: string | undefined, argv: Record<string, unknown>): P
       onProblem: printServiceFailure,
     });
     removeContainersLeftIn(dataDir, needs);
-    // Not before: of a service that does not start nobody would be shown it.
+    // Not before: a service that does not start would never show it.
     const newKey = givenKey === undefined ? makeFirstKey(dataDir, settings.host) : undefined;
-    const told = untilSignal();
+    const stopped = untilSignal();
     const endpoints = settings.endpoints.map(({ id, name }) => ({ id, name }));
     printServing(
       {
@@ -119,7 +119,7 @@ async function serve(file: string | undefined, argv: Record<string, unknown>): P
       },
       json,
     );
-    await told;
+    await stopped;
     await service.close();
     return 0;
   } catch (thrown) {
@@ -177,12 +177,12 @@ function assertKeyed(dataDir: string, host: string, { where, addCommand }: KeyAd
 }
 
 interface KeyAdvice {
-  /** What says so. */
+  /** Where that is set. */
   where: string;
   addCommand: string;
 }
 
-/** For whoever starts the service for the first time; undefined where there is a key already. */
+/** For the first start of the service; undefined where there is a key already. */
 function makeFirstKey(dataDir: string, host: string): string | undefined {
   if (!isLoopback(host)) return undefined;
   return withKeyStore(dataDir, (keys) => {

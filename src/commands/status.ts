@@ -36,7 +36,7 @@ const lookEveryMs = 1_000;
 /** Of a list so long that a look takes a while, the run is left alone most of the time. */
 const restShare = 10;
 
-/** Until the run is over, a signal comes or nobody reads any more; each is a good end. */
+/** Until the run is over, a signal comes or the reader has gone; each is a good end. */
 async function watch(dir: string, db: Database, json: boolean): Promise<void> {
   const { watchStatus } = await import('../terminal/watch-status.ts');
   const { withSignals } = await import('./signals.ts');

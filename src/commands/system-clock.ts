@@ -1,4 +1,4 @@
-/** Time as this machine has it: implements the road's `Clock` port. */
+/** Time as this machine has it: implements the pipeline's `Clock` port. */
 import type { Clock } from '../runner/pipeline/ports.ts';
 
 /** Node's timers take no longer wait than 2^31 - 1 ms. */

@@ -70,7 +70,7 @@ export function verify(file: string, argv: Record<string, unknown>): Promise<num
   });
 }
 
-/** The checkpoint first: without it nobody knows the pictures. */
+/** The checkpoint first: without it the pictures are unknown. */
 async function verifyAndRepair(dir: string, view: VerifyView, { output }: ReportSettings): Promise<Verified> {
   const work = async (db: Database): Promise<Verified> => {
     assertFolder(dir);

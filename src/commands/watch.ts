@@ -51,9 +51,9 @@ async function watch({ dir, json, others }: BatchCall, argv: Record<string, unkn
     onProblem: printWatchFailure,
   });
   const shown = { url: server.url, dir, shownDir: shownPath(dir), hasBatch: run.kind !== 'none' };
-  const told = untilSignal();
+  const stopped = untilSignal();
   printWatching(shown, json);
-  await told;
+  await stopped;
   await server.close();
 }
 
@@ -101,7 +101,7 @@ function conditionAt(dir: string, reading: LiveReading | undefined, now: number)
   return conditionOf({ isHeld, lastRun, inFlight: tally.inFlight, ended }, now);
 }
 
-/** What a person can do something about is told in words; a bug is thrown. */
+/** What a person can do something about is shown in words; a bug is thrown. */
 function unreadable(error: unknown, dir: string): RunCondition {
   const refusal = refusalOf(error, dir);
   const isBusy = String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY');
@@ -113,7 +113,7 @@ type NumbersOf = (reading: LiveReading, run: RunCondition, now: number) => LiveN
 
 const minuteMs = 60_000;
 
-/** The same numbers as before while nothing happens within a minute, so that nobody is told them again. */
+/** The same numbers as before while nothing happens within a minute, so that they are not sent again. */
 function freshByMinute(others: string): NumbersOf {
   let latest: { reading: LiveReading; kind: string; minute: number; numbers: LiveNumbers } | undefined;
   return (reading, run, now) => {

@@ -84,7 +84,7 @@ export async function withPorts<Result>(
   }
 }
 
-/** How the work ended goes on record first, since the report tells it. */
+/** How the work ended goes on record first, since the report shows it. */
 function reportOf(dir: string, opened: OpenCheckpoint): Report {
   return {
     write: async (ending, signal, stats) => {
@@ -111,7 +111,7 @@ export async function isWritten(dir: string, signal: AbortSignal, now = Date.now
   }
 }
 
-/** Where the disk does not take even this, the ending itself has said so. */
+/** Where the disk does not take even this, the ending itself reports that. */
 export function recordEnd(opened: OpenCheckpoint, { kind, text }: Ending, stats?: RunStats): void {
   try {
     opened.recordEnd({ at: Date.now(), exitCode: endings[kind].exitCode, ending: text, stats });

@@ -117,7 +117,7 @@ export function workloadNeeds(dataDir: string): WorkloadNeeds {
 }
 
 /**
- * Removes the containers of a service that was killed, which nobody else ends: also those of endpoints that have no job
+ * Removes the containers of a service that was killed, which nothing else ends: also those of endpoints that have no job
  * yet, or are gone. To be called once the data folder is this service's own.
  */
 export function removeContainersLeftIn(dataDir: string, { containerTool }: WorkloadNeeds): void {
@@ -144,7 +144,7 @@ function markIn(dataDir: string): string {
 
 /**
  * What keeps the scene-renderer from the GPU is found out beside the service's work: drivers take their time. The terminal
- * is told of it where one of these endpoints needs it.
+ * shows it where one of these endpoints needs it.
  */
 export function rendererLack(
   dataDir: string,

@@ -3,7 +3,7 @@ import { endings, type EndingRule } from '../runner/core/ending.ts';
 import { formatCost } from '../runner/core/spending.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { ViewOptions } from './view.ts';
-import { plural } from './words.ts';
+import { formatCounts, plural } from './words.ts';
 
 /** `took` is how long it all took, in words. */
 export function describeEnding(
@@ -38,18 +38,15 @@ export function describeEnding(
 
 function countsOf(counts: (Event & { type: 'run-ended' })['counts']): string {
   const { saved, waiting, active, failed, withdrawn, invalid } = counts;
-  const named: [number, string][] = [
+  const shown = formatCounts([
     [saved, 'saved'],
     [failed, 'failed'],
     [active, 'in flight'],
     [waiting, 'waiting'],
     [invalid, 'invalid'],
     [withdrawn, 'withdrawn'],
-  ];
-  const parts = named
-    .filter(([count]) => count > 0)
-    .map(([count, name]) => `${count.toLocaleString('en')} ${name}`);
-  return parts.join(', ') || 'none';
+  ]);
+  return shown || 'none';
 }
 
 function inDoubt(count: number): string {

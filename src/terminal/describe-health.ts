@@ -13,11 +13,11 @@ const words = {
 
 /** `7 running, 2 idle`; undefined where the report has no workers. */
 export function workersText({ workers }: ServiceHealth): string | undefined {
-  const told = workerStates.filter((state) => workers[state] !== undefined);
-  if (told.length === 0) return undefined;
+  const reported = workerStates.filter((state) => workers[state] !== undefined);
+  if (reported.length === 0) return undefined;
   // Services count running and idle ones among those that are ready.
   const isSplit = (workers.running ?? 0) + (workers.idle ?? 0) > 0;
-  const some = told.filter((state) => (workers[state] ?? 0) > 0 && !(state === 'ready' && isSplit));
+  const some = reported.filter((state) => (workers[state] ?? 0) > 0 && !(state === 'ready' && isSplit));
   return some.map((state) => `${workers[state]?.toLocaleString('en')} ${words[state]}`).join(', ') || 'none';
 }
 

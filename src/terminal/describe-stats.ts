@@ -2,7 +2,7 @@
 import type { IdleReason } from '../runner/core/slot-usage.ts';
 import type { Percentiles, RunStats } from '../runner/core/run-stats.ts';
 import { hanging } from './hanging.ts';
-import { plural, formatBytes, formatShortTime } from './words.ts';
+import { plural, formatBytes, formatShortTime, titled } from './words.ts';
 
 /** `columns`: the width that no line exceeds. */
 export function describeStats(stats: RunStats, columns: number): string[] {
@@ -63,7 +63,7 @@ function lagRows({ lagMs, lagAtMostMs }: RunStats): [string, string][] {
     rows.push(
       `at most ${formatPercentiles(lagAtMostMs)}, since last seen running: the service reports no times`,
     );
-  return rows.map((text, i) => [i === 0 ? 'lag' : '', text]);
+  return titled('lag', rows);
 }
 
 function formatPercentiles({ jobs, p50, p95 }: Percentiles): string {

@@ -12,16 +12,15 @@ export interface ShownInit {
 
 export function printInit({ pipeline, manifest, schema, needsKey }: ShownInit): void {
   const file = shellWord(pipeline);
-  const steps: [string, string][] = [
-    ...(needsKey
-      ? ([['export NIGHTRENDER_API_KEY=…', 'the key of your service']] as [string, string][])
-      : []),
-    [`nightrender plan ${file}${needsKey ? ' --check' : ''}`, 'what a run would do; nothing is sent'],
-    ...(needsKey
-      ? ([[`nightrender run ${file} --limit 3`, 'a preview; its pictures count']] as [string, string][])
-      : []),
-    [`nightrender run ${file}`, 'the pictures'],
-  ];
+  const run: [string, string] = [`nightrender run ${file}`, 'the pictures'];
+  const steps: [string, string][] = needsKey
+    ? [
+        ['export NIGHTRENDER_API_KEY=…', 'the key of your service'],
+        [`nightrender plan ${file} --check`, 'what a run would do; nothing is sent'],
+        [`nightrender run ${file} --limit 3`, 'a preview; its pictures count'],
+        run,
+      ]
+    : [[`nightrender plan ${file}`, 'what a run would do; nothing is sent'], run];
   const width = Math.max(...steps.map(([command]) => command.length));
   const lines = steps.map(([command, what]) => `  ${command.padEnd(width)}   # ${what}`);
   writeOut(

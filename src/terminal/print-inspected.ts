@@ -35,11 +35,11 @@ function describeProvenance(provenance: JsonObject, { from, isOfThisPicture }: I
     ['source', from === 'embedded' ? 'the picture itself' : 'its JSON sidecar'],
     ...inputs.map(([name, value]): [string, string] => [`input ${name}`, textOf(value)]),
   ];
-  const told = rows.filter(([, text]) => text !== '');
-  const width = Math.max(...told.map(([name]) => name.length));
+  const shown = rows.filter(([, text]) => text !== '');
+  const width = Math.max(...shown.map(([name]) => name.length));
   const other = 'The sidecar belongs to another picture: this one was changed or replaced.';
   return [
-    ...told.flatMap(([name, text]) => row(name.padEnd(width), text)),
+    ...shown.flatMap(([name, text]) => row(name.padEnd(width), text)),
     ...(isOfThisPicture === false ? [other] : []),
   ];
 }

@@ -4,10 +4,12 @@ import { formatPart, type Part } from '../runner/core/part.ts';
 import type { BatchPlan, EndpointCheck, FirstRequest } from '../runner/core/plan.ts';
 import type { SceneCounts } from '../runner/core/scene.ts';
 import { outColumns, writeOut } from './console.ts';
-import { describeCost, describeCuts, describeTime } from './describe-forecast.ts';
 import { hanging } from './hanging.ts';
 import { writeJsonLine } from './json-lines.ts';
-import { plural, formatBytes } from './words.ts';
+import { formatBytes, formatCounts, formatShortTime, plural, titled } from './words.ts';
+import { formatDuration } from '../lib/text/format.ts';
+import type { Cut, Forecast } from '../runner/core/forecast.ts';
+import { formatCost } from '../runner/core/spending.ts';
 import { withFilesNamed } from '../runner/core/file-text.ts';
 import { harmless } from './fit-text.ts';
 
@@ -35,8 +37,8 @@ export interface ShownPlan extends BatchPlan {
 
 export function printPlan(plan: ShownPlan, json: boolean): void {
   if (json) {
-    const { shownDir: _, commandArguments: __, runArguments: ___, ...told } = plan;
-    return writeJsonLine('plan', told);
+    const { shownDir: _, commandArguments: __, runArguments: ___, ...facts } = plan;
+    return writeJsonLine('plan', facts);
   }
   const columns = outColumns();
   const rows = rowsOf(plan).filter(([, text]) => text !== '');
@@ -88,25 +90,23 @@ function rowsOf(plan: ShownPlan): [string, string][] {
         : `\`nightrender retry ${plan.commandArguments}\` gives them new attempts`,
     ],
     ...badRowsOf(plan),
-    ['cost', describeCost(forecast)],
-    ['time', describeTime(forecast)],
-    ...describeCuts(forecast).map((text, i): [string, string] => [i === 0 ? 'limits' : '', text]),
+    ['cost', costOf(forecast)],
+    ['time', timeOf(forecast)],
+    ...titled('limits', forecast.cuts.map(describeCut)),
     ...[...plan.warnings, plan.warning ?? ''].map((text): [string, string] => ['warning', text]),
     ['problem', plan.obstacle ?? ''],
   ];
 }
 
 function statesOf({ waiting, active, saved, failed, invalid, withdrawn }: SceneCounts): string {
-  const named: [number, string][] = [
+  return formatCounts([
     [waiting, 'to render'],
     [active, 'in flight'],
     [saved, 'done'],
     [failed, 'failed'],
     [withdrawn, 'withdrawn'],
     [invalid, invalid === 1 ? 'bad row skipped' : 'bad rows skipped'],
-  ];
-  const parts = named.filter(([count]) => count > 0);
-  return parts.map(([count, name]) => `${count.toLocaleString('en')} ${name}`).join(', ');
+  ]);
 }
 
 function changesOf({ added, changed, withdrawn }: BatchPlan['changes']): string {
@@ -115,8 +115,7 @@ function changesOf({ added, changed, withdrawn }: BatchPlan['changes']): string 
     [changed, 'edited since: the old picture is kept'],
     [withdrawn, 'no longer listed: their pictures stay'],
   ];
-  const parts = named.filter(([count]) => count > 0);
-  return parts.map(([count, name]) => `${count.toLocaleString('en')} ${name}`).join('; ');
+  return formatCounts(named, '; ');
 }
 
 function inFlightOf({ setAside: { inFlight, intended }, isRunning }: ShownPlan): string {
@@ -133,12 +132,63 @@ function badRowsOf({ setAside: { badRows }, counts }: ShownPlan): [string, strin
   const shown = badRows.map(({ source, problem }) => `${source}: ${problem}`);
   const more = counts.invalid - badRows.length;
   const all = more > 0 ? [...shown, `and ${more.toLocaleString('en')} more`] : shown;
-  return all.map((text, i): [string, string] => [i === 0 ? 'bad rows' : '', text]);
+  return titled('bad rows', all);
+}
+
+/** Empty where nothing is to be rendered. */
+function costOf({ cost, scenes, isPriced, ground }: Forecast): string {
+  if (scenes === 0) return '';
+  if (cost === null) {
+    if (!isPriced) return 'unknown: `pricing` is not set';
+    if (ground.saved > 0) return 'unknown: the service reports no execution times';
+    return `unknown: no scene of this batch has been rendered yet${previewHint}`;
+  }
+  const { amount, perScene, currency } = cost;
+  const each = formatCost({ spent: perScene, currency });
+  return `about ${formatCost({ spent: amount, currency })}: ${each} a scene, from ${plural(ground.saved, 'saved scene')} of this batch, failed attempts included`;
+}
+
+function timeOf({ time, scenes, ground }: Forecast): string {
+  if (scenes === 0) return '';
+  if (time === null) return `unknown: no scene of this batch has been rendered yet${previewHint}`;
+  const [from, to] = [formatTime(time.fromMs), formatTime(time.toMs)];
+  const range = from === to ? `about ${from}` : `${from} to ${to}`;
+  return `${range}: ${[inFlightGround(ground), paceGround(ground)].filter((text) => text !== '').join('; ')}`;
+}
+
+const previewHint = ' (render a preview: `nightrender run … --limit 20`)';
+
+function inFlightGround({ inFlightMs, executionMs, sample }: Forecast['ground']): string {
+  if (inFlightMs === null) return '';
+  const worked = executionMs === null ? '' : `, ${formatShortTime(executionMs)} of it executing`;
+  return `a job was in flight for ${formatShortTime(inFlightMs)}${worked} (median of ${sample.toLocaleString('en')})`;
+}
+
+function paceGround({ lastRun }: Forecast['ground']): string {
+  if (lastRun === null) return '';
+  const { jobs, tookMs, concurrency } = lastRun;
+  return `the last run did ${plural(jobs, 'job')} in ${formatTime(tookMs)} with ${concurrency.toLocaleString('en')} at once`;
+}
+
+function describeCut(cut: Cut): string {
+  switch (cut.limit) {
+    case 'cost': {
+      const { of, spent, currency, scenes } = cut;
+      return `\`limits.cost\` ends the run after about ${plural(scenes, 'scene')}: ${formatCost({ spent, currency, limit: of })} spent`;
+    }
+    case 'jobs':
+      return `\`limits.jobs\` ends the run after ${plural(cut.scenes, 'submission')}: ${cut.submitted.toLocaleString('en')} of ${cut.of.toLocaleString('en')} used`;
+    case 'time':
+      return `\`limits.for\` or \`limits.until\` may end the run after about ${plural(cut.scenes, 'scene')}, in ${formatDuration(cut.leftMs)}`;
+  }
+}
+
+function formatTime(ms: number): string {
+  return ms < 60_000 ? formatShortTime(ms) : formatDuration(ms);
 }
 
 function describeCheck({ text, workers = {} }: EndpointCheck): string {
-  const states = Object.entries(workers).filter(([, count]) => count > 0);
-  const shown = states.map(([state, count]) => `${count.toLocaleString('en')} ${state}`).join(', ');
+  const shown = formatCounts(Object.entries(workers).map(([state, count]) => [count, state]));
   return shown === '' ? `asked: ${text}` : `asked: ${text}; workers: ${shown}`;
 }
 

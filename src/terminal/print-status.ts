@@ -8,7 +8,7 @@ import { describeStats } from './describe-stats.ts';
 import { formatPart } from '../runner/core/part.ts';
 import { hanging } from './hanging.ts';
 import { jsonInstant, writeJsonLine } from './json-lines.ts';
-import { plural, formatBytes, formatInstant, formatRate } from './words.ts';
+import { plural, formatBytes, formatCounts, formatInstant, formatRate, titled } from './words.ts';
 
 export interface BatchStatus {
   dir: string;
@@ -84,12 +84,11 @@ export function describePace(pace: Throughput | undefined): string {
 }
 
 function describeFailures({ failures }: BatchNumbers): [string, string][] {
-  return failures
-    .slice(0, 8)
-    .map(({ kind, attempts: count, lastText }, i): [string, string] => [
-      i === 0 ? 'failures' : '',
-      `${count.toLocaleString('en')} × ${kind}: ${lastText}`,
-    ]);
+  const first = failures.slice(0, 8);
+  return titled(
+    'failures',
+    first.map(({ kind, attempts, lastText }) => `${attempts.toLocaleString('en')} × ${kind}: ${lastText}`),
+  );
 }
 
 /** While a run is at work, both are news. */
@@ -150,17 +149,13 @@ function endingOf(run: RunRecord): string {
 }
 
 export function otherStates({ waiting, active, failed, invalid, withdrawn }: BatchNumbers['scenes']): string {
-  const named: [number, string][] = [
+  return formatCounts([
     [active, 'in flight'],
     [waiting, 'waiting'],
     [failed, 'failed'],
     [invalid, 'invalid'],
     [withdrawn, 'withdrawn'],
-  ];
-  return named
-    .filter(([count]) => count > 0)
-    .map(([count, name]) => `${count.toLocaleString('en')} ${name}`)
-    .join(', ');
+  ]);
 }
 
 function percent(part: number, whole: number): string {

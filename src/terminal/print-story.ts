@@ -78,11 +78,11 @@ function showAttempt(story: ShownStory, attempt: AttemptStory, say: Say): void {
 function momentsOf(attempt: AttemptStory): [number, string][] {
   const { endpoint, run, jobId, status, delayTimeMs, executionTimeMs } = attempt;
   const where = endpoint.baseUrl === 'local' ? 'the local service' : endpointAddress(endpoint);
-  const told = [
+  const times = [
     delayTimeMs === null ? '' : `queued ${formatShortTime(delayTimeMs)}`,
     executionTimeMs === null ? '' : `executed ${formatShortTime(executionTimeMs)}`,
   ].filter((part) => part !== '');
-  const byService = told.length === 0 ? '' : ` (${told.join(', ')} by the service)`;
+  const byService = times.length === 0 ? '' : ` (${times.join(', ')} by the service)`;
   const moments: [number | null, string][] = [
     [attempt.intendedAt, `sent to ${where} in run ${run}`],
     [attempt.submittedAt, `accepted as job ${jobId ?? '?'}`],

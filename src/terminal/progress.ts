@@ -40,7 +40,7 @@ export class ProgressCount {
   #quietSince = 0;
   #cost: Cost | undefined;
   #finished: Finished;
-  /** Where the service does not tell how long a job executed, its age is what there is. */
+  /** Where the service does not report how long a job executed, its age is what there is. */
   readonly #submittedAt = new Map<string, number>();
   readonly #elapsed: () => number;
 

@@ -9,6 +9,19 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 }
 
+/** Rows of one name, which only the first of them shows. */
+export function titled(name: string, texts: string[]): [name: string, text: string][] {
+  return texts.map((text, i) => [i === 0 ? name : '', text]);
+}
+
+/** `12 saved, 3 failed`: those that are not 0, each before its name. */
+export function formatCounts(named: [count: number, name: string][], separator = ', '): string {
+  return named
+    .filter(([count]) => count > 0)
+    .map(([count, name]) => `${count.toLocaleString('en')} ${name}`)
+    .join(separator);
+}
+
 /** `3.1/s`, `12/min`, `40/h`: the unit in which it is a number one can grasp. */
 export function formatRate(perSecond: number): string {
   if (perSecond >= 1) return `${perSecond.toFixed(1)}/s`;

@@ -28,7 +28,7 @@ const whole = [
   'test/e2e/kill.test.ts',
   'test/e2e/road.test.ts',
   'test/e2e/starts.test.ts',
-  'test/protocol/any-output.test.ts',
+  'test/protocol/output-shapes.test.ts',
   'test/renderers/painter/paint.test.ts',
   'test/runner/checkpoint/compared-list.test.ts',
   'test/runner/checkpoint/identity.test.ts',

@@ -17,13 +17,16 @@ it.each([
     'serve has no --faults any more: it was a tool of the tests, and nothing replaces it.',
   ],
   [['run', 'pipeline.yaml', 'other.yaml'], 'run does not take "other.yaml".'],
+  [['run', 'p.yaml', '--concurrency'], '--concurrency needs a value.'],
+  [['serve', '--port'], '--port needs a value.'],
+  [['run', 'p.yaml', '--skipBadRows='], '--skipBadRows is ""; expected true, false or'],
   [['run'], 'Specify a pipeline.yaml.'],
   [['inspect'], 'Specify a picture.'],
   [['keys'], 'Specify a command: add, list, revoke.'],
   [['list', 'pipeline.yaml', '--csv=yes'], '--csv is "yes"; expected true, false or no value.'],
   [[], 'Specify a command: init, plan, run, status, '],
 ])('%j', async (args, said) => {
-  const { code, stdout, stderr } = await inProcess(args);
+  const { code, stdout, stderr } = await inProcess(args, { env: { LC_ALL: 'de_DE.UTF-8' } });
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toContain(said);
   expect(stderr).toMatch(/\nSee nightrender .*--help\.\n$/);

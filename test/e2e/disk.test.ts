@@ -69,20 +69,6 @@ it('a folder that has the name of a picture: the same', async () => {
   await expectFinished(cwd, dataDir);
 });
 
-it('a file in the place of the folder of pictures: nothing is sent', async () => {
-  const { cwd, dataDir } = await batch();
-  const images = join(cwd, 'out/images');
-  mkdirSync(join(cwd, 'out'));
-  writeFileSync(images, 'mine');
-  const { code, stderr } = await run(cwd);
-  expect(code, stderr).toBe(14);
-  expect(stderr).toContain('out/images: a file stands where a folder is needed');
-  expect(jobsOf(dataDir)).toBe(0);
-  expect(readFileSync(images, 'utf8')).toBe('mine');
-  rmSync(images);
-  await expectFinished(cwd, dataDir);
-});
-
 it.skipIf(process.platform !== 'linux')(
   'an output folder that cannot be: 14, in a sentence (skipped where there is no /proc)',
   async () => {

@@ -1,5 +1,5 @@
 /** Promise: exit codes are a contract; each is what the README says, and the resumable ones can be resumed. */
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { folderWith, inProcess, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
@@ -132,31 +132,6 @@ it('13: the time for submissions is over', async () => {
   expect((await inProcess(['run', 'pipeline.yaml'], { cwd })).code).toBe(0);
 });
 
-it('14: the output folder cannot be written', async () => {
-  const cwd = folderWith({
-    'pipeline.yaml': pipeline('local'),
-    'scenes.csv': scenes(1),
-    out: 'a file in the place of the folder',
-  });
-  const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd });
-  expect(code, stderr).toBe(14);
-  expect(stderr).not.toContain('    at ');
-  expect(readFileSync(join(cwd, 'out'), 'utf8')).toBe('a file in the place of the folder');
-});
-
-it('14: a folder stands where a picture belongs; the result stays collectable and the next run saves it', async () => {
-  const dir = folderWith({});
-  const { url } = await serve(dir);
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(url), 'scenes.csv': scenes(1) });
-  mkdirSync(join(cwd, 'out/images/s0.png'), { recursive: true });
-  const blocked = await inProcess(['run', 'pipeline.yaml'], { cwd, ...withKey });
-  expect(blocked.code, blocked.stderr).toBe(14);
-  rmdirSync(join(cwd, 'out/images/s0.png'));
-  const again = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-  expect(again.code).toBe(0);
-  expect(again.stdout).not.toContain('scene-submitted');
-});
-
 it.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
@@ -179,25 +154,6 @@ it.each([
     expect(service.submissions).toBe(5);
   },
 );
-
-it.each([
-  [['run', 'p.yaml', '--concurrency'], '--concurrency needs a value.', 'nightrender run --help'],
-  [['run', 'p.yaml', '--manifest'], '--manifest needs a value.', 'nightrender run --help'],
-  [['status', 'p.yaml', '--output'], '--output needs a value.', 'nightrender status --help'],
-  [['serve', '--port'], '--port needs a value.', 'nightrender serve --help'],
-  [['run', 'p.yaml', '--json=maybe'], '--json is "maybe"; expected true, false or no value.', 'run --help'],
-  [['run', 'p.yaml', '--skipBadRows='], '--skipBadRows is ""; expected true, false or', 'run --help'],
-  [['run'], 'Specify a pipeline.yaml.', 'nightrender run --help'],
-  [['render', 'p.yaml'], 'render', 'nightrender --help'],
-])('2: %j is told in a sentence, with where to read more', async (args, sentence, help) => {
-  const env = { LC_ALL: 'de_DE.UTF-8' };
-  const { code, stdout, stderr } = await inProcess(args, { env });
-  expect(code, stderr).toBe(2);
-  expect(stdout).toBe('');
-  expect(stderr).toContain(sentence);
-  expect(stderr.trimEnd()).toMatch(new RegExp(`\\nSee .*${help}\\.$`));
-  expect(stderr.trimEnd().split('\n')).toHaveLength(2);
-});
 
 it.each([
   [['serve', '--port', 'x'], '--port: port is "x"; expected a port, a whole number from 0 to 65535'],
@@ -244,16 +200,3 @@ it.each([[], ['run']])('has every exit code in the help of %j', async (...comman
     expect(stdout).toMatch(new RegExp(`^\\s+${exitCode}\\s{2}\\S`, 'm'));
   }
 });
-
-it.each(['run', 'status', 'watch', 'report', 'verify', 'retry', 'cancel', 'serve'])(
-  '%s --help is enough to work from',
-  async (command) => {
-    const { stdout, code } = await inProcess([command, '--help']);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(new RegExp(`^nightrender ${command}[^\\n]*\\n\\n[A-Z][^]+?\\.\\n`));
-    expect(stdout).toMatch(new RegExp(`^Examples:\\n  nightrender ${command} `, 'm'));
-    for (const exitCode of [0, 1, 2, 14])
-      expect(stdout).toMatch(new RegExp(`^\\s+${exitCode}\\s{2}\\S`, 'm'));
-    if (command !== 'serve') expect(stdout).toContain('[output.dir, NIGHTRENDER_OUTPUT]');
-  },
-);

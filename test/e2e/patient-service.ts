@@ -1,5 +1,4 @@
 /** A service of the test's own that accepts every job, finishes none until it is told to and cancels none. */
-import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:http';
 import { listenOnLoopback } from './listen-on-loopback.ts';
 
@@ -8,30 +7,22 @@ export interface PatientService {
   submissions: number;
   /** Every request, as `POST /v2/…`. */
   requests: string[];
-  /** Requests are heard and not answered. */
-  isSilent: boolean;
-  /** The same for status requests alone. */
+  /** Status requests are heard and not answered. */
   isStatusSilent: boolean;
-  /** Resolves when another request has come. */
-  nextRequest(): Promise<void>;
 }
 
 export async function startPatientService(): Promise<PatientService> {
-  const heard = new EventEmitter();
   const service: PatientService = {
     url: '',
     submissions: 0,
     requests: [],
-    isSilent: false,
     isStatusSilent: false,
-    nextRequest: async () => void (await once(heard, 'request')),
   };
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
       service.requests.push(`${request.method} ${request.url}`);
-      heard.emit('request');
       const isStatus = request.url?.includes('/status/') === true;
-      if (service.isSilent || (service.isStatusSilent && isStatus)) return;
+      if (service.isStatusSilent && isStatus) return;
       response.setHeader('content-type', 'application/json');
       if (request.url?.includes('/cancel/') === true) response.statusCode = 405;
       const isSubmission = request.url?.endsWith('/run') === true;

@@ -105,27 +105,6 @@ it('rebuilds the report from the checkpoint alone', async () => {
   expect(readFileSync(join(cwd, 'out/report/results.csv'), 'utf8')).toBe(before);
 });
 
-it('goes on when nobody reads its output any more', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(5) });
-  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd });
-  run.child.stdout.destroy();
-  run.child.stderr.destroy();
-  expect((await run.finish()).code).toBe(0);
-  expect(results(cwd).every((row) => row['state'] === 'saved')).toBe(true);
-});
-
-it('takes flags over environment over file', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local', 'concurrency: 3\n'), 'scenes.csv': scenes(1) });
-  const concurrency = async (args: string[], env: Record<string, string>): Promise<unknown> => {
-    const { stdout } = await inProcess(['run', 'pipeline.yaml', '--json', ...args], { cwd, env });
-    const started = stdout.split('\n').find((line) => line.includes('"run-started"'));
-    return (JSON.parse(started ?? '') as Record<string, unknown>)['concurrency'];
-  };
-  expect(await concurrency([], {})).toBe(3);
-  expect(await concurrency([], { NIGHTRENDER_CONCURRENCY: '4' })).toBe(4);
-  expect(await concurrency(['--concurrency', '5'], { NIGHTRENDER_CONCURRENCY: '4' })).toBe(5);
-});
-
 function results(cwd: string): Record<string, string>[] {
   return parse(readFileSync(join(cwd, 'out/report/results.csv')), { columns: true });
 }

@@ -32,19 +32,6 @@ it('names the command that brings what scene-renderer lacks', async () => {
     .toMatch(/^service: scene-renderer paints in 2D: .* npm install --prefix .*\bthree@\S+ webgpu@/);
 });
 
-it('keeps what waits, through a restart and another', async () => {
-  const cwd = folderWith({ 'service.yaml': 'endpoints: [{name: Farm, remote: true}]' });
-  const first = await Served.start(cwd, ['service.yaml']);
-  const id = await first.submit('farm', picture);
-  await first.kill();
-  const env = { NIGHTRENDER_API_KEY: testKey };
-  const second = await Served.start(cwd, ['service.yaml'], env);
-  expect(await second.status('farm', id)).toEqual({ id, status: 'IN_QUEUE' });
-  await second.stop();
-  const third = await Served.start(cwd, ['service.yaml'], env);
-  expect(await third.status('farm', id)).toEqual({ id, status: 'IN_QUEUE' });
-});
-
 it('says all that is wrong with its file, and starts nothing', async () => {
   const cwd = folderWith({
     'service.yaml': `prot: 1

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { folderWith, inProcess, pipeline, Program, scenes, testKey } from './cli.ts';
 import { startHeldService } from './held-service.ts';
-import { startPatientService } from './patient-service.ts';
 
 const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
 const small = 'input: {scene: "{{ scene }}", width: 48, height: 32}\n';
@@ -73,39 +72,8 @@ describe.skipIf(process.platform === 'win32')(
       expect(next.code, next.stderr).toBe(0);
       expect(next.stdout.match(/"scene-submitted"/g)).toHaveLength(5);
     });
-
-    it('nobody needs to read what the program says', async () => {
-      const cwd = folderWith({ 'pipeline.yaml': pipeline('local', small) });
-      const { run, pipe } = await startReading(cwd, '--json');
-      run.child.stdout.destroy();
-      run.child.stderr.destroy();
-      await pipe.write(scenes(3));
-      await pipe.close();
-      expect((await run.finish()).code).toBe(0);
-      expect(readdirSync(join(cwd, 'out/images'))).toHaveLength(3);
-    });
   },
 );
-
-it.each([
-  ['SIGTERM', 'SIGINT'],
-  ['SIGINT', 'SIGINT'],
-] as const)('%s and then %s end the program at once, and the next run goes on', async (first, second) => {
-  const service = await startPatientService();
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(2) });
-  service.isSilent = true;
-  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-  await service.nextRequest();
-  const stopping = run.event('stopping');
-  run.child.kill(first);
-  await stopping;
-  run.child.kill(second);
-  expect((await run.finish()).code).toBeNull();
-  expect(run.child.signalCode).toBe(second);
-  service.isSilent = false;
-  const next = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-  expect(await next.event('recovered')).toMatchObject({ unanswered: 1 });
-});
 
 /** A run that has opened the named pipe that it reads its manifest from. */
 async function startReading(cwd: string, ...options: string[]): Promise<{ run: Program; pipe: FileHandle }> {

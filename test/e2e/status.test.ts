@@ -90,16 +90,3 @@ it('refuses to pay again for pictures that no checkpoint knows, and names the tw
     expect(anew.stderr).toContain(`\`nightrender run pipeline.yaml ${way}\``);
   expect((await inProcess(['plan', 'pipeline.yaml'], { cwd })).stderr).toBe(anew.stderr);
 });
-
-it('leaves a file that is no checkpoint, or a newer program wrote, as it is, and says so', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
-  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
-  const checkpoint = join(cwd, 'out/checkpoint.sqlite');
-  for (const suffix of ['', '-wal', '-shm']) rmSync(checkpoint + suffix, { force: true });
-  writeFileSync(checkpoint, 'not a database, but somebody wants to keep it');
-  for (const command of ['run', 'status', 'report']) {
-    const { code, stderr } = await inProcess([command, 'pipeline.yaml'], { cwd });
-    expect(code, command).toBe(2);
-    expect(stderr, command).toMatch(/checkpoint\.sqlite is damaged or no SQLite file; it was left as it is/);
-  }
-});

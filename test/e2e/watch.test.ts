@@ -87,16 +87,6 @@ it('says in the page that a checkpoint is damaged, and goes on watching', async 
   expect(run).toMatchObject({ kind: 'unreadable', text: expect.stringContaining('it was left as it is') });
 });
 
-it('names the pipeline file in its commands so that a shell takes them', async () => {
-  const cwd = folderWith({ "it's mine.yaml": pipeline('local'), 'scenes.csv': scenes(1) });
-  const program = new Program(['watch', "it's mine.yaml", '--port', '0', '--json', '--output', 'o p'], {
-    cwd,
-  });
-  const { url } = await program.event('watching');
-  const { command } = (await (await fetch(`${String(url)}data.json`)).json()) as LiveBatch;
-  expect(command).toBe(`nightrender run 'it'\\''s mine.yaml' --output 'o p'`);
-});
-
 it('says that a port is in use or none, and that there is no such file, with 2', async () => {
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
   const other = createServer();

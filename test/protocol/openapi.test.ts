@@ -12,14 +12,6 @@ const operations = Object.entries(paths).flatMap(([path, item]) =>
     .map((method) => ({ path, operation: item[method] ?? {} })),
 );
 
-it('describes every operation of clients and workers, each under one id', () => {
-  const names = Object.keys(paths).map((path) => path.split('/')[3]);
-  expect(names.join(' ')).toBe(
-    'run runsync render status status-sync stream cancel retry purge-queue health job-take job-take-batch job-done job-stream ping job-stop',
-  );
-  expect(new Set(operations.map(({ operation }) => operation['operationId'])).size).toBe(names.length);
-});
-
 it('refers to nothing that is not there', () => {
   const references = [...text.matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path = '']) => path);
   const lost = references.filter((path) => at(path) === undefined);

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parseObject } from '../../src/runner/client/parse-body.ts';
 import { findPictures } from '../../src/protocol/output-shapes.ts';
 import { hostileJson } from './hostile-json.ts';
+import { runs } from '../fakes/whole.ts';
 
 const base64 =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -279,23 +280,6 @@ describe('what is no picture is named', () => {
       expect(JSON.stringify(findPictures(output)).length).toBeLessThan(800);
   });
 
-  test('for any JSON, without a throw', () => {
-    fc.assert(
-      fc.property(
-        fc.oneof(fc.jsonValue({ maxDepth: 5 }), hostileJson),
-        fc.option(fc.string(), { nil: undefined }),
-        (output, path) => {
-          for (const value of [
-            output,
-            JSON.stringify(output),
-            [{ image: base64, seed: output, info: output }],
-          ])
-            expect(['pictures', 'none', 'failure', 'unknown']).toContain(findPictures(value, path).kind);
-        },
-      ),
-    );
-  });
-
   test('however deep it is, in itself and in a text', () => {
     const json = '['.repeat(10_000) + ']'.repeat(10_000);
     for (const output of [JSON.parse(json) as unknown, json, [{ image: base64, info: json }]])
@@ -387,6 +371,37 @@ test('of endless parts the last are looked through, where the picture stands, an
   expect(looks).toBe(0);
 });
 
+test('a failure that a worker declares is never taken for a picture, whatever is beside it', () => {
+  fc.assert(
+    fc.property(hostileJson, (beside) => {
+      const output = { ...asObject(beside), status: 'error', image: base64 };
+      expect(findPictures(output).kind).toBe('failure');
+      expect(findPictures([output]).kind).toBe('failure');
+    }),
+  );
+});
+
+test('of any JSON, what is found is a text that stands in it, and a seed in digits', () => {
+  const path = fc.option(fc.string(), { nil: undefined });
+  fc.assert(
+    fc.property(fc.oneof(hostileJson, fc.jsonValue({ maxDepth: 6 })), path, (output, imagePath) => {
+      findPictures(JSON.stringify(output));
+      findPictures([{ image: base64, seed: output, info: output }]);
+      const found = findPictures(output, imagePath);
+      if (found.kind === 'failure') expect(found.message).toMatch(/\S/);
+      if (found.kind !== 'pictures') return;
+      expect(found.pictures.length).toBeGreaterThan(0);
+      for (const each of found.pictures) {
+        const text = 'url' in each ? each.url : each.base64;
+        expect(text.trim()).not.toBe('');
+        expect(JSON.stringify(output)).toContain(JSON.stringify(text).slice(1, -1));
+        if (each.seed !== undefined) expect(each.seed).toMatch(/^-?\d+$/);
+      }
+    }),
+    { numRuns: runs(1000) },
+  );
+});
+
 /** An output as the client reads it from a body. */
 function asReceived(json: string): unknown {
   return parseObject(`{"output": ${json}}`)?.['output'];
@@ -395,4 +410,8 @@ function asReceived(json: string): unknown {
 function seedOf(output: unknown): string | undefined {
   const found = findPictures(output);
   return found.kind === 'pictures' ? found.pictures[0]?.seed : expect.fail(found.kind);
+}
+
+function asObject(value: unknown): object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 }

@@ -1,5 +1,5 @@
 /** What real clients use beside submission and status: waiting, streams, retries, policies and bounds. */
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
@@ -105,11 +105,6 @@ describe('status-sync', () => {
     const waiting = ask(url, at(`status-sync/${id}`));
     await ask(url, at(operation === 'cancel' ? `cancel/${id}` : operation), { method: 'POST' });
     expect((await waiting).json).toEqual({ id, status: 'CANCELLED' });
-  });
-
-  it('knows no job that is not there', async () => {
-    const { url } = await openService();
-    expect((await ask(url, at('status-sync/no-such-job'))).status).toBe(404);
   });
 });
 
@@ -275,14 +270,6 @@ it('purges what waits, and nothing else', async () => {
   expect((await askStatus(url, running)).json).toMatchObject({ status: 'IN_PROGRESS' });
 });
 
-it('keeps the text of an input as it is, and of an output that is a number beyond 2^53', async () => {
-  const { url, held } = await openService();
-  const input = '{ "seed":12345678901234567890 , "x":1.0,"y":"\\u0041\\n" }';
-  const { id } = (await post(url, `{ "policy" : {} , "inp\\u0075t" : ${input}\n}`)).json as StatusResponse;
-  await held.next();
-  expect((await askStatus(url, id)).text).toContain(`"input":${input}`);
-});
-
 it('says when the clock was set back, too, how long a job took', async () => {
   let now = 1_000_000;
   const { url, held } = await openService({ now: () => now });
@@ -371,14 +358,4 @@ describe('too much', () => {
     const init = { method: 'POST', body: body(), headers };
     expect((await ask(url, runPath('v2', endpointId), init)).status).toBe(200);
   });
-});
-
-it('deletes at the next start the file of a result that no book names', async () => {
-  const dataDir = await makeDataDir();
-  const first = await openService({ dataDir });
-  await first.close();
-  await writeFile(join(dataDir, 'results', 'orphan.json'), '"MARK"');
-  const second = await openService({ dataDir });
-  expect(await readdir(join(dataDir, 'results'))).toEqual([]);
-  await second.close();
 });

@@ -40,6 +40,8 @@ it('has every operation that there is, with its method and its parts, and no oth
     return `${method.toLowerCase()} ${path}`;
   });
   expect(described.toSorted()).toEqual(served.toSorted());
+  const ids = JSON.stringify(paths).match(/"operationId":"\w+"/g);
+  expect(new Set(ids).size).toBe(served.length);
 });
 
 it('describes what clients are answered', async () => {

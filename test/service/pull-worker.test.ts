@@ -87,14 +87,4 @@ describe.skipIf(!hasPython)('a worker in Python (needs python3)', () => {
     expect((await askStatus(url, id)).json).toMatchObject({ status: 'COMPLETED', output: 'after all' });
     expect(troubles).toEqual([]);
   });
-
-  it('that only takes long keeps its job, as it says that it is at it', async () => {
-    const { url, dataDir } = await openService({ workers: 0, silenceMs: 1_500 });
-    const slow = startWorker(url, addKey(dataDir, 'worker'), 'slow');
-    const id = await submit(url, { sleep: 4 });
-    await slow.says(`handed in ${id}`);
-    const { json } = await askStatus(url, id);
-    expect(json).toMatchObject({ status: 'COMPLETED' });
-    expect(json).not.toHaveProperty('retries');
-  });
 });

@@ -65,37 +65,6 @@ describe('killed without a word', () => {
       await statusOnce(next, id, 'COMPLETED');
     }
   });
-
-  it('has on disk what it said was accepted or completed, whenever the kill comes', async () => {
-    const dataDir = await makeDataDir();
-    const accepted: string[] = [];
-    const completed: string[] = [];
-    for (let round = 0; round < 5; round++) {
-      const { child, url } = await forkService(dataDir, 4);
-      const killed = once(child, 'exit');
-      const enough = accepted.length + 30 + round * 7;
-      const client = async () => {
-        for (;;) {
-          const id = await submit(url, { ends: true });
-          accepted.push(id);
-          if (accepted.length >= enough) child.kill('SIGKILL');
-          await statusOnce(url, id, 'COMPLETED');
-          completed.push(id);
-        }
-      };
-      await Promise.allSettled([client(), client(), client(), client(), client(), client(), killed]);
-    }
-
-    expect(accepted.length).toBeGreaterThan(200);
-    const worked: string[] = [];
-    const { url } = await openService({
-      dataDir,
-      workers: 8,
-      workload: instantWorkload(({ id }) => worked.push(id)),
-    });
-    for (const id of accepted) await statusOnce(url, id, 'COMPLETED');
-    expect(worked.filter((id) => completed.includes(id))).toEqual([]);
-  });
 });
 
 describe('a second service on the same folder', () => {
@@ -114,16 +83,6 @@ describe('a second service on the same folder', () => {
     await expect(openService({ dataDir })).rejects.toThrow(/another service/);
     await kill(child);
     await openService({ dataDir });
-  });
-
-  it('is refused to another process too', async () => {
-    const { dataDir } = await openService();
-    const child = fork(script, [dataDir, '1'], { silent: true });
-    let said = '';
-    child.stderr?.on('data', (text) => (said += String(text)));
-    const [code] = (await once(child, 'close')) as [number];
-    expect(code).not.toBe(0);
-    expect(said).toContain('another service is using this data folder');
   });
 });
 

@@ -1,9 +1,12 @@
 /** Inputs and outputs are deleted when their time is over: from the answers at the instant, from the disk after it. */
 import { describe, expect, it, vi } from 'vitest';
+import { cancelPath } from '../../src/protocol/paths.ts';
 import {
+  ask,
   askStatus,
   bytesIn,
   bytesInUse,
+  endpointId,
   makeDataDir,
   openService,
   statusOnce,
@@ -12,23 +15,27 @@ import {
 
 const retentionMs = 10_000;
 
-it.each(['COMPLETED', 'FAILED'])('forgets a job that is %s exactly when its time is over', async (status) => {
-  let now = 1_000_000;
-  const { url, held } = await openService({ retentionMs, now: () => now });
-  const id = await submit(url, { scene: 'a hill' });
-  now += 60_000;
-  const run = await held.next();
-  if (status === 'COMPLETED') run.complete('done');
-  else run.fail('undone');
-  await statusOnce(url, id, status);
+it.each(['COMPLETED', 'FAILED', 'CANCELLED'])(
+  'forgets a job that is %s exactly when its time is over',
+  async (status) => {
+    let now = 1_000_000;
+    const { url, held } = await openService({ retentionMs, now: () => now });
+    const id = await submit(url, { scene: 'a hill' });
+    now += 60_000;
+    const run = await held.next();
+    if (status === 'COMPLETED') run.complete('done');
+    else if (status === 'FAILED') run.fail('undone');
+    else await ask(url, cancelPath('v2', endpointId, id), { method: 'POST' });
+    await statusOnce(url, id, status);
 
-  now += retentionMs - 1;
-  expect((await askStatus(url, id)).status).toBe(200);
-  now += 1;
-  const reply = await askStatus(url, id);
-  expect(reply.status).toBe(404);
-  expect(reply.json).toEqual({ error: 'job not found' });
-});
+    now += retentionMs - 1;
+    expect((await askStatus(url, id)).status).toBe(200);
+    now += 1;
+    const reply = await askStatus(url, id);
+    expect(reply.status).toBe(404);
+    expect(reply.json).toEqual({ error: 'job not found' });
+  },
+);
 
 it('keeps what has not settled, however long it takes', async () => {
   let now = 1_000_000;

@@ -2,7 +2,6 @@
 import { join } from 'node:path';
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import { describe, expect, it } from 'vitest';
-import { endpointSettings } from '../../src/service/endpoint-settings.ts';
 import { jobSchema } from '../../src/service/jobs/job-schema.ts';
 import { cancelPath, healthPath, type Version, versions } from '../../src/protocol/paths.ts';
 import {
@@ -97,16 +96,6 @@ describe('a cancelled job', () => {
     await cancel(second.url, id);
     expect((await askStatus(second.url, id)).json).toEqual({ id, status: 'CANCELLED' });
   });
-
-  it('is deleted like any other that is over', async () => {
-    let now = 1_000_000;
-    const { url } = await openService({ workers: 0, retentionMs: 1_000, now: () => now });
-    const id = await submit(url, { scene: 'x' });
-    await cancel(url, id);
-    now += 1_000;
-    expect((await askStatus(url, id)).status).toBe(404);
-    expect((await cancel(url, id)).status).toBe(404);
-  });
 });
 
 it('leaves a job as it is that is over, and says how it ended', async () => {
@@ -121,33 +110,6 @@ it('leaves a job as it is that is over, and says how it ended', async () => {
   expect((await cancel(url, done)).json).toEqual({ id: done, status: 'COMPLETED' });
   expect((await cancel(url, failed)).json).toEqual({ id: failed, status: 'FAILED' });
   expect((await askStatus(url, done)).text).toBe(before);
-});
-
-it('knows no job that is not there, is at another endpoint, or has no id', async () => {
-  const endpoints = ['one', 'two'].map((id) => endpointSettings({ id, workers: 0 }));
-  const { url } = await openService({ endpoints });
-  const id = await submit(url, { scene: 'x' }, 'v2', 'one');
-  const post = { method: 'POST' };
-  expect((await ask(url, cancelPath('v2', 'one', 'no-such-job'), post)).status).toBe(404);
-  expect((await ask(url, cancelPath('v2', 'two', id), post)).status).toBe(404);
-  expect((await ask(url, '/v2/one/cancel/a%20b', post)).status).toBe(404);
-  expect((await ask(url, '/v2/one/cancel', post)).status).toBe(404);
-  expect((await ask(url, '/v2/three/health')).status).toBe(404);
-  expect((await ask(url, '/v2/one/health/more')).status).toBe(404);
-});
-
-it('takes each operation under its own method only, and with a key only', async () => {
-  const { url } = await openService({ workers: 0 });
-  const id = await submit(url, { scene: 'x' });
-  const wrongCancel = await ask(url, cancelPath('v2', endpointId, id));
-  const wrongHealth = await ask(url, healthPath('v2', endpointId), { method: 'POST' });
-  expect([wrongCancel.status, wrongCancel.headers.get('allow')]).toEqual([405, 'POST']);
-  expect([wrongHealth.status, wrongHealth.headers.get('allow')]).toEqual([405, 'GET']);
-  const headers = { Authorization: 'Bearer another' };
-  const strangers = await ask(url, cancelPath('v2', endpointId, id), { method: 'POST', headers });
-  expect(strangers.status).toBe(401);
-  expect((await ask(url, healthPath('v2', endpointId), { headers })).status).toBe(401);
-  expect((await askStatus(url, id)).json).toEqual({ id, status: 'IN_QUEUE' });
 });
 
 describe('health', () => {

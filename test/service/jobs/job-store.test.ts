@@ -7,21 +7,6 @@ import { accepted, bytesIn, makeDataDir } from '../service-harness.ts';
 
 const taker = { workerId: 'w', isPulled: false };
 
-it('settles a job once, by the worker that has it', async () => {
-  const store = new JobStore(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 10, now: () => 1_000 });
-  const id = await accepted(store, 'a', '{"scene":"x"}');
-  const settle = (of: string, workerId = 'w') =>
-    store.work.settle({ id: of, workerId }, { state: 'COMPLETED', output: '1' });
-  expect(await settle(id)).toBe(false);
-  await store.work.take('a', [taker]);
-  expect(await settle(id, 'another')).toBe(false);
-  expect(store.reads.find('a', id)?.state).toBe('IN_PROGRESS');
-  expect(await settle(id)).toBe(true);
-  expect(await settle(id)).toBe(false);
-  expect(await settle('no-such')).toBe(false);
-  store.close();
-});
-
 it('drops the result of a job that was cancelled, also where both come at once', async () => {
   const store = new JobStore(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 10, now: () => 1_000 });
   const ids = [await accepted(store, 'a', '{"scene":"x"}'), await accepted(store, 'a', '{"scene":"y"}')];

@@ -49,7 +49,3 @@ it('says everything at once', () => {
   expect(problems.map(({ field }) => field)).toEqual(['name', 'kind', 'endpoints']);
   expect(problems[1]?.text).toBe('"boss" is not a kind of key; expected one of client, worker, admin');
 });
-
-it('lets no admin be kept to some endpoints: it could make itself another key', () => {
-  expect(checkKey({ name: 'a', kind: 'admin', endpoints: ['e'] })).toMatchObject([{ field: 'endpoints' }]);
-});

@@ -69,13 +69,6 @@ describe('two programs with one book', () => {
     expect(service.list()).toEqual(command.list());
   });
 
-  it('may not both give the same name', () => {
-    const path = makePath();
-    const [service, command] = [openJobStore(path), openJobStore(path)];
-    service.add(client('laptop'));
-    expect(() => command.add(client('Laptop'))).toThrow('the name laptop is taken');
-  });
-
   it('find keys while somebody else writes, and say so where they cannot write themselves', () => {
     const path = makePath();
     const store = openJobStore(path, { busyMs: 1 });

@@ -38,41 +38,12 @@ it('runs as many jobs at once as the endpoint has workers, first come first serv
   expect(held.runs.length).toBe(4);
 });
 
-it('keeps the queues of its endpoints apart', async () => {
-  const seen: string[] = [];
-  const endpoints = ['one', 'two', 'idle'].map((id) =>
-    endpointSettings({ id, workers: id === 'idle' ? 0 : 1 }),
-  );
-  const workloadOf = ({ id }: { id: string }) => instantWorkload((job) => seen.push(`${id} ${job.id}`));
-  const { url } = await openService({ endpoints, workloadOf });
-  const ids = await Promise.all(['idle', 'one', 'two'].map((id) => submit(url, { scene: 'x' }, 'v2', id)));
-  while (seen.length < 2) await askStatus(url, ids[0] ?? '');
-  expect(seen.toSorted()).toEqual([`one ${ids[1]}`, `two ${ids[2]}`]);
-});
-
 it('works off a burst with many workers, every job once', async () => {
   const seen: string[] = [];
   const { url } = await openService({ workers: 8, workload: instantWorkload(({ id }) => seen.push(id)) });
   const ids = await Promise.all(Array.from({ length: 300 }, (_, count) => submit(url, { count })));
   for (const id of ids) await statusOnce(url, id, 'COMPLETED');
   expect(seen.toSorted()).toEqual(ids.toSorted());
-});
-
-it('never begins a job that is cancelled in the moment it is taken', async () => {
-  const store = new JobStore(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
-  const seen: string[] = [];
-  const workload = instantWorkload(({ id }) => seen.push(id));
-  const results = new JobResults({ store });
-  const endpoint = endpointSettings({ id: 'one' });
-  const pool = new WorkerPool({ store, results, endpoint, workload, onProblem: expect.fail });
-  const unwanted = await accepted(store, 'one', '{"scene":"x"}');
-  await store.cancel('one', unwanted);
-  const wanted = await accepted(store, 'one', '{"scene":"y"}');
-  while (store.reads.find('one', wanted)?.state !== 'COMPLETED' || pool.views()[0]?.state !== 'idle')
-    await new Promise((next) => setImmediate(next));
-  expect(seen).toEqual([wanted]);
-  await pool.stop();
-  store.close();
 });
 
 it('has another worker in its place at once, without a word, however many in a row are ended because their jobs are cancelled', async () => {
@@ -163,11 +134,5 @@ describe('close', () => {
 
     const next = await openService({ dataDir, workers: 2 });
     expect([(await next.held.next()).job.id, (await next.held.next()).job.id]).toEqual(ids);
-  });
-
-  it('may be called twice, and leaves the folder to the next service', async () => {
-    const { close, dataDir } = await openService();
-    await Promise.all([close(), close()]);
-    await openService({ dataDir });
   });
 });

@@ -15,40 +15,6 @@ function learn(slots: WebhookSlots, host: string, hasAnswered: boolean): void {
   slots.acquire({ host, bytes: 1_000 })?.(hasAnswered);
 }
 
-it('asks a host that is silent one thing at a time, until it answers', () => {
-  const slots = new WebhookSlots();
-  const ask = () => slots.acquire({ host: 'a', bytes: 1_000 });
-  const first = [ask(), ask(), ask(), ask(), ask()];
-  expect(first.map((leave) => leave !== undefined)).toEqual([true, true, true, true, false]);
-  for (const leave of first) leave?.(false);
-  const one = ask();
-  expect([one !== undefined, ask()]).toEqual([true, undefined]);
-  one?.(true);
-  expect([ask(), ask()]).not.toContain(undefined);
-});
-
-it('keeps a quarter of the places for hosts that answer', () => {
-  const slots = new WebhookSlots();
-  learn(slots, 'answering', true);
-  expect(placesFor(slots, 1_000)).toBe(384);
-  expect(slots.isFull).toBe(false);
-  expect(slots.acquire({ host: 'answering', bytes: 1_000 })).toBeDefined();
-});
-
-it('gives hosts that were silent a quarter, and not that of those that nobody knows', () => {
-  const slots = new WebhookSlots();
-  for (let index = 0; index < 1_000; index++) learn(slots, `silent-${index}`, false);
-  expect(placesFor(slots, 1_000, 1_000, 'silent')).toBe(128);
-  expect(placesFor(slots, 1_000)).toBe(384 - 128);
-});
-
-it('is full when all places are taken', () => {
-  const slots = new WebhookSlots();
-  for (let index = 0; index < 600; index++) learn(slots, `answering-${index}`, true);
-  expect(placesFor(slots, 600, 1_000, 'answering')).toBe(512);
-  expect(slots.isFull).toBe(true);
-});
-
 it('holds no more than 64 MiB, of which silent hosts hold up a quarter', () => {
   const slots = new WebhookSlots();
   for (let index = 0; index < 10; index++) learn(slots, `silent-${index}`, false);

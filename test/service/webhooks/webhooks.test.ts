@@ -145,17 +145,6 @@ it('tries three times and no more over restarts in the middle of a try', async (
   expect(target.told).toHaveLength(3);
 });
 
-it('keeps nobody else waiting for a target that hangs', async () => {
-  const clock = holdTime();
-  const hanging = await openTarget(() => undefined);
-  const target = await openTarget(ok);
-  const { url } = await openService({ now: () => clock.now, workload: instantWorkload(() => 1) });
-  for (let count = 0; count < 50; count++) await submitWith(url, hanging.url);
-  const id = await submitWith(url, target.url);
-  await until(() => target.told.length > 0);
-  expect(target.told[0]?.text).toContain(id);
-});
-
 it('tells of each end of a job that is retried', async () => {
   const clock = holdTime();
   const target = await openTarget(ok);

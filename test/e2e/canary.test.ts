@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, pipeline, scenes, serve, testKey } from './cli.ts';
+import { folderWith, inProcess, newBatch, pipeline, scenes, serve, testKey } from './cli.ts';
 import { startEchoingService } from './echoing-service.ts';
 import { Served } from './served.ts';
 
@@ -11,7 +11,7 @@ const env = { NIGHTRENDER_API_KEY: testKey };
 it('keeps the key out of everything a good run leaves and says', async () => {
   const dir = folderWith({});
   const { url, program } = await Served.start(dir, [], env);
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(url), 'scenes.csv': scenes(3) });
+  const cwd = newBatch(url, 3);
   const said = [
     await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, env }),
     await inProcess(['run', 'pipeline.yaml'], { cwd, env }),
@@ -28,13 +28,11 @@ it('keeps the key out of everything a good run leaves and says', async () => {
 it('keeps the key out of what a service says back that repeats it everywhere', async () => {
   for (const status of [200, 400, 401, 404, 429, 500]) {
     const url = await startEchoingService(status);
-    const cwd = folderWith({
-      'pipeline.yaml': pipeline(
-        url,
-        'limits: {for: 1s}\nretry: {submissions: 2, firstWait: 1ms, longestWait: 2ms}',
-      ),
-      'scenes.csv': scenes(2),
-    });
+    const cwd = newBatch(
+      url,
+      2,
+      'limits: {for: 1s}\nretry: {submissions: 2, firstWait: 1ms, longestWait: 2ms}',
+    );
     const { code, stdout, stderr } = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, env });
     expect(code, `${status}: ${stderr}`).toBeGreaterThan(2);
     expect(stdout + stderr, `answers ${status}`).not.toContain(testKey);

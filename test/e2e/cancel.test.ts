@@ -2,26 +2,21 @@
 import { join } from 'node:path';
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, pipeline, Program, scenes, testKey } from './cli.ts';
+import { inProcess, killedRun, linesOf, newBatch, Program, statusOf, withKey } from './cli.ts';
 import { startHeldService } from './held-service.ts';
 import { startPatientService } from './patient-service.ts';
 
 const small = 'input: {scene: "{{ scene }}", width: 48, height: 32}\n';
-const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
 
 it('cancels the jobs of a run that was stopped, and the next run renders their scenes', async () => {
   const service = await startHeldService();
-  const cwd = folderWith({
-    'pipeline.yaml': pipeline(service.url, `${small}retry: {attempts: 1}\n`),
-    'scenes.csv': scenes(12),
-  });
-  await runAndKill(cwd, 12);
+  const cwd = newBatch(service.url, 12, `${small}retry: {attempts: 1}\n`);
+  await killedRun(cwd, 12);
   const { code, stdout, stderr } = await inProcess(['cancel', 'pipeline.yaml'], { cwd, ...withKey });
   expect(code, stderr).toBe(0);
   expect(stdout).toMatch(/^Nothing is in flight any more\.\n {2}in flight +12\n {2}cancelled +12 /);
   expect(new Set(statesAt(service.dataDir))).toEqual(new Set(['CANCELLED']));
-  const status = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd });
-  expect(JSON.parse(status.stdout)).toMatchObject({
+  expect(await statusOf(cwd)).toMatchObject({
     summary: {
       scenes: { waiting: 12, active: 0, failed: 0 },
       attempts: { submitted: 0 },
@@ -38,8 +33,8 @@ it('cancels the jobs of a run that was stopped, and the next run renders their s
 
 it('saves what is done already: it is paid', async () => {
   const service = await startHeldService();
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url, small), 'scenes.csv': scenes(3) });
-  await runAndKill(cwd, 3);
+  const cwd = newBatch(service.url, 3, small);
+  await killedRun(cwd, 3);
   service.release();
   await expect.poll(() => new Set(statesAt(service.dataDir))).toEqual(new Set(['COMPLETED']));
   const { code, stdout, stderr } = await inProcess(['cancel', 'pipeline.yaml', '--json'], {
@@ -47,7 +42,7 @@ it('saves what is done already: it is paid', async () => {
     ...withKey,
   });
   expect(code, stderr).toBe(0);
-  const end = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Record<string, unknown>;
+  const end = linesOf({ stdout }).at(-1);
   expect(end).toMatchObject({
     type: 'cancel-ended',
     exitCode: 0,
@@ -61,7 +56,7 @@ it('saves what is done already: it is paid', async () => {
 
 it('leaves in flight what the service does not cancel, says so, and the next run follows it', async () => {
   const service = await startPatientService();
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(2) });
+  const cwd = newBatch(service.url, 2);
   const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   await run.event('scene-submitted', 2);
   const held = await inProcess(['cancel', 'pipeline.yaml'], { cwd, ...withKey });
@@ -95,9 +90,9 @@ it('leaves in flight what the service does not cancel, says so, and the next run
 
 it('ends with 12 where the key is refused, with 2 where there is no batch, and with 0 where nothing is in flight', async () => {
   const service = await startHeldService();
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url, small), 'scenes.csv': scenes(6) });
+  const cwd = newBatch(service.url, 6, small);
   expect((await inProcess(['cancel', 'pipeline.yaml'], { cwd, ...withKey })).code).toBe(2);
-  await runAndKill(cwd, 6);
+  await killedRun(cwd, 6);
   const other = { env: { NIGHTRENDER_API_KEY: 'another-key-9' } };
   const refused = await inProcess(['cancel', 'pipeline.yaml'], { cwd, ...other });
   expect(refused.code, refused.stderr).toBe(12);
@@ -108,20 +103,12 @@ it('ends with 12 where the key is refused, with 2 where there is no batch, and w
 });
 
 it('cancels at the local service of the batch', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local', small), 'scenes.csv': scenes(16) });
-  await runAndKill(cwd, 16);
+  const cwd = newBatch('local', 16, small);
+  await killedRun(cwd, 16);
   const { code, stderr, stdout } = await inProcess(['cancel', 'pipeline.yaml', '--json'], { cwd });
   expect(code, stderr).toBe(0);
-  expect(JSON.parse(stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({ left: [] });
+  expect(linesOf({ stdout }).at(-1)).toMatchObject({ left: [] });
 });
-
-/** A run that dies right after its nth submission. */
-async function runAndKill(cwd: string, submissions: number): Promise<void> {
-  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-  await run.event('scene-submitted', submissions);
-  run.child.kill('SIGKILL');
-  await run.finish();
-}
 
 function statesAt(dataDir: string): string[] {
   const db = new Sqlite(join(dataDir, 'service.sqlite'), { readonly: true });

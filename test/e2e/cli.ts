@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import { onTestFinished, vi } from 'vitest';
+import type { JsonObject } from '../../src/lib/text/json.ts';
 
 export const root = resolve(import.meta.dirname, '../..');
 const cli = join(root, 'dist/nightrender.cjs');
@@ -70,6 +71,36 @@ export class Program {
     }
     throw new Error(`the program ended without ${nth} × ${type}: ${this.stderr}`);
   }
+
+  /** Resolves when it has written such words; rejects where it ends before. */
+  async says(words: RegExp): Promise<void> {
+    const has = (): boolean => words.test(this.stdout + this.stderr);
+    if (has()) return;
+    await new Promise<void>((resolve, reject) => {
+      const look = (): void => (has() ? resolve() : undefined);
+      this.child.stdout.on('data', look);
+      this.child.stderr.on('data', look);
+      this.child.on('close', () => reject(new Error(`it never said ${String(words)}: ${this.stderr}`)));
+    });
+  }
+}
+
+/** The JSON lines that a program has written. */
+export function linesOf<Line = JsonObject>({ stdout }: Pick<Finished, 'stdout'>): Line[] {
+  return stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Line]));
+}
+
+/** What `status --json` tells. */
+export async function statusOf(cwd: string): Promise<unknown> {
+  return linesOf(await inProcess(['status', 'pipeline.yaml', '--json'], { cwd }))[0];
+}
+
+/** A run that dies right after its nth submission. */
+export async function killedRun(cwd: string, submissions: number): Promise<void> {
+  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  await run.event('scene-submitted', submissions);
+  run.child.kill('SIGKILL');
+  await run.finish();
 }
 
 export function nightrender(args: string[], options?: CliOptions): Promise<Finished> {
@@ -128,6 +159,11 @@ export function folderWith(files: Record<string, string>): string {
   return dir;
 }
 
+/** A folder with a pipeline.yaml, under which `more` is put, and so many scenes. */
+export function newBatch(baseUrl: string, count: number, more = ''): string {
+  return folderWith({ 'pipeline.yaml': pipeline(baseUrl, more), 'scenes.csv': scenes(count) });
+}
+
 /** A service that paints, within this process, with its data in `service`; it ends with the test. */
 export async function serve(dir: string): Promise<{ url: string; dataDir: string }> {
   const { startService } = await import('../../src/service/start-service.ts');
@@ -176,6 +212,7 @@ export function jobsOf(dataDir: string): number {
 }
 
 export const testKey = 'canary-2f9d4c81e7b3';
+export const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
 
 /** Nothing of the machine's own settings reaches the program. */
 function cleanEnv(): NodeJS.ProcessEnv {

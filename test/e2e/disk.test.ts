@@ -7,20 +7,20 @@ import { text } from 'node:stream/consumers';
 import sharp from 'sharp';
 import { expect, it, onTestFinished } from 'vitest';
 import {
+  type Finished,
   folderWith,
   inProcess,
   jobsOf,
+  newBatch,
   pipeline,
   Program,
   root,
   scenes,
   serve,
-  testKey,
-  type Finished,
+  withKey,
 } from './cli.ts';
 import { canMount, mountSmallDisk, setReadOnly } from './small-disk.ts';
 
-const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
 const notMounted = '(skipped where this user may not mount a file system)';
 
 it.skipIf(!canMount)(`full: ends with 14 and goes on when there is room ${notMounted}`, async () => {
@@ -72,7 +72,7 @@ it('a folder that has the name of a picture: the same', async () => {
 it.skipIf(process.platform !== 'linux')(
   'an output folder that cannot be: 14, in a sentence (skipped where there is no /proc)',
   async () => {
-    const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+    const cwd = newBatch('local', 1);
     const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--output', '/proc/here/there'], {
       cwd,
     });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { answer, scriptedServer } from '../fakes/scripted-server.ts';
 import { selfSigned } from '../fakes/self-signed.ts';
-import { startAddressingService } from './addressing-service.ts';
+import { startInstantService } from './instant-service.ts';
 import { folderWith, inProcess, pipeline, scenes, testKey } from './cli.ts';
 
 it('stops with the first address where no host is allowed, and collects the job where one is, however it ends', async () => {
@@ -15,7 +15,7 @@ it('stops with the first address where no host is allowed, and collects the job 
     onConnection: () => (connections += 1),
   });
   const address = `https://localhost:${inside.port}/a.png?signature=CANARY`;
-  const service = await startAddressingService(address);
+  const service = await startInstantService({ image_url: address });
   const file = pipeline(service.url, 'concurrency: 1');
   const cwd = folderWith({ 'pipeline.yaml': file, 'scenes.csv': scenes(3), 'ca.pem': certificate.cert });
   const env = { NIGHTRENDER_API_KEY: testKey, NODE_EXTRA_CA_CERTS: join(cwd, 'ca.pem') };
@@ -24,7 +24,7 @@ it('stops with the first address where no host is allowed, and collects the job 
   expect(first.code, first.stderr).toBe(10);
   expect(first.stdout).toContain(`localhost:${inside.port}, and \`output.hosts\` is empty`);
   expect(first.stdout).toContain('1 in flight, 2 waiting');
-  expect(service.submissions).toBe(1);
+  expect(service.inputs).toHaveLength(1);
 
   const allowing = file.replace('dir: out', `dir: out\n  hosts: ["localhost:${inside.port}"]`);
   expect(allowing).not.toBe(file);
@@ -35,6 +35,6 @@ it('stops with the first address where no host is allowed, and collects the job 
     'has no public address; the scene has failed (url-refused)',
   );
   expect(first.stdout + second.stdout + first.stderr + second.stderr).not.toContain('CANARY');
-  expect(service.submissions).toBe(3);
+  expect(service.inputs).toHaveLength(3);
   expect(connections).toBe(0);
 });

@@ -2,16 +2,21 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+import {
+  folderWith,
+  inProcess,
+  newBatch,
+  nightrender,
+  pipeline,
+  Program,
+  serve,
+  statusOf,
+  withKey,
+} from './cli.ts';
 import { startPatientService } from './patient-service.ts';
 
-const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
-
 it('0: every scene saved', async () => {
-  const cwd = folderWith({
-    'pipeline.yaml': pipeline('local', 'input: {scene: "{{ scene }}", width: 64, height: 64}'),
-    'scenes.csv': scenes(3),
-  });
+  const cwd = newBatch('local', 3, 'input: {scene: "{{ scene }}", width: 64, height: 64}');
   const { code, stdout, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd });
   expect(stderr).not.toMatch(/error|warning/i);
   expect(code, stderr).toBe(0);
@@ -21,7 +26,7 @@ it('0: every scene saved', async () => {
 });
 
 it('1: a bug of ours, said as such, with its stack', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+  const cwd = newBatch('local', 1);
   const planted = `import os from 'node:os'; import { syncBuiltinESMExports } from 'node:module';
     os.hostname = () => { throw new TypeError('planted'); }; syncBuiltinESMExports();`;
   const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(planted)}`];
@@ -77,37 +82,20 @@ it('3: some scenes are not saved; bad rows that were skipped count, and are in t
 });
 
 it('10: stopped by a halt rule', async () => {
-  const cwd = folderWith({
-    'pipeline.yaml': pipeline(
-      'local',
-      'input: {scene: "{{ scene }}", width: 0}\nhalt: {consecutive: 3}\nconcurrency: 2',
-    ),
-    'scenes.csv': scenes(40),
-  });
+  const cwd = newBatch(
+    'local',
+    40,
+    'input: {scene: "{{ scene }}", width: 0}\nhalt: {consecutive: 3}\nconcurrency: 2',
+  );
   const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd });
   expect(code).toBe(10);
   expect(stderr).toMatch(/3 attempts in a row brought no picture/);
 });
 
-it('11: another run holds the batch, named with process, host and instant; the first goes on', async () => {
-  const service = await startPatientService();
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(4) });
-  const first = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-  await first.event('scene-submitted', 4);
-  const second = await inProcess(['run', 'pipeline.yaml'], { cwd, ...withKey });
-  expect(second.code).toBe(11);
-  expect(second.stderr).toMatch(new RegExp(`process ${first.child.pid} on \\S+ since 20\\d\\d-`));
-  first.child.kill('SIGKILL');
-  await first.finish();
-  const third = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-  await third.event('recovered');
-  expect(service.submissions).toBe(4);
-});
-
 it('12: the key is refused; no scene is touched, at most as many requests as lanes', async () => {
   const dir = folderWith({});
   const { url } = await serve(dir);
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(url, 'concurrency: 3'), 'scenes.csv': scenes(30) });
+  const cwd = newBatch(url, 30, 'concurrency: 3');
   const refused = await inProcess(['run', 'pipeline.yaml'], {
     cwd,
     env: { NIGHTRENDER_API_KEY: 'another-key-9' },
@@ -121,10 +109,7 @@ it('12: the key is refused; no scene is touched, at most as many requests as lan
 it('13: the time for submissions is over', async () => {
   const small = 'input: {scene: "{{ scene }}", width: 32, height: 32}\n';
   // One after the other, each looked at after 50 ms at the earliest: three seconds' work at least.
-  const cwd = folderWith({
-    'pipeline.yaml': pipeline('local', `${small}concurrency: 1\nlimits: {for: 1s}`),
-    'scenes.csv': scenes(60),
-  });
+  const cwd = newBatch('local', 60, `${small}concurrency: 1\nlimits: {for: 1s}`);
   const over = await inProcess(['run', 'pipeline.yaml'], { cwd });
   expect(over.code).toBe(13);
   expect(over.stderr).toMatch(/`limits\.for`/);
@@ -139,13 +124,12 @@ it.each([
   '%s: ends with %i, the jobs in flight stay on record, and nothing is submitted again',
   async (signal, expected) => {
     const service = await startPatientService();
-    const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(5) });
+    const cwd = newBatch(service.url, 5);
     const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
     await run.event('scene-submitted', 5);
     run.child.kill(signal);
     expect((await run.finish()).code).toBe(expected);
-    const status = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd });
-    expect(JSON.parse(status.stdout)).toMatchObject({
+    expect(await statusOf(cwd)).toMatchObject({
       isRunning: false,
       summary: { attempts: { submitted: 5 }, lastRun: { exitCode: expected } },
     });
@@ -166,7 +150,7 @@ it.each([
 });
 
 it('2: a number that is none is told as it was given', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+  const cwd = newBatch('local', 1);
   const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--concurrency', 'many'], { cwd });
   expect(code, stderr).toBe(2);
   expect(stderr).toContain('--concurrency: concurrency is "many"');

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, pipeline, Program, scenes, testKey } from './cli.ts';
+import { inProcess, newBatch, Program, withKey } from './cli.ts';
 import { startHeldService } from './held-service.ts';
 import { lookedAtBatch } from './looked-at.ts';
 
@@ -63,7 +63,7 @@ it('asks which id was meant where there is none such', async () => {
 });
 
 it('tells what an id was before its row was edited, and what became of one that is listed no more', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(2) });
+  const cwd = newBatch('local', 2);
   await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const edited = readFileSync(join(cwd, 'scenes.csv'), 'utf8')
     .replace('0 trees', '7 birches')
@@ -81,8 +81,8 @@ it('tells what an id was before its row was edited, and what became of one that 
 
 it('tells what a live run does with a scene, and what is left of it after a violent death', async () => {
   const service = await startHeldService();
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(20) });
-  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env: { NIGHTRENDER_API_KEY: testKey } });
+  const cwd = newBatch(service.url, 20);
+  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   await run.event('scene-submitted', 16);
   const nextOf = async (id: string): Promise<string> => {
     const { stdout } = await inProcess(['explain', 'pipeline.yaml', id], { cwd });

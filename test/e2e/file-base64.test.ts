@@ -1,18 +1,15 @@
 /** Promise: a photo that a row names is sent as it is when the list is read; an edited one is another scene, and the checkpoint holds none. */
-import { createServer } from 'node:http';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, pipeline, testKey } from './cli.ts';
-import { listenOnLoopback } from './listen-on-loopback.ts';
+import { folderWith, inProcess, pipeline, withKey } from './cli.ts';
+import { startInstantService } from './instant-service.ts';
 
-const png = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-  'base64',
-);
+const png =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 it('sends it whole, and again when it was edited', async () => {
-  const { url, inputs } = await startRecordingService();
+  const { url, inputs } = await startInstantService([{ rendered_image: png, seed: 1 }]);
   const more = 'input: {scene: "{{ scene }}", image: "data:image/png;base64,{{ photo | file_base64 }}"}\n';
   const cwd = folderWith({
     'pipeline.yaml': pipeline(url, more),
@@ -22,10 +19,10 @@ it('sends it whole, and again when it was edited', async () => {
   writeFileSync(join(cwd, 'a.png'), photo('a'));
   writeFileSync(join(cwd, 'b.png'), photo('b'));
   const sent = (fill: string): string => `data:image/png;base64,${photo(fill).toString('base64')}`;
-  const options = { cwd, env: { NIGHTRENDER_API_KEY: testKey } };
+  const options = { cwd, ...withKey };
 
   expect((await inProcess(['run', 'pipeline.yaml', '--json'], options)).code).toBe(0);
-  expect(inputs.toSorted(byScene)).toEqual([
+  expect(inputs.toSorted((a, b) => (String(a['scene']) < String(b['scene']) ? -1 : 1))).toEqual([
     { scene: 'hills', image: sent('a') },
     { scene: 'sea', image: sent('b') },
   ]);
@@ -73,32 +70,3 @@ it('is named to people, wherever they look at what was sent', async () => {
     .map((file) => readFileSync(join(gallery, file), 'utf8'));
   expect(pages.join('')).toContain('photo.png, 3.1 MB as base64>');
 });
-
-type Input = { scene: string; image: string };
-
-function byScene(a: Input, b: Input): number {
-  return a.scene < b.scene ? -1 : 1;
-}
-
-/** Every job is done at once; what it was sent is kept. */
-async function startRecordingService(): Promise<{ url: string; inputs: Input[] }> {
-  const inputs: Input[] = [];
-  const server = createServer((request, response) => {
-    const body: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => void body.push(chunk));
-    request.on('end', () => {
-      response.setHeader('content-type', 'application/json');
-      if (request.method === 'POST') {
-        inputs.push((JSON.parse(Buffer.concat(body).toString()) as { input: Input }).input);
-        return response.end(JSON.stringify({ id: `job-${inputs.length}`, status: 'IN_QUEUE' }));
-      }
-      const id = request.url?.split('/').at(-1) ?? '';
-      const input = inputs[Number(id.slice(4)) - 1];
-      const output = [{ rendered_image: png.toString('base64'), seed: 1 }];
-      return response.end(
-        JSON.stringify({ id, status: 'COMPLETED', input, output, delayTime: 1, executionTime: 1 }),
-      );
-    });
-  });
-  return { url: await listenOnLoopback(server), inputs };
-}

@@ -1,20 +1,18 @@
 /** Promise: SIGHUP submits nothing more and finishes what is in flight; the signals that leave still leave. */
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+import { folderWith, inProcess, newBatch, Program, serve, withKey } from './cli.ts';
 import { startHeldService } from './held-service.ts';
 import { startPatientService } from './patient-service.ts';
-
-const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
 
 it('ends with 3 where scenes are left, with nothing in flight, however often it is sent', async () => {
   const { url } = await serve(folderWith({}));
   const more = 'input: {scene: "{{ scene }}", width: 128, height: 128}\nconcurrency: 3\n';
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(url, more), 'scenes.csv': scenes(400) });
+  const cwd = newBatch(url, 400, more);
   const run = new Program(['run', 'pipeline.yaml'], { cwd, ...withKey });
   // Its first line tells that the plan is made; 400 scenes are not done a moment later.
-  await said(run, /400 scenes to render/);
+  await run.says(/400 scenes to render/);
   run.child.kill('SIGHUP');
-  await said(run, /stopping: /);
+  await run.says(/stopping: /);
   run.child.kill('SIGHUP');
   const { code, stdout, stderr } = await run.finish();
   expect(code, stderr).toBe(3);
@@ -33,11 +31,11 @@ it('ends with 3 where scenes are left, with nothing in flight, however often it 
 it('ends with 0 where what is in flight is all that was left', async () => {
   const service = await startHeldService();
   const more = 'input: {scene: "{{ scene }}", width: 48, height: 32}\n';
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url, more), 'scenes.csv': scenes(6) });
+  const cwd = newBatch(service.url, 6, more);
   const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-  await said(run, /(?:"scene-submitted"[^]*){6}/);
+  await run.says(/(?:"scene-submitted"[^]*){6}/);
   run.child.kill('SIGHUP');
-  await said(run, /"stopping"/);
+  await run.says(/"stopping"/);
   service.release();
   const { code, stderr } = await run.finish();
   expect(code, stderr).toBe(0);
@@ -45,23 +43,11 @@ it('ends with 0 where what is in flight is all that was left', async () => {
 
 it('does not keep SIGTERM from leaving at once', async () => {
   const service = await startPatientService();
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(2) });
+  const cwd = newBatch(service.url, 2);
   const run = new Program(['run', 'pipeline.yaml'], { cwd, ...withKey });
-  await said(run, /2 scenes to render/);
+  await run.says(/2 scenes to render/);
   run.child.kill('SIGHUP');
-  await said(run, /Asked to finish/);
+  await run.says(/Asked to finish/);
   run.child.kill('SIGTERM');
   expect((await run.finish()).code).toBe(143);
 });
-
-/** Resolves when the program has written such words. */
-async function said(program: Program, words: RegExp): Promise<void> {
-  const has = (): boolean => words.test(program.stdout + program.stderr);
-  if (has()) return;
-  await new Promise<void>((resolve, reject) => {
-    const look = (): void => (has() ? resolve() : undefined);
-    program.child.stdout.on('data', look);
-    program.child.stderr.on('data', look);
-    program.child.on('close', () => reject(new Error(`it never said ${String(words)}: ${program.stderr}`)));
-  });
-}

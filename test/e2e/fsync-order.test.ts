@@ -1,7 +1,7 @@
 /** Promise: every move is on the disk before the next step, as the system's own calls tell. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, pipeline, root, scenes, serve, testKey } from './cli.ts';
+import { folderWith, inProcess, newBatch, root, serve, testKey } from './cli.ts';
 import {
   canTrace,
   parseTrace,
@@ -16,7 +16,7 @@ it.skipIf(!canTrace)(
   async () => {
     const { url } = await serve(folderWith({}));
     const more = 'input: {scene: "{{ scene }}", width: 64, height: 64}\n';
-    const cwd = folderWith({ 'pipeline.yaml': pipeline(url, more), 'scenes.csv': scenes(1) });
+    const cwd = newBatch(url, 1, more);
     const calls = await tracedRun(['run', 'pipeline.yaml'], cwd, { NIGHTRENDER_API_KEY: testKey });
 
     const post = first(calls, 'the POST', sends(/"POST \/v2\/scene-renderer\/run /));
@@ -59,7 +59,7 @@ it.skipIf(!canTrace)(
   async () => {
     const { url } = await serve(folderWith({}));
     const more = 'input: {scene: "{{ scene }}", width: 64, height: 64}\n';
-    const cwd = folderWith({ 'pipeline.yaml': pipeline(url, more), 'scenes.csv': scenes(3) });
+    const cwd = newBatch(url, 3, more);
     const env = { NIGHTRENDER_API_KEY: testKey };
     const failed = await runOnFailingDisk(['run', 'pipeline.yaml'], cwd, env);
     expect(failed.code, failed.stderr).toBe(14);

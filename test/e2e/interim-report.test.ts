@@ -2,15 +2,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, pipeline, Program, scenes, testKey } from './cli.ts';
+import { newBatch, Program, testKey } from './cli.ts';
 import { startHeldService } from './held-service.ts';
 
 it('leaves a report, though the run is killed', async () => {
   const service = await startHeldService();
-  const cwd = folderWith({
-    'pipeline.yaml': pipeline(service.url, 'report: {every: 1s}\n'),
-    'scenes.csv': scenes(3),
-  });
+  const cwd = newBatch(service.url, 3, 'report: {every: 1s}\n');
   const env = { NIGHTRENDER_API_KEY: testKey };
   const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env });
   await run.event('scene-submitted', 3);

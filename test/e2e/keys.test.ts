@@ -4,19 +4,11 @@ import { join } from 'node:path';
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import type { JsonObject } from '../../src/lib/text/json.ts';
 import { KeyStore } from '../../src/service/keys/key-store.ts';
 import { checkLine } from '../terminal/check-line.ts';
-import { folderWith, inProcess, nightrender, type Finished } from './cli.ts';
+import { linesOf, folderWith, inProcess, nightrender } from './cli.ts';
 
 const data = ['--data', 'service'];
-
-function linesOf({ stdout }: Finished): JsonObject[] {
-  return stdout
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as JsonObject);
-}
 
 it('prints a new key alone, which the service knows until it is revoked', async () => {
   const cwd = folderWith({});

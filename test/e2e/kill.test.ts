@@ -6,17 +6,16 @@ import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import { expect, it } from 'vitest';
 import { random, seed } from '../fakes/sampled.ts';
 import { isWhole } from '../fakes/whole.ts';
-import { folderWith, nightrender, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+import { folderWith, newBatch, nightrender, Program, serve, withKey } from './cli.ts';
 
 /** More than are done by the last of the kills, so that each meets a run at work. */
 const sceneCount = isWhole ? 240 : 72;
 const kills = isWhole ? 20 : 6;
-const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
 
 it(`goes on after ${kills} kills at random moments, with the service's own books agreeing`, async () => {
   const { url, dataDir } = await serve(folderWith({}));
   const more = 'input: {scene: "{{ scene }}", width: 96, height: 64}\nconcurrency: 8\n';
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(url, more), 'scenes.csv': scenes(sceneCount) });
+  const cwd = newBatch(url, sceneCount, more);
   for (let kill = 0; kill < kills; kill += 2) {
     await killAfterLines(cwd, 1 + random(14));
     await killAfterMs(cwd, random(401));

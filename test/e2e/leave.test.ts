@@ -1,9 +1,8 @@
 /** Promise: Ctrl-C and SIGTERM get you out, whatever is awaited, and what is in flight stays on record. */
 import { expect, it } from 'vitest';
-import { folderWith, pipeline, Program, scenes, testKey } from './cli.ts';
+import { newBatch, Program, withKey } from './cli.ts';
 import { startPatientService, type PatientService } from './patient-service.ts';
 
-const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
 const count = 3;
 
 it('ends once the grace is over, though answers are awaited that never come', async () => {
@@ -28,7 +27,7 @@ async function waiting(grace: string): Promise<{ service: PatientService; cwd: s
   const service = await startPatientService();
   service.isStatusSilent = true;
   const more = `shutdown: {grace: ${grace}}\ntimeouts: {request: 1h}\n`;
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url, more), 'scenes.csv': scenes(count) });
+  const cwd = newBatch(service.url, count, more);
   const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   await run.event('scene-submitted', count);
   await expect

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, pipeline, Program, root, scenes, testKey } from './cli.ts';
+import { inProcess, newBatch, Program, root, withKey } from './cli.ts';
 import { startHeldService } from './held-service.ts';
 import { lookedAtBatch } from './looked-at.ts';
 
@@ -41,7 +41,7 @@ it('lists a batch: a line each, harmless, and the same as the report where asked
 });
 
 it('says in words what cannot be listed, and that nothing is as asked for', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+  const cwd = newBatch('local', 1);
   const list = async (...args: string[]) => inProcess(['list', 'pipeline.yaml', ...args], { cwd });
   const none = await list();
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('there is no batch here yet')]);
@@ -62,8 +62,8 @@ it('says in words what cannot be listed, and that nothing is as asked for', asyn
 
 it('tells a live run, and the same after its violent death', async () => {
   const service = await startHeldService();
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(20) });
-  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env: { NIGHTRENDER_API_KEY: testKey } });
+  const cwd = newBatch(service.url, 20);
+  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   await run.event('scene-submitted', 16);
   const live = await inProcess(['list', 'pipeline.yaml', '--state', 'active'], { cwd });
   expect(live.stdout).toMatch(/^s0 +active +1× +job \S+\n/);
@@ -74,7 +74,7 @@ it('tells a live run, and the same after its violent death', async () => {
 });
 
 it('ends quietly where its reader has seen enough', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(2) });
+  const cwd = newBatch('local', 2);
   await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const program = `'${process.execPath}' '${join(root, 'dist/nightrender.cjs')}'`;
   const { stdout, stderr } = spawnSync(

@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, pipeline, Program, scenes, testKey } from './cli.ts';
+import { inProcess, newBatch, Program, testKey } from './cli.ts';
 import { startPatientService } from './patient-service.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey };
@@ -10,10 +10,7 @@ const env = { NIGHTRENDER_API_KEY: testKey };
 /** A run with three jobs at the service. */
 async function begun() {
   const service = await startPatientService();
-  const cwd = folderWith({
-    'pipeline.yaml': pipeline(service.url, 'concurrency: 3\n'),
-    'scenes.csv': scenes(5),
-  });
+  const cwd = newBatch(service.url, 5, 'concurrency: 3\n');
   const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env });
   await program.event('scene-submitted', 3);
   return { service, cwd, program };

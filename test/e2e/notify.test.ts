@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { startBlackService } from './black-service.ts';
-import { folderWith, inProcess, pipeline, Program, scenes, testKey } from './cli.ts';
+import { startBlackService } from './instant-service.ts';
+import { inProcess, linesOf, newBatch, Program, testKey } from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
 import { startPatientService } from './patient-service.ts';
 
@@ -74,10 +74,7 @@ it('a monitor that is not there is said once, by its host, and the outcome is wh
   const cwd = night('local', 'notify: [{ping: "http://127.0.0.1:1/${HC_UUID}"}]\n');
   const { code, stdout } = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, env });
   expect(code).toBe(0);
-  const lines = stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { type: string; text?: string });
+  const lines = linesOf<{ type: string; text?: string }>({ stdout });
   const warnings = lines.filter(({ type }) => type === 'warning');
   expect(warnings.map(({ text }) => text)).toEqual([
     expect.stringContaining(
@@ -99,7 +96,7 @@ it('other commands tell nobody', async () => {
 });
 
 function night(baseUrl: string, more: string): string {
-  return folderWith({ 'pipeline.yaml': pipeline(baseUrl, more), 'scenes.csv': scenes(3) });
+  return newBatch(baseUrl, 3, more);
 }
 
 async function startMonitor(): Promise<{ url: string; heard: string[] }> {

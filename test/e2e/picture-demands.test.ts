@@ -2,8 +2,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { startBlackService } from './black-service.ts';
-import { folderWith, inProcess, pipeline, scenes, testKey } from './cli.ts';
+import { startBlackService } from './instant-service.ts';
+import { inProcess, newBatch, testKey } from './cli.ts';
 
 it.each([
   ['check: {}', 0, 'saved', 1],
@@ -12,10 +12,7 @@ it.each([
   ['check: {minSide: 48}', 0, 'saved', 1],
 ])('%s: exit code %d, the report says %s', async (check, exitCode, word, pictures) => {
   const more = `${check}\nretry: {attempts: 2, firstWait: 1ms, longestWait: 1ms}`;
-  const cwd = folderWith({
-    'pipeline.yaml': pipeline(await startBlackService(), more),
-    'scenes.csv': scenes(1),
-  });
+  const cwd = newBatch(await startBlackService(), 1, more);
   const env = { NIGHTRENDER_API_KEY: testKey };
   const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
   expect(code, stderr).toBe(exitCode);

@@ -4,12 +4,20 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+import {
+  folderWith,
+  inProcess,
+  newBatch,
+  pipeline,
+  Program,
+  scenes,
+  serve,
+  statusOf,
+  withKey,
+} from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
 import { startPatientService } from './patient-service.ts';
 import { canMount, mountSmallDisk, setReadOnly } from './small-disk.ts';
-
-const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
 
 interface Told {
   exitCode: number;
@@ -60,12 +68,12 @@ it('tells the requests that a run then sends and the files that it then makes, a
 
 it('speaks to people, and tells an edited list and what earlier runs needed', async () => {
   const more = 'pricing: {perSecond: 0.001}\nlimits: {jobs: 5}\n';
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local', more), 'scenes.csv': scenes(4) });
+  const cwd = newBatch('local', 4, more);
   const before = await inProcess(['plan', 'pipeline.yaml'], { cwd });
   expect(before.stdout).toContain('A run of pipeline.yaml would submit 4 scenes.');
   expect(before.stdout).toContain('cost      unknown: no scene of this batch has been rendered yet');
   const unpriced = await inProcess(['plan', 'pipeline.yaml', '--concurrency', '1'], {
-    cwd: folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) }),
+    cwd: newBatch('local', 1),
   });
   expect(unpriced.stdout).toContain('cost      unknown: `pricing` is not set');
   expect(before.stdout).toContain('POST the local service/v2/scene-renderer/run');
@@ -91,10 +99,7 @@ it('speaks to people, and tells an edited list and what earlier runs needed', as
 
 it('works beside a live run, which goes on, and tells of a killed one', async () => {
   const service = await startPatientService();
-  const cwd = folderWith({
-    'pipeline.yaml': pipeline(service.url, 'concurrency: 4\n'),
-    'scenes.csv': scenes(10),
-  });
+  const cwd = newBatch(service.url, 10, 'concurrency: 4\n');
   const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   await run.event('scene-submitted', 4);
   const live = await planOf(cwd);
@@ -123,7 +128,7 @@ it('works beside a live run, which goes on, and tells of a killed one', async ()
 });
 
 it('tells what a preview does, which a run then does', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(40) });
+  const cwd = newBatch('local', 40);
   const told = await planOf(cwd, '--sample', '10%', '--requests', '10');
   expect(told).toMatchObject({ counts: { waiting: 40 }, part: { waiting: 4 } });
   const run = await inProcess(['run', 'pipeline.yaml', '--sample=10%'], { cwd });
@@ -137,15 +142,14 @@ it('tells what a preview does, which a run then does', async () => {
   expect(nothing.stdout).toMatch(
     /^Nothing of this preview is left to render in out \(pipeline\.yaml\); 36 scenes wait for a run of all\./,
   );
-  const status = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd });
-  expect(JSON.parse(status.stdout)).toMatchObject({ summary: { part: { limit: 4, scenes: 4 } } });
+  expect(await statusOf(cwd)).toMatchObject({ summary: { part: { limit: 4, scenes: 4 } } });
   expect((await inProcess(['run', 'pipeline.yaml', '--limit', '0'], { cwd })).code).toBe(2);
 });
 
 it.skipIf(!canMount)(
   'shows the plan of a folder that nobody may write, and ends as a run would: 14 (skipped where this user may not mount)',
   async () => {
-    const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(6) });
+    const cwd = newBatch('local', 6);
     mountSmallDisk(join(cwd, 'out'), 16);
     await inProcess(['run', 'pipeline.yaml', '--limit', '2', '--quiet'], { cwd });
     setReadOnly(join(cwd, 'out'), true);
@@ -159,7 +163,7 @@ it.skipIf(!canMount)(
 
 it('asks the service with --check, and starts nothing there', async () => {
   const { url } = await serve(folderWith({}));
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(url), 'scenes.csv': scenes(2) });
+  const cwd = newBatch(url, 2);
   const check = (more: string[] = [], env = withKey.env) =>
     inProcess(['plan', 'pipeline.yaml', '--check', ...more], { cwd, env });
   const good = await check();
@@ -195,10 +199,7 @@ it.each([404, 400])(
       response.writeHead(request.url?.endsWith('/health') === true ? 404 : status);
       response.end('{"error":"job not found"}');
     });
-    const cwd = folderWith({
-      'pipeline.yaml': pipeline(await listenOnLoopback(server)),
-      'scenes.csv': scenes(1),
-    });
+    const cwd = newBatch(await listenOnLoopback(server), 1);
     const { stdout, code } = await inProcess(['plan', 'pipeline.yaml', '--check'], { cwd, ...withKey });
     expect(code).toBe(0);
     expect(stdout).toContain('asked: it answers and accepts the key');
@@ -212,7 +213,7 @@ it.each([404, 400])(
 it.each(['missing', 'scenes.csv'])(
   'is refused in a sentence where its copy can be made nowhere: TMPDIR is %s',
   async (name) => {
-    const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+    const cwd = newBatch('local', 1);
     const { code, stderr } = await inProcess(['plan', 'pipeline.yaml'], {
       cwd,
       env: { TMPDIR: join(cwd, name) },
@@ -224,7 +225,7 @@ it.each(['missing', 'scenes.csv'])(
 );
 
 it.skipIf(!canMount)('tells that the folder of temporary files is full, not the one of output', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+  const cwd = newBatch('local', 1);
   const small = join(cwd, 'small');
   mountSmallDisk(small, 1);
   writeFileSync(join(small, 'taken'), Buffer.alloc(960 * 1024));

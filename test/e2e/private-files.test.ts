@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { folderWith, inProcess, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+import { folderWith, inProcess, newBatch, Program, serve, testKey } from './cli.ts';
 
 let usual = 0;
 beforeEach(() => void (usual = process.umask(0o022)));
@@ -11,7 +11,7 @@ afterEach(() => void process.umask(usual));
 const small = 'input: {scene: "{{ scene }}", width: 32, height: 32}\n';
 
 it('in the output folder, during and after a run with the local service', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local', small), 'scenes.csv': scenes(20) });
+  const cwd = newBatch('local', 20, small);
   // A folder that is there already stays as its owner has it.
   mkdirSync(join(cwd, 'out'), { mode: 0o755 });
   const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd });
@@ -28,7 +28,7 @@ it('in the output folder, during and after a run with the local service', async 
 
 it('in the data folder of the service, while it works', async () => {
   const { url, dataDir } = await serve(folderWith({}));
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(url, small), 'scenes.csv': scenes(2) });
+  const cwd = newBatch(url, 2, small);
   const env = { NIGHTRENDER_API_KEY: testKey };
   expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
   const found = modes(dataDir);
@@ -38,7 +38,7 @@ it('in the data folder of the service, while it works', async () => {
 });
 
 it('also where a file came back from a copy that all may read', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local', small), 'scenes.csv': scenes(2) });
+  const cwd = newBatch('local', 2, small);
   await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const files = ['checkpoint.sqlite', 'local-service/service.sqlite'].map((name) => join(cwd, 'out', name));
   for (const file of files) chmodSync(file, 0o644);

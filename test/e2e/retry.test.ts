@@ -3,10 +3,22 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
-import { finishedBatch, folderWith, inProcess, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+import {
+  finishedBatch,
+  folderWith,
+  inProcess,
+  killedRun,
+  linesOf,
+  newBatch,
+  pipeline,
+  Program,
+  scenes,
+  serve,
+  statusOf,
+  withKey,
+} from './cli.ts';
 import { startPatientService } from './patient-service.ts';
 
-const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
 const small = 'input: {scene: "{{ scene }}", width: 32, height: 32}\n';
 
 /** A batch with scenes that were set aside, one for each kind, and a saved one; the manifest's order is that of the kinds. */
@@ -62,19 +74,12 @@ it.each([
     cwd,
   });
   expect(code, stderr).toBe(0);
-  const lines = stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const lines = linesOf({ stdout });
   expect(lines.flatMap(({ type, scene }) => (type === 'scene-put-back' ? [scene] : []))).toEqual(expected);
   expect(lines.at(-1)).toMatchObject({ type: 'put-back', scenes: expected.length, givenUp: 0 });
   const run = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   expect(run.code, run.stderr).toBe(expected.length === kinds.length ? 0 : 3);
-  const saved = run.stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
-    .flatMap(({ type, scene }) => (type === 'scene-saved' ? [String(scene)] : []));
+  const saved = linesOf(run).flatMap(({ type, scene }) => (type === 'scene-saved' ? [String(scene)] : []));
   expect(saved.toSorted()).toEqual(expected);
 });
 
@@ -144,16 +149,12 @@ it.each([
   const { code, stderr } = await inProcess(['retry', 'pipeline.yaml', ...options], { cwd });
   expect(code, stderr).toBe(2);
   expect(stderr).toContain(sentence);
-  const status = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd });
-  expect(JSON.parse(status.stdout)).toMatchObject({ summary: { scenes: { failed: 1, waiting: 0 } } });
+  expect(await statusOf(cwd)).toMatchObject({ summary: { scenes: { failed: 1, waiting: 0 } } });
 });
 
 it('says of an id in flight or waiting that it is; and of a batch that runs or is none', async () => {
   const service = await startPatientService();
-  const cwd = folderWith({
-    'pipeline.yaml': pipeline(service.url, 'concurrency: 1\n'),
-    'scenes.csv': scenes(2),
-  });
+  const cwd = newBatch(service.url, 2, 'concurrency: 1\n');
   expect((await inProcess(['retry', 'pipeline.yaml'], { cwd })).stderr).toContain('there is no batch here');
   const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   await run.event('scene-submitted', 1);
@@ -168,11 +169,8 @@ it('says of an id in flight or waiting that it is; and of a batch that runs or i
 
 it('jobs in flight at another address: the key does not go there, until they are collected or given up', async () => {
   const old = await startPatientService();
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(old.url, small), 'scenes.csv': scenes(3) });
-  const first = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-  await first.event('scene-submitted', 3);
-  first.child.kill('SIGKILL');
-  await first.finish();
+  const cwd = newBatch(old.url, 3, small);
+  await killedRun(cwd, 3);
   const asked = old.requests.length;
   const { url } = await serve(folderWith({}));
   writeFileSync(join(cwd, 'pipeline.yaml'), pipeline(url, small));
@@ -195,15 +193,14 @@ it('jobs in flight at another address: the key does not go there, until they are
   const run = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
   expect(run.code, run.stderr).toBe(0);
   expect(old.requests).toHaveLength(asked);
-  const status = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd });
-  expect(JSON.parse(status.stdout)).toMatchObject({
+  expect(await statusOf(cwd)).toMatchObject({
     summary: { attempts: { expired: 3, saved: 3 }, failures: [{ kind: 'given-up', attempts: 3 }] },
   });
 });
 
 it('jobs of the local service are collected with its own key, whatever the file says', async () => {
   const more = 'input: {scene: "{{ scene }}", width: 512, height: 512}\nconcurrency: 6\n';
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local', more), 'scenes.csv': scenes(6) });
+  const cwd = newBatch('local', 6, more);
   const first = new Program(['run', 'pipeline.yaml', '--json'], { cwd });
   await first.event('scene-submitted', 6);
   first.child.kill('SIGKILL');
@@ -217,11 +214,8 @@ it('jobs of the local service are collected with its own key, whatever the file 
 
 it('another endpoint at the same address is no other address', async () => {
   const service = await startPatientService();
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(1) });
-  const first = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-  await first.event('scene-submitted', 1);
-  first.child.kill('SIGKILL');
-  await first.finish();
+  const cwd = newBatch(service.url, 1);
+  await killedRun(cwd, 1);
   writeFileSync(join(cwd, 'pipeline.yaml'), pipeline(`${service.url}/`).replace('scene-renderer', 'other'));
   const next = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   expect(await next.event('recovered')).toMatchObject({ inFlight: 1 });

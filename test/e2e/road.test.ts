@@ -6,7 +6,7 @@ import { parse } from 'csv-parse/sync';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import { isWhole } from '../fakes/whole.ts';
-import { folderWith, inProcess, pipeline, Program, root, scenes } from './cli.ts';
+import { folderWith, inProcess, newBatch, pipeline, Program, root } from './cli.ts';
 
 const small = 'width: 32, height: 32';
 const realList = join(root, '../shared/data/parti-prompts.tsv');
@@ -59,38 +59,8 @@ it('reads standard input', async () => {
   expect(results(cwd).map((row) => row['source'])).toEqual(['standard input:2']);
 });
 
-it('renders only what is new or edited after an edit, keeps the old picture, and reports in the order of the list', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(6) });
-  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
-  const before = readFileSync(join(cwd, 'out/images/s2.png'));
-  writeFileSync(
-    join(cwd, 'scenes.csv'),
-    'scene,id\nA new sea,n\n"Hills and 5 trees",s5\nAn edited moon,s2\n"Hills and 0 trees",s0\n',
-  );
-  const { stdout, code } = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd });
-  expect(code).toBe(0);
-  const submitted = stdout
-    .split('\n')
-    .flatMap((line) =>
-      line.includes('"scene-submitted"') ? [(JSON.parse(line) as { scene: string }).scene] : [],
-    );
-  expect(submitted.toSorted()).toEqual(['n', 's2']);
-  const rows = results(cwd);
-  expect(rows.map((row) => row['id'])).toEqual(['n', 's5', 's2', 's0', 's1', 's2', 's3', 's4']);
-  expect(rows.map((row) => row['state']).slice(4)).toEqual([
-    'withdrawn',
-    'withdrawn',
-    'withdrawn',
-    'withdrawn',
-  ]);
-  const kept = rows[5]?.['file'] ?? '';
-  expect(kept).toMatch(/^images\/s2\.replaced-[0-9a-f]{8}\.png$/);
-  expect(readFileSync(join(cwd, 'out', kept)).equals(before)).toBe(true);
-  expect(readFileSync(join(cwd, 'out/images/s2.png')).equals(before)).toBe(false);
-});
-
 it('rebuilds the report from the checkpoint alone', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(3) });
+  const cwd = newBatch('local', 3);
   await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const before = readFileSync(join(cwd, 'out/report/results.csv'), 'utf8');
   writeFileSync(join(cwd, 'out/report/results.csv'), 'spoilt');

@@ -4,10 +4,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { folderWith, inProcess, pipeline, Program, scenes, testKey } from './cli.ts';
+import { folderWith, inProcess, killedRun, newBatch, pipeline, Program, withKey } from './cli.ts';
 import { startHeldService } from './held-service.ts';
 
-const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
 const small = 'input: {scene: "{{ scene }}", width: 48, height: 32}\n';
 
 describe.skipIf(process.platform === 'win32')(
@@ -20,7 +19,7 @@ describe.skipIf(process.platform === 'win32')(
     ] as const)(
       '%s ends it with %i and a sentence, and the next run does all',
       async (signal, code, words) => {
-        const cwd = folderWith({ 'pipeline.yaml': pipeline('local', small), 'scenes.csv': scenes(3) });
+        const cwd = newBatch('local', 3, small);
         const { run, pipe } = await startReading(cwd);
         await pipe.write('id,scene\ns0,"Hills"\n');
         run.child.kill(signal);
@@ -49,14 +48,8 @@ describe.skipIf(process.platform === 'win32')(
 
     it('SIGHUP collects what is in flight, though the list may be cut short, and the next run does the rest', async () => {
       const service = await startHeldService();
-      const cwd = folderWith({
-        'pipeline.yaml': pipeline(service.url, `${small}concurrency: 4\n`),
-        'scenes.csv': scenes(9),
-      });
-      const first = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-      await first.event('scene-submitted', 4);
-      first.child.kill('SIGKILL');
-      await first.finish();
+      const cwd = newBatch(service.url, 9, `${small}concurrency: 4\n`);
+      await killedRun(cwd, 4);
       service.release();
       const { run, pipe } = await startReading(cwd, '--json');
       await pipe.write('id,scene\ns0,"Hills and 0 trees"\n');

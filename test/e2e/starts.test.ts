@@ -4,19 +4,28 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isWhole } from '../fakes/whole.ts';
-import { folderWith, inProcess, pipeline, Program, scenes, testKey } from './cli.ts';
+import {
+  killedRun,
+  folderWith,
+  inProcess,
+  newBatch,
+  pipeline,
+  Program,
+  scenes,
+  statusOf,
+  withKey,
+} from './cli.ts';
 import { startPatientService } from './patient-service.ts';
 
 const starts = isWhole ? 50 : 5;
-const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
 
 it.each([
   ['a folder that is no batch yet', false],
   ['a batch that was killed before', true],
 ])(`of ${starts} starts at once on %s one runs, and all others name it`, async (_, isBatch) => {
   const service = await startPatientService();
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(3) });
-  if (isBatch) await killedRun(cwd);
+  const cwd = newBatch(service.url, 3);
+  if (isBatch) await killedRun(cwd, 3);
   const programs = Array.from({ length: starts }, () => startRun(cwd));
   const refused = programs.map(async (program) => ({ pid: program.child.pid, ...(await program.finish()) }));
   // The one that runs goes on until it is killed, which is done when all others have ended.
@@ -28,10 +37,10 @@ it.each([
   const running = programs.filter(({ child }) => !pids.has(child.pid));
   expect(running).toHaveLength(1);
   const [one] = running;
-  const name = `another run, process ${one?.child.pid} on `;
+  const name = new RegExp(`another run, process ${one?.child.pid} on \\S+ since 20\\d\\d-`);
   for (const { code, stderr } of ended) {
     expect(code, stderr).toBe(11);
-    expect(stderr).toContain(name);
+    expect(stderr).toMatch(name);
   }
   one?.child.kill('SIGKILL');
   await Promise.all(refused);
@@ -40,8 +49,8 @@ it.each([
 
 it('gives the lock to the next start after a kill, whatever the dead one left', async () => {
   const service = await startPatientService();
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(3) });
-  await killedRun(cwd);
+  const cwd = newBatch(service.url, 3);
+  await killedRun(cwd, 3);
   writeFileSync(join(cwd, 'out/.lock.json.4711.tmp'), '{"pid"');
   const next = startRun(cwd);
   await next.event('recovered');
@@ -56,8 +65,8 @@ it.each([
   ['a process that is no more', () => ({ pid: endedPid() })],
 ])('takes a name in the batch for no lock: that of %s', async (_, change) => {
   const service = await startPatientService();
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(3) });
-  await killedRun(cwd);
+  const cwd = newBatch(service.url, 3);
+  await killedRun(cwd, 3);
   const file = join(cwd, 'out/.lock.json');
   writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), ...change() }));
   await startRun(cwd).event('recovered');
@@ -66,7 +75,7 @@ it.each([
 
 it('lets nobody in where the lock files were deleted beside a live run, and the next start once that is killed', async () => {
   const service = await startPatientService();
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(3) });
+  const cwd = newBatch(service.url, 3);
   const run = startRun(cwd);
   await run.event('scene-submitted', 3);
   for (const command of ['run', 'retry', 'cancel', 'verify --repair']) {
@@ -76,8 +85,7 @@ it('lets nobody in where the lock files were deleted beside a live run, and the 
     expect(refused.code, `${command}: ${refused.stderr}`).toBe(11);
     expect(refused.stderr).toContain(`another run, process ${run.child.pid} on `);
   }
-  const status = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd });
-  expect(JSON.parse(status.stdout)).toMatchObject({ isRunning: true });
+  expect(await statusOf(cwd)).toMatchObject({ isRunning: true });
   run.child.kill('SIGKILL');
   await run.finish();
   await startRun(cwd).event('recovered');
@@ -88,7 +96,7 @@ it('tells what is wrong with the file where nobody holds the batch, and who hold
   const service = await startPatientService();
   const good = pipeline(service.url);
   const cwd = folderWith({ 'pipeline.yaml': good, 'scenes.csv': scenes(3) });
-  await killedRun(cwd);
+  await killedRun(cwd, 3);
   writeFileSync(join(cwd, 'bad.yaml'), good.replace('output:', 'concurrency: many\noutput:'));
   const wrong = await inProcess(['run', 'bad.yaml'], { cwd, ...withKey });
   expect(wrong.code).toBe(2);
@@ -129,13 +137,6 @@ it('looks where flag and environment say, and speaks JSON where any of them asks
 
 function startRun(cwd: string): Program {
   return new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-}
-
-async function killedRun(cwd: string): Promise<void> {
-  const run = startRun(cwd);
-  await run.event('scene-submitted', 3);
-  run.child.kill('SIGKILL');
-  await run.finish();
 }
 
 /** Ids are given out in turn: this one is not another's soon. */

@@ -3,13 +3,10 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { RunStats } from '../../src/runner/core/run-stats.ts';
-import { folderWith, inProcess, pipeline, Program, scenes } from './cli.ts';
+import { inProcess, linesOf, newBatch, Program, statusOf } from './cli.ts';
 
 it('prints it, and summary.json, status and a report made anew say the same', async () => {
-  const cwd = folderWith({
-    'pipeline.yaml': pipeline('local', 'concurrency: 2\n'),
-    'scenes.csv': scenes(5),
-  });
+  const cwd = newBatch('local', 5, 'concurrency: 2\n');
   const { code, stdout } = await inProcess(['run', 'pipeline.yaml', '--stats'], { cwd });
   expect(code, stdout).toBe(0);
   const stats = statsIn(cwd);
@@ -29,20 +26,16 @@ it('prints it, and summary.json, status and a report made anew say the same', as
   await inProcess(['report', 'pipeline.yaml'], { cwd });
   expect(statsIn(cwd)).toEqual(stats);
   expect((await inProcess(['status', 'pipeline.yaml'], { cwd })).stdout).toContain(block);
-  const status = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd });
-  expect(JSON.parse(status.stdout)).toMatchObject({ summary: { lastRun: { stats } } });
+  expect(await statusOf(cwd)).toMatchObject({ summary: { lastRun: { stats } } });
 });
 
 it('is one event with its fields before the end in JSON, and kept for the report where it was not asked for', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(2) });
+  const cwd = newBatch('local', 2);
   const silent = await inProcess(['run', 'pipeline.yaml'], { cwd });
   expect(silent.stdout).not.toContain('What held');
   expect(statsIn(cwd)).toMatchObject({ jobs: { submitted: 2 } });
   const { stdout } = await inProcess(['run', 'pipeline.yaml', '--json', '--stats'], { cwd });
-  const events = stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { type: string });
+  const events = linesOf<{ type: string }>({ stdout });
   expect(events.slice(-2).map(({ type }) => type)).toEqual(['run-stats', 'run-ended']);
   // Nothing was left to do.
   const stats = statsIn(cwd);
@@ -51,7 +44,7 @@ it('is one event with its fields before the end in JSON, and kept for the report
 });
 
 it('is absent where the run died', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(40) });
+  const cwd = newBatch('local', 40);
   const run = new Program(['run', 'pipeline.yaml', '--json', '--stats'], { cwd });
   await run.event('scene-saved');
   run.child.kill('SIGKILL');

@@ -3,19 +3,16 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
-import { folderWith, inProcess, pipeline, Program, scenes, testKey } from './cli.ts';
+import { inProcess, newBatch, Program, statusOf, withKey } from './cli.ts';
 import { startPatientService } from './patient-service.ts';
-
-const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
 
 it('tells a live run, without the key and though the manifest is gone; then its violent death', async () => {
   const service = await startPatientService();
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(40) });
+  const cwd = newBatch(service.url, 40);
   const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   await run.event('scene-submitted', 16);
   rmSync(join(cwd, 'scenes.csv'));
-  const live = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd });
-  expect(JSON.parse(live.stdout)).toMatchObject({
+  expect(await statusOf(cwd)).toMatchObject({
     type: 'status',
     isRunning: true,
     summary: { scenes: { active: 16, waiting: 24, saved: 0 }, attempts: { total: 16, submitted: 16 } },
@@ -32,7 +29,7 @@ it('tells a live run, without the key and though the manifest is gone; then its 
 });
 
 it('tells an ended run, and that there is no batch yet', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(2) });
+  const cwd = newBatch('local', 2);
   const none = await inProcess(['status', 'pipeline.yaml'], { cwd });
   expect(none.code).toBe(2);
   expect(none.stderr).toContain('there is no batch here yet');
@@ -43,7 +40,7 @@ it('tells an ended run, and that there is no batch yet', async () => {
 });
 
 it('gives instants as the report does: ISO 8601', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(2) });
+  const cwd = newBatch('local', 2);
   await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const { stdout } = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd });
   type WithRun = { lastRun: { startedAt: unknown; endedAt: unknown } };
@@ -55,7 +52,7 @@ it('gives instants as the report does: ISO 8601', async () => {
 });
 
 it('takes a checkpoint that nothing was ever written to for no batch yet, and a run begins it', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+  const cwd = newBatch('local', 1);
   mkdirSync(join(cwd, 'out'));
   writeFileSync(join(cwd, 'out/checkpoint.sqlite'), '');
   const none = await inProcess(['status', 'pipeline.yaml'], { cwd });
@@ -65,7 +62,7 @@ it('takes a checkpoint that nothing was ever written to for no batch yet, and a 
 });
 
 it('takes a checkpoint whose run died before it said anything for no batch yet', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+  const cwd = newBatch('local', 1);
   await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   editCheckpoint(join(cwd, 'out'), 'DELETE FROM batch');
   const none = await inProcess(['report', 'pipeline.yaml'], { cwd });
@@ -74,7 +71,7 @@ it('takes a checkpoint whose run died before it said anything for no batch yet',
 });
 
 it('refuses to pay again for pictures that no checkpoint knows, and names the two ways', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+  const cwd = newBatch('local', 1);
   await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const checkpoint = join(cwd, 'out/checkpoint.sqlite');
   for (const suffix of ['', '-wal', '-shm']) rmSync(checkpoint + suffix, { force: true });

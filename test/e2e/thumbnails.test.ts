@@ -3,12 +3,12 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, pipeline, scenes } from './cli.ts';
+import { folderWith, inProcess, newBatch, pipeline, scenes } from './cli.ts';
 
 const large = 'input: {scene: "{{ scene }}", width: 400, height: 300}\n';
 
 it('a run makes them, and `report` makes those that are missing', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local', large), 'scenes.csv': scenes(4) });
+  const cwd = newBatch('local', 4, large);
   expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
   expect(thumbnails(cwd)).toHaveLength(4);
   const [first = ''] = thumbnails(cwd);
@@ -46,7 +46,7 @@ function thumbnails(cwd: string): string[] {
 }
 
 it('`report --contact-sheet` shows every saved picture of the list', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local', large), 'scenes.csv': scenes(9) });
+  const cwd = newBatch('local', 9, large);
   expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
   writeFileSync(join(cwd, 'out/report/contact-sheet-2.png'), 'an old one');
   rmSync(join(cwd, 'out/report/thumbnails'), { recursive: true });

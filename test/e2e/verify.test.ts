@@ -3,10 +3,19 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
-import { finishedBatch, folderWith, inProcess, jobsOf, pipeline, Program, scenes, testKey } from './cli.ts';
+import {
+  finishedBatch,
+  inProcess,
+  jobsOf,
+  linesOf,
+  newBatch,
+  pipeline,
+  Program,
+  scenes,
+  withKey,
+} from './cli.ts';
 import { startPatientService } from './patient-service.ts';
 
-const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
 const small = 'input: {scene: "{{ scene }}", width: 48, height: 32}\n';
 
 async function rendered(count: number): Promise<{ cwd: string; images: string; jobs: () => number }> {
@@ -34,7 +43,7 @@ it('is named by a run that finds pictures missing, and then nothing is', async (
   );
   expect(again.stdout).toContain('`nightrender run pipeline.yaml`');
   const json = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-  expect(JSON.parse(json.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({
+  expect(linesOf(json).at(-1)).toMatchObject({
     type: 'run-ended',
     missingPictures: 4,
     text: expect.stringContaining('`nightrender verify pipeline.yaml --repair` puts'),
@@ -65,10 +74,7 @@ it('finds what is missing, cut and turned, and changes nothing', async () => {
   expect(stdout).toContain('`nightrender verify pipeline.yaml --repair`');
   expect(readdirSync(images)).toEqual(before);
   const json = await inProcess(['verify', 'pipeline.yaml', '--json'], { cwd });
-  const lines = json.stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, string>);
+  const lines = linesOf<Record<string, string>>(json);
   expect(lines.map(({ type, scene }) => `${type} ${scene ?? ''}`).toSorted()).toEqual([
     'picture-damaged s3',
     'picture-damaged s5',
@@ -133,7 +139,7 @@ it('reports pictures of rows that are gone or edited, and does not render them a
   const only = await inProcess(['verify', 'pipeline.yaml'], { cwd });
   expect(only.stdout).toContain('s3.png (scene s3, no longer in the manifest): missing');
   const repair = await inProcess(['verify', 'pipeline.yaml', '--repair', '--json'], { cwd });
-  expect(JSON.parse(repair.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({
+  expect(linesOf(repair).at(-1)).toMatchObject({
     checked: 5,
     good: 3,
     withdrawn: 2,
@@ -194,7 +200,7 @@ it('has every scene rendered again only where the images folder is there to be l
 
 it('reads beside a run, and repairs only without one', async () => {
   const service = await startPatientService();
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(2) });
+  const cwd = newBatch(service.url, 2);
   expect((await inProcess(['verify', 'pipeline.yaml'], { cwd })).code).toBe(2);
   expect((await inProcess(['verify', 'pipeline.yaml', '--repair'], { cwd })).code).toBe(2);
   expect(existsSync(join(cwd, 'out'))).toBe(false);

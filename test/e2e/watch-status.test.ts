@@ -4,37 +4,22 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import stringWidth from 'string-width';
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, pipeline, Program, root, scenes, testKey } from './cli.ts';
+import { inProcess, newBatch, Program, root, withKey } from './cli.ts';
 import { startHeldService } from './held-service.ts';
-
-const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
 
 /** A run with all its jobs in flight. */
 async function heldRun() {
   const service = await startHeldService();
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(3) });
+  const cwd = newBatch(service.url, 3);
   const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   await run.event('scene-submitted', 3);
   return { cwd, run, service };
 }
 
-/** Resolves when the program has said it. */
-async function said(program: Program, what: RegExp): Promise<void> {
-  if (what.test(program.stdout)) return;
-  await new Promise<void>((resolve) => {
-    const look = (): void => {
-      if (!what.test(program.stdout)) return;
-      program.child.stdout.off('data', look);
-      resolve();
-    };
-    program.child.stdout.on('data', look);
-  });
-}
-
 it('says lines where it is no terminal, and ends with 0 and the last state when the run is over', async () => {
   const { cwd, service, run } = await heldRun();
   const watch = new Program(['status', 'pipeline.yaml', '--watch'], { cwd });
-  await said(watch, /^20\S+ \S+ {2}0 of 3 saved \(0 %\), 3 in flight\n/);
+  await watch.says(/^20\S+ \S+ {2}0 of 3 saved \(0 %\), 3 in flight\n/);
   service.release();
   await run.finish();
   const { code, stdout, stderr } = await watch.finish();
@@ -46,7 +31,7 @@ it('says lines where it is no terminal, and ends with 0 and the last state when 
 it('tells each news as a line of JSON, and the violent death of the run as the last', async () => {
   const { cwd, run } = await heldRun();
   const watch = new Program(['status', 'pipeline.yaml', '--watch', '--json'], { cwd });
-  await said(watch, /\n/);
+  await watch.says(/\n/);
   run.child.kill('SIGKILL');
   await run.finish();
   const { code, stdout } = await watch.finish();
@@ -60,7 +45,7 @@ it('tells each news as a line of JSON, and the violent death of the run as the l
 it.each(['SIGINT', 'SIGTERM'] as const)('ends with 0 at %s, and the run goes on', async (signal) => {
   const { cwd, run, service } = await heldRun();
   const watch = new Program(['status', 'pipeline.yaml', '--watch'], { cwd });
-  await said(watch, /3 in flight/);
+  await watch.says(/3 in flight/);
   watch.child.kill(signal);
   const { code, stdout } = await watch.finish();
   expect([code, stdout]).toEqual([0, expect.stringContaining('running since')]);
@@ -69,7 +54,7 @@ it.each(['SIGINT', 'SIGTERM'] as const)('ends with 0 at %s, and the run goes on'
 });
 
 it('shows a batch without a run once, and ends', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+  const cwd = newBatch('local', 1);
   await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const watch = await inProcess(['status', 'pipeline.yaml', '--watch'], { cwd });
   expect(watch.code).toBe(0);

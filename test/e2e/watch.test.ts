@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { LiveBatch } from '../../src/runner/core/live-batch.ts';
-import { folderWith, inProcess, pipeline, Program, scenes, testKey } from './cli.ts';
+import { inProcess, newBatch, Program, testKey, withKey } from './cli.ts';
 import { startPatientService } from './patient-service.ts';
 
 const small = 'input: {scene: "{{ scene }}", width: 64, height: 48}\n';
@@ -18,7 +18,7 @@ async function watching(cwd: string, args: string[] = [], env: Record<string, st
 }
 
 it.each(['SIGINT', 'SIGTERM'] as const)('says its address, and ends with 0 at %s', async (signal) => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+  const cwd = newBatch('local', 1);
   const program = new Program(['watch', 'pipeline.yaml', '--port', '0'], { cwd });
   program.child.stdout.on('data', () => program.stdout.includes('Ctrl-C') && program.child.kill(signal));
   const { code, stdout, stderr } = await program.finish();
@@ -30,10 +30,10 @@ it.each(['SIGINT', 'SIGTERM'] as const)('says its address, and ends with 0 at %s
 
 it('waits for the first run, tells it without its key, and tells its violent death', async () => {
   const service = await startPatientService();
-  const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(20) });
+  const cwd = newBatch(service.url, 20);
   const { data, url } = await watching(cwd, [], { NIGHTRENDER_API_KEY: testKey });
   expect(await data()).toMatchObject({ run: { kind: 'none' }, numbers: null });
-  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env: { NIGHTRENDER_API_KEY: testKey } });
+  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   await run.event('scene-submitted', 16);
   await expect.poll(data).toMatchObject({
     run: { kind: 'running' },
@@ -48,7 +48,7 @@ it('waits for the first run, tells it without its key, and tells its violent dea
 });
 
 it('tells an ended run, shows its pictures, and leaves everything as it was', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local', small), 'scenes.csv': scenes(3) });
+  const cwd = newBatch('local', 3, small);
   await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const before = filesIn(join(cwd, 'out'));
   const { data, url, program } = await watching(cwd);
@@ -66,7 +66,7 @@ it('tells an ended run, shows its pictures, and leaves everything as it was', as
 });
 
 it('keeps no run from starting, however often it looks', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local', small), 'scenes.csv': scenes(1) });
+  const cwd = newBatch('local', 1, small);
   const { data } = await watching(cwd);
   const done = new AbortController();
   const looking = (async () => {
@@ -79,7 +79,7 @@ it('keeps no run from starting, however often it looks', async () => {
 });
 
 it('says in the page that a checkpoint is damaged, and goes on watching', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+  const cwd = newBatch('local', 1);
   mkdirSync(join(cwd, 'out'));
   writeFileSync(join(cwd, 'out/checkpoint.sqlite'), 'not a database, but somebody wants to keep it');
   const { data } = await watching(cwd);
@@ -88,7 +88,7 @@ it('says in the page that a checkpoint is damaged, and goes on watching', async 
 });
 
 it('says that a port is in use or none, and that there is no such file, with 2', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) });
+  const cwd = newBatch('local', 1);
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void other.close());

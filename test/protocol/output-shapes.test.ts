@@ -187,22 +187,11 @@ describe('a failure inside a completed job is told in its words', () => {
     ['a code in a body', asReceived('[{"code": 500, "detail": "x"}]'), 'x (code 500)'],
     ['an error', { error: 'CUDA out of memory' }, 'CUDA out of memory'],
     [
-      'an error with its type and traceback',
-      { error: 'bad size', error_type: "<class 'ValueError'>", traceback },
-      'ValueError: bad size',
-    ],
-    [
       'an error as JSON in a text',
       JSON.stringify({ error_type: 'RuntimeError', error_message: 'bad size', error_traceback: traceback }),
       'RuntimeError: bad size',
     ],
     ['a traceback alone', { traceback }, 'ValueError: bad size'],
-    [
-      'errors in a list',
-      { errors: ['node 3: bad', { message: 'node 4: worse' }] },
-      'node 3: bad; node 4: worse',
-    ],
-    ['an error in an error', { error: { message: 'deep', code: 7 } }, 'deep (code 7)'],
     ['an error beside empty images', { images: [], errors: ['VAE is missing'] }, 'VAE is missing'],
     ['an error in a list', [{ error: 'CUDA out of memory' }], 'CUDA out of memory'],
     ['errors of several parts', [{ error: 'no VAE' }, { depth: 3 }, { error: 'no GPU' }], 'no VAE; no GPU'],

@@ -3,12 +3,12 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
-import { JobStore } from '../../src/service/jobs/job-store.ts';
 import { JobResults } from '../../src/service/jobs/job-results.ts';
 import { inProcessWorkload } from '../../src/service/workloads/workload.ts';
 import type { StatusResponse } from '../../src/protocol/messages.ts';
 import { runPath, versions } from '../../src/protocol/paths.ts';
 import {
+  openStore,
   accepted,
   ask,
   askStatus,
@@ -258,18 +258,6 @@ describe('a policy', () => {
   });
 });
 
-it('purges what waits, and nothing else', async () => {
-  const { url, held } = await openService();
-  const running = await submit(url, { scene: 'x' });
-  await held.next();
-  const ids = [];
-  for (let count = 0; count < 5; count++) ids.push(await submit(url, { count }));
-  const reply = await ask(url, at('purge-queue'), { method: 'POST' });
-  expect(reply.json).toEqual({ removed: 5, status: 'completed' });
-  for (const id of ids) expect((await askStatus(url, id)).json).toEqual({ id, status: 'CANCELLED' });
-  expect((await askStatus(url, running)).json).toMatchObject({ status: 'IN_PROGRESS' });
-});
-
 it('says when the clock was set back, too, how long a job took', async () => {
   let now = 1_000_000;
   const { url, held } = await openService({ now: () => now });
@@ -308,14 +296,13 @@ describe('a large result', () => {
 
   it('of a job that was cancelled in the meantime leaves nothing', async () => {
     const dir = await makeDataDir();
-    const store = new JobStore(join(dir, 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
+    const store = await openStore({}, dir);
     const id = await accepted(store, endpointId, '{"scene":"x"}');
     const [job] = await store.work.take(endpointId, [{ workerId: 'w1', isPulled: false }]);
     await store.cancel(endpointId, id);
     const output = JSON.stringify(large('MARK'));
     expect(await new JobResults({ store }).complete(job ?? expect.fail(), output)).toBe(false);
     expect(await readdir(join(dir, 'results'))).toEqual([]);
-    store.close();
   });
 
   it('is FAILED in words where it is too large', async () => {

@@ -1,15 +1,12 @@
 /** Endpoints that are changed while workers wait at them. */
-import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
 import { Endpoints } from '../../src/service/endpoints.ts';
-import { JobStore } from '../../src/service/jobs/job-store.ts';
 import { JobResults } from '../../src/service/jobs/job-results.ts';
-import { makeDataDir } from './service-harness.ts';
+import { openStore } from './service-harness.ts';
 
 it('has whoever waited at an endpoint find the changed one as he asks anew', async () => {
-  const dataDir = await makeDataDir();
-  const store = new JobStore(join(dataDir, 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
+  const store = await openStore();
   const results = new JobResults({ store, maxResultBytes: 1e6 });
   const endpoints = new Endpoints({
     store,

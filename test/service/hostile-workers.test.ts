@@ -1,26 +1,16 @@
 /** Workers elsewhere that bring, ask for or say too much: the service stays up, and no job of theirs is stuck. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
-import { KeyStore } from '../../src/service/keys/key-store.ts';
-import { type Service, startService } from '../../src/service/start-service.ts';
+import { addKey } from './pull-harness.ts';
+import { key as clientKey, openService, type TestService } from './service-harness.ts';
 
-const clientKey = 'a-client-key';
-let dataDir: string;
-let service: Service;
+let service: TestService;
 let workerKey: string;
-let troubles: string[];
 let ownKeys: Map<string, string>;
 
 beforeEach(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), 'hostile-workers-'));
-  troubles = [];
   ownKeys = new Map();
-  service = await startService({
-    dataDir,
-    keys: [clientKey],
+  service = await openService({
     endpoints: [
       endpointSettings({ id: 'farm', workload: { kind: 'remote' }, workers: 0 }),
       endpointSettings({ id: 'container' }),
@@ -29,16 +19,8 @@ beforeEach(async () => {
       ownKeys.set(id, context.workerKey);
       return undefined;
     },
-    onProblem: (text) => troubles.push(text),
   });
-  const keys = new KeyStore(join(dataDir, 'keys.sqlite'), { now: Date.now });
-  workerKey = keys.add({ name: 'farm', kind: 'worker', endpoints: null }).key;
-  keys.close();
-});
-
-afterEach(async () => {
-  await service.close();
-  rmSync(dataDir, { recursive: true, force: true });
+  workerKey = addKey(service.dataDir, 'worker');
 });
 
 async function ask(key: string, path: string, body?: string): Promise<{ status: number; text: string }> {
@@ -76,7 +58,7 @@ test('an error that is nested very deeply ends its job in words', async () => {
   expect(await ask(workerKey, `job-done/w1/${id}?`, `{"error": ${error}}`)).toMatchObject({ status: 200 });
   const { status, error: told } = await statusOf(id);
   expect({ status, told: String(told).slice(0, 3) }).toEqual({ status: 'FAILED', told: '[[[' });
-  expect(troubles).toEqual([]);
+  expect(service.troubles).toEqual([]);
 });
 
 test('an endpoint has a bounded number of workers, and those it has go on working', async () => {

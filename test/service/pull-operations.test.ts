@@ -105,13 +105,6 @@ describe('a job', () => {
     expect([status, JSON.parse(text)]).toEqual([200, [{ id, input: { scene: 'x' } }]]);
   });
 
-  it('that nobody wants any more is none to take', async () => {
-    const { url, worker } = await openPulled();
-    const [unwanted, wanted] = [await submit(url, { scene: 'x' }), await submit(url, { scene: 'y' })];
-    await cancel(url, unwanted);
-    expect(await worker('w1').taken()).toBe(wanted);
-  });
-
   it('is not given to workers that went away while they waited for it', async () => {
     const { url, worker, troubles } = await openPulled();
     const leaving = new AbortController();

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
-import type { JobStore } from '../../src/service/jobs/job-store.ts';
+import { JobStore, type JobStoreOptions } from '../../src/service/jobs/job-store.ts';
 import type { JobTerms } from '../../src/service/jobs/job.ts';
 import { type Service, type ServiceOptions, startService } from '../../src/service/start-service.ts';
 import { inProcessWorkload, type Workload, type WorkloadJob } from '../../src/service/workloads/workload.ts';
@@ -131,6 +131,16 @@ export async function submit(
 
 export function askStatus(url: string, id: string, version: Version = 'v2'): Promise<Reply> {
   return ask(url, statusPath(version, endpointId, id));
+}
+
+/** A job store by itself, which is closed with the test. */
+export async function openStore(options: Partial<JobStoreOptions> = {}, dir?: string): Promise<JobStore> {
+  const path = join(dir ?? (await makeDataDir()), 'service.sqlite');
+  const store = new JobStore(path, { retentionMs: 1e6, now: Date.now, ...options });
+  onTestFinished(() => {
+    if (store.file.db.open) store.close();
+  });
+  return store;
 }
 
 /** Has a book take a job on, and returns its id. */

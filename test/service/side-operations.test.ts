@@ -59,13 +59,6 @@ describe('a cancelled job', () => {
     expect(troubles).toEqual([]);
   });
 
-  it('may be cancelled again', async () => {
-    const { url } = await openService({ workers: 0 });
-    const id = await submit(url, { scene: 'x' });
-    await cancel(url, id);
-    expect((await cancel(url, id)).json).toEqual({ id, status: 'CANCELLED' });
-  });
-
   it('stays cancelled over a restart, whether it waited or ran', async () => {
     const dataDir = await makeDataDir();
     const first = await openService({ dataDir });

@@ -1,24 +1,13 @@
 /** A stream that nobody reads neither fills the disk nor becomes too long to be handed out. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { JobStore } from '../../src/service/jobs/job-store.ts';
+import { beforeEach, expect, test } from 'vitest';
+import type { JobStore } from '../../src/service/jobs/job-store.ts';
 import type { JobOfWorker } from '../../src/service/jobs/job-transitions.ts';
-import { accepted } from './service-harness.ts';
+import { accepted, openStore } from './service-harness.ts';
 
-let dir: string;
 let store: JobStore;
 
-beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'unread-streams-'));
-  const path = join(dir, 'service.sqlite');
-  store = new JobStore(path, { retentionMs: 60_000, now: Date.now, maxUnreadBytes: 1_000 });
-});
-
-afterEach(() => {
-  store.close();
-  rmSync(dir, { recursive: true, force: true });
+beforeEach(async () => {
+  store = await openStore({ maxUnreadBytes: 1_000 });
 });
 
 async function takenJob(): Promise<JobOfWorker> {

@@ -8,7 +8,8 @@ import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { inProcessWorkload, WorkerDied, type Workload } from '../../../src/service/workloads/workload.ts';
 import { painterWorkload } from '../../../src/commands/workload-of.ts';
 import { ask, endpointId, instantWorkload, makeDataDir, post } from '../service-harness.ts';
-import { enter, openWithConsole, type Visit, withKeys } from './visit.ts';
+import { addKey } from '../pull-harness.ts';
+import { enter, openWithConsole, type Visit } from './visit.ts';
 
 async function allPages(visit: Visit, filter = ''): Promise<JobRow[]> {
   const rows: JobRow[] = [];
@@ -125,9 +126,7 @@ it('shows outputs that are long, deep or hostile, as far as they can be shown', 
 it('shows an output of another machine’s worker that is nested too deeply to be written', async () => {
   const { url, dataDir, troubles } = await openWithConsole({ workers: 0 });
   const visit = await enter(url);
-  const { key: workerKey } = withKeys(dataDir, (store) =>
-    store.add({ name: 'w', kind: 'worker', endpoints: null }),
-  );
+  const workerKey = addKey(dataDir, 'worker');
   const headers = { Authorization: workerKey };
   const id = await visit.submit(endpointId, { scene: 'x' });
   await ask(url, `/v2/${endpointId}/job-take/w1`, { headers });

@@ -3,10 +3,10 @@ import { appendFileSync, existsSync, rmSync, statSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DiskReserve } from '../../../src/service/jobs/disk-reserve.ts';
-import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { cancelPath } from '../../../src/protocol/paths.ts';
 import { canMount, mountSmallDisk } from '../../e2e/small-disk.ts';
 import {
+  openStore,
   accepted,
   ask,
   askStatus,
@@ -138,15 +138,13 @@ interface Job {
 }
 
 it('gives out no job while the disk is full', async () => {
-  const path = join(await makeDataDir(), 'book.sqlite');
-  const store = new JobStore(path, { retentionMs: 1e6, now: Date.now });
+  const store = await openStore();
   const id = await accepted(store, 'a', '{"scene":"x"}');
   const take = () => store.work.take('a', [{ workerId: 'w', isPulled: true }]);
   store.reserve.isFull = true;
   expect(await take()).toEqual([]);
   store.reserve.isFull = false;
   expect(await take()).toMatchObject([{ id }]);
-  store.close();
 });
 
 describe('the room that is kept', () => {

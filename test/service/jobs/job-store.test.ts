@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import type { TakenJob } from '../../../src/service/jobs/job-statements.ts';
-import { accepted, bytesIn, makeDataDir } from '../service-harness.ts';
+import { openStore, accepted, bytesIn, makeDataDir } from '../service-harness.ts';
 
 const taker = { workerId: 'w', isPulled: false };
 
 it('drops the result of a job that was cancelled, also where both come at once', async () => {
-  const store = new JobStore(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 10, now: () => 1_000 });
+  const store = await openStore({ retentionMs: 10, now: () => 1_000 });
   const ids = [await accepted(store, 'a', '{"scene":"x"}'), await accepted(store, 'a', '{"scene":"y"}')];
   await store.work.take('a', [taker, taker]);
   const settle = (id: string) =>
@@ -19,7 +19,6 @@ it('drops the result of a job that was cancelled, also where both come at once',
   await store.work.take('a', [taker]);
   await Promise.all([store.cancel('a', third), settle(third)]);
   expect([...ids, third].map((id) => store.reads.find('a', id)?.state)).toEqual(Array(3).fill('CANCELLED'));
-  store.close();
 });
 
 it('leaves nothing of results of all sizes that come and go in any order', async () => {

@@ -2,11 +2,11 @@
 import { readdirSync, rmSync, statSync, writeFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type OpenFile, type Text, wholeOf } from '../../../src/service/jobs/filed-text.ts';
-import { JobStore, type JobStoreOptions } from '../../../src/service/jobs/job-store.ts';
+import type { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
-import { accepted, bytesIn, makeDataDir } from '../service-harness.ts';
+import { openStore, accepted, bytesIn, makeDataDir } from '../service-harness.ts';
 
 const taker = { workerId: 'w', isPulled: true };
 const retentionMs = 1_000;
@@ -19,12 +19,8 @@ beforeEach(async () => {
   now = 1_000_000;
 });
 
-function openJobStore(options: Partial<JobStoreOptions> = {}): JobStore {
-  const store = new JobStore(join(dir, 'service.sqlite'), { retentionMs, now: () => now, ...options });
-  onTestFinished(() => {
-    if (store.file.db.open) store.close();
-  });
-  return store;
+function openJobStore(): Promise<JobStore> {
+  return openStore({ retentionMs, now: () => now }, dir);
 }
 
 function inputOf(mark: string, length: number): string {
@@ -45,7 +41,7 @@ async function takeOne(store: JobStore): Promise<string | undefined> {
 
 describe('a move of a job', () => {
   it.each([100_000, 10_000_000])('writes nothing of its input of %i bytes', async (length) => {
-    const store = openJobStore();
+    const store = await openJobStore();
     const ids = [];
     for (let count = 0; count < 3; count++) ids.push(await accepted(store, 'a', inputOf('MARK', length)));
     const [one = '', two = ''] = ids;
@@ -70,7 +66,7 @@ describe('a move of a job', () => {
 
 describe('a long input', () => {
   it('is whole for every worker that gets it, and shown as any other', async () => {
-    const store = openJobStore();
+    const store = await openJobStore();
     const input = inputOf('MÄRK', 400_000);
     const id = await accepted(store, 'a', input);
     expect(await takeOne(store)).toBe(input);
@@ -83,19 +79,19 @@ describe('a long input', () => {
   });
 
   it('is there after a restart, and what a dead service did not come to name is not', async () => {
-    const first = openJobStore();
+    const first = await openJobStore();
     const input = inputOf('MARK', 400_000);
     await accepted(first, 'a', input);
     first.close();
     for (const folder of ['inputs', 'results', 'streams'])
       writeFileSync(join(dir, folder, 'unnamed.json'), '"UNNAMED"');
-    const second = openJobStore();
+    const second = await openJobStore();
     expect([filesIn('inputs').length, filesIn('results'), filesIn('streams')]).toEqual([1, [], []]);
     expect(await takeOne(second)).toBe(input);
   });
 
   it('is not kept where the queue is full', async () => {
-    const store = openJobStore();
+    const store = await openJobStore();
     await accepted(store, 'a', '{"scene":"x"}');
     const both = [1, 2].map(() => store.accept('a', inputOf('MARK', 400_000), {}, 2));
     expect((await Promise.all(both)).filter((id) => id === undefined)).toHaveLength(1);
@@ -104,7 +100,7 @@ describe('a long input', () => {
   });
 
   it('fails its job in words where somebody has deleted it, and the worker gets the next', async () => {
-    const store = openJobStore();
+    const store = await openJobStore();
     const id = await accepted(store, 'a', inputOf('MARK', 400_000));
     const next = '{"scene":"next"}';
     await accepted(store, 'a', next);
@@ -118,7 +114,7 @@ describe('a long input', () => {
 });
 
 it.each(['runs', 'ends'])('leaves nothing of a job that was long in every way, when it %s', async (when) => {
-  const store = openJobStore();
+  const store = await openJobStore();
   const id = await accepted(store, 'a', inputOf('MARK', 400_000));
   await store.work.take('a', [taker]);
   const part = JSON.stringify(`MARK${'x'.repeat(300_000)}`);
@@ -134,7 +130,7 @@ it.each(['runs', 'ends'])('leaves nothing of a job that was long in every way, w
 });
 
 it('hands a long part of a stream out once, in its place', async () => {
-  const store = openJobStore();
+  const store = await openJobStore();
   const id = await accepted(store, 'a', '{"scene":"x"}');
   await store.work.take('a', [taker]);
   const parts = ['1', JSON.stringify('x'.repeat(300_000)), '3'];
@@ -144,7 +140,7 @@ it('hands a long part of a stream out once, in its place', async () => {
 });
 
 it('deletes a stream of very many parts that nobody has read a little at a time', async () => {
-  const store = openJobStore();
+  const store = await openJobStore();
   const id = await accepted(store, 'a', '{"scene":"x"}');
   await store.work.take('a', [taker]);
   await Promise.all(Array.from({ length: 1_600 }, () => store.streams.add({ id, workerId: 'w' }, '1')));
@@ -156,7 +152,7 @@ it('deletes a stream of very many parts that nobody has read a little at a time'
 });
 
 it('does not keep a message of progress as long as a result', async () => {
-  const store = openJobStore();
+  const store = await openJobStore();
   const id = await accepted(store, 'a', '{"scene":"x"}');
   await store.work.take('a', [taker]);
   const job = { id, workerId: 'w' };
@@ -185,7 +181,7 @@ it('takes over a book of the last version with all that is in it', async () => {
   mkdirSync(join(dir, 'results'));
   writeFileSync(join(dir, 'results', 'old.json'), '["an old result"]');
 
-  const store = openJobStore();
+  const store = await openJobStore();
   const done = store.reads.find('a', 'done');
   expect(await textOf((done && (await store.reads.open(done)))?.payload)).toBe('["an old result"]');
   expect(await store.streams.drain('running')).toEqual(['1', '2']);

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { openWithConsole, ownPage, withKeys } from '../console/visit.ts';
+import { addKey } from '../pull-harness.ts';
+import { openWithConsole, ownPage } from '../console/visit.ts';
 import { key } from '../service-harness.ts';
 
 const start = 1_000_000;
@@ -53,10 +54,7 @@ async function tryKeys(url: string, from: string): Promise<number> {
 async function open(): Promise<{ url: string; stored: string }> {
   now = start;
   const { url, dataDir } = await openWithConsole({ now: () => now });
-  const stored = withKeys(
-    dataDir,
-    (store) => store.add({ name: 'mine', kind: 'admin', endpoints: null }).key,
-  );
+  const stored = addKey(dataDir, 'admin');
   return { url, stored };
 }
 

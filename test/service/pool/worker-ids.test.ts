@@ -1,6 +1,6 @@
 /** A job is its worker's and its key's: whoever has another key and says the worker's id is somebody else. */
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { enter, openWithConsole, withKeys } from '../console/visit.ts';
+import { enter, openWithConsole } from '../console/visit.ts';
 import { addKey, PullingWorker } from '../pull-harness.ts';
 import { askStatus, makeDataDir, openService, statusOnce, submit } from '../service-harness.ts';
 
@@ -73,10 +73,7 @@ it('is its own over a restart, too, and goes back to the queue where its key was
 
 it('is shown in the console beside its worker by the name that the worker has', async () => {
   const { url, dataDir } = await openWithConsole({ workloadOf: () => undefined });
-  const workerKey = withKeys(
-    dataDir,
-    (store) => store.add({ name: 'w', kind: 'worker', endpoints: null }).key,
-  );
+  const workerKey = addKey(dataDir, 'worker');
   const id = await submit(url, { scene: 'x' });
   await new PullingWorker(url, workerKey, 'w1').take();
   const visit = await enter(url);

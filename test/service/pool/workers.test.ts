@@ -1,8 +1,6 @@
 /** Workers: how many at once, in which order, and what a workload cannot do to the service. */
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
-import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { JobResults } from '../../../src/service/jobs/job-results.ts';
 import { WorkerPool } from '../../../src/service/pool/worker-pool.ts';
 import {
@@ -13,10 +11,10 @@ import {
   type WorkloadJob,
 } from '../../../src/service/workloads/workload.ts';
 import {
+  openStore,
   accepted,
   askStatus,
   instantWorkload,
-  makeDataDir,
   openService,
   statusOnce,
   submit,
@@ -38,6 +36,18 @@ it('runs as many jobs at once as the endpoint has workers, first come first serv
   expect(held.runs.length).toBe(4);
 });
 
+it('keeps the queues of its endpoints apart', async () => {
+  const seen: string[] = [];
+  const endpoints = ['one', 'two', 'idle'].map((id) =>
+    endpointSettings({ id, workers: id === 'idle' ? 0 : 1 }),
+  );
+  const workloadOf = ({ id }: { id: string }) => instantWorkload((job) => seen.push(`${id} ${job.id}`));
+  const { url } = await openService({ endpoints, workloadOf });
+  const ids = await Promise.all(['idle', 'one', 'two'].map((id) => submit(url, { scene: 'x' }, 'v2', id)));
+  while (seen.length < 2) await askStatus(url, ids[0] ?? '');
+  expect(seen.toSorted()).toEqual([`one ${ids[1]}`, `two ${ids[2]}`]);
+});
+
 it('works off a burst with many workers, every job once', async () => {
   const seen: string[] = [];
   const { url } = await openService({ workers: 8, workload: instantWorkload(({ id }) => seen.push(id)) });
@@ -47,7 +57,7 @@ it('works off a burst with many workers, every job once', async () => {
 });
 
 it('has another worker in its place at once, without a word, however many in a row are ended because their jobs are cancelled', async () => {
-  const store = new JobStore(join(await makeDataDir(), 'book.sqlite'), { retentionMs: 1e6, now: Date.now });
+  const store = await openStore();
   const results = new JobResults({ store });
   const endpoint = endpointSettings({ id: 'one' });
   const begun: string[] = [];
@@ -63,7 +73,6 @@ it('has another worker in its place at once, without a word, however many in a r
   expect(new Set(begun).size).toBe(8);
   expect([troubles, pool.problem]).toEqual([[], null]);
   await pool.stop();
-  store.close();
 });
 
 /** It can let go of a job only by its own end. */

@@ -1,10 +1,10 @@
 /** Whoever can submit reaches nothing of the service's machine and network by having it tell of a job's end. */
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { theInternet } from '../../../src/lib/net/addresses.ts';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { isPrivateTarget, Webhooks } from '../../../src/service/webhooks/webhooks.ts';
+import { listenOnLoopback } from '../../e2e/listen-on-loopback.ts';
 import { accepted, instantWorkload, makeDataDir, openService, post, submit } from '../service-harness.ts';
 
 const metadata = 'http://169.254.169.254/latest/meta-data/';
@@ -16,12 +16,7 @@ async function openTarget(): Promise<{ port: number; paths: string[] }> {
     paths.push(request.url ?? '');
     response.end();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { port: (server.address() as AddressInfo).port, paths };
+  return { port: Number(new URL(await listenOnLoopback(server)).port), paths };
 }
 
 function ask(url: string, webhook: string) {

@@ -1,8 +1,9 @@
 /** Whoever asked for it is told of a job's end: three tries at most, over restarts, whatever the target does. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { StatusResponse } from '../../../src/protocol/messages.ts';
+import { listenOnLoopback } from '../../e2e/listen-on-loopback.ts';
 import { ask, endpointId, instantWorkload, makeDataDir, openService, post } from '../service-harness.ts';
 
 interface Told {
@@ -15,23 +16,12 @@ interface Told {
 async function openTarget(answer: (response: ServerResponse) => void) {
   const told: Told[] = [];
   const noteContact = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const text = await bodyOf(request);
+    const text = await textOf(request);
     told.push({ path: request.url ?? '', text, type: request.headers['content-type'] });
     answer(response);
   };
   const server = createServer((request, response) => void noteContact(request, response));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { told, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-}
-
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
+  return { told, url: await listenOnLoopback(server) };
 }
 
 const ok = (response: ServerResponse): void => void response.end('heard');

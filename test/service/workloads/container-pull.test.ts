@@ -1,13 +1,12 @@
 /** Promise: a worker in a container, in whatever language, finds its way to its jobs and back. */
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { containerWorkload } from '../../../src/service/workloads/container-workload.ts';
 import { workerEnvironment } from '../../../src/service/workloads/worker-environment.ts';
+import { listenOnLoopback } from '../../e2e/listen-on-loopback.ts';
 import { prepareContainers, testImage } from './container-image.ts';
 import { findPython } from './find-python.ts';
 
@@ -33,13 +32,8 @@ async function startQueue(jobs: object[]) {
     response.writeHead(job === undefined ? 204 : 200, { 'content-type': 'application/json' });
     response.end(job === undefined ? undefined : JSON.stringify(job));
   };
-  const server = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, handedIn, keys };
+  const server = createServer((request, response) => void answer(request, response));
+  return { baseUrl: await listenOnLoopback(server), handedIn, keys };
 }
 
 it.skipIf(skipped !== '')(`takes its jobs, answers them and is stopped ${skipped}`, async () => {

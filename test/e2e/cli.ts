@@ -76,8 +76,8 @@ export class Program {
   async says(words: RegExp): Promise<void> {
     const has = (): boolean => words.test(this.stdout + this.stderr);
     if (has()) return;
-    await new Promise<void>((resolve, reject) => {
-      const look = (): void => (has() ? resolve() : undefined);
+    await new Promise<void>((done, reject) => {
+      const look = (): void => (has() ? done() : undefined);
       this.child.stdout.on('data', look);
       this.child.stderr.on('data', look);
       this.child.on('close', () => reject(new Error(`it never said ${String(words)}: ${this.stderr}`)));

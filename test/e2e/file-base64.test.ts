@@ -22,10 +22,12 @@ it('sends it whole, and again when it was edited', async () => {
   const options = { cwd, ...withKey };
 
   expect((await inProcess(['run', 'pipeline.yaml', '--json'], options)).code).toBe(0);
-  expect(inputs.toSorted((a, b) => (String(a['scene']) < String(b['scene']) ? -1 : 1))).toEqual([
-    { scene: 'hills', image: sent('a') },
-    { scene: 'sea', image: sent('b') },
-  ]);
+  expect(new Set(inputs)).toEqual(
+    new Set([
+      { scene: 'hills', image: sent('a') },
+      { scene: 'sea', image: sent('b') },
+    ]),
+  );
   expect(readFileSync(join(cwd, 'out/checkpoint.sqlite')).length).toBeLessThan(300_000);
 
   writeFileSync(join(cwd, 'b.png'), photo('c'));

@@ -79,7 +79,9 @@ it.each([
   expect(lines.at(-1)).toMatchObject({ type: 'put-back', scenes: expected.length, givenUp: 0 });
   const run = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   expect(run.code, run.stderr).toBe(expected.length === kinds.length ? 0 : 3);
-  const saved = linesOf(run).flatMap(({ type, scene }) => (type === 'scene-saved' ? [String(scene)] : []));
+  const saved = linesOf<{ type: string; scene: string }>(run).flatMap(({ type, scene }) =>
+    type === 'scene-saved' ? [scene] : [],
+  );
   expect(saved.toSorted()).toEqual(expected);
 });
 

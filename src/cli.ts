@@ -16,11 +16,8 @@ setTimeout(() => end(exitCode), 1_000).unref();
 async function start(args: string[]): Promise<number> {
   const { tolerateClosedOutput } = await import('./terminal/console.ts');
   tolerateClosedOutput();
-  const { lockEarly } = await import('./commands/early-lock.ts');
-  const early = await lockEarly(args);
-  if (typeof early === 'number') return early;
   const { parseCommandLine } = await import('./commands/command-line.ts');
-  return parseCommandLine(args, early);
+  return parseCommandLine(args);
 }
 
 /** Even an exit waits for names that are being looked up, for as long as the system asks for them; a signal does not. */

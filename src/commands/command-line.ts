@@ -1,6 +1,5 @@
 /** The command line: from arguments to a command's work. Commands are loaded when they are called. */
 import yargs from 'yargs';
-import type { BatchLock } from '../runner/checkpoint/batch-lock.ts';
 import { endings } from '../runner/core/ending.ts';
 import { writeError, writeOut } from '../terminal/console.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -9,8 +8,8 @@ import { commandList, commandNamed } from './command-table.ts';
 import { program, purpose } from './version.ts';
 import { closest, didYouMean } from '../lib/text/closest.ts';
 
-/** Resolves to the exit code. `early`: the lock of the batch that is asked for, where it was taken already. */
-export async function parseCommandLine(given: string[], early?: BatchLock): Promise<number> {
+/** Resolves to the exit code. */
+export async function parseCommandLine(given: string[]): Promise<number> {
   if (given.length === 1 && given[0] === '--version') return printVersions();
   const args = withHelp(given);
   let chosen: Chosen | undefined;
@@ -24,7 +23,7 @@ export async function parseCommandLine(given: string[], early?: BatchLock): Prom
     return endings['wrong-use'].exitCode;
   }
   // Outside of the parser: what goes wrong in a command is never taken for wrong use of the command line.
-  return (await chosen?.command.work(chosen.argv, early)) ?? 0;
+  return (await chosen?.command.work(chosen.argv)) ?? 0;
 }
 
 /** `nightrender help run` is `nightrender run --help`; the parser would take `help` alone for `--help`. */

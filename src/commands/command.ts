@@ -1,6 +1,5 @@
 /** What a command is: for the parser, completion, the man page and hints. */
 import type { Argv, Options, PositionalOptions } from 'yargs';
-import type { BatchLock } from '../runner/checkpoint/batch-lock.ts';
 import { exitCodes } from './exit-codes.ts';
 import { pipelineArgument, precedence, sharedOptions, type OptionName } from './run-options.ts';
 
@@ -24,8 +23,8 @@ export interface LoadedCommand {
   exits?: Parameters<typeof exitCodes>[0];
   /** Words that its first argument may be, for completion. */
   words?: readonly string[];
-  /** Up to the exit code. `early`: the lock of the batch, where it was taken already. */
-  work: (argv: Record<string, unknown>, early: BatchLock | undefined) => Promise<number> | number;
+  /** Up to the exit code. */
+  work: (argv: Record<string, unknown>) => Promise<number> | number;
 }
 
 /** What `help` is called with where no topic is given: the parser would take `help` alone for `--help`. */

@@ -1,5 +1,5 @@
 /** `nightrender run`: starts or continues a batch. */
-import { assertNotOwned, isBatch, lockBatch, type BatchLock } from '../runner/checkpoint/batch-lock.ts';
+import { assertNotOwned, isBatch, lockBatch } from '../runner/checkpoint/batch-lock.ts';
 import { readJobsInFlight } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
 import { type Problem } from '../lib/yaml/problem.ts';
@@ -35,39 +35,24 @@ export const runCommand: LoadedCommand = {
     ['zcat list.txt.gz | $0 run pipeline.yaml --manifest -', 'scenes from standard input'],
     ['$0 run pipeline.yaml --quiet', 'from cron: prints only if something is wrong'],
   ],
-  work: (argv, early) => run(fileIn(argv), argv, early),
+  work: (argv) => run(fileIn(argv), argv),
 };
 
-/** Resolves to the exit code. `early`: a lock that was taken on a first look at the file. */
-export async function run(
-  file: string,
-  argv: Record<string, unknown>,
-  early: BatchLock | undefined,
-): Promise<number> {
+/** Resolves to the exit code. */
+export async function run(file: string, argv: Record<string, unknown>): Promise<number> {
   const readOptions = (problems: Problem[]): RunChoices => ({
     part: partOf(argv, problems),
     ...beginChoicesOf(argv),
   });
-  try {
-    return await onConfig(file, argv, readOptions, (config, choices) =>
-      withSignals((stop) => runConfig(file, config, choices, early, stop)),
-    );
-  } finally {
-    early?.release();
-  }
+  return onConfig(file, argv, readOptions, (config, choices) =>
+    withSignals((stop) => runConfig(file, config, choices, stop)),
+  );
 }
 
-async function runConfig(
-  file: string,
-  config: Config,
-  choices: RunChoices,
-  early: BatchLock | undefined,
-  stop: Stop,
-): Promise<number> {
+async function runConfig(file: string, config: Config, choices: RunChoices, stop: Stop): Promise<number> {
   const { dir } = config.output;
   // A batch that runs is reported at once, before its manifest is read; the folder of a new one is not made before its manifest is known to be good.
-  let lock = early?.dir === dir ? early : undefined;
-  if (isBatch(dir)) lock ??= await lockBatch(dir, Date.now());
+  let lock = isBatch(dir) ? await lockBatch(dir, Date.now()) : undefined;
   let scenes: ReadScenes | undefined;
   try {
     const isKnown = lock !== undefined;

@@ -38,7 +38,7 @@ async function begun(lists = ['a.txt'], more = ''): Promise<Batch> {
   const text = `endpoint: {baseUrl: "${url}", id: e}\noutput: {dir: out}\nmanifest: [${lists.join(', ')}]`;
   write('pipeline.yaml', [text, more]);
   lists.forEach((name, i) => write(name, many.slice(i * 30, lists.length === 1 ? 60 : i * 30 + 30)));
-  expect((await heard(() => run(file, { quiet: true }, undefined))).code).toBe(12);
+  expect((await heard(() => run(file, { quiet: true }))).code).toBe(12);
   const counts = (): ReturnType<Batch['counts']> => {
     const db = openCheckpointForReading(join(dir, 'out'));
     const found = db && readCounts(db);
@@ -53,7 +53,7 @@ it.each([{}, { limit: '2' }])('is refused by run and plan alike, in the same wor
   const { file, write, counts } = await begun();
   write('a.txt', many.slice(0, 3));
   const planned = await heard(() => plan(file, part));
-  const ran = await heard(() => run(file, { quiet: true, ...part }, undefined));
+  const ran = await heard(() => run(file, { quiet: true, ...part }));
   expect(planned.code).toBe(2);
   expect(ran).toEqual(planned);
   expect(ran.said).toContain('57 of 60 scenes are no longer in the list');
@@ -61,7 +61,7 @@ it.each([{}, { limit: '2' }])('is refused by run and plan alike, in the same wor
   expect(ran.said).toContain('--allow-fewer, or allowFewer: true');
   expect(counts()).toMatchObject({ waiting: 60, withdrawn: 0 });
   write('a.txt', many);
-  expect((await heard(() => run(file, { quiet: true }, undefined))).code).toBe(12);
+  expect((await heard(() => run(file, { quiet: true }))).code).toBe(12);
   expect(counts()).toMatchObject({ waiting: 60, withdrawn: 0 });
 });
 
@@ -72,21 +72,21 @@ it.each([
   const { file, write, counts } = await begun(undefined, more);
   write('a.txt', many.slice(0, 3));
   expect((await heard(() => plan(file, { requests: '0', ...argv }))).code).toBe(0);
-  expect((await heard(() => run(file, { quiet: true, ...argv }, undefined))).code).toBe(12);
+  expect((await heard(() => run(file, { quiet: true, ...argv }))).code).toBe(12);
   expect(counts()).toMatchObject({ waiting: 3, withdrawn: 57 });
 });
 
 it('is refused though its last line is cut off, too', async () => {
   const { file, write, counts } = await begun();
   write('a.txt', [...many.slice(0, 3), 'A photo of 3 tr'], '');
-  expect((await heard(() => run(file, { quiet: true }, undefined))).code).toBe(2);
+  expect((await heard(() => run(file, { quiet: true }))).code).toBe(2);
   expect(counts()).toMatchObject({ waiting: 60, withdrawn: 0 });
 });
 
 it('is refused where one of several lists lacks most of its rows', async () => {
   const { file, write } = await begun(['a.txt', 'b.txt']);
   write('b.txt', many.slice(30, 31));
-  const { code, said } = await heard(() => run(file, { quiet: true }, undefined));
+  const { code, said } = await heard(() => run(file, { quiet: true }));
   expect(code).toBe(2);
   expect(said).toMatch(/29 of 60 scenes .*b\.txt:2\)/);
 });
@@ -95,7 +95,7 @@ it('is refused from standard input', async () => {
   const { file, counts } = await begun();
   const piped = Readable.from([`${many.slice(0, 3).join('\n')}\n`]) as never;
   const stdin = vi.spyOn(process, 'stdin', 'get').mockReturnValue(piped);
-  const { code } = await heard(() => run(file, { quiet: true, manifest: '-' }, undefined));
+  const { code } = await heard(() => run(file, { quiet: true, manifest: '-' }));
   stdin.mockRestore();
   expect(code).toBe(2);
   expect(counts()).toMatchObject({ waiting: 60, withdrawn: 0 });
@@ -104,6 +104,6 @@ it('is refused from standard input', async () => {
 it('is no question where every night has a list of its own', async () => {
   const { file, write, counts } = await begun();
   write('a.txt', ['a', 'b', 'c']);
-  expect((await heard(() => run(file, { quiet: true }, undefined))).code).toBe(12);
+  expect((await heard(() => run(file, { quiet: true }))).code).toBe(12);
   expect(counts()).toMatchObject({ waiting: 3, withdrawn: 60 });
 });

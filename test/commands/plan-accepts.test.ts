@@ -190,7 +190,7 @@ async function compare(given: typeof good): Promise<boolean> {
     writeFileSync(join(dir, 'hills'), 'a large photo'.repeat(2_000));
     writeFileSync(join(dir, 'values.txt'), 'x\ny\n');
     writeList(dir, 'csv', good.rows);
-    await heard(() => run(file, { quiet: true }, undefined));
+    await heard(() => run(file, { quiet: true }));
     folders[folder]?.(join(dir, 'out'));
     const lines = [endpoint, `output: ${output}`, `manifest: list.${ending}`, template, ...config];
     writeFileSync(file, lines.join('\n'));
@@ -198,7 +198,7 @@ async function compare(given: typeof good): Promise<boolean> {
     const before = traceOf(dir);
     const planned = await heard(() => plan(file, { requests: '0', ...part }));
     expect(traceOf(dir)).toEqual(before);
-    const ran = await heard(() => run(file, { quiet: true, ...part }, undefined));
+    const ran = await heard(() => run(file, { quiet: true, ...part }));
     expect(planned.code === 2).toBe(ran.code === 2);
     if (ran.code === 2) expect(planned.said).toBe(ran.said);
     else expect(planned.code).toBe(0);

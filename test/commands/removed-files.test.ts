@@ -43,7 +43,7 @@ it.each([
   writeFileSync(file, `endpoint: {baseUrl: "${url}", id: e}\noutput: {dir: out}\nmanifest: a.txt\n${more}\n`);
   writeFileSync(join(dir, 'a.txt'), ['hills\n', 'sea\n', 'moon\n'].slice(0, rows).join(''));
   vi.stubEnv('NIGHTRENDER_API_KEY', 'k');
-  const { code, said } = await heard(() => run(file, {}, undefined));
+  const { code, said } = await heard(() => run(file, {}));
   vi.unstubAllEnvs();
   expect(code).toBe(14);
   expect(said).toMatch(

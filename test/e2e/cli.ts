@@ -133,10 +133,8 @@ export async function inProcess(
   process.chdir(cwd);
   setEnv({ ...cleanEnv(), ...env });
   try {
-    const { lockEarly } = await import('../../src/commands/early-lock.ts');
     const { parseCommandLine } = await import('../../src/commands/command-line.ts');
-    const early = await lockEarly(args);
-    return { code: typeof early === 'number' ? early : await parseCommandLine(args, early), ...said };
+    return { code: await parseCommandLine(args), ...said };
   } finally {
     process.chdir(before.cwd);
     setEnv(before.env);

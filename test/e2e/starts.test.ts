@@ -92,22 +92,6 @@ it('lets nobody in where the lock files were deleted beside a live run, and the 
   expect(service.submissions).toBe(3);
 });
 
-it('tells what is wrong with the file where nobody holds the batch, and who holds it where somebody does', async () => {
-  const service = await startPatientService();
-  const good = pipeline(service.url);
-  const cwd = folderWith({ 'pipeline.yaml': good, 'scenes.csv': scenes(3) });
-  await killedRun(cwd, 3);
-  writeFileSync(join(cwd, 'bad.yaml'), good.replace('output:', 'concurrency: many\noutput:'));
-  const wrong = await inProcess(['run', 'bad.yaml'], { cwd, ...withKey });
-  expect(wrong.code).toBe(2);
-  expect(wrong.stderr).toContain('concurrency is "many"');
-  const holder = startRun(cwd);
-  await holder.event('recovered');
-  const held = await inProcess(['run', 'bad.yaml'], { cwd, ...withKey });
-  expect(held.code).toBe(11);
-  expect(held.stderr).toContain(`process ${holder.child.pid} on `);
-});
-
 it('looks where flag and environment say, and speaks JSON where any of them asks for it', async () => {
   const service = await startPatientService();
   const text = pipeline(service.url);

@@ -20,7 +20,12 @@ it(`goes on after ${kills} kills at random moments, with the service's own books
     await killAfterLines(cwd, 1 + random(14));
     await killAfterMs(cwd, random(401));
   }
-  const last = await nightrender(['run', 'pipeline.yaml'], { cwd, ...withKey });
+  let last = await nightrender(['run', 'pipeline.yaml'], { cwd, ...withKey });
+  // A scene that was in hand at three deaths is set aside until a person asks for it.
+  if (last.stderr.includes('(quarantined)')) {
+    await nightrender(['retry', 'pipeline.yaml', '--kind', 'quarantined'], { cwd, ...withKey });
+    last = await nightrender(['run', 'pipeline.yaml'], { cwd, ...withKey });
+  }
   expect(last.code, `seed ${seed}: ${last.stderr}`).toBe(0);
   expectSameBooks(cwd, dataDir);
 });

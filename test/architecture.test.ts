@@ -60,7 +60,7 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   web: { ours: ['protocol/console-data', 'runner/core'], packages: ['preact'] },
   terminal: {
     ours: ['lib', 'runner/core', 'runner/pipeline/ports', 'runner/pipeline/event'],
-    packages: ['pino', 'string-width', 'zod', 'node:*'],
+    packages: ['string-width', 'zod', 'node:*'],
   },
 };
 

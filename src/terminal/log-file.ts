@@ -1,6 +1,5 @@
 /** Every event as a JSON line in a file that outlives the terminal and may be rotated meanwhile. */
-import { statSync } from 'node:fs';
-import { pino, type Level } from 'pino';
+import { closeSync, openSync, statSync, writeSync } from 'node:fs';
 import type { EndingKind } from '../runner/core/ending.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import { describeEvent } from './describe-event.ts';
@@ -22,55 +21,71 @@ export interface LoggedView extends RunView {
 /** Writes each event that `view` gets. A file that cannot be written is a warning and ends nothing. */
 export function withLogFile(view: RunView, { file, shownDir, now }: LogOptions): LoggedView {
   let isBroken = false;
-  const warn = (error: unknown): void => {
-    if (isBroken) return;
-    isBroken = true;
-    view.emit({ type: 'warning', text: brokenText(file, error) });
+  const attempt = <T>(work: () => T): T | undefined => {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBroken) view.emit({ type: 'warning', text: brokenText(file, error) });
+      isBroken = true;
+      return undefined;
+    }
   };
-  const destination = open(file, warn);
-  if (destination === undefined)
-    return { emit: view.emit, close: () => view.close(), reopen: () => undefined };
-  const log = pino(
-    { base: null, timestamp: false, formatters: { level: (level) => ({ level }) } },
-    destination,
-  );
-  destination.on('error', warn);
+  const log = attempt(() => new Appender(file));
+  if (log === undefined) return { emit: view.emit, close: () => view.close(), reopen: () => undefined };
   return {
     emit: (event) => {
       view.emit(event);
       const { type, ...facts } = event;
-      log[levelOf(event)](
-        jsonLine(type, facts, now()),
-        describeEvent(event, now(), shownDir) ?? wordsOf(event),
-      );
+      const msg = describeEvent(event, now(), shownDir) ?? wordsOf(event);
+      const line = { level: levelOf(event), ...jsonLine(type, facts, now()), msg };
+      attempt(() => log.append(`${JSON.stringify(line)}\n`));
     },
     close: () => {
       view.close();
-      // All is written but what a full disk did not take, for which a last flush would wait without end.
-      destination.destroy();
+      attempt(() => log.close());
     },
     reopen: () => {
       isBroken = false;
-      attempt(() => {
-        assertNoPipe(file);
-        destination.reopen();
-      }, warn);
+      attempt(() => log.reopen());
     },
   };
 }
 
 /** What a full disk does not take is kept up to this size, and written once there is room. */
-const maxLength = 1_000_000;
+const maxUnwrittenBytes = 1_000_000;
 
-/** Written at once, so that a kill loses no line. Appended, as `copytruncate` needs it. */
-function open(file: string, warn: (error: unknown) => void) {
-  try {
-    assertNoPipe(file);
-    return pino.destination({ dest: file, append: true, sync: true, mode: 0o600, maxLength });
-  } catch (error) {
-    warn(error);
-    return undefined;
+/** Writes at once, so that a kill loses no line; appends, as `copytruncate` needs it. */
+class Appender {
+  readonly #path: string;
+  #file: number;
+  #unwritten = Buffer.alloc(0);
+
+  constructor(path: string) {
+    this.#path = path;
+    this.#file = open(path);
   }
+
+  append(line: string): void {
+    const all = Buffer.concat([this.#unwritten, Buffer.from(line)]);
+    if (all.length <= maxUnwrittenBytes) this.#unwritten = all;
+    while (this.#unwritten.length > 0)
+      this.#unwritten = this.#unwritten.subarray(writeSync(this.#file, this.#unwritten));
+  }
+
+  reopen(): void {
+    const file = open(this.#path);
+    closeSync(this.#file);
+    this.#file = file;
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+}
+
+function open(path: string): number {
+  assertNoPipe(path);
+  return openSync(path, 'a', 0o600);
 }
 
 /** Whoever opens one waits for its reader, and nothing else goes on meanwhile, signals neither. */
@@ -79,18 +94,12 @@ function assertNoPipe(file: string): void {
     throw new Error('it is a pipe, and the run would wait for a reader');
 }
 
-function attempt(work: () => void, warn: (error: unknown) => void): void {
-  try {
-    work();
-  } catch (error) {
-    warn(error);
-  }
-}
-
 function brokenText(file: string, error: unknown): string {
   const why = error instanceof Error ? error.message.replace(/^[A-Z]+: |, \w+( '.*')?$/g, '') : String(error);
   return `the log ${file} cannot be written (${why}); the run continues without it`;
 }
+
+type Level = 'info' | 'warn' | 'error';
 
 function levelOf(event: Event): Level {
   switch (event.type) {

@@ -33,28 +33,23 @@ export type BytesOutcome = OutcomeWith<BytesAnswer>;
 
 type OutcomeWith<Body> = { kind: 'answered'; answer: Body } | NotReceived;
 
-/**
- * Never rejects. What is asked for again holds memory for its answer, which others may be waiting for on every
- * connection of `dispatcher`: it goes through `again`.
- */
+/** Never rejects. Where there is no room for an answer, it is dropped, and asked for again once there is. */
 export async function exchangeBytes(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
   limits: ReceiveLimits,
   signal: AbortSignal,
-  again = dispatcher,
 ): Promise<BytesOutcome> {
   const isRepeatable = request.method === 'GET';
-  let way = dispatcher;
-  for (let reserved = 0; ; way = again) {
+  for (let reserved = 0; ;) {
     const received = await new Promise<Received | NotReceived | NoRoom>((resolve) => {
       const receiver = new Receiver(limits, { isRepeatable, reserved }, signal, resolve);
       if (signal.aborted) receiver.giveUp(cutShort);
-      else way.dispatch(request, receiver);
+      else dispatcher.dispatch(request, receiver);
     });
     if (received.kind === 'received') return read(received, limits, signal);
     if (received.kind !== 'no-room') return received;
-    limits.hold?.giveBack(reserved);
+    limits.hold?.giveBack(received.taken);
     reserved = received.bytes;
     await makeRoom(reserved, limits, signal);
   }

@@ -53,15 +53,12 @@ const connections = 64;
 export class HttpRenderService implements RenderService {
   readonly #options: HttpOptions;
   readonly #agent: Agent;
-  /** For requests that hold memory for their answer: were they to wait behind those that wait for it, nothing would go on. */
-  readonly #again: Agent;
 
   constructor(options: HttpOptions) {
     this.#options = options;
     const { requestTimeoutMs: timeout } = options;
     const times = { headersTimeout: timeout, bodyTimeout: timeout, connect: { timeout } };
     this.#agent = new Agent({ ...times, connections, pipelining: 1 });
-    this.#again = new Agent({ ...times, connections, pipelining: 1 });
   }
 
   async submit(endpoint: Endpoint, input: JsonObject, signal: AbortSignal): Promise<SubmitReply> {
@@ -108,7 +105,7 @@ export class HttpRenderService implements RenderService {
 
   /** Requests in progress are cut. */
   async close(): Promise<void> {
-    await Promise.all([this.#agent.destroy(), this.#again.destroy()]);
+    await this.#agent.destroy();
   }
 
   /** Of an answer that brings no pictures. */
@@ -148,7 +145,7 @@ export class HttpRenderService implements RenderService {
       },
       body: body ?? null,
     };
-    return exchangeBytes(this.#agent, request, limits, signal, this.#again);
+    return exchangeBytes(this.#agent, request, limits, signal);
   }
 
   #submitReply(outcome: Outcome, place: string): SubmitReply {

@@ -10,13 +10,11 @@ type WaitingClaim = Claim & { onMet: () => void };
 export class MemoryBudget {
   readonly #limit: number;
   readonly #held = new Map<object, number>();
-  readonly buffers: ReusedBuffers;
   #waiting: WaitingClaim[] = [];
 
   /** Bytes. One that is too small for an answer lets it through alone. */
   constructor(limit: number) {
     this.#limit = limit;
-    this.buffers = new ReusedBuffers(limit);
   }
 
   /**
@@ -83,7 +81,6 @@ export class MemoryBudget {
 export class Reservation implements Hold {
   readonly #memory: MemoryBudget;
   readonly #onWait: (() => void) | undefined;
-  readonly #buffers: Buffer[] = [];
 
   constructor(memory: MemoryBudget, onWait?: () => void) {
     this.#memory = memory;
@@ -108,65 +105,7 @@ export class Reservation implements Hold {
     this.#memory.giveBack(this, bytes);
   }
 
-  buffer(bytes: number): Buffer {
-    const buffer = this.#memory.buffers.take(bytes);
-    this.#buffers.push(buffer);
-    return buffer;
-  }
-
   release(): void {
-    for (const buffer of this.#buffers.splice(0)) this.#memory.buffers.giveBack(buffer);
     this.giveBack(this.bytes);
-  }
-
-  drop(): void {
-    for (const buffer of this.#buffers.splice(0)) this.#memory.buffers.forget(buffer);
-    this.giveBack(this.bytes);
-  }
-}
-
-/** Sizes differ by this at least, those below the larger step by the smaller one; a buffer is larger by so many at most. */
-const stepBytes = 1024 * 1024;
-const smallStepBytes = 64 * 1024;
-const maxSpareSteps = 2;
-
-class ReusedBuffers {
-  readonly #maxBytes: number;
-  #usedBytes = 0;
-  /** Latest first. */
-  #idle: Buffer[] = [];
-
-  /** Idle ones are kept as long as they and those in use are not more than this. */
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
-  }
-
-  /** At least of this size; holds whatever was in it. */
-  take(bytes: number): Buffer {
-    const step = bytes < stepBytes ? smallStepBytes : stepBytes;
-    const size = Math.ceil(bytes / step) * step;
-    const fits = ({ length }: Buffer): boolean => length >= size && length <= size + maxSpareSteps * step;
-    const buffer = this.#idle.find(fits) ?? Buffer.allocUnsafeSlow(size);
-    this.#idle = this.#idle.filter((other) => other !== buffer);
-    this.#usedBytes += buffer.length;
-    this.#dropIdle();
-    return buffer;
-  }
-
-  /** It is not used any more. */
-  giveBack(buffer: Buffer): void {
-    this.#idle.unshift(buffer);
-    this.forget(buffer);
-  }
-
-  /** It may still be in use. */
-  forget({ length }: Buffer): void {
-    this.#usedBytes -= length;
-    this.#dropIdle();
-  }
-
-  #dropIdle(): void {
-    let bytes = this.#usedBytes;
-    this.#idle = this.#idle.filter(({ length }) => (bytes += length) <= this.#maxBytes);
   }
 }

@@ -7,8 +7,8 @@ import { smallBytes } from './memory-budget.ts';
 import { readStatusAnswer } from './read-job-answers.ts';
 
 /**
- * As `readStatusAnswer` reads it, save that pictures come as bytes, which stand in the memory of the answer. Undefined
- * where it is small or anything but pictures in plain base64; it is then as it came.
+ * As `readStatusAnswer` reads it, save that pictures come as bytes. Undefined where it is small or anything but pictures in
+ * plain base64.
  */
 export function readLargeStatusAnswer(
   { status, headers, bytes }: BytesAnswer,
@@ -18,12 +18,12 @@ export function readLargeStatusAnswer(
   if (status < 200 || status > 299 || bytes.length <= smallBytes) return undefined;
   const lifted = liftPictures(bytes);
   if (lifted === undefined) return undefined;
-  const { json, pictures, restore } = lifted;
+  const { json, pictures } = lifted;
   const reply = readStatusAnswer({ status, headers, body: textOf(json) }, jobId, imagePath);
-  if (reply.kind === 'completed') return { ...reply, pictures: reply.pictures.map(inBytes(pictures)) };
   // What it says instead may quote or measure the long texts.
-  restore();
-  return undefined;
+  return reply.kind === 'completed'
+    ? { ...reply, pictures: reply.pictures.map(inBytes(pictures)) }
+    : undefined;
 }
 
 function inBytes(pictures: ReadonlyMap<string, Uint8Array>): (found: FoundPicture) => FoundPicture {
@@ -39,8 +39,6 @@ interface Lifted {
   json: Buffer;
   /** What the long texts held, by what stands in their place. */
   pictures: ReadonlyMap<string, Uint8Array>;
-  /** Makes the body what it was; nothing of `pictures` is of use then. */
-  restore: () => void;
 }
 
 const shortestLong = 16 * 1024;
@@ -51,24 +49,15 @@ const maxQuotes = 20_000;
 const quote = 0x22;
 const dataUri = /^data:image\/[a-z0-9.+-]{1,60};base64,/i;
 
-/**
- * The bytes of the pictures take the place of their texts within `body`. Undefined, with the body as it was, where it is
- * none of that simple kind: a long string that is not all base64 (escapes and line breaks included), or is a key.
- */
+/** Undefined where a long string is not all base64 (escapes and line breaks included), or is a key. */
 function liftPictures(body: Buffer): Lifted | undefined {
-  const decoded = new Map<string, DecodedInPlace>();
-  const restore = (): void => decoded.forEach((picture) => picture.restore());
-  const json = withoutLong(body, decoded);
-  if (json === undefined) {
-    restore();
-    return undefined;
-  }
-  const pictures = new Map(Array.from(decoded, ([name, { bytes }]) => [name, bytes]));
-  return { json, pictures, restore };
+  const pictures = new Map<string, Buffer>();
+  const json = withoutLong(body, pictures);
+  return json && { json, pictures };
 }
 
-/** Puts into `decoded` what the long strings held. */
-function withoutLong(body: Buffer, decoded: Map<string, DecodedInPlace>): Buffer | undefined {
+/** Puts into `pictures` what the long strings held. */
+function withoutLong(body: Buffer, pictures: Map<string, Buffer>): Buffer | undefined {
   const nonce = randomBytes(18).toString('hex');
   const parts: Buffer[] = [];
   const quotes = { left: maxQuotes };
@@ -79,8 +68,8 @@ function withoutLong(body: Buffer, decoded: Map<string, DecodedInPlace>): Buffer
     if (close - open > shortestLong) {
       const picture = liftOne(body, open + 1, close);
       if (picture === undefined) return undefined;
-      const name = `${picture.shown}${nonce}${decoded.size}`;
-      decoded.set(name, picture.decoded);
+      const name = `${picture.shown}${nonce}${pictures.size}`;
+      pictures.set(name, picture.bytes);
       parts.push(body.subarray(kept, open + 1), Buffer.from(name, 'latin1'));
       kept = close;
     }
@@ -89,16 +78,12 @@ function withoutLong(body: Buffer, decoded: Map<string, DecodedInPlace>): Buffer
   return quotes.left === 0 ? undefined : Buffer.concat([...parts, body.subarray(kept)]);
 }
 
-function liftOne(
-  body: Buffer,
-  start: number,
-  end: number,
-): { shown: string; decoded: DecodedInPlace } | undefined {
+function liftOne(body: Buffer, start: number, end: number): { shown: string; bytes: Buffer } | undefined {
   if (isKey(body, end)) return undefined;
   const shown = body.toString('latin1', start, start + shownBytes);
   const prefix = dataUri.exec(shown)?.[0] ?? '';
-  const decoded = decodeInPlace(body.subarray(start + prefix.length, end));
-  return decoded && { shown, decoded };
+  const bytes = decodeStrictly(body.toString('latin1', start + prefix.length, end));
+  return bytes && { shown, bytes };
 }
 
 /** -1 where there is none, or too many were looked at. */
@@ -128,52 +113,11 @@ function isKey(body: Buffer, close: number): boolean {
   return body[at] === 0x3a;
 }
 
-/** Of the text, decoded at a time; a multiple of four characters. */
-const piece = 64 * 1024;
-const decodedPiece = (piece / 4) * 3;
-
-interface DecodedInPlace {
-  bytes: Buffer;
-  /** Puts the text back where it was. */
-  restore: () => void;
-}
-
-/**
- * `text` is all ASCII base64 with its padding, and nothing else, or it is left as it was (undefined). What passes is
- * what a strict decoder of the whole text passes, with the same bytes.
- */
-function decodeInPlace(text: Buffer): DecodedInPlace | undefined {
+/** Undefined where it is not all base64 with its padding. */
+function decodeStrictly(text: string): Buffer | undefined {
   // Node takes these two for + and /, and drops every other wrong character, so that it shows in the length.
-  if (text.length % 4 !== 0 || text.includes(0x2d) || text.includes(0x5f)) return undefined;
-  const last = text.toString('latin1', text.length - 4);
-  const padding = last.endsWith('==') ? 2 : Number(last.endsWith('='));
-  let length = 0;
-  for (let at = 0; at < text.length; at += piece) {
-    const characters = text.toString('latin1', at, at + piece);
-    const isLast = at + piece >= text.length;
-    const expected = (characters.length / 4) * 3 - (isLast ? padding : 0);
-    if (text.write(characters, length, 'base64') !== expected) {
-      text.write(characters, at, 'latin1');
-      restorePieces(text, at);
-      return undefined;
-    }
-    length += expected;
-  }
-  return { bytes: text.subarray(0, length), restore: () => restoreAll(text, length, last) };
-}
-
-/** The last characters may carry bits that mean nothing and are lost in the bytes. */
-function restoreAll(text: Buffer, length: number, last: string): void {
-  const pieces = Math.floor(length / decodedPiece) * decodedPiece;
-  text.write(text.toString('base64', pieces, length), (pieces / 3) * 4, 'latin1');
-  text.write(last, text.length - 4, 'latin1');
-  restorePieces(text, (pieces / 3) * 4);
-}
-
-/** From behind, since the text of a piece stands where bytes of later ones were. */
-function restorePieces(text: Buffer, end: number): void {
-  for (let at = end - piece; at >= 0; at -= piece) {
-    const from = (at / 4) * 3;
-    text.write(text.toString('base64', from, from + decodedPiece), at, 'latin1');
-  }
+  if (text.length % 4 !== 0 || text.includes('-') || text.includes('_')) return undefined;
+  const padding = text.endsWith('==') ? 2 : Number(text.endsWith('='));
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.length === (text.length / 4) * 3 - padding ? bytes : undefined;
 }

@@ -9,8 +9,7 @@ export interface ReceiveLimits {
   /** Largest body of a 2xx answer, as it comes and unpacked. */
   maxBodyBytes: number;
   /**
-   * Longest time from sending to the end of the answer, and a second more for every 16 kB of it that came; waits for room
-   * do not count.
+   * Longest time from sending to the end of the answer, and a second more for every 16 kB of it that came.
    */
   wholeAnswerMs: number;
   /** Holds what a body takes, from before it is received; without it, nothing waits for room. */
@@ -29,10 +28,12 @@ export interface Received {
   taken: number;
 }
 
-/** The connection does not bear waiting, and this much has to be there before the answer is asked for again. */
+/** There is no room for the answer: so many bytes have to be there before it is asked for again. */
 export interface NoRoom {
   kind: 'no-room';
   bytes: number;
+  /** What `hold` holds for what came of it. */
+  taken: number;
 }
 
 export type NotReceived =
@@ -65,15 +66,12 @@ export class Receiver implements Dispatcher.DispatchHandler {
   /** Whether the request may be sent again. */
   readonly #isRepeatable: boolean;
   readonly #body = new Body();
-  /** Of a wait for room. */
-  #waiting: AbortController | undefined;
   #resolve: ((outcome: Received | NotReceived | NoRoom) => void) | undefined;
   /** What was taken for the answer before it was asked for. */
   #reserved: number;
   #controller: Dispatcher.DispatchController | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #spentMs = 0;
-  #runningSince = 0;
+  #sentAt = 0;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
 
@@ -96,6 +94,7 @@ export class Receiver implements Dispatcher.DispatchHandler {
     // A request that is written a second time could be paid twice.
     if (isUnwanted || this.#controller !== undefined) return controller.abort(new Error(cutShort));
     this.#controller = controller;
+    this.#sentAt = performance.now();
     this.#startTimer();
   }
 
@@ -106,7 +105,7 @@ export class Receiver implements Dispatcher.DispatchHandler {
     if (!this.#isSuccess || Number.isNaN(length)) return;
     if (length > this.#limits.maxBodyBytes) return this.#end({ kind: 'too-large' });
     const lack = this.#body.lackFor(length);
-    this.#makeRoom(lack, lack, (hold) => this.#body.addRoom(lack, bufferOf(hold, length)));
+    if (this.#takeRoom(lack)) this.#body.addRoom(lack, Buffer.allocUnsafe(length));
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -117,7 +116,7 @@ export class Receiver implements Dispatcher.DispatchHandler {
       return this.#end(this.#isSuccess ? { kind: 'too-large' } : this.#received());
     }
     const lack = this.#body.lackForMore(maxBodyBytes);
-    if (this.#isSuccess) this.#makeRoom(lack, maxBodyBytes, () => this.#body.addRoom(lack));
+    if (this.#isSuccess && this.#takeRoom(lack)) this.#body.addRoom(lack);
   }
 
   onResponseEnd(): void {
@@ -151,52 +150,37 @@ export class Receiver implements Dispatcher.DispatchHandler {
     return this.#status >= 200 && this.#status <= 299;
   }
 
-  /** `maxBytes` are needed in all, if the answer has to be asked for again. */
-  #makeRoom(bytes: number, maxBytes: number, onRoom: (hold: Hold) => void): void {
+  /** Whether so much more was taken. Where it is not there, an answer that can be asked for again is dropped. */
+  #takeRoom(bytes: number): boolean {
     const { hold } = this.#limits;
-    if (bytes === 0 || hold === undefined) return;
+    if (bytes === 0 || hold === undefined) return false;
     if (bytes <= this.#reserved) {
       this.#reserved -= bytes;
-      onRoom(hold);
-    } else if (hold.tryTake(bytes)) onRoom(hold);
-    else if (isLasting(this.#headers)) void this.#waitForRoom(hold, bytes, onRoom);
-    else if (this.#isRepeatable) this.#end({ kind: 'no-room', bytes: maxBytes });
-  }
-
-  /** Nothing more is read from the connection meanwhile, and no time-out runs: waiting is no fault of the service. */
-  async #waitForRoom(hold: Hold, bytes: number, onRoom: (hold: Hold) => void): Promise<void> {
-    this.#controller?.pause();
-    this.#stopTimer();
-    this.#waiting = new AbortController();
-    const isTaken = await hold.take(bytes, this.#waiting.signal);
-    // What was taken for an answer that has ended meanwhile is given back with the rest.
-    if (!isTaken || this.#resolve === undefined) return;
-    onRoom(hold);
-    this.#startTimer();
-    this.#controller?.resume();
+      return true;
+    }
+    if (hold.tryTake(bytes)) return true;
+    if (this.#isRepeatable) {
+      const taken = this.#body.take().taken + this.#reserved;
+      this.#end({ kind: 'no-room', bytes: taken + bytes, taken });
+    }
+    return false;
   }
 
   #startTimer(): void {
-    this.#runningSince = performance.now();
     this.#timer = setTimeout(() => this.#onTimer(), this.#leftMs);
   }
 
   #onTimer(): void {
-    this.#stopTimer();
     if (this.#leftMs >= 1) return this.#startTimer();
-    const seconds = Math.round(this.#spentMs / 1000);
+    const seconds = Math.round((performance.now() - this.#sentAt) / 1000);
     this.giveUp(
       this.#status === 0 ? 'no answer came in time' : `the answer was not complete after ${seconds} s`,
     );
   }
 
-  #stopTimer(): void {
-    clearTimeout(this.#timer);
-    this.#spentMs += performance.now() - this.#runningSince;
-  }
-
   get #leftMs(): number {
-    return this.#limits.wholeAnswerMs + this.#body.bytes / minBytesPerMs - this.#spentMs;
+    const spentMs = performance.now() - this.#sentAt;
+    return this.#limits.wholeAnswerMs + this.#body.bytes / minBytesPerMs - spentMs;
   }
 
   #received(): Received {
@@ -211,25 +195,8 @@ export class Receiver implements Dispatcher.DispatchHandler {
     this.#resolve = undefined;
     this.#body.take();
     clearTimeout(this.#timer);
-    this.#waiting?.abort();
     this.#signal.removeEventListener('abort', this.#onAbort);
     resolve(outcome);
     this.#controller?.abort(new Error(cutShort));
   }
-}
-
-/**
- * Whether the connection is surely to stay. One that is to end with its answer must not be made to wait: undici ends the
- * process with an assertion where such a one is closed meanwhile. Where the service does not say so, nobody knows.
- */
-function isLasting(headers: IncomingHttpHeaders): boolean {
-  const hasEnd =
-    headers['content-length'] !== undefined || /chunked\s*$/i.test(headers['transfer-encoding'] ?? '');
-  return hasEnd && /^\s*keep-alive\s*$/i.test(headers.connection ?? '');
-}
-
-/** The same memory. */
-function bufferOf(hold: Hold, length: number): Buffer {
-  const { buffer, byteOffset, byteLength } = hold.buffer(length);
-  return Buffer.from(buffer, byteOffset, byteLength);
 }

@@ -140,12 +140,9 @@ type Completed = StatusReply & { kind: 'completed' };
 /** The pictures of a job that is done; where they do not pass, its attempt has failed. */
 export async function collect(run: FollowContext, job: Job, reply: Completed): Promise<PollResult> {
   try {
-    const next = await collectHeld(run, job, reply);
-    reply.hold?.release();
-    return next;
+    return await collectHeld(run, job, reply);
   } finally {
-    // Thrown out of the midst of it, other pictures of it may still be on their way to the disk.
-    reply.hold?.drop();
+    reply.hold?.release();
   }
 }
 

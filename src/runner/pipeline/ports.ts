@@ -78,12 +78,8 @@ export interface Hold {
   /** Whether they were there at once. */
   tryTake(bytes: number): boolean;
   giveBack(bytes: number): void;
-  /** Memory of at least so many bytes, which were taken before; its content is anything. */
-  buffer(bytes: number): Uint8Array;
-  /** Gives all back, to be used by others at once: nothing that came with it may be read any more. */
+  /** Gives all back. */
   release(): void;
-  /** As above, where it may still be read. */
-  drop(): void;
 }
 
 /** The scenes of a checked manifest, ready to be compared with the checkpoint. */

@@ -1,23 +1,15 @@
 /** Promise: whatever kills the program, and whatever the service does wrong, nothing is lost, wrong or paid undeclared. */
-import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { describeResult } from '../chaos/describe-result.ts';
 import { runChaos } from '../chaos/run-chaos.ts';
 import { seed } from '../fakes/sampled.ts';
-import { folderWith, root } from './cli.ts';
+import { folderWith } from './cli.ts';
 
 /** A short form of `npm run chaos`. */
 const kills = 12;
 const scenes = 120;
 /** Far longer than it takes: the waits are the program's own, and the machine may be busy. */
 const maxMs = 300_000;
-
-// The hostile service is a process of its own, which Node runs as built.
-beforeAll(() => {
-  const compiler = join(root, 'node_modules/typescript/bin/tsc');
-  execFileSync(process.execPath, [compiler, '-p', join(root, 'test/chaos/tsconfig.json')]);
-});
 
 it(
   `keeps every promise through ${kills} kills against a service that does everything wrong`,

@@ -121,7 +121,9 @@ export const limits = z.strictObject({
   body: sizeWithin('1kB', '500MB').prefault('64MB').describe('the largest response that is read'),
   memory: sizeWithin('1MB', '100GB')
     .prefault('64MB')
-    .describe('memory for all large responses; more of them wait, and a larger one is received alone'),
+    .describe(
+      'memory for all large responses; one that does not fit is requested again once it does, and a larger one is received alone',
+    ),
   pixels: count(1, 1_000_000_000, 'pixels of one picture')
     .default(100_000_000)
     .describe('the largest picture that is decoded'),

@@ -27,7 +27,7 @@ function judge({ ours, peer }: Results, load: Load): Target[] {
   const rate = (results: Result[]): string =>
     `${((load.scenes * 1_000) / medianOf(results, workMs)).toFixed(1)} jobs a second`;
   return [
-    target('peak memory', { atMost: 300 }, megabytes(ours), {
+    target('peak memory', { atMost: 450 }, megabytes(ours), {
       unit: ' MB',
       digits: 0,
       from: rate(ours),

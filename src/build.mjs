@@ -7,8 +7,8 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync 
 import { build } from 'esbuild';
 
 const common = { bundle: true, format: 'esm', platform: 'node', target: 'node20.19', logLevel: 'warning' };
-/** They have native parts, or are the user's own. */
-const external = ['better-sqlite3', 'sharp', 'three', 'webgpu'];
+/** It has a native part. */
+const external = ['sharp'];
 
 if (process.argv[2] === 'tests') await buildTests();
 else await buildProgram();
@@ -29,7 +29,6 @@ async function buildProgram() {
     chunkNames: 'parts/[name]-[hash]',
     external,
     minifySyntax: true,
-    minifyWhitespace: true,
     legalComments: 'none',
     // For packages that are CommonJS.
     banner: {

@@ -30,8 +30,18 @@ function end(code: number): void {
 
 /** The parts of the program are files, too; with too few to be opened, none that would say so can be loaded. */
 function refuseWithoutFiles(error: NodeJS.ErrnoException): number {
+  const isPackage = /better-sqlite3|the "sharp" module/.test(error.message);
+  if (isPackage && error.code !== 'EMFILE') return refuseWithoutPackage(error);
   if (error.code !== 'EMFILE' && error.code !== 'ENFILE') throw error;
   const what = `nightrender cannot open its own files: too many files are open (${error.code})`;
   process.stderr.write(`${what}. Raise the limit (ulimit -n) and give the same command again.\n`);
   return 14;
+}
+
+/** Its binary is for another Node or machine, or was left out. */
+function refuseWithoutPackage({ message }: Error): number {
+  const [what = ''] = message.split('\n');
+  const advice = 'Install it again with the Node that runs it: npm ci in a checkout, npm install elsewhere';
+  process.stderr.write(`nightrender cannot load a package that it needs: ${what}. ${advice}.\n`);
+  return 2;
 }

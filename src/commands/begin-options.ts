@@ -1,5 +1,5 @@
 /** Options for one start only, so that no file can set them: `--sample` and `--limit`, and the consents to a start that is refused without them. */
-import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
+import type { Problem } from '../lib/yaml/problem.ts';
 import type { BatchSettings } from '../runner/pipeline/settings.ts';
 import type { Part } from '../runner/core/part.ts';
 
@@ -31,10 +31,10 @@ export function unknownPicturesOf({ isAdopting, isFresh }: BeginChoices): BatchS
   return isFresh ? 'keep' : 'ask';
 }
 
-export function beginChoicesOf(argv: Record<string, unknown>): BeginChoices {
+/** What is wrong is added to `problems`. */
+export function beginChoicesOf(argv: Record<string, unknown>, problems: Problem[]): BeginChoices {
   const [isAdopting, isFresh] = [argv['adopt'] === true, argv['fresh'] === true];
-  if (isAdopting && isFresh)
-    throw new ConfigError([{ where: '--fresh', text: 'cannot be combined with --adopt' }]);
+  if (isAdopting && isFresh) problems.push({ where: '--fresh', text: 'cannot be combined with --adopt' });
   // Who says what is to become of the pictures goes on.
   const isLossAccepted = argv['acceptLoss'] === true || isAdopting || isFresh;
   return { isLossAccepted, isAdopting, isFresh };

@@ -20,7 +20,8 @@ export async function onConfig<Options>(
   try {
     const problems: Problem[] = [];
     const options = readOptions(problems);
-    config = readWith(problems, file, argv);
+    config = read(problems, file, argv);
+    if (config === undefined || problems.length > 0) throw new ConfigError(problems);
     return await work(config, options);
   } catch (thrown) {
     const json = config?.terminal.json ?? argv['json'] === true;
@@ -28,13 +29,13 @@ export async function onConfig<Options>(
   }
 }
 
-function readWith(problems: Problem[], file: string, argv: Record<string, unknown>): Config {
+/** Undefined where something is wrong with the file, which is added to `problems`. */
+function read(problems: Problem[], file: string, argv: Record<string, unknown>): Config | undefined {
   try {
-    const config = readConfig(file, overridesOf(argv, process.env), process.env);
-    if (problems.length === 0) return config;
+    return readConfig(file, overridesOf(argv, process.env), process.env);
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown;
     problems.push(...thrown.problems);
+    return undefined;
   }
-  throw new ConfigError(problems);
 }

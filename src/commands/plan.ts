@@ -1,6 +1,6 @@
 /** `nightrender plan`: what a run would do, cost and take; it sends nothing, writes nothing into the batch and takes no lock. */
 import type { Config } from '../runner/config/config.ts';
-import { type Problem } from '../lib/yaml/problem.ts';
+import type { Problem } from '../lib/yaml/problem.ts';
 import { endings, type EndingKind } from '../runner/core/ending.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
 import { printPlan } from '../terminal/print-plan.ts';
@@ -61,7 +61,7 @@ export function plan(file: string, argv: Record<string, unknown>): Promise<numbe
   const readOptions = (problems: Problem[]): PlanOptions => ({
     part: partOf(argv, problems),
     requests: requestsOf(argv, problems),
-    ...beginChoicesOf(argv),
+    ...beginChoicesOf(argv, problems),
   });
   return onConfig(file, argv, readOptions, (config, options) =>
     withSignals((stop) => planConfig(file, config, options, argv['check'] === true, stop)),

@@ -59,7 +59,7 @@ export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | u
 
 /** Its own words do not distinguish these two. */
 const sharpLacking =
-  'The package sharp, which decodes pictures, cannot be loaded: either too many files are open (EMFILE; raise the limit with ulimit -n), or its binary for this machine is missing (npm ci brings it). Then run the same command again.';
+  'The package sharp, which decodes pictures, cannot be loaded: either too many files are open (EMFILE; raise the limit with ulimit -n), or its binary for this machine is missing (install nightrender again). Then run the same command again.';
 
 /** Undefined where it is about something else. */
 function whyNotListening(thrown: unknown): string | undefined {

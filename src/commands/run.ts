@@ -2,7 +2,7 @@
 import { assertNotOwned, isBatch, lockBatch } from '../runner/checkpoint/batch-lock.ts';
 import { readJobsInFlight } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
-import { type Problem } from '../lib/yaml/problem.ts';
+import type { Problem } from '../lib/yaml/problem.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
 import { beginChoicesOf, partOf, partOptions, beginOptions } from './begin-options.ts';
 import type { ReadScenes } from './read-scenes.ts';
@@ -42,7 +42,7 @@ export const runCommand: LoadedCommand = {
 export async function run(file: string, argv: Record<string, unknown>): Promise<number> {
   const readOptions = (problems: Problem[]): RunChoices => ({
     part: partOf(argv, problems),
-    ...beginChoicesOf(argv),
+    ...beginChoicesOf(argv, problems),
   });
   return onConfig(file, argv, readOptions, (config, choices) =>
     withSignals((stop) => runConfig(file, config, choices, stop)),
@@ -51,7 +51,7 @@ export async function run(file: string, argv: Record<string, unknown>): Promise<
 
 async function runConfig(file: string, config: Config, choices: RunChoices, stop: Stop): Promise<number> {
   const { dir } = config.output;
-  // A batch that runs is reported at once, before its manifest is read; the folder of a new one is not made before its manifest is known to be good.
+  // A batch that runs is reported before its manifest is read; the folder of a new one is made after that.
   let lock = isBatch(dir) ? await lockBatch(dir, Date.now()) : undefined;
   let scenes: ReadScenes | undefined;
   try {

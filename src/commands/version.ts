@@ -19,7 +19,7 @@ export async function versions(): Promise<[string, string][]> {
     ['node', process.versions.node],
     ['sqlite', await sqliteVersion().catch(whyNot)],
     ['sharp', await sharpVersion().catch(whyNot)],
-    ['undici', packageVersion('undici')],
+    ['undici', await Promise.resolve('undici').then(packageVersion).catch(whyNot)],
     ['platform', `${platform()} ${arch()}, ${release()}`],
   ];
 }

@@ -57,7 +57,8 @@ const maxUnwrittenBytes = 1_000_000;
 /** Writes at once, so that a kill loses no line; appends, as `copytruncate` needs it. */
 class Appender {
   readonly #path: string;
-  #file: number;
+  /** Undefined once closed: its number may be another file's then. */
+  #file: number | undefined;
   #unwritten = Buffer.alloc(0);
 
   constructor(path: string) {
@@ -66,6 +67,7 @@ class Appender {
   }
 
   append(line: string): void {
+    if (this.#file === undefined) return;
     const all = Buffer.concat([this.#unwritten, Buffer.from(line)]);
     if (all.length <= maxUnwrittenBytes) this.#unwritten = all;
     while (this.#unwritten.length > 0)
@@ -73,13 +75,16 @@ class Appender {
   }
 
   reopen(): void {
+    if (this.#file === undefined) return;
     const file = open(this.#path);
     closeSync(this.#file);
     this.#file = file;
   }
 
   close(): void {
-    closeSync(this.#file);
+    const file = this.#file;
+    this.#file = undefined;
+    if (file !== undefined) closeSync(file);
   }
 }
 

@@ -6,6 +6,7 @@ import {
   timeLeftMs,
   withFinished,
   withJobTime,
+  withResumed,
   type Finished,
 } from '../runner/core/time-left.ts';
 import type { Event } from '../runner/pipeline/event.ts';
@@ -60,13 +61,12 @@ export class ProgressCount {
       this.#submittedAt.set(event.jobId, this.#elapsed());
     } else if (event.type === 'scene-saved') {
       this.#saved += 1;
-      this.#endJob(event);
-      this.#finished = withFinished(this.#finished, this.#elapsed());
+      this.#finish(this.#endJob(event));
     } else if (event.type === 'attempt-failed') {
-      if (event.jobId !== undefined) this.#endJob({ ...event, jobId: event.jobId });
+      const isResumed = event.jobId !== undefined && this.#endJob({ ...event, jobId: event.jobId });
       if (event.next !== 'failed') return;
       this.#failed += 1;
-      this.#finished = withFinished(this.#finished, this.#elapsed());
+      this.#finish(isResumed);
     }
   }
 
@@ -110,12 +110,19 @@ export class ProgressCount {
     return quietMs > Math.max(minStallMs, 2 * usualMs) ? quietMs : undefined;
   }
 
-  #endJob({ jobId, executionTimeMs }: { jobId: string; executionTimeMs?: number }): void {
+  /** Whether an earlier run submitted it. */
+  #endJob({ jobId, executionTimeMs }: { jobId: string; executionTimeMs?: number }): boolean {
     const submittedAt = this.#submittedAt.get(jobId);
     this.#submittedAt.delete(jobId);
     this.#inFlight -= 1;
     this.#quietSince = this.#elapsed();
     const ms = executionTimeMs ?? (submittedAt === undefined ? undefined : this.#elapsed() - submittedAt);
     if (ms !== undefined) this.#finished = withJobTime(this.#finished, ms);
+    return submittedAt === undefined;
+  }
+
+  #finish(isResumed: boolean): void {
+    const now = this.#elapsed();
+    this.#finished = isResumed ? withResumed(this.#finished, now) : withFinished(this.#finished, now);
   }
 }

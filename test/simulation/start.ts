@@ -151,7 +151,7 @@ class Process {
       this.#scenes = same ?? (await readScenes(config, process.stdin, signal));
     });
     if (this.#lock === undefined) await step('lock', () => this.#takeLock());
-    const choices = beginChoicesOf(this.#asked.argv ?? {});
+    const choices = beginChoicesOf(this.#asked.argv ?? {}, []);
     await step('begin', async () => {
       const { opened } = await beginRun(file, config, this.#scenes, choices);
       this.#opened = opened;

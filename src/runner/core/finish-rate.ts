@@ -23,7 +23,7 @@ export function lastHourOf(finishes: Finishes, end: number): FinishCounts {
   return bins(finishes, end - hourMs + minuteMs, end, 1);
 }
 
-/** The time up to `end` without a pause of three hours in it, an hour at least and two days at most. */
+/** The time up to `end` without a pause of three hours before its last hour, an hour at least and two days at most. */
 export function nightOf(finishes: Finishes, end: number): FinishCounts {
   let from = end - hourMs + minuteMs;
   for (const minute of [...finishes.keys()].toSorted((a, b) => b - a)) {

@@ -12,9 +12,9 @@ export interface Finished {
   times: readonly number[];
 }
 
-/** Of so many scenes, or of twice as many as are in flight: jobs that begin together end together. */
+/** Of so many scenes, or of twice as many as are in flight: jobs that begin together end together. Half of `maxKept` in flight are followed so. */
 const latest = 150;
-const maxKept = 1_024;
+const maxKept = 4_096;
 const enough = 3;
 const minPauseMs = 1_000;
 
@@ -25,9 +25,14 @@ export function noneFinished(startedAt: number): Finished {
 /** With one more. While nothing is finished for longer than any job takes, nothing is worked on: that is no pace. */
 export function withFinished({ lastAt, gapsMs, times }: Finished, now: number): Finished {
   // Those that began with the first are half done on average.
-  const maxMs = gapsMs.length === 0 ? (times.at(-1) ?? Infinity) / 2 : Math.max(minPauseMs, ...times);
+  const maxMs = gapsMs.length === 0 ? (times.at(-1) ?? Infinity) / 2 : longestMs(times);
   const gapMs = Math.min(now - lastAt, maxMs);
   return { lastAt: now, gapsMs: [...gapsMs, gapMs].slice(-maxKept), times };
+}
+
+/** With one of a job that an earlier run submitted: when it was done tells nothing of this run's pace. */
+export function withResumed(finished: Finished, now: number): Finished {
+  return { ...finished, lastAt: now };
 }
 
 /** With what a job took at a worker (ms), or, where that is unknown, from its submission on. */
@@ -43,7 +48,7 @@ export function finishedPerMs(
 ): number | undefined {
   if (gapsMs.length < enough) return undefined;
   const gaps = gapsMs.slice(-Math.max(latest, 2 * inFlight));
-  const quietMs = Math.min(now - lastAt, Math.max(minPauseMs, ...times)) - (meanOf(times) ?? 0);
+  const quietMs = Math.min(now - lastAt, longestMs(times)) - (meanOf(times) ?? 0);
   return gaps.length / Math.max(1, sum(gaps) + Math.max(0, quietMs));
 }
 
@@ -93,7 +98,8 @@ export function throughputOf(run: RunCondition, batch: BatchOnRecord, now: numbe
     if (at < run.since) continue;
     const tookMs = executionTimeMs ?? (submittedAt === null ? null : at - submittedAt);
     if (tookMs !== null) finished = withJobTime(finished, tookMs);
-    if (hasFinished) finished = withFinished(finished, at);
+    const isOfThisRun = submittedAt === null || submittedAt >= run.since;
+    if (hasFinished) finished = isOfThisRun ? withFinished(finished, at) : withResumed(finished, at);
   }
   // The clock of the wall may have been set back.
   const end = Math.max(now, finished.lastAt);
@@ -103,6 +109,9 @@ export function throughputOf(run: RunCondition, batch: BatchOnRecord, now: numbe
   return { perSecond: perMs * 1000, leftMs: part === null ? (leftMs ?? null) : null };
 }
 
+/** How long nothing may be finished while something is worked on, as far as is known. */
+const longestMs = (times: readonly number[]): number =>
+  times.length === 0 ? Infinity : Math.max(minPauseMs, ...times);
 const meanOf = (times: readonly number[]): number | undefined =>
   times.length === 0 ? undefined : sum(times) / times.length;
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);

@@ -18,6 +18,8 @@ interface CollectedJob {
 
 /** Longer lags count as this long: three digits of each are kept. */
 const maxLagMs = 30 * 86_400_000;
+/** What the service's times may be ahead of ours: a job may be done before its acceptance is heard. */
+const toleranceMs = 1_000;
 
 export class StatsRecorder {
   readonly #clock: Clock;
@@ -97,10 +99,10 @@ export class StatsRecorder {
     const seenElapsed = job.polledElapsed ?? (job.isResumed ? undefined : job.submittedElapsed);
     if (seenElapsed === undefined) return;
     const now = this.#clock.elapsed();
-    const isReported = delayTimeMs !== undefined && executionTimeMs !== undefined;
-    const doneElapsed = isReported ? job.submittedElapsed + delayTimeMs + executionTimeMs : seenElapsed;
-    // What this run has seen counts more than the service's own times.
-    const lagMs = Math.max(0, now - Math.max(seenElapsed, doneElapsed));
+    const doneElapsed = job.submittedElapsed + (delayTimeMs ?? NaN) + (executionTimeMs ?? NaN);
+    // What this run has seen counts more than the service's own times, where these cannot be.
+    const isReported = doneElapsed >= seenElapsed && doneElapsed <= now + toleranceMs;
+    const lagMs = Math.max(0, now - (isReported ? doneElapsed : seenElapsed));
     // It takes whole numbers above 0.
     this.#lags[isReported ? 'told' : 'atMost'].record(1 + Math.min(maxLagMs, Math.round(lagMs)));
   }

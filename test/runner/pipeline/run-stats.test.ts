@@ -278,7 +278,13 @@ it('tells the wait of an answer for memory from what comes before and after it',
 it.each([
   ['the service tells its times', {}, 500, { lagMs: { jobs: 1, p50: 70, p95: 70 }, lagAtMostMs: null }],
   ['it was done before its acceptance was heard of', {}, 590, { lagMs: { jobs: 1, p50: 0, p95: 0 } }],
-  ['it was seen running since', { polledElapsed: 750 }, 500, { lagMs: { jobs: 1, p50: 50, p95: 50 } }],
+  [
+    'it was seen running since',
+    { polledElapsed: 750 },
+    500,
+    { lagMs: null, lagAtMostMs: { jobs: 1, p50: 50, p95: 50 } },
+  ],
+  ['its times cannot be', {}, 9_000, { lagMs: null, lagAtMostMs: { jobs: 1, p50: 570, p95: 570 } }],
   ['it tells none', {}, undefined, { lagMs: null, lagAtMostMs: { jobs: 1, p50: 570, p95: 570 } }],
   ['it may have been done before the run', { isResumed: true }, 500, { lagMs: null, lagAtMostMs: null }],
 ])('tells how long the result of a job lay there where %s', (_, seen, executionTimeMs, lags) => {

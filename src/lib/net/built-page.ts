@@ -10,7 +10,8 @@ export interface Page {
 }
 
 /**
- * Of the files that the build made; `withoutScript` is HTML, for those who have no JavaScript. Nothing but the page's own script and style is run, and nothing is loaded from elsewhere.
+ * Of the files that the build made; `withoutScript` is HTML, for those who have no JavaScript. Nothing but the page's own
+ * script and style is run, and nothing is loaded from elsewhere.
  */
 export function builtPage(name: 'console' | 'watch', withoutScript: string): Page {
   const script = readFileSync(packageFile(`dist/web/${name}.js`), 'utf8');

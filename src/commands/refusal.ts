@@ -78,7 +78,8 @@ function describeDisk(error: Error, code: string, dir: string | undefined, shown
   const seen = dir === undefined ? undefined : explainBlockedPath(error, dir);
   if (seen === undefined) {
     const said = error.message.includes(code) ? error.message : `${error.message}, ${code}`;
-    return `${shownDir} cannot be written (${said}); fix that and run the same command again.`;
+    const limit = code === 'SQLITE_CANTOPEN' ? ' (if too many files are open, EMFILE, see ulimit -n)' : '';
+    return `${shownDir} cannot be written (${said}); fix that${limit} and run the same command again.`;
   }
   return seen.endsWith('again') ? `${seen}.` : `${seen}, then run the same command again.`;
 }

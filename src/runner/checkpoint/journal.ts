@@ -116,7 +116,9 @@ export function asFatalFailure(error: unknown): unknown {
   if (!(error instanceof Sqlite.SqliteError)) return error;
   if (!/^SQLITE_(FULL|IOERR|READONLY|CANTOPEN)/.test(error.code)) return error;
   if (error.code === 'SQLITE_FULL') return full();
-  const text = `the checkpoint cannot be read or written (${error.message}, ${error.code}); check the disk and the output folder, then start the run again`;
+  const limit =
+    error.code === 'SQLITE_CANTOPEN' ? ', and whether too many files are open (EMFILE; see ulimit -n)' : '';
+  const text = `the checkpoint cannot be read or written (${error.message}, ${error.code}); check the disk and the output folder${limit}, then start the run again`;
   return new FatalFailure({ kind: 'output-unwritable', text });
 }
 

@@ -148,8 +148,8 @@ export const promises: Record<string, Record<string, string>> = {
     '… and never from this machine or its network.': 'runner/client/downloads.test.ts',
     'An answer larger than `limits.body` is not read to its end.': 'runner/client/bodies.test.ts',
     'Of answers with pictures no more are in memory at a time than fit into `limits.memory`, and all come.':
-      'runner/client/memory-budget.test.ts',
-    'One that is larger than `limits.memory` comes through alone.': 'runner/client/memory-budget.test.ts',
+      'runner/client/memory.test.ts',
+    'One that is larger than `limits.memory` comes through alone.': 'runner/client/memory.test.ts',
     'A picture of more pixels than `limits.pixels` is not taken.': 'runner/images/check-picture.test.ts',
     'A template reads no file but by `file_base64`.': 'runner/config/template.test.ts',
     'A list has no file sent from outside of the folder of pipeline.yaml, or of one that the template names.':

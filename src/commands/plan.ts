@@ -1,4 +1,5 @@
 /** `nightrender plan`: what a run would do, cost and take; it sends nothing, writes nothing into the batch and takes no lock. */
+import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
 import { endings, type EndingKind } from '../runner/core/ending.ts';
@@ -12,7 +13,6 @@ import { shownLists, shownPath } from './shown-path.ts';
 import { withSignals, StoppedEarly } from './signals.ts';
 import { program } from './version.ts';
 import { HttpRenderService } from '../runner/client/http-render-service.ts';
-import { MemoryBudget } from '../runner/client/memory-budget.ts';
 import type { Failure } from '../runner/core/failure.ts';
 import type { EndpointCheck } from '../runner/core/plan.ts';
 import type { HealthReply, RenderService } from '../runner/pipeline/ports.ts';
@@ -140,7 +140,7 @@ async function checkEndpoint(config: Config, signal: AbortSignal): Promise<Endpo
   if (endpoint.baseUrl === 'local')
     return { ending: 'complete', text: 'the local service starts with the run' };
   const service = new HttpRenderService({
-    memory: new MemoryBudget(config.limits.memoryBytes),
+    memory: new ByteSemaphore(config.limits.memoryBytes),
     connectionOf: ({ baseUrl }) => ({ url: baseUrl, apiKey }),
     requestTimeoutMs: config.timeouts.requestMs,
     maxBodyBytes: config.limits.bodyBytes,

@@ -1,9 +1,9 @@
 /** The edges of a batch, put together for a piece of work on it and taken down after it. */
 import { join } from 'node:path';
+import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
 import type { OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
 import { HttpRenderService } from '../runner/client/http-render-service.ts';
 import { HttpsDownloads } from '../runner/client/https-downloads.ts';
-import { MemoryBudget } from '../runner/client/memory-budget.ts';
 import { sendingFiles } from '../runner/client/sending-files.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { Endpoint } from '../runner/core/attempt.ts';
@@ -39,7 +39,7 @@ export async function withPorts<Result>(
 ): Promise<Result> {
   stop.onEnding(({ kind, text }) => emit({ type: 'stopping', ending: kind, text }));
   const connections = await connect(config, endpoints, (text) => emit({ type: 'warning', text }));
-  const memory = new MemoryBudget(config.limits.memoryBytes);
+  const memory = new ByteSemaphore(config.limits.memoryBytes);
   const service = new HttpRenderService({
     memory,
     connectionOf: connections.of,
@@ -64,7 +64,7 @@ export async function withPorts<Result>(
     const { checkpoint } = opened;
     const ports = {
       // Of memory of its own: a job that is being sent must not wait for pictures, nor they for it.
-      service: sendingFiles(service, config.folder, new MemoryBudget(config.limits.memoryBytes)),
+      service: sendingFiles(service, config.folder, new ByteSemaphore(config.limits.memoryBytes)),
       downloads,
       checkpoint,
       images,

@@ -9,7 +9,8 @@ import {
   stateAnswer,
   statusAnswer,
 } from './http/http-response.ts';
-import type { BodyRoom } from './http/body-room.ts';
+import type { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
+import { withBodyRoom } from './http/body-room.ts';
 import type { FolderWatch } from './jobs/data-folder.ts';
 import type { JobStore } from './jobs/job-store.ts';
 import { untilFound } from './jobs/job-signals.ts';
@@ -23,7 +24,7 @@ export interface JobOperationsParts {
   /** Of the store's. */
   folder: FolderWatch;
   maxRequestBytes: number;
-  bodies: BodyRoom;
+  bodies: ByteSemaphore;
   /** Whether webhooks may lead to this machine and its network. */
   hasPrivateWebhooks: boolean;
 }
@@ -75,7 +76,7 @@ export class JobOperations {
   /** Accepts a job, or refuses it. */
   submit(context: Submission, given: Partial<JobTerms> = {}): Promise<string | HttpResponse | undefined> {
     const { bodies, maxRequestBytes } = this.#parts;
-    return bodies.within(context.request, maxRequestBytes, () => this.#submit(context, given));
+    return withBodyRoom(bodies, context.request, maxRequestBytes, () => this.#submit(context, given));
   }
 
   async #submit(context: Submission, given: Partial<JobTerms>): Promise<string | HttpResponse | undefined> {

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Console } from './console/console.ts';
 import { Endpoints } from './endpoints.ts';
 import { ApiRouter, RateLimit } from './api-router.ts';
-import { BodyRoom } from './http/body-room.ts';
+import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
 import { type HttpServer, startHttpServer } from './http/http-server.ts';
 import { JobOperations } from './job-operations.ts';
 import { lockDataFolder, FolderWatch } from './jobs/data-folder.ts';
@@ -118,7 +118,7 @@ function openRouter(
   url: string,
 ): ApiRouter {
   const { maxResultBytes, rate, console, retentionMs, now } = checked;
-  const bodies = new BodyRoom(checked.maxBodiesBytes);
+  const bodies = new ByteSemaphore(checked.maxBodiesBytes);
   const jobs = new JobOperations({ ...checked, store, folder, bodies });
   // Around a result there is little else.
   const work = new WorkerOperations({ store, results, bodies, maxResultBytes: maxResultBytes + 1_000_000 });

@@ -3,7 +3,8 @@ import { memberText } from '../protocol/member-text.ts';
 import { jobIdPattern } from '../protocol/paths.ts';
 import { type RequestContext, bodyOf } from './request-context.ts';
 import { type HttpResponse, emptyResponse, jsonResponse, refusal } from './http/http-response.ts';
-import type { BodyRoom } from './http/body-room.ts';
+import type { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
+import { withBodyRoom } from './http/body-room.ts';
 import type { JobStore } from './jobs/job-store.ts';
 import type { JobResults } from './jobs/job-results.ts';
 import { untilFound } from './jobs/job-signals.ts';
@@ -16,7 +17,7 @@ export interface WorkerOperationsParts {
   results: JobResults;
   /** The largest body of a result. */
   maxResultBytes: number;
-  bodies: BodyRoom;
+  bodies: ByteSemaphore;
 }
 
 type WorkerOperation = Extract<Operation, `job-${string}` | 'ping'>;
@@ -56,9 +57,9 @@ export class WorkerOperations {
           : { status: 200, body: `[${jobs.map(takenText).join(',')}]` };
       }
       case 'job-done':
-        return await bodies.within(request, maxResultBytes, () => this.#done(context));
+        return await withBodyRoom(bodies, request, maxResultBytes, () => this.#done(context));
       case 'job-stream':
-        return await bodies.within(request, maxResultBytes, () => this.#addPart(context));
+        return await withBodyRoom(bodies, request, maxResultBytes, () => this.#addPart(context));
       case 'job-stop':
         return await this.#stop(context);
       case 'ping':

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { HttpRenderService } from '../../src/runner/client/http-render-service.ts';
-import { MemoryBudget } from '../../src/runner/client/memory-budget.ts';
+import { ByteSemaphore } from '../../src/lib/limits/byte-semaphore.ts';
 import type { Endpoint } from '../../src/runner/core/attempt.ts';
 import type { StatusReply } from '../../src/runner/pipeline/ports.ts';
 import { FakeService } from '../fakes/fake-service.ts';
@@ -129,7 +129,7 @@ function clientOf(url: string, apiKey: string): HttpRenderService {
     requestTimeoutMs: 30_000,
     maxBodyBytes: 64_000_000,
     imagePath: undefined,
-    memory: new MemoryBudget(128_000_000),
+    memory: new ByteSemaphore(128_000_000),
   });
   onTestFinished(() => service.close());
   return service;

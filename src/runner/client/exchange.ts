@@ -3,7 +3,6 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { Dispatcher } from 'undici';
-import { smallBytes } from './memory-budget.ts';
 import {
   cutShort,
   maxRefusalBytes,
@@ -13,59 +12,45 @@ import {
   type ReceiveLimits,
   type Received,
 } from './receiver.ts';
+import { smallBytes } from './reservation.ts';
 
-/** An answer with its body read. */
-export interface HttpResponse {
-  status: number;
-  headers: IncomingHttpHeaders;
-  body: string;
-}
-
-/** The same before anything is made of its body. */
+/** An answer with its body unpacked. */
 export interface BytesAnswer {
   status: number;
   headers: IncomingHttpHeaders;
   bytes: Buffer;
 }
 
-export type Outcome = OutcomeWith<HttpResponse>;
-export type BytesOutcome = OutcomeWith<BytesAnswer>;
+/** The same with its body as text. */
+export interface HttpResponse {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
 
-type OutcomeWith<Body> = { kind: 'answered'; answer: Body } | NotReceived;
+export type Outcome = { kind: 'answered'; answer: BytesAnswer } | NotReceived;
 
-/** Never rejects. Where there is no room for an answer, it is dropped, and asked for again once there is. */
-export async function exchangeBytes(
+/** Never rejects. An answer that there is no room for is dropped, and asked for again once there is: only for GET. */
+export async function exchange(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
   limits: ReceiveLimits,
   signal: AbortSignal,
-): Promise<BytesOutcome> {
-  const isRepeatable = request.method === 'GET';
-  for (let reserved = 0; ;) {
+): Promise<Outcome> {
+  for (;;) {
     const received = await new Promise<Received | NotReceived | NoRoom>((resolve) => {
-      const receiver = new Receiver(limits, { isRepeatable, reserved }, signal, resolve);
+      const receiver = new Receiver(limits, signal, resolve);
       if (signal.aborted) receiver.giveUp(cutShort);
       else dispatcher.dispatch(request, receiver);
     });
-    if (received.kind === 'received') return read(received, limits, signal);
-    if (received.kind !== 'no-room') return received;
-    limits.hold?.giveBack(received.taken);
-    reserved = received.bytes;
-    await makeRoom(reserved, limits, signal);
+    const outcome = received.kind === 'received' ? await read(received, limits) : received;
+    if (outcome.kind !== 'no-room') return outcome;
+    await limits.hold?.retake(outcome.bytes, signal);
   }
 }
 
-/** A text, what is parsed of it and what is made of that take as much as this many bodies. */
-const timesInText = 3;
-
-/** The answer with its body as text; what that takes is waited for. */
-export async function inText(
-  { bytes, ...rest }: BytesAnswer,
-  limits: ReceiveLimits,
-  signal: AbortSignal,
-): Promise<HttpResponse> {
-  if (bytes.length > smallBytes) await makeRoom(timesInText * bytes.length, limits, signal);
-  return { ...rest, body: textOf(bytes) };
+export function inText({ status, headers, bytes }: BytesAnswer): HttpResponse {
+  return { status, headers, body: textOf(bytes) };
 }
 
 /** Without the byte-order mark that JSON must not have and some have. */
@@ -74,45 +59,26 @@ export function textOf(bytes: Buffer): string {
   return bytes.toString('utf8', hasMark ? 3 : 0);
 }
 
-async function read(received: Received, limits: ReceiveLimits, signal: AbortSignal): Promise<BytesOutcome> {
-  const { status, headers } = received;
+async function read({ status, headers, bytes }: Received, limits: ReceiveLimits): Promise<Outcome | NoRoom> {
   const isSuccess = status >= 200 && status <= 299;
-  const answered = (bytes: Buffer): BytesOutcome => ({
+  const answered = (body: Buffer): Outcome => ({
     kind: 'answered',
-    answer: { status, headers, bytes },
+    answer: { status, headers, bytes: body },
   });
-  const packed = await inOnePiece(received, limits, signal);
-  const encoding = headers['content-encoding'];
+  const encoding = (headers['content-encoding'] ?? '').trim().toLowerCase();
+  if (encoding === '' || encoding === 'identity') return answered(bytes);
   const maxBytes = isSuccess ? limits.maxBodyBytes : maxRefusalBytes;
-  // Nobody knows how much comes out: only where that is more than little, room is made for the most.
-  let unpacked = await unpack(packed, encoding, Math.min(maxBytes, smallBytes));
-  if (unpacked.kind === 'too-large' && maxBytes > smallBytes) {
-    await makeRoom(maxBytes, limits, signal);
-    unpacked = await unpack(packed, encoding, maxBytes);
-    if (unpacked.kind === 'unpacked') limits.hold?.giveBack(maxBytes - unpacked.bytes.length);
+  // Nobody knows how much comes out: where that is more than little, there has to be room for the most.
+  const { hold } = limits;
+  const hasRoom = !isSuccess || hold === undefined || hold.bytes >= maxBytes;
+  const unpacked = await unpack(bytes, encoding, hasRoom ? maxBytes : Math.min(maxBytes, smallBytes));
+  if (unpacked.kind === 'unpacked') {
+    hold?.shrink(unpacked.bytes.length);
+    return answered(unpacked.bytes);
   }
-  if (unpacked.kind === 'unpacked') return answered(unpacked.bytes);
   if (!isSuccess) return answered(Buffer.alloc(0));
-  if (unpacked.kind === 'too-large') return unpacked;
+  if (unpacked.kind === 'too-large') return hasRoom ? unpacked : { kind: 'no-room', bytes: maxBytes };
   return { kind: 'broken', wasSent: true, why: unpacked.why, beginning: '' };
-}
-
-async function inOnePiece(
-  { parts, bytes, taken }: Received,
-  limits: ReceiveLimits,
-  signal: AbortSignal,
-): Promise<Buffer> {
-  const [only = Buffer.alloc(0)] = parts;
-  if (parts.length <= 1) return only;
-  if (bytes > smallBytes) await makeRoom(bytes, limits, signal);
-  const whole = Buffer.concat(parts, bytes);
-  limits.hold?.giveBack(taken);
-  return whole;
-}
-
-/** What has come whole is read in any case: where `signal` aborts, at once. */
-async function makeRoom(bytes: number, { hold }: ReceiveLimits, signal: AbortSignal): Promise<void> {
-  await hold?.take(bytes, signal);
 }
 
 type Unpacked =
@@ -125,19 +91,17 @@ const unpackers = new Map([
   ['br', promisify(brotliDecompress)],
 ]);
 
-/** `encoding` is the header `content-encoding`; at most `maxBytes` come out, however small the body is. */
-async function unpack(bytes: Buffer, encoding: string | undefined, maxBytes: number): Promise<Unpacked> {
-  const name = (encoding ?? '').trim().toLowerCase();
-  if (name === '' || name === 'identity') return { kind: 'unpacked', bytes };
-  const unpackNamed = unpackers.get(name);
+/** At most `maxBytes` come out, however small the body is. */
+async function unpack(bytes: Buffer, encoding: string, maxBytes: number): Promise<Unpacked> {
+  const unpackNamed = unpackers.get(encoding);
   if (unpackNamed === undefined) {
-    const why = `the answer is encoded as ${JSON.stringify(name.slice(0, 40))}, which was not asked for`;
+    const why = `the answer is encoded as ${JSON.stringify(encoding.slice(0, 40))}, which was not asked for`;
     return { kind: 'unreadable', why };
   }
   try {
     return { kind: 'unpacked', bytes: await unpackNamed(bytes, { maxOutputLength: maxBytes }) };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return { kind: 'too-large' };
-    return { kind: 'unreadable', why: `the answer says that it is ${name} and cannot be unpacked` };
+    return { kind: 'unreadable', why: `the answer says that it is ${encoding} and cannot be unpacked` };
   }
 }

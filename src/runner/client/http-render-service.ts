@@ -2,6 +2,7 @@
 import { Agent } from 'undici';
 import type { Endpoint } from '../core/attempt.ts';
 import type { Failure, FailureKind } from '../core/failure.ts';
+import type { ByteSemaphore } from '../../lib/limits/byte-semaphore.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import type {
   CancelReply,
@@ -12,12 +13,12 @@ import type {
   SubmitReply,
 } from '../pipeline/ports.ts';
 import { cancelPath, healthPath, runPath, statusPath } from '../../protocol/paths.ts';
-import { exchangeBytes, inText, type BytesOutcome, type Outcome } from './exchange.ts';
-import type { MemoryBudget } from './memory-budget.ts';
+import { exchange, inText, type HttpResponse, type Outcome } from './exchange.ts';
 import { readLargeStatusAnswer } from './read-large-status-answer.ts';
-import type { ReceiveLimits } from './receiver.ts';
+import type { NotReceived } from './receiver.ts';
 import { readCancelAnswer, readHealthAnswer } from './read-side-answers.ts';
 import { readStatusAnswer, jobIdAtBeginning, readSubmitAnswer } from './read-job-answers.ts';
+import { Reservation } from './reservation.ts';
 import { repeatsKey, withoutKey } from './without-key.ts';
 
 /** Where an endpoint's address leads at present, and the key for it. */
@@ -36,7 +37,7 @@ export interface HttpOptions {
   /** Largest answer that is read. */
   maxBodyBytes: number;
   /** What large answers share. */
-  memory: MemoryBudget;
+  memory: ByteSemaphore;
   /** Path of the picture in the output, for outputs of no known shape. */
   imagePath: string | undefined;
 }
@@ -46,6 +47,8 @@ interface Request {
   path: string;
   body?: string;
 }
+
+type TextOutcome = { kind: 'answered'; answer: HttpResponse } | NotReceived;
 
 /** Connections to one service, of either kind; more bring nothing (40,000 requests a second with 64). */
 const connections = 64;
@@ -81,10 +84,9 @@ export class HttpRenderService implements RenderService {
   ): Promise<StatusReply> {
     const connection = this.#options.connectionOf(endpoint);
     const path = statusPath(endpoint.version, endpoint.id, jobId);
-    const hold = this.#options.memory.open(onHeldUp);
-    const limits = this.#limits(hold);
-    const outcome = await this.#receive(connection, { method: 'GET', path }, limits, signal);
-    const reply = await this.#statusReply(outcome, jobId, connection.url + path, limits, signal);
+    const hold = new Reservation(this.#options.memory, onHeldUp);
+    const outcome = await this.#receive(connection, { method: 'GET', path }, signal, hold);
+    const reply = this.#statusReply(outcome, jobId, connection.url + path);
     return withoutKey(withHold(reply, hold), connection.apiKey);
   }
 
@@ -109,29 +111,18 @@ export class HttpRenderService implements RenderService {
   }
 
   /** Of an answer that brings no pictures. */
-  async #exchange(connection: Connection, request: Request, signal: AbortSignal): Promise<Outcome> {
-    const hold = this.#options.memory.open();
-    const limits = this.#limits(hold);
-    const outcome = await this.#receive(connection, request, limits, signal);
-    const read =
-      outcome.kind === 'answered'
-        ? { ...outcome, answer: await inText(outcome.answer, limits, signal) }
-        : outcome;
-    hold.release();
-    return read;
-  }
-
-  #limits(hold: Hold): ReceiveLimits {
-    const { requestTimeoutMs, maxBodyBytes, wholeAnswerMs = requestTimeoutMs } = this.#options;
-    return { maxBodyBytes, wholeAnswerMs, hold };
+  async #exchange(connection: Connection, request: Request, signal: AbortSignal): Promise<TextOutcome> {
+    const outcome = await this.#receive(connection, request, signal);
+    return outcome.kind === 'answered' ? { ...outcome, answer: inText(outcome.answer) } : outcome;
   }
 
   #receive(
     { url, apiKey }: Connection,
     { method, path, body }: Request,
-    limits: ReceiveLimits,
     signal: AbortSignal,
-  ): Promise<BytesOutcome> {
+    hold?: Hold,
+  ): Promise<Outcome> {
+    const { requestTimeoutMs, maxBodyBytes, wholeAnswerMs = requestTimeoutMs } = this.#options;
     const { origin, pathname } = new URL(url);
     const request = {
       origin,
@@ -145,10 +136,10 @@ export class HttpRenderService implements RenderService {
       },
       body: body ?? null,
     };
-    return exchangeBytes(this.#agent, request, limits, signal);
+    return exchange(this.#agent, request, { maxBodyBytes, wholeAnswerMs, hold }, signal);
   }
 
-  #submitReply(outcome: Outcome, place: string): SubmitReply {
+  #submitReply(outcome: TextOutcome, place: string): SubmitReply {
     switch (outcome.kind) {
       case 'answered':
         return readSubmitAnswer(outcome.answer);
@@ -162,18 +153,12 @@ export class HttpRenderService implements RenderService {
     }
   }
 
-  async #statusReply(
-    outcome: BytesOutcome,
-    jobId: string,
-    place: string,
-    limits: ReceiveLimits,
-    signal: AbortSignal,
-  ): Promise<StatusReply> {
+  #statusReply(outcome: Outcome, jobId: string, place: string): StatusReply {
     switch (outcome.kind) {
       case 'answered': {
         const { imagePath } = this.#options;
         const reply = readLargeStatusAnswer(outcome.answer, jobId, imagePath);
-        return reply ?? readStatusAnswer(await inText(outcome.answer, limits, signal), jobId, imagePath);
+        return reply ?? readStatusAnswer(inText(outcome.answer), jobId, imagePath);
       }
       case 'too-large': {
         const text = `the result is larger than ${this.#limit} (\`limits.body\`)`;
@@ -200,7 +185,7 @@ function withHold(reply: StatusReply, hold: Hold): StatusReply {
   return { ...reply, hold };
 }
 
-function cancelReply(outcome: Outcome, place: string): CancelReply {
+function cancelReply(outcome: TextOutcome, place: string): CancelReply {
   switch (outcome.kind) {
     case 'answered':
       return readCancelAnswer(outcome.answer);
@@ -211,7 +196,7 @@ function cancelReply(outcome: Outcome, place: string): CancelReply {
   }
 }
 
-function healthReply(outcome: Outcome, place: string): HealthReply {
+function healthReply(outcome: TextOutcome, place: string): HealthReply {
   switch (outcome.kind) {
     case 'answered':
       return readHealthAnswer(outcome.answer);

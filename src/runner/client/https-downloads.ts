@@ -1,11 +1,10 @@
 /** Pictures by address: over https, from listed hosts at public addresses, and with nothing of ours in the request. */
 import { isIP } from 'node:net';
-import pLimit from 'p-limit';
 import { Agent } from 'undici';
 import { type Internet, NoPublicAddress, publicLookup, theInternet } from '../../lib/net/addresses.ts';
 import type { Failure } from '../core/failure.ts';
-import type { Downloads, Hold } from '../pipeline/ports.ts';
-import { exchangeBytes, type BytesOutcome } from './exchange.ts';
+import type { Downloads, Room } from '../pipeline/ports.ts';
+import { exchange, type Outcome } from './exchange.ts';
 import { readRetryAfter } from './read-refusal.ts';
 
 export interface DownloadOptions {
@@ -30,17 +29,13 @@ const headers = { accept: 'image/png, image/*;q=0.9, */*;q=0.1', 'user-agent': '
 export class HttpsDownloads implements Downloads {
   readonly #options: DownloadOptions;
   readonly #agent: Agent;
-  /**
-   * Of jobs that hold nothing, so many are downloaded at once. Those that hold a picture already have connections of
-   * their own: were theirs all taken by answers that wait for what they hold, nothing would go on.
-   */
-  readonly #newcomers = pLimit(64);
 
   constructor(options: DownloadOptions, internet: DownloadInternet = theInternet) {
     this.#options = options;
     const { requestTimeoutMs: timeout } = options;
     const { ca } = internet;
     this.#agent = new Agent({
+      connections: 64,
       pipelining: 1,
       headersTimeout: timeout,
       bodyTimeout: timeout,
@@ -48,12 +43,10 @@ export class HttpsDownloads implements Downloads {
     });
   }
 
-  async fetch(url: string, signal: AbortSignal, hold?: Hold): Promise<{ bytes: Uint8Array } | Failure> {
-    const follow = (): Promise<{ bytes: Uint8Array } | Failure> => this.#follow(url, signal, hold);
-    if (hold !== undefined && hold.bytes > 0) return follow();
-    const fetched = await this.#newcomers(follow);
+  async fetch(url: string, signal: AbortSignal, room?: Room): Promise<{ bytes: Uint8Array } | Failure> {
+    const fetched = await this.#follow(url, signal, room);
     // Whoever asks again waits before, and what came in part is of no use.
-    if (!('bytes' in fetched)) hold?.release();
+    if (!('bytes' in fetched)) room?.hold.release();
     return fetched;
   }
 
@@ -62,10 +55,10 @@ export class HttpsDownloads implements Downloads {
     return this.#agent.destroy();
   }
 
-  async #follow(url: string, signal: AbortSignal, hold?: Hold): Promise<{ bytes: Uint8Array } | Failure> {
+  async #follow(url: string, signal: AbortSignal, room?: Room): Promise<{ bytes: Uint8Array } | Failure> {
     let target = readDownloadAddress(url, this.#options.hosts);
     for (let hops = 0; 'origin' in target; hops++) {
-      const outcome = await this.#get(target, signal, hold);
+      const outcome = await this.#get(target, signal, room);
       const next = redirectOf(outcome, target);
       if (next === undefined) return read(outcome, target);
       if (hops === maxRedirects) return failed(target, `it is redirected more than ${maxRedirects} times`);
@@ -74,16 +67,21 @@ export class HttpsDownloads implements Downloads {
     return target;
   }
 
-  #get({ origin, pathname, search }: URL, signal: AbortSignal, hold?: Hold): Promise<BytesOutcome> {
+  #get({ origin, pathname, search }: URL, signal: AbortSignal, room?: Room): Promise<Outcome> {
     const { maxBytes, requestTimeoutMs } = this.#options;
     const request = { origin, path: pathname + search, method: 'GET', headers } as const;
-    const limits = { maxBodyBytes: maxBytes, wholeAnswerMs: requestTimeoutMs, hold };
-    return exchangeBytes(this.#agent, request, limits, signal);
+    const limits = {
+      maxBodyBytes: maxBytes,
+      wholeAnswerMs: requestTimeoutMs,
+      hold: room?.hold,
+      bodies: room?.pictures,
+    };
+    return exchange(this.#agent, request, limits, signal);
   }
 }
 
 /** Where the answer leads on; undefined where it is none of that kind. */
-function redirectOf(outcome: BytesOutcome, from: URL): string | undefined {
+function redirectOf(outcome: Outcome, from: URL): string | undefined {
   if (outcome.kind !== 'answered' || !redirects.has(outcome.answer.status)) return undefined;
   const { location } = outcome.answer.headers;
   if (location === undefined) return undefined;
@@ -91,7 +89,7 @@ function redirectOf(outcome: BytesOutcome, from: URL): string | undefined {
   return URL.canParse(location, from.href) ? new URL(location, from.href).href : location;
 }
 
-function read(outcome: BytesOutcome, from: URL): { bytes: Uint8Array } | Failure {
+function read(outcome: Outcome, from: URL): { bytes: Uint8Array } | Failure {
   switch (outcome.kind) {
     case 'answered':
       return readAnswer(outcome.answer, from);
@@ -110,7 +108,7 @@ function read(outcome: BytesOutcome, from: URL): { bytes: Uint8Array } | Failure
 
 /** The body of a refusal is never shown: storage services repeat signatures in it. */
 function readAnswer(
-  { status, headers: heads, bytes }: (BytesOutcome & { kind: 'answered' })['answer'],
+  { status, headers: heads, bytes }: (Outcome & { kind: 'answered' })['answer'],
   from: URL,
 ): { bytes: Uint8Array } | Failure {
   if (status >= 200 && status <= 299)

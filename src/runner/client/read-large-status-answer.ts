@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import type { FoundPicture } from '../core/picture.ts';
 import type { StatusReply } from '../pipeline/ports.ts';
 import { textOf, type BytesAnswer } from './exchange.ts';
-import { smallBytes } from './memory-budget.ts';
 import { readStatusAnswer } from './read-job-answers.ts';
+import { smallBytes } from './reservation.ts';
 
 /**
  * As `readStatusAnswer` reads it, save that pictures come as bytes. Undefined where it is small or anything but pictures in

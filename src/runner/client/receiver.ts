@@ -2,8 +2,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Hold } from '../pipeline/ports.ts';
-import { Body } from './body.ts';
 import { describeNetworkError } from './network-error.ts';
+import { smallBytes } from './reservation.ts';
 
 export interface ReceiveLimits {
   /** Largest body of a 2xx answer, as it comes and unpacked. */
@@ -14,6 +14,8 @@ export interface ReceiveLimits {
   wholeAnswerMs: number;
   /** Holds what a body takes, from before it is received; without it, nothing waits for room. */
   hold?: Hold | undefined;
+  /** So many bodies of this size are to come for the same hold, this one included; 1 where left out. */
+  bodies?: number | undefined;
 }
 
 /** An answer whose body is as it came. */
@@ -21,19 +23,13 @@ export interface Received {
   kind: 'received';
   status: number;
   headers: IncomingHttpHeaders;
-  parts: Buffer[];
-  /** Of the parts together. */
-  bytes: number;
-  /** What `hold` holds for them. */
-  taken: number;
+  bytes: Buffer;
 }
 
-/** There is no room for the answer: so many bytes have to be there before it is asked for again. */
+/** There is no room for the answer: `hold` has to hold so many bytes before it is asked for again. */
 export interface NoRoom {
   kind: 'no-room';
   bytes: number;
-  /** What `hold` holds for what came of it. */
-  taken: number;
 }
 
 export type NotReceived =
@@ -63,12 +59,9 @@ const maxPrefixBytes = 64 * 1024;
 export class Receiver implements Dispatcher.DispatchHandler {
   readonly #limits: ReceiveLimits;
   readonly #signal: AbortSignal;
-  /** Whether the request may be sent again. */
-  readonly #isRepeatable: boolean;
-  readonly #body = new Body();
   #resolve: ((outcome: Received | NotReceived | NoRoom) => void) | undefined;
-  /** What was taken for the answer before it was asked for. */
-  #reserved: number;
+  #parts: Buffer[] = [];
+  #bytes = 0;
   #controller: Dispatcher.DispatchController | undefined;
   #timer: NodeJS.Timeout | undefined;
   #sentAt = 0;
@@ -77,13 +70,10 @@ export class Receiver implements Dispatcher.DispatchHandler {
 
   constructor(
     limits: ReceiveLimits,
-    request: { isRepeatable: boolean; reserved: number },
     signal: AbortSignal,
     resolve: (outcome: Received | NotReceived | NoRoom) => void,
   ) {
     this.#limits = limits;
-    this.#isRepeatable = request.isRepeatable;
-    this.#reserved = request.reserved;
     this.#signal = signal;
     this.#resolve = resolve;
     signal.addEventListener('abort', this.#onAbort);
@@ -101,22 +91,23 @@ export class Receiver implements Dispatcher.DispatchHandler {
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     this.#status = status;
     this.#headers = headers;
-    const length = Number(headers['content-length']);
-    if (!this.#isSuccess || Number.isNaN(length)) return;
-    if (length > this.#limits.maxBodyBytes) return this.#end({ kind: 'too-large' });
-    const lack = this.#body.lackFor(length);
-    if (this.#takeRoom(lack)) this.#body.addRoom(lack, Buffer.allocUnsafe(length));
+    const length = Number(headers['content-length'] ?? 0);
+    if (this.#isSuccess && length > this.#limits.maxBodyBytes) return this.#end({ kind: 'too-large' });
+    this.#makeRoom(length);
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#body.add(chunk);
-    const { bytes } = this.#body;
+    this.#parts.push(chunk);
+    this.#bytes += chunk.length;
     const { maxBodyBytes } = this.#limits;
-    if (bytes > (this.#isSuccess ? maxBodyBytes : maxRefusalBytes)) {
+    if (this.#bytes > (this.#isSuccess ? maxBodyBytes : maxRefusalBytes)) {
       return this.#end(this.#isSuccess ? { kind: 'too-large' } : this.#received());
     }
-    const lack = this.#body.lackForMore(maxBodyBytes);
-    if (this.#isSuccess && this.#takeRoom(lack)) this.#body.addRoom(lack);
+    // Where nobody said how many come, twice as many are made room for, so that it is not asked for each part.
+    const isLengthKnown = this.#headers['content-length'] !== undefined;
+    const held = this.#limits.hold?.bytes ?? Infinity;
+    if (!isLengthKnown && this.#bytes > held / this.#bodies)
+      this.#makeRoom(Math.min(2 * this.#bytes, maxBodyBytes));
   }
 
   onResponseEnd(): void {
@@ -132,16 +123,10 @@ export class Receiver implements Dispatcher.DispatchHandler {
   /** Where the status tells everything, the body may be cut. */
   giveUp(why: string, cause?: unknown): void {
     const wasSent = this.#controller !== undefined;
-    const received = this.#received();
-    if (this.#status >= 300) return this.#end(received);
-    const beginning = Buffer.concat(received.parts.map((part) => part.subarray(0, maxPrefixBytes)));
-    this.#end({
-      kind: 'broken',
-      wasSent,
-      why,
-      beginning: beginning.toString('utf8', 0, maxPrefixBytes),
-      cause,
-    });
+    if (this.#status >= 300) return this.#end(this.#received());
+    const first = this.#parts.map((part) => part.subarray(0, maxPrefixBytes));
+    const beginning = Buffer.concat(first).toString('utf8', 0, maxPrefixBytes);
+    this.#end({ kind: 'broken', wasSent, why, beginning, cause });
   }
 
   readonly #onAbort = (): void => this.giveUp(cutShort);
@@ -150,20 +135,16 @@ export class Receiver implements Dispatcher.DispatchHandler {
     return this.#status >= 200 && this.#status <= 299;
   }
 
-  /** Whether so much more was taken. Where it is not there, an answer that can be asked for again is dropped. */
-  #takeRoom(bytes: number): boolean {
+  get #bodies(): number {
+    return this.#limits.bodies ?? 1;
+  }
+
+  /** Where there is no room for so long a body, it is dropped. */
+  #makeRoom(length: number): void {
     const { hold } = this.#limits;
-    if (bytes === 0 || hold === undefined) return false;
-    if (bytes <= this.#reserved) {
-      this.#reserved -= bytes;
-      return true;
-    }
-    if (hold.tryTake(bytes)) return true;
-    if (this.#isRepeatable) {
-      const taken = this.#body.take().taken + this.#reserved;
-      this.#end({ kind: 'no-room', bytes: taken + bytes, taken });
-    }
-    return false;
+    if (hold === undefined || !this.#isSuccess || length <= smallBytes) return;
+    const bytes = length * this.#bodies;
+    if (!hold.tryGrow(bytes)) this.#end({ kind: 'no-room', bytes });
   }
 
   #startTimer(): void {
@@ -180,20 +161,19 @@ export class Receiver implements Dispatcher.DispatchHandler {
 
   get #leftMs(): number {
     const spentMs = performance.now() - this.#sentAt;
-    return this.#limits.wholeAnswerMs + this.#body.bytes / minBytesPerMs - spentMs;
+    return this.#limits.wholeAnswerMs + this.#bytes / minBytesPerMs - spentMs;
   }
 
   #received(): Received {
-    const { taken, ...body } = this.#body.take();
-    const head = { status: this.#status, headers: this.#headers };
-    return { kind: 'received', ...head, ...body, taken: taken + this.#reserved };
+    const bytes = Buffer.concat(this.#parts);
+    return { kind: 'received', status: this.#status, headers: this.#headers, bytes };
   }
 
   #end(outcome: Received | NotReceived | NoRoom): void {
     const resolve = this.#resolve;
     if (resolve === undefined) return;
     this.#resolve = undefined;
-    this.#body.take();
+    this.#parts = [];
     clearTimeout(this.#timer);
     this.#signal.removeEventListener('abort', this.#onAbort);
     resolve(outcome);

@@ -1,8 +1,8 @@
 /** A job service that is sent the files that an input names. */
 import { base64Bytes, filesIn } from '../core/file-text.ts';
+import type { ByteSemaphore } from '../../lib/limits/byte-semaphore.ts';
 import { fillInFiles } from '../files/sent-files.ts';
 import type { RenderService } from '../pipeline/ports.ts';
-import type { MemoryBudget } from './memory-budget.ts';
 
 /** A text, the body that holds it, and its bytes on their way. */
 const copies = 3;
@@ -11,20 +11,19 @@ const copies = 3;
  * Files are read when their job is sent, as many at a time as `memory` has room for: scenes wait for hours. `base` is the
  * folder of pipeline.yaml.
  */
-export function sendingFiles(service: RenderService, base: string, memory: MemoryBudget): RenderService {
+export function sendingFiles(service: RenderService, base: string, memory: ByteSemaphore): RenderService {
   return {
     submit: async (endpoint, input, signal) => {
       const files = filesIn(input);
       if (files.length === 0) return service.submit(endpoint, input, signal);
-      const hold = memory.open();
+      const bytes = copies * files.reduce((sum, file) => sum + base64Bytes(file), 0);
+      if (!(await memory.take(bytes, signal))) return notSent;
       try {
-        const bytes = copies * files.reduce((sum, file) => sum + base64Bytes(file), 0);
-        if (!(await hold.take(bytes, signal))) return notSent;
         const filled = await fillInFiles(input, base);
         if ('failure' in filled) return { kind: 'failure', failure: filled.failure };
         return await service.submit(endpoint, filled.input, signal);
       } finally {
-        hold.release();
+        memory.giveBack(bytes);
       }
     },
     status: (...args) => service.status(...args),

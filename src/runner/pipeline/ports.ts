@@ -73,13 +73,20 @@ export type HealthReply =
 export interface Hold {
   /** Bytes that are taken by now. */
   readonly bytes: number;
-  /** Resolves once so many more are there for it; to false where `signal` aborts before. Others are waited for in turn. */
-  take(bytes: number, signal: AbortSignal): Promise<boolean>;
-  /** Whether they were there at once. */
-  tryTake(bytes: number): boolean;
-  giveBack(bytes: number): void;
+  /** Whether it holds so many now. */
+  tryGrow(bytes: number): boolean;
+  /** Gives all back, and resolves once it holds so many in its turn, or `signal` aborts. */
+  retake(bytes: number, signal: AbortSignal): Promise<void>;
+  /** Gives back what is beyond so many. */
+  shrink(bytes: number): void;
   /** Gives all back. */
   release(): void;
+}
+
+/** For the pictures of a job that are still to come, so many, of which room is made for all before the first. */
+export interface Room {
+  hold: Hold;
+  pictures: number;
 }
 
 /** The scenes of a checked manifest, ready to be compared with the checkpoint. */
@@ -174,10 +181,10 @@ export interface PictureMove {
 /** Pictures that an output names by address. */
 export interface Downloads {
   /**
-   * One try; what comes is held by `hold`. The text of a failure names the host, and nothing of the URL that could be
+   * One try; what comes is held by the hold of `room`. The text of a failure names the host, and nothing of the URL that could be
    * a signature.
    */
-  fetch(url: string, signal: AbortSignal, hold?: Hold): Promise<{ bytes: Uint8Array } | Failure>;
+  fetch(url: string, signal: AbortSignal, room?: Room): Promise<{ bytes: Uint8Array } | Failure>;
 }
 
 /** The folder of finished pictures. */

@@ -4,7 +4,7 @@ import { type Failure, failureRules } from '../core/failure.ts';
 import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
 import { provenanceOf } from '../core/provenance.ts';
 import type { PictureNames } from './picture-names.ts';
-import type { Checkpoint, Hold, Ports } from './ports.ts';
+import type { Checkpoint, Hold, Ports, Room } from './ports.ts';
 import {
   savedSettlement,
   settleSaved,
@@ -32,9 +32,10 @@ export async function save(
   hold?: Hold,
 ): Promise<'saved' | 'failed' | 'left'> {
   const held: (HeldPicture | Failure)[] = [];
-  for (const picture of found) {
-    // One after the other: what comes first makes the others go before those of jobs that hold nothing.
-    const came = await download(run, attempt, picture, hold);
+  for (const [i, picture] of found.entries()) {
+    // One after the other: before the first, room is made for all.
+    const room = hold?.bytes === 0 ? { hold, pictures: found.length - i } : undefined;
+    const came = await download(run, attempt, picture, room);
     if (came === 'left') return 'left';
     held.push(came);
   }
@@ -85,12 +86,12 @@ async function download(
   run: SaveContext,
   attempt: SubmittedAttempt,
   picture: FoundPicture,
-  hold?: Hold,
+  room?: Room,
 ): Promise<HeldPicture | Failure | 'left'> {
   if (!('url' in picture)) return picture;
   const { url, ...rest } = picture;
   for (let tries = 1; ; tries++) {
-    const reply = await run.ports.downloads.fetch(url, run.abandoned, hold);
+    const reply = await run.ports.downloads.fetch(url, run.abandoned, room);
     if ('bytes' in reply) return { ...rest, ...reply };
     if (failureRules[reply.kind].next === 'stop') {
       run.stop.forFailure(reply);

@@ -2,7 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import { expect, onTestFinished } from 'vitest';
 import { HttpRenderService, type HttpOptions } from '../../../src/runner/client/http-render-service.ts';
-import { MemoryBudget } from '../../../src/runner/client/memory-budget.ts';
+import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
 import type { Endpoint } from '../../../src/runner/core/attempt.ts';
 import type {
   CancelReply,
@@ -34,7 +34,7 @@ export function clientOf(url: string, options: Partial<HttpOptions> & { apiKey?:
     connectionOf: ({ baseUrl }) => ({ url: baseUrl, apiKey }),
     requestTimeoutMs: 30_000,
     maxBodyBytes: 64_000_000,
-    memory: new MemoryBudget(128_000_000),
+    memory: new ByteSemaphore(128_000_000),
     imagePath: undefined,
     ...rest,
   });

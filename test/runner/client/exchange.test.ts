@@ -1,7 +1,7 @@
 /** What undici is not seen to do, and would be paid for. */
 import { Dispatcher } from 'undici';
 import { expect, it, vi } from 'vitest';
-import { exchangeBytes } from '../../../src/runner/client/exchange.ts';
+import { exchange } from '../../../src/runner/client/exchange.ts';
 
 class StartsTwice extends Dispatcher {
   readonly aborts = [vi.fn<() => void>(), vi.fn<() => void>()];
@@ -32,7 +32,7 @@ it('writes a request once at most: what would begin it again is cut', async () =
   const dispatcher = new StartsTwice();
   const request = { origin: 'http://service.test', path: '/', method: 'POST' } as const;
   const limits = { maxBodyBytes: 1_000, wholeAnswerMs: 60_000 };
-  const outcome = await exchangeBytes(dispatcher, request, limits, new AbortController().signal);
+  const outcome = await exchange(dispatcher, request, limits, new AbortController().signal);
   expect(outcome).toMatchObject({ kind: 'broken', wasSent: true });
   expect(dispatcher.wasCutAtOnce).toBe(true);
 });

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { MemoryBudget } from '../../../src/runner/client/memory-budget.ts';
+import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
 import { sendingFiles } from '../../../src/runner/client/sending-files.ts';
 import { fileText } from '../../../src/runner/core/file-text.ts';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
@@ -42,13 +42,13 @@ it('the file is in its place, as base64', async () => {
   const { sent, service } = recording();
   const input = describedIn(folder, 'a.jpg', 'ten bytes.');
   expect(
-    await sendingFiles(service, folder, new MemoryBudget(1e6)).submit(endpoint, input, never),
+    await sendingFiles(service, folder, new ByteSemaphore(1e6)).submit(endpoint, input, never),
   ).toMatchObject({
     kind: 'accepted',
   });
   expect(sent).toEqual([{ scene: 'x', image: 'data:,dGVuIGJ5dGVzLg==' }]);
   const plain = { scene: 'y', list: [1, null, { a: 'b' }] };
-  await sendingFiles(service, folder, new MemoryBudget(1e6)).submit(endpoint, plain, never);
+  await sendingFiles(service, folder, new ByteSemaphore(1e6)).submit(endpoint, plain, never);
   expect(sent[1]).toBe(plain);
 });
 
@@ -65,7 +65,7 @@ it.each<[string, (file: string) => void, RegExp]>([
   const { sent, service } = recording();
   const input = describedIn(folder, 'a.jpg', 'ten bytes.');
   change(join(folder, 'a.jpg'));
-  expect(await sendingFiles(service, folder, new MemoryBudget(1e6)).submit(endpoint, input, never)).toEqual({
+  expect(await sendingFiles(service, folder, new ByteSemaphore(1e6)).submit(endpoint, input, never)).toEqual({
     kind: 'failure',
     failure: { kind: 'file-changed', text: expect.stringMatching(text) as string },
   });
@@ -88,7 +88,7 @@ it('no more are read at a time than memory has room for, and all are sent', asyn
     return { kind: 'accepted', jobId: 'j', status: 'IN_QUEUE' };
   });
   const inputs = Array.from({ length: 12 }, (_, i) => describedIn(folder, `${i}`, 'x'.repeat(3000)));
-  const sending = sendingFiles(service, folder, new MemoryBudget(3 * 4000 * 2));
+  const sending = sendingFiles(service, folder, new ByteSemaphore(3 * 4000 * 2));
   await Promise.all(inputs.map((input) => sending.submit(endpoint, input, never)));
   expect(sent).toHaveLength(12);
   expect(most).toBe(2);

@@ -7,13 +7,11 @@ import { manifestOf, World } from '../../fakes/world.ts';
 class CountedHold implements Hold {
   bytes = 1_000;
 
-  async take(): Promise<boolean> {
+  tryGrow(): boolean {
     return true;
   }
-  tryTake(): boolean {
-    return true;
-  }
-  giveBack(): void {}
+  async retake(): Promise<void> {}
+  shrink(): void {}
   release(): void {
     this.bytes = 0;
   }

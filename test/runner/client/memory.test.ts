@@ -3,7 +3,8 @@ import { once, setMaxListeners } from 'node:events';
 import { gzipSync } from 'node:zlib';
 import { expect, it, onTestFinished } from 'vitest';
 import { HttpsDownloads } from '../../../src/runner/client/https-downloads.ts';
-import { MemoryBudget, type Reservation } from '../../../src/runner/client/memory-budget.ts';
+import { Reservation } from '../../../src/runner/client/reservation.ts';
+import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
 import type { StatusReply } from '../../../src/runner/pipeline/ports.ts';
 import { answer, headOf, inTurn, scriptedServer, type Script } from '../../fakes/scripted-server.ts';
 import { selfSigned } from '../../fakes/self-signed.ts';
@@ -22,10 +23,10 @@ const picture = Buffer.alloc(150_000, 'picture');
 const body = completed(picture);
 
 /** Memory that somebody else has taken as a whole. */
-async function takenMemory(bytes = 1_000_000): Promise<{ memory: MemoryBudget; other: Reservation }> {
-  const memory = new MemoryBudget(bytes);
-  const other = memory.open();
-  await other.take(bytes, never);
+function takenMemory(bytes = 1_000_000): { memory: ByteSemaphore; other: Reservation } {
+  const memory = new ByteSemaphore(bytes);
+  const other = new Reservation(memory);
+  other.tryGrow(bytes);
   return { memory, other };
 }
 
@@ -36,7 +37,7 @@ it('are never more at a time than have room, and all come', async () => {
     const text = completed(pictures[number] ?? Buffer.alloc(0)).replace(jobId, `job-${number}`);
     answer(200, text, lasting)(socket, request);
   });
-  const { service } = clientOf(url, { memory: new MemoryBudget(16_000_000) });
+  const { service } = clientOf(url, { memory: new ByteSemaphore(16_000_000) });
   const endpoint = { baseUrl: url, id: 'scene-renderer', version: 'v2' } as const;
   const held = new Set<number>();
   let most = 0;
@@ -69,18 +70,18 @@ it.each<[string, Script]>([
   ['that is packed', answer(200, gzipSync(body), { ...lasting, 'Content-Encoding': 'gzip' })],
   ['with escapes in its base64', answer(200, body.replaceAll('G', String.raw`\u0047`), lasting)],
 ])('one %s that is larger than all of it comes through, alone', async (_, script) => {
-  const { memory, other } = await takenMemory(1_000);
+  const { memory, other } = takenMemory(1_000);
   const { url } = await scriptedServer(script);
   const { status } = clientOf(url, { memory });
   const replies = Promise.all([status(), status(), status()]);
   other.release();
   for (const reply of await replies) expect(isPicture(reply)).toBe(true);
-  expect(memory.open().tryTake(1_000)).toBe(true);
+  expect(memory.tryTake(1_000)).toBe(true);
 });
 
 it('leave small answers alone, and hold up no other request', async () => {
   const small = answer(200, `{"id":"${jobId}","status":"IN_QUEUE"}`, lasting);
-  const { memory, other } = await takenMemory();
+  const { memory, other } = takenMemory();
   const { url, received } = await scriptedServer(
     inTurn(answer(200, body, lasting), small, small, answer(200, body, lasting)),
   );
@@ -94,7 +95,7 @@ it('leave small answers alone, and hold up no other request', async () => {
 });
 
 it('keep no connection from others meanwhile, and time out no sooner', async () => {
-  const { memory, other } = await takenMemory();
+  const { memory, other } = takenMemory();
   const { url, received } = await scriptedServer((socket, request) => {
     const isHealth = request.path.endsWith('/health');
     answer(200, isHealth ? '{}' : body, lasting)(socket, request);
@@ -114,7 +115,7 @@ it('keep no connection from others meanwhile, and time out no sooner', async () 
 });
 
 it('stop waiting when the run is left', async () => {
-  const { memory } = await takenMemory();
+  const { memory } = takenMemory();
   const leaving = new AbortController();
   const { url, received } = await scriptedServer(answer(200, body, lasting));
   const { status } = clientOf(url, { memory });
@@ -131,7 +132,7 @@ it.each<[string, string, Record<string, string>]>([
   ['a service that closes each connection', '1.1', { Connection: 'close' }],
   ['a service that does not tell', '1.1', {}],
 ])('of %s wait without a connection', async (_, version, headers) => {
-  const { memory, other } = await takenMemory();
+  const { memory, other } = takenMemory();
   const ended = new EventTarget();
   const first: Script = (socket) => {
     socket.once('close', () => ended.dispatchEvent(new Event('ended')));
@@ -146,31 +147,32 @@ it.each<[string, string, Record<string, string>]>([
   expect(isPicture(await asked)).toBe(true);
 });
 
-it('are pictures by address as well; those of a job that holds one already go first', async () => {
-  const { memory, other } = await takenMemory();
+it('are pictures by address as well: room is made for all of a job before its first', async () => {
+  const { memory, other } = takenMemory(4 * picture.length);
   const tls = selfSigned('cdn.test');
-  const { port, received } = await scriptedServer(answer(200, picture, lasting), { tls });
+  const { port, requests } = await scriptedServer(answer(200, picture, lasting), { tls });
   const downloads = new HttpsDownloads(
     { hosts: [`cdn.test:${port}`], maxBytes: 1_000_000, requestTimeoutMs: 30_000 },
     { lookup: async () => [{ address: '127.0.0.1', family: 4 }], isPublic: () => true, ca: tls.cert },
   );
   onTestFinished(() => downloads.close());
   const url = `https://cdn.test:${port}/a.png`;
-  const order: string[] = [];
-  const later = memory.open();
-  const waiting = downloads.fetch(url, never, later).then(() => order.push('a job that holds nothing'));
-  await received(1);
-  const fetched = await downloads.fetch(url, never, other);
-  order.push('a job that holds something');
-  expect('bytes' in fetched && picture.equals(fetched.bytes)).toBe(true);
+  const heldUp = whenCalled();
+  const hold = new Reservation(memory, heldUp.call);
+  const first = downloads.fetch(url, never, { hold, pictures: 3 });
+  await heldUp.called;
+  expect(requests.length).toBe(1);
   other.release();
-  await waiting;
-  expect(order).toEqual(['a job that holds something', 'a job that holds nothing']);
-  later.release();
+  for (const fetched of [await first, await downloads.fetch(url, never)])
+    expect('bytes' in fetched && picture.equals(fetched.bytes)).toBe(true);
+  expect(hold.bytes).toBe(3 * picture.length);
+  expect(memory.tryTake(picture.length + 1)).toBe(false);
+  hold.release();
+  expect(memory.tryTake(4 * picture.length)).toBe(true);
 });
 
 it('give back what they took where they break off: others do not wait until they are asked for again', async () => {
-  const memory = new MemoryBudget(1_000_000);
+  const memory = new ByteSemaphore(1_000_000);
   const tls = selfSigned('cdn.test');
   const half: Script = (socket) =>
     void socket.end(headOf(200, { ...lasting, 'Content-Length': '150000' }) + 'picture');
@@ -180,10 +182,10 @@ it('give back what they took where they break off: others do not wait until they
     { lookup: async () => [{ address: '127.0.0.1', family: 4 }], isPublic: () => true, ca: tls.cert },
   );
   onTestFinished(() => downloads.close());
-  const hold = memory.open();
-  const fetched = await downloads.fetch(`https://cdn.test:${port}/a.png`, never, hold);
+  const room = { hold: new Reservation(memory), pictures: 1 };
+  const fetched = await downloads.fetch(`https://cdn.test:${port}/a.png`, never, room);
   expect(fetched).toMatchObject({ kind: 'download-failed' });
-  expect(memory.open().tryTake(1_000_000)).toBe(true);
+  expect(memory.tryTake(1_000_000)).toBe(true);
 });
 
 /** The comparison that `expect` makes takes seconds. */
@@ -201,7 +203,7 @@ function inChunks(text: string): Script {
 }
 
 it('tells of the answer that waits, and of no other', async () => {
-  const { memory, other } = await takenMemory();
+  const { memory, other } = takenMemory();
   const { url } = await scriptedServer(answer(200, body, lasting));
   const { service } = clientOf(url, { memory });
   const endpoint = { baseUrl: url, id: 'scene-renderer', version: 'v2' } as const;

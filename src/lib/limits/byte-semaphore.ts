@@ -1,0 +1,62 @@
+/** A limit on the bytes that are in use at the same time, such as long bodies: who comes first goes first. */
+
+interface Waiting {
+  bytes: number;
+  enter: () => void;
+}
+
+export class ByteSemaphore {
+  readonly #limit: number;
+  #taken = 0;
+  readonly #waiting = new Set<Waiting>();
+
+  /** What is larger than `limit` (bytes) is let in alone. */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Whether so many bytes were there at once. */
+  tryTake(bytes: number): boolean {
+    if (this.#waiting.size > 0 || !this.#fits(bytes)) return false;
+    this.#taken += bytes;
+    return true;
+  }
+
+  /** Resolves to true once they are taken; to false where `signal` aborts before. */
+  async take(bytes: number, signal?: AbortSignal): Promise<boolean> {
+    if (signal?.aborted) return false;
+    if (this.tryTake(bytes)) return true;
+    return new Promise((resolve) => {
+      const leave = (): void => {
+        this.#waiting.delete(waiting);
+        resolve(false);
+        this.#admit();
+      };
+      const enter = (): void => {
+        signal?.removeEventListener('abort', leave);
+        resolve(true);
+      };
+      const waiting = { bytes, enter };
+      signal?.addEventListener('abort', leave, { once: true });
+      this.#waiting.add(waiting);
+    });
+  }
+
+  giveBack(bytes: number): void {
+    this.#taken -= bytes;
+    this.#admit();
+  }
+
+  #fits(bytes: number): boolean {
+    return this.#taken === 0 || this.#taken + bytes <= this.#limit;
+  }
+
+  #admit(): void {
+    for (const waiting of this.#waiting) {
+      if (!this.#fits(waiting.bytes)) return;
+      this.#waiting.delete(waiting);
+      this.#taken += waiting.bytes;
+      waiting.enter();
+    }
+  }
+}

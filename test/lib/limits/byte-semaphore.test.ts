@@ -1,0 +1,47 @@
+/** Promise: bytes are shared out in turn, never more than the limit save to one alone, and nobody waits for ever. */
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
+
+it('is first come, first served, also where a small one behind would fit', async () => {
+  const memory = new ByteSemaphore(100);
+  expect(memory.tryTake(60)).toBe(true);
+  const order: string[] = [];
+  const large = memory.take(50).then(() => order.push('large'));
+  const small = memory.take(1).then(() => order.push('small'));
+  expect(memory.tryTake(1)).toBe(false);
+  memory.giveBack(60);
+  await Promise.all([large, small]);
+  expect(order).toEqual(['large', 'small']);
+});
+
+it('lets others in where the one before them leaves', async () => {
+  const memory = new ByteSemaphore(100);
+  memory.tryTake(60);
+  const leaving = new AbortController();
+  const large = memory.take(50, leaving.signal);
+  const small = memory.take(40);
+  leaving.abort();
+  expect([await large, await small]).toEqual([false, true]);
+  expect(await memory.take(1, leaving.signal)).toBe(false);
+});
+
+it('comes to an end for any amounts, and is never beyond the limit save for one alone', async () => {
+  const amounts = fc.array(fc.integer({ min: 1, max: 150 }), { maxLength: 30 });
+  await fc.assert(
+    fc.asyncProperty(amounts, async (all) => {
+      const memory = new ByteSemaphore(100);
+      const held: number[] = [];
+      const use = async (bytes: number): Promise<void> => {
+        await memory.take(bytes);
+        held.push(bytes);
+        if (held.length > 1) expect(held.reduce((sum, one) => sum + one)).toBeLessThanOrEqual(100);
+        await new Promise((resolve) => setImmediate(resolve));
+        held.splice(held.indexOf(bytes), 1);
+        memory.giveBack(bytes);
+      };
+      await Promise.all(all.map(use));
+      expect(memory.tryTake(1_000)).toBe(true);
+    }),
+  );
+});

@@ -146,7 +146,8 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       }),
     );
     const { page, troubles } = await enter(browser, service, '#/endpoints/painter');
-    const one = (id: string) => page.locator('.workers > li').filter({ hasText: id });
+    const one = (id: string) =>
+      page.getByRole('region', { name: 'Workers' }).getByRole('listitem').filter({ hasText: id });
     for (const [id, word] of Object.entries({
       starting: 'starting',
       idle: 'idle',
@@ -166,7 +167,9 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       .waitFor();
     expect(await one('w-idle').locator('pre').count()).toBe(0);
     await page.getByRole('button', { name: '2 down' }).click();
-    await expect.poll(() => page.locator('.worker').count()).toBe(2);
+    await expect
+      .poll(() => page.getByRole('region', { name: 'Workers' }).getByRole('listitem').count())
+      .toBe(2);
     await page.getByRole('button', { name: 'all 6' }).click();
     await one('w-busy').locator('summary').click();
     await one('w-busy').getByRole('link', { name: 'job-7' }).waitFor();

@@ -86,7 +86,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await saveEndpoint(page, 'Letters');
     await submitScene(page, 'four');
     await page.getByText('completed', { exact: false }).first().waitFor();
-    await page.locator('details.worker summary').first().click();
+    await page.locator('.workers summary').first().click();
     await page
       .getByRole('region', { name: /^Log of worker/ })
       .getByText('looking at four')

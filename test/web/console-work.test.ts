@@ -26,14 +26,14 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByText('Say what is to be rendered.').waitFor();
     await field(page, 'Scene').fill('Two hills');
     await field(page, 'Seed').fill('7');
-    await page.getByRole('tab', { name: 'JSON' }).click();
+    await page.getByRole('button', { name: 'JSON' }).click();
     const json = field(page, 'Input');
     expect(JSON.parse(await json.inputValue())).toEqual({ scene: 'Two hills', seed: 7 });
     await json.fill('{"scene": "Two hills", "seed": 7,');
     await page.getByRole('button', { name: 'Submit job' }).click();
     await page.getByText('Not valid JSON').waitFor();
     await json.fill('{"scene": "Two hills", "seed": 8, "samples": 4}');
-    await page.getByRole('tab', { name: 'Scene' }).click();
+    await page.getByRole('button', { name: 'Scene' }).click();
     expect(await field(page, 'Seed').inputValue()).toBe('8');
     await page.getByRole('button', { name: 'Submit job' }).click();
     const followed = page.getByRole('region', { name: 'The job you submitted' });
@@ -101,6 +101,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByText('Cancelled').waitFor();
     expect(await page.getByRole('button', { name: /(Cancel|Retry) job/ }).count()).toBe(0);
     service.jobs = [];
+    await page.clock.runFor(30_000);
     await page.getByText('There is no such job. Jobs are deleted 30 min after they ended.').waitFor();
   });
 

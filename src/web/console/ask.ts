@@ -1,6 +1,32 @@
-/** Requests of the console to its server. */
+/** Requests of the console to its server, whether it answers, and whether it knows who asks. */
+import { useEffect, useState } from 'preact/hooks';
 import type { ApiError } from '../../protocol/console-data.ts';
-import { markAway, updateLink } from './link.ts';
+
+export interface Link {
+  /** By this machine's clock; null while it answers. */
+  awaySince: number | null;
+  isSignedOut: boolean;
+}
+
+let link: Link = { awaySince: null, isSignedOut: false };
+const listeners = new Set<(link: Link) => void>();
+
+export function updateLink(change: Partial<Link>): void {
+  const next = { ...link, ...change };
+  if (next.awaySince === link.awaySince && next.isSignedOut === link.isSignedOut) return;
+  link = next;
+  for (const listener of listeners) listener(link);
+}
+
+export function useLink(): Link {
+  const [shown, setShown] = useState(link);
+  useEffect(() => {
+    listeners.add(setShown);
+    setShown(link);
+    return () => void listeners.delete(setShown);
+  }, []);
+  return shown;
+}
 
 export type Problem = NonNullable<ApiError['problems']>[number];
 
@@ -40,6 +66,11 @@ export async function ask<T>(method: Method, path: string, body?: object): Promi
 export function troubleWords(error: unknown): string {
   if (error instanceof Refused) return error.message;
   return 'No response. The change may have been made: check before you repeat it.';
+}
+
+/** The service did not answer; the first time counts. */
+function markAway(): void {
+  updateLink({ awaySince: link.awaySince ?? Date.now() });
 }
 
 async function send(method: Method, path: string, body: object | undefined): Promise<Response> {

@@ -1,26 +1,27 @@
 /** The console of `nightrender serve`: endpoints, jobs and keys. */
 import { render, type JSX } from 'preact';
-import { useCallback, useLayoutEffect, useMemo, useRef, useState, useEffect } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Overview } from '../../protocol/console-data.ts';
-import { ask, Refused } from './ask.ts';
-import { Dialog } from './dialog.tsx';
+import { Dialog } from '../shared/dialog.tsx';
+import { ask, Refused, updateLink, useLink } from './ask.ts';
 import { EndpointPage } from './endpoint-page.tsx';
+import { Field } from './field.tsx';
 import { EditPage, NewPage } from './form-pages.tsx';
+import { Form, useSending } from './form.tsx';
+import { JobList } from './job-list.tsx';
 import { JobPage } from './job-page.tsx';
 import { KeysPage } from './keys-page.tsx';
-import { updateLink, useLink } from './link.ts';
-import { NothingHere } from './nothing-here.tsx';
 import { OverviewPage } from './overview-page.tsx';
+import { NothingHere } from './pieces.tsx';
+import { usePolled } from './polled.tsx';
 import { to, useRoute, type Route } from './route.ts';
 import { ServiceContext, type Service } from './service.ts';
 import { AwayNotice, TopBar } from './top-bar.tsx';
-import { usePolled } from './use-polled.ts';
-import { JobList } from './job-list.tsx';
 
 function ConsolePage(): JSX.Element {
   const [hash, route] = useRoute();
   const { isSignedOut, awaySince } = useLink();
-  const { data: overview, refused, refresh } = usePolled<Overview>('overview', 2_000);
+  const { data: overview, refused, refresh } = usePolled<Overview>('overview', () => 2_000);
   const [said, setSaid] = useState({ text: '', at: '' });
   const say = useCallback((text: string, at = location.hash) => setSaid({ text, at }), []);
   const aheadMs = useMemo(() => (overview?.now ?? Date.now()) - Date.now(), [overview]);
@@ -40,13 +41,13 @@ function ConsolePage(): JSX.Element {
     <ServiceContext.Provider value={service}>
       <TopBar route={route} />
       <AwayNotice />
-      <p class="said" role="status">
+      <p class="message good" role="status">
         {said.at === hash ? said.text : ''}
       </p>
-      <main>
+      <main class="stack wide">
         <Routed key={hash} route={route} />
       </main>
-      <footer class="soft">
+      <footer>
         {overview.program} · Manual: <a href="help/service">service</a>, <a href="help/workers">workers</a>,{' '}
         <a href="help/console">console</a>, <a href="help/security">security</a>
       </footer>
@@ -62,7 +63,7 @@ function ConsolePage(): JSX.Element {
 
 function Entrance(): JSX.Element {
   return (
-    <main class="entrance">
+    <main class="stack entrance">
       <p class="brand">nightrender</p>
       <h1>Console</h1>
       <SignIn />
@@ -121,12 +122,8 @@ async function enter(place: Element): Promise<void> {
 function JobsPage(): JSX.Element {
   return (
     <>
-      <div class="page-head">
-        <h1>Jobs</h1>
-      </div>
-      <section class="panel" aria-label="Jobs of all endpoints">
-        <JobList endpoint={null} />
-      </section>
+      <h1>Jobs</h1>
+      <JobList endpoint={null} />
     </>
   );
 }
@@ -134,58 +131,43 @@ function JobsPage(): JSX.Element {
 /** Signing in with a key. */
 function SignIn(): JSX.Element {
   const [key, setKey] = useState('');
-  const [problem, setProblem] = useState('');
-  const [isBusy, setIsBusy] = useState(false);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
-  const signIn = async (): Promise<void> => {
-    if (isBusy) return;
-    if (key.trim() === '') return setProblem('Give a key.');
-    setIsBusy(true);
-    setProblem('');
+  const sending = useSending(async () => {
+    if (key.trim() === '') return [{ field: 'key', text: 'Give a key.' }];
     try {
       await ask('POST', 'session', { key: key.trim() });
-      updateLink({ isSignedOut: false });
     } catch (error) {
-      setProblem(error instanceof Refused ? error.message : 'The service does not answer. Try again.');
-      setIsBusy(false);
-      field.current?.focus();
+      if (error instanceof Refused) throw error;
+      return [{ field: 'key', text: 'The service does not answer. Try again.' }];
     }
-  };
+    return updateLink({ isSignedOut: false });
+  });
+  const hint = (
+    <>
+      The key that <code>nightrender serve</code> was started with, or one of the kind <em>admin</em>.
+    </>
+  );
   return (
-    <form
-      class="sign-in stack"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void signIn();
-      }}
-    >
-      <div class="field">
-        <label for="key">API key</label>
-        <input
-          id="key"
-          ref={field}
-          type="password"
-          autocomplete="off"
-          autocapitalize="off"
-          spellcheck={false}
-          autofocus
-          value={key}
-          aria-invalid={problem !== ''}
-          aria-describedby="key-hint key-problem"
-          onInput={(event) => setKey(event.currentTarget.value)}
-        />
-        <p id="key-hint" class="hint">
-          The key that <code>nightrender serve</code> was started with, or one of the kind <em>admin</em>.
-        </p>
-        <p id="key-problem" class="problem" role="alert">
-          {problem}
-        </p>
-      </div>
-      <button type="submit" class="primary" aria-disabled={isBusy}>
+    <Form sending={sending} class="card stack">
+      <Field label="API key" hint={hint} problem={sending.problems[0]?.text ?? ''} isAlert>
+        {(attributes) => (
+          <input
+            {...attributes}
+            ref={field}
+            type="password"
+            autocomplete="off"
+            autocapitalize="off"
+            spellcheck={false}
+            autofocus
+            value={key}
+            onInput={(event) => setKey(event.currentTarget.value)}
+          />
+        )}
+      </Field>
+      <button type="submit" class="primary" aria-disabled={sending.isBusy}>
         Sign in
       </button>
-    </form>
+    </Form>
   );
 }

@@ -2,15 +2,13 @@
 import type { JSX } from 'preact';
 import { useMemo, useState, useLayoutEffect, useRef } from 'preact/hooks';
 import type { EndpointForm as EndpointSettings } from '../../protocol/console-data.ts';
-import { Capacity } from './capacity.tsx';
+import { Capacity, DraftField, FormCard, WorkloadFields } from './endpoint-fields.tsx';
 import { formOf, hasProgram, type Draft, type PartProps, type Runs, idFromName } from './endpoint-draft.ts';
-import { Form, OtherProblems, useSending } from './form.tsx';
+import { Form, OtherProblems, useFocusKept, useSending } from './form.tsx';
 import { WorkloadChoice } from './workload-choice.tsx';
-import { WorkloadFields } from './workload-fields.tsx';
 import { TextField } from './field.tsx';
 import type { Problem } from './ask.ts';
 import { useService } from './service.ts';
-import { useFocusKept } from './use-focus-kept.ts';
 
 interface Props {
   draft: Draft;
@@ -28,8 +26,7 @@ export function EndpointForm({ draft: first, isNew, action, back, onSave }: Prop
   const sending = useSending(async () => {
     const read = formOf(draft);
     if ('problems' in read) return read.problems;
-    await onSave(read.form);
-    return [];
+    return onSave(read.form);
   });
   const { problems, isBusy } = sending;
   const { beside, above } = useMemo(() => placeProblems(problems, draft.runs), [problems, draft.runs]);
@@ -47,15 +44,14 @@ export function EndpointForm({ draft: first, isNew, action, back, onSave }: Prop
       <Capacity {...part} />
       <JobLimits {...part} />
       {hasProgram(draft) && (
-        <section class="panel stack" aria-labelledby="environment">
-          <h2 id="environment">Environment</h2>
+        <FormCard title="Environment">
           <EnvironmentRows {...part} />
-        </section>
+        </FormCard>
       )}
       <p class="unseen" role="status">
         {problems.length > 0 ? 'Not saved: fix the problems below.' : ''}
       </p>
-      <div class="buttons sticky">
+      <div class="row sticky">
         <button type="submit" class="primary" aria-disabled={isBusy}>
           {action}
         </button>
@@ -75,24 +71,15 @@ const limits = [
   ['maxQueued', 'Longest queue', 'More jobs are answered with 429.'],
 ] as const;
 
-function JobLimits({ draft, problems, onChange }: PartProps): JSX.Element {
+function JobLimits(part: PartProps): JSX.Element {
   return (
-    <section class="panel stack" aria-labelledby="limits">
-      <h2 id="limits">Limits of jobs</h2>
-      <div class="row">
+    <FormCard title="Limits of jobs">
+      <div class="row top">
         {limits.map(([field, label, hint]) => (
-          <TextField
-            key={field}
-            class="short"
-            label={label}
-            hint={hint}
-            problem={problems[field] ?? ''}
-            value={draft[field]}
-            onText={(text) => onChange({ [field]: text })}
-          />
+          <DraftField key={field} {...part} of={field} class="short" label={label} hint={hint} />
         ))}
       </div>
-    </section>
+    </FormCard>
   );
 }
 
@@ -132,9 +119,8 @@ function placeProblems(problems: Problem[], runs: Runs): PlacedProblems {
 function Names({ draft, problems, onChange, isNew }: PartProps & { isNew: boolean }): JSX.Element {
   const url = useService().overview.url.replace(/\/+$/, '');
   return (
-    <section class="panel stack" aria-labelledby="names">
-      <h2 id="names">Name and address</h2>
-      <div class="row">
+    <FormCard title="Name and address">
+      <div class="row top">
         <TextField
           label="Name"
           hint="Shown to people; must be unique."
@@ -151,14 +137,14 @@ function Names({ draft, problems, onChange, isNew }: PartProps & { isNew: boolea
             onText={(id) => onChange({ id, isIdTyped: id !== '' })}
           />
         ) : (
-          <p class="fixed">
+          <p class="field">
             <span>Id</span>
             <code>{draft.id}</code>
             <span class="problem">{problems['id'] ?? ''}</span>
           </p>
         )}
       </div>
-    </section>
+    </FormCard>
   );
 }
 
@@ -183,7 +169,7 @@ function EnvironmentRows({ draft: { environment }, problems, onChange }: PartPro
       <p class="hint" id="environment-hint">
         For the workers. Secrets given here can be read by everybody who can open this console.
       </p>
-      <ul ref={list} class="environment" aria-label="Variables" tabIndex={-1}>
+      <ul ref={list} class="stack environment" aria-label="Variables" tabIndex={-1}>
         {environment.map(({ key, name, value }, index) => (
           <li key={key}>
             {(['name', 'value'] as const).map((part) => (
@@ -214,11 +200,11 @@ function EnvironmentRows({ draft: { environment }, problems, onChange }: PartPro
       <p id="environment-problem" class="problem">
         {problem}
       </p>
-      <div class="buttons">
+      <p>
         <button type="button" onClick={add}>
           Add a variable
         </button>
-      </div>
+      </p>
     </>
   );
 }

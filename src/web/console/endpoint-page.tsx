@@ -1,21 +1,18 @@
 /** One endpoint: a job to try it with, its jobs, its workers, and how it is used. */
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import type { EndpointView, EndpointForm } from '../../protocol/console-data.ts';
 import { counted } from '../shared/number-words.ts';
+import { Copyable } from '../shared/text.tsx';
 import { ask } from './ask.ts';
 import { gpuWords, isPainting, standing, workloadWords } from './endpoint-words.ts';
 import { JobForm } from './job-form.tsx';
 import { JobList } from './job-list.tsx';
-import { Mark } from './mark.tsx';
-import { NothingHere } from './nothing-here.tsx';
 import { JobCounts } from './overview-page.tsx';
+import { Mark, NothingHere, RendererNotice } from './pieces.tsx';
 import { Question } from './question.tsx';
-import { RendererNotice } from './renderer-notice.tsx';
 import { to } from './route.ts';
 import { useEndpoint, useService } from './service.ts';
 import { Workers } from './workers.tsx';
-import { Copyable } from './copyable.tsx';
 
 export function EndpointPage({ id }: { id: string }): JSX.Element {
   const endpoint = useEndpoint(id);
@@ -26,21 +23,18 @@ export function EndpointPage({ id }: { id: string }): JSX.Element {
       <Head endpoint={endpoint} />
       <div class="columns">
         <div class="stack wide">
-          <section class="panel stack" aria-labelledby="try">
+          <section class="card stack" aria-labelledby="try">
             <h2 id="try">Submit a job</h2>
             <JobForm endpointId={id} />
           </section>
-          <section class="panel" aria-labelledby="jobs">
-            <h2 id="jobs">Jobs</h2>
-            <JobList endpoint={id} />
-          </section>
+          <JobList endpoint={id} />
         </div>
         <div class="stack wide">
-          <section class="panel stack" aria-labelledby="workers">
+          <section class="card stack" aria-labelledby="workers">
             <h2 id="workers">Workers</h2>
             <Workers endpoint={endpoint} />
           </section>
-          <section class="panel stack" aria-labelledby="use">
+          <section class="card stack" aria-labelledby="use">
             <h2 id="use">Use it</h2>
             <UseIt settings={endpoint.settings} />
           </section>
@@ -53,14 +47,14 @@ export function EndpointPage({ id }: { id: string }): JSX.Element {
 function Head({ endpoint }: { endpoint: EndpointView }): JSX.Element {
   const { settings, origin, trouble, jobs } = endpoint;
   const { overview } = useService();
-  const { mood, word } = standing(endpoint, overview);
+  const { tone, word } = standing(endpoint, overview);
   return (
     <div class="stack">
-      <div class="page-head">
+      <div class="row">
         <h1>
           <bdi>{settings.name}</bdi>
         </h1>
-        <div class="buttons">
+        <div class="row">
           <PurgeQueue endpoint={endpoint} />
           {origin === 'console' && (
             <>
@@ -73,7 +67,7 @@ function Head({ endpoint }: { endpoint: EndpointView }): JSX.Element {
         </div>
       </div>
       <p class="soft">
-        <Mark mood={mood}>{word}</Mark> · <code>{settings.id}</code> · <bdi>{workloadWords(settings)}</bdi> ·{' '}
+        <Mark tone={tone}>{word}</Mark> · <code>{settings.id}</code> · <bdi>{workloadWords(settings)}</bdi> ·{' '}
         <bdi>{gpuWords(settings)}</bdi>
       </p>
       {origin === 'file' && (
@@ -92,7 +86,7 @@ function Head({ endpoint }: { endpoint: EndpointView }): JSX.Element {
         </p>
       )}
       {isPainting(endpoint, overview) && <RendererNotice />}
-      {trouble !== null && <p class="notice bad">{trouble}</p>}
+      {trouble !== null && <p class="message bad">{trouble}</p>}
       <JobCounts jobs={jobs} />
     </div>
   );
@@ -100,77 +94,52 @@ function Head({ endpoint }: { endpoint: EndpointView }): JSX.Element {
 
 function Remove({ endpoint: { settings, jobs } }: { endpoint: EndpointView }): JSX.Element {
   const { refresh, say } = useService();
-  const [isAsked, setIsAsked] = useState(false);
   const remove = async (): Promise<void> => {
     await ask('DELETE', `endpoints/${encodeURIComponent(settings.id)}`);
     say(`Endpoint “${settings.name}” is removed.`, to.overview);
     location.hash = to.overview;
     void refresh();
   };
-  return (
+  const title = (
     <>
-      <button type="button" onClick={() => setIsAsked(true)}>
-        Remove
-      </button>
-      {isAsked && (
-        <Question
-          title={
-            <>
-              Remove endpoint “<bdi>{settings.name}</bdi>”?
-            </>
-          }
-          action="Remove it"
-          onYes={remove}
-          onClose={() => setIsAsked(false)}
-        >
-          <p>
-            Programs that use <code>/v2/{settings.id}</code> get 404 from then on.
-          </p>
-          {jobs.inQueue + jobs.inProgress > 0 && (
-            <p>
-              It has {counted(jobs.inQueue, 'job')} in the queue and {jobs.inProgress} in progress.
-            </p>
-          )}
-        </Question>
-      )}
+      Remove endpoint “<bdi>{settings.name}</bdi>”?
     </>
+  );
+  return (
+    <Question button="Remove" title={title} action="Remove it" onYes={remove}>
+      <p>
+        Programs that use <code>/v2/{settings.id}</code> get 404 from then on.
+      </p>
+      {jobs.inQueue + jobs.inProgress > 0 && (
+        <p>
+          It has {counted(jobs.inQueue, 'job')} in the queue and {jobs.inProgress} in progress.
+        </p>
+      )}
+    </Question>
   );
 }
 
 function PurgeQueue({ endpoint: { settings, jobs } }: { endpoint: EndpointView }): JSX.Element {
   const { refresh, say } = useService();
-  const [isAsked, setIsAsked] = useState(false);
   const purge = async (): Promise<void> => {
-    const { removed } = await ask<{ removed: number }>(
-      'POST',
-      `endpoints/${encodeURIComponent(settings.id)}/purge-queue`,
-    );
+    const path = `endpoints/${encodeURIComponent(settings.id)}/purge-queue`;
+    const { removed } = await ask<{ removed: number }>('POST', path);
     say(`${counted(removed, 'job')} removed from the queue.`);
     void refresh();
   };
-  return (
+  const title = (
     <>
-      <button type="button" aria-disabled={jobs.inQueue === 0} onClick={() => setIsAsked(jobs.inQueue > 0)}>
-        Purge queue
-      </button>
-      {isAsked && (
-        <Question
-          title={
-            <>
-              Purge the queue of “<bdi>{settings.name}</bdi>”?
-            </>
-          }
-          action="Purge it"
-          onYes={purge}
-          onClose={() => setIsAsked(false)}
-        >
-          <p>
-            {counted(jobs.inQueue, 'job')} waiting for a worker will not be done, whoever submitted them. Jobs
-            in progress go on.
-          </p>
-        </Question>
-      )}
+      Purge the queue of “<bdi>{settings.name}</bdi>”?
     </>
+  );
+  const isIdle = jobs.inQueue === 0;
+  return (
+    <Question button="Purge queue" isIdle={isIdle} title={title} action="Purge it" onYes={purge}>
+      <p>
+        {counted(jobs.inQueue, 'job')} waiting for a worker will not be done, whoever submitted them. Jobs in
+        progress go on.
+      </p>
+    </Question>
   );
 }
 
@@ -185,7 +154,7 @@ function UseIt({ settings: { id, workload } }: { settings: EndpointForm }): JSX.
       <Copyable label="In pipeline.yaml" text={yamlLines(base, id)} />
       {workload.kind === 'remote' && (
         <>
-          <p class="soft small-text">
+          <p class="hint">
             A worker elsewhere pulls jobs with a key of the kind <em>worker</em> and these variables in its
             environment.
           </p>

@@ -1,19 +1,18 @@
 /** Endpoints and their workers in words. */
 import type { EndpointForm, EndpointView, Overview, WorkerView } from '../../protocol/console-data.ts';
 import { durationWords } from '../shared/number-words.ts';
-
-export type Mood = 'good' | 'wait' | 'bad' | 'calm';
+import type { Tone } from '../shared/tone.ts';
 
 type WorkerState = WorkerView['state'];
 
-/** Worst first; `mood` is how it is shown beside its word. */
+/** Worst first; `tone` is how it is shown beside its word. */
 export const workerStates = {
-  unhealthy: { mood: 'bad', word: 'down' },
-  throttled: { mood: 'wait', word: 'held back' },
-  initializing: { mood: 'wait', word: 'starting' },
-  running: { mood: 'calm', word: 'busy' },
-  idle: { mood: 'good', word: 'idle' },
-} as const satisfies Record<WorkerState, { mood: Mood; word: string }>;
+  unhealthy: { tone: 'bad', word: 'down' },
+  throttled: { tone: 'wait', word: 'held back' },
+  initializing: { tone: 'wait', word: 'starting' },
+  running: { tone: 'calm', word: 'busy' },
+  idle: { tone: 'good', word: 'idle' },
+} as const satisfies Record<WorkerState, { tone: Tone; word: string }>;
 
 export function workerCounts(workers: WorkerView[]): [WorkerState, number][] {
   return (Object.keys(workerStates) as WorkerState[])
@@ -71,16 +70,16 @@ export function isPainting({ settings: { workload } }: EndpointView, { rendererL
 }
 
 /** How it stands, in a word or two. */
-export function standing(endpoint: EndpointView, overview: Overview): { mood: Mood; word: string } {
+export function standing(endpoint: EndpointView, overview: Overview): { tone: Tone; word: string } {
   const { trouble, workers, settings } = endpoint;
-  if (trouble !== null) return { mood: 'bad', word: 'Error' };
-  if (isPainting(endpoint, overview)) return { mood: 'wait', word: 'Paints instead' };
-  if (workers.some(({ state }) => state === 'running')) return { mood: 'calm', word: 'Working' };
-  if (workers.some(({ state }) => state === 'idle')) return { mood: 'good', word: 'Ready' };
-  if (workers.some(({ state }) => state === 'unhealthy')) return { mood: 'bad', word: 'No worker is up' };
-  if (workers.length > 0) return { mood: 'wait', word: 'Starting' };
-  if (settings.workload.kind === 'remote') return { mood: 'wait', word: 'No worker yet' };
+  if (trouble !== null) return { tone: 'bad', word: 'Error' };
+  if (isPainting(endpoint, overview)) return { tone: 'wait', word: 'Paints instead' };
+  if (workers.some(({ state }) => state === 'running')) return { tone: 'calm', word: 'Working' };
+  if (workers.some(({ state }) => state === 'idle')) return { tone: 'good', word: 'Ready' };
+  if (workers.some(({ state }) => state === 'unhealthy')) return { tone: 'bad', word: 'No worker is up' };
+  if (workers.length > 0) return { tone: 'wait', word: 'Starting' };
+  if (settings.workload.kind === 'remote') return { tone: 'wait', word: 'No worker yet' };
   return settings.quickStart
-    ? { mood: 'wait', word: 'No worker' }
-    : { mood: 'good', word: 'Asleep until a job comes' };
+    ? { tone: 'wait', word: 'No worker' }
+    : { tone: 'good', word: 'Asleep until a job comes' };
 }

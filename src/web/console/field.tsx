@@ -15,10 +15,19 @@ interface Props {
   /** Empty where nothing is wrong. */
   problem: string;
   class?: string;
+  /** Whether what is wrong is said aloud at once. */
+  isAlert?: boolean;
   children(attributes: FieldAttributes): ComponentChildren;
 }
 
-export function Field({ label, hint, problem, class: name = '', children }: Props): JSX.Element {
+export function Field({
+  label,
+  hint,
+  problem,
+  class: name = '',
+  isAlert = false,
+  children,
+}: Props): JSX.Element {
   const id = useId();
   return (
     <div class={`field ${name}`}>
@@ -33,7 +42,7 @@ export function Field({ label, hint, problem, class: name = '', children }: Prop
           {hint}
         </p>
       )}
-      <p id={`${id}-problem`} class="problem">
+      <p id={`${id}-problem`} class="problem" role={isAlert ? 'alert' : undefined}>
         {problem}
       </p>
     </div>

@@ -5,7 +5,7 @@ import type { EndpointView } from '../../protocol/console-data.ts';
 import { ask } from './ask.ts';
 import { draftOf, emptyDraft } from './endpoint-draft.ts';
 import { EndpointForm } from './endpoint-form.tsx';
-import { NothingHere } from './nothing-here.tsx';
+import { NothingHere } from './pieces.tsx';
 import { to } from './route.ts';
 import { useEndpoint, useService } from './service.ts';
 
@@ -13,9 +13,7 @@ export function NewPage(): JSX.Element {
   const arrive = useArrival();
   return (
     <>
-      <div class="page-head">
-        <h1>New endpoint</h1>
-      </div>
+      <h1>New endpoint</h1>
       <EndpointForm
         draft={emptyDraft}
         isNew
@@ -59,11 +57,9 @@ export function EditPage({ id }: { id: string }): JSX.Element {
     );
   return (
     <>
-      <div class="page-head">
-        <h1>
-          Edit <bdi>{opened.settings.name}</bdi>
-        </h1>
-      </div>
+      <h1>
+        Edit <bdi>{opened.settings.name}</bdi>
+      </h1>
       <EndpointForm
         draft={draftOf(opened.settings)}
         isNew={false}

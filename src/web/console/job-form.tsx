@@ -1,22 +1,19 @@
 /** Submits a job to an endpoint, and shows what comes of it. */
-import type { JSX, ComponentChildren } from 'preact';
-import { useState, useId, useRef } from 'preact/hooks';
-import { ask } from './ask.ts';
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { Choices } from '../shared/choices.tsx';
+import { useNow } from '../shared/hooks.ts';
+import { LongText } from '../shared/text.tsx';
+import { ask, type Problem } from './ask.ts';
 import { Field, TextField } from './field.tsx';
-import { Form, OtherProblems, useSending } from './form.tsx';
+import { Form, OtherProblems, problemOf, useSending } from './form.tsx';
 import { inputOf, nothingTyped, turned, type InputFields, type TypedInput } from './job-input.ts';
-import { JobTermsFields } from './job-terms-fields.tsx';
-import { noTerms, termsOf } from './job-terms.ts';
-import { useService } from './service.ts';
-import type { JobView } from '../../protocol/console-data.ts';
-import { useNow } from '../shared/use-now.ts';
-import { JobActions } from './job-actions.tsx';
-import { JobPictures } from './job-pictures.tsx';
+import { JobActions, JobPictures, useJob } from './job-parts.tsx';
+import { noTerms, termsOf, type TypedTerms } from './job-terms.ts';
 import { delayWords, executionWords, statusWords } from './job-words.ts';
-import { LongText } from './long-text.tsx';
-import { Mark } from './mark.tsx';
+import { Mark } from './pieces.tsx';
 import { to } from './route.ts';
-import { usePolled } from './use-polled.ts';
+import { useEndpoint, useService } from './service.ts';
 
 const ways = [
   ['fields', 'Scene'],
@@ -35,8 +32,7 @@ export function JobForm({ endpointId }: { endpointId: string }): JSX.Element {
       return [input, asked].flatMap((read) => ('problems' in read ? read.problems : []));
     const path = `endpoints/${encodeURIComponent(endpointId)}/jobs`;
     setSubmitted((await ask<{ id: string }>('POST', path, { input: input.value, ...asked.terms })).id);
-    void refresh();
-    return [];
+    return void refresh();
   });
   const { problems, setProblems, isBusy } = sending;
   const turn = (way: TypedInput['way']): void => {
@@ -44,40 +40,38 @@ export function JobForm({ endpointId }: { endpointId: string }): JSX.Element {
     setProblems('problems' in next ? next.problems : []);
     if ('value' in next) setTyped(next.value);
   };
-  const problemOf = (field: string): string => problems.find((each) => each.field === field)?.text ?? '';
   const others = problems.filter(
     ({ field }) => field !== 'json' && !(field in typed.fields) && !(field in terms),
   );
   return (
     <>
-      <Form sending={sending} class="stack">
-        <Tabs label="How the input is given" tabs={ways} chosen={typed.way} onChoose={turn}>
-          {typed.way === 'fields' ? (
-            <SceneFields
-              fields={typed.fields}
-              problemOf={problemOf}
-              onFields={(change) => setTyped({ ...typed, fields: { ...typed.fields, ...change } })}
-            />
-          ) : (
-            <JsonField
-              text={typed.text}
-              problem={problemOf('json')}
-              onText={(text) => setTyped({ ...typed, text })}
-            />
-          )}
-        </Tabs>
-        <JobTermsFields
+      <Form sending={sending}>
+        <Choices label="How the input is given" options={ways} chosen={typed.way} onChoose={turn} />
+        {typed.way === 'fields' ? (
+          <SceneFields
+            fields={typed.fields}
+            problems={problems}
+            onFields={(change) => setTyped({ ...typed, fields: { ...typed.fields, ...change } })}
+          />
+        ) : (
+          <JsonField
+            text={typed.text}
+            problem={problemOf(problems, 'json')}
+            onText={(text) => setTyped({ ...typed, text })}
+          />
+        )}
+        <TermsFields
           endpointId={endpointId}
           terms={terms}
-          problemOf={problemOf}
+          problems={problems}
           onTerms={(change) => setTerms({ ...terms, ...change })}
         />
         <OtherProblems texts={others.map(({ text }) => text)} />
-        <div class="buttons">
+        <p>
           <button type="submit" class="primary" aria-disabled={isBusy}>
             Submit job
           </button>
-        </div>
+        </p>
       </Form>
       {submitted !== undefined && <FollowedJob key={submitted} id={submitted} />}
     </>
@@ -109,14 +103,14 @@ function JsonField({ text, problem, onText }: JsonProps): JSX.Element {
 
 interface SceneProps {
   fields: InputFields;
-  problemOf(field: string): string;
+  problems: Problem[];
   onFields(change: Partial<InputFields>): void;
 }
 
-function SceneFields({ fields, problemOf, onFields }: SceneProps): JSX.Element {
+function SceneFields({ fields, problems, onFields }: SceneProps): JSX.Element {
   return (
     <>
-      <Field label="Scene" hint="The prompt." problem={problemOf('scene')}>
+      <Field label="Scene" hint="The prompt." problem={problemOf(problems, 'scene')}>
         {(attributes) => (
           <textarea
             {...attributes}
@@ -127,14 +121,14 @@ function SceneFields({ fields, problemOf, onFields }: SceneProps): JSX.Element {
           />
         )}
       </Field>
-      <div class="row">
+      <div class="row top">
         {(['seed', 'width', 'height'] as const).map((name) => (
           <TextField
             key={name}
             class="tiny"
             label={{ seed: 'Seed', width: 'Width', height: 'Height' }[name]}
             inputMode="numeric"
-            problem={problemOf(name)}
+            problem={problemOf(problems, name)}
             value={fields[name]}
             onText={(text) => onFields({ [name]: text })}
           />
@@ -144,32 +138,76 @@ function SceneFields({ fields, problemOf, onFields }: SceneProps): JSX.Element {
   );
 }
 
+interface TermsProps {
+  endpointId: string;
+  terms: TypedTerms;
+  problems: Problem[];
+  onTerms(change: Partial<TypedTerms>): void;
+}
+
+/** Folded away, as few jobs need other terms than their endpoint's. */
+function TermsFields({ endpointId, terms, problems, onTerms }: TermsProps): JSX.Element {
+  const settings = useEndpoint(endpointId)?.settings;
+  const fields = [
+    [
+      'executionTimeout',
+      'Execution time-out',
+      `The longest it may run; ${settings?.executionTimeout ?? ''} where left empty.`,
+    ],
+    ['ttl', 'Time to live', `From submission to end; ${settings?.ttl ?? ''} where left empty.`],
+    ['webhook', 'Webhook', 'Receives the job when it ends.'],
+  ] as const;
+  const isWrong = fields.some(([field]) => problemOf(problems, field) !== '');
+  return (
+    <details open={isWrong || undefined}>
+      <summary>Time-outs, priority, webhook</summary>
+      <div class="row top">
+        {fields.map(([field, label, hint]) => (
+          <TextField
+            key={field}
+            class={field === 'webhook' ? '' : 'short'}
+            label={label}
+            hint={hint}
+            problem={problemOf(problems, field)}
+            value={terms[field]}
+            onText={(text) => onTerms({ [field]: text })}
+          />
+        ))}
+      </div>
+      <label class="option">
+        <input
+          type="checkbox"
+          checked={terms.isLowPriority}
+          onChange={(event) => onTerms({ isLowPriority: event.currentTarget.checked })}
+        />{' '}
+        Low priority: after all other jobs
+      </label>
+    </details>
+  );
+}
+
 /** A job that was just submitted, until it is done. */
 function FollowedJob({ id }: { id: string }): JSX.Element {
   const now = useNow(useService().aheadMs, 1_000);
-  const [isSettled, setIsSettled] = useState(false);
-  const path = `jobs/${encodeURIComponent(id)}`;
-  const { data: job, refused, refresh } = usePolled<JobView>(path, isSettled ? 30_000 : 1_000);
-  const settled = job !== undefined && statusWords(job.status).isSettled;
-  if (settled !== isSettled) setIsSettled(settled);
+  const { data: job, refused, refresh } = useJob(id);
   const took = job === undefined ? null : executionWords(job, now);
   return (
     <section class="followed stack" aria-label="The job you submitted">
-      <div class="followed-head">
+      <div class="row">
         <span role="status">
           {job === undefined ? (
             (refused?.message ?? 'Submitted.')
           ) : (
-            <Mark mood={statusWords(job.status).mood}>{statusWords(job.status).word}</Mark>
+            <Mark tone={statusWords(job.status).tone}>{statusWords(job.status).word}</Mark>
           )}
         </span>
         {job !== undefined && (
-          <span class="soft small-text">
+          <small>
             waited {delayWords(job, now)}
             {took !== null && ` · ${took}`}
-          </span>
+          </small>
         )}
-        <a class="small-text" href={to.job(id)}>
+        <a class="hint" href={to.job(id)}>
           All about job {id}
         </a>
         {job !== undefined && <JobActions job={job} onDone={refresh} />}
@@ -177,53 +215,5 @@ function FollowedJob({ id }: { id: string }): JSX.Element {
       {job !== undefined && job.error !== null && <LongText label="Error" text={job.error} isBad />}
       {job !== undefined && <JobPictures job={job} />}
     </section>
-  );
-}
-
-interface Props<T extends string> {
-  label: string;
-  tabs: readonly (readonly [T, string])[];
-  chosen: T;
-  onChoose(tab: T): void;
-  children: ComponentChildren;
-}
-
-/** Arrow keys go from tab to tab. */
-function Tabs<T extends string>({ label, tabs, chosen, onChoose, children }: Props<T>): JSX.Element {
-  const id = useId();
-  const list = useRef<HTMLDivElement>(null);
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    const at = tabs.findIndex(([tab]) => tab === chosen);
-    const index = (at + step + tabs.length) % tabs.length;
-    const next = tabs[index];
-    if (next === undefined) return;
-    onChoose(next[0]);
-    list.current?.querySelectorAll('button')[index]?.focus();
-  };
-  return (
-    <>
-      <div ref={list} class="tabs" role="tablist" aria-label={label} onKeyDown={onKeyDown}>
-        {tabs.map(([tab, words]) => (
-          <button
-            key={tab}
-            id={`${id}-${tab}`}
-            type="button"
-            role="tab"
-            aria-selected={tab === chosen}
-            aria-controls={`${id}-panel`}
-            tabIndex={tab === chosen ? 0 : -1}
-            onClick={() => onChoose(tab)}
-          >
-            {words}
-          </button>
-        ))}
-      </div>
-      <div id={`${id}-panel`} class="stack" role="tabpanel" aria-labelledby={`${id}-${chosen}`}>
-        {children}
-      </div>
-    </>
   );
 }

@@ -1,15 +1,16 @@
 /** Jobs, newest first, a page of them at a time. */
 import type { JSX } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { JobRow } from '../../protocol/console-data.ts';
+import { Select } from '../shared/choices.tsx';
+import { useNow } from '../shared/hooks.ts';
 import { exactInstantWords } from '../shared/number-words.ts';
-import { useNow } from '../shared/use-now.ts';
+import { useFocusKept } from './form.tsx';
 import { delayWords, executionWords, statusNames, statusWords } from './job-words.ts';
-import { Mark } from './mark.tsx';
+import { Mark } from './pieces.tsx';
+import { usePolled, Waiting } from './polled.tsx';
 import { to } from './route.ts';
 import { useService } from './service.ts';
-import { useFocusKept } from './use-focus-kept.ts';
-import { usePolled } from './use-polled.ts';
 
 /** As many as the service tells at once. */
 const pageLength = 50;
@@ -22,36 +23,32 @@ export function JobList({ endpoint }: { endpoint: string | null }): JSX.Element 
   const query = Object.entries({ endpoint: endpoint ?? '', status, before }).filter(
     ([, text]) => text !== '',
   );
-  const { data: jobs, refused } = usePolled<JobRow[]>(`jobs?${new URLSearchParams(query)}`, 2_000);
-  const statusId = useId();
+  const polled = usePolled<JobRow[]>(`jobs?${new URLSearchParams(query)}`, () => 2_000);
+  const jobs = polled.data;
+  const statuses = statusNames.map((name): [string, string] => [name, statusWords(name).word]);
   const place = useFocusKept<HTMLDivElement>();
   return (
-    <>
-      <div class="list-head">
-        <label for={statusId}>Status</label>
-        <select
-          id={statusId}
-          value={status}
-          onChange={(event) => {
-            setStatus(event.currentTarget.value);
-            setBefore('');
-          }}
-        >
-          <option value="">any</option>
-          {statusNames.map((name) => (
-            <option key={name} value={name}>
-              {statusWords(name).word}
-            </option>
-          ))}
-        </select>
+    <section class="card stack" aria-label={endpoint === null ? 'Jobs of all endpoints' : 'Jobs'}>
+      <div class="row end">
+        {endpoint !== null && <h2>Jobs</h2>}
+        <label class="row">
+          <small>Status</small>
+          <Select
+            options={[['', 'any'], ...statuses]}
+            chosen={status}
+            onChoose={(chosen) => {
+              setStatus(chosen);
+              setBefore('');
+            }}
+          />
+        </label>
       </div>
-      {refused !== undefined && <p class="notice bad">{refused.message}</p>}
-      {jobs === undefined && refused === undefined && <p class="soft">Looking …</p>}
+      <Waiting polled={polled} />
       {jobs?.length === 0 && (
         <p class="soft">{before === '' && status === '' ? 'No jobs yet.' : 'No such jobs.'}</p>
       )}
       {jobs !== undefined && jobs.length > 0 && <Rows jobs={jobs} hasEndpoint={endpoint === null} />}
-      <div ref={place} class="buttons" role="group" aria-label="Further jobs" tabIndex={-1}>
+      <div ref={place} class="row" role="group" aria-label="Further jobs" tabIndex={-1}>
         {before !== '' && (
           <button type="button" onClick={() => setBefore('')}>
             Newest
@@ -63,7 +60,7 @@ export function JobList({ endpoint }: { endpoint: string | null }): JSX.Element 
           </button>
         )}
       </div>
-    </>
+    </section>
   );
 }
 
@@ -71,7 +68,7 @@ function Rows({ jobs, hasEndpoint }: { jobs: JobRow[]; hasEndpoint: boolean }): 
   const { aheadMs } = useService();
   const now = useNow(aheadMs);
   return (
-    <ul class="jobs">
+    <ul class="list">
       {jobs.map((job) => (
         <li key={job.id}>
           <Row job={job} now={now} hasEndpoint={hasEndpoint} />
@@ -82,15 +79,15 @@ function Rows({ jobs, hasEndpoint }: { jobs: JobRow[]; hasEndpoint: boolean }): 
 }
 
 function Row({ job, now, hasEndpoint }: { job: JobRow; now: number; hasEndpoint: boolean }): JSX.Element {
-  const { word, mood } = statusWords(job.status);
+  const { word, tone } = statusWords(job.status);
   const took = executionWords(job, now);
   return (
     <a class="job" href={to.job(job.id)}>
-      <Mark mood={mood}>{word}</Mark>
+      <Mark tone={tone}>{word}</Mark>
       <span class="job-summary">
         <bdi>{job.summary === '' ? job.id : job.summary}</bdi>
       </span>
-      <span class="job-facts soft">
+      <span class="row hint job-facts">
         {hasEndpoint && <span>{job.endpointId}</span>}
         <span>waited {delayWords(job, now)}</span>
         {took !== null && <span>{took}</span>}

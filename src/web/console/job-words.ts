@@ -1,21 +1,21 @@
 /** Jobs and their times in words. */
 import type { JobRow } from '../../protocol/console-data.ts';
 import { durationWords, hourWords } from '../shared/number-words.ts';
-import type { Mood } from './endpoint-words.ts';
+import type { Tone } from '../shared/tone.ts';
 
-const statuses: Record<string, { word: string; mood: Mood; isSettled: boolean }> = {
-  IN_QUEUE: { word: 'In the queue', mood: 'wait', isSettled: false },
-  IN_PROGRESS: { word: 'In progress', mood: 'calm', isSettled: false },
-  COMPLETED: { word: 'Completed', mood: 'good', isSettled: true },
-  FAILED: { word: 'Failed', mood: 'bad', isSettled: true },
-  CANCELLED: { word: 'Cancelled', mood: 'wait', isSettled: true },
-  TIMED_OUT: { word: 'Timed out', mood: 'bad', isSettled: true },
+const statuses: Record<string, { word: string; tone: Tone; isSettled: boolean }> = {
+  IN_QUEUE: { word: 'In the queue', tone: 'wait', isSettled: false },
+  IN_PROGRESS: { word: 'In progress', tone: 'calm', isSettled: false },
+  COMPLETED: { word: 'Completed', tone: 'good', isSettled: true },
+  FAILED: { word: 'Failed', tone: 'bad', isSettled: true },
+  CANCELLED: { word: 'Cancelled', tone: 'wait', isSettled: true },
+  TIMED_OUT: { word: 'Timed out', tone: 'bad', isSettled: true },
 };
 
 export const statusNames = Object.keys(statuses);
 
-export function statusWords(status: string): { word: string; mood: Mood; isSettled: boolean } {
-  return statuses[status] ?? { word: status, mood: 'wait', isSettled: false };
+export function statusWords(status: string): { word: string; tone: Tone; isSettled: boolean } {
+  return statuses[status] ?? { word: status, tone: 'wait', isSettled: false };
 }
 
 /** What the service takes such a request for. */

@@ -2,11 +2,12 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { KeyForm as NewKeyForm, KeyView } from '../../protocol/console-data.ts';
+import { Select } from '../shared/choices.tsx';
+import { Dialog } from '../shared/dialog.tsx';
+import { Copyable } from '../shared/text.tsx';
 import { ask, type Problem } from './ask.ts';
-import { Copyable } from './copyable.tsx';
-import { Dialog } from './dialog.tsx';
 import { Field, TextField } from './field.tsx';
-import { Form, OtherProblems, useSending } from './form.tsx';
+import { Form, OtherProblems, problemOf, useSending } from './form.tsx';
 import { useService } from './service.ts';
 
 const kinds = {
@@ -14,6 +15,8 @@ const kinds = {
   worker: 'Takes jobs and returns results.',
   admin: 'Does what clients do, and signs in to this console.',
 } as const;
+
+const kindOptions = (Object.keys(kinds) as (keyof typeof kinds)[]).map((kind) => [kind, kind] as const);
 
 const nothingTyped: NewKeyForm = { name: '', kind: 'client', endpoints: null };
 
@@ -24,22 +27,21 @@ export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element 
     if (typed.endpoints?.length === 0) return [{ field: 'endpoints', text: 'Choose at least one endpoint.' }];
     setAdded(await ask<{ key: string; view: KeyView }>('POST', 'keys', typed));
     setTyped(nothingTyped);
-    void onAdded();
-    return [];
+    return void onAdded();
   });
   return (
     <>
-      <Form sending={sending} class="stack">
+      <Form sending={sending}>
         <Fields
           typed={typed}
           problems={sending.problems}
           onType={(change) => setTyped({ ...typed, ...change })}
         />
-        <div class="buttons">
+        <p>
           <button type="submit" class="primary" aria-disabled={sending.isBusy}>
             Add key
           </button>
-        </div>
+        </p>
       </Form>
       {added !== undefined && <NewKey added={added} onClose={() => setAdded(undefined)} />}
     </>
@@ -53,36 +55,29 @@ interface FieldsProps {
 }
 
 function Fields({ typed, problems, onType }: FieldsProps): JSX.Element {
-  const problemOf = (field: string): string =>
-    problems.find((each) => each.field === field || each.field.startsWith(`${field}.`))?.text ?? '';
   const others = problems.filter(({ field }) => !/^(name|kind|endpoints)\b/.test(field));
   return (
     <>
       <TextField
         label="Name"
         hint="Who or what uses it."
-        problem={problemOf('name')}
+        problem={problemOf(problems, 'name')}
         value={typed.name}
         onText={(name) => onType({ name })}
       />
-      <Field label="Kind" hint={kinds[typed.kind]} problem={problemOf('kind')}>
+      <Field label="Kind" hint={kinds[typed.kind]} problem={problemOf(problems, 'kind')}>
         {(attributes) => (
-          <select
-            {...attributes}
-            value={typed.kind}
-            onChange={(event) => onType({ kind: event.currentTarget.value as NewKeyForm['kind'] })}
-          >
-            {Object.keys(kinds).map((kind) => (
-              <option key={kind} value={kind}>
-                {kind}
-              </option>
-            ))}
-          </select>
+          <Select
+            attributes={attributes}
+            options={kindOptions}
+            chosen={typed.kind}
+            onChoose={(kind) => onType({ kind })}
+          />
         )}
       </Field>
       <Scope
         chosen={typed.endpoints}
-        problem={problemOf('endpoints')}
+        problem={problemOf(problems, 'endpoints')}
         onChoose={(endpoints) => onType({ endpoints })}
       />
       <OtherProblems texts={others.map(({ text }) => text)} />
@@ -149,7 +144,7 @@ function NewKey({ added, onClose }: { added: { key: string; view: KeyView }; onC
     >
       <p>Copy it now: it is shown only once. The service stores a digest.</p>
       <Copyable label="The new key" text={added.key} />
-      <div class="buttons end">
+      <div class="row end">
         <button type="button" class="primary" onClick={onClose}>
           I have copied it
         </button>

@@ -1,30 +1,27 @@
 /** The keys that are good for this service, and what each was used for. */
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import type { KeyView } from '../../protocol/console-data.ts';
 import { counted, countWords, instantWords } from '../shared/number-words.ts';
 import { ask } from './ask.ts';
+import { useFocusKept } from './form.tsx';
 import { KeyForm } from './key-form.tsx';
-import { Mark } from './mark.tsx';
+import { Mark } from './pieces.tsx';
+import { usePolled, Waiting } from './polled.tsx';
 import { Question } from './question.tsx';
 import { useService } from './service.ts';
-import { useFocusKept } from './use-focus-kept.ts';
-import { usePolled } from './use-polled.ts';
 
 export function KeysPage(): JSX.Element {
-  const { data: keys, refused, refresh } = usePolled<KeyView[]>('keys', 5_000);
+  const polled = usePolled<KeyView[]>('keys', () => 5_000);
+  const { data: keys, refresh } = polled;
   return (
     <>
-      <div class="page-head">
-        <h1>Keys</h1>
-      </div>
+      <h1>Keys</h1>
       <div class="columns">
-        <section class="panel stack" aria-labelledby="keys">
+        <section class="card stack" aria-labelledby="keys">
           <h2 id="keys">All keys</h2>
-          {refused !== undefined && <p class="notice bad">{refused.message}</p>}
-          {keys === undefined && refused === undefined && <p class="soft">Looking …</p>}
+          <Waiting polled={polled} />
           {keys?.length === 0 && <p class="soft">None yet.</p>}
-          <ul class="keys">
+          <ul class="list">
             {keys?.map((key) => (
               <li key={key.id}>
                 <OneKey view={key} onRevoked={refresh} />
@@ -32,7 +29,7 @@ export function KeysPage(): JSX.Element {
             ))}
           </ul>
         </section>
-        <section class="panel stack" aria-labelledby="add">
+        <section class="card stack" aria-labelledby="add">
           <h2 id="add">Add a key</h2>
           <KeyForm onAdded={refresh} />
         </section>
@@ -45,23 +42,23 @@ function OneKey({ view, onRevoked }: { view: KeyView; onRevoked(): Promise<void>
   const { name, origin } = view;
   const place = useFocusKept<HTMLElement>();
   return (
-    <article ref={place} class="key" tabIndex={-1}>
-      <div class="card-head">
+    <article ref={place} class="stack" tabIndex={-1}>
+      <div class="row">
         <h3>
           <bdi>{name}</bdi>
         </h3>
         <Standing view={view} />
         {origin === 'book' && view.revokedAt === null && <Revoke view={view} onRevoked={onRevoked} />}
       </div>
-      <p class="soft small-text">{factsOf(view).join(' · ')}</p>
+      <p class="hint">{factsOf(view).join(' · ')}</p>
       <Usage usage={view.usage} />
     </article>
   );
 }
 
 function Standing({ view: { origin, revokedAt } }: { view: KeyView }): JSX.Element {
-  if (origin === 'gone') return <Mark mood="wait">not in use now</Mark>;
-  return revokedAt === null ? <Mark mood="good">good</Mark> : <Mark mood="bad">revoked</Mark>;
+  if (origin === 'gone') return <Mark tone="wait">not in use now</Mark>;
+  return revokedAt === null ? <Mark tone="good">good</Mark> : <Mark tone="bad">revoked</Mark>;
 }
 
 function factsOf({ kind, endpoints, origin, createdAt, lastUsedAt, revokedAt }: KeyView): string[] {
@@ -79,7 +76,7 @@ function factsOf({ kind, endpoints, origin, createdAt, lastUsedAt, revokedAt }: 
 function Usage({ usage }: Pick<KeyView, 'usage'>): JSX.Element {
   const jobs = usage.reduce((sum, each) => sum + each.jobs, 0);
   const gpuMs = usage.reduce((sum, each) => sum + each.gpuMs, 0);
-  if (jobs === 0) return <p class="small-text">No jobs so far.</p>;
+  if (jobs === 0) return <p class="hint">No jobs so far.</p>;
   return (
     <details>
       <summary>
@@ -113,39 +110,29 @@ function secondsWords(ms: number): string {
 
 function Revoke({ view, onRevoked }: { view: KeyView; onRevoked(): Promise<void> }): JSX.Element {
   const { say } = useService();
-  const [isAsked, setIsAsked] = useState(false);
   const revoke = async (): Promise<void> => {
     await ask('POST', `keys/${encodeURIComponent(view.id)}/revoke`);
     say(`Key “${view.name}” is revoked.`);
     void onRevoked();
   };
-  return (
+  const title = (
     <>
-      <button
-        type="button"
-        class="small"
-        aria-label={`Revoke key ${view.name}`}
-        onClick={() => setIsAsked(true)}
-      >
-        Revoke
-      </button>
-      {isAsked && (
-        <Question
-          title={
-            <>
-              Revoke key “<bdi>{view.name}</bdi>”?
-            </>
-          }
-          action="Revoke it"
-          onYes={revoke}
-          onClose={() => setIsAsked(false)}
-        >
-          <p>
-            Whoever uses it is refused from then on, this browser too if it signed in with it. It cannot be
-            undone.
-          </p>
-        </Question>
-      )}
+      Revoke key “<bdi>{view.name}</bdi>”?
     </>
+  );
+  return (
+    <Question
+      button="Revoke"
+      label={`Revoke key ${view.name}`}
+      isSmall
+      title={title}
+      action="Revoke it"
+      onYes={revoke}
+    >
+      <p>
+        Whoever uses it is refused from then on, this browser too if it signed in with it. It cannot be
+        undone.
+      </p>
+    </Question>
   );
 }

@@ -1,6 +1,7 @@
 /** All endpoints, with their workers and their queues. */
 import type { JSX } from 'preact';
 import type { EndpointView } from '../../protocol/console-data.ts';
+import { Tile } from '../shared/facts.tsx';
 import { countWords } from '../shared/number-words.ts';
 import {
   gpuWords,
@@ -11,7 +12,7 @@ import {
   workerStates,
   workloadWords,
 } from './endpoint-words.ts';
-import { Mark } from './mark.tsx';
+import { Mark } from './pieces.tsx';
 import { to } from './route.ts';
 import { useService } from './service.ts';
 
@@ -19,7 +20,7 @@ export function OverviewPage(): JSX.Element {
   const { endpoints } = useService().overview;
   return (
     <>
-      <div class="page-head">
+      <div class="row">
         <h1>Endpoints</h1>
         <a class="button primary" href={to.new}>
           New endpoint
@@ -32,7 +33,7 @@ export function OverviewPage(): JSX.Element {
 
 function FirstSteps(): JSX.Element {
   return (
-    <section class="panel stack" aria-labelledby="first">
+    <section class="card stack" aria-labelledby="first">
       <h2 id="first">No endpoints yet</h2>
       <p>
         An endpoint is an address that takes jobs, and workers that do them. Begin with a quick deploy: the{' '}
@@ -62,19 +63,19 @@ function Cards({ endpoints }: { endpoints: EndpointView[] }): JSX.Element {
 function Card({ endpoint }: { endpoint: EndpointView }): JSX.Element {
   const { settings, trouble } = endpoint;
   const { overview } = useService();
-  const { mood, word } = standing(endpoint, overview);
+  const { tone, word } = standing(endpoint, overview);
   const origin = originWords(endpoint, overview);
   return (
-    <article class="panel card">
-      <div class="card-head">
+    <article class="card stack endpoint">
+      <div class="row">
         <h2>
           <a href={to.endpoint(settings.id)}>
             <bdi>{settings.name}</bdi>
           </a>
         </h2>
-        <Mark mood={mood}>{word}</Mark>
+        <Mark tone={tone}>{word}</Mark>
       </div>
-      <p class="soft small-text">
+      <p class="hint">
         <code>{settings.id}</code> · <bdi>{workloadWords(settings)}</bdi> · <bdi>{gpuWords(settings)}</bdi>
         {origin !== null && (
           <>
@@ -83,8 +84,8 @@ function Card({ endpoint }: { endpoint: EndpointView }): JSX.Element {
           </>
         )}
       </p>
-      {trouble !== null && <p class="notice bad">{trouble}</p>}
-      {isPainting(endpoint, overview) && <p class="notice wait">No GPU: {overview.rendererLack?.reason}.</p>}
+      {trouble !== null && <p class="message bad">{trouble}</p>}
+      {isPainting(endpoint, overview) && <p class="message wait">No GPU: {overview.rendererLack?.reason}.</p>}
       <WorkerCounts endpoint={endpoint} />
       <JobCounts jobs={endpoint.jobs} />
     </article>
@@ -93,11 +94,11 @@ function Card({ endpoint }: { endpoint: EndpointView }): JSX.Element {
 
 function WorkerCounts({ endpoint: { workers } }: { endpoint: EndpointView }): JSX.Element {
   return (
-    <ul class="marks" aria-label="Workers">
-      {workers.length === 0 && <li class="soft small-text">no workers</li>}
+    <ul class="row" aria-label="Workers">
+      {workers.length === 0 && <li class="hint">no workers</li>}
       {workerCounts(workers).map(([state, count]) => (
         <li key={state}>
-          <Mark mood={workerStates[state].mood}>
+          <Mark tone={workerStates[state].tone}>
             {countWords(count)} {workerStates[state].word}
           </Mark>
         </li>
@@ -118,13 +119,15 @@ export function JobCounts({ jobs }: { jobs: EndpointView['jobs'] }): JSX.Element
     ['retried', jobs.retried, jobs.retried > 0],
   ];
   return (
-    <dl class="counts">
+    <dl class="tiles">
       {rows.map(([name, count, isShown]) =>
         isShown ? (
-          <div key={name} class={count > 0 && (name === 'failed' || name === 'timed out') ? 'bad' : ''}>
-            <dt>{name}</dt>
-            <dd>{countWords(count)}</dd>
-          </div>
+          <Tile
+            key={name}
+            name={name}
+            value={countWords(count)}
+            tone={count > 0 && (name === 'failed' || name === 'timed out') ? 'bad' : undefined}
+          />
         ) : null,
       )}
     </dl>

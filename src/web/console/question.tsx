@@ -1,47 +1,59 @@
-/** A question before something that cannot be taken back. */
+/** A button for something that cannot be taken back, with a question before it is done. */
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { troubleWords } from './ask.ts';
-import { Dialog } from './dialog.tsx';
+import { Dialog } from '../shared/dialog.tsx';
+import { useSending } from './form.tsx';
 
 interface Props {
+  button: string;
+  /** What the button does, where it does not say so by itself. */
+  label?: string;
+  isSmall?: boolean;
+  isIdle?: boolean;
   title: ComponentChildren;
   children: ComponentChildren;
   /** What is done, on the button. */
   action: string;
   /** Closes the question by itself where it succeeds. */
   onYes(): Promise<void>;
-  onClose(): void;
 }
 
-export function Question({ title, children, action, onYes, onClose }: Props): JSX.Element {
-  const [isBusy, setIsBusy] = useState(false);
-  const [trouble, setTrouble] = useState('');
-  const act = async (): Promise<void> => {
-    if (isBusy) return;
-    setIsBusy(true);
-    setTrouble('');
-    try {
-      await onYes();
-      onClose();
-    } catch (error) {
-      setTrouble(troubleWords(error));
-      setIsBusy(false);
-    }
-  };
+export function Question({ button, label, isSmall = false, isIdle = false, ...rest }: Props): JSX.Element {
+  const [isAsked, setIsAsked] = useState(false);
+  return (
+    <>
+      <button
+        type="button"
+        class={isSmall ? 'small' : ''}
+        aria-label={label}
+        aria-disabled={isIdle}
+        onClick={() => setIsAsked(!isIdle)}
+      >
+        {button}
+      </button>
+      {isAsked && <Asked {...rest} onClose={() => setIsAsked(false)} />}
+    </>
+  );
+}
+
+type AskedProps = Pick<Props, 'title' | 'children' | 'action' | 'onYes'> & { onClose(): void };
+
+function Asked({ title, children, action, onYes, onClose }: AskedProps): JSX.Element {
+  const { problems, isBusy, send } = useSending(async () => {
+    await onYes();
+    onClose();
+  });
   return (
     <Dialog title={title} onClose={onClose}>
       <div class="stack">{children}</div>
-      {trouble !== '' && (
-        <p class="problem" role="alert">
-          {trouble}
-        </p>
-      )}
-      <div class="buttons end">
+      <p class="problem" role="alert">
+        {problems[0]?.text}
+      </p>
+      <div class="row end">
         <button type="button" onClick={onClose}>
           No, leave it
         </button>
-        <button type="button" class="danger" aria-disabled={isBusy} onClick={() => void act()}>
+        <button type="button" class="bad" aria-disabled={isBusy} onClick={() => send()}>
           {action}
         </button>
       </div>

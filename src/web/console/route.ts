@@ -1,5 +1,6 @@
 /** Where in the console one is: kept in the address, after the `#`. */
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
+import { useHash } from '../shared/hooks.ts';
 
 export type Route =
   | { page: 'overview' | 'new' | 'jobs' | 'keys' | 'nowhere' }
@@ -33,12 +34,7 @@ export function readRoute(hash: string): Route {
 
 /** The hash, and the route in it. */
 export function useRoute(): [string, Route] {
-  const [hash, setHash] = useState(location.hash);
-  useEffect(() => {
-    const follow = (): void => setHash(location.hash);
-    addEventListener('hashchange', follow);
-    return () => removeEventListener('hashchange', follow);
-  }, []);
+  const [hash] = useHash();
   const route = useMemo(() => readRoute(hash), [hash]);
   return [hash, route];
 }

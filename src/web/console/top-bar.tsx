@@ -1,8 +1,7 @@
 /** What stands above every page: where one can go, and what concerns all of it. */
 import type { JSX } from 'preact';
 import { hourWords } from '../shared/number-words.ts';
-import { ask, Refused } from './ask.ts';
-import { useLink } from './link.ts';
+import { ask, Refused, useLink } from './ask.ts';
 import { to, type Route } from './route.ts';
 import { useService } from './service.ts';
 
@@ -21,9 +20,9 @@ export function TopBar({ route }: { route: Route }): JSX.Element {
   };
   const current = sectionOf(route);
   return (
-    <header class="top">
+    <header class="row masthead">
       <span class="brand">nightrender</span>
-      <nav aria-label="Console" class="sections">
+      <nav aria-label="Console" class="tabs">
         {(Object.keys(sections) as (keyof typeof sections)[]).map((page) => (
           <a key={page} href={to[page]} aria-current={page === current ? 'page' : undefined}>
             {sections[page]}
@@ -49,9 +48,9 @@ function sectionOf({ page }: Route): keyof typeof sections | undefined {
 export function AwayNotice(): JSX.Element {
   const { awaySince } = useLink();
   return (
-    <div class="away" role="status">
+    <div role="status">
       {awaySince !== null && (
-        <p class="notice bad">
+        <p class="message bad">
           The service does not answer since {hourWords(awaySince)}; trying again. What you see is as it was
           then.
         </p>

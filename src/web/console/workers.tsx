@@ -2,11 +2,12 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EndpointView, WorkerView } from '../../protocol/console-data.ts';
+import { Choices } from '../shared/choices.tsx';
+import { useNow } from '../shared/hooks.ts';
 import { countWords, durationWords } from '../shared/number-words.ts';
-import { useNow } from '../shared/use-now.ts';
+import { LongText } from '../shared/text.tsx';
 import { deathWords, workerCounts, workerStates } from './endpoint-words.ts';
-import { LongText } from './long-text.tsx';
-import { Mark } from './mark.tsx';
+import { Mark } from './pieces.tsx';
 import { to } from './route.ts';
 import { useService } from './service.ts';
 
@@ -24,28 +25,18 @@ export function Workers({ endpoint: { workers, settings } }: { endpoint: Endpoin
   if (workers.length === 0) return <p class="soft">{absence(settings)}</p>;
   return (
     <>
-      <div class="choices" role="group" aria-label="Which workers">
-        <button
-          type="button"
-          class="small"
-          aria-pressed={state === undefined}
-          onClick={() => setState(undefined)}
-        >
-          all {countWords(workers.length)}
-        </button>
-        {workerCounts(workers).map(([each, count]) => (
-          <button
-            key={each}
-            type="button"
-            class="small"
-            aria-pressed={state === each}
-            onClick={() => setState(each)}
-          >
-            {countWords(count)} {workerStates[each].word}
-          </button>
-        ))}
-      </div>
-      <ul class="workers">
+      <Choices
+        label="Which workers"
+        options={[
+          [undefined, `all ${countWords(workers.length)}`],
+          ...workerCounts(workers).map(
+            ([each, count]) => [each, `${countWords(count)} ${workerStates[each].word}`] as const,
+          ),
+        ]}
+        chosen={state}
+        onChoose={setState}
+      />
+      <ul class="list workers">
         {shown.map((worker) => (
           <li key={worker.id}>
             <OneWorker worker={worker} now={now} />
@@ -69,7 +60,7 @@ function absence({ workload, quickStart }: EndpointView['settings']): string {
 function OneWorker({ worker, now }: { worker: WorkerView; now: number }): JSX.Element {
   const [isOpen, setIsOpen] = useState(false);
   const { id, state, kind, gpu, since, lastSeenAt, log } = worker;
-  const { mood, word } = workerStates[state];
+  const { tone, word } = workerStates[state];
   const death = deathWords(worker, now);
   const facts = [
     `for ${durationWords(Math.max(0, now - since))}`,
@@ -80,13 +71,13 @@ function OneWorker({ worker, now }: { worker: WorkerView; now: number }): JSX.El
     <>
       <details class="worker" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
         <summary>
-          <Mark mood={mood}>{word}</Mark> <bdi class="worker-id">{id}</bdi>
-          <span class="soft small-text">{facts.filter((fact) => fact !== null).join(' · ')}</span>
+          <Mark tone={tone}>{word}</Mark> <bdi>{id}</bdi>{' '}
+          <small>{facts.filter((fact) => fact !== null).join(' · ')}</small>
         </summary>
         {isOpen && <OpenWorker worker={worker} />}
       </details>
       {death !== null && (
-        <div class="worker-death small-text">
+        <div class="death">
           <p>{death}</p>
           {!isOpen && log.length > 0 && <pre>{log.slice(-lastWords).join('\n')}</pre>}
         </div>
@@ -99,7 +90,7 @@ function OpenWorker({ worker: { id, jobIds, log } }: { worker: WorkerView }): JS
   return (
     <div class="stack">
       {jobIds.length > 0 && (
-        <p class="soft small-text">
+        <p class="hint">
           at{' '}
           {jobIds.map((job) => (
             <a key={job} href={to.job(job)}>
@@ -109,7 +100,7 @@ function OpenWorker({ worker: { id, jobIds, log } }: { worker: WorkerView }): JS
         </p>
       )}
       {log.length === 0 ? (
-        <p class="soft small-text">No output yet.</p>
+        <p class="hint">No output yet.</p>
       ) : (
         <LongText label={`Log of worker ${id}`} text={log.join('\n')} />
       )}

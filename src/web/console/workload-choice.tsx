@@ -1,7 +1,7 @@
 /** What an endpoint runs: quick deploy beside custom deployment. */
 import type { JSX } from 'preact';
 import type { Draft, Runs, PartProps } from './endpoint-draft.ts';
-import { RendererNotice } from './renderer-notice.tsx';
+import { RendererNotice } from './pieces.tsx';
 
 const ways: readonly { title: string; text: string; choices: readonly [Runs, string, string][] }[] = [
   {
@@ -28,11 +28,11 @@ export function WorkloadChoice({ draft, problems, onChange }: PartProps): JSX.El
   const problem = problems['workload'] ?? '';
   return (
     <div class="stack">
-      <div class="halves">
+      <div class="columns even">
         {ways.map(({ title, text, choices }) => (
-          <fieldset key={title} class="panel">
+          <fieldset key={title} class="card">
             <legend>
-              {title} <span class="soft">{text}</span>
+              {title} <small>{text}</small>
             </legend>
             {choices.map(([runs, name, means]) => (
               <Choice
@@ -68,7 +68,7 @@ interface ChoiceProps {
 function Choice({ runs, name, means, draft, isBad, onChange }: ChoiceProps): JSX.Element {
   const isChosen = draft.runs === runs;
   return (
-    <label class="choice">
+    <label class="option choice">
       <input
         type="radio"
         name="runs"
@@ -80,7 +80,7 @@ function Choice({ runs, name, means, draft, isBad, onChange }: ChoiceProps): JSX
       />
       <span>
         <strong>{name}</strong>
-        <span class="soft small-text">{means}</span>
+        <small>{means}</small>
       </span>
     </label>
   );

@@ -1,7 +1,10 @@
 /** The page of the report, `report/index.html`. */
 import { render, type JSX } from 'preact';
-import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import { useCallback, useMemo } from 'preact/hooks';
 import type { GalleryData, GalleryFailure } from '../../runner/core/gallery-data.ts';
+import { useHash } from '../shared/hooks.ts';
+import { counted } from '../shared/number-words.ts';
+import { Copyable, LongText } from '../shared/text.tsx';
 import { GridView } from './grid-view.tsx';
 import { NightView } from './night-view.tsx';
 import { PicturesView } from './pictures-view.tsx';
@@ -10,7 +13,6 @@ import { everything, type Query } from './query.ts';
 import { Rows } from './rows.ts';
 import { Summary } from './summary.tsx';
 import { Toolbar } from './toolbar.tsx';
-import { counted } from '../shared/number-words.ts';
 
 const root = document.querySelector('#page');
 const data = JSON.parse(document.querySelector('#data')?.textContent ?? '{}') as GalleryData;
@@ -40,7 +42,7 @@ function Page(): JSX.Element {
         )}
         {place.view === 'night' && <NightView data={data} />}
       </main>
-      <footer class="soft">
+      <footer>
         Written by {data.program}. All rows are in <a href="results.csv">results.csv</a> and{' '}
         <a href="results.jsonl">results.jsonl</a>, the numbers in <a href="summary.json">summary.json</a>.
       </footer>
@@ -50,12 +52,7 @@ function Page(): JSX.Element {
 
 /** The place in the address, and how to change a part of it. */
 function usePlace(): [Place, (change: Partial<Place>) => void] {
-  const [hash, setHash] = useState(location.hash);
-  useEffect(() => {
-    const follow = (): void => setHash(location.hash);
-    addEventListener('hashchange', follow);
-    return () => removeEventListener('hashchange', follow);
-  }, []);
+  const [hash, setHash] = useHash();
   const place = useMemo(() => readPlace(hash, names), [hash]);
   const go = useCallback((change: Partial<Place>) => {
     const next = writePlace({ ...readPlace(location.hash, names), ...change }, names);
@@ -68,7 +65,7 @@ function usePlace(): [Place, (change: Partial<Place>) => void] {
 function ViewBar({ place, onView }: { place: Place; onView: (view: View) => void }): JSX.Element {
   const failed = data.failures.reduce((sum, { scenes }) => sum + scenes, 0);
   return (
-    <nav aria-label="Views" class="views">
+    <nav aria-label="Views" class="tabs">
       {(Object.keys(views) as View[]).map((view) => (
         <button
           key={view}
@@ -77,7 +74,7 @@ function ViewBar({ place, onView }: { place: Place; onView: (view: View) => void
           onClick={() => onView(view)}
         >
           {views[view]}
-          {view === 'failures' && failed > 0 && <span class="count">{failed.toLocaleString('en')}</span>}
+          {view === 'failures' && failed > 0 && <small class="bad"> {failed.toLocaleString('en')}</small>}
         </button>
       ))}
     </nav>
@@ -93,45 +90,23 @@ interface Props {
 
 function FailuresView({ failures, onShow }: Props): JSX.Element {
   return (
-    <section aria-label="Failures" class="failures">
+    <section aria-label="Failures" class="stack wide">
       {failures.length === 0 && <p class="soft">Nothing failed.</p>}
       {failures.map(({ kind, means, scenes, text, command }) => (
-        <article key={kind}>
+        <article key={kind} class="card stack">
           <h2>
-            {kind} <span class="soft">{counted(scenes, 'scene')}</span>
+            {kind} <small>{counted(scenes, 'scene')}</small>
           </h2>
           <p class="soft">{means}</p>
-          <blockquote dir="auto">{text}</blockquote>
-          {command !== null && <Command text={command} />}
-          <button type="button" onClick={() => onShow(kind)}>
-            Show {scenes === 1 ? 'it' : 'them'}
-          </button>
+          <LongText label={`A failure, ${kind}`} text={text} isBad />
+          {command !== null && <Copyable label="Command that retries them" text={command} />}
+          <p>
+            <button type="button" onClick={() => onShow(kind)}>
+              Show {scenes === 1 ? 'it' : 'them'}
+            </button>
+          </p>
         </article>
       ))}
     </section>
-  );
-}
-
-function Command({ text }: { text: string }): JSX.Element {
-  const [isCopied, setCopied] = useState(false);
-  const copy = async (): Promise<void> => {
-    try {
-      await navigator.clipboard.writeText(text);
-      setCopied(true);
-    } catch {
-      // It is selected with one click as well.
-      setCopied(false);
-    }
-  };
-  return (
-    <p class="command">
-      <code>{text}</code>
-      <button type="button" onClick={() => void copy()}>
-        Copy
-      </button>
-      <span role="status" class="soft">
-        {isCopied ? 'Copied' : ''}
-      </span>
-    </p>
   );
 }

@@ -1,15 +1,13 @@
 /** Pictures by the values of two columns. */
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
 import type { GalleryColumn, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { countWords } from '../shared/number-words.ts';
-import { PictureGrid } from '../shared/picture-grid.tsx';
-import { Found, type ViewProps } from './pictures-view.tsx';
+import { Found, ScenePictures, type Scene, type ViewProps } from './pictures-view.tsx';
 import { matcher, textOf, type Query } from './query.ts';
 import { SceneDialog } from './scene-dialog.tsx';
-import { scenePicture } from './scene-picture.ts';
-import { scanRows } from './select-rows.ts';
-import { those, type Selected } from './use-selection.ts';
+import { scanRows, type Watch } from './select-rows.ts';
+import { Choice } from './toolbar.tsx';
+import { those, useSearch, type Selected } from './use-selection.ts';
 
 interface Axis {
   /** The number of the column. */
@@ -26,20 +24,21 @@ export function GridView(props: ViewProps): JSX.Element {
     axes.find((axis) => axis.name === place.across && axis !== down) ?? axes.find((axis) => axis !== down);
   if (down === undefined || across === undefined)
     return <p class="soft">A grid needs two columns with 2 to 50 values each, and this list has none.</p>;
-  const others = (axis: Axis): Axis[] => axes.filter((each) => each !== axis);
+  const options = (other: Axis): [string, string][] =>
+    axes.flatMap(({ name, values }) => (name === other.name ? [] : [[name, `${name} (${values.length})`]]));
   return (
-    <section aria-label="Grid" class="grid">
-      <div class="axes">
-        <AxisChoice
+    <section aria-label="Grid" class="stack">
+      <div class="row toolbar axes">
+        <Choice
           label="Rows"
-          axes={others(across)}
-          chosen={down}
+          options={options(across)}
+          chosen={down.name}
           onChoose={(name) => go({ down: name, across: across.name })}
         />
-        <AxisChoice
+        <Choice
           label="Columns"
-          axes={others(down)}
-          chosen={across}
+          options={options(down)}
+          chosen={across.name}
           onChoose={(name) => go({ across: name, down: down.name })}
         />
         <button type="button" onClick={() => go({ down: across.name, across: down.name })}>
@@ -56,31 +55,9 @@ function axisOf({ name, choices }: GalleryColumn, index: number): Axis[] {
   return [{ index, name, values: choices.map(([text]) => text) }];
 }
 
-interface ChoiceProps {
-  label: string;
-  axes: Axis[];
-  chosen: Axis;
-  onChoose(name: string): void;
-}
-
-function AxisChoice({ label, axes, chosen, onChoose }: ChoiceProps): JSX.Element {
-  return (
-    <label>
-      <span>{label}</span>
-      <select value={chosen.name} onChange={(event) => onChoose(event.currentTarget.value)}>
-        {axes.map(({ name, values }) => (
-          <option key={name} value={name}>
-            {name} ({values.length})
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
 interface Cell {
   count: number;
-  shown: { row: GalleryRow; index: number }[];
+  shown: Scene[];
 }
 
 type CellsProps = ViewProps & { down: Axis; across: Axis };
@@ -95,8 +72,7 @@ function Cells({ data, rows, place, go, down, across }: CellsProps): JSX.Element
     const columns: Query['columns'] = { ...place.query.columns, [down.index]: y, [across.index]: x };
     go({ view: 'pictures', query: { ...place.query, columns }, page: 1 });
   };
-  const open = (index: number, row: GalleryRow): void =>
-    go({ open: { number: index + 1, id: row.id ?? '' } });
+  const open = ({ index, row }: Scene): void => go({ open: { number: index + 1, id: row.id ?? '' } });
   return (
     <>
       <Found selected={selected} rows={rows} isGone={false} />
@@ -134,7 +110,7 @@ function Cells({ data, rows, place, go, down, across }: CellsProps): JSX.Element
           columns={data.columns}
           order={those(order)}
           open={place.open}
-          onOpen={open}
+          onOpen={(index, row) => open({ index, row })}
           onClose={() => go({ open: undefined })}
         />
       )}
@@ -144,23 +120,16 @@ function Cells({ data, rows, place, go, down, across }: CellsProps): JSX.Element
 
 interface CellProps {
   cell: Cell;
-  onOpen(index: number, row: GalleryRow): void;
+  onOpen(scene: Scene): void;
   onMore(): void;
 }
 
 function CellPictures({ cell: { count, shown }, onOpen, onMore }: CellProps): JSX.Element {
   return (
     <>
-      <PictureGrid
-        isSmall
-        pictures={shown.map(({ row, index }) => scenePicture(row, index))}
-        onOpen={(position) => {
-          const chosen = shown[position];
-          if (chosen !== undefined) onOpen(chosen.index, chosen.row);
-        }}
-      />
+      <ScenePictures isSmall shown={shown} onOpen={onOpen} />
       {count > shown.length && (
-        <button type="button" class="rest" onClick={onMore}>
+        <button type="button" class="small" onClick={onMore}>
           all {countWords(count)}
         </button>
       )}
@@ -173,43 +142,30 @@ const mostPictures = 2000;
 
 /** Scans all rows, since any may belong to any cell. */
 function useCells({ data, rows, place, down, across }: CellsProps): Selected & { cells: Map<string, Cell> } {
-  const asked = JSON.stringify([place.query, down.index, across.index]);
-  const [found, setFound] = useState<Selected & { cells: Map<string, Cell> }>(nothing);
-  useEffect(() => {
-    const stopped = new AbortController();
+  const matches = matcher(place.query, (column) => data.columns[column]?.choices !== null);
+  const perCell = Math.floor(mostPictures / (down.values.length * across.values.length));
+  const search = async (watch: Watch): Promise<{ cells: Map<string, Cell>; count: number } | undefined> => {
     const cells = new Map<string, Cell>();
-    const perCell = Math.max(
-      1,
-      Math.min(9, Math.floor(mostPictures / (down.values.length * across.values.length))),
-    );
     let count = 0;
-    const matches = matcher(place.query, (column) => data.columns[column]?.choices !== null);
     const visit = (row: GalleryRow, index: number): void => {
       const key = keyOf(textOf(row.values?.[down.index]), textOf(row.values?.[across.index]));
       const cell = cells.get(key) ?? { count: 0, shown: [] };
       cell.count += 1;
-      if (cell.shown.length < perCell) cell.shown.push({ row, index });
+      if (cell.shown.length < Math.max(1, Math.min(9, perCell))) cell.shown.push({ row, index });
       cells.set(key, cell);
       count += 1;
     };
-    const onPart = (done: number): void => setFound((before) => ({ ...before, selection: undefined, done }));
-    const look = async (): Promise<void> => {
-      if (!(await scanRows(rows, matches, visit, { signal: stopped.signal, onPart }))) return;
-      const selection = { count, at: () => undefined, positionOf: () => -1 };
-      setFound({ cells, selection, done: rows.total, hasFailed: false });
-    };
-    look().catch(() => setFound({ ...nothing, hasFailed: true }));
-    return () => stopped.abort();
-  }, [asked]);
-  return found;
+    return (await scanRows(rows, matches, visit, watch)) ? { cells, count } : undefined;
+  };
+  const asked = JSON.stringify([place.query, down.index, across.index]);
+  const {
+    found = { cells: new Map<string, Cell>(), count: 0 },
+    isLatest,
+    ...rest
+  } = useSearch(asked, search);
+  const selection = { count: found.count, at: () => undefined, positionOf: () => -1 };
+  return { cells: found.cells, selection: isLatest ? selection : undefined, ...rest };
 }
-
-const nothing: Selected & { cells: Map<string, Cell> } = {
-  cells: new Map(),
-  selection: undefined,
-  done: 0,
-  hasFailed: false,
-};
 
 function keyOf(y: string, x: string): string {
   return JSON.stringify([y, x]);

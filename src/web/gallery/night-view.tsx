@@ -8,14 +8,14 @@ import { endingWords } from './summary.tsx';
 export function NightView({ data }: { data: GalleryData }): JSX.Element {
   const [whole, latest] = data.nights;
   return (
-    <section aria-label="The night" class="night">
+    <section aria-label="The night" class="stack wide">
       {whole === undefined && <p class="soft">Nothing was submitted yet.</p>}
       {latest !== undefined && <Night title="The latest run" night={latest} />}
       {whole !== undefined && (
         <Night title={latest === undefined ? 'Throughput' : 'The whole batch'} night={whole} />
       )}
       {whole !== undefined && <Runs data={data} night={whole} />}
-      <div class="pair">
+      <div class="columns even">
         <Times title="Waiting in the queue" times={data.delay} />
         <Times title="Execution" times={data.execution} />
       </div>
@@ -31,7 +31,7 @@ function Night({ title, night }: { title: string; night: GalleryNight }): JSX.El
   const bad = failed.reduce((all, count) => all + count, 0);
   const words = `${counted(sum, 'scene')} saved${bad > 0 ? ` and ${bad} failed` : ''} in ${durationWords(endedAt - startedAt)}, at most ${most} in ${durationWords(binMs)}`;
   return (
-    <figure>
+    <figure class="card">
       <h2>{title}</h2>
       <p class="soft">{words}</p>
       <Bars
@@ -57,7 +57,7 @@ function Runs({ data, night }: { data: GalleryData; night: GalleryNight }): JSX.
     return { ...run, endedAt, hasEnded: run.endedAt !== null };
   });
   return (
-    <figure>
+    <figure class="card">
       <h2>{counted(runs.length, 'run')}</h2>
       <div class="chart runs">
         <svg viewBox="0 0 600 20" role="img" aria-label="Times of the runs" preserveAspectRatio="none">
@@ -84,13 +84,10 @@ function Runs({ data, night }: { data: GalleryData; night: GalleryNight }): JSX.
       <ol class="run-list" reversed>
         {runs.toReversed().map((run) => (
           <li key={run.run}>
-            <span>
-              {instantWords(run.startedAt)}{' '}
-              <span class="soft">for {durationWords(run.endedAt - run.startedAt)}</span>
-            </span>
-            <span class={run.ending === null ? 'is-failed' : 'soft'}>
+            {instantWords(run.startedAt)} <small>for {durationWords(run.endedAt - run.startedAt)}</small>
+            <p class={run.ending === null ? 'bad' : 'soft'}>
               {endingWords(run, run.run === data.runs.at(-1)?.run)}
-            </span>
+            </p>
           </li>
         ))}
       </ol>
@@ -104,7 +101,7 @@ function Times({ title, times }: { title: string; times: GalleryTimes | null }):
   const binMs = upToMs / bins.length;
   const words = `half within ${durationWords(p50Ms)}, 95 % within ${durationWords(p95Ms)}, at most ${durationWords(mostMs)}`;
   return (
-    <figure>
+    <figure class="card">
       <h2>{title}</h2>
       <p class="soft">
         p50 {durationWords(p50Ms)} · p95 {durationWords(p95Ms)} · longest {durationWords(mostMs)}

@@ -1,7 +1,7 @@
 /** The pictures, a page of them at a time. */
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
 import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
+import { useLoaded } from '../shared/hooks.ts';
 import { countWords, counted } from '../shared/number-words.ts';
 import { PictureGrid } from '../shared/picture-grid.tsx';
 import type { Place } from './place.ts';
@@ -26,18 +26,15 @@ export function PicturesView({ data, rows, place, go }: ViewProps): JSX.Element 
   const { selection } = selected;
   const pages = Math.max(1, Math.ceil((selection?.count ?? 0) / pageSize));
   const page = Math.min(place.page, pages);
-  const { shown, isGone } = useRows(rows, selection, (page - 1) * pageSize);
-  const open = (index: number, row: GalleryRow): void =>
-    go({ open: { number: index + 1, id: row.id ?? '' } });
+  const first = (page - 1) * pageSize;
+  // The page before stays until the next is there.
+  const { shown, isGone } = useLoaded([rows, selection, first], () => rowsOf(rows, selection, first)) ?? none;
   return (
     <section aria-label="Pictures">
       <Found selected={selected} rows={rows} isGone={isGone} />
-      <PictureGrid
-        pictures={shown.map(({ row, index }) => scenePicture(row, index))}
-        onOpen={(position) => {
-          const chosen = shown[position];
-          if (chosen !== undefined) open(chosen.index, chosen.row);
-        }}
+      <ScenePictures
+        shown={shown}
+        onOpen={({ index, row }) => go({ open: { number: index + 1, id: row.id ?? '' } })}
       />
       {pages > 1 && <Pages page={page} pages={pages} onPage={(next) => go({ page: next })} />}
       {place.open !== undefined && selection !== undefined && (
@@ -55,6 +52,30 @@ export function PicturesView({ data, rows, place, go }: ViewProps): JSX.Element 
         />
       )}
     </section>
+  );
+}
+
+export interface Scene {
+  row: GalleryRow;
+  index: number;
+}
+
+interface ScenesProps {
+  shown: Scene[];
+  isSmall?: boolean;
+  onOpen(scene: Scene): void;
+}
+
+export function ScenePictures({ shown, isSmall = false, onOpen }: ScenesProps): JSX.Element {
+  return (
+    <PictureGrid
+      isSmall={isSmall}
+      pictures={shown.map(({ row, index }) => scenePicture(row, index))}
+      onOpen={(position) => {
+        const chosen = shown[position];
+        if (chosen !== undefined) onOpen(chosen);
+      }}
+    />
   );
 }
 
@@ -94,35 +115,23 @@ function foundWords(count: number, total: number): string {
   return count === 0 ? 'No scene matches' : `${countWords(count)} of ${counted(total, 'scene')}`;
 }
 
-interface Shown {
-  row: GalleryRow;
-  index: number;
-}
+const none: { shown: Scene[]; isGone: boolean } = { shown: [], isGone: false };
 
-/** A page of rows; the one before stays until it is there. */
-function useRows(
+/** A page of rows. */
+async function rowsOf(
   rows: Rows,
   selection: Selection | undefined,
   first: number,
-): { shown: Shown[]; isGone: boolean } {
-  const [found, setFound] = useState<{ shown: Shown[]; isGone: boolean }>({ shown: [], isGone: false });
-  useEffect(() => {
-    if (selection === undefined) return;
-    let isCurrent = true;
-    const numbers = Array.from({ length: pageSize }, (_, i) => selection.at(first + i)).filter(
-      (number) => number !== undefined,
-    );
-    const load = async (): Promise<void> => {
-      const all = await Promise.all(numbers.map(async (index) => ({ index, row: await rows.at(index) })));
-      const shown = all.flatMap(({ index, row }) => (row === undefined ? [] : [{ index, row }]));
-      if (isCurrent) setFound({ shown, isGone: false });
-    };
-    load().catch(() => isCurrent && setFound({ shown: [], isGone: true }));
-    return () => {
-      isCurrent = false;
-    };
-  }, [rows, selection, first]);
-  return found;
+): Promise<typeof none | undefined> {
+  if (selection === undefined) return undefined;
+  const numbers = Array.from({ length: pageSize }, (_, i) => selection.at(first + i));
+  try {
+    const all = await Promise.all(numbers.map(async (index) => ({ index, row: await rows.at(index ?? -1) })));
+    const shown = all.flatMap(({ index = 0, row }) => (row === undefined ? [] : [{ index, row }]));
+    return { shown, isGone: false };
+  } catch {
+    return { shown: [], isGone: true };
+  }
 }
 
 function Pages({
@@ -141,7 +150,7 @@ function Pages({
     }
   };
   return (
-    <nav aria-label="Pages" class="pages">
+    <nav aria-label="Pages" class="row pages">
       <button type="button" disabled={page === 1} onClick={() => turn(page - 1)}>
         Previous
       </button>

@@ -1,7 +1,9 @@
 /** All that is known of a scene, beside its picture. */
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import type { GalleryColumn, GalleryPicture, GalleryRow } from '../../runner/core/gallery-data.ts';
+import { Facts, type Fact } from '../shared/facts.tsx';
 import { byteWords, counted, durationWords, exactInstantWords } from '../shared/number-words.ts';
+import { toneOf } from '../shared/tone.ts';
 import { promptOf, textOf } from './query.ts';
 
 interface Props {
@@ -19,14 +21,14 @@ export function SceneStory({ row, picture, columns }: Props): JSX.Element {
     ...Object.entries(row.input ?? {}),
   ].filter(([, value]) => textOf(value) !== '');
   return (
-    <div class="story">
+    <>
       {prompt !== '' && (
         <p class="prompt" dir="auto">
           {prompt}
         </p>
       )}
       {row.failure !== undefined && (
-        <p class="failure">
+        <p class="message bad">
           <strong>{row.failure[0]}</strong> <bdi>{row.failure[1]}</bdi>
         </p>
       )}
@@ -46,24 +48,7 @@ export function SceneStory({ row, picture, columns }: Props): JSX.Element {
           <Facts facts={pictureFacts(picture)} />
         </section>
       )}
-    </div>
-  );
-}
-
-type Fact = [name: string, value: ComponentChildren];
-
-function Facts({ facts }: { facts: Fact[] }): JSX.Element {
-  return (
-    <dl class="facts">
-      {facts.map(([name, value], index) => (
-        <div key={index}>
-          <dt>
-            <bdi>{name}</bdi>
-          </dt>
-          <dd dir="auto">{value}</dd>
-        </div>
-      ))}
-    </dl>
+    </>
   );
 }
 
@@ -73,27 +58,28 @@ function storyOf(row: GalleryRow): Fact[] {
     ...(row.expired === undefined ? [] : [`${row.expired} expired`]),
   ].join(', ');
   const submissions = counted(row.attempts ?? 0, 'submission');
-  const times: [string, number | undefined, (value: number) => string][] = [
-    ['Submitted', row.submittedAt, exactInstantWords],
-    ['Waited in the queue', row.delayMs, durationWords],
-    ['Executed for', row.executionMs, durationWords],
-    ['Completed', row.completedAt, exactInstantWords],
-    ['Saved', row.savedAt, exactInstantWords],
-  ];
   return [
-    ['State', <span class={`is-${row.state}`}>{row.state}</span>],
+    ['State', <span class={toneOf(row.state)}>{row.state}</span>],
     ['Sent', unknown === '' ? submissions : `${submissions}, ${unknown} (may have been billed)`],
-    ...(row.job === undefined ? [] : [['Job', <code>{row.job}</code>] satisfies Fact]),
-    ...times.flatMap(([name, value, words]): Fact[] => (value === undefined ? [] : [[name, words(value)]])),
+    ['Job', row.job === undefined ? undefined : <code>{row.job}</code>],
+    ['Submitted', worded(row.submittedAt, exactInstantWords)],
+    ['Waited in the queue', worded(row.delayMs, durationWords)],
+    ['Executed for', worded(row.executionMs, durationWords)],
+    ['Completed', worded(row.completedAt, exactInstantWords)],
+    ['Saved', worded(row.savedAt, exactInstantWords)],
     ['Row', row.source],
   ];
+}
+
+function worded(value: number | undefined, words: (value: number) => string): string | undefined {
+  return value === undefined ? undefined : words(value);
 }
 
 function pictureFacts({ file, width, height, bytes, seed }: GalleryPicture): Fact[] {
   return [
     ['File', <a href={file}>{nameOf(file)}</a>],
     ['Size', `${width} × ${height}, ${byteWords(bytes)}`],
-    ...(seed === undefined ? [] : [['Seed', <code>{seed}</code>] satisfies Fact]),
+    ['Seed', seed === undefined ? undefined : <code>{seed}</code>],
   ];
 }
 

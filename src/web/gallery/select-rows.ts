@@ -6,12 +6,18 @@ import type { Rows } from './rows.ts';
 /** Files that are asked for at once. */
 const atOnce = 8;
 
-/** Visits every row that matches; resolves to false where `signal` aborts before. `onPart` is told how many rows were looked at. */
+export interface Watch {
+  signal: AbortSignal;
+  /** Told how many rows were looked at. */
+  onPart(done: number): void;
+}
+
+/** Visits every row that matches; resolves to false where `signal` aborts before. */
 export async function scanRows(
   rows: Rows,
   matches: (row: GalleryRow) => boolean,
   visit: (row: GalleryRow, index: number) => void,
-  { signal, onPart }: { signal: AbortSignal; onPart?: (done: number) => void },
+  { signal, onPart }: Watch,
 ): Promise<boolean> {
   for (let first = 0; first < rows.chunks; first += atOnce) {
     const numbers = Array.from({ length: Math.min(atOnce, rows.chunks - first) }, (_, i) => first + i);
@@ -23,7 +29,7 @@ export async function scanRows(
       const start = rows.startOf(first + i);
       for (const [offset, row] of chunk.entries()) if (matches(row)) visit(row, start + offset);
     }
-    onPart?.(rows.startOf(first + chunks.length - 1) + (chunks.at(-1)?.length ?? 0));
+    onPart(rows.startOf(first + chunks.length - 1) + (chunks.at(-1)?.length ?? 0));
   }
   return true;
 }
@@ -38,7 +44,7 @@ export async function selectRows(
   rows: Rows,
   matches: (row: GalleryRow) => boolean,
   order: Order,
-  watch: { signal: AbortSignal; onPart?: (done: number) => void },
+  watch: Watch,
 ): Promise<number[] | undefined> {
   const found: Found[] = [];
   const visit = (row: GalleryRow, index: number): void =>

@@ -1,6 +1,7 @@
 /** The head of the page: what came out, in a few numbers. */
 import type { JSX } from 'preact';
 import type { GalleryData, GalleryRun } from '../../runner/core/gallery-data.ts';
+import { Tile } from '../shared/facts.tsx';
 import {
   byteWords,
   countWords,
@@ -9,6 +10,7 @@ import {
   instantWords,
   moneyWords,
 } from '../shared/number-words.ts';
+import { toneOf } from '../shared/tone.ts';
 
 export function Summary({ data }: { data: GalleryData }): JSX.Element {
   const { scenes, pictures, cost, attempts, times, runs } = data;
@@ -18,7 +20,7 @@ export function Summary({ data }: { data: GalleryData }): JSX.Element {
   );
   const untold = attempts.unanswered + attempts.expired;
   return (
-    <header>
+    <header class="stack">
       <h1>
         <bdi>{data.title}</bdi>
       </h1>
@@ -26,50 +28,29 @@ export function Summary({ data }: { data: GalleryData }): JSX.Element {
         {endingWords(runs.at(-1), true)} Rendered by <bdi>{data.endpoint}</bdi>. Written{' '}
         {instantWords(data.writtenAt)}.
       </p>
-      <dl class="numbers">
-        <Number
-          label="saved"
-          value={countWords(scenes['saved'] ?? 0)}
-          more={`of ${counted(listed, 'scene')}`}
-        />
+      <dl class="tiles">
+        <Tile name="saved" value={countWords(scenes['saved'] ?? 0)} more={`of ${counted(listed, 'scene')}`} />
         {['failed', 'active', 'waiting', 'invalid', 'withdrawn'].map((state) =>
           (scenes[state] ?? 0) > 0 ? (
-            <Number key={state} label={state} value={countWords(scenes[state] ?? 0)} state={state} />
+            <Tile key={state} name={state} value={countWords(scenes[state] ?? 0)} tone={toneOf(state)} />
           ) : null,
         )}
-        <Number label="pictures" value={countWords(pictures.files)} more={byteWords(pictures.bytes)} />
-        <Number
-          label="submissions"
+        <Tile name="pictures" value={countWords(pictures.files)} more={byteWords(pictures.bytes)} />
+        <Tile
+          name="submissions"
           value={countWords(attempts.total)}
           more={untold > 0 ? `${countWords(untold)} of unknown cost` : undefined}
         />
-        {cost !== null && <Number label="cost" value={moneyWords(cost.spent, cost.currency)} />}
+        {cost !== null && <Tile name="cost" value={moneyWords(cost.spent, cost.currency)} />}
         {times.firstSubmittedAt !== null && times.lastSavedAt !== null && (
-          <Number
-            label="from first to last"
+          <Tile
+            name="from first to last"
             value={durationWords(times.lastSavedAt - times.firstSubmittedAt)}
             more={`${durationWords(times.executionTimeMs)} of execution`}
           />
         )}
       </dl>
     </header>
-  );
-}
-
-interface NumberProps {
-  label: string;
-  value: string;
-  more?: string | undefined;
-  state?: string;
-}
-
-function Number({ label, value, more, state = '' }: NumberProps): JSX.Element {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd class={state === '' ? undefined : `is-${state}`}>{value}</dd>
-      {more !== undefined && <dd class="more">{more}</dd>}
-    </div>
   );
 }
 

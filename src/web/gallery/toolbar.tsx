@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { GalleryColumn, GalleryData } from '../../runner/core/gallery-data.ts';
+import { Select } from '../shared/choices.tsx';
 import { countWords } from '../shared/number-words.ts';
 import { everything, isEverything, orders, type Order, type Query } from './query.ts';
 
@@ -17,23 +18,30 @@ export function Toolbar({ data, query, isOrdered, onQuery }: Props): JSX.Element
   const columns = data.columns.flatMap((column, index) => (isFilter(column) ? [{ column, index }] : []));
   const used = Object.values(query.columns).filter((value) => value !== '').length;
   return (
-    <search class="toolbar">
+    <search class="row toolbar">
       <TextFilter
         label="Search prompts and columns"
         value={query.text}
         onValue={(text) => onQuery({ ...query, text })}
       />
       <StateFilter data={data} query={query} onQuery={onQuery} />
-      {isOrdered && <OrderChoice query={query} onQuery={onQuery} />}
+      {isOrdered && (
+        <Choice
+          label="Order"
+          options={Object.entries(orders) as [Order, string][]}
+          chosen={query.order}
+          onChoose={(order) => onQuery({ ...query, order })}
+        />
+      )}
       {!isEverything(query) && (
-        <button type="button" class="clear" onClick={() => onQuery(everything)}>
+        <button type="button" onClick={() => onQuery(everything)}>
           Show everything
         </button>
       )}
       {columns.length > 0 && (
-        <details class="columns" open={used > 0}>
+        <details open={used > 0}>
           <summary>Columns{used > 0 ? ` (${used} in use)` : ''}</summary>
-          <div class="filters">
+          <div class="row filters">
             {columns.map(({ column, index }) => (
               <ColumnFilter
                 key={index}
@@ -49,20 +57,18 @@ export function Toolbar({ data, query, isOrdered, onQuery }: Props): JSX.Element
   );
 }
 
-function OrderChoice({ query, onQuery }: Pick<Props, 'query' | 'onQuery'>): JSX.Element {
+interface ChoiceProps<T> {
+  label: string;
+  options: [T, string][];
+  chosen: T;
+  onChoose(option: T): void;
+}
+
+export function Choice<T extends string>({ label, ...rest }: ChoiceProps<T>): JSX.Element {
   return (
-    <label>
-      <span>Order</span>
-      <select
-        value={query.order}
-        onChange={(event) => onQuery({ ...query, order: event.currentTarget.value as Order })}
-      >
-        {Object.entries(orders).map(([order, words]) => (
-          <option key={order} value={order}>
-            {words}
-          </option>
-        ))}
-      </select>
+    <label class="field short">
+      <bdi>{label}</bdi>
+      <Select {...rest} />
     </label>
   );
 }
@@ -79,26 +85,19 @@ function StateFilter({ data, query, onQuery }: Omit<Props, 'isOrdered'>): JSX.El
     const [what, name] = [chosen.slice(0, colon), chosen.slice(colon + 1)];
     onQuery({ ...query, state: what === 'state' ? name : '', kind: what === 'kind' ? name : '' });
   };
-  return (
-    <label>
-      <span>State</span>
-      <select value={value} onChange={(event) => choose(event.currentTarget.value)}>
-        <option value="state:">any</option>
-        {Object.entries(data.scenes).map(([state, count]) =>
-          count > 0 ? (
-            <option key={state} value={`state:${state}`}>
-              {state} ({countWords(count)})
-            </option>
-          ) : null,
-        )}
-        {data.failures.map(({ kind, scenes }) => (
-          <option key={kind} value={`kind:${kind}`}>
-            {kind} ({countWords(scenes)})
-          </option>
-        ))}
-      </select>
-    </label>
-  );
+  const states = Object.entries(data.scenes).filter(([, count]) => count > 0);
+  const options: [string, string][] = [
+    ['state:', 'any'],
+    ...states.map(([state, count]): [string, string] => [
+      `state:${state}`,
+      `${state} (${countWords(count)})`,
+    ]),
+    ...data.failures.map(({ kind, scenes }): [string, string] => [
+      `kind:${kind}`,
+      `${kind} (${countWords(scenes)})`,
+    ]),
+  ];
+  return <Choice label="State" options={options} chosen={value} onChoose={choose} />;
 }
 
 interface ColumnProps {
@@ -109,19 +108,8 @@ interface ColumnProps {
 
 function ColumnFilter({ column: { name, choices }, value, onValue }: ColumnProps): JSX.Element {
   if (choices === null) return <TextFilter label={name} value={value} onValue={onValue} />;
-  return (
-    <label>
-      <bdi>{name}</bdi>
-      <select value={value} onChange={(event) => onValue(event.currentTarget.value)}>
-        <option value="">any</option>
-        {choices.map(([text, rows]) => (
-          <option key={text} value={text}>
-            {text} ({countWords(rows)})
-          </option>
-        ))}
-      </select>
-    </label>
-  );
+  const options = choices.map(([text, rows]): [string, string] => [text, `${text} (${countWords(rows)})`]);
+  return <Choice label={name} options={[['', 'any'], ...options]} chosen={value} onChoose={onValue} />;
 }
 
 /** Asks when the reader pauses: each answer may mean looking at a hundred thousand rows. */
@@ -142,7 +130,7 @@ function TextFilter({
     return () => clearTimeout(timer);
   }, [text]);
   return (
-    <label class="text">
+    <label class="field">
       <bdi>{label}</bdi>
       <input type="search" value={text} dir="auto" onInput={(event) => setText(event.currentTarget.value)} />
     </label>

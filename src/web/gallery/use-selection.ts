@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { GalleryData } from '../../runner/core/gallery-data.ts';
 import { isEverything, matcher, type Query } from './query.ts';
 import type { Rows } from './rows.ts';
-import { selectRows } from './select-rows.ts';
+import { selectRows, type Watch } from './select-rows.ts';
 
 /** The numbers of rows from 0, in the order they are shown in. */
 export interface Selection {
@@ -23,35 +23,42 @@ export interface Selected {
 
 export function useSelection(rows: Rows, data: GalleryData, query: Query): Selected {
   const asked = JSON.stringify(query);
-  const [found, setFound] = useState({
-    asked: '',
-    numbers: undefined as number[] | undefined,
-    done: 0,
-    hasFailed: false,
-  });
-  useEffect(() => {
-    if (isEverything(query)) return;
-    const stopped = new AbortController();
-    const onPart = (done: number): void => setFound({ asked, numbers: undefined, done, hasFailed: false });
+  const every = useMemo(() => (isEverything(query) ? everyRow(rows.total) : undefined), [asked]);
+  const { found, isLatest, done, hasFailed } = useSearch(asked, async (watch) => {
+    if (every !== undefined) return every;
     const matches = matcher(query, (column) => data.columns[column]?.choices !== null);
-    const look = async (): Promise<void> => {
-      const watch = { signal: stopped.signal, onPart };
-      const numbers = await selectRows(rows, matches, query.order, watch);
-      if (numbers !== undefined) setFound({ asked, numbers, done: rows.total, hasFailed: false });
-    };
-    look().catch(() => setFound({ asked, numbers: undefined, done: 0, hasFailed: true }));
+    const numbers = await selectRows(rows, matches, query.order, watch);
+    return numbers && those(numbers);
+  });
+  return { selection: every ?? (isLatest ? found : undefined), done, hasFailed };
+}
+
+interface Search<T> {
+  /** What was found last, for what is asked now only where `isLatest`. */
+  found: T | undefined;
+  isLatest: boolean;
+  done: number;
+  hasFailed: boolean;
+}
+
+/** Searches all rows, and leaves off where something else is asked for. */
+export function useSearch<T>(asked: string, search: (watch: Watch) => Promise<T | undefined>): Search<T> {
+  const [state, setState] = useState({ asked, ...nothing, found: undefined as T | undefined });
+  useEffect(() => {
+    const stopped = new AbortController();
+    const { signal } = stopped;
+    const tell = (change: Partial<Search<T>>): void =>
+      setState((before) => ({ ...before, ...nothing, asked, ...change }));
+    search({ signal, onPart: (done) => tell({ done }) }).then(
+      (found) => signal.aborted || tell({ found, isLatest: true }),
+      () => signal.aborted || tell({ hasFailed: true }),
+    );
     return () => stopped.abort();
   }, [asked]);
-  return useMemo(() => {
-    if (isEverything(query)) return { selection: everyRow(rows.total), done: rows.total, hasFailed: false };
-    const current = found.asked === asked ? found : { numbers: undefined, done: 0, hasFailed: false };
-    return {
-      selection: current.numbers && those(current.numbers),
-      done: current.done,
-      hasFailed: current.hasFailed,
-    };
-  }, [asked, found]);
+  return state.asked === asked ? state : { ...nothing, found: state.found };
 }
+
+const nothing = { isLatest: false, done: 0, hasFailed: false };
 
 function everyRow(total: number): Selection {
   const within = (number: number): boolean => number >= 0 && number < total;

@@ -37,12 +37,12 @@ export function Bars({ label, bars, marks = [], start, end }: Props): JSX.Elemen
         ))}
         <line class="floor" x1="0" x2={width} y1={height} y2={height} />
         {marks.map((at, index) => (
-          <line key={index} class="mark" x1={at * width} x2={at * width} y1="0" y2={height} />
+          <line key={index} class="quantile" x1={at * width} x2={at * width} y1="0" y2={height} />
         ))}
       </svg>
       <div class="ends">
-        <span>{start}</span>
-        <span>{end}</span>
+        <small>{start}</small>
+        <small>{end}</small>
       </div>
     </div>
   );

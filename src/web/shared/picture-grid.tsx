@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { GridPicture } from './grid-picture.ts';
+import { toneOf } from './tone.ts';
 
 interface Props {
   pictures: GridPicture[];
@@ -11,7 +12,7 @@ interface Props {
 
 export function PictureGrid({ pictures, isSmall = false, onOpen }: Props): JSX.Element {
   return (
-    <ul class={isSmall ? 'pictures small' : 'pictures'}>
+    <ul class="pictures">
       {pictures.map((picture, index) => (
         <li key={picture.key}>
           <button type="button" class="picture" data-key={picture.key} onClick={() => onOpen(index)}>
@@ -41,7 +42,7 @@ export function Image({
   const source = sources[failures];
   if (source === undefined)
     return (
-      <span class={`word is-${state}`}>
+      <span class={`word ${toneOf(state) ?? ''}`}>
         <span class="unseen">{alt}: </span>
         {sources.length > 0 ? 'the file is gone' : word}
       </span>

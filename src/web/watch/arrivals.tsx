@@ -2,12 +2,14 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { LivePicture } from '../../runner/core/live-batch.ts';
-import { fetchBefore, fetchNewest } from './follow-batch.ts';
-import { countWords, counted } from '../shared/number-words.ts';
+import { PictureViewer } from '../shared/dialog.tsx';
+import { Facts } from '../shared/facts.tsx';
 import type { GridPicture } from '../shared/grid-picture.ts';
+import { useLoaded } from '../shared/hooks.ts';
+import { byteWords, countWords, counted, durationWords, instantWords } from '../shared/number-words.ts';
 import { PictureGrid } from '../shared/picture-grid.tsx';
-import { PictureViewer } from './picture-viewer.tsx';
-import { imageAddress, thumbnailAddress } from './picture-addresses.ts';
+import { LongText } from '../shared/text.tsx';
+import { fetchBefore, fetchNewest, fetchStory } from './follow-batch.ts';
 
 interface Props {
   /** The newest first: all of a page, or those that are new since. */
@@ -58,15 +60,16 @@ export function Arrivals({ newest, total }: Props): JSX.Element {
   };
   const waiting = arrived.length === 0 ? 0 : Math.max(arrived.length, total - shownTotal);
   const opened = shown.findIndex(({ id }) => id === openId);
+  const picture = shown[opened];
   return (
-    <section aria-labelledby="pictures" ref={grid}>
-      <div class="head">
+    <section class="stack" aria-labelledby="pictures" ref={grid}>
+      <div class="row">
         <h2 id="pictures">Pictures</h2>
-        <span class="soft">{counted(total, 'picture')}, the newest first</span>
+        <small>{counted(total, 'picture')}, the newest first</small>
         {waiting > 0 && (
           <button
             type="button"
-            class="new"
+            class="new primary"
             onClick={() =>
               void showAll(arrived).then(
                 () => scrollTo(grid.current),
@@ -85,13 +88,17 @@ export function Arrivals({ newest, total }: Props): JSX.Element {
           Show older ones
         </button>
       )}
-      {opened >= 0 && (
+      {picture !== undefined && (
         <PictureViewer
-          pictures={shown}
-          index={opened}
-          onMove={(index) => setOpenId(shown[index]?.id)}
+          title={picture.sceneId}
+          picture={<FullPicture picture={picture} />}
+          hasPrevious={opened > 0}
+          hasNext={opened < shown.length - 1}
+          onStep={(by) => setOpenId((shown[opened + by] ?? picture).id)}
           onClose={() => setOpenId(undefined)}
-        />
+        >
+          <Known picture={picture} />
+        </PictureViewer>
       )}
     </section>
   );
@@ -109,8 +116,9 @@ function scrollTo(section: HTMLElement | null): void {
 }
 
 function toGridPicture(picture: LivePicture): GridPicture {
-  const { id, sceneId, prompt, thumbnail } = picture;
-  const small = thumbnail === null ? [] : [thumbnailAddress(thumbnail, picture)];
+  const { id, sceneId, prompt, thumbnail, file } = picture;
+  // With the picture that comes in its place where there is no thumbnail.
+  const small = thumbnail === null ? [] : [`${thumbnail}?of=${encodeURIComponent(file)}`];
   return {
     key: String(id),
     sources: [...small, imageAddress(picture)],
@@ -120,4 +128,52 @@ function toGridPicture(picture: LivePicture): GridPicture {
     word: 'saved',
     badge: '',
   };
+}
+
+/** With its content's digest, so that a browser keeps it until it is another; relative to the page, wherever a proxy has put it. */
+function imageAddress({ file, digest }: LivePicture): string {
+  return `images/${file.split('/').map(encodeURIComponent).join('/')}?v=${digest}`;
+}
+
+function FullPicture({ picture }: { picture: LivePicture }): JSX.Element {
+  const { id, sceneId, prompt, width, height } = picture;
+  const alt = prompt === '' ? sceneId : prompt;
+  return <img key={id} src={imageAddress(picture)} width={width} height={height} alt={alt} />;
+}
+
+/** What it was made of. */
+function Known({ picture }: { picture: LivePicture }): JSX.Element {
+  const { id, prompt, file, width, height, bytes, savedAt } = picture;
+  const loaded = useLoaded([id], () => fetchStory(id));
+  const story = loaded?.id === id ? loaded : undefined;
+  return (
+    <>
+      <p class="prompt" dir="auto">
+        {prompt}
+      </p>
+      <Facts
+        facts={[
+          ['file', file],
+          ['size', `${width} × ${height}, ${byteWords(bytes)}`],
+          ['seed', story?.seed],
+          ['saved', savedAt === null ? null : instantWords(savedAt)],
+          ['job', story?.jobId],
+          ['attempt', story?.attempt === 1 ? null : story?.attempt],
+          ['in the queue', timeWords(story?.delayTimeMs)],
+          ['executed', timeWords(story?.executionTimeMs)],
+          ['row', story?.source],
+        ]}
+      />
+      {story !== undefined && (
+        <details>
+          <summary>Input</summary>
+          <LongText label="Input" text={story.input} />
+        </details>
+      )}
+    </>
+  );
+}
+
+function timeWords(ms: number | null | undefined): string | null {
+  return ms === null || ms === undefined ? null : durationWords(ms);
 }

@@ -1,8 +1,19 @@
-/** The numbers of a batch: a bar, and tiles. */
+/** The numbers of a batch: a bar, tiles, and a chart. */
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { LiveNumbers as Numbers } from '../../runner/core/live-batch.ts';
-import { countWords, counted, durationWords, hourWords, moneyWords } from '../shared/number-words.ts';
-import { useNow } from '../shared/use-now.ts';
+import { Bars } from '../shared/charts.tsx';
+import { Choices } from '../shared/choices.tsx';
+import { Tile } from '../shared/facts.tsx';
+import { useNow } from '../shared/hooks.ts';
+import {
+  countWords,
+  counted,
+  durationWords,
+  hourWords,
+  instantWords,
+  moneyWords,
+} from '../shared/number-words.ts';
 
 interface Props {
   numbers: Numbers;
@@ -14,7 +25,7 @@ export function LiveNumbers({ numbers, aheadMs }: Props): JSX.Element {
   const { scenes, attempts, doubtful, pictures, perSecond, doneAt, cost } = numbers;
   const total = scenes.waiting + scenes.active + scenes.saved + scenes.failed + scenes.invalid;
   return (
-    <section aria-label="Numbers">
+    <section class="card stack wide" aria-label="Numbers">
       <Bar scenes={scenes} total={total} />
       <dl class="tiles">
         <Tile name="saved" value={countWords(scenes.saved)} more={`of ${counted(total, 'scene')}`} />
@@ -33,7 +44,7 @@ export function LiveNumbers({ numbers, aheadMs }: Props): JSX.Element {
           name="failed"
           value={countWords(scenes.failed)}
           more={failedWords(scenes)}
-          isBad={scenes.failed > 0}
+          tone={scenes.failed > 0 ? 'bad' : undefined}
         />
         {cost !== null && <CostTile cost={cost} />}
         {doubtful > 0 && (
@@ -41,7 +52,7 @@ export function LiveNumbers({ numbers, aheadMs }: Props): JSX.Element {
             name="in doubt"
             value={countWords(doubtful)}
             more={`of ${counted(attempts, 'submission')} possibly billed for nothing`}
-            isBad
+            tone="bad"
           />
         )}
       </dl>
@@ -53,30 +64,6 @@ function CostTile({ cost }: { cost: NonNullable<Numbers['cost']> }): JSX.Element
   const [value = '', unit = ''] = moneyWords(cost.spent, cost.currency).split(' ');
   const more = cost.inFlight > 0 ? `up to ${moneyWords(cost.inFlight, cost.currency)} in flight` : 'so far';
   return <Tile name="cost" value={value} unit={unit} more={more} />;
-}
-
-interface TileProps {
-  name: string;
-  value: string;
-  /** Stands behind the value, smaller. */
-  unit?: string;
-  more: string;
-  isBad?: boolean;
-}
-
-function Tile({ name, value, unit, more, isBad = false }: TileProps): JSX.Element {
-  return (
-    <div class={isBad ? 'tile bad' : 'tile'}>
-      <dt>{name}</dt>
-      <dd>
-        <span class="value">
-          {value}
-          {unit !== undefined && <span class="unit"> {unit}</span>}
-        </span>{' '}
-        <span class="soft">{more}</span>
-      </dd>
-    </div>
-  );
 }
 
 function Bar({ scenes, total }: { scenes: Numbers['scenes']; total: number }): JSX.Element {
@@ -93,9 +80,9 @@ function Bar({ scenes, total }: { scenes: Numbers['scenes']; total: number }): J
       aria-valuetext={`${countWords(scenes.saved)} of ${counted(total, 'scene')} saved`}
     >
       <div class="track">
-        <span class="saved" style={widthOf(scenes.saved)} />
-        <span class="failed" style={widthOf(scenes.failed + scenes.invalid)} />
-        <span class="active" style={widthOf(scenes.active)} />
+        <span class="good" style={widthOf(scenes.saved)} />
+        <span class="bad" style={widthOf(scenes.failed + scenes.invalid)} />
+        <span class="calm" style={widthOf(scenes.active)} />
       </div>
       <span class="percent">{Math.floor(percent)} %</span>
     </div>
@@ -125,4 +112,37 @@ function throughputOf(perSecond: number | null): { value: string; unit?: string 
   if (perSecond >= 1) return { value: perSecond.toFixed(1), unit: 'a second' };
   if (perSecond * 60 >= 1) return { value: (perSecond * 60).toFixed(1), unit: 'a minute' };
   return { value: (perSecond * 3600).toFixed(1), unit: 'an hour' };
+}
+
+const spans = [
+  ['lastHour', 'Last hour'],
+  ['night', 'Whole night'],
+] as const;
+
+/** How many scenes were saved when. */
+export function RateChart({ numbers }: { numbers: Numbers }): JSX.Element {
+  const [span, setSpan] = useState<(typeof spans)[number][0]>('lastHour');
+  const { from, stepMs, counts } = numbers[span];
+  const end = from + counts.length * stepMs;
+  const sum = counts.reduce((all, count) => all + count, 0);
+  const minutes = stepMs / 60_000;
+  const step = minutes === 1 ? 'a minute' : `${minutes} minutes`;
+  const most = `at most ${countWords(Math.max(0, ...counts))} in ${step}`;
+  const label = `${counted(sum, 'scene')} saved from ${instantWords(from)} to ${instantWords(end)}, ${most}`;
+  const bars = counts.map((value, index) => ({
+    value,
+    title: `${hourWords(from + index * stepMs)}: ${counted(value, 'scene')} in ${step}`,
+  }));
+  return (
+    <section class="card stack" aria-labelledby="rate">
+      <div class="row">
+        <h2 id="rate">Saved</h2>
+        <Choices label="How far back" options={spans} chosen={span} onChoose={setSpan} />
+      </div>
+      <p class="soft">
+        {counted(sum, 'scene')}, {most}
+      </p>
+      <Bars label={label} bars={bars} start={instantWords(from)} end={hourWords(end)} />
+    </section>
+  );
 }

@@ -1,5 +1,6 @@
 /** What is said of a run, in a few words and in a sentence. */
 import type { LiveBatch } from '../../runner/core/live-batch.ts';
+import type { Tone } from '../shared/tone.ts';
 import { countWords, durationWords, instantWords } from '../shared/number-words.ts';
 
 type Run = LiveBatch['run'];
@@ -12,7 +13,7 @@ export interface RunWords {
   /** A command that helps, where one does. */
   command?: string;
   /** How it is shown. */
-  mood: 'calm' | 'good' | 'wait' | 'bad';
+  mood: Tone;
 }
 
 /** `now` is an instant of the clock of the machine that renders. */
@@ -26,11 +27,7 @@ export function wordsOf({ run, numbers, command }: LiveBatch, now: number): RunW
         mood: 'wait',
       };
     case 'starting':
-      return {
-        head: 'Starting',
-        text: 'A run is reading the list.',
-        mood: 'calm',
-      };
+      return { head: 'Starting', text: 'A run is reading the list.', mood: 'calm' };
     case 'running':
       return { head: 'Running', text: `since ${sinceWords(run.since, now)}.`, mood: 'calm' };
     case 'stalled':

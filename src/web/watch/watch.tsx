@@ -2,13 +2,13 @@
 import { render, type JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { LiveBatch, LiveFailure } from '../../runner/core/live-batch.ts';
+import { useNow } from '../shared/hooks.ts';
+import { counted } from '../shared/number-words.ts';
+import { Copyable, LongText } from '../shared/text.tsx';
 import { Arrivals } from './arrivals.tsx';
 import { followBatch } from './follow-batch.ts';
-import { LiveNumbers } from './live-numbers.tsx';
-import { RateChart } from './rate-chart.tsx';
+import { LiveNumbers, RateChart } from './live-numbers.tsx';
 import { titleOf, percentOf, wordsOf } from './run-words.ts';
-import { useNow } from '../shared/use-now.ts';
-import { counted } from '../shared/number-words.ts';
 
 function WatchPage(): JSX.Element {
   const [batch, setBatch] = useState<LiveBatch>();
@@ -34,18 +34,24 @@ function WatchPage(): JSX.Element {
   const { numbers } = batch;
   return (
     <>
-      <header>
-        <p class="name">nightrender</p>
+      <header class="stack">
+        <p class="brand">nightrender</p>
         <h1>
           <bdi>{batch.dir}</bdi>
         </h1>
-        <RunState batch={batch} isLost={isLost} aheadMs={aheadMs} />
+        <RunState batch={batch} aheadMs={aheadMs} />
+        {isLost && (
+          <p class="message bad">
+            <strong>Connection lost.</strong> <code>nightrender watch</code> does not answer; the run itself
+            goes on without it. The page looks again by itself, and shows what it last knew.
+          </p>
+        )}
       </header>
-      <main class={isLost ? 'stale' : ''}>
+      <main class={isLost ? 'stack wide stale' : 'stack wide'}>
         {numbers !== null && (
           <>
             <LiveNumbers numbers={numbers} aheadMs={aheadMs} />
-            <div class="pair">
+            <div class="columns">
               <RateChart numbers={numbers} />
               <LiveFailures failures={numbers.failures} />
             </div>
@@ -73,26 +79,14 @@ function Announcer({ batch, isLost }: { batch: LiveBatch; isLost: boolean }): JS
   );
 }
 
-interface Props {
-  batch: LiveBatch;
-  isLost: boolean;
-  aheadMs: number;
-}
-
-function RunState({ batch, isLost, aheadMs }: Props): JSX.Element {
+function RunState({ batch, aheadMs }: { batch: LiveBatch; aheadMs: number }): JSX.Element {
   const { head, text, command, mood } = wordsOf(batch, useNow(aheadMs));
   return (
-    <div class={`state ${mood}`} data-run={batch.run.kind}>
+    <div class={`message stack ${mood}`} data-run={batch.run.kind}>
       <p>
         <strong>{head}</strong> <span>{text}</span>
       </p>
-      {command !== undefined && <code class="command">{command}</code>}
-      {isLost && (
-        <p class="lost">
-          <strong>Connection lost.</strong> <code>nightrender watch</code> does not answer; the run itself
-          goes on without it. The page looks again by itself, and shows what it last knew.
-        </p>
-      )}
+      {command !== undefined && <Copyable label="Command" text={command} />}
     </div>
   );
 }
@@ -100,41 +94,29 @@ function RunState({ batch, isLost, aheadMs }: Props): JSX.Element {
 /** What failed, by kind, and how to have it rendered again. */
 function LiveFailures({ failures }: { failures: LiveFailure[] }): JSX.Element {
   return (
-    <section aria-labelledby="failures">
-      <div class="head">
-        <h2 id="failures">Failures</h2>
-      </div>
-      {failures.length === 0 ? (
-        <p class="soft">None so far.</p>
-      ) : (
-        <ul class="failures">
-          {failures.map((failure) => (
-            <OneKind key={failure.kind} {...failure} />
-          ))}
-        </ul>
-      )}
+    <section class="card stack" aria-labelledby="failures">
+      <h2 id="failures">Failures</h2>
+      {failures.length === 0 && <p class="soft">None so far.</p>}
+      {failures.map((failure) => (
+        <OneKind key={failure.kind} {...failure} />
+      ))}
     </section>
   );
 }
 
 function OneKind({ kind, means, attempts, scenes, lastText, retry }: LiveFailure): JSX.Element {
   return (
-    <li>
+    <article class="stack">
       <h3>
         <code>{kind}</code>{' '}
-        <span class={scenes > 0 ? 'count bad' : 'count'}>
+        <small class={scenes > 0 ? 'bad' : ''}>
           {scenes > 0 ? `${counted(scenes, 'scene')} failed` : 'tried again'}
           {attempts > 0 && `, ${counted(attempts, 'attempt')}`}
-        </span>
+        </small>
       </h3>
       {means !== '' && <p class="soft">{means}</p>}
-      {lastText !== '' && (
-        <p class="last">
-          <span class="soft">Last: </span>
-          <bdi>{lastText}</bdi>
-        </p>
-      )}
-      {retry !== null && <code class="command">{retry}</code>}
-    </li>
+      {lastText !== '' && <LongText label={`The last failure, ${kind}`} text={lastText} isBad />}
+      {retry !== null && <Copyable label="Command that retries them" text={retry} />}
+    </article>
   );
 }

@@ -159,7 +159,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     }
     await go(page, '#/endpoints/painter');
     await page.getByRole('button', { name: 'Show all 200' }).click();
-    await expect.poll(() => page.locator('.worker').count()).toBe(200);
+    await expect.poll(() => page.locator('.workers > li').count()).toBe(200);
     await page.getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('dialog', { name: `Remove endpoint “${image}”?` }).waitFor();
     expect(await overflow(page)).toBeLessThanOrEqual(0);

@@ -101,7 +101,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
       await page.locator('.picture').first().waitFor();
       await page.locator('.picture').first().focus();
       await page.keyboard.press('Enter');
-      const title = page.locator('#scene-title');
+      const title = page.locator(`${dialog} h2`);
       await expect.poll(() => title.innerText()).toBe('s0');
       expect(await page.locator(dialog).innerText()).toMatch(
         /Inputs[^]*season[^]*spring[^]*steps[^]*30[^]*Story[^]*job-1[^]*Seed[^]*1000/,
@@ -123,9 +123,9 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
 
   it('turns the page behind the scene, and stops at both ends', async () => {
     await looking(`${small}#scene=60&id=s59`, async ({ page }) => {
-      const title = page.locator('#scene-title');
+      const title = page.locator(`${dialog} h2`);
       await expect.poll(() => title.innerText()).toBe('s59');
-      expect(await page.locator(`${dialog} .failure`).innerText()).toMatch(
+      expect(await page.locator(`${dialog} .message`).innerText()).toMatch(
         /job-failed\s+the job ended as FAILED/,
       );
       await page.keyboard.press('ArrowRight');
@@ -135,14 +135,14 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
       expect(new URL(page.url()).hash).toBe('#page=2');
     });
     await looking(`${small}#scene=300&id=s299`, async ({ page }) => {
-      await expect.poll(() => page.locator('#scene-title').innerText()).toBe('s299');
+      await expect.poll(() => page.locator(`${dialog} h2`).innerText()).toBe('s299');
       expect(await page.locator(dialog).getByRole('button', { name: 'Next' }).isDisabled()).toBe(true);
     });
   });
 
   it('finds the scene of a link by its id where the list has changed', async () => {
     await looking(`${small}#scene=2&id=s250`, async ({ page }) => {
-      await expect.poll(() => page.locator('#scene-title').innerText()).toBe('s250');
+      await expect.poll(() => page.locator(`${dialog} h2`).innerText()).toBe('s250');
     });
   });
 
@@ -161,9 +161,9 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
       await page.getByRole('button', { name: 'Swap' }).click();
       await expect.poll(() => page.locator('tbody tr').count()).toBe(25);
       await page.locator('tbody tr').first().locator('.picture').first().click();
-      await expect.poll(() => page.locator('#scene-title').innerText()).toBe('s0');
+      await expect.poll(() => page.locator(`${dialog} h2`).innerText()).toBe('s0');
       await page.keyboard.press('ArrowRight');
-      await expect.poll(() => page.locator('#scene-title').innerText()).toBe('s4');
+      await expect.poll(() => page.locator(`${dialog} h2`).innerText()).toBe('s4');
     });
     await looking(`${small}#view=grid`, async ({ page, found }) => {
       await page.locator('tbody tr').nth(1).getByRole('button', { name: 'all 25' }).first().click();
@@ -173,12 +173,12 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
 
   it('tells what failed with the command that retries it, and how the night went', async () => {
     await looking(`${small}#view=failures`, async ({ page, found }) => {
-      expect(await page.locator('.command code').innerText()).toBe(
+      expect(await page.getByRole('region', { name: 'Command that retries them' }).innerText()).toBe(
         "nightrender retry '/home/me/my night/pipeline.yaml' --kind job-failed",
       );
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
       await page.getByRole('button', { name: 'Copy' }).click();
-      await expect.poll(() => page.locator('.command').innerText()).toMatch(/Copied/);
+      await expect.poll(() => page.locator('.copyable').innerText()).toMatch(/Copied/);
       await page.getByRole('button', { name: 'Show them' }).click();
       await expect.poll(found).toBe('15 of 300 scenes');
     });

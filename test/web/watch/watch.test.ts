@@ -32,7 +32,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     const { url } = await startWatching(cwd);
     const { page, troubles } = await look(browser, url, size);
     await stateOf(page, 'none').waitFor();
-    expect(await page.locator('.state').innerText()).toContain('nightrender run pipeline.yaml');
+    expect(await page.locator('[data-run]').innerText()).toContain('nightrender run pipeline.yaml');
 
     const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
     await stateOf(page, 'running').waitFor();
@@ -42,7 +42,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.locator('.picture').nth(4).waitFor();
     await stateOf(page, 'ended').waitFor();
     expect((await run.finish()).code).toBe(0);
-    expect(await page.locator('.state').innerText()).toMatch(/^Done .* with exit code 0\./);
+    expect(await page.locator('[data-run]').innerText()).toMatch(/^Done .* with exit code 0\./);
     await tile(page, 'saved', '5').waitFor();
     await expect.poll(() => page.title()).toBe('100 % done · out');
 
@@ -61,12 +61,12 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await stateOf(page, 'running').waitFor();
     run.child.kill('SIGKILL');
     await stateOf(page, 'killed').waitFor();
-    const text = await page.locator('.state').innerText();
+    const text = await page.locator('[data-run]').innerText();
     expect(text).toContain('No final status');
     expect(text).toContain('Start it again to resume');
     expect(text).toContain('nightrender run pipeline.yaml');
     await tile(page, 'in flight', '16').waitFor();
-    expect(await page.locator('[role=status]').innerText()).toMatch(/No final status/);
+    expect(await page.locator('.unseen[role=status]').innerText()).toMatch(/No final status/);
     expect(troubles).toEqual([]);
   });
 
@@ -231,9 +231,9 @@ function stateOf(page: Page, kind: string) {
 
 function tile(page: Page, name: string, value: string) {
   const named = page
-    .locator('.tile')
+    .locator('.tiles > div')
     .filter({ has: page.locator('dt', { hasText: new RegExp(`^${name}$`) }) });
-  return named.locator('.value', { hasText: new RegExp(`^${value}$`) });
+  return named.locator('dd', { hasText: new RegExp(`^${value}$`) });
 }
 
 /** Of those that are loaded, as their files have them. */

@@ -1,8 +1,26 @@
-/** Lines that people copy into a terminal or a file. */
+/** Text as it is: what is long, and what people copy into a terminal or a file. */
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-export function Copyable({ label, text }: { label: string; text: string }): JSX.Element {
+/** Beyond this a browser takes seconds to lay it out. */
+const mostShown = 200_000;
+
+interface Props {
+  label: string;
+  text: string;
+}
+
+export function LongText({ label, text, isBad = false }: Props & { isBad?: boolean }): JSX.Element {
+  return (
+    <pre class={isBad ? 'bad' : ''} dir="auto" tabIndex={0} role="region" aria-label={label}>
+      {text.length > mostShown
+        ? `${text.slice(0, mostShown)}\n… and ${text.length - mostShown} more characters`
+        : text}
+    </pre>
+  );
+}
+
+export function Copyable({ label, text }: Props): JSX.Element {
   const code = useRef<HTMLPreElement>(null);
   const [said, setSaid] = useState('');
   useEffect(() => {
@@ -22,11 +40,9 @@ export function Copyable({ label, text }: { label: string; text: string }): JSX.
   };
   return (
     <div class="copyable">
-      <div class="copyable-head">
+      <div class="row">
         <span class="soft">{label}</span>
-        <span class="soft" role="status">
-          {said}
-        </span>
+        <small role="status">{said}</small>
         <button type="button" class="small" aria-label={`Copy: ${label}`} onClick={() => void copy()}>
           Copy
         </button>

@@ -1,0 +1,208 @@
+/** What has to be known of a custom deployment, how many workers an endpoint has, and what each may use. */
+import type { ComponentChildren, JSX } from 'preact';
+import { Select } from '../shared/choices.tsx';
+import {
+  gpuSizes,
+  hasContainer,
+  hasDevices,
+  hasProcess,
+  type Draft,
+  type PartProps,
+} from './endpoint-draft.ts';
+import { Field, TextField } from './field.tsx';
+
+interface Line {
+  /** What is typed into it. */
+  of: Exclude<keyof Draft, 'runs' | 'gpu' | 'environment' | 'isIdTyped' | 'quickStart'>;
+  /** What the service calls it, where it is another name. */
+  field?: string;
+  label: string;
+  hint?: string;
+  class?: string;
+  inputMode?: 'numeric' | 'decimal';
+}
+
+/** A field of the draft in which text is typed. */
+export function DraftField({
+  draft,
+  problems,
+  onChange,
+  of,
+  field = of,
+  ...rest
+}: PartProps & Line): JSX.Element {
+  return (
+    <TextField
+      problem={problems[field] ?? ''}
+      value={draft[of]}
+      onText={(text) => onChange({ [of]: text })}
+      {...rest}
+    />
+  );
+}
+
+const titles = { image: 'Container image', command: 'Command', module: 'Module' } as const;
+
+const lines: Record<keyof typeof titles, Line[]> = {
+  image: [
+    {
+      of: 'image',
+      field: 'workload.image',
+      label: 'Image',
+      hint: '<registry_user>/<image_name>:<tag>, built for linux/amd64.',
+    },
+    {
+      of: 'imageArguments',
+      field: 'workload.arguments',
+      label: 'Further arguments',
+      hint: 'For docker run or podman run, each value behind its =, such as --shm-size=1g.',
+    },
+  ],
+  command: [
+    {
+      of: 'command',
+      field: 'workload.command',
+      label: 'Command',
+      hint: 'The program and its arguments; quote arguments with spaces. No shell is used.',
+    },
+    { of: 'cwd', field: 'workload.cwd', label: 'Folder', hint: 'Working directory; optional.' },
+  ],
+  module: [
+    {
+      of: 'modulePath',
+      field: 'workload.path',
+      label: 'File of the module',
+      hint: 'An absolute path on the machine of the service.',
+    },
+  ],
+};
+
+export function WorkloadFields(part: PartProps): JSX.Element | null {
+  const { runs } = part.draft;
+  if (runs === 'remote')
+    return (
+      <p class="message calm">
+        The service starts no workers for this endpoint. Once it is made, its page tells what a worker
+        elsewhere needs to pull jobs.
+      </p>
+    );
+  if (runs === 'painter' || runs === 'scene-renderer') return null;
+  return (
+    <FormCard title={titles[runs]}>
+      <div class="row top">
+        {lines[runs].map((line) => (
+          <DraftField key={line.of} {...part} {...line} />
+        ))}
+      </div>
+    </FormCard>
+  );
+}
+
+/** A part of the form, with its heading. */
+export function FormCard({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
+  return (
+    <section class="card stack" aria-label={title}>
+      <h2>{title}</h2>
+      {children}
+    </section>
+  );
+}
+
+export function Capacity(part: PartProps): JSX.Element {
+  const { draft, problems, onChange } = part;
+  return (
+    <FormCard title="Workers and GPU">
+      {draft.runs !== 'remote' && (
+        <div class="row top">
+          <DraftField
+            {...part}
+            of="workers"
+            class="short"
+            label="Workers"
+            inputMode="numeric"
+            hint="Maximum at the same time."
+          />
+          <div class="field">
+            <label class="option">
+              <input
+                type="checkbox"
+                checked={draft.quickStart}
+                aria-describedby="quick-hint"
+                onChange={(event) => onChange({ quickStart: event.currentTarget.checked })}
+              />{' '}
+              Quick start
+            </label>
+            <p id="quick-hint" class="hint">
+              Keeps workers running between jobs. Without it they are started when a job comes, which takes
+              longer.
+            </p>
+            <p class="problem">{problems['quickStart'] ?? ''}</p>
+          </div>
+        </div>
+      )}
+      <GpuField {...part} />
+      {hasProcess(draft) && (
+        <div class="row top">
+          <DraftField
+            {...part}
+            of="memory"
+            class="short"
+            label="Memory"
+            hint="Such as 8GB; empty for no limit."
+          />
+          {hasContainer(draft) && (
+            <DraftField
+              {...part}
+              of="cpus"
+              class="short"
+              label="CPUs"
+              inputMode="decimal"
+              hint="Such as 2 or 0.5; empty for no limit."
+            />
+          )}
+        </div>
+      )}
+    </FormCard>
+  );
+}
+
+/** The GPU configuration of an endpoint. */
+function GpuField(part: PartProps): JSX.Element {
+  const { draft, problems, onChange } = part;
+  const gpu = draft.gpu === 'devices' && !hasDevices(draft) ? 'none' : draft.gpu;
+  const isTyped = gpu === 'label' || gpu === 'devices';
+  const options: [Draft['gpu'], string][] = [
+    ['none', 'none'],
+    ...gpuSizes.map((size): [Draft['gpu'], string] => [size, size]),
+    ['label', 'another label …'],
+    ...(hasDevices(draft) ? [['devices', 'devices of this machine …'] satisfies [Draft['gpu'], string]] : []),
+  ];
+  return (
+    <div class="row top">
+      <Field
+        label="GPU configuration"
+        hint="A size is a label for people; devices of this machine are what workers can be given."
+        problem={isTyped ? '' : (problems['gpu'] ?? '')}
+      >
+        {(attributes) => (
+          <Select
+            attributes={attributes}
+            options={options}
+            chosen={gpu}
+            onChoose={(chosen) => onChange({ gpu: chosen })}
+          />
+        )}
+      </Field>
+      {gpu === 'label' && <DraftField {...part} of="gpuLabel" field="gpu" label="GPU label" />}
+      {gpu === 'devices' && (
+        <DraftField
+          {...part}
+          of="gpuDevices"
+          field="gpu"
+          label="GPU devices"
+          hint="Separated by commas: 0, 1."
+        />
+      )}
+    </div>
+  );
+}

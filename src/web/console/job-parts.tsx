@@ -1,0 +1,60 @@
+/** A job, what can be done with it as it stands, and its pictures: on its page, and beside the form it was submitted with. */
+import type { JSX } from 'preact';
+import type { JobView } from '../../protocol/console-data.ts';
+import { ask } from './ask.ts';
+import { useFocusKept, useSending } from './form.tsx';
+import { canRetry, statusWords } from './job-words.ts';
+import { usePolled, type Polled } from './polled.tsx';
+
+/** One that is settled hardly changes. */
+export function useJob(id: string): Polled<JobView> {
+  return usePolled<JobView>(`jobs/${encodeURIComponent(id)}`, (job) =>
+    job !== undefined && statusWords(job.status).isSettled ? 30_000 : 1_000,
+  );
+}
+
+export function JobActions({ job, onDone }: { job: JobView; onDone(): Promise<void> }): JSX.Element {
+  const place = useFocusKept<HTMLDivElement>();
+  const { problems, isBusy, send } = useSending(async (what: 'cancel' | 'retry') => {
+    await ask('POST', `jobs/${encodeURIComponent(job.id)}/${what}`);
+    await onDone();
+  });
+  return (
+    <div ref={place} class="row" role="group" aria-label="Job actions" tabIndex={-1}>
+      {!statusWords(job.status).isSettled && (
+        <button type="button" aria-disabled={isBusy} onClick={() => send('cancel')}>
+          Cancel job
+        </button>
+      )}
+      {canRetry(job.status) && (
+        <button type="button" aria-disabled={isBusy} onClick={() => send('retry')}>
+          Retry job
+        </button>
+      )}
+      <span class="problem" role="alert">
+        {problems[0]?.text}
+      </span>
+    </div>
+  );
+}
+
+/** The pictures of a job's output. */
+export function JobPictures({ job: { id, pictures, summary } }: { job: JobView }): JSX.Element {
+  const shown = pictures.filter((address) => address.startsWith('data:image/'));
+  return (
+    <ul class="job-pictures">
+      {shown.map((address, index) => (
+        <li key={index}>
+          <img src={address} alt={summary === '' ? `Picture ${index + 1} of job ${id}` : summary} />
+          <a class="hint" href={address} download={`${id}-${index + 1}.${kindOf(address)}`}>
+            Save picture{shown.length > 1 ? ` ${index + 1}` : ''}
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function kindOf(address: string): string {
+  return /^data:image\/([a-z]+)/.exec(address)?.[1]?.replace('jpeg', 'jpg') ?? 'png';
+}

@@ -219,7 +219,7 @@ export const defaultSettings: BatchSettings = {
     maxWaitMs: 120_000,
     unanswered: 'resubmit',
   },
-  polling: { lag: 0.05, minMs: 250, maxMs: 30_000 },
+  polling: { lag: 0.05, minMs: 10, maxMs: 30_000 },
   halt: { consecutive: 20, percent: 50, minimum: 50, unreachableMs: 30 * 60_000 },
   rate: {
     submit: { atOnce: 200, perTenSeconds: 1_000 },

@@ -40,8 +40,10 @@ export const polling = z.strictObject({
       'the average time until a finished result is noticed, as a share of the execution time; doubling it halves the requests',
     ),
   shortest: durationWithin('1ms', '15m')
-    .prefault('250ms')
-    .describe('the shortest time between two polls of a job'),
+    .prefault('10ms')
+    .describe(
+      'the shortest time between two polls of a job; short jobs are polled as soon as such jobs are done',
+    ),
   longest: durationWithin('1ms', '15m')
     .prefault('30s')
     .describe('the longest time between two polls of a job'),

@@ -75,10 +75,13 @@ export function nextPollMs(
   return Math.round(Math.min(maxMs, Math.max(minMs, (lag / 2) * soFarMs, waitMs)));
 }
 
+/** Nobody but a probe is polled sooner while nothing is known; what the probes show makes a new plan for all. */
+const firstPollMs = 250;
+
 /** Waits grow with the age: those of probes slowly, and the others learn from them and are spread meanwhile. */
 function growingMs({ ageMs }: PollState, { minMs }: PollSettings, { isProbe }: PollContext, random: number) {
   if (isProbe) return ageMs / 4;
-  return ageMs === 0 ? minMs * (1 + 3 * random) : ageMs * (1 + random);
+  return ageMs === 0 ? Math.max(firstPollMs, minMs) * (1 + 3 * random) : ageMs * (1 + random);
 }
 
 /** Polls are no closer to each other, so that no shorter lag can be had on the average. */

@@ -5,7 +5,6 @@ import { cpuMsPerJob, jobsPerSecond, medianOf, type Results } from '../measures.
 import type { Scenario } from '../scenario.ts';
 import { target, type Target } from '../target.ts';
 
-/** With the default of 250 ms it is that wait that is measured: 64 in flight would make at most 256 jobs a second. */
 export const lookAtOnce = 'polling: {shortest: 1ms}';
 /** With the defaults it is the limit of 100 submissions a second that is measured. */
 export const rateOutOfTheWay =

@@ -32,7 +32,7 @@ it('has defaults for all but manifest, endpoint and folder', () => {
       maxWaitMs: 120_000,
       unanswered: 'resubmit',
     },
-    polling: { lag: 0.05, minMs: 250, maxMs: 30_000 },
+    polling: { lag: 0.05, minMs: 10, maxMs: 30_000 },
     halt: { consecutive: 20, percent: 50, minimum: 50, unreachableMs: 1_800_000 },
     rate: { submit: { atOnce: 200, perTenSeconds: 1_000 }, status: { atOnce: 400, perTenSeconds: 2_000 } },
     notify: [],

@@ -12,7 +12,7 @@ import {
   type PollState,
 } from '../../../src/runner/core/polling.ts';
 
-const settings = { lag: 0.05, minMs: 250, maxMs: 30_000 };
+const settings = { lag: 0.05, minMs: 10, maxMs: 30_000 };
 const learn = (executions: number[], delayMs = 0): LearnedTimes =>
   executions.reduce<LearnedTimes>(
     (learned, executionMs) => withCompleted(learned, { delayMs, executionMs }, 0.5),
@@ -34,7 +34,7 @@ it('never waits longer or shorter than allowed, whatever was seen', () => {
       (times, seen, age, lastOf) => {
         const sight = { seen, ageMs: age, executedMs: seen === 'executing' ? age : 0 };
         const wait = next(sight, learn(times, age / 2), { lastOf, isProbe: false });
-        expect(wait).toBeGreaterThanOrEqual(250);
+        expect(wait).toBeGreaterThanOrEqual(settings.minMs);
         expect(wait).toBeLessThanOrEqual(30_000);
       },
     ),
@@ -87,7 +87,7 @@ it('grows its waits while nothing is known, those of scouts slowly', () => {
   const scout = { lastOf: undefined, isProbe: true };
   const ages = [0, 1_000, 10_000, 40_000];
   const queued = (ageMs: number): PollState => ({ seen: 'waiting', ageMs, executedMs: 0 });
-  expect(ages.map((age) => next(queued(age), nothingLearned, scout))).toEqual([250, 250, 2_500, 10_000]);
+  expect(ages.map((age) => next(queued(age), nothingLearned, scout))).toEqual([10, 250, 2_500, 10_000]);
   expect(ages.map((age) => next(queued(age), nothingLearned))).toEqual([625, 1_500, 15_000, 30_000]);
 });
 

@@ -9,7 +9,8 @@ const maxObservations = 512;
 export function withObservation(observed: ObservedTimes, ms: number, random: number): ObservedTimes {
   const isFull = observed.length >= maxObservations;
   const kept = isFull ? observed.toSpliced(Math.floor(random * observed.length), 1) : observed;
-  return [...kept, ms].toSorted((a, b) => a - b);
+  const place = kept.findIndex((other) => other > ms);
+  return kept.toSpliced(place === -1 ? kept.length : place, 0, ms);
 }
 
 /** The time that the given share (0 to 1) of the times does not exceed; undefined where there are none. */

@@ -213,16 +213,16 @@ function unknownColumns(config: Config, columns: ReadonlySet<string>): Problem[]
   return [...undeclared(config, all), ...lacking(config, all, thereIs('the manifest', [...columns], axes))];
 }
 
-/** As many as a person can be shown without filling the memory. */
-const maxBadRows = 100_000;
+/** The rest is counted. */
+const shownBadRows = 10;
 
 function* badRowProblems(stage: ManifestStage): Generator<Problem> {
-  let left = maxBadRows;
+  let shown = 0;
   for (const { source, problem } of stage.badRows()) {
-    if (left === 0) break;
-    left -= 1;
+    if (shown === shownBadRows) break;
+    shown += 1;
     yield { where: source, text: problem };
   }
-  const more = stage.count().badRows - maxBadRows;
-  if (more > 0) yield { where: '', text: `${more} more rows are bad` };
+  const more = stage.count().badRows - shownBadRows;
+  if (more > 0) yield { where: '', text: more === 1 ? '1 more row is bad' : `${more} more rows are bad` };
 }

@@ -46,11 +46,25 @@ function columnsOfName({ names }: Template): string[] {
 export function headerProblems(config: Config, path: string, columns: string[]): Problem[] {
   const axes = axesOf(config);
   const taken = takenNames(config, path, new Set(columns));
-  if (inputOf(config, columns) !== undefined)
-    return [...taken, ...lacking(config, new Set([...columns, ...axes]), thereIs(path, columns, axes))];
-  const text = `there is no column scene or prompt, only ${listed(columns)}; set input in pipeline.yaml${inputHint([...columns, ...axes])}`;
-  return [...taken, { where: path, text }];
+  const missing =
+    inputOf(config, columns) === undefined
+      ? [{ where: path, text: noPrompt(columns, axes) }]
+      : lacking(config, new Set([...columns, ...axes]), thereIs(path, columns, axes));
+  if (missing.length > 0 && columns.some(isSentence)) return [...taken, { where: path, text: noHeader }];
+  return [...taken, ...missing];
 }
+
+function noPrompt(columns: string[], axes: string[]): string {
+  return `there is no column scene or prompt, only ${listed(columns)}; set input in pipeline.yaml${inputHint([...columns, ...axes])}`;
+}
+
+/** A prompt rather than the name of a column. */
+function isSentence(name: string): boolean {
+  return name.split(/\s+/).length > 3;
+}
+
+const noHeader =
+  'the first row seems to be a scene, not the names of the columns; add a row of names above it, such as id,prompt';
 
 /** Without a manifest, `scenes` has to say everything. */
 export function listlessProblems(config: Config): Problem[] {

@@ -172,6 +172,23 @@ it('tells every bad row at its line, and does not start', async () => {
   ]);
 });
 
+it('tells of many bad rows the first ten and the count of the rest', async () => {
+  const csv = `id,scene\n${'x\n'.repeat(20_000)}`;
+  const problems = await problemsOf({ 'a.csv': csv }, { input: scene });
+  expect(problems).toHaveLength(11);
+  expect(problems.slice(-2)).toEqual([
+    'a.csv:11: has 1 column; the header has 2',
+    expect.stringContaining('19990 more rows are bad'),
+  ]);
+});
+
+it('asks for the header where the first row is a scene', async () => {
+  const csv = '1,a red fox in snow\n2,a grey sea at night\n';
+  const asked = [expect.stringContaining('a.csv: the first row seems to be a scene')];
+  expect(await problemsOf({ 'a.csv': csv }, { input: scene })).toEqual(asked);
+  expect(await problemsOf({ 'a.csv': csv }, {})).toEqual(asked);
+});
+
 it('bad rows of JSON Lines: what they lack, with the columns that they have', async () => {
   const lines = [
     '{"scene":"a","style":"oil"}',

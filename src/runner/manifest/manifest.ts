@@ -51,5 +51,9 @@ export class ManifestError extends Error {
 /** The longest row, in bytes: what a quote left open or a file without line breaks can cost in memory. */
 export const maxRowBytes = 1024 * 1024;
 
+/** Of a line or an element, in words that follow the place. */
+export const notUtf8 =
+  'is not valid UTF-8 but probably Windows-1252 (Latin-1); convert it: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW';
+
 /** One await a row costs too much at a million rows. */
 export const maxBatchRows = 1000;

@@ -49,7 +49,7 @@ export async function plainBytes(
     const raw = await peek(told(buffersOf(stream), onBytes), magicBytes);
     const plain = await peek(unpacked(raw), utf8Mark.length);
     if (utf16Marks.some((mark) => startsWith(plain.head, mark))) {
-      throw new ManifestError(shown, 'is encoded in UTF-16; save it as UTF-8');
+      throw new ManifestError(shown, 'is encoded in UTF-16; convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW');
     }
     const skipped = startsWith(plain.head, utf8Mark) ? utf8Mark.length : 0;
     return explained(shown, withoutStart(plain.bytes, skipped));

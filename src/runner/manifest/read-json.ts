@@ -1,6 +1,6 @@
 /** Reads JSON: the elements of an array, as its bytes come, and lines of JSON Lines. */
 import { isUtf8 } from 'node:buffer';
-import { ManifestError, maxBatchRows, maxRowBytes, type ManifestEntry } from './manifest.ts';
+import { ManifestError, maxBatchRows, maxRowBytes, notUtf8, type ManifestEntry } from './manifest.ts';
 import { readExactJson, isJsonObject, type JsonObject } from '../../lib/text/json.ts';
 
 /** One element as it stands between its commas. */
@@ -22,7 +22,7 @@ class ArrayProblem extends Error {
   }
 }
 
-/** Reads a JSON array of objects, element by element: one of any length is never in memory as a whole. */
+/** Reads a JSON array of objects or prompts, element by element: one of any length is never in memory as a whole. */
 export async function* readJsonArray(
   path: string,
   bytes: AsyncIterable<Buffer>,
@@ -32,7 +32,7 @@ export async function* readJsonArray(
       for (let start = 0; start < elements.length; start += maxBatchRows) {
         const batch = elements.slice(start, start + maxBatchRows);
         yield batch.map(({ line, text, problem }) =>
-          problem === undefined ? readJsonLine(text, line) : { kind: 'bad', line, problem },
+          problem === undefined ? readJsonElement(text, line) : { kind: 'bad', line, problem },
         );
       }
     }
@@ -118,7 +118,7 @@ class ElementCutter {
     if (this.#place === 'after') throw new ArrayProblem('continues after the end of its array', this.#line);
     if (byte !== opening) {
       const hint = byte === openingBrace ? '; name a list with one object per line .jsonl' : '';
-      throw new ArrayProblem(`is not a JSON array of objects, [{…}, {…}]${hint}`, this.#line);
+      throw new ArrayProblem(`is not a JSON array of objects, [{…}, {…}], or prompts${hint}`, this.#line);
     }
     this.#place = 'within';
     this.#depth = 1;
@@ -153,8 +153,16 @@ function isBlank(byte: number): boolean {
 
 function readElement(bytes: Buffer, line: number): TextElement {
   const text = bytes.toString();
-  if (!isUtf8(bytes)) return { line, text, problem: 'is not valid UTF-8' };
+  if (!isUtf8(bytes)) return { line, text, problem: notUtf8 };
   return bytes.includes(0) ? { line, text, problem: 'contains a NUL character' } : { line, text };
+}
+
+/** A string is a prompt. */
+function readJsonElement(text: string, line: number): ManifestEntry {
+  const { value } = text.startsWith('"') ? readExactJson(text) : {};
+  return typeof value === 'string'
+    ? { kind: 'row', columns: { prompt: value }, line }
+    : readJsonLine(text, line);
 }
 
 export function readJsonLine(text: string, line: number): ManifestEntry {

@@ -86,6 +86,12 @@ describe('TSV', () => {
     });
   });
 
+  it('reads quotes around tabs beside a quote that is text', async () => {
+    expect(shown(await readFileOf('x.tsv', 'id\tscene\n"c" ""d\t"e\tf"\n'))).toEqual([
+      { id: '"c" ""d', scene: 'e\tf' },
+    ]);
+  });
+
   it('does not let two text quotes swallow the rows between them', async () => {
     expect(shown(await readFileOf('x.tsv', 'scene\tsize\n"tall\tbig\nwide\tsmall\n5"\t-\n'))).toEqual([
       { scene: '"tall', size: 'big' },

@@ -44,18 +44,28 @@ it('tells the line that each element begins in, whatever strings hold', async ()
 });
 
 it('names every element that is no good row, and reads the others', async () => {
-  const elements = ['{"a": tru}', '[1]', '"x"', 'null', '{"n": 9007199254740993}', '{"a":1} {"b":2}', ''];
+  const elements = ['{"a": tru}', '[1]', '7', 'null', '{"n": 9007199254740993}', '{"a":1} {"b":2}', ''];
   const read = await readFileOf('x.json', `[${elements.join(',\n')}\n,{"good": 1}]`);
   expect(shown(read)).toEqual([
     expect.stringMatching(/^1: is not valid JSON: /),
     '2: is not a JSON object but an array',
-    '3: is not a JSON object but a string',
+    '3: is not a JSON object but a number',
     '4: is not a JSON object but null',
     expect.stringContaining('5: holds 9007199254740993, which would lose digits'),
     expect.stringMatching(/^6: is not valid JSON: /),
     '8: has no element: there is a comma too many',
     { good: 1 },
   ]);
+});
+
+it('takes a string for a prompt', async () => {
+  expect(await readFileOf('x.json', '["a \\"red\\" fox",\n "[sea]"]')).toEqual({
+    columns: undefined,
+    entries: [
+      { kind: 'row', line: 1, columns: { prompt: 'a "red" fox' } },
+      { kind: 'row', line: 2, columns: { prompt: '[sea]' } },
+    ],
+  });
 });
 
 it('takes of a repeated key the last, as JSON Lines does', async () => {
@@ -74,7 +84,7 @@ it('is none the worse for an element without end, bytes that are no text, and sp
   ]);
   expect(badRows(await readFileOf('x.json', bytes))).toEqual([
     { kind: 'bad', line: 1, problem: 'is longer than 1 MiB' },
-    { kind: 'bad', line: 2, problem: 'is not valid UTF-8' },
+    { kind: 'bad', line: 2, problem: expect.stringContaining('iconv -f WINDOWS-1252 -t UTF-8') as string },
     { kind: 'bad', line: 2, problem: 'contains a NUL character' },
     { kind: 'bad', line: 2, problem: 'has no element: there is a comma too many' },
   ]);
@@ -106,9 +116,9 @@ describe('is refused as a whole where', () => {
     [
       'it is JSON Lines',
       '{"a": 1}\n',
-      '1: is not a JSON array of objects, [{…}, {…}]; name a list with one object per line .jsonl',
+      '1: is not a JSON array of objects, [{…}, {…}], or prompts; name a list with one object per line .jsonl',
     ],
-    ['it is something else', '\n"x"', '2: is not a JSON array of objects, [{…}, {…}]'],
+    ['it is something else', '\n"x"', '2: is not a JSON array of objects, [{…}, {…}], or prompts'],
     ['it is empty', ' \n', ' is empty'],
   ])('%s', async (_name, text, problem) => {
     expect(await complaint(readFileOf('x.json', text))).toBe(`x.json:${problem}`);

@@ -43,7 +43,9 @@ describe('the file', () => {
 
   it('is UTF-16, as spreadsheets save "Unicode text"', async () => {
     const bytes = Buffer.from('\uFEFFid\tscene\n', 'utf16le');
-    expect(await complaint(readFileOf('x.tsv', bytes))).toBe('x.tsv: is encoded in UTF-16; save it as UTF-8');
+    expect(await complaint(readFileOf('x.tsv', bytes))).toBe(
+      'x.tsv: is encoded in UTF-16; convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW',
+    );
     expect(await complaint(readFileOf('x.tsv', bytes.swap16()))).toContain('UTF-16');
   });
 
@@ -74,6 +76,10 @@ describe('the header', () => {
     ['id,,scene,\n', '1: the header: no name for column 2, 4'],
     ['id,__proto__\n', '1: the header: a column cannot be called __proto__'],
     ['id,"scene\na,b\n', '1: the header has a quote that is never closed (the quote opens at line 1)'],
+    [
+      'id;scene\na;b\n',
+      '1: the header is one column: the values seem to be separated by semicolons; save the list with commas, or with tabs as .tsv',
+    ],
     ['id,sc\0ene\na,b\n', '1: the header contains a NUL character'],
   ])('%j', async (text, problem) => {
     expect(await complaint(readFileOf('x.csv', text))).toBe(`x.csv:${problem}`);
@@ -81,7 +87,9 @@ describe('the header', () => {
 
   it('is not UTF-8', async () => {
     const bytes = Buffer.from('id,caf\xe9\n', 'latin1');
-    expect(await complaint(readFileOf('x.csv', bytes))).toBe('x.csv:1: the header is not valid UTF-8');
+    expect(await complaint(readFileOf('x.csv', bytes))).toBe(
+      'x.csv:1: the header is not valid UTF-8 but probably Windows-1252 (Latin-1); convert it: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW',
+    );
   });
 
   it('may repeat a name in another case, which is another column', async () => {

@@ -3,6 +3,7 @@ import { render, type JSX } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Overview } from '../../protocol/console-data.ts';
 import { Dialog } from '../shared/dialog.tsx';
+import { hourWords } from '../shared/number-words.ts';
 import { ask, Refused, updateLink, useLink } from './ask.ts';
 import { EndpointPage } from './endpoint-page.tsx';
 import { Field } from './field.tsx';
@@ -15,8 +16,7 @@ import { OverviewPage } from './overview-page.tsx';
 import { NothingHere } from './pieces.tsx';
 import { usePolled } from './polled.tsx';
 import { to, useRoute, type Route } from './route.ts';
-import { ServiceContext, type Service } from './service.ts';
-import { AwayNotice, TopBar } from './top-bar.tsx';
+import { ServiceContext, useService, type Service } from './service.ts';
 
 function ConsolePage(): JSX.Element {
   const [hash, route] = useRoute();
@@ -61,6 +61,60 @@ function ConsolePage(): JSX.Element {
   );
 }
 
+function TopBar({ route }: { route: Route }): JSX.Element {
+  const { say } = useService();
+  const signOut = async (): Promise<void> => {
+    try {
+      await ask('DELETE', 'session');
+    } catch (error) {
+      // One that knows nobody here has nothing to sign out of.
+      if (!(error instanceof Refused)) return say('Not signed out: the service does not respond.');
+    }
+    // Nothing of what was seen or typed stays in memory.
+    location.hash = to.overview;
+    location.reload();
+  };
+  const current = sectionOf(route);
+  return (
+    <header class="row masthead">
+      <span class="brand">nightrender</span>
+      <nav aria-label="Console" class="tabs">
+        {(Object.keys(sections) as (keyof typeof sections)[]).map((page) => (
+          <a key={page} href={to[page]} aria-current={page === current ? 'page' : undefined}>
+            {sections[page]}
+          </a>
+        ))}
+      </nav>
+      <button type="button" class="small" onClick={() => void signOut()}>
+        Sign out
+      </button>
+    </header>
+  );
+}
+
+const sections = { overview: 'Endpoints', jobs: 'Jobs', keys: 'Keys' } as const;
+
+function sectionOf({ page }: Route): keyof typeof sections | undefined {
+  if (page === 'keys') return 'keys';
+  if (page === 'job' || page === 'jobs') return 'jobs';
+  return page === 'nowhere' ? undefined : 'overview';
+}
+
+/** What was known stays on the page. */
+function AwayNotice(): JSX.Element {
+  const { awaySince } = useLink();
+  return (
+    <div role="status">
+      {awaySince !== null && (
+        <p class="message bad">
+          The service does not answer since {hourWords(awaySince)}; trying again. What you see is as it was
+          then.
+        </p>
+      )}
+    </div>
+  );
+}
+
 function Entrance(): JSX.Element {
   return (
     <main class="stack entrance">
@@ -78,7 +132,12 @@ function Routed({ route }: { route: Route }): JSX.Element {
     case 'new':
       return <NewPage />;
     case 'jobs':
-      return <JobsPage />;
+      return (
+        <>
+          <h1>Jobs</h1>
+          <JobList endpoint={null} />
+        </>
+      );
     case 'keys':
       return <KeysPage />;
     case 'endpoint':
@@ -116,16 +175,6 @@ async function enter(place: Element): Promise<void> {
   const session = ask<{ signedIn: boolean }>('GET', 'session').catch(() => ({ signedIn: true }));
   if (!(await session).signedIn) updateLink({ isSignedOut: true });
   render(<ConsolePage />, place);
-}
-
-/** The jobs of all endpoints. */
-function JobsPage(): JSX.Element {
-  return (
-    <>
-      <h1>Jobs</h1>
-      <JobList endpoint={null} />
-    </>
-  );
 }
 
 /** Signing in with a key. */

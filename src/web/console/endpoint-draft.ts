@@ -3,31 +3,6 @@ import type { EndpointForm } from '../../protocol/console-data.ts';
 import type { Problem } from './ask.ts';
 import { joinWords, splitWords } from './command-words.ts';
 
-export interface Draft {
-  name: string;
-  id: string;
-  /** Until it is, the id follows the name. */
-  isIdTyped: boolean;
-  runs: Runs;
-  image: string;
-  imageArguments: string;
-  command: string;
-  cwd: string;
-  modulePath: string;
-  workers: string;
-  quickStart: boolean;
-  gpu: 'none' | 'label' | 'devices' | (typeof gpuSizes)[number];
-  gpuLabel: string;
-  gpuDevices: string;
-  memory: string;
-  cpus: string;
-  environment: { key: number; name: string; value: string }[];
-  retries: string;
-  executionTimeout: string;
-  ttl: string;
-  maxQueued: string;
-}
-
 /** What each part of the form is given. */
 export interface PartProps {
   draft: Draft;
@@ -40,11 +15,12 @@ export type Runs = 'painter' | 'scene-renderer' | 'image' | 'command' | 'module'
 
 export const gpuSizes = ['16 GB', '24 GB', '32 GB', '48 GB', '80 GB'] as const;
 
-export const emptyDraft: Draft = {
+export const emptyDraft = {
   name: '',
   id: '',
+  /** Until it is, the id follows the name. */
   isIdTyped: false,
-  runs: 'painter',
+  runs: 'painter' as Runs,
   image: '',
   imageArguments: '',
   command: '',
@@ -52,17 +28,19 @@ export const emptyDraft: Draft = {
   modulePath: '',
   workers: '1',
   quickStart: true,
-  gpu: 'none',
+  gpu: 'none' as 'none' | 'label' | 'devices' | (typeof gpuSizes)[number],
   gpuLabel: '',
   gpuDevices: '',
   memory: '',
   cpus: '',
-  environment: [],
+  environment: [] as { key: number; name: string; value: string }[],
   retries: '2',
   executionTimeout: '10m',
   ttl: '24h',
   maxQueued: '10000',
 };
+
+export type Draft = typeof emptyDraft;
 
 /** What stands in an address, made of a name: `My renderer (2)` becomes `my-renderer-2`. */
 export function idFromName(name: string): string {
@@ -193,21 +171,9 @@ function workloadOf(
 
 function gpuOf(draft: Draft): EndpointForm['gpu'] {
   const { gpu, gpuLabel, gpuDevices } = draft;
-  switch (gpu) {
-    case 'none':
-      return null;
-    case 'label':
-      return { label: gpuLabel.trim() };
-    case 'devices':
-      if (!hasDevices(draft)) return null;
-      return { devices: gpuDevices.split(/[\s,]+/).filter((device) => device !== '') };
-    case '16 GB':
-    case '24 GB':
-    case '32 GB':
-    case '48 GB':
-    case '80 GB':
-      return { label: gpu };
-  }
+  if (gpu === 'none' || (gpu === 'devices' && !hasDevices(draft))) return null;
+  if (gpu === 'devices') return { devices: gpuDevices.split(/[\s,]+/).filter((device) => device !== '') };
+  return { label: gpu === 'label' ? gpuLabel.trim() : gpu };
 }
 
 /** Rows that were left empty are none. */

@@ -1,5 +1,5 @@
 /** What has to be known of a custom deployment, how many workers an endpoint has, and what each may use. */
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import { Select } from '../shared/choices.tsx';
 import {
   gpuSizes,
@@ -9,7 +9,8 @@ import {
   type Draft,
   type PartProps,
 } from './endpoint-draft.ts';
-import { Field, TextField } from './field.tsx';
+import { Field, Option, TextField } from './field.tsx';
+import { Card } from './pieces.tsx';
 
 interface Line {
   /** What is typed into it. */
@@ -20,6 +21,7 @@ interface Line {
   hint?: string;
   class?: string;
   inputMode?: 'numeric' | 'decimal';
+  onText?(text: string): void;
 }
 
 /** A field of the draft in which text is typed. */
@@ -88,30 +90,20 @@ export function WorkloadFields(part: PartProps): JSX.Element | null {
     );
   if (runs === 'painter' || runs === 'scene-renderer') return null;
   return (
-    <FormCard title={titles[runs]}>
+    <Card title={titles[runs]}>
       <div class="row top">
         {lines[runs].map((line) => (
           <DraftField key={line.of} {...part} {...line} />
         ))}
       </div>
-    </FormCard>
-  );
-}
-
-/** A part of the form, with its heading. */
-export function FormCard({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
-  return (
-    <section class="card stack" aria-label={title}>
-      <h2>{title}</h2>
-      {children}
-    </section>
+    </Card>
   );
 }
 
 export function Capacity(part: PartProps): JSX.Element {
   const { draft, problems, onChange } = part;
   return (
-    <FormCard title="Workers and GPU">
+    <Card title="Workers and GPU">
       {draft.runs !== 'remote' && (
         <div class="row top">
           <DraftField
@@ -123,15 +115,13 @@ export function Capacity(part: PartProps): JSX.Element {
             hint="Maximum at the same time."
           />
           <div class="field">
-            <label class="option">
-              <input
-                type="checkbox"
-                checked={draft.quickStart}
-                aria-describedby="quick-hint"
-                onChange={(event) => onChange({ quickStart: event.currentTarget.checked })}
-              />{' '}
+            <Option
+              checked={draft.quickStart}
+              aria-describedby="quick-hint"
+              onCheck={(quickStart) => onChange({ quickStart })}
+            >
               Quick start
-            </label>
+            </Option>
             <p id="quick-hint" class="hint">
               Keeps workers running between jobs. Without it they are started when a job comes, which takes
               longer.
@@ -162,7 +152,7 @@ export function Capacity(part: PartProps): JSX.Element {
           )}
         </div>
       )}
-    </FormCard>
+    </Card>
   );
 }
 

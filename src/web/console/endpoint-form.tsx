@@ -2,11 +2,11 @@
 import type { JSX } from 'preact';
 import { useMemo, useState, useLayoutEffect, useRef } from 'preact/hooks';
 import type { EndpointForm as EndpointSettings } from '../../protocol/console-data.ts';
-import { Capacity, DraftField, FormCard, WorkloadFields } from './endpoint-fields.tsx';
+import { Capacity, DraftField, WorkloadFields } from './endpoint-fields.tsx';
 import { formOf, hasProgram, type Draft, type PartProps, type Runs, idFromName } from './endpoint-draft.ts';
 import { Form, OtherProblems, useFocusKept, useSending } from './form.tsx';
+import { Card } from './pieces.tsx';
 import { WorkloadChoice } from './workload-choice.tsx';
-import { TextField } from './field.tsx';
 import type { Problem } from './ask.ts';
 import { useService } from './service.ts';
 
@@ -44,9 +44,9 @@ export function EndpointForm({ draft: first, isNew, action, back, onSave }: Prop
       <Capacity {...part} />
       <JobLimits {...part} />
       {hasProgram(draft) && (
-        <FormCard title="Environment">
+        <Card title="Environment">
           <EnvironmentRows {...part} />
-        </FormCard>
+        </Card>
       )}
       <p class="unseen" role="status">
         {problems.length > 0 ? 'Not saved: fix the problems below.' : ''}
@@ -73,13 +73,13 @@ const limits = [
 
 function JobLimits(part: PartProps): JSX.Element {
   return (
-    <FormCard title="Limits of jobs">
+    <Card title="Limits of jobs">
       <div class="row top">
         {limits.map(([field, label, hint]) => (
           <DraftField key={field} {...part} of={field} class="short" label={label} hint={hint} />
         ))}
       </div>
-    </FormCard>
+    </Card>
   );
 }
 
@@ -116,24 +116,25 @@ function placeProblems(problems: Problem[], runs: Runs): PlacedProblems {
 }
 
 /** What an endpoint is called. */
-function Names({ draft, problems, onChange, isNew }: PartProps & { isNew: boolean }): JSX.Element {
+function Names({ isNew, ...part }: PartProps & { isNew: boolean }): JSX.Element {
+  const { draft, problems, onChange } = part;
   const url = useService().overview.url.replace(/\/+$/, '');
   return (
-    <FormCard title="Name and address">
+    <Card title="Name and address">
       <div class="row top">
-        <TextField
+        <DraftField
+          {...part}
+          of="name"
           label="Name"
           hint="Shown to people; must be unique."
-          problem={problems['name'] ?? ''}
-          value={draft.name}
           onText={(name) => onChange({ name, ...(!draft.isIdTyped && { id: idFromName(name) }) })}
         />
         {isNew ? (
-          <TextField
+          <DraftField
+            {...part}
+            of="id"
             label="Id"
             hint={`Part of its URL: ${url}/v2/${draft.id === '' ? '…' : draft.id}/run`}
-            problem={problems['id'] ?? ''}
-            value={draft.id}
             onText={(id) => onChange({ id, isIdTyped: id !== '' })}
           />
         ) : (
@@ -144,7 +145,7 @@ function Names({ draft, problems, onChange, isNew }: PartProps & { isNew: boolea
           </p>
         )}
       </div>
-    </FormCard>
+    </Card>
   );
 }
 

@@ -8,7 +8,7 @@ import { gpuWords, isPainting, standing, workloadWords } from './endpoint-words.
 import { JobForm } from './job-form.tsx';
 import { JobList } from './job-list.tsx';
 import { JobCounts } from './overview-page.tsx';
-import { Mark, NothingHere, RendererNotice } from './pieces.tsx';
+import { Card, Mark, NothingHere, RendererNotice } from './pieces.tsx';
 import { Question } from './question.tsx';
 import { to } from './route.ts';
 import { useEndpoint, useService } from './service.ts';
@@ -23,21 +23,18 @@ export function EndpointPage({ id }: { id: string }): JSX.Element {
       <Head endpoint={endpoint} />
       <div class="columns">
         <div class="stack wide">
-          <section class="card stack" aria-labelledby="try">
-            <h2 id="try">Submit a job</h2>
+          <Card title="Submit a job">
             <JobForm endpointId={id} />
-          </section>
+          </Card>
           <JobList endpoint={id} />
         </div>
         <div class="stack wide">
-          <section class="card stack" aria-labelledby="workers">
-            <h2 id="workers">Workers</h2>
+          <Card title="Workers">
             <Workers endpoint={endpoint} />
-          </section>
-          <section class="card stack" aria-labelledby="use">
-            <h2 id="use">Use it</h2>
+          </Card>
+          <Card title="Use it">
             <UseIt settings={endpoint.settings} />
-          </section>
+          </Card>
         </div>
       </div>
     </>
@@ -100,13 +97,14 @@ function Remove({ endpoint: { settings, jobs } }: { endpoint: EndpointView }): J
     location.hash = to.overview;
     void refresh();
   };
-  const title = (
-    <>
-      Remove endpoint “<bdi>{settings.name}</bdi>”?
-    </>
-  );
   return (
-    <Question button="Remove" title={title} action="Remove it" onYes={remove}>
+    <Question
+      button="Remove"
+      question="Remove endpoint"
+      name={settings.name}
+      action="Remove it"
+      onYes={remove}
+    >
       <p>
         Programs that use <code>/v2/{settings.id}</code> get 404 from then on.
       </p>
@@ -127,14 +125,15 @@ function PurgeQueue({ endpoint: { settings, jobs } }: { endpoint: EndpointView }
     say(`${counted(removed, 'job')} removed from the queue.`);
     void refresh();
   };
-  const title = (
-    <>
-      Purge the queue of “<bdi>{settings.name}</bdi>”?
-    </>
-  );
-  const isIdle = jobs.inQueue === 0;
   return (
-    <Question button="Purge queue" isIdle={isIdle} title={title} action="Purge it" onYes={purge}>
+    <Question
+      button="Purge queue"
+      isIdle={jobs.inQueue === 0}
+      question="Purge the queue of"
+      name={settings.name}
+      action="Purge it"
+      onYes={purge}
+    >
       <p>
         {counted(jobs.inQueue, 'job')} waiting for a worker will not be done, whoever submitted them. Jobs in
         progress go on.

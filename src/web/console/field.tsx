@@ -49,40 +49,52 @@ export function Field({
   );
 }
 
-interface TextProps {
-  label: string;
-  hint?: ComponentChildren;
-  problem: string;
+interface TextProps extends Omit<Props, 'children'> {
   value: string;
-  /** How long what is typed usually is. */
-  class?: string;
   inputMode?: 'numeric' | 'decimal' | 'text';
+  /** Lines of text; one where left out. */
+  rows?: number;
+  isCode?: boolean;
   onText(value: string): void;
 }
 
-export function TextField({
-  label,
-  hint,
-  problem,
-  value,
-  onText,
-  inputMode = 'text',
-  ...rest
-}: TextProps): JSX.Element {
+export function TextField(props: TextProps): JSX.Element {
+  const { value, inputMode = 'text', rows = 1, isCode = false, onText, ...field } = props;
+  const typed = {
+    value,
+    spellcheck: rows > 1 && !isCode,
+    onInput: (event: { currentTarget: { value: string } }) => onText(event.currentTarget.value),
+  };
   return (
-    <Field label={label} hint={hint} problem={problem} {...rest}>
-      {(attributes) => (
-        <input
-          {...attributes}
-          type="text"
-          dir="auto"
-          autocomplete="off"
-          spellcheck={false}
-          inputMode={inputMode}
-          value={value}
-          onInput={(event) => onText(event.currentTarget.value)}
-        />
-      )}
+    <Field {...field}>
+      {(attributes) =>
+        rows > 1 ? (
+          <textarea {...attributes} {...typed} class={isCode ? 'code' : ''} rows={rows} dir="auto" />
+        ) : (
+          <input {...attributes} {...typed} type="text" dir="auto" autocomplete="off" inputMode={inputMode} />
+        )
+      }
     </Field>
+  );
+}
+
+interface OptionProps {
+  type?: 'checkbox' | 'radio';
+  name?: string;
+  class?: string;
+  checked: boolean;
+  'aria-invalid'?: boolean;
+  'aria-describedby'?: string;
+  children: ComponentChildren;
+  onCheck(isOn: boolean): void;
+}
+
+/** A box or, as a `radio`, a button with what it means. */
+export function Option(props: OptionProps): JSX.Element {
+  const { class: name = '', type = 'checkbox', children, onCheck, ...rest } = props;
+  return (
+    <label class={`option ${name}`}>
+      <input {...rest} type={type} onChange={(event) => onCheck(event.currentTarget.checked)} /> {children}
+    </label>
   );
 }

@@ -5,11 +5,19 @@ import { Choices } from '../shared/choices.tsx';
 import { useNow } from '../shared/hooks.ts';
 import { LongText } from '../shared/text.tsx';
 import { ask, type Problem } from './ask.ts';
-import { Field, TextField } from './field.tsx';
+import { Option, TextField } from './field.tsx';
 import { Form, OtherProblems, problemOf, useSending } from './form.tsx';
-import { inputOf, nothingTyped, turned, type InputFields, type TypedInput } from './job-input.ts';
+import {
+  inputOf,
+  noTerms,
+  nothingTyped,
+  termsOf,
+  turned,
+  type InputFields,
+  type TypedInput,
+  type TypedTerms,
+} from './job-input.ts';
 import { JobActions, JobPictures, useJob } from './job-parts.tsx';
-import { noTerms, termsOf, type TypedTerms } from './job-terms.ts';
 import { delayWords, executionWords, statusWords } from './job-words.ts';
 import { Mark } from './pieces.tsx';
 import { to } from './route.ts';
@@ -31,7 +39,7 @@ export function JobForm({ endpointId }: { endpointId: string }): JSX.Element {
     if ('problems' in input || 'problems' in asked)
       return [input, asked].flatMap((read) => ('problems' in read ? read.problems : []));
     const path = `endpoints/${encodeURIComponent(endpointId)}/jobs`;
-    setSubmitted((await ask<{ id: string }>('POST', path, { input: input.value, ...asked.terms })).id);
+    setSubmitted((await ask<{ id: string }>('POST', path, { input: input.value, ...asked.value })).id);
     return void refresh();
   });
   const { problems, setProblems, isBusy } = sending;
@@ -54,9 +62,13 @@ export function JobForm({ endpointId }: { endpointId: string }): JSX.Element {
             onFields={(change) => setTyped({ ...typed, fields: { ...typed.fields, ...change } })}
           />
         ) : (
-          <JsonField
-            text={typed.text}
+          <TextField
+            label="Input"
+            hint="The whole input of the job, an object."
             problem={problemOf(problems, 'json')}
+            rows={8}
+            isCode
+            value={typed.text}
             onText={(text) => setTyped({ ...typed, text })}
           />
         )}
@@ -78,29 +90,6 @@ export function JobForm({ endpointId }: { endpointId: string }): JSX.Element {
   );
 }
 
-interface JsonProps {
-  text: string;
-  problem: string;
-  onText(text: string): void;
-}
-
-function JsonField({ text, problem, onText }: JsonProps): JSX.Element {
-  return (
-    <Field label="Input" hint="The whole input of the job, an object." problem={problem}>
-      {(attributes) => (
-        <textarea
-          {...attributes}
-          class="code"
-          rows={8}
-          spellcheck={false}
-          value={text}
-          onInput={(event) => onText(event.currentTarget.value)}
-        />
-      )}
-    </Field>
-  );
-}
-
 interface SceneProps {
   fields: InputFields;
   problems: Problem[];
@@ -110,17 +99,14 @@ interface SceneProps {
 function SceneFields({ fields, problems, onFields }: SceneProps): JSX.Element {
   return (
     <>
-      <Field label="Scene" hint="The prompt." problem={problemOf(problems, 'scene')}>
-        {(attributes) => (
-          <textarea
-            {...attributes}
-            rows={3}
-            dir="auto"
-            value={fields.scene}
-            onInput={(event) => onFields({ scene: event.currentTarget.value })}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Scene"
+        hint="The prompt."
+        problem={problemOf(problems, 'scene')}
+        rows={3}
+        value={fields.scene}
+        onText={(scene) => onFields({ scene })}
+      />
       <div class="row top">
         {(['seed', 'width', 'height'] as const).map((name) => (
           <TextField
@@ -174,14 +160,9 @@ function TermsFields({ endpointId, terms, problems, onTerms }: TermsProps): JSX.
           />
         ))}
       </div>
-      <label class="option">
-        <input
-          type="checkbox"
-          checked={terms.isLowPriority}
-          onChange={(event) => onTerms({ isLowPriority: event.currentTarget.checked })}
-        />{' '}
+      <Option checked={terms.isLowPriority} onCheck={(isLowPriority) => onTerms({ isLowPriority })}>
         Low priority: after all other jobs
-      </label>
+      </Option>
     </details>
   );
 }

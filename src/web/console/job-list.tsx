@@ -26,6 +26,7 @@ export function JobList({ endpoint }: { endpoint: string | null }): JSX.Element 
   const polled = usePolled<JobRow[]>(`jobs?${new URLSearchParams(query)}`, () => 2_000);
   const jobs = polled.data;
   const statuses = statusNames.map((name): [string, string] => [name, statusWords(name).word]);
+  const now = useNow(useService().aheadMs);
   const place = useFocusKept<HTMLDivElement>();
   return (
     <section class="card stack" aria-label={endpoint === null ? 'Jobs of all endpoints' : 'Jobs'}>
@@ -47,7 +48,15 @@ export function JobList({ endpoint }: { endpoint: string | null }): JSX.Element 
       {jobs?.length === 0 && (
         <p class="soft">{before === '' && status === '' ? 'No jobs yet.' : 'No such jobs.'}</p>
       )}
-      {jobs !== undefined && jobs.length > 0 && <Rows jobs={jobs} hasEndpoint={endpoint === null} />}
+      {jobs !== undefined && jobs.length > 0 && (
+        <ul class="list">
+          {jobs.map((job) => (
+            <li key={job.id}>
+              <Row job={job} now={now} hasEndpoint={endpoint === null} />
+            </li>
+          ))}
+        </ul>
+      )}
       <div ref={place} class="row" role="group" aria-label="Further jobs" tabIndex={-1}>
         {before !== '' && (
           <button type="button" onClick={() => setBefore('')}>
@@ -61,20 +70,6 @@ export function JobList({ endpoint }: { endpoint: string | null }): JSX.Element 
         )}
       </div>
     </section>
-  );
-}
-
-function Rows({ jobs, hasEndpoint }: { jobs: JobRow[]; hasEndpoint: boolean }): JSX.Element {
-  const { aheadMs } = useService();
-  const now = useNow(aheadMs);
-  return (
-    <ul class="list">
-      {jobs.map((job) => (
-        <li key={job.id}>
-          <Row job={job} now={now} hasEndpoint={hasEndpoint} />
-        </li>
-      ))}
-    </ul>
   );
 }
 

@@ -7,7 +7,7 @@ import { durationWords, exactInstantWords } from '../shared/number-words.ts';
 import { LongText } from '../shared/text.tsx';
 import { JobActions, JobPictures, useJob } from './job-parts.tsx';
 import { delayWords, deletionWords, executionWords, statusWords } from './job-words.ts';
-import { Mark, NothingHere } from './pieces.tsx';
+import { Card, Mark, NothingHere } from './pieces.tsx';
 import { Waiting } from './polled.tsx';
 import { to } from './route.ts';
 import { useService } from './service.ts';
@@ -90,14 +90,13 @@ function Job({ job }: { job: JobView }): JSX.Element {
         <TextPanel title="Input" text={job.input} missing="Deleted, or too large to be shown." />
         <TextPanel title="Output" text={job.output} missing={outputAbsence(job.status)} />
       </div>
-      <section class="card stack" aria-labelledby="log">
-        <h2 id="log">Log of the worker</h2>
+      <Card title="Log of the worker">
         {job.log.length === 0 ? (
           <p class="soft">No output.</p>
         ) : (
           <LongText label="Log" text={job.log.join('\n')} />
         )}
-      </section>
+      </Card>
     </>
   );
 }
@@ -107,20 +106,17 @@ function outputAbsence(status: string): string {
   return statusWords(status).isSettled ? 'None: the job did not complete.' : 'None yet.';
 }
 
-function TextPanel({
-  title,
-  text,
-  missing,
-}: {
+interface TextProps {
   title: string;
   text: string | null;
   missing: string;
-}): JSX.Element {
+}
+
+function TextPanel({ title, text, missing }: TextProps): JSX.Element {
   return (
-    <section class="card stack" aria-label={title}>
-      <h2>{title}</h2>
+    <Card title={title}>
       {text === null ? <p class="soft">{missing}</p> : <LongText label={title} text={indented(text)} />}
-    </section>
+    </Card>
   );
 }
 

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import type { JobView } from '../../protocol/console-data.ts';
 import { ask } from './ask.ts';
 import { useFocusKept, useSending } from './form.tsx';
-import { canRetry, statusWords } from './job-words.ts';
+import { statusWords } from './job-words.ts';
 import { usePolled, type Polled } from './polled.tsx';
 
 /** One that is settled hardly changes. */
@@ -26,7 +26,7 @@ export function JobActions({ job, onDone }: { job: JobView; onDone(): Promise<vo
           Cancel job
         </button>
       )}
-      {canRetry(job.status) && (
+      {(job.status === 'FAILED' || job.status === 'TIMED_OUT') && (
         <button type="button" aria-disabled={isBusy} onClick={() => send('retry')}>
           Retry job
         </button>

@@ -18,11 +18,6 @@ export function statusWords(status: string): { word: string; tone: Tone; isSettl
   return statuses[status] ?? { word: status, tone: 'wait', isSettled: false };
 }
 
-/** What the service takes such a request for. */
-export function canRetry(status: string): boolean {
-  return status === 'FAILED' || status === 'TIMED_OUT';
-}
-
 /** How long it waited for a worker, or has waited so far; `now` is the service's. */
 export function delayWords({ delayTime, acceptedAt, startedAt, endedAt }: JobRow, now: number): string {
   const ms = delayTime ?? (startedAt ?? endedAt ?? now) - acceptedAt;

@@ -5,8 +5,8 @@ import type { KeyForm as NewKeyForm, KeyView } from '../../protocol/console-data
 import { Select } from '../shared/choices.tsx';
 import { Dialog } from '../shared/dialog.tsx';
 import { Copyable } from '../shared/text.tsx';
-import { ask, type Problem } from './ask.ts';
-import { Field, TextField } from './field.tsx';
+import { ask } from './ask.ts';
+import { Field, Option, TextField } from './field.tsx';
 import { Form, OtherProblems, problemOf, useSending } from './form.tsx';
 import { useService } from './service.ts';
 
@@ -29,58 +29,42 @@ export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element 
     setTyped(nothingTyped);
     return void onAdded();
   });
+  const { problems, isBusy } = sending;
+  const onType = (change: Partial<NewKeyForm>): void => setTyped({ ...typed, ...change });
+  const others = problems.filter(({ field }) => !/^(name|kind|endpoints)\b/.test(field));
   return (
     <>
       <Form sending={sending}>
-        <Fields
-          typed={typed}
-          problems={sending.problems}
-          onType={(change) => setTyped({ ...typed, ...change })}
+        <TextField
+          label="Name"
+          hint="Who or what uses it."
+          problem={problemOf(problems, 'name')}
+          value={typed.name}
+          onText={(name) => onType({ name })}
         />
+        <Field label="Kind" hint={kinds[typed.kind]} problem={problemOf(problems, 'kind')}>
+          {(attributes) => (
+            <Select
+              attributes={attributes}
+              options={kindOptions}
+              chosen={typed.kind}
+              onChoose={(kind) => onType({ kind })}
+            />
+          )}
+        </Field>
+        <Scope
+          chosen={typed.endpoints}
+          problem={problemOf(problems, 'endpoints')}
+          onChoose={(endpoints) => onType({ endpoints })}
+        />
+        <OtherProblems texts={others.map(({ text }) => text)} />
         <p>
-          <button type="submit" class="primary" aria-disabled={sending.isBusy}>
+          <button type="submit" class="primary" aria-disabled={isBusy}>
             Add key
           </button>
         </p>
       </Form>
       {added !== undefined && <NewKey added={added} onClose={() => setAdded(undefined)} />}
-    </>
-  );
-}
-
-interface FieldsProps {
-  typed: NewKeyForm;
-  problems: Problem[];
-  onType(change: Partial<NewKeyForm>): void;
-}
-
-function Fields({ typed, problems, onType }: FieldsProps): JSX.Element {
-  const others = problems.filter(({ field }) => !/^(name|kind|endpoints)\b/.test(field));
-  return (
-    <>
-      <TextField
-        label="Name"
-        hint="Who or what uses it."
-        problem={problemOf(problems, 'name')}
-        value={typed.name}
-        onText={(name) => onType({ name })}
-      />
-      <Field label="Kind" hint={kinds[typed.kind]} problem={problemOf(problems, 'kind')}>
-        {(attributes) => (
-          <Select
-            attributes={attributes}
-            options={kindOptions}
-            chosen={typed.kind}
-            onChoose={(kind) => onType({ kind })}
-          />
-        )}
-      </Field>
-      <Scope
-        chosen={typed.endpoints}
-        problem={problemOf(problems, 'endpoints')}
-        onChoose={(endpoints) => onType({ endpoints })}
-      />
-      <OtherProblems texts={others.map(({ text }) => text)} />
     </>
   );
 }
@@ -98,31 +82,24 @@ function Scope({ chosen, problem, onChoose }: ScopeProps): JSX.Element {
   return (
     <fieldset aria-describedby="scope-problem">
       <legend>Good for</legend>
-      <label class="option">
-        <input type="radio" name="scope" checked={chosen === null} onChange={() => onChoose(null)} /> all
-        endpoints
-      </label>
-      <label class="option">
-        <input
-          type="radio"
-          name="scope"
-          checked={chosen !== null}
-          aria-invalid={problem !== ''}
-          onChange={() => onChoose([])}
-        />{' '}
+      <Option type="radio" name="scope" checked={chosen === null} onCheck={() => onChoose(null)}>
+        all endpoints
+      </Option>
+      <Option
+        type="radio"
+        name="scope"
+        aria-invalid={problem !== ''}
+        checked={chosen !== null}
+        onCheck={() => onChoose([])}
+      >
         only these
-      </label>
+      </Option>
       {chosen !== null && (
         <div class="scope">
           {endpoints.map(({ settings: { id, name } }) => (
-            <label key={id} class="option">
-              <input
-                type="checkbox"
-                checked={chosen.includes(id)}
-                onChange={(event) => toggle(id, event.currentTarget.checked)}
-              />{' '}
+            <Option key={id} checked={chosen.includes(id)} onCheck={(isOn) => toggle(id, isOn)}>
               <bdi>{name}</bdi>
-            </label>
+            </Option>
           ))}
         </div>
       )}

@@ -5,7 +5,7 @@ import { counted, countWords, instantWords } from '../shared/number-words.ts';
 import { ask } from './ask.ts';
 import { useFocusKept } from './form.tsx';
 import { KeyForm } from './key-form.tsx';
-import { Mark } from './pieces.tsx';
+import { Card, Mark } from './pieces.tsx';
 import { usePolled, Waiting } from './polled.tsx';
 import { Question } from './question.tsx';
 import { useService } from './service.ts';
@@ -17,8 +17,7 @@ export function KeysPage(): JSX.Element {
     <>
       <h1>Keys</h1>
       <div class="columns">
-        <section class="card stack" aria-labelledby="keys">
-          <h2 id="keys">All keys</h2>
+        <Card title="All keys">
           <Waiting polled={polled} />
           {keys?.length === 0 && <p class="soft">None yet.</p>}
           <ul class="list">
@@ -28,11 +27,10 @@ export function KeysPage(): JSX.Element {
               </li>
             ))}
           </ul>
-        </section>
-        <section class="card stack" aria-labelledby="add">
-          <h2 id="add">Add a key</h2>
+        </Card>
+        <Card title="Add a key">
           <KeyForm onAdded={refresh} />
-        </section>
+        </Card>
       </div>
     </>
   );
@@ -80,7 +78,7 @@ function Usage({ usage }: Pick<KeyView, 'usage'>): JSX.Element {
   return (
     <details>
       <summary>
-        {counted(jobs, 'job')}, {secondsWords(gpuMs)} in workers
+        {counted(jobs, 'job')}, {countWords(Math.round(gpuMs / 100) / 10)} GPU seconds in workers
       </summary>
       <table class="usage">
         <thead>
@@ -104,10 +102,6 @@ function Usage({ usage }: Pick<KeyView, 'usage'>): JSX.Element {
   );
 }
 
-function secondsWords(ms: number): string {
-  return `${countWords(Math.round(ms / 100) / 10)} GPU seconds`;
-}
-
 function Revoke({ view, onRevoked }: { view: KeyView; onRevoked(): Promise<void> }): JSX.Element {
   const { say } = useService();
   const revoke = async (): Promise<void> => {
@@ -115,17 +109,13 @@ function Revoke({ view, onRevoked }: { view: KeyView; onRevoked(): Promise<void>
     say(`Key “${view.name}” is revoked.`);
     void onRevoked();
   };
-  const title = (
-    <>
-      Revoke key “<bdi>{view.name}</bdi>”?
-    </>
-  );
   return (
     <Question
       button="Revoke"
       label={`Revoke key ${view.name}`}
       isSmall
-      title={title}
+      question="Revoke key"
+      name={view.name}
       action="Revoke it"
       onYes={revoke}
     >

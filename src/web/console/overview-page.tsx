@@ -12,7 +12,7 @@ import {
   workerStates,
   workloadWords,
 } from './endpoint-words.ts';
-import { Mark } from './pieces.tsx';
+import { Card, Mark } from './pieces.tsx';
 import { to } from './route.ts';
 import { useService } from './service.ts';
 
@@ -33,8 +33,7 @@ export function OverviewPage(): JSX.Element {
 
 function FirstSteps(): JSX.Element {
   return (
-    <section class="card stack" aria-labelledby="first">
-      <h2 id="first">No endpoints yet</h2>
+    <Card title="No endpoints yet">
       <p>
         An endpoint is an address that takes jobs, and workers that do them. Begin with a quick deploy: the{' '}
         <em>painter</em> needs no GPU and turns a sentence into a picture at once.
@@ -44,7 +43,7 @@ function FirstSteps(): JSX.Element {
           Create the first endpoint
         </a>
       </p>
-    </section>
+    </Card>
   );
 }
 
@@ -53,14 +52,14 @@ function Cards({ endpoints }: { endpoints: EndpointView[] }): JSX.Element {
     <ul class="cards">
       {endpoints.map((endpoint) => (
         <li key={endpoint.settings.id}>
-          <Card endpoint={endpoint} />
+          <EndpointCard endpoint={endpoint} />
         </li>
       ))}
     </ul>
   );
 }
 
-function Card({ endpoint }: { endpoint: EndpointView }): JSX.Element {
+function EndpointCard({ endpoint }: { endpoint: EndpointView }): JSX.Element {
   const { settings, trouble } = endpoint;
   const { overview } = useService();
   const { tone, word } = standing(endpoint, overview);
@@ -109,27 +108,28 @@ function WorkerCounts({ endpoint: { workers } }: { endpoint: EndpointView }): JS
 
 /** Those that are always told, and those that are told where there are some. */
 export function JobCounts({ jobs }: { jobs: EndpointView['jobs'] }): JSX.Element {
-  const rows: [string, number, boolean][] = [
-    ['in the queue', jobs.inQueue, true],
-    ['in progress', jobs.inProgress, true],
-    ['completed', jobs.completed, true],
-    ['failed', jobs.failed, true],
-    ['timed out', jobs.timedOut, jobs.timedOut > 0],
-    ['cancelled', jobs.cancelled, jobs.cancelled > 0],
-    ['retried', jobs.retried, jobs.retried > 0],
+  const always: [string, number][] = [
+    ['in the queue', jobs.inQueue],
+    ['in progress', jobs.inProgress],
+    ['completed', jobs.completed],
+    ['failed', jobs.failed],
   ];
+  const some: [string, number][] = [
+    ['timed out', jobs.timedOut],
+    ['cancelled', jobs.cancelled],
+    ['retried', jobs.retried],
+  ];
+  const isBad = (name: string): boolean => name === 'failed' || name === 'timed out';
   return (
     <dl class="tiles">
-      {rows.map(([name, count, isShown]) =>
-        isShown ? (
-          <Tile
-            key={name}
-            name={name}
-            value={countWords(count)}
-            tone={count > 0 && (name === 'failed' || name === 'timed out') ? 'bad' : undefined}
-          />
-        ) : null,
-      )}
+      {[...always, ...some.filter(([, count]) => count > 0)].map(([name, count]) => (
+        <Tile
+          key={name}
+          name={name}
+          value={countWords(count)}
+          tone={count > 0 && isBad(name) ? 'bad' : undefined}
+        />
+      ))}
     </dl>
   );
 }

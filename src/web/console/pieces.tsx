@@ -14,6 +14,16 @@ export function Mark({ tone, children }: { tone: Tone; children: ComponentChildr
   );
 }
 
+/** A part of a page, with its heading. */
+export function Card({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
+  return (
+    <section class="card stack" aria-label={title}>
+      <h2>{title}</h2>
+      {children}
+    </section>
+  );
+}
+
 interface NothingProps {
   title: string;
   text: string;

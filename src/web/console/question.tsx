@@ -10,7 +10,9 @@ interface Props {
   label?: string;
   isSmall?: boolean;
   isIdle?: boolean;
-  title: ComponentChildren;
+  /** Ahead of the name of what it is about. */
+  question: string;
+  name: string;
   children: ComponentChildren;
   /** What is done, on the button. */
   action: string;
@@ -36,13 +38,18 @@ export function Question({ button, label, isSmall = false, isIdle = false, ...re
   );
 }
 
-type AskedProps = Pick<Props, 'title' | 'children' | 'action' | 'onYes'> & { onClose(): void };
+type AskedProps = Pick<Props, 'question' | 'name' | 'children' | 'action' | 'onYes'> & { onClose(): void };
 
-function Asked({ title, children, action, onYes, onClose }: AskedProps): JSX.Element {
+function Asked({ question, name, children, action, onYes, onClose }: AskedProps): JSX.Element {
   const { problems, isBusy, send } = useSending(async () => {
     await onYes();
     onClose();
   });
+  const title = (
+    <>
+      {question} “<bdi>{name}</bdi>”?
+    </>
+  );
   return (
     <Dialog title={title} onClose={onClose}>
       <div class="stack">{children}</div>

@@ -69,7 +69,7 @@ function OneWorker({ worker, now }: { worker: WorkerView; now: number }): JSX.El
   ];
   return (
     <>
-      <details class="worker" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
+      <details onToggle={(event) => setIsOpen(event.currentTarget.open)}>
         <summary>
           <Mark tone={tone}>{word}</Mark> <bdi>{id}</bdi>{' '}
           <small>{facts.filter((fact) => fact !== null).join(' · ')}</small>

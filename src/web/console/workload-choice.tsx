@@ -1,6 +1,7 @@
 /** What an endpoint runs: quick deploy beside custom deployment. */
 import type { JSX } from 'preact';
-import type { Draft, Runs, PartProps } from './endpoint-draft.ts';
+import type { PartProps, Runs } from './endpoint-draft.ts';
+import { Option } from './field.tsx';
 import { RendererNotice } from './pieces.tsx';
 
 const ways: readonly { title: string; text: string; choices: readonly [Runs, string, string][] }[] = [
@@ -35,15 +36,21 @@ export function WorkloadChoice({ draft, problems, onChange }: PartProps): JSX.El
               {title} <small>{text}</small>
             </legend>
             {choices.map(([runs, name, means]) => (
-              <Choice
+              <Option
                 key={runs}
-                runs={runs}
-                name={name}
-                means={means}
-                draft={draft}
-                onChange={onChange}
-                isBad={problem !== ''}
-              />
+                type="radio"
+                class="choice"
+                checked={draft.runs === runs}
+                name="runs"
+                aria-invalid={draft.runs === runs && problem !== ''}
+                aria-describedby="workload-problem"
+                onCheck={() => onChange({ runs })}
+              >
+                <span>
+                  <strong>{name}</strong>
+                  <small>{means}</small>
+                </span>
+              </Option>
             ))}
           </fieldset>
         ))}
@@ -53,35 +60,5 @@ export function WorkloadChoice({ draft, problems, onChange }: PartProps): JSX.El
         {problem}
       </p>
     </div>
-  );
-}
-
-interface ChoiceProps {
-  runs: Runs;
-  name: string;
-  means: string;
-  draft: Draft;
-  isBad: boolean;
-  onChange(change: Partial<Draft>): void;
-}
-
-function Choice({ runs, name, means, draft, isBad, onChange }: ChoiceProps): JSX.Element {
-  const isChosen = draft.runs === runs;
-  return (
-    <label class="option choice">
-      <input
-        type="radio"
-        name="runs"
-        value={runs}
-        checked={isChosen}
-        aria-invalid={isChosen && isBad}
-        aria-describedby="workload-problem"
-        onChange={() => onChange({ runs })}
-      />
-      <span>
-        <strong>{name}</strong>
-        <small>{means}</small>
-      </span>
-    </label>
   );
 }

@@ -5,9 +5,8 @@ import { countWords } from '../shared/number-words.ts';
 import { Found, ScenePictures, type Scene, type ViewProps } from './pictures-view.tsx';
 import { matcher, textOf, type Query } from './query.ts';
 import { SceneDialog } from './scene-dialog.tsx';
-import { scanRows, type Watch } from './select-rows.ts';
 import { Choice } from './toolbar.tsx';
-import { those, useSearch, type Selected } from './use-selection.ts';
+import { scanRows, those, useSearch, type Selected, type Watch } from './use-selection.ts';
 
 interface Axis {
   /** The number of the column. */
@@ -75,7 +74,7 @@ function Cells({ data, rows, place, go, down, across }: CellsProps): JSX.Element
   const open = ({ index, row }: Scene): void => go({ open: { number: index + 1, id: row.id ?? '' } });
   return (
     <>
-      <Found selected={selected} rows={rows} isGone={false} />
+      <Found {...selected} total={rows.total} />
       <div class="cells" tabIndex={0} role="region" aria-label={`${down.name} by ${across.name}`}>
         <table>
           <thead>
@@ -96,7 +95,12 @@ function Cells({ data, rows, place, go, down, across }: CellsProps): JSX.Element
                 </th>
                 {across.values.map((x) => (
                   <td key={x}>
-                    <CellPictures cell={at(y, x)} onOpen={open} onMore={() => list(y, x)} />
+                    <ScenePictures isSmall shown={at(y, x).shown} onOpen={open} />
+                    {at(y, x).count > at(y, x).shown.length && (
+                      <button type="button" class="small" onClick={() => list(y, x)}>
+                        all {countWords(at(y, x).count)}
+                      </button>
+                    )}
                   </td>
                 ))}
               </tr>
@@ -113,25 +117,6 @@ function Cells({ data, rows, place, go, down, across }: CellsProps): JSX.Element
           onOpen={(index, row) => open({ index, row })}
           onClose={() => go({ open: undefined })}
         />
-      )}
-    </>
-  );
-}
-
-interface CellProps {
-  cell: Cell;
-  onOpen(scene: Scene): void;
-  onMore(): void;
-}
-
-function CellPictures({ cell: { count, shown }, onOpen, onMore }: CellProps): JSX.Element {
-  return (
-    <>
-      <ScenePictures isSmall shown={shown} onOpen={onOpen} />
-      {count > shown.length && (
-        <button type="button" class="small" onClick={onMore}>
-          all {countWords(count)}
-        </button>
       )}
     </>
   );
@@ -158,13 +143,9 @@ function useCells({ data, rows, place, down, across }: CellsProps): Selected & {
     return (await scanRows(rows, matches, visit, watch)) ? { cells, count } : undefined;
   };
   const asked = JSON.stringify([place.query, down.index, across.index]);
-  const {
-    found = { cells: new Map<string, Cell>(), count: 0 },
-    isLatest,
-    ...rest
-  } = useSearch(asked, search);
-  const selection = { count: found.count, at: () => undefined, positionOf: () => -1 };
-  return { cells: found.cells, selection: isLatest ? selection : undefined, ...rest };
+  const { found, isLatest, ...rest } = useSearch(asked, search);
+  const selection = { count: found?.count ?? 0, at: () => undefined, positionOf: () => -1 };
+  return { cells: found?.cells ?? new Map(), selection: isLatest ? selection : undefined, ...rest };
 }
 
 function keyOf(y: string, x: string): string {

@@ -54,7 +54,7 @@ function Runs({ data, night }: { data: GalleryData; night: GalleryNight }): JSX.
   const runs = data.runs.map((run, index) => {
     // One that exited without a final status was over when the next began, at the latest.
     const endedAt = run.endedAt ?? data.runs[index + 1]?.startedAt ?? data.writtenAt;
-    return { ...run, endedAt, hasEnded: run.endedAt !== null };
+    return { ...run, endedAt };
   });
   return (
     <figure class="card">
@@ -81,7 +81,7 @@ function Runs({ data, night }: { data: GalleryData; night: GalleryNight }): JSX.
           })}
         </svg>
       </div>
-      <ol class="run-list" reversed>
+      <ol reversed>
         {runs.toReversed().map((run) => (
           <li key={run.run}>
             {instantWords(run.startedAt)} <small>for {durationWords(run.endedAt - run.startedAt)}</small>

@@ -31,7 +31,7 @@ export function PicturesView({ data, rows, place, go }: ViewProps): JSX.Element 
   const { shown, isGone } = useLoaded([rows, selection, first], () => rowsOf(rows, selection, first)) ?? none;
   return (
     <section aria-label="Pictures">
-      <Found selected={selected} rows={rows} isGone={isGone} />
+      <Found {...selected} hasFailed={selected.hasFailed || isGone} total={rows.total} />
       <ScenePictures
         shown={shown}
         onOpen={({ index, row }) => go({ open: { number: index + 1, id: row.id ?? '' } })}
@@ -79,20 +79,13 @@ export function ScenePictures({ shown, isSmall = false, onOpen }: ScenesProps): 
   );
 }
 
+type FoundProps = Selected & { total: number };
+
 /** How many were found, said to screen readers too when it changes. */
-export function Found({
-  selected,
-  rows,
-  isGone,
-}: {
-  selected: Selected;
-  rows: Rows;
-  isGone: boolean;
-}): JSX.Element {
-  const { selection, done, hasFailed } = selected;
+export function Found({ selection, done, hasFailed, total }: FoundProps): JSX.Element {
   return (
     <p class="found" role="status">
-      {isGone || hasFailed ? (
+      {hasFailed ? (
         <>
           A newer report was written.{' '}
           <button type="button" onClick={() => location.reload()}>
@@ -102,8 +95,8 @@ export function Found({
       ) : (
         <span class="soft">
           {selection === undefined
-            ? `Looking through ${counted(rows.total, 'scene')}: ${Math.floor((100 * done) / Math.max(1, rows.total))} %`
-            : foundWords(selection.count, rows.total)}
+            ? `Looking through ${counted(total, 'scene')}: ${Math.floor((100 * done) / Math.max(1, total))} %`
+            : foundWords(selection.count, total)}
         </span>
       )}
     </p>
@@ -134,15 +127,13 @@ async function rowsOf(
   }
 }
 
-function Pages({
-  page,
-  pages,
-  onPage,
-}: {
+interface PagesProps {
   page: number;
   pages: number;
   onPage(page: number): void;
-}): JSX.Element {
+}
+
+function Pages({ page, pages, onPage }: PagesProps): JSX.Element {
   const turn = (next: number): void => {
     if (Number.isInteger(next) && next >= 1 && next <= pages && next !== page) {
       onPage(next);

@@ -45,7 +45,7 @@ export function Toolbar({ data, query, isOrdered, onQuery }: Props): JSX.Element
             {columns.map(({ column, index }) => (
               <ColumnFilter
                 key={index}
-                column={column}
+                {...column}
                 value={query.columns[index] ?? ''}
                 onValue={(value) => onQuery({ ...query, columns: { ...query.columns, [index]: value } })}
               />
@@ -100,28 +100,22 @@ function StateFilter({ data, query, onQuery }: Omit<Props, 'isOrdered'>): JSX.El
   return <Choice label="State" options={options} chosen={value} onChoose={choose} />;
 }
 
-interface ColumnProps {
-  column: GalleryColumn;
+interface TextProps {
+  label: string;
   value: string;
   onValue(value: string): void;
 }
 
-function ColumnFilter({ column: { name, choices }, value, onValue }: ColumnProps): JSX.Element {
+type ColumnProps = GalleryColumn & Omit<TextProps, 'label'>;
+
+function ColumnFilter({ name, choices, value, onValue }: ColumnProps): JSX.Element {
   if (choices === null) return <TextFilter label={name} value={value} onValue={onValue} />;
   const options = choices.map(([text, rows]): [string, string] => [text, `${text} (${countWords(rows)})`]);
   return <Choice label={name} options={[['', 'any'], ...options]} chosen={value} onChoose={onValue} />;
 }
 
 /** Asks when the reader pauses: each answer may mean looking at a hundred thousand rows. */
-function TextFilter({
-  label,
-  value,
-  onValue,
-}: {
-  label: string;
-  value: string;
-  onValue(value: string): void;
-}): JSX.Element {
+function TextFilter({ label, value, onValue }: TextProps): JSX.Element {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
   useEffect(() => {

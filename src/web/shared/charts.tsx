@@ -29,11 +29,23 @@ export function Bars({ label, bars, marks = [], start, end }: Props): JSX.Elemen
   const most = Math.max(1, ...bars.map(({ value, bad = 0 }) => value + bad));
   const step = width / Math.max(1, bars.length);
   const gap = step > 4 ? 1 : 0;
+  // What is there is seen, however little it is beside the most.
+  const tall = (value: number): number => (value === 0 ? 0 : Math.max(1.5, (value * height) / most));
+  const column = (index: number, tallness: number, above: number) => ({
+    x: index * step,
+    y: height - above - tallness,
+    width: step - gap,
+    height: tallness,
+  });
   return (
     <div class="chart">
       <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={label} preserveAspectRatio="none">
-        {bars.map((bar, index) => (
-          <OneBar key={index} bar={bar} x={index * step} wide={step - gap} scale={height / most} />
+        {bars.map(({ value, bad = 0, title }, index) => (
+          <g key={index}>
+            <title>{title}</title>
+            <rect class="bar" {...column(index, tall(value), 0)} />
+            <rect class="bar bad" {...column(index, tall(bad), tall(value))} />
+          </g>
         ))}
         <line class="floor" x1="0" x2={width} y1={height} y2={height} />
         {marks.map((at, index) => (
@@ -46,29 +58,4 @@ export function Bars({ label, bars, marks = [], start, end }: Props): JSX.Elemen
       </div>
     </div>
   );
-}
-
-interface BarProps {
-  bar: Bar;
-  x: number;
-  wide: number;
-  /** Units of the drawing for one of what is counted. */
-  scale: number;
-}
-
-function OneBar({ bar, x, wide, scale }: BarProps): JSX.Element {
-  const good = tall(bar.value, scale);
-  const bad = tall(bar.bad ?? 0, scale);
-  return (
-    <g>
-      <title>{bar.title}</title>
-      {good > 0 && <rect class="bar" x={x} y={height - good} width={wide} height={good} />}
-      {bad > 0 && <rect class="bar bad" x={x} y={height - good - bad} width={wide} height={bad} />}
-    </g>
-  );
-}
-
-/** What is there is seen, however little it is beside the most. */
-function tall(value: number, scale: number): number {
-  return value === 0 ? 0 : Math.max(1.5, value * scale);
 }

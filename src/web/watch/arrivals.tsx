@@ -72,7 +72,7 @@ export function Arrivals({ newest, total }: Props): JSX.Element {
             class="new primary"
             onClick={() =>
               void showAll(arrived).then(
-                () => scrollTo(grid.current),
+                () => grid.current?.scrollIntoView({ block: 'start' }),
                 () => undefined,
               )
             }
@@ -109,10 +109,6 @@ function isLookedAt(section: HTMLElement | null): boolean {
   if (section === null) return false;
   const hasFocus = section.contains(document.activeElement);
   return scrollY > 40 || hasFocus || section.matches(':hover');
-}
-
-function scrollTo(section: HTMLElement | null): void {
-  section?.scrollIntoView({ block: 'start' });
 }
 
 function toGridPicture(picture: LivePicture): GridPicture {

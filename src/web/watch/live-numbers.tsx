@@ -46,7 +46,15 @@ export function LiveNumbers({ numbers, aheadMs }: Props): JSX.Element {
           more={failedWords(scenes)}
           tone={scenes.failed > 0 ? 'bad' : undefined}
         />
-        {cost !== null && <CostTile cost={cost} />}
+        {cost !== null && (
+          <Tile
+            name="cost"
+            value={moneyWords(cost.spent, cost.currency)}
+            more={
+              cost.inFlight > 0 ? `up to ${moneyWords(cost.inFlight, cost.currency)} in flight` : 'so far'
+            }
+          />
+        )}
         {doubtful > 0 && (
           <Tile
             name="in doubt"
@@ -58,12 +66,6 @@ export function LiveNumbers({ numbers, aheadMs }: Props): JSX.Element {
       </dl>
     </section>
   );
-}
-
-function CostTile({ cost }: { cost: NonNullable<Numbers['cost']> }): JSX.Element {
-  const [value = '', unit = ''] = moneyWords(cost.spent, cost.currency).split(' ');
-  const more = cost.inFlight > 0 ? `up to ${moneyWords(cost.inFlight, cost.currency)} in flight` : 'so far';
-  return <Tile name="cost" value={value} unit={unit} more={more} />;
 }
 
 function Bar({ scenes, total }: { scenes: Numbers['scenes']; total: number }): JSX.Element {

@@ -29,7 +29,11 @@ export function wordsOf({ run, numbers, command }: LiveBatch, now: number): RunW
     case 'starting':
       return { head: 'Starting', text: 'A run is reading the list.', mood: 'calm' };
     case 'running':
-      return { head: 'Running', text: `since ${sinceWords(run.since, now)}.`, mood: 'calm' };
+      return {
+        head: 'Running',
+        text: `since ${instantWords(run.since)}, for ${durationWords(Math.max(0, now - run.since))}.`,
+        mood: 'calm',
+      };
     case 'stalled':
       return {
         head: 'Stalled',
@@ -57,10 +61,6 @@ function endedWords(run: Run & { kind: 'ended' }, command: string): RunWords {
   if (run.exitCode === 0) return { head: 'Done', text, mood: 'good' };
   if (run.exitCode === 3) return { head: 'Ended', text, mood: 'wait' };
   return { head: 'Stopped', text: `${text} To start it again:`, command, mood: 'bad' };
-}
-
-function sinceWords(since: number, now: number): string {
-  return `${instantWords(since)}, for ${durationWords(Math.max(0, now - since))}`;
 }
 
 /** Of the scenes that are wanted, in whole per cent; undefined where there are none. */

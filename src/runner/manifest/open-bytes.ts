@@ -89,8 +89,8 @@ export async function peek(bytes: AsyncGenerator<Buffer>, count: number): Promis
   return { head, bytes: startingWith(head, bytes) };
 }
 
-async function* startingWith(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  yield head;
+export async function* startingWith<T>(first: T, rest: AsyncIterable<T>): AsyncGenerator<T> {
+  yield first;
   yield* rest;
 }
 

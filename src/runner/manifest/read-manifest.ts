@@ -2,7 +2,7 @@
 import { extname } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { ManifestError, type Manifest, type ManifestEntry, maxBatchRows } from './manifest.ts';
-import { assertReadable, openFile, peek, plainBytes } from './open-bytes.ts';
+import { assertReadable, openFile, peek, type Peeked, plainBytes, startingWith } from './open-bytes.ts';
 import { readJsonArray, readJsonLine } from './read-json.ts';
 import { readTable } from './read-table.ts';
 import { isBlank, splitLines, type LineBlock, withoutReturn } from './split-lines.ts';
@@ -55,11 +55,11 @@ async function readFrom(
   known?: Exclude<Format, 'parquet'>,
 ): Promise<Manifest> {
   try {
-    const start = await peek(await plainBytes(path, stream, onBytes), arrayStartBytes);
+    const start = await peek(await plainBytes(path, stream, onBytes), headBytes + 1);
     if (known === undefined && isParquet(start.head)) throw new ManifestError(path, parquetFromStream);
     const isArray = known === undefined ? beginsArray(start.head) : known === 'json';
     if (isArray) return { path, columns: undefined, batches: readJsonArray(path, start.bytes) };
-    return await readText(path, start.bytes, known === 'json' ? undefined : known);
+    return await readText(path, start, known === 'json' ? undefined : known);
   } catch (error) {
     stream.destroy();
     throw error;
@@ -75,10 +75,10 @@ const parquetFromStream =
 
 async function readText(
   path: string,
-  bytes: AsyncIterable<Buffer>,
+  { head, bytes }: Peeked,
   known: TextFormat | undefined,
 ): Promise<Manifest> {
-  const { firstLine, blocks } = await startReading(path, bytes);
+  const { firstLine, blocks } = await startReading(path, splitLines(bytes, endsInReturn(head)));
   const format = known ?? formatOfFirstLine(firstLine);
   if (format === 'json-lines') return { path, columns: undefined, batches: readLines(blocks, readJsonLine) };
   if (format === 'text') return { path, columns: ['prompt'], batches: readLines(blocks, readTextLine) };
@@ -88,9 +88,8 @@ async function readText(
 /** Reads up to the first line that is not empty, to detect the format from it. */
 async function startReading(
   shown: string,
-  bytes: AsyncIterable<Buffer>,
+  blocks: AsyncGenerator<LineBlock>,
 ): Promise<{ firstLine: string; blocks: AsyncIterable<LineBlock> }> {
-  const blocks = splitLines(bytes);
   for (;;) {
     const next = await blocks.next();
     if (next.done === true) throw new ManifestError(shown, 'is empty');
@@ -99,11 +98,6 @@ async function startReading(
     // The blocks before this one held nothing but blank lines, which no format counts as rows.
     if (index !== -1) return { firstLine: block.lines[index] ?? '', blocks: startingWith(block, blocks) };
   }
-}
-
-async function* startingWith<T>(first: T, rest: AsyncIterable<T>): AsyncGenerator<T> {
-  yield first;
-  yield* rest;
 }
 
 /** Reads a line of plain text: a prompt, as it stands. */
@@ -157,11 +151,18 @@ function formatOfEnding(path: string): Format | undefined {
   return ending === undefined ? undefined : formats[ending];
 }
 
-/** As much of standard input as shows whether it is an array. */
-const arrayStartBytes = 4096;
+/** As much of the text as shows how its lines end, and whether that of standard input is an array. */
+const headBytes = 4096;
+
+/** Whether the first line ends with a carriage return alone; `head`: one byte more than `headBytes`, or all that there are. */
+function endsInReturn(head: Buffer): boolean {
+  const text = head.toString('latin1', 0, headBytes + 1);
+  const end = text.search(/[\r\n]/);
+  return end !== -1 && end < headBytes && text[end] === '\r' && text[end + 1] !== '\n';
+}
 
 /**
- * Whether the bytes, at least `arrayStartBytes` of them or all that there are, begin a JSON array of objects. Prompts
+ * Whether the bytes, at least `headBytes` of them or all that there are, begin a JSON array of objects. Prompts
  * begin with brackets, too.
  */
 function beginsArray(start: Buffer): boolean {

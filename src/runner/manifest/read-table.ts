@@ -1,6 +1,7 @@
 /** Reads CSV and TSV: a header, and rows with as many values as it has names. */
 import type { JsonObject } from '../../lib/text/json.ts';
 import { ManifestError, maxBatchRows, type ManifestEntry } from './manifest.ts';
+import { startingWith } from './open-bytes.ts';
 import type { LineBlock } from './split-lines.ts';
 import { readRecords, type TableFormat, type TableRecord } from './table-records.ts';
 
@@ -54,11 +55,6 @@ function repeated(columns: string[]): string[] {
     const places = columns.flatMap((other, index) => (other === name ? [index + 1] : []));
     return `"${name}" is the name of columns ${places.join(' and ')}`;
   });
-}
-
-async function* startingWith<T>(first: T, rest: AsyncIterable<T>): AsyncGenerator<T> {
-  yield first;
-  yield* rest;
 }
 
 async function* readRows(

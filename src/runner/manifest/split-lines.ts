@@ -15,10 +15,14 @@ export interface LineBlock {
 const lineFeed = 10;
 const tooLong = 'is longer than 1 MiB';
 
-export async function* splitLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<LineBlock> {
+/** `endInReturns`: with a carriage return alone; else one within a line is text. */
+export async function* splitLines(
+  bytes: AsyncIterable<Buffer>,
+  endInReturns: boolean,
+): AsyncGenerator<LineBlock> {
   const started = new StartedLine();
   let first = 1;
-  for await (const chunk of unifyLineBreaks(bytes)) {
+  for await (const chunk of endInReturns ? withLineFeeds(bytes) : bytes) {
     const end = chunk.lastIndexOf(lineFeed);
     if (end !== -1) {
       const block = readBlock(first, started.finish(chunk.subarray(0, end)));
@@ -88,47 +92,8 @@ function problemOf(line: Buffer): string | undefined {
   return line.includes(0) ? 'contains a NUL character' : undefined;
 }
 
-const carriageReturn = 13;
-
-/**
- * Where the first line break is a carriage return alone, all such become line feeds. Elsewhere the bytes pass
- * as they are: CR LF is dealt with where lines are read, and a carriage return within a line is text.
- */
-async function* unifyLineBreaks(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let isReturn: boolean | undefined;
-  let held: Buffer[] = [];
-  let heldBytes = 0;
-  let hasBreak = false;
-  for await (const chunk of bytes) {
-    held.push(chunk);
-    heldBytes += chunk.length;
-    hasBreak ||= chunk.includes(lineFeed) || chunk.includes(carriageReturn);
-    if (!hasBreak && heldBytes <= maxRowBytes) continue;
-    const ready = held.length === 1 ? chunk : Buffer.concat(held);
-    isReturn ??= isFirstBreakReturn(ready);
-    // A return at the very end is undecided until the byte after it is seen.
-    const isUndecided = isReturn !== false && ready.at(-1) === carriageReturn;
-    const end = isUndecided ? ready.length - 1 : ready.length;
-    held = isUndecided ? [ready.subarray(end)] : [];
-    heldBytes = ready.length - end;
-    yield isReturn === true ? withLineFeeds(ready.subarray(0, end)) : ready.subarray(0, end);
-  }
-  yield isReturn === false ? Buffer.concat(held) : withLineFeeds(Buffer.concat(held));
-}
-
-/** Undefined where the byte after the first carriage return is not seen yet. */
-function isFirstBreakReturn(bytes: Buffer): boolean | undefined {
-  const feed = bytes.indexOf(lineFeed);
-  const found = bytes.indexOf(carriageReturn);
-  if (found === -1 || (feed !== -1 && feed < found)) return false;
-  const after = bytes[found + 1];
-  return after === undefined ? undefined : after !== lineFeed;
-}
-
-function withLineFeeds(bytes: Buffer): Buffer {
-  const copy = Buffer.from(bytes);
-  for (let at = copy.indexOf(carriageReturn); at !== -1; at = copy.indexOf(carriageReturn, at + 1)) {
-    if (copy[at + 1] !== lineFeed) copy[at] = lineFeed;
-  }
-  return copy;
+/** Of lines that end with a carriage return alone. */
+async function* withLineFeeds(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const chunk of bytes)
+    yield Buffer.from(chunk.toString('latin1').replaceAll('\r', '\n'), 'latin1');
 }

@@ -156,6 +156,7 @@ function* savedPictures(db: Database): Generator<Labelled> {
 async function thumbnailNow(dir: string, picture: SavedPicture): Promise<Uint8Array | undefined> {
   const files = thumbnailFiles(join(dir, 'report'));
   const path = files.pathOf(picture);
-  if (path !== undefined && files.isThere(path)) return readFile(path);
+  const found = path && files.find(path);
+  if (found !== undefined) return readFile(found);
   return thumbnailFrom(resolve(dir, 'images'), { ...picture, moveTo: null });
 }

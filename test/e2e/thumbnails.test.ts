@@ -41,7 +41,7 @@ it('none are made where none are wanted', async () => {
 
 function thumbnails(cwd: string): string[] {
   return readdirSync(join(cwd, 'out/report/thumbnails'), { recursive: true, encoding: 'utf8' }).filter(
-    (name) => name.endsWith('.webp'),
+    (name) => name.endsWith('.jpg'),
   );
 }
 

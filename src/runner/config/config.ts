@@ -82,7 +82,7 @@ export interface Config {
   /** What a whole picture has to be besides. */
   check: { isBlankRefused: boolean; minSide: number | undefined };
   /**
-   * `hasThumbnails`: small WebPs for its gallery are made. `everyMs`: how often it is written during a run; undefined
+   * `hasThumbnails`: small JPEGs for its gallery are made. `everyMs`: how often it is written during a run; undefined
    * where it is written at its end alone.
    */
   report: { hasThumbnails: boolean; everyMs: number | undefined };

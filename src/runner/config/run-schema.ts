@@ -150,7 +150,7 @@ export const report = z.strictObject({
   thumbnails: z
     .boolean('true or false')
     .default(true)
-    .describe('whether a small WebP of each picture is made for the gallery of the report'),
+    .describe('whether a small JPEG of each picture is made for the gallery of the report'),
 });
 
 export const shutdown = z.strictObject({

@@ -20,7 +20,7 @@ export interface CheckedPicture {
   height: number;
   /** Hex, of `png`. */
   sha256: string;
-  /** WebP; absent where the picture needs none, none was asked for, or none could be made. */
+  /** JPEG; absent where the picture needs none, none was asked for, or none could be made. */
   thumbnail?: Uint8Array;
   /** Its sidecars, by the ending that takes the place of `.png`. */
   beside?: { ending: string; bytes: Uint8Array }[];
@@ -52,7 +52,12 @@ export function thumbnailOf(
 ): string | undefined {
   const { width, height, bytes, sha256 } = picture;
   if (Math.max(width, height) <= thumbnailSide && bytes <= fewBytes) return undefined;
-  return `thumbnails/${sha256.slice(0, 2)}/${sha256.slice(0, 32)}.webp`;
+  return `thumbnails/${sha256.slice(0, 2)}/${sha256.slice(0, 32)}.jpg`;
+}
+
+/** Versions that made WebPs of pictures left them under this name. */
+export function earlierThumbnail(thumbnail: string): string {
+  return thumbnail.replace(/\.jpg$/, '.webp');
 }
 
 export interface InspectedPicture {

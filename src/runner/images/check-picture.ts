@@ -6,7 +6,7 @@ import type { Failure, FailureKind } from '../core/failure.ts';
 import { type CheckedPicture, type HeldPicture, thumbnailOf } from '../core/picture.ts';
 import { checkPng, headerEnd, type WholePng } from './check-png.ts';
 import { decodeBase64, recognise, type PictureFormat } from './decode-base64.ts';
-import { inflatePixels } from './inflate-pixels.ts';
+import { inflatePixels, unpackedPng } from './inflate-pixels.ts';
 import { triedThumbnail } from './thumbnail.ts';
 
 export interface Demands {
@@ -78,15 +78,18 @@ export async function wholePng(png: Buffer, demands: Demands, format: PictureFor
   const problem = tooLarge(size, demands.maxPixels);
   if (problem !== undefined) return { problem };
   const isThumbnailWanted = demands.isThumbnailWanted && needsThumbnail(png, size);
+  const rows = await inflatePixels(checked);
+  if (rows !== undefined && 'problem' in rows) return rows;
+  const whole = { png, ...size, blank: undefined };
+  if (rows !== undefined && !isThumbnailWanted && !demands.isBlankRefused) return whole;
+  const ready = rows === undefined ? checked : { ...checked, bare: await unpackedPng(png, rows) };
   // What is blank shows in decoded pixels alone.
-  if (demands.isBlankRefused) return decodedPng(png, checked, { ...demands, isThumbnailWanted }, format);
-  const pixels = await inflatePixels(checked);
-  if (typeof pixels !== 'string') return pixels;
+  if (demands.isBlankRefused) return decodedPng(png, ready, { ...demands, isThumbnailWanted }, format);
   const thumbnail = isThumbnailWanted
-    ? await triedThumbnail(() => sharp(coloured(checked), strict(demands.maxPixels)))
+    ? await triedThumbnail(() => sharp(coloured(ready), strict(demands.maxPixels)))
     : undefined;
   // Making one has decoded every pixel.
-  if (pixels === 'whole' || thumbnail !== undefined) return { png, ...size, blank: undefined, thumbnail };
+  if (rows !== undefined || thumbnail !== undefined) return { ...whole, thumbnail };
   return decodedPng(png, checked, { ...demands, isThumbnailWanted: false }, format);
 }
 

@@ -1,6 +1,7 @@
 /** The folder of finished pictures: nothing gets a name in it that is not whole and checked. */
 import { createHash } from 'node:crypto';
 import { lstat, readFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { lstatSync, type Stats } from 'node:fs';
 import pLimit from 'p-limit';
@@ -57,8 +58,8 @@ export interface PreparedImageStore extends ImageStore {
 /** Each takes an open file, of which some systems allow 256; more at once bring nothing. */
 const writesAtOnce = 32;
 
-/** Each may hold a whole decoded picture, however many threads there are. */
-export const checksAtOnce = 4;
+/** One a processor; each may hold a whole decoded picture, however many processors there are. */
+export const checksAtOnce = Math.min(4, availableParallelism());
 
 /** Only one run at a time may write to `dir`. File names are relative, with `/` between folders. */
 export function createImageStore(dir: string, options: ImageStoreOptions = {}): PreparedImageStore {

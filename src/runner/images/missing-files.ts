@@ -68,7 +68,7 @@ export function makeMissingThumbnails(
   const root = resolve(dirs.images);
   const find = (picture: RecordedPicture): (() => Promise<boolean>) | undefined => {
     const path = files.pathOf(picture);
-    if (path === undefined || files.isThere(path)) return undefined;
+    if (path === undefined || files.find(path) !== undefined) return undefined;
     return async () => {
       const thumbnail = await thumbnailFrom(root, picture);
       return thumbnail !== undefined && files.write(path, thumbnail);

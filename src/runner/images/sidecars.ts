@@ -11,6 +11,7 @@ import { syncFolder } from '../files/folders.ts';
 import type { DurableFiles } from './durable-files.ts';
 import { coloured } from './check-picture.ts';
 import { checkPng } from './check-png.ts';
+import { paper } from './thumbnail.ts';
 
 /** What a sidecar is made of. */
 type SidecarSource = Pick<CheckedPicture, 'png' | 'width' | 'height' | 'sha256'>;
@@ -118,9 +119,6 @@ async function writtenAt(path: string): Promise<number | undefined> {
     throw error;
   }
 }
-
-/** JPEG knows no transparency: what shows through is paper. */
-const paper = '#ffffff';
 
 /**
  * In sRGB, without metadata. One that cannot be made (a format has its own largest size) fails no picture: `onLacking` is

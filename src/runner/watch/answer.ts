@@ -4,6 +4,7 @@ import type { Page } from '../../lib/net/built-page.ts';
 import type { Broadcast, WatchedBatch } from './broadcast.ts';
 import { sendPicture } from './send-picture.ts';
 import type { LiveBatch } from '../core/live-batch.ts';
+import { earlierThumbnail } from '../core/picture.ts';
 
 export interface Served {
   batch: WatchedBatch;
@@ -68,7 +69,8 @@ async function answerPicture(
   if (folder === undefined) return false;
   if (folder === 'images')
     return sendPicture(request, response, { dir: imagesDir, path, isPinned: query.has('v') });
-  if (await sendPicture(request, response, { dir: thumbnailsDir, path, isPinned: true })) return true;
+  for (const name of [path, earlierThumbnail(path)])
+    if (await sendPicture(request, response, { dir: thumbnailsDir, path: name, isPinned: true })) return true;
   const whole = query.get('of') ?? '';
   return sendPicture(request, response, { dir: imagesDir, path: whole, isPinned: false });
 }

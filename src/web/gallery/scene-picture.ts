@@ -1,5 +1,6 @@
 /** A scene as a picture of a grid. */
-import type { GalleryRow } from '../../runner/core/gallery-data.ts';
+import type { GalleryPicture, GalleryRow } from '../../runner/core/gallery-data.ts';
+import { earlierThumbnail } from '../../runner/core/picture.ts';
 import type { GridPicture } from '../shared/grid-picture.ts';
 import { promptOf } from './query.ts';
 
@@ -9,10 +10,7 @@ export function scenePicture(row: GalleryRow, index: number): GridPicture {
   const prompt = promptOf(row);
   return {
     key: String(index + 1),
-    sources:
-      picture === undefined
-        ? []
-        : [...(picture.thumbnail === undefined ? [] : [picture.thumbnail]), picture.file],
+    sources: picture === undefined ? [] : sourcesOf(picture),
     alt: short(prompt) || row.id || 'a scene without a prompt',
     caption: row.id ?? row.source,
     state: row.state,
@@ -20,6 +18,11 @@ export function scenePicture(row: GalleryRow, index: number): GridPicture {
     badge: picture === undefined ? '' : badgeOf(row.state, others.length),
     ...(picture !== undefined && { size: { width: picture.width, height: picture.height } }),
   };
+}
+
+/** Each is shown where those before it are missing. */
+function sourcesOf({ file, thumbnail }: GalleryPicture): string[] {
+  return thumbnail === undefined ? [file] : [thumbnail, earlierThumbnail(thumbnail), file];
 }
 
 /** `more`: pictures of the scene that are not shown. */

@@ -187,7 +187,7 @@ describe('pictures', () => {
       sceneId: 's59',
       prompt: 'scene 59',
       digest: 'abababababababab',
-      thumbnail: `thumbnails/ab/${'ab'.repeat(16)}.webp`,
+      thumbnail: `thumbnails/ab/${'ab'.repeat(16)}.jpg`,
     });
   });
 

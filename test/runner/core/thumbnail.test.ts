@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { thumbnailOf } from '../../../src/runner/core/picture.ts';
 
 const sha256 = `ab${'0123456789'.repeat(7)}`.slice(0, 64);
-const name = `thumbnails/ab/${sha256.slice(0, 32)}.webp`;
+const name = `thumbnails/ab/${sha256.slice(0, 32)}.jpg`;
 
 describe('thumbnailOf', () => {
   it.each([

@@ -1,5 +1,5 @@
 /** Promise: every picture that is saved has a thumbnail where one is wanted, and none is judged otherwise for its sake. */
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
 import { describe, expect, it } from 'vitest';
@@ -35,12 +35,12 @@ describe('a saved picture', () => {
     ['PNG of 8 MB', () => noise(1700, 1700).png().toBuffer(), [320, 320]],
     ['very long PNG', () => noise(6400, 2).png().toBuffer(), [320, 1]],
     ['heavy PNG within the size', () => noise(200, 160).png().toBuffer(), [200, 160]],
-  ])('has a WebP for the gallery: %s', async (_, make, [width, height]) => {
+  ])('has a JPEG for the gallery: %s', async (_, make, [width, height]) => {
     const { store, thumbnail } = folder();
     const checked = await save(store, (await make()).toString('base64'), 'a.png');
-    const webp = readFileSync(thumbnail(checked));
-    expect(await sharp(webp).metadata()).toMatchObject({ format: 'webp', width, height, space: 'srgb' });
-    expect(webp.length).toBeLessThan(60_000);
+    const jpeg = readFileSync(thumbnail(checked));
+    expect(await sharp(jpeg).metadata()).toMatchObject({ format: 'jpeg', width, height, space: 'srgb' });
+    expect(jpeg.length).toBeLessThan(60_000);
     expect(statSync(thumbnail(checked)).mode & 0o777).toBe(0o600);
   });
 
@@ -70,6 +70,15 @@ describe('a saved picture', () => {
       .raw()
       .toBuffer();
     expect(Math.abs(r - 0xe0) + g + b).toBeLessThan(12);
+  });
+
+  it('stands on white where it is transparent', async () => {
+    const background = { r: 0, g: 0, b: 0, alpha: 0 };
+    const clear = sharp({ create: { width: 640, height: 400, channels: 4, background } });
+    const { store, thumbnail } = folder();
+    const png = await clear.png().toBuffer();
+    const jpeg = sharp(thumbnail(await save(store, png.toString('base64'), 'a.png')));
+    expect((await jpeg.raw().toBuffer()).every((value) => value === 255)).toBe(true);
   });
 
   it('is saved all the same where the disk does not take the thumbnail', async () => {
@@ -125,8 +134,17 @@ describe('makeMissingThumbnails', () => {
     const sum = await makeMissingThumbnails(dirs(dir), records(pictures), never, (made) => told.push(made));
     expect(sum).toEqual({ made: 2, lacking: 0 });
     expect(told).toEqual([1, 2]);
-    for (const path of [gone, empty]) expect(await sharp(path).metadata()).toMatchObject({ format: 'webp' });
+    for (const path of [gone, empty]) expect(await sharp(path).metadata()).toMatchObject({ format: 'jpeg' });
     for (const path of kept) expect(readFileSync(path, 'utf8')).toBe('as it is');
+  });
+
+  it('keeps the WebPs of earlier versions', async () => {
+    const { store, dir, thumbnail } = folder();
+    const pictures = await savedPictures(store, 1);
+    const [path = ''] = pictures.map(({ checked }) => thumbnail(checked));
+    renameSync(path, path.replace('.jpg', '.webp'));
+    const sum = await makeMissingThumbnails(dirs(dir), records(pictures), never, () => undefined);
+    expect(sum).toEqual({ made: 0, lacking: 0 });
   });
 
   it('counts pictures that are missing, or not those that were saved', async () => {

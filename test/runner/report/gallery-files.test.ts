@@ -36,7 +36,7 @@ it('gives the page what the report tells, and every row in order', async () => {
     const [saved, failed, invalid] = await rowsOf(folder, data);
     expect(saved).toMatchObject({ id: 'harbour', state: 'saved', prompt: 1, savedAt: savedRow.savedAt });
     expect(saved?.pictures?.map(({ file, thumbnail, seed }) => [file, thumbnail, seed])).toEqual([
-      ['../images/harbour.png', 'thumbnails/ab/ab12.webp', '18446744073709551615'],
+      ['../images/harbour.png', 'thumbnails/ab/ab12.jpg', '18446744073709551615'],
       ['../images/harbour-2.png', undefined, undefined],
       ['../images/sub/harbour-3.png', undefined, '0'],
     ]);

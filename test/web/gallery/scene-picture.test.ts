@@ -15,3 +15,12 @@ it.each<[string, GalleryRow['pictures'], string]>([
   const row: GalleryRow = { id: 's3', state, source: 'scenes.csv:5', ...(pictures && { pictures }) };
   expect(scenePicture(row, 0).badge).toBe(badge);
 });
+
+it('is shown by its thumbnail, by that of an earlier version, or else by itself', () => {
+  const saved = { id: 's3', state: 'saved', source: 'scenes.csv:5' };
+  const sources = (picture: typeof one): string[] =>
+    scenePicture({ ...saved, pictures: [picture] }, 0).sources;
+  expect(sources(one)).toEqual([one.file]);
+  const large = { ...one, thumbnail: 'thumbnails/ab/ab12.jpg' };
+  expect(sources(large)).toEqual(['thumbnails/ab/ab12.jpg', 'thumbnails/ab/ab12.webp', one.file]);
+});

@@ -1,10 +1,14 @@
 /** A batch that is nearly done, without doing it: scenes are put on record as saved, directly in the checkpoint. */
 import { join } from 'node:path';
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
+import { sha256OfFile } from '../../src/runner/checkpoint/find-loss.ts';
+import { CommitMarkFile, readReached, type Reached } from '../../src/runner/checkpoint/commit-mark.ts';
 
 /** Until `saved` scenes are, in the order of the list; no run may be using the folder. */
 export function fillCheckpoint(dir: string, baseUrl: string, saved: number): void {
-  const db = new Sqlite(join(dir, 'checkpoint.sqlite'));
+  const file = join(dir, 'checkpoint.sqlite');
+  const db = new Sqlite(file);
+  let reached: Reached;
   try {
     db.transaction(() => {
       const at = Date.now();
@@ -14,9 +18,13 @@ export function fillCheckpoint(dir: string, baseUrl: string, saved: number): voi
       db.prepare(addPictures).run();
       db.prepare(saveScenes).run();
     })();
+    reached = readReached(db);
   } finally {
     db.close();
   }
+  const mark = new CommitMarkFile(dir);
+  mark.writeDurably({ ...reached, sha256: sha256OfFile(file) });
+  mark.close();
 }
 
 const addAttempts = `

@@ -11,8 +11,8 @@ import { realPictures } from './real-pictures.ts';
 import { tail } from './tail.ts';
 
 export const scenarios: readonly Scenario[] = [
-  overhead,
-  realPictures,
+  ...overhead,
+  ...realPictures,
   ...nights,
   shortJobs,
   tail,

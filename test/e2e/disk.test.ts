@@ -88,12 +88,12 @@ it.skipIf(process.platform === 'win32')(
   async () => {
     const { cwd, dataDir, count } = await batch(40, 32, 40);
     // The lowest keep the program from loading itself, the others from writing many pictures at once.
-    for (const limit of [24, 40, 70, 100, 104, 108]) {
+    for (const limit of [24, 32, 40, 70, 100, 104, 108]) {
       const { code, stderr } = await inShell(`ulimit -n ${limit}; exec "$@"`, cwd);
       expect([0, 14], `${limit}: ${stderr}`).toContain(code);
       expect(stderr, String(limit)).not.toMatch(/^ +at |Node\.js v/m);
       if (code === 14) expect(stderr).toMatch(/too many files.*(EMFILE).*ulimit -n/);
-      if (limit < 50) expect(code).toBe(14);
+      if (limit < 40) expect(code).toBe(14);
     }
     await expectFinished(cwd, dataDir, count);
   },

@@ -92,8 +92,13 @@ function problemOf(line: Buffer): string | undefined {
   return line.includes(0) ? 'contains a NUL character' : undefined;
 }
 
-/** Of lines that end with a carriage return alone. */
+/** Of lines that end with a carriage return alone; before a line feed, in quotes, it is part of the value. */
 async function* withLineFeeds(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  for await (const chunk of bytes)
-    yield Buffer.from(chunk.toString('latin1').replaceAll('\r', '\n'), 'latin1');
+  let held = '';
+  for await (const chunk of bytes) {
+    const text = held + chunk.toString('latin1');
+    held = text.endsWith('\r') ? '\r' : '';
+    yield Buffer.from(text.slice(0, text.length - held.length).replaceAll(/\r(?!\n)/g, '\n'), 'latin1');
+  }
+  if (held !== '') yield Buffer.from('\n');
 }

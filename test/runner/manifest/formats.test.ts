@@ -45,6 +45,10 @@ describe('CSV', () => {
       { id: 'a', scene: '1\r\n2\n3' },
       { id: 'b', scene: '4\r5' },
     ]);
+    expect(shown(await readFileOf('x.csv', 'id,scene\ra,"1\r\n2"\rb,3\r'))).toEqual([
+      { id: 'a', scene: '1\r\n2' },
+      { id: 'b', scene: '3' },
+    ]);
   });
 
   it('takes a quote within a value as text', async () => {

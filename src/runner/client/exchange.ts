@@ -61,21 +61,18 @@ export function textOf(bytes: Buffer): string {
 
 async function read({ status, headers, bytes }: Received, limits: ReceiveLimits): Promise<Outcome | NoRoom> {
   const isSuccess = status >= 200 && status <= 299;
-  const answered = (body: Buffer): Outcome => ({
-    kind: 'answered',
-    answer: { status, headers, bytes: body },
-  });
+  const { hold, bodies = 1 } = limits;
+  const answered = (body: Buffer): Outcome => {
+    hold?.shrink(body.length * bodies);
+    return { kind: 'answered', answer: { status, headers, bytes: body } };
+  };
   const encoding = (headers['content-encoding'] ?? '').trim().toLowerCase();
   if (encoding === '' || encoding === 'identity') return answered(bytes);
   const maxBytes = isSuccess ? limits.maxBodyBytes : maxRefusalBytes;
   // Nobody knows how much comes out: where that is more than little, there has to be room for the most.
-  const { hold } = limits;
   const hasRoom = !isSuccess || hold === undefined || hold.bytes >= maxBytes;
   const unpacked = await unpack(bytes, encoding, hasRoom ? maxBytes : Math.min(maxBytes, smallBytes));
-  if (unpacked.kind === 'unpacked') {
-    hold?.shrink(unpacked.bytes.length);
-    return answered(unpacked.bytes);
-  }
+  if (unpacked.kind === 'unpacked') return answered(unpacked.bytes);
   if (!isSuccess) return answered(Buffer.alloc(0));
   if (unpacked.kind === 'too-large') return hasRoom ? unpacked : { kind: 'no-room', bytes: maxBytes };
   return { kind: 'broken', wasSent: true, why: unpacked.why, beginning: '' };

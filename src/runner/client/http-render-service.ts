@@ -56,6 +56,8 @@ const connections = 64;
 export class HttpRenderService implements RenderService {
   readonly #options: HttpOptions;
   readonly #agent: Agent;
+  /** Of the answers that brought pictures so far. */
+  #largestBytes = 0;
 
   constructor(options: HttpOptions) {
     this.#options = options;
@@ -86,6 +88,7 @@ export class HttpRenderService implements RenderService {
     const path = statusPath(endpoint.version, endpoint.id, jobId);
     const hold = new Reservation(this.#options.memory, onHeldUp);
     const outcome = await this.#receive(connection, { method: 'GET', path }, signal, hold);
+    this.#largestBytes = Math.max(this.#largestBytes, hold.bytes);
     const reply = this.#statusReply(outcome, jobId, connection.url + path);
     return withoutKey(withHold(reply, hold), connection.apiKey);
   }
@@ -136,7 +139,8 @@ export class HttpRenderService implements RenderService {
       },
       body: body ?? null,
     };
-    return exchange(this.#agent, request, { maxBodyBytes, wholeAnswerMs, hold }, signal);
+    const limits = { maxBodyBytes, wholeAnswerMs, hold, likelyBytes: this.#largestBytes };
+    return exchange(this.#agent, request, limits, signal);
   }
 
   #submitReply(outcome: TextOutcome, place: string): SubmitReply {

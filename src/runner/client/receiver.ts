@@ -16,6 +16,8 @@ export interface ReceiveLimits {
   hold?: Hold | undefined;
   /** So many bodies of this size are to come for the same hold, this one included; 1 where left out. */
   bodies?: number | undefined;
+  /** How long the body of an answer in chunks is likely to be; nothing is known of it where left out. */
+  likelyBytes?: number;
 }
 
 /** An answer whose body is as it came. */
@@ -103,11 +105,11 @@ export class Receiver implements Dispatcher.DispatchHandler {
     if (this.#bytes > (this.#isSuccess ? maxBodyBytes : maxRefusalBytes)) {
       return this.#end(this.#isSuccess ? { kind: 'too-large' } : this.#received());
     }
-    // Where nobody said how many come, twice as many are made room for, so that it is not asked for each part.
+    // Where nobody said how many come, room is made for twice as many at least, so that it is not for each part.
     const isLengthKnown = this.#headers['content-length'] !== undefined;
     const held = this.#limits.hold?.bytes ?? Infinity;
-    if (!isLengthKnown && this.#bytes > held / this.#bodies)
-      this.#makeRoom(Math.min(2 * this.#bytes, maxBodyBytes));
+    if (!isLengthKnown && this.#bytes > Math.max(smallBytes, held / this.#bodies))
+      this.#makeRoom(Math.min(Math.max(2 * this.#bytes, this.#limits.likelyBytes ?? 0), maxBodyBytes));
   }
 
   onResponseEnd(): void {

@@ -79,6 +79,22 @@ it.each<[string, Script]>([
   expect(memory.tryTake(1_000)).toBe(true);
 });
 
+it('in chunks are asked for twice at most, once one of them has told how large they are', async () => {
+  const large = completed(Buffer.alloc(1_500_000, 'picture'));
+  const { memory, other } = takenMemory(2 * large.length);
+  const { url, requests, received } = await scriptedServer(inChunks(large));
+  const { status } = clientOf(url, { memory });
+  other.release();
+  expect(await status()).toMatchObject({ kind: 'completed' });
+  const before = requests.length;
+  other.tryGrow(2 * large.length);
+  const replies = Promise.all(Array.from({ length: 24 }, () => status()));
+  await received(before + 24);
+  other.release();
+  for (const reply of await replies) expect(reply).toMatchObject({ kind: 'completed' });
+  expect(requests.length).toBe(before + 48);
+});
+
 it('leave small answers alone, and hold up no other request', async () => {
   const small = answer(200, `{"id":"${jobId}","status":"IN_QUEUE"}`, lasting);
   const { memory, other } = takenMemory();

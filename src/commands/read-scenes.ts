@@ -224,5 +224,6 @@ function* badRowProblems(stage: ManifestStage): Generator<Problem> {
     yield { where: source, text: problem };
   }
   const more = stage.count().badRows - shownBadRows;
-  if (more > 0) yield { where: '', text: more === 1 ? '1 more row is bad' : `${more} more rows are bad` };
+  const text = more === 1 ? '1 more row is bad' : `${more.toLocaleString('en')} more rows are bad`;
+  if (more > 0) yield { where: '', text, count: more };
 }

@@ -26,7 +26,8 @@ export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | u
   const shownDir = dir === undefined ? 'the output folder' : shownPath(dir);
   if (thrown instanceof ConfigError) {
     const { problems } = thrown;
-    const found = problems.length === 1 ? 'One problem was' : `${problems.length} problems were`;
+    const count = problems.reduce((sum, problem) => sum + (problem.count ?? 1), 0);
+    const found = count === 1 ? 'One problem was' : `${count.toLocaleString('en')} problems were`;
     return { ending: 'wrong-use', text: `${found} found; nothing was sent and nothing written.`, problems };
   }
   if (thrown instanceof StoppedEarly)

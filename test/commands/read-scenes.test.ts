@@ -178,7 +178,7 @@ it('tells of many bad rows the first ten and the count of the rest', async () =>
   expect(problems).toHaveLength(11);
   expect(problems.slice(-2)).toEqual([
     'a.csv:11: has 1 column; the header has 2',
-    expect.stringContaining('19990 more rows are bad'),
+    expect.stringContaining('19,990 more rows are bad'),
   ]);
 });
 

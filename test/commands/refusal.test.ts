@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import { expect, it, onTestFinished } from 'vitest';
 import { refusalOf } from '../../src/commands/refusal.ts';
+import { ConfigError } from '../../src/lib/yaml/problem.ts';
 
 it.each([
   [
@@ -32,5 +33,15 @@ it('names the folder in which nothing can be made, not the file that is not ther
     new RegExp(
       `^cannot write ${dir}: the file system is read-only \\(EROFS\\); make it writable, .* again\\.$`,
     ),
+  );
+});
+
+it('counts the problems of a line that stands for many', () => {
+  const problems = [
+    { where: 'a.csv:2', text: 'has 1 column; the header has 2' },
+    { where: '', text: '19,990 more rows are bad', count: 19_990 },
+  ];
+  expect(refusalOf(new ConfigError(problems), undefined)?.text).toBe(
+    '19,991 problems were found; nothing was sent and nothing written.',
   );
 });

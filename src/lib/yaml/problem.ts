@@ -6,6 +6,8 @@ export interface Problem {
   /** `pipeline.yaml:7:14`, or the flag or environment variable. */
   where: string;
   text: string;
+  /** So many problems in one line; 1 where left out. */
+  count?: number;
 }
 
 /** Everything that is wrong, at once. */

@@ -5,9 +5,14 @@ import type { Hold } from '../../../src/runner/pipeline/ports.ts';
 import { manifestOf, World } from '../../fakes/world.ts';
 
 class CountedHold implements Hold {
-  bytes = 1_000;
+  bytes: number;
 
-  tryGrow(): boolean {
+  constructor(bytes = 1_000) {
+    this.bytes = bytes;
+  }
+
+  tryGrow(bytes: number): boolean {
+    this.bytes = bytes;
     return true;
   }
   async retake(): Promise<void> {}
@@ -36,6 +41,15 @@ it.each<[string, FoundPicture[], (world: World) => void]>([
   await world.run({ manifest: manifestOf([['a', 'a hill']]) });
   expect(holds.length).toBeGreaterThan(0);
   for (const hold of holds) expect(hold.bytes).toBe(0);
+});
+
+it('is asked for once for all pictures that a job names, before the first', async () => {
+  const world = new World();
+  const pictures = ['a', 'b', 'c'].map((name) => ({ url: `https://cdn.example/${name}.png` }));
+  const hold = new CountedHold(0);
+  world.service.instead.status = () => ({ kind: 'completed', status: 'COMPLETED', pictures, hold });
+  await world.run({ manifest: manifestOf([['a', 'a hill']]) });
+  expect(world.downloads.rooms).toEqual([3, undefined, undefined]);
 });
 
 function refuseDownloads(world: World): void {

@@ -78,7 +78,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
       await expect.poll(() => captions(page)).toContain('s60');
       await page.getByLabel('Search prompts and columns').fill('LIGHTHOUSE winter');
       await expect.poll(found).toBe('74 of 300 scenes');
-      expect((await captions(page))[0]).toBe('s7');
+      await expect.poll(async () => (await captions(page))[0]).toBe('s7');
       await page.getByText('Columns', { exact: true }).click();
       await page.getByLabel('size').selectOption('128');
       await expect.poll(found).toBe('25 of 300 scenes');

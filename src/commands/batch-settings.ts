@@ -1,13 +1,14 @@
 /** The settings of the pipeline, out of the configuration. */
 import type { Config } from '../runner/config/config.ts';
+import { defaultName, type DefaultNames } from '../runner/core/default-name.ts';
 import { copyEnding } from '../runner/core/picture-copy.ts';
 import type { BatchSettings } from '../runner/pipeline/settings.ts';
 
 /** One request beside thousands of others. */
 const healthEveryMs = 30_000;
 
-/** `now` is the moment at which the run begins, epoch ms. */
-export function batchSettings(config: Config, now: number): BatchSettings {
+/** `now` is the moment at which the run begins, epoch ms; `names`: those that the batch has by default. */
+export function batchSettings(config: Config, now: number, names: DefaultNames): BatchSettings {
   const { endpoint, concurrency, retry, polling, halt, rate, pricing, timeouts, output } = config;
   return {
     endpoint,
@@ -26,7 +27,11 @@ export function batchSettings(config: Config, now: number): BatchSettings {
     reportEveryMs: config.report.everyMs,
     // A service that reports no seed has used the one that it was sent.
     pictureName: ({ columns, seed, ...picture }) =>
-      output.name.renderText({ ...columns, seed: seed === '' ? (columns['seed'] ?? '') : seed, ...picture }),
+      output.name?.renderText({
+        ...columns,
+        seed: seed === '' ? (columns['seed'] ?? '') : seed,
+        ...picture,
+      }) ?? defaultName(picture.id, columns, names),
   };
 }
 

@@ -65,6 +65,7 @@ export function beginBatch(
     columns: scenes.columns,
     seedBits: scenes.seedBits,
     ...(axes.length > 0 && { axes }),
+    names: 'prompt' as const,
     pipeline: resolve(file),
     ...(config.output.isOverridden && { output: config.output.dir }),
     ...(config.pricing !== undefined && { pricing: config.pricing }),

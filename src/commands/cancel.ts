@@ -91,7 +91,7 @@ async function cancelOpened(config: Config, opened: OpenCheckpoint, view: Cancel
   const endpoints = readJobsInFlight(config.output.dir).map(({ endpoint }) => endpoint);
   return withSignals((stop) =>
     withPorts({ config, opened, endpoints, emit: view.emit, stop }, (ports) =>
-      cancelBatch(ports, batchSettings(config, systemClock.now()), stop),
+      cancelBatch(ports, batchSettings(config, systemClock.now(), opened.names), stop),
     ),
   );
 }

@@ -157,8 +157,6 @@ concurrency: ${where === 'local' ? 4 : 16}
 output:
   # Pictures are in renders/images, results.csv is in renders/report.
   dir: renders
-  # Over id, seed, index and the columns; / makes folders.
-  name: '{{ id }}.png'
 
 # What a second of execution costs: with it, \`plan\` tells what a night will cost, and limits.cost holds it.
 # pricing: { perSecond: 0.0004, currency: USD }

@@ -17,7 +17,7 @@ import { common } from './exit-codes.ts';
 import { fileIn, textOption } from './option-values.ts';
 
 export const listCommand: LoadedCommand = {
-  purpose: `Lists the scenes of the batch, one a line: id, state, attempts, and the file or the failure. Different options must all match; of an option given several times, any value. Read-only, also during a run.`,
+  purpose: `Lists the scenes of the batch, one a line: id, state, attempts, prompt, and the file or the failure. Different options must all match; of an option given several times, any value. Read-only, also during a run.`,
   shared: ['output', 'json'],
   options: {
     state: {
@@ -27,7 +27,7 @@ export const listCommand: LoadedCommand = {
     kind: { ...textOption, describe: 'scenes whose last failure is of this kind, such as job-failed' },
     search: {
       ...textOption,
-      describe: 'scenes with this text in id, columns or failure',
+      describe: 'scenes with this text in id, prompt, columns or failure',
     },
     limit: { requiresArg: true, describe: 'at most this many' },
     csv: {

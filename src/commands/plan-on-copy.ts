@@ -122,7 +122,7 @@ const adopting = 'the run decides which pictures can be adopted (--adopt); their
 
 async function compare(
   config: Config,
-  { opened: { checkpoint } }: BegunBatch,
+  { opened: { checkpoint, names } }: BegunBatch,
   { stage }: ReadScenes,
   options: PlanOptions,
   signal: AbortSignal,
@@ -140,15 +140,15 @@ async function compare(
   await recordMoves();
   if (changes === undefined || unknownPicturesOf(options) !== 'ask') return changes;
   const images = createImageStore(join(config.output.dir, 'images'));
-  const whichExist = async (names: string[]): Promise<string[]> =>
-    images.whichExist(names.filter((name) => !left.has(name)));
-  await assertNoUnknownPictures(checkpoint, { whichExist }, batchSettings(config, Date.now()));
+  const whichExist = async (files: string[]): Promise<string[]> =>
+    images.whichExist(files.filter((file) => !left.has(file)));
+  await assertNoUnknownPictures(checkpoint, { whichExist }, batchSettings(config, Date.now(), names));
   return changes;
 }
 
 async function lookAt(config: Config, { opened }: BegunBatch, copy: string, options: PlanOptions) {
   const { checkpoint } = opened;
-  const settings = batchSettings(config, Date.now());
+  const settings = batchSettings(config, Date.now(), opened.names);
   const [counts, part] = [await checkpoint.counts(), await checkpoint.partCounts()];
   const db = openCheckpointForReading(copy);
   if (db === undefined) throw new Error('the copy that was just written is not there');

@@ -9,7 +9,13 @@ import { type Problem, ConfigError } from '../lib/yaml/problem.ts';
 import { shownFile } from '../lib/yaml/yaml-file.ts';
 import { equalRows } from '../runner/core/equal-rows.ts';
 import type { SeedBits } from '../runner/core/expansion.ts';
-import { leaveUnread, ManifestError, openManifest, type Manifest } from '../runner/manifest/read-manifest.ts';
+import {
+  leaveUnread,
+  ManifestError,
+  openManifest,
+  type Manifest,
+  type ManifestEntry,
+} from '../runner/manifest/read-manifest.ts';
 import type { ManifestScenes } from '../runner/pipeline/ports.ts';
 import { addRow, type RowAdder } from './add-row.ts';
 import { listDigest } from './same-scenes.ts';
@@ -24,7 +30,9 @@ import {
   takenNames,
   unspoken,
   lacking,
+  rowNumber,
   thereIs,
+  usesRow,
 } from './scene-columns.ts';
 import { undeclared } from './typed-row.ts';
 
@@ -61,6 +69,7 @@ export async function readScenes(
       inputs: new RowInputs(),
       contents: [],
       problems,
+      rows: 0,
       stdin,
       signal,
     };
@@ -93,6 +102,8 @@ interface Reading {
   signal: AbortSignal;
   /** What is wrong besides bad rows. */
   problems: Problem[];
+  /** Rows so far, of all manifests, bad ones included. */
+  rows: number;
 }
 
 /** What is wrong with one manifest does not keep the others from being read: all problems are reported at once. */
@@ -125,6 +136,7 @@ async function readRows(reading: Reading, manifest: Manifest): Promise<void> {
   const problemsBefore = problems.length;
   const own = new Set<string>();
   const adder = adderOf(reading, manifest.columns);
+  const isNumbered = usesRow(config);
   let input = inputFor(reading, manifest.columns ?? []);
   for await (const entries of manifest.batches) {
     // Of a packed list the last byte has long been read while most of it is still unpacked.
@@ -136,7 +148,9 @@ async function readRows(reading: Reading, manifest: Manifest): Promise<void> {
         for (const name of names) own.add(name);
         input ??= inputFor(reading, names);
       }
-      const added = addRow(adder, entry, `${manifest.path}:${entry.line}`, input);
+      reading.rows += 1;
+      const numbered = isNumbered ? withRow(entry, reading.rows) : entry;
+      const added = addRow(adder, numbered, `${manifest.path}:${entry.line}`, input);
       // One await a row costs too much at a million rows.
       if (added !== undefined) await added;
       // Reading a photo takes a while, and a signal must not wait for a thousand of them.
@@ -148,6 +162,11 @@ async function readRows(reading: Reading, manifest: Manifest): Promise<void> {
   }
   for (const name of own) reading.columns.add(name);
   addProblems(reading, takenNames(config, manifest.path, own));
+}
+
+/** A column of that name counts before the number. */
+function withRow(entry: ManifestEntry, row: number): ManifestEntry {
+  return entry.kind === 'bad' ? entry : { ...entry, columns: { row, ...entry.columns } };
 }
 
 /** The lists of `scenes` alone. */
@@ -210,7 +229,8 @@ function unknownColumns(config: Config, columns: ReadonlySet<string>): Problem[]
   const axes = axesOf(config);
   if (columns.size === 0 && config.manifest.length > 0) return [];
   const all = new Set([...columns, ...axes]);
-  return [...undeclared(config, all), ...lacking(config, all, thereIs('the manifest', [...columns], axes))];
+  const found = thereIs('the manifest', [...columns], axes);
+  return [...undeclared(config, all), ...lacking(config, new Set([...all, rowNumber]), found)];
 }
 
 /** The rest is counted. */

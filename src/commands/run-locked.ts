@@ -52,7 +52,7 @@ export async function runLocked(
         scenes?.stage,
         ports,
         {
-          ...batchSettings(config, systemClock.now()),
+          ...batchSettings(config, systemClock.now(), opened.names),
           ...(part && { part }),
           unknownPictures: unknownPicturesOf(choices),
         },

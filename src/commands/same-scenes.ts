@@ -67,7 +67,7 @@ export function listDigest(
   const files = [manifest.map(shownFile), contents];
   const readers = [program, process.version];
   const lists = scenes && { ...scenes, exclude: scenes.exclude.map((rule) => [...rule]) };
-  const templates = [input?.text ?? null, output.name.text];
+  const templates = [input?.text ?? null, output.name?.text ?? null];
   return hash(
     'sha256',
     JSON.stringify({ readers, files, types: [...columns], lists, templates, skipBadRows }),

@@ -8,6 +8,15 @@ import { closest } from '../lib/text/closest.ts';
 import { axisNames } from '../runner/core/expansion.ts';
 import type { JsonObject } from '../lib/text/json.ts';
 
+/** What templates may speak of besides the columns of a manifest: the number of the row, 1 for the first of all manifests. */
+export const rowNumber = 'row';
+
+export function usesRow(config: Config): boolean {
+  const { input, output } = config;
+  const used = [...(input?.columns.map(({ name }) => name) ?? []), ...(output.name?.names ?? [])];
+  return used.includes(rowNumber) && !axesOf(config).includes(rowNumber);
+}
+
 /** Columns that `scenes` adds. */
 export function axesOf({ scenes }: Config): string[] {
   return scenes === undefined ? [] : axisNames(scenes);
@@ -30,6 +39,7 @@ function raise(text: string): never {
 /** A name that cannot be made shows here, not when its picture has been paid for. */
 export function nameCheck({ output }: Config, columns: string[] | undefined): (row: JsonObject) => void {
   const { name } = output;
+  if (name === undefined) return () => undefined;
   const wanted = columnsOfName(name);
   if (name.isPlain && columns !== undefined) return () => undefined;
   return (row) => {
@@ -38,8 +48,8 @@ export function nameCheck({ output }: Config, columns: string[] | undefined): (r
   };
 }
 
-function columnsOfName({ names }: Template): string[] {
-  return names.filter((name) => !nameValues.includes(name));
+function columnsOfName(template: Template | undefined): string[] {
+  return template?.names.filter((name) => !nameValues.includes(name)) ?? [];
 }
 
 /** Of a manifest with a header: what the templates speak of and neither it nor `scenes` has, and what both have. */
@@ -49,7 +59,7 @@ export function headerProblems(config: Config, path: string, columns: string[]):
   const missing =
     inputOf(config, columns) === undefined
       ? [{ where: path, text: noPrompt(columns, axes) }]
-      : lacking(config, new Set([...columns, ...axes]), thereIs(path, columns, axes));
+      : lacking(config, new Set([...columns, ...axes, rowNumber]), thereIs(path, columns, axes));
   if (missing.length > 0 && columns.some(isSentence)) return [...taken, { where: path, text: noHeader }];
   return [...taken, ...missing];
 }

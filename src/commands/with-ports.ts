@@ -1,4 +1,5 @@
 /** The edges of a batch, put together for a piece of work on it and taken down after it. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
 import type { OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
@@ -92,7 +93,15 @@ function reportOf(dir: string, opened: OpenCheckpoint): Report {
       return (await isWritten(dir, signal)) ? join(dir, 'report') : undefined;
     },
     update: async (signal) => void (await isWritten(dir, signal)),
+    keep: async (ending) => keptReport(dir, opened, ending),
   };
+}
+
+/** As `Report.keep`. */
+export function keptReport(dir: string, opened: OpenCheckpoint, ending?: Ending): string | undefined {
+  const folder = join(dir, 'report');
+  const isThere = existsSync(join(folder, 'index.html'));
+  return isThere && opened.forgetRun(ending && endOf(ending)) ? folder : undefined;
 }
 
 /** Whether the report was written: not where `signal` aborts before. `now`: epoch ms. */
@@ -112,12 +121,16 @@ export async function isWritten(dir: string, signal: AbortSignal, now = Date.now
 }
 
 /** Where the disk does not take even this, the ending itself reports that. */
-export function recordEnd(opened: OpenCheckpoint, { kind, text }: Ending, stats?: RunStats): void {
+export function recordEnd(opened: OpenCheckpoint, ending: Ending, stats?: RunStats): void {
   try {
-    opened.recordEnd({ at: Date.now(), exitCode: endings[kind].exitCode, ending: text, stats });
+    opened.recordEnd({ at: Date.now(), ...endOf(ending), stats });
   } catch (error) {
     if (refusalOf(error, undefined)?.ending !== 'output-unwritable') throw error;
   }
+}
+
+function endOf({ kind, text }: Ending): { exitCode: number; ending: string } {
+  return { exitCode: endings[kind].exitCode, ending: text };
 }
 
 /** As above, for whatever was thrown. */

@@ -1,5 +1,6 @@
 /** An event as a line for people. */
-import { formatDuration } from '../lib/text/format.ts';
+import type { SceneName } from '../runner/core/prompt.ts';
+import { formatDuration, oneLine } from '../lib/text/format.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import { plural } from './words.ts';
 
@@ -25,7 +26,7 @@ export function describeEvent(event: Event, now: number, shownDir: string): stri
     case 'attempt-failed':
       return describeFailure(event, now);
     case 'request-troubled':
-      return `${event.scene}: ${event.text}; asking again ${formatWait(event.waitMs)}`;
+      return `${sceneWords(event)}: ${event.text}; asking again ${formatWait(event.waitMs)}`;
     case 'stopping':
       return `stopping: ${event.text}`;
     case 'run-ended':
@@ -75,10 +76,18 @@ function describeRecovered({ inFlight, unanswered }: Event & { type: 'recovered'
 
 function describeFailure(event: Event & { type: 'attempt-failed' }, now: number): string {
   const doubt = event.kind === 'unanswered' ? '; it may run and be billed' : '';
-  const what = `${event.scene}: attempt ${event.attempt}: ${event.text}${doubt}`;
+  const what = `${sceneWords(event)}: attempt ${event.attempt}: ${event.text}${doubt}`;
   if (event.next === 'failed') return `${what}; the scene has failed (${event.kind})`;
   return `${what}; trying again ${formatWait((event.dueAt ?? now) - now)}`;
 }
+
+/** `harbour`, or `a photo of a bench (e52f0289abcd)`. */
+export function sceneWords({ scene, prompt }: SceneName): string {
+  return prompt === undefined ? scene : `${oneLine(prompt, maxPromptLength)} (${scene})`;
+}
+
+/** Characters: a line of a log has room for what happened, too. */
+const maxPromptLength = 48;
 
 function formatWait(ms: number): string {
   return ms < 500 ? 'at once' : `in ${formatDuration(ms)}`;

@@ -15,6 +15,9 @@ import { formatVersion } from './json-lines.ts';
 const count = z.int().min(0);
 const text = z.string();
 const scene = text.describe('the id of the scene');
+const prompt = text
+  .optional()
+  .describe('the words of its prompt, at most 120 characters, where the list has no ids');
 const attempt = z.int().min(1).describe('which submission of the scene, from 1');
 const jobId = text.describe("the service's id of the job");
 const kind = text.describe('the kind of failure, as `nightrender help failures` lists them');
@@ -68,6 +71,7 @@ const runLines = {
   'job-status': line("the service's word for a job has changed", { scene, jobId, status: text }),
   'scene-saved': line('the pictures of a scene are on disk', {
     scene,
+    prompt,
     attempt,
     jobId,
     files: z.array(text).describe('relative to the folder images'),
@@ -77,6 +81,7 @@ const runLines = {
   }),
   'attempt-failed': line('an attempt failed', {
     scene,
+    prompt,
     attempt,
     jobId: jobId.optional(),
     kind,
@@ -88,6 +93,7 @@ const runLines = {
   }),
   'request-troubled': line('a request failed and is sent again', {
     scene,
+    prompt,
     kind,
     text,
     waitMs: z.number().min(0),

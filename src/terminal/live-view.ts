@@ -4,13 +4,14 @@ import type { Event } from '../runner/pipeline/event.ts';
 import { createBlock, type Block } from './block.ts';
 import { outColumns, writeOut } from './console.ts';
 import { describeEnding } from './describe-ending.ts';
-import { describeEvent } from './describe-event.ts';
+import { describeEvent, sceneWords } from './describe-event.ts';
 import { describeStats } from './describe-stats.ts';
 import { frameLines, type Frame } from './frame.ts';
 import { createPaint } from './paint.ts';
-import { harmless } from './fit-text.ts';
+import { hanging } from './hanging.ts';
 import { ProgressCount } from './progress.ts';
 import { RepeatLimit } from './repeat-limit.ts';
+import { formatClock } from './words.ts';
 import type { RunView, ViewOptions } from './view.ts';
 
 const frameMs = 250;
@@ -47,7 +48,7 @@ export class LiveView implements RunView {
       return;
     }
     const line = describeEvent(event, this.#options.now(), this.#options.shownDir);
-    if (line !== undefined && this.#stays(event)) this.#block.above(harmless(line));
+    if (line !== undefined && this.#stays(event)) this.#block.above(this.#stamped(line));
     if (event.type === 'plan-made') this.#begin();
   };
 
@@ -70,6 +71,12 @@ export class LiveView implements RunView {
     this.#block.draw(frameLines(frame, process.stderr.columns || 80, this.#paint));
   };
 
+  /** With the time before it, broken between words. */
+  #stamped(line: string): string {
+    const columns = (process.stderr.columns || 80) - 1;
+    return hanging(formatClock(this.#options.now()), line, columns, 7).join('\n');
+  }
+
   /** Whether it is worth a line above. A request that is asked again, as each 429 is, is seen in the block alone. */
   #stays(event: Event): boolean {
     if (event.type === 'request-troubled') return false;
@@ -82,7 +89,7 @@ export class LiveView implements RunView {
     else if (event.type === 'scene-saved') {
       this.#seen.latest = `${this.#options.shownDir}/images/${event.files.at(-1) ?? ''}`;
     } else if (isTrouble(event)) {
-      this.#seen.trouble = { at: this.#options.now(), text: `${event.scene}: ${event.text}` };
+      this.#seen.trouble = { at: this.#options.now(), text: `${sceneWords(event)}: ${event.text}` };
     }
   }
 }

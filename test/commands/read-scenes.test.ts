@@ -234,6 +234,27 @@ it.each([
   ]);
 });
 
+it.each([
+  ['of its own lists', {}, [1, 2, 3, 4]],
+  ['unless a column is called so', { 'c.csv': 'scene,row\nfog,7\n' }, [1, 2, 3, 4, '7']],
+  ['or a list of `scenes`', { more: 'scenes: {matrix: {row: [8]}}' }, [8, 8, 8, 8]],
+])(
+  'the number of a row stands for `row`, %s',
+  async (_, { more = '', ...files }: Record<string, string>, rows) => {
+    const lists = {
+      'a.csv': 'scene\nhills\nsea\n',
+      'b.jsonl': '{"scene":"ice"}\n{"scene":"sun"}\n',
+      ...files,
+    };
+    const { stage } = await read(lists, {
+      input: '{scene: "{{ scene }}", n: "{{ row }}"}',
+      more,
+      name: '{{ row }}-{{ id }}',
+    });
+    expect(readList(stage).map((each) => each.input['n'])).toEqual(rows);
+  },
+);
+
 it('a mistyped column is met with the one that was meant', async () => {
   expect(
     await problemsOf({ 'a.csv': 'prompt,style\nx,oil\n' }, { input: '{prompt: "{{ promt }}"}' }),

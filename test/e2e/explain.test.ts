@@ -1,8 +1,8 @@
 /** Promise: `explain` tells a scene's whole story and what decides what happens to it next. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { inProcess, newBatch, Program, withKey } from './cli.ts';
+import { folderWith, inProcess, newBatch, Program, withKey } from './cli.ts';
 import { startHeldService } from './held-service.ts';
 import { lookedAtBatch } from './looked-at.ts';
 
@@ -51,15 +51,37 @@ it('asks which id was meant where there is none such', async () => {
   const cwd = await lookedAtBatch();
   const near = await inProcess(['explain', 'pipeline.yaml', 'harbor'], { cwd });
   expect([near.code, near.stdout]).toEqual([2, '']);
-  expect(near.stderr).toContain('"harbor" is not the id of a scene in this batch; did you mean "harbour"?');
+  expect(near.stderr).toContain('no scene of this batch has "harbor" as');
+  expect(near.stderr).toContain('did you mean "harbour"?');
   const far = await inProcess(['explain', 'pipeline.yaml', 'weather-station'], { cwd });
-  expect(far.stderr).toContain('is not the id of a scene in this batch; `nightrender list` names all');
-  const part = await inProcess(['explain', 'pipeline.yaml', 'house'], { cwd });
-  expect(part.stderr).toContain('did you mean "lighthouse"?');
+  expect(far.stderr).toContain('as picture; `nightrender list` names all');
   const dashed = await inProcess(['explain', 'pipeline.yaml', '--id=-1'], { cwd });
-  expect(dashed.stderr).toContain('"-1" is not the id of a scene in this batch');
+  expect(dashed.stderr).toContain('no scene of this batch has "-1"');
   const without = await inProcess(['explain', 'pipeline.yaml'], { cwd });
   expect([without.code, without.stderr]).toEqual([2, expect.stringContaining('Specify a scene')]);
+});
+
+it('finds a scene by words of its prompt and by the file of its picture, where the list has no ids', async () => {
+  const cwd = folderWith({
+    'prompts.txt': 'a photo of a bench\na photo of a harbour\n',
+    'pipeline.yaml': `manifest: prompts.txt\nendpoint: {baseUrl: local, id: painter}\noutput: {dir: out}\n`,
+  });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  const files = readdirSync(join(cwd, 'out/images')).toSorted();
+  expect(files).toEqual([
+    expect.stringMatching(/^a-photo-of-a-bench-[0-9a-f]{6}\.png$/),
+    expect.stringMatching(/^a-photo-of-a-harbour-[0-9a-f]{6}\.png$/),
+  ]);
+  const explain = async (text: string) => inProcess(['explain', 'pipeline.yaml', text], { cwd });
+  for (const text of ['BENCH', 'photo of a bench', files[0] ?? '', `out/images/${files[0]}`]) {
+    const { code, stdout } = await explain(text);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('prompt: a photo of a bench\n')]);
+  }
+  const several = await explain('photo');
+  expect(several.code).toBe(2);
+  expect(several.stderr).toMatch(
+    /"photo" is in several scenes: [0-9a-f]{12} \(a photo of a bench\), [0-9a-f]{12} \(a photo of a harbour\)\. Name one by its id/,
+  );
 });
 
 it('tells what an id was before its row was edited, and what became of one that is listed no more', async () => {

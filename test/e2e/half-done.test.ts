@@ -36,6 +36,10 @@ it.skipIf(!canListen).each(['csv', 'jsonl', 'matrix', 'files', 'unicode'])(
     expect(service.asked).toEqual(expect.arrayContaining(['first-4', 'first-5']));
     const pictures = picturesIn(images);
     expect(pictures.size).toBe(8);
+    // Rows without ids keep the names that the batch began with.
+    const byHash = (files: Iterable<string>): boolean =>
+      [...files].every((file) => /^[0-9a-f]{12}\.png$/.test(file));
+    expect(byHash(pictures.keys())).toBe(byHash(saved.keys()));
     for (const [file, bytes] of saved) expect(pictures.get(file)?.equals(bytes), file).toBe(true);
 
     expect((await inProcess(['run', 'pipeline.yaml'], { cwd, env })).code).toBe(0);

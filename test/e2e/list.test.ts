@@ -13,11 +13,11 @@ it('lists a batch: a line each, harmless, and the same as the report where asked
   const all = await list();
   expect(all.code).toBe(0);
   expect(all.stdout.split('\n')).toEqual([
-    expect.stringMatching(/^harbour +saved +3× +out\/images\/harbour\.png$/),
-    expect.stringMatching(/^夜の港 +saved +3× +out\/images\/夜の港\.png$/),
-    expect.stringMatching(/^loud +failed +2× +picture-too-small: /),
+    expect.stringMatching(/^harbour +saved +3× +A harbour at dawn +out\/images\/harbour\.png$/),
+    expect.stringMatching(/^夜の港 +saved +3× +夜の港に船が三隻 +out\/images\/夜の港\.png$/),
+    expect.stringMatching(/^loud +failed +2× +Hills \[31mred \[0m and a second line +picture-too-small: /),
     expect.stringMatching(/^\(no id\) +invalid +scenes\.csv:\d+: /),
-    expect.stringMatching(/^lighthouse +failed +2× +picture-too-small: /),
+    expect.stringMatching(/^lighthouse +failed +2× +A lighthouse, seen from far +picture-too-small: /),
     '',
   ]);
   expect((await list('--json')).stdout).toBe(readFileSync(join(cwd, 'out/report/results.jsonl'), 'utf8'));
@@ -66,7 +66,7 @@ it('tells a live run, and the same after its violent death', async () => {
   const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   await run.event('scene-submitted', 16);
   const live = await inProcess(['list', 'pipeline.yaml', '--state', 'active'], { cwd });
-  expect(live.stdout).toMatch(/^s0 +active +1× +job \S+\n/);
+  expect(live.stdout).toMatch(/^s0 +active +1× +Hills and 0 trees +job \S+\n/);
   expect(live.stdout.trim().split('\n')).toHaveLength(16);
   run.child.kill('SIGKILL');
   await run.finish();

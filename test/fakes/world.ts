@@ -156,7 +156,11 @@ export class World {
       downloads: killer.guard('downloads', this.downloads),
       images: killer.guard('images', this.images),
       // Time goes on while the one of a run that goes on is written.
-      report: { ...killer.guard('report', { write: writeReport }), update: updateReport },
+      report: {
+        ...killer.guard('report', { write: writeReport }),
+        update: updateReport,
+        keep: async () => undefined,
+      },
       clock,
       random: () => 0.5,
       emit: (event: Event) => {

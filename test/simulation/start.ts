@@ -11,7 +11,7 @@ import { beginChoicesOf, unknownPicturesOf } from '../../src/commands/begin-opti
 import { noBatch } from '../../src/commands/existing-batch.ts';
 import { outputFiles } from '../../src/commands/output-files.ts';
 import { readScenes, type ReadScenes } from '../../src/commands/read-scenes.ts';
-import { isWritten, recordEnd, recordThrown } from '../../src/commands/with-ports.ts';
+import { isWritten, keptReport, recordEnd, recordThrown } from '../../src/commands/with-ports.ts';
 import { refusalOf } from '../../src/commands/refusal.ts';
 import { retry } from '../../src/commands/retry.ts';
 import { overridesOf } from '../../src/commands/run-options.ts';
@@ -25,6 +25,7 @@ import { cancelBatch } from '../../src/runner/pipeline/cancel-batch.ts';
 import type { Event } from '../../src/runner/pipeline/event.ts';
 import type { Clock } from '../../src/runner/pipeline/ports.ts';
 import { runBatch } from '../../src/runner/pipeline/run-batch.ts';
+import type { BatchSettings } from '../../src/runner/pipeline/settings.ts';
 import type { Ports } from '../../src/runner/pipeline/ports.ts';
 import { Stop, type StopMode } from '../../src/runner/pipeline/stop.ts';
 import { FakeDownloads } from '../fakes/fake-downloads.ts';
@@ -157,7 +158,7 @@ class Process {
       this.#opened = opened;
     });
     const ports = await this.#ports(config);
-    const settings = { ...batchSettings(config, this.#wall()), unknownPictures: unknownPicturesOf(choices) };
+    const settings = { ...this.#settings(config), unknownPictures: unknownPicturesOf(choices) };
     const result = await runBatch(this.#scenes?.stage, ports, settings, this.#stop);
     if (result.report === undefined) this.#recordEnd(result.ending);
     return result.ending;
@@ -175,13 +176,17 @@ class Process {
     await this.#takeLock();
     this.#opened = openCheckpoint(dir, 'simulated', batch, this.#wall(), isLossAccepted);
     const ports = await this.#ports(config);
-    const result = await cancelBatch(ports, batchSettings(config, this.#wall()), this.#stop);
+    const result = await cancelBatch(ports, this.#settings(config), this.#stop);
     if (result.report === undefined) this.#recordEnd(result.ending);
     return result.ending;
   }
 
   async #takeLock(): Promise<void> {
     this.#lock = await lockBatch(outOf(this.#machine), this.#wall());
+  }
+
+  #settings(config: Config): BatchSettings {
+    return batchSettings(config, this.#wall(), this.#opened?.names ?? 'prompt');
   }
 
   #recordEnd(ending: Ending): void {
@@ -214,6 +219,7 @@ class Process {
           return write(signal);
         },
         update: async (signal) => void (await write(signal)),
+        keep: async (ending) => keptReport(dir, opened, ending),
       }),
       clock: this.#jumpingClock(),
       random: this.#machine.random,

@@ -1,5 +1,6 @@
 /** What a batch is, kept in its checkpoint for those who have nothing else. */
 import type { Endpoint } from '../core/attempt.ts';
+import type { DefaultNames } from '../core/default-name.ts';
 import type { SeedBits } from '../core/expansion.ts';
 import type { Pricing } from '../core/spending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
@@ -20,22 +21,29 @@ export interface BatchIdentity {
   pricing?: Pricing;
   /** The pipeline.yaml, as an absolute path; earlier versions did not keep it. */
   pipeline?: string;
+  /** Of pictures, where `output.name` is not set; earlier versions named them by id and did not keep it. */
+  names?: DefaultNames;
   /** The output folder, as an absolute path, where it is not the one of pipeline.yaml. */
   output?: string;
 }
 
 /**
- * Columns of earlier manifests are kept, for the scenes that were withdrawn. Where others come to them or their order
- * changes, the batch has yet to be compared with their list, and the next start reads it again.
+ * A batch keeps the names that it began with. Columns of earlier manifests are kept, for the scenes that were withdrawn. Where others come to them or their order
+ * changes, the batch has yet to be compared with their list, and the next start reads it again. Returns whether anything has changed.
  */
-export function rememberBatch(db: Database, batch: BatchIdentity): void {
-  const known = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'batch'").get();
-  const earlier = known === undefined ? [] : (storedJson(known.value, 'the batch') as BatchIdentity).columns;
+export function rememberBatch(db: Database, batch: BatchIdentity): boolean {
+  const known = readBatch(db);
+  const names = known === undefined ? batch.names : (known.names ?? 'id');
+  const earlier = known?.columns ?? [];
   const columns = [...new Set([...batch.columns, ...earlier])];
   if (JSON.stringify(columns) !== JSON.stringify(earlier)) forgetComparedList(db);
-  const value = JSON.stringify({ ...batch, columns });
-  db.prepare("INSERT INTO batch VALUES ('batch', ?) ON CONFLICT DO UPDATE SET value = excluded.value").run(
-    value,
+  const value = JSON.stringify({ ...batch, columns, names });
+  return (
+    db
+      .prepare(
+        "INSERT INTO batch VALUES ('batch', ?) ON CONFLICT DO UPDATE SET value = excluded.value WHERE value <> excluded.value",
+      )
+      .run(value).changes > 0
   );
 }
 

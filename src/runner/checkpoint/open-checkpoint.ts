@@ -4,14 +4,22 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Endpoint } from '../core/attempt.ts';
 import type { RunStats } from '../core/run-stats.ts';
+import type { DefaultNames } from '../core/default-name.ts';
 import type { SeedBits } from '../core/expansion.ts';
 import { endings } from '../core/ending.ts';
 import { openForReading, type Database } from '../../lib/sqlite/database.ts';
 import { CrashMarkerFile } from './crash-markers.ts';
-import { readComparedList, rememberBatch, seedBitsOf, type BatchIdentity } from './batch-identity.ts';
+import {
+  readBatch,
+  readComparedList,
+  rememberBatch,
+  seedBitsOf,
+  type BatchIdentity,
+} from './batch-identity.ts';
 import { isClosedInOrder } from './commit-mark.ts';
 import { checkpointFile } from './find-loss.ts';
 import { openForChanges, type WritableCheckpoint } from './open-for-changes.ts';
+import { readRuns } from './read-summary.ts';
 import { readAttemptStates } from './read-totals.ts';
 import { processMark } from './batch-lock.ts';
 import { checkpointSchema } from './schema.ts';
@@ -19,10 +27,16 @@ import { SqliteCheckpoint } from './sqlite-checkpoint.ts';
 
 export interface OpenCheckpoint {
   checkpoint: SqliteCheckpoint;
+  names: DefaultNames;
   /** Submissions that may have been billed and whose outcome is unknown. */
   untold(): number;
   /** Puts on record how the run ended and what it needed; the last word counts. */
   recordEnd(ended: RunEnd): void;
+  /**
+   * Takes a run that did nothing off the record, so that the one before stays the latest. False, and nothing is changed,
+   * where that one has not ended, or otherwise than `as`, or where what the batch is has changed since.
+   */
+  forgetRun(as?: Pick<RunEnd, 'exitCode' | 'ending'>): boolean;
   close(): void;
 }
 
@@ -46,7 +60,7 @@ export function openCheckpoint(
 ): OpenCheckpoint {
   const writable = openForChanges(dir, isLossAccepted);
   const { db, marker } = writable;
-  if (batch !== undefined) rememberBatch(db, batch);
+  const isChanged = batch !== undefined && rememberBatch(db, batch);
   const reserve = new Reserve(dir);
   const crashMarkers = new CrashMarkerFile(join(dir, '.in-hand'));
   const run = startRun(db, program, now);
@@ -57,6 +71,7 @@ export function openCheckpoint(
   let isOrderly = false;
   return {
     checkpoint,
+    names: readBatch(db)?.names ?? 'id',
     untold: () => {
       const { unanswered, expired } = readAttemptStates(db);
       return unanswered + expired;
@@ -64,6 +79,15 @@ export function openCheckpoint(
     recordEnd: ({ stats, ...ended }) => {
       isOrderly = !unsealed.has(ended.exitCode);
       end.run({ ...ended, stats: stats === undefined ? null : JSON.stringify(stats), run });
+    },
+    forgetRun: (as) => {
+      const [before] = readRuns(db, 2);
+      const hasEnded = before !== undefined && before.run < run && before.endedAt !== null;
+      const isSame = as === undefined || (before?.exitCode === as.exitCode && before.ending === as.ending);
+      if (isChanged || !hasEnded || !isSame) return false;
+      db.prepare('DELETE FROM runs WHERE run = ?').run(run);
+      isOrderly = true;
+      return true;
     },
     close: () => {
       checkpoint.close();

@@ -1,6 +1,7 @@
 /** All that the checkpoint knows of one id. */
 import type { AttemptState } from '../core/attempt.ts';
 import { failureRules, isFailureKind } from '../core/failure.ts';
+import { nameKey } from '../core/naming.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import { sentColumns, sentInput, type SceneState } from '../core/scene.ts';
 import type { AttemptStory, SceneStory, SceneVersion } from '../core/scene-story.ts';
@@ -20,6 +21,16 @@ export function readStory(db: Database, id: string): SceneStory | undefined {
     .all(id);
   if (scenes.length + invalid.length === 0) return undefined;
   return { id, versions: scenes.map((scene) => readVersion(db, scene)), invalid };
+}
+
+/** The id of the scene that a picture is of; `file` is relative to the folder of pictures. */
+export function readOwner(db: Database, file: string): string | undefined {
+  return db
+    .prepare<[string], string>(
+      `SELECT s.id FROM pictures p JOIN attempts a USING (attempt) JOIN scenes s USING (scene) WHERE p.file_key = ?`,
+    )
+    .pluck()
+    .get(nameKey(file));
 }
 
 /** Every id of the batch. */

@@ -3,7 +3,6 @@ import { portablePath, portableSegment } from '../core/naming.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { typedText } from '../../lib/yaml/check-shape.ts';
 import { sendsFiles, type InputFiles, compileInput, type InputTemplate } from './input-template.ts';
-import { configSchema } from './schema.ts';
 import { compileTemplate, TemplateError, type Template } from './template.ts';
 import type { Path, YamlFile } from '../../lib/yaml/yaml-file.ts';
 
@@ -12,7 +11,7 @@ export function compileTemplates(
   yaml: YamlFile,
   report: (path: Path, text: string) => void,
   files: InputFiles,
-): { input: InputTemplate | undefined; name: Template } {
+): { input: InputTemplate | undefined; name: Template | undefined } {
   const root: JsonObject = isJsonObject(yaml.value) ? yaml.value : {};
   const reportTemplate = (path: Path, text: string): void => {
     // What a variable brought may be a key: Liquid's words would quote it.
@@ -24,12 +23,12 @@ export function compileTemplates(
     : undefined;
   const output = isJsonObject(root['output']) ? root['output'] : {};
   const written = output['name'];
-  const name =
-    typeof written === 'string' ? withVariables(written, ['output', 'name'], yaml, report) : defaultName;
-  return { input, name: compileName(name, reportTemplate) };
+  if (typeof written !== 'string') return { input, name: undefined };
+  return {
+    input,
+    name: compileName(withVariables(written, ['output', 'name'], yaml, report), reportTemplate),
+  };
 }
-
-const defaultName = configSchema.shape.output.shape.name.parse(undefined);
 
 /** Variables in `input` with their types; one that brings a placeholder is reported instead of run. */
 function withVariables<T extends JsonValue>(

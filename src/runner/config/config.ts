@@ -51,8 +51,8 @@ export interface Config {
     dir: string;
     /** Whether a flag or a variable names it. */
     isOverridden: boolean;
-    /** Uses columns, `id`, `seed` and `index`; gives a portable path. */
-    name: Template;
+    /** Uses columns, `id`, `seed` and `index`; gives a portable path. Undefined for the names of `core/default-name`. */
+    name: Template | undefined;
     imagePath: string | undefined;
     /** Where pictures may be downloaded from: `cdn.example.com`, `*.example.com`, in lower case. */
     hosts: string[];

@@ -62,8 +62,8 @@ export const output = z.strictObject({
   name: z
     .string('a template such as "{{ id }}.png"')
     .min(1, 'a template such as "{{ id }}.png"')
-    .default('{{ id }}.png')
-    .describe('file name: a template over `id`, `seed`, `index` and the columns; / makes folders'),
+    .optional()
+    .describe('file name: a template over `id`, `row`, `seed`, `index` and the columns; / makes folders'),
   image: z
     .string('the path of the picture in the output, such as images[0].data')
     .optional()

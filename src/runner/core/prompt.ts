@@ -1,4 +1,5 @@
 /** The words of a scene that people know it by. */
+import { oneLine } from '../../lib/text/format.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 
 /**
@@ -7,6 +8,22 @@ import type { JsonObject } from '../../lib/text/json.ts';
  */
 export function promptOf(input: JsonObject, columns: JsonObject): string | undefined {
   return named(input) ?? named(columns) ?? longest(input) ?? longest(columns);
+}
+
+/** What people read of a scene: its id, and where the list has none, so that the id is a hash, its prompt. */
+export interface SceneName {
+  scene: string;
+  /** On one line, cut to `maxShownLength` characters. */
+  prompt?: string;
+}
+
+const maxShownLength = 120;
+
+export function sceneNameOf(scene: { sceneId: string; input: JsonObject; columns: JsonObject }): SceneName {
+  const { sceneId, input, columns } = scene;
+  if (Object.hasOwn(columns, 'id')) return { scene: sceneId };
+  const prompt = oneLine(promptOf(input, columns) ?? '', maxShownLength);
+  return { scene: sceneId, ...(prompt !== undefined && { prompt }) };
 }
 
 /** In any case; of several the first counts. */

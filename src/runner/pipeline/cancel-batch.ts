@@ -54,7 +54,9 @@ export async function cancelBatch(ports: Ports, settings: BatchSettings, stop: S
     run.stop.forThrown(thrown);
   }
   const left = await leftOf(run, whys);
-  const report = await writeReport(run, endingOf(stop, left));
+  const isIdle = outcome.found + outcome.unanswered === 0 && stop.ending === undefined;
+  const kept = isIdle ? await ports.report.keep() : undefined;
+  const report = kept ?? (await writeReport(run, endingOf(stop, left)));
   run.end();
   if (stop.bug !== undefined) throw stop.bug;
   const cut = report === undefined ? stop.ending : undefined;

@@ -2,6 +2,7 @@
 import type { EndingKind } from '../core/ending.ts';
 import type { FailureKind } from '../core/failure.ts';
 import type { Plan } from '../core/plan.ts';
+import type { SceneName } from '../core/prompt.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import type { ServiceHealth } from '../core/service-health.ts';
@@ -34,9 +35,8 @@ export type Event =
   | { type: 'scene-submitted'; scene: string; attempt: number; jobId: string }
   /** The service's word for a job has changed. */
   | { type: 'job-status'; scene: string; jobId: string; status: string }
-  | {
+  | ({
       type: 'scene-saved';
-      scene: string;
       attempt: number;
       jobId: string;
       files: string[];
@@ -44,10 +44,9 @@ export type Event =
       /** As the service reports it. */
       executionTimeMs?: number;
       cost?: Cost;
-    }
-  | {
+    } & SceneName)
+  | ({
       type: 'attempt-failed';
-      scene: string;
       attempt: number;
       jobId?: string;
       kind: FailureKind;
@@ -58,9 +57,9 @@ export type Event =
       executionTimeMs?: number;
       /** What the batch has cost so far, where `pricing` is set. */
       cost?: Cost;
-    }
+    } & SceneName)
   /** A request was not answered usefully and will be sent again; neither attempt nor scene is touched. */
-  | { type: 'request-troubled'; scene: string; kind: FailureKind; text: string; waitMs: number }
+  | ({ type: 'request-troubled'; kind: FailureKind; text: string; waitMs: number } & SceneName)
   /** How the endpoint's workers and jobs are, where the service reports it, emitted now and then. */
   | ({ type: 'service-health' } & ServiceHealth)
   | { type: 'stopping'; ending: EndingKind; text: string }

@@ -1,4 +1,5 @@
 /** The step from a job at the service to its end: poll, wait, poll again. */
+import { sceneNameOf } from '../core/prompt.ts';
 import { failureRules, FatalFailure, type Failure } from '../core/failure.ts';
 import { backoffMs, fullJitterMs, orRetryAfterMs } from '../core/backoff.ts';
 import {
@@ -259,7 +260,7 @@ export function retryLater(run: FollowContext, job: Job, failure: Failure): { wa
   run.stats.pollFailed(failure, waitMs);
   emit({
     type: 'request-troubled',
-    scene: job.attempt.sceneId,
+    ...sceneNameOf(job.attempt),
     kind: failure.kind,
     text: failure.text,
     waitMs,

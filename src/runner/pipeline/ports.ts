@@ -235,6 +235,11 @@ export interface Report {
   write(ending: Ending, signal: AbortSignal, stats?: RunStats): Promise<string | undefined>;
   /** As above, during a run; resolves early where `signal` aborts. */
   update(signal: AbortSignal): Promise<void>;
+  /**
+   * For a run that had nothing to do: where the one before has ended, with this ending if one is given, and its files are
+   * there, takes this one off the record and returns their folder.
+   */
+  keep(ending?: Ending): Promise<string | undefined>;
 }
 
 export interface Clock {

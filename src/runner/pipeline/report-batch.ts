@@ -26,6 +26,8 @@ export interface BatchResult {
 export interface Progress {
   /** Whether the scenes are those of the manifest. */
   isPlanned: boolean;
+  /** Whether the plan found nothing to do, and nothing of earlier runs was left. */
+  isIdle: boolean;
   /** What a person has to decide before anything is submitted. */
   refusal: Error | undefined;
   /** Jobs of earlier runs that were in flight. */
@@ -45,7 +47,10 @@ export async function reportBatch(run: Run, progress: Progress): Promise<BatchRe
   const part = await checkpoint.partCounts();
   const { isPlanned, resumed, refusal, missing } = progress;
   const hasNews = isPlanned || (resumed > 0 && !stop.leaving.aborted);
-  const report = hasNews ? await writeReport(run, endingOf(stop, progress, counts, part), stats) : undefined;
+  const reported = endingOf(stop, progress, counts, part);
+  const isIdle = progress.isIdle && stop.ending === undefined;
+  const kept = isIdle ? await run.ports.report.keep(reported) : undefined;
+  const report = kept ?? (hasNews ? await writeReport(run, reported, stats) : undefined);
   run.end();
   const removed = await checkpoint.removed();
   if (removed === undefined && stop.bug !== undefined) throw stop.bug;

@@ -31,6 +31,7 @@ export async function runBatch(
   const pictures = new PictureWatch(ports, stop);
   const progress: Progress = {
     isPlanned: false,
+    isIdle: false,
     refusal: undefined,
     resumed: 0,
     hasLeft: false,
@@ -95,6 +96,8 @@ async function compare(run: Run, manifest: ManifestScenes | undefined, progress:
   const part = await checkpoint.partCounts();
   const counts = await checkpoint.counts();
   emit({ type: 'plan-made', ...planned, counts, ...(part && { part }) });
+  const { added, changed, withdrawn } = planned;
+  progress.isIdle = added + changed + withdrawn + counts.waiting + counts.active === 0;
   if (counts.saved === 0 || counts.waiting === 0) return;
   const text = endpointChange(await checkpoint.madeAt(), counts, settings.endpoint);
   if (text !== undefined) emit({ type: 'warning', text });
@@ -111,6 +114,7 @@ async function recover(run: Run, unanswered: number, progress: Progress): Promis
     if (failure !== undefined) await settleWithoutPicture(run, attempt, 'failed', failure);
   }
   progress.resumed = inFlight.length;
+  if (unanswered + open.length > 0) progress.isIdle = false;
   const { refusal } = progress;
   if (refusal !== undefined && inFlight.length > 0)
     run.stop.request('drain', { kind: 'wrong-use', text: refusal.message });

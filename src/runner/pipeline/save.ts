@@ -1,4 +1,5 @@
 /** The step from a completed job to checked pictures under their final names. */
+import { sceneNameOf } from '../core/prompt.ts';
 import type { SubmittedAttempt } from '../core/attempt.ts';
 import { type Failure, failureRules } from '../core/failure.ts';
 import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
@@ -113,6 +114,6 @@ async function waitForNextTry(
 ): Promise<void> {
   const { clock, random, emit } = run.ports;
   const waitMs = Math.max(retryAfterMs, backoffMs(tries, run.settings.retry, random()));
-  emit({ type: 'request-troubled', scene: attempt.sceneId, kind, text, waitMs });
+  emit({ type: 'request-troubled', ...sceneNameOf(attempt), kind, text, waitMs });
   await clock.sleep(waitMs, run.stop.leaving);
 }

@@ -1,4 +1,5 @@
 /** Records how an attempt ended, and emits it. */
+import { sceneNameOf } from '../core/prompt.ts';
 import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
 import type { SavedPicture } from '../core/picture.ts';
@@ -46,7 +47,7 @@ export async function settleWithoutPicture(
   const cost = run.budget.cost();
   run.ports.emit({
     type: 'attempt-failed',
-    scene: attempt.sceneId,
+    ...sceneNameOf(attempt),
     attempt: attempt.number,
     ...(facts.jobId !== undefined && { jobId: facts.jobId }),
     kind: failure.kind,
@@ -104,7 +105,7 @@ export async function settleSaved(
   const cost = run.budget.cost();
   emit({
     type: 'scene-saved',
-    scene: attempt.sceneId,
+    ...sceneNameOf(attempt),
     attempt: attempt.number,
     jobId: attempt.jobId,
     files: pictures.map((picture) => picture.file),

@@ -1,4 +1,5 @@
 /** The step from an intended attempt to a job at the service. */
+import { sceneNameOf } from '../core/prompt.ts';
 import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
 import { backoffMs, fullJitterMs, orRetryAfterMs } from '../core/backoff.ts';
@@ -113,6 +114,6 @@ async function waitForNextTry(
   const { retry } = run.settings;
   const wait = failure.kind === 'overloaded' ? fullJitterMs : backoffMs;
   const waitMs = orRetryAfterMs(failure.retryAfterMs, wait(tries, retry, random()));
-  emit({ type: 'request-troubled', scene: attempt.sceneId, kind: failure.kind, text: failure.text, waitMs });
+  emit({ type: 'request-troubled', ...sceneNameOf(attempt), kind: failure.kind, text: failure.text, waitMs });
   await clock.sleep(waitMs, run.stop.draining);
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../src/lib/text/json.ts';
 import { configOf, withRequired } from './pipeline-file.ts';
 
 function nameOf(template: string, values: JsonObject): string {
-  return configOf(withRequired(`  name: ${JSON.stringify(template)}`)).output.name.renderText(values);
+  return configOf(withRequired(`  name: ${JSON.stringify(template)}`)).output.name?.renderText(values) ?? '';
 }
 
 it.each<[string, JsonObject, string | RegExp]>([

@@ -14,7 +14,7 @@ it('has defaults for all but manifest, endpoint and folder', () => {
   const file = writePipeline(withRequired(''));
   const { placeOf, output, ...config } = readConfig(file, [], env);
   expect(placeOf(['output', 'dir'])).toMatch(/pipeline\.yaml:6:8$/);
-  expect(output.name.renderText({ id: 'a' })).toBe('a.png');
+  expect(output.name).toBeUndefined();
   expect({ ...config, dir: output.dir }).toEqual({
     folder: dirname(file),
     manifest: [join(dirname(file), 'scenes.csv')],

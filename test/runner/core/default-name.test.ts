@@ -1,0 +1,42 @@
+/** Names of pictures by default: those of the id, or the words of the prompt where the list has no ids. */
+import { expect, it } from 'vitest';
+import { defaultName } from '../../../src/runner/core/default-name.ts';
+import type { JsonObject } from '../../../src/lib/text/json.ts';
+
+const hash = 'e52f0289abcd';
+
+it.each<[string, string, JsonObject, string]>([
+  ['the row has an id', 'harbour', { id: 'harbour', prompt: 'A harbour at dawn' }, 'harbour.png'],
+  ['an id that looks like a hash', hash, { id: hash, prompt: 'A harbour' }, `${hash}.png`],
+  ['no id', hash, { prompt: 'a photo of a bench' }, 'a-photo-of-a-bench-e52f02.png'],
+  ['the second of two equal rows', `${hash}-2`, { prompt: 'a bench' }, 'a-bench-e52f02-2.png'],
+  [
+    'a row that was multiplied',
+    `${hash}-dusk-512`,
+    { scene: 'A bay', time: 'dusk' },
+    'a-bay-e52f02-dusk-512.png',
+  ],
+  ['a matrix without rows', 'dusk-512', { scene: 'A bay', time: 'dusk' }, 'dusk-512.png'],
+  ['signs and spaces', hash, { prompt: '  "A photo", of: a/BENCH!\n' }, 'a-photo-of-a-bench-e52f02.png'],
+  [
+    'letters of other scripts',
+    hash,
+    { prompt: 'Ein großer Hafen, 港の朝' },
+    'ein-großer-hafen-港の朝-e52f02.png',
+  ],
+  ['nothing but signs', hash, { prompt: '!!! 🙂' }, `${hash}.png`],
+  ['no text at all', hash, { steps: 3 }, `${hash}.png`],
+  [
+    'a long prompt, cut between two words',
+    hash,
+    { prompt: 'a very long description of a harbour with many boats and more' },
+    'a-very-long-description-of-a-harbour-with-many-e52f02.png',
+  ],
+  ['a word without an end', hash, { prompt: 'x'.repeat(9_000) }, `${'x'.repeat(48)}-e52f02.png`],
+])('%s', (_, id, columns, name) => {
+  expect(defaultName(id, columns, 'prompt')).toBe(name);
+});
+
+it('names by the id alone where a batch has begun so', () => {
+  expect(defaultName(hash, { prompt: 'a photo of a bench' }, 'id')).toBe(`${hash}.png`);
+});

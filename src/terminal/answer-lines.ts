@@ -78,7 +78,9 @@ export const statusShape = {
   }),
   pace: anything.nullable().describe('of a live run'),
   latestPicture: text.nullable(),
-  lastTrouble: z.looseObject({ sceneId: text, kind: text, text, at: instant }).nullable(),
+  lastTrouble: z
+    .looseObject({ sceneId: text, prompt: text.optional(), kind: text, text, at: instant })
+    .nullable(),
 };
 
 export const storyShape = {

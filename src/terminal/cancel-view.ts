@@ -3,7 +3,7 @@ import { shellWord } from '../lib/text/format.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
 import { outColumns, writeError, writeOut } from './console.ts';
-import { describeEvent } from './describe-event.ts';
+import { describeEvent, sceneWords } from './describe-event.ts';
 import { harmless } from './fit-text.ts';
 import { hanging } from './hanging.ts';
 import { jsonLines, writeJsonLine } from './json-lines.ts';
@@ -79,7 +79,9 @@ function lineOf(event: Event, isQuiet: boolean, now: number): string | undefined
   if (event.type === 'request-troubled') return describeEvent(event, now, '');
   // Nothing is tried again here.
   const isOwnFailure = event.type === 'attempt-failed' && event.kind !== 'cancelled';
-  return isOwnFailure ? `${event.scene}: attempt ${event.attempt}: ${event.text} (${event.kind})` : undefined;
+  return isOwnFailure
+    ? `${sceneWords(event)}: attempt ${event.attempt}: ${event.text} (${event.kind})`
+    : undefined;
 }
 
 function describe(

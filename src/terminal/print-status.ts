@@ -1,4 +1,5 @@
 /** Where a batch stands, for people or as one JSON object. */
+import { sceneWords } from './describe-event.ts';
 import type { BatchNumbers, RunRecord } from '../runner/core/report-row.ts';
 import { formatCost, type BatchCost } from '../runner/core/spending.ts';
 import { formatDuration } from '../lib/text/format.ts';
@@ -22,7 +23,7 @@ export interface BatchStatus {
   pace: Throughput | undefined;
   /** The newest picture, relative to the images folder. */
   latestPicture: string | undefined;
-  lastTrouble: { sceneId: string; kind: string; text: string; at: number } | undefined;
+  lastTrouble: { sceneId: string; prompt?: string; kind: string; text: string; at: number } | undefined;
 }
 
 export function printStatus(status: BatchStatus, json: boolean): void {
@@ -98,8 +99,8 @@ function describeLatest({ isRunning, shownDir, latestPicture }: BatchStatus): st
 
 function describeTrouble({ isRunning, lastTrouble }: BatchStatus): string {
   if (!isRunning || lastTrouble === undefined) return '';
-  const { at, sceneId, kind, text } = lastTrouble;
-  return `${formatInstant(at)} ${sceneId}: ${kind}: ${text}`;
+  const { at, sceneId: scene, kind, text, prompt } = lastTrouble;
+  return `${formatInstant(at)} ${sceneWords({ scene, ...(prompt !== undefined && { prompt }) })}: ${kind}: ${text}`;
 }
 
 function describeCost(cost: BatchCost): string {

@@ -3,6 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BatchNumbers, BatchSummary, RunRecord, RunSpan } from '../core/report-row.ts';
 import { batchCost } from '../core/spending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
+import { sceneNameOf } from '../core/prompt.ts';
+import type { JsonObject } from '../../lib/text/json.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { EndedAttempt } from '../core/run-condition.ts';
 import { readBatch } from './batch-identity.ts';
@@ -159,7 +161,16 @@ export function readRuns(db: Database, limit: number): RunSpan[] {
 interface Latest {
   /** The newest picture, relative to the images folder. */
   picture: string | undefined;
-  trouble: { sceneId: string; kind: string; text: string; at: number } | undefined;
+  trouble: Trouble | undefined;
+}
+
+interface Trouble {
+  sceneId: string;
+  /** Where the list has no ids. */
+  prompt?: string;
+  kind: string;
+  text: string;
+  at: number;
 }
 
 /** The newest attempts settle in about the order in which they began. */
@@ -171,14 +182,21 @@ export function readLatest(db: Database): Latest {
     .prepare<[], string>('SELECT file FROM pictures ORDER BY picture DESC LIMIT 1')
     .pluck()
     .get();
-  const trouble = db
-    .prepare<[number], NonNullable<Latest['trouble']>>(
-      `SELECT s.id AS sceneId, l.failure_kind AS kind, coalesce(l.failure_text, '') AS text, l.settled_at AS at
+  const found = db
+    .prepare<[number], Trouble & { columns: string }>(
+      `SELECT s.id AS sceneId, s.columns, l.failure_kind AS kind, coalesce(l.failure_text, '') AS text, l.settled_at AS at
        FROM (SELECT scene, failure_kind, failure_text, settled_at FROM attempts ORDER BY attempt DESC LIMIT ?) l
        JOIN scenes s USING (scene) WHERE l.failure_kind IS NOT NULL ORDER BY l.settled_at DESC LIMIT 1`,
     )
     .get(latestAttempts);
-  return { picture, trouble };
+  return { picture, trouble: found && withPrompt(found) };
+}
+
+function withPrompt({ columns: row, ...trouble }: Trouble & { columns: string }): Trouble {
+  const { sceneId } = trouble;
+  const columns = storedJson(row, `scene ${sceneId}`) as JsonObject;
+  const { prompt } = sceneNameOf({ sceneId, input: {}, columns });
+  return { ...trouble, ...(prompt !== undefined && { prompt }) };
 }
 
 /** The latest, in no order. Quick at any size. */

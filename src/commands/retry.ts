@@ -1,5 +1,6 @@
 /** `nightrender retry`: puts scenes that were set aside, or that a person wants otherwise, back to be rendered again. */
 import { randomInt } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { pictureRepair } from '../runner/checkpoint/recorded-pictures.ts';
 import { putBackSession } from '../runner/checkpoint/put-back.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
@@ -26,16 +27,17 @@ export const retryCommand: LoadedCommand = {
     failed: { type: 'boolean', describe: 'every failed scene' },
     kind: { ...textOption, describe: 'failed scenes of this kind; may be given several times' },
     id: { ...textOption, describe: 'the failed scene of this id; may be given several times' },
+    ids: { ...textOption, describe: 'the same for a file of ids, one a line, such as the gallery exports' },
     again: {
       type: 'boolean',
-      describe: 'with --id: a saved scene, too; its picture is kept as <name>.former',
+      describe: 'with --id or --ids: a saved scene, too; its picture is kept as <name>.former',
     },
     'new-seed': { type: 'boolean', describe: 'with --again: send another seed from then on' },
     expired: { type: 'boolean', describe: 'the same as --kind expired' },
     held: { type: 'boolean', describe: 'set aside by retry.unanswered: hold (--kind unanswered)' },
     'give-up': {
       type: 'boolean',
-      describe: 'with --id: give up the job of that scene that is in flight; it may be billed',
+      describe: 'with --id or --ids: give up the job of that scene that is in flight; it may be billed',
     },
     elsewhere: {
       type: 'boolean',
@@ -48,6 +50,7 @@ export const retryCommand: LoadedCommand = {
     ['$0 retry pipeline.yaml --id harbour --id harbour-2', 'only these scenes'],
     ['$0 retry pipeline.yaml --id harbour --give-up', 'its job never comes to an end'],
     ['$0 retry pipeline.yaml --id harbour --again --new-seed', 'you want another picture'],
+    ['$0 retry pipeline.yaml --ids render-again.txt --again', 'what you marked in the gallery'],
     ['$0 retry pipeline.yaml --elsewhere', 'after moving to another service for good'],
   ],
   exits: {
@@ -62,12 +65,13 @@ export const retryCommand: LoadedCommand = {
 export function retry(file: string, argv: Record<string, unknown>): Promise<number> {
   return onBatch(file, argv, async ({ dir, json, others }) => {
     let kept = 0;
-    const choice = choiceOf(file, argv);
+    const places = readIds(argv);
+    const choice = choiceOf(file, argv, [...places.keys()]);
     await maintainBatch(dir, async (db) => {
       const session = putBackSession(db);
       if (choice.isAgain === true) kept = await setAside(file, dir, db, () => session.picturesOf(choice));
       const done = session.putBack(choice, Date.now());
-      if (Array.isArray(done)) throw new ConfigError(done.map((wrong) => wrongIdProblem(wrong, others)));
+      if (Array.isArray(done)) throw new ConfigError(wrongIdProblems(done, places, others));
       printPutBack(
         {
           ...done,
@@ -92,9 +96,31 @@ async function setAside(file: string, dir: string, db: Database, pictures: () =>
   return kept;
 }
 
+/** Where each id was given: by `--id`, or in a line of a file of `--ids`. */
+function readIds(argv: Record<string, unknown>): Map<string, string> {
+  const places = new Map(textsOf(argv, 'id').map((id) => [id, '--id']));
+  for (const path of textsOf(argv, 'ids')) {
+    const ids = readLines(path).map((line) => line.trim());
+    // Without any, every failed scene would be meant.
+    if (ids.every((id) => id === '')) throw new ConfigError([{ where: '--ids', text: `${path} has no ids` }]);
+    for (const [index, id] of ids.entries())
+      if (id !== '' && !places.has(id)) places.set(id, `${path}:${index + 1}`);
+  }
+  return places;
+}
+
+function readLines(path: string): string[] {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)).split('\n');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'there is no such file' : `it cannot be read as text (${code})`;
+    throw new ConfigError([{ where: '--ids', text: `${path}: ${why}` }]);
+  }
+}
+
 /** Options add up; none means every failed scene. */
-function choiceOf(file: string, argv: Record<string, unknown>): PutBackChoice {
-  const ids = textsOf(argv, 'id');
+function choiceOf(file: string, argv: Record<string, unknown>, ids: string[]): PutBackChoice {
   const kinds: FailureKind[] = [
     ...textsOf(argv, 'kind').map(kindOf),
     ...(argv['held'] === true ? (['unanswered'] as const) : []),
@@ -105,7 +131,7 @@ function choiceOf(file: string, argv: Record<string, unknown>): PutBackChoice {
   const isAgain = argv['again'] === true;
   if ((isGiveUp || isAgain) && ids.length === 0) {
     const where = isGiveUp ? '--give-up' : '--again';
-    throw new ConfigError([{ where, text: 'name the scene with --id' }]);
+    throw new ConfigError([{ where, text: 'name the scene with --id, or many with --ids' }]);
   }
   if (argv['newSeed'] === true && !isAgain)
     throw new ConfigError([{ where: '--new-seed', text: 'requires --again' }]);
@@ -137,21 +163,29 @@ function kindOf(text: string): FailureKind {
   ]);
 }
 
+/** More are counted: a list may have thousands of wrong ids. */
+const maxShown = 10;
+
 /** `others` is what follows other commands for the batch. */
-function wrongIdProblem({ id, state, isGiveUp, isSeedless }: WrongId, others: string): Problem {
-  const said = `${JSON.stringify(id)} ${whyNot[state]}`;
-  if (isSeedless)
-    return {
-      where: '--new-seed',
-      text: `${JSON.stringify(id)} sends no seed: leave --new-seed out, and the worker chooses another`,
-    };
-  const again = `; \`nightrender retry ${others} --id ${shellWord(id)} --again\` renders it again and keeps the picture`;
-  if (state === 'saved' && !isGiveUp) return { where: '--id', text: said + again };
-  if (isGiveUp && state !== 'unknown') {
-    return { where: '--id', text: `${JSON.stringify(id)} has no job in flight` };
-  }
-  const giveUp = `; \`nightrender retry ${others} --id ${shellWord(id)} --give-up\` gives its job up`;
-  return { where: '--id', text: state === 'active' ? said + giveUp : said };
+function wrongIdProblems(wrong: WrongId[], places: Map<string, string>, others: string): Problem[] {
+  const shown = wrong.slice(0, maxShown).map((each) => ({
+    where: each.isSeedless ? '--new-seed' : (places.get(each.id) ?? '--id'),
+    text: whyWrong(each, others),
+  }));
+  const count = wrong.length - shown.length;
+  const more = { where: '', text: `${count.toLocaleString('en')} more cannot be put back`, count };
+  return count > 0 ? [...shown, more] : shown;
+}
+
+function whyWrong({ id, state, isGiveUp, isSeedless }: WrongId, others: string): string {
+  const shown = JSON.stringify(id);
+  if (isSeedless) return `${shown} sends no seed: leave --new-seed out, and the worker chooses another`;
+  if (isGiveUp && state !== 'unknown') return `${shown} has no job in flight`;
+  const command = `\`nightrender retry ${others} --id ${shellWord(id)}`;
+  const again = `; ${command} --again\` renders it again and keeps the picture`;
+  const giveUp = `; ${command} --give-up\` gives its job up`;
+  const cure = state === 'saved' ? again : state === 'active' ? giveUp : '';
+  return `${shown} ${whyNot[state]}${cure}`;
 }
 
 const whyNot: Record<WrongId['state'], string> = {

@@ -222,3 +222,32 @@ it('another endpoint at the same address is no other address', async () => {
   const next = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   expect(await next.event('recovered')).toMatchObject({ inFlight: 1 });
 });
+
+it('--ids takes the ids of a file, one a line, each once', async () => {
+  const cwd = await setAside(kinds);
+  writeFileSync(join(cwd, 'ids.txt'), '\uFEFFs1\r\n\r\n  s3 \r\ns1\r\n');
+  const { stdout } = await inProcess(['retry', 'pipeline.yaml', '--ids', 'ids.txt', '--id', 's4'], { cwd });
+  expect(stdout).toContain(
+    '3 scenes wait to be rendered again:\n  s1 (unanswered)\n  s3 (quarantined)\n  s4',
+  );
+});
+
+it.each([
+  ['s0\nnobody\n', 'ids.txt:2: "nobody" is not the id of a scene in this batch\n'],
+  ['s1\n', 'ids.txt:1: "s1" is saved; `nightrender retry pipeline.yaml --id s1 --again`'],
+  [
+    `s0\n${Array.from({ length: 2000 }, (_, i) => `x${i}`).join('\n')}`,
+    '\n1,990 more cannot be put back\n2,000 ',
+  ],
+  ['\n \n', '--ids: ids.txt has no ids'],
+  ['\xff', '--ids: ids.txt: it cannot be read as text'],
+  [undefined, '--ids: ids.txt: there is no such file'],
+])('a file with the ids %j is refused with the lines that are wrong', async (text, sentence) => {
+  const cwd = await setAside(['job-failed']);
+  if (text !== undefined) writeFileSync(join(cwd, 'ids.txt'), text, 'latin1');
+  const { code, stderr } = await inProcess(['retry', 'pipeline.yaml', '--ids', 'ids.txt'], { cwd });
+  expect(code, stderr).toBe(2);
+  expect(stderr).toContain(sentence);
+  expect(stderr.split('\n').length).toBeLessThan(14);
+  expect(await statusOf(cwd)).toMatchObject({ summary: { scenes: { failed: 1, waiting: 0 } } });
+});

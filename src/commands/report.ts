@@ -14,7 +14,9 @@ import { makeMissingCopies } from '../runner/images/missing-files.ts';
 import { makeMissingThumbnails, thumbnailFrom } from '../runner/images/missing-files.ts';
 import { copyMakers } from './output-files.ts';
 import { readRows } from '../runner/checkpoint/read-rows.ts';
+import { batchName } from '../runner/core/batch-name.ts';
 import type { SavedPicture } from '../runner/core/picture.ts';
+import { promptOf } from '../runner/core/prompt.ts';
 import { cellsOnSheet, contactSheet, type SheetCell } from '../runner/images/contact-sheet.ts';
 import { thumbnailFiles } from '../runner/images/thumbnail.ts';
 import { writeSheets } from '../runner/report/write-sheets.ts';
@@ -30,7 +32,7 @@ export const reportCommand: LoadedCommand = {
   options: {
     'contact-sheet': {
       type: 'boolean',
-      describe: 'also write contact sheets of eighty pictures with their ids',
+      describe: 'also write contact sheets of eighty pictures with their prompts and ids',
     },
   },
   examples: [
@@ -127,28 +129,30 @@ async function makeContactSheets(dir: string, signal: AbortSignal): Promise<stri
   return lookAtBatch(dir, (db) => writeSheets(join(dir, 'report'), sheetsOf(dir, db, signal), signal));
 }
 
-interface Labelled {
-  label: string;
-  picture: SavedPicture;
-}
+type Labelled = Omit<SheetCell, 'thumbnail'> & { picture: SavedPicture };
 
 async function* sheetsOf(dir: string, db: Database, signal: AbortSignal): AsyncGenerator<Buffer> {
   let sheet: SheetCell[] = [];
-  for (const { label, picture } of savedPictures(db)) {
+  let first = 1;
+  const drawn = (): Promise<Buffer> =>
+    contactSheet(`${batchName(resolve(dir))} · ${first}–${first + sheet.length - 1}`, sheet);
+  for (const { picture, ...words } of savedPictures(db)) {
     signal.throwIfAborted();
-    sheet.push({ label, thumbnail: await thumbnailNow(dir, picture) });
+    sheet.push({ ...words, thumbnail: await thumbnailNow(dir, picture) });
     if (sheet.length < cellsOnSheet) continue;
-    yield await contactSheet(sheet);
+    yield await drawn();
+    first += sheet.length;
     sheet = [];
   }
-  if (sheet.length > 0) yield await contactSheet(sheet);
+  if (sheet.length > 0) yield await drawn();
 }
 
 function* savedPictures(db: Database): Generator<Labelled> {
-  for (const { id, state, pictures } of readRows(db)) {
+  for (const { id, state, pictures, input, columns } of readRows(db)) {
     if (state !== 'saved' || id === null) continue;
+    const prompt = promptOf(input ?? {}, columns) ?? '';
     for (const [i, picture] of pictures.entries())
-      yield { label: i === 0 ? id : `${id} (${i + 1})`, picture };
+      yield { label: i === 0 ? id : `${id} (${i + 1})`, prompt, picture };
   }
 }
 

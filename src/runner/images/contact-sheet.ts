@@ -1,9 +1,11 @@
-/** A contact sheet: many pictures on one, each with its id below. */
+/** A contact sheet: many pictures on one, each with its prompt and its id below. */
 import sharp from 'sharp';
 import type { OverlayOptions } from 'sharp';
 
 export interface SheetCell {
   label: string;
+  /** Empty where there is none. */
+  prompt: string;
   /** A thumbnail as a file's bytes; undefined where there is none. */
   thumbnail: Uint8Array | undefined;
 }
@@ -15,26 +17,27 @@ export const cellsOnSheet = columns * 10;
 /** Pixels. */
 const side = 192;
 const gap = 12;
-const labelHeight = 22;
+const titleHeight = 34;
+const labelHeight = 52;
 const emptyHeight = side / 2;
-const colours = { paper: '#f4f4f1', empty: '#dcdcd6', text: '#33332f' };
+const colours = { paper: '#f4f4f1', empty: '#dcdcd6', text: '#33332f', soft: '#6d6d66' };
 
-/** As PNG; cells fill it row by row, each row as high as its highest picture, and it ends below the last one. */
-export async function contactSheet(cells: SheetCell[]): Promise<Buffer> {
+/** As PNG, below a title; cells fill it row by row, each row as high as its highest picture, and it ends below the last one. */
+export async function contactSheet(title: string, cells: SheetCell[]): Promise<Buffer> {
   const width = columns * (side + gap) + gap;
   const pictures: OverlayOptions[] = [];
-  const drawn: string[] = [];
-  let top = gap;
+  const drawn = [textLine(sheetLabel(title, 200), { x: gap, y: gap + 15, size: 15, fill: colours.text })];
+  let top = gap + titleHeight;
   for (let first = 0; first < cells.length; first += columns) {
     const row = cells.slice(first, first + columns);
     const fitted = await Promise.all(row.map(({ thumbnail }) => fit(thumbnail)));
     const height = Math.max(...fitted.map((each) => each?.info.height ?? emptyHeight));
-    for (const [i, { label }] of row.entries()) {
+    for (const [i, cell] of row.entries()) {
       const left = gap + i * (side + gap);
       const picture = fitted[i];
       if (picture === undefined) drawn.push(emptyBox(left, top + height - emptyHeight));
       else pictures.push(placed(picture, left, top + height));
-      drawn.push(labelText(label, left, top + height));
+      drawn.push(caption(cell, left, top + height));
     }
     top += height + labelHeight + gap;
   }
@@ -73,28 +76,61 @@ function emptyBox(left: number, top: number): string {
 }
 
 /** An inner drawing cuts off what is too wide for it. */
-function labelText(label: string, left: number, top: number): string {
-  const style = `font-family="Helvetica, Arial, 'DejaVu Sans', sans-serif" font-size="11" fill="${colours.text}"`;
-  const text = `<text x="${side / 2}" y="15" text-anchor="middle" ${style}>${sheetLabel(label)}</text>`;
-  return `<svg x="${left}" y="${top}" width="${side}" height="${labelHeight}">${text}</svg>`;
+function caption({ prompt, label }: SheetCell, left: number, top: number): string {
+  const lines = promptLines(prompt);
+  const words = lines.map((line, i) =>
+    textLine(line, { x: 0, y: 17 + i * 14, size: 12, fill: colours.text }),
+  );
+  const y = 17 + lines.length * 14;
+  const id = textLine(sheetLabel(label), { x: 0, y, size: 10, fill: colours.soft });
+  return `<svg x="${left}" y="${top}" width="${side}" height="${labelHeight}">${words.join('')}${id}</svg>`;
+}
+
+interface Line {
+  x: number;
+  y: number;
+  size: number;
+  fill: string;
+}
+
+function textLine(text: string, { x, y, size, fill }: Line): string {
+  const font = `font-family="Helvetica, Arial, 'DejaVu Sans', sans-serif" font-size="${size}"`;
+  return `<text x="${x}" y="${y}" ${font} fill="${fill}">${text}</text>`;
 }
 
 /** Places in a line; letters of East Asia and emoji take two. */
 const places = 28;
 
 /** Unprintable characters become �, and the middle of a long id …, since ids differ at their beginnings and ends. */
-export function sheetLabel(id: string): string {
-  return escaped(shortened(id.replaceAll(unprintable, '\uFFFD')));
+export function sheetLabel(id: string, room = places): string {
+  return escaped(shortened(id.replaceAll(unprintable, '\uFFFD'), room));
+}
+
+/** Two lines at most, each ending between words where there are any; … stands for what is left. */
+export function promptLines(prompt: string): string[] {
+  const text = prompt.slice(0, 400).replaceAll(/\s+/g, ' ').replaceAll(unprintable, '\uFFFD').trim();
+  const first = firstLine(text);
+  const rest = text.slice(first.length).trimStart();
+  const second = within(graphemesOf(rest), places).join('');
+  const isCut = second.length < rest.length;
+  const last = isCut ? `${within(graphemesOf(second), places - 1).join('')}…` : second;
+  return [first, last].filter((line) => line !== '').map(escaped);
+}
+
+function firstLine(text: string): string {
+  const fitting = within(graphemesOf(text), places).join('');
+  if (fitting.length === text.length || text[fitting.length] === ' ') return fitting;
+  return fitting.slice(0, Math.max(fitting.lastIndexOf(' '), 0)) || fitting;
 }
 
 // The joiners stay: scripts and emoji need them.
 const unprintable = /(?![\u200C\u200D])[\p{C}\p{Zl}\p{Zp}]/gu;
 
-function shortened(text: string): string {
+function shortened(text: string, room: number): string {
   // What is beyond can never be shown, and an id may be as long as a prompt.
   const start = graphemesOf(text.slice(0, 200));
-  if (text.length <= 200 && widthOf(start) <= places) return text;
-  const half = Math.floor((places - 1) / 2);
+  if (text.length <= 200 && widthOf(start) <= room) return text;
+  const half = Math.floor((room - 1) / 2);
   const end = graphemesOf(text.slice(-200)).toReversed();
   return `${within(start, half).join('')}…${within(end, half).toReversed().join('')}`;
 }

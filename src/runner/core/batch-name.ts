@@ -1,0 +1,10 @@
+/** What a batch is called where people see it: gallery, watch page and contact sheets. */
+
+/** The end of its output folder's absolute path: `night/out`. */
+export function batchName(dir: string): string {
+  return dir
+    .split(/[/\\]+/)
+    .filter(Boolean)
+    .slice(-2)
+    .join('/');
+}

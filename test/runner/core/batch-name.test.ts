@@ -1,0 +1,12 @@
+/** A batch has one name on every page. */
+import { expect, it } from 'vitest';
+import { batchName } from '../../../src/runner/core/batch-name.ts';
+
+it.each([
+  ['/home/me/night/out', 'night/out'],
+  ['/home/me/night/renders/scenes/', 'renders/scenes'],
+  ['C:\\nights\\harbour\\out', 'harbour/out'],
+  ['/out', 'out'],
+])('that in %j is called %j', (dir, name) => {
+  expect(batchName(dir)).toBe(name);
+});

@@ -1,9 +1,10 @@
 /** The report of a batch folder, from its checkpoint. */
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { readRows } from '../runner/checkpoint/read-rows.ts';
 import { readRuns, readSummary } from '../runner/checkpoint/read-summary.ts';
+import { batchName } from '../runner/core/batch-name.ts';
 import { writeReport, type ReportFiles } from '../runner/report/write-report.ts';
 import { program } from './version.ts';
 
@@ -23,14 +24,15 @@ export async function writeBatchReport(
     db.exec('BEGIN');
     const batch = readBatch(db);
     if (batch === undefined) return undefined;
-    const { columns, manifest, endpoint, pipeline, output } = batch;
+    const { columns, axes = [], manifest, endpoint, pipeline, output } = batch;
     const source = {
       rows: () => readRows(db),
       columns: () => columns,
       runs: () => readRuns(db, maxRuns),
       summary: () => readSummary(db, signal),
     };
-    const about = { batch: { manifest, endpoint }, pipeline, output, program, writtenAt: now };
+    const name = batchName(resolve(dir));
+    const about = { name, axes, batch: { manifest, endpoint }, pipeline, output, program, writtenAt: now };
     return await writeReport(join(dir, 'report'), source, about, signal);
   } finally {
     db.close();

@@ -11,7 +11,8 @@ import { join } from 'node:path';
 import { isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import { LiveReader, type LiveReading } from '../runner/checkpoint/live-reader.ts';
 import { failureRules, isFailureKind } from '../runner/core/failure.ts';
-import { lastHourOf, nightOf } from '../runner/core/finish-rate.ts';
+import { batchName } from '../runner/core/batch-name.ts';
+import { countFinishes, nightStart } from '../runner/core/finish-rate.ts';
 import type { LiveBatch, LiveFailure, LiveNumbers } from '../runner/core/live-batch.ts';
 import { throughputOf, type Throughput } from '../runner/core/time-left.ts';
 import { conditionOf, lastEndedAt, type RunCondition } from '../runner/core/run-condition.ts';
@@ -66,7 +67,7 @@ export interface Watched {
 
 export function watchedBatch({ dir, others }: Watched): WatchedBatch {
   const about = (reading?: LiveReading) => ({
-    dir: shownPath(dir),
+    name: batchName(dir),
     command: `nightrender run ${runArguments(others, reading?.lists)}`,
   });
   const reader = new LiveReader(dir);
@@ -130,6 +131,8 @@ function numbersAt(reading: LiveReading, run: RunCondition, now: number, others:
   const { scenes, tally, ended, pictures, cost } = reading;
   const isAtWork = run.kind === 'running' || run.kind === 'stalled';
   const end = isAtWork ? now : (lastEndedAt(ended) ?? now);
+  const began = Math.min(reading.lastRun?.startedAt ?? end, end);
+  const night = nightStart(tally.finishes, began);
   const pace = throughputOf(run, { ...reading, inFlight: tally.inFlight }, now);
   return {
     scenes,
@@ -139,8 +142,8 @@ function numbersAt(reading: LiveReading, run: RunCondition, now: number, others:
     cost,
     perSecond: pace?.perSecond ?? null,
     doneAt: doneAt(pace, now),
-    lastHour: lastHourOf(tally.finishes, end),
-    night: nightOf(tally.finishes, end),
+    run: countFinishes(tally.finishes, began, end),
+    night: night < began ? countFinishes(tally.finishes, night, end) : null,
     failures: failuresOf(reading, others),
   };
 }

@@ -80,6 +80,15 @@ function smallRow(index: number): ReportRow {
   };
 }
 
+/** Of these rows, without files of pictures. */
+export async function writtenReport(
+  folder: string,
+  rows: ReportRow[],
+  columns: string[],
+): Promise<WrittenReport> {
+  return { url: await write(folder, rows, columns, rows.length), rows };
+}
+
 /** So many scenes without files of pictures. */
 export function largeReport(folder: string, count: number): Promise<string> {
   const rows = function* many(): Generator<ReportRow> {

@@ -1,9 +1,12 @@
-/** When scenes were finished, counted by the minute, as charts show it. */
+/** When scenes were finished, counted by a few seconds, as charts show it. */
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
+const secondMs = 1000;
+const hourMs = 3600 * secondMs;
 
-/** How many finished in which minute, by its number since the epoch. */
+/** Of a bin, the shortest; every other step is a multiple of it. */
+const tickMs = 5 * secondMs;
+
+/** How many finished in which tick, by its number since the epoch. */
 export type Finishes = Map<number, number>;
 
 /** Consecutive bins of equal length, the first at `from` (epoch ms); the last holds the end of the reported time. */
@@ -14,32 +17,34 @@ export interface FinishCounts {
 }
 
 export function addFinish(finishes: Finishes, at: number): void {
-  const minute = Math.floor(at / minuteMs);
-  finishes.set(minute, (finishes.get(minute) ?? 0) + 1);
+  const tick = Math.floor(at / tickMs);
+  finishes.set(tick, (finishes.get(tick) ?? 0) + 1);
 }
 
-/** The hour up to `end`, by the minute. */
-export function lastHourOf(finishes: Finishes, end: number): FinishCounts {
-  return bins(finishes, end - hourMs + minuteMs, end, 1);
-}
-
-/** The time up to `end` without a pause of three hours before its last hour, an hour at least and two days at most. */
-export function nightOf(finishes: Finishes, end: number): FinishCounts {
-  let from = end - hourMs + minuteMs;
-  for (const minute of [...finishes.keys()].toSorted((a, b) => b - a)) {
-    const at = minute * minuteMs;
-    if (from - at > 3 * hourMs || end - at > 48 * hourMs) break;
-    from = Math.min(from, at);
+/** Where the night began that goes on with a run from `at`: before it no pause of three hours, and two days at most. */
+export function nightStart(finishes: Finishes, at: number): number {
+  let start = at;
+  const before = [...finishes.keys()].filter((tick) => tick < Math.floor(at / tickMs));
+  for (const tick of before.toSorted((a, b) => b - a)) {
+    const finish = tick * tickMs;
+    if (start - finish > 3 * hourMs || at - finish > 48 * hourMs) break;
+    start = Math.min(start, finish);
   }
-  return bins(finishes, from, end, [1, 2, 5, 10, 15].find((step) => end - from < 95 * step * minuteMs) ?? 30);
+  return start;
 }
 
-function bins(finishes: Finishes, from: number, end: number, minutes: number): FinishCounts {
-  const stepMs = minutes * minuteMs;
-  const first = Math.floor(from / stepMs);
+/** Seconds of a bin, the shortest that will do. */
+const steps = [5, 10, 30, 60, 120, 300, 600, 900, 1800, 3600];
+const maxBins = 96;
+
+/** From `from` to `end` (epoch ms), in a hundred bins at most; what is older is in none. */
+export function countFinishes(finishes: Finishes, from: number, end: number): FinishCounts {
+  const spanMs = Math.min(end - from, 94 * hourMs);
+  const stepMs = (steps.find((step) => spanMs < maxBins * step * secondMs) ?? 3600) * secondMs;
+  const first = Math.floor((end - spanMs) / stepMs);
   const counts = Array.from({ length: Math.floor(end / stepMs) - first + 1 }, () => 0);
-  for (const [minute, count] of finishes) {
-    const bin = Math.floor(minute / minutes) - first;
+  for (const [tick, count] of finishes) {
+    const bin = Math.floor((tick * tickMs) / stepMs) - first;
     if (counts[bin] !== undefined) counts[bin] += count;
   }
   return { from: first * stepMs, stepMs, counts };

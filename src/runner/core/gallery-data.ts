@@ -2,7 +2,7 @@
 
 /** In the page, as JSON. */
 export interface GalleryData {
-  /** What it is a report of. */
+  /** What the batch is called. */
   title: string;
   endpoint: string;
   program: string;
@@ -18,6 +18,10 @@ export interface GalleryData {
   /** The latest runs, oldest first. */
   runs: GalleryRun[];
   columns: GalleryColumn[];
+  /** Names of those that `scenes` of pipeline.yaml adds, in order. */
+  axes: string[];
+  /** The command that more options follow: `nightrender retry pipeline.yaml`. */
+  retry: string;
   /** Where the rows are: their folder, relative to the page, and how many each file has, in order. */
   chunks: { folder: string; rows: number[] };
   /** Of the whole batch; with a second one, of the latest run. */
@@ -33,6 +37,8 @@ export interface GalleryFailure {
   scenes: number;
   /** In the words of the service, of one of them. */
   text: string;
+  /** The numbers from 0 of the first rows of them. */
+  first: number[];
   /** What puts exactly these back; null for what no retry can fix. */
   command: string | null;
 }

@@ -8,8 +8,8 @@ export type LiveCounts = Record<'waiting' | 'active' | 'saved' | 'failed' | 'wit
 
 /** A batch at one moment. Instants are epoch ms. */
 export interface LiveBatch {
-  /** The output folder, for people. */
-  dir: string;
+  /** What the batch is called. */
+  name: string;
   /** The command that resumes it. */
   command: string;
   run: RunCondition;
@@ -33,8 +33,10 @@ export interface LiveNumbers {
   doneAt: number | null;
   /** Scenes saved a second of late; null where that is unknown. */
   perSecond: number | null;
-  lastHour: FinishCounts;
-  night: FinishCounts;
+  /** Of the latest run. */
+  run: FinishCounts;
+  /** Where runs before it belong to the same night, of all of them. */
+  night: FinishCounts | null;
   /** The most attempts first. */
   failures: LiveFailure[];
 }

@@ -14,6 +14,9 @@ interface Counted {
   columns: string[];
 }
 
+/** Scenes of a kind of failure that are shown: a row of them. */
+const maxFirst = 6;
+
 export class GalleryCounts {
   readonly #of: Counted;
   readonly #choices: ColumnChoices;
@@ -23,7 +26,8 @@ export class GalleryCounts {
   /** Saved scenes by the address that they were made at. */
   readonly #endpoints = new Map<string, number>();
   /** By kind. */
-  readonly #failures = new Map<string, { scenes: number; text: string }>();
+  readonly #failures = new Map<string, Pick<GalleryFailure, 'scenes' | 'text' | 'first'>>();
+  #rows = 0;
 
   constructor(of: Counted) {
     this.#of = of;
@@ -34,6 +38,7 @@ export class GalleryCounts {
   add(row: ReportRow): void {
     this.#choices.add(row.columns);
     if (row.state === 'failed' || row.state === 'invalid') this.#addFailure(row);
+    this.#rows += 1;
     const at = row.savedAt ?? (row.state === 'failed' ? row.completedAt : null);
     if (at !== null)
       for (const night of this.#nights) night.add(at, row.savedAt === null ? 'failed' : 'saved');
@@ -50,7 +55,7 @@ export class GalleryCounts {
     const { total, unanswered, expired } = summary.attempts;
     const { firstSubmittedAt, lastSavedAt, executionTimeMs } = summary.times;
     return {
-      title: about.batch.manifest.join(', '),
+      title: about.name,
       endpoint: this.#madeAt(),
       program: about.program,
       writtenAt: about.writtenAt,
@@ -62,6 +67,8 @@ export class GalleryCounts {
       failures: this.#failureGroups(),
       runs: runs.map(({ run, startedAt, endedAt, ending }) => ({ run, startedAt, endedAt, ending })),
       columns: this.#choices.result(),
+      axes: about.axes,
+      retry: this.#retry(),
       chunks,
       nights: this.#nights.map((night) => night.result()),
       delay: this.#delay.result(),
@@ -79,23 +86,27 @@ export class GalleryCounts {
 
   #addFailure({ failureKind, failureText }: ReportRow): void {
     const kind = failureKind ?? 'unknown';
-    const group = this.#failures.get(kind) ?? { scenes: 0, text: short(failureText ?? '') };
+    const group = this.#failures.get(kind) ?? { scenes: 0, text: short(failureText ?? ''), first: [] };
+    if (group.first.length < maxFirst) group.first.push(this.#rows);
     this.#failures.set(kind, { ...group, scenes: group.scenes + 1 });
   }
 
-  #failureGroups(): GalleryFailure[] {
+  #retry(): string {
     const { pipeline = 'pipeline.yaml', output } = this.#of.about;
     const batch = [pipeline, ...(output === undefined ? [] : ['--output', output])].map(shellWord).join(' ');
+    return `nightrender retry ${batch}`;
+  }
+
+  #failureGroups(): GalleryFailure[] {
     return [...this.#failures]
       .toSorted(([, a], [, b]) => b.scenes - a.scenes)
-      .map(([kind, { scenes, text }]) => ({
+      .map(([kind, group]) => ({
         kind,
+        ...group,
         means: isFailureKind(kind)
           ? failureRules[kind].means
           : 'a row of the manifest that cannot be rendered',
-        scenes,
-        text,
-        command: isFailureKind(kind) ? `nightrender retry ${batch} --kind ${kind}` : null,
+        command: isFailureKind(kind) ? `${this.#retry()} --kind ${kind}` : null,
       }));
   }
 }

@@ -48,6 +48,10 @@ export function instant(at: number | null): string | null {
 
 /** What the report is about, and who wrote it when. */
 export interface ReportHeader {
+  /** What the batch is called. */
+  name: string;
+  /** Those of the columns that `scenes` of pipeline.yaml adds, in order. */
+  axes: string[];
   batch: { manifest: string[]; endpoint: { baseUrl: string; id: string; version: string } };
   /** The pipeline.yaml, as an absolute path; undefined where it is unknown. */
   pipeline: string | undefined;

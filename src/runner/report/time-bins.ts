@@ -1,36 +1,39 @@
 /** Counting times in bins of a fixed number, whatever there is of them. */
 import type { GalleryNight, GalleryTimes } from '../core/gallery-data.ts';
 
-const nightBins = 120;
+const maxNightBins = 120;
+const minBinMs = 1000;
 
 /** When scenes were saved and failed between two instants (epoch ms). */
 export class NightBins {
   readonly #startedAt: number;
   readonly #binMs: number;
-  readonly #saved = new Uint32Array(nightBins);
-  readonly #failed = new Uint32Array(nightBins);
+  readonly #saved: Uint32Array;
+  readonly #failed: Uint32Array;
 
   constructor(startedAt: number, endedAt: number) {
     this.#startedAt = startedAt;
-    this.#binMs = Math.max(1, (endedAt - startedAt) / nightBins);
+    const spanMs = Math.max(minBinMs, endedAt - startedAt);
+    const count = Math.min(maxNightBins, Math.floor(spanMs / minBinMs));
+    this.#binMs = spanMs / count;
+    this.#saved = new Uint32Array(count);
+    this.#failed = new Uint32Array(count);
   }
 
   /** What is outside is not counted. */
   add(at: number, outcome: 'saved' | 'failed'): void {
-    // The very end belongs to the last bin.
-    const bin = Math.min(
-      (at - this.#startedAt) / this.#binMs,
-      at - this.#startedAt === this.#binMs * nightBins ? nightBins - 1 : Infinity,
-    );
-    if (bin < 0 || bin >= nightBins) return;
     const bins = outcome === 'saved' ? this.#saved : this.#failed;
-    bins[Math.floor(bin)] = (bins[Math.floor(bin)] ?? 0) + 1;
+    const bin = (at - this.#startedAt) / this.#binMs;
+    if (bin < 0 || bin > bins.length) return;
+    // The very end belongs to the last bin.
+    const within = Math.min(Math.floor(bin), bins.length - 1);
+    bins[within] = (bins[within] ?? 0) + 1;
   }
 
   result(): GalleryNight {
     return {
       startedAt: this.#startedAt,
-      endedAt: this.#startedAt + this.#binMs * nightBins,
+      endedAt: this.#startedAt + this.#binMs * this.#saved.length,
       saved: [...this.#saved],
       failed: [...this.#failed],
     };

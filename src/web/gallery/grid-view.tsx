@@ -1,8 +1,8 @@
 /** Pictures by the values of two columns. */
 import type { JSX } from 'preact';
-import type { GalleryColumn, GalleryRow } from '../../runner/core/gallery-data.ts';
+import type { GalleryColumn, GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { countWords } from '../shared/number-words.ts';
-import { Found, ScenePictures, type Scene, type ViewProps } from './pictures-view.tsx';
+import { Found, matchingOf, ScenePictures, type Scene, type ViewProps } from './pictures-view.tsx';
 import { matcher, textOf, type Query } from './query.ts';
 import { SceneDialog } from './scene-dialog.tsx';
 import { Choice } from './toolbar.tsx';
@@ -17,17 +17,16 @@ interface Axis {
 
 export function GridView(props: ViewProps): JSX.Element {
   const { data, place, go } = props;
-  const axes = data.columns.flatMap(axisOf);
+  const axes = gridAxes(data);
   const down = axes.find(({ name }) => name === place.down) ?? axes[0];
   const across =
     axes.find((axis) => axis.name === place.across && axis !== down) ?? axes.find((axis) => axis !== down);
-  if (down === undefined || across === undefined)
-    return <p class="soft">A grid needs two columns with 2 to 50 values each, and this list has none.</p>;
+  if (down === undefined || across === undefined) return <></>;
   const options = (other: Axis): [string, string][] =>
     axes.flatMap(({ name, values }) => (name === other.name ? [] : [[name, `${name} (${values.length})`]]));
   return (
     <section aria-label="Grid" class="stack">
-      <div class="row toolbar axes">
+      <div class="row axes">
         <Choice
           label="Rows"
           options={options(across)}
@@ -49,6 +48,12 @@ export function GridView(props: ViewProps): JSX.Element {
   );
 }
 
+/** The columns that may be axes; first those that `scenes` of pipeline.yaml adds. */
+export function gridAxes({ columns, axes }: GalleryData): Axis[] {
+  const isAdded = ({ name }: Axis): number => Number(axes.includes(name));
+  return columns.flatMap(axisOf).toSorted((a, b) => isAdded(b) - isAdded(a));
+}
+
 function axisOf({ name, choices }: GalleryColumn, index: number): Axis[] {
   if (choices === null || choices.length < 2) return [];
   return [{ index, name, values: choices.map(([text]) => text) }];
@@ -61,8 +66,9 @@ interface Cell {
 
 type CellsProps = ViewProps & { down: Axis; across: Axis };
 
-function Cells({ data, rows, place, go, down, across }: CellsProps): JSX.Element {
-  const { cells, ...selected } = useCells({ data, rows, place, go, down, across });
+function Cells(props: CellsProps): JSX.Element {
+  const { data, rows, place, go, marking, down, across } = props;
+  const { cells, ...selected } = useCells(props);
   const at = (y: string, x: string): Cell => cells.get(keyOf(y, x)) ?? { count: 0, shown: [] };
   const order = down.values.flatMap((y) =>
     across.values.flatMap((x) => at(y, x).shown.map(({ index }) => index)),
@@ -95,7 +101,7 @@ function Cells({ data, rows, place, go, down, across }: CellsProps): JSX.Element
                 </th>
                 {across.values.map((x) => (
                   <td key={x}>
-                    <ScenePictures isSmall shown={at(y, x).shown} onOpen={open} />
+                    <ScenePictures isSmall shown={at(y, x).shown} marking={marking} onOpen={open} />
                     {at(y, x).count > at(y, x).shown.length && (
                       <button type="button" class="small" onClick={() => list(y, x)}>
                         all {countWords(at(y, x).count)}
@@ -112,6 +118,7 @@ function Cells({ data, rows, place, go, down, across }: CellsProps): JSX.Element
         <SceneDialog
           rows={rows}
           columns={data.columns}
+          marking={marking}
           order={those(order)}
           open={place.open}
           onOpen={(index, row) => open({ index, row })}
@@ -126,8 +133,9 @@ function Cells({ data, rows, place, go, down, across }: CellsProps): JSX.Element
 const mostPictures = 2000;
 
 /** Scans all rows, since any may belong to any cell. */
-function useCells({ data, rows, place, down, across }: CellsProps): Selected & { cells: Map<string, Cell> } {
-  const matches = matcher(place.query, (column) => data.columns[column]?.choices !== null);
+function useCells(props: CellsProps): Selected & { cells: Map<string, Cell> } {
+  const { rows, place, down, across } = props;
+  const matches = matcher(place.query, matchingOf(props));
   const perCell = Math.floor(mostPictures / (down.values.length * across.values.length));
   const search = async (watch: Watch): Promise<{ cells: Map<string, Cell>; count: number } | undefined> => {
     const cells = new Map<string, Cell>();

@@ -1,14 +1,16 @@
 /** How the night went: throughput, runs, waiting and working. */
 import type { JSX } from 'preact';
-import { Bars } from '../shared/charts.tsx';
+import { clockTicks, rateOf } from '../shared/chart-axes.ts';
+import { Bars, Ticks } from '../shared/charts.tsx';
 import type { GalleryData, GalleryNight, GalleryTimes } from '../../runner/core/gallery-data.ts';
 import { counted, durationWords, hourWords, instantWords } from '../shared/number-words.ts';
-import { endingWords } from './summary.tsx';
+import { About, endingWords } from './summary.tsx';
 
 export function NightView({ data }: { data: GalleryData }): JSX.Element {
   const [whole, latest] = data.nights;
   return (
     <section aria-label="The night" class="stack wide">
+      <About data={data} />
       {whole === undefined && <p class="soft">Nothing was submitted yet.</p>}
       {latest !== undefined && <Night title="The latest run" night={latest} />}
       {whole !== undefined && (
@@ -26,10 +28,10 @@ export function NightView({ data }: { data: GalleryData }): JSX.Element {
 function Night({ title, night }: { title: string; night: GalleryNight }): JSX.Element {
   const { startedAt, endedAt, saved, failed } = night;
   const binMs = (endedAt - startedAt) / saved.length;
+  const { factor, unit } = rateOf(saved, binMs);
   const sum = saved.reduce((all, count) => all + count, 0);
-  const most = Math.max(0, ...saved);
   const bad = failed.reduce((all, count) => all + count, 0);
-  const words = `${counted(sum, 'scene')} saved${bad > 0 ? ` and ${bad} failed` : ''} in ${durationWords(endedAt - startedAt)}, at most ${most} in ${durationWords(binMs)}`;
+  const words = `${counted(sum, 'scene')} saved${bad > 0 ? ` and ${bad} failed` : ''} in ${durationWords(endedAt - startedAt)}`;
   return (
     <figure class="card">
       <h2>{title}</h2>
@@ -37,12 +39,12 @@ function Night({ title, night }: { title: string; night: GalleryNight }): JSX.El
       <Bars
         label={`${title}: ${words}`}
         bars={saved.map((value, index) => ({
-          value,
-          bad: failed[index] ?? 0,
+          value: value * factor,
+          bad: (failed[index] ?? 0) * factor,
           title: `${instantWords(startedAt + index * binMs)}: ${value} saved, ${failed[index] ?? 0} failed`,
         }))}
-        start={instantWords(startedAt)}
-        end={instantWords(endedAt)}
+        unit={unit}
+        ticks={clockTicks(startedAt, endedAt)}
       />
     </figure>
   );
@@ -80,6 +82,7 @@ function Runs({ data, night }: { data: GalleryData; night: GalleryNight }): JSX.
             );
           })}
         </svg>
+        <Ticks ticks={clockTicks(night.startedAt, night.endedAt)} />
       </div>
       <ol reversed>
         {runs.toReversed().map((run) => (
@@ -113,8 +116,12 @@ function Times({ title, times }: { title: string; times: GalleryTimes | null }):
           title: `${durationWords(index * binMs)} to ${durationWords((index + 1) * binMs)}: ${counted(value, 'job')}`,
         }))}
         marks={[p50Ms / upToMs, Math.min(1, p95Ms / upToMs)]}
-        start="0"
-        end={mostMs > upToMs ? `${durationWords(upToMs)} and longer` : durationWords(upToMs)}
+        unit="jobs"
+        ticks={[
+          { at: 0, text: '0' },
+          { at: 0.5, text: durationWords(upToMs / 2) },
+          { at: 1, text: `${durationWords(upToMs)}${mostMs > upToMs ? ' and longer' : ''}` },
+        ]}
       />
     </figure>
   );

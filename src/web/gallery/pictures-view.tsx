@@ -2,6 +2,9 @@
 import type { JSX } from 'preact';
 import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { useLoaded } from '../shared/hooks.ts';
+import { KeyHint, MarkButtons, type Marking } from './mark-buttons.tsx';
+import { marks } from './marks.ts';
+import type { Matching } from './query.ts';
 import { countWords, counted } from '../shared/number-words.ts';
 import { PictureGrid } from '../shared/picture-grid.tsx';
 import type { Place } from './place.ts';
@@ -15,14 +18,20 @@ export interface ViewProps {
   data: GalleryData;
   rows: Rows;
   place: Place;
+  marking: Marking;
   go(change: Partial<Place>): void;
+}
+
+export function matchingOf({ data, marking }: Pick<ViewProps, 'data' | 'marking'>): Matching {
+  return { isChoice: (column) => data.columns[column]?.choices !== null, markOf: (id) => marking.of(id) };
 }
 
 /** Some screens full; the next ones are a click away. */
 const pageSize = 60;
 
-export function PicturesView({ data, rows, place, go }: ViewProps): JSX.Element {
-  const selected = useSelection(rows, data, place.query);
+export function PicturesView(props: ViewProps): JSX.Element {
+  const { data, rows, place, go, marking } = props;
+  const selected = useSelection(rows, place.query, matchingOf(props));
   const { selection } = selected;
   const pages = Math.max(1, Math.ceil((selection?.count ?? 0) / pageSize));
   const page = Math.min(place.page, pages);
@@ -34,6 +43,7 @@ export function PicturesView({ data, rows, place, go }: ViewProps): JSX.Element 
       <Found {...selected} hasFailed={selected.hasFailed || isGone} total={rows.total} />
       <ScenePictures
         shown={shown}
+        marking={marking}
         onOpen={({ index, row }) => go({ open: { number: index + 1, id: row.id ?? '' } })}
       />
       {pages > 1 && <Pages page={page} pages={pages} onPage={(next) => go({ page: next })} />}
@@ -41,6 +51,7 @@ export function PicturesView({ data, rows, place, go }: ViewProps): JSX.Element 
         <SceneDialog
           rows={rows}
           columns={data.columns}
+          marking={marking}
           order={selection}
           open={place.open}
           onOpen={(index, row) => {
@@ -62,11 +73,12 @@ export interface Scene {
 
 interface ScenesProps {
   shown: Scene[];
+  marking: Marking;
   isSmall?: boolean;
   onOpen(scene: Scene): void;
 }
 
-export function ScenePictures({ shown, isSmall = false, onOpen }: ScenesProps): JSX.Element {
+export function ScenePictures({ shown, marking, isSmall = false, onOpen }: ScenesProps): JSX.Element {
   return (
     <PictureGrid
       isSmall={isSmall}
@@ -74,6 +86,11 @@ export function ScenePictures({ shown, isSmall = false, onOpen }: ScenesProps): 
       onOpen={(position) => {
         const chosen = shown[position];
         if (chosen !== undefined) onOpen(chosen);
+      }}
+      extra={({ id }) => {
+        const mark = marking.of(id);
+        if (id !== undefined && !isSmall) return <MarkButtons {...marking} id={id} />;
+        return mark === undefined ? null : <span class={`mark ${mark}`}>{marks[mark].sign}</span>;
       }}
     />
   );
@@ -84,22 +101,25 @@ type FoundProps = Selected & { total: number };
 /** How many were found, said to screen readers too when it changes. */
 export function Found({ selection, done, hasFailed, total }: FoundProps): JSX.Element {
   return (
-    <p class="found" role="status">
-      {hasFailed ? (
-        <>
-          A newer report was written.{' '}
-          <button type="button" onClick={() => location.reload()}>
-            Reload
-          </button>
-        </>
-      ) : (
-        <span class="soft">
-          {selection === undefined
-            ? `Looking through ${counted(total, 'scene')}: ${Math.floor((100 * done) / Math.max(1, total))} %`
-            : foundWords(selection.count, total)}
-        </span>
-      )}
-    </p>
+    <div class="row above">
+      <p class={selection?.count === total ? 'found every' : 'found'} role="status">
+        {hasFailed ? (
+          <>
+            A newer report was written.{' '}
+            <button type="button" onClick={() => location.reload()}>
+              Reload
+            </button>
+          </>
+        ) : (
+          <span class="soft">
+            {selection === undefined
+              ? `Looking through ${counted(total, 'scene')}: ${Math.floor((100 * done) / Math.max(1, total))} %`
+              : foundWords(selection.count, total)}
+          </span>
+        )}
+      </p>
+      <KeyHint />
+    </div>
   );
 }
 

@@ -1,4 +1,5 @@
 /** Where in the page a reader is: kept in the address, so that it can be sent to somebody. */
+import { marks, type Mark } from './marks.ts';
 import { everything, orders, type Order, type Query } from './query.ts';
 
 export const views = {
@@ -37,6 +38,7 @@ export function readPlace(hash: string, names: string[]): Place {
       text: of('search'),
       state: of('state'),
       kind: of('kind'),
+      mark: isKeyOf(marks, of('mark')) ? (of('mark') as Mark) : '',
       columns: Object.fromEntries(columns) as Query['columns'],
       order: isKeyOf(orders, of('order')) ? (of('order') as Order) : everything.order,
     },
@@ -57,6 +59,7 @@ export function writePlace({ view, query, page, open, across, down }: Place, nam
   add('state', query.state);
   add('kind', query.kind);
   for (const [index, value] of Object.entries(query.columns)) add(`column.${names[Number(index)]}`, value);
+  add('mark', query.mark);
   add('order', query.order, everything.order);
   add('across', across);
   add('down', down);

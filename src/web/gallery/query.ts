@@ -1,5 +1,6 @@
 /** What a reader asks for: which scenes, in which order. */
 import type { GalleryRow } from '../../runner/core/gallery-data.ts';
+import type { Mark } from './marks.ts';
 
 export interface Query {
   /** Words that all have to be there, in any column or the id. */
@@ -10,6 +11,8 @@ export interface Query {
   kind: string;
   /** By the number of the column; a choice has to be equal, another is looked for within. */
   columns: Record<number, string>;
+  /** Empty for any scene, marked or not. */
+  mark: Mark | '';
   order: Order;
 }
 
@@ -24,22 +27,29 @@ export const orders = {
 
 export type Order = keyof typeof orders;
 
-export const everything: Query = { text: '', state: '', kind: '', columns: {}, order: 'listed' };
+export const everything: Query = { text: '', state: '', kind: '', columns: {}, mark: '', order: 'listed' };
 
 /** Whether it is every scene, in the order of the list. */
-export function isEverything({ text, state, kind, columns, order }: Query): boolean {
-  const wanted = [text.trim(), state, kind, ...Object.values(columns)];
+export function isEverything({ text, state, kind, columns, mark, order }: Query): boolean {
+  const wanted = [text.trim(), state, kind, mark, ...Object.values(columns)];
   return order === 'listed' && wanted.every((each) => each === '');
 }
 
-/** `isChoice`: whether the values of a column are a few to choose from. */
-export function matcher(query: Query, isChoice: (column: number) => boolean): (row: GalleryRow) => boolean {
+/** What a row is compared with, besides itself. */
+export interface Matching {
+  /** Whether the values of a column are a few to choose from. */
+  isChoice(column: number): boolean;
+  markOf(id: string | undefined): Mark | undefined;
+}
+
+export function matcher(query: Query, { isChoice, markOf }: Matching): (row: GalleryRow) => boolean {
   const words = wordsOf(query.text);
   const wanted = Object.entries(query.columns).filter(([, value]) => value !== '');
   const tests = wanted.map(([column, value]) => columnTest(Number(column), value, isChoice(Number(column))));
   return (row) =>
     (query.state === '' || row.state === query.state) &&
     (query.kind === '' || row.failure?.[0] === query.kind) &&
+    (query.mark === '' || markOf(row.id) === query.mark) &&
     tests.every((test) => test(row)) &&
     (words.length === 0 || hasWords(row, words));
 }

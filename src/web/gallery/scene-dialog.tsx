@@ -8,6 +8,7 @@ import { useLoaded } from '../shared/hooks.ts';
 import { byteWords, counted, countWords, durationWords, exactInstantWords } from '../shared/number-words.ts';
 import { Image } from '../shared/picture-grid.tsx';
 import { toneOf } from '../shared/tone.ts';
+import { MarkButtons, type Marking } from './mark-buttons.tsx';
 import { promptOf, textOf } from './query.ts';
 import type { Rows } from './rows.ts';
 import { scenePicture } from './scene-picture.ts';
@@ -16,6 +17,7 @@ import type { Selection } from './use-selection.ts';
 interface Props {
   rows: Rows;
   columns: GalleryColumn[];
+  marking: Marking;
   /** What comes before and after. */
   order: Selection;
   open: { number: number; id: string };
@@ -23,7 +25,7 @@ interface Props {
   onClose(): void;
 }
 
-export function SceneDialog({ rows, columns, order, open, onOpen, onClose }: Props): JSX.Element {
+export function SceneDialog({ rows, columns, marking, order, open, onOpen, onClose }: Props): JSX.Element {
   const found = useLoaded([open.number, open.id], () => find(rows, open.number - 1, open.id));
   const [chosen, setChosen] = useState({ of: -1, picture: 0 });
   const index = found?.index ?? open.number - 1;
@@ -68,6 +70,7 @@ export function SceneDialog({ rows, columns, order, open, onOpen, onClose }: Pro
       onStep={step}
       onClose={close}
     >
+      {row?.id !== undefined && <MarkButtons {...marking} id={row.id} hasWords />}
       {row !== undefined && <SceneStory row={row} picture={shown} columns={columns} />}
     </PictureViewer>
   );

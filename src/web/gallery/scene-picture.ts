@@ -13,6 +13,8 @@ export function scenePicture(row: GalleryRow, index: number): GridPicture {
     sources: picture === undefined ? [] : sourcesOf(picture),
     alt: short(prompt) || row.id || 'a scene without a prompt',
     caption: row.id ?? row.source,
+    prompt: short(prompt),
+    id: row.id,
     state: row.state,
     word: row.failure?.[0] ?? row.state,
     badge: picture === undefined ? '' : badgeOf(row.state, others.length),

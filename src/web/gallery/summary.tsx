@@ -1,57 +1,43 @@
-/** The head of the page: what came out, in a few numbers. */
+/** The head of the page, and what else there is to know of the batch. */
 import type { JSX } from 'preact';
 import type { GalleryData, GalleryRun } from '../../runner/core/gallery-data.ts';
-import { Tile } from '../shared/facts.tsx';
-import {
-  byteWords,
-  countWords,
-  counted,
-  durationWords,
-  instantWords,
-  moneyWords,
-} from '../shared/number-words.ts';
-import { toneOf } from '../shared/tone.ts';
+import { Facts } from '../shared/facts.tsx';
+import { byteWords, countWords, durationWords, instantWords, moneyWords } from '../shared/number-words.ts';
+import { PageHead } from '../shared/page-head.tsx';
+import type { Tone } from '../shared/tone.ts';
 
-export function Summary({ data }: { data: GalleryData }): JSX.Element {
-  const { scenes, pictures, cost, attempts, times, runs } = data;
-  const listed = Object.entries(scenes).reduce(
-    (sum, [state, count]) => sum + (state === 'withdrawn' ? 0 : count),
-    0,
-  );
-  const untold = attempts.unanswered + attempts.expired;
+export function Head({ data }: { data: GalleryData }): JSX.Element {
+  const { scenes, cost, attempts, times, runs } = data;
+  const listed = Object.values(scenes).reduce((sum, count) => sum + count, 0) - (scenes['withdrawn'] ?? 0);
+  const { firstSubmittedAt: from, lastSavedAt: to } = times;
+  const unknown = attempts.unanswered + attempts.expired;
+  const numbers = [
+    `${countWords(scenes['saved'] ?? 0)} of ${countWords(listed)}`,
+    cost === null ? '' : moneyWords(cost.spent, cost.currency),
+    unknown === 0 ? '' : `${countWords(unknown)} of unknown cost`,
+    from === null || to === null ? '' : durationWords(to - from),
+  ];
+  const { tone, word } = standing(scenes);
+  const ending = endingWords(runs.at(-1), true);
   return (
-    <header class="stack">
-      <h1>
-        <bdi>{data.title}</bdi>
-      </h1>
-      <p class="soft">
-        {endingWords(runs.at(-1), true)} Rendered by <bdi>{data.endpoint}</bdi>. Written{' '}
-        {instantWords(data.writtenAt)}.
-      </p>
-      <dl class="tiles">
-        <Tile name="saved" value={countWords(scenes['saved'] ?? 0)} more={`of ${counted(listed, 'scene')}`} />
-        {['failed', 'active', 'waiting', 'invalid', 'withdrawn'].map((state) =>
-          (scenes[state] ?? 0) > 0 ? (
-            <Tile key={state} name={state} value={countWords(scenes[state] ?? 0)} tone={toneOf(state)} />
-          ) : null,
-        )}
-        <Tile name="pictures" value={countWords(pictures.files)} more={byteWords(pictures.bytes)} />
-        <Tile
-          name="submissions"
-          value={countWords(attempts.total)}
-          more={untold > 0 ? `${countWords(untold)} of unknown cost` : undefined}
-        />
-        {cost !== null && <Tile name="cost" value={moneyWords(cost.spent, cost.currency)} />}
-        {times.firstSubmittedAt !== null && times.lastSavedAt !== null && (
-          <Tile
-            name="from first to last"
-            value={durationWords(times.lastSavedAt - times.firstSubmittedAt)}
-            more={`${durationWords(times.executionTimeMs)} of execution`}
-          />
-        )}
-      </dl>
-    </header>
+    <PageHead name={data.title} tone={tone} state={word}>
+      <p class="soft numbers">{numbers.filter((each) => each !== '').join(' · ')}</p>
+      {tone !== 'good' && ending !== '' && (
+        <p class="soft why" title={ending}>
+          {ending}
+        </p>
+      )}
+    </PageHead>
   );
+}
+
+function standing(scenes: GalleryData['scenes']): { tone: Tone; word: string } {
+  const of = (state: string): number => scenes[state] ?? 0;
+  const failed = of('failed') + of('invalid');
+  if (of('waiting') + of('active') > 0) return { tone: 'wait', word: 'unfinished' };
+  return failed > 0
+    ? { tone: 'bad', word: `${countWords(failed)} failed` }
+    : { tone: 'good', word: 'complete' };
 }
 
 /** How a run ended, as a sentence. */
@@ -61,4 +47,24 @@ export function endingWords(run: GalleryRun | undefined, isLatest: boolean): str
   return isLatest
     ? 'The run was still going when this was written, or exited without a final status.'
     : 'It exited without a final status.';
+}
+
+export function About({ data }: { data: GalleryData }): JSX.Element {
+  const { scenes, pictures, attempts, times, runs } = data;
+  const states = Object.entries(scenes).filter(([, count]) => count > 0);
+  return (
+    <section class="card" aria-label="The batch">
+      <Facts
+        facts={[
+          ['Latest run', endingWords(runs.at(-1), true) || null],
+          ['Scenes', states.map(([state, count]) => `${countWords(count)} ${state}`).join(', ')],
+          ['Pictures', `${countWords(pictures.files)}, ${byteWords(pictures.bytes)}`],
+          ['Submissions', countWords(attempts.total)],
+          ['Execution', durationWords(times.executionTimeMs)],
+          ['Rendered by', data.endpoint],
+          ['Written', `${instantWords(data.writtenAt)} by ${data.program}`],
+        ]}
+      />
+    </section>
+  );
 }

@@ -1,4 +1,4 @@
-/** Search, filters and order. */
+/** Search; filters and order on demand. */
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { GalleryColumn, GalleryData } from '../../runner/core/gallery-data.ts';
@@ -14,16 +14,35 @@ interface Props {
   onQuery(query: Query): void;
 }
 
-export function Toolbar({ data, query, isOrdered, onQuery }: Props): JSX.Element {
-  const columns = data.columns.flatMap((column, index) => (isFilter(column) ? [{ column, index }] : []));
-  const used = Object.values(query.columns).filter((value) => value !== '').length;
+export function Toolbar(props: Props): JSX.Element {
+  const { query, onQuery } = props;
+  const [isOpen, setOpen] = useState(false);
+  const { text, mark: _mark, ...filters } = query;
+  const isFiltered = !isEverything({ ...everything, ...filters });
   return (
     <search class="row toolbar">
-      <TextFilter
+      <SearchBox
         label="Search prompts and columns"
-        value={query.text}
-        onValue={(text) => onQuery({ ...query, text })}
+        value={text}
+        onValue={(next) => onQuery({ ...query, text: next })}
       />
+      <button type="button" aria-expanded={isOpen} aria-pressed={isFiltered} onClick={() => setOpen(!isOpen)}>
+        Filter
+      </button>
+      {!isEverything(query) && (
+        <button type="button" onClick={() => onQuery(everything)}>
+          Show everything
+        </button>
+      )}
+      {isOpen && <Filters {...props} />}
+    </search>
+  );
+}
+
+function Filters({ data, query, isOrdered, onQuery }: Props): JSX.Element {
+  const columns = data.columns.flatMap((column, index) => (isFilter(column) ? [{ column, index }] : []));
+  return (
+    <div class="row filters">
       <StateFilter data={data} query={query} onQuery={onQuery} />
       {isOrdered && (
         <Choice
@@ -33,27 +52,15 @@ export function Toolbar({ data, query, isOrdered, onQuery }: Props): JSX.Element
           onChoose={(order) => onQuery({ ...query, order })}
         />
       )}
-      {!isEverything(query) && (
-        <button type="button" onClick={() => onQuery(everything)}>
-          Show everything
-        </button>
-      )}
-      {columns.length > 0 && (
-        <details open={used > 0}>
-          <summary>Columns{used > 0 ? ` (${used} in use)` : ''}</summary>
-          <div class="row filters">
-            {columns.map(({ column, index }) => (
-              <ColumnFilter
-                key={index}
-                {...column}
-                value={query.columns[index] ?? ''}
-                onValue={(value) => onQuery({ ...query, columns: { ...query.columns, [index]: value } })}
-              />
-            ))}
-          </div>
-        </details>
-      )}
-    </search>
+      {columns.map(({ column, index }) => (
+        <ColumnFilter
+          key={index}
+          {...column}
+          value={query.columns[index] ?? ''}
+          onValue={(value) => onQuery({ ...query, columns: { ...query.columns, [index]: value } })}
+        />
+      ))}
+    </div>
   );
 }
 
@@ -114,8 +121,17 @@ function ColumnFilter({ name, choices, value, onValue }: ColumnProps): JSX.Eleme
   return <Choice label={name} options={[['', 'any'], ...options]} chosen={value} onChoose={onValue} />;
 }
 
+function TextFilter(props: TextProps): JSX.Element {
+  return (
+    <label class="field">
+      <bdi>{props.label}</bdi>
+      <SearchBox {...props} label="" />
+    </label>
+  );
+}
+
 /** Asks when the reader pauses: each answer may mean looking at a hundred thousand rows. */
-function TextFilter({ label, value, onValue }: TextProps): JSX.Element {
+function SearchBox({ label, value, onValue }: TextProps): JSX.Element {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
   useEffect(() => {
@@ -123,10 +139,14 @@ function TextFilter({ label, value, onValue }: TextProps): JSX.Element {
     const timer = setTimeout(() => onValue(text), 200);
     return () => clearTimeout(timer);
   }, [text]);
+  const named = label === '' ? {} : { 'aria-label': label, placeholder: label };
   return (
-    <label class="field">
-      <bdi>{label}</bdi>
-      <input type="search" value={text} dir="auto" onInput={(event) => setText(event.currentTarget.value)} />
-    </label>
+    <input
+      {...named}
+      type="search"
+      value={text}
+      dir="auto"
+      onInput={(event) => setText(event.currentTarget.value)}
+    />
   );
 }

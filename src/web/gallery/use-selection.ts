@@ -1,7 +1,7 @@
 /** The rows that a reader asked for, found in all files while the page goes on. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
-import { isEverything, matcher, sortKey, type Order, type Query } from './query.ts';
+import type { GalleryRow } from '../../runner/core/gallery-data.ts';
+import { isEverything, matcher, sortKey, type Matching, type Order, type Query } from './query.ts';
 import type { Rows } from './rows.ts';
 
 /** The numbers of rows from 0, in the order they are shown in. */
@@ -20,12 +20,12 @@ export interface Selected {
   hasFailed: boolean;
 }
 
-export function useSelection(rows: Rows, data: GalleryData, query: Query): Selected {
+export function useSelection(rows: Rows, query: Query, matching: Matching): Selected {
   const asked = JSON.stringify(query);
   const every = useMemo(() => (isEverything(query) ? everyRow(rows.total) : undefined), [asked]);
   const { found, isLatest, done, hasFailed } = useSearch(asked, async (watch) => {
     if (every !== undefined) return every;
-    const matches = matcher(query, (column) => data.columns[column]?.choices !== null);
+    const matches = matcher(query, matching);
     const numbers = await selectRows(rows, matches, query.order, watch);
     return numbers && those(numbers);
   });

@@ -8,12 +8,16 @@ export interface GridPicture {
   /** What a screen reader says: the prompt. */
   alt: string;
   caption: string;
+  /** Empty where there is none. */
+  prompt: string;
+  /** Of its scene; left out where it has none. */
+  id?: string | undefined;
   /** The state of its scene. */
   state: string;
   /** Said where there is no picture to show. */
   word: string;
   /** Said on the picture; empty for nothing. */
   badge: string;
-  /** Pixels of the picture: where pictures are shown whole, they keep their place until they are loaded. */
+  /** Pixels of the picture: it keeps its place until it is loaded. */
   size?: { width: number; height: number };
 }

@@ -120,9 +120,11 @@ function toGridPicture(picture: LivePicture): GridPicture {
     sources: [...small, imageAddress(picture)],
     alt: prompt === '' ? sceneId : prompt,
     caption: sceneId,
+    prompt,
     state: 'saved',
     word: 'saved',
     badge: '',
+    size: { width: picture.width, height: picture.height },
   };
 }
 

@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { LiveNumbers as Numbers } from '../../runner/core/live-batch.ts';
+import { clockTicks, rateOf } from '../shared/chart-axes.ts';
 import { Bars } from '../shared/charts.tsx';
 import { Choices } from '../shared/choices.tsx';
 import { Tile } from '../shared/facts.tsx';
@@ -10,6 +11,7 @@ import {
   countWords,
   counted,
   durationWords,
+  exactInstantWords,
   hourWords,
   instantWords,
   moneyWords,
@@ -117,34 +119,30 @@ function throughputOf(perSecond: number | null): { value: string; unit?: string 
 }
 
 const spans = [
-  ['lastHour', 'Last hour'],
+  ['run', 'This run'],
   ['night', 'Whole night'],
 ] as const;
 
 /** How many scenes were saved when. */
 export function RateChart({ numbers }: { numbers: Numbers }): JSX.Element {
-  const [span, setSpan] = useState<(typeof spans)[number][0]>('lastHour');
-  const { from, stepMs, counts } = numbers[span];
+  const [span, setSpan] = useState<(typeof spans)[number][0]>('run');
+  const { night, run } = numbers;
+  const { from, stepMs, counts } = span === 'run' || night === null ? run : night;
   const end = from + counts.length * stepMs;
+  const { factor, unit } = rateOf(counts, stepMs);
   const sum = counts.reduce((all, count) => all + count, 0);
-  const minutes = stepMs / 60_000;
-  const step = minutes === 1 ? 'a minute' : `${minutes} minutes`;
-  const most = `at most ${countWords(Math.max(0, ...counts))} in ${step}`;
-  const label = `${counted(sum, 'scene')} saved from ${instantWords(from)} to ${instantWords(end)}, ${most}`;
+  const label = `${counted(sum, 'scene')} saved from ${instantWords(from)} to ${instantWords(end)}`;
   const bars = counts.map((value, index) => ({
-    value,
-    title: `${hourWords(from + index * stepMs)}: ${counted(value, 'scene')} in ${step}`,
+    value: value * factor,
+    title: `${exactInstantWords(from + index * stepMs)}: ${counted(value, 'scene')} in ${durationWords(stepMs)}`,
   }));
   return (
     <section class="card stack" aria-labelledby="rate">
       <div class="row">
         <h2 id="rate">Saved</h2>
-        <Choices label="How far back" options={spans} chosen={span} onChoose={setSpan} />
+        {night !== null && <Choices label="How far back" options={spans} chosen={span} onChoose={setSpan} />}
       </div>
-      <p class="soft">
-        {counted(sum, 'scene')}, {most}
-      </p>
-      <Bars label={label} bars={bars} start={instantWords(from)} end={hourWords(end)} />
+      <Bars label={label} bars={bars} unit={unit} ticks={clockTicks(from, end)} />
     </section>
   );
 }

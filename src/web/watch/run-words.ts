@@ -76,5 +76,5 @@ export function titleOf(batch: LiveBatch | undefined): string {
   if (batch === undefined) return 'nightrender';
   const percent = percentOf(batch);
   const { head } = wordsOf(batch, 0);
-  return `${percent === undefined ? '' : `${percent} % `}${head.toLowerCase()} · ${batch.dir}`;
+  return `${percent === undefined ? '' : `${percent} % `}${head.toLowerCase()} · ${batch.name}`;
 }

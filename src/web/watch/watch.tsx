@@ -1,9 +1,10 @@
 /** The page of `nightrender watch`. */
-import { render, type JSX } from 'preact';
+import { render, type ComponentChildren, type JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { LiveBatch, LiveFailure } from '../../runner/core/live-batch.ts';
 import { useNow } from '../shared/hooks.ts';
 import { counted } from '../shared/number-words.ts';
+import { PageHead } from '../shared/page-head.tsx';
 import { Copyable, LongText } from '../shared/text.tsx';
 import { Arrivals } from './arrivals.tsx';
 import { followBatch } from './follow-batch.ts';
@@ -34,26 +35,21 @@ function WatchPage(): JSX.Element {
   const { numbers } = batch;
   return (
     <>
-      <header class="stack">
-        <p class="brand">nightrender</p>
-        <h1>
-          <bdi>{batch.dir}</bdi>
-        </h1>
-        <RunState batch={batch} aheadMs={aheadMs} />
+      <RunHead batch={batch} aheadMs={aheadMs}>
         {isLost && (
           <p class="message bad">
             <strong>Connection lost.</strong> <code>nightrender watch</code> does not answer; the run itself
             goes on without it. The page looks again by itself, and shows what it last knew.
           </p>
         )}
-      </header>
+      </RunHead>
       <main class={isLost ? 'stack wide stale' : 'stack wide'}>
         {numbers !== null && (
           <>
             <LiveNumbers numbers={numbers} aheadMs={aheadMs} />
             <div class="columns">
               <RateChart numbers={numbers} />
-              <LiveFailures failures={numbers.failures} />
+              {numbers.failures.length > 0 && <LiveFailures failures={numbers.failures} />}
             </div>
             <Arrivals newest={batch.newest} total={numbers.pictures} />
           </>
@@ -79,15 +75,20 @@ function Announcer({ batch, isLost }: { batch: LiveBatch; isLost: boolean }): JS
   );
 }
 
-function RunState({ batch, aheadMs }: { batch: LiveBatch; aheadMs: number }): JSX.Element {
+interface HeadProps {
+  batch: LiveBatch;
+  aheadMs: number;
+  children: ComponentChildren;
+}
+
+function RunHead({ batch, aheadMs, children }: HeadProps): JSX.Element {
   const { head, text, command, mood } = wordsOf(batch, useNow(aheadMs));
   return (
-    <div class={`message stack ${mood}`} data-run={batch.run.kind}>
-      <p>
-        <strong>{head}</strong> <span>{text}</span>
-      </p>
+    <PageHead name={batch.name} tone={mood} state={head} kind={batch.run.kind}>
+      <p class="soft">{text}</p>
       {command !== undefined && <Copyable label="Command" text={command} />}
-    </div>
+      {children}
+    </PageHead>
   );
 }
 
@@ -96,7 +97,6 @@ function LiveFailures({ failures }: { failures: LiveFailure[] }): JSX.Element {
   return (
     <section class="card stack" aria-labelledby="failures">
       <h2 id="failures">Failures</h2>
-      {failures.length === 0 && <p class="soft">None so far.</p>}
       {failures.map((failure) => (
         <OneKind key={failure.kind} {...failure} />
       ))}

@@ -1,6 +1,6 @@
 /** Promise: charts hold each scene that was finished once, in the bin of its time. */
 import { describe, expect, it } from 'vitest';
-import { addFinish, lastHourOf, nightOf, type Finishes } from '../../../src/runner/core/finish-rate.ts';
+import { addFinish, countFinishes, nightStart, type Finishes } from '../../../src/runner/core/finish-rate.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -14,32 +14,39 @@ function finishesAt(instants: number[]): Finishes {
 
 const sum = (counts: number[]): number => counts.reduce((all, count) => all + count, 0);
 
-it('tells the last hour by the minute, the one under way included', () => {
-  const finishes = finishesAt([noon - hour, noon - 59 * minute, noon - 1, noon, noon + 5_000]);
-  const { from, stepMs, counts } = lastHourOf(finishes, noon + 5_000);
-  expect([from, stepMs, counts.length]).toEqual([noon - 59 * minute, minute, 60]);
-  expect([counts[0], counts[58], counts[59]]).toEqual([1, 1, 2]);
-  expect(sum(counts)).toBe(4);
+it.each([
+  [2 * minute, 5_000],
+  [30 * minute, 30_000],
+  [hour, minute],
+  [8 * hour, 10 * minute],
+  [40 * hour, 30 * minute],
+])('a run of %i ms fills its chart, in bins of %i ms', (spanMs, stepMs) => {
+  const finishes = finishesAt([noon - spanMs - hour, noon - spanMs, noon - spanMs / 2, noon - 1, noon]);
+  const counted = countFinishes(finishes, noon - spanMs, noon);
+  expect([counted.from, counted.stepMs]).toEqual([noon - spanMs, stepMs]);
+  expect(counted.counts).toHaveLength(spanMs / stepMs + 1);
+  expect([counted.counts[0], counted.counts.at(-2), counted.counts.at(-1)]).toEqual([1, 1, 1]);
+  expect(sum(counted.counts)).toBe(4);
+});
+
+it('shows what is under way, also where nothing was finished', () => {
+  expect(countFinishes(new Map(), noon, noon).counts).toEqual([0]);
+  const longest = countFinishes(finishesAt([noon]), noon - 1000 * hour, noon).counts;
+  expect(longest.length).toBeLessThanOrEqual(100);
+  expect(sum(longest)).toBe(1);
 });
 
 describe('the night', () => {
-  it('is one without a pause of hours in it, and holds each of its scenes once', () => {
+  it('begins before the run where there is no pause of hours between', () => {
     const lastNight = Array.from({ length: 50 }, (_, i) => noon - 30 * hour + i * minute);
     const tonight = Array.from({ length: 600 }, (_, i) => noon - i * minute);
-    const { from, stepMs, counts } = nightOf(finishesAt([...lastNight, ...tonight]), noon);
-    expect(sum(counts)).toBe(600);
-    expect(counts.length).toBeLessThanOrEqual(96);
-    expect(from).toBeGreaterThan(noon - 10 * hour - stepMs);
-    expect(from + counts.length * stepMs).toBeGreaterThan(noon);
+    expect(nightStart(finishesAt([...lastNight, ...tonight]), noon)).toBe(noon - 599 * minute);
+    expect(nightStart(finishesAt(lastNight), noon)).toBe(noon);
+    expect(nightStart(finishesAt([noon + 1_000]), noon + 500)).toBe(noon + 500);
   });
 
-  it('is an hour at least, also where nothing was finished', () => {
-    expect(nightOf(new Map(), noon).counts).toHaveLength(60);
-    expect(sum(nightOf(finishesAt([noon]), noon).counts)).toBe(1);
-  });
-
-  it('has few bins, however long it is', () => {
+  it('is two days at most', () => {
     const long = Array.from({ length: 2_000 }, (_, i) => noon - i * 10 * minute);
-    expect(nightOf(finishesAt(long), noon).counts.length).toBeLessThanOrEqual(100);
+    expect(nightStart(finishesAt(long), noon)).toBe(noon - 48 * hour);
   });
 });

@@ -17,7 +17,7 @@ it('gives the page what the report tells, and every row in order', async () => {
     await writeReport(folder, sourceOf([savedRow, failedRow, invalidRow]), about);
     const data = await dataOf(folder);
     expect(data).toMatchObject({
-      title: 'jobs/scenes.csv',
+      title: 'my night/out',
       scenes: { saved: 1, failed: 1, invalid: 1 },
       columns: [
         { name: 'id', choices: null },
@@ -66,10 +66,10 @@ it('groups what failed, with the command that puts exactly that back', async () 
     const expired: ReportRow = { ...failedRow, failureKind: 'expired', failureText: 'gone' };
     await writeReport(folder, sourceOf([failedRow, expired, failedRow, invalidRow]), about);
     const { failures } = await dataOf(folder);
-    expect(failures.map(({ kind, scenes, command }) => [kind, scenes, command])).toEqual([
-      ['job-failed', 2, "nightrender retry '/home/me/my night/pipeline.yaml' --kind job-failed"],
-      ['expired', 1, "nightrender retry '/home/me/my night/pipeline.yaml' --kind expired"],
-      ['invalid-row', 1, null],
+    expect(failures.map(({ kind, scenes, first, command }) => [kind, scenes, first, command])).toEqual([
+      ['job-failed', 2, [0, 2], "nightrender retry '/home/me/my night/pipeline.yaml' --kind job-failed"],
+      ['expired', 1, [1], "nightrender retry '/home/me/my night/pipeline.yaml' --kind expired"],
+      ['invalid-row', 1, [3], null],
     ]);
   });
 });
@@ -95,8 +95,7 @@ it('leaves nothing of a prompt, a name or a failure in the page that ends a scri
       columns: { id: hostile, scene: hostile },
       input: { scene: hostile },
     };
-    const batch = { ...about.batch, manifest: [hostile] };
-    await writeReport(folder, sourceOf([row], ['id', 'scene', hostile]), { ...about, batch });
+    await writeReport(folder, sourceOf([row], ['id', 'scene', hostile]), { ...about, name: hostile });
     const page = await readFile(join(folder, 'index.html'), 'utf8');
     expect(page.match(/<script/g)).toHaveLength(2);
     expect(page.match(/<!--/g)).toBeNull();

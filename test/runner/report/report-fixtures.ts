@@ -108,6 +108,8 @@ export const summary: BatchSummary = {
 };
 
 export const about: ReportHeader = {
+  name: 'my night/out',
+  axes: ['season', 'size'],
   batch: {
     manifest: ['jobs/scenes.csv'],
     endpoint: { baseUrl: 'https://api.example/v2', id: 'renderer', version: 'v2' },

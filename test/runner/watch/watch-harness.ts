@@ -38,7 +38,7 @@ export async function startWatch(): Promise<Watch> {
     imagesDir,
     thumbnailsDir,
     batch: {
-      dir: 'out',
+      name: 'night/out',
       command: 'nightrender run p.yaml',
       run: { kind: 'none' },
       numbers: null,

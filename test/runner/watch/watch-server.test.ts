@@ -175,7 +175,7 @@ describe('the data', () => {
     const all = await ask(watch, '/data.json');
     expect(all.headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
     expect(JSON.parse(all.body.toString())).toMatchObject({
-      dir: 'out',
+      name: 'night/out',
       run: { kind: 'none' },
       now: expect.any(Number),
     });
@@ -222,7 +222,7 @@ describe('the events', () => {
       return socket.pause();
     });
     const tab = await listen(watch.url);
-    expect(await tab.event('batch')).toMatchObject({ dir: 'out' });
+    expect(await tab.event('batch')).toMatchObject({ name: 'night/out' });
     expect((await ask(watch, fox)).body.length).toBe(png.length);
     for (const socket of lazy) socket.destroy();
     await tab.leave();

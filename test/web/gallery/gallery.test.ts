@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { noBrowser, openBrowser, openPage, type OpenPage, type PageOptions } from '../browser.ts';
-import { hostilePrompts, largeReport, smallReport } from '../gallery-report.ts';
+import { savedRow } from '../../runner/report/report-fixtures.ts';
+import { hostilePrompts, largeReport, smallReport, writtenReport } from '../gallery-report.ts';
 
 let browser: Browser | undefined;
 let folder = '';
@@ -61,7 +62,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
       await expect.poll(async () => (await captions(page)).length).toBe(60);
       const said = await alts(page);
       for (const prompt of hostilePrompts.slice(0, 4)) expect(said).toContain(prompt);
-      expect(await page.title()).toBe('jobs/scenes.csv · nightrender');
+      expect(await page.title()).toBe('my night/out · nightrender');
       const first = page.locator('.picture img').first();
       await expect
         .poll(() => first.evaluate((img) => (img as unknown as { naturalWidth: number }).naturalWidth))
@@ -79,7 +80,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
       await page.getByLabel('Search prompts and columns').fill('LIGHTHOUSE winter');
       await expect.poll(found).toBe('74 of 300 scenes');
       await expect.poll(async () => (await captions(page))[0]).toBe('s7');
-      await page.getByText('Columns', { exact: true }).click();
+      await page.getByRole('button', { name: 'Filter' }).click();
       await page.getByLabel('size').selectOption('128');
       await expect.poll(found).toBe('25 of 300 scenes');
       await page.getByLabel('take').selectOption('take 3');
@@ -179,6 +180,14 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
       await page.getByRole('button', { name: 'Copy' }).click();
       await expect.poll(() => page.locator('.copyable').innerText()).toMatch(/Copied/);
+      const failed = page.locator('article .picture');
+      await expect.poll(() => failed.count()).toBe(6);
+      expect(await failed.first().innerText()).toMatch(
+        /job-failed\s+a lighthouse in winter, number 19\s+s19/,
+      );
+      await failed.nth(1).click();
+      await expect.poll(() => page.locator(`${dialog} h2`).innerText()).toBe('s39');
+      await page.keyboard.press('Escape');
       await page.getByRole('button', { name: 'Show them' }).click();
       await expect.poll(found).toBe('15 of 300 scenes');
     });
@@ -187,7 +196,41 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
         .locator('svg[role=img]')
         .evaluateAll((all) => all.map((svg) => svg.getAttribute('aria-label')));
       expect(charts.join('\n')).toMatch(/285 scenes saved and 15 failed in/);
+      const throughput = page.locator('.chart').first();
+      expect(await throughput.locator('.unit').innerText()).toBe('scenes an hour');
+      expect(await throughput.locator('.scale small').allInnerTexts()).toEqual(['80', '40', '0']);
+      const times = await throughput.locator('.ticks small').allInnerTexts();
+      expect(times).toEqual(['00:00', '03:00', '06:00']);
       expect(charts.join('\n')).toMatch(/Execution of 285 jobs: half within 3\.\d s, 95 % within 5\.\d s/);
+    });
+  });
+
+  it.each([390, 800, 1280])('begins with pictures, whole ones, at %i pixels', async (width) => {
+    await looking(
+      small,
+      async ({ page }) => {
+        const first = page.locator('.picture img').first();
+        await first.waitFor();
+        const { y = 0, width: w = 0, height: h = 1 } = (await first.boundingBox()) ?? {};
+        expect(y).toBeLessThan(200);
+        expect(w / h).toBeCloseTo(4 / 3, 1);
+        expect(await page.locator('.head').innerText()).toMatch(
+          /my night\/out\s+15 failed\s+285 of 300 · 1 of unknown cost · 10 h 10 min/,
+        );
+        expect(await page.locator('.picture .words').nth(6).innerText()).toBe(
+          'a lighthouse in autumn, number 6',
+        );
+      },
+      { width },
+    );
+  });
+
+  it('hides the grid where no two columns have few values', async () => {
+    const own = join(folder, 'plain');
+    const { url } = await writtenReport(own, [{ ...savedRow, pictures: [] }], ['id', 'scene']);
+    await looking(`${url}#view=grid`, async ({ page }) => {
+      await page.locator('.picture').first().waitFor();
+      expect(await page.getByRole('button', { name: 'Grid' }).count()).toBe(0);
     });
   });
 
@@ -290,7 +333,7 @@ const unusable = `(() => {
   const all = (selector) => [...document.querySelectorAll(selector)];
   const shown = (element) => element.checkVisibility();
   for (const selector of ['header', 'nav', 'main', 'footer', 'h1'])
-    if (all('#page > ' + selector + ', #page > header > ' + selector).length === 0) wrong.push('no ' + selector);
+    if (all('#page > ' + selector + ', #page > * > ' + selector).length === 0) wrong.push('no ' + selector);
   if (document.documentElement.lang === '') wrong.push('no language');
   for (const img of all('img')) if (!img.alt) wrong.push('a picture without words');
   for (const svg of all('svg')) if (!svg.getAttribute('aria-label')) wrong.push('a chart without words');

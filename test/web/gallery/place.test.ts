@@ -16,6 +16,7 @@ it('comes back from the address as it was', () => {
           text,
           state: text,
           kind: text,
+          mark: fc.constantFrom('', 'star', 'reject', 'again'),
           columns: fc.record({ 0: fc.string({ minLength: 1 }), 2: fc.string({ minLength: 1 }) }),
           order: fc.constantFrom(...(Object.keys(orders) as (keyof typeof orders)[])),
         }),

@@ -13,7 +13,13 @@ const row: GalleryRow = {
 };
 
 const asks = (query: Partial<Query>): boolean =>
-  matcher({ ...everything, ...query }, (column) => column === 1 || column === 2)(row);
+  matcher(
+    { ...everything, ...query },
+    {
+      isChoice: (column) => column === 1 || column === 2,
+      markOf: (id) => (id === row.id ? 'star' : undefined),
+    },
+  )(row);
 
 it.each(['', 'harbour', 'BOAT red', 'foggy ärmel', '30', 'true', 'dusk', 'harbour dusk'])(
   '%j is found',
@@ -29,6 +35,8 @@ it.each(['green', 'red green', 'null', 'memory'])('%j is not', (text) => {
 it.each<[Partial<Query>, boolean]>([
   [{ state: 'failed' }, true],
   [{ state: 'saved' }, false],
+  [{ mark: 'star' }, true],
+  [{ mark: 'again' }, false],
   [{ kind: 'job-failed' }, true],
   [{ kind: 'expired' }, false],
   [{ columns: { 1: '30', 2: 'true' } }, true],

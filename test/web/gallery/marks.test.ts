@@ -1,0 +1,127 @@
+/** Promise: what a reader marks in the gallery stays in the browser, can be filtered, and becomes a list that `retry` reads. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Download, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { noBrowser, openBrowser, openPage } from '../browser.ts';
+import { smallReport } from '../gallery-report.ts';
+
+let browser: Browser;
+let folder = '';
+let url = '';
+
+beforeAll(async () => {
+  if (noBrowser !== undefined) return;
+  folder = await mkdtemp(join(tmpdir(), 'gallery-marks-'));
+  browser = await openBrowser();
+  url = (await smallReport(folder)).url;
+});
+
+afterAll(async () => {
+  if (noBrowser !== undefined) return;
+  await browser.close();
+  await rm(folder, { recursive: true });
+});
+
+async function opened(address = url): Promise<Page> {
+  const { page } = await openPage(browser);
+  await page.goto(address);
+  await page.locator('.picture').nth(59).waitFor();
+  return page;
+}
+
+/** The id of the scene and its mark. */
+function marked(page: Page): Promise<string[]> {
+  return page
+    .locator('.marks [aria-pressed=true]')
+    .evaluateAll((all) =>
+      all.map((each) => `${each.parentElement?.dataset['scene']} ${each.getAttribute('aria-label')}`),
+    );
+}
+
+async function textOf(download: Download): Promise<string> {
+  return readFile(await download.path(), 'utf8');
+}
+
+describe.skipIf(noBrowser !== undefined)('marks (skipped where there is no chromium)', () => {
+  it('are set and taken away by key, where the focus or the pointer is, and by pointer', async () => {
+    const page = await opened();
+    await page.locator('.picture').nth(2).focus();
+    await page.keyboard.press('s');
+    await expect.poll(() => marked(page)).toEqual(['s2 Star']);
+    await page.keyboard.press('x');
+    await expect.poll(() => marked(page)).toEqual(['s2 Reject']);
+    await page.evaluate('document.activeElement.blur()');
+    await page.locator('.picture').nth(3).hover();
+    await page.keyboard.press('r');
+    await expect.poll(() => marked(page)).toEqual(['s2 Reject', 's3 Render again']);
+    await page.locator('li:hover').getByRole('button', { name: 'Star' }).click();
+    await expect.poll(() => marked(page)).toEqual(['s2 Reject', 's3 Star']);
+    await page.keyboard.press('s');
+    await expect.poll(() => marked(page)).toEqual(['s2 Reject']);
+    // What is typed is no mark.
+    await page.getByLabel('Search prompts and columns').fill('');
+    await page.keyboard.press('s');
+    await expect.poll(() => page.getByLabel('Search prompts and columns').inputValue()).toBe('s');
+    expect(await marked(page)).toEqual(['s2 Reject']);
+    await page.context().close();
+  });
+
+  it('are set in the scene that is open, outlive the page and are a filter', async () => {
+    const page = await opened(`${url}#scene=5&id=s4`);
+    const star = page.locator('dialog').getByRole('button', { name: 'Star' });
+    await star.waitFor();
+    await page.keyboard.press('s');
+    await expect.poll(() => star.getAttribute('aria-pressed')).toBe('true');
+    await page.keyboard.press('ArrowRight');
+    await expect.poll(() => page.locator('dialog h2').innerText()).toBe('s5');
+    await page.locator('dialog').getByRole('button', { name: 'Render again' }).click();
+    await page.keyboard.press('Escape');
+    await page.evaluate('location.reload()');
+    await expect.poll(() => marked(page)).toEqual(['s4 Star', 's5 Render again']);
+    await page.getByRole('button', { name: '1 starred' }).click();
+    await expect.poll(() => page.locator('.found').innerText()).toBe('1 of 300 scenes');
+    expect(new URL(page.url()).hash).toBe('#mark=star');
+    await page.getByRole('button', { name: '1 starred' }).click();
+    await expect.poll(() => page.locator('.found').innerText()).toBe('300 scenes');
+    await page.context().close();
+  });
+
+  it('are exported as ids, one a line, with the command that reads them', async () => {
+    const page = await opened();
+    for (const [index, key] of Object.entries({ 19: 'r', 2: 'r', 7: 's' })) {
+      await page.locator('.picture').nth(Number(index)).focus();
+      await page.keyboard.press(key);
+    }
+    await page.getByRole('button', { name: 'Export' }).click();
+    expect(await page.locator('dialog pre').innerText()).toBe(
+      "nightrender retry '/home/me/my night/pipeline.yaml' --ids render-again.txt --again",
+    );
+    const saved = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download render-again.txt' }).click();
+    const list = await saved;
+    expect(list.suggestedFilename()).toBe('render-again.txt');
+    expect((await textOf(list)).split('\n').toSorted()).toEqual(['', 's19', 's2']);
+    expect(await page.locator('dialog .hint').innerText()).toBe('Marks are kept in this browser.');
+    await page.context().close();
+  });
+
+  it('work where the browser keeps nothing, and say so', async () => {
+    const { page } = await openPage(browser);
+    const headers = { 'content-security-policy': 'sandbox allow-scripts' };
+    await page.route('http://gallery.test/**', (route) =>
+      route.fulfill({
+        path: join(folder, decodeURIComponent(new URL(route.request().url()).pathname)),
+        headers,
+      }),
+    );
+    await page.goto('http://gallery.test/report/index.html');
+    await page.locator('.picture').nth(1).focus();
+    await page.keyboard.press('s');
+    await page.getByRole('button', { name: '1 starred' }).waitFor();
+    await page.getByRole('button', { name: 'Export' }).click();
+    await page.getByText('This browser keeps no marks').waitFor();
+    await page.context().close();
+  });
+});

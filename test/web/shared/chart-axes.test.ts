@@ -1,0 +1,45 @@
+/** Axes say what they count, and when, in numbers that people grasp. */
+import { expect, it } from 'vitest';
+import { clockTicks, rateOf, roundTop } from '../../../src/web/shared/chart-axes.ts';
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const noon = new Date(2024, 5, 1, 12).getTime();
+
+it.each([
+  [noon - 75 * second, noon, ['11:59:00', '11:59:30', '12:00:00']],
+  [noon - 10 * minute, noon, ['11:50', '11:55', '12:00']],
+  [noon - 9 * hour, noon, ['04:00', '06:00', '08:00', '10:00', '12:00']],
+  [noon - 30 * hour, noon, ['Fri 12:00', 'Sat 00:00', 'Sat 12:00']],
+])('from %i to %i the times are %j', (from, to, texts) => {
+  const ticks = clockTicks(from, to);
+  expect(ticks.map(({ text }) => text)).toEqual(texts);
+  expect(ticks.at(-1)?.at).toBe(1);
+});
+
+it('has no times of no time', () => {
+  expect(clockTicks(noon + 1, noon + 1)).toEqual([]);
+});
+
+it.each([
+  [0, 1],
+  [0.4, 1],
+  [7, 8],
+  [41, 50],
+  [2235, 3000],
+  [99, 100],
+])('an axis of %d ends at %d', (most, top) => {
+  expect(roundTop(most)).toBe(top);
+});
+
+it.each([
+  [[0, 41, 12], second, 'scenes a second', 41],
+  [[3, 1], minute, 'scenes a minute', 3],
+  [[2, 1], 10 * minute, 'scenes an hour', 12],
+  [[], minute, 'scenes an hour', 0],
+])('%j in bins of %i ms are %s', (counts, binMs, unit, most) => {
+  const rate = rateOf(counts, binMs);
+  expect(rate.unit).toBe(unit);
+  expect(Math.max(0, ...counts) * rate.factor).toBeCloseTo(most);
+});

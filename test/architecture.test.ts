@@ -131,7 +131,9 @@ it('lets only the terminal print', () => {
   const printers = files.filter((file) =>
     /\bconsole\.\w+\(|process\.std(out|err)\.write\(/.test(textOf(file)),
   );
-  expect(printers.filter((file) => !file.startsWith('terminal/') && file !== 'cli.ts')).toEqual([]);
+  // The second shows lines of a program to copy.
+  const allowed = new Set(['cli.ts', 'web/console/use-it.tsx']);
+  expect(printers.filter((file) => !file.startsWith('terminal/') && !allowed.has(file))).toEqual([]);
 });
 
 it('keeps clock and chance out of the rules', () => {

@@ -1,8 +1,10 @@
 /** `nightrender serve`: the service as a program of its own. */
 import { availableParallelism } from 'node:os';
 import { basename, resolve } from 'node:path';
+import sharp from 'sharp';
 import { checkEndpointForm, endpointForm } from '../service/config/check-endpoint-form.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
+import { triedThumbnail } from '../runner/images/thumbnail.ts';
 import { readService, type ServiceSettings } from '../service/config/read-service.ts';
 import { makeFolder } from '../runner/files/folders.ts';
 import { endpointSettings } from '../service/endpoint-settings.ts';
@@ -17,7 +19,7 @@ import { oneText, wholeNumber, textIn, textOption } from './option-values.ts';
 import { shownPath } from './shown-path.ts';
 import { untilSignal } from './signals.ts';
 import { program } from './version.ts';
-import { removeContainersLeftIn, rendererLack, workloadNeeds, workloadOf } from './workload-of.ts';
+import { gpuSigns, removeContainersLeftIn, workloadNeeds, workloadOf } from './workload-of.ts';
 import type { LoadedCommand } from './command.ts';
 import { common } from './exit-codes.ts';
 
@@ -94,7 +96,8 @@ async function serve(file: string | undefined, argv: Record<string, unknown>): P
         manual: manualPage,
         program,
         file: file === undefined ? null : basename(file),
-        rendererLack: rendererLack(dataDir, settings.endpoints),
+        ...gpuSigns(dataDir, settings.endpoints),
+        thumbnailOf: (picture) => triedThumbnail(() => sharp(picture)),
         forms: {
           check: (raw, others) =>
             checkEndpointForm(raw, { others, env: process.env, maxQueued: settings.limits.maxQueued }),

@@ -9,6 +9,7 @@ import { containerWorkload, removeLeftContainers } from '../service/workloads/co
 import { type ContainerTool, findContainerTool } from '../service/workloads/container-tool.ts';
 import { moduleWorkload } from '../service/workloads/module-workload.ts';
 import { workerEnvironment } from '../service/workloads/worker-environment.ts';
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -143,25 +144,39 @@ function markIn(dataDir: string): string {
 }
 
 /**
- * What keeps the scene-renderer from the GPU is found out beside the service's work: drivers take their time. The terminal
- * shows it where one of these endpoints needs it.
+ * The GPUs of this machine, and what keeps the scene-renderer from one, are found out beside the service's work: drivers
+ * take their time. The terminal shows the latter where one of these endpoints needs it.
  */
-export function rendererLack(
+export function gpuSigns(
   dataDir: string,
   endpoints: readonly EndpointSettings[],
-): () => RendererLack | null {
+): { rendererLack: () => RendererLack | null; gpus: () => string[] | null } {
   const isNeeded = endpoints.some(
     ({ workload }) => workload.kind === 'prebuilt' && workload.name === 'scene-renderer',
   );
   let lack: RendererLack | null = null;
-  void describeRenderer(rendererDirIn(dataDir)).then((renderer) => {
+  let gpus: string[] | null = null;
+  void Promise.all([describeRenderer(rendererDirIn(dataDir)), nvidiaGpus()]).then(([renderer, found]) => {
+    gpus = found.length === 0 && renderer.kind === 'gpu' ? [renderer.adapter] : found;
     if (renderer.kind === 'gpu') return undefined;
     lack = { reason: renderer.reason, install: renderer.install };
     const mend = renderer.install === null ? '' : ` Install what is missing with: ${renderer.install}`;
     if (isNeeded) printServiceFailure(`scene-renderer paints in 2D: ${renderer.reason}.${mend}`);
     return undefined;
   });
-  return () => lack;
+  return { rendererLack: () => lack, gpus: () => gpus };
+}
+
+/** As NVIDIA's driver tells of them; none where there is no such driver. */
+function nvidiaGpus(): Promise<string[]> {
+  const query = ['--query-gpu=name,memory.total', '--format=csv,noheader,nounits'];
+  return new Promise((resolve) => {
+    execFile('nvidia-smi', query, { timeout: 20_000 }, (error, output) => {
+      const rows = error === null ? output.trim().split('\n') : [];
+      const gpus = rows.map((row) => row.split(', '));
+      resolve(gpus.map(([name = '', mib]) => `${name} (${Math.round(Number(mib) / 1024)} GB)`));
+    });
+  });
 }
 
 function rendererDirIn(dataDir: string): string {

@@ -10,9 +10,13 @@
  * DELETE endpoints/{id}                                     → 204 | 404 | 409
  * POST   endpoints/{id}/jobs         { input, policy?, webhook? } → 201 { id } | 400 | 404 | 429
  * POST   endpoints/{id}/purge-queue                         → 200 { removed }
- * GET    jobs?endpoint=&status=&before=                     → JobRow[], newest first, at most 50
+ * GET    jobs?endpoint=&status=&text=&before=               → JobPage, newest first
+ * GET    jobs/cancel, jobs/retry?endpoint=&status=&text=    → BulkCount: how many of these the same as POST would reach
+ * POST   jobs/cancel, jobs/retry?endpoint=&status=&text=    → BulkCount: how many were; again for more
  * GET    jobs/{id}                                          → JobView | 404
+ * GET    jobs/{id}/thumbnail                                → JPEG of the first picture in its output, or 204
  * POST   jobs/{id}/cancel, jobs/{id}/retry                  → 200 { id, status } | 404 | 409
+ * GET    history?endpoint=&range=hour|day                   → JobHistoryView
  * GET    keys                                               → KeyView[]
  * POST   keys                        KeyForm                → 201 { key, view: KeyView }: the only time it is shown
  * POST   keys/{id}/revoke                                   → 204 | 404
@@ -36,6 +40,8 @@ export interface Overview {
   file: string | null;
   /** Why workers of scene-renderer paint instead; null where they render, or it is not known yet. */
   rendererLack: RendererLack | null;
+  /** The GPUs of the service's machine in words; null while they are looked for. */
+  gpus: string[] | null;
   endpoints: EndpointView[];
 }
 
@@ -115,6 +121,35 @@ export interface JobRow {
   key: string | null;
   /** The beginning of the scene or prompt of its input. */
   summary: string;
+}
+
+export interface JobPage {
+  jobs: JobRow[];
+  /** What `before` is for those that follow; null where none do. A search may have found nothing yet. */
+  next: string | null;
+}
+
+export interface BulkCount {
+  jobs: number;
+  /** Whether there are more than are reached at once. */
+  isMore: boolean;
+}
+
+/** Since the service was started at most. */
+export interface JobHistoryView {
+  /** Counting began then, or where the range begins. */
+  since: number;
+  stepMs: number;
+  /** One a step, oldest first. `queue` is the longest that the queue was; `gpuMs` is time in workers. */
+  steps: { at: number; completed: number; failed: number; queue: number; gpuMs: number }[];
+  /** ms, within a tenth; null where there was none. */
+  delay: Quantiles | null;
+  execution: Quantiles | null;
+}
+
+export interface Quantiles {
+  p50: number;
+  p95: number;
 }
 
 export interface JobView extends JobRow {

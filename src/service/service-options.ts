@@ -67,6 +67,10 @@ export interface ConsoleOptions {
   program: string;
   /** Why workers of scene-renderer paint instead; null where they render, or it is not known yet. */
   rendererLack: () => RendererLack | null;
+  /** The GPUs of this machine in words; null while they are looked for. */
+  gpus: () => string[] | null;
+  /** A small JPEG; undefined for what is no picture. */
+  thumbnailOf: (picture: Buffer) => Promise<Buffer | undefined>;
   /** The name of the file that the service was started with; null for none. */
   file: string | null;
 }

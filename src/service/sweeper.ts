@@ -1,4 +1,4 @@
-/** Times out jobs, deletes expired results, and checks the data folder. */
+/** Times out jobs, deletes expired results, notes queue lengths, and checks the data folder. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FolderWatch } from './jobs/data-folder.ts';
 import type { JobStore } from './jobs/job-store.ts';
@@ -7,6 +7,7 @@ import type { JobStore } from './jobs/job-store.ts';
 const timeOutsEveryMs = 500;
 
 const folderEveryMs = 1_000;
+const queuesEveryMs = 2_000;
 
 export class Sweeper {
   readonly #store: JobStore;
@@ -23,6 +24,7 @@ export class Sweeper {
     this.#timers = [
       setInterval(() => void this.#alone('delete expired results', () => this.#sweep()), everyMs),
       setInterval(() => void this.#alone('end overdue jobs', () => this.#endOverdue()), timeOutsEveryMs),
+      setInterval(() => void this.#alone('measure the queues', () => this.#noteQueues()), queuesEveryMs),
       setInterval(() => void this.#alone('check the data folder', () => void folder.check()), folderEveryMs),
     ];
     for (const timer of this.#timers) timer.unref();
@@ -52,6 +54,11 @@ export class Sweeper {
       deleted += some;
     }
     if (deleted > 0 && !this.#isStopped) this.#store.expiry.scrub();
+  }
+
+  #noteQueues(): void {
+    const { reads, history } = this.#store;
+    for (const { endpointId, jobs } of reads.queueLengths()) history.noteQueue(endpointId, jobs);
   }
 
   async #endOverdue(): Promise<void> {

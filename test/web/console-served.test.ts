@@ -1,10 +1,14 @@
 /** Promise: the console of the program as it is built does what it shows: endpoints, jobs, pictures, logs and keys. */
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { folderWith, Program } from '../e2e/cli.ts';
 import { noBrowser, openBrowser, openPage } from './browser.ts';
 import { field } from './console-visit.ts';
+
+const run = promisify(execFile);
 
 /** Says in its log what it is asked for, and answers with as many letters. */
 const worker = `
@@ -80,11 +84,23 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       (shown) => (shown as unknown as { naturalWidth: number }).naturalWidth,
     );
     expect(width).toBeGreaterThan(0);
+    const thumbnail = page.locator('.job .thumbnail.seen');
+    await thumbnail.waitFor();
+    expect(
+      await thumbnail.evaluate((shown) => (shown as unknown as { naturalWidth: number }).naturalWidth),
+    ).toBe(320);
+
+    await page.getByRole('button', { name: 'JavaScript' }).click();
+    const lines = await page.getByRole('region', { name: /^In JavaScript/ }).textContent();
+    const env = { ...process.env, NIGHTRENDER_API_KEY: first.key };
+    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', lines ?? ''], { env });
+    expect(stdout).toMatch(/^COMPLETED \[\{"rendered_image":"iVBOR/);
 
     await makeEndpoint(page, /^Command/, 'Letters');
     await field(page, 'Command').fill(`${process.execPath} ${join(dir, 'worker.cjs')}`);
     await saveEndpoint(page, 'Letters');
-    await submitScene(page, 'four');
+    await field(page, 'Input').fill('{"scene": "four"}');
+    await page.getByRole('button', { name: 'Submit job' }).click();
     await page.getByText('completed', { exact: false }).first().waitFor();
     await page.locator('.workers summary').first().click();
     await page

@@ -2,7 +2,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { noBrowser, openBrowser } from './browser.ts';
-import { endpointView, jobView, keyView } from './console-things.ts';
+import { endpointForm, endpointView, jobView, keyView } from './console-things.ts';
 import { enter, labelOfFocus, field, problemOf } from './console-visit.ts';
 import { startFakeConsole } from './fake-console.ts';
 
@@ -53,7 +53,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     const { page, troubles } = await enter(browser, service, '#/endpoints/painter');
     await field(page, 'Scene').fill('Two hills');
     await page.getByText('Time-outs, priority, webhook').click();
-    await page.getByText('The longest it may run; 10m where left empty.').waitFor();
+    expect(await field(page, 'Execution time-out').getAttribute('placeholder')).toBe('10m');
     await field(page, 'Execution time-out').fill('soon');
     await field(page, 'Webhook').fill('ftp://example.com');
     await page.getByText('Time-outs, priority, webhook').click();
@@ -128,6 +128,57 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByText('No such jobs.').waitFor();
     await page.getByLabel('Status').selectOption('CANCELLED');
     await expect.poll(() => page.locator('.job').count()).toBe(50);
+  });
+
+  it('searches jobs, and cancels or retries all that match after a question that names how many', async () => {
+    const service = await startFakeConsole();
+    service.overview.endpoints.push(endpointView());
+    const states = ['IN_QUEUE', 'IN_PROGRESS', 'FAILED', 'TIMED_OUT', 'COMPLETED'];
+    service.jobs = Array.from({ length: 20 }, (_, i) =>
+      jobView({ id: `job-${i}`, status: states[i % 5] ?? '', summary: `scene ${i < 10 ? 'fox' : 'owl'}` }),
+    );
+    const { page, troubles } = await enter(browser, service, '#/jobs');
+    await page.getByRole('searchbox', { name: 'Search jobs' }).fill('fox');
+    await page.clock.runFor(1_000);
+    await expect.poll(() => page.locator('.job').count()).toBe(10);
+    await page.getByRole('button', { name: 'Retry failed …' }).click();
+    const question = page.getByRole('dialog', { name: 'Retry 4 failed jobs?' });
+    await question.getByText('with “fox” in prompt or id').waitFor();
+    await question.getByRole('button', { name: 'Retry them' }).click();
+    await page.getByText('4 jobs queued again.').waitFor();
+    await page.getByLabel('Status').selectOption('IN_QUEUE');
+    await expect.poll(() => page.locator('.job').count()).toBe(6);
+    expect(await page.getByRole('button', { name: 'Retry failed …' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Cancel all …' }).click();
+    await page.getByRole('dialog', { name: 'Cancel 6 open jobs?' }).waitFor();
+    await page.getByRole('button', { name: 'Cancel them' }).click();
+    await page.getByText('6 jobs cancelled.').waitFor();
+    await page.getByText('No such jobs.').waitFor();
+    await page.getByRole('button', { name: 'Cancel all …' }).click();
+    await page.getByText('There is no open job among these.').waitFor();
+    expect(troubles()).toEqual([]);
+  });
+
+  it('takes JSON alone where the worker is not ours, and shows what became of jobs over time', async () => {
+    const service = await startFakeConsole();
+    service.overview.gpus = ['NVIDIA H200 (140 GB)', 'NVIDIA H200 (140 GB)'];
+    const workload = { kind: 'command' as const, command: ['node', 'worker.js'], cwd: null };
+    service.overview.endpoints.push(endpointView(endpointForm({ workload })));
+    const step = { at: 0, completed: 30, failed: 2, queue: 7, gpuMs: 90_000 };
+    const delay = { p50: 1_500, p95: 9_000 };
+    service.history = { since: 0, stepMs: 60_000, steps: [step], delay, execution: delay };
+    const { page, troubles } = await enter(browser, service);
+    await page.getByText('This machine has 2 × NVIDIA H200 (140 GB).').waitFor();
+    await page.getByRole('img', { name: '30 jobs completed, 2 failed' }).waitFor();
+    await page.getByRole('link', { name: 'Painter' }).click();
+    await page.getByRole('img', { name: 'At most 7 in the queue' }).waitFor();
+    await page.getByRole('img', { name: '90 GPU seconds in workers' }).waitFor();
+    expect(await field(page, 'Scene').count()).toBe(0);
+    await field(page, 'Input').fill('{"words": 3}');
+    await page.getByRole('button', { name: 'Submit job' }).click();
+    await page.getByRole('region', { name: 'The job you submitted' }).waitFor();
+    expect(service.sent.get('POST endpoints/painter/jobs')).toEqual({ input: { words: 3 } });
+    expect(troubles()).toEqual([]);
   });
 
   it('adds a key that is shown once, tells what each was used for, and revokes one after a question', async () => {

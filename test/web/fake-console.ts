@@ -7,6 +7,7 @@ import { builtPage } from '../../src/lib/net/built-page.ts';
 import type {
   ApiError,
   EndpointForm,
+  JobHistoryView,
   JobView,
   KeyForm,
   KeyView,
@@ -22,6 +23,7 @@ export interface FakeConsole {
   /** Newest first. */
   jobs: JobView[];
   keys: KeyView[];
+  history: JobHistoryView;
   /** Method and path of what was asked for. */
   asked: string[];
   /** Bodies of what was sent, by method and path. */
@@ -49,6 +51,7 @@ export async function startFakeConsole(port = 0): Promise<FakeConsole> {
     overview: emptyOverview(),
     jobs: [],
     keys: [],
+    history: { since: 0, stepMs: 60_000, steps: [], delay: null, execution: null },
     asked: [],
     sent: new Map(),
     isKnown: true,
@@ -153,15 +156,21 @@ const routes: Record<string, (state: FakeConsole, request: Request) => Said> = {
   },
   'GET jobs': (state, { query }) => {
     const before = state.jobs.findIndex(({ id }) => id === query.get('before'));
-    const wanted = state.jobs
-      .slice(before + 1)
-      .filter(
-        (job) =>
-          [null, job.endpointId].includes(query.get('endpoint')) &&
-          [null, job.status].includes(query.get('status')),
-      );
-    return { status: 200, body: wanted.slice(0, 50) };
+    const wanted = matching(state.jobs.slice(before + 1), query);
+    const jobs = wanted.slice(0, 50);
+    return { status: 200, body: { jobs, next: wanted.length > 50 ? jobs.at(-1)?.id : null } };
   },
+  'GET jobs/(cancel|retry)': (state, { query, id }) => {
+    const jobs = reachable(state, query, id).length;
+    return { status: 200, body: { jobs, isMore: false } };
+  },
+  'POST jobs/(cancel|retry)': (state, { query, id }) => {
+    const some = reachable(state, query, id);
+    for (const job of some) job.status = id === 'cancel' ? 'CANCELLED' : 'IN_QUEUE';
+    return { status: 200, body: { jobs: some.length, isMore: false } };
+  },
+  'GET history': ({ history }) => ({ status: 200, body: history }),
+  'GET jobs/{id}/thumbnail': () => ({ status: 204 }),
   'GET jobs/{id}': (state, { id }) => {
     const job = state.jobs.find((each) => each.id === id);
     return job === undefined ? no(404, 'There is no such job.') : { status: 200, body: job };
@@ -188,6 +197,20 @@ const routes: Record<string, (state: FakeConsole, request: Request) => Said> = {
     return { status: 204 };
   },
 };
+
+function matching(jobs: JobView[], query: URLSearchParams): JobView[] {
+  return jobs.filter(
+    (job) =>
+      [null, job.endpointId].includes(query.get('endpoint')) &&
+      [null, job.status].includes(query.get('status')) &&
+      `${job.id} ${job.summary}`.includes(query.get('text') ?? ''),
+  );
+}
+
+function reachable({ jobs }: FakeConsole, query: URLSearchParams, what: string): JobView[] {
+  const states = what === 'cancel' ? ['IN_QUEUE', 'IN_PROGRESS'] : ['FAILED', 'TIMED_OUT'];
+  return matching(jobs, query).filter(({ status }) => states.includes(status));
+}
 
 function moved(state: FakeConsole, id: string, change: Partial<JobView>): Said {
   const job = state.jobs.find((each) => each.id === id);
@@ -227,6 +250,7 @@ function emptyOverview(): Overview {
     retentionMs: 1_800_000,
     file: 'service.yaml',
     rendererLack: null,
+    gpus: [],
     endpoints: [],
   };
 }

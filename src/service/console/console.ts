@@ -5,13 +5,9 @@ import { type HttpResponse, emptyResponse, jsonResponse, refusal, tooMany } from
 import type { Admission } from '../keys/admission.ts';
 import { type ConsoleRequest, formOf, type Operation } from './console-request.ts';
 import { EndpointRequests, type EndpointRequestsParts } from './endpoint-requests.ts';
+import { JobRequests, type JobRequestsParts } from './job-requests.ts';
 import { KeyRequests } from './key-requests.ts';
 import { Sessions } from './sessions.ts';
-import type { Endpoints } from '../endpoints.ts';
-import type { JobOperations } from '../job-operations.ts';
-import type { JobStore } from '../jobs/job-store.ts';
-import type { KeyStore } from '../keys/key-store.ts';
-import { JobViews } from './job-views.ts';
 
 export interface ConsoleParts extends EndpointRequestsParts, JobRequestsParts {
   page: Page;
@@ -40,9 +36,13 @@ export class Console {
       ['POST', /^endpoints\/([^/]+)\/jobs$/, (context) => endpoints.submit(context)],
       ['POST', /^endpoints\/([^/]+)\/purge-queue$/, (context) => endpoints.purge(context)],
       ['GET', /^jobs$/, (context) => jobs.list(context)],
+      ['GET', /^jobs\/(cancel|retry)$/, (context) => jobs.countReachable(context)],
+      ['POST', /^jobs\/(cancel|retry)$/, (context) => jobs.actOnAll(context)],
       ['GET', /^jobs\/([^/]+)$/, (context) => jobs.show(context)],
+      ['GET', /^jobs\/([^/]+)\/thumbnail$/, (context) => jobs.thumbnail(context)],
       ['POST', /^jobs\/([^/]+)\/cancel$/, (context) => jobs.act('cancel', context)],
       ['POST', /^jobs\/([^/]+)\/retry$/, (context) => jobs.act('retry', context)],
+      ['GET', /^history$/, (context) => jobs.history(context)],
       ['GET', /^keys$/, () => keys.list()],
       ['POST', /^keys$/, (context) => keys.add(context)],
       ['POST', /^keys\/([^/]+)\/revoke$/, (context) => keys.revoke(context)],
@@ -148,54 +148,5 @@ function decode(text: string): string {
     return decodeURIComponent(text);
   } catch {
     return '';
-  }
-}
-
-interface JobRequestsParts {
-  keys: KeyStore;
-  store: JobStore;
-  endpoints: Endpoints;
-  jobs: JobOperations;
-}
-
-class JobRequests {
-  readonly #parts: JobRequestsParts;
-  readonly #views: JobViews;
-
-  constructor(parts: JobRequestsParts) {
-    this.#parts = parts;
-    this.#views = new JobViews(parts.store);
-  }
-
-  list({ query }: ConsoleRequest): HttpResponse {
-    const context = {
-      endpoint: query.get('endpoint') || null,
-      status: query.get('status') || null,
-      before: query.get('before') || null,
-    };
-    return jsonResponse(this.#views.list(context, this.#keyNames()));
-  }
-
-  async show({ id }: ConsoleRequest): Promise<HttpResponse> {
-    const { endpoints } = this.#parts;
-    const job = await this.#views.find(
-      id,
-      this.#keyNames(),
-      (row) => endpoints.find(row.endpointId)?.logOf(row.id) ?? [],
-    );
-    return job === undefined ? refusal(404, 'job not found') : jsonResponse(job);
-  }
-
-  async act(what: 'cancel' | 'retry', { id }: ConsoleRequest): Promise<HttpResponse> {
-    const endpointId = this.#views.endpointOf(id);
-    if (endpointId === undefined) return refusal(404, 'job not found');
-    if (this.#parts.endpoints.find(endpointId) === undefined)
-      return refusal(409, `the endpoint ${endpointId} of this job was removed`);
-    return await this.#parts.jobs[what](endpointId, id);
-  }
-
-  #keyNames(): (keyId: string) => string | null {
-    const names = new Map(this.#parts.keys.list().map(({ id, name }) => [id, name]));
-    return (keyId) => names.get(keyId) ?? (keyId === 'none' ? null : keyId);
   }
 }

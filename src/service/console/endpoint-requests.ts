@@ -16,6 +16,7 @@ export interface EndpointRequestsParts {
   /** What stays the same while the service runs. */
   about: Pick<Overview, 'program' | 'url' | 'retentionMs' | 'file'>;
   rendererLack: () => RendererLack | null;
+  gpus: () => string[] | null;
   now: () => number;
 }
 
@@ -37,13 +38,14 @@ export class EndpointRequests {
   }
 
   overview(): Overview {
-    const { about, endpoints, rendererLack, now } = this.#parts;
+    const { about, endpoints, rendererLack, gpus, now } = this.#parts;
     const all = endpoints.all.map((endpoint) => ({ endpoint, workers: endpoint.workers }));
     const among = all.reduce((sum, { workers }) => sum + workers.length, 0);
     return {
       ...about,
       now: now(),
       rendererLack: rendererLack(),
+      gpus: gpus(),
       endpoints: all.map(({ endpoint, workers }) => this.#viewOf(endpoint, workers, among)),
     };
   }

@@ -1,9 +1,11 @@
 /** Jobs as the console shows them. */
-import type { JobRow, JobView } from '../../protocol/console-data.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { JobPage, JobRow, JobView } from '../../protocol/console-data.ts';
 import { OpenFile, type Text, wholeOf } from '../jobs/filed-text.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobRecord } from '../jobs/job-statements.ts';
 import { shownWorker } from '../pool/worker-view.ts';
+import { firstPicture, picturesIn, readJson, shownJson } from './shown-output.ts';
 
 /** Who submitted a job, by the id of the key. */
 type KeyName = (keyId: string) => string | null;
@@ -23,11 +25,22 @@ interface StoredJob extends StoredRow {
 export interface JobQuery {
   endpoint: string | null;
   status: string | null;
+  /** What stands in the id or the summary; empty for all. */
+  text: string;
   /** The id of the oldest job that is known; those before it are asked for. */
   before: string | null;
 }
 
-const atOnce = 50;
+const pageLength = 50;
+
+/** A search looks at so many rows between two requests, and at so many times that before it asks to be continued. */
+const rowsAtOnce = 1_000;
+const maxLooks = 20;
+
+/** What is done to many jobs reaches so many at a time. */
+const maxBulk = 1_000;
+
+const reachedBy = { cancel: ['IN_QUEUE', 'IN_PROGRESS'], retry: ['FAILED', 'TIMED_OUT'] } as const;
 
 /** As bytes; a little more than what is shown of its pictures. */
 const maxShownBytes = 48 * 1024 * 1024;
@@ -46,12 +59,50 @@ export class JobViews {
   }
 
   /** Newest first. */
-  list({ endpoint, status, before }: JobQuery, nameOf: KeyName): JobRow[] {
-    const newest = before === null ? Number.MAX_SAFE_INTEGER : (this.#sql.number.get(before)?.number ?? 0);
-    return this.#find(endpoint, status, newest).map((row) => rowOf(row, nameOf));
+  async list(query: JobQuery, nameOf: KeyName): Promise<JobPage> {
+    const { found, next } = await this.#search(query, pageLength);
+    return { jobs: found.map((row) => rowOf(row, nameOf)), next };
   }
 
-  #find(endpoint: string | null, status: string | null, newest: number): StoredRow[] {
+  /** Those that can be cancelled or retried, newest first, at the endpoints that there are. */
+  async reachable(
+    what: keyof typeof reachedBy,
+    query: JobQuery,
+    isThere: (endpointId: string) => boolean,
+  ): Promise<{ jobs: { id: string; endpointId: string }[]; isMore: boolean }> {
+    const jobs: StoredRow[] = [];
+    let isMore = false;
+    for (const status of reachedBy[what]) {
+      if (query.status !== null && query.status !== status) continue;
+      const { found, next } = await this.#search({ ...query, status }, maxBulk);
+      jobs.push(...found.filter(({ endpointId }) => isThere(endpointId)));
+      isMore ||= next !== null;
+    }
+    return { jobs: jobs.slice(0, maxBulk), isMore: isMore || jobs.length > maxBulk };
+  }
+
+  /** `next` is where it goes on; null at the end. */
+  async #search(query: JobQuery, most: number): Promise<{ found: StoredRow[]; next: string | null }> {
+    const { text, before } = query;
+    const wanted = text.toLowerCase();
+    const atOnce = wanted === '' ? most : rowsAtOnce;
+    const found: StoredRow[] = [];
+    let newest = before === null ? Number.MAX_SAFE_INTEGER : (this.#sql.number.get(before)?.number ?? 0);
+    let last: StoredRow | undefined;
+    for (let looks = 0; looks < maxLooks; looks++) {
+      const rows = this.#find(query, newest, atOnce);
+      for (last of rows) {
+        if (`${last.id}\n${last.summary.toLowerCase()}`.includes(wanted)) found.push(last);
+        if (found.length === most) return { found, next: last.id };
+      }
+      if (last === undefined || rows.length < atOnce) return { found, next: null };
+      newest = last.number;
+      await nextTurn();
+    }
+    return { found, next: last?.id ?? null };
+  }
+
+  #find({ endpoint, status }: JobQuery, newest: number, atOnce: number): StoredRow[] {
     const { all, ofEndpoint, endpoints, open, settled } = this.#sql;
     if (status === null)
       return endpoint === null ? all.all({ newest, atOnce }) : ofEndpoint.all({ endpoint, newest, atOnce });
@@ -84,6 +135,15 @@ export class JobViews {
       error: job.error,
       log: logOf(job, job.endedAt === null ? liveLog(row) : []),
     };
+  }
+
+  /** The first picture of a job's output, and when that is deleted; undefined where it has none. */
+  async pictureOf(id: string): Promise<{ picture: Buffer; endedAt: number } | undefined> {
+    const endpointId = this.endpointOf(id);
+    const job = endpointId === undefined ? undefined : this.#store.reads.find(endpointId, id);
+    if (job?.state !== 'COMPLETED' || job.endedAt === null) return undefined;
+    const picture = firstPicture((await this.#inTurn(() => this.#outputOf(job))) ?? '');
+    return picture && { picture, endedAt: job.endedAt };
   }
 
   /** The endpoint of a job, for what is done to it. */
@@ -167,80 +227,4 @@ export function prepareStatements({ file: { db } }: Pick<JobStore, 'file'>) {
 
 function isOpen(status: string): boolean {
   return status === 'IN_QUEUE' || status === 'IN_PROGRESS';
-}
-
-/** What stands in the page as text. */
-const maxTextLength = 256 * 1024;
-const maxStringLength = 4_000;
-
-const maxPictures = 12;
-const maxPictureBytes = 40 * 1024 * 1024;
-
-/** Undefined where there is none. */
-export function readJson(text: string | null): unknown {
-  try {
-    return text === null ? undefined : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** As text with its long strings cut; null where there is nothing, or more than can be shown. */
-export function shownJson(value: unknown): string | null {
-  if (value === undefined) return null;
-  const shown = textOf(value);
-  return shown !== undefined && shown.length <= maxTextLength ? shown : null;
-}
-
-/** Undefined for what is nested so deeply that it cannot be written. */
-function textOf(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(
-      value,
-      (_key, inner: unknown) => (typeof inner === 'string' ? cut(inner) : inner),
-      2,
-    );
-  } catch (error) {
-    if (error instanceof RangeError) return undefined;
-    throw error;
-  }
-}
-
-function cut(text: string): string {
-  const kept = pictureOf(text) === undefined ? maxStringLength : 60;
-  return text.length <= kept ? text : `${text.slice(0, kept)}… (${text.length} characters)`;
-}
-
-/** Data URIs of the pictures in an output, as far as they can be shown at once. */
-export function picturesIn(output: unknown): string[] {
-  // The same picture often stands under two names.
-  const pictures = new Set<string>();
-  let length = 0;
-  const open: unknown[] = [output];
-  while (open.length > 0 && pictures.size < maxPictures) {
-    const value = open.pop();
-    if (typeof value === 'object' && value !== null) {
-      for (const inner of Object.values(value).toReversed()) open.push(inner);
-      continue;
-    }
-    const picture = typeof value === 'string' ? pictureOf(value) : undefined;
-    if (picture === undefined || pictures.has(picture) || length + picture.length > maxPictureBytes) continue;
-    length += picture.length;
-    pictures.add(picture);
-  }
-  return [...pictures];
-}
-
-/** How the base64 of each format begins. */
-const beginnings: Record<string, RegExp> = {
-  'image/png': /^iVBORw0KGgo/,
-  'image/jpeg': /^\/9j\//,
-  'image/webp': /^UklGR/,
-};
-
-function pictureOf(text: string): string | undefined {
-  const data = /^data:(image\/(?:png|jpeg|webp));base64,/.exec(text);
-  const base64 = data === null ? text : text.slice(data[0].length);
-  const [type] = Object.entries(beginnings).find(([, beginning]) => beginning.test(base64)) ?? [];
-  return type === undefined || base64.length < 60 ? undefined : `data:${type};base64,${base64}`;
 }

@@ -30,6 +30,11 @@ export class JobReads {
     return this.#sql.queued.get(endpointId)?.jobs ?? 0;
   }
 
+  /** Of the endpoints at which jobs are queued, how many. */
+  queueLengths(): { endpointId: string; jobs: number }[] {
+    return this.#sql.waiting.all();
+  }
+
   /** How many jobs of the endpoint are in each state or ended in it, and how often one was put back into the queue. */
   tally(endpointId: string): Partial<Record<JobState | 'retried', number>> {
     return Object.fromEntries(this.#sql.tally.all(endpointId).map(({ what, jobs }) => [what, jobs]));

@@ -36,6 +36,8 @@ export interface JobMetadata {
   number: number;
   endpointId: string;
   state: JobState;
+  queuedAt: number;
+  startedAt: number | null;
   endedAt: number | null;
   workerId: string | null;
   retries: number;
@@ -115,8 +117,8 @@ export function prepareJobStatements(db: Database) {
       `SELECT id FROM job WHERE endedAt IS NULL AND endpointId = @endpointId AND state = 'IN_QUEUE'
        ORDER BY isLowPriority, number LIMIT @max`,
     ),
-    waiting: db.prepare<[], { endpointId: string }>(
-      `SELECT endpointId FROM tally WHERE what = 'IN_QUEUE' AND jobs > 0`,
+    waiting: db.prepare<[], { endpointId: string; jobs: number }>(
+      `SELECT endpointId, jobs FROM tally WHERE what = 'IN_QUEUE' AND jobs > 0`,
     ),
     // The payload goes out as it is: bytes are handed on without being decoded, let alone parsed.
     find: db.prepare<[string], JobRecord>(
@@ -128,7 +130,8 @@ export function prepareJobStatements(db: Database) {
        FROM job WHERE id = ?`,
     ),
     metadata: db.prepare<[string], JobMetadata>(
-      'SELECT number, endpointId, state, endedAt, workerId, retries, maxRetries, ttlMs FROM job WHERE id = ?',
+      `SELECT number, endpointId, state, queuedAt, startedAt, endedAt, workerId, retries, maxRetries, ttlMs
+       FROM job WHERE id = ?`,
     ),
     tally: db.prepare<[string], { what: JobState | 'retried'; jobs: number }>(
       'SELECT what, jobs FROM tally WHERE endpointId = ?',

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { type Database, openForWriting } from '../../lib/sqlite/database.ts';
 import { GroupCommit } from '../../lib/sqlite/group-commit.ts';
 import { DiskReserve } from './disk-reserve.ts';
+import { JobHistory } from './job-history.ts';
 import { JobExpiry, type JobExpiryParts } from './job-expiry.ts';
 import { JobTransitions } from './job-transitions.ts';
 import { type JobState, defaultTerms, type JobTerms } from './job.ts';
@@ -38,6 +39,7 @@ export class JobStore {
   readonly streams: JobStreams;
   readonly bulk: BulkJobs;
   readonly expiry: JobExpiry;
+  readonly history: JobHistory;
   /** For whatever else ends jobs. */
   readonly reserve: DiskReserve;
   readonly #db: Database;
@@ -51,7 +53,11 @@ export class JobStore {
    */
   constructor(path: string, options: JobStoreOptions) {
     const db = openJobStore(path);
-    const transitions = new JobTransitions(db, options.now, (job) => this.streams.forget(job));
+    this.history = new JobHistory(options.now);
+    const transitions = new JobTransitions(db, options.now, (job, ended) => {
+      this.streams.forget(job);
+      this.history.noteEnd(ended);
+    });
     const commit = new GroupCommit(db);
     const texts = new LongTexts(dirname(path));
     const { reserveBytes: bytes = 0, onProblem = () => undefined } = options;

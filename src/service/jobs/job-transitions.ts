@@ -1,6 +1,7 @@
 /** How a job comes into the store and moves in it; all of this happens within the caller's transaction. */
 import type { Database } from '../../lib/sqlite/database.ts';
 import { prepareWebhookStatements } from '../webhooks/webhook-statements.ts';
+import type { EndedJob } from './job-history.ts';
 import { assertTransition, type JobState, type JobTerms } from './job.ts';
 import {
   type DueJob,
@@ -34,10 +35,10 @@ export class JobTransitions {
   readonly sql: ReturnType<typeof prepareJobStatements>;
   readonly #webhooks: ReturnType<typeof prepareWebhookStatements>;
   readonly #wallClock: () => number;
-  readonly #onEnd: (job: number) => void;
+  readonly #onEnd: (job: number, ended: EndedJob) => void;
 
-  /** `onEnd` gets the number of each job that ends. */
-  constructor(db: Database, now: () => number, onEnd: (job: number) => void) {
+  /** `onEnd` gets each job that ends, with its number. */
+  constructor(db: Database, now: () => number, onEnd: (job: number, ended: EndedJob) => void) {
     this.sql = prepareJobStatements(db);
     this.#webhooks = prepareWebhookStatements(db);
     this.#wallClock = now;
@@ -137,7 +138,7 @@ export class JobTransitions {
     assertTransition(job.state, to);
     this.sql.move.run({ ...nothing, ...change, id, state: to });
     if (change.endedAt === undefined) return;
-    this.#onEnd(job.number);
+    this.#onEnd(job.number, { ...job, state: to, endedAt: change.endedAt });
     this.#webhooks.begin.run(change.endedAt, job.number);
   }
 

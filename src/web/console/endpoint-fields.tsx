@@ -20,6 +20,7 @@ interface Line {
   label: string;
   hint?: string;
   class?: string;
+  placeholder?: string;
   inputMode?: 'numeric' | 'decimal';
   onText?(text: string): void;
 }
@@ -51,13 +52,15 @@ const lines: Record<keyof typeof titles, Line[]> = {
       of: 'image',
       field: 'workload.image',
       label: 'Image',
-      hint: '<registry_user>/<image_name>:<tag>, built for linux/amd64.',
+      placeholder: 'registry_user/image_name:tag',
+      hint: 'Built for linux/amd64.',
     },
     {
       of: 'imageArguments',
       field: 'workload.arguments',
       label: 'Further arguments',
-      hint: 'For docker run or podman run, each value behind its =, such as --shm-size=1g.',
+      placeholder: '--shm-size=1g',
+      hint: 'For docker run or podman run, each value behind its =.',
     },
   ],
   command: [
@@ -65,15 +68,23 @@ const lines: Record<keyof typeof titles, Line[]> = {
       of: 'command',
       field: 'workload.command',
       label: 'Command',
+      placeholder: 'python worker.py',
       hint: 'The program and its arguments; quote arguments with spaces. No shell is used.',
     },
-    { of: 'cwd', field: 'workload.cwd', label: 'Folder', hint: 'Working directory; optional.' },
+    {
+      of: 'cwd',
+      field: 'workload.cwd',
+      label: 'Folder',
+      placeholder: 'that of the service',
+      hint: 'Working directory.',
+    },
   ],
   module: [
     {
       of: 'modulePath',
       field: 'workload.path',
       label: 'File of the module',
+      placeholder: '/srv/worker.mjs',
       hint: 'An absolute path on the machine of the service.',
     },
   ],
@@ -138,7 +149,8 @@ export function Capacity(part: PartProps): JSX.Element {
             of="memory"
             class="short"
             label="Memory"
-            hint="Such as 8GB; empty for no limit."
+            placeholder="no limit"
+            hint="Such as 8GB."
           />
           {hasContainer(draft) && (
             <DraftField
@@ -147,7 +159,8 @@ export function Capacity(part: PartProps): JSX.Element {
               class="short"
               label="CPUs"
               inputMode="decimal"
-              hint="Such as 2 or 0.5; empty for no limit."
+              placeholder="no limit"
+              hint="Such as 2 or 0.5."
             />
           )}
         </div>
@@ -190,7 +203,8 @@ function GpuField(part: PartProps): JSX.Element {
           of="gpuDevices"
           field="gpu"
           label="GPU devices"
-          hint="Separated by commas: 0, 1."
+          placeholder="0, 1"
+          hint="Separated by commas."
         />
       )}
     </div>

@@ -1,10 +1,10 @@
 /** One endpoint: a job to try it with, its jobs, its workers, and how it is used. */
 import type { JSX } from 'preact';
-import type { EndpointView, EndpointForm } from '../../protocol/console-data.ts';
+import type { EndpointView } from '../../protocol/console-data.ts';
 import { counted } from '../shared/number-words.ts';
-import { Copyable } from '../shared/text.tsx';
 import { ask } from './ask.ts';
 import { gpuWords, isPainting, standing, workloadWords } from './endpoint-words.ts';
+import { History } from './history.tsx';
 import { JobForm } from './job-form.tsx';
 import { JobList } from './job-list.tsx';
 import { JobCounts } from './overview-page.tsx';
@@ -12,6 +12,7 @@ import { Card, Mark, NothingHere, RendererNotice } from './pieces.tsx';
 import { Question } from './question.tsx';
 import { to } from './route.ts';
 import { useEndpoint, useService } from './service.ts';
+import { UseIt } from './use-it.tsx';
 import { Workers } from './workers.tsx';
 
 export function EndpointPage({ id }: { id: string }): JSX.Element {
@@ -24,9 +25,8 @@ export function EndpointPage({ id }: { id: string }): JSX.Element {
       <div class="columns">
         <div class="stack wide">
           <Card title="Submit a job">
-            <JobForm endpointId={id} />
+            <JobForm key={id} settings={endpoint.settings} />
           </Card>
-          <JobList endpoint={id} />
         </div>
         <div class="stack wide">
           <Card title="Workers">
@@ -37,6 +37,8 @@ export function EndpointPage({ id }: { id: string }): JSX.Element {
           </Card>
         </div>
       </div>
+      <History endpoint={id} />
+      <JobList endpoint={id} />
     </>
   );
 }
@@ -45,6 +47,7 @@ function Head({ endpoint }: { endpoint: EndpointView }): JSX.Element {
   const { settings, origin, trouble, jobs } = endpoint;
   const { overview } = useService();
   const { tone, word } = standing(endpoint, overview);
+  const gpu = gpuWords(settings, overview);
   return (
     <div class="stack">
       <div class="row">
@@ -64,8 +67,13 @@ function Head({ endpoint }: { endpoint: EndpointView }): JSX.Element {
         </div>
       </div>
       <p class="soft">
-        <Mark tone={tone}>{word}</Mark> · <code>{settings.id}</code> · <bdi>{workloadWords(settings)}</bdi> ·{' '}
-        <bdi>{gpuWords(settings)}</bdi>
+        <Mark tone={tone}>{word}</Mark> · <code>{settings.id}</code> · <bdi>{workloadWords(settings)}</bdi>
+        {gpu !== null && (
+          <>
+            {' · '}
+            <bdi>{gpu}</bdi>
+          </>
+        )}
       </p>
       {origin === 'file' && (
         <p class="soft">
@@ -140,53 +148,4 @@ function PurgeQueue({ endpoint: { settings, jobs } }: { endpoint: EndpointView }
       </p>
     </Question>
   );
-}
-
-/** How programs use an endpoint: lines to copy. */
-function UseIt({ settings: { id, workload } }: { settings: EndpointForm }): JSX.Element {
-  const { url } = useService().overview;
-  const base = url.replace(/\/+$/, '');
-  return (
-    <>
-      <Copyable label="Address to submit to" text={`${base}/v2/${id}/run`} />
-      <Copyable label="In a terminal" text={curlLines(base, id)} />
-      <Copyable label="In pipeline.yaml" text={yamlLines(base, id)} />
-      {workload.kind === 'remote' && (
-        <>
-          <p class="hint">
-            A worker elsewhere pulls jobs with a key of the kind <em>worker</em> and these variables in its
-            environment.
-          </p>
-          <Copyable label="For workers" text={workerLines(base, id)} />
-        </>
-      )}
-    </>
-  );
-}
-
-function curlLines(base: string, id: string): string {
-  return [
-    `curl -X POST '${base}/v2/${id}/run' \\`,
-    `  -H "Authorization: Bearer $NIGHTRENDER_API_KEY" \\`,
-    `  -H 'Content-Type: application/json' \\`,
-    `  -d '{"input": {"scene": "A lighthouse on a cliff at dusk", "seed": 7}}'`,
-  ].join('\n');
-}
-
-function yamlLines(base: string, id: string): string {
-  return ['endpoint:', `  baseUrl: ${base}`, `  id: ${id}`, '  apiKey: ${NIGHTRENDER_API_KEY}'].join('\n');
-}
-
-/** As the open-source worker SDK reads them; `$ID` and `$RUNPOD_POD_ID` are filled in by the worker. */
-function workerLines(base: string, id: string): string {
-  const at = `${base}/v2/${id}`;
-  return [
-    `export RUNPOD_ENDPOINT_ID='${id}'`,
-    `export RUNPOD_POD_ID="$(hostname)"`,
-    `export RUNPOD_AI_API_KEY="$NIGHTRENDER_WORKER_KEY"`,
-    `export RUNPOD_WEBHOOK_GET_JOB='${at}/job-take/$ID?gpu=any'`,
-    `export RUNPOD_WEBHOOK_POST_OUTPUT='${at}/job-done/$RUNPOD_POD_ID/$ID?gpu=any'`,
-    `export RUNPOD_WEBHOOK_POST_STREAM='${at}/job-stream/$RUNPOD_POD_ID/$ID?gpu=any'`,
-    `export RUNPOD_WEBHOOK_PING='${at}/ping/$RUNPOD_POD_ID?gpu=any'`,
-  ].join('\n');
 }

@@ -58,10 +58,23 @@ export function originWords({ origin }: EndpointView, { file }: Overview): strin
   return file === null ? 'default' : `from ${file}`;
 }
 
-export function gpuWords({ gpu }: EndpointForm): string {
-  if (gpu === null) return 'no GPU';
-  if ('label' in gpu) return `GPU ${gpu.label}`;
-  return `GPU ${gpu.devices.length === 1 ? 'device' : 'devices'} ${gpu.devices.join(', ')}`;
+/** The GPUs of the service's machine: `2 × NVIDIA H200 (141 GB)`. */
+export function machineWords(gpus: string[]): string {
+  return [...new Set(gpus)]
+    .map((gpu) => [gpus.filter((other) => other === gpu).length, gpu] as const)
+    .map(([count, gpu]) => (count === 1 ? gpu : `${count} × ${gpu}`))
+    .join(', ');
+}
+
+/** What its workers compute on; null where it is not known. */
+export function gpuWords({ gpu, workload }: EndpointForm, { gpus, rendererLack }: Overview): string | null {
+  if (gpu !== null && 'label' in gpu) return `GPU ${gpu.label}`;
+  if (gpu !== null) return `GPU ${gpu.devices.length === 1 ? 'device' : 'devices'} ${gpu.devices.join(', ')}`;
+  if (workload.kind === 'prebuilt' && workload.name === 'painter') return 'needs no GPU';
+  if (workload.kind === 'image') return 'is given no GPU';
+  if (workload.kind === 'remote' || gpus === null) return null;
+  const isLacking = workload.kind === 'prebuilt' && rendererLack !== null;
+  return gpus.length === 0 || isLacking ? 'no GPU found' : machineWords(gpus);
 }
 
 /** Whether what it makes is not what was asked for, though all is well with its workers. */

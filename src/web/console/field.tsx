@@ -52,6 +52,8 @@ export function Field({
 interface TextProps extends Omit<Props, 'children'> {
   value: string;
   inputMode?: 'numeric' | 'decimal' | 'text';
+  /** An example, or what is taken where nothing is typed. */
+  placeholder?: string | undefined;
   /** Lines of text; one where left out. */
   rows?: number;
   isCode?: boolean;
@@ -59,9 +61,10 @@ interface TextProps extends Omit<Props, 'children'> {
 }
 
 export function TextField(props: TextProps): JSX.Element {
-  const { value, inputMode = 'text', rows = 1, isCode = false, onText, ...field } = props;
+  const { value, inputMode = 'text', placeholder, rows = 1, isCode = false, onText, ...field } = props;
   const typed = {
     value,
+    placeholder,
     spellcheck: rows > 1 && !isCode,
     onInput: (event: { currentTarget: { value: string } }) => onText(event.currentTarget.value),
   };

@@ -1,6 +1,7 @@
 /** Submits a job to an endpoint, and shows what comes of it. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import type { EndpointForm } from '../../protocol/console-data.ts';
 import { Choices } from '../shared/choices.tsx';
 import { useNow } from '../shared/hooks.ts';
 import { LongText } from '../shared/text.tsx';
@@ -8,6 +9,7 @@ import { ask, type Problem } from './ask.ts';
 import { Option, TextField } from './field.tsx';
 import { Form, OtherProblems, problemOf, useSending } from './form.tsx';
 import {
+  hasScene,
   inputOf,
   noTerms,
   nothingTyped,
@@ -21,16 +23,17 @@ import { JobActions, JobPictures, useJob } from './job-parts.tsx';
 import { delayWords, executionWords, statusWords } from './job-words.ts';
 import { Mark } from './pieces.tsx';
 import { to } from './route.ts';
-import { useEndpoint, useService } from './service.ts';
+import { useService } from './service.ts';
 
 const ways = [
   ['fields', 'Scene'],
   ['json', 'JSON'],
 ] as const;
 
-export function JobForm({ endpointId }: { endpointId: string }): JSX.Element {
+export function JobForm({ settings }: { settings: EndpointForm }): JSX.Element {
   const { refresh } = useService();
-  const [typed, setTyped] = useState(nothingTyped);
+  const isScene = hasScene(settings.workload);
+  const [typed, setTyped] = useState<TypedInput>({ ...nothingTyped, way: isScene ? 'fields' : 'json' });
   const [terms, setTerms] = useState(noTerms);
   const [submitted, setSubmitted] = useState<string>();
   const sending = useSending(async () => {
@@ -38,7 +41,7 @@ export function JobForm({ endpointId }: { endpointId: string }): JSX.Element {
     const asked = termsOf(terms);
     if ('problems' in input || 'problems' in asked)
       return [input, asked].flatMap((read) => ('problems' in read ? read.problems : []));
-    const path = `endpoints/${encodeURIComponent(endpointId)}/jobs`;
+    const path = `endpoints/${encodeURIComponent(settings.id)}/jobs`;
     setSubmitted((await ask<{ id: string }>('POST', path, { input: input.value, ...asked.value })).id);
     return void refresh();
   });
@@ -54,7 +57,9 @@ export function JobForm({ endpointId }: { endpointId: string }): JSX.Element {
   return (
     <>
       <Form sending={sending}>
-        <Choices label="How the input is given" options={ways} chosen={typed.way} onChoose={turn} />
+        {isScene && (
+          <Choices label="How the input is given" options={ways} chosen={typed.way} onChoose={turn} />
+        )}
         {typed.way === 'fields' ? (
           <SceneFields
             fields={typed.fields}
@@ -64,16 +69,17 @@ export function JobForm({ endpointId }: { endpointId: string }): JSX.Element {
         ) : (
           <TextField
             label="Input"
-            hint="The whole input of the job, an object."
+            hint={isScene ? 'The whole input of the job.' : 'JSON, as your worker reads it.'}
+            placeholder={isScene ? undefined : '{"prompt": "A lighthouse on a cliff at dusk"}'}
             problem={problemOf(problems, 'json')}
-            rows={8}
+            rows={isScene ? 8 : 4}
             isCode
             value={typed.text}
             onText={(text) => setTyped({ ...typed, text })}
           />
         )}
         <TermsFields
-          endpointId={endpointId}
+          settings={settings}
           terms={terms}
           problems={problems}
           onTerms={(change) => setTerms({ ...terms, ...change })}
@@ -101,7 +107,7 @@ function SceneFields({ fields, problems, onFields }: SceneProps): JSX.Element {
     <>
       <TextField
         label="Scene"
-        hint="The prompt."
+        placeholder="A lighthouse on a cliff at dusk"
         problem={problemOf(problems, 'scene')}
         rows={3}
         value={fields.scene}
@@ -113,6 +119,7 @@ function SceneFields({ fields, problems, onFields }: SceneProps): JSX.Element {
             key={name}
             class="tiny"
             label={{ seed: 'Seed', width: 'Width', height: 'Height' }[name]}
+            placeholder={{ seed: 'of the prompt', width: '768', height: '512' }[name]}
             inputMode="numeric"
             problem={problemOf(problems, name)}
             value={fields[name]}
@@ -125,35 +132,31 @@ function SceneFields({ fields, problems, onFields }: SceneProps): JSX.Element {
 }
 
 interface TermsProps {
-  endpointId: string;
+  settings: EndpointForm;
   terms: TypedTerms;
   problems: Problem[];
   onTerms(change: Partial<TypedTerms>): void;
 }
 
 /** Folded away, as few jobs need other terms than their endpoint's. */
-function TermsFields({ endpointId, terms, problems, onTerms }: TermsProps): JSX.Element {
-  const settings = useEndpoint(endpointId)?.settings;
+function TermsFields({ settings, terms, problems, onTerms }: TermsProps): JSX.Element {
   const fields = [
-    [
-      'executionTimeout',
-      'Execution time-out',
-      `The longest it may run; ${settings?.executionTimeout ?? ''} where left empty.`,
-    ],
-    ['ttl', 'Time to live', `From submission to end; ${settings?.ttl ?? ''} where left empty.`],
-    ['webhook', 'Webhook', 'Receives the job when it ends.'],
+    ['executionTimeout', 'Execution time-out', 'The longest it may run.', settings.executionTimeout],
+    ['ttl', 'Time to live', 'From submission to end.', settings.ttl],
+    ['webhook', 'Webhook', 'Receives the job when it ends.', 'https://…'],
   ] as const;
   const isWrong = fields.some(([field]) => problemOf(problems, field) !== '');
   return (
     <details open={isWrong || undefined}>
       <summary>Time-outs, priority, webhook</summary>
       <div class="row top">
-        {fields.map(([field, label, hint]) => (
+        {fields.map(([field, label, hint, placeholder]) => (
           <TextField
             key={field}
             class={field === 'webhook' ? '' : 'short'}
             label={label}
             hint={hint}
+            placeholder={placeholder}
             problem={problemOf(problems, field)}
             value={terms[field]}
             onText={(text) => onTerms({ [field]: text })}

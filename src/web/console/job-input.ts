@@ -1,9 +1,15 @@
 /** A job as people type it: its input in fields or as JSON, and its terms, empty where its endpoint's are good enough. */
+import type { EndpointForm } from '../../protocol/console-data.ts';
 import type { Problem } from './ask.ts';
 
 type JobInput = Record<string, unknown>;
 
 type Read<T> = { value: T } | { problems: Problem[] };
+
+/** Whether its workers are ours, so that what they read is known. */
+export function hasScene({ kind }: EndpointForm['workload']): boolean {
+  return kind === 'prebuilt';
+}
 
 export const nothingTyped = {
   way: 'fields' as 'fields' | 'json',

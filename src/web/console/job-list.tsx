@@ -1,53 +1,50 @@
-/** Jobs, newest first, a page of them at a time. */
+/** Jobs, newest first, a page of them at a time: those that are searched for, and what can be done to all of them. */
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import type { JobRow } from '../../protocol/console-data.ts';
+import { useEffect, useState } from 'preact/hooks';
+import type { JobPage, JobRow } from '../../protocol/console-data.ts';
 import { Select } from '../shared/choices.tsx';
 import { useNow } from '../shared/hooks.ts';
 import { exactInstantWords } from '../shared/number-words.ts';
+import { BulkAction, type Bulk } from './bulk-action.tsx';
 import { useFocusKept } from './form.tsx';
+import { Thumbnail } from './job-parts.tsx';
 import { delayWords, executionWords, statusNames, statusWords } from './job-words.ts';
 import { Mark } from './pieces.tsx';
 import { usePolled, Waiting } from './polled.tsx';
 import { to } from './route.ts';
 import { useService } from './service.ts';
 
-/** As many as the service tells at once. */
-const pageLength = 50;
+const anyJob = { endpoint: '', status: '', text: '' };
+
+type Filter = typeof anyJob;
+
+/** A search costs the service more than a page of the newest. */
+const pauseMs = 2_000;
+const searchPauseMs = 15_000;
 
 /** Of one endpoint, or of all. */
 export function JobList({ endpoint }: { endpoint: string | null }): JSX.Element {
-  const [status, setStatus] = useState('');
+  const [filter, setFilter] = useState({ ...anyJob, endpoint: endpoint ?? '' });
   /** The last job of the page before; empty for the newest. */
   const [before, setBefore] = useState('');
-  const query = Object.entries({ endpoint: endpoint ?? '', status, before }).filter(
-    ([, text]) => text !== '',
-  );
-  const polled = usePolled<JobRow[]>(`jobs?${new URLSearchParams(query)}`, () => 2_000);
-  const jobs = polled.data;
-  const statuses = statusNames.map((name): [string, string] => [name, statusWords(name).word]);
+  const isSearch = filter.text !== '';
+  const path = `jobs?${queryOf({ ...filter, before })}`;
+  const polled = usePolled<JobPage>(path, () => (isSearch ? searchPauseMs : pauseMs));
+  const { jobs, next = null } = polled.data ?? {};
   const now = useNow(useService().aheadMs);
   const place = useFocusKept<HTMLDivElement>();
+  const change = (part: Partial<Filter>): void => {
+    setFilter({ ...filter, ...part });
+    setBefore('');
+  };
+  const isAny = before === '' && filter.status === '' && !isSearch;
   return (
     <section class="card stack" aria-label={endpoint === null ? 'Jobs of all endpoints' : 'Jobs'}>
-      <div class="row end">
-        {endpoint !== null && <h2>Jobs</h2>}
-        <label class="row">
-          <small>Status</small>
-          <Select
-            options={[['', 'any'], ...statuses]}
-            chosen={status}
-            onChoose={(chosen) => {
-              setStatus(chosen);
-              setBefore('');
-            }}
-          />
-        </label>
-      </div>
+      {endpoint !== null && <h2>Jobs</h2>}
+      <Filters filter={filter} hasEndpoint={endpoint === null} onChange={change} />
+      <BulkActions filter={filter} onDone={polled.refresh} />
       <Waiting polled={polled} />
-      {jobs?.length === 0 && (
-        <p class="soft">{before === '' && status === '' ? 'No jobs yet.' : 'No such jobs.'}</p>
-      )}
+      {jobs?.length === 0 && <p class="soft">{absenceWords(isAny, next !== null)}</p>}
       {jobs !== undefined && jobs.length > 0 && (
         <ul class="list">
           {jobs.map((job) => (
@@ -63,9 +60,9 @@ export function JobList({ endpoint }: { endpoint: string | null }): JSX.Element 
             Newest
           </button>
         )}
-        {jobs?.length === pageLength && (
-          <button type="button" onClick={() => setBefore(jobs.at(-1)?.id ?? '')}>
-            Older
+        {next !== null && (
+          <button type="button" onClick={() => setBefore(next)}>
+            {isSearch ? 'Search older jobs' : 'Older'}
           </button>
         )}
       </div>
@@ -73,11 +70,88 @@ export function JobList({ endpoint }: { endpoint: string | null }): JSX.Element 
   );
 }
 
+function queryOf(values: Record<string, string>): URLSearchParams {
+  return new URLSearchParams(Object.entries(values).filter(([, text]) => text !== ''));
+}
+
+function absenceWords(isAny: boolean, isFurther: boolean): string {
+  if (isFurther) return 'Not among these 20,000 jobs.';
+  return isAny ? 'No jobs yet.' : 'No such jobs.';
+}
+
+interface FilterProps {
+  filter: Filter;
+  hasEndpoint: boolean;
+  onChange(part: Partial<Filter>): void;
+}
+
+/** What is typed is searched for once the typist pauses. */
+const typingMs = 300;
+
+function Filters({ filter: { endpoint, status, text }, hasEndpoint, onChange }: FilterProps): JSX.Element {
+  const { endpoints } = useService().overview;
+  const [typed, setTyped] = useState(text);
+  useEffect(() => {
+    if (typed.trim() === text) return;
+    const timer = setTimeout(() => onChange({ text: typed.trim() }), typingMs);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  const names = endpoints.map(({ settings: { id, name } }): [string, string] => [id, name]);
+  const statuses = statusNames.map((name): [string, string] => [name, statusWords(name).word]);
+  return (
+    <div class="row filters" role="search">
+      <input
+        type="search"
+        aria-label="Search jobs"
+        placeholder="Search in prompts and ids"
+        value={typed}
+        onInput={(event) => setTyped(event.currentTarget.value)}
+      />
+      {hasEndpoint && (
+        <Select
+          attributes={{ 'aria-label': 'Endpoint' }}
+          options={[['', 'Any endpoint'], ...names]}
+          chosen={endpoint}
+          onChoose={(chosen) => onChange({ endpoint: chosen })}
+        />
+      )}
+      <Select
+        attributes={{ 'aria-label': 'Status' }}
+        options={[['', 'Any status'], ...statuses]}
+        chosen={status}
+        onChoose={(chosen) => onChange({ status: chosen })}
+      />
+    </div>
+  );
+}
+
+/** What the jobs that are shown may allow. */
+function BulkActions({ filter, onDone }: { filter: Filter; onDone(): Promise<void> }): JSX.Element {
+  const { endpoint, status, text } = filter;
+  const whats = bulks.filter((what) => status === '' || reachedBy[what].includes(status));
+  const scope = endpoint === '' && text === '' ? null : { endpoint, text };
+  return (
+    <div class="row" role="group" aria-label="All of these jobs">
+      {whats.map((what) => (
+        <BulkAction key={what} what={what} query={queryOf(filter).toString()} scope={scope} onDone={onDone} />
+      ))}
+    </div>
+  );
+}
+
+const bulks = ['cancel', 'retry'] as const satisfies Bulk[];
+
+const reachedBy: Record<Bulk, string[]> = {
+  cancel: ['IN_QUEUE', 'IN_PROGRESS'],
+  retry: ['FAILED', 'TIMED_OUT'],
+};
+
 function Row({ job, now, hasEndpoint }: { job: JobRow; now: number; hasEndpoint: boolean }): JSX.Element {
   const { word, tone } = statusWords(job.status);
   const took = executionWords(job, now);
   return (
     <a class="job" href={to.job(job.id)}>
+      {job.status === 'COMPLETED' && <Thumbnail id={job.id} />}
       <Mark tone={tone}>{word}</Mark>
       <span class="job-summary">
         <bdi>{job.summary === '' ? job.id : job.summary}</bdi>
@@ -87,7 +161,7 @@ function Row({ job, now, hasEndpoint }: { job: JobRow; now: number; hasEndpoint:
         <span>waited {delayWords(job, now)}</span>
         {took !== null && <span>{took}</span>}
         {job.retries > 0 && <span>retries {job.retries}</span>}
-        {job.workerId !== null && <span>worker {job.workerId}</span>}
+        {job.workerId !== null && <span class="roomy">worker {job.workerId}</span>}
         <span>{exactInstantWords(job.acceptedAt)}</span>
       </span>
     </a>

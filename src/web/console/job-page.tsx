@@ -55,6 +55,11 @@ function Job({ job }: { job: JobView }): JSX.Element {
   const deletion = deletionWords(job, overview.retentionMs, now);
   return (
     <>
+      {job.pictures.length > 0 && (
+        <section class="card" aria-label="Pictures">
+          <JobPictures job={job} />
+        </section>
+      )}
       <section class="card stack" aria-label="State">
         {job.summary !== '' && (
           <p class="prompt">
@@ -81,11 +86,6 @@ function Job({ job }: { job: JobView }): JSX.Element {
         />
         {deletion !== null && <p class="soft">{deletion}</p>}
       </section>
-      {job.pictures.length > 0 && (
-        <section class="card" aria-label="Pictures">
-          <JobPictures job={job} />
-        </section>
-      )}
       <div class="columns even">
         <TextPanel title="Input" text={job.input} missing="Deleted, or too large to be shown." />
         <TextPanel title="Output" text={job.output} missing={outputAbsence(job.status)} />

@@ -1,5 +1,6 @@
 /** A job, what can be done with it as it stands, and its pictures: on its page, and beside the form it was submitted with. */
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { JobView } from '../../protocol/console-data.ts';
 import { ask } from './ask.ts';
 import { useFocusKept, useSending } from './form.tsx';
@@ -35,6 +36,22 @@ export function JobActions({ job, onDone }: { job: JobView; onDone(): Promise<vo
         {problems[0]?.text}
       </span>
     </div>
+  );
+}
+
+/** The first picture of a job, small; nothing where it has none. */
+export function Thumbnail({ id }: { id: string }): JSX.Element | null {
+  const [state, setState] = useState<'coming' | 'seen' | 'none'>('coming');
+  if (state === 'none') return null;
+  return (
+    <img
+      class={`thumbnail ${state}`}
+      src={`api/jobs/${encodeURIComponent(id)}/thumbnail`}
+      alt=""
+      loading="lazy"
+      onLoad={() => setState('seen')}
+      onError={() => setState('none')}
+    />
   );
 }
 

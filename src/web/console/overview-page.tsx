@@ -6,18 +6,20 @@ import { countWords } from '../shared/number-words.ts';
 import {
   gpuWords,
   isPainting,
+  machineWords,
   originWords,
   standing,
   workerCounts,
   workerStates,
   workloadWords,
 } from './endpoint-words.ts';
+import { History } from './history.tsx';
 import { Card, Mark } from './pieces.tsx';
 import { to } from './route.ts';
 import { useService } from './service.ts';
 
 export function OverviewPage(): JSX.Element {
-  const { endpoints } = useService().overview;
+  const { endpoints, gpus } = useService().overview;
   return (
     <>
       <div class="row">
@@ -26,9 +28,16 @@ export function OverviewPage(): JSX.Element {
           New endpoint
         </a>
       </div>
+      {gpus !== null && <p class="soft">{machineSentence(gpus)}</p>}
       {endpoints.length === 0 ? <FirstSteps /> : <Cards endpoints={endpoints} />}
+      {endpoints.length > 0 && <History endpoint={null} />}
     </>
   );
+}
+
+function machineSentence(gpus: string[]): string {
+  if (gpus.length > 0) return `This machine has ${machineWords(gpus)}.`;
+  return 'No GPU was found on this machine: scene-renderer paints in 2D, and programs compute on its processors. Workers elsewhere bring their own.';
 }
 
 function FirstSteps(): JSX.Element {
@@ -75,12 +84,15 @@ function EndpointCard({ endpoint }: { endpoint: EndpointView }): JSX.Element {
         <Mark tone={tone}>{word}</Mark>
       </div>
       <p class="hint">
-        <code>{settings.id}</code> · <bdi>{workloadWords(settings)}</bdi> · <bdi>{gpuWords(settings)}</bdi>
-        {origin !== null && (
-          <>
-            {' · '}
-            <bdi>{origin}</bdi>
-          </>
+        <code>{settings.id}</code> · <bdi>{workloadWords(settings)}</bdi>
+        {[gpuWords(settings, overview), origin].map(
+          (words) =>
+            words !== null && (
+              <span key={words}>
+                {' · '}
+                <bdi>{words}</bdi>
+              </span>
+            ),
         )}
       </p>
       {trouble !== null && <p class="message bad">{trouble}</p>}

@@ -20,8 +20,14 @@ interface Props {
   onYes(): Promise<void>;
 }
 
-export function Question({ button, label, isSmall = false, isIdle = false, ...rest }: Props): JSX.Element {
+export function Question(props: Props): JSX.Element {
+  const { button, label, isSmall = false, isIdle = false, question, name, ...rest } = props;
   const [isAsked, setIsAsked] = useState(false);
+  const title = (
+    <>
+      {question} “<bdi>{name}</bdi>”?
+    </>
+  );
   return (
     <>
       <button
@@ -33,23 +39,21 @@ export function Question({ button, label, isSmall = false, isIdle = false, ...re
       >
         {button}
       </button>
-      {isAsked && <Asked {...rest} onClose={() => setIsAsked(false)} />}
+      {isAsked && <Asked title={title} {...rest} onClose={() => setIsAsked(false)} />}
     </>
   );
 }
 
-type AskedProps = Pick<Props, 'question' | 'name' | 'children' | 'action' | 'onYes'> & { onClose(): void };
+interface AskedProps extends Pick<Props, 'children' | 'action' | 'onYes'> {
+  title: ComponentChildren;
+  onClose(): void;
+}
 
-function Asked({ question, name, children, action, onYes, onClose }: AskedProps): JSX.Element {
+export function Asked({ title, children, action, onYes, onClose }: AskedProps): JSX.Element {
   const { problems, isBusy, send } = useSending(async () => {
     await onYes();
     onClose();
   });
-  const title = (
-    <>
-      {question} “<bdi>{name}</bdi>”?
-    </>
-  );
   return (
     <Dialog title={title} onClose={onClose}>
       <div class="stack">{children}</div>

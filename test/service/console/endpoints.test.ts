@@ -248,7 +248,9 @@ it('leaves no job waiting whose endpoint is removed while it is written down', a
   const body = '{"input":{"scene":"x"}}';
   const headers = { Authorization: `Bearer ${key}` };
   expect((await fetch(`${url}/v2/mine/run`, { method: 'POST', headers, body })).status).toBe(404);
-  expect((await visit.ask('GET', 'jobs')).body).toMatchObject([{ endpointId: 'mine', status: 'CANCELLED' }]);
+  expect((await visit.ask('GET', 'jobs')).body).toMatchObject({
+    jobs: [{ endpointId: 'mine', status: 'CANCELLED' }],
+  });
 });
 
 it('tells the end of each worker’s log, and stays small however much they write', async () => {

@@ -1,7 +1,7 @@
 /** Jobs in the console: the list, and all about one of them. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { JobRow } from '../../../src/protocol/console-data.ts';
+import type { BulkCount, JobHistoryView, JobPage, JobRow } from '../../../src/protocol/console-data.ts';
 import { prepareStatements } from '../../../src/service/console/job-views.ts';
 import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
@@ -13,10 +13,11 @@ import { enter, openWithConsole, type Visit } from './visit.ts';
 
 async function allPages(visit: Visit, filter = ''): Promise<JobRow[]> {
   const rows: JobRow[] = [];
-  for (let page: JobRow[] | undefined; page === undefined || page.length > 0; rows.push(...page)) {
-    const last = rows.at(-1);
-    page = await visit.get<JobRow[]>(`jobs?${filter}${last === undefined ? '' : `&before=${last.id}`}`);
-    expect(page.length).toBeLessThanOrEqual(50);
+  for (let next: string | null = ''; next !== null;) {
+    const page: JobPage = await visit.get<JobPage>(`jobs?${filter}${next === '' ? '' : `&before=${next}`}`);
+    expect(page.jobs.length).toBeLessThanOrEqual(50);
+    rows.push(...page.jobs);
+    next = page.next;
   }
   return rows;
 }
@@ -47,7 +48,7 @@ it('lists thousands of jobs, newest first, page by page, by endpoint and by stat
   expect(waiting.map(({ id }) => id)).toEqual(ids.slice(70).toReversed());
   expect(await allPages(visit, 'endpoint=other&status=IN_QUEUE')).toHaveLength(193);
   for (const nothing of ['endpoint=none', 'status=none', "status='%20OR%201=1", 'before=none'])
-    expect(await visit.get(`jobs?${nothing}`)).toEqual([]);
+    expect(await visit.get(`jobs?${nothing}`)).toEqual({ jobs: [], next: null });
   expect(all[0]).toMatchObject({
     status: 'IN_QUEUE',
     startedAt: null,
@@ -56,6 +57,88 @@ it('lists thousands of jobs, newest first, page by page, by endpoint and by stat
     key: null,
     summary: 'scene 1999',
   });
+});
+
+it('searches in ids and prompts, and cancels and retries all that match, as many as it has named', async () => {
+  const { url, held } = await openWithConsole();
+  const visit = await enter(url);
+  await visit.make({ id: 'far', name: 'Far', workers: 0, workload: { kind: 'remote' }, quickStart: false });
+  const fox = await visit.submit(endpointId, { scene: 'A red fox' });
+  const wolf = await visit.submit(endpointId, { scene: 'A wolf' });
+  const far = await visit.submit('far', { scene: 'A far FOX' });
+  const first = await held.next();
+  const found = async (text: string) => (await allPages(visit, `text=${text}`)).map(({ id }) => id);
+  expect(await found('fox')).toEqual([far, fox]);
+  expect(await found(wolf.slice(3, 20))).toEqual([wolf]);
+  expect(await found('%25')).toEqual([]);
+  const bulk = async (method: string, path: string): Promise<unknown> => (await visit.ask(method, path)).body;
+  first.fail(new Error('it broke'));
+  await visit.jobOnce(fox, ({ status }) => status === 'FAILED');
+  expect(await bulk('GET', 'jobs/retry?text=wolf')).toEqual({ jobs: 0, isMore: false } satisfies BulkCount);
+  expect(await bulk('GET', 'jobs/retry?text=fox')).toEqual({ jobs: 1, isMore: false });
+  expect(await bulk('POST', 'jobs/retry?text=fox')).toEqual({ jobs: 1, isMore: false });
+  expect((await visit.job(fox)).endedAt).toBeNull();
+  expect(await bulk('GET', 'jobs/cancel?endpoint=far')).toEqual({ jobs: 1, isMore: false });
+  expect(await bulk('GET', 'jobs/cancel?status=FAILED')).toEqual({ jobs: 0, isMore: false });
+  expect(await bulk('POST', 'jobs/cancel')).toEqual({ jobs: 3, isMore: false });
+  for (const id of [fox, wolf, far]) expect((await visit.job(id)).status).toBe('CANCELLED');
+});
+
+it('looks for so long at a time, and cancels so many, and goes on when asked again', async () => {
+  const dataDir = await makeDataDir();
+  const store = new JobStore(join(dataDir, 'service.sqlite'), { retentionMs: 60_000, now: Date.now });
+  const scenes = Array.from({ length: 20_500 }, (_, i) => (i === 0 ? 'a needle' : 'hay'));
+  await Promise.all(scenes.map((scene) => store.accept(endpointId, JSON.stringify({ scene }))));
+  store.close();
+  const endpoints = [endpointSettings({ id: endpointId, workers: 0 })];
+  const visit = await enter((await openWithConsole({ dataDir, endpoints })).url);
+  const newest = await visit.get<JobPage>('jobs?text=needle');
+  expect(newest).toEqual({ jobs: [], next: expect.any(String) });
+  const older = await visit.get<JobPage>(`jobs?text=needle&before=${newest.next}`);
+  expect([older.jobs.map(({ summary }) => summary), older.next]).toEqual([['a needle'], null]);
+  expect((await visit.ask('POST', 'jobs/cancel')).body).toEqual({ jobs: 1_000, isMore: true });
+  expect((await visit.endpoint(endpointId))?.jobs).toMatchObject({ cancelled: 1_000, inQueue: 19_500 });
+});
+
+it('counts what became of jobs by the minute, with the time they waited and took', async () => {
+  let now = Date.parse('2026-03-01T20:00:30Z');
+  const { url, held } = await openWithConsole({ now: () => now });
+  const visit = await enter(url);
+  const view = (query = '') => visit.get<JobHistoryView>(`history${query}`);
+  expect(await view()).toMatchObject({ since: now, stepMs: 60_000, delay: null, execution: null });
+  const ids = [await visit.submit(endpointId, { a: 1 }), await visit.submit(endpointId, { a: 2 })];
+  const first = await held.next();
+  now += 60_000;
+  first.complete('done');
+  await visit.jobOnce(ids[0] ?? '', ({ status }) => status === 'COMPLETED');
+  const second = await held.next();
+  now += 60_000;
+  second.fail(new Error('it broke'));
+  await visit.jobOnce(ids[1] ?? '', ({ status }) => status === 'FAILED');
+  const { steps, delay, execution } = await view(`?endpoint=${endpointId}`);
+  expect(steps).toHaveLength(60);
+  expect(steps.slice(-2)).toEqual([
+    expect.objectContaining({
+      at: Date.parse('2026-03-01T20:01:00Z'),
+      completed: 1,
+      failed: 0,
+      gpuMs: 60_000,
+    }),
+    expect.objectContaining({
+      at: Date.parse('2026-03-01T20:02:00Z'),
+      completed: 0,
+      failed: 1,
+      gpuMs: 60_000,
+    }),
+  ]);
+  expect([delay?.p50, (delay?.p95 ?? 0) / 60_000]).toEqual([0, expect.closeTo(1, 1)]);
+  expect((execution?.p50 ?? 0) / 60_000).toBeCloseTo(1, 1);
+  expect((await view('?endpoint=other')).execution).toBeNull();
+  const day = await view('?range=day');
+  expect([day.steps.length, day.steps.at(-1)]).toEqual([
+    96,
+    expect.objectContaining({ completed: 1, failed: 1 }),
+  ]);
 });
 
 it('finds them by an index, however many there are', async () => {
@@ -84,6 +167,10 @@ it('shows what went in and what came out, with its pictures', async () => {
   expect(job.output).toContain('iVBORw0KGgo');
   expect(job.output?.length).toBeLessThan(500);
   expect(job.executionTime).toBe((job.endedAt ?? 0) - (job.startedAt ?? 0));
+  const thumbnail = await visit.ask('GET', `jobs/${id}/thumbnail`);
+  expect([thumbnail.status, thumbnail.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
+  expect(thumbnail.headers.get('cache-control')).toMatch(/^private, max-age=[1-9]\d*$/);
+  expect((await visit.ask('GET', 'jobs/none/thumbnail')).status).toBe(204);
 });
 
 it('shows outputs that are long, deep or hostile, as far as they can be shown', async () => {

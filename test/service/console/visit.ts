@@ -1,5 +1,7 @@
 /** Somebody who is signed in to the console of a service for one test. */
+import sharp from 'sharp';
 import { expect } from 'vitest';
+import { triedThumbnail } from '../../../src/runner/images/thumbnail.ts';
 import { checkEndpointForm, endpointForm } from '../../../src/service/config/check-endpoint-form.ts';
 import type {
   EndpointForm,
@@ -19,6 +21,8 @@ const consoleOptions: ConsoleOptions = {
   program: 'nightrender 1.2.3',
   file: 'service.yaml',
   rendererLack: () => ({ reason: 'it snows', install: null }),
+  gpus: () => ['Snow 2000 (8 GB)'],
+  thumbnailOf: (picture) => triedThumbnail(() => sharp(picture)),
   forms: {
     check: (raw, others) => checkEndpointForm(raw, { others, env: process.env, maxQueued: 10_000 }),
     show: endpointForm,

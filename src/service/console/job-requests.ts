@@ -1,0 +1,112 @@
+/** The console's requests about jobs. */
+import type { BulkCount } from '../../protocol/console-data.ts';
+import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../http/http-response.ts';
+import type { KeyStore } from '../keys/key-store.ts';
+import type { ConsoleRequest } from './console-request.ts';
+import type { EndpointRequestsParts } from './endpoint-requests.ts';
+import { type JobQuery, JobViews } from './job-views.ts';
+
+export interface JobRequestsParts extends Pick<
+  EndpointRequestsParts,
+  'store' | 'endpoints' | 'jobs' | 'about' | 'now'
+> {
+  keys: KeyStore;
+  /** A small JPEG; undefined for what is no picture. */
+  thumbnailOf: (picture: Buffer) => Promise<Buffer | undefined>;
+}
+
+/** So many changes share a commit. */
+const changesAtOnce = 100;
+
+export class JobRequests {
+  readonly #parts: JobRequestsParts;
+  readonly #views: JobViews;
+
+  constructor(parts: JobRequestsParts) {
+    this.#parts = parts;
+    this.#views = new JobViews(parts.store);
+  }
+
+  async list({ query }: ConsoleRequest): Promise<HttpResponse> {
+    return jsonResponse(await this.#views.list(queryOf(query), this.#keyNames()));
+  }
+
+  async show({ id }: ConsoleRequest): Promise<HttpResponse> {
+    const { endpoints } = this.#parts;
+    const job = await this.#views.find(
+      id,
+      this.#keyNames(),
+      (row) => endpoints.find(row.endpointId)?.logOf(row.id) ?? [],
+    );
+    return job === undefined ? refusal(404, 'job not found') : jsonResponse(job);
+  }
+
+  /** Browsers keep it for as long as the service keeps the output, and that there is none for a minute. */
+  async thumbnail({ id }: ConsoleRequest): Promise<HttpResponse> {
+    const { thumbnailOf, about, now } = this.#parts;
+    const found = await this.#views.pictureOf(id);
+    const body = found && (await thumbnailOf(found.picture));
+    const kept = (seconds: number) => `private, max-age=${Math.max(0, Math.floor(seconds))}`;
+    if (found === undefined || body === undefined)
+      return { ...emptyResponse, headers: { 'Cache-Control': kept(60) } };
+    const seconds = (found.endedAt + about.retentionMs - now()) / 1_000;
+    return { status: 200, body, headers: { 'Content-Type': 'image/jpeg', 'Cache-Control': kept(seconds) } };
+  }
+
+  async act(what: 'cancel' | 'retry', { id }: ConsoleRequest): Promise<HttpResponse> {
+    const endpointId = this.#views.endpointOf(id);
+    if (endpointId === undefined) return refusal(404, 'job not found');
+    if (!this.#isThere(endpointId)) return refusal(409, `the endpoint ${endpointId} of this job was removed`);
+    return await this.#parts.jobs[what](endpointId, id);
+  }
+
+  /** `id` is what would be done. */
+  async countReachable({ id, query }: ConsoleRequest): Promise<HttpResponse> {
+    const { jobs, isMore } = await this.#reachable(id, query);
+    return jsonResponse({ jobs: jobs.length, isMore } satisfies BulkCount);
+  }
+
+  /** As far as it is possible: the first refusal ends it. */
+  async actOnAll({ id, query }: ConsoleRequest): Promise<HttpResponse> {
+    const { jobs, isMore } = await this.#reachable(id, query);
+    let done = 0;
+    for (let at = 0; at < jobs.length; at += changesAtOnce) {
+      const some = jobs.slice(at, at + changesAtOnce);
+      const answers = await Promise.all(
+        some.map((job) => this.#parts.jobs[id === 'cancel' ? 'cancel' : 'retry'](job.endpointId, job.id)),
+      );
+      const refused = answers.find(({ status }) => status >= 500);
+      if (refused !== undefined) return refused;
+      done += answers.filter(({ status }) => status === 200).length;
+    }
+    return jsonResponse({ jobs: done, isMore } satisfies BulkCount);
+  }
+
+  history({ query }: ConsoleRequest): HttpResponse {
+    const range = query.get('range') === 'day' ? 'day' : 'hour';
+    return jsonResponse(this.#parts.store.history.view(query.get('endpoint') || null, range));
+  }
+
+  #reachable(what: string, query: URLSearchParams) {
+    const asked = { ...queryOf(query), before: null };
+    return this.#views.reachable(what === 'cancel' ? 'cancel' : 'retry', asked, (id) => this.#isThere(id));
+  }
+
+  #isThere(endpointId: string): boolean {
+    return this.#parts.endpoints.find(endpointId) !== undefined;
+  }
+
+  #keyNames(): (keyId: string) => string | null {
+    const names = new Map(this.#parts.keys.list().map(({ id, name }) => [id, name]));
+    return (keyId) => names.get(keyId) ?? (keyId === 'none' ? null : keyId);
+  }
+}
+
+function queryOf(query: URLSearchParams): JobQuery {
+  return {
+    endpoint: query.get('endpoint') || null,
+    status: query.get('status') || null,
+    text: query.get('text')?.trim() ?? '',
+    before: query.get('before') || null,
+  };
+}

@@ -12,7 +12,7 @@ import { isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import { LiveReader, type LiveReading } from '../runner/checkpoint/live-reader.ts';
 import { failureRules, isFailureKind } from '../runner/core/failure.ts';
 import { batchName } from '../runner/core/batch-name.ts';
-import { countFinishes, nightStart } from '../runner/core/finish-rate.ts';
+import { countFinishes } from '../runner/core/finish-rate.ts';
 import type { LiveBatch, LiveFailure, LiveNumbers } from '../runner/core/live-batch.ts';
 import { throughputOf, type Throughput } from '../runner/core/time-left.ts';
 import { conditionOf, lastEndedAt, type RunCondition } from '../runner/core/run-condition.ts';
@@ -132,7 +132,6 @@ function numbersAt(reading: LiveReading, run: RunCondition, now: number, others:
   const isAtWork = run.kind === 'running' || run.kind === 'stalled';
   const end = isAtWork ? now : (lastEndedAt(ended) ?? now);
   const began = Math.min(reading.lastRun?.startedAt ?? end, end);
-  const night = nightStart(tally.finishes, began);
   const pace = throughputOf(run, { ...reading, inFlight: tally.inFlight }, now);
   return {
     scenes,
@@ -143,7 +142,6 @@ function numbersAt(reading: LiveReading, run: RunCondition, now: number, others:
     perSecond: pace?.perSecond ?? null,
     doneAt: doneAt(pace, now),
     run: countFinishes(tally.finishes, began, end),
-    night: night < began ? countFinishes(tally.finishes, night, end) : null,
     failures: failuresOf(reading, others),
   };
 }

@@ -21,18 +21,6 @@ export function addFinish(finishes: Finishes, at: number): void {
   finishes.set(tick, (finishes.get(tick) ?? 0) + 1);
 }
 
-/** Where the night began that goes on with a run from `at`: before it no pause of three hours, and two days at most. */
-export function nightStart(finishes: Finishes, at: number): number {
-  let start = at;
-  const before = [...finishes.keys()].filter((tick) => tick < Math.floor(at / tickMs));
-  for (const tick of before.toSorted((a, b) => b - a)) {
-    const finish = tick * tickMs;
-    if (start - finish > 3 * hourMs || at - finish > 48 * hourMs) break;
-    start = Math.min(start, finish);
-  }
-  return start;
-}
-
 /** Seconds of a bin, the shortest that will do. */
 const steps = [5, 10, 30, 60, 120, 300, 600, 900, 1800, 3600];
 const maxBins = 96;

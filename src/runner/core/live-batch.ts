@@ -35,8 +35,6 @@ export interface LiveNumbers {
   perSecond: number | null;
   /** Of the latest run. */
   run: FinishCounts;
-  /** Where runs before it belong to the same night, of all of them. */
-  night: FinishCounts | null;
   /** The most attempts first. */
   failures: LiveFailure[];
 }

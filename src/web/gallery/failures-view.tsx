@@ -6,33 +6,24 @@ import { counted } from '../shared/number-words.ts';
 import { Copyable, LongText } from '../shared/text.tsx';
 import { ScenePictures, type Scene, type ViewProps } from './pictures-view.tsx';
 import { everything } from './query.ts';
-import { SceneDialog } from './scene-dialog.tsx';
+import { OpenScene } from './scene-dialog.tsx';
 import { those } from './use-selection.ts';
 
 export function FailuresView(props: ViewProps): JSX.Element {
-  const { data, rows, place, go, marking } = props;
+  const { failures } = props.data;
   return (
     <section aria-label="Failures" class="stack wide">
-      {data.failures.length === 0 && <p class="soft">Nothing failed.</p>}
-      {data.failures.map((failure) => (
+      {failures.length === 0 && <p class="soft">Nothing failed.</p>}
+      {failures.map((failure) => (
         <Kind key={failure.kind} {...props} failure={failure} />
       ))}
-      {place.open !== undefined && (
-        <SceneDialog
-          rows={rows}
-          columns={data.columns}
-          marking={marking}
-          order={those(data.failures.flatMap(({ first }) => first))}
-          open={place.open}
-          onOpen={(index, row) => go({ open: { number: index + 1, id: row.id ?? '' } })}
-          onClose={() => go({ open: undefined })}
-        />
-      )}
+      <OpenScene {...props} order={those(failures.flatMap(({ first }) => first))} />
     </section>
   );
 }
 
-function Kind({ failure, rows, go, marking }: ViewProps & { failure: GalleryFailure }): JSX.Element {
+function Kind({ failure, ...view }: ViewProps & { failure: GalleryFailure }): JSX.Element {
+  const { rows, go } = view;
   const { kind, means, scenes, text, first, command } = failure;
   const shown = useLoaded<Scene[]>([rows, failure], async () => {
     const all = await Promise.all(first.map(async (index) => ({ index, row: await rows.at(index) })));
@@ -52,11 +43,7 @@ function Kind({ failure, rows, go, marking }: ViewProps & { failure: GalleryFail
         </button>
       </div>
       <p class="soft">{means}</p>
-      <ScenePictures
-        shown={shown ?? []}
-        marking={marking}
-        onOpen={({ index, row }) => go({ open: { number: index + 1, id: row.id ?? '' } })}
-      />
+      <ScenePictures {...view} shown={shown ?? []} />
       <LongText label={`A failure, ${kind}`} text={text} isBad />
       {command !== null && <Copyable label="Command that retries them" text={command} />}
     </article>

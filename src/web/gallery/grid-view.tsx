@@ -4,7 +4,7 @@ import type { GalleryColumn, GalleryData, GalleryRow } from '../../runner/core/g
 import { countWords } from '../shared/number-words.ts';
 import { Found, matchingOf, ScenePictures, type Scene, type ViewProps } from './pictures-view.tsx';
 import { matcher, textOf, type Query } from './query.ts';
-import { SceneDialog } from './scene-dialog.tsx';
+import { OpenScene } from './scene-dialog.tsx';
 import { Choice } from './toolbar.tsx';
 import { scanRows, those, useSearch, type Selected, type Watch } from './use-selection.ts';
 
@@ -67,7 +67,7 @@ interface Cell {
 type CellsProps = ViewProps & { down: Axis; across: Axis };
 
 function Cells(props: CellsProps): JSX.Element {
-  const { data, rows, place, go, marking, down, across } = props;
+  const { rows, place, go, down, across } = props;
   const { cells, ...selected } = useCells(props);
   const at = (y: string, x: string): Cell => cells.get(keyOf(y, x)) ?? { count: 0, shown: [] };
   const order = down.values.flatMap((y) =>
@@ -77,7 +77,6 @@ function Cells(props: CellsProps): JSX.Element {
     const columns: Query['columns'] = { ...place.query.columns, [down.index]: y, [across.index]: x };
     go({ view: 'pictures', query: { ...place.query, columns }, page: 1 });
   };
-  const open = ({ index, row }: Scene): void => go({ open: { number: index + 1, id: row.id ?? '' } });
   return (
     <>
       <Found {...selected} total={rows.total} />
@@ -101,7 +100,7 @@ function Cells(props: CellsProps): JSX.Element {
                 </th>
                 {across.values.map((x) => (
                   <td key={x}>
-                    <ScenePictures isSmall shown={at(y, x).shown} marking={marking} onOpen={open} />
+                    <ScenePictures {...props} isSmall shown={at(y, x).shown} />
                     {at(y, x).count > at(y, x).shown.length && (
                       <button type="button" class="small" onClick={() => list(y, x)}>
                         all {countWords(at(y, x).count)}
@@ -114,17 +113,7 @@ function Cells(props: CellsProps): JSX.Element {
           </tbody>
         </table>
       </div>
-      {place.open !== undefined && selected.selection !== undefined && (
-        <SceneDialog
-          rows={rows}
-          columns={data.columns}
-          marking={marking}
-          order={those(order)}
-          open={place.open}
-          onOpen={(index, row) => open({ index, row })}
-          onClose={() => go({ open: undefined })}
-        />
-      )}
+      <OpenScene {...props} order={selected.selection && those(order)} />
     </>
   );
 }

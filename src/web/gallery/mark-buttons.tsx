@@ -1,7 +1,6 @@
-/** Marking scenes, and the lists of those that are marked. */
+/** Marking scenes, and what is done with those that are marked. */
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { Dialog } from '../shared/dialog.tsx';
 import { countWords } from '../shared/number-words.ts';
 import { Copyable } from '../shared/text.tsx';
 import { markOfKey, Marks } from './kept-marks.ts';
@@ -78,72 +77,41 @@ interface BarProps {
   onShow(mark: Mark | ''): void;
 }
 
-/** How many are marked, each count a filter; only where there are any. */
+/** How many are marked, only where there are any. A count shows its scenes, and how to have their ids. */
 export function MarkBar({ kept, retry, shown, onShow }: BarProps): JSX.Element | null {
-  const [isOpen, setOpen] = useState(false);
-  const lists = markNames.flatMap((mark) => {
-    const ids = kept.ids(mark);
-    return ids.length > 0 || shown === mark ? [{ mark, ids }] : [];
-  });
-  if (lists.length === 0) return null;
+  const lists = markNames.map((mark) => ({ ...marks[mark], mark, ids: kept.ids(mark) }));
+  const some = lists.filter(({ mark, ids }) => ids.length > 0 || mark === shown);
+  if (some.length === 0) return null;
+  const chosen = some.find(({ mark }) => mark === shown);
   return (
-    <aside class="row marked" aria-label="Marked scenes">
-      {lists.map(({ mark, ids }) => (
-        <button
-          key={mark}
-          type="button"
-          class={mark}
-          aria-pressed={shown === mark}
-          onClick={() => onShow(shown === mark ? '' : mark)}
-        >
-          {marks[mark].sign} {countWords(ids.length)} <span>{marks[mark].word}</span>
-        </button>
-      ))}
-      <button type="button" onClick={() => setOpen(true)}>
-        Export
-      </button>
-      {isOpen && <Lists lists={lists} kept={kept} retry={retry} onClose={() => setOpen(false)} />}
+    <aside class="stack marked" aria-label="Marked scenes">
+      <div class="row">
+        {some.map(({ mark, sign, word, ids }) => (
+          <button
+            key={mark}
+            type="button"
+            class={mark}
+            aria-label={`${countWords(ids.length)} ${word}`}
+            aria-pressed={shown === mark}
+            onClick={() => onShow(shown === mark ? '' : mark)}
+          >
+            {sign} {countWords(ids.length)} <span>{word}</span>
+          </button>
+        ))}
+        {chosen !== undefined && (
+          <button type="button" onClick={() => download(chosen.file, chosen.ids)}>
+            Download {chosen.file}
+          </button>
+        )}
+      </div>
+      {chosen?.mark === 'again' && (
+        <Copyable
+          label="In the folder of the list (--new-seed for other pictures)"
+          text={`${retry} --ids ${chosen.file} --again`}
+        />
+      )}
+      {!kept.isKept && <p class="hint">This browser keeps no marks: download them before you leave.</p>}
     </aside>
-  );
-}
-
-type ListsProps = Pick<BarProps, 'kept' | 'retry'> & {
-  lists: { mark: Mark; ids: string[] }[];
-  onClose(): void;
-};
-
-function Lists({ lists, kept, retry, onClose }: ListsProps): JSX.Element {
-  const close = (
-    <button type="button" aria-label="Close" onClick={onClose}>
-      ✕
-    </button>
-  );
-  return (
-    <Dialog title="Export lists of ids" bar={close} onClose={onClose} attributes={{ class: 'lists' }}>
-      {lists.map(({ mark, ids }) => (
-        <section key={mark} class="stack">
-          <div class="row">
-            <h3>
-              {marks[mark].sign} {countWords(ids.length)} {marks[mark].word}
-            </h3>
-            <button type="button" onClick={() => download(marks[mark].file, ids)}>
-              Download {marks[mark].file}
-            </button>
-          </div>
-          {mark === 'again' && (
-            <Copyable
-              label="Then, in the folder of the list (--new-seed for another picture)"
-              text={`${retry} --ids ${marks[mark].file} --again`}
-            />
-          )}
-        </section>
-      ))}
-      <p class="hint">
-        {kept.isKept
-          ? 'Marks are kept in this browser.'
-          : 'This browser keeps no marks: download the lists before you close the page.'}
-      </p>
-    </Dialog>
   );
 }
 

@@ -1,9 +1,9 @@
 /** How the night went: throughput, runs, waiting and working. */
 import type { JSX } from 'preact';
-import { clockTicks, rateOf } from '../shared/chart-axes.ts';
-import { Bars, Ticks } from '../shared/charts.tsx';
+import { clockTicks, rateUnit } from '../shared/chart-axes.ts';
+import { Bars } from '../shared/charts.tsx';
 import type { GalleryData, GalleryNight, GalleryTimes } from '../../runner/core/gallery-data.ts';
-import { counted, durationWords, hourWords, instantWords } from '../shared/number-words.ts';
+import { counted, durationWords, instantWords } from '../shared/number-words.ts';
 import { About, endingWords } from './summary.tsx';
 
 export function NightView({ data }: { data: GalleryData }): JSX.Element {
@@ -16,7 +16,7 @@ export function NightView({ data }: { data: GalleryData }): JSX.Element {
       {whole !== undefined && (
         <Night title={latest === undefined ? 'Throughput' : 'The whole batch'} night={whole} />
       )}
-      {whole !== undefined && <Runs data={data} night={whole} />}
+      {whole !== undefined && <Runs {...data} />}
       <div class="columns even">
         <Times title="Waiting in the queue" times={data.delay} />
         <Times title="Execution" times={data.execution} />
@@ -28,7 +28,8 @@ export function NightView({ data }: { data: GalleryData }): JSX.Element {
 function Night({ title, night }: { title: string; night: GalleryNight }): JSX.Element {
   const { startedAt, endedAt, saved, failed } = night;
   const binMs = (endedAt - startedAt) / saved.length;
-  const { factor, unit } = rateOf(saved, binMs);
+  const unit = rateUnit((1000 * Math.max(...saved)) / binMs);
+  const factor = (1000 * unit.seconds) / binMs;
   const sum = saved.reduce((all, count) => all + count, 0);
   const bad = failed.reduce((all, count) => all + count, 0);
   const words = `${counted(sum, 'scene')} saved${bad > 0 ? ` and ${bad} failed` : ''} in ${durationWords(endedAt - startedAt)}`;
@@ -43,58 +44,34 @@ function Night({ title, night }: { title: string; night: GalleryNight }): JSX.El
           bad: (failed[index] ?? 0) * factor,
           title: `${instantWords(startedAt + index * binMs)}: ${value} saved, ${failed[index] ?? 0} failed`,
         }))}
-        unit={unit}
+        unit={`scenes ${unit.words}`}
         ticks={clockTicks(startedAt, endedAt)}
       />
     </figure>
   );
 }
 
-/** When which run was at work. */
-function Runs({ data, night }: { data: GalleryData; night: GalleryNight }): JSX.Element {
-  const span = Math.max(1, night.endedAt - night.startedAt);
-  const runs = data.runs.map((run, index) => {
-    // One that exited without a final status was over when the next began, at the latest.
-    const endedAt = run.endedAt ?? data.runs[index + 1]?.startedAt ?? data.writtenAt;
-    return { ...run, endedAt };
-  });
+function Runs({ runs, writtenAt }: GalleryData): JSX.Element {
   return (
-    <figure class="card">
+    <section class="card" aria-label="Runs">
       <h2>{counted(runs.length, 'run')}</h2>
-      <div class="chart runs">
-        <svg viewBox="0 0 600 20" role="img" aria-label="Times of the runs" preserveAspectRatio="none">
-          <line class="floor" x1="0" x2="600" y1="10" y2="10" />
-          {runs.map(({ run, startedAt, endedAt, ending }) => {
-            const from = Math.max(0, startedAt - night.startedAt) / span;
-            const to = Math.min(span, Math.max(0, endedAt - night.startedAt)) / span;
-            return (
-              <rect
-                key={run}
-                class={ending === null ? 'bar bad' : 'bar'}
-                x={from * 600}
-                width={Math.max(2, (to - from) * 600)}
-                y="2"
-                height="16"
-                rx="2"
-              >
-                <title>{`Run ${run}: ${instantWords(startedAt)} to ${hourWords(endedAt)}`}</title>
-              </rect>
-            );
-          })}
-        </svg>
-        <Ticks ticks={clockTicks(night.startedAt, night.endedAt)} />
-      </div>
       <ol reversed>
-        {runs.toReversed().map((run) => (
-          <li key={run.run}>
-            {instantWords(run.startedAt)} <small>for {durationWords(run.endedAt - run.startedAt)}</small>
-            <p class={run.ending === null ? 'bad' : 'soft'}>
-              {endingWords(run, run.run === data.runs.at(-1)?.run)}
-            </p>
-          </li>
-        ))}
+        {runs
+          .map((run, index) => {
+            // One that exited without a final status was over when the next began, at the latest.
+            const endedAt = run.endedAt ?? runs[index + 1]?.startedAt ?? writtenAt;
+            return (
+              <li key={run.run}>
+                {instantWords(run.startedAt)} <small>for {durationWords(endedAt - run.startedAt)}</small>
+                <p class={run.ending === null ? 'bad' : 'soft'}>
+                  {endingWords(run, index === runs.length - 1)}
+                </p>
+              </li>
+            );
+          })
+          .toReversed()}
       </ol>
-    </figure>
+    </section>
   );
 }
 

@@ -9,7 +9,7 @@ import { countWords, counted } from '../shared/number-words.ts';
 import { PictureGrid } from '../shared/picture-grid.tsx';
 import type { Place } from './place.ts';
 import type { Rows } from './rows.ts';
-import { SceneDialog } from './scene-dialog.tsx';
+import { openedAt, OpenScene } from './scene-dialog.tsx';
 import { scenePicture } from './scene-picture.ts';
 import { useSelection, type Selected, type Selection } from './use-selection.ts';
 
@@ -30,7 +30,7 @@ export function matchingOf({ data, marking }: Pick<ViewProps, 'data' | 'marking'
 const pageSize = 60;
 
 export function PicturesView(props: ViewProps): JSX.Element {
-  const { data, rows, place, go, marking } = props;
+  const { rows, place, go } = props;
   const selected = useSelection(rows, place.query, matchingOf(props));
   const { selection } = selected;
   const pages = Math.max(1, Math.ceil((selection?.count ?? 0) / pageSize));
@@ -41,27 +41,16 @@ export function PicturesView(props: ViewProps): JSX.Element {
   return (
     <section aria-label="Pictures">
       <Found {...selected} hasFailed={selected.hasFailed || isGone} total={rows.total} />
-      <ScenePictures
-        shown={shown}
-        marking={marking}
-        onOpen={({ index, row }) => go({ open: { number: index + 1, id: row.id ?? '' } })}
-      />
+      <ScenePictures {...props} shown={shown} />
       {pages > 1 && <Pages page={page} pages={pages} onPage={(next) => go({ page: next })} />}
-      {place.open !== undefined && selection !== undefined && (
-        <SceneDialog
-          rows={rows}
-          columns={data.columns}
-          marking={marking}
-          order={selection}
-          open={place.open}
-          onOpen={(index, row) => {
-            const position = selection.positionOf(index);
-            const onPage = position < 0 ? page : Math.floor(position / pageSize) + 1;
-            go({ open: { number: index + 1, id: row.id ?? '' }, page: onPage });
-          }}
-          onClose={() => go({ open: undefined })}
-        />
-      )}
+      <OpenScene
+        {...props}
+        order={selection}
+        pageOf={(index) => {
+          const position = selection?.positionOf(index) ?? -1;
+          return position < 0 ? page : Math.floor(position / pageSize) + 1;
+        }}
+      />
     </section>
   );
 }
@@ -71,21 +60,16 @@ export interface Scene {
   index: number;
 }
 
-interface ScenesProps {
-  shown: Scene[];
-  marking: Marking;
-  isSmall?: boolean;
-  onOpen(scene: Scene): void;
-}
+type ScenesProps = Pick<ViewProps, 'marking' | 'go'> & { shown: Scene[]; isSmall?: boolean };
 
-export function ScenePictures({ shown, marking, isSmall = false, onOpen }: ScenesProps): JSX.Element {
+export function ScenePictures({ shown, marking, isSmall = false, go }: ScenesProps): JSX.Element {
   return (
     <PictureGrid
       isSmall={isSmall}
       pictures={shown.map(({ row, index }) => scenePicture(row, index))}
       onOpen={(position) => {
         const chosen = shown[position];
-        if (chosen !== undefined) onOpen(chosen);
+        if (chosen !== undefined) go(openedAt(chosen.index, chosen.row));
       }}
       extra={({ id }) => {
         const mark = marking.of(id);

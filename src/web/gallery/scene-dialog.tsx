@@ -8,24 +8,31 @@ import { useLoaded } from '../shared/hooks.ts';
 import { byteWords, counted, countWords, durationWords, exactInstantWords } from '../shared/number-words.ts';
 import { Image } from '../shared/picture-grid.tsx';
 import { toneOf } from '../shared/tone.ts';
-import { MarkButtons, type Marking } from './mark-buttons.tsx';
+import { MarkButtons } from './mark-buttons.tsx';
+import type { ViewProps } from './pictures-view.tsx';
+import type { Place } from './place.ts';
 import { promptOf, textOf } from './query.ts';
 import type { Rows } from './rows.ts';
 import { scenePicture } from './scene-picture.ts';
 import type { Selection } from './use-selection.ts';
 
-interface Props {
-  rows: Rows;
-  columns: GalleryColumn[];
-  marking: Marking;
-  /** What comes before and after. */
-  order: Selection;
-  open: { number: number; id: string };
-  onOpen(index: number, row: GalleryRow): void;
-  onClose(): void;
+type Props = ViewProps & {
+  /** What comes before and after; undefined until it is known. */
+  order: Selection | undefined;
+  /** The page of the view that a row is on. */
+  pageOf?(index: number): number;
+};
+
+/** The scene that the place names, if any. */
+export function OpenScene(props: Props): JSX.Element | null {
+  const { order, place } = props;
+  if (order === undefined || place.open === undefined) return null;
+  return <SceneDialog {...props} order={order} open={place.open} />;
 }
 
-export function SceneDialog({ rows, columns, marking, order, open, onOpen, onClose }: Props): JSX.Element {
+type DialogProps = Props & { order: Selection; open: { number: number; id: string } };
+
+function SceneDialog({ data, rows, marking, go, order, pageOf, open }: DialogProps): JSX.Element {
   const found = useLoaded([open.number, open.id], () => find(rows, open.number - 1, open.id));
   const [chosen, setChosen] = useState({ of: -1, picture: 0 });
   const index = found?.index ?? open.number - 1;
@@ -41,12 +48,12 @@ export function SceneDialog({ rows, columns, marking, order, open, onOpen, onClo
       const row = await rows.at(next);
       if (row === undefined) return;
       setChosen({ of: next, picture: by === 1 ? 0 : Math.max(0, (row.pictures?.length ?? 0) - 1) });
-      onOpen(next, row);
+      go({ ...openedAt(next, row), ...(pageOf && { page: pageOf(next) }) });
     };
     turn().catch(() => location.reload());
   };
   const close = (): void => {
-    onClose();
+    go({ open: undefined });
     // The page may have been turned meanwhile: the reader goes on at the picture that was looked at last.
     setTimeout(() => document.querySelector<HTMLElement>(`.picture[data-key="${index + 1}"]`)?.focus());
   };
@@ -71,9 +78,14 @@ export function SceneDialog({ rows, columns, marking, order, open, onOpen, onClo
       onClose={close}
     >
       {row?.id !== undefined && <MarkButtons {...marking} id={row.id} hasWords />}
-      {row !== undefined && <SceneStory row={row} picture={shown} columns={columns} />}
+      {row !== undefined && <SceneStory row={row} picture={shown} columns={data.columns} />}
     </PictureViewer>
   );
+}
+
+/** The change of place that opens a scene. */
+export function openedAt(index: number, { id = '' }: GalleryRow): Pick<Place, 'open'> {
+  return { open: { number: index + 1, id } };
 }
 
 interface Found {

@@ -17,16 +17,14 @@ interface Props {
 export function Toolbar(props: Props): JSX.Element {
   const { query, onQuery } = props;
   const [isOpen, setOpen] = useState(false);
-  const { text, mark: _mark, ...filters } = query;
-  const isFiltered = !isEverything({ ...everything, ...filters });
   return (
     <search class="row toolbar">
-      <SearchBox
+      <TextFilter
         label="Search prompts and columns"
-        value={text}
-        onValue={(next) => onQuery({ ...query, text: next })}
+        value={query.text}
+        onValue={(text) => onQuery({ ...query, text })}
       />
-      <button type="button" aria-expanded={isOpen} aria-pressed={isFiltered} onClick={() => setOpen(!isOpen)}>
+      <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         Filter
       </button>
       {!isEverything(query) && (
@@ -121,17 +119,8 @@ function ColumnFilter({ name, choices, value, onValue }: ColumnProps): JSX.Eleme
   return <Choice label={name} options={[['', 'any'], ...options]} chosen={value} onChoose={onValue} />;
 }
 
-function TextFilter(props: TextProps): JSX.Element {
-  return (
-    <label class="field">
-      <bdi>{props.label}</bdi>
-      <SearchBox {...props} label="" />
-    </label>
-  );
-}
-
 /** Asks when the reader pauses: each answer may mean looking at a hundred thousand rows. */
-function SearchBox({ label, value, onValue }: TextProps): JSX.Element {
+function TextFilter({ label, value, onValue }: TextProps): JSX.Element {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
   useEffect(() => {
@@ -139,14 +128,16 @@ function SearchBox({ label, value, onValue }: TextProps): JSX.Element {
     const timer = setTimeout(() => onValue(text), 200);
     return () => clearTimeout(timer);
   }, [text]);
-  const named = label === '' ? {} : { 'aria-label': label, placeholder: label };
   return (
-    <input
-      {...named}
-      type="search"
-      value={text}
-      dir="auto"
-      onInput={(event) => setText(event.currentTarget.value)}
-    />
+    <label class="field">
+      <bdi>{label}</bdi>
+      <input
+        type="search"
+        value={text}
+        placeholder={label}
+        dir="auto"
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+    </label>
   );
 }

@@ -43,10 +43,8 @@ export function roundTop(most: number): number {
   return ([1, 2, 3, 4, 5, 6, 8].find((each) => each * power >= most) ?? 10) * power;
 }
 
-/** Counts of bins of equal length as a rate, in the unit in which they can be grasped. */
-export function rateOf(counts: number[], binMs: number): { factor: number; unit: string } {
-  const most = Math.max(0, ...counts) / binMs;
-  if (most * second >= 2) return { factor: second / binMs, unit: 'scenes a second' };
-  if (most * minute >= 2) return { factor: minute / binMs, unit: 'scenes a minute' };
-  return { factor: hour / binMs, unit: 'scenes an hour' };
+/** In the shortest unit in which a rate (in seconds) is a number that one can grasp: so many of it, and its words. */
+export function rateUnit(perSecond: number): { seconds: number; words: string } {
+  if (perSecond >= 1) return { seconds: 1, words: 'a second' };
+  return perSecond * 60 >= 1 ? { seconds: 60, words: 'a minute' } : { seconds: 3600, words: 'an hour' };
 }

@@ -62,20 +62,14 @@ export function Bars({ label, bars, unit, ticks, marks = [] }: Props): JSX.Eleme
           <line key={index} class="quantile" x1={at * width} x2={at * width} y1="0" y2={height} />
         ))}
       </svg>
-      <Ticks ticks={ticks} />
-    </div>
-  );
-}
-
-export function Ticks({ ticks }: { ticks: Tick[] }): JSX.Element {
-  return (
-    <div class="ticks">
-      {ticks.map(({ at, text }) => (
-        // What would stand out at an end is moved in.
-        <small key={at} style={{ left: `${at * 100}%`, transform: `translateX(${-at * 100}%)` }}>
-          {text}
-        </small>
-      ))}
+      <div class="ticks">
+        {ticks.map(({ at, text }) => (
+          // What would stand out at an end is moved in.
+          <small key={at} style={{ left: `${at * 100}%`, transform: `translateX(${-at * 100}%)` }}>
+            {text}
+          </small>
+        ))}
+      </div>
     </div>
   );
 }

@@ -1,10 +1,8 @@
 /** The numbers of a batch: a bar, tiles, and a chart. */
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import type { LiveNumbers as Numbers } from '../../runner/core/live-batch.ts';
-import { clockTicks, rateOf } from '../shared/chart-axes.ts';
+import { clockTicks, rateUnit } from '../shared/chart-axes.ts';
 import { Bars } from '../shared/charts.tsx';
-import { Choices } from '../shared/choices.tsx';
 import { Tile } from '../shared/facts.tsx';
 import { useNow } from '../shared/hooks.ts';
 import {
@@ -110,39 +108,27 @@ function failedWords({ invalid, withdrawn }: Numbers['scenes']): string {
   return parts.filter((part) => part !== '').join(', ');
 }
 
-/** In the unit in which it is a number one can grasp. */
 function throughputOf(perSecond: number | null): { value: string; unit?: string } {
   if (perSecond === null) return { value: '–' };
-  if (perSecond >= 1) return { value: perSecond.toFixed(1), unit: 'a second' };
-  if (perSecond * 60 >= 1) return { value: (perSecond * 60).toFixed(1), unit: 'a minute' };
-  return { value: (perSecond * 3600).toFixed(1), unit: 'an hour' };
+  const { seconds, words } = rateUnit(perSecond);
+  return { value: (perSecond * seconds).toFixed(1), unit: words };
 }
 
-const spans = [
-  ['run', 'This run'],
-  ['night', 'Whole night'],
-] as const;
-
-/** How many scenes were saved when. */
-export function RateChart({ numbers }: { numbers: Numbers }): JSX.Element {
-  const [span, setSpan] = useState<(typeof spans)[number][0]>('run');
-  const { night, run } = numbers;
-  const { from, stepMs, counts } = span === 'run' || night === null ? run : night;
+/** How many scenes the run saved when. */
+export function RateChart({ run }: Numbers): JSX.Element {
+  const { from, stepMs, counts } = run;
   const end = from + counts.length * stepMs;
-  const { factor, unit } = rateOf(counts, stepMs);
+  const { seconds, words } = rateUnit((1000 * Math.max(...counts)) / stepMs);
   const sum = counts.reduce((all, count) => all + count, 0);
   const label = `${counted(sum, 'scene')} saved from ${instantWords(from)} to ${instantWords(end)}`;
   const bars = counts.map((value, index) => ({
-    value: value * factor,
+    value: (value * 1000 * seconds) / stepMs,
     title: `${exactInstantWords(from + index * stepMs)}: ${counted(value, 'scene')} in ${durationWords(stepMs)}`,
   }));
   return (
     <section class="card stack" aria-labelledby="rate">
-      <div class="row">
-        <h2 id="rate">Saved</h2>
-        {night !== null && <Choices label="How far back" options={spans} chosen={span} onChoose={setSpan} />}
-      </div>
-      <Bars label={label} bars={bars} unit={unit} ticks={clockTicks(from, end)} />
+      <h2 id="rate">Saved</h2>
+      <Bars label={label} bars={bars} unit={`scenes ${words}`} ticks={clockTicks(from, end)} />
     </section>
   );
 }

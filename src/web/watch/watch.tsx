@@ -48,7 +48,7 @@ function WatchPage(): JSX.Element {
           <>
             <LiveNumbers numbers={numbers} aheadMs={aheadMs} />
             <div class="columns">
-              <RateChart numbers={numbers} />
+              <RateChart {...numbers} />
               {numbers.failures.length > 0 && <LiveFailures failures={numbers.failures} />}
             </div>
             <Arrivals newest={batch.newest} total={numbers.pictures} />

@@ -1,6 +1,6 @@
 /** Promise: charts hold each scene that was finished once, in the bin of its time. */
-import { describe, expect, it } from 'vitest';
-import { addFinish, countFinishes, nightStart, type Finishes } from '../../../src/runner/core/finish-rate.ts';
+import { expect, it } from 'vitest';
+import { addFinish, countFinishes, type Finishes } from '../../../src/runner/core/finish-rate.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -34,19 +34,4 @@ it('shows what is under way, also where nothing was finished', () => {
   const longest = countFinishes(finishesAt([noon]), noon - 1000 * hour, noon).counts;
   expect(longest.length).toBeLessThanOrEqual(100);
   expect(sum(longest)).toBe(1);
-});
-
-describe('the night', () => {
-  it('begins before the run where there is no pause of hours between', () => {
-    const lastNight = Array.from({ length: 50 }, (_, i) => noon - 30 * hour + i * minute);
-    const tonight = Array.from({ length: 600 }, (_, i) => noon - i * minute);
-    expect(nightStart(finishesAt([...lastNight, ...tonight]), noon)).toBe(noon - 599 * minute);
-    expect(nightStart(finishesAt(lastNight), noon)).toBe(noon);
-    expect(nightStart(finishesAt([noon + 1_000]), noon + 500)).toBe(noon + 500);
-  });
-
-  it('is two days at most', () => {
-    const long = Array.from({ length: 2_000 }, (_, i) => noon - i * 10 * minute);
-    expect(nightStart(finishesAt(long), noon)).toBe(noon - 48 * hour);
-  });
 });

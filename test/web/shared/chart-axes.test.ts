@@ -1,6 +1,6 @@
 /** Axes say what they count, and when, in numbers that people grasp. */
 import { expect, it } from 'vitest';
-import { clockTicks, rateOf, roundTop } from '../../../src/web/shared/chart-axes.ts';
+import { clockTicks, rateUnit, roundTop } from '../../../src/web/shared/chart-axes.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -34,12 +34,10 @@ it.each([
 });
 
 it.each([
-  [[0, 41, 12], second, 'scenes a second', 41],
-  [[3, 1], minute, 'scenes a minute', 3],
-  [[2, 1], 10 * minute, 'scenes an hour', 12],
-  [[], minute, 'scenes an hour', 0],
-])('%j in bins of %i ms are %s', (counts, binMs, unit, most) => {
-  const rate = rateOf(counts, binMs);
-  expect(rate.unit).toBe(unit);
-  expect(Math.max(0, ...counts) * rate.factor).toBeCloseTo(most);
+  [41, 1, 'a second'],
+  [0.9, 60, 'a minute'],
+  [0.01, 3600, 'an hour'],
+  [0, 3600, 'an hour'],
+])('%d a second is counted by %i seconds', (perSecond, seconds, words) => {
+  expect(rateUnit(perSecond)).toEqual({ seconds, words });
 });

@@ -60,6 +60,8 @@ export interface EndpointView {
     'completed' | 'failed' | 'cancelled' | 'timedOut' | 'inProgress' | 'inQueue' | 'retried',
     number
   >;
+  /** Ids of the jobs that were completed last. */
+  latest: string[];
   workers: WorkerView[];
   /** Why its workers cannot be started, in words. */
   trouble: string | null;

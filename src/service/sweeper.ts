@@ -58,7 +58,7 @@ export class Sweeper {
 
   #noteQueues(): void {
     const { reads, history } = this.#store;
-    for (const { endpointId, jobs } of reads.queueLengths()) history.noteQueue(endpointId, jobs);
+    history.noteQueues(reads.queueLengths());
   }
 
   async #endOverdue(): Promise<void> {

@@ -188,7 +188,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(await page.getByText('Paints instead').count()).toBe(0);
     service.overview.rendererLack = { reason: 'three is not installed', install: 'npm install three' };
     const card = page.getByRole('article').filter({ hasText: 'Paints instead' });
-    await card.getByText('No GPU: three is not installed.').waitFor();
+    await card.getByText('Painting in 2D: three is not installed.').waitFor();
     expect(await card.count()).toBe(1);
     for (const place of ['#/endpoints/3d', '#/new']) {
       await go(page, place);

@@ -18,10 +18,12 @@ interface Minute {
   failed: number;
   queue: number;
   gpuMs: number;
-  /** How many took how long, by the steps of `stepOf`. */
-  delays: Map<number, number>;
-  executions: Map<number, number>;
+  delays: Times;
+  executions: Times;
 }
+
+/** How many took how long, by `powerOf`. */
+type Times = Map<number, number>;
 
 const minuteMs = 60_000;
 const maxMinutes = 24 * 60;
@@ -32,7 +34,7 @@ const ranges = { hour: [60, 1], day: [maxMinutes, 15] } as const;
 export class JobHistory {
   readonly #now: () => number;
   readonly #startedAt: number;
-  /** By endpoint; oldest first, without those in which nothing was. */
+  /** By endpoint, and those of all under `''`; oldest first, without those in which nothing was. */
   readonly #minutes = new Map<string, Minute[]>();
 
   /** `now` is the wall clock, epoch ms. */
@@ -42,52 +44,45 @@ export class JobHistory {
   }
 
   noteEnd({ endpointId, state, queuedAt, startedAt, endedAt }: EndedJob): void {
-    const minute = this.#minuteOf(endpointId);
-    if (state === 'COMPLETED') minute.completed += 1;
-    if (state === 'FAILED' || state === 'TIMED_OUT') minute.failed += 1;
-    if (startedAt === null) return;
-    const tookMs = Math.max(0, endedAt - startedAt);
-    minute.gpuMs += tookMs;
-    add(minute.executions, tookMs);
-    add(minute.delays, Math.max(0, startedAt - queuedAt));
+    for (const minute of [this.#minuteOf(endpointId), this.#minuteOf('')]) {
+      if (state === 'COMPLETED') minute.completed += 1;
+      if (state === 'FAILED' || state === 'TIMED_OUT') minute.failed += 1;
+      if (startedAt === null) continue;
+      minute.gpuMs += Math.max(0, endedAt - startedAt);
+      add(minute.executions, powerOf(endedAt - startedAt));
+      add(minute.delays, powerOf(startedAt - queuedAt));
+    }
   }
 
-  noteQueue(endpointId: string, jobs: number): void {
-    const minute = this.#minuteOf(endpointId);
-    minute.queue = Math.max(minute.queue, jobs);
+  /** How many wait at each endpoint. */
+  noteQueues(queues: { endpointId: string; jobs: number }[]): void {
+    const all = { endpointId: '', jobs: queues.reduce((sum, { jobs }) => sum + jobs, 0) };
+    for (const { endpointId, jobs } of [...queues, all]) {
+      const minute = this.#minuteOf(endpointId);
+      minute.queue = Math.max(minute.queue, jobs);
+    }
   }
 
-  /** Of an endpoint, or of all. */
+  /** Of an endpoint; of all for null. */
   view(endpoint: string | null, range: keyof typeof ranges): JobHistoryView {
     const [minutes, perStep] = ranges[range];
-    const end = Math.floor(this.#now() / minuteMs / perStep) * perStep + perStep;
-    const start = end - minutes;
-    const byMinute = Array.from({ length: minutes }, () => ({ completed: 0, failed: 0, queue: 0, gpuMs: 0 }));
-    const [delays, executions] = [new Map<number, number>(), new Map<number, number>()];
-    const lists = endpoint === null ? [...this.#minutes.values()] : [this.#minutes.get(endpoint) ?? []];
-    for (const minute of lists.flat()) {
-      const sum = byMinute[minute.number - start];
-      if (sum === undefined) continue;
-      for (const what of ['completed', 'failed', 'queue', 'gpuMs'] as const) sum[what] += minute[what];
-      for (const [step, count] of minute.delays) delays.set(step, (delays.get(step) ?? 0) + count);
-      for (const [step, count] of minute.executions)
-        executions.set(step, (executions.get(step) ?? 0) + count);
-    }
+    const start = (Math.floor(this.#now() / minuteMs / perStep) + 1) * perStep - minutes;
     const steps = Array.from({ length: minutes / perStep }, (_, index) => {
-      const some = byMinute.slice(index * perStep, (index + 1) * perStep);
-      const sum = (what: 'completed' | 'failed' | 'gpuMs') => some.reduce((all, each) => all + each[what], 0);
-      const queue = Math.max(...some.map((each) => each.queue));
       const at = (start + index * perStep) * minuteMs;
-      return { at, completed: sum('completed'), failed: sum('failed'), queue, gpuMs: sum('gpuMs') };
+      return { at, completed: 0, failed: 0, queue: 0, gpuMs: 0 };
     });
+    const [delays, executions]: [Times, Times] = [new Map(), new Map()];
+    for (const minute of this.#minutes.get(endpoint ?? '') ?? []) {
+      const step = steps[Math.floor((minute.number - start) / perStep)];
+      if (step === undefined) continue;
+      for (const what of ['completed', 'failed', 'gpuMs'] as const) step[what] += minute[what];
+      step.queue = Math.max(step.queue, minute.queue);
+      for (const [time, count] of minute.delays) add(delays, time, count);
+      for (const [time, count] of minute.executions) add(executions, time, count);
+    }
     const since = Math.max(start * minuteMs, this.#startedAt);
-    return {
-      since,
-      stepMs: perStep * minuteMs,
-      steps,
-      delay: quantiles(delays),
-      execution: quantiles(executions),
-    };
+    const [delay, execution] = [quantiles(delays), quantiles(executions)];
+    return { since, stepMs: perStep * minuteMs, steps, delay, execution };
   }
 
   #minuteOf(endpointId: string): Minute {
@@ -112,22 +107,25 @@ export class JobHistory {
   }
 }
 
-/** A step is a twelfth longer than the one before it. */
-const stepsAnOctave = 9;
+/** Times are counted as powers of this, so that few tell of many. */
+const precision = 1.08;
 
-function add(steps: Map<number, number>, ms: number): void {
-  const step = Math.round(Math.log2(ms + 1) * stepsAnOctave);
-  steps.set(step, (steps.get(step) ?? 0) + 1);
+function add(times: Times, time: number, count = 1): void {
+  times.set(time, (times.get(time) ?? 0) + count);
 }
 
-function quantiles(steps: Map<number, number>): Quantiles | null {
-  const sorted = [...steps].toSorted(([one], [other]) => one - other);
+function powerOf(ms: number): number {
+  return Math.round(Math.log(Math.max(0, ms) + 1) / Math.log(precision));
+}
+
+function quantiles(times: Times): Quantiles | null {
+  const sorted = [...times].toSorted(([one], [other]) => one - other);
   const total = sorted.reduce((sum, [, count]) => sum + count, 0);
   if (total === 0) return null;
   const at = (share: number): number => {
     let before = 0;
-    const [step] = sorted.find(([, count]) => (before += count) >= share * total) ?? [0];
-    return Math.round(2 ** (step / stepsAnOctave) - 1);
+    const [power] = sorted.find(([, count]) => (before += count) >= share * total) ?? [0];
+    return Math.round(precision ** power - 1);
   };
   return { p50: at(0.5), p95: at(0.95) };
 }

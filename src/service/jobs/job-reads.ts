@@ -35,6 +35,11 @@ export class JobReads {
     return this.#sql.waiting.all();
   }
 
+  /** Ids of a few. */
+  latestCompleted(endpointId: string): string[] {
+    return this.#sql.latestCompleted.all(endpointId).map(({ id }) => id);
+  }
+
   /** How many jobs of the endpoint are in each state or ended in it, and how often one was put back into the queue. */
   tally(endpointId: string): Partial<Record<JobState | 'retried', number>> {
     return Object.fromEntries(this.#sql.tally.all(endpointId).map(({ what, jobs }) => [what, jobs]));

@@ -139,6 +139,10 @@ export function prepareJobStatements(db: Database) {
     queued: db.prepare<[string], { jobs: number }>(
       `SELECT jobs FROM tally WHERE endpointId = ? AND what = 'IN_QUEUE'`,
     ),
+    latestCompleted: db.prepare<[string], { id: string }>(
+      `SELECT id FROM job WHERE endedAt IS NOT NULL AND endpointId = ? AND state = 'COMPLETED'
+       ORDER BY number DESC LIMIT 5`,
+    ),
     move: db.prepare<[StoredChange]>(
       `UPDATE job SET state = @state, queuedAt = coalesce(@queuedAt, queuedAt),
          startedAt = CASE @state WHEN 'IN_QUEUE' THEN NULL ELSE coalesce(@startedAt, startedAt) END, expiresAt = coalesce(@expiresAt, expiresAt),

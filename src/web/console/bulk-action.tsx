@@ -25,12 +25,10 @@ interface Props {
   what: Bulk;
   /** Which jobs, as the service is asked for them. */
   query: string;
-  /** The same in words; null for all jobs. */
-  scope: { endpoint: string; text: string } | null;
   onDone(): Promise<void>;
 }
 
-export function BulkAction({ what, query, scope, onDone }: Props): JSX.Element {
+export function BulkAction({ what, query, onDone }: Props): JSX.Element {
   const { refresh, say } = useService();
   const [count, setCount] = useState<BulkCount>();
   const { button, verb, yes, done, of } = words[what];
@@ -60,16 +58,10 @@ export function BulkAction({ what, query, scope, onDone }: Props): JSX.Element {
           onYes={act}
           onClose={() => setCount(undefined)}
         >
-          <p>{scopeWords(scope)}</p>
+          <p>All that the filters leave, whoever submitted them.</p>
           {count.isMore && <p>There are more; press again for those.</p>}
         </Asked>
       )}
     </>
   );
-}
-
-function scopeWords(scope: Props['scope']): string {
-  if (scope === null) return 'At all endpoints, whoever submitted them.';
-  const place = scope.endpoint === '' ? 'At all endpoints' : `At the endpoint ${scope.endpoint}`;
-  return `${place}${scope.text === '' ? '' : `, with “${scope.text}” in prompt or id`}, whoever submitted them.`;
 }

@@ -59,11 +59,19 @@ export function originWords({ origin }: EndpointView, { file }: Overview): strin
 }
 
 /** The GPUs of the service's machine: `2 × NVIDIA H200 (141 GB)`. */
-export function machineWords(gpus: string[]): string {
+function machineWords(gpus: string[]): string {
   return [...new Set(gpus)]
     .map((gpu) => [gpus.filter((other) => other === gpu).length, gpu] as const)
     .map(([count, gpu]) => (count === 1 ? gpu : `${count} × ${gpu}`))
     .join(', ');
+}
+
+/** With what it means where there is none. */
+export function machineSentence(gpus: string[], lack: Overview['rendererLack']): string {
+  if (gpus.length > 0) return `This machine has ${machineWords(gpus)}.`;
+  // Without the renderer's packages nobody else can look.
+  const looked = lack === null || lack.install === null ? 'No GPU was found' : 'nvidia-smi finds no GPU';
+  return `${looked} on this machine: programs compute on its processors, and scene-renderer paints in 2D. Workers elsewhere bring their own.`;
 }
 
 /** What its workers compute on; null where it is not known. */
@@ -73,8 +81,9 @@ export function gpuWords({ gpu, workload }: EndpointForm, { gpus, rendererLack }
   if (workload.kind === 'prebuilt' && workload.name === 'painter') return 'needs no GPU';
   if (workload.kind === 'image') return 'is given no GPU';
   if (workload.kind === 'remote' || gpus === null) return null;
-  const isLacking = workload.kind === 'prebuilt' && rendererLack !== null;
-  return gpus.length === 0 || isLacking ? 'no GPU found' : machineWords(gpus);
+  // Why it paints is said beside it.
+  if (workload.kind === 'prebuilt' && rendererLack !== null) return null;
+  return gpus.length === 0 ? 'no GPU found' : machineWords(gpus);
 }
 
 /** Whether what it makes is not what was asked for, though all is well with its workers. */

@@ -127,13 +127,11 @@ function Filters({ filter: { endpoint, status, text }, hasEndpoint, onChange }: 
 
 /** What the jobs that are shown may allow. */
 function BulkActions({ filter, onDone }: { filter: Filter; onDone(): Promise<void> }): JSX.Element {
-  const { endpoint, status, text } = filter;
-  const whats = bulks.filter((what) => status === '' || reachedBy[what].includes(status));
-  const scope = endpoint === '' && text === '' ? null : { endpoint, text };
+  const whats = bulks.filter((what) => filter.status === '' || reachedBy[what].includes(filter.status));
   return (
     <div class="row" role="group" aria-label="All of these jobs">
       {whats.map((what) => (
-        <BulkAction key={what} what={what} query={queryOf(filter).toString()} scope={scope} onDone={onDone} />
+        <BulkAction key={what} what={what} query={queryOf(filter).toString()} onDone={onDone} />
       ))}
     </div>
   );

@@ -55,37 +55,39 @@ function Job({ job }: { job: JobView }): JSX.Element {
   const deletion = deletionWords(job, overview.retentionMs, now);
   return (
     <>
-      {job.pictures.length > 0 && (
-        <section class="card" aria-label="Pictures">
-          <JobPictures job={job} />
-        </section>
-      )}
-      <section class="card stack" aria-label="State">
-        {job.summary !== '' && (
-          <p class="prompt">
-            <bdi>{job.summary}</bdi>
-          </p>
+      <div class="columns">
+        {job.pictures.length > 0 && (
+          <section class="card" aria-label="Pictures">
+            <JobPictures job={job} />
+          </section>
         )}
-        <p role="status">
-          <strong>
-            <Mark tone={tone}>{word}</Mark>
-          </strong>
-        </p>
-        {job.error !== null && <LongText label="Error" text={job.error} isBad />}
-        <Facts
-          facts={[
-            ['accepted', exactInstantWords(job.acceptedAt)],
-            ['waited', delayWords(job, now)],
-            ['started', job.startedAt === null ? null : exactInstantWords(job.startedAt)],
-            ['execution', executionWords(job, now)],
-            ['ended', job.endedAt === null ? null : exactInstantWords(job.endedAt)],
-            ['worker', job.workerId],
-            ['retries', job.retries === 0 ? null : job.retries],
-            ['submitted with', job.key === null ? null : `key ${job.key}`],
-          ]}
-        />
-        {deletion !== null && <p class="soft">{deletion}</p>}
-      </section>
+        <section class="card stack" aria-label="State">
+          {job.summary !== '' && (
+            <p class="prompt">
+              <bdi>{job.summary}</bdi>
+            </p>
+          )}
+          <p role="status">
+            <strong>
+              <Mark tone={tone}>{word}</Mark>
+            </strong>
+          </p>
+          {job.error !== null && <LongText label="Error" text={job.error} isBad />}
+          <Facts
+            facts={[
+              ['accepted', exactInstantWords(job.acceptedAt)],
+              ['waited', delayWords(job, now)],
+              ['started', job.startedAt === null ? null : exactInstantWords(job.startedAt)],
+              ['execution', executionWords(job, now)],
+              ['ended', job.endedAt === null ? null : exactInstantWords(job.endedAt)],
+              ['worker', job.workerId],
+              ['retries', job.retries === 0 ? null : job.retries],
+              ['submitted with', job.key === null ? null : `key ${job.key}`],
+            ]}
+          />
+          {deletion !== null && <p class="soft">{deletion}</p>}
+        </section>
+      </div>
       <div class="columns even">
         <TextPanel title="Input" text={job.input} missing="Deleted, or too large to be shown." />
         <TextPanel title="Output" text={job.output} missing={outputAbsence(job.status)} />

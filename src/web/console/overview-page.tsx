@@ -6,7 +6,7 @@ import { countWords } from '../shared/number-words.ts';
 import {
   gpuWords,
   isPainting,
-  machineWords,
+  machineSentence,
   originWords,
   standing,
   workerCounts,
@@ -14,12 +14,13 @@ import {
   workloadWords,
 } from './endpoint-words.ts';
 import { History } from './history.tsx';
+import { Thumbnail } from './job-parts.tsx';
 import { Card, Mark } from './pieces.tsx';
 import { to } from './route.ts';
 import { useService } from './service.ts';
 
 export function OverviewPage(): JSX.Element {
-  const { endpoints, gpus } = useService().overview;
+  const { endpoints, gpus, rendererLack } = useService().overview;
   return (
     <>
       <div class="row">
@@ -28,16 +29,11 @@ export function OverviewPage(): JSX.Element {
           New endpoint
         </a>
       </div>
-      {gpus !== null && <p class="soft">{machineSentence(gpus)}</p>}
+      {gpus !== null && <p class="soft">{machineSentence(gpus, rendererLack)}</p>}
       {endpoints.length === 0 ? <FirstSteps /> : <Cards endpoints={endpoints} />}
       {endpoints.length > 0 && <History endpoint={null} />}
     </>
   );
-}
-
-function machineSentence(gpus: string[]): string {
-  if (gpus.length > 0) return `This machine has ${machineWords(gpus)}.`;
-  return 'No GPU was found on this machine: scene-renderer paints in 2D, and programs compute on its processors. Workers elsewhere bring their own.';
 }
 
 function FirstSteps(): JSX.Element {
@@ -96,8 +92,15 @@ function EndpointCard({ endpoint }: { endpoint: EndpointView }): JSX.Element {
         )}
       </p>
       {trouble !== null && <p class="message bad">{trouble}</p>}
-      {isPainting(endpoint, overview) && <p class="message wait">No GPU: {overview.rendererLack?.reason}.</p>}
+      {isPainting(endpoint, overview) && (
+        <p class="message wait">Painting in 2D: {overview.rendererLack?.reason}.</p>
+      )}
       <WorkerCounts endpoint={endpoint} />
+      <div class="latest">
+        {endpoint.latest.map((id) => (
+          <Thumbnail key={id} id={id} />
+        ))}
+      </div>
       <JobCounts jobs={endpoint.jobs} />
     </article>
   );

@@ -47,6 +47,7 @@ export const paths = {
     'status/{jobId}',
     'get',
     operation({ id: 'status', summary: 'The status of a job, and its result', answer: job }),
+    operation({ id: 'statusByPost', summary: 'The same, as some clients ask for it', answer: job }),
   ),
   ...at(
     'status-sync/{jobId}',
@@ -114,7 +115,7 @@ export const paths = {
         id: 'jobTake',
         summary: 'Take a job, waiting for one',
         answer: { description: 'A job.', schema: 'TakenJob' },
-        refused: ['507'],
+        refused: ['409', '507'],
       },
       'There is none.',
     ),
@@ -125,7 +126,7 @@ export const paths = {
         id: 'jobTakeBatch',
         summary: 'Take several jobs',
         answer: { description: 'At least one job.', schema: 'TakenJobs' },
-        refused: ['507'],
+        refused: ['409', '507'],
       },
       'There is none.',
     ),
@@ -162,10 +163,12 @@ export const paths = {
   ),
 };
 
-function at(path: string, method: 'get' | 'post', operationThere: object): Record<string, object> {
+function at(path: string, method: 'get' | 'post', there: object, posted?: object): Record<string, object> {
   const names = ['version', 'endpointId', ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)];
   const parameters = names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
-  return { [`/{version}/{endpointId}/${path}`]: { parameters, [method]: operationThere } };
+  return {
+    [`/{version}/{endpointId}/${path}`]: { parameters, [method]: there, ...(posted && { post: posted }) },
+  };
 }
 
 type SchemaName = keyof typeof openApiSchemas;

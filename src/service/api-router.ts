@@ -49,9 +49,9 @@ export class ApiRouter {
     const key = admitted.holder;
     const route = findRoute(request.url ?? '');
     if (route === undefined) return refusal(404, 'not found');
-    const { method } = operations[route.operation];
-    if (request.method !== method)
-      return refusal(405, `${route.operation} takes ${method}`, { Allow: method });
+    const methods: readonly string[] = operations[route.operation].methods;
+    if (!methods.includes(request.method ?? ''))
+      return refusal(405, `${route.operation} takes ${methods.join(' and ')}`, { Allow: methods.join(', ') });
     const endpoint = this.#parts.endpoints.find(route.endpointId);
     // Endpoints outside the key's scope look missing.
     if (endpoint === undefined || !isInScope(key, route)) return refusal(404, 'endpoint not found');

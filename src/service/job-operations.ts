@@ -76,14 +76,20 @@ export class JobOperations {
   /** Accepts a job, or refuses it. */
   submit(context: Submission, given: Partial<JobTerms> = {}): Promise<string | HttpResponse | undefined> {
     const { bodies, maxRequestBytes } = this.#parts;
-    return withBodyRoom(bodies, context.request, maxRequestBytes, () => this.#submit(context, given));
+    // Real services take twice as much from clients that wait.
+    const maxBytes = given.isSync === true ? 2 * maxRequestBytes : maxRequestBytes;
+    return withBodyRoom(bodies, context.request, maxBytes, () => this.#submit(context, given, maxBytes));
   }
 
-  async #submit(context: Submission, given: Partial<JobTerms>): Promise<string | HttpResponse | undefined> {
+  async #submit(
+    context: Submission,
+    given: Partial<JobTerms>,
+    maxBytes: number,
+  ): Promise<string | HttpResponse | undefined> {
     // The body may be long and stays unread.
     if (this.#parts.folder.isLost) return { ...folderLost(), isBodyUnread: true };
     if (this.#parts.store.reserve.isFull) return { ...noRoom(), isBodyUnread: true };
-    const body = await bodyOf(context, this.#parts.maxRequestBytes);
+    const body = await bodyOf(context, maxBytes);
     if (!Buffer.isBuffer(body)) return body;
     const submission = readRunRequest(body, { hasPrivate: this.#parts.hasPrivateWebhooks });
     if (submission.kind === 'refused') return refusal(400, submission.why);

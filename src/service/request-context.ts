@@ -21,7 +21,10 @@ export async function bodyOf(
   { request, sendContinue }: Pick<RequestContext, 'request' | 'sendContinue'>,
   maxBytes: number,
 ): Promise<Buffer | HttpResponse | undefined> {
-  const tooLarge: HttpResponse = { ...refusal(400, 'exceeded max body size'), isBodyUnread: true };
+  const tooLarge: HttpResponse = {
+    ...refusal(400, `exceeded max body size of ${maxBytes} bytes`),
+    isBodyUnread: true,
+  };
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) return tooLarge;
   // A client may wait for this before it sends.
   sendContinue();

@@ -6,29 +6,29 @@ type Asker = 'client' | 'worker';
 type Part = 'jobId' | 'workerId';
 
 interface Shape {
-  method: 'GET' | 'POST';
+  methods: readonly ('GET' | 'POST')[];
   asker: Asker;
   /** What follows the operation's name in the path. */
   parts: readonly Part[];
 }
 
 export const operations = {
-  run: { method: 'POST', asker: 'client', parts: [] },
-  runsync: { method: 'POST', asker: 'client', parts: [] },
-  render: { method: 'POST', asker: 'client', parts: [] },
-  status: { method: 'GET', asker: 'client', parts: ['jobId'] },
-  'status-sync': { method: 'GET', asker: 'client', parts: ['jobId'] },
-  stream: { method: 'GET', asker: 'client', parts: ['jobId'] },
-  cancel: { method: 'POST', asker: 'client', parts: ['jobId'] },
-  retry: { method: 'POST', asker: 'client', parts: ['jobId'] },
-  'purge-queue': { method: 'POST', asker: 'client', parts: [] },
-  health: { method: 'GET', asker: 'client', parts: [] },
-  'job-take': { method: 'GET', asker: 'worker', parts: ['workerId'] },
-  'job-take-batch': { method: 'GET', asker: 'worker', parts: ['workerId'] },
-  'job-done': { method: 'POST', asker: 'worker', parts: ['workerId', 'jobId'] },
-  'job-stream': { method: 'POST', asker: 'worker', parts: ['workerId', 'jobId'] },
-  'job-stop': { method: 'GET', asker: 'worker', parts: ['workerId'] },
-  ping: { method: 'GET', asker: 'worker', parts: ['workerId'] },
+  run: { methods: ['POST'], asker: 'client', parts: [] },
+  runsync: { methods: ['POST'], asker: 'client', parts: [] },
+  render: { methods: ['POST'], asker: 'client', parts: [] },
+  status: { methods: ['GET', 'POST'], asker: 'client', parts: ['jobId'] },
+  'status-sync': { methods: ['GET'], asker: 'client', parts: ['jobId'] },
+  stream: { methods: ['GET'], asker: 'client', parts: ['jobId'] },
+  cancel: { methods: ['POST'], asker: 'client', parts: ['jobId'] },
+  retry: { methods: ['POST'], asker: 'client', parts: ['jobId'] },
+  'purge-queue': { methods: ['POST'], asker: 'client', parts: [] },
+  health: { methods: ['GET'], asker: 'client', parts: [] },
+  'job-take': { methods: ['GET'], asker: 'worker', parts: ['workerId'] },
+  'job-take-batch': { methods: ['GET'], asker: 'worker', parts: ['workerId'] },
+  'job-done': { methods: ['POST'], asker: 'worker', parts: ['workerId', 'jobId'] },
+  'job-stream': { methods: ['POST'], asker: 'worker', parts: ['workerId', 'jobId'] },
+  'job-stop': { methods: ['GET'], asker: 'worker', parts: ['workerId'] },
+  ping: { methods: ['GET'], asker: 'worker', parts: ['workerId'] },
 } as const satisfies Record<string, Shape>;
 
 export type Operation = keyof typeof operations;
@@ -36,7 +36,7 @@ export type Operation = keyof typeof operations;
 export interface Route {
   operation: Operation;
   endpointId: string;
-  /** Of a job id's form, or empty where the path holds something else or the operation has none. */
+  /** Of an id's form, or empty where the path holds something else or the operation has none. */
   jobId: string;
   workerId: string;
   query: URLSearchParams;
@@ -54,7 +54,7 @@ export function findRoute(target: string): Route | undefined {
   const { parts } = operations[operation];
   if (rest.length !== parts.length) return undefined;
   const ids = { jobId: '', workerId: '' };
-  for (const [index, part] of parts.entries()) ids[part] = idOf(rest[index] ?? '');
+  for (const [index, part] of parts.entries()) ids[part] = idOf(part, rest[index] ?? '');
   const query = new URLSearchParams(queryAt === -1 ? '' : target.slice(queryAt + 1));
   return { operation, endpointId: decode(encodedEndpointId), ...ids, query };
 }
@@ -63,11 +63,15 @@ function isOperation(name: string): name is Operation {
   return Object.hasOwn(operations, name);
 }
 
-function idOf(text: string): string {
-  return jobIdPattern.test(text) ? text : '';
+/** What a machine, a container or a process may be called; `@` is not among it. */
+const workerIdPattern = /^[A-Za-z0-9_.:-]{1,128}$/;
+
+function idOf(part: Part, text: string): string {
+  const id = decode(text);
+  return (part === 'jobId' ? jobIdPattern : workerIdPattern).test(id) ? id : '';
 }
 
-/** What cannot be decoded is no endpoint's id: no id is empty. */
+/** What cannot be decoded is no id: none is empty. */
 function decode(encoded: string): string {
   if (!encoded.includes('%')) return encoded;
   try {

@@ -6,10 +6,11 @@ import { type HttpResponse, emptyResponse, jsonResponse, refusal } from './http/
 import type { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
 import { withBodyRoom } from './http/body-room.ts';
 import type { JobStore } from './jobs/job-store.ts';
-import type { JobResults } from './jobs/job-results.ts';
+import type { JobResults, WorkerError } from './jobs/job-results.ts';
 import { untilFound } from './jobs/job-signals.ts';
 import type { TakenJob } from './jobs/job-statements.ts';
 import type { Operation } from './routes.ts';
+import type { HeldRequest } from './pool/remote-workers.ts';
 import { pullingWorker } from './pool/worker-view.ts';
 
 export interface WorkerOperationsParts {
@@ -46,25 +47,47 @@ export class WorkerOperations {
     if (!endpoint.remote.noteContact(worker, route.query.get('gpu')))
       return refusal(429, 'this endpoint has too many workers', { 'Retry-After': '60' });
     switch (operation) {
-      case 'job-take': {
-        const [job] = await this.#take(context, 1);
-        return job === undefined ? emptyResponse : { status: 200, body: takenText(job) };
-      }
-      case 'job-take-batch': {
-        const jobs = await this.#take(context, batchSize(route.query.get('batch_size')));
-        return jobs.length === 0
-          ? emptyResponse
-          : { status: 200, body: `[${jobs.map(takenText).join(',')}]` };
-      }
+      case 'job-take':
+        return await this.#whileHeld(context, 'take', async () => {
+          const [job] = await this.#take(context, 1);
+          return job === undefined ? emptyResponse : { status: 200, body: takenText(job) };
+        });
+      case 'job-take-batch':
+        return await this.#whileHeld(context, 'take', async () => {
+          const jobs = await this.#take(context, batchSize(route.query.get('batch_size')));
+          return jobs.length === 0
+            ? emptyResponse
+            : { status: 200, body: `[${jobs.map(takenText).join(',')}]` };
+        });
       case 'job-done':
         return await withBodyRoom(bodies, request, maxResultBytes, () => this.#done(context));
       case 'job-stream':
         return await withBodyRoom(bodies, request, maxResultBytes, () => this.#addPart(context));
       case 'job-stop':
-        return await this.#stop(context);
+        return await this.#whileHeld(context, 'stop', () => this.#stop(context));
       case 'ping':
         endpoint.remote.keepAlive(worker, idsIn(route.query.get('job_id')));
         return jsonResponse({});
+    }
+  }
+
+  /** Two workers of one id would be told of each other's jobs. */
+  async #whileHeld(
+    context: RequestContext,
+    what: HeldRequest['what'],
+    work: () => Promise<HttpResponse>,
+  ): Promise<HttpResponse> {
+    const { endpoint, route, gone } = context;
+    const release = endpoint.remote.hold(workerIn(context), what);
+    if (release === undefined)
+      return refusal(
+        409,
+        `another worker with the id ${route.workerId} waits for jobs here; give each worker an id of its own`,
+      );
+    try {
+      return await work();
+    } finally {
+      release(gone.aborted);
     }
   }
 
@@ -108,7 +131,7 @@ export class WorkerOperations {
     }
     const body = parseObject(text);
     if (body === undefined) return refusal(400, 'the body is not a JSON object');
-    if (!('output' in body || 'error' in body))
+    if (!('output' in body || 'error' in body || saysNothing(body)))
       return refusal(400, 'the body has neither "output" nor "error"');
     const job = { id: jobId, workerId };
     // Workers report progress through the same operation as results.
@@ -118,15 +141,13 @@ export class WorkerOperations {
       return jsonResponse({ accepted });
     }
     const log = endpoint.logOf(jobId).join('\n') || undefined;
+    const output = memberText(text, 'output') ?? 'null';
     const { error } = body;
-    const hasFailed = error !== undefined && error !== null && error !== '';
-    const isAccepted = hasFailed
-      ? await this.#parts.results.fail(
-          job,
-          typeof error === 'string' ? error : (memberText(text, 'error') ?? ''),
-          log,
-        )
-      : await this.#parts.results.complete(job, memberText(text, 'output') ?? 'null', log);
+    const { results } = this.#parts;
+    const isAccepted =
+      error === undefined || error === null || error === ''
+        ? await results.complete(job, output, log)
+        : await results.fail(job, { ...workerError(error, memberText(text, 'error') ?? ''), output }, log);
     endpoint.remote.release(workerId, jobId);
     if (body['stopPod'] === true) endpoint.restart(workerId);
     return jsonResponse({ accepted: isAccepted });
@@ -188,6 +209,16 @@ const jobNotFound: HttpResponse = { ...refusal(404, 'job not found'), isBodyUnre
 
 function takenText({ id, input }: TakenJob): string {
   return `{"id":"${id}","input":${input}}`;
+}
+
+/** As SDKs do for a handler that returns an empty object, with or without the wish to be started anew. */
+function saysNothing(body: Record<string, unknown>): boolean {
+  return Object.keys(body).every((name) => name === 'stopPod');
+}
+
+/** `json`: its text. */
+function workerError(error: unknown, json: string): WorkerError {
+  return typeof error === 'string' ? { text: error } : { text: json, value: json };
 }
 
 function batchSize(text: string | null): number {

@@ -43,6 +43,7 @@ describe.each(['runsync', 'render'])('%s', (operation) => {
     expect(job).toEqual({
       delayTime: expect.any(Number) as number,
       executionTime: expect.any(Number) as number,
+      workerId: expect.any(String) as string,
       id: expect.stringMatching(/^sync-/) as string,
       output: [{ seed: 7 }],
       status: 'COMPLETED',
@@ -154,6 +155,7 @@ describe('retry', () => {
     expect(before).toMatchObject({
       delayTime: expect.any(Number) as number,
       executionTime: expect.any(Number) as number,
+      workerId: expect.any(String) as string,
       error: expect.any(String) as string,
     });
     const blocker = await submit(url, { scene: 'takes the worker' });

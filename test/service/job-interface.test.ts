@@ -32,6 +32,7 @@ describe.each(versions)('under %s', (version) => {
     first.complete([1]);
     await held.next();
     expect((await askStatus(url, id, version)).json).toEqual({
+      workerId: expect.any(String) as string,
       delayTime: 2_345,
       id,
       input: { scene: 'a "hill" ⛰', seed: 7, nested: [null, { a: 1.5 }] },
@@ -48,6 +49,7 @@ describe.each(versions)('under %s', (version) => {
     run.complete([{ rendered_image: 'aGk=', seed: 7, text: '"\u2028\u{1F319}' }]);
     await statusOnce(url, id, 'COMPLETED');
     expect((await askStatus(url, id, version)).json).toEqual({
+      workerId: expect.any(String) as string,
       delayTime: 0,
       executionTime: 1_234,
       id,
@@ -65,6 +67,7 @@ describe.each(versions)('under %s', (version) => {
     run.fail(new Error('the scene says "nothing"\n'));
     await statusOnce(url, id, 'FAILED');
     expect((await askStatus(url, id, version)).json).toEqual({
+      workerId: expect.any(String) as string,
       delayTime: 0,
       error: 'the scene says "nothing"\n',
       executionTime: 50,

@@ -35,13 +35,13 @@ it('has every operation that there is, with its method and its parts, and no oth
   const described = Object.entries(paths).map(([path, { parameters: _parameters, ...methods }]) => {
     return `${Object.keys(methods).join()} ${path}`;
   });
-  const served = Object.entries(operations).map(([name, { method, parts }]) => {
+  const served = Object.entries(operations).map(([name, { methods, parts }]) => {
     const path = ['', '{version}', '{endpointId}', name, ...parts.map((part) => `{${part}}`)].join('/');
-    return `${method.toLowerCase()} ${path}`;
+    return `${methods.join().toLowerCase()} ${path}`;
   });
   expect(described.toSorted()).toEqual(served.toSorted());
   const ids = JSON.stringify(paths).match(/"operationId":"\w+"/g);
-  expect(new Set(ids).size).toBe(served.length);
+  expect(new Set(ids).size).toBe(Object.values(operations).flatMap(({ methods }) => methods).length);
 });
 
 it('describes what clients are answered', async () => {
@@ -128,14 +128,15 @@ it('describes what workers are answered', async () => {
   await given('ping', 'w1?job_id=never-had');
   await given('job-stop', 'w1');
   await client('purge-queue', '');
-  const held = ['job-take', 'job-take-batch', 'job-stop'].map((name) => given(name, 'w2'));
+  const held = [given('job-take', 'w2'), given('job-stop', 'w2'), given('job-take-batch', 'w3')];
   await given('ping', 'w2');
-  while (!(await ask(url, `/v2/${endpointId}/health`)).text.includes('"idle":1'));
+  while (!(await ask(url, `/v2/${endpointId}/health`)).text.includes('"idle":2'));
+  await given('job-take', 'w2');
   await close();
   await Promise.all(held);
   expect([...seen].toSorted().join(', ')).toBe(
     'job-done 200, job-done 400, job-done 404, job-stop 200, job-stop 204, job-stream 200, ' +
-      'job-take 200, job-take 204, job-take-batch 200, job-take-batch 204, ping 200, ' +
+      'job-take 200, job-take 204, job-take 409, job-take-batch 200, job-take-batch 204, ping 200, ' +
       'purge-queue 200, run 200',
   );
 });

@@ -1,4 +1,6 @@
 /** Workers elsewhere pull jobs, bring what came of them, and say that they live. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
 import { cancelPath, healthPath, type Version } from '../../src/protocol/paths.ts';
@@ -150,35 +152,40 @@ describe('a result', () => {
   it('that is an error fails the job in its words', async () => {
     const { url, worker } = await openPulled();
     const error = '{"error_type":"<class \'ValueError\'>","error_message":"no such sampler"}';
-    const cases: [unknown, string][] = [
-      ['out of memory', 'out of memory'],
-      [error, error],
-      [{ code: 1 }, '{"code":1}'],
-      [['a', 2], '["a",2]'],
-    ];
-    for (const [said, kept] of cases) {
+    for (const said of ['out of memory', error, { code: 1 }, ['a', 2]]) {
       const id = await submit(url, { scene: 'x' });
       await worker('w1').take();
-      expect((await worker('w1').done(id, JSON.stringify({ error: said }))).text).toBe(accepted);
-      expect((await askStatus(url, id)).json).toMatchObject({ status: 'FAILED', error: kept });
+      const output = { partial: true };
+      expect((await worker('w1').done(id, JSON.stringify({ error: said, output }))).text).toBe(accepted);
+      const { json } = await askStatus(url, id);
+      expect(json).toMatchObject({ status: 'FAILED', error: said, output, workerId: 'w1' });
     }
   });
 
-  it.each(['{"output":null}', '{"error":null}', '{"error":""}'])(
-    'that is none is never COMPLETED: %s',
+  it.each(['{"output":null}', '{"error":null}', '{"error":""}', '{}', '{"stopPod":true}'])(
+    'that is none is COMPLETED without an output: %s',
     async (body) => {
       const { url, worker } = await openPulled();
       const id = await submit(url, { scene: 'x' });
       await worker('w1').take();
       await worker('w1').done(id, body);
-      expect((await askStatus(url, id)).json).toMatchObject({
-        status: 'FAILED',
-        error: 'the worker ended without an output',
-      });
+      expect((await askStatus(url, id)).json).toMatchObject({ status: 'COMPLETED', output: null });
     },
   );
 
-  it.each(['', '[]', '{}', 'output=1', '{"output":', '{"result":1}', '"x"'])(
+  it('that failed with an output goes with its file where it is retried', async () => {
+    const { url, worker, dataDir } = await openPulled();
+    const id = await submit(url, { scene: 'x' });
+    await worker('w1').take();
+    const output = 'x'.repeat(300_000);
+    await worker('w1').done(id, JSON.stringify({ error: 'late', output }));
+    expect((await askStatus(url, id)).json).toMatchObject({ status: 'FAILED', output });
+    expect(readdirSync(join(dataDir, 'results'))).toHaveLength(1);
+    expect((await post(url, '', `/v2/${endpointId}/retry/${id}`)).status).toBe(200);
+    expect(readdirSync(join(dataDir, 'results'))).toEqual([]);
+  });
+
+  it.each(['', '[]', 'output=1', '{"output":', '{"result":1}', '"x"'])(
     'of no use is refused, and may be handed in anew: %s',
     async (body) => {
       const { url, worker } = await openPulled();
@@ -255,6 +262,22 @@ describe('a result', () => {
   });
 });
 
+it('a second worker of the same id is refused in words while the first waits', async () => {
+  const { url, worker } = await openPulled();
+  const gone = new AbortController();
+  const first = worker('w1')
+    .take(gone.signal)
+    .catch(() => 'gone');
+  await untilKnown(url, 1);
+  expect(await worker('w1').taken()).toBe(
+    '409 {"error":"another worker with the id w1 waits for jobs here; give each worker an id of its own"}',
+  );
+  gone.abort();
+  expect(await first).toBe('gone');
+  const id = await submit(url, { scene: 'x' });
+  await expect.poll(() => worker('w1').taken()).toBe(id);
+});
+
 describe('a worker that falls silent', () => {
   it('keeps the jobs that it names, and no others', async () => {
     holdTime();
@@ -303,6 +326,26 @@ describe('a worker that falls silent', () => {
     expect((await worker('w1').done(id, '{"output":"late"}')).text).toBe(notAccepted);
     await worker('w2').done(id, '{"output":"right"}');
     expect((await askStatus(url, id)).json).toMatchObject({ status: 'COMPLETED', output: 'right' });
+  });
+
+  it('loses its job though something pings for it, once it has closed its connection', async () => {
+    holdTime();
+    const { url, worker } = await openPulled();
+    const w1 = worker('rack-2.example:0');
+    const killed = new AbortController();
+    const waiting = w1.toStop(killed.signal).catch(() => 'killed');
+    await untilKnown(url, 1);
+    const id = await submit(url, { scene: 'x' });
+    expect(await w1.taken()).toBe(id);
+    killed.abort();
+    expect(await waiting).toBe('killed');
+    const isQueued = async () => {
+      vi.advanceTimersByTime(silenceMs / 2);
+      await w1.ping(id);
+      return (await askStatus(url, id)).json;
+    };
+    await expect.poll(isQueued).toMatchObject({ status: 'IN_QUEUE', retries: 1 });
+    await expect.poll(() => workersOf(url)).toMatchObject({ idle: 0, running: 0, unhealthy: 1 });
   });
 
   it('again and again fails the job, and says why', async () => {
@@ -398,14 +441,14 @@ describe('keys', () => {
     expect(held.runs).toEqual([]);
   });
 
-  it('of clients take nothing and hand nothing in, and are no keys without "Bearer"', async () => {
+  it('of clients take nothing and hand nothing in, with and without "Bearer"', async () => {
     const { url, dataDir } = await openPulled();
     const id = await submit(url, { scene: 'x' });
     for (const clientKey of [addKey(dataDir, 'client'), key]) {
       const bare = new PullingWorker(url, clientKey, 'w');
       const bearer = new PullingWorker(url, `Bearer ${clientKey}`, 'w');
       for (const path of worked) {
-        expect((await bare.ask(path)).status).toBe(401);
+        expect((await bare.ask(path)).status).toBe(403);
         expect((await bearer.ask(path)).status).toBe(403);
       }
       expect((await bearer.done(id, '{"output":1}')).status).toBe(403);

@@ -30,6 +30,7 @@ it.each(['v2', 'v1'])('submits to and polls the service under %s', async (versio
     completed: true,
     delayTime: expect.any(Number) as number,
     executionTime: expect.any(Number) as number,
+    workerId: expect.any(String) as string,
     id,
     output: [{ rendered_image: 'aGk=', seed: 7 }],
     started: true,

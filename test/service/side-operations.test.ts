@@ -54,7 +54,13 @@ describe('a cancelled job', () => {
     run.complete([{ rendered_image: 'aGk=' }]);
     other.complete([1]);
     await statusOnce(url, next, 'COMPLETED');
-    const cancelled = { delayTime: 0, executionTime: 700, id, status: 'CANCELLED' };
+    const cancelled = {
+      delayTime: 0,
+      executionTime: 700,
+      id,
+      status: 'CANCELLED',
+      workerId: expect.any(String) as string,
+    };
     expect((await askStatus(url, id)).json).toEqual(cancelled);
     expect(troubles).toEqual([]);
   });

@@ -125,7 +125,10 @@ export class JobViews {
     if (job === undefined || found === undefined) return undefined;
     const row = rowOf(job, nameOf);
     const input = await this.#inTurn(async () => shownText(await this.#store.reads.inputOf(id)));
-    const output = found.state === 'COMPLETED' ? await this.#inTurn(() => this.#outputOf(found)) : null;
+    const output =
+      found.state === 'COMPLETED' || found.state === 'FAILED'
+        ? await this.#inTurn(() => this.#outputOf(found))
+        : null;
     const shownOutput = readJson(output);
     return {
       ...row,

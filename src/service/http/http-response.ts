@@ -3,7 +3,7 @@ import type { CancelResponse, ErrorResponse, HealthResponse, RunResponse } from 
 import { type FiledText, OpenFile, type Text } from '../jobs/filed-text.ts';
 import type { JobState } from '../jobs/job.ts';
 import type { OpenedJob } from '../jobs/job-reads.ts';
-import type { WorkerState } from '../pool/worker-view.ts';
+import { shownWorker, type WorkerState } from '../pool/worker-view.ts';
 
 export interface HttpResponse {
   status: number;
@@ -64,7 +64,7 @@ export function healthAnswer(
   return jsonResponse(health);
 }
 
-/** A job with the text that its state shows: its input while `IN_PROGRESS`, its output once `COMPLETED`. */
+/** A job with the text that its state shows: its input while `IN_PROGRESS`, its output once it has ended. */
 export type ShownJob = Omit<OpenedJob, 'payloadFile' | 'endpointId'>;
 
 type Value = Text | OpenFile;
@@ -81,15 +81,23 @@ export function statusAnswer(job: ShownJob): HttpResponse {
 export function statusBody(job: ShownJob, input?: Value): Text | FiledText {
   const { id, state } = job;
   const ended = job.endedAt !== null && job.startedAt !== null;
+  const isBegun = state === 'IN_PROGRESS' || ended;
   const fields: [name: string, value: Value | null | undefined][] = [
-    ['delayTime', state === 'IN_PROGRESS' || ended ? String(delayMs(job)) : undefined],
-    ['error', state === 'FAILED' || state === 'TIMED_OUT' ? JSON.stringify(job.error) : undefined],
+    ['delayTime', isBegun ? String(delayMs(job)) : undefined],
+    [
+      'error',
+      state === 'FAILED' || state === 'TIMED_OUT' ? (job.errorValue ?? JSON.stringify(job.error)) : undefined,
+    ],
     ['executionTime', ended ? String(wholeMs(job.startedAt, job.endedAt)) : undefined],
     ['id', `"${id}"`],
     ['input', state === 'IN_PROGRESS' ? (job.payload ?? 'null') : input],
-    ['output', state === 'COMPLETED' ? (job.payload ?? 'null') : job.progress],
+    [
+      'output',
+      state === 'COMPLETED' ? (job.payload ?? 'null') : state === 'FAILED' ? job.payload : job.progress,
+    ],
     ['retries', job.retries > 0 ? String(job.retries) : undefined],
     ['status', `"${state}"`],
+    ['workerId', isBegun && job.workerId ? JSON.stringify(shownWorker(job.workerId)) : undefined],
   ];
   return joined(
     fields.flatMap(([name, value]) =>

@@ -7,6 +7,15 @@ const defaultMaxResultBytes = 100 * 1024 * 1024;
 
 const maxErrorLength = 10_000;
 
+/** How a job failed, in the words of its worker. */
+export interface WorkerError {
+  text: string;
+  /** JSON text of an error that is no text. */
+  value?: string | undefined;
+  /** JSON text. */
+  output?: string | undefined;
+}
+
 export interface JobResultsParts {
   store: JobStore;
   maxResultBytes?: number;
@@ -23,20 +32,27 @@ export class JobResults {
     return this.#parts.maxResultBytes ?? defaultMaxResultBytes;
   }
 
-  /** Resolves once it is on the disk; false where the job has ended already. `output` is JSON text. */
+  /** Resolves once it is on the disk; false where the job has ended already. `output` is JSON text, `null` for none. */
   async complete(job: JobOfWorker, output: string, log?: string): Promise<boolean> {
-    const byteCount = Buffer.byteLength(output);
-    if (output === 'null') return this.fail(job, 'the worker ended without an output', log);
-    if (byteCount > this.#maxResultBytes) return this.failTooLarge(job, log);
+    if (this.#isTooLarge(output)) return this.failTooLarge(job, log);
     return this.#parts.store.work.settle(job, { state: 'COMPLETED', output }, log);
   }
 
   failTooLarge(job: JobOfWorker, log?: string): Promise<boolean> {
-    return this.fail(job, `the worker's output exceeds ${this.#maxResultBytes} bytes`, log);
+    return this.fail(job, { text: `the worker's output exceeds ${this.#maxResultBytes} bytes` }, log);
   }
 
-  fail(job: JobOfWorker, error: string, log?: string): Promise<boolean> {
-    const outcome = { state: 'FAILED', error: error.slice(0, maxErrorLength) } as const;
+  /** An output beside the error is kept, unless it is too large. */
+  fail(job: JobOfWorker, { text, value, output }: WorkerError, log?: string): Promise<boolean> {
+    const kept = output === undefined || output === 'null' || this.#isTooLarge(output) ? undefined : output;
+    const error = text.slice(0, maxErrorLength);
+    // One that was cut is no JSON any more.
+    const errorValue = value !== undefined && value.length <= maxErrorLength ? value : undefined;
+    const outcome = { state: 'FAILED', error, errorValue, output: kept } as const;
     return this.#parts.store.work.settle(job, outcome, log);
+  }
+
+  #isTooLarge(output: string): boolean {
+    return Buffer.byteLength(output) > this.#maxResultBytes;
   }
 }

@@ -122,7 +122,7 @@ const servedJobTriggers = `
  * accepted or last put back, `startedAt` when a worker took it since then, `endedAt` when it settled, `expiresAt` when it is too
  * old to be worked on (`ttlMs` after it was accepted or retried). `retries` is how often it was put back because its
  * worker died. `isPulled`: its worker is one that asked for it over the network, and may outlive the service.
- * `output` and `progress` are JSON as text; they come last, so that a long one is not read past when only
+ * `errorValue` is JSON of an error that is no text. `output` and `progress` are JSON as text; they come last, so that a long one is not read past when only
  * the state is wanted. A long output stands in the file `outputFile` instead. `log` is what its worker wrote, and
  * `summary` the beginning of what it was asked for.
  *
@@ -180,5 +180,6 @@ export const jobSchema: Schema = {
      DROP TABLE formerPart;
      CREATE INDEX partOfJob ON part (job);
      UPDATE job SET outputFile = 'results/' || outputFile WHERE outputFile IS NOT NULL;`,
+    'ALTER TABLE job ADD COLUMN errorValue TEXT;',
   ],
 };

@@ -24,9 +24,13 @@ export interface JobRecord {
   endedAt: number | null;
   retries: number;
   error: string | null;
+  /** JSON text of an error that is no text. */
+  errorValue: string | null;
+  /** As `pullingWorker` makes it; that of the latest worker. */
+  workerId: string | null;
   /** JSON text; the worker's latest message while `IN_PROGRESS`. */
   progress: string | null;
-  /** JSON text as bytes: the input while `IN_PROGRESS`, the output once `COMPLETED`, unless it is in `payloadFile`. */
+  /** JSON text as bytes: the input while `IN_PROGRESS`, the output once `COMPLETED` or `FAILED`, unless it is in `payloadFile`. */
   payload: Buffer | null;
   payloadFile: string | null;
 }
@@ -57,6 +61,7 @@ export interface JobChange {
   output?: string | null;
   outputFile?: string | null;
   error?: string;
+  errorValue?: string | null;
   log?: string;
 }
 
@@ -122,11 +127,11 @@ export function prepareJobStatements(db: Database) {
     ),
     // The payload goes out as it is: bytes are handed on without being decoded, let alone parsed.
     find: db.prepare<[string], JobRecord>(
-      `SELECT id, endpointId, state, queuedAt, startedAt, endedAt, retries, error, progress,
+      `SELECT id, endpointId, state, queuedAt, startedAt, endedAt, retries, error, errorValue, workerId, progress,
          CASE state WHEN 'IN_PROGRESS' THEN (SELECT file FROM input WHERE job = number) ELSE outputFile END
            AS payloadFile,
          CAST(CASE state WHEN 'IN_PROGRESS' THEN (SELECT text FROM input WHERE job = number)
-           WHEN 'COMPLETED' THEN output END AS BLOB) AS payload
+           WHEN 'COMPLETED' THEN output WHEN 'FAILED' THEN output END AS BLOB) AS payload
        FROM job WHERE id = ?`,
     ),
     metadata: db.prepare<[string], JobMetadata>(
@@ -148,7 +153,7 @@ export function prepareJobStatements(db: Database) {
          startedAt = CASE @state WHEN 'IN_QUEUE' THEN NULL ELSE coalesce(@startedAt, startedAt) END, expiresAt = coalesce(@expiresAt, expiresAt),
          retries = coalesce(@retries, retries), workerId = coalesce(@workerId, workerId),
          isPulled = coalesce(@isPulled, isPulled), log = coalesce(@log, log), progress = NULL,
-         endedAt = @endedAt, output = @output, outputFile = @outputFile, error = @error
+         endedAt = @endedAt, output = @output, outputFile = @outputFile, error = @error, errorValue = @errorValue
        WHERE id = @id`,
     ),
     setProgress: db.prepare<[{ id: string; progress: string }]>(

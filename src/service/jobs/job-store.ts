@@ -135,8 +135,9 @@ export class JobStore {
       const job = this.#transitions.sql.metadata.get(id);
       if (job === undefined || !this.reads.isVisible(job, endpointId)) return undefined;
       if (job.state === 'FAILED' || job.state === 'TIMED_OUT') {
+        const file = this.#transitions.sql.find.get(id)?.payloadFile ?? null;
         this.#transitions.queueAgain(id, job);
-        unread = this.#transitions.sql.deleteParts.all(job.number);
+        unread = [{ file }, ...this.#transitions.sql.deleteParts.all(job.number)];
       }
       return job.state;
     });

@@ -158,6 +158,7 @@ const nothing = {
   output: null,
   outputFile: null,
   error: null,
+  errorValue: null,
   log: null,
 };
 

@@ -17,8 +17,10 @@ export interface JobWorkParts {
   reads: JobReads;
 }
 
-/** How a job ended; `output` is JSON text. */
-export type JobOutcome = { state: 'COMPLETED'; output: string } | { state: 'FAILED'; error: string };
+/** How a job ended; `output` and `errorValue`, an error that is no text, are JSON text. */
+export type JobOutcome =
+  | { state: 'COMPLETED'; output: string }
+  | { state: 'FAILED'; error: string; errorValue?: string | undefined; output?: string | undefined };
 
 type BegunJob = WaitingJob & { workerId: string };
 
@@ -59,10 +61,11 @@ export class JobWork {
    */
   async settle(job: JobOfWorker, outcome: JobOutcome, log?: string): Promise<boolean> {
     const kept = log === undefined ? {} : { log };
+    const { state, output } = outcome;
+    const how =
+      state === 'FAILED' ? { ...kept, error: outcome.error, errorValue: outcome.errorValue ?? null } : kept;
     const isAccepted =
-      outcome.state === 'FAILED'
-        ? await this.#end(job, 'FAILED', { ...kept, error: outcome.error })
-        : await this.#complete(job, outcome.output, kept);
+      output === undefined ? await this.#end(job, state, how) : await this.#endWith(job, state, output, how);
     if (isAccepted) this.#parts.signals.changed(job.id);
     return isAccepted;
   }
@@ -103,10 +106,10 @@ export class JobWork {
     });
   }
 
-  async #complete(job: JobOfWorker, text: string, how: JobChange): Promise<boolean> {
+  async #endWith(job: JobOfWorker, state: JobState, text: string, how: JobChange): Promise<boolean> {
     try {
       return await this.#parts.texts.withStored('results', text, ({ text: output, file: outputFile }) =>
-        this.#end(job, 'COMPLETED', { ...how, output, outputFile }),
+        this.#end(job, state, { ...how, output, outputFile }),
       );
     } catch (error) {
       // A long one would leave no room for ending others; nor is there any for what would come of more jobs.

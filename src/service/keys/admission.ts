@@ -36,7 +36,7 @@ export class Admission {
     const now = this.#now();
     const waitMs =
       holder === undefined
-        ? this.#guesses.add(address, digestOf(presented.key).toString('base64'), now)
+        ? this.#guesses.add(address, digestOf(presented).toString('base64'), now)
         : this.#guesses.waitMs(address, now);
     if (waitMs > 0) return { waitMs };
     if (holder === undefined) return 'wrong';

@@ -89,10 +89,8 @@ export class KeyStore {
   find(authorization: string | undefined): KeyHolder | undefined {
     const presented = presentedKey(authorization);
     if (presented === undefined) return undefined;
-    const digest = digestOf(presented.key);
-    const holder =
-      this.#ownWorkers?.find(presented.key) ?? this.#findGiven(digest) ?? this.#findStored(digest);
-    return presented.isBare && holder?.kind !== 'worker' ? undefined : holder;
+    const digest = digestOf(presented);
+    return this.#ownWorkers?.find(presented) ?? this.#findGiven(digest) ?? this.#findStored(digest);
   }
 
   /** Whether the key came from outside, where people may have chosen it. */

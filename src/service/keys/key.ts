@@ -64,18 +64,10 @@ export function fitsHeader(key: string): boolean {
   return /^[\x21-\x7e]+$/.test(key);
 }
 
-export interface PresentedKey {
-  key: string;
-  /** Without a scheme, as workers send it. */
-  isBare: boolean;
-}
-
-/** The key in the value of an `Authorization` header; undefined where there is none. */
-export function presentedKey(authorization: string | undefined): PresentedKey | undefined {
-  if (authorization === undefined) return undefined;
-  const [, bearer] = /^bearer +([^]*)$/i.exec(authorization) ?? [];
-  const key = (bearer ?? authorization).trim();
-  return key === '' ? undefined : { key, isBare: bearer === undefined };
+/** The key in the value of an `Authorization` header, with or without the scheme `Bearer`; undefined where there is none. */
+export function presentedKey(authorization: string | undefined): string | undefined {
+  const key = authorization?.replace(/^bearer +/i, '').trim();
+  return key === '' ? undefined : key;
 }
 
 const pattern = /^own\.(?<endpointId>[A-Za-z0-9_-]{1,128})\.(?<proof>[0-9a-f]{64})$/;

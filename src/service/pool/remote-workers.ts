@@ -26,7 +26,14 @@ interface RemoteWorker {
   jobs: Map<string, AssignedJob>;
   /** What it is at and nobody wants any more. */
   unwanted: Set<string>;
+  /** Requests of it that are held open. */
+  held: Set<HeldRequest>;
+  /** When it closed the last of these itself (monotonic ms), with none since: its pings may come from what outlived it. */
+  leftAt: number | undefined;
 }
+
+/** Waiting for jobs, or for word of jobs that are to be stopped. */
+export type HeldRequest = { what: 'take' | 'stop' };
 
 interface AssignedJob {
   heardAt: number;
@@ -101,6 +108,19 @@ export class RemoteWorkers {
     }
   }
 
+  /** Notes that it waits, until what is returned is called; `isClosed`: it went away. Undefined where one of its id waits for jobs already. */
+  hold(workerId: string, what: HeldRequest['what']): ((isClosed: boolean) => void) | undefined {
+    const worker = this.#worker(workerId);
+    if (what === 'take' && [...worker.held].some((held) => held.what === 'take')) return undefined;
+    const request = { what };
+    worker.held.add(request);
+    worker.leftAt = undefined;
+    return (isClosed) => {
+      worker.held.delete(request);
+      if (isClosed && worker.held.size === 0) worker.leftAt = performance.now();
+    };
+  }
+
   /** The jobs that it is to stop, returned once. */
   takeUnwanted(workerId: string): string[] | undefined {
     const worker = this.#worker(workerId);
@@ -132,7 +152,13 @@ export class RemoteWorkers {
 
   /** Their ids are as `pullingWorker` makes them. */
   get views(): WorkerView[] {
-    return [...this.#workers.values()].map(({ id, gpu, since, lastSeenAt, jobs }) => ({
+    return [...this.#workers.values()].map((worker) => this.#viewOf(worker));
+  }
+
+  #viewOf(worker: RemoteWorker): WorkerView {
+    const { id, gpu, since, lastSeenAt, jobs } = worker;
+    const isSilent = this.#hasLeft(worker) || Date.now() - lastSeenAt > forgetAfterMs / 2;
+    return {
       id,
       gpu,
       since,
@@ -142,8 +168,12 @@ export class RemoteWorkers {
       lastDeath: null,
       startsAt: null,
       log: [],
-      state: jobs.size > 0 ? 'running' : Date.now() - lastSeenAt > forgetAfterMs / 2 ? 'unhealthy' : 'idle',
-    }));
+      state: jobs.size > 0 ? 'running' : isSilent ? 'unhealthy' : 'idle',
+    };
+  }
+
+  #hasLeft({ leftAt }: RemoteWorker): boolean {
+    return leftAt !== undefined && performance.now() - leftAt > this.#silenceMs;
   }
 
   /** Lets go of all who wait; what they are at stays theirs. */
@@ -161,7 +191,16 @@ export class RemoteWorkers {
     let worker = this.#workers.get(id);
     if (worker === undefined) {
       const now = Date.now();
-      worker = { id, gpu: null, since: now, lastSeenAt: now, jobs: new Map(), unwanted: new Set() };
+      worker = {
+        id,
+        gpu: null,
+        since: now,
+        lastSeenAt: now,
+        jobs: new Map(),
+        unwanted: new Set(),
+        held: new Set(),
+        leftAt: undefined,
+      };
       this.#workers.set(id, worker);
     }
     return worker;
@@ -187,15 +226,12 @@ export class RemoteWorkers {
   async #checkSilence(): Promise<void> {
     const now = performance.now();
     for (const worker of this.#workers.values()) {
-      const silent = [...worker.jobs].filter(([, { heardAt }]) => now - heardAt > this.#silenceMs);
-      for (const [id] of silent) {
-        const seconds = Math.round(this.#silenceMs / 1_000);
-        await this.#requeue(
-          { id, workerId: worker.id },
-          `worker ${shownWorker(worker.id)} was silent for ${seconds} s`,
-          { isCounted: true },
-        );
-      }
+      const hasLeft = this.#hasLeft(worker);
+      const seconds = Math.round(this.#silenceMs / 1_000);
+      const did = hasLeft ? 'closed its connection and opened none' : 'was silent';
+      const why = `worker ${shownWorker(worker.id)} ${did} for ${seconds} s`;
+      const lost = [...worker.jobs].filter(([, { heardAt }]) => hasLeft || now - heardAt > this.#silenceMs);
+      for (const [id] of lost) await this.#requeue({ id, workerId: worker.id }, why, { isCounted: true });
       if (worker.jobs.size === 0 && Date.now() - worker.lastSeenAt > forgetAfterMs)
         this.#workers.delete(worker.id);
     }

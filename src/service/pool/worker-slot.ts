@@ -92,6 +92,7 @@ export class WorkerSlot {
       const report = reportOf(store, job, unwanted.signal);
       const run = worker.run({ id: job.id, input, inputText: job.input }, report);
       const output = outputText(await run.finally(unsubscribe));
+      if (output === 'null') throw new Error('the worker ended without an output');
       const lines = log.end();
       if (!unwanted.signal.aborted) await retryWrite(() => results.complete(job, output, lines));
       this.supervised.markHealthy();
@@ -101,7 +102,7 @@ export class WorkerSlot {
       if (unwanted.signal.aborted) return;
       if (error instanceof WorkerDied)
         await retryWrite(() => store.work.requeue(job, text, { isCounted: true, log: lines }));
-      else await retryWrite(() => results.fail(job, text, lines));
+      else await retryWrite(() => results.fail(job, { text }, lines));
     } finally {
       unsubscribe();
       this.#stop.signal.removeEventListener('abort', abort);

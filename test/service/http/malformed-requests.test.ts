@@ -70,15 +70,16 @@ const badOperation: fc.Arbitrary<Buffer> = fc
       fc.constantFrom('', '%00', 'x'.repeat(129), '..'),
     ),
     noId: fc.oneof(
-      fc.webSegment().filter((id) => !jobIdPattern.test(id)),
-      fc.constantFrom('', '%00', '%', 'x'.repeat(129), 'a.b', '{}'),
+      fc.webSegment().filter((id) => !/^[\w.:%-]*$/.test(id)),
+      fc.constantFrom('', '%00', '%', 'x'.repeat(129), '@', '{}'),
     ),
     query: fc.webQueryParameters(),
     method: fc.constantFrom('PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PROPFIND'),
     body: badBody.filter((body) => !isGoodBody(body) && !isGoodResult(body)),
   })
   .map(({ operation, version, mistake, id, noId, query, method, body }) => {
-    const { asker, method: own, parts } = operations[operation];
+    const { asker, methods, parts } = operations[operation];
+    const [own] = methods;
     const other = asker === 'client' ? placeholders.worker : placeholders.client;
     const right = placeholders[asker];
     const used = mistake === 'kind' ? other : mistake === 'key' ? `${right}x` : right;

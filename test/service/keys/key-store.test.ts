@@ -27,11 +27,11 @@ describe('finding', () => {
     for (const value of [undefined, '', 'Bearer', `Basic ${key}`]) expect(store.find(value)).toBeUndefined();
   });
 
-  it('takes the bare key from workers alone', () => {
+  it('takes a key with and without "Bearer"', () => {
     const store = openJobStore();
     const kinds = ['client', 'worker', 'admin'];
     const keys = kinds.map((kind) => store.add({ name: kind, kind, endpoints: null }).key);
-    expect(keys.map((key) => store.find(key)?.kind)).toEqual([undefined, 'worker', undefined]);
+    expect(keys.map((key) => store.find(key)?.kind)).toEqual(kinds);
     expect(keys.map((key) => store.find(`Bearer ${key}`)?.kind)).toEqual(kinds);
   });
 

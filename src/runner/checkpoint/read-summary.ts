@@ -194,8 +194,8 @@ export function readLatest(db: Database): Latest {
 
 function withPrompt({ columns: row, ...trouble }: Trouble & { columns: string }): Trouble {
   const { sceneId } = trouble;
-  const columns = storedJson(row, `scene ${sceneId}`) as JsonObject;
-  const { prompt } = sceneNameOf({ sceneId, input: {}, columns });
+  const read = storedJson(row, `scene ${sceneId}`) as JsonObject;
+  const { prompt } = sceneNameOf({ sceneId, input: {}, columns: read });
   return { ...trouble, ...(prompt !== undefined && { prompt }) };
 }
 

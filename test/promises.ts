@@ -211,6 +211,9 @@ export const promises: Record<string, Record<string, string>> = {
       'runner/report/gallery-files.test.ts',
     'All pictures of a hundred thousand scenes are reached, found and sorted in it.':
       'web/gallery/gallery.test.ts',
+    'What is starred, rejected or to be rendered again stays in the browser, and becomes a list that `retry --ids` reads.':
+      'web/gallery/marks.test.ts',
+    'A list with a wrong id changes nothing; its lines are named.': 'e2e/retry.test.ts',
     'The command that it shows for a kind of failure puts exactly these back.':
       'runner/report/gallery-files.test.ts',
     'A thumbnail that cannot be written fails no scene.': 'runner/images/thumbnails.test.ts',

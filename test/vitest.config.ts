@@ -7,6 +7,7 @@ const rest = [
   'test/web/*.test.ts',
   'test/web/console/console.test.ts',
   'test/web/gallery/gallery.test.ts',
+  'test/web/gallery/marks.test.ts',
   'test/web/watch/watch.test.ts',
   'test/e2e/cancel.test.ts',
   'test/e2e/chaos.test.ts',

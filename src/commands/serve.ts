@@ -23,6 +23,9 @@ import { gpuSigns, removeContainersLeftIn, workloadNeeds, workloadOf } from './w
 import type { LoadedCommand } from './command.ts';
 import { common } from './exit-codes.ts';
 
+/** What a worker answers may claim to be of any size. */
+const maxThumbnailPixels = 64_000_000;
+
 export const serveCommand: LoadedCommand = {
   purpose: `Serves the job interface and a console until SIGINT or SIGTERM. Endpoints, workers and limits come from service.yaml (nightrender init --service creates one) and from the console; without a file there is one endpoint, scene-renderer. The key is NIGHTRENDER_API_KEY; without it, the first start creates and prints one, and nightrender keys adds more.`,
   positionals: { service: { type: 'string', describe: 'the service.yaml' } },
@@ -97,7 +100,8 @@ async function serve(file: string | undefined, argv: Record<string, unknown>): P
         program,
         file: file === undefined ? null : basename(file),
         ...gpuSigns(dataDir, settings.endpoints),
-        thumbnailOf: (picture) => triedThumbnail(() => sharp(picture)),
+        thumbnailOf: (picture) =>
+          triedThumbnail(() => sharp(picture, { limitInputPixels: maxThumbnailPixels })),
         forms: {
           check: (raw, others) =>
             checkEndpointForm(raw, { others, env: process.env, maxQueued: settings.limits.maxQueued }),

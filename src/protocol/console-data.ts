@@ -9,7 +9,6 @@
  * PUT    endpoints/{id}              EndpointForm           → 200 EndpointView | 422 | 404 | 409 (stands in service.yaml)
  * DELETE endpoints/{id}                                     → 204 | 404 | 409
  * POST   endpoints/{id}/jobs         { input, policy?, webhook? } → 201 { id } | 400 | 404 | 429
- * POST   endpoints/{id}/purge-queue                         → 200 { removed }
  * GET    jobs?endpoint=&status=&text=&before=               → JobPage, newest first
  * GET    jobs/cancel, jobs/retry?endpoint=&status=&text=    → BulkCount: how many of these the same as POST would reach
  * POST   jobs/cancel, jobs/retry?endpoint=&status=&text=    → BulkCount: how many were; again for more

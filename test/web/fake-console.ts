@@ -149,11 +149,6 @@ const routes: Record<string, (state: FakeConsole, request: Request) => Said> = {
     state.jobs.unshift(job);
     return { status: 201, body: { id: job.id } };
   },
-  'POST endpoints/{id}/purge-queue': (state, { id }) => {
-    const queued = state.jobs.filter((job) => job.endpointId === id && job.status === 'IN_QUEUE');
-    for (const job of queued) job.status = 'CANCELLED';
-    return { status: 200, body: { removed: queued.length } };
-  },
   'GET jobs': (state, { query }) => {
     const before = state.jobs.findIndex(({ id }) => id === query.get('before'));
     const wanted = matching(state.jobs.slice(before + 1), query);

@@ -34,7 +34,6 @@ export class Console {
       ['PUT', /^endpoints\/([^/]+)$/, (context) => endpoints.change(context)],
       ['DELETE', /^endpoints\/([^/]+)$/, (context) => endpoints.remove(context)],
       ['POST', /^endpoints\/([^/]+)\/jobs$/, (context) => endpoints.submit(context)],
-      ['POST', /^endpoints\/([^/]+)\/purge-queue$/, (context) => endpoints.purge(context)],
       ['GET', /^jobs$/, (context) => jobs.list(context)],
       ['GET', /^jobs\/(cancel|retry)$/, (context) => jobs.countReachable(context)],
       ['POST', /^jobs\/(cancel|retry)$/, (context) => jobs.actOnAll(context)],

@@ -114,12 +114,6 @@ export class EndpointRequests {
     const id = await this.#parts.jobs.submit({ request, sendContinue, endpoint, keyId: holder.id });
     return typeof id === 'string' ? jsonResponse({ id }, 201) : id;
   }
-
-  async purge({ id }: ConsoleRequest): Promise<HttpResponse> {
-    const { endpoints, store } = this.#parts;
-    if (endpoints.find(id) === undefined) return refusal(404, 'endpoint not found');
-    return jsonResponse({ removed: await store.bulk.purgeQueue(id) });
-  }
 }
 
 /** In a file they may come from the environment, and must not be readable here. */

@@ -44,13 +44,11 @@ export class JobRequests {
   /** Browsers keep it for as long as the service keeps the output, and that there is none for a minute. */
   async thumbnail({ id }: ConsoleRequest): Promise<HttpResponse> {
     const { thumbnailOf, about, now } = this.#parts;
-    const found = await this.#views.pictureOf(id);
-    const body = found && (await thumbnailOf(found.picture));
-    const kept = (seconds: number) => `private, max-age=${Math.max(0, Math.floor(seconds))}`;
-    if (found === undefined || body === undefined)
-      return { ...emptyResponse, headers: { 'Cache-Control': kept(60) } };
-    const seconds = (found.endedAt + about.retentionMs - now()) / 1_000;
-    return { status: 200, body, headers: { 'Content-Type': 'image/jpeg', 'Cache-Control': kept(seconds) } };
+    const found = await this.#views.ofPicture(id, thumbnailOf);
+    if (found === undefined) return { ...emptyResponse, headers: { 'Cache-Control': 'private, max-age=60' } };
+    const seconds = Math.max(0, Math.floor((found.endedAt + about.retentionMs - now()) / 1_000));
+    const headers = { 'Content-Type': 'image/jpeg', 'Cache-Control': `private, max-age=${seconds}` };
+    return { status: 200, body: found.made, headers };
   }
 
   async act(what: 'cancel' | 'retry', { id }: ConsoleRequest): Promise<HttpResponse> {

@@ -38,7 +38,7 @@ const rowsAtOnce = 1_000;
 const maxLooks = 20;
 
 /** What is done to many jobs reaches so many at a time. */
-const maxBulk = 1_000;
+const maxBulk = 10_000;
 
 const reachedBy = { cancel: ['IN_QUEUE', 'IN_PROGRESS'], retry: ['FAILED', 'TIMED_OUT'] } as const;
 
@@ -85,7 +85,7 @@ export class JobViews {
   async #search(query: JobQuery, most: number): Promise<{ found: StoredRow[]; next: string | null }> {
     const { text, before } = query;
     const wanted = text.toLowerCase();
-    const atOnce = wanted === '' ? most : rowsAtOnce;
+    const atOnce = wanted === '' ? Math.min(most, rowsAtOnce) : rowsAtOnce;
     const found: StoredRow[] = [];
     let newest = before === null ? Number.MAX_SAFE_INTEGER : (this.#sql.number.get(before)?.number ?? 0);
     let last: StoredRow | undefined;
@@ -140,13 +140,16 @@ export class JobViews {
     };
   }
 
-  /** The first picture of a job's output, and when that is deleted; undefined where it has none. */
-  async pictureOf(id: string): Promise<{ picture: Buffer; endedAt: number } | undefined> {
+  /** What is made of the first picture of a job's output, one at a time; undefined where it has none. */
+  async ofPicture(id: string, make: (picture: Buffer) => Promise<Buffer | undefined>) {
     const endpointId = this.endpointOf(id);
     const job = endpointId === undefined ? undefined : this.#store.reads.find(endpointId, id);
     if (job?.state !== 'COMPLETED' || job.endedAt === null) return undefined;
-    const picture = firstPicture((await this.#inTurn(() => this.#outputOf(job))) ?? '');
-    return picture && { picture, endedAt: job.endedAt };
+    const made = await this.#inTurn(async () => {
+      const picture = firstPicture((await this.#outputOf(job)) ?? '');
+      return picture && (await make(picture));
+    });
+    return made && { made, endedAt: job.endedAt };
   }
 
   /** The endpoint of a job, for what is done to it. */

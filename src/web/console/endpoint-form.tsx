@@ -134,6 +134,7 @@ function Names({ isNew, ...part }: PartProps & { isNew: boolean }): JSX.Element 
             {...part}
             of="id"
             label="Id"
+            placeholder="as the name"
             hint={`Part of its URL: ${url}/v2/${draft.id === '' ? '…' : draft.id}/run`}
             onText={(id) => onChange({ id, isIdTyped: id !== '' })}
           />

@@ -54,17 +54,14 @@ function Head({ endpoint }: { endpoint: EndpointView }): JSX.Element {
         <h1>
           <bdi>{settings.name}</bdi>
         </h1>
-        <div class="row">
-          <PurgeQueue endpoint={endpoint} />
-          {origin === 'console' && (
-            <>
-              <a class="button" href={to.edit(settings.id)}>
-                Edit
-              </a>
-              <Remove endpoint={endpoint} />
-            </>
-          )}
-        </div>
+        {origin === 'console' && (
+          <div class="row">
+            <a class="button" href={to.edit(settings.id)}>
+              Edit
+            </a>
+            <Remove endpoint={endpoint} />
+          </div>
+        )}
       </div>
       <p class="soft">
         <Mark tone={tone}>{word}</Mark> · <code>{settings.id}</code> · <bdi>{workloadWords(settings)}</bdi>
@@ -121,31 +118,6 @@ function Remove({ endpoint: { settings, jobs } }: { endpoint: EndpointView }): J
           It has {counted(jobs.inQueue, 'job')} in the queue and {jobs.inProgress} in progress.
         </p>
       )}
-    </Question>
-  );
-}
-
-function PurgeQueue({ endpoint: { settings, jobs } }: { endpoint: EndpointView }): JSX.Element {
-  const { refresh, say } = useService();
-  const purge = async (): Promise<void> => {
-    const path = `endpoints/${encodeURIComponent(settings.id)}/purge-queue`;
-    const { removed } = await ask<{ removed: number }>('POST', path);
-    say(`${counted(removed, 'job')} removed from the queue.`);
-    void refresh();
-  };
-  return (
-    <Question
-      button="Purge queue"
-      isIdle={jobs.inQueue === 0}
-      question="Purge the queue of"
-      name={settings.name}
-      action="Purge it"
-      onYes={purge}
-    >
-      <p>
-        {counted(jobs.inQueue, 'job')} waiting for a worker will not be done, whoever submitted them. Jobs in
-        progress go on.
-      </p>
     </Question>
   );
 }

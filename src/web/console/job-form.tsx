@@ -119,7 +119,7 @@ function SceneFields({ fields, problems, onFields }: SceneProps): JSX.Element {
             key={name}
             class="tiny"
             label={{ seed: 'Seed', width: 'Width', height: 'Height' }[name]}
-            placeholder={{ seed: 'of the prompt', width: '768', height: '512' }[name]}
+            placeholder={{ seed: 'auto', width: '768', height: '512' }[name]}
             inputMode="numeric"
             problem={problemOf(problems, name)}
             value={fields[name]}

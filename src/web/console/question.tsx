@@ -9,7 +9,6 @@ interface Props {
   /** What the button does, where it does not say so by itself. */
   label?: string;
   isSmall?: boolean;
-  isIdle?: boolean;
   /** Ahead of the name of what it is about. */
   question: string;
   name: string;
@@ -21,7 +20,7 @@ interface Props {
 }
 
 export function Question(props: Props): JSX.Element {
-  const { button, label, isSmall = false, isIdle = false, question, name, ...rest } = props;
+  const { button, label, isSmall = false, question, name, ...rest } = props;
   const [isAsked, setIsAsked] = useState(false);
   const title = (
     <>
@@ -34,8 +33,7 @@ export function Question(props: Props): JSX.Element {
         type="button"
         class={isSmall ? 'small' : ''}
         aria-label={label}
-        aria-disabled={isIdle}
-        onClick={() => setIsAsked(!isIdle)}
+        onClick={() => setIsAsked(true)}
       >
         {button}
       </button>

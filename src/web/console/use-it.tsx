@@ -77,7 +77,7 @@ const ways: Record<Way, { label: string; lines: (at: At) => string[] }> = {
       '    },',
       ')',
       'job = json.load(urllib.request.urlopen(request))',
-      'print(job["status"], str(job.get("output"))[:200])',
+      'print(job["status"], str(job.get("output", job.get("error")))[:200])',
     ],
   },
   javascript: {
@@ -92,7 +92,7 @@ const ways: Record<Way, { label: string; lines: (at: At) => string[] }> = {
       `  body: JSON.stringify({ input: ${input} }),`,
       '});',
       'const job = await response.json();',
-      'console.log(job.status, JSON.stringify(job.output)?.slice(0, 200));',
+      'console.log(job.status, JSON.stringify(job.output ?? job.error)?.slice(0, 200));',
     ],
   },
   yaml: {

@@ -86,7 +86,6 @@ it('says what there is to be done at an address', async () => {
     ['POST', 'jobs/no-job/retry', 404, null],
     ['POST', 'keys/no-key/revoke', 404, null],
     ['DELETE', 'endpoints/none', 404, null],
-    ['POST', 'endpoints/none/purge-queue', 404, null],
   ];
   for (const [method, path, status, allow] of answers) {
     const said = await visit.ask(method, path);

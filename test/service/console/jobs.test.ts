@@ -96,8 +96,8 @@ it('looks for so long at a time, and cancels so many, and goes on when asked aga
   expect(newest).toEqual({ jobs: [], next: expect.any(String) });
   const older = await visit.get<JobPage>(`jobs?text=needle&before=${newest.next}`);
   expect([older.jobs.map(({ summary }) => summary), older.next]).toEqual([['a needle'], null]);
-  expect((await visit.ask('POST', 'jobs/cancel')).body).toEqual({ jobs: 1_000, isMore: true });
-  expect((await visit.endpoint(endpointId))?.jobs).toMatchObject({ cancelled: 1_000, inQueue: 19_500 });
+  expect((await visit.ask('POST', 'jobs/cancel')).body).toEqual({ jobs: 10_000, isMore: true });
+  expect((await visit.endpoint(endpointId))?.jobs).toMatchObject({ cancelled: 10_000, inQueue: 10_500 });
 });
 
 it('counts what became of jobs by the minute, with the time they waited and took', async () => {
@@ -260,7 +260,7 @@ it('shows what a worker writes while it is at a job, and afterwards', async () =
   expect((await visit.jobOnce(silent, ({ endedAt }) => endedAt !== null)).log).toEqual([]);
 });
 
-it('cancels, retries, and purges the queue', async () => {
+it('cancels, retries, and cancels all that wait', async () => {
   const { url, held } = await openWithConsole();
   const visit = await enter(url);
   const id = await visit.submit(endpointId, { scene: 'x' });
@@ -288,9 +288,9 @@ it('cancels, retries, and purges the queue', async () => {
   });
   expect(second.signal.aborted).toBe(true);
   expect((await held.next()).job.id).toBe(id);
-  expect(await visit.ask('POST', `endpoints/${endpointId}/purge-queue`)).toMatchObject({
+  expect(await visit.ask('POST', `jobs/cancel?endpoint=${endpointId}&status=IN_QUEUE`)).toMatchObject({
     status: 200,
-    body: { removed: 1 },
+    body: { jobs: 1, isMore: false },
   });
   expect((await visit.endpoint(endpointId))?.jobs).toMatchObject({
     cancelled: 2,

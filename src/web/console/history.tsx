@@ -69,6 +69,9 @@ function Charts({ view, range }: { view: JobHistoryView; range: 'hour' | 'day' }
     ['execution, p95', execution?.p95],
   ] as const;
   const start = steps[0]?.at ?? since;
+  const isEmpty = steps.every((step) => step.completed + step.failed + step.queue + step.gpuMs === 0);
+  const counting = `counted since ${instantWords(since)}${since > start ? ', when the service was started' : ''}`;
+  if (isEmpty) return <p class="soft">No jobs yet, {counting}.</p>;
   return (
     <>
       <div class="charts">
@@ -91,10 +94,7 @@ function Charts({ view, range }: { view: JobHistoryView; range: 'hour' | 'day' }
           ))}
         </dl>
       )}
-      <p class="hint">
-        Jobs by when they ended, counted since {instantWords(since)}
-        {since > start ? ', when the service was started' : ''}.
-      </p>
+      <p class="hint">Jobs by when they ended, {counting}.</p>
     </>
   );
 }

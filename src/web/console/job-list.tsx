@@ -20,7 +20,7 @@ type Filter = typeof anyJob;
 
 /** A search costs the service more than a page of the newest. */
 const pauseMs = 2_000;
-const searchPauseMs = 15_000;
+const searchPauseMs = 5_000;
 
 /** Of one endpoint, or of all. */
 export function JobList({ endpoint }: { endpoint: string | null }): JSX.Element {
@@ -127,11 +127,12 @@ function Filters({ filter: { endpoint, status, text }, hasEndpoint, onChange }: 
 
 /** What the jobs that are shown may allow. */
 function BulkActions({ filter, onDone }: { filter: Filter; onDone(): Promise<void> }): JSX.Element {
+  const query = queryOf(filter).toString();
   const whats = bulks.filter((what) => filter.status === '' || reachedBy[what].includes(filter.status));
   return (
     <div class="row" role="group" aria-label="All of these jobs">
       {whats.map((what) => (
-        <BulkAction key={what} what={what} query={queryOf(filter).toString()} onDone={onDone} />
+        <BulkAction key={what + query} what={what} query={query} onDone={onDone} />
       ))}
     </div>
   );

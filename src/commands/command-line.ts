@@ -10,7 +10,7 @@ import { closest, didYouMean } from '../lib/text/closest.ts';
 
 /** Resolves to the exit code. */
 export async function parseCommandLine(given: string[]): Promise<number> {
-  if (given.length === 1 && given[0] === '--version') return printVersions();
+  if (given.length === 1 && /^(--version|-[vV])$/.test(given[0] ?? '')) return printVersions();
   const args = withHelp(given);
   let chosen: Chosen | undefined;
   try {
@@ -131,6 +131,8 @@ class WrongUse extends Error {}
 
 /** What the parser found wrong: it counts arguments without a name, and does not know what was meant. */
 function inWords(message: string, args: string[], loaded: Loaded): string {
+  if (message.startsWith('Specify a command') && args[0]?.startsWith('-'))
+    return unknownIn(args, loaded) ?? message;
   if (message.startsWith('Not enough non-option arguments')) return missingIn(args, loaded);
   return /^Unknown (argument|command)/.test(message)
     ? (unknownIn(args, loaded) ?? tooMuch(message, args))

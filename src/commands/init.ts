@@ -1,16 +1,17 @@
 /** `nightrender init`: a pipeline.yaml or a service.yaml with its schema, and what belongs to it, that run at once. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
 import { pipelineSchemaText, sections } from '../runner/config/schema.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { serviceExample } from '../service/config/service-example.ts';
 import { serviceSchemaText } from '../service/config/service-schema.ts';
 import { printInit, printServiceInit } from '../terminal/print-init.ts';
+import { similarFile } from '../lib/files/similar-file.ts';
 import { refuse } from './refusal.ts';
 import { shownPath } from './shown-path.ts';
 import type { LoadedCommand } from './command.ts';
 import { common } from './exit-codes.ts';
-import { textIn, textOption } from './option-values.ts';
+import { oneText, textIn, textOption } from './option-values.ts';
 
 export const initCommand: LoadedCommand = {
   purpose: `Creates a commented pipeline.yaml and scenes.csv, for the local service or a real endpoint, and pipeline.schema.json for editors; with --service a commented service.yaml and its schema. Existing files are never changed.`,
@@ -27,6 +28,7 @@ export const initCommand: LoadedCommand = {
       describe: 'address of a real service, such as https://api.your-service.example',
     },
     id: { ...textOption, describe: 'id of the endpoint there' },
+    manifest: { ...textOption, describe: 'a list of scenes that is there already' },
     service: { type: 'boolean', describe: 'a service.yaml instead, for a service of your own' },
   },
   examples: [
@@ -35,6 +37,7 @@ export const initCommand: LoadedCommand = {
       '$0 init night --endpoint https://api.your-service.example --id your-endpoint-id',
       'for a real one; the key is taken from NIGHTRENDER_API_KEY',
     ],
+    ['$0 init --manifest prompts.txt', 'a pipeline.yaml for a list that is there'],
     ['$0 init --service', 'a service.yaml, for nightrender serve service.yaml'],
   ],
   exits: {
@@ -58,8 +61,32 @@ function init(dir: string, argv: Record<string, unknown>): number {
   }
 }
 
-function beginBatch(folder: string, argv: Record<string, unknown>): void {
+/** A file in the place of the folder is the list. */
+function listOf(folder: string, argv: Record<string, unknown>): string | undefined {
+  const isFile = existsSync(folder) && !statSync(folder).isDirectory();
+  const list = isFile ? folder : oneText(argv, 'manifest');
+  if (list !== undefined && !existsSync(list))
+    throw new ConfigError([{ where: '--manifest', text: `${list}: no such file${similarFile(list)}` }]);
+  if (isFile && argv['manifest'] !== undefined)
+    throw new ConfigError([
+      { where: '--manifest', text: `${shownPath(folder)} is a file; expected a folder beside --manifest` },
+    ]);
+  return list && resolve(list);
+}
+
+function beginBatch(given: string, argv: Record<string, unknown>): void {
   const where = endpointOf(argv);
+  const list = listOf(given, argv);
+  const folder = list === given ? dirname(given) : given;
+  if (list !== undefined) {
+    const files = {
+      'pipeline.yaml': pipelineText(where, relative(folder, list)),
+      [schemaFile]: pipelineSchemaText(),
+    };
+    const [pipeline = '', schema = ''] = make(folder, files);
+    printInit({ pipeline, schema, needsKey: where !== 'local' });
+    return;
+  }
   const [pipeline = '', manifest = '', schema = ''] = make(folder, {
     'pipeline.yaml': pipelineText(where),
     'scenes.csv': scenesText,
@@ -137,20 +164,17 @@ function assertFree(paths: string[]): void {
 const schemaFile = 'pipeline.schema.json';
 const serviceSchemaFile = 'service.schema.json';
 
-/** `where` is `local`, or the address and id of a real endpoint. */
-function pipelineText(where: 'local' | { url: string; id: string }): string {
+/** `where` is `local`, or the address and id of a real endpoint; `list` is what is there already. */
+function pipelineText(where: 'local' | { url: string; id: string }, list?: string): string {
   return `# yaml-language-server: $schema=${schemaFile}
 # What is rendered, where, and how. What is left out has a default: nightrender help pipeline-file.
 # \`nightrender plan pipeline.yaml\` says what this would do, \`nightrender run pipeline.yaml\` does it.
 
 # One row a scene. A row with an id keeps its picture however the list is edited or sorted.
-manifest: scenes.csv
+manifest: ${list === undefined ? 'scenes.csv' : JSON.stringify(list)}
 
 ${where === 'local' ? localEndpoint : realEndpoint(where.url, where.id)}
-# What each job is sent: {{ column }} is replaced by the row's value, other keys are sent as they are.
-input:
-  scene: '{{ scene }}'
-
+${list === undefined ? exampleInput : listInput}
 # Jobs in flight at once.
 concurrency: ${where === 'local' ? 4 : 16}
 
@@ -165,6 +189,10 @@ output:
 #   until: '07:00'
 `;
 }
+
+const inputIs = `# What each job is sent: {{ column }} is replaced by the row's value, other keys are sent as they are.`;
+const exampleInput = `${inputIs}\ninput:\n  scene: '{{ scene }}'\n`;
+const listInput = `${inputIs} Without it, the column\n# scene or prompt is sent.\n# input:\n#   prompt: '{{ prompt }}'\n`;
 
 const localEndpoint = `# The local service paints on this machine and needs no account. For a real one:
 #   baseUrl: https://api.your-service.example

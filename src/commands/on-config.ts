@@ -15,12 +15,13 @@ export async function onConfig<Options>(
   argv: Record<string, unknown>,
   readOptions: (problems: Problem[]) => Options,
   work: (config: Config, options: Options) => Promise<number>,
+  needsKey = true,
 ): Promise<number> {
   let config: Config | undefined;
   try {
     const problems: Problem[] = [];
     const options = readOptions(problems);
-    config = read(problems, file, argv);
+    config = read(problems, file, argv, needsKey);
     if (config === undefined || problems.length > 0) throw new ConfigError(problems);
     return await work(config, options);
   } catch (thrown) {
@@ -30,9 +31,14 @@ export async function onConfig<Options>(
 }
 
 /** Undefined where something is wrong with the file, which is added to `problems`. */
-function read(problems: Problem[], file: string, argv: Record<string, unknown>): Config | undefined {
+function read(
+  problems: Problem[],
+  file: string,
+  argv: Record<string, unknown>,
+  needsKey: boolean,
+): Config | undefined {
   try {
-    return readConfig(file, overridesOf(argv, process.env), process.env);
+    return readConfig(file, overridesOf(argv, process.env), process.env, needsKey);
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown;
     problems.push(...thrown.problems);

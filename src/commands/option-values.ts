@@ -1,4 +1,6 @@
 /** Values that are given on the command line. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { ConfigError } from '../lib/yaml/problem.ts';
 
 /** An option that takes a text. */
@@ -24,8 +26,11 @@ export function oneText(argv: Record<string, unknown>, name: string): string | u
   throw new ConfigError([{ where: `--${name}`, text: `${inWords(value)} is given; expected one text` }]);
 }
 
+/** A folder stands for the pipeline.yaml in it. */
 export function fileIn(argv: Record<string, unknown>): string {
-  return textIn(argv, 'pipeline');
+  const file = textIn(argv, 'pipeline');
+  const inside = join(file, 'pipeline.yaml');
+  return file !== '' && existsSync(inside) ? inside : file;
 }
 
 export function textIn(argv: Record<string, unknown>, name: string): string {

@@ -63,8 +63,13 @@ export function plan(file: string, argv: Record<string, unknown>): Promise<numbe
     requests: requestsOf(argv, problems),
     ...beginChoicesOf(argv, problems),
   });
-  return onConfig(file, argv, readOptions, (config, options) =>
-    withSignals((stop) => planConfig(file, config, options, argv['check'] === true, stop)),
+  const isChecked = argv['check'] === true;
+  return onConfig(
+    file,
+    argv,
+    readOptions,
+    (config, options) => withSignals((stop) => planConfig(file, config, options, isChecked, stop)),
+    isChecked,
   );
 }
 
@@ -177,7 +182,7 @@ async function judge(
       return noSuchEndpoint.test(said)
         ? {
             ending: 'not-allowed',
-            text: `the service does not know the endpoint ${endpoint.id} (404); see \`endpoint.id\``,
+            text: `the service does not know the endpoint ${endpoint.id} (404)${knownIn(said)}; see \`endpoint.id\``,
           }
         : {
             ending: 'complete',
@@ -189,6 +194,12 @@ async function judge(
 
 const noSuchEndpoint =
   /endpoint not found|no such endpoint|unknown endpoint|endpoint \S* ?(does not exist|not found)/i;
+
+/** Some services name the endpoints that they have. */
+function knownIn(said: string): string {
+  const [known] = /there (?:is|are) [\w, -]+/.exec(said) ?? [];
+  return known === undefined ? '' : `: ${known.trim()}`;
+}
 
 function refused({ kind, text }: Failure): EndpointCheck {
   if (kind === 'key-refused' || kind === 'account-unusable') return { ending: 'not-allowed', text };

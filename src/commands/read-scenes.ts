@@ -75,7 +75,7 @@ export async function readScenes(
     };
     for (const index of config.manifest.keys()) await readManifest(reading, index);
     if (config.manifest.length === 0) await readListless(reading);
-    stage.settleIds();
+    if (reading.isOpen !== true) stage.settleIds();
     // A list that a dying terminal has cut short is not believed.
     signal.throwIfAborted();
     problems.push(...reading.inputs.problems(config, [...reading.columns]));
@@ -100,6 +100,8 @@ interface Reading {
   contents: string[];
   stdin: NodeJS.ReadableStream;
   signal: AbortSignal;
+  /** After a quote that is not closed nothing was read, and ids were not compared. */
+  isOpen?: true | undefined;
   /** What is wrong besides bad rows. */
   problems: Problem[];
   /** Rows so far, of all manifests, bad ones included. */
@@ -141,7 +143,7 @@ async function readRows(reading: Reading, manifest: Manifest): Promise<void> {
   for await (const entries of manifest.batches) {
     // Of a packed list the last byte has long been read while most of it is still unpacked.
     signal.throwIfAborted();
-    if (adder === undefined || problems.length > problemsBefore) break;
+    if (adder === undefined || problems.length > problemsBefore || reading.isOpen) break;
     for (const entry of entries) {
       if (entry.kind === 'row' && manifest.columns === undefined) {
         const names = Object.keys(entry.columns);
@@ -153,6 +155,8 @@ async function readRows(reading: Reading, manifest: Manifest): Promise<void> {
       const added = addRow(adder, numbered, `${manifest.path}:${entry.line}`, input);
       // One await a row costs too much at a million rows.
       if (added !== undefined) await added;
+      if (entry.kind === 'bad' && !config.skipBadRows) reading.isOpen = entry.isOpen;
+      if (reading.isOpen) break;
       // Reading a photo takes a while, and a signal must not wait for a thousand of them.
       if (input?.sendsFiles === true) {
         await nextTurn();
@@ -233,7 +237,6 @@ function unknownColumns(config: Config, columns: ReadonlySet<string>): Problem[]
   return [...undeclared(config, all), ...lacking(config, new Set([...all, rowNumber]), found)];
 }
 
-/** The rest is counted. */
 const shownBadRows = 10;
 
 function* badRowProblems(stage: ManifestStage): Generator<Problem> {

@@ -54,7 +54,10 @@ export class ApiRouter {
       return refusal(405, `${route.operation} takes ${methods.join(' and ')}`, { Allow: methods.join(', ') });
     const endpoint = this.#parts.endpoints.find(route.endpointId);
     // Endpoints outside the key's scope look missing.
-    if (endpoint === undefined || !isInScope(key, route)) return refusal(404, 'endpoint not found');
+    if (endpoint === undefined || !isInScope(key, route.endpointId))
+      return endpointNotFound(
+        this.#parts.endpoints.all.map(({ id }) => id).filter((id) => isInScope(key, id)),
+      );
     const tooFast = this.#tooFast(key, route) ?? wrongKind(key, route);
     if (tooFast !== undefined) return tooFast;
     return await this.#handOn({ route, endpoint, keyId: key.id, request, sendContinue, gone });
@@ -90,7 +93,17 @@ export class ApiRouter {
   }
 }
 
-function isInScope({ endpoints }: KeyHolder, { endpointId }: Route): boolean {
+const maxNamed = 10;
+
+/** `ids`: those that the key may know of. */
+function endpointNotFound(ids: string[]): HttpResponse {
+  const more = ids.length > maxNamed ? [`${ids.length - maxNamed} more`] : [];
+  const named = [...ids.slice(0, maxNamed), ...more].join(', ');
+  const known = named === '' ? '' : `; there ${ids.length === 1 ? 'is' : 'are'} ${named}`;
+  return refusal(404, `endpoint not found${known}`);
+}
+
+function isInScope({ endpoints }: KeyHolder, endpointId: string): boolean {
   return endpoints === null || endpoints.includes(endpointId);
 }
 

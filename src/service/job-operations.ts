@@ -50,6 +50,11 @@ export class JobOperations {
   async answer(operation: ClientOperation, context: RequestContext): Promise<HttpResponse | undefined> {
     const { endpoint, route } = context;
     const { store } = this.#parts;
+    const wait = route.query.get('wait') ?? '0';
+    if (/sync|render/.test(operation) && !/^\d+(\.\d+)?$/.test(wait)) {
+      const text = `"wait" is ${JSON.stringify(wait.slice(0, 40))}; expected milliseconds, from 0 to ${maxWaitMs} (longer waits end then)`;
+      return { ...refusal(400, text), isBodyUnread: true };
+    }
     switch (operation) {
       case 'run':
         return await this.#run(context);
@@ -125,8 +130,7 @@ export class JobOperations {
   async #untilEnded({ endpoint, route, gone }: RequestContext, id: string): Promise<JobRecord | undefined> {
     const { store } = this.#parts;
     if (!store.reads.has(endpoint.id, id)) return undefined;
-    const askedMs = Number(route.query.get('wait') ?? maxWaitMs);
-    const waitMs = askedMs >= 0 && askedMs <= maxWaitMs ? askedMs : maxWaitMs;
+    const waitMs = Math.min(Number(route.query.get('wait') ?? maxWaitMs), maxWaitMs);
     const waiting = { waitMs, signal: gone };
     await untilFound(store.signals, [`changed ${id}`], waiting, () => store.reads.hasEnded(id) || undefined);
     return store.reads.find(endpoint.id, id);

@@ -40,7 +40,7 @@ function readTerms(body: Record<string, unknown>, hasPrivate: boolean): Submitte
   const { executionTimeout, ttl, lowPriority } = policy;
   for (const [name, value] of Object.entries({ executionTimeout, ttl })) {
     if (value !== undefined && !isDuration(value))
-      return `"policy.${name}" is ${describeValue(value)}; expected whole milliseconds, from 1 to ${maxMs}`;
+      return `"policy.${name}" is ${typeof value === 'number' ? value : describeValue(value)}; expected whole milliseconds, from 1 to ${maxMs}`;
   }
   if (lowPriority !== undefined && typeof lowPriority !== 'boolean')
     return `"policy.lowPriority" is ${describeValue(lowPriority)}; expected true or false`;

@@ -46,9 +46,12 @@ export class PlainView implements RunView {
       return;
     }
     const isTrouble = event.type === 'attempt-failed' || event.type === 'request-troubled';
-    const isForQuiet = event.type === 'warning' || event.type === 'stopping';
-    if (this.#options.quiet && !isForQuiet) return;
-    const line = describeEvent(event, this.#options.now(), this.#options.shownDir);
+    if (this.#options.quiet && event.type !== 'warning') return;
+    // The last words say the rest.
+    const line =
+      event.type === 'stopping'
+        ? `stopping: ${event.text.split(': ', 1).join()}`
+        : describeEvent(event, this.#options.now(), this.#options.shownDir);
     if (line !== undefined && (!isTrouble || this.#budget.mayShow())) this.#write(line);
   };
 

@@ -4,7 +4,8 @@ import { writeOut } from './console.ts';
 
 export interface ShownInit {
   pipeline: string;
-  manifest: string;
+  /** Undefined where the list was there before. */
+  manifest?: string;
   schema: string;
   /** Whether the endpoint is a real one. */
   needsKey: boolean;
@@ -25,8 +26,8 @@ export function printInit({ pipeline, manifest, schema, needsKey }: ShownInit): 
   const lines = steps.map(([command, what]) => `  ${command.padEnd(width)}   # ${what}`);
   writeOut(
     [
-      `Created ${pipeline}, ${manifest} and ${schema} (a schema for editors).`,
-      'Put your scenes into the list, then:',
+      `Created ${[pipeline, ...(manifest === undefined ? [] : [manifest])].join(', ')} and ${schema} (a schema for editors).`,
+      manifest === undefined ? 'Then:' : 'Put your scenes into the list, then:',
       '',
       ...lines,
     ].join('\n'),

@@ -5,6 +5,7 @@ import { folderWith, inProcess, pipeline, scenes } from './cli.ts';
 
 it.each([
   [['rnu', 'pipeline.yaml'], '"rnu" is not a command; did you mean run?'],
+  [['--verson'], '--verson is not an option; did you mean --version?'],
   [['weather'], '"weather" is not a command; there are init, plan, run, status, '],
   [['run', 'pipeline.yaml', '--manifst', 'x'], '--manifst is not an option of run; did you mean --manifest?'],
   [['list', 'pipeline.yaml', '--states=failed'], '--states is not an option of list; did you mean --state?'],
@@ -57,6 +58,7 @@ it('tells of a command where help is asked for by name', async () => {
 
 it('tells its version on the first line, and under it those of what it is built on', async () => {
   const { code, stdout } = await inProcess(['--version']);
+  expect((await inProcess(['-v'])).stdout).toBe(stdout);
   expect(code).toBe(0);
   expect(stdout.split('\n')).toEqual([
     expect.stringMatching(/^nightrender \d+\.\d+\.\d+$/),

@@ -61,9 +61,9 @@ it('a folder that has the name of a picture: the same', async () => {
   const { cwd, dataDir } = await batch();
   const folder = join(cwd, 'out/images/s3.png');
   mkdirSync(folder, { recursive: true });
-  const { code, stderr } = await run(cwd);
+  const { code, stdout, stderr } = await run(cwd);
   expect(code, stderr).toBe(14);
-  expect(stderr).toContain('images/s3.png: a folder stands where the file belongs (EISDIR)');
+  expect(stdout).toContain('images/s3.png: a folder stands where the file belongs (EISDIR)');
   rmdirSync(folder);
   await wholePictures(cwd);
   await expectFinished(cwd, dataDir);

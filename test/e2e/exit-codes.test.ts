@@ -87,9 +87,10 @@ it('10: stopped by a halt rule', async () => {
     40,
     'input: {scene: "{{ scene }}", width: 0}\nhalt: {consecutive: 3}\nconcurrency: 2',
   );
-  const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd });
+  const { code, stdout, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd });
   expect(code).toBe(10);
-  expect(stderr).toMatch(/3 attempts in a row brought no picture/);
+  expect(stdout).toMatch(/3 attempts in a row brought no picture/);
+  expect(stderr).toMatch(/ {2}stopping: Halted$/m);
 });
 
 it('12: the key is refused; no scene is touched, at most as many requests as lanes', async () => {

@@ -102,7 +102,7 @@ it.skipIf(!canMount)(
     writeFileSync(ballast, Buffer.alloc(7_500_000));
     const full = await inProcess(['run', 'pipeline.yaml'], { cwd });
     expect(full.code, full.stderr).toBe(14);
-    expect(full.stderr).toMatch(/images.*disk is full/);
+    expect(full.stdout).toMatch(/images.*disk is full/);
     expect((await inProcess(['verify', 'pipeline.yaml'], { cwd })).code).toBe(0);
     rmSync(ballast);
     const again = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd });

@@ -1,5 +1,5 @@
 /** Promise: from an empty folder to pictures in three commands; what is there is never overwritten. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv, type AnySchema } from 'ajv';
 import { expect, it } from 'vitest';
@@ -53,6 +53,30 @@ it('writes the file of a service, which works as it is', async () => {
   expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('service.yaml: this file exists')]);
 });
 
+it.each([
+  ['prompts.txt', ['prompts.txt'], '.'],
+  ['prompts.txt', ['night', '--manifest', 'prompts.txt'], 'night'],
+  ['texts/fox.txt', ['night', '--manifest', 'texts'], 'night'],
+])('writes a pipeline.yaml for a list that is there: %s, init %j', async (list, args, folder) => {
+  const cwd = folderWith({});
+  mkdirSync(join(cwd, 'texts'));
+  writeFileSync(join(cwd, list), 'a red fox\n');
+  const made = await inProcess(['init', ...args], { cwd });
+  expect(made.code, made.stderr).toBe(0);
+  expect(existsSync(join(cwd, folder, 'scenes.csv'))).toBe(false);
+  const plan = await inProcess(['plan', folder, '--json'], { cwd });
+  expect(JSON.parse(plan.stdout)).toMatchObject({
+    exitCode: 0,
+    requests: [{ body: { input: { prompt: 'a red fox' } } }],
+  });
+});
+
+it('says that the list is not there', async () => {
+  const cwd = folderWith({ 'prompts.txt': 'a' });
+  const { code, stderr } = await inProcess(['init', '--manifest', 'promts.txt'], { cwd });
+  expect([code, stderr]).toEqual([2, expect.stringContaining('no such file; did you mean prompts.txt?')]);
+});
+
 it('overwrites nothing and says which file is there', async () => {
   const cwd = folderWith({});
   mkdirSync(join(cwd, 'night'));
@@ -78,7 +102,9 @@ it('writes the file of a real endpoint, with the key from the environment', asyn
     endpoint: { baseUrl: 'https://api.service.example', id: 'my-endpoint' },
     requests: [{ url: 'https://api.service.example/v2/my-endpoint/run' }],
   });
-  expect((await plan()).code).toBe(2);
+  expect((await plan()).code).toBe(0);
+  const run = await inProcess(['run', "a night's work/pipeline.yaml"], { cwd });
+  expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('NIGHTRENDER_API_KEY is not set')]);
 });
 
 it.each([

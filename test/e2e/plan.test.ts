@@ -1,6 +1,6 @@
 /** Promise: `plan` tells what a run then does, beside a live run, of a killed one, without a folder and in one that nobody may write. */
 import { createServer } from 'node:http';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
@@ -176,7 +176,9 @@ it('asks the service with --check, and starts nothing there', async () => {
   writeFileSync(join(cwd, 'pipeline.yaml'), pipeline(url).replace('id: scene-renderer', 'id: nobody'));
   const unknown = await check();
   expect(unknown.code).toBe(12);
-  expect(unknown.stdout).toContain('the service does not know the endpoint nobody (404)');
+  expect(unknown.stdout).toContain(
+    'the service does not know the endpoint nobody (404): there is scene-renderer; see',
+  );
   writeFileSync(join(cwd, 'pipeline.yaml'), pipeline('http://127.0.0.1:9'));
   const nobody = await check();
   expect(nobody.code).toBe(10);
@@ -187,6 +189,61 @@ it('asks the service with --check, and starts nothing there', async () => {
   expect(local.code).toBe(0);
   expect(local.stdout).toContain('the local service starts with the run');
   expect(existsSync(join(cwd, 'out'))).toBe(false);
+});
+
+it('needs no key, and says that a run does', async () => {
+  const cwd = newBatch('https://api.service.example', 2);
+  const plan = (...more: string[]) => inProcess(['plan', 'pipeline.yaml', ...more], { cwd });
+  const planned = await plan();
+  expect([planned.code, planned.stderr]).toEqual([0, '']);
+  const lack = 'the environment variable NIGHTRENDER_API_KEY is not set';
+  expect(planned.stdout).toMatch(new RegExp(`warning .*pipeline.yaml:\\d+:\\d+: ${lack}; a run needs it`));
+  expect((await plan('--check')).stderr).toContain(lack);
+  expect((await inProcess(['run', 'pipeline.yaml'], { cwd })).code).toBe(2);
+});
+
+it.each(
+  ['', '/v2', '/v2/', '/v2/scene-renderer', '/scene-renderer'].concat(
+    ['run', 'runsync', 'status', 'status/a-1', 'health/'].map((operation) => `/v2/another/${operation}`),
+  ),
+)('names the address that is meant by …%s', async (path) => {
+  const cwd = newBatch(`https://api.service.example/renders${path}`, 2);
+  const { code, stdout, stderr } = await inProcess(['plan', 'pipeline.yaml'], { cwd, ...withKey });
+  if (path === '') expect([code, stderr]).toEqual([0, '']);
+  else expect(stderr).toMatch(/baseUrl is .*; expected https:\/\/api\.service\.example\/renders, to which/);
+  if (path === '') expect(stdout).toContain('https://api.service.example/renders/v2/scene-renderer/run');
+});
+
+it('says what becomes of a name that ends in .jpg', async () => {
+  const cwd = newBatch('local', 1);
+  const text = pipeline('local').replace('dir: out', "dir: out\n  name: '{{ id }}.jpg'");
+  writeFileSync(join(cwd, 'pipeline.yaml'), text);
+  const { stdout } = await inProcess(['plan', 'pipeline.yaml'], { cwd });
+  expect(stdout.replace(/\s+/g, ' ')).toContain(
+    'pictures stay PNG, and are called ….jpg.png; leave .jpg out',
+  );
+});
+
+it('takes a folder for the pipeline.yaml in it, and names what was meant by other paths', async () => {
+  const cwd = newBatch('local', 1);
+  writeFileSync(join(cwd, 'list.json'), '["a hill"]');
+  mkdirSync(join(cwd, 'empty'));
+  const plan = (file: string) => inProcess(['plan', file], { cwd });
+  expect((await plan('.')).stdout).toContain('A run of pipeline.yaml would submit 1 scene.');
+  expect((await plan('empty')).stderr).toContain('empty: this is a folder; expected a pipeline.yaml');
+  expect((await plan('pipelin.yml')).stderr).toContain('no such file; did you mean pipeline.yaml?');
+  for (const list of ['scenes.csv', 'list.json'])
+    expect((await plan(list)).stderr).toContain(
+      `this is a list of scenes; expected a pipeline.yaml, which \`nightrender init --manifest ${list}\` writes`,
+    );
+});
+
+it('ends with the quote that is never closed, and compares no ids after it', async () => {
+  const rows = ['id,scene', 'a,"open', ...Array.from({ length: 200_000 }, () => 'same,some words')];
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': rows.join('\n') });
+  const { code, stderr } = await inProcess(['plan', 'pipeline.yaml'], { cwd });
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^scenes\.csv:2: has a quote that is not closed .*\nOne problem was found/);
 });
 
 it.each([404, 400])(

@@ -468,7 +468,7 @@ describe('keys', () => {
     for (const path of worked)
       expect(await stranger.ask(path)).toMatchObject({
         status: 404,
-        text: '{"error":"endpoint not found"}',
+        text: '{"error":"endpoint not found; there is one"}',
       });
     expect((await stranger.done(other, '{"output":1}')).status).toBe(404);
     const headers = { Authorization: `Bearer ${clientKey}` };

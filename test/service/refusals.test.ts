@@ -44,6 +44,17 @@ describe('without a known key', () => {
   });
 });
 
+it.each(['abc', '-1', '', '1e3'])('accepts no job that is waited for with ?wait=%s', async (wait) => {
+  const { url } = await openService();
+  const reply = await post(url, goodBody, `/v2/${endpointId}/runsync?wait=${wait}`);
+  expect(reply.status).toBe(400);
+  expect(reply.json).toEqual({
+    error: `"wait" is "${wait}"; expected milliseconds, from 0 to 90000 (longer waits end then)`,
+  });
+  const health = (await ask(url, `/v2/${endpointId}/health`)).json as { jobs: Record<string, number> };
+  expect(Object.values(health.jobs).every((count) => count === 0)).toBe(true);
+});
+
 it.each(['first', 'second', 'third'])('accepts each of its keys: the %s', async (each) => {
   const { url } = await openService({ keys: ['first', 'second', 'third'] });
   const reply = await ask(url, run, {
@@ -61,7 +72,11 @@ describe('an address that is not there', () => {
       const { url } = await openService();
       const reply = await post(url, goodBody, path);
       expect(reply.status).toBe(404);
-      expect(reply.json).toEqual({ error: 'endpoint not found' });
+      expect(reply.json).toEqual({ error: `endpoint not found; there is ${endpointId}` });
+      const headers = { Authorization: 'Bearer wrong' };
+      expect((await ask(url, path, { method: 'POST', body: goodBody, headers })).text).not.toContain(
+        endpointId,
+      );
     },
   );
 

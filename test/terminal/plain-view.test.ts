@@ -122,7 +122,7 @@ it('says of a submission without an answer that it may be billed', () => {
   expect(lines[0]).toMatch(/the service answered 502; it may run and be billed; trying again in 4 s$/);
 });
 
-it('when quiet says warnings, why it stops and an end that is not a good one, and nothing else', () => {
+it('when quiet says warnings and an end that is not a good one, and nothing else', () => {
   const shown = view(true);
   shown.emit(planMade({ waiting: 3 }));
   shown.emit(failure);
@@ -131,8 +131,16 @@ it('when quiet says warnings, why it stops and an end that is not a good one, an
   vi.advanceTimersByTime(hour);
   shown.emit(ended);
   const said = lines.map((line) => line.replace(/^20\S+ \S+ {2}/, ''));
-  expect(said.slice(0, 2)).toEqual(['warning: the key stands in the file', 'stopping: Halted: 20 attempts']);
-  expect(said[2]).toMatch(/^2 scenes are not saved: 8 of 10 scenes/);
+  expect(said[0]).toBe('warning: the key stands in the file');
+  expect(said[1]).toMatch(/^2 scenes are not saved: 8 of 10 scenes/);
+});
+
+it('says once why it stops, in its last words', () => {
+  const shown = view();
+  shown.emit({ type: 'stopping', ending: 'halted', text: 'Halted: 20 attempts' });
+  shown.emit({ ...ended, ending: 'halted', text: 'Halted: 20 attempts' });
+  expect(lines[0]).toMatch(/ {2}stopping: Halted$/);
+  expect(lines.join('\n').match(/20 attempts/g)).toHaveLength(1);
 });
 
 it('when quiet says nothing of a good night', () => {

@@ -109,7 +109,10 @@ function replaceVariables(
     if (end === '') report('`${` without `}`; expected ${NAME}, or $${ for a literal ${');
     else if (!/^[A-Za-z_]\w*$/.test(name))
       report('invalid variable name in `${…}`; expected letters, digits and _');
-    else if (env[name] === undefined) report(`the environment variable ${name} is not set`);
+    else if (env[name] === undefined)
+      report(
+        `the environment variable ${name} is not set${/^[a-z]/.test(name) ? `; a column of the list is {{ ${name} }}` : ''}`,
+      );
     else if (env[name] === '') report(`the environment variable ${name} is empty`);
     else return env[name];
     return '';

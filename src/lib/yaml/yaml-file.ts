@@ -2,6 +2,8 @@
 import { isUtf8 } from 'node:buffer';
 import { readFileSync, statSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
+import { similarFile } from '../files/similar-file.ts';
+import { shellWord } from '../text/format.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../text/json.ts';
 import { type Problem, ConfigError } from './problem.ts';
 import { readYaml } from './read-yaml.ts';
@@ -78,11 +80,13 @@ function setIn(root: JsonObject, path: string[], value: JsonValue): void {
   setIn(object, rest, value);
 }
 
+/** Of files of scenes. */
+const listEnding = /\.(csv|tsv|txt|jsonl|ndjson|parquet)(\.(gz|zst))?$/i;
+
 /** Rejects a manifest given in place of a pipeline.yaml, instead of parsing it for minutes. */
 const maxBytes = 1_000_000;
 
 const reasons: Record<string, string> = {
-  ENOENT: 'no such file',
   ENOTDIR: 'no such file',
   EACCES: 'permission denied',
 };
@@ -99,16 +103,31 @@ function readText(file: string, shown: string, expected: string): string {
 
 function readBytes(file: string, shown: string, expected: string): Buffer {
   try {
-    assertSize(shown, statSync(file).size, expected);
+    assertNoList(shown, Buffer.of(), expected);
+    const found = statSync(file);
+    // That of a folder says nothing of what is in it.
+    if (found.isFile()) assertSize(shown, found.size, expected);
     const bytes = readFileSync(file);
+    assertNoList(shown, bytes, expected);
     assertSize(shown, bytes.length, expected);
     return bytes;
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     const code = (error as NodeJS.ErrnoException).code ?? '';
     if (code === 'EISDIR') throw problem(shown, `this is a folder; expected a ${expected}`);
+    if (code === 'ENOENT') throw problem(shown, `no such file${similarFile(file)}`);
     throw problem(shown, reasons[code] ?? `the file cannot be read (${code})`);
   }
+}
+
+function assertNoList(shown: string, bytes: Buffer, expected: string): void {
+  const isArray = /\.json$/i.test(shown) && /^\s*\[/.test(bytes.toString('latin1', 0, 100));
+  if (expected !== 'pipeline.yaml' || !(isArray || listEnding.test(shown))) return;
+  const command = `nightrender init --manifest ${shellWord(shown)}`;
+  throw problem(
+    shown,
+    `this is a list of scenes; expected a ${expected}, which \`${command}\` writes for it`,
+  );
 }
 
 function assertSize(shown: string, size: number, expected: string): void {

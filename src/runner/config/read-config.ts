@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { fileDescriber } from '../files/sent-files.ts';
 import { compileTemplates } from './compile-templates.ts';
 import type { Config, NamedAxis, SceneSettings } from './config.ts';
-import { gatherProblems, ConfigError } from '../../lib/yaml/problem.ts';
+import { gatherProblems, ConfigError, type Problem } from '../../lib/yaml/problem.ts';
 import type { AxisSource } from './scene-schema.ts';
 import { noticeTarget } from './notify-schema.ts';
 import { checkAgainst } from '../../lib/yaml/check-shape.ts';
@@ -22,8 +22,13 @@ import { readYamlFile, type Override, type Path, type YamlFile } from '../../lib
 export const nameValues = ['id', 'seed', 'index'];
 
 /** `file` may be relative to the working directory; later overrides win. Throws `ConfigError`. */
-export function readConfig(file: string, overrides: Override[], env: NodeJS.ProcessEnv): Config {
-  const yaml = withoutNeedlessKey(readYamlFile(file, env, { overrides }));
+export function readConfig(
+  file: string,
+  overrides: Override[],
+  env: NodeJS.ProcessEnv,
+  needsKey = true,
+): Config {
+  const { yaml, lacking } = withoutNeedlessKey(readYamlFile(file, env, { overrides }), needsKey);
   if (yaml.isBroken) throw new ConfigError(yaml.problems);
   const secrets = secretsOf(yaml.value, env);
   const schema = hasLists(yaml.value) ? manifestOptionalSchema : configSchema;
@@ -34,7 +39,10 @@ export function readConfig(file: string, overrides: Override[], env: NodeJS.Proc
   const withheld = [resolve(file), ...(raw === undefined ? [] : [resolve(base, raw.output.dir)])];
   const files = { describe: fileDescriber({ base, maxBytes, withheld }), maxBytes };
   const templates = compileTemplates(yaml, report, files);
-  const apiKey = readKey(yaml, env, report);
+  const apiKey = readKey(yaml, env, (path, text, isLack) => {
+    if (isLack !== true || needsKey) report(path, text);
+    else if (lacking.length === 0) lacking.push({ where: yaml.placeOf(path), text });
+  });
   const all = gatherProblems(yaml, problems, secrets);
   if (raw === undefined || all.length > 0) throw new ConfigError(all);
   const isOverridden = (key: string): boolean => overrides.some(({ path }) => path.join('.') === key);
@@ -57,7 +65,10 @@ export function readConfig(file: string, overrides: Override[], env: NodeJS.Proc
       formats: raw.output.formats,
     },
     terminal: { ...raw.terminal, log: raw.terminal.log && resolve(base, raw.terminal.log) },
-    warnings: warningsOf(raw, yaml),
+    warnings: [
+      ...warningsOf(raw, yaml),
+      ...lacking.map(({ where, text }) => `${where}: ${text}; a run needs it`),
+    ],
     placeOf: (path, ofKey) => yaml.placeOf(path, ofKey),
   };
 }
@@ -83,22 +94,30 @@ function scenesOf({ scenes }: RawConfig, base: string): SceneSettings | undefine
   };
 }
 
-/** The local service has a key of its own: that of the environment need not be set for it. */
-function withoutNeedlessKey(yaml: YamlFile): YamlFile {
+/**
+ * The local service has a key of its own, and a plan sends none: the variable of the key need not be set for them.
+ * `lacking`: what is wrong with a variable that a run would need.
+ */
+function withoutNeedlessKey(yaml: YamlFile, needsKey: boolean): { yaml: YamlFile; lacking: Problem[] } {
   const path = ['endpoint', 'apiKey'];
-  const isNeedless = textAt(yaml, 'baseUrl') === 'local' && yaml.writtenAs(path) === '${NIGHTRENDER_API_KEY}';
-  if (!isNeedless) return yaml;
+  const isLocal = textAt(yaml, 'baseUrl') === 'local';
+  const found = yaml.problems.filter(({ where }) => where === yaml.placeOf(path));
+  const isNeedless = isLocal
+    ? yaml.writtenAs(path) === '${NIGHTRENDER_API_KEY}'
+    : !needsKey && found.length > 0 && yaml.writtenAs(path) !== undefined;
+  if (!isNeedless) return { yaml, lacking: [] };
   const value = structuredClone(yaml.value) as { endpoint: { apiKey?: unknown } };
   delete value.endpoint.apiKey;
   const where = yaml.placeOf(path);
-  return { ...yaml, value, problems: yaml.problems.filter((problem) => problem.where !== where) };
+  const problems = yaml.problems.filter((problem) => problem.where !== where);
+  return { yaml: { ...yaml, value, problems }, lacking: isLocal ? [] : found };
 }
 
 /** The file's key counts before NIGHTRENDER_API_KEY, which may be another project's. */
 function readKey(
   yaml: YamlFile,
   env: NodeJS.ProcessEnv,
-  report: (path: Path, text: string) => void,
+  report: (path: Path, text: string, isLack?: boolean) => void,
 ): string | undefined {
   const baseUrl = textAt(yaml, 'baseUrl');
   if (baseUrl === undefined || baseUrl === 'local') return undefined;
@@ -108,10 +127,11 @@ function readKey(
       report(
         ['endpoint', 'apiKey'],
         'endpoint.apiKey is missing; write apiKey: ${NIGHTRENDER_API_KEY} and set the variable',
+        true,
       );
-  } else if (!/^[\u0021-\u007E]+$/.test(apiKey)) {
+  } else if (!/^(?!["'])[\u0021-\u007E]+$/.test(apiKey)) {
     const text =
-      'the key contains a space, a line break or another invalid character; expected the key as issued';
+      'the key contains a space, a line break, quotes around it or another invalid character; expected the key as issued';
     report(['endpoint', 'apiKey'], text);
   }
   return apiKey;
@@ -189,6 +209,11 @@ function warningsOf(raw: RawConfig, yaml: YamlFile): string[] {
       `${yaml.placeOf(['endpoint', 'apiKey'])}: the API key is written in the file; write \${NIGHTRENDER_API_KEY} and keep the key in the environment`,
     );
   }
+  const [ending] = /\.(jpe?g|webp|avif|gif|tiff?|bmp)$/i.exec(raw.output.name ?? '') ?? [];
+  if (ending !== undefined)
+    warnings.push(
+      `${yaml.placeOf(['output', 'name'])}: pictures stay PNG, and are called …${ending}.png; leave ${ending} out, and make copies in other formats with output.formats`,
+    );
   if (isPlainHttp(baseUrl)) {
     warnings.push(
       `${yaml.placeOf(['endpoint', 'baseUrl'])}: plain http: the API key and the prompts travel unencrypted`,

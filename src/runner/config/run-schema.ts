@@ -101,7 +101,7 @@ export const pricing = z.strictObject({
     .describe('the currency of the price'),
 });
 
-const untilExpected = 'a time of day such as "07:00"';
+const untilExpected = 'a time of day from "00:00" to "23:59"';
 
 export const limits = z.strictObject({
   for: duration

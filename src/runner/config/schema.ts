@@ -109,10 +109,13 @@ export const pipelineLayout: Layout = {
   },
 };
 
-export const configSchema = configShape.superRefine(checkCost);
+export const configSchema = configShape.superRefine(checkCost).superRefine(checkAddress);
 
 /** For a file whose `scenes` have lists of their own, of which scenes can be made without a row. */
-export const manifestOptionalSchema = configShape.partial({ manifest: true }).superRefine(checkCost);
+export const manifestOptionalSchema = configShape
+  .partial({ manifest: true })
+  .superRefine(checkCost)
+  .superRefine(checkAddress);
 
 function checkCost(
   { limits: { cost }, pricing: price }: Pick<z.output<typeof configShape>, 'limits' | 'pricing'>,
@@ -144,7 +147,22 @@ export function baseUrlExpected(text: string): string | undefined {
   // Also an empty user name is one, and URLs do not tell.
   if (/^https?:\/\/[^/]*@/i.test(text))
     return 'a URL without user name and password; the key belongs in apiKey';
-  return undefined;
+  const [, base] = requestAddress.exec(text) ?? [];
+  return base === undefined ? undefined : `${base}, to which version and id are added`;
+}
+
+const requestAddress =
+  /^(https?:\/\/[^/]+(?:\/.+?)??)\/+v[12](?:\/+[\w-]+\/(?:run|runsync|render|status|status-sync|stream|cancel|health)(?:\/[\w-]*)?)?\/*$/i;
+
+/** The key cannot say this of itself: the path ends with the id of the endpoint. */
+function checkAddress(
+  { endpoint: { baseUrl, id } }: Pick<z.output<typeof configShape>, 'endpoint'>,
+  context: z.RefinementCtx,
+): void {
+  const base = baseUrl.replace(/\/+$/, '');
+  if (!base.endsWith(`/${id}`) || base.endsWith(`//${id}`)) return;
+  const message = `${base.slice(0, -id.length).replace(/\/+(v[12]\/+)?$/i, '')}, to which version and id are added`;
+  context.addIssue({ code: 'custom', path: ['endpoint', 'baseUrl'], message });
 }
 
 /** The normalized URL, by which jobs in flight are recorded. */

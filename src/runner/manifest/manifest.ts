@@ -18,6 +18,8 @@ export interface BadManifestRow {
   problem: string;
   /** The row's id where it could be read. */
   id?: string;
+  /** A quote was opened and not closed for as long as a row may be: how to read what follows is a guess. */
+  isOpen?: true;
 }
 
 export type ManifestEntry = ManifestRow | BadManifestRow;

@@ -5,6 +5,7 @@ import { Socket } from 'node:net';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { createHash } from 'node:crypto';
+import { similarFile } from '../../lib/files/similar-file.ts';
 import { ManifestError } from './manifest.ts';
 import { isZstd, ZstdProblem } from './zstd-frame.ts';
 
@@ -15,10 +16,10 @@ const magicBytes = 4;
 const utf8Mark = Buffer.from([0xef, 0xbb, 0xbf]);
 const utf16Marks = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
 
-/** Throws `ManifestError` where there is no file to read. */
-export async function assertReadable(path: string): Promise<void> {
+/** Whether it is a folder. Throws `ManifestError` where nothing is there to read. */
+export async function isFolder(path: string): Promise<boolean> {
   try {
-    if ((await stat(path)).isDirectory()) throw new ManifestError(path, 'is a folder, not a file');
+    return (await stat(path)).isDirectory();
   } catch (error) {
     throw explain(path, error);
   }
@@ -131,7 +132,6 @@ async function* explained(shown: string, bytes: AsyncIterable<Buffer>): AsyncGen
 }
 
 const reasons: Record<string, string> = {
-  ENOENT: 'does not exist',
   ENOTDIR: 'does not exist: part of its path is a file, not a folder',
   EACCES: 'cannot be read: permission denied',
   EPERM: 'cannot be read: permission denied',
@@ -146,6 +146,7 @@ export function explain(shown: string, error: unknown): unknown {
   if (code.startsWith('Z_')) {
     return new ManifestError(shown, `is a gzip file that is damaged or truncated (${error.message})`);
   }
+  if (code === 'ENOENT') return new ManifestError(shown, `does not exist${similarFile(shown)}`);
   if (reasons[code] !== undefined) return new ManifestError(shown, reasons[code]);
   return 'syscall' in error ? new ManifestError(shown, `cannot be read (${code})`) : error;
 }

@@ -2,9 +2,10 @@
 import { extname } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { ManifestError, type Manifest, type ManifestEntry, maxBatchRows } from './manifest.ts';
-import { assertReadable, openFile, peek, type Peeked, plainBytes, startingWith } from './open-bytes.ts';
+import { isFolder, openFile, peek, type Peeked, plainBytes, startingWith } from './open-bytes.ts';
 import { readJsonArray, readJsonLine } from './read-json.ts';
 import { readTable } from './read-table.ts';
+import { readTextFolder } from './read-text-folder.ts';
 import { isBlank, splitLines, type LineBlock, withoutReturn } from './split-lines.ts';
 
 export { leaveUnread, ManifestError } from './manifest.ts';
@@ -27,7 +28,7 @@ export async function openManifest(
   { source, signal, onBytes = () => undefined }: ManifestOptions = {},
 ): Promise<Manifest> {
   if (source !== undefined) return readFrom(abortable(source, signal), 'standard input', onBytes);
-  await assertReadable(path);
+  if (await isFolder(path)) return readTextFolder(path, onBytes);
   const format = formatOfEnding(path);
   if (format === undefined) throw unknownEnding(path);
   if (format === 'parquet') {
@@ -44,6 +45,8 @@ function abortable(stream: Readable, signal: AbortSignal | undefined): Readable 
 
 function unknownEnding(path: string): ManifestError {
   const ending = extname(path);
+  const isTable = /^\.(xlsx?|ods|numbers)$/i.test(ending);
+  if (isTable) return new ManifestError(path, `is a spreadsheet (${ending}); save it as CSV (UTF-8)`);
   const found = ending === '' ? 'it has no extension' : `the extension ${ending} is unknown`;
   return new ManifestError(path, `unknown format: ${found}; supported are ${knownEndings}`);
 }

@@ -72,7 +72,8 @@ async function* readRows(
 function readRow(record: TableRecord, columns: string[], format: TableFormat): ManifestEntry {
   const { line, values } = record;
   const problem = record.problem ?? problemOfCount(record, columns.length, format);
-  if (problem !== undefined) return { kind: 'bad', line, problem, ...idOf(values, columns) };
+  if (problem !== undefined)
+    return { kind: 'bad', line, problem, ...idOf(values, columns), ...(record.isOpen && { isOpen: true }) };
   const row: JsonObject = {};
   columns.forEach((name, index) => {
     row[name] = values[index] ?? '';

@@ -13,6 +13,8 @@ export interface TableRecord {
   /** None where they cannot be told. */
   values: string[];
   problem?: string | undefined;
+  /** Its quote is not closed within 1 MiB. */
+  isOpen?: boolean;
 }
 
 /** Lines that csv-parse is given at a time: few after a quote out of place, since what comes after it is read again. */
@@ -74,7 +76,7 @@ class RecordReader {
       else if (open === undefined) count = Math.min(2 * count, maxLines);
       else if (open.isTooLong || (sawAll && isEnd)) {
         const record = this.#misread(start, open.line, open.isTooLong ? tooLong : neverClosed);
-        records.push(record);
+        records.push(open.isTooLong && record.problem !== undefined ? { ...record, isOpen: true } : record);
         start += record.lineCount;
         count = fewLines;
       } else if (sawAll) break;

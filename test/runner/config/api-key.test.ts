@@ -35,16 +35,21 @@ it('without a key nothing is sent to a real service', () => {
   expect(configOf(withRequired('')).apiKey).toBeUndefined();
 });
 
-it.each([`${canary}\n`, `${canary} `, `Bearer ${canary}`, `“${canary}”`, `${canary}\r`])(
-  'a key that cannot be one is told without it: %j',
-  (key) => {
-    const problems = problemsOf(remote('apiKey: ${KEY}'), { env: { KEY: key } });
-    expect(problems).toEqual([
-      expect.stringMatching(/^5:11: the key contains a space, a line break or another/),
-    ]);
-    expect(problems.join()).not.toContain(canary);
-  },
-);
+it.each([
+  `${canary}\n`,
+  `${canary} `,
+  `Bearer ${canary}`,
+  `“${canary}”`,
+  `"${canary}"`,
+  `'${canary}'`,
+  `${canary}\r`,
+])('a key that cannot be one is told without it: %j', (key) => {
+  const problems = problemsOf(remote('apiKey: ${KEY}'), { env: { KEY: key } });
+  expect(problems).toEqual([
+    expect.stringMatching(/^5:11: the key contains a space, a line break, quotes around it or another/),
+  ]);
+  expect(problems.join()).not.toContain(canary);
+});
 
 const places = {
   'as a list': remote(`apiKey: [${canary}]`),

@@ -93,6 +93,7 @@ describe('CSV and TSV', () => {
         kind: 'bad',
         line: 2,
         problem: 'has a quote that is not closed within 1 MiB (the quote opens at line 2)',
+        isOpen: true,
       },
     ]);
     expect(open.entries).toHaveLength(mebibyte / 4 + 2);

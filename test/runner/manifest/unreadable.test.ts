@@ -16,7 +16,7 @@ describe('the file', () => {
 
   it('is a folder', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'manifest-'));
-    expect(await complaint(openManifest(folder))).toContain('is a folder, not a file');
+    expect(await complaint(openManifest(folder))).toContain('is a folder without .txt files; expected');
     await rm(folder, { recursive: true });
   });
 
@@ -36,7 +36,10 @@ describe('the file', () => {
 
   it('has an unknown ending', async () => {
     expect(await complaint(readFileOf('x.xlsx', 'x'))).toBe(
-      'x.xlsx: unknown format: the extension .xlsx is unknown; supported are .csv, .tsv, .jsonl, .ndjson, .txt, .json, each also with .gz or .zst, and .parquet',
+      'x.xlsx: is a spreadsheet (.xlsx); save it as CSV (UTF-8)',
+    );
+    expect(await complaint(readFileOf('x.dat', 'x'))).toBe(
+      'x.dat: unknown format: the extension .dat is unknown; supported are .csv, .tsv, .jsonl, .ndjson, .txt, .json, each also with .gz or .zst, and .parquet',
     );
     expect(await complaint(readFileOf('x', 'x'))).toContain('it has no extension');
   });

@@ -50,7 +50,7 @@ export class PlainView implements RunView {
     // The last words say the rest.
     const line =
       event.type === 'stopping'
-        ? `stopping: ${event.text.split(': ', 1).join()}`
+        ? `stopping: ${event.text.replace(/(: |; | \(\d)[^]*$/, '')}`
         : describeEvent(event, this.#options.now(), this.#options.shownDir);
     if (line !== undefined && (!isTrouble || this.#budget.mayShow())) this.#write(line);
   };

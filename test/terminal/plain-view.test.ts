@@ -143,6 +143,14 @@ it('says once why it stops, in its last words', () => {
   expect(lines.join('\n').match(/20 attempts/g)).toHaveLength(1);
 });
 
+it.each([
+  ['Asked to finish (SIGHUP): jobs in flight are collected', 'Asked to finish (SIGHUP)'],
+  ['the endpoint is not known; see `endpoint.id` (404: gone)', 'the endpoint is not known'],
+])('says in the first words of %s that it stops', (text, words) => {
+  view().emit({ type: 'stopping', ending: 'halted', text });
+  expect(lines[0]?.endsWith(`  stopping: ${words}`)).toBe(true);
+});
+
 it('when quiet says nothing of a good night', () => {
   const shown = view(true);
   shown.emit(planMade({ waiting: 3 }));

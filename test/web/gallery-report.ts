@@ -131,8 +131,10 @@ async function write(
     ...summary.times,
     firstSubmittedAt: Date.UTC(2024, 4, 3, 21, 50),
     lastSavedAt: Date.UTC(2024, 4, 4, 8),
+    executionTimeMs: 600_000,
   };
-  const numbers = { ...summary, scenes, times };
+  const cost = { spent: 6, currency: 'USD', inFlight: 0, untold: 1 };
+  const numbers = { ...summary, scenes, times, cost };
   const source = { ...sourceOf(rows, columns), summary: () => numbers };
   const { index } = await writeReport(join(folder, 'report'), source, about);
   return pathToFileURL(index).href;

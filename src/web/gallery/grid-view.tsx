@@ -79,7 +79,7 @@ function Cells(props: CellsProps): JSX.Element {
   };
   return (
     <>
-      <Found {...selected} total={rows.total} />
+      <Found {...selected} data={props.data} total={rows.total} />
       <div class="cells" tabIndex={0} role="region" aria-label={`${down.name} by ${across.name}`}>
         <table>
           <thead>

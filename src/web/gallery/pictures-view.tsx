@@ -5,7 +5,7 @@ import { useLoaded } from '../shared/hooks.ts';
 import { KeyHint, MarkButtons, type Marking } from './mark-buttons.tsx';
 import { marks } from './marks.ts';
 import type { Matching } from './query.ts';
-import { countWords, counted } from '../shared/number-words.ts';
+import { countWords, counted, durationWords, moneyWords } from '../shared/number-words.ts';
 import { PictureGrid } from '../shared/picture-grid.tsx';
 import type { Place } from './place.ts';
 import type { Rows } from './rows.ts';
@@ -40,7 +40,7 @@ export function PicturesView(props: ViewProps): JSX.Element {
   const { shown, isGone } = useLoaded([rows, selection, first], () => rowsOf(rows, selection, first)) ?? none;
   return (
     <section aria-label="Pictures">
-      <Found {...selected} hasFailed={selected.hasFailed || isGone} total={rows.total} />
+      <Found {...selected} data={props.data} hasFailed={selected.hasFailed || isGone} total={rows.total} />
       <ScenePictures {...props} shown={shown} />
       {pages > 1 && <Pages page={page} pages={pages} onPage={(next) => go({ page: next })} />}
       <OpenScene
@@ -80,10 +80,10 @@ export function ScenePictures({ shown, marking, isSmall = false, go }: ScenesPro
   );
 }
 
-type FoundProps = Selected & { total: number };
+type FoundProps = Selected & { data: GalleryData; total: number };
 
 /** How many were found, said to screen readers too when it changes. */
-export function Found({ selection, done, hasFailed, total }: FoundProps): JSX.Element {
+export function Found({ selection, data, done, hasFailed, total }: FoundProps): JSX.Element {
   return (
     <div class="row above">
       <p class={selection?.count === total ? 'found every' : 'found'} role="status">
@@ -98,7 +98,7 @@ export function Found({ selection, done, hasFailed, total }: FoundProps): JSX.El
           <span class="soft">
             {selection === undefined
               ? `Looking through ${counted(total, 'scene')}: ${Math.floor((100 * done) / Math.max(1, total))} %`
-              : foundWords(selection.count, total)}
+              : foundWords(selection, total, data)}
           </span>
         )}
       </p>
@@ -107,9 +107,22 @@ export function Found({ selection, done, hasFailed, total }: FoundProps): JSX.El
   );
 }
 
-function foundWords(count: number, total: number): string {
+/** With what they took, and their share of the cost by that: what a model or a style has cost is seen by filtering for it. */
+function foundWords(
+  { count, executionMs = 0 }: Selection,
+  total: number,
+  { times, cost }: GalleryData,
+): string {
   if (count === total) return counted(total, 'scene');
-  return count === 0 ? 'No scene matches' : `${countWords(count)} of ${counted(total, 'scene')}`;
+  if (count === 0) return 'No scene matches';
+  const share = cost === null ? 0 : (cost.spent * executionMs) / Math.max(1, times.executionTimeMs);
+  return [
+    `${countWords(count)} of ${counted(total, 'scene')}`,
+    executionMs === 0 ? '' : `${durationWords(executionMs)} of execution`,
+    cost === null || share === 0 ? '' : `about ${moneyWords(share, cost.currency)}`,
+  ]
+    .filter((part) => part !== '')
+    .join(' · ');
 }
 
 const none: { shown: Scene[]; isGone: boolean } = { shown: [], isGone: false };

@@ -10,11 +10,9 @@ export function Head({ data }: { data: GalleryData }): JSX.Element {
   const { scenes, cost, attempts, times, runs } = data;
   const listed = Object.values(scenes).reduce((sum, count) => sum + count, 0) - (scenes['withdrawn'] ?? 0);
   const { firstSubmittedAt: from, lastSavedAt: to } = times;
-  const unknown = attempts.unanswered + attempts.expired;
   const numbers = [
     `${countWords(scenes['saved'] ?? 0)} of ${countWords(listed)}`,
-    cost === null ? '' : moneyWords(cost.spent, cost.currency),
-    unknown === 0 ? '' : `${countWords(unknown)} of unknown cost`,
+    costWords(cost, attempts.unanswered + attempts.expired),
     from === null || to === null ? '' : durationWords(to - from),
   ];
   const { tone, word } = standing(scenes);
@@ -29,6 +27,12 @@ export function Head({ data }: { data: GalleryData }): JSX.Element {
       )}
     </PageHead>
   );
+}
+
+/** `6.00 USD + 1 unknown`; `unknown`: submissions that may have been billed. */
+function costWords(cost: GalleryData['cost'], unknown: number): string {
+  if (cost === null) return unknown === 0 ? '' : `${countWords(unknown)} of unknown cost`;
+  return moneyWords(cost.spent, cost.currency) + (unknown === 0 ? '' : ` + ${countWords(unknown)} unknown`);
 }
 
 function standing(scenes: GalleryData['scenes']): { tone: Tone; word: string } {

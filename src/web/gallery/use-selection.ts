@@ -7,6 +7,8 @@ import type { Rows } from './rows.ts';
 /** The numbers of rows from 0, in the order they are shown in. */
 export interface Selection {
   count: number;
+  /** For which the service executed their jobs; undefined where nothing was counted. Ms. */
+  executionMs?: number;
   at(position: number): number | undefined;
   /** -1 where it is not among them. */
   positionOf(row: number): number;
@@ -26,8 +28,8 @@ export function useSelection(rows: Rows, query: Query, matching: Matching): Sele
   const { found, isLatest, done, hasFailed } = useSearch(asked, async (watch) => {
     if (every !== undefined) return every;
     const matches = matcher(query, matching);
-    const numbers = await selectRows(rows, matches, query.order, watch);
-    return numbers && those(numbers);
+    const found = await selectRows(rows, matches, query.order, watch);
+    return found && { ...those(found.numbers), executionMs: found.executionMs };
   });
   return { selection: every ?? (isLatest ? found : undefined), done, hasFailed };
 }
@@ -118,13 +120,16 @@ async function selectRows(
   matches: (row: GalleryRow) => boolean,
   order: Order,
   watch: Watch,
-): Promise<number[] | undefined> {
+): Promise<{ numbers: number[]; executionMs: number } | undefined> {
   const found: Found[] = [];
-  const visit = (row: GalleryRow, index: number): void =>
-    void found.push({ index, key: sortKey(row, order) });
+  let executionMs = 0;
+  const visit = (row: GalleryRow, index: number): void => {
+    executionMs += row.executionMs ?? 0;
+    found.push({ index, key: sortKey(row, order) });
+  };
   if (!(await scanRows(rows, matches, visit, watch))) return undefined;
   if (order !== 'listed') found.sort(byKey);
-  return found.map(({ index }) => index);
+  return { numbers: found.map(({ index }) => index), executionMs };
 }
 
 const words = new Intl.Collator('en', { numeric: true });

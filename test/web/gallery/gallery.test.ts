@@ -1,4 +1,6 @@
 /** The gallery in a real browser, from the file system and without a network. */
+import { durationWords, moneyWords } from '../../../src/web/shared/number-words.ts';
+import type { ReportRow } from '../../../src/runner/core/report-row.ts';
 import { statSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,13 +15,14 @@ import { hostilePrompts, largeReport, smallReport, writtenReport } from '../gall
 let browser: Browser | undefined;
 let folder = '';
 let small = '';
+let smallRows: ReportRow[] = [];
 let large = '';
 
 beforeAll(async () => {
   if (noBrowser !== undefined) return;
   folder = await mkdtemp(join(tmpdir(), 'gallery-'));
   browser = await openBrowser();
-  small = (await smallReport(join(folder, 'small'))).url;
+  ({ url: small, rows: smallRows } = await smallReport(join(folder, 'small')));
   large = await largeReport(join(folder, 'large'), 100_000);
 });
 
@@ -78,16 +81,21 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
       await page.getByRole('button', { name: 'Next' }).click();
       await expect.poll(() => captions(page)).toContain('s60');
       await page.getByLabel('Search prompts and columns').fill('LIGHTHOUSE winter');
-      await expect.poll(found).toBe('74 of 300 scenes');
+      await expect.poll(found).toMatch(/^74 of 300 scenes( · |$)/);
       await expect.poll(async () => (await captions(page))[0]).toBe('s7');
       await page.getByRole('button', { name: 'Filter' }).click();
       await page.getByLabel('size').selectOption('128');
-      await expect.poll(found).toBe('25 of 300 scenes');
+      const matching = smallRows.filter(
+        ({ columns }) => columns['size'] === 128 && columns['season'] === 'winter',
+      );
+      const ms = matching.reduce((sum, { executionTimeMs }) => sum + (executionTimeMs ?? 0), 0);
+      const cost = moneyWords((ms / 600_000) * 6, 'USD');
+      await expect.poll(found).toBe(`25 of 300 scenes · ${durationWords(ms)} of execution · about ${cost}`);
       await page.getByLabel('take').selectOption('take 3');
       await expect.poll(() => captions(page)).toEqual(['s43']);
       await page.getByRole('button', { name: 'Show everything' }).click();
       await page.getByLabel('State').selectOption('kind:job-failed');
-      await expect.poll(found).toBe('15 of 300 scenes');
+      await expect.poll(found).toMatch(/^15 of 300 scenes( · |$)/);
       await expect.poll(async () => (await captions(page))[0]).toBe('s19');
       await page.getByLabel('State').selectOption('state:saved');
       await page.getByLabel('Order').selectOption('last');
@@ -168,7 +176,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
     });
     await looking(`${small}#view=grid`, async ({ page, found }) => {
       await page.locator('tbody tr').nth(1).getByRole('button', { name: 'all 25' }).first().click();
-      await expect.poll(found).toBe('25 of 300 scenes');
+      await expect.poll(found).toMatch(/^25 of 300 scenes( · |$)/);
     });
   });
 
@@ -189,7 +197,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
       await expect.poll(() => page.locator(`${dialog} h2`).innerText()).toBe('s39');
       await page.keyboard.press('Escape');
       await page.getByRole('button', { name: 'Show them' }).click();
-      await expect.poll(found).toBe('15 of 300 scenes');
+      await expect.poll(found).toMatch(/^15 of 300 scenes( · |$)/);
     });
     await looking(`${small}#view=night`, async ({ page }) => {
       const charts = await page
@@ -215,7 +223,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
         expect(y).toBeLessThan(200);
         expect(w / h).toBeCloseTo(4 / 3, 1);
         expect(await page.locator('.head').innerText()).toMatch(
-          /my night\/out\s+15 failed\s+285 of 300 · 1 of unknown cost · 10 h 10 min/,
+          /my night\/out\s+15 failed\s+285 of 300 · 6\.00 USD \+ 1 unknown · 10 h 10 min/,
         );
         expect(await page.locator('.picture .words').nth(6).innerText()).toBe(
           'a lighthouse in autumn, number 6',
@@ -317,7 +325,7 @@ describe.skipIf(noBrowser !== undefined)(
       await expect.poll(() => captions(page), { timeout: 20_000 }).toContain('scene-99999');
       const from = performance.now();
       await page.getByLabel('Search prompts and columns').fill('99999:');
-      await expect.poll(found, { timeout: 60_000 }).toBe('1 of 100,000 scenes');
+      await expect.poll(found, { timeout: 60_000 }).toMatch(/^1 of 100,000 scenes · /);
       console.log(`found after ${Math.round(performance.now() - from)} ms`);
       await page.goto(`${large}#order=last`);
       await page.reload();

@@ -28,8 +28,8 @@ export function useSelection(rows: Rows, query: Query, matching: Matching): Sele
   const { found, isLatest, done, hasFailed } = useSearch(asked, async (watch) => {
     if (every !== undefined) return every;
     const matches = matcher(query, matching);
-    const found = await selectRows(rows, matches, query.order, watch);
-    return found && { ...those(found.numbers), executionMs: found.executionMs };
+    const chosen = await selectRows(rows, matches, query.order, watch);
+    return chosen && { ...those(chosen.numbers), executionMs: chosen.executionMs };
   });
   return { selection: every ?? (isLatest ? found : undefined), done, hasFailed };
 }

@@ -1,6 +1,7 @@
 /** An endpoint at work: its settings, the workers that the service runs for it, and those that pull from elsewhere. */
 import type { EndpointSettings } from './endpoint-settings.ts';
 import type { JobStore } from './jobs/job-store.ts';
+import type { JobOfWorker } from './jobs/job-transitions.ts';
 import type { JobResults } from './jobs/job-results.ts';
 import { PullWorkerPool } from './pool/pull-worker-pool.ts';
 import { shownWorker, type WorkerView } from './pool/worker-view.ts';
@@ -29,7 +30,13 @@ export class Endpoint {
   constructor(parts: EndpointParts) {
     const { store, settings, workload, silenceMs, onProblem } = parts;
     this.settings = settings;
-    const elsewhere = { store, endpointId: settings.id, onProblem };
+    const onTakenAway = (job: JobOfWorker): void => {
+      const lines = this.logOf(job.id);
+      const failed = (error: unknown): void =>
+        onProblem(`the log of job ${job.id} is lost: ${String(error)}`);
+      if (lines.length > 0) store.work.keepLog(job, lines.join('\n')).catch(failed);
+    };
+    const elsewhere = { store, endpointId: settings.id, onTakenAway, onProblem };
     this.remote = new RemoteWorkers(silenceMs === undefined ? elsewhere : { ...elsewhere, silenceMs });
     this.#pool = this.#openPool(parts, workload);
   }

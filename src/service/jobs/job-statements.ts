@@ -159,6 +159,10 @@ export function prepareJobStatements(db: Database) {
     setProgress: db.prepare<[{ id: string; progress: string }]>(
       'UPDATE job SET progress = @progress WHERE id = @id',
     ),
+    keepLog: db.prepare<[{ id: string; workerId: string; log: string }]>(
+      `UPDATE job SET log = @log
+       WHERE id = @id AND workerId = @workerId AND state IN ('CANCELLED', 'TIMED_OUT') AND log IS NULL`,
+    ),
     running: db.prepare<[{ isPulled: 0 | 1 }], { id: string; endpointId: string; workerId: string | null }>(
       // Few are at work at a time: sorting those is nothing beside looking through all in their order.
       `SELECT id, endpointId, workerId FROM job INDEXED BY jobOverdue

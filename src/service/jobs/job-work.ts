@@ -106,6 +106,11 @@ export class JobWork {
     });
   }
 
+  /** What a worker wrote for a job that was cancelled, or timed out, under it. */
+  async keepLog({ id, workerId }: JobOfWorker, log: string): Promise<void> {
+    await this.#parts.commit.write(() => this.#parts.transitions.sql.keepLog.run({ id, workerId, log }));
+  }
+
   async #endWith(job: JobOfWorker, state: JobState, text: string, how: JobChange): Promise<boolean> {
     try {
       return await this.#parts.texts.withStored('results', text, ({ text: output, file: outputFile }) =>

@@ -44,6 +44,8 @@ export interface RemoteWorkersOptions {
   store: JobStore;
   endpointId: string;
   silenceMs?: number;
+  /** A job was cancelled, or has timed out, while a worker was at it. */
+  onTakenAway: (job: JobOfWorker) => void;
   onProblem: (text: string) => void;
 }
 
@@ -52,16 +54,19 @@ export class RemoteWorkers {
   readonly #signals: JobSignals;
   readonly #endpointId: string;
   readonly #silenceMs: number;
+  readonly #onTakenAway: (job: JobOfWorker) => void;
   readonly #onProblem: (text: string) => void;
   readonly #workers = new Map<string, RemoteWorker>();
   readonly #timer: NodeJS.Timeout;
   #isStopped = false;
 
-  constructor({ store, endpointId, silenceMs = defaultSilenceMs, onProblem }: RemoteWorkersOptions) {
+  constructor(options: RemoteWorkersOptions) {
+    const { store, endpointId, silenceMs = defaultSilenceMs, onTakenAway, onProblem } = options;
     this.#store = store;
     this.#signals = store.signals;
     this.#endpointId = endpointId;
     this.#silenceMs = silenceMs;
+    this.#onTakenAway = onTakenAway;
     this.#onProblem = onProblem;
     // They may have kept running while the service was down.
     for (const job of store.reads.pulledJobs())
@@ -208,8 +213,12 @@ export class RemoteWorkers {
 
   #onMoved(worker: RemoteWorker, id: string): void {
     if (this.#store.reads.isInProgress({ id, workerId: worker.id })) return;
-    worker.jobs.get(id)?.unsubscribe();
-    if (worker.jobs.delete(id) && this.#isUnwanted(worker, id)) this.#stopJob(worker, id);
+    const held = worker.jobs.get(id);
+    held?.unsubscribe();
+    const isUnwanted = held !== undefined && this.#isUnwanted(worker, id);
+    if (isUnwanted) this.#onTakenAway({ id, workerId: worker.id });
+    worker.jobs.delete(id);
+    if (isUnwanted) this.#stopJob(worker, id);
   }
 
   /** It knows of jobs that it ended itself. */

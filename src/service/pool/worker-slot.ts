@@ -94,12 +94,13 @@ export class WorkerSlot {
       const output = outputText(await run.finally(unsubscribe));
       if (output === 'null') throw new Error('the worker ended without an output');
       const lines = log.end();
-      if (!unwanted.signal.aborted) await retryWrite(() => results.complete(job, output, lines));
+      if (unwanted.signal.aborted) await this.#keepLog(job, lines);
+      else await retryWrite(() => results.complete(job, output, lines));
       this.supervised.markHealthy();
     } catch (error) {
       const text = textOf(error);
       const lines = log.end();
-      if (unwanted.signal.aborted) return;
+      if (unwanted.signal.aborted) return await this.#keepLog(job, lines);
       if (error instanceof WorkerDied)
         await retryWrite(() => store.work.requeue(job, text, { isCounted: true, log: lines }));
       else await retryWrite(() => results.fail(job, { text }, lines));
@@ -107,6 +108,13 @@ export class WorkerSlot {
       unsubscribe();
       this.#stop.signal.removeEventListener('abort', abort);
     }
+  }
+
+  /** Of a job that was cancelled or timed out. */
+  async #keepLog(job: TakenJob, lines: string | undefined): Promise<void> {
+    const { store, retryWrite } = this.#parts;
+    if (lines !== undefined && !this.#stop.signal.aborted)
+      await retryWrite(() => store.work.keepLog(job, lines));
   }
 }
 

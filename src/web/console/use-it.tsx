@@ -109,7 +109,7 @@ const ways: Record<Way, { label: string; lines: (at: At) => string[] }> = {
     label: 'For workers elsewhere',
     lines: ({ base, id }) => [
       `export RUNPOD_ENDPOINT_ID='${id}'`,
-      `export RUNPOD_POD_ID="$(hostname)"`,
+      `export RUNPOD_POD_ID="$(hostname)-gpu$(echo "\${CUDA_VISIBLE_DEVICES:-any}" | tr , .)-$$"`,
       `export RUNPOD_AI_API_KEY="$NIGHTRENDER_WORKER_KEY"`,
       `export RUNPOD_WEBHOOK_GET_JOB='${base}/v2/${id}/job-take/$ID?gpu=any'`,
       `export RUNPOD_WEBHOOK_POST_OUTPUT='${base}/v2/${id}/job-done/$RUNPOD_POD_ID/$ID?gpu=any'`,

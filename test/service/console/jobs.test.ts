@@ -227,14 +227,14 @@ it('shows an output of another machine’s worker that is nested too deeply to b
 });
 
 /** Writes what the job says before it does what the test says. */
-function writing(end: () => Promise<unknown>): Workload {
+function writing(end: (signal: AbortSignal) => Promise<unknown>): Workload {
   return {
     name: 'writing',
     startWorker: ({ log }) =>
       Promise.resolve({
-        run: async ({ input }) => {
+        run: async ({ input }, { signal }) => {
           for (const line of input['lines'] as string[]) log(line);
-          return await end();
+          return await end(signal);
         },
         ended: new Promise<string>(() => undefined),
         stop: () => Promise.resolve(),
@@ -258,6 +258,21 @@ it('shows what a worker writes while it is at a job, and afterwards', async () =
   while ((await visit.endpoint(endpointId))?.workers[0]?.jobIds[0] !== silent);
   finish('done');
   expect((await visit.jobOnce(silent, ({ endedAt }) => endedAt !== null)).log).toEqual([]);
+});
+
+it('keeps what a worker wrote for a job that is cancelled', async () => {
+  const stopped = async (signal: AbortSignal): Promise<never> => {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    throw new WorkerDied('its job was cancelled');
+  };
+  const visit = await enter((await openWithConsole({ workload: writing(stopped) })).url);
+  const id = await visit.submit(endpointId, { lines: ['step 1 of 50', 'step 2 of 50'] });
+  await visit.jobOnce(id, ({ log }) => log.length > 0);
+  await visit.ask('POST', `jobs/${id}/cancel`);
+  expect(await visit.jobOnce(id, ({ endedAt, log }) => endedAt !== null && log.length > 0)).toMatchObject({
+    status: 'CANCELLED',
+    log: ['step 1 of 50', 'step 2 of 50'],
+  });
 });
 
 it('cancels, retries, and cancels all that wait', async () => {

@@ -5,7 +5,16 @@ import { expect, it } from 'vitest';
 import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
 import type { PullWorkload } from '../../../src/service/workloads/workload.ts';
 import { addKey, PullingWorker } from '../pull-harness.ts';
-import { askStatus, endpointId, makeDataDir, openService, statusOnce, submit } from '../service-harness.ts';
+import { cancelPath } from '../../../src/protocol/paths.ts';
+import {
+  askStatus,
+  endpointId,
+  makeDataDir,
+  openService,
+  post,
+  statusOnce,
+  submit,
+} from '../service-harness.ts';
 
 interface Started {
   id: string;
@@ -66,7 +75,7 @@ it('gives the job of one that ends to the next, and counts it', async () => {
   expect((await askStatus(url, id)).json).toMatchObject({ status: 'IN_PROGRESS', retries: 1 });
 });
 
-it('keeps what it writes of a job with the job, also where it dies of it', async () => {
+it('keeps what it writes of a job with the job, also where it is cancelled, or dies of it', async () => {
   const dataDir = await makeDataDir();
   const { url, next, key } = await openWith(dataDir);
   const first = await next(0);
@@ -76,6 +85,11 @@ it('keeps what it writes of a job with the job, also where it dies of it', async
   await pulling.taken();
   first.say('at the first');
   await pulling.done(done, '{"output":1}');
+  const cancelled = await submit(url, { scene: 'z' });
+  await pulling.taken();
+  first.say('half way');
+  await post(url, '', cancelPath('v2', endpointId, cancelled));
+  await statusOnce(url, cancelled, 'CANCELLED');
   const died = await submit(url, { scene: 'y' });
   await pulling.taken();
   first.say('at the second');
@@ -84,7 +98,7 @@ it('keeps what it writes of a job with the job, also where it dies of it', async
   const store = new Sqlite(join(dataDir, 'service.sqlite'), { readonly: true });
   const logs = store.prepare('SELECT log FROM job ORDER BY number').pluck().all();
   store.close();
-  expect(logs).toEqual(['at the first', 'at the second\nit exited with 137']);
+  expect(logs).toEqual(['at the first', 'half way', 'at the second\nit exited with 137']);
 });
 
 it('starts another where one asks to be restarted with its result', async () => {

@@ -9,13 +9,7 @@ import { type Problem, ConfigError } from '../lib/yaml/problem.ts';
 import { shownFile } from '../lib/yaml/yaml-file.ts';
 import { equalRows } from '../runner/core/equal-rows.ts';
 import type { SeedBits } from '../runner/core/expansion.ts';
-import {
-  leaveUnread,
-  ManifestError,
-  openManifest,
-  type Manifest,
-  type ManifestEntry,
-} from '../runner/manifest/read-manifest.ts';
+import { leaveUnread, ManifestError, openManifest, type Manifest } from '../runner/manifest/read-manifest.ts';
 import type { ManifestScenes } from '../runner/pipeline/ports.ts';
 import { addRow, type RowAdder } from './add-row.ts';
 import { listDigest } from './same-scenes.ts';
@@ -33,6 +27,7 @@ import {
   rowNumber,
   thereIs,
   usesRow,
+  withRow,
 } from './scene-columns.ts';
 import { undeclared } from './typed-row.ts';
 
@@ -166,11 +161,6 @@ async function readRows(reading: Reading, manifest: Manifest): Promise<void> {
   }
   for (const name of own) reading.columns.add(name);
   addProblems(reading, takenNames(config, manifest.path, own));
-}
-
-/** A column of that name counts before the number. */
-function withRow(entry: ManifestEntry, row: number): ManifestEntry {
-  return entry.kind === 'bad' ? entry : { ...entry, columns: { row, ...entry.columns } };
 }
 
 /** The lists of `scenes` alone. */

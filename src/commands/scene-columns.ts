@@ -5,6 +5,7 @@ import type { Problem } from '../lib/yaml/problem.ts';
 import { nameValues } from '../runner/config/read-config.ts';
 import { listed, type Template } from '../runner/config/template.ts';
 import { closest } from '../lib/text/closest.ts';
+import type { ManifestEntry } from '../runner/manifest/read-manifest.ts';
 import { axisNames } from '../runner/core/expansion.ts';
 import type { JsonObject } from '../lib/text/json.ts';
 
@@ -15,6 +16,11 @@ export function usesRow(config: Config): boolean {
   const { input, output } = config;
   const used = [...(input?.columns.map(({ name }) => name) ?? []), ...(output.name?.names ?? [])];
   return used.includes(rowNumber) && !axesOf(config).includes(rowNumber);
+}
+
+/** A column of that name counts before the number. */
+export function withRow(entry: ManifestEntry, row: number): ManifestEntry {
+  return entry.kind === 'bad' ? entry : { ...entry, columns: { [rowNumber]: row, ...entry.columns } };
 }
 
 /** Columns that `scenes` adds. */

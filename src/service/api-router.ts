@@ -9,6 +9,8 @@ import type { JobOperations } from './job-operations.ts';
 import type { Admission } from './keys/admission.ts';
 import { type KeyHolder, permits } from './keys/key.ts';
 import { findRoute, operations, type Route } from './routes.ts';
+import { isLoopback } from './service-options.ts';
+import { type Metrics, metricsPath } from './metrics.ts';
 import type { WorkerOperations } from './worker-operations.ts';
 
 export interface ApiRouterParts {
@@ -17,6 +19,7 @@ export interface ApiRouterParts {
   jobs: JobOperations;
   work: WorkerOperations;
   rates: RateLimit;
+  metrics: Metrics;
   /** Undefined where there is none. */
   webConsole: Console | undefined;
 }
@@ -38,21 +41,36 @@ export class ApiRouter {
     sendContinue: () => void,
     gone: AbortSignal,
   ): Promise<HttpResponse | undefined> {
+    const route = findRoute(request.url ?? '');
+    const answer = await this.#answer(request, route, sendContinue, gone);
+    if (answer !== undefined) this.#parts.metrics.count(route?.operation ?? 'other', answer.status);
+    return answer;
+  }
+
+  async #answer(
+    request: IncomingMessage,
+    route: Route | undefined,
+    sendContinue: () => void,
+    gone: AbortSignal,
+  ): Promise<HttpResponse | undefined> {
     if (this.#parts.webConsole !== undefined && Console.handles(request.url ?? ''))
       return await this.#parts.webConsole.answer(request, sendContinue, gone);
     if (request.method === 'GET' && request.url === descriptionPath)
       return { status: 200, body: description };
+    const isMetrics = request.method === 'GET' && request.url === metricsPath;
+    const { metrics, endpoints } = this.#parts;
+    if (isMetrics && isOfThisMachine(request)) return metrics.answer(endpoints.all);
     const admitted = this.#parts.admission.admit(request.headers.authorization, request.socket.remoteAddress);
     if (admitted === 'wrong')
       return refusal(401, 'the API key is missing or unknown', { 'WWW-Authenticate': 'Bearer' });
     if ('waitMs' in admitted) return tooMany('too many wrong keys from this address', admitted.waitMs);
     const key = admitted.holder;
-    const route = findRoute(request.url ?? '');
+    if (isMetrics && permits(key, 'jobs')) return metrics.answer(endpoints.all);
     if (route === undefined) return refusal(404, 'not found');
     const methods: readonly string[] = operations[route.operation].methods;
     if (!methods.includes(request.method ?? ''))
       return refusal(405, `${route.operation} takes ${methods.join(' and ')}`, { Allow: methods.join(', ') });
-    const endpoint = this.#parts.endpoints.find(route.endpointId);
+    const endpoint = endpoints.find(route.endpointId);
     // Endpoints outside the key's scope look missing.
     if (endpoint === undefined || !isInScope(key, route.endpointId))
       return endpointNotFound(
@@ -101,6 +119,12 @@ function endpointNotFound(ids: string[]): HttpResponse {
   const named = [...ids.slice(0, maxNamed), ...more].join(', ');
   const known = named === '' ? '' : `; there ${ids.length === 1 ? 'is' : 'are'} ${named}`;
   return refusal(404, `endpoint not found${known}`);
+}
+
+/** What a proxy on this machine hands on may come from anywhere. */
+function isOfThisMachine({ headers, socket }: IncomingMessage): boolean {
+  const isForwarded = ['forwarded', 'x-forwarded-for', 'via'].some((name) => headers[name] !== undefined);
+  return !isForwarded && isLoopback((socket.remoteAddress ?? '').replace(/^::ffff:/, ''));
 }
 
 function isInScope({ endpoints }: KeyHolder, endpointId: string): boolean {

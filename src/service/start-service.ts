@@ -15,6 +15,7 @@ import { Admission } from './keys/admission.ts';
 import { KeyStore } from './keys/key-store.ts';
 import { OwnWorkerKeys } from './keys/key.ts';
 import { checkServiceOptions, isLoopback, type ServiceOptions } from './service-options.ts';
+import { Metrics } from './metrics.ts';
 import { Sweeper } from './sweeper.ts';
 import { Webhooks } from './webhooks/webhooks.ts';
 import { WorkerOperations } from './worker-operations.ts';
@@ -130,6 +131,7 @@ function openRouter(
     jobs,
     work,
     rates: new RateLimit(rate),
+    metrics: new Metrics(store, now),
     webConsole:
       console &&
       new Console({

@@ -35,6 +35,11 @@ export class JobReads {
     return this.#sql.waiting.all();
   }
 
+  /** Since when the job that comes next has waited, epoch ms; undefined where none waits. */
+  nextQueuedAt(endpointId: string): number | undefined {
+    return this.#sql.nextQueuedAt.get(endpointId)?.queuedAt;
+  }
+
   /** Ids of a few. */
   latestCompleted(endpointId: string): string[] {
     return this.#sql.latestCompleted.all(endpointId).map(({ id }) => id);

@@ -122,6 +122,10 @@ export function prepareJobStatements(db: Database) {
       `SELECT id FROM job WHERE endedAt IS NULL AND endpointId = @endpointId AND state = 'IN_QUEUE'
        ORDER BY isLowPriority, number LIMIT @max`,
     ),
+    nextQueuedAt: db.prepare<[string], { queuedAt: number }>(
+      `SELECT queuedAt FROM job WHERE endedAt IS NULL AND endpointId = ? AND state = 'IN_QUEUE'
+       ORDER BY isLowPriority, number LIMIT 1`,
+    ),
     waiting: db.prepare<[], { endpointId: string; jobs: number }>(
       `SELECT endpointId, jobs FROM tally WHERE what = 'IN_QUEUE' AND jobs > 0`,
     ),

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { type Database, openForWriting } from '../../lib/sqlite/database.ts';
 import { GroupCommit } from '../../lib/sqlite/group-commit.ts';
 import { DiskReserve } from './disk-reserve.ts';
+import { JobDurations } from './job-durations.ts';
 import { JobHistory } from './job-history.ts';
 import { JobExpiry, type JobExpiryParts } from './job-expiry.ts';
 import { JobTransitions } from './job-transitions.ts';
@@ -40,6 +41,7 @@ export class JobStore {
   readonly bulk: BulkJobs;
   readonly expiry: JobExpiry;
   readonly history: JobHistory;
+  readonly durations = new JobDurations();
   /** For whatever else ends jobs. */
   readonly reserve: DiskReserve;
   readonly #db: Database;
@@ -57,6 +59,7 @@ export class JobStore {
     const transitions = new JobTransitions(db, options.now, (job, ended) => {
       this.streams.forget(job);
       this.history.noteEnd(ended);
+      this.durations.noteEnd(ended);
     });
     const commit = new GroupCommit(db);
     const texts = new LongTexts(dirname(path));

@@ -28,9 +28,12 @@ export class Metrics {
   /** Costs a few reads by key for each endpoint, however many jobs there are. */
   answer(endpoints: readonly Endpoint[]): HttpResponse {
     const body = [
-      ...metric('jobs', 'gauge', 'Jobs by status; those that have ended stay counted.', [
-        ...endpoints.flatMap((endpoint) => this.#jobsOf(endpoint)),
-      ]),
+      ...metric(
+        'jobs',
+        'gauge',
+        'Jobs by status; those that have ended stay counted.',
+        endpoints.flatMap((endpoint) => this.#jobsOf(endpoint)),
+      ),
       ...metric(
         'queue_oldest_seconds',
         'gauge',

@@ -63,8 +63,8 @@ it.skipIf(!canTrace)(
     const env = { NIGHTRENDER_API_KEY: testKey };
     const failed = await runOnFailingDisk(['run', 'pipeline.yaml'], cwd, env);
     expect(failed.code, failed.stderr).toBe(14);
-    expect(failed.stderr).toContain(
-      'cannot write the checkpoint: the disk reports an error (EIO); check the disk',
+    expect(failed.stdout).toContain(
+      'Cannot write the checkpoint: the disk reports an error (EIO); check the disk',
     );
     expect(failed.stderr).not.toMatch(/^ +at /m);
     const again = await inProcess(['run', 'pipeline.yaml'], { cwd, env });

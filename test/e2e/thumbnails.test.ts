@@ -55,7 +55,7 @@ it('`report --contact-sheet` shows every saved picture of the list', async () =>
   expect(stdout).toContain('out/report/contact-sheet-1.png\n');
   expect(await sharp(join(cwd, 'out/report/contact-sheet-1.png')).metadata()).toMatchObject({
     width: 1644,
-    height: 12 + 2 * (144 + 34),
+    height: 12 + 34 + 2 * (144 + 52 + 12),
   });
   expect(existsSync(join(cwd, 'out/report/contact-sheet-2.png'))).toBe(false);
 });

@@ -1,5 +1,5 @@
 /** The edges of a batch, put together for a piece of work on it and taken down after it. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
 import type { OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
@@ -100,8 +100,20 @@ function reportOf(dir: string, opened: OpenCheckpoint): Report {
 /** As `Report.keep`. */
 export function keptReport(dir: string, opened: OpenCheckpoint, ending?: Ending): string | undefined {
   const folder = join(dir, 'report');
-  const isThere = existsSync(join(folder, 'index.html'));
-  return isThere && opened.forgetRun(ending && endOf(ending)) ? folder : undefined;
+  const reportedAt = existsSync(join(folder, 'index.html')) ? writtenAtOf(folder) : NaN;
+  return opened.forgetRun(reportedAt, ending && endOf(ending)) ? folder : undefined;
+}
+
+/** Of result files, epoch ms; NaN where it is unknown. */
+function writtenAtOf(folder: string): number {
+  try {
+    const { writtenAt } = JSON.parse(readFileSync(join(folder, 'summary.json'), 'utf8')) as {
+      writtenAt: string;
+    };
+    return Date.parse(writtenAt);
+  } catch {
+    return NaN;
+  }
 }
 
 /** Whether the report was written: not where `signal` aborts before. `now`: epoch ms. */

@@ -1,5 +1,5 @@
 /** Promise: a start with nothing to do leaves the report and the last run on record as they are. */
-import { appendFileSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { inProcess, newBatch } from './cli.ts';
@@ -34,4 +34,38 @@ it('keeps the last run that did something, until there is something to do', asyn
   appendFileSync(join(cwd, 'scenes.csv'), 'more,Hills and a river\n');
   await start('run');
   expect(lastRun()).toMatchObject({ stats: { jobs: { submitted: 1 } } });
+});
+
+it('reports what was edited in the list, though nothing is rendered again', async () => {
+  const cwd = newBatch('local', 3);
+  const list = join(cwd, 'scenes.csv');
+  const columns = readFileSync(list, 'utf8').trimEnd().split('\n');
+  const results = async (rows: string[]): Promise<string> => {
+    writeFileSync(list, `${rows.join('\n')}\n`);
+    const { stderr } = await inProcess(['run', 'pipeline.yaml', '--quiet', '--skip-bad-rows'], { cwd });
+    expect(stderr).not.toContain('nothing was sent');
+    return readFileSync(join(cwd, 'out/report/results.csv'), 'utf8');
+  };
+  const [header = '', ...rows] = columns;
+  const tagged = (tag: string): string[] => [`${header},tag`, ...rows.map((row) => `${row},${tag}`)];
+  await results(tagged('calm'));
+  expect(await results(tagged('wild'))).toContain('wild');
+  const [head = '', ...others] = tagged('wild');
+  const sorted = await results([head, ...others.toReversed()]);
+  expect(sorted.indexOf('\ns3,')).toBeLessThan(sorted.indexOf('\ns1,'));
+  expect(await results([...tagged('wild'), 'x,y,z,4'])).toContain('4 columns');
+  expect(await results([...tagged('wild'), 'x,y,z,4,5'])).toContain('5 columns');
+});
+
+it('writes a report that the run before did not come to', async () => {
+  const cwd = newBatch('local', 2);
+  const run = async (): Promise<void> => {
+    expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
+  };
+  await run();
+  const path = join(cwd, 'out/report/summary.json');
+  const interim = readFileSync(path, 'utf8').replace(/"writtenAt": "\d+/, '"writtenAt": "2020');
+  writeFileSync(path, interim);
+  await run();
+  expect(readFileSync(path, 'utf8')).not.toContain('"writtenAt": "2020');
 });

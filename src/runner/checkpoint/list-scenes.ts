@@ -10,6 +10,8 @@ import { storedJson, storedSeed } from './damage.ts';
 interface Lister {
   /** Records one listed scene; returns what it is to the batch. */
   add(scene: ListedScene): 'added' | 'changed' | 'unchanged';
+  /** Whether a row of an unchanged scene reads or stands otherwise than before. */
+  isEdited(): boolean;
   /** To be called after the last. */
   flush(): void;
 }
@@ -27,7 +29,9 @@ export function lister(db: Database, known: number): Lister {
      WHERE scene = @sceneKey`,
   );
   const list = insertGrouped(db, 'temp.listed', '(?)');
+  let isEdited = false;
   return {
+    isEdited: () => isEdited,
     add: ({ id, fingerprint, input, columns, position, source }) => {
       const found = find(id, fingerprint);
       if (found === 'added' || found === 'changed') {
@@ -42,6 +46,7 @@ export function lister(db: Database, known: number): Lister {
         found.input === input &&
         found.columns === columns;
       if (!isSame) update.run({ sceneKey, position, source, input, columns });
+      isEdited ||= !isSame;
       list.add([sceneKey]);
       return 'unchanged';
     },

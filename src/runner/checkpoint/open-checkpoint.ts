@@ -34,9 +34,10 @@ export interface OpenCheckpoint {
   recordEnd(ended: RunEnd): void;
   /**
    * Takes a run that did nothing off the record, so that the one before stays the latest. False, and nothing is changed,
-   * where that one has not ended, or otherwise than `as`, or where what the batch is has changed since.
+   * where that one has not ended before `reportedAt` (epoch ms), or otherwise than `as`, or where the batch or its list has
+   * changed since.
    */
-  forgetRun(as?: Pick<RunEnd, 'exitCode' | 'ending'>): boolean;
+  forgetRun(reportedAt: number, as?: Pick<RunEnd, 'exitCode' | 'ending'>): boolean;
   close(): void;
 }
 
@@ -80,11 +81,12 @@ export function openCheckpoint(
       isOrderly = !unsealed.has(ended.exitCode);
       end.run({ ...ended, stats: stats === undefined ? null : JSON.stringify(stats), run });
     },
-    forgetRun: (as) => {
+    forgetRun: (reportedAt, as) => {
       const [before] = readRuns(db, 2);
-      const hasEnded = before !== undefined && before.run < run && before.endedAt !== null;
-      const isSame = as === undefined || (before?.exitCode === as.exitCode && before.ending === as.ending);
-      if (isChanged || !hasEnded || !isSame) return false;
+      if (before === undefined || before.run === run) return false;
+      const isReported = before.endedAt !== null && before.endedAt <= reportedAt;
+      const isSame = as === undefined || (before.exitCode === as.exitCode && before.ending === as.ending);
+      if (isChanged || checkpoint.isListEdited || !isReported || !isSame) return false;
       db.prepare('DELETE FROM runs WHERE run = ?').run(run);
       isOrderly = true;
       return true;

@@ -14,11 +14,18 @@ const sliceRows = 500;
 /** As above, for what SQLite does by itself. */
 const sliceScenes = 20_000;
 
+/** `isEdited`: whether rows of unchanged scenes read or stand otherwise than before, or some are bad. */
+type Reconciled = Plan & { isEdited: boolean };
+
 /**
  * Runs inside the caller's transaction, which stays open over many turns of the event loop: at a million rows this
  * takes a while. Throws the reason of `signal` as soon as that aborts, and `ListCutOff`.
  */
-export async function reconcile(db: Database, manifest: ManifestScenes, signal: AbortSignal): Promise<Plan> {
+export async function reconcile(
+  db: Database,
+  manifest: ManifestScenes,
+  signal: AbortSignal,
+): Promise<Reconciled> {
   const compared = readComparedList(db);
   const isSame = compared !== undefined && manifest.digest === compared.digest;
   const plan = isSame ? samePlan(db, compared) : await compare(db, manifest, signal);
@@ -28,12 +35,12 @@ export async function reconcile(db: Database, manifest: ManifestScenes, signal: 
 }
 
 /** Every listed scene is there, and no other is. */
-function samePlan(db: Database, { scenes }: ComparedList): Plan {
+function samePlan(db: Database, { scenes }: ComparedList): Reconciled {
   listWithdrawn(db);
-  return { added: 0, changed: 0, unchanged: scenes, withdrawn: 0 };
+  return { added: 0, changed: 0, unchanged: scenes, withdrawn: 0, isEdited: false };
 }
 
-async function compare(db: Database, manifest: ManifestScenes, signal: AbortSignal): Promise<Plan> {
+async function compare(db: Database, manifest: ManifestScenes, signal: AbortSignal): Promise<Reconciled> {
   // Its rows come in order, so that a page or two of it are enough.
   db.pragma('temp.cache_size = -500');
   db.exec('CREATE TEMP TABLE IF NOT EXISTS listed (scene INTEGER PRIMARY KEY); DELETE FROM temp.listed');
@@ -55,9 +62,9 @@ async function compare(db: Database, manifest: ManifestScenes, signal: AbortSign
     throw new ListCutOff(plan, before, first);
   listWithdrawn(db);
   await overTable(db, 'temp.withdrawn', signal, restorer(db));
-  await replaceBadRows(db, manifest, signal);
+  const hasBadRows = await replaceBadRows(db, manifest, signal);
   rememberComparedList(db, manifest.digest, plan.added + plan.changed + plan.unchanged);
-  return plan;
+  return { ...plan, isEdited: list.isEdited() || hasBadRows };
 }
 
 async function inSlices<T>(items: Iterable<T>, signal: AbortSignal, work: (item: T) => void): Promise<void> {
@@ -197,12 +204,15 @@ function moveStatement(db: Database): Statement<[string, number]> {
   return db.prepare<[string, number]>('UPDATE pictures SET move_to = ? WHERE picture = ?');
 }
 
-async function replaceBadRows(db: Database, manifest: ManifestScenes, signal: AbortSignal): Promise<void> {
-  db.exec('DELETE FROM bad_rows');
+/** Whether there were some, or are. */
+async function replaceBadRows(db: Database, manifest: ManifestScenes, signal: AbortSignal): Promise<boolean> {
+  let isAny = db.prepare('DELETE FROM bad_rows').run().changes > 0;
   const insert = db.prepare<[number, string, string | null, string]>(
     'INSERT INTO bad_rows VALUES (?, ?, ?, ?)',
   );
   await inSlices(manifest.badRows(), signal, ({ position, source, id, problem }) => {
     insert.run(position, source, id ?? null, problem);
+    isAny = true;
   });
+  return isAny;
 }

@@ -41,6 +41,8 @@ export class SqliteCheckpoint implements Checkpoint {
   /** Undefined where no part was chosen. */
   #part: DueScenes | undefined;
   readonly #due: DueScenes;
+  /** Whether the list was found to read otherwise than before, though its scenes may be the same. */
+  isListEdited = false;
 
   /** `run` is the key of the run that attempts are recorded under; `freeRoom` and `marker` as for `Journal`. */
   constructor(
@@ -60,7 +62,8 @@ export class SqliteCheckpoint implements Checkpoint {
 
   async reconcile(manifest: ManifestScenes, signal: AbortSignal, part?: Part): Promise<Plan | undefined> {
     const work = async (): Promise<Plan> => {
-      const plan = await reconcile(this.#db, manifest, signal);
+      const { isEdited, ...plan } = await reconcile(this.#db, manifest, signal);
+      this.isListEdited = isEdited;
       await choosePart(this.#db, part, signal);
       return plan;
     };

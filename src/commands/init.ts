@@ -1,11 +1,12 @@
 /** `nightrender init`: a pipeline.yaml or a service.yaml with its schema, and what belongs to it, that run at once. */
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { pipelineSchemaText, sections } from '../runner/config/schema.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { serviceExample } from '../service/config/service-example.ts';
 import { serviceSchemaText } from '../service/config/service-schema.ts';
 import { printInit, printServiceInit } from '../terminal/print-init.ts';
+import { shellWord } from '../lib/text/format.ts';
 import { similarFile } from '../lib/files/similar-file.ts';
 import { refuse } from './refusal.ts';
 import { shownPath } from './shown-path.ts';
@@ -89,7 +90,7 @@ function beginBatch(given: string, argv: Record<string, unknown>): void {
   }
   const [pipeline = '', manifest = '', schema = ''] = make(folder, {
     'pipeline.yaml': pipelineText(where),
-    'scenes.csv': scenesText,
+    [listFile]: scenesText,
     [schemaFile]: pipelineSchemaText(),
   });
   printInit({ pipeline, manifest, schema, needsKey: where !== 'local' });
@@ -155,10 +156,18 @@ function assertFree(paths: string[]): void {
     .filter((path) => existsSync(path))
     .map((path) => ({
       where: shownPath(path),
-      text: 'this file exists already and was not changed; choose another folder: `nightrender init <dir>`',
+      text: `this file exists already and was not changed; ${cureFor(path)}`,
     }));
   if (problems.length > 0) throw new ConfigError(problems);
 }
+
+function cureFor(path: string): string {
+  if (basename(path) === listFile)
+    return `to use it: \`nightrender init ${shellWord(dirname(shownPath(path)))} --manifest ${shellWord(shownPath(path))}\``;
+  return 'choose another folder: `nightrender init <dir>`';
+}
+
+const listFile = 'scenes.csv';
 
 /** Beside the pipeline.yaml, where every editor finds it, however the program was installed. */
 const schemaFile = 'pipeline.schema.json';
@@ -171,7 +180,7 @@ function pipelineText(where: 'local' | { url: string; id: string }, list?: strin
 # \`nightrender plan pipeline.yaml\` says what this would do, \`nightrender run pipeline.yaml\` does it.
 
 # One row a scene. A row with an id keeps its picture however the list is edited or sorted.
-manifest: ${list === undefined ? 'scenes.csv' : JSON.stringify(list)}
+manifest: ${list === undefined ? listFile : JSON.stringify(list)}
 
 ${where === 'local' ? localEndpoint : realEndpoint(where.url, where.id)}
 ${list === undefined ? exampleInput : listInput}

@@ -84,6 +84,7 @@ it('overwrites nothing and says which file is there', async () => {
   const { code, stderr } = await inProcess(['init', 'night'], { cwd });
   expect(code).toBe(2);
   expect(stderr).toContain('night/scenes.csv: this file exists');
+  expect(stderr).toContain('`nightrender init night --manifest night/scenes.csv`');
   expect(stderr).not.toContain('pipeline.yaml:');
   expect(readdirSync(join(cwd, 'night'))).toEqual(['scenes.csv']);
   expect(readFileSync(join(cwd, 'night/scenes.csv'), 'utf8')).toBe('mine');

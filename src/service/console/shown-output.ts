@@ -76,11 +76,16 @@ function pictureOf(text: string): string | undefined {
   return type === undefined || base64.length < 60 ? undefined : `data:${type};base64,${base64}`;
 }
 
+/** Where a string begins that holds a picture. */
+const pictureOpening = /"(?:data:image\/(?:png|jpeg|webp);base64,)?(?=iVBORw0KGgo|\/9j\/|UklGR)/g;
+
 /** The bytes of the first picture in an output, which is JSON text; found without reading all of it as JSON. */
 export function firstPicture(output: string): Buffer | undefined {
-  const base64 =
-    /"(?:data:image\/(?:png|jpeg|webp);base64,)?((?:iVBORw0KGgo|\/9j\/|UklGR)[\w+/=]{48,})"/.exec(
-      output,
-    )?.[1];
-  return base64 === undefined ? undefined : Buffer.from(base64, 'base64');
+  for (const { 0: opening, index } of output.matchAll(pictureOpening)) {
+    const start = index + opening.length;
+    // One expression for the whole of a picture would overflow the stack from 8 MB on.
+    const base64 = output.slice(start, Math.max(start, output.indexOf('"', start)));
+    if (base64.length >= 60 && !/[^\w+/=]/.test(base64)) return Buffer.from(base64, 'base64');
+  }
+  return undefined;
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { BulkCount, JobHistoryView, JobPage, JobRow } from '../../../src/protocol/console-data.ts';
 import { prepareStatements } from '../../../src/service/console/job-views.ts';
+import { firstPicture } from '../../../src/service/console/shown-output.ts';
 import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { inProcessWorkload, WorkerDied, type Workload } from '../../../src/service/workloads/workload.ts';
@@ -171,6 +172,16 @@ it('shows what went in and what came out, with its pictures', async () => {
   expect([thumbnail.status, thumbnail.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
   expect(thumbnail.headers.get('cache-control')).toMatch(/^private, max-age=[1-9]\d*$/);
   expect((await visit.ask('GET', 'jobs/none/thumbnail')).status).toBe(204);
+});
+
+it('finds the picture of a thumbnail, however long it is', () => {
+  const picture = `iVBORw0KGgo${'A'.repeat(20_000_001)}`;
+  const outputs = [
+    `{"text":"iVBORw0KGgo","not":"${picture}!","image":"data:image/png;base64,${picture}"}`,
+    `["${picture}"]`,
+  ];
+  for (const output of outputs) expect(firstPicture(output)?.length).toBe(15_000_009);
+  for (const none of ['', 'null', `"${picture}`, `"${picture}!"`]) expect(firstPicture(none)).toBeUndefined();
 });
 
 it('shows outputs that are long, deep or hostile, as far as they can be shown', async () => {

@@ -44,7 +44,7 @@ export class WorkerOperations {
     const { bodies, maxResultBytes } = this.#parts;
     if (route.workerId === '') return refusal(404, 'no worker has this id');
     const worker = workerIn(context);
-    if (!endpoint.remote.noteContact(worker, route.query.get('gpu')))
+    if (!endpoint.remote.noteContact(worker, route.query.get('gpu'), operation !== 'ping'))
       return refusal(429, 'this endpoint has too many workers', { 'Retry-After': '60' });
     switch (operation) {
       case 'job-take':

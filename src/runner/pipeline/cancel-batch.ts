@@ -41,9 +41,9 @@ const maxTries = 4;
 export async function cancelBatch(ports: Ports, settings: BatchSettings, stop: Stop): Promise<CancelResult> {
   const run = startRun(ports, { ...settings, halt: neverHalt }, stop);
   const whys = new Map<number, string>();
-  const outcome = { found: 0, unanswered: 0 };
+  const outcome = { found: 0, unanswered: 0, finished: 0 };
   try {
-    await finishWriting(ports.checkpoint, ports.images, stop);
+    outcome.finished = await finishWriting(ports.checkpoint, ports.images, stop);
     outcome.unanswered = await settleIntended(run);
     await run.budget.load(ports.checkpoint);
     const inFlight = await ports.checkpoint.openAttempts();
@@ -54,13 +54,14 @@ export async function cancelBatch(ports: Ports, settings: BatchSettings, stop: S
     run.stop.forThrown(thrown);
   }
   const left = await leftOf(run, whys);
-  const isIdle = outcome.found + outcome.unanswered === 0 && stop.ending === undefined;
+  const isIdle = outcome.found + outcome.unanswered + outcome.finished === 0 && stop.ending === undefined;
   const kept = isIdle ? await ports.report.keep() : undefined;
   const report = kept ?? (await writeReport(run, endingOf(stop, left)));
   run.end();
   if (stop.bug !== undefined) throw stop.bug;
   const cut = report === undefined ? stop.ending : undefined;
-  return { ...outcome, ending: cut ?? endingOf(stop, left), left, report };
+  const { found, unanswered } = outcome;
+  return { found, unanswered, ending: cut ?? endingOf(stop, left), left, report };
 }
 
 /** Those that the program died with come after the others and one by one. */

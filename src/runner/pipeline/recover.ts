@@ -20,16 +20,19 @@ export async function finishMoves(
   }
 }
 
-/** Takes up what was written and not settled where it is there as a whole, and removes it where it is not. */
+/** Takes up what was written and not settled where it is there as a whole, and removes it where it is not. Resolves to how many attempts that were. */
 export async function finishWriting(
   checkpoint: Writings & Pick<Checkpoint, 'unfinishedWriting'>,
   images: WrittenImages,
   stop: Stop,
-): Promise<void> {
+): Promise<number> {
+  let finished = 0;
   for (const unfinished of await checkpoint.unfinishedWriting()) {
-    if (stop.leaving.aborted) return;
+    if (stop.leaving.aborted) break;
     await finishOne(checkpoint, images, unfinished);
+    finished += 1;
   }
+  return finished;
 }
 
 type Writings = Pick<Checkpoint, 'ownerOf' | 'settle' | 'dropWriting'>;

@@ -74,12 +74,13 @@ export class RemoteWorkers {
     this.#timer = setInterval(() => void this.#checkSilence(), Math.max(100, silenceMs / 10)).unref();
   }
 
-  /** Records contact with a worker; false where there are too many. */
-  noteContact(id: string, gpu: string | null = null): boolean {
+  /** Records contact with a worker; false where there are too many. `isWork`: by more than a ping, which may come from what outlived it. */
+  noteContact(id: string, gpu: string | null, isWork: boolean): boolean {
     if (!this.#workers.has(id) && this.#workers.size >= maxWorkers) return false;
     const worker = this.#worker(id);
     worker.lastSeenAt = Date.now();
     worker.gpu = gpu ?? worker.gpu;
+    if (isWork) worker.leftAt = undefined;
     return true;
   }
 

@@ -21,6 +21,7 @@ import { ConfigError } from '../lib/yaml/problem.ts';
 import { createImageStore } from '../runner/images/image-store.ts';
 import { listPictures } from '../runner/images/saved-files.ts';
 import { configuredRun } from './command-arguments.ts';
+import { namesOf } from '../runner/core/default-name.ts';
 import { outputFiles } from './output-files.ts';
 
 export interface BegunBatch {
@@ -65,7 +66,8 @@ export function beginBatch(
     columns: scenes.columns,
     seedBits: scenes.seedBits,
     ...(axes.length > 0 && { axes }),
-    names: 'prompt' as const,
+    // Pictures that are adopted keep the names that they have.
+    names: choices.isAdopting ? namesOf(listPictures(join(config.output.dir, 'images'))) : 'prompt',
     pipeline: resolve(file),
     ...(config.output.isOverridden && { output: config.output.dir }),
     ...(config.pricing !== undefined && { pricing: config.pricing }),

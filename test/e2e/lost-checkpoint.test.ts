@@ -39,6 +39,31 @@ it.each(['none', 'embed', 'sidecar'])(
   },
 );
 
+it.each([
+  ['their prompts', {}],
+  ['their ids, as earlier versions did', { name: "  name: '{{ id }}.png'\n" }],
+])(
+  'takes over pictures of a list without ids that were named by %s',
+  async (_, { name = '' }: { name?: string }) => {
+    const text = pipeline('local', small).replace('scenes.csv', 'prompts.txt');
+    const named = text.replace('  dir: out\n', `  dir: out\n${name}`);
+    const cwd = await finishedBatch({
+      'pipeline.yaml': named.replace('{{ scene }}', '{{ prompt }}'),
+      'prompts.txt': 'a bench\na boat\n',
+    });
+    const before = readdirSync(join(cwd, 'out/images')).toSorted();
+    for (const end of ['', '-wal', '-shm']) rmSync(join(cwd, `out/checkpoint.sqlite${end}`), { force: true });
+    writeFileSync(join(cwd, 'pipeline.yaml'), text.replace('{{ scene }}', '{{ prompt }}'));
+    const run = await inProcess(['run', 'pipeline.yaml', '--adopt'], { cwd });
+    expect([run.code, run.stderr]).toEqual([
+      0,
+      expect.stringContaining('2 pictures in the folder adopted for 2 scenes'),
+    ]);
+    expect(jobsOf(join(cwd, 'out/local-service'))).toBe(2);
+    expect(readdirSync(join(cwd, 'out/images')).toSorted()).toEqual(before);
+  },
+);
+
 it('--fresh keeps every picture as .former, and forgets nothing that is on record', async () => {
   const { cwd, images, jobs } = await lost('sidecar');
   const run = await inProcess(['run', 'pipeline.yaml', '--fresh'], { cwd });

@@ -15,6 +15,11 @@ export function defaultName(id: string, columns: JsonObject, names: DefaultNames
   return portablePath(`${portableSegment(stem)}.png`);
 }
 
+/** By which rule such pictures seem to have been named, those of rows without ids. */
+export function namesOf(files: readonly string[]): DefaultNames {
+  return files.some((file) => /^[0-9a-f]{12}(?:-[^/]*)?\.png$/.test(file)) ? 'id' : 'prompt';
+}
+
 /** Of the id that its input gave the row, half of the hash stays, and what tells apart equal rows and expanded ones. */
 function stemOf(id: string, prompt: string): string {
   const [, hash, rest = ''] = /^([0-9a-f]{6})[0-9a-f]{6}(-.*)?$/s.exec(id) ?? [];

@@ -10,7 +10,6 @@ import type { JobResults, WorkerError } from './jobs/job-results.ts';
 import { untilFound } from './jobs/job-signals.ts';
 import type { TakenJob } from './jobs/job-statements.ts';
 import type { Operation } from './routes.ts';
-import type { HeldRequest } from './pool/remote-workers.ts';
 import { pullingWorker } from './pool/worker-view.ts';
 
 export interface WorkerOperationsParts {
@@ -48,12 +47,12 @@ export class WorkerOperations {
       return refusal(429, 'this endpoint has too many workers', { 'Retry-After': '60' });
     switch (operation) {
       case 'job-take':
-        return await this.#whileHeld(context, 'take', async () => {
+        return await this.#whileHeld(context, true, async () => {
           const [job] = await this.#take(context, 1);
           return job === undefined ? emptyResponse : { status: 200, body: takenText(job) };
         });
       case 'job-take-batch':
-        return await this.#whileHeld(context, 'take', async () => {
+        return await this.#whileHeld(context, true, async () => {
           const jobs = await this.#take(context, batchSize(route.query.get('batch_size')));
           return jobs.length === 0
             ? emptyResponse
@@ -64,7 +63,7 @@ export class WorkerOperations {
       case 'job-stream':
         return await withBodyRoom(bodies, request, maxResultBytes, () => this.#addPart(context));
       case 'job-stop':
-        return await this.#whileHeld(context, 'stop', () => this.#stop(context));
+        return await this.#whileHeld(context, false, () => this.#stop(context));
       case 'ping':
         endpoint.remote.keepAlive(worker, idsIn(route.query.get('job_id')));
         return jsonResponse({});
@@ -74,11 +73,11 @@ export class WorkerOperations {
   /** Two workers of one id would be told of each other's jobs. */
   async #whileHeld(
     context: RequestContext,
-    what: HeldRequest['what'],
+    isTaking: boolean,
     work: () => Promise<HttpResponse>,
   ): Promise<HttpResponse> {
     const { endpoint, route, gone } = context;
-    const release = endpoint.remote.hold(workerIn(context), what);
+    const release = endpoint.remote.hold(workerIn(context), isTaking);
     if (release === undefined)
       return refusal(
         409,

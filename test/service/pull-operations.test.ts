@@ -328,6 +328,26 @@ describe('a worker that falls silent', () => {
     expect((await askStatus(url, id)).json).toMatchObject({ status: 'COMPLETED', output: 'right' });
   });
 
+  it('keeps its job without a connection while it hands in parts', async () => {
+    holdTime();
+    const { url, worker } = await openPulled();
+    const closed = new AbortController();
+    const waiting = worker('w1')
+      .toStop(closed.signal)
+      .catch(() => 'closed');
+    await untilKnown(url, 1);
+    const id = await submit(url, { scene: 'x' });
+    expect(await worker('w1').taken()).toBe(id);
+    closed.abort();
+    expect(await waiting).toBe('closed');
+    for (let count = 0; count < 6; count++) {
+      vi.advanceTimersByTime(silenceMs / 2);
+      expect((await worker('w1').part(id, '{"output":1}')).text).toBe(accepted);
+    }
+    expect((await askStatus(url, id)).json).toMatchObject({ status: 'IN_PROGRESS' });
+    expect((await askStatus(url, id)).json).not.toHaveProperty('retries');
+  });
+
   it('loses its job though something pings for it, once it has closed its connection', async () => {
     holdTime();
     const { url, worker } = await openPulled();

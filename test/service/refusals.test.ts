@@ -120,6 +120,13 @@ describe('an address that is not there', () => {
   });
 });
 
+it('takes POST for a status as well', async () => {
+  const { url } = await openService({ workers: 0 });
+  const id = await submit(url, { scene: 'x' });
+  const { status, json } = await post(url, '{}', statusPath('v2', endpointId, id));
+  expect([status, json]).toEqual([200, { id, status: 'IN_QUEUE' }]);
+});
+
 it('names the method that it wants', async () => {
   const { url } = await openService();
   const wrongRun = await ask(url, run);
@@ -168,6 +175,15 @@ describe('a body that is too large', () => {
     const reply = await post(url, bodyOf(limit + 1));
     expect(reply.status).toBe(400);
     expect((reply.json as { error: string }).error).toContain('exceeded max body size');
+  });
+
+  it.each(['runsync', 'render'])('may be twice as long for %s', async (operation) => {
+    const { url } = await openService({ maxRequestBytes: limit, workers: 0 });
+    const path = `/v2/${endpointId}/${operation}?wait=0`;
+    expect((await post(url, bodyOf(2 * limit), path)).status).toBe(200);
+    expect((await post(url, bodyOf(2 * limit + 1), path)).json).toEqual({
+      error: 'exceeded max body size of 2000 bytes',
+    });
   });
 
   it('is refused by its declared length, before it is sent', async () => {

@@ -26,14 +26,12 @@ interface RemoteWorker {
   jobs: Map<string, AssignedJob>;
   /** What it is at and nobody wants any more. */
   unwanted: Set<string>;
-  /** Requests of it that are held open. */
-  held: Set<HeldRequest>;
+  /** How many requests of it are held open, and whether one of them waits for jobs. */
+  held: number;
+  isTaking: boolean;
   /** When it closed the last of these itself (monotonic ms), with none since: its pings may come from what outlived it. */
   leftAt: number | undefined;
 }
-
-/** Waiting for jobs, or for word of jobs that are to be stopped. */
-export type HeldRequest = { what: 'take' | 'stop' };
 
 interface AssignedJob {
   heardAt: number;
@@ -115,15 +113,15 @@ export class RemoteWorkers {
   }
 
   /** Notes that it waits, until what is returned is called; `isClosed`: it went away. Undefined where one of its id waits for jobs already. */
-  hold(workerId: string, what: HeldRequest['what']): ((isClosed: boolean) => void) | undefined {
+  hold(workerId: string, isTaking: boolean): ((isClosed: boolean) => void) | undefined {
     const worker = this.#worker(workerId);
-    if (what === 'take' && [...worker.held].some((held) => held.what === 'take')) return undefined;
-    const request = { what };
-    worker.held.add(request);
-    worker.leftAt = undefined;
+    if (isTaking && worker.isTaking) return undefined;
+    worker.held += 1;
+    worker.isTaking ||= isTaking;
     return (isClosed) => {
-      worker.held.delete(request);
-      if (isClosed && worker.held.size === 0) worker.leftAt = performance.now();
+      worker.held -= 1;
+      if (isTaking) worker.isTaking = false;
+      if (isClosed && worker.held === 0) worker.leftAt = performance.now();
     };
   }
 
@@ -204,7 +202,8 @@ export class RemoteWorkers {
         lastSeenAt: now,
         jobs: new Map(),
         unwanted: new Set(),
-        held: new Set(),
+        held: 0,
+        isTaking: false,
         leftAt: undefined,
       };
       this.#workers.set(id, worker);

@@ -74,9 +74,11 @@ it('gives what JSON Lines of the same rows gives', async () => {
   );
 });
 
-/** JSON has no -0, and `toEqual` tells it from 0; a bad row of JSON Lines has no column to name. */
+/** JSON has no -0, and `toEqual` tells it from 0; a bad row of JSON Lines names its numbers and no columns. */
 function normal(rows: unknown[]): unknown {
-  const unnamed = rows.map((row) => (typeof row === 'string' ? row.replace(/the column "c\d" /, '') : row));
+  const unnamed = rows.map((row) =>
+    typeof row === 'string' ? row.replace(/(the column "c\d" )?holds .*lose digits.*/, 'loses digits') : row,
+  );
   return JSON.parse(JSON.stringify(unnamed));
 }
 

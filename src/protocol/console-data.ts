@@ -9,6 +9,7 @@
  * PUT    endpoints/{id}              EndpointForm           → 200 EndpointView | 422 | 404 | 409 (stands in service.yaml)
  * DELETE endpoints/{id}                                     → 204 | 404 | 409
  * POST   endpoints/{id}/jobs         { input, policy?, webhook? } → 201 { id } | 400 | 404 | 429
+ * POST   endpoints/{id}/workers/{worker}/drain             → 204 | 404
  * GET    jobs?endpoint=&status=&text=&before=               → JobPage, newest first
  * GET    jobs/cancel, jobs/retry?endpoint=&status=&text=    → BulkCount: how many of these the same as POST would reach
  * POST   jobs/cancel, jobs/retry?endpoint=&status=&text=    → BulkCount: how many were; again for more
@@ -82,6 +83,30 @@ export interface WorkerView {
   startsAt: number | null;
   /** Its latest lines, and those of the ones before it in its place. */
   log: string[];
+  /** What it says of where it runs, and what it runs; null for workers that do not. */
+  machine: MachineView | null;
+  workload: string | null;
+  /** Takes no more jobs, and ends when it has done those that it has. */
+  isDraining: boolean;
+  /** Since it came. `busyMs` is time at jobs. */
+  jobsDone: number;
+  busyMs: number;
+}
+
+export interface MachineView {
+  host: string;
+  cores: number;
+  memoryBytes: number;
+  gpus: GpuView[];
+}
+
+export interface GpuView {
+  index: number;
+  name: string;
+  memoryBytes: number;
+  usedMemoryBytes: number;
+  driver: string;
+  celsius: number;
 }
 
 /** As people give it; durations such as `10m`, sizes such as `8GB`. */

@@ -150,6 +150,16 @@ export const paths = {
     ],
   }),
   ...at(
+    'report/{workerId}',
+    'post',
+    workerOperation({
+      id: 'report',
+      summary: 'Say what the worker runs and where, and what that wrote',
+      body: 'WorkerReport',
+      answer: { description: 'Whether it is to take no more jobs, and end.', schema: 'Reported' },
+    }),
+  ),
+  ...at(
     'job-stop/{workerId}',
     'get',
     workerOperation(

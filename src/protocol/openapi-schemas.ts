@@ -69,6 +69,34 @@ export const openApiSchemas = {
       'the output, or the error that fails the job; with the status IN_PROGRESS a message of progress; stopPod asks for a new start of the worker',
   },
   Heard: object({ accepted: { type: 'boolean', description: 'false where the job has ended already' } }),
+  WorkerReport: object(
+    {
+      machine: object({
+        host: text,
+        cores: count,
+        memoryBytes: count,
+        gpus: {
+          type: 'array',
+          items: object({
+            index: count,
+            name: text,
+            memoryBytes: count,
+            usedMemoryBytes: count,
+            driver: text,
+            celsius: { type: 'number' },
+          }),
+        },
+      }),
+      workload: text,
+      state: {
+        enum: ['working', 'draining', 'leaving'],
+        description: 'draining takes no more; leaving gives back what it has',
+      },
+      log: { type: 'array', items: text, description: 'the lines since the last report' },
+    },
+    [],
+  ),
+  Reported: object({ drain: { type: 'boolean' } }),
   Nothing: { type: 'object', maxProperties: 0 },
   JobsToStop: object({ jobsToStop: { type: 'array', items: jobId } }),
 };

@@ -89,6 +89,7 @@ export class ApiRouter {
       case 'job-done':
       case 'job-stream':
       case 'job-stop':
+      case 'report':
       case 'ping':
         return this.#parts.work.answer(operation, context);
       case 'run':

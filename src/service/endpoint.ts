@@ -60,9 +60,10 @@ export class Endpoint {
     return this.#pool?.problem ?? null;
   }
 
-  /** What one of its own workers logged for its current job. */
+  /** What the worker that is at a job has logged for it; of workers elsewhere, those of ours. */
   logOf(jobId: string): readonly string[] {
-    return this.#pool?.logOf(jobId) ?? [];
+    const own = this.#pool?.logOf(jobId) ?? [];
+    return own.length > 0 ? own : this.remote.logOf(jobId);
   }
 
   /** Notes what a worker that pulls was given. */

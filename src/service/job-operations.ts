@@ -31,7 +31,7 @@ export interface JobOperationsParts {
 
 type Submission = Pick<RequestContext, 'request' | 'sendContinue' | 'endpoint' | 'keyId'>;
 
-type ClientOperation = Exclude<Operation, `job-${string}` | 'ping'>;
+type ClientOperation = Exclude<Operation, `job-${string}` | 'ping' | 'report'>;
 
 /** As long as real services wait, and shorter than the idle timeout of connections. */
 const maxWaitMs = 90_000;

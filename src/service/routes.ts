@@ -28,6 +28,7 @@ export const operations = {
   'job-done': { methods: ['POST'], asker: 'worker', parts: ['workerId', 'jobId'] },
   'job-stream': { methods: ['POST'], asker: 'worker', parts: ['workerId', 'jobId'] },
   'job-stop': { methods: ['GET'], asker: 'worker', parts: ['workerId'] },
+  report: { methods: ['POST'], asker: 'worker', parts: ['workerId'] },
   ping: { methods: ['GET'], asker: 'worker', parts: ['workerId'] },
 } as const satisfies Record<string, Shape>;
 

@@ -11,6 +11,7 @@ import { untilFound } from './jobs/job-signals.ts';
 import type { TakenJob } from './jobs/job-statements.ts';
 import type { Operation } from './routes.ts';
 import { pullingWorker } from './pool/worker-view.ts';
+import { readWorkerReport } from './pool/worker-report.ts';
 
 export interface WorkerOperationsParts {
   store: JobStore;
@@ -20,12 +21,15 @@ export interface WorkerOperationsParts {
   bodies: ByteSemaphore;
 }
 
-type WorkerOperation = Extract<Operation, `job-${string}` | 'ping'>;
+type WorkerOperation = Extract<Operation, `job-${string}` | 'ping' | 'report'>;
 
 /** A worker gives up after 90 s. */
 const heldOpenMs = 60_000;
 
 const largestBatch = 1_000;
+
+/** A thousand lines of a log. */
+const maxReportBytes = 1024 * 1024;
 
 /** Of all inputs in a batch beyond the first: a response has to fit into memory. */
 const maxBatchBytes = 16 * 1024 * 1024;
@@ -64,6 +68,8 @@ export class WorkerOperations {
         return await withBodyRoom(bodies, request, maxResultBytes, () => this.#addPart(context));
       case 'job-stop':
         return await this.#whileHeld(context, false, () => this.#stop(context));
+      case 'report':
+        return await withBodyRoom(bodies, request, maxReportBytes, () => this.#report(context));
       case 'ping':
         endpoint.remote.keepAlive(worker, idsIn(route.query.get('job_id')));
         return jsonResponse({});
@@ -102,6 +108,7 @@ export class WorkerOperations {
     const wasStopped = remote.isStopped;
     const jobs = await untilFound(store.signals, [`queued ${endpoint.id}`], waiting, async () => {
       if (remote.isStopped) return wasStopped ? undefined : [];
+      if (remote.isDraining(workerId)) return undefined;
       const taken = await store.work.take(endpoint.id, takers, maxBatchBytes);
       return taken.length === 0 ? undefined : taken;
     });
@@ -174,6 +181,20 @@ export class WorkerOperations {
     return jsonResponse({ accepted: await this.#parts.store.streams.add({ id: jobId, workerId }, output) });
   }
 
+  async #report(context: RequestContext): Promise<HttpResponse | undefined> {
+    const { endpoint } = context;
+    const text = await this.#textOf(context, maxReportBytes);
+    if (typeof text !== 'string') return text;
+    const report = readWorkerReport(parseObject(text));
+    if ('problem' in report) return refusal(400, report.problem);
+    const workerId = workerIn(context);
+    endpoint.remote.report(workerId, report);
+    const drain = endpoint.remote.isDraining(workerId);
+    if (report.state === 'leaving')
+      await endpoint.remote.remove(workerId, 'its worker gave it back', { isCounted: false });
+    return jsonResponse({ drain });
+  }
+
   async #stop(context: RequestContext): Promise<HttpResponse> {
     const { endpoint, gone } = context;
     const workerId = workerIn(context);
@@ -188,8 +209,11 @@ export class WorkerOperations {
   }
 
   /** Workers send JSON under the content type of a form. */
-  async #textOf(context: RequestContext): Promise<string | HttpResponse | undefined> {
-    const body = await bodyOf(context, this.#parts.maxResultBytes);
+  async #textOf(
+    context: RequestContext,
+    maxBytes = this.#parts.maxResultBytes,
+  ): Promise<string | HttpResponse | undefined> {
+    const body = await bodyOf(context, maxBytes);
     if (!Buffer.isBuffer(body)) return body;
     try {
       return new TextDecoder('utf-8', { fatal: true }).decode(body);

@@ -127,6 +127,8 @@ it('describes what workers are answered', async () => {
   await given('job-done', 'w1/no-such', '{"output":1}');
   await given('ping', 'w1?job_id=never-had');
   await given('job-stop', 'w1');
+  await given('report', 'w1', '{"workload":"painter","log":["ready"]}');
+  await given('report', 'w1', '{"state":"asleep"}');
   await client('purge-queue', '');
   const held = [given('job-take', 'w2'), given('job-stop', 'w2'), given('job-take-batch', 'w3')];
   await given('ping', 'w2');
@@ -137,7 +139,7 @@ it('describes what workers are answered', async () => {
   expect([...seen].toSorted().join(', ')).toBe(
     'job-done 200, job-done 400, job-done 404, job-stop 200, job-stop 204, job-stream 200, ' +
       'job-take 200, job-take 204, job-take 409, job-take-batch 200, job-take-batch 204, ping 200, ' +
-      'purge-queue 200, run 200',
+      'purge-queue 200, report 200, report 400, run 200',
   );
 });
 

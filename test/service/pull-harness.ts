@@ -64,6 +64,12 @@ export class PullingWorker {
     return this.ask(`/ping/${this.id}?${at}runpod_version=1`);
   }
 
+  /** What it is told of draining. */
+  async report(body: object): Promise<unknown> {
+    const { text } = await this.ask(`/report/${this.id}`, { method: 'POST', body: JSON.stringify(body) });
+    return JSON.parse(text);
+  }
+
   toStop(signal: AbortSignal | null = null): Promise<PullReply> {
     return this.ask(`/job-stop/${this.id}?gpu=TEST&job_in_progress=1`, { signal });
   }

@@ -86,6 +86,11 @@ export function workerView(change: Partial<WorkerView> & { id: string }): Worker
     lastDeath: null,
     startsAt: null,
     log: [],
+    machine: null,
+    workload: null,
+    isDraining: false,
+    jobsDone: 0,
+    busyMs: 0,
     ...change,
   };
 }

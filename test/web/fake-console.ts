@@ -140,6 +140,11 @@ const routes: Record<string, (state: FakeConsole, request: Request) => Said> = {
     state.overview.endpoints = state.overview.endpoints.filter(({ settings }) => settings.id !== id);
     return { status: 204 };
   },
+  'POST endpoints/farm/workers/{id}/drain': (state, { id }) => {
+    for (const { workers } of state.overview.endpoints)
+      for (const worker of workers) if (worker.id === id) worker.isDraining = true;
+    return { status: 204 };
+  },
   'POST endpoints/{id}/jobs': (state, { body, id }) => {
     const { input } = body as { input: Record<string, unknown> };
     if (Object.keys(input).length === 0) return no(400, 'The input is empty.');

@@ -14,6 +14,7 @@ export interface ConsoleRequest {
   query: URLSearchParams;
   /** What the path says in the place of ids. */
   id: string;
+  workerId: string;
 }
 
 export type Operation = (

@@ -33,6 +33,7 @@ export class Console {
       ['POST', /^endpoints$/, (context) => endpoints.add(context)],
       ['PUT', /^endpoints\/([^/]+)$/, (context) => endpoints.change(context)],
       ['DELETE', /^endpoints\/([^/]+)$/, (context) => endpoints.remove(context)],
+      ['POST', /^endpoints\/([^/]+)\/workers\/([^/]+)\/drain$/, (context) => endpoints.drain(context)],
       ['POST', /^endpoints\/([^/]+)\/jobs$/, (context) => endpoints.submit(context)],
       ['GET', /^jobs$/, (context) => jobs.list(context)],
       ['GET', /^jobs\/(cancel|retry)$/, (context) => jobs.countReachable(context)],
@@ -66,7 +67,7 @@ export class Console {
   }
 
   async #answerData(
-    context: Omit<ConsoleRequest, 'holder' | 'id'>,
+    context: Omit<ConsoleRequest, 'holder' | 'id' | 'workerId'>,
     path: string,
   ): Promise<HttpResponse | undefined> {
     const { request, sendContinue } = context;
@@ -80,8 +81,8 @@ export class Console {
       return refusal(405, 'method not allowed', { Allow: matching.map(([method]) => method).join(', ') });
     if (found === undefined) return refusal(404, 'not found');
     const [, pattern, operation] = found;
-    const id = decode(pattern.exec(path)?.[1] ?? '');
-    return await operation({ ...context, holder, id });
+    const [, id = '', workerId = ''] = pattern.exec(path) ?? [];
+    return await operation({ ...context, holder, id: decode(id), workerId: decode(workerId) });
   }
 
   #pageAt(path: string, { method }: IncomingMessage): HttpResponse {

@@ -107,6 +107,12 @@ export class EndpointRequests {
     );
   }
 
+  /** Has a worker elsewhere take no more jobs. */
+  drain({ id, workerId }: ConsoleRequest): HttpResponse {
+    const isKnown = this.#parts.endpoints.find(id)?.remote.drain(workerId) ?? false;
+    return isKnown ? emptyResponse : refusal(404, 'this worker is not there any more');
+  }
+
   async submit(context: ConsoleRequest): Promise<HttpResponse | undefined> {
     const endpoint = this.#parts.endpoints.find(context.id);
     if (endpoint === undefined) return refusal(404, 'endpoint not found');

@@ -3,7 +3,7 @@ import type { EndpointSettings } from '../endpoint-settings.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import { OwnWorkerKeys } from '../keys/key.ts';
 import type { PullWorker, PullWorkload } from '../workloads/workload.ts';
-import { pullingWorker, type WorkerView } from './worker-view.ts';
+import { ownView, pullingWorker, type WorkerView } from './worker-view.ts';
 import type { RemoteWorkers } from './remote-workers.ts';
 import { idleMs, startWanted, withoutRepeats } from './own-workers.ts';
 import { Supervised } from './supervised.ts';
@@ -42,10 +42,10 @@ export class PullWorkerPool {
       if (state === 'stopped') return [];
       const workerId = idOf(worker);
       const seen = pulling.find(({ id }) => id === workerId);
-      const own = { kind: 'own' as const, lastDeath, startsAt, log: log.latest };
-      if (state === 'up' && seen !== undefined) return [{ ...seen, ...own }];
+      const own = { lastDeath, startsAt, log: log.latest };
+      if (state === 'up' && seen !== undefined) return [{ ...seen, kind: 'own', ...own }];
       const shown = state === 'unhealthy' ? state : 'initializing';
-      return [{ id: workerId, state: shown, jobIds: [], gpu: null, since, lastSeenAt: since, ...own }];
+      return [{ ...ownView, id: workerId, state: shown, since, lastSeenAt: since, ...own }];
     });
   }
 

@@ -2,41 +2,18 @@
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobOfWorker } from '../jobs/job-transitions.ts';
 import type { JobSignals } from '../jobs/job-signals.ts';
+import { isDraining, newRemoteWorker, forgetAfterMs, viewOf, type RemoteWorker } from './remote-worker.ts';
+import type { WorkerReport } from './worker-report.ts';
 import { shownWorker, type WorkerView } from './worker-view.ts';
 
 /** A worker pings every 10 s; after this long without a ping its job is requeued. */
 const defaultSilenceMs = 60_000;
-
-/** A worker without requests is forgotten after this long. */
-const forgetAfterMs = 180_000;
 
 /** Each holds connections open, and every view of the endpoint lists all of them. */
 const maxWorkers = 1_000;
 
 /** Of a worker that names jobs and never asks which of them to stop. */
 const maxUnwanted = 1_000;
-
-interface RemoteWorker {
-  /** As `pullingWorker` makes it; every `workerId` here is one. */
-  id: string;
-  gpu: string | null;
-  since: number;
-  lastSeenAt: number;
-  /** What it was given, and when it last said so (monotonic ms). */
-  jobs: Map<string, AssignedJob>;
-  /** What it is at and nobody wants any more. */
-  unwanted: Set<string>;
-  /** How many requests of it are held open, and whether one of them waits for jobs. */
-  held: number;
-  isTaking: boolean;
-  /** When it closed the last of these itself (monotonic ms), with none since: its pings may come from what outlived it. */
-  leftAt: number | undefined;
-}
-
-interface AssignedJob {
-  heardAt: number;
-  unsubscribe: () => void;
-}
 
 export interface RemoteWorkersOptions {
   store: JobStore;
@@ -95,10 +72,12 @@ export class RemoteWorkers {
       // It may have been told to stop this job before and got it again.
       worker.unwanted.delete(id);
       const unsubscribe = this.#signals.on(`changed ${id}`, () => this.#onMoved(worker, id));
-      worker.jobs.set(id, { heardAt: performance.now(), unsubscribe });
+      const now = performance.now();
+      worker.jobs.set(id, { givenAt: now, heardAt: now, unsubscribe });
       // It may have been cancelled since it was taken.
       this.#onMoved(worker, id);
     }
+    worker.log.begin();
     worker.since = Date.now();
   }
 
@@ -143,6 +122,29 @@ export class RemoteWorkers {
     worker.since = Date.now();
   }
 
+  /** Notes what it says of itself. */
+  report(workerId: string, { log, ...report }: WorkerReport): void {
+    const worker = this.#worker(workerId);
+    worker.report = report;
+    for (const line of log) worker.log.add(line);
+  }
+
+  /** Has all that are called so take no more jobs; false where there are none. */
+  drain(shownId: string): boolean {
+    const called = [...this.#workers.values()].filter(({ id }) => shownWorker(id) === shownId);
+    for (const worker of called) worker.isToDrain = true;
+    return called.length > 0;
+  }
+
+  isDraining(workerId: string): boolean {
+    return isDraining(this.#worker(workerId));
+  }
+
+  /** What the worker that is at a job has reported since it was given it. */
+  logOf(jobId: string): readonly string[] {
+    return [...this.#workers.values()].find(({ jobs }) => jobs.has(jobId))?.log.ofJob ?? [];
+  }
+
   /** A worker that has ended for sure; with `isCounted` false it was none of its doing. `log`: its last words. */
   async remove(workerId: string, why: string, how: { isCounted: boolean; log?: string }): Promise<void> {
     const worker = this.#workers.get(workerId);
@@ -156,24 +158,7 @@ export class RemoteWorkers {
 
   /** Their ids are as `pullingWorker` makes them. */
   get views(): WorkerView[] {
-    return [...this.#workers.values()].map((worker) => this.#viewOf(worker));
-  }
-
-  #viewOf(worker: RemoteWorker): WorkerView {
-    const { id, gpu, since, lastSeenAt, jobs } = worker;
-    const isSilent = this.#hasLeft(worker) || Date.now() - lastSeenAt > forgetAfterMs / 2;
-    return {
-      id,
-      gpu,
-      since,
-      lastSeenAt,
-      kind: 'remote',
-      jobIds: [...jobs.keys()],
-      lastDeath: null,
-      startsAt: null,
-      log: [],
-      state: jobs.size > 0 ? 'running' : isSilent ? 'unhealthy' : 'idle',
-    };
+    return [...this.#workers.values()].map((worker) => viewOf(worker, this.#hasLeft(worker)));
   }
 
   #hasLeft({ leftAt }: RemoteWorker): boolean {
@@ -194,18 +179,7 @@ export class RemoteWorkers {
   #worker(id: string): RemoteWorker {
     let worker = this.#workers.get(id);
     if (worker === undefined) {
-      const now = Date.now();
-      worker = {
-        id,
-        gpu: null,
-        since: now,
-        lastSeenAt: now,
-        jobs: new Map(),
-        unwanted: new Set(),
-        held: 0,
-        isTaking: false,
-        leftAt: undefined,
-      };
+      worker = newRemoteWorker(id);
       this.#workers.set(id, worker);
     }
     return worker;
@@ -217,6 +191,8 @@ export class RemoteWorkers {
     held?.unsubscribe();
     const isUnwanted = held !== undefined && this.#isUnwanted(worker, id);
     if (isUnwanted) this.#onTakenAway({ id, workerId: worker.id });
+    else if (held !== undefined) worker.jobsDone += 1;
+    if (held !== undefined) worker.busyMs += performance.now() - held.givenAt;
     worker.jobs.delete(id);
     if (isUnwanted) this.#stopJob(worker, id);
   }

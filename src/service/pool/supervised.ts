@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import type { PullWorker, WorkerContext } from '../workloads/workload.ts';
+import { KeptLog } from './kept-log.ts';
 import type { WorkerDeath } from './worker-view.ts';
 
 export type SupervisedState = 'stopped' | 'initializing' | 'up' | 'unhealthy';
@@ -156,43 +157,4 @@ export class Supervised<W extends PullWorker> {
 export function textOf(error: unknown): string {
   if (error instanceof Error) return error.message || error.name;
   return typeof error === 'string' ? error : inspect(error);
-}
-
-/** What a worker writes for people: its latest lines, and those of the job it is at. */
-const maxLatestLines = 200;
-const maxLineLength = 2_000;
-const maxJobLogLength = 64 * 1024;
-
-class KeptLog {
-  readonly latest: string[] = [];
-  #ofJob: string[] | undefined;
-  #length = 0;
-
-  add(line: string): void {
-    const kept = line.length <= maxLineLength ? line : `${line.slice(0, maxLineLength)}…`;
-    this.latest.push(kept);
-    if (this.latest.length > maxLatestLines) this.latest.shift();
-    if (this.#ofJob === undefined) return;
-    this.#ofJob.push(kept);
-    this.#length += kept.length + 1;
-    // The end says more than the beginning.
-    while (this.#length > maxJobLogLength) this.#length -= (this.#ofJob.shift()?.length ?? 0) + 1;
-  }
-
-  /** What comes from now on belongs to a job. */
-  begin(): void {
-    this.#ofJob = [];
-    this.#length = 0;
-  }
-
-  /** The lines since then, with line breaks; undefined where there are none. */
-  end(): string | undefined {
-    const lines = this.#ofJob;
-    this.#ofJob = undefined;
-    return lines === undefined || lines.length === 0 ? undefined : lines.join('\n');
-  }
-
-  get ofJob(): readonly string[] {
-    return this.#ofJob ?? [];
-  }
 }

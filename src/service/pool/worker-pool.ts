@@ -6,7 +6,7 @@ import type { JobResults } from '../jobs/job-results.ts';
 import type { Workload } from '../workloads/workload.ts';
 import { idleMs, startWanted, withoutRepeats } from './own-workers.ts';
 import { WorkerSlot } from './worker-slot.ts';
-import type { WorkerView } from './worker-view.ts';
+import { ownView, type WorkerView } from './worker-view.ts';
 
 export interface PoolParts {
   store: JobStore;
@@ -54,11 +54,11 @@ export class WorkerPool {
   }
 
   views(): WorkerView[] {
-    return this.#slots.flatMap<WorkerView>(({ state, jobIds, supervised }) => {
+    return this.#slots.flatMap<WorkerView>(({ state, jobIds, supervised, use }) => {
       if (state === 'stopped') return [];
       const { workerId, since, log, lastDeath, startsAt } = supervised;
       const own = { since, lastSeenAt: since, lastDeath, startsAt, log: log.latest };
-      return [{ id: workerId, kind: 'own', state, jobIds, gpu: null, ...own }];
+      return [{ ...ownView, id: workerId, state, jobIds, ...own, ...use }];
     });
   }
 

@@ -23,6 +23,8 @@ export class WorkerSlot {
   readonly #stop = new AbortController();
   #job: TakenJob | undefined;
   #freeSince = Date.now();
+  #jobsDone = 0;
+  #busyMs = 0;
 
   constructor(parts: SlotParts) {
     this.#parts = parts;
@@ -44,6 +46,11 @@ export class WorkerSlot {
     return this.#job === undefined ? [] : [this.#job.id];
   }
 
+  /** Since the service was started: jobs that it brought to an end, and ms at jobs. */
+  get use(): { jobsDone: number; busyMs: number } {
+    return { jobsDone: this.#jobsDone, busyMs: this.#busyMs };
+  }
+
   /** How long it has had nothing to do. */
   get idleMs(): number {
     return this.state === 'idle' ? Date.now() - Math.max(this.#freeSince, this.supervised.since) : 0;
@@ -62,7 +69,10 @@ export class WorkerSlot {
     this.#job = job;
     this.supervised.log.begin();
     this.supervised.isExcused = false;
+    const begunAt = performance.now();
     await this.#run(worker, job);
+    this.#jobsDone += 1;
+    this.#busyMs += performance.now() - begunAt;
     this.#job = undefined;
     this.#freeSince = Date.now();
     onChange();

@@ -1,4 +1,5 @@
 /** A worker as clients and the console see it, wherever it runs, and its id. */
+import type { MachineView } from '../../protocol/console-data.ts';
 
 export type WorkerState = 'initializing' | 'idle' | 'running' | 'throttled' | 'unhealthy';
 
@@ -24,7 +25,27 @@ export interface WorkerView {
   startsAt: number | null;
   /** Its latest lines, oldest first. */
   log: readonly string[];
+  /** What it reports of where it runs, and what it runs; null for workers that do not. */
+  machine: MachineView | null;
+  workload: string | null;
+  /** Takes no more jobs, and ends when it has done those that it has. */
+  isDraining: boolean;
+  /** Since it came. `busyMs` is time at jobs. */
+  jobsDone: number;
+  busyMs: number;
 }
+
+/** What those that the service starts have in common, until they are at a job. */
+export const ownView = {
+  kind: 'own',
+  jobIds: [],
+  gpu: null,
+  machine: null,
+  workload: null,
+  isDraining: false,
+  jobsDone: 0,
+  busyMs: 0,
+} as const satisfies Partial<WorkerView>;
 
 /**
  * Whoever has a key and says somebody else's id is somebody else, who is at none of his jobs. `id` and `keyId` hold no `@`.

@@ -5,6 +5,7 @@ import type { Overview } from '../../protocol/console-data.ts';
 import { Dialog } from '../shared/dialog.tsx';
 import { hourWords } from '../shared/number-words.ts';
 import { ask, Refused, updateLink, useLink } from './ask.ts';
+import { AddMachinePage } from './add-machine-page.tsx';
 import { EndpointPage } from './endpoint-page.tsx';
 import { Field } from './field.tsx';
 import { EditPage, NewPage } from './form-pages.tsx';
@@ -12,6 +13,7 @@ import { Form, useSending } from './form.tsx';
 import { JobList } from './job-list.tsx';
 import { JobPage } from './job-page.tsx';
 import { KeysPage } from './keys-page.tsx';
+import { MachinesPage } from './machines-page.tsx';
 import { OverviewPage } from './overview-page.tsx';
 import { NothingHere } from './pieces.tsx';
 import { usePolled } from './polled.tsx';
@@ -92,11 +94,12 @@ function TopBar({ route }: { route: Route }): JSX.Element {
   );
 }
 
-const sections = { overview: 'Endpoints', jobs: 'Jobs', keys: 'Keys' } as const;
+const sections = { overview: 'Endpoints', jobs: 'Jobs', machines: 'Machines', keys: 'Keys' } as const;
 
 function sectionOf({ page }: Route): keyof typeof sections | undefined {
   if (page === 'keys') return 'keys';
   if (page === 'job' || page === 'jobs') return 'jobs';
+  if (page === 'machines' || page === 'addMachine') return 'machines';
   return page === 'nowhere' ? undefined : 'overview';
 }
 
@@ -138,6 +141,10 @@ function Routed({ route }: { route: Route }): JSX.Element {
           <JobList endpoint={null} />
         </>
       );
+    case 'machines':
+      return <MachinesPage />;
+    case 'addMachine':
+      return <AddMachinePage />;
     case 'keys':
       return <KeysPage />;
     case 'endpoint':

@@ -1,6 +1,7 @@
 /** What the workers of an endpoint run. */
 import type { RunnableWorkload } from '../service/endpoint.ts';
 import type { EndpointSettings } from '../service/endpoint-settings.ts';
+import { describe } from '../renderers/painter/mentions.ts';
 import { paint, readPaintingRequest } from '../renderers/painter/paint.ts';
 import { inProcessWorkload } from '../service/workloads/workload.ts';
 import type { WorkloadContext } from '../service/service-options.ts';
@@ -28,11 +29,12 @@ export interface WorkloadNeeds {
   renderer: { path: string; environment: Record<string, string> };
 }
 
-/** Answers `[{ rendered_image, seed }]`; a request it cannot read fails the job with the reason. */
+/** Answers `[{ rendered_image, seed, ignored_words }]`; a request it cannot read fails the job with the reason. */
 export const painterWorkload = inProcessWorkload('painter', async ({ input }) => {
   const request = readPaintingRequest(input);
   const picture = await paint(request);
-  return [{ rendered_image: picture.toString('base64'), seed: request.seed }];
+  const { ignoredWords } = describe(request.text);
+  return [{ rendered_image: picture.toString('base64'), seed: request.seed, ignored_words: ignoredWords }];
 });
 
 export function workloadOf(

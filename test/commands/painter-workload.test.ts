@@ -5,15 +5,22 @@ import { openService, statusOnce, submit } from '../service/service-harness.ts';
 
 const pngSignature = '89504e470d0a1a0a';
 
-it('answers with the picture as base64 and its seed, the same for the same request', async () => {
+it('answers with the picture as base64, its seed and the words that it does not show, the same for the same request', async () => {
   const { url } = await openService({ workload: painterWorkload, workers: 2 });
-  const input = { scene: 'a red house on a hill', seed: 41, width: 64, height: 48 };
+  const input = {
+    scene: 'a red house and a gryphlet on a bicycle on a hill',
+    seed: 41,
+    width: 64,
+    height: 48,
+  };
   const ids = [await submit(url, input), await submit(url, input)];
   const [first, second] = [
     await statusOnce(url, ids[0] ?? '', 'COMPLETED'),
     await statusOnce(url, ids[1] ?? '', 'COMPLETED'),
   ];
-  expect(first.output).toEqual([{ rendered_image: expect.any(String) as string, seed: 41 }]);
+  expect(first.output).toEqual([
+    { rendered_image: expect.any(String) as string, seed: 41, ignored_words: ['gryphlet', 'bicycle'] },
+  ]);
   expect(second.output).toEqual(first.output);
   const [{ rendered_image: image }] = first.output as [{ rendered_image: string }];
   const picture = Buffer.from(image, 'base64');

@@ -34,13 +34,17 @@ const thingWords = {
   mushroom: 'mushroom toadstool 🍄',
   rock: 'rock boulder stone cliff',
   // people and animals
-  person: 'person man woman boy girl child fisherman farmer hiker traveler traveller king queen wizard 🧍 🚶',
+  person: 'person man boy child fisherman farmer hiker traveler traveller king wizard 🧍 🚶',
+  woman: 'woman girl lady queen',
+  grandmother: 'grandmother grandma granny',
+  grandfather: 'grandfather grandpa granddad',
   snowman: 'snowman ☃',
   robot: 'robot android droid 🤖',
   cat: 'cat kitten kitty tabby 🐈 🐱',
   dog: 'dog puppy corgi hound labrador 🐕 🐶',
   fox: 'fox 🦊',
-  horse: 'horse pony foal stallion mare unicorn 🐎 🐴 🦄',
+  horse: 'horse pony foal stallion mare 🐎 🐴',
+  unicorn: 'unicorn 🦄',
   zebra: 'zebra 🦓',
   cow: 'cow cattle bull 🐄 🐮',
   pig: 'pig piglet 🐖 🐷',
@@ -149,7 +153,8 @@ const landWords = {
   field: 'field farmland vineyard farm plantation crop 🌾',
   forest: 'forest wood woodland grove jungle rainforest',
   snow: 'snow snowy winter wintry icy frozen arctic ice ⛄',
-  path: 'path road trail lane street track footpath highway 🛤 🛣',
+  path: 'path road trail lane track footpath highway 🛤 🛣',
+  street: 'street avenue boulevard alley',
   city: 'city skyline cityscape downtown metropolis manhattan newyork nyc london tokyo 🏙 🌆 🌃 🌇',
   space: 'space galaxy nebula universe cosmos outerspace milkyway 🌌',
 } as const satisfies Record<string, string>;
@@ -173,8 +178,8 @@ const skyWords = {
 
 /** Places that words name without being their nouns: "a kitchen table" is no kitchen. */
 export type Place = 'floor' | 'studio' | 'pavement' | 'sand' | 'water';
-/** `form` is a sculpted shape for a word that is not known. */
-export type Noun = keyof typeof thingWords | keyof typeof landWords | keyof typeof skyWords | Place | 'form';
+export type ThingNoun = keyof typeof thingWords;
+export type Noun = ThingNoun | keyof typeof landWords | keyof typeof skyWords | Place;
 
 const nouns = new Map<string, Noun>();
 for (const table of [thingWords, landWords, skyWords]) {
@@ -196,8 +201,14 @@ const irregularPlurals = new Map(
 );
 const settlements: ReadonlySet<string> = new Set(['village', 'town', 'hamlet']);
 
-/** What a word names, and whether it speaks of several. */
-export function nounOf(word: string): { noun: Noun; isPlural: boolean } | undefined {
+export interface KnownNoun {
+  noun: Noun;
+  /** The word speaks of several. */
+  isPlural: boolean;
+}
+
+/** What a word names. */
+export function nounOf(word: string): KnownNoun | undefined {
   const same = nouns.get(word);
   if (same !== undefined) return { noun: same, isPlural: settlements.has(word) };
   for (const singular of singularsOf(word)) {
@@ -215,7 +226,7 @@ function singularsOf(word: string): string[] {
   return [word.slice(0, -1), ...(isSibilant ? [word.slice(0, -2)] : []), word.replace(/ies$/, 'y')];
 }
 
-export function isThing(noun: Noun): boolean {
+export function isThing(noun: Noun): noun is ThingNoun {
   return Object.hasOwn(thingWords, noun);
 }
 

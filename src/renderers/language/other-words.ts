@@ -135,10 +135,11 @@ export const backRelationWords = wordMap<Relation>({
   in: '@its-in',
 });
 
-export type Camera = 'usual' | 'near' | 'far' | 'high' | 'low' | 'side';
+export type Camera = 'usual' | 'portrait' | 'near' | 'far' | 'high' | 'low' | 'side';
 
 export const cameraWords = wordMap<Camera>({
-  near: '@near closeup macro portrait',
+  portrait: 'portrait headshot selfie',
+  near: '@near closeup macro',
   far: '@far panorama panoramic distant wide',
   high: '@high aerial overhead birdseye isometric',
   low: '@low',

@@ -6,6 +6,8 @@ import type { Material } from './other-words.ts';
 /** What a noun says with the words before it. */
 export interface Mention {
   noun: Noun;
+  /** As the prompt says it, in lower case. */
+  word: string;
   /** From 1 to `maxCount`. */
   count: number;
   /** The prompt gives the number; a plural alone is a few. */
@@ -48,11 +50,16 @@ export class Phrase {
     this.isOfAThing = false;
   }
 
-  mentionOf(noun: Noun, isPlural: boolean): Mention {
+  mentionOf<Named extends Noun | null>(
+    noun: Named,
+    word: string,
+    isPlural: boolean,
+  ): Omit<Mention, 'noun'> & { noun: Named } {
     const count = isPlural && this.count === 1 ? null : this.count;
     const { colours, material, size } = this;
     return {
       noun,
+      word,
       count: Math.min(maxCount, count ?? (isPlural ? usualPlural : 1)),
       isCounted: count !== null,
       colours,

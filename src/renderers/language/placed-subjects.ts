@@ -1,23 +1,38 @@
 /** The things of a prompt in the order they are named, each with its place from another where the words give one. */
+import type { ThingNoun } from './nouns.ts';
 import type { Relation, SaidRelation } from './other-words.ts';
 import type { Mention } from './phrase.ts';
 
 /** Something that is to be seen, one or several of it. */
 export interface Subject extends Mention {
+  noun: ThingNoun;
   /** Where it is; `to` is an index among the subjects, always of another one, and no circle ever comes of it. */
   place: { relation: Relation; to: number } | null;
 }
 
+/** `noun` is null for a thing that is not known: what is said of it is then not taken for another's. */
+type Candidate = Omit<Subject, 'noun'> & { noun: ThingNoun | null };
+
 export const maxSubjects = 16;
 
 export class PlacedSubjects {
-  readonly list: Subject[] = [];
+  readonly list: Candidate[] = [];
   /** What was said between two things, and waits for the second. */
   #relation: SaidRelation | null = null;
   /** A relation that was said before any thing: "on a table a ball". */
   #fronted: Subject['place'] = null;
   /** The subjects that a relation now said would be about. */
   #group: number[] = [];
+
+  /** Without what is not known; what was placed from that has no place. */
+  known(): Subject[] {
+    const known = this.list.filter((subject): subject is Subject => subject.noun !== null);
+    return known.map((subject) => {
+      const host = subject.place === null ? undefined : this.list[subject.place.to];
+      const to = known.findIndex((other) => other === host);
+      return { ...subject, place: subject.place === null || to === -1 ? null : { ...subject.place, to } };
+    });
+  }
 
   /** What was said last is to be placed from what is named next. */
   relate(relation: SaidRelation): void {
@@ -34,10 +49,10 @@ export class PlacedSubjects {
     this.#relation = null;
   }
 
-  add(mention: Mention): void {
+  add(mention: Omit<Candidate, 'place'>): void {
     const index = this.list.length;
     if (index >= maxSubjects) return;
-    const subject: Subject = { ...mention, place: null };
+    const subject: Candidate = { ...mention, place: null };
     this.list.push(subject);
     const relation = this.#relation;
     this.#relation = null;
@@ -65,7 +80,7 @@ export class PlacedSubjects {
   }
 
   /** A hat is worn, anything else is at hand; what is said next is about the one that has it. */
-  #placeWith(subject: Subject, index: number): void {
+  #placeWith(subject: Candidate, index: number): void {
     const owner = this.#group.at(-1);
     if (owner === undefined) this.#group.push(index);
     else subject.place = { relation: subject.noun === 'hat' ? 'on' : 'beside', to: owner };

@@ -1,5 +1,5 @@
 /** A prompt → its subjects and where they are, the land, the sky and the light, with every word accounted for; pure. */
-import { isSky, isThing, nounOf, nounSet, type Noun } from './nouns.ts';
+import { isSky, isThing, nounOf, nounSet, type KnownNoun, type Noun } from './nouns.ts';
 import * as known from './other-words.ts';
 import type { Camera, Season, TimeOfDay } from './other-words.ts';
 import { Phrase, type Mention } from './phrase.ts';
@@ -9,7 +9,7 @@ import { isSign, tokensOf, type Token } from './tokens.ts';
 export interface Prompt {
   /** Everything that is named: things, the land, the sky and the weather, in the order they were said. */
   mentions: Mention[];
-  /** The things among them, and what is not known but must be one, with their places. */
+  /** The things among them, with their places. */
   subjects: Subject[];
   /** What the prompt says is not there. */
   denied: Noun[];
@@ -49,7 +49,7 @@ class Reader {
   prompt(): Prompt {
     return {
       mentions: this.#mentions,
-      subjects: withSolids(this.#subjects.list),
+      subjects: withSolids(this.#subjects.known()),
       denied: this.#denied,
       time: this.#time,
       season: this.#season,
@@ -68,9 +68,9 @@ class Reader {
     else if (this.#readTime(word) && noun === undefined) this.#phrase.take();
     else if (isAdjective(word, next, afterNext, this.#phrase.isOfAThing) && this.#readAdjective(word)) return;
     else if (word === 'glasses' && this.#phrase.count === null) this.ignore(token);
-    else if (noun !== undefined) this.#readNoun(noun.noun, noun.isPlural, next);
+    else if (noun !== undefined) this.#readNoun(noun, token, next);
     else if (this.#readAdjective(word)) return;
-    else if (this.#readPlace(word)) this.#phrase.take();
+    else if (this.#readPlace(token)) this.#phrase.take();
     else if (!this.#readGrammar(word, next)) this.#readUnknown(token);
   }
 
@@ -78,12 +78,13 @@ class Reader {
     for (const word of said) if (!isSign(word)) this.#ignored.add(word);
   }
 
-  /** A thing that is not known is still there, where it is clear that the words speak of a thing. */
+  /** A thing that is not known keeps its part of the sentence, where it is clear that the words speak of a thing. */
   endPhrase(): void {
     const phrase = this.#phrase;
     const isFirst = this.#subjects.list.length === 0 && this.#mentions.every(({ noun }) => isSky(noun));
     const isWanted = phrase.isOfAThing && (phrase.isLed || isFirst) && !phrase.isDenied;
-    if (phrase.unknown !== null && isWanted) this.#subjects.add(phrase.mentionOf('form', false));
+    const { unknown } = phrase;
+    if (unknown !== null && isWanted) this.#subjects.add(phrase.mentionOf(null, unknown, false));
     this.#phrase = new Phrase();
   }
 
@@ -127,7 +128,7 @@ class Reader {
     return time !== undefined || season !== undefined;
   }
 
-  #readNoun(noun: Noun, isPlural: boolean, next: string): void {
+  #readNoun({ noun, isPlural }: KnownNoun, { said }: Token, next: string): void {
     const phrase = this.#phrase;
     const following = nounOf(next)?.noun;
     if (following === 'tree' && treesOf.has(noun)) {
@@ -138,12 +139,13 @@ class Reader {
     this.#phrase = new Phrase();
     this.#phrase.wasNoun = true;
     if (phrase.isDenied) this.#denied.push(named);
-    else this.#add(phrase.mentionOf(named, isPlural));
+    else this.#add(phrase.mentionOf(named, said.join(' '), isPlural));
   }
 
   #add(mention: Mention): void {
     this.#mentions.push(mention);
-    if (isThing(mention.noun)) this.#subjects.add(mention);
+    const { noun } = mention;
+    if (isThing(noun)) this.#subjects.add({ ...mention, noun });
     else this.#subjects.dropRelation();
   }
 
@@ -191,10 +193,10 @@ class Reader {
     if (count === 0) this.#phrase.isDenied = true;
   }
 
-  #readPlace(word: string): boolean {
+  #readPlace({ word, said }: Token): boolean {
     const noun = known.placeWords.get(word);
     if (noun === undefined) return false;
-    this.#add(new Phrase().mentionOf(noun, false));
+    this.#add(new Phrase().mentionOf(noun, said.join(' '), false));
     return true;
   }
 
@@ -241,7 +243,7 @@ const treesOf = known.wordMap<Noun>({
 });
 
 /** "an ornate, mahogany chair" is one thing, "a gryphlet, two chairs" is not. */
-function endsPause(word: string, noun: ReturnType<typeof nounOf>): boolean {
+function endsPause(word: string, noun: KnownNoun | undefined): boolean {
   if (known.colourWords.has(word) || known.materialWords.has(word)) return false;
   if (noun !== undefined) return noun.isPlural || !isThing(noun.noun);
   const { timeWords, placeWords, cameraWords, relationWords, backRelationWords, countWords } = known;

@@ -14,20 +14,25 @@ export interface SceneDescription {
   mentions: Mention[];
   /** What the prompt says is not there: "without trees". */
   denied: Noun[];
+  /** Words that nothing in the picture stands for. */
+  ignoredWords: string[];
 }
 
 /** Shapes that make a poster by themselves. */
 export const onPaper = nounSet('circle square triangle heart diamond');
 
 export function describe(text: string): SceneDescription {
-  const { mentions: all, denied, time, season } = readPrompt(text);
+  const { mentions: all, denied, time, season, ignoredWords } = readPrompt(text);
+  const ignored = new Set(ignoredWords);
   const mentions: Mention[] = [];
   for (const said of all) {
     const noun = standIns.get(said.noun) ?? said.noun;
     const isPainted = !isThing(noun) || entryOf(noun) !== undefined || others.has(noun);
     if (isPainted) add(mentions, { ...said, noun, count: countOf(said, noun) });
+    else ignored.add(said.word);
   }
-  return { time, season, mentions, denied: denied.map((noun) => standIns.get(noun) ?? noun) };
+  const denials = denied.map((noun) => standIns.get(noun) ?? noun);
+  return { time, season, mentions, denied: denials, ignoredWords: [...ignored] };
 }
 
 /** The first mention of a noun. */
@@ -55,6 +60,8 @@ const others: ReadonlySet<Noun> = new Set<Noun>(['table', 'planet', ...onPaper])
 
 /** What is painted in place of things that are not in the catalogue. */
 const standIns = wordMap<Noun>({
+  person: 'woman grandmother grandfather',
+  path: 'street',
   car: 'truck bus',
   flower: 'sunflower',
   pine: 'christmastree',

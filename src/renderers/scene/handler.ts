@@ -1,5 +1,6 @@
 /** The rendering worker: a job's words → pictures, on the GPU where there is one, else by the painter, which it says. */
 import sharp from 'sharp';
+import { describe } from '../painter/mentions.ts';
 import {
   paint,
   PaintingRequestError,
@@ -9,7 +10,6 @@ import {
 } from '../painter/paint.ts';
 import { NoGpu, openGpu, type Gpu } from './gpu/open-gpu.ts';
 import { renderPlan } from './gpu/render-plan.ts';
-import { readPrompt } from '../language/read-prompt.ts';
 import { planPicture, type PicturePlan } from './plan-picture.ts';
 import { rendererFolders } from './renderer-folders.ts';
 
@@ -128,7 +128,7 @@ async function painted(request: RenderRequest, seed: number, { message }: NoGpu)
     seed,
     renderer: 'painter',
     adapter: null,
-    ignored_words: readPrompt(request.text).ignoredWords,
+    ignored_words: describe(request.text).ignoredWords,
     fallback_reason: message,
   };
 }

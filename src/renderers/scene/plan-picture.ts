@@ -1,4 +1,5 @@
 /** A prompt and a seed → everything that the picture shows, where it stands and in what light; pure. */
+import { nounSet } from '../language/nouns.ts';
 import type { Season } from '../language/other-words.ts';
 import type { Subject } from '../language/placed-subjects.ts';
 import { readPrompt, type Prompt } from '../language/read-prompt.ts';
@@ -9,6 +10,7 @@ import { settingOf, type Setting } from './layout/setting-of.ts';
 import { daylightOf, type Daylight } from './picture/daylight.ts';
 import type { Bounds } from './things/bounds.ts';
 import { thingOf } from './things/catalogue.ts';
+import { mean } from './vector.ts';
 
 export interface PicturePlan {
   prompt: Prompt;
@@ -27,9 +29,10 @@ export function planPicture(text: string, seed: number, aspect: number): Picture
   const subjects = prompt.subjects.map((subject) => inSeason(subject, prompt.season));
   const things = layOut(subjects, String(seed));
   const box = things.length > 0 ? boxOf(things) : emptyBox;
+  const sitter = prompt.camera === 'portrait' ? headOf(subjects, things) : null;
   const isTabletop = subjects.every(({ noun }) => thingOf(noun).home === 'table');
   const view = viewOf(
-    box,
+    sitter ?? box,
     things.length === 0 && prompt.camera === 'usual' ? 'low' : prompt.camera,
     aspect,
     isTabletop && things.length > 0,
@@ -48,6 +51,32 @@ export function planPicture(text: string, seed: number, aspect: number): Picture
 
 /** Where the prompt names no thing the place itself is the picture. */
 const emptyBox: Bounds = { low: [-3.4, 0, -3], high: [3.4, 5.6, 3] };
+
+/** Head and shoulders of the first who has a face; null where nobody has. */
+function headOf(subjects: readonly Subject[], things: readonly Standing[]): Bounds | null {
+  const sitter = things.find(({ subject }) => faces.has(subjects[subject]?.noun ?? 'house'));
+  if (sitter === undefined) return null;
+  const { low, high } = sitter.bounds;
+  const noun = subjects[sitter.subject]?.noun ?? 'person';
+  const [tall, middle] = [high[1] - low[1], mean(low, high)];
+  const bust = tall * (noun === 'statue' ? 0.23 : 0.29);
+  const half = bust * 0.42;
+  // The heads of beasts are at their right.
+  return uprights.has(noun)
+    ? {
+        low: [middle[0] - half, high[1] - bust, middle[2] - half],
+        high: [middle[0] + half, high[1], middle[2] + half],
+      }
+    : { low: [middle[0] + (high[0] - middle[0]) * 0.1, low[1] + tall * 0.42, low[2]], high };
+}
+
+const uprights = nounSet('person woman grandmother grandfather robot snowman statue owl penguin');
+const faces = new Set([
+  ...uprights,
+  ...nounSet(
+    'cat dog fox horse unicorn zebra cow pig sheep bear tiger lion elephant giraffe rabbit turtle bird swan',
+  ),
+]);
 
 /** Leaves and blossoms. */
 const seasonColours = { autumn: 'orange', spring: 'pink' } as const satisfies Record<Season, string>;

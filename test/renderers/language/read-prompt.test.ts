@@ -65,8 +65,7 @@ describe('what is said', () => {
   it('takes words between commas for the thing that they describe', () => {
     const chair = readPrompt('an ornate, high-backed mahogany chair with a red cushion');
     expect(chair.subjects).toMatchObject([{ noun: 'chair', count: 1, material: 'wood', trim: ['red'] }]);
-    const [form, tree] = readPrompt('a gryphlet, two trees').subjects;
-    expect([form?.noun, tree?.noun]).toEqual(['form', 'tree']);
+    expect(readPrompt('a gryphlet, two trees').subjects).toMatchObject([{ noun: 'tree', count: 2 }]);
     const sign = readPrompt('a yellow diamond-shaped sign');
     expect(sign.subjects).toMatchObject([{ noun: 'sign', colours: ['yellow'] }]);
     expect(sign.ignoredWords).toEqual(['diamond', 'shaped']);
@@ -93,13 +92,17 @@ describe('what is said', () => {
     },
   );
 
-  it('sculpts an unknown thing, and lists its word', () => {
-    const { subjects, ignoredWords } = readPrompt('a red gryphlet on a table');
+  it('leaves an unknown thing out with what is said of it, and lists its word', () => {
+    const { subjects, ignoredWords } = readPrompt('a red gryphlet on a table beside a house');
     expect(subjects).toMatchObject([
-      { noun: 'form', colours: ['red'], place: { relation: 'on', to: 1 } },
-      { noun: 'table' },
+      { noun: 'table', colours: [], place: { relation: 'beside', to: 1 } },
+      { noun: 'house', place: null },
     ]);
     expect(ignoredWords).toEqual(['gryphlet']);
+  });
+
+  it('gives what was placed from an unknown thing no place', () => {
+    expect(readPrompt('a cat on a gryphlet').subjects).toMatchObject([{ noun: 'cat', place: null }]);
   });
 });
 
@@ -145,7 +148,6 @@ describe('colours and sizes', () => {
     ['an orange and a cup', 'fruit', []],
     ['an orange cat', 'cat', ['orange']],
     ['an orange and white cat', 'cat', ['orange', 'white']],
-    ['an orange gryphlet', 'form', ['orange']],
     ['red and yellow balloons', 'balloon', ['red', 'yellow']],
   ])('are all given, and an orange is a fruit where it stands alone: %s', (text, noun, colours) => {
     expect(readPrompt(text).subjects[0]).toMatchObject({ noun, colours });

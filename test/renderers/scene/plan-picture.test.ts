@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { namedColours } from '../../../src/renderers/colour.ts';
 import { boxOf, type Standing } from '../../../src/renderers/scene/layout/cluster.ts';
+import type { View } from '../../../src/renderers/scene/layout/camera.ts';
 import { planPicture } from '../../../src/renderers/scene/plan-picture.ts';
 import { sizeOf, type Bounds } from '../../../src/renderers/scene/things/bounds.ts';
 
@@ -11,6 +12,10 @@ const seeds = [1, 2, 3, 4, 5, 6];
 function boxesOf(text: string, seed: number): Bounds[] {
   const { things, prompt } = planPicture(text, seed, 1);
   return prompt.subjects.map((_, index) => boxOf(things.filter(({ subject }) => subject === index)));
+}
+
+function distanceOf({ from, to }: View): number {
+  return Math.hypot(from[0] - to[0], from[1] - to[1], from[2] - to[2]);
 }
 
 function middle({ low, high }: Bounds): readonly [number, number, number] {
@@ -95,7 +100,10 @@ it('lets the stems of flowers meet in a vase', () => {
 it.each([
   ['a boat on the sea in the rain', { ground: 'water', hasWater: false, weather: 'rain' }],
   ['a cottage next to a lake', { ground: 'grass', hasWater: true }],
-  ['a lighthouse by the sea', { ground: 'sand', hasWater: true }],
+  ['a lighthouse by the sea', { ground: 'water', hasWater: false }],
+  ['a house by the sea', { ground: 'sand', hasWater: true }],
+  ['aurora over a lake', { ground: 'water', backdrops: ['hills'], sights: ['aurora'], time: 'night' }],
+  ['a street in the rain', { ground: 'road', backdrops: ['street'], weather: 'rain' }],
   ['a village in the snowy mountains', { ground: 'snow', backdrops: ['mountains'] }],
   ['a cat on a blue carpet on the kitchen floor', { ground: 'floor', backdrops: [] }],
   [
@@ -105,6 +113,22 @@ it.each([
 ])('sets the scene: %s', (text, setting) => {
   expect(planPicture(text, 1, 1).setting).toMatchObject(setting);
 });
+
+it('leaves out what it does not know, and puts nothing in its place', () => {
+  const { things, prompt } = planPicture('a unicorn next to a gryphlet', 3, 1);
+  expect([things.length, prompt.ignoredWords]).toEqual([1, ['gryphlet']]);
+  expect(planPicture('a gryphlet', 3, 1).things).toEqual([]);
+});
+
+it.each(['an old woman', 'a man', 'a statue of a god', 'a tiger in a forest'])(
+  'frames the head in a portrait: %s',
+  (who) => {
+    const { view, box } = planPicture(`a portrait of ${who}`, 1, 1);
+    const whole = planPicture(who, 1, 1);
+    expect(view.to[1]).toBeGreaterThan(box.low[1] + 0.6 * sizeOf(box)[1]);
+    expect(distanceOf(view)).toBeLessThan(0.75 * distanceOf(whole.view));
+  },
+);
 
 it('plans any words, the same every time, with the camera outside of all things', () => {
   const words = 'a two red wooden ball house cat tree boat on beside behind under and sea , gryphlet'.split(

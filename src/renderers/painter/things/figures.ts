@@ -1,7 +1,7 @@
 /** People and animals. */
-import { mix, rgb, rgbs, shade } from '../../colour.ts';
+import { mix, rgb, rgbs, shade, type Colour } from '../../colour.ts';
 import { blob, circle, circles, dots, ellipse, lines, path, stroke } from '../drawing.ts';
-import { air, land, water, ball, flat, round, tall } from './look.ts';
+import { air, land, water, ball, flat, round, tall, type Look } from './look.ts';
 
 const ink = '#2a2628';
 
@@ -116,22 +116,11 @@ export const figures = {
       stroke('M-5 -14v-3M-2 -14v-3M3 -14v-3M6 -14v-3', flat(look, '#d9953c'), 1.6),
     ];
   }),
-  horse: land(56, [0.5, 0.78], 1.45, '#8a5232 #6a4430 #c79a6a #e9e2d6', (look, coat) => {
-    const mane = flat(look, look.trim ?? shade(coat, coat[0] > 200 ? -0.2 : -0.5));
-    return [
-      path(hindLeg(-22), flat(look, coat, -0.35)) + path(foreLeg(12), flat(look, coat, -0.35)),
-      blob('-37 -60, -50 -50, -52 -30, -47 -16, -44 -32, -40 -48', mane),
-      path(hindLeg(-33), flat(look, coat, -0.08)) + path(foreLeg(22), flat(look, coat, -0.08)),
-      blob(
-        '-38 -56, -30 -65, -12 -62, 8 -60, 20 -66, 30 -84, 40 -96, 50 -93, 62 -76, 60 -69, 53 -69, 44 -74, 39 -60, 30 -42, 8 -36, -14 -36, -34 -40',
-        tall(look, coat, 0.22),
-      ),
-      path('M41 -93L43 -105L49 -93Z', flat(look, coat)),
-      blob('44 -98, 34 -92, 24 -76, 14 -62, 22 -62, 32 -76, 40 -88', mane),
-      dots('48.5 -86 1.8', flat(look, ink)) + dots('59 -73 1.1', flat(look, ink)),
-      ...[-29, -18, 15, 26].map((x) => path(`M${x - 8} 0v-4h7.5v4Z`, flat(look, ink))),
-    ];
-  }),
+  horse: land(56, [0.5, 0.78], 1.45, '#8a5232 #6a4430 #c79a6a #e9e2d6', drawHorse),
+  unicorn: land(56, [0.5, 0.78], 1.45, '#f6f2ee, #e3a9cc', (look, coat, trim) => [
+    ...drawHorse({ ...look, trim: look.trim ?? trim }, coat),
+    path('M48 -92L66 -122L54 -90Z', flat(look, '#e2b04a')),
+  ]),
   cow: land(56, [0.5, 0.78], 1.35, '#f4efe6', (look, coat) => {
     const patch = flat(look, look.trim ?? (coat[0] > 200 ? '#3a3236' : shade(coat, 0.6)));
     return [
@@ -221,4 +210,21 @@ function foreLeg(x: number): string {
 
 function cowLeg(x: number): string {
   return `M${x - 5} -34h11l-2 34h-7Z`;
+}
+
+function drawHorse(look: Look, coat: Colour): string[] {
+  const mane = flat(look, look.trim ?? shade(coat, coat[0] > 200 ? -0.2 : -0.5));
+  return [
+    path(hindLeg(-22), flat(look, coat, -0.35)) + path(foreLeg(12), flat(look, coat, -0.35)),
+    blob('-37 -60, -50 -50, -52 -30, -47 -16, -44 -32, -40 -48', mane),
+    path(hindLeg(-33), flat(look, coat, -0.08)) + path(foreLeg(22), flat(look, coat, -0.08)),
+    blob(
+      '-38 -56, -30 -65, -12 -62, 8 -60, 20 -66, 30 -84, 40 -96, 50 -93, 62 -76, 60 -69, 53 -69, 44 -74, 39 -60, 30 -42, 8 -36, -14 -36, -34 -40',
+      tall(look, coat, 0.22),
+    ),
+    path('M41 -93L43 -105L49 -93Z', flat(look, coat)),
+    blob('44 -98, 34 -92, 24 -76, 14 -62, 22 -62, 32 -76, 40 -88', mane),
+    dots('48.5 -86 1.8', flat(look, ink)) + dots('59 -73 1.1', flat(look, ink)),
+    ...[-29, -18, 15, 26].map((x) => path(`M${x - 8} 0v-4h7.5v4Z`, flat(look, ink))),
+  ];
 }

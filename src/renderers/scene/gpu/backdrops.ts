@@ -7,6 +7,7 @@ import { cloudNoise } from '../picture/noise.ts';
 import type { PicturePlan } from '../plan-picture.ts';
 import { times } from '../vector.ts';
 import type { Materials } from './materials.ts';
+import { streetOf } from './street.ts';
 import type { Object3D, ShaderNode, Three } from './three-module.ts';
 
 export function backdropOf(
@@ -32,6 +33,8 @@ export function backdropOf(
       return relief(three, materials, plan, 2, 0.06, '#7d8a58', false);
     case 'forest':
       return crowd(three, materials, plan, 240, false);
+    case 'street':
+      return streetOf(three, materials, plan);
     case 'city':
       return crowd(three, materials, plan, 70, true);
   }

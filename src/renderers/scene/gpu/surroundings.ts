@@ -14,7 +14,7 @@ const soils: Record<Ground, string> = {
   studio: '#aeaba5',
   grass: '#5f8f3e',
   sand: '#dcc391',
-  snow: '#eef3fa',
+  snow: '#fbfbfb',
   water: '#2c6f94',
   floor: '#a9794c',
   road: '#6f7074',
@@ -26,7 +26,7 @@ const soils: Record<Ground, string> = {
 export function surroundings(three: Three, materials: Materials, plan: PicturePlan): Object3D {
   const { setting } = plan;
   const around = new three.Group();
-  around.add(groundOf(three, materials, setting.ground, soilOf(setting)));
+  around.add(groundOf(three, materials, setting, soilOf(setting)));
   if (setting.hasWater) around.add(waterBehind(three, materials, plan));
   if (setting.ground === 'grass' || setting.ground === 'field') around.add(blades(three, materials, plan));
   for (const backdrop of setting.backdrops) around.add(backdropOf(three, materials, plan, backdrop));
@@ -38,12 +38,18 @@ function soilOf({ ground, groundColour }: Setting): Light {
   return linear(groundColour === null ? rgb(soils[ground]) : namedColours[groundColour]);
 }
 
-function groundOf(three: Three, materials: Materials, ground: Ground, colour: Light): Mesh {
+function groundOf(
+  three: Three,
+  materials: Materials,
+  { ground, weather }: Pick<Setting, 'ground' | 'weather'>,
+  colour: Light,
+): Mesh {
   const isWater = ground === 'water';
-  const material = materials.of(`ground ${ground} ${colour.join()}`, () => {
+  const isWet = (weather === 'rain' || weather === 'storm') && (ground === 'road' || ground === 'stone');
+  const material = materials.of(`ground ${ground} ${isWet ? 'wet ' : ''}${colour.join()}`, () => {
     const made = new three.MeshStandardNodeMaterial({
-      color: new three.Color().setRGB(...colour),
-      roughness: isWater ? 0.12 : 0.95,
+      color: new three.Color().setRGB(...(isWet ? times(colour, 0.55) : colour)),
+      roughness: isWater ? 0.12 : isWet ? 0.22 : 0.95,
       metalness: isWater ? 0.35 : 0,
     });
     made.colorNode = three.TSL.materialColor.mul(groundShade(three.TSL, ground));
@@ -93,7 +99,7 @@ function groundShade(TSL: Three['TSL'], ground: Ground): ShaderNode {
 
 /** From a shore behind the things to the horizon. */
 function waterBehind(three: Three, materials: Materials, plan: PicturePlan): Mesh {
-  const water = groundOf(three, materials, 'water', linear(rgb(soils.water)));
+  const water = groundOf(three, materials, { ...plan.setting, ground: 'water' }, linear(rgb(soils.water)));
   const [x, z] = behind(plan, shoreAway(plan) + 220);
   water.position.set(x, 0.03, z);
   return water;

@@ -69,7 +69,7 @@ function rotated<Item>(items: readonly Item[], by: number): Item[] {
 }
 
 const animals = nounSet(
-  'cat dog fox horse zebra cow pig sheep bear tiger lion elephant giraffe rabbit turtle bird swan owl penguin fish whale butterfly',
+  'cat dog fox horse unicorn zebra cow pig sheep bear tiger lion elephant giraffe rabbit turtle bird swan owl penguin fish whale butterfly',
 );
 
 function grounded(thing: Standing): Standing {

@@ -74,7 +74,8 @@ function inRows(trees: { index: number; things: Standing[] }[], subjects: readon
     const box = boxes[number] ?? boxOf(things);
     const [wide, high, deep] = sizeOf(box);
     const gap = 0.1 + 0.1 * wide;
-    const isSky = thingOf(subjects[index]?.noun ?? 'form').home === 'air';
+    const noun = subjects[index]?.noun;
+    const isSky = noun !== undefined && thingOf(noun).home === 'air';
     const shift = x - box.low[0] + gap / 2;
     x += wide + gap;
     const lift = isSky && trees.length > 1 ? Math.max(0, tallest * 0.55 - box.low[1]) : 0;

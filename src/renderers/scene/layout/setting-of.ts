@@ -9,8 +9,8 @@ import { thingOf } from '../things/catalogue.ts';
 export type Ground =
   'studio' | 'grass' | 'sand' | 'snow' | 'water' | 'floor' | 'road' | 'stone' | 'field' | 'space';
 export type Weather = 'clear' | 'cloudy' | 'rain' | 'snowfall' | 'fog' | 'storm';
-export type Backdrop = 'mountains' | 'hills' | 'forest' | 'city' | 'shore';
-export type SkySight = 'moon' | 'stars' | 'rainbow' | 'sun';
+export type Backdrop = 'mountains' | 'hills' | 'forest' | 'city' | 'shore' | 'street';
+export type SkySight = 'moon' | 'stars' | 'aurora' | 'rainbow' | 'sun';
 
 export interface Setting {
   ground: Ground;
@@ -31,7 +31,7 @@ const grounds = wordMap<Ground>({
   grass: 'meadow forest',
   field: 'field',
   snow: 'snow',
-  road: 'path city',
+  road: 'path city street',
   space: 'space',
   floor: 'floor',
   studio: 'studio',
@@ -43,6 +43,7 @@ const backdropsOf = wordMap<Backdrop>({
   forest: 'forest',
   city: 'city',
   shore: 'island',
+  street: 'street',
 });
 const weathers = wordMap<Weather>({
   cloudy: 'cloud',
@@ -53,7 +54,8 @@ const weathers = wordMap<Weather>({
 });
 const skySights = wordMap<SkySight>({
   moon: 'moon crescent',
-  stars: 'star aurora',
+  stars: 'star',
+  aurora: 'aurora',
   rainbow: 'rainbow',
   sun: 'sun',
 });
@@ -66,16 +68,20 @@ export function settingOf(prompt: Prompt, seed: string): Setting {
   const [backdrops, sights, weather] = [all(backdropsOf), all(skySights), all(weathers)[0] ?? 'clear'];
   const random = createRandom(`setting ${seed}`);
   const usual = random.pick<TimeOfDay>(['morning', 'noon', 'afternoon', 'afternoon']);
-  const isNight = sights.includes('moon') || sights.includes('stars');
+  const isNight = (['moon', 'stars', 'aurora'] as const).some((sight) => sights.includes(sight));
   const isOutside = backdrops.length > 0 || weather !== 'clear' || sights.length > 0 || prompt.time !== null;
   const ground = groundOf(prompt, all(grounds)[0], weather, isOutside);
-  const isWet = mentions.some(({ noun }) => noun === 'sea' || noun === 'lake' || noun === 'river');
+  const isInland = mentions.some(({ noun }) => noun === 'lake' || noun === 'river');
+  const isWet = isInland || mentions.some(({ noun }) => noun === 'sea');
   return {
     ground,
     groundColour: colourOf(mentions.filter(({ noun }) => grounds.has(noun))),
     hasWater: isWet && ground !== 'water',
-    // Open land rises far away, unless the words say what is there.
-    backdrops: backdrops.length === 0 && openLand.has(ground) ? ['hills'] : backdrops,
+    // Open land rises far away, and a lake has a far side, unless the words say what is there.
+    backdrops:
+      backdrops.length === 0 && (openLand.has(ground) || (isInland && ground === 'water'))
+        ? ['hills']
+        : backdrops,
     weather,
     sights,
     skyColour: colourOf(mentions.filter(({ noun }) => noun === 'sky')),
@@ -96,7 +102,7 @@ const homes: readonly (readonly [Ground, ReadonlySet<Noun>])[] = [
   ['stone', nounSet('car truck bus bicycle streetlight hydrant stopsign rocket skyscraper train')],
   ['floor', nounSet('bookshelf bed christmastree')],
 ];
-const furniture = nounSet('table chair armchair sofa lamp laptop guitar form statue robot mat');
+const furniture = nounSet('table chair armchair sofa lamp laptop guitar statue robot mat');
 
 function groundOf(
   { mentions, subjects }: Prompt,
@@ -105,13 +111,13 @@ function groundOf(
   isOutside: boolean,
 ): Ground {
   const roots = subjects.filter(({ place }) => place === null);
-  const known = roots.filter(({ noun }) => noun !== 'form').map(({ noun }) => thingOf(noun).home);
-  const isAfloat = known.length > 0 && known.every((home) => home === 'water' || home === 'air');
+  const homesOfRoots = roots.map(({ noun }) => thingOf(noun).home);
+  const isAfloat = roots.length > 0 && homesOfRoots.every((home) => home === 'water' || home === 'air');
   const isInland = mentions.some(({ noun }) => noun === 'lake' || noun === 'river');
   if (said === 'water') return isAfloat || roots.length === 0 ? 'water' : isInland ? 'grass' : 'sand';
   if (said !== undefined) return said;
   if (weather === 'snowfall') return 'snow';
-  if (isAfloat && known.includes('water')) return 'water';
+  if (isAfloat && homesOfRoots.includes('water')) return 'water';
   const home = homes.find(([, nouns]) => roots.some(({ noun }) => nouns.has(noun)));
   if (home !== undefined) return home[0];
   const isInside =

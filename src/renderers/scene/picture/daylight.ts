@@ -25,6 +25,7 @@ export interface Daylight {
   haze: number;
   hasMoon: boolean;
   hasRainbow: boolean;
+  hasAurora: boolean;
   isStudio: boolean;
 }
 
@@ -49,19 +50,21 @@ export function daylightOf(setting: Setting, isHourSaid: boolean, facing: number
   const around = facing + side * random.between(0.6, 0.95);
   const up = ((isStudio && !isHourSaid ? 48 : hour.elevation) * Math.PI) / 180;
   const isNight = time === 'night' || ground === 'space';
+  const hasAurora = sights.includes('aurora');
   const said = skyColour === null ? undefined : linear(namedColours[skyColour]);
   const clear: Daylight = {
     sunAt: toward(around, up),
     sun: times(linear(rgb(hour.sun)), isStudio ? hour.power * 0.72 : hour.power),
-    sky: times(mix(linear(rgb(hour.horizon)), linear(rgb(hour.zenith)), 0.35), hour.sky),
+    sky: times(balanced(mix(linear(rgb(hour.horizon)), linear(rgb(hour.zenith)), 0.35)), hour.sky),
     zenith: said ?? linear(rgb(hour.zenith)),
     horizon: said === undefined ? linear(rgb(hour.horizon)) : mix(said, [1, 1, 1], 0.35),
     glow: linear(rgb(hour.sun)),
-    clouds: isNight ? 0.12 : 0.34,
+    clouds: hasAurora ? 0 : isNight ? 0.12 : 0.34,
     stars: isNight ? 1 : time === 'dusk' ? 0.3 : 0,
     haze: time === 'dawn' || time === 'sunset' ? 1.5 : isNight ? 0.5 : 1,
-    hasMoon: sights.includes('moon') || (time === 'night' && weather === 'clear'),
+    hasMoon: sights.includes('moon') || (time === 'night' && weather === 'clear' && !hasAurora),
     hasRainbow: sights.includes('rainbow'),
+    hasAurora,
     isStudio,
   };
   if (ground === 'space')
@@ -75,6 +78,12 @@ export function daylightOf(setting: Setting, isHourSaid: boolean, facing: number
       hasMoon: false,
     };
   return underWeather(clear, weather);
+}
+
+/** As a camera sees it that is set for the hour: white stays white in it, or nearly. */
+function balanced(light: Light): Light {
+  const grey = Math.max(...light) * 1.15;
+  return mix(light, [grey, grey, grey], 0.55);
 }
 
 /** How bright the cover is, what it leaves of the sun, its share of the sky, haze and clouds. */

@@ -2,7 +2,7 @@
 import { mix } from '../../colour.ts';
 import { dot, plus, times, type Vector } from '../vector.ts';
 import type { Daylight, Light } from './daylight.ts';
-import { chanceAt, cloudNoise, fade } from './noise.ts';
+import { chanceAt, cloudNoise, fade, noise } from './noise.ts';
 
 export interface SkyDetail {
   /** With clouds, moon and stars, as the eye sees them; without them for what lights and mirrors. */
@@ -18,6 +18,7 @@ export function skyLight(daylight: Daylight, [x, y, z]: Vector, detail: SkyDetai
   const toSun = Math.max(0, dot([x, y, z], daylight.sunAt));
   light = plus(light, times(daylight.glow, 0.28 * toSun ** 24 + 0.1 * toSun ** 5));
   if (detail.isSeen) light = plus(light, starsAt(daylight, [x, y, z]));
+  if (daylight.hasAurora) light = plus(light, auroraAt([x, y, z], detail));
   if (detail.isSeen && daylight.hasMoon) light = withMoon(light, dot([x, y, z], detail.moonAt), [x, y, z]);
   if (detail.isSeen && daylight.hasRainbow) light = plus(light, rainbowAt([x, y, z], detail.moonAt));
   return y > 0.01 ? withClouds(daylight, light, [x, y, z], toSun, detail) : light;
@@ -69,6 +70,33 @@ function starsAt({ stars }: Daylight, [x, y, z]: Vector): Light {
   const shine = Math.max(0, 1 - away / (0.05 + 0.13 * chanceAt(ia, ib, 3) ** 2)) * stars * 1.4;
   return [shine, shine * 0.97, shine * (0.9 + 0.2 * chance)];
 }
+
+/** Curtains of light behind one another, green at their hems and violet above. */
+function auroraAt([x, y, z]: Vector, { seed, moonAt }: SkyDetail): Light {
+  // From the middle of the picture, where the moon would stand.
+  const around = Math.atan2(x, z) - Math.atan2(moonAt[0], moonAt[2]);
+  const up = Math.asin(Math.min(1, Math.max(-1, y)));
+  let light: Light = [0, 0, 0];
+  for (const [index, [hem, wave, strength]] of curtains.entries()) {
+    const fold = 0.07 * Math.sin(around * wave + index * 2 + seed) + 0.05 * noise(around * 5, index, seed);
+    const above = up - hem - fold;
+    const rays = 0.55 + 0.45 * noise(around * 90, index * 7, seed) + 0.3 * noise(around * 260, index, seed);
+    const shine = strength * rays * fade((above + 0.02) / 0.05) * Math.exp(-Math.max(0, above) * 11);
+    const colour = mix([0.1, 0.95, 0.5], [0.62, 0.16, 0.95], fade(above / 0.15));
+    light = plus(
+      light,
+      times(colour, Math.max(0, shine) * fade((around + 1.5) / 0.5) * fade((1.5 - around) / 0.5)),
+    );
+  }
+  return light;
+}
+
+/** The height of the hem in radians, folds and strength of each. */
+const curtains = [
+  [0.07, 6, 0.55],
+  [0.14, 4.4, 0.75],
+  [0.22, 7.3, 0.4],
+] as const;
 
 function withMoon(light: Light, toMoon: number, [x, y, z]: Vector): Light {
   const away = Math.acos(Math.min(1, toMoon));

@@ -40,6 +40,14 @@ export const animals = {
   dog: beast('0.65 0.6', '#b98450 #f4e8d4', '0.6 0.3 0.26 0.16 0.25 0.16', 'flaps', 'up', bib),
   fox: beast('0.55 0.6', '#cf6426', '0.55 0.24 0.22 0.12 0.22 0.14', 'points', 'bush', whiteTip),
   horse: beast('2 0.68 0.5', '#7a4a2a #2b1c14', '1.5 0.95 0.58 0.62 0.36 0.3 0.075', 'points', 'down', mane),
+  unicorn: beast(
+    '2 0.68 0.5',
+    '#f4f2ec #e6c3d8',
+    '1.5 0.95 0.58 0.62 0.36 0.3 0.075',
+    'points',
+    'down',
+    maneAndHorn,
+  ),
   zebra: beast('1.8 0.68 0.5', '#f1efe8', '1.4 0.85 0.58 0.5 0.36 0.28 0.075', 'points', 'down', stripes),
   cow: beast(
     '1.5 0.75 0.5',
@@ -201,6 +209,15 @@ function mane({ head, at: [x, y, z] }: Build, _: Paint, trim: Paint): Part[] {
   return [0, 1, 2, 3].map((step) =>
     ball([x - head * 0.3 - step * 0.09, y + head * 0.3 - step * 0.16, z - 0.02], [0.2, 0.26, 0.1], trim),
   );
+}
+
+function maneAndHorn(build: Build, coat: Paint, trim: Paint): Part[] {
+  const [x, y, z] = build.at;
+  const up = build.head * 0.45;
+  return [
+    ...mane(build, coat, trim),
+    rod([x + 0.1, y + up * 0.8, z], [x + 0.34, y + up + 0.42, z], [0.004, 0.04], '#e2b04a gold'),
+  ];
 }
 
 function greatMane({ head, at: [x, y, z] }: Build): Part[] {

@@ -1,7 +1,20 @@
 /** What is built: houses, towers, bridges. */
-import { both, ball, box, forward, post, rod, round, slab, turned, type Paint, type Part } from './parts.ts';
+import {
+  both,
+  ball,
+  box,
+  forward,
+  lump,
+  post,
+  rod,
+  round,
+  slab,
+  turned,
+  type Paint,
+  type Part,
+} from './parts.ts';
 import type { Vector } from '../vector.ts';
-import { land, thing, top } from './thing.ts';
+import { land, thing, top, water } from './thing.ts';
 
 const quarter = Math.PI / 4;
 
@@ -40,8 +53,11 @@ export const buildings = {
     ...[1.4, 3].map((y) => box([0, y, 0.93], [0.28, 0.62, 0.16], '#333a46')),
     box([0, 0.55, 1], [0.7, 1.1, 0.16], '#553c28 wood'),
   ]),
-  lighthouse: thing(8, land, '#f6f3ec, #cf3a30', (white, red) => [
-    turned('0 0, 1.5 0, 1.3 0.16, 1.05 0.22, 0 0.22', '#8d8a84 stone'),
+  lighthouse: thing(8, top(water, 1), '#f6f3ec, #cf3a30', (white, red) => [
+    lump([0, 0.17, 0], [4.8, 0.08, 4.2], 0.2, 5, '#c9dfe4'),
+    lump([0.1, 0.1, 0], [4.2, 1.1, 3.6], 0.3, 8, '#77726a stone'),
+    lump([-1.5, 0.1, 0.9], [1.5, 0.7, 1.2], 0.3, 3, '#6a655e stone'),
+    turned('0 0, 1.5 0, 1.3 0.46, 1.05 0.52, 0 0.52', '#8d8a84 stone'),
     ...[0, 1, 2, 3, 4].map((step) =>
       post([0, 0.5 + step, 0], [0.9 - step * 0.1, 1 - step * 0.1], 1, step % 2 === 0 ? white : red),
     ),

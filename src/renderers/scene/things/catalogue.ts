@@ -1,19 +1,21 @@
 /** Every thing with a shape, by its noun. */
-import type { Noun } from '../../language/nouns.ts';
+import type { ThingNoun } from '../../language/nouns.ts';
 import { animals } from './animals.ts';
 import { buildings } from './buildings.ts';
 import { figures } from './figures.ts';
 import { furniture } from './furniture.ts';
 import { goods } from './goods.ts';
+import { people } from './people.ts';
 import { plants } from './plants.ts';
 import { tabletop } from './tabletop.ts';
 import type { Thing } from './thing.ts';
 import { vehicles } from './vehicles.ts';
 
-const catalogue: Partial<Record<Noun, Thing>> = {
+const catalogue: Record<ThingNoun, Thing> = {
   ...buildings,
   ...plants,
   ...animals,
+  ...people,
   ...figures,
   ...furniture,
   ...tabletop,
@@ -21,6 +23,6 @@ const catalogue: Partial<Record<Noun, Thing>> = {
   ...goods,
 };
 
-export function thingOf(noun: Noun): Thing {
-  return catalogue[noun] ?? tabletop.form;
+export function thingOf(noun: ThingNoun): Thing {
+  return catalogue[noun];
 }

@@ -1,34 +1,8 @@
-/** What stands on two legs: people, robots, snowmen; birds, and what swims. */
+/** What stands on two legs: robots, snowmen; birds, and what swims. */
 import { ball, both, box, forward, post, ring, rod, sideways, slab } from './parts.ts';
 import { air, land, thing, top, water } from './thing.ts';
 
 export const figures = {
-  person: thing(
-    1.75,
-    land,
-    '#3f6fb4|#c9503c|#4d8a63|#d7a13a cloth, #39425a cloth',
-    (shirt, trousers, random) => {
-      const skin = random.pick(['#f0c8a4', '#d9a679', '#a9744c', '#7a4e33']);
-      const hair = `${random.pick(['#2b1d14', '#5b3a20', '#1c1a1a', '#b98a4a'])} cloth`;
-      return [
-        ...both((side) => [
-          rod([side * 0.1, 0.06, 0], [side * 0.09, 0.85, 0], [0.095, 0.075], trousers),
-          ball([side * 0.1, 0.05, 0.05], [0.12, 0.1, 0.27], '#3a2a20 glossy'),
-          rod([side * 0.21, 1.36, 0], [side * 0.3, 1.08, 0.03], [0.055, 0.07], shirt),
-          rod([side * 0.3, 1.08, 0.03], [side * 0.29, 0.84, 0.12], [0.045, 0.055], shirt),
-          ball([side * 0.29, 0.8, 0.13], 0.11, skin),
-          ball([side * 0.055, 1.66, 0.118], 0.028, '#1a1512 glossy'),
-        ]),
-        ball([0, 1.2, 0], [0.4, 0.56, 0.27], shirt),
-        ball([0, 1.36, 0], [0.46, 0.2, 0.25], shirt),
-        ball([0, 0.92, 0], [0.36, 0.26, 0.27], trousers),
-        post([0, 1.48, 0], [0.055, 0.065], 0.14, skin),
-        ball([0, 1.64, 0], [0.24, 0.3, 0.26], skin),
-        ball([0, 1.62, 0.135], [0.04, 0.05, 0.04], skin),
-        ball([0, 1.69, -0.03], [0.27, 0.27, 0.26], hair),
-      ];
-    },
-  ),
   robot: thing(1.6, land, '#c3c9d0 metal, #38d6ff glow', (body, glow) => [
     box([0, 1.4, 0], [0.46, 0.38, 0.38], body, 0.07),
     box([0, 1.41, 0.18], [0.36, 0.2, 0.05], '#14181e glossy', 0.04),

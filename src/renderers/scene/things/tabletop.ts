@@ -1,20 +1,6 @@
 /** What is eaten, and what it is set on a table in; and the form for what is not known. */
-import {
-  ball,
-  bend,
-  box,
-  lump,
-  post,
-  ring,
-  rod,
-  round,
-  slab,
-  spiral,
-  turned,
-  type Paint,
-  type Part,
-} from './parts.ts';
-import { land, table, thing, top } from './thing.ts';
+import { ball, bend, box, post, ring, rod, round, spiral, turned, type Paint, type Part } from './parts.ts';
+import { table, thing, top } from './thing.ts';
 
 export const tabletop = {
   apple: thing(0.12, table, '#cf2f2a glossy, #4f8f3a', (skin, leaf) => [
@@ -138,13 +124,6 @@ export const tabletop = {
     post([0, 0.13, 0], 0.03, 0.22, main),
     rod([0, 0.24, 0], [0, 0.262, 0], 0.003, '#2a2420'),
     turned('0 0, 0.013 0.014, 0.01 0.03, 0 0.055', '#ffc64a glow', [0, 0.255, 0]),
-  ]),
-  form: thing(1.3, land, '#cfc6b8, #8f897f stone', (clay, trim, random) => [
-    post([0, 0.06, 0], [0.38, 0.42], 0.12, trim),
-    lump([0, 0.5, 0], [0.52, 0.78, 0.5], 0.34, random.whole(0, 99), clay),
-    lump([0.08, 1.02, 0.02], [0.4, 0.5, 0.36], 0.3, random.whole(0, 99), clay),
-    slab('-0.12 0, 0.12 0, 0.12 0.05, -0.12 0.05', 0.01, '#c9a04a metal', [0, 0.1, 0.42]),
-    box([0, 0.12, 0], [0.5, 0.02, 0.5], trim),
   ]),
 };
 

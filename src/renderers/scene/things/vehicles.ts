@@ -124,8 +124,8 @@ export const vehicles = {
       box([-0.5, 0.66, 0], [0.8, 0.26, 0.55], paint, 0.08),
       rod([0.15, 0.5, 0], [0.15, 3.7, 0], 0.04, '#8a6038 wood'),
       rod([0.15, 0.95, 0], [-1.35, 0.95, 0], 0.03, '#8a6038 wood'),
-      slab('0.1 1, 0.1 3.6, -0.35 2.4, -1.3 1.02', 0.03, sail, [0, 0, 0.02]),
-      slab('0.22 3.3, 0.22 0.95, 1.42 0.7, 0.7 1.6', 0.03, jib, [0, 0, 0.02]),
+      slab('0.1 1, 0.1 3.65, -0.22 3.15, -0.66 2.4, -1.04 1.65, -1.32 1.02', 0.03, sail, [0, 0, 0.02]),
+      slab('0.24 3.4, 0.24 0.98, 1.45 0.75, 0.93 1.72', 0.03, jib, [0, 0, 0.02]),
     ],
   ),
   ship: thing(5, top(water, 0.4), '#2c3e58 glossy, #cf3a30', (main, trim) => [
@@ -206,7 +206,7 @@ function hull(long: number, wide: number, high: number, paint: Paint): Part[] {
   const outline = pointsOf<readonly [number, number]>(
     '-0.5 1, -0.42 0.25, -0.3 0, 0.28 0, 0.44 0.4, 0.56 1.12, 0.2 0.96, -0.2 0.94',
   );
-  return [1, 0.86, 0.62, 0.3].map((share) => {
+  return [1, 0.95, 0.88, 0.8, 0.7, 0.6, 0.48, 0.36, 0.24, 0.12].map((share) => {
     const isKeel = share === 1;
     const rib = outline.map(([x, y]) => {
       const up = y * (isKeel ? 0.98 : 1) + (isKeel ? 0.3 * (1 - y) : 0);

@@ -9,13 +9,14 @@ import { commandWorkload } from '../service/workloads/command-workload.ts';
 import { containerWorkload, removeLeftContainers } from '../service/workloads/container-workload.ts';
 import { type ContainerTool, findContainerTool } from '../service/workloads/container-tool.ts';
 import { moduleWorkload } from '../service/workloads/module-workload.ts';
-import { workerEnvironment } from '../service/workloads/worker-environment.ts';
+import { processEnvironment, workerEnvironment } from '../service/workloads/worker-environment.ts';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageFile } from '../lib/files/package-file.ts';
 import { describeRenderer } from '../renderers/scene/describe-renderer.ts';
+import { installedFolder } from '../renderers/scene/renderer-folders.ts';
 import type { RendererLack } from '../protocol/console-data.ts';
 import { textOf } from '../service/pool/supervised.ts';
 import { printServiceFailure } from '../terminal/print-serving.ts';
@@ -52,7 +53,7 @@ export function workloadOf(
       return moduleWorkload({
         endpointId,
         path: needs.renderer.path,
-        environment: { ...settings.environment, ...needs.renderer.environment },
+        environment: { ...needs.renderer.environment, ...settings.environment },
       });
     case 'command':
       return commandWorkload({ endpointId, ...workload, environment, memoryBytes });
@@ -114,7 +115,7 @@ export function workloadNeeds(dataDir: string): WorkloadNeeds {
       })),
     renderer: {
       path: packageFile('dist/renderers/scene/handler.js'),
-      environment: { NIGHTRENDER_RENDERER_DIR: rendererDirIn(dataDir) },
+      environment: rendererEnvironment(dataDir),
     },
   };
 }
@@ -147,26 +148,53 @@ function markIn(dataDir: string): string {
 
 /**
  * The GPUs of this machine, and what keeps the scene-renderer from one, are found out beside the service's work: drivers
- * take their time. The terminal shows the latter where one of these endpoints needs it.
+ * take their time, and again once missing packages are installed. The terminal shows the lack where an endpoint needs it.
  */
 export function gpuSigns(
   dataDir: string,
   endpoints: readonly EndpointSettings[],
 ): { rendererLack: () => RendererLack | null; gpus: () => string[] | null } {
-  const isNeeded = endpoints.some(
+  const endpoint = endpoints.find(
     ({ workload }) => workload.kind === 'prebuilt' && workload.name === 'scene-renderer',
   );
+  const dir = rendererDirIn(dataDir);
+  const environment = { ...rendererEnvironment(dataDir), ...endpoint?.environment };
+  const probeEnvironment = processEnvironment(environment, { endpointId: endpoint?.id ?? '', workerId: '' });
   let lack: RendererLack | null = null;
   let gpus: string[] | null = null;
-  void Promise.all([describeRenderer(rendererDirIn(dataDir)), nvidiaGpus()]).then(([renderer, found]) => {
+  let lookedAt = 0;
+  const look = async (): Promise<void> => {
+    lookedAt = Date.now();
+    const [renderer, found] = await Promise.all([describeRenderer(dir, probeEnvironment), nvidiaGpus()]);
     gpus = found.length === 0 && renderer.kind === 'gpu' ? [renderer.adapter] : found;
-    if (renderer.kind === 'gpu') return undefined;
-    lack = { reason: renderer.reason, install: renderer.install };
-    const mend = renderer.install === null ? '' : ` Install what is missing with: ${renderer.install}`;
-    if (isNeeded) printServiceFailure(`scene-renderer paints in 2D: ${renderer.reason}.${mend}`);
-    return undefined;
+    lack = renderer.kind === 'gpu' ? null : { reason: renderer.reason, install: renderer.install };
+  };
+  void look().then(() => {
+    if (lack === null || endpoint === undefined) return undefined;
+    const mend = lack.install === null ? '' : ` Install what is missing with: ${lack.install}`;
+    return printServiceFailure(`scene-renderer paints in 2D: ${lack.reason}.${mend}`);
   });
-  return { rendererLack: () => lack, gpus: () => gpus };
+  return {
+    rendererLack: () => {
+      const isMended = lack !== null && lack.install !== null && installedFolder([dir]) !== undefined;
+      if (isMended && Date.now() - lookedAt > lookAgainMs) void look();
+      return lack;
+    },
+    gpus: () => gpus,
+  };
+}
+
+const lookAgainMs = 5_000;
+
+/** What says which GPUs and drivers there are; of the service's own environment workers have little else. */
+const graphicsVariables = /^(VK_|LD_LIBRARY_PATH$|MESA_|LIBGL_|XDG_|DISPLAY$|DRI_PRIME$|CUDA_|NVIDIA_|__)/;
+
+function rendererEnvironment(dataDir: string): Record<string, string> {
+  const graphics = Object.entries(process.env).filter(([name]) => graphicsVariables.test(name));
+  return {
+    ...(Object.fromEntries(graphics) as Record<string, string>),
+    NIGHTRENDER_RENDERER_DIR: rendererDirIn(dataDir),
+  };
 }
 
 /** As NVIDIA's driver tells of them; none where there is no such driver. */

@@ -15,7 +15,8 @@ export interface Rendered {
 
 const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
 /** Where test/scripts/renderer-packages.sh puts the packages. */
-const packagesDir = process.env['NIGHTRENDER_RENDERER_DIR'] ?? join(cache, 'nightrender-tests/renderer');
+export const packagesDir =
+  process.env['NIGHTRENDER_RENDERER_DIR'] ?? join(cache, 'nightrender-tests/renderer');
 const chromium = '/usr/lib/chromium';
 
 /** Debian's chromium brings a loader of Vulkan and a GPU in software. */
@@ -23,7 +24,7 @@ const software: Record<string, string> = existsSync(join(chromium, 'vk_swiftshad
   ? { LD_LIBRARY_PATH: chromium, VK_ICD_FILENAMES: join(chromium, 'vk_swiftshader_icd.json') }
   : {};
 
-function rendererEnvironment(dir: string): Record<string, string> {
+export function rendererEnvironment(dir: string): Record<string, string> {
   return { PATH: process.env['PATH'] ?? '', ...software, NIGHTRENDER_RENDERER_DIR: dir };
 }
 
@@ -52,14 +53,8 @@ export async function render(
 }
 
 /** As the console and `serve` ask. */
-export async function describeGpu(dir: string): Promise<RendererDescription> {
-  const before = { ...process.env };
-  Object.assign(process.env, rendererEnvironment(dir));
-  try {
-    return await describeRenderer(dir);
-  } finally {
-    process.env = before;
-  }
+export function describeGpu(dir: string): Promise<RendererDescription> {
+  return describeRenderer(dir, rendererEnvironment(dir));
 }
 
 /** Why nothing can be rendered here; undefined where it can. */

@@ -1,11 +1,20 @@
 /** Promise: scenes are rendered on a GPU, the same every time; without one the painter paints, and it is said. */
-import { existsSync } from 'node:fs';
+import { existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { RenderedPicture } from '../../src/renderers/scene/handler.ts';
-import { root } from './cli.ts';
-import { describeGpu, emptyDir, noGpuReason, render, type Rendered } from './render-process.ts';
+import { folderWith, root } from './cli.ts';
+import {
+  describeGpu,
+  emptyDir,
+  noGpuReason,
+  packagesDir,
+  render,
+  rendererEnvironment,
+  type Rendered,
+} from './render-process.ts';
+import { Served } from './served.ts';
 
 const hasOwnPackages = existsSync(join(root, 'node_modules/webgpu'));
 
@@ -108,6 +117,21 @@ describe.skipIf(reason !== undefined)(
       const bytes = [one, few, many].map((picture) => picture.rendered_image);
       expect(new Set(bytes).size).toBe(3);
     });
+
+    it(
+      'renders once the packages are installed, without a new start of the service',
+      async () => {
+        const dir = emptyDir();
+        const cwd = folderWith({ 'service.yaml': 'endpoints: [{name: R, quickDeploy: scene-renderer}]' });
+        const service = await Served.start(cwd, ['service.yaml'], rendererEnvironment(dir));
+        const job = { ...table, width: 32, height: 32 };
+        expect((await service.done('r', job)).output).toMatchObject([{ renderer: 'painter' }]);
+        symlinkSync(join(packagesDir, 'node_modules'), join(dir, 'node_modules'));
+        expect((await service.done('r', job)).output).toMatchObject([{ renderer: 'gpu' }]);
+        await service.stop();
+      },
+      softwareLimitMs,
+    );
 
     it(
       'opens a GPU anew that was lost in the middle of a picture, and renders the same',

@@ -82,13 +82,15 @@ function forget(gpu: Gpu): void {
   gpu.close();
 }
 
-/** Opened once; what is missing now is looked for again only by a new worker. */
-function theGpu(): Promise<Gpu | NoGpu> {
+/** Opened once; packages that are missing are looked for again with each picture. */
+async function theGpu(): Promise<Gpu | NoGpu> {
   opened ??= openGpu(rendererFolders()).catch((error: unknown) => {
     if (error instanceof NoGpu) return error;
     return new NoGpu(`the GPU cannot be used: ${inWords(error)}`, false);
   });
-  return opened;
+  const gpu = await opened;
+  if (gpu instanceof NoGpu && gpu.arePeersMissing) opened = undefined;
+  return gpu;
 }
 
 /** Drivers throw errors without a message. */

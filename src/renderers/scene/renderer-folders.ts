@@ -1,5 +1,6 @@
 /** Where the packages three and webgpu may lie, and the command that brings them. */
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { packageFolder } from '../../lib/files/package-file.ts';
 
 /** Exact, since three changes what it needs of webgpu from release to release. */
@@ -11,6 +12,13 @@ export function rendererFolders(environment: NodeJS.ProcessEnv = process.env): s
   // Where the program itself is installed as a package, its neighbours are two folders up.
   const own = [packageFolder, resolve(packageFolder, '../..')];
   return named === undefined || named === '' ? own : [resolve(named), ...own];
+}
+
+/** The first that holds both packages; undefined where none does. */
+export function installedFolder(folders: readonly string[]): string | undefined {
+  return folders.find((dir) =>
+    Object.keys(versions).every((name) => existsSync(join(dir, 'node_modules', name))),
+  );
 }
 
 /** For a shell, in a folder of its own: `npm ci` of the project would remove them again. */

@@ -55,7 +55,7 @@ export function RendererNotice(): JSX.Element | null {
       {lack.install !== null && (
         <>
           <Copyable label="Install what is missing" text={lack.install} />
-          <p>Then start the service again.</p>
+          <p>Jobs are rendered as soon as it is there.</p>
         </>
       )}
     </div>

@@ -1,9 +1,9 @@
 /** Loads three and webgpu from a folder, where they are, and finds a GPU. */
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Kept } from './kept.ts';
 import { makeLamps, type Lamps } from './lamps.ts';
+import { installedFolder } from '../renderer-folders.ts';
 import { makeSkies, type SkyTextures } from './sky-textures.ts';
 import type {
   Camera,
@@ -34,6 +34,7 @@ export interface Gpu {
 
 /** There is no GPU to render on; the message says why in a sentence. */
 export class NoGpu extends Error {
+  /** Or cannot be loaded, as while they are installed. */
   readonly arePeersMissing: boolean;
 
   constructor(message: string, arePeersMissing: boolean) {
@@ -44,13 +45,13 @@ export class NoGpu extends Error {
 
 /** `folders` hold a node_modules with both packages; the first that does is taken. Throws `NoGpu`. */
 export async function openGpu(folders: readonly string[]): Promise<Gpu> {
-  const folder = folders.find((dir) => packages.every((name) => existsSync(join(dir, 'node_modules', name))));
+  const folder = installedFolder(folders);
   if (folder === undefined) throw new NoGpu('the packages three and webgpu are not installed', true);
   const webgpu = await load<WebGpu>(folder, 'webgpu/index.js');
   Object.assign(globalThis, webgpu.globals);
   const gpu = webgpu.create([]);
   const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
-  if (adapter === null) throw new NoGpu('no GPU was found: Vulkan offers none on this machine', false);
+  if (adapter === null) throw new NoGpu('Vulkan offers no GPU that WebGPU takes', false);
   const device = await adapter.requestDevice();
   const tick = asBrowser(gpu);
   const three = await load<Three>(folder, 'three/build/three.webgpu.js');
@@ -84,14 +85,12 @@ async function refusedBy(device: GpuDevice, work: () => Promise<unknown>): Promi
 
 const errorScopes = ['validation', 'out-of-memory', 'internal'] as const;
 
-const packages = ['three', 'webgpu'] as const;
-
 async function load<Module>(folder: string, file: string): Promise<Module> {
   try {
     return (await import(pathToFileURL(join(folder, 'node_modules', file)).href)) as Module;
   } catch (error) {
     const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
-    throw new NoGpu(`the package ${file.split('/')[0]} in ${folder} cannot be loaded: ${reason}`, false);
+    throw new NoGpu(`the package ${file.split('/')[0]} in ${folder} cannot be loaded: ${reason}`, true);
   }
 }
 

@@ -68,6 +68,11 @@ export const commands = {
     summary: 'run the job service: endpoints, workers, console',
     load: async () => (await import('./serve.ts')).serveCommand,
   },
+  work: {
+    takes: '<service>',
+    summary: 'work for a service elsewhere, on this machine',
+    load: async () => (await import('./work.ts')).workCommand,
+  },
   keys: {
     takes: '<action> [name]',
     summary: 'add, list or revoke keys of the service',

@@ -93,10 +93,11 @@ export const openApiSchemas = {
         description: 'draining takes no more; leaving gives back what it has',
       },
       log: { type: 'array', items: text, description: 'the lines since the last report' },
+      died: { type: ['string', 'null'], description: 'why what it runs ended in the middle of its jobs' },
     },
     [],
   ),
-  Reported: object({ drain: { type: 'boolean' } }),
+  Reported: object({ drain: { type: 'boolean' }, jobs: { type: 'array', items: jobId } }),
   Nothing: { type: 'object', maxProperties: 0 },
   JobsToStop: object({ jobsToStop: { type: 'array', items: jobId } }),
 };

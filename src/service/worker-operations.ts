@@ -188,11 +188,11 @@ export class WorkerOperations {
     const report = readWorkerReport(parseObject(text));
     if ('problem' in report) return refusal(400, report.problem);
     const workerId = workerIn(context);
-    endpoint.remote.report(workerId, report);
+    const jobs = await endpoint.remote.report(workerId, report);
     const drain = endpoint.remote.isDraining(workerId);
     if (report.state === 'leaving')
       await endpoint.remote.remove(workerId, 'its worker gave it back', { isCounted: false });
-    return jsonResponse({ drain });
+    return jsonResponse({ drain, jobs });
   }
 
   async #stop(context: RequestContext): Promise<HttpResponse> {

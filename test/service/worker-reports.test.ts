@@ -23,7 +23,10 @@ async function open() {
 
 it('shows the machine of a worker, what it runs, and what it did', async () => {
   const { url, worker, view } = await open();
-  expect(await worker.report({ machine, workload: 'painter', log: ['ready'] })).toEqual({ drain: false });
+  expect(await worker.report({ machine, workload: 'painter', log: ['ready'] })).toEqual({
+    drain: false,
+    jobs: [],
+  });
   expect(await view()).toMatchObject({ machine, workload: 'painter', log: ['ready'], jobsDone: 0 });
   const id = await submit(url, { scene: 'x' });
   expect(await worker.taken()).toBe(id);
@@ -51,7 +54,7 @@ it('gives a worker that is drained no more jobs, and says so to it', async () =>
   await worker.taken();
   expect((await visit.ask('POST', `endpoints/${endpointId}/workers/${worker.id}/drain`)).status).toBe(204);
   expect((await visit.ask('POST', `endpoints/${endpointId}/workers/none/drain`)).status).toBe(404);
-  expect(await worker.report({ state: 'working' })).toEqual({ drain: true });
+  expect(await worker.report({ state: 'working' })).toEqual({ drain: true, jobs: [first] });
   expect((await view())?.isDraining).toBe(true);
   const second = await submit(url, { scene: 'y' });
   const left = new AbortController();
@@ -72,6 +75,14 @@ it('puts the job of a worker that leaves back at once, and counts no death', asy
   expect(await view()).toBeUndefined();
   expect(await worker.taken()).toBe(id);
   expect((await askStatus(url, id)).json).not.toHaveProperty('retries');
+});
+
+it('puts the job back where the workload has died, and counts that', async () => {
+  const { url, worker } = await open();
+  const id = await submit(url, { scene: 'x' });
+  await worker.taken();
+  expect(await worker.report({ died: 'exit code 137', log: ['out of memory'] })).toMatchObject({ jobs: [] });
+  expect((await askStatus(url, id)).json).toMatchObject({ status: 'IN_QUEUE', retries: 1 });
 });
 
 it('refuses a report that is none', async () => {

@@ -22,7 +22,7 @@ export interface RemoteWorker {
   /** When it closed the last of these itself (monotonic ms), with none since: its pings may come from what outlived it. */
   leftAt: number | undefined;
   /** Of workers that report. */
-  report: Omit<WorkerReport, 'log'> | undefined;
+  report: Omit<WorkerReport, 'log' | 'died'> | undefined;
   log: KeptLog;
   /** Whether a person wants it to end. */
   isToDrain: boolean;

@@ -122,11 +122,15 @@ export class RemoteWorkers {
     worker.since = Date.now();
   }
 
-  /** Notes what it says of itself. */
-  report(workerId: string, { log, ...report }: WorkerReport): void {
+  /** Notes what it says of itself; the ids of the jobs that it has. */
+  async report(workerId: string, { log, died, ...report }: WorkerReport): Promise<string[]> {
     const worker = this.#worker(workerId);
     worker.report = report;
     for (const line of log) worker.log.add(line);
+    if (died !== null)
+      for (const id of worker.jobs.keys())
+        await this.#requeue({ id, workerId }, died, { isCounted: true, log: worker.log.ofJob.join('\n') });
+    return [...worker.jobs.keys()];
   }
 
   /** Has all that are called so take no more jobs; false where there are none. */

@@ -10,6 +10,8 @@ export interface WorkerReport {
   state: 'working' | 'draining' | 'leaving';
   /** Since its last report. */
   log: string[];
+  /** Why what it runs has ended in the middle of its jobs; null where it has not. */
+  died: string | null;
 }
 
 const text = z.string().max(200);
@@ -39,6 +41,7 @@ const schema = z.object({
   workload: text.nullable().default(null),
   state: z.enum(['working', 'draining', 'leaving']).default('working'),
   log: z.array(z.string()).max(10_000).default([]),
+  died: z.string().max(10_000).nullable().default(null),
 });
 
 /** What is wrong with it, in words, where something is. */

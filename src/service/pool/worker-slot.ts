@@ -2,7 +2,7 @@
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobResults } from '../jobs/job-results.ts';
 import type { TakenJob } from '../jobs/job-statements.ts';
-import { JsonText, type RunReport, type Worker, WorkerDied, type Workload } from '../workloads/workload.ts';
+import { outputText, type RunReport, type Worker, WorkerDied, type Workload } from '../workloads/workload.ts';
 import { Supervised, textOf } from './supervised.ts';
 import type { WorkerState } from './worker-view.ts';
 
@@ -142,13 +142,4 @@ function reportOf(store: JobStore, job: TakenJob, signal: AbortSignal): RunRepor
     progress: (message) => keep(() => store.work.setProgress(job, outputText(message))),
     stream: (output) => keep(() => store.streams.add(job, outputText(output))),
   };
-}
-
-function outputText(output: unknown): string {
-  if (output === undefined) return 'null';
-  if (output instanceof JsonText) return output.text;
-  // Functions and symbols have no JSON, which the compiler's idea of `stringify` leaves out.
-  const text = JSON.stringify(output) as string | undefined;
-  if (text === undefined) throw new Error('the output of the worker cannot be written as JSON');
-  return text;
 }

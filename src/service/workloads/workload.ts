@@ -16,6 +16,16 @@ export class JsonText {
   }
 }
 
+/** The JSON of an output, `null` for none. Throws where it has none. */
+export function outputText(output: unknown): string {
+  if (output === undefined) return 'null';
+  if (output instanceof JsonText) return output.text;
+  // Functions and symbols have no JSON, which the compiler's idea of `stringify` leaves out.
+  const text = JSON.stringify(output) as string | undefined;
+  if (text === undefined) throw new Error('the output of the worker cannot be written as JSON');
+  return text;
+}
+
 export interface Workload {
   name: string;
   /**

@@ -1,0 +1,250 @@
+/** `nightrender work`: this machine works for a service elsewhere. */
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import { durationWithin, longestWait } from '../lib/yaml/scalar-schemas.ts';
+import { makeFolder } from '../runner/files/folders.ts';
+import { describeMachine } from '../service/agent/machine.ts';
+import { hostContainer } from '../service/agent/container-host.ts';
+import { workAtJobs } from '../service/agent/job-worker.ts';
+import { RefusedForGood, ServiceClient } from '../service/agent/service-client.ts';
+import { endpointSettings, type WorkloadSettings } from '../service/endpoint-settings.ts';
+import { lockDataFolder } from '../service/jobs/data-folder.ts';
+import { fitsHeader } from '../service/keys/key.ts';
+import { isLoopback } from '../service/service-options.ts';
+import { printWork } from '../terminal/print-work.ts';
+import type { LoadedCommand } from './command.ts';
+import { defaultDataDir, refuseService } from './data-folder.ts';
+import { common } from './exit-codes.ts';
+import { oneText, textIn, textOption, wholeNumber } from './option-values.ts';
+import { StoppedEarly } from './signals.ts';
+import { removeContainersLeftIn, workloadNeeds, workloadOf } from './workload-of.ts';
+
+const keyName = 'NIGHTRENDER_WORKER_KEY';
+
+export const workCommand: LoadedCommand = {
+  purpose: `Takes jobs of an endpoint of a service elsewhere, on this machine. It runs what --allow says, and nothing that a service names. The key is ${keyName} (on the service: nightrender keys add NAME --kind worker --endpoint ID). SIGTERM and Ctrl-C end it when its job is done; a second one gives the job back at once.`,
+  positionals: { service: { type: 'string', demandOption: true, describe: 'address of the service' } },
+  options: {
+    endpoint: { ...textOption, demandOption: true, describe: 'id of the endpoint to work for' },
+    allow: {
+      ...textOption,
+      describe: 'what it runs: painter, scene (default), command:LINE or image:NAME',
+    },
+    gpu: { ...textOption, describe: 'number of the one GPU that it uses (default: all)' },
+    jobs: { requiresArg: true, describe: 'jobs at once (default: 1)' },
+    idle: { ...textOption, describe: 'ends after so long without a job, such as 5m (default: never)' },
+    grace: { ...textOption, describe: 'how long a job may take to end after a signal (default: 10m)' },
+    recycle: { requiresArg: true, describe: 'starts what it runs anew after so many jobs (default: never)' },
+    insecure: {
+      type: 'boolean',
+      describe: 'takes an http: address of another machine: key and pictures can be read on the way',
+    },
+    data: {
+      ...textOption,
+      describe: 'folder of its lock and renderer (default: ~/.local/share/nightrender)',
+    },
+    json: { type: 'boolean', describe: 'each line as JSON' },
+  },
+  examples: [
+    ['$0 work https://render.example --endpoint gpu-farm', 'the scene renderer, one job at a time'],
+    [
+      '$0 work https://render.example --endpoint farm --gpu 1 --allow image:me/worker:2',
+      'a container on GPU 1',
+    ],
+    [
+      '$0 work https://render.example --endpoint farm --allow "command:python3 worker.py" --idle 5m',
+      'a program',
+    ],
+  ],
+  exits: {
+    ...common,
+    complete: 'ended in order: by a signal, drained, or idle',
+    'wrong-use': 'wrong use, or the service refused key, endpoint or worker',
+    'already-running': 'another worker uses this folder for this endpoint and GPU',
+  },
+  work: (argv) => work(argv),
+};
+
+interface Wanted {
+  url: string;
+  endpointId: string;
+  workerKey: string;
+  workload: WorkloadSettings;
+  gpu: string | undefined;
+  jobs: number;
+  idleMs: number | undefined;
+  graceMs: number;
+  recycleJobs: number | undefined;
+  dataDir: string;
+}
+
+async function work(argv: Record<string, unknown>): Promise<number> {
+  const json = argv['json'] === true;
+  let dataDir: string | undefined;
+  try {
+    const wanted = wantedIn(argv);
+    dataDir = join(wanted.dataDir, 'work', `${wanted.endpointId}-gpu${wanted.gpu ?? '-any'}`);
+    makeFolder(dataDir, 0o700);
+    const lock = lockDataFolder(join(dataDir, 'lock.sqlite'));
+    try {
+      const why = await workUntilTold(wanted, dataDir, (text) => printWork(text, json));
+      printWork(`Ended: ${why}.`, json);
+      return 0;
+    } finally {
+      lock.release();
+    }
+  } catch (thrown) {
+    const refused =
+      thrown instanceof RefusedForGood
+        ? new StoppedEarly(
+            { kind: 'wrong-use', text: `The service refused this worker (${thrown.message})` },
+            `Check ${keyName}, --endpoint and the address. No job is lost: what it had goes to another worker.`,
+          )
+        : thrown;
+    return refuseService(refused, dataDir, json);
+  }
+}
+
+async function workUntilTold(wanted: Wanted, dataDir: string, say: (text: string) => void): Promise<string> {
+  const { url, endpointId, workerKey, gpu, jobs, graceMs } = wanted;
+  const needs = { ...workloadNeeds(dataDir), renderer: workloadNeeds(wanted.dataDir).renderer };
+  removeContainersLeftIn(dataDir, needs);
+  const settings = endpointSettings({
+    id: endpointId,
+    workload: wanted.workload,
+    gpu: gpu === undefined ? null : { devices: [gpu] },
+  });
+  const workload = workloadOf(settings, { url, workerKey }, needs);
+  if (workload === undefined) throw new Error('there is nothing to run');
+  const { drain, leave, close } = listenForSignals(graceMs, say);
+  const machine = () => describeMachine(gpu);
+  const name = `${safeHost()}-gpu${gpu ?? '-any'}-${process.pid}`;
+  say(`Working for ${endpointId} at ${url} as ${name}; Ctrl-C ends it.`);
+  try {
+    const lanes = Array.from({ length: jobs }, async (_, lane) => {
+      const workerId = jobs === 1 ? name : `${name}.${lane + 1}`;
+      const client = new ServiceClient({ url, endpointId, workerId, workerKey }, say);
+      const shared = { ...wanted, client, workerId, machine, drain, leave, onEvent: say };
+      try {
+        return await ('startPullWorker' in workload
+          ? hostContainer({ ...shared, workload })
+          : workAtJobs({ ...shared, workload }));
+      } finally {
+        await client.close();
+      }
+    });
+    const [why = ''] = await Promise.all(lanes);
+    return why;
+  } finally {
+    close();
+  }
+}
+
+/** The first signal drains; the second, or the end of the grace, has the jobs given back. */
+function listenForSignals(graceMs: number, say: (text: string) => void) {
+  const drain = new AbortController();
+  const leave = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const onSignal = (): void => {
+    if (drain.signal.aborted) return leave.abort();
+    say('Told to end: it finishes its job and takes no more. A second signal gives the job back.');
+    drain.abort();
+    timer = setTimeout(() => leave.abort(), graceMs);
+  };
+  for (const signal of signals) process.on(signal, onSignal);
+  const close = (): void => {
+    clearTimeout(timer);
+    for (const signal of signals) process.removeListener(signal, onSignal);
+  };
+  return { drain: drain.signal, leave: leave.signal, close };
+}
+
+const signals = ['SIGINT', 'SIGTERM'] as const;
+
+/** As worker ids may be. */
+function safeHost(): string {
+  return hostname()
+    .replaceAll(/[^A-Za-z0-9_.:-]/g, '-')
+    .slice(0, 80);
+}
+
+/** Throws `ConfigError`. */
+function wantedIn(argv: Record<string, unknown>): Wanted {
+  const gpu = oneText(argv, 'gpu');
+  if (gpu !== undefined && !/^[A-Za-z0-9-]{1,64}$/.test(gpu))
+    throw problem('--gpu', `${JSON.stringify(gpu)} is given; expected the number of one GPU, such as 0`);
+  const { recycle, jobs } = argv;
+  return {
+    url: addressIn(textIn(argv, 'service'), argv['insecure'] === true),
+    endpointId: endpointIn(oneText(argv, 'endpoint')),
+    workerKey: keyIn(process.env[keyName]),
+    workload: allowedIn(oneText(argv, 'allow') ?? 'scene'),
+    gpu,
+    jobs: jobs === undefined ? 1 : wholeNumber(argv, 'jobs', 1, 64),
+    idleMs: durationIn(argv, 'idle'),
+    graceMs: durationIn(argv, 'grace') ?? 600_000,
+    recycleJobs: recycle === undefined ? undefined : wholeNumber(argv, 'recycle', 1, 1_000_000),
+    dataDir: resolve(oneText(argv, 'data') ?? defaultDataDir()),
+  };
+}
+
+function addressIn(text: string, isInsecure: boolean): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '')
+    throw problem(
+      'service',
+      `${JSON.stringify(text)} is no address; expected one such as https://render.example`,
+    );
+  if (/\/(v\d|console)(\/|$)/.test(url.pathname))
+    throw problem('service', `${text} is too long: give the address of the service alone, ${url.origin}`);
+  if (url.protocol === 'http:' && !isLoopback(url.hostname.replaceAll(/[[\]]/g, '')) && !isInsecure)
+    throw problem(
+      'service',
+      `${text} is not encrypted: anybody on the way can read key and pictures; use https:, or add --insecure in a network that you trust`,
+    );
+  return url.origin + url.pathname.replace(/\/+$/, '');
+}
+
+function endpointIn(text: string | undefined): string {
+  if (text !== undefined && /^[A-Za-z0-9_-]{1,128}$/.test(text)) return text;
+  throw problem('--endpoint', `${JSON.stringify(text ?? '')} is given; expected the id of an endpoint`);
+}
+
+function keyIn(key: string | undefined): string {
+  if (key !== undefined && fitsHeader(key)) return key;
+  const what = key === undefined ? 'is not set' : 'is empty or holds characters that a header cannot carry';
+  throw problem(
+    keyName,
+    `${what}; on the service, make one with \`nightrender keys add NAME --kind worker --endpoint ID\``,
+  );
+}
+
+function allowedIn(text: string): WorkloadSettings {
+  const [kind = '', ...rest] = text.split(':');
+  const what = rest.join(':').trim();
+  if (text === 'painter') return { kind: 'prebuilt', name: 'painter' };
+  if (text === 'scene') return { kind: 'prebuilt', name: 'scene-renderer' };
+  if (kind === 'command' && what !== '')
+    return { kind: 'command', command: ['sh', '-c', what], cwd: process.cwd() };
+  if (kind === 'image' && /^[\w./:@-]+$/.test(what)) return { kind: 'image', image: what, arguments: [] };
+  throw problem(
+    '--allow',
+    `${JSON.stringify(text)} is given; expected painter, scene, command:LINE or image:NAME`,
+  );
+}
+
+const settable = z.object({ value: durationWithin('1s', longestWait) });
+
+function durationIn(argv: Record<string, unknown>, name: string): number | undefined {
+  const text = oneText(argv, name);
+  if (text === undefined) return undefined;
+  const read = settable.safeParse({ value: text });
+  if (read.success) return read.data.value;
+  throw problem(`--${name}`, `${JSON.stringify(text)} is given; expected a duration such as 30s or 5m`);
+}
+
+function problem(where: string, text: string): ConfigError {
+  return new ConfigError([{ where, text }]);
+}

@@ -1,0 +1,139 @@
+/** Promise: a machine elsewhere does the jobs of a service, gives back what it cannot finish, and runs what its owner allows. */
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { folderWith, nightrender, Program, testKey } from './cli.ts';
+import { Served } from './served.ts';
+
+const env = { NIGHTRENDER_API_KEY: testKey };
+
+/** Says what it is at; a job's input says what becomes of it. */
+const program = `
+import { existsSync } from 'node:fs';
+process.stdin.setEncoding('utf8').on('data', async (text) => {
+  for (const line of text.split('\\n').filter(Boolean)) {
+    const { id, input } = JSON.parse(line);
+    console.error('at ' + id);
+    if ('exit' in input) process.exit(input.exit);
+    while ('until' in input && !existsSync(input.until)) await new Promise((resolve) => setTimeout(resolve, 20));
+    console.log(JSON.stringify({ id, output: { worker: process.pid, gpu: process.env.CUDA_VISIBLE_DEVICES } }));
+  }
+});`;
+
+async function start() {
+  const cwd = folderWith({
+    'service.yaml': 'endpoints:\n  - {name: Farm, remote: true, retries: 1}\n',
+    'program.mjs': program,
+  });
+  const service = await Served.start(cwd, ['service.yaml'], env);
+  const key = await addKey(cwd, 'box');
+  const work = (...args: string[]) =>
+    new Program(['work', service.url, '--endpoint', 'farm', '--data', 'box', '--json', ...args], {
+      cwd,
+      env: { NIGHTRENDER_WORKER_KEY: key },
+    });
+  return { cwd, service, key, work };
+}
+
+async function addKey(cwd: string, name: string): Promise<string> {
+  const args = ['keys', 'add', name, '--kind', 'worker', '--endpoint', 'farm', '--data', 'service'];
+  return (await nightrender(args, { cwd })).stdout.trim();
+}
+
+/** Until it has said so. */
+async function heard(worker: Program, text: string): Promise<void> {
+  await expect.poll(() => worker.stdout, { timeout: 60_000 }).toContain(text);
+}
+
+it('paints for a service, and ends in order when it has nothing to do', async () => {
+  const { service, work } = await start();
+  const worker = work('--allow', 'painter', '--idle', '2s');
+  const job = await service.done('farm', { scene: 'A lighthouse', width: 64, height: 64 });
+  expect(job).toMatchObject({ status: 'COMPLETED', output: [{ rendered_image: expect.any(String) }] });
+  const { code, stdout } = await worker.finish();
+  expect([code, stdout]).toEqual([0, expect.stringContaining('Ended: there was nothing to do.')]);
+});
+
+it('runs the program of its owner on the GPU that it is given, and starts it anew after so many jobs', async () => {
+  const { service, work } = await start();
+  work('--allow', 'command:node program.mjs', '--gpu', '3', '--recycle', '1');
+  const first = await service.done('farm', { a: 1 });
+  const second = await service.done('farm', { a: 2 });
+  expect(first).toMatchObject({ status: 'COMPLETED', output: { gpu: '3' } });
+  expect(second.output).not.toEqual(first.output);
+});
+
+it('finishes its job when it is told to end, and takes no more', async () => {
+  const { cwd, service, work } = await start();
+  const worker = work('--allow', 'command:node program.mjs');
+  const until = join(cwd, 'go');
+  const first = await service.submit('farm', { until });
+  await heard(worker, 'begins');
+  const second = await service.submit('farm', { a: 1 });
+  worker.child.kill('SIGTERM');
+  writeFileSync(until, '');
+  expect((await worker.finish()).code).toBe(0);
+  expect((await service.status('farm', first)).status).toBe('COMPLETED');
+  expect((await service.status('farm', second)).status).toBe('IN_QUEUE');
+});
+
+it('gives its job back at a second signal, which counts as no retry', async () => {
+  const { cwd, service, work } = await start();
+  const worker = work('--allow', 'command:node program.mjs');
+  const until = join(cwd, 'go');
+  const id = await service.submit('farm', { until });
+  await heard(worker, 'begins');
+  worker.child.kill('SIGINT');
+  await heard(worker, 'Told to end');
+  worker.child.kill('SIGINT');
+  expect((await worker.finish()).code).toBe(0);
+  expect(existsSync(until)).toBe(false);
+  const given = await service.status('farm', id);
+  expect(given).toMatchObject({ status: 'IN_QUEUE' });
+  expect(given).not.toHaveProperty('retries');
+});
+
+it('has a job whose program dies tried again, and then fails it in words', async () => {
+  const { service, work } = await start();
+  work('--allow', 'command:node program.mjs');
+  const job = await service.done('farm', { exit: 7 });
+  expect(job).toMatchObject({ status: 'FAILED', error: expect.stringContaining('7') });
+  expect((await service.done('farm', { a: 1 })).status).toBe('COMPLETED');
+});
+
+it('lets go of a job that is cancelled', async () => {
+  const { cwd, service, work } = await start();
+  const worker = work('--allow', 'command:node program.mjs');
+  const id = await service.submit('farm', { until: join(cwd, 'never') });
+  await heard(worker, 'begins');
+  await service.ask(`/v2/farm/cancel/${id}`, { method: 'POST' });
+  expect((await service.done('farm', { a: 1 })).status).toBe('COMPLETED');
+});
+
+it('ends in words where its key is revoked', async () => {
+  const { cwd, work } = await start();
+  const worker = work('--allow', 'painter', '--idle', '10m');
+  await worker.event('work');
+  await nightrender(['keys', 'revoke', 'box', '--data', 'service'], { cwd });
+  const { code, stderr } = await worker.finish();
+  expect([code, stderr]).toEqual([2, expect.stringContaining('The service refused this worker (401')]);
+}, 120_000);
+
+it('says what is wrong with what it is given', async () => {
+  const { service, key } = await start();
+  const said = async (address: string, options: string[], given = key) => {
+    const args = ['work', address, '--endpoint', 'farm', ...options];
+    const { code, stderr } = await nightrender(args, { env: { NIGHTRENDER_WORKER_KEY: given } });
+    expect(code).toBe(2);
+    return stderr;
+  };
+  expect(await said('http://render.example', [])).toContain('is not encrypted');
+  expect(await said('render.example', [])).toContain('expected one such as https://render.example');
+  expect(await said(`${service.url}/v2/farm`, [])).toContain(`the service alone, ${service.url}`);
+  expect(await said(service.url, ['--allow', 'diffusion'])).toContain(
+    'expected painter, scene, command:LINE',
+  );
+  expect(await said(service.url, ['--idle', 'soon'])).toContain('expected a duration such as 30s');
+  expect(await said(service.url, [], '')).toContain('keys add NAME --kind worker');
+  expect(await said(service.url, ['--allow', 'painter'], 'wrong')).toContain('refused this worker (401');
+});

@@ -10,6 +10,7 @@ import { makeFolder } from '../runner/files/folders.ts';
 import { endpointSettings } from '../service/endpoint-settings.ts';
 import { fitsHeader } from '../service/keys/key.ts';
 import { type WorkloadContext, isLoopback } from '../service/service-options.ts';
+import { readCatalogue } from '../service/console/read-catalogue.ts';
 import { startService } from '../service/start-service.ts';
 import { printServing, printServiceFailure } from '../terminal/print-serving.ts';
 import { builtPage } from '../lib/net/built-page.ts';
@@ -19,7 +20,7 @@ import { oneText, wholeNumber, textIn, textOption } from './option-values.ts';
 import { shownPath } from './shown-path.ts';
 import { untilSignal } from './signals.ts';
 import { program } from './version.ts';
-import { gpuSigns, removeContainersLeftIn, workloadNeeds, workloadOf } from './workload-of.ts';
+import { containerSign, gpuSigns, removeContainersLeftIn, workloadNeeds, workloadOf } from './workload-of.ts';
 import type { LoadedCommand } from './command.ts';
 import { common } from './exit-codes.ts';
 
@@ -100,6 +101,8 @@ async function serve(file: string | undefined, argv: Record<string, unknown>): P
         program,
         file: file === undefined ? null : basename(file),
         ...gpuSigns(dataDir, settings.endpoints),
+        catalogue: readCatalogue(),
+        containerLack: containerSign(),
         thumbnailOf: (picture) =>
           triedThumbnail(() => sharp(picture, { limitInputPixels: maxThumbnailPixels })),
         forms: {

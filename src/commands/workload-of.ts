@@ -197,6 +197,24 @@ function rendererEnvironment(dataDir: string): Record<string, string> {
   };
 }
 
+/** Why containers cannot be run here, found out beside the service's work; looked for again while there is no tool. */
+export function containerSign(): () => string | null {
+  let lack: string | null = null;
+  let lookedAt = 0;
+  const look = (): void => {
+    lookedAt = Date.now();
+    findContainerTool().then(
+      () => (lack = null),
+      (error: unknown) => (lack = textOf(error)),
+    );
+  };
+  look();
+  return () => {
+    if (lack !== null && Date.now() - lookedAt > lookAgainMs) look();
+    return lack;
+  };
+}
+
 /** As NVIDIA's driver tells of them; none where there is no such driver. */
 function nvidiaGpus(): Promise<string[]> {
   const query = ['--query-gpu=name,memory.total', '--format=csv,noheader,nounits'];

@@ -42,7 +42,24 @@ export interface Overview {
   rendererLack: RendererLack | null;
   /** The GPUs of the service's machine in words; null while they are looked for. */
   gpus: string[] | null;
+  /** What is offered for quick deploy. */
+  catalogue: CatalogueEntry[];
+  /** Why containers cannot be run on the service's machine; null where they can, or it is not known yet. */
+  containerLack: string | null;
   endpoints: EndpointView[];
+}
+
+export interface CatalogueEntry {
+  id: string;
+  title: string;
+  text: string;
+  runs: { quickDeploy: 'painter' | 'scene-renderer' } | { image: string };
+  environment: Record<string, string>;
+  /** GB: memory of one GPU, disk, and what is pulled before the first job; 0 for none. */
+  needs: { gpu: number; disk: number; pull: number };
+  /** The keys of a job's input, each with what it is. */
+  input: Record<string, string>;
+  example: Record<string, unknown>;
 }
 
 export interface RendererLack {

@@ -1,6 +1,6 @@
 /** What a service is started with, checked before anything is touched. */
 import type { Page } from '../lib/net/built-page.ts';
-import type { RendererLack } from '../protocol/console-data.ts';
+import type { CatalogueEntry, RendererLack } from '../protocol/console-data.ts';
 import { defaultRetentionMs, maxRequestBytes } from '../protocol/messages.ts';
 import type { EndpointForms } from './console/endpoint-requests.ts';
 import type { EndpointSettings } from './endpoint-settings.ts';
@@ -69,6 +69,9 @@ export interface ConsoleOptions {
   rendererLack: () => RendererLack | null;
   /** The GPUs of this machine in words; null while they are looked for. */
   gpus: () => string[] | null;
+  catalogue: CatalogueEntry[];
+  /** Why containers cannot be run; null where they can, or it is not known yet. */
+  containerLack: () => string | null;
   /** A small JPEG; undefined for what is no picture. */
   thumbnailOf: (picture: Buffer) => Promise<Buffer | undefined>;
   /** The name of the file that the service was started with; null for none. */

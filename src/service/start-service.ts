@@ -137,7 +137,7 @@ function openRouter(
       new Console({
         ...common,
         ...console,
-        about: { program: console.program, url, retentionMs, file: console.file },
+        about: { program: console.program, url, retentionMs, file: console.file, catalogue: console.catalogue },
       }),
   });
 }

@@ -38,6 +38,42 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(troubles()).toEqual([]);
   });
 
+  it('fills the form with a card of an image, and the first job with its example', async () => {
+    const service = await startFakeConsole();
+    service.overview.gpus = ['Snow 2000 (24 GB)'];
+    const { page, troubles } = await enter(browser, service, '#/new');
+    await page.getByRole('radio', { name: /^Stable Diffusion XL/ }).check();
+    expect(await field(page, 'Image').inputValue()).toBe('runpod/worker-comfyui:5.5.0-sdxl');
+    await page.getByRole('radio', { name: /^Qwen 2.5, 7B/ }).check();
+    expect(await page.getByLabel('GPU configuration').inputValue()).toBe('24 GB');
+    await field(page, 'Name').fill('Words');
+    await page.getByRole('button', { name: 'Make endpoint' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Words' }).waitFor();
+    expect(service.sent.get('POST endpoints')).toMatchObject({
+      workload: { kind: 'image', image: 'runpod/worker-v1-vllm:v2.18.1' },
+      gpu: { label: '24 GB' },
+      environment: { MODEL_NAME: 'Qwen/Qwen2.5-7B-Instruct' },
+    });
+    await page.getByText(/messages: .*what was said so far/).waitFor();
+    expect(JSON.parse(await field(page, 'Input').inputValue())).toHaveProperty('messages');
+    expect(troubles()).toEqual([]);
+  });
+
+  it('says what the machine lacks for a card, and offers the rest', async () => {
+    const service = await startFakeConsole();
+    service.overview.gpus = ['Snow 2000 (8 GB)'];
+    const { page } = await enter(browser, service, '#/new');
+    const large = page.getByRole('radio', { name: /^Qwen 2.5, 7B/ });
+    await expect.poll(() => large.isDisabled()).toBe(true);
+    await page.getByText('Needs a GPU with 24 GB, and this machine has Snow 2000 (8 GB).').waitFor();
+    expect(await page.getByRole('radio', { name: /^Stable Diffusion XL/ }).isEnabled()).toBe(true);
+    service.overview.containerLack = 'containers cannot be run here';
+    await expect
+      .poll(() => page.getByRole('radio', { name: /^Stable Diffusion XL/ }).isDisabled())
+      .toBe(true);
+    expect(await page.getByRole('radio', { name: /^painter/ }).isEnabled()).toBe(true);
+  });
+
   it('says beside each field of a custom deployment what is wrong with it, and leads to the first', async () => {
     const service = await startFakeConsole();
     const { page } = await enter(browser, service, '#/new');

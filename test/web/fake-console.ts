@@ -1,4 +1,5 @@
 /** A console's server with all it knows in memory: what the page of the console is tested against. */
+import { readCatalogue } from '../../src/service/console/read-catalogue.ts';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
@@ -251,6 +252,8 @@ function emptyOverview(): Overview {
     file: 'service.yaml',
     rendererLack: null,
     gpus: [],
+    catalogue: readCatalogue(),
+    containerLack: null,
     endpoints: [],
   };
 }

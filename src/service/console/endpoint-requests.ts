@@ -14,9 +14,10 @@ export interface EndpointRequestsParts {
   jobs: JobOperations;
   forms: EndpointForms;
   /** What stays the same while the service runs. */
-  about: Pick<Overview, 'program' | 'url' | 'retentionMs' | 'file'>;
+  about: Pick<Overview, 'program' | 'url' | 'retentionMs' | 'file' | 'catalogue'>;
   rendererLack: () => RendererLack | null;
   gpus: () => string[] | null;
+  containerLack: () => string | null;
   now: () => number;
 }
 
@@ -38,7 +39,7 @@ export class EndpointRequests {
   }
 
   overview(): Overview {
-    const { about, endpoints, rendererLack, gpus, now } = this.#parts;
+    const { about, endpoints, rendererLack, gpus, containerLack, now } = this.#parts;
     const all = endpoints.all.map((endpoint) => ({ endpoint, workers: endpoint.workers }));
     const among = all.reduce((sum, { workers }) => sum + workers.length, 0);
     return {
@@ -46,6 +47,7 @@ export class EndpointRequests {
       now: now(),
       rendererLack: rendererLack(),
       gpus: gpus(),
+      containerLack: containerLack(),
       endpoints: all.map(({ endpoint, workers }) => this.#viewOf(endpoint, workers, among)),
     };
   }

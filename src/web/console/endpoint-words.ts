@@ -1,5 +1,11 @@
 /** Endpoints and their workers in words. */
-import type { EndpointForm, EndpointView, Overview, WorkerView } from '../../protocol/console-data.ts';
+import type {
+  CatalogueEntry,
+  EndpointForm,
+  EndpointView,
+  Overview,
+  WorkerView,
+} from '../../protocol/console-data.ts';
 import { durationWords } from '../shared/number-words.ts';
 import type { Tone } from '../shared/tone.ts';
 
@@ -72,6 +78,30 @@ export function machineSentence(gpus: string[], lack: Overview['rendererLack']):
   // Without the renderer's packages nobody else can look.
   const looked = lack === null || lack.install === null ? 'No GPU was found' : 'nvidia-smi finds no GPU';
   return `${looked} on this machine: programs compute on its processors, and scene-renderer paints in 2D. Workers elsewhere bring their own.`;
+}
+
+/** What a card of the catalogue needs. */
+export function needsWords({ needs: { gpu, disk, pull } }: CatalogueEntry): string {
+  return `Needs a GPU with ${gpu} GB and ${disk} GB of disk; pulls ${pull} GB.`;
+}
+
+/** What this machine lacks for a card; null where it has all, or it is not known. */
+export function entryLack({ runs, needs }: CatalogueEntry, { gpus, containerLack }: Overview): string | null {
+  if (!('image' in runs)) return null;
+  const lacks = [
+    ...(containerLack === null ? [] : ['docker or podman, which cannot be run on this machine']),
+    ...(gpus === null || gpus.some((gpu) => memoryOf(gpu) >= needs.gpu)
+      ? []
+      : [
+          `a GPU with ${needs.gpu} GB, and this machine has ${gpus.length === 0 ? 'none' : machineWords(gpus)}`,
+        ]),
+  ];
+  return lacks.length === 0 ? null : `Needs ${lacks.join('; and ')}.`;
+}
+
+/** GB, as its words say; a GPU that is named without them is not one for containers. */
+function memoryOf(gpu: string): number {
+  return Number(/\((\d+) GB\)$/.exec(gpu)?.[1] ?? 0);
 }
 
 /** What its workers compute on; null where it is not known. */

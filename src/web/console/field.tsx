@@ -82,6 +82,7 @@ export function TextField(props: TextProps): JSX.Element {
 }
 
 interface OptionProps {
+  disabled?: boolean;
   type?: 'checkbox' | 'radio';
   name?: string;
   class?: string;

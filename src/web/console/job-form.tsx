@@ -1,7 +1,7 @@
 /** Submits a job to an endpoint, and shows what comes of it. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { EndpointForm } from '../../protocol/console-data.ts';
+import type { CatalogueEntry, EndpointForm } from '../../protocol/console-data.ts';
 import { Choices } from '../shared/choices.tsx';
 import { useNow } from '../shared/hooks.ts';
 import { LongText } from '../shared/text.tsx';
@@ -31,9 +31,14 @@ const ways = [
 ] as const;
 
 export function JobForm({ settings }: { settings: EndpointForm }): JSX.Element {
-  const { refresh } = useService();
+  const { refresh, overview } = useService();
   const isScene = hasScene(settings.workload);
-  const [typed, setTyped] = useState<TypedInput>({ ...nothingTyped, way: isScene ? 'fields' : 'json' });
+  const card = isScene ? undefined : cardOf(settings, overview.catalogue);
+  const [typed, setTyped] = useState<TypedInput>({
+    ...nothingTyped,
+    way: isScene ? 'fields' : 'json',
+    text: card === undefined ? '' : JSON.stringify(card.example, null, 2),
+  });
   const [terms, setTerms] = useState(noTerms);
   const [submitted, setSubmitted] = useState<string>();
   const sending = useSending(async () => {
@@ -69,10 +74,10 @@ export function JobForm({ settings }: { settings: EndpointForm }): JSX.Element {
         ) : (
           <TextField
             label="Input"
-            hint={isScene ? 'The whole input of the job.' : 'JSON, as your worker reads it.'}
+            hint={isScene ? 'The whole input of the job.' : inputHint(card)}
             placeholder={isScene ? undefined : '{"prompt": "A lighthouse on a cliff at dusk"}'}
             problem={problemOf(problems, 'json')}
-            rows={isScene ? 8 : 4}
+            rows={isScene || card !== undefined ? 8 : 4}
             isCode
             value={typed.text}
             onText={(text) => setTyped({ ...typed, text })}
@@ -94,6 +99,19 @@ export function JobForm({ settings }: { settings: EndpointForm }): JSX.Element {
       {submitted !== undefined && <FollowedJob key={submitted} id={submitted} />}
     </>
   );
+}
+
+/** The card that its image is of. */
+function cardOf({ workload }: EndpointForm, catalogue: CatalogueEntry[]): CatalogueEntry | undefined {
+  return catalogue.find(
+    ({ runs }) => 'image' in runs && workload.kind === 'image' && runs.image === workload.image,
+  );
+}
+
+function inputHint(card: CatalogueEntry | undefined): string {
+  if (card === undefined) return 'JSON, as your worker reads it.';
+  const keys = Object.entries(card.input).map(([key, means]) => `${key}: ${means}`);
+  return `JSON. ${keys.join('. ')}.`;
 }
 
 interface SceneProps {

@@ -22,6 +22,8 @@ const consoleOptions: ConsoleOptions = {
   file: 'service.yaml',
   rendererLack: () => ({ reason: 'it snows', install: null }),
   gpus: () => ['Snow 2000 (8 GB)'],
+  catalogue: [],
+  containerLack: () => null,
   thumbnailOf: (picture) => triedThumbnail(() => sharp(picture)),
   forms: {
     check: (raw, others) => checkEndpointForm(raw, { others, env: process.env, maxQueued: 10_000 }),

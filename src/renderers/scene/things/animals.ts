@@ -36,7 +36,7 @@ type Marks = (build: Build, coat: Paint, trim: Paint) => Part[];
 
 /** Height, at what share of it others stand and on how much; colours; length, leg, girth, neck, head, snout and thickness of its legs. */
 export const animals = {
-  cat: beast('0.5 0.6', '#d08a3e #f4e8d4', '0.5 0.2 0.22 0.1 0.23 0.05', 'points', 'up', bib),
+  cat: beast('0.45 0.6', '#d08a3e #f4e8d4', '0.46 0.19 0.23 0.03 0.26 0.01', 'points', 'up', whiskers),
   dog: beast('0.65 0.6', '#b98450 #f4e8d4', '0.6 0.3 0.26 0.16 0.25 0.16', 'flaps', 'up', bib),
   fox: beast('0.55 0.6', '#cf6426', '0.55 0.24 0.22 0.12 0.22 0.14', 'points', 'bush', whiteTip),
   horse: beast('2 0.68 0.5', '#7a4a2a #2b1c14', '1.5 0.95 0.58 0.62 0.36 0.3 0.075', 'points', 'down', mane),
@@ -198,6 +198,24 @@ function tailOf(tail: Tail, { length, leg, girth }: Build, coat: Paint): Part[] 
 function bib({ length, girth, high }: Build, _: Paint, trim: Paint): Part[] {
   const size: Vector = [girth * 0.6, girth * 0.7, girth * 0.6];
   return [ball([length * 0.4, high + girth * 0.02, girth * 0.14], size, trim)];
+}
+
+function whiskers(build: Build, coat: Paint, trim: Paint): Part[] {
+  const [x, y, z] = build.at;
+  const [cheek, front] = [y - build.head * 0.16, z + build.head * 0.42];
+  return [
+    ...bib(build, coat, trim),
+    ...both((side) =>
+      [-0.03, 0, 0.03].map((rise) =>
+        rod(
+          [x + 0.03 + side * 0.04, cheek + rise / 3, front],
+          [x + 0.03 + side * 0.17, cheek + rise, front - 0.02],
+          0.002,
+          '#f6f2ea',
+        ),
+      ),
+    ),
+  ];
 }
 
 function whiteTip({ length, leg, girth }: Build): Part[] {

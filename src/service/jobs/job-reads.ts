@@ -1,5 +1,6 @@
 /** Reads of the job store; only long texts are read asynchronously. */
 import type { OpenFile } from './filed-text.ts';
+import type { FairQueue } from './fair-queue.ts';
 import type { JobExpiry } from './job-expiry.ts';
 import type { JobOfWorker } from './job-transitions.ts';
 import type { JobState } from './job.ts';
@@ -9,6 +10,7 @@ import type { LongTexts } from './long-texts.ts';
 export interface JobReadsParts {
   texts: LongTexts;
   sql: ReturnType<typeof prepareJobStatements>;
+  queue: FairQueue;
   expiry: JobExpiry;
 }
 
@@ -16,11 +18,13 @@ export type OpenedJob = Omit<JobRecord, 'payload'> & { payload: Buffer | OpenFil
 
 export class JobReads {
   readonly #sql: JobReadsParts['sql'];
+  readonly #queue: FairQueue;
   readonly #texts: LongTexts;
   readonly #expiry: JobExpiry;
 
-  constructor({ sql, texts, expiry }: JobReadsParts) {
+  constructor({ sql, queue, texts, expiry }: JobReadsParts) {
     this.#sql = sql;
+    this.#queue = queue;
     this.#texts = texts;
     this.#expiry = expiry;
   }
@@ -35,9 +39,9 @@ export class JobReads {
     return this.#sql.waiting.all();
   }
 
-  /** Since when the job that comes next has waited, epoch ms; undefined where none waits. */
+  /** Since when the job that has waited longest, among those that are next of their key, has waited, epoch ms; undefined where none waits. */
   nextQueuedAt(endpointId: string): number | undefined {
-    return this.#sql.nextQueuedAt.get(endpointId)?.queuedAt;
+    return this.#queue.oldestAt(endpointId);
   }
 
   /** Ids of a few. */

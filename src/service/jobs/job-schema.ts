@@ -181,5 +181,8 @@ export const jobSchema: Schema = {
      CREATE INDEX partOfJob ON part (job);
      UPDATE job SET outputFile = 'results/' || outputFile WHERE outputFile IS NOT NULL;`,
     'ALTER TABLE job ADD COLUMN errorValue TEXT;',
+    // From key to key, so that each has its turn.
+    `DROP INDEX jobOpen;
+     CREATE INDEX jobOpen ON job (endpointId, state, isLowPriority, keyId, number) WHERE endedAt IS NULL;`,
   ],
 };

@@ -113,18 +113,9 @@ export function prepareJobStatements(db: Database) {
     input: db.prepare<[string], StoredText>(
       'SELECT text, file FROM job JOIN input ON input.job = job.number WHERE id = ?',
     ),
-    nextInQueue: db.prepare<[{ endpointId: string; max: number }], WaitingJob>(
-      `SELECT id, file, bytes, text FROM job JOIN input ON input.job = job.number
-       WHERE endedAt IS NULL AND endpointId = @endpointId AND state = 'IN_QUEUE'
-       ORDER BY isLowPriority, number LIMIT @max`,
-    ),
-    nextIds: db.prepare<[{ endpointId: string; max: number }], { id: string }>(
+    someWaiting: db.prepare<[{ endpointId: string; max: number }], { id: string }>(
       `SELECT id FROM job WHERE endedAt IS NULL AND endpointId = @endpointId AND state = 'IN_QUEUE'
-       ORDER BY isLowPriority, number LIMIT @max`,
-    ),
-    nextQueuedAt: db.prepare<[string], { queuedAt: number }>(
-      `SELECT queuedAt FROM job WHERE endedAt IS NULL AND endpointId = ? AND state = 'IN_QUEUE'
-       ORDER BY isLowPriority, number LIMIT 1`,
+       LIMIT @max`,
     ),
     waiting: db.prepare<[], { endpointId: string; jobs: number }>(
       `SELECT endpointId, jobs FROM tally WHERE what = 'IN_QUEUE' AND jobs > 0`,

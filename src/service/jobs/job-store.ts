@@ -65,9 +65,9 @@ export class JobStore {
     const texts = new LongTexts(dirname(path));
     const { reserveBytes: bytes = 0, onProblem = () => undefined } = options;
     const reserve = new DiskReserve({ path: join(dirname(path), 'reserve'), bytes, onProblem });
-    const { sql } = transitions;
+    const { sql, queue } = transitions;
     this.expiry = new JobExpiry({ ...options, db, commit, reserve, sql, texts });
-    this.reads = new JobReads({ sql, texts, expiry: this.expiry });
+    this.reads = new JobReads({ sql, queue, texts, expiry: this.expiry });
     this.reserve = reserve;
     this.#db = db;
     this.#transitions = transitions;

@@ -2,6 +2,7 @@
 import type { Database } from '../../lib/sqlite/database.ts';
 import { prepareWebhookStatements } from '../webhooks/webhook-statements.ts';
 import type { EndedJob } from './job-history.ts';
+import { FairQueue } from './fair-queue.ts';
 import { assertTransition, type JobState, type JobTerms } from './job.ts';
 import {
   type DueJob,
@@ -33,6 +34,7 @@ const noWorker = '';
 
 export class JobTransitions {
   readonly sql: ReturnType<typeof prepareJobStatements>;
+  readonly queue: FairQueue;
   readonly #webhooks: ReturnType<typeof prepareWebhookStatements>;
   readonly #wallClock: () => number;
   readonly #onEnd: (job: number, ended: EndedJob) => void;
@@ -40,6 +42,7 @@ export class JobTransitions {
   /** `onEnd` gets each job that ends, with its number. */
   constructor(db: Database, now: () => number, onEnd: (job: number, ended: EndedJob) => void) {
     this.sql = prepareJobStatements(db);
+    this.queue = new FairQueue(db);
     this.#webhooks = prepareWebhookStatements(db);
     this.#wallClock = now;
     this.#onEnd = onEnd;
@@ -69,10 +72,11 @@ export class JobTransitions {
     const jobs: WaitingJob[] = [];
     let length = 0;
     // One at a time: all that may wait do not fit into memory.
-    for (const job of this.sql.nextInQueue.iterate({ endpointId, max })) {
+    for (const job of this.queue.next(endpointId)) {
       length += job.bytes ?? job.text?.length ?? 0;
       if (jobs.length > 0 && length > maxInputs) break;
       jobs.push(job);
+      if (jobs.length === max) break;
     }
     return jobs;
   }
@@ -111,7 +115,7 @@ export class JobTransitions {
 
   /** Some of those that wait at the endpoint; returns their ids. */
   cancelSome(endpointId: string): string[] {
-    const jobs = this.sql.nextIds.all({ endpointId, max: changesAtOnce });
+    const jobs = this.sql.someWaiting.all({ endpointId, max: changesAtOnce });
     for (const { id } of jobs) this.end(id, 'CANCELLED');
     return jobs.map(({ id }) => id);
   }

@@ -9,6 +9,7 @@
  * PUT    endpoints/{id}              EndpointForm           → 200 EndpointView | 422 | 404 | 409 (stands in service.yaml)
  * DELETE endpoints/{id}                                     → 204 | 404 | 409
  * POST   endpoints/{id}/jobs         { input, policy?, webhook? } → 201 { id } | 400 | 404 | 429
+ * POST   endpoints/{id}/pause, endpoints/{id}/resume        → 204 | 404
  * POST   endpoints/{id}/workers/{worker}/drain             → 204 | 404
  * GET    jobs?endpoint=&status=&text=&before=               → JobPage, newest first
  * GET    jobs/cancel, jobs/retry?endpoint=&status=&text=    → BulkCount: how many of these the same as POST would reach
@@ -82,6 +83,8 @@ export interface EndpointView {
   workers: WorkerView[];
   /** Why its workers cannot be started, in words. */
   trouble: string | null;
+  /** Its jobs wait until it is resumed. */
+  isPaused: boolean;
 }
 
 export interface WorkerView {

@@ -91,6 +91,7 @@ export class Endpoints {
       await this.#write(() => this.#sql.remove.run(id));
       await store.bulk.cancelAll(id);
       await this.#write(() => this.#sql.forgetTally.run(id));
+      await store.pause(id, false);
       return true;
     });
   }

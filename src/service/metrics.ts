@@ -42,6 +42,12 @@ export class Metrics {
       ),
       ...this.#histogram('delay', 'From the queue to a worker, of jobs that have ended.', endpoints),
       ...this.#histogram('execution', 'In a worker, of jobs that have ended.', endpoints),
+      ...metric(
+        'endpoint_paused',
+        'gauge',
+        '1 where workers are given no jobs.',
+        endpoints.map(({ id }) => line({ endpoint: id }, this.#store.reads.isPaused(id) ? 1 : 0)),
+      ),
       ...metric('workers', 'gauge', 'Workers by state.', endpoints.flatMap(workersOf)),
       ...metric(
         'http_requests_total',

@@ -261,4 +261,18 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByText('Edit this endpoint in service.yaml.').waitFor();
     expect(await page.getByRole('textbox').count()).toBe(0);
   });
+
+  it('pauses an endpoint and lets it go on', async () => {
+    const service = await startFakeConsole();
+    service.overview.endpoints.push(endpointView());
+    const { page } = await enter(browser, service, '#/endpoints/painter');
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('Paused', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('button', { name: 'Pause' }).waitFor();
+    expect(service.asked.filter((what) => /pause|resume/.test(what))).toEqual([
+      'POST endpoints/painter/pause',
+      'POST endpoints/painter/resume',
+    ]);
+  });
 });

@@ -36,7 +36,16 @@ export function endpointView(settings = endpointForm(), change: Partial<Endpoint
     inQueue: 0,
     retried: 0,
   };
-  return { origin: 'console', settings, jobs, latest: [], workers: [], trouble: null, ...change };
+  return {
+    origin: 'console',
+    settings,
+    jobs,
+    latest: [],
+    workers: [],
+    trouble: null,
+    isPaused: false,
+    ...change,
+  };
 }
 
 export function jobView(change: Partial<JobView> & { id: string }): JobView {

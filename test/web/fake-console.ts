@@ -141,6 +141,8 @@ const routes: Record<string, (state: FakeConsole, request: Request) => Said> = {
     state.overview.endpoints = state.overview.endpoints.filter(({ settings }) => settings.id !== id);
     return { status: 204 };
   },
+  'POST endpoints/{id}/pause': (state, { id }) => paused(state, id, true),
+  'POST endpoints/{id}/resume': (state, { id }) => paused(state, id, false),
   'POST endpoints/farm/workers/{id}/drain': (state, { id }) => {
     for (const { workers } of state.overview.endpoints)
       for (const worker of workers) if (worker.id === id) worker.isDraining = true;
@@ -256,4 +258,10 @@ function emptyOverview(): Overview {
     containerLack: null,
     endpoints: [],
   };
+}
+
+function paused(state: FakeConsole, id: string, isPaused: boolean): Said {
+  for (const endpoint of state.overview.endpoints)
+    if (endpoint.settings.id === id) endpoint.isPaused = isPaused;
+  return { status: 204 };
 }

@@ -34,6 +34,8 @@ export class Console {
       ['PUT', /^endpoints\/([^/]+)$/, (context) => endpoints.change(context)],
       ['DELETE', /^endpoints\/([^/]+)$/, (context) => endpoints.remove(context)],
       ['POST', /^endpoints\/([^/]+)\/workers\/([^/]+)\/drain$/, (context) => endpoints.drain(context)],
+      ['POST', /^endpoints\/([^/]+)\/pause$/, (context) => endpoints.pause(context, true)],
+      ['POST', /^endpoints\/([^/]+)\/resume$/, (context) => endpoints.pause(context, false)],
       ['POST', /^endpoints\/([^/]+)\/jobs$/, (context) => endpoints.submit(context)],
       ['GET', /^jobs$/, (context) => jobs.list(context)],
       ['GET', /^jobs\/(cancel|retry)$/, (context) => jobs.countReachable(context)],

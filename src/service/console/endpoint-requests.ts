@@ -72,6 +72,7 @@ export class EndpointRequests {
       latest: store.reads.latestCompleted(endpoint.id),
       workers: workers.map((worker) => ({ ...worker, log: latestLines(worker.log, among) })),
       trouble: endpoint.problem,
+      isPaused: store.reads.isPaused(endpoint.id),
     };
   }
 
@@ -107,6 +108,13 @@ export class EndpointRequests {
     return await unlessOfFile(async () =>
       (await this.#parts.endpoints.remove(id)) ? emptyResponse : refusal(404, 'endpoint not found'),
     );
+  }
+
+  async pause({ id }: ConsoleRequest, isPaused: boolean): Promise<HttpResponse> {
+    const { endpoints, store } = this.#parts;
+    if (endpoints.find(id) === undefined) return refusal(404, 'endpoint not found');
+    await store.pause(id, isPaused);
+    return emptyResponse;
   }
 
   /** Has a worker elsewhere take no more jobs. */

@@ -18,13 +18,31 @@ export class FairQueue {
   /** By endpoint and key, when it last had a turn. */
   readonly #turns = new Map<string, number>();
   #turn = 0;
+  readonly #paused: Set<string>;
 
   constructor(db: Database) {
     this.#sql = prepare(db);
+    this.#paused = new Set(this.#sql.paused.all().map(({ endpointId }) => endpointId));
+  }
+
+  isPaused(endpointId: string): boolean {
+    return this.#paused.has(endpointId);
+  }
+
+  /** Within the caller's transaction: while an endpoint is paused none of its jobs is next. */
+  pause(endpointId: string, isPaused: boolean): void {
+    if (isPaused) {
+      this.#sql.pause.run(endpointId);
+      this.#paused.add(endpointId);
+    } else {
+      this.#sql.resume.run(endpointId);
+      this.#paused.delete(endpointId);
+    }
   }
 
   /** In the order in which they are to be taken. A key has a turn where fewest jobs of it are in progress. */
   *next(endpointId: string): Generator<WaitingJob> {
+    if (this.isPaused(endpointId)) return;
     for (const isLowPriority of [0, 1] as const) {
       const shares = this.#shares(endpointId, isLowPriority);
       for (let share = this.#first(shares); share !== undefined; share = this.#first(shares)) {
@@ -88,6 +106,9 @@ const waiting = `endedAt IS NULL AND endpointId = @endpointId AND state = 'IN_QU
 
 function prepare(db: Database) {
   return {
+    paused: db.prepare<[], { endpointId: string }>('SELECT endpointId FROM paused'),
+    pause: db.prepare<[string]>('INSERT OR IGNORE INTO paused (endpointId) VALUES (?)'),
+    resume: db.prepare<[string]>('DELETE FROM paused WHERE endpointId = ?'),
     nextKey: db.prepare<[Omit<Share, 'running' | 'after'>], { keyId: string }>(
       `SELECT keyId FROM job INDEXED BY jobOpen WHERE ${waiting} AND keyId > @keyId ORDER BY keyId LIMIT 1`,
     ),

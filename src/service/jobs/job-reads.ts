@@ -34,6 +34,15 @@ export class JobReads {
     return this.#sql.queued.get(endpointId)?.jobs ?? 0;
   }
 
+  /** How many jobs workers may take there: none while it is paused. */
+  takeable(endpointId: string): number {
+    return this.isPaused(endpointId) ? 0 : this.queueLength(endpointId);
+  }
+
+  isPaused(endpointId: string): boolean {
+    return this.#queue.isPaused(endpointId);
+  }
+
   /** Of the endpoints at which jobs are queued, how many. */
   queueLengths(): { endpointId: string; jobs: number }[] {
     return this.#sql.waiting.all();

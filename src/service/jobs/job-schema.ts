@@ -129,7 +129,8 @@ const servedJobTriggers = `
  * `input` holds what a job was asked for: every move writes the row of the job anew with all that is in it, and this
  * never changes. It goes with its job, to which it does not refer, as that would be looked up each time; `bytes` is how
  * long one in a file is. `part` holds what of a job's stream nobody has read yet. `webhook` is what is to be told to
- * whom: `dueAt` is null until the job has ended. `endpoint` holds the endpoints that were made in the console.
+ * whom: `dueAt` is null until the job has ended. `endpoint` holds the endpoints that were made in the console,
+ * `paused` those whose jobs wait until a person lets them go on.
  *
  * `tally` counts an endpoint's jobs by state, and how often one was put back into the queue (`retried`), so that its
  * health is told without counting rows; what has ended stays in it when the job is deleted. `usage` adds up what is
@@ -184,5 +185,6 @@ export const jobSchema: Schema = {
     // From key to key, so that each has its turn.
     `DROP INDEX jobOpen;
      CREATE INDEX jobOpen ON job (endpointId, state, isLowPriority, keyId, number) WHERE endedAt IS NULL;`,
+    'CREATE TABLE paused (endpointId TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;',
   ],
 };

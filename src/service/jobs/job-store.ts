@@ -118,6 +118,12 @@ export class JobStore {
     return id;
   }
 
+  /** Has workers take no more jobs of an endpoint, also after a new start, until it goes on. */
+  async pause(endpointId: string, isPaused: boolean): Promise<void> {
+    await this.#commit.write(() => this.#transitions.queue.pause(endpointId, isPaused));
+    if (!isPaused) this.signals.queued(endpointId);
+  }
+
   /** Ends a job that is not over yet, and returns its state; undefined where there is none, as for `find`. */
   async cancel(endpointId: string, id: string): Promise<JobState | undefined> {
     const state = await this.#stop(() => {

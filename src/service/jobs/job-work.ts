@@ -38,7 +38,7 @@ export class JobWork {
    * not take what comes of them: that would be paid for again.
    */
   async take(endpointId: string, takers: readonly JobTaker[], maxInputs = Infinity): Promise<TakenJob[]> {
-    if (this.#parts.reserve.isFull || this.#parts.reads.queueLength(endpointId) === 0) return [];
+    if (this.#parts.reserve.isFull || this.#parts.reads.takeable(endpointId) === 0) return [];
     const taken = await this.#parts.commit.write(() => {
       const jobs = this.#parts.transitions.nextInQueue(endpointId, takers.length, maxInputs);
       return jobs.flatMap((job, index) => {

@@ -107,7 +107,7 @@ export class PullWorkerPool {
 
   #startMore(): void {
     const { store, endpoint } = this.#parts;
-    startWanted(this.#workers, endpoint, () => store.reads.queueLength(endpoint.id));
+    startWanted(this.#workers, endpoint, () => store.reads.takeable(endpoint.id));
   }
 
   #check(): void {
@@ -119,7 +119,7 @@ export class PullWorkerPool {
       worker.markHealthy();
       this.#problem = null;
       const isIdle = view.jobIds.length === 0 && Date.now() - Math.max(view.since, worker.since) > idleMs;
-      if (isIdle && !endpoint.quickStart && store.reads.queueLength(endpoint.id) === 0)
+      if (isIdle && !endpoint.quickStart && store.reads.takeable(endpoint.id) === 0)
         void this.#retire(worker);
     }
     this.#startMore();

@@ -103,7 +103,7 @@ export class WorkerPool {
       for (const job of jobs)
         void idle.find(({ supervised }) => supervised.workerId === job.workerId)?.work(job);
       const supervised = this.#slots.map((slot) => slot.supervised);
-      startWanted(supervised, endpoint, () => store.reads.queueLength(endpoint.id));
+      startWanted(supervised, endpoint, () => store.reads.takeable(endpoint.id));
     }
     this.#isTaking = false;
   }

@@ -4,6 +4,7 @@ import type { EndpointView } from '../../protocol/console-data.ts';
 import { counted } from '../shared/number-words.ts';
 import { ask } from './ask.ts';
 import { gpuWords, isPainting, standing, workloadWords } from './endpoint-words.ts';
+import { useSending } from './form.tsx';
 import { History } from './history.tsx';
 import { JobForm } from './job-form.tsx';
 import { JobList } from './job-list.tsx';
@@ -54,14 +55,17 @@ function Head({ endpoint }: { endpoint: EndpointView }): JSX.Element {
         <h1>
           <bdi>{settings.name}</bdi>
         </h1>
-        {origin === 'console' && (
-          <div class="row">
-            <a class="button" href={to.edit(settings.id)}>
-              Edit
-            </a>
-            <Remove endpoint={endpoint} />
-          </div>
-        )}
+        <div class="row">
+          <Pause endpoint={endpoint} />
+          {origin === 'console' && (
+            <>
+              <a class="button" href={to.edit(settings.id)}>
+                Edit
+              </a>
+              <Remove endpoint={endpoint} />
+            </>
+          )}
+        </div>
       </div>
       <p class="soft">
         <Mark tone={tone}>{word}</Mark> · <code>{settings.id}</code> · <bdi>{workloadWords(settings)}</bdi>
@@ -91,6 +95,25 @@ function Head({ endpoint }: { endpoint: EndpointView }): JSX.Element {
       {trouble !== null && <p class="message bad">{trouble}</p>}
       <JobCounts jobs={jobs} />
     </div>
+  );
+}
+
+/** Jobs at work go on; nothing is lost by it, so that it is done at once. */
+function Pause({ endpoint: { settings, isPaused } }: { endpoint: EndpointView }): JSX.Element {
+  const { refresh, say } = useService();
+  const sending = useSending(async () => {
+    await ask('POST', `endpoints/${encodeURIComponent(settings.id)}/${isPaused ? 'resume' : 'pause'}`);
+    say(
+      isPaused
+        ? `Endpoint “${settings.name}” goes on.`
+        : `Endpoint “${settings.name}” is paused: jobs wait, those at work go on.`,
+    );
+    void refresh();
+  });
+  return (
+    <button type="button" aria-disabled={sending.isBusy} onClick={() => sending.send()}>
+      {isPaused ? 'Resume' : 'Pause'}
+    </button>
   );
 }
 

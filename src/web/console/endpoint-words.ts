@@ -123,7 +123,8 @@ export function isPainting({ settings: { workload } }: EndpointView, { rendererL
 
 /** How it stands, in a word or two. */
 export function standing(endpoint: EndpointView, overview: Overview): { tone: Tone; word: string } {
-  const { trouble, workers, settings } = endpoint;
+  const { trouble, workers, settings, isPaused } = endpoint;
+  if (isPaused) return { tone: 'wait', word: 'Paused' };
   if (trouble !== null) return { tone: 'bad', word: 'Error' };
   if (isPainting(endpoint, overview)) return { tone: 'wait', word: 'Paints instead' };
   if (workers.some(({ state }) => state === 'running')) return { tone: 'calm', word: 'Working' };

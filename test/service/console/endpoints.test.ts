@@ -272,3 +272,23 @@ it('tells the end of each worker’s log, and stays small however much they writ
   expect(logs.map((log) => log.at(-1))).toEqual(Array.from({ length: 200 }, () => 'the end'));
   expect(JSON.stringify(overview).length).toBeLessThan(500_000);
 });
+
+it('pauses an endpoint, also over a new start, and lets it go on', async () => {
+  const dataDir = await makeDataDir();
+  const endpoints = [endpointSettings({ id: endpointId })];
+  const workload = instantWorkload(() => 1);
+  const first = await openWithConsole({ dataDir, workload, endpoints });
+  const visit = await enter(first.url);
+  expect((await visit.ask('POST', 'endpoints/none/pause')).status).toBe(404);
+  expect((await visit.ask('POST', `endpoints/${endpointId}/pause`)).status).toBe(204);
+  const id = await submit(first.url, { scene: 'x' });
+  expect(await visit.endpoint(endpointId)).toMatchObject({ isPaused: true, workers: [] });
+  await first.close();
+  const second = await openWithConsole({ dataDir, workload, endpoints });
+  const again = await enter(second.url);
+  expect(await again.endpoint(endpointId)).toMatchObject({ isPaused: true, jobs: { inQueue: 1 } });
+  const metrics = await (await fetch(`${second.url}/metrics`)).text();
+  expect(metrics).toContain('nightrender_endpoint_paused{endpoint="scene-renderer"} 1');
+  await again.ask('POST', `endpoints/${endpointId}/resume`);
+  expect(await again.jobOnce(id, ({ endedAt }) => endedAt !== null)).toMatchObject({ status: 'COMPLETED' });
+});

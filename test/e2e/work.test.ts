@@ -101,6 +101,15 @@ it('has a job whose program dies tried again, and then fails it in words', async
   expect((await service.done('farm', { a: 1 })).status).toBe('COMPLETED');
 });
 
+it('starts what has ended while it waited before the next job, which counts as no retry of that', async () => {
+  const { service, work } = await start();
+  const worker = work('--allow', 'command:test -e first && exec node program.mjs; touch first');
+  await heard(worker, 'ended');
+  const job = await service.done('farm', { a: 2 });
+  expect(job).toMatchObject({ status: 'COMPLETED' });
+  expect(job).not.toHaveProperty('retries');
+});
+
 it('lets go of a job that is cancelled', async () => {
   const { cwd, service, work } = await start();
   const worker = work('--allow', 'command:node program.mjs');

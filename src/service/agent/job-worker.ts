@@ -46,6 +46,8 @@ class JobWorker {
   readonly #reporter: Reporter;
   #worker: Worker | undefined;
   #jobsOfWorker = 0;
+  /** How often what it runs has ended by itself since it last did a job. */
+  #deaths = 0;
 
   constructor(options: JobWorkerOptions) {
     this.#options = options;
@@ -60,12 +62,12 @@ class JobWorker {
     let freeSince = performance.now();
     ending.addEventListener('abort', () => this.#reporter.beginDrain(), { once: true });
     while (!ending.aborted) {
-      const worker = await this.#ready(ending);
-      if (worker === undefined) break;
+      // Not before: a job is not to wait for what cannot be started.
+      if ((await this.#ready(ending)) === undefined) break;
       const idle = idleMs === undefined ? [] : [AbortSignal.timeout(idleLeft(freeSince, idleMs))];
       const job = await client.take(AbortSignal.any([ending, ...idle])).catch(unlessAborted(ending, ...idle));
       if (job !== undefined) {
-        await this.#do(worker, job);
+        await this.#do(job);
         freeSince = performance.now();
       } else if (!ending.aborted && idle.some(({ aborted }) => aborted)) return 'there was nothing to do';
     }
@@ -84,30 +86,39 @@ class JobWorker {
   async #ready(ending: AbortSignal): Promise<Worker | undefined> {
     const { workload, workerId, recycleJobs, onEvent } = this.#options;
     if (this.#worker !== undefined && this.#jobsOfWorker === recycleJobs) {
-      await this.#worker.stop();
+      const old = this.#worker;
       this.#worker = undefined;
+      await old.stop();
     }
-    for (let pauseMs = 1_000; this.#worker === undefined; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
+    for (; this.#worker === undefined; this.#deaths += 1) {
+      // The first time it is started anew at once.
+      const pauseMs = this.#deaths < 2 ? 0 : Math.min(maxPauseMs, 500 * 2 ** this.#deaths);
+      if (pauseMs > 0) onEvent(`${workload.name} is started again in ${pauseMs / 1_000} s`);
+      await sleep(pauseMs, undefined, { signal: ending }).catch(() => undefined);
       if (ending.aborted) return undefined;
       try {
         const log = (line: string): void => this.#reporter.log(line);
         const started = await workload.startWorker({ workerId, log, signal: ending });
         this.#worker = started;
         this.#jobsOfWorker = 0;
-        void started.ended.then(() => {
-          if (this.#worker === started) this.#worker = undefined;
-          return undefined;
-        });
+        void started.ended.then((why) => this.#onEnded(started, why));
+        return started;
       } catch (error) {
         if (ending.aborted) return undefined;
-        onEvent(`${workload.name} cannot be started: ${textOf(error)}; trying again in ${pauseMs / 1_000} s`);
-        await sleep(pauseMs, undefined, { signal: ending }).catch(() => undefined);
+        onEvent(`${workload.name} cannot be started: ${textOf(error)}`);
       }
     }
     return this.#worker;
   }
 
-  async #do(worker: Worker, job: WorkloadJob): Promise<void> {
+  #onEnded(worker: Worker, why: string): void {
+    if (this.#worker !== worker) return;
+    this.#worker = undefined;
+    this.#deaths += 1;
+    this.#options.onEvent(`${this.#options.workload.name} ended: ${why}`);
+  }
+
+  async #do(job: WorkloadJob): Promise<void> {
     const { client, leave, onEvent } = this.#options;
     const over = new AbortController();
     const unwanted = new AbortController();
@@ -116,7 +127,10 @@ class JobWorker {
     const begunAt = performance.now();
     onEvent(`job ${job.id} begins`);
     try {
-      const body = await this.#outcomeOf(worker, job, AbortSignal.any([leave, unwanted.signal]));
+      const end = AbortSignal.any([leave, unwanted.signal]);
+      // It may have ended while it waited for a job.
+      const worker = await this.#ready(end);
+      const body = worker && (await this.#outcomeOf(worker, job, end));
       if (unwanted.signal.aborted) return onEvent(`job ${job.id} is not wanted any more`);
       if (leave.aborted) return;
       const seconds = (performance.now() - begunAt) / 1_000;
@@ -124,6 +138,7 @@ class JobWorker {
       await this.#reporter.send();
       if (body === undefined) return;
       const isAccepted = await client.finish(job.id, body, leave);
+      this.#deaths = 0;
       onEvent(
         `job ${job.id} ${isAccepted ? 'is done' : 'was done, and nobody wants it any more'} (${seconds.toFixed(seconds < 10 ? 2 : 0)} s)`,
       );
@@ -160,9 +175,10 @@ class JobWorker {
 
   async #untilUnwanted(jobId: string, over: AbortSignal, unwanted: AbortController): Promise<void> {
     const { client } = this.#options;
-    while (!over.aborted && !unwanted.signal.aborted) {
-      const ids = await client.toStop(over).catch((): string[] => []);
-      if (ids.includes(jobId)) unwanted.abort();
+    // It fails where the job is over, and where the service refuses this worker, which its report finds out as well.
+    for (let ids: string[] | undefined = []; ids !== undefined;) {
+      if (ids.includes(jobId)) return unwanted.abort();
+      ids = await client.toStop(over).catch(() => undefined);
     }
   }
 }

@@ -28,6 +28,7 @@ export class Reporter {
   /** What the service has it at, as of the last report. */
   jobs: string[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #isSending = false;
   /** One after the other, so that lines arrive in order. */
   #sending: Promise<void> = Promise.resolve();
 
@@ -55,7 +56,10 @@ export class Reporter {
   /** Says that it is there, and goes on saying so. Throws `RefusedForGood`. */
   async start(): Promise<void> {
     await this.send();
-    this.#timer = setInterval(() => void this.send().catch(() => undefined), pauseMs);
+    this.#timer = setInterval(() => {
+      // While the service is away one is enough.
+      if (!this.#isSending) void this.send().catch(() => undefined);
+    }, pauseMs);
   }
 
   /** Says that it takes no more jobs. */
@@ -95,6 +99,7 @@ export class Reporter {
     this.#lines = [];
     this.#omitted = 0;
     this.#died = null;
+    this.#isSending = true;
     try {
       const { drain, jobs } = await client.report(report, signal);
       this.jobs = jobs;
@@ -107,6 +112,8 @@ export class Reporter {
         this.#drain.abort();
       }
       throw error;
+    } finally {
+      this.#isSending = false;
     }
   }
 }

@@ -94,6 +94,7 @@ async function serve(file: string | undefined, argv: Record<string, unknown>): P
       maxConnections: settings.limits.maxConnections,
       requestTimeoutMs: settings.limits.requestTimeoutMs,
       silenceMs: settings.limits.silenceMs,
+      origins: settings.origins,
       ...(settings.hasPrivateWebhooks !== null && { hasPrivateWebhooks: settings.hasPrivateWebhooks }),
       console: {
         page: builtPage('console', withoutScript),

@@ -4,6 +4,7 @@ import { openApi } from '../protocol/openapi.ts';
 import type { RequestContext } from './request-context.ts';
 import { Console } from './console/console.ts';
 import type { Endpoints } from './endpoints.ts';
+import type { CrossOrigin } from './http/cross-origin.ts';
 import { type HttpResponse, refusal, tooMany } from './http/http-response.ts';
 import type { JobOperations } from './job-operations.ts';
 import type { Admission } from './keys/admission.ts';
@@ -20,6 +21,7 @@ export interface ApiRouterParts {
   work: WorkerOperations;
   rates: RateLimit;
   metrics: Metrics;
+  crossOrigin: CrossOrigin;
   /** Undefined where there is none. */
   webConsole: Console | undefined;
 }
@@ -41,10 +43,15 @@ export class ApiRouter {
     sendContinue: () => void,
     gone: AbortSignal,
   ): Promise<HttpResponse | undefined> {
+    const { webConsole, crossOrigin, metrics } = this.#parts;
     const route = findRoute(request.url ?? '');
-    const answer = await this.#answer(request, route, sendContinue, gone);
-    if (answer !== undefined) this.#parts.metrics.count(route?.operation ?? 'other', answer.status);
-    return answer;
+    const isConsoles = webConsole !== undefined && Console.handles(request.url ?? '');
+    const answer = isConsoles
+      ? await webConsole.answer(request, sendContinue, gone)
+      : (crossOrigin.preflight(request) ?? (await this.#answer(request, route, sendContinue, gone)));
+    if (answer === undefined) return undefined;
+    metrics.count(route?.operation ?? 'other', answer.status);
+    return isConsoles ? answer : crossOrigin.allow(answer, request);
   }
 
   async #answer(
@@ -53,8 +60,6 @@ export class ApiRouter {
     sendContinue: () => void,
     gone: AbortSignal,
   ): Promise<HttpResponse | undefined> {
-    if (this.#parts.webConsole !== undefined && Console.handles(request.url ?? ''))
-      return await this.#parts.webConsole.answer(request, sendContinue, gone);
     if (request.method === 'GET' && request.url === descriptionPath)
       return { status: 200, body: description };
     const isMetrics = request.method === 'GET' && request.url === metricsPath;

@@ -40,6 +40,8 @@ export interface ServiceOptions {
   rate?: Rate;
   /** Whether webhooks may lead to this machine and its network; by default where nobody else can submit. */
   hasPrivateWebhooks?: boolean;
+  /** Of other sites whose pages may use the job interface, such as `https://studio.example`; `*` for any. */
+  origins?: string[];
   /** How long a worker elsewhere may be silent before its job is queued again. */
   silenceMs?: number;
   /** The console, where there is to be one. */
@@ -98,6 +100,7 @@ export function checkServiceOptions(options: ServiceOptions): Checked {
     requestTimeoutMs: 120_000,
     // A safety net against runaway clients.
     rate: { requests: 100_000, withinMs: 10_000 },
+    origins: [],
     now: Date.now,
     onProblem: () => undefined,
     hasPrivateWebhooks: isLoopback(options.host ?? defaultHost),

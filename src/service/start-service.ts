@@ -6,6 +6,7 @@ import { Console } from './console/console.ts';
 import { Endpoints } from './endpoints.ts';
 import { ApiRouter, RateLimit } from './api-router.ts';
 import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
+import { CrossOrigin } from './http/cross-origin.ts';
 import { type HttpServer, startHttpServer } from './http/http-server.ts';
 import { JobOperations } from './job-operations.ts';
 import { lockDataFolder, FolderWatch } from './jobs/data-folder.ts';
@@ -132,6 +133,7 @@ function openRouter(
     work,
     rates: new RateLimit(rate),
     metrics: new Metrics(store, now),
+    crossOrigin: new CrossOrigin(checked.origins),
     webConsole:
       console &&
       new Console({

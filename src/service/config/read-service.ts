@@ -46,6 +46,7 @@ export function readService(
       silenceMs: raw.limits.silence,
     },
     hasPrivateWebhooks: raw.webhooks.allowPrivate ?? null,
+    origins: raw.cors,
     endpoints: drafts.map((draft) => settingsOf(draft, raw.limits.maxQueued)),
   };
 }
@@ -157,6 +158,8 @@ export interface ServiceSettings {
   limits: ServiceLimits;
   /** Whether webhooks may lead to this machine and its network; null where the service is to judge by its host. */
   hasPrivateWebhooks: boolean | null;
+  /** Of other sites whose pages may use the job interface. */
+  origins: string[];
   endpoints: EndpointSettings[];
 }
 

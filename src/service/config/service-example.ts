@@ -26,6 +26,9 @@ limits:
 # webhooks:
 #   allowPrivate: true
 
+# Sites whose pages may use the job interface from a browser, with a key; none by default.
+# cors: [https://studio.example]
+
 endpoints:
   # Pictures in a moment, without a GPU: for trying a pipeline.
   - name: Painter

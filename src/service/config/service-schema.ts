@@ -120,6 +120,12 @@ export const fileEndpoint = z
 
 export type FileEndpoint = z.output<typeof fileEndpoint>;
 
+const originExpected = 'an origin such as https://studio.example, or "*" for any site';
+
+const origin = z
+  .string(originExpected)
+  .refine((text) => text === '*' || (URL.canParse(text) && new URL(text).origin === text), originExpected);
+
 export const serviceSchema = z.strictObject({
   host,
   port: count(0, 65_535, 'a port').default(4747).describe('the port; 0 picks a free one'),
@@ -128,6 +134,10 @@ export const serviceSchema = z.strictObject({
     .describe('inputs and results are deleted this long after completion'),
   limits: limits.prefault({}).describe('limits of the service'),
   webhooks: webhooks.prefault({}).describe('notifications of ended jobs, for submissions that ask for one'),
+  cors: z
+    .array(origin, 'a list of origins such as [https://studio.example]')
+    .default([])
+    .describe('sites whose pages may use the job interface from a browser, with a key; none by default'),
   endpoints: z
     .array(fileEndpoint, 'a list of endpoints such as [{name: Painter, quickDeploy: painter}]')
     .max(1_000, 'at most 1000 endpoints')

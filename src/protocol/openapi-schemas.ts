@@ -95,7 +95,7 @@ export const openApiSchemas = {
       log: { type: 'array', items: text, description: 'the lines since the last report' },
       died: { type: ['string', 'null'], description: 'why what it runs ended in the middle of its jobs' },
     },
-    [],
+    ['state'],
   ),
   Reported: object({ drain: { type: 'boolean' }, jobs: { type: 'array', items: jobId } }),
   Nothing: { type: 'object', maxProperties: 0 },

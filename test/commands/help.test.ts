@@ -61,8 +61,9 @@ it.skipIf(!hasScript)('gives a long page to the pager (skipped where there is no
   );
 });
 
-it.skipIf(!hasScript)('gives no short page to it (skipped where there is no script)', () => {
-  expect(onTerminal('console', { PAGER: 'cat > paged.txt; echo left' }).text).toMatch(/The console/);
+it.skipIf(!hasScript)('gives no page to it that fits the terminal (skipped where there is no script)', () => {
+  const { text } = onTerminal('console', { PAGER: 'cat > paged.txt; echo left' }, 'stty rows 200;');
+  expect(text).toMatch(/The console/);
 });
 
 it.skipIf(!hasScript).each(['no-such-pager-is-there', 'cat', ''])(

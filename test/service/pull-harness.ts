@@ -65,8 +65,9 @@ export class PullingWorker {
   }
 
   /** What it is told of draining. */
-  async report(body: object): Promise<unknown> {
-    const { text } = await this.ask(`/report/${this.id}`, { method: 'POST', body: JSON.stringify(body) });
+  async report(report: object): Promise<unknown> {
+    const body = JSON.stringify({ state: 'working', ...report });
+    const { text } = await this.ask(`/report/${this.id}`, { method: 'POST', body });
     return JSON.parse(text);
   }
 

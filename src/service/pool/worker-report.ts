@@ -39,7 +39,7 @@ const schema = z.object({
     .nullable()
     .default(null),
   workload: text.nullable().default(null),
-  state: z.enum(['working', 'draining', 'leaving']).default('working'),
+  state: z.enum(['working', 'draining', 'leaving']),
   log: z.array(z.string()).max(10_000).default([]),
   died: z.string().max(10_000).nullable().default(null),
 });

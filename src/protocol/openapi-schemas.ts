@@ -19,6 +19,7 @@ export const openApiSchemas = {
     {
       input: { type: 'object', minProperties: 1, description: 'free-form; what the worker is given' },
       webhook: { type: 'string', format: 'uri', description: 'is sent the job once it has ended' },
+      s3Config: { type: 'object', description: 'is handed to the worker; deleted when the job ends' },
       policy: object(
         {
           executionTimeout: {
@@ -61,7 +62,10 @@ export const openApiSchemas = {
     }),
   }),
   Error: object({ error: text }),
-  TakenJob: object({ id: jobId, input: { type: 'object' } }),
+  TakenJob: object({ id: jobId, input: { type: 'object' }, webhook: text, s3Config: { type: 'object' } }, [
+    'id',
+    'input',
+  ]),
   TakenJobs: { type: 'array', items: { $ref: '#/components/schemas/TakenJob' } },
   WorkerResult: {
     ...object({ output: anyJson, error: anyJson, status: text, stopPod: { type: 'boolean' } }, []),

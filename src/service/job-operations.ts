@@ -168,6 +168,8 @@ export class JobOperations {
     const was = await this.#parts.store.retry(endpointId, jobId);
     if (was === undefined) return jobNotFound();
     if (was === 'FAILED' || was === 'TIMED_OUT') return stateAnswer(jobId, 'IN_QUEUE');
+    if (was === 'without credentials')
+      return refusal(409, 'the "s3Config" of the job was deleted when it ended: submit the job anew');
     return refusal(409, `the job is ${was}; only one that is FAILED or TIMED_OUT can be retried`);
   }
 }

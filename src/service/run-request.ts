@@ -6,7 +6,7 @@ import { isPrivateTarget } from './webhooks/webhooks.ts';
 
 /** The terms a submission may set. */
 export type SubmittedTerms = Partial<
-  Pick<JobTerms, 'executionTimeoutMs' | 'ttlMs' | 'isLowPriority' | 'webhook'>
+  Pick<JobTerms, 'executionTimeoutMs' | 'ttlMs' | 'isLowPriority' | 'webhook' | 's3Config'>
 >;
 
 export type ReadRunRequest =
@@ -17,6 +17,7 @@ export type ReadRunRequest =
 const maxMs = 20 * 24 * 60 * 60_000;
 const maxUrlLength = 2_048;
 const deepest = 1_000;
+const maxS3ConfigLength = 16_384;
 
 /** Unknown keys are ignored, as real services do. `hasPrivate`: whether webhooks may lead to this machine's network. */
 export function readRunRequest(bytes: Buffer, { hasPrivate }: { hasPrivate: boolean }): ReadRunRequest {
@@ -35,7 +36,7 @@ export function readRunRequest(bytes: Buffer, { hasPrivate }: { hasPrivate: bool
 
 /** The submitted terms, or the error. */
 function readTerms(body: Record<string, unknown>, hasPrivate: boolean): SubmittedTerms | string {
-  const { policy = {}, webhook } = body;
+  const { policy = {}, webhook, s3Config } = body;
   if (!isObject(policy)) return `"policy" is ${describeValue(policy)}; expected an object`;
   const { executionTimeout, ttl, lowPriority } = policy;
   for (const [name, value] of Object.entries({ executionTimeout, ttl })) {
@@ -47,7 +48,12 @@ function readTerms(body: Record<string, unknown>, hasPrivate: boolean): Submitte
   if (webhook !== undefined && webhook !== null && !isWebhook(webhook))
     return `"webhook" is ${describeValue(webhook)}; expected an http(s) URL without user name and password`;
   if (isWebhook(webhook) && !hasPrivate && isPrivateTarget(webhook)) return privateWebhook(webhook);
+  const stored = isObject(s3Config) ? JSON.stringify(s3Config) : undefined;
+  // What it is stays unsaid: it holds credentials.
+  if (s3Config !== undefined && s3Config !== null && (stored?.length ?? Infinity) > maxS3ConfigLength)
+    return `"s3Config" is not accepted; expected an object of at most ${maxS3ConfigLength} characters`;
   return {
+    ...(stored !== undefined && { s3Config: stored }),
     ...(isDuration(executionTimeout) && { executionTimeoutMs: executionTimeout }),
     ...(isDuration(ttl) && { ttlMs: ttl }),
     ...(lowPriority !== undefined && { isLowPriority: lowPriority }),

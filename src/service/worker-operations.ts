@@ -230,8 +230,10 @@ function workerIn({ route, keyId }: RequestContext): string {
 /** The result of an unknown job stays unread: it may be long. */
 const jobNotFound: HttpResponse = { ...refusal(404, 'job not found'), isBodyUnread: true };
 
-function takenText({ id, input }: TakenJob): string {
-  return `{"id":"${id}","input":${input}}`;
+function takenText({ id, input, webhook, s3Config }: TakenJob): string {
+  const told = webhook === null ? '' : `,"webhook":${JSON.stringify(webhook)}`;
+  const bucket = s3Config === null ? '' : `,"s3Config":${s3Config}`;
+  return `{"id":"${id}","input":${input}${told}${bucket}}`;
 }
 
 /** As SDKs do for a handler that returns an empty object, with or without the wish to be started anew. */

@@ -46,7 +46,8 @@ export class ServiceClient {
     const { status, text } = await this.#askUntilAnswered('GET', 'job-take', '', undefined, signal);
     if (status !== 200 || text === '') return undefined;
     const { id, input } = JSON.parse(text) as { id: string; input: Record<string, unknown> };
-    return { id, input, inputText: memberText(text, 'input') ?? '{}' };
+    const s3Config = memberText(text, 's3Config') ?? null;
+    return { id, input, inputText: memberText(text, 'input') ?? '{}', s3Config };
   }
 
   /** Delivers what came of a job, however long the service is away; `body` is JSON. False where nobody wants it any more. */

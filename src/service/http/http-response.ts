@@ -77,8 +77,8 @@ export function statusAnswer(job: ShownJob): HttpResponse {
   return { status: 200, body: statusBody(job) };
 }
 
-/** As above; `input` is JSON text that goes in as well, for whoever did not submit it. */
-export function statusBody(job: ShownJob, input?: Value): Text | FiledText {
+/** As above; `input` is JSON text that goes in as well, for whoever did not submit it, who was told by `webhook`. */
+export function statusBody(job: ShownJob, input?: Value, webhook?: string): Text | FiledText {
   const { id, state } = job;
   const ended = job.endedAt !== null && job.startedAt !== null;
   const isBegun = state === 'IN_PROGRESS' || ended;
@@ -97,6 +97,7 @@ export function statusBody(job: ShownJob, input?: Value): Text | FiledText {
     ],
     ['retries', job.retries > 0 ? String(job.retries) : undefined],
     ['status', `"${state}"`],
+    ['webhook', webhook && JSON.stringify(webhook)],
     ['workerId', isBegun && job.workerId ? JSON.stringify(shownWorker(job.workerId)) : undefined],
   ];
   return joined(

@@ -117,7 +117,9 @@ function prepare(db: Database) {
        WHERE endedAt IS NULL AND endpointId = ? AND state = 'IN_PROGRESS' GROUP BY keyId`,
     ),
     next: db.prepare<[Share], WaitingJob & { number: number }>(
-      `SELECT id, number, file, bytes, text FROM job INDEXED BY jobOpen JOIN input ON input.job = job.number
+      `SELECT id, number, file, bytes, text, url AS webhook, s3Config
+       FROM job INDEXED BY jobOpen JOIN input ON input.job = number
+         LEFT JOIN webhook ON webhook.job = number LEFT JOIN credentials ON credentials.job = number
        WHERE ${waiting} AND keyId = @keyId AND number > @after ORDER BY number LIMIT 1`,
     ),
     queuedAt: db.prepare<[Share], { queuedAt: number }>(

@@ -130,6 +130,7 @@ const servedJobTriggers = `
  * never changes. It goes with its job, to which it does not refer, as that would be looked up each time; `bytes` is how
  * long one in a file is. `part` holds what of a job's stream nobody has read yet. `webhook` is what is to be told to
  * whom: `dueAt` is null until the job has ended. `endpoint` holds the endpoints that were made in the console,
+ * `credentials` what a worker needs to put results into a bucket, until its job has ended, and null from then on,
  * `paused` those whose jobs wait until a person lets them go on.
  *
  * `tally` counts an endpoint's jobs by state, and how often one was put back into the queue (`retried`), so that its
@@ -186,5 +187,9 @@ export const jobSchema: Schema = {
     `DROP INDEX jobOpen;
      CREATE INDEX jobOpen ON job (endpointId, state, isLowPriority, keyId, number) WHERE endedAt IS NULL;`,
     'CREATE TABLE paused (endpointId TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;',
+    `CREATE TABLE credentials (
+       job      INTEGER PRIMARY KEY REFERENCES job (number) ON DELETE CASCADE,
+       s3Config TEXT
+     ) STRICT;`,
   ],
 };

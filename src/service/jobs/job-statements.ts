@@ -9,10 +9,14 @@ export interface TakenJob {
   workerId: string;
   /** JSON text of an object. */
   input: string;
+  webhook: string | null;
+  /** JSON text of an object; null where it has none. */
+  s3Config: string | null;
 }
 
 /** A job that waits; `bytes` are those of its file. */
-export type WaitingJob = StoredText & { id: string; bytes: number | null };
+export type WaitingJob = StoredText &
+  Pick<TakenJob, 'webhook' | 's3Config'> & { id: string; bytes: number | null };
 
 /** A job as its status shows it. Instants in epoch ms. */
 export interface JobRecord {
@@ -107,6 +111,11 @@ export function prepareJobStatements(db: Database) {
        VALUES (@id, @endpointId, 'IN_QUEUE', @now, @now, @now + @ttlMs, @ttlMs, @executionTimeoutMs,
          @isLowPriority, @maxRetries, 0, @keyId, 0, @summary)`,
     ),
+    addS3Config: db.prepare<[job: number | bigint, s3Config: string]>(
+      'INSERT INTO credentials (job, s3Config) VALUES (?, ?)',
+    ),
+    forgetS3Config: db.prepare<[job: number]>('UPDATE credentials SET s3Config = NULL WHERE job = ?'),
+    hadS3Config: db.prepare<[job: number], { one: 1 }>('SELECT 1 AS one FROM credentials WHERE job = ?'),
     addInput: db.prepare<
       [job: number | bigint, file: string | null, bytes: number | null, text: string | null]
     >('INSERT INTO input (job, file, bytes, text) VALUES (?, ?, ?, ?)'),

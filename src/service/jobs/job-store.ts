@@ -138,12 +138,14 @@ export class JobStore {
   }
 
   /** Puts a job that failed or timed out into the queue anew, and returns what it was; undefined as for `find`. */
-  async retry(endpointId: string, id: string): Promise<JobState | undefined> {
+  async retry(endpointId: string, id: string): Promise<JobState | 'without credentials' | undefined> {
     let unread: { file: string | null }[] = [];
     const was = await this.#commit.write(() => {
       const job = this.#transitions.sql.metadata.get(id);
       if (job === undefined || !this.reads.isVisible(job, endpointId)) return undefined;
       if (job.state === 'FAILED' || job.state === 'TIMED_OUT') {
+        // Its results would go elsewhere than they were to.
+        if (this.#transitions.sql.hadS3Config.get(job.number) !== undefined) return 'without credentials';
         const file = this.#transitions.sql.find.get(id)?.payloadFile ?? null;
         this.#transitions.queueAgain(id, job);
         unread = [{ file }, ...this.#transitions.sql.deleteParts.all(job.number)];

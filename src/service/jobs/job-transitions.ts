@@ -64,6 +64,7 @@ export class JobTransitions {
     });
     const bytes = stored.file === null ? null : Buffer.byteLength(input);
     this.sql.addInput.run(lastInsertRowid, stored.file, bytes, stored.text);
+    if (terms.s3Config !== null) this.sql.addS3Config.run(lastInsertRowid, terms.s3Config);
     if (terms.webhook !== null) this.#webhooks.add.run(lastInsertRowid, terms.webhook);
   }
 
@@ -144,6 +145,7 @@ export class JobTransitions {
     if (change.endedAt === undefined) return;
     this.#onEnd(job.number, { ...job, state: to, endedAt: change.endedAt });
     this.#webhooks.begin.run(change.endedAt, job.number);
+    this.sql.forgetS3Config.run(job.number);
   }
 
   #now(): number {

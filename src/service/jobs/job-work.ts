@@ -135,12 +135,14 @@ export class JobWork {
   }
 
   /** A job whose input cannot be read any more fails, and its worker is given another. */
-  async #withInput({ id, workerId, ...stored }: BegunJob): Promise<TakenJob | undefined> {
-    if (stored.file === null) return { id, workerId, input: stored.text };
+  async #withInput(job: BegunJob): Promise<TakenJob | undefined> {
+    const { id, workerId, webhook, s3Config, ...stored } = job;
+    const taken = { id, workerId, webhook, s3Config };
+    if (stored.file === null) return { ...taken, input: stored.text };
     let why = 'its file is missing from the data folder';
     try {
       const input = await this.#parts.texts.textOf(stored);
-      if (input !== undefined) return { id, workerId, input };
+      if (input !== undefined) return { ...taken, input };
     } catch (error) {
       why = String(error);
     }

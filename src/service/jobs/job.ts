@@ -36,6 +36,8 @@ export interface JobTerms {
   maxRetries: number;
   /** The URL that is notified of its end. */
   webhook: string | null;
+  /** JSON text: where the worker is to put its results, with credentials. */
+  s3Config: string | null;
   /** Whether its id marks it as submitted by a waiting client. */
   isSync: boolean;
 }
@@ -48,5 +50,6 @@ export const defaultTerms: Readonly<JobTerms> = {
   isLowPriority: false,
   maxRetries: 2,
   webhook: null,
+  s3Config: null,
   isSync: false,
 };

@@ -100,7 +100,7 @@ export class WorkerSlot {
     try {
       const input = JSON.parse(job.input) as Record<string, unknown>;
       const report = reportOf(store, job, unwanted.signal);
-      const run = worker.run({ id: job.id, input, inputText: job.input }, report);
+      const run = worker.run({ id: job.id, input, inputText: job.input, s3Config: job.s3Config }, report);
       const output = outputText(await run.finally(unsubscribe));
       if (output === 'null') throw new Error('the worker ended without an output');
       const lines = log.end();

@@ -118,12 +118,12 @@ export class Webhooks {
   }
 
   /** The whole job with its input; undefined where its time is over. */
-  async #bodyOf({ endpointId, id }: DueWebhook): Promise<Text | FiledText | undefined> {
+  async #bodyOf({ endpointId, id, url }: DueWebhook): Promise<Text | FiledText | undefined> {
     const { store } = this.#parts;
     const job = store.reads.find(endpointId, id);
     const opened = job && (await store.reads.open(job));
     const input = opened && (await store.reads.inputOf(id));
-    if (opened !== undefined && input !== undefined) return statusBody(opened, input);
+    if (opened !== undefined && input !== undefined) return statusBody(opened, input, url);
     await closeFilesOf(opened && opened.payload !== null ? [opened.payload] : undefined);
     return undefined;
   }

@@ -70,7 +70,8 @@ export class LineWorker implements Worker {
     const cancel = (): void =>
       void this.#process.end('the worker was stopped because its job was cancelled or timed out');
     report.signal.addEventListener('abort', cancel, { once: true });
-    this.#requests.write(`{"id":${JSON.stringify(job.id)},"input":${inOneLine(job.inputText)}}\n`);
+    const bucket = job.s3Config === null ? '' : `,"s3Config":${inOneLine(job.s3Config)}`;
+    this.#requests.write(`{"id":${JSON.stringify(job.id)},"input":${inOneLine(job.inputText)}${bucket}}\n`);
     return outcome.finally(() => report.signal.removeEventListener('abort', cancel));
   }
 

@@ -5,6 +5,8 @@ export interface WorkloadJob {
   input: Record<string, unknown>;
   /** The same as JSON text, as it was submitted: integers beyond 2^53 are what they were. */
   inputText: string;
+  /** JSON text: where results are to be put, with credentials; null where that was not said. */
+  s3Config: string | null;
 }
 
 /** What a worker in another language says, as JSON text, since a value of this one could not hold all its integers. */

@@ -29,7 +29,7 @@ describe('a program that keeps to the protocol', () => {
     const report = { signal: new AbortController().signal, progress: emit, stream: emit };
     told.push(
       await worker.run(
-        { id: 'a', input: JSON.parse(inputText) as Record<string, unknown>, inputText },
+        { id: 'a', input: JSON.parse(inputText) as Record<string, unknown>, inputText, s3Config: null },
         report,
       ),
     );
@@ -273,7 +273,9 @@ describe('a program that does not end', () => {
     const worker = await startScript(answering('say({ output: 1 })'));
     const signal = AbortSignal.abort();
     const report = { signal, progress: () => Promise.resolve(), stream: () => Promise.resolve() };
-    await expect(worker.run({ id: 'a', input: {}, inputText: '{}' }, report)).rejects.toThrow('cancelled');
+    await expect(worker.run({ id: 'a', input: {}, inputText: '{}', s3Config: null }, report)).rejects.toThrow(
+      'cancelled',
+    );
     expect(await worker.job({}).output).toBe(1);
   });
 });

@@ -33,7 +33,9 @@ export async function start(workload: Workload): Promise<StartedWorker> {
       progress: async (message: unknown) => void progress?.push(valueOf(message)),
       stream: async (part: unknown) => void stream?.push(valueOf(part)),
     };
-    const output = worker.run({ id, input, inputText: JSON.stringify(input) }, report).then(valueOf);
+    const output = worker
+      .run({ id, input, inputText: JSON.stringify(input), s3Config: null }, report)
+      .then(valueOf);
     output.catch(() => undefined);
     return { output, progress: progress ?? [], stream: stream ?? [], callOff: () => calledOff.abort() };
   };

@@ -91,5 +91,7 @@ it('refuses a report that is none', async () => {
   expect(await worker.report({ machine: { host: 'x' } })).toMatchObject({
     error: expect.stringContaining('machine.cores'),
   });
-  expect(await worker.report({ state: undefined })).toMatchObject({ error: expect.stringContaining('state') });
+  expect(await worker.report({ state: undefined })).toMatchObject({
+    error: expect.stringContaining('state'),
+  });
 });

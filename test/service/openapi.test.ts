@@ -127,7 +127,7 @@ it('describes what workers are answered', async () => {
   await given('job-done', 'w1/no-such', '{"output":1}');
   await given('ping', 'w1?job_id=never-had');
   await given('job-stop', 'w1');
-  await given('report', 'w1', '{"workload":"painter","log":["ready"]}');
+  await given('report', 'w1', '{"workload":"painter","state":"working","log":["ready"]}');
   await given('report', 'w1', '{"state":"asleep"}');
   await client('purge-queue', '');
   const held = [given('job-take', 'w2'), given('job-stop', 'w2'), given('job-take-batch', 'w3')];

@@ -13,6 +13,7 @@ const rest = [
   'test/e2e/cancel.test.ts',
   'test/e2e/chaos.test.ts',
   'test/e2e/packed.test.ts',
+  'test/e2e/reverse-proxy.test.ts',
   'test/e2e/pasted-commands.test.ts',
   'test/e2e/scene-renderer.test.ts',
   'test/e2e/serve-containers.test.ts',

@@ -48,6 +48,7 @@ const groups = {
   'A service of your own': {
     service: 'run the job service: endpoints, workloads, limits',
     workers: 'workers on other machines, and keys',
+    https: 'certificates, and reverse proxies, for other machines',
     console: 'endpoints, jobs and workers in the browser',
     'job-interface': 'the operations of the service',
     'scene-renderer': 'the renderer that draws prompts in 3D',

@@ -8,6 +8,7 @@ import { triedThumbnail } from '../runner/images/thumbnail.ts';
 import { readService, type ServiceSettings } from '../service/config/read-service.ts';
 import { makeFolder } from '../runner/files/folders.ts';
 import { endpointSettings } from '../service/endpoint-settings.ts';
+import { readTls } from '../service/http/tls-files.ts';
 import { fitsHeader } from '../service/keys/key.ts';
 import { type WorkloadContext, isLoopback } from '../service/service-options.ts';
 import { readCatalogue } from '../service/console/read-catalogue.ts';
@@ -31,8 +32,15 @@ export const serveCommand: LoadedCommand = {
   purpose: `Serves the job interface and a console until SIGINT or SIGTERM. Endpoints, workers and limits come from service.yaml (nightrender init --service creates one) and from the console; without a file there is one endpoint, scene-renderer. The key is NIGHTRENDER_API_KEY; without it, the first start creates and prints one, and nightrender keys adds more.`,
   positionals: { service: { type: 'string', describe: 'the service.yaml' } },
   options: {
-    host: { ...textOption, describe: 'address to listen on (default: 127.0.0.1); any other needs a key' },
+    host: {
+      ...textOption,
+      describe: 'address to listen on (default: 127.0.0.1); any other needs a key and TLS',
+    },
     port: { requiresArg: true, describe: 'port (default: 4747); 0 for a free one' },
+    insecure: {
+      type: 'boolean',
+      describe: 'allows plain HTTP to other machines: keys and pictures can be read on the way',
+    },
     data: {
       ...textOption,
       describe: 'folder for jobs and keys (default: ~/.local/share/nightrender)',
@@ -76,13 +84,15 @@ async function serve(file: string | undefined, argv: Record<string, unknown>): P
     dataDir = resolve(oneText(argv, 'data') ?? defaultDataDir());
     const settings = settingsOf(file, argv);
     const givenKey = keyInEnvironment();
-    if (givenKey === undefined) assertKeyed(dataDir, settings.host, keyAdvice(file, argv));
+    assertGuarded(settings, keyAdvice(file, argv), givenKey !== undefined || hasKey(dataDir));
     makeFolder(dataDir, 0o700);
     const needs = workloadNeeds(dataDir);
     const service = await startService({
       dataDir,
       host: settings.host,
       port: settings.port,
+      tls: settings.tls,
+      proxies: settings.proxies,
       keys: givenKey === undefined ? [] : [givenKey],
       endpoints: settings.endpoints,
       workloadOf: (endpoint, context: WorkloadContext) => workloadOf(endpoint, context, needs),
@@ -122,6 +132,7 @@ async function serve(file: string | undefined, argv: Record<string, unknown>): P
     printServing(
       {
         url: service.url,
+        name: settings.tls && readTls(settings.tls, Date.now()).name,
         endpoints,
         dataDir,
         shownDataDir: shownPath(dataDir),
@@ -154,9 +165,11 @@ function keyAdvice(file: string | undefined, argv: Record<string, unknown>) {
 
 /** Without a file there is one endpoint, which paints. */
 function settingsOf(file: string | undefined, argv: Record<string, unknown>): ServiceSettings {
-  const given = ['host', 'port', 'retention'].flatMap((name) => {
+  const given = ['host', 'port', 'retention', 'insecure'].flatMap((name) => {
     const value = argv[name];
-    return value === undefined ? [] : [{ path: [name], value: value as string | number, from: `--${name}` }];
+    return value === undefined
+      ? []
+      : [{ path: [name], value: value as string | number | boolean, from: `--${name}` }];
   });
   const settings = readService(file, given, process.env);
   const id = oneText(argv, 'endpoint');
@@ -180,11 +193,14 @@ function settingsOf(file: string | undefined, argv: Record<string, unknown>): Se
   );
 }
 
-/** Throws `ConfigError` where other machines would reach a service without a key that somebody chose to make. */
-function assertKeyed(dataDir: string, host: string, { where, addCommand }: KeyAdvice): void {
-  if (isLoopback(host) || hasKey(dataDir)) return;
-  const text = `${host} is open to other machines, but the service has no key yet; add one with \`${addCommand}\`, or set NIGHTRENDER_API_KEY`;
-  throw new ConfigError([{ where, text }]);
+/** Throws `ConfigError` where other machines would reach a service without a key that somebody chose to make, or in the clear. */
+function assertGuarded(settings: ServiceSettings, { where, addCommand }: KeyAdvice, isKeyed: boolean): void {
+  const { host, tls, isInsecure } = settings;
+  if (isLoopback(host)) return;
+  const keyless = `${host} is open to other machines, but the service has no key yet; add one with \`${addCommand}\`, or set NIGHTRENDER_API_KEY`;
+  const clear = `${host} is open to other machines, and anybody on the way could read keys and pictures; set \`tls\`, or \`insecure: true\` (--insecure) in a network that you trust`;
+  const texts = [...(isKeyed ? [] : [keyless]), ...(tls !== undefined || isInsecure ? [] : [clear])];
+  if (texts.length > 0) throw new ConfigError(texts.map((text) => ({ where, text })));
 }
 
 interface KeyAdvice {

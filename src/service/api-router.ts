@@ -7,6 +7,7 @@ import type { Endpoints } from './endpoints.ts';
 import type { CrossOrigin } from './http/cross-origin.ts';
 import { type HttpResponse, refusal, tooMany } from './http/http-response.ts';
 import type { JobOperations } from './job-operations.ts';
+import type { TrustedProxies } from '../lib/net/trusted-proxies.ts';
 import type { Admission } from './keys/admission.ts';
 import { type KeyHolder, permits } from './keys/key.ts';
 import { findRoute, operations, type Route } from './routes.ts';
@@ -16,6 +17,7 @@ import type { WorkerOperations } from './worker-operations.ts';
 
 export interface ApiRouterParts {
   admission: Admission;
+  proxies: TrustedProxies;
   endpoints: Endpoints;
   jobs: JobOperations;
   work: WorkerOperations;
@@ -65,7 +67,10 @@ export class ApiRouter {
     const isMetrics = request.method === 'GET' && request.url === metricsPath;
     const { metrics, endpoints } = this.#parts;
     if (isMetrics && isOfThisMachine(request)) return metrics.answer(endpoints.all);
-    const admitted = this.#parts.admission.admit(request.headers.authorization, request.socket.remoteAddress);
+    const admitted = this.#parts.admission.admit(
+      request.headers.authorization,
+      this.#parts.proxies.addressOf(request),
+    );
     if (admitted === 'wrong')
       return refusal(401, 'the API key is missing or unknown', { 'WWW-Authenticate': 'Bearer' });
     if ('waitMs' in admitted) return tooMany('too many wrong keys from this address', admitted.waitMs);

@@ -5,6 +5,7 @@ import { defaultRetentionMs, maxRequestBytes } from '../protocol/messages.ts';
 import type { EndpointForms } from './console/endpoint-requests.ts';
 import type { EndpointSettings } from './endpoint-settings.ts';
 import type { RunnableWorkload } from './endpoint.ts';
+import type { TlsFiles } from './http/tls-files.ts';
 import { type ClientLimits, defaultClientLimits } from './http/send-response.ts';
 import { fitsHeader } from './keys/key.ts';
 import type { Rate } from './api-router.ts';
@@ -16,6 +17,10 @@ export interface ServiceOptions {
   host?: string;
   /** 0, the default: a free one. */
   port?: number;
+  /** For HTTPS; plain HTTP by default. */
+  tls?: TlsFiles | undefined;
+  /** Addresses and ranges of the proxies whose word on clients is taken. */
+  proxies?: string[];
   /** Bearer keys that are accepted beside those of the key store, for everything but the pull operations. */
   keys: string[];
   endpoints: EndpointSettings[];
@@ -82,7 +87,7 @@ export interface ConsoleOptions {
 
 const defaultHost = '127.0.0.1';
 
-type Optional = 'silenceMs' | 'console';
+type Optional = 'silenceMs' | 'console' | 'tls';
 type Checked = Required<Omit<ServiceOptions, Optional>> &
   Pick<ServiceOptions, Optional> & { clientLimits: ClientLimits };
 
@@ -100,6 +105,8 @@ export function checkServiceOptions(options: ServiceOptions): Checked {
     requestTimeoutMs: 120_000,
     // A safety net against runaway clients.
     rate: { requests: 100_000, withinMs: 10_000 },
+    tls: undefined,
+    proxies: [],
     origins: [],
     now: Date.now,
     onProblem: () => undefined,

@@ -6,6 +6,7 @@ import { Console } from './console/console.ts';
 import { Endpoints } from './endpoints.ts';
 import { ApiRouter, RateLimit } from './api-router.ts';
 import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
+import { TrustedProxies } from '../lib/net/trusted-proxies.ts';
 import { CrossOrigin } from './http/cross-origin.ts';
 import { type HttpServer, startHttpServer } from './http/http-server.ts';
 import { JobOperations } from './job-operations.ts';
@@ -83,20 +84,25 @@ async function listen(options: Checked, parts: Opened): Promise<Service> {
   const { onProblem, retentionMs, now, hasPrivateWebhooks: hasPrivate } = options;
   // Workers need its URL, so it listens before the endpoints open.
   let router: ApiRouter | undefined;
-  const http = await startHttpServer({
-    ...options,
-    answerRequest: async (...asked) => await router?.answer(...asked),
-  });
+  const answerRequest = async (...asked: Parameters<ApiRouter['answer']>) => await router?.answer(...asked);
+  const http = await startHttpServer({ ...options, tls: options.tls, answerRequest });
+  const servers = [http];
   try {
-    const endpoints = openEndpoints(options, parts, http.url);
+    if (options.tls !== undefined) {
+      // Workers that are started here need not know the certificate.
+      const here = { ...options, tls: undefined, host: '127.0.0.1', port: 0 };
+      servers.push(await startHttpServer({ ...here, answerRequest }));
+    }
+    const endpoints = openEndpoints(options, parts, servers.at(-1)?.url ?? http.url);
     router = openRouter(options, parts, endpoints, http.url);
     const sweeper = new Sweeper(store, folder, retentionMs, onProblem);
     const webhooks = new Webhooks({ store, onProblem, now, hasPrivate });
     let closing: Promise<void> | undefined;
-    const close = () => closeDown({ http, endpoints, sweeper, webhooks, store, folder, opened, onProblem });
+    const close = () =>
+      closeDown({ servers, endpoints, sweeper, webhooks, store, folder, opened, onProblem });
     return { url: http.url, close: () => (closing ??= close()) };
   } catch (error) {
-    await http.close();
+    await Promise.all(servers.map((server) => server.close()));
     throw error;
   }
 }
@@ -125,9 +131,11 @@ function openRouter(
   // Around a result there is little else.
   const work = new WorkerOperations({ store, results, bodies, maxResultBytes: maxResultBytes + 1_000_000 });
   const admission = new Admission(keys, now);
-  const common = { keys, admission, store, endpoints, jobs, now };
+  const proxies = new TrustedProxies(checked.proxies);
+  const common = { keys, admission, proxies, store, endpoints, jobs, now };
   return new ApiRouter({
     admission,
+    proxies,
     endpoints,
     jobs,
     work,
@@ -151,7 +159,7 @@ function openRouter(
 }
 
 interface Parts extends Pick<Opened, 'store' | 'folder' | 'opened'> {
-  http: HttpServer;
+  servers: HttpServer[];
   endpoints: Endpoints;
   sweeper: Sweeper;
   webhooks: Webhooks;
@@ -159,7 +167,7 @@ interface Parts extends Pick<Opened, 'store' | 'folder' | 'opened'> {
 }
 
 async function closeDown({
-  http,
+  servers,
   endpoints,
   sweeper,
   webhooks,
@@ -168,13 +176,13 @@ async function closeDown({
   opened,
   onProblem,
 }: Parts): Promise<void> {
-  http.stopListening();
+  for (const server of servers) server.stopListening();
   sweeper.stop();
   await Promise.all([endpoints.stop(), webhooks.stop()]);
   // Clients get the ids of committed jobs before connections close.
   await store.flush();
   await nextTurn();
-  await http.close();
+  await Promise.all(servers.map((server) => server.close()));
   folder.stop();
   for (const closeOne of opened.toReversed()) {
     try {

@@ -6,6 +6,8 @@ import { writeJsonLine } from './json-lines.ts';
 
 export interface Serving {
   url: string;
+  /** That its certificate holds for; undefined where it has none. */
+  name: string | undefined;
   /** Those of the file; there may be more, of the console. */
   endpoints: { id: string; name: string }[];
   dataDir: string;
@@ -31,9 +33,9 @@ export function printServiceFailure(text: string): void {
   writeError(harmless(`service: ${text}`));
 }
 
-function whereItIs({ url, endpoints, shownDataDir }: Serving): string[] {
+function whereItIs({ url, name: certified, endpoints, shownDataDir }: Serving): string[] {
   const names = endpoints.map(({ id, name }) => (id === name ? id : `${name} (${id})`)).join(', ');
-  const here = onThisMachine(url);
+  const here = onThisMachine(url, certified);
   const others = `this machine's name or address, port ${new URL(url).port}`;
   const lines: [string, string][] = [
     ['  console', `${here}/console/`],
@@ -47,8 +49,9 @@ function whereItIs({ url, endpoints, shownDataDir }: Serving): string[] {
   ];
 }
 
-/** An address that means all of a machine's can be listened at, but not asked for. */
-function onThisMachine(url: string): string {
+/** An address that means all of a machine's can be listened at, but not asked for; a certificate holds for its name alone. */
+function onThisMachine(url: string, name: string | undefined): string {
+  if (name !== undefined) return `https://${name}:${new URL(url).port}`;
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
 
@@ -63,14 +66,14 @@ function keyLines({ newKey, hasGivenKey }: Serving): string[] {
   ];
 }
 
-function howToUse({ url, endpoints }: Serving): string[] {
+function howToUse({ url, name, endpoints }: Serving): string[] {
   const [first] = endpoints;
   if (first === undefined) return ['Sign in to the console with the key.'];
   return [
     'In pipeline.yaml:',
     '',
     '  endpoint:',
-    `    baseUrl: ${onThisMachine(url)}`,
+    `    baseUrl: ${onThisMachine(url, name)}`,
     `    id: ${first.id}`,
     '    apiKey: ${NIGHTRENDER_API_KEY}',
   ];

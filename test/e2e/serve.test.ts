@@ -63,9 +63,17 @@ it.each([
     {},
     /^--endpoint: .*\n--workers: .*leave --workers/,
   ],
-  [['--host', '0.0.0.0'], {}, /no key yet; add one with `nightrender keys add NAME --kind admin --data serv/],
+  [
+    ['--host', '0.0.0.0', '--insecure'],
+    {},
+    /no key yet; add one with `nightrender keys add NAME --kind admin --data serv/,
+  ],
   [['open.yaml'], {}, /^open\.yaml: host: 0\.0\.0\.0 is open to other machines/],
-  [['--host', '192.0.2.1'], { NIGHTRENDER_API_KEY: testKey }, /^This machine has no address 192\.0\.2\.1 to/],
+  [
+    ['--host', '192.0.2.1', '--insecure'],
+    { NIGHTRENDER_API_KEY: testKey },
+    /^This machine has no address 192\.0\.2\.1 to/,
+  ],
   [[], { NIGHTRENDER_API_KEY: '' }, /^NIGHTRENDER_API_KEY: is empty; set it to a key/],
 ])('refuses %j with %j in words', async (args, env, said) => {
   const cwd = folderWith({
@@ -80,7 +88,7 @@ it.each([
 it('opens to other machines with a key that somebody made', async () => {
   const cwd = folderWith({});
   const { stdout } = await inProcess(['keys', 'add', 'net', ...data], { cwd });
-  const service = await Served.start(cwd, ['--host', '0.0.0.0']);
+  const service = await Served.start(cwd, ['--host', '0.0.0.0', '--insecure']);
   expect(service.key).toBe('');
   const url = service.url.replace('0.0.0.0', '127.0.0.1');
   const headers = { authorization: `Bearer ${stdout.trim()}` };

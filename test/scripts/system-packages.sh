@@ -5,7 +5,7 @@ set -uo pipefail
 bash "$(dirname "$0")/renderer-packages.sh"
 
 # Each is a command of the same name.
-packages=(strace chromium fish zsh groff zstd logrotate podman runc)
+packages=(strace chromium fish zsh groff zstd logrotate podman runc openssl nginx)
 
 missing=()
 for package in "${packages[@]}"; do

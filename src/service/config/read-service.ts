@@ -12,6 +12,7 @@ import {
   workloadKeys,
   type FileEndpoint,
 } from './service-schema.ts';
+import { readTls, TlsProblem, type TlsFiles } from '../http/tls-files.ts';
 import type { WorkloadSettings, EndpointSettings } from '../endpoint-settings.ts';
 import { secretsOf } from '../../lib/yaml/shown.ts';
 import { readYamlFile, type Override, type YamlFile } from '../../lib/yaml/yaml-file.ts';
@@ -25,16 +26,24 @@ export function readService(
   const yaml = withVariableTexts(readYamlFile(file, env, { overrides, expected: 'service.yaml' }));
   if (yaml.isBroken) throw new ConfigError(yaml.problems);
   const secrets = secretsOf(undefined, env);
+  const folder = dirname(resolve(file ?? '.'));
   const { raw, given, problems } = checkAgainst(serviceSchema, yaml, secrets, serviceLayout);
-  const { drafts, found } = readEndpoints(given, dirname(resolve(file ?? '.')), env);
+  const { drafts, found } = readEndpoints(given, folder, env);
   const told = found.map(({ index, field, expected }) =>
     problemAt(['endpoints', index, ...pathInFile(field)], expected, { value: yaml.value, yaml, secrets }),
   );
+  const tls = raw?.tls && { cert: resolve(folder, raw.tls.cert), key: resolve(folder, raw.tls.key) };
+  const wrong = tls && tlsProblem(tls);
+  if (wrong !== undefined)
+    told.push(problemAt(['tls', wrong.field], wrong.message, { value: yaml.value, yaml, secrets }));
   const all = gatherProblems(yaml, withoutRepetitions([...problems, ...told]), secrets);
   if (raw === undefined || all.length > 0) throw new ConfigError(all);
   return {
     host: raw.host,
     port: raw.port,
+    tls,
+    isInsecure: raw.insecure,
+    proxies: raw.proxies,
     retentionMs: raw.retention,
     limits: {
       maxBodyBytes: raw.limits.maxBody,
@@ -49,6 +58,16 @@ export function readService(
     origins: raw.cors,
     endpoints: drafts.map((draft) => settingsOf(draft, raw.limits.maxQueued)),
   };
+}
+
+function tlsProblem(files: TlsFiles): TlsProblem | undefined {
+  try {
+    readTls(files, Date.now());
+    return undefined;
+  } catch (error) {
+    if (error instanceof TlsProblem) return error;
+    throw error;
+  }
 }
 
 /** A number or boolean for a variable is the text that stands there: `1.10` is no `1.1`. */
@@ -153,6 +172,12 @@ export interface ServiceSettings {
   host: string;
   /** 0 for a free one. */
   port: number;
+  /** Absolute paths; undefined for plain HTTP. */
+  tls: TlsFiles | undefined;
+  /** Whether plain HTTP may go to other machines. */
+  isInsecure: boolean;
+  /** Addresses and ranges of reverse proxies. */
+  proxies: string[];
   /** How long inputs and outputs are kept after their job has settled. */
   retentionMs: number;
   limits: ServiceLimits;

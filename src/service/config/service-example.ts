@@ -6,9 +6,12 @@ export function serviceExample(schema: string): string {
 # The endpoints of this service. What is left out has a default; \`nightrender schema service\` has all the keys.
 # \`nightrender serve service.yaml\` starts it; endpoints that are made in its console stand beside these.
 
-# Only programs of this machine reach 127.0.0.1. For others: 0.0.0.0, with a key (\`nightrender keys add\`).
+# Only programs of this machine reach 127.0.0.1. For others: 0.0.0.0, with a key (\`nightrender keys add\`) and a certificate.
 host: 127.0.0.1
 port: 4747
+# tls: { cert: fullchain.pem, key: privkey.pem }
+# Reverse proxies that say truly who their clients are.
+# proxies: [127.0.0.1]
 
 # Inputs and results are deleted this long after completion.
 retention: 30m

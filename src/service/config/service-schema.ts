@@ -20,6 +20,7 @@ import {
 } from './endpoint-fields.ts';
 import { count, durationWithin, longestWait, sizeWithin } from '../../lib/yaml/scalar-schemas.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
+import { isAddressRange } from '../../lib/net/trusted-proxies.ts';
 import { fileSchema } from '../../lib/yaml/file-schema.ts';
 
 const hostExpected = 'an address such as 127.0.0.1 or 0.0.0.0, or a name of this machine';
@@ -31,7 +32,14 @@ const host = z
     hostExpected,
   )
   .default('127.0.0.1')
-  .describe('the address to listen on; any other than loopback requires a key');
+  .describe('the address to listen on; any other than loopback requires a key, and `tls` or `insecure`');
+
+const tls = z.strictObject({
+  cert: folderPath.describe('the file of the certificate, in PEM, with those of its issuers behind it'),
+  key: folderPath.describe('the file of its private key, in PEM, without a passphrase'),
+});
+
+const rangeExpected = 'an address or a range, such as 10.0.0.0/8';
 
 const limits = z.strictObject({
   maxBody: sizeWithin('1kB', '1GB').prefault('10MiB').describe('the largest body of a submission'),
@@ -56,6 +64,14 @@ const limits = z.strictObject({
       'a remote or container worker without a heartbeat for this long is considered dead, and its job is requeued; public workers send one every 10 s',
     ),
 });
+
+const proxies = z
+  .array(
+    z.string(rangeExpected).refine(isAddressRange, rangeExpected),
+    'a list of addresses such as [127.0.0.1]',
+  )
+  .default([])
+  .describe('addresses of reverse proxies, whose X-Forwarded-For and X-Forwarded-Proto are believed');
 
 const webhooks = z.strictObject({
   allowPrivate: z
@@ -129,6 +145,12 @@ const origin = z
 export const serviceSchema = z.strictObject({
   host,
   port: count(0, 65_535, 'a port').default(4747).describe('the port; 0 picks a free one'),
+  tls: tls.optional().describe('serves HTTPS instead of HTTP; renewed files are read by themselves'),
+  insecure: z
+    .boolean('true or false')
+    .default(false)
+    .describe('true allows plain HTTP to other machines; keys and pictures can be read on the way'),
+  proxies,
   retention: durationWithin('1s', longestWait)
     .prefault('30m')
     .describe('inputs and results are deleted this long after completion'),
@@ -146,9 +168,10 @@ export const serviceSchema = z.strictObject({
 });
 
 export const serviceLayout: Layout = {
-  sections: { limits, webhooks, endpoints: fileEndpoint, gpu: gpuDevices },
+  sections: { tls, limits, webhooks, endpoints: fileEndpoint, gpu: gpuDevices },
   shapeAt: ([section, , key]) => {
     if (section === 'limits') return limits.shape;
+    if (section === 'tls') return tls.shape;
     if (section === 'webhooks') return webhooks.shape;
     if (section !== 'endpoints') return serviceSchema.shape;
     return key === 'gpu' ? gpuDevices.shape : fileEndpoint.shape;

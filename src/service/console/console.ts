@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Page } from '../../lib/net/built-page.ts';
 import { type HttpResponse, emptyResponse, jsonResponse, refusal, tooMany } from '../http/http-response.ts';
+import type { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
 import type { Admission } from '../keys/admission.ts';
 import { type ConsoleRequest, formOf, type Operation } from './console-request.ts';
 import { EndpointRequests, type EndpointRequestsParts } from './endpoint-requests.ts';
@@ -13,6 +14,7 @@ export interface ConsoleParts extends EndpointRequestsParts, JobRequestsParts {
   page: Page;
   manual: (topic: string) => string | undefined;
   admission: Admission;
+  proxies: TrustedProxies;
 }
 
 const prefix = '/console/api/';
@@ -118,7 +120,10 @@ export class Console {
     if (body === undefined || 'status' in body) return body;
     const { key } = body.form;
     if (typeof key !== 'string' || key.trim() === '') return refusal(401, 'enter a key');
-    const signedIn = this.#sessions.signIn(key, request.socket.remoteAddress, this.#parts.now());
+    const signedIn = this.#sessions.signIn(key, this.#parts.proxies.addressOf(request), {
+      now: this.#parts.now(),
+      isSecure: this.#parts.proxies.isSecure(request),
+    });
     if (signedIn === 'wrong')
       return refusal(401, 'this is not an admin key of this service, or it was revoked');
     if ('waitMs' in signedIn)

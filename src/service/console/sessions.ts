@@ -35,7 +35,7 @@ export class Sessions {
   signIn(
     key: string,
     remoteAddress: string | undefined,
-    now: number,
+    { now, isSecure }: { now: number; isSecure: boolean },
   ): { cookie: string } | 'wrong' | { waitMs: number } {
     const authorization = `Bearer ${key.trim()}`;
     const admitted = this.#admission.admit(authorization, remoteAddress);
@@ -44,7 +44,9 @@ export class Sessions {
     const value = randomBytes(32).toString('base64url');
     if (this.#sessions.size >= maxSessions) this.#dropOldest();
     this.#sessions.set(digestOf(value), { authorization, signedInAt: now });
-    return { cookie: this.#cookieOf(value, maxSessionMs / 1_000) };
+    const cookie = this.#cookieOf(value, maxSessionMs / 1_000);
+    // Where the page came encrypted, the cookie never goes another way.
+    return { cookie: isSecure ? `${cookie}; Secure` : cookie };
   }
 
   /** Whose session a request belongs to. */

@@ -1,11 +1,13 @@
 /** The service's HTTP side: connections, their limits, and putting answers on the wire. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDiskFull } from '../jobs/disk-reserve.ts';
 import { type HttpResponse, errorBody, refusal } from './http-response.ts';
 import { type ClientLimits, sendAnswer } from './send-response.ts';
+import { followTls, readTls, type TlsFiles } from './tls-files.ts';
 
 /** Resolves to the response; undefined where the client has gone. A rejection is an error of the service itself. */
 type AnswerRequest = (
@@ -18,6 +20,9 @@ type AnswerRequest = (
 export interface HttpServerOptions {
   host: string;
   port: number;
+  /** Undefined for plain HTTP. */
+  tls: TlsFiles | undefined;
+  now: () => number;
   maxConnections: number;
   /** A request that has not arrived by then is cut off. */
   requestTimeoutMs: number;
@@ -38,7 +43,7 @@ const maxHeaderSize = 16 * 1024;
 
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const queues = new RequestQueues();
-  const server = createServer({ ...serverOptions(options), maxHeaderSize, keepAlive: true });
+  const { server, stopFollowing } = openServer(options);
   server.maxConnections = options.maxConnections;
   server.timeout = options.clientLimits.idleMs;
   const serve = (request: IncomingMessage, response: ServerResponse) =>
@@ -53,7 +58,22 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   });
   await listen(server, options);
   const { closingMs } = options.clientLimits;
-  return { url: urlOf(server.address() as AddressInfo), ...closingOf(server, queues, closingMs) };
+  server.once('close', stopFollowing);
+  const url = urlOf(server.address() as AddressInfo, options.tls === undefined ? 'http' : 'https');
+  return { url, ...closingOf(server, queues, closingMs) };
+}
+
+/** Throws `TlsProblem`. */
+function openServer(options: HttpServerOptions): { server: Server; stopFollowing: () => void } {
+  const { tls, clientLimits, now, onProblem } = options;
+  const common = { ...serverOptions(options), maxHeaderSize, keepAlive: true };
+  if (tls === undefined) return { server: createServer(common), stopFollowing: () => undefined };
+  const pair = readTls(tls, now());
+  if (pair.problem !== undefined) onProblem(pair.problem);
+  const { cert, key } = pair;
+  const server = createTlsServer({ ...common, cert, key, handshakeTimeout: clientLimits.headMs });
+  const stopFollowing = followTls(server, tls, { everyMs: clientLimits.checkEveryMs, now, onProblem });
+  return { server, stopFollowing };
 }
 
 function serverOptions({ requestTimeoutMs, clientLimits }: HttpServerOptions) {
@@ -80,8 +100,8 @@ function listen(server: Server, { host, port }: HttpServerOptions): Promise<void
   });
 }
 
-function urlOf({ address, family, port }: AddressInfo): string {
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+function urlOf({ address, family, port }: AddressInfo, protocol: 'http' | 'https'): string {
+  return `${protocol}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }
 
 async function serveRequest(

@@ -51,6 +51,9 @@ endpoints:
     expect(settings).toEqual({
       host: '0.0.0.0',
       port: 0,
+      tls: undefined,
+      isInsecure: false,
+      proxies: [],
       retentionMs: 3_600_000,
       limits: {
         maxBodyBytes: 20e6,
@@ -181,7 +184,7 @@ endpoints:
     expect.stringContaining('limits.maxBody is 10; expected a size from 1kB to 1GB, such as 500kB, 64MB'),
     expect.stringContaining('the key "body" is unknown in limits; expected maxBody, maxResult, '),
     expect.stringContaining(
-      'the key "workers" is unknown; expected host, port, retention, limits, webhooks, cors, endpoints (workers belongs under endpoints)',
+      'the key "workers" is unknown; expected host, port, tls, insecure, proxies, retention, limits, webhooks, cors, endpoints (workers belongs under endpoints)',
     ),
     expect.stringContaining('endpoints[0].quickDeploy is "panter"; expected painter or scene-renderer'),
     expect.stringContaining('endpoints[0].workers is "many"; expected workers that are started here, '),

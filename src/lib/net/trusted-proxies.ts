@@ -1,0 +1,54 @@
+/** Who is behind a request that came through proxies. */
+import type { IncomingMessage } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+import ipaddr from 'ipaddr.js';
+
+/** `10.0.0.0/8`, or an address alone. */
+export function isAddressRange(text: string): boolean {
+  return ipaddr.isValid(text) || ipaddr.isValidCIDR(text);
+}
+
+export class TrustedProxies {
+  readonly #ranges: [ipaddr.IPv4 | ipaddr.IPv6, number][];
+
+  /** Addresses and ranges of the proxies whose word is taken. */
+  constructor(ranges: readonly string[]) {
+    this.#ranges = ranges.map((text) => {
+      if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
+      const address = ipaddr.process(text);
+      return [address, address.kind() === 'ipv4' ? 32 : 128];
+    });
+  }
+
+  /** The last address that no trusted proxy has; undefined where the connection has ended. Anybody can write those before it. */
+  addressOf({ socket, headers }: IncomingMessage): string | undefined {
+    let address = socket.remoteAddress;
+    const named = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',');
+    while (address !== undefined && this.#has(address)) {
+      const before = withoutPort(named.pop()?.trim() ?? '');
+      if (!ipaddr.isValid(before)) break;
+      address = before;
+    }
+    return address;
+  }
+
+  /** Whether the client's own connection is encrypted. */
+  isSecure({ socket, headers }: IncomingMessage): boolean {
+    if ((socket as Partial<TLSSocket>).encrypted === true) return true;
+    return headers['x-forwarded-proto'] === 'https' && this.#has(socket.remoteAddress ?? '');
+  }
+
+  #has(text: string): boolean {
+    if (!ipaddr.isValid(text)) return false;
+    // Unwraps an IPv4-mapped IPv6 address.
+    const address = ipaddr.process(text);
+    return this.#ranges.some(
+      ([range, bits]) => range.kind() === address.kind() && address.match(range, bits),
+    );
+  }
+}
+
+/** `192.0.2.1:4711` and `[2001:db8::1]:4711` are written by some. */
+function withoutPort(text: string): string {
+  return /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
+}

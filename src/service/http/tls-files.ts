@@ -1,0 +1,81 @@
+/** Certificate and key of an encrypted service, read anew when they are renewed. */
+import { X509Certificate } from 'node:crypto';
+import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import type { Server } from 'node:https';
+import { createSecureContext } from 'node:tls';
+
+/** Paths of PEM files; `cert` with the certificates of its issuers behind it. */
+export interface TlsFiles {
+  cert: string;
+  key: string;
+}
+
+export interface TlsPair {
+  cert: Buffer;
+  key: Buffer;
+  /** The first name that the certificate holds for; undefined where that is an address or a pattern. */
+  name: string | undefined;
+  /** In words; undefined while the certificate holds. */
+  problem: string | undefined;
+}
+
+/** A file that cannot be read, or is not what it should be; the message says what is expected instead. */
+export class TlsProblem extends Error {
+  readonly field: keyof TlsFiles;
+
+  constructor(field: keyof TlsFiles, expected: string) {
+    super(expected);
+    this.field = field;
+  }
+}
+
+/** `now`: epoch ms. Throws `TlsProblem`. */
+export function readTls(files: TlsFiles, now: number): TlsPair {
+  const cert = readPem(files, 'cert');
+  const key = readPem(files, 'key');
+  const certificate = tried('cert', 'a certificate in PEM', () => new X509Certificate(cert));
+  tried('key', 'a private key in PEM, without a passphrase', () => createSecureContext({ key }));
+  tried('key', 'the private key of the certificate in tls.cert', () => createSecureContext({ cert, key }));
+  const isOver = new Date(certificate.validTo).getTime() < now;
+  return {
+    cert,
+    key,
+    name: /(?:^|, )DNS:([^*,]+)(?:,|$)/.exec(certificate.subjectAltName ?? '')?.[1],
+    problem: isOver ? `the certificate in ${files.cert} ended on ${certificate.validTo}` : undefined,
+  };
+}
+
+/** Renewed files are used for new connections; those that are of no use are told of, and the old ones kept. Returns the end of it. */
+export function followTls(
+  server: Server,
+  files: TlsFiles,
+  { everyMs, now, onProblem }: { everyMs: number; now: () => number; onProblem: (text: string) => void },
+): () => void {
+  const use = (): void => {
+    try {
+      const pair = readTls(files, now());
+      if (pair.problem !== undefined) onProblem(pair.problem);
+      server.setSecureContext(pair);
+    } catch (error) {
+      // The two are seldom replaced at the same moment: the other one will be noticed as well.
+      onProblem(
+        `the certificate was changed, and is not used yet: expected ${(error as Error).message} in ${files[error instanceof TlsProblem ? error.field : 'cert']}`,
+      );
+    }
+  };
+  const paths = Object.values(files);
+  for (const path of paths) watchFile(path, { interval: everyMs, persistent: false }, use);
+  return () => paths.forEach((path) => unwatchFile(path, use));
+}
+
+function readPem(files: TlsFiles, field: keyof TlsFiles): Buffer {
+  return tried(field, 'a file that can be read', () => readFileSync(files[field]));
+}
+
+function tried<T>(field: keyof TlsFiles, expected: string, work: () => T): T {
+  try {
+    return work();
+  } catch {
+    throw new TlsProblem(field, expected);
+  }
+}

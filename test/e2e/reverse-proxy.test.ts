@@ -1,0 +1,151 @@
+/** Promise: the service works behind nginx as the manual sets it up, for clients, workers of ours and the console. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { Agent, request } from 'undici';
+import { expect, it, onTestFinished } from 'vitest';
+import { certificatesIn, hasOpenssl } from '../service/certificates.ts';
+import { folderWith, nightrender, Program, root, testKey } from './cli.ts';
+import { listenOnLoopback } from './listen-on-loopback.ts';
+import { Served } from './served.ts';
+
+const env = { NIGHTRENDER_API_KEY: testKey };
+const hasNginx = spawnSync('nginx', ['-v']).status === 0;
+
+/** The server of the manual, with ports and files of this test, in front of the service. */
+async function startNginx(
+  dir: string,
+  service: string,
+  files: { cert: string; key: string },
+): Promise<string> {
+  const [, manual = ''] =
+    /```nginx\n([^]+?)```/.exec(readFileSync(join(root, 'src/help/https.md'), 'utf8')) ?? [];
+  const { port } = new URL(await freeAddress());
+  const server = manual
+    .replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
+    .replace('render.example', 'localhost')
+    .replace('/etc/nginx/fullchain.pem', files.cert)
+    .replace('/etc/nginx/privkey.pem', files.key)
+    .replace('http://127.0.0.1:4747', service);
+  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${dir}/${name};`,
+  );
+  writeFileSync(
+    join(dir, 'nginx.conf'),
+    `daemon off; pid ${dir}/nginx.pid; error_log ${dir}/error.log;\nevents {}\nhttp { access_log off; ${paths.join(' ')}\n${server} }`,
+  );
+  const nginx = spawn('nginx', ['-p', dir, '-c', join(dir, 'nginx.conf'), '-e', join(dir, 'error.log')], {
+    stdio: 'inherit',
+  });
+  onTestFinished(() => end(nginx));
+  await expect.poll(() => answers(Number(port))).toBe(true);
+  return `https://localhost:${port}`;
+}
+
+async function end(nginx: ChildProcess): Promise<void> {
+  nginx.kill('SIGTERM');
+  if (nginx.exitCode === null) await once(nginx, 'exit');
+}
+
+async function freeAddress(): Promise<string> {
+  const server = createServer();
+  const address = await listenOnLoopback(server);
+  server.close();
+  await once(server, 'close');
+  return address;
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(true)).once('error', () => resolve(false));
+    socket.once('connect', () => socket.destroy());
+  });
+}
+
+async function start() {
+  const cwd = folderWith({
+    'service.yaml': 'proxies: [127.0.0.1]\nendpoints: [{name: Farm, remote: true}]\n',
+    'scenes.csv': `id,scene\n${Array.from({ length: 12 }, (_, index) => `s${index},a hill\n`).join('')}`,
+  });
+  const nginxDir = join(cwd, 'nginx');
+  mkdirSync(nginxDir);
+  const files = certificatesIn(cwd);
+  const service = await Served.start(cwd, ['service.yaml'], env);
+  const url = await startNginx(nginxDir, service.url, files);
+  // Another address than that of the proxy.
+  const trusting = { ca: readFileSync(files.authority) };
+  const dispatcher = new Agent({ connect: trusting, localAddress: '127.0.0.2' });
+  return { cwd, files, service, url, dispatcher };
+}
+
+it.skipIf(!hasNginx || !hasOpenssl)(
+  'renders with a worker and a run that know the address of the proxy alone (skipped where there is no nginx or openssl)',
+  async () => {
+    const { cwd, files, url } = await start();
+    const keyAdd = ['keys', 'add', 'box', '--kind', 'worker', '--endpoint', 'farm', '--data', 'service'];
+    const NIGHTRENDER_WORKER_KEY = (await nightrender(keyAdd, { cwd })).stdout.trim();
+    const NODE_EXTRA_CA_CERTS = files.authority;
+    const worker = new Program(['work', url, '--endpoint', 'farm', '--allow', 'painter', '--data', 'box'], {
+      cwd,
+      env: { NODE_EXTRA_CA_CERTS, NIGHTRENDER_WORKER_KEY },
+    });
+    writeFileSync(
+      join(cwd, 'pipeline.yaml'),
+      `manifest: scenes.csv
+endpoint: { baseUrl: '${url}', id: farm, apiKey: "\${NIGHTRENDER_API_KEY}" }
+input: { scene: '{{ scene }}', width: 64, height: 64 }
+output: { dir: renders }
+`,
+    );
+    const { code } = await nightrender(['run', 'pipeline.yaml'], {
+      cwd,
+      env: { ...env, NODE_EXTRA_CA_CERTS },
+    });
+    expect([code, readdirSync(join(cwd, 'renders/images')).length]).toEqual([0, 12]);
+    worker.child.kill('SIGTERM');
+    expect((await worker.finish()).code).toBe(0);
+  },
+);
+
+it.skipIf(!hasNginx || !hasOpenssl)(
+  'knows clients by their own addresses, takes 20 MB, and signs in to the console with a cookie for HTTPS (skipped where there is no nginx or openssl)',
+  async () => {
+    const { url, service, dispatcher } = await start();
+    const headers = { authorization: `Bearer ${testKey}`, 'content-type': 'application/json' };
+    const long = JSON.stringify({ input: { text: 'x'.repeat(19 * 1024 * 1024) }, policy: { ttl: 10_000 } });
+    const run = await request(`${url}/v2/farm/runsync?wait=1000`, {
+      method: 'POST',
+      headers,
+      body: long,
+      dispatcher,
+    });
+    expect([run.statusCode, await run.body.json()]).toEqual([
+      200,
+      expect.objectContaining({ status: 'IN_QUEUE' }),
+    ]);
+
+    const signedIn = await request(`${url}/console/api/session`, {
+      method: 'POST',
+      headers: { 'x-nightrender-console': '1', 'content-type': 'application/json' },
+      body: JSON.stringify({ key: testKey }),
+      dispatcher,
+    });
+    expect([signedIn.statusCode, signedIn.headers['set-cookie']]).toEqual([
+      204,
+      expect.stringMatching(/; Secure$/),
+    ]);
+
+    // Somebody elsewhere, through the same proxy, who names another address each time, is kept out alone.
+    for (let tried = 0; tried < 21; tried++) {
+      const guess = { authorization: `Bearer guess-${tried}`, 'x-forwarded-for': `198.51.100.${tried}` };
+      const { statusCode, body } = await request(`${url}/v2/farm/health`, { headers: guess, dispatcher });
+      await body.dump();
+      expect(statusCode).toBe(tried < 20 ? 401 : 429);
+    }
+    const elsewhere = { authorization: 'Bearer another', 'x-forwarded-for': '127.0.0.3' };
+    expect((await fetch(`${service.url}/v2/farm/health`, { headers: elsewhere })).status).toBe(401);
+  },
+);

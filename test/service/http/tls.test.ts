@@ -1,0 +1,78 @@
+/** Promise: an encrypted service is reached over HTTPS alone, and goes on with a renewed certificate. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, type PeerCertificate } from 'node:tls';
+import { expect, it } from 'vitest';
+import { readTls } from '../../../src/service/http/tls-files.ts';
+import { certificatesIn, hasOpenssl, type Certificates } from '../certificates.ts';
+import { openService } from '../service-harness.ts';
+
+const opened = (options: object = {}) => {
+  return async (): Promise<
+    { dir: string; files: Certificates } & Awaited<ReturnType<typeof openService>>
+  > => {
+    const dir = await mkdtemp(join(tmpdir(), 'nightrender-tls-'));
+    const files = certificatesIn(dir);
+    const { cert, key } = files;
+    const clientLimits = { checkEveryMs: 20 };
+    return { dir, files, ...(await openService({ tls: { cert, key }, clientLimits, ...options })) };
+  };
+};
+const open = opened();
+
+/** The certificate of the service; rejects where it is not to be trusted. */
+function certificateAt(url: string, authority: string): Promise<PeerCertificate> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({
+      host: '127.0.0.1',
+      port: Number(new URL(url).port),
+      ca: readFileSync(authority),
+    });
+    socket.once('error', reject).once('secureConnect', () => {
+      resolve(socket.getPeerCertificate());
+      socket.destroy();
+    });
+  });
+}
+
+it.skipIf(!hasOpenssl)('speaks HTTPS alone (skipped where there is no openssl)', async () => {
+  const { url, files } = await open();
+  expect(url).toMatch(/^https:/);
+  expect((await certificateAt(url, files.authority)).subjectaltname).toContain('DNS:localhost');
+  await expect(fetch(url.replace('https', 'http'))).rejects.toThrow('fetch failed');
+});
+
+it.skipIf(!hasOpenssl)(
+  'uses a renewed certificate without a restart, and keeps the old one while the files do not fit (skipped where there is no openssl)',
+  async () => {
+    const { dir, url, files, troubles } = await open();
+    const { authority, cert, key } = files;
+    const before = await certificateAt(url, authority);
+    const renewed = certificatesIn(await mkdtemp(join(dir, 'renewed-')));
+    writeFileSync(cert, readFileSync(renewed.cert));
+    await expect
+      .poll(() => troubles.join())
+      .toContain('expected the private key of the certificate in tls.cert');
+    expect((await certificateAt(url, authority)).fingerprint256).toBe(before.fingerprint256);
+    writeFileSync(key, readFileSync(renewed.key));
+    await expect
+      .poll(() => certificateAt(url, renewed.authority).then(() => 'trusted', String))
+      .toBe('trusted');
+  },
+);
+
+it.skipIf(!hasOpenssl)('tells what is wrong with the files (skipped where there is no openssl)', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'nightrender-tls-'));
+  const { cert, key, authority } = certificatesIn(dir);
+  const now = Date.now();
+  expect(() => readTls({ cert: join(dir, 'none.pem'), key }, now)).toThrow('a file that can be read');
+  expect(() => readTls({ cert: key, key }, now)).toThrow('a certificate in PEM');
+  expect(() => readTls({ cert, key: cert }, now)).toThrow('a private key in PEM');
+  expect(() => readTls({ cert: authority, key }, now)).toThrow(
+    'the private key of the certificate in tls.cert',
+  );
+  expect(readTls({ cert, key }, now)).toMatchObject({ name: 'localhost', problem: undefined });
+  expect(readTls({ cert, key }, now + 3 * 86_400_000).problem).toContain('ended on');
+});

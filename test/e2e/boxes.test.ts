@@ -61,7 +61,18 @@ class Farm {
   url = '';
 
   async serve(): Promise<void> {
-    const args = ['serve', 'service.yaml', '--json', '--host', host, '--insecure', '--port', this.#port, '--data', 'data'];
+    const args = [
+      'serve',
+      'service.yaml',
+      '--json',
+      '--host',
+      host,
+      '--insecure',
+      '--port',
+      this.#port,
+      '--data',
+      'data',
+    ];
     this.#service = new Program(args, { cwd: this.#cwd, env: { NIGHTRENDER_API_KEY: testKey } });
     this.url = String((await this.#service.event('serving'))['url']);
     this.#port = new URL(this.url).port;

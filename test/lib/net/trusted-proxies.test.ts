@@ -5,7 +5,10 @@ import { isAddressRange, TrustedProxies } from '../../../src/lib/net/trusted-pro
 
 const proxies = new TrustedProxies(['127.0.0.1', '10.0.0.0/8', '2001:db8::/32']);
 
-function asked(remoteAddress: string | undefined, headers: Record<string, string | string[]>): IncomingMessage {
+function asked(
+  remoteAddress: string | undefined,
+  headers: Record<string, string | string[]>,
+): IncomingMessage {
   return { socket: { remoteAddress }, headers } as unknown as IncomingMessage;
 }
 
@@ -40,4 +43,6 @@ it('believes of a proxy that its client came encrypted, and of nobody else', () 
 it.each(['10.0.0.0/8', '127.0.0.1', '::1', '2001:db8::/32'])('takes %s', (text) =>
   expect(isAddressRange(text)).toBe(true),
 );
-it.each(['nginx', '10.0.0.0/33', '', '*'])('does not take %j', (text) => expect(isAddressRange(text)).toBe(false));
+it.each(['nginx', '10.0.0.0/33', '', '*'])('does not take %j', (text) =>
+  expect(isAddressRange(text)).toBe(false),
+);

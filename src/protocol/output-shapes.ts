@@ -28,6 +28,7 @@ const shapes: readonly { worker: string; at: string; amongTexts?: true }[] = [
   { worker: 'ComfyUI, 5 and later', at: 'images[*].data' },
   { worker: 'kin of these', at: 'images[*].rendered_image|base64|url' },
   { worker: 'SDXL, A1111', at: 'images[*]' },
+  { worker: 'any, into a bucket', at: 'images_urls|image_urls|urls[*]', amongTexts: true },
   { worker: 'ComfyUI, before 5', at: 'message', amongTexts: true },
   { worker: 'Flux, public endpoint', at: 'image_url' },
   { worker: 'Flux, public endpoint', at: 'result', amongTexts: true },

@@ -88,7 +88,8 @@ export class ApiRouter {
       );
     const tooFast = this.#tooFast(key, route) ?? wrongKind(key, route);
     if (tooFast !== undefined) return tooFast;
-    return await this.#handOn({ route, endpoint, keyId: key.id, request, sendContinue, gone });
+    const isKeyGood = (): boolean => this.#parts.admission.isGood(request.headers.authorization);
+    return await this.#handOn({ route, endpoint, keyId: key.id, isKeyGood, request, sendContinue, gone });
   }
 
   #handOn(context: RequestContext): Promise<HttpResponse | undefined> {

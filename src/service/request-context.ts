@@ -9,6 +9,8 @@ export interface RequestContext {
   endpoint: Endpoint;
   /** The id of the key that it came with, which pays for it. */
   keyId: string;
+  /** Whether the key has not been revoked since. */
+  isKeyGood: () => boolean;
   request: IncomingMessage;
   /** A client may wait for this before it sends its body. */
   sendContinue: () => void;

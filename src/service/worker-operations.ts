@@ -108,6 +108,7 @@ export class WorkerOperations {
     const wasStopped = remote.isStopped;
     const jobs = await untilFound(store.signals, [`queued ${endpoint.id}`], waiting, async () => {
       if (remote.isStopped) return wasStopped ? undefined : [];
+      if (!context.isKeyGood()) return [];
       if (remote.isDraining(workerId)) return undefined;
       const taken = await store.work.take(endpoint.id, takers, maxBatchBytes);
       return taken.length === 0 ? undefined : taken;

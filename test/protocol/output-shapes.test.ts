@@ -113,6 +113,16 @@ describe('pictures are found in the output of', () => {
         { base64: second, seed: '9' },
       ],
     ],
+    [
+      'a worker with a bucket',
+      { image_url: url, images_urls: [url, `${url}&n=2`], seed: 5 },
+      [
+        { url, seed: '5' },
+        { url: `${url}&n=2`, seed: '5' },
+      ],
+    ],
+    ['another with a bucket', { image_urls: [url], seeds: [6] }, [{ url, seed: '6' }]],
+    ['a third with a bucket', { urls: [url] }, [{ url }]],
     ['a public Flux endpoint', { image_url: url, cost: 0.0025 }, [{ url }]],
     ['a public Flux endpoint, the other way', { result: url, cost: 0.0025 }, [{ url }]],
     [

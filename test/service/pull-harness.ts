@@ -5,9 +5,21 @@ import { endpointId } from './service-harness.ts';
 
 /** Makes a key in the data folder of a service, as `nightrender keys` does beside it. */
 export function addKey(dataDir: string, kind: string, endpoints: string[] | null = null): string {
+  return inKeys(
+    dataDir,
+    (store) => store.add({ name: `${kind}-${store.list().length}`, kind, endpoints }).key,
+  );
+}
+
+/** Revokes it in the same way. */
+export function revokeKey(dataDir: string, name: string): void {
+  inKeys(dataDir, (store) => store.revoke(name));
+}
+
+function inKeys<T>(dataDir: string, work: (store: KeyStore) => T): T {
   const store = new KeyStore(join(dataDir, 'keys.sqlite'), { now: Date.now });
   try {
-    return store.add({ name: `${kind}-${store.list().length}`, kind, endpoints }).key;
+    return work(store);
   } finally {
     store.close();
   }

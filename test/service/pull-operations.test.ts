@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
 import { cancelPath, healthPath, type Version } from '../../src/protocol/paths.ts';
-import { addKey, PullingWorker } from './pull-harness.ts';
+import { addKey, PullingWorker, revokeKey } from './pull-harness.ts';
 import {
   ask,
   askStatus,
@@ -60,6 +60,17 @@ describe('a job', () => {
     expect(JSON.parse(text)).toEqual({ id, input: { scene: 'a hill' } });
     expect((await askStatus(url, id)).json).toMatchObject({ status: 'IN_PROGRESS' });
     expect(await workersOf(url)).toMatchObject({ idle: 0, running: 1 });
+  });
+
+  it('is not given to one that waits with a key that is revoked by then', async () => {
+    const { url, dataDir, worker } = await openPulled();
+    const taking = worker('w1').take();
+    await untilKnown(url, 1);
+    revokeKey(dataDir, 'worker-0');
+    const id = await submit(url, { scene: 'a hill' });
+    expect((await taking).status).toBe(204);
+    expect((await worker('w1').take()).status).toBe(401);
+    expect((await askStatus(url, id)).json).toMatchObject({ status: 'IN_QUEUE' });
   });
 
   it('is given to one of many that wait', async () => {

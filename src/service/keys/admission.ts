@@ -44,6 +44,11 @@ export class Admission {
     return { holder };
   }
 
+  /** Whether a key that was admitted is good still. */
+  isGood(authorization: string | undefined): boolean {
+    return this.#keys.find(authorization) !== undefined;
+  }
+
   #know(address: string): void {
     this.#known.add(address);
     const [first] = this.#known;

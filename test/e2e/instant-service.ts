@@ -27,7 +27,11 @@ export async function startInstantService(output: unknown): Promise<InstantServi
 
 /** Every job brings a black picture of 64×48 pixels. */
 export async function startBlackService(): Promise<string> {
+  return (await startInstantService([{ rendered_image: await blackPicture(), seed: 1 }])).url;
+}
+
+/** PNG as base64. */
+export async function blackPicture(): Promise<string> {
   const black = sharp({ create: { width: 64, height: 48, channels: 3, background: '#000' } });
-  const bytes = await black.png().toBuffer();
-  return (await startInstantService([{ rendered_image: bytes.toString('base64'), seed: 1 }])).url;
+  return (await black.png().toBuffer()).toString('base64');
 }

@@ -1,5 +1,5 @@
 /** All that the checkpoint knows of one id. */
-import type { AttemptState } from '../core/attempt.ts';
+import type { AttemptState, Endpoint } from '../core/attempt.ts';
 import { failureRules, isFailureKind } from '../core/failure.ts';
 import { nameKey } from '../core/naming.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
@@ -63,7 +63,7 @@ interface AttemptRow {
   state: AttemptState;
   base_url: string;
   endpoint_id: string;
-  version: 'v1' | 'v2';
+  version: Endpoint['version'];
   job_id: string | null;
   status: string | null;
   intended_at: number;

@@ -1,5 +1,5 @@
 /** The SQL of the road, prepared once. */
-import type { AttemptState } from '../core/attempt.ts';
+import type { AttemptState, Endpoint } from '../core/attempt.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 
 export interface AttemptRow {
@@ -16,7 +16,7 @@ export interface AttemptRow {
   is_replaced: 0 | 1;
   base_url: string;
   endpoint_id: string;
-  version: 'v1' | 'v2';
+  version: Endpoint['version'];
   job_id: string | null;
   submitted_at: number | null;
   checksum: string | null;

@@ -86,8 +86,9 @@ export class HttpRenderService implements RenderService {
   ): Promise<StatusReply> {
     const connection = this.#options.connectionOf(endpoint);
     const path = statusPath(endpoint.version, endpoint.id, jobId);
+    const method = endpoint.version === 'dev' ? 'POST' : 'GET';
     const hold = new Reservation(this.#options.memory, onHeldUp);
-    const outcome = await this.#receive(connection, { method: 'GET', path }, signal, hold);
+    const outcome = await this.#receive(connection, { method, path }, signal, hold);
     this.#largestBytes = Math.max(this.#largestBytes, hold.bytes);
     const reply = this.#statusReply(outcome, jobId, connection.url + path);
     return withoutKey(withHold(reply, hold), connection.apiKey);
@@ -132,7 +133,7 @@ export class HttpRenderService implements RenderService {
       path: (pathname === '/' ? '' : pathname) + path,
       method,
       headers: {
-        authorization: `Bearer ${apiKey}`,
+        ...(apiKey !== '' && { authorization: `Bearer ${apiKey}` }),
         accept: 'application/json',
         'accept-encoding': 'identity',
         ...(body !== undefined && { 'content-type': 'application/json' }),

@@ -113,7 +113,7 @@ function withoutNeedlessKey(yaml: YamlFile, needsKey: boolean): { yaml: YamlFile
   return { yaml: { ...yaml, value, problems }, lacking: isLocal ? [] : found };
 }
 
-/** The file's key counts before NIGHTRENDER_API_KEY, which may be another project's. */
+/** A development server takes any. The file's key counts before NIGHTRENDER_API_KEY, which may be another project's. */
 function readKey(
   yaml: YamlFile,
   env: NodeJS.ProcessEnv,
@@ -121,9 +121,10 @@ function readKey(
 ): string | undefined {
   const baseUrl = textAt(yaml, 'baseUrl');
   if (baseUrl === undefined || baseUrl === 'local') return undefined;
-  const apiKey = textAt(yaml, 'apiKey') ?? env['NIGHTRENDER_API_KEY'] ?? '';
+  const isDev = textAt(yaml, 'version') === 'dev';
+  const apiKey = textAt(yaml, 'apiKey') ?? (isDev ? undefined : env['NIGHTRENDER_API_KEY']) ?? '';
   if (apiKey === '') {
-    if (valueAt(yaml, 'apiKey') === undefined)
+    if (!isDev && valueAt(yaml, 'apiKey') === undefined)
       report(
         ['endpoint', 'apiKey'],
         'endpoint.apiKey is missing; write apiKey: ${NIGHTRENDER_API_KEY} and set the variable',
@@ -174,7 +175,9 @@ function plainSettings(raw: RawConfig) {
     rate: raw.rate,
     pricing: raw.pricing,
     timeouts: {
-      requestMs: timeouts.request,
+      // A development server renders while it is asked for the status, and may answer nothing else meanwhile.
+      requestMs:
+        raw.endpoint.version === 'dev' ? Math.max(timeouts.request, timeouts.execution) : timeouts.request,
       queueMs: timeouts.queue,
       executionMs: timeouts.execution,
       freshnessMs: raw.endpoint.freshness,

@@ -1,5 +1,6 @@
 /** Every key of pipeline.yaml, with its default. A message says what was expected. */
 import { z } from 'zod';
+import { endpointVersions } from '../core/attempt.ts';
 import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
 import {
   check,
@@ -36,7 +37,10 @@ const endpoint = z.strictObject({
     .string('the id of the endpoint')
     .regex(/^[A-Za-z0-9_-]{1,128}$/, 'the id of the endpoint (letters, digits, - and _)')
     .describe('the id of the endpoint'),
-  version: z.enum(['v1', 'v2'], 'v1 or v2').default('v2').describe('the version of the interface'),
+  version: z
+    .enum(endpointVersions, 'v1, v2 or dev')
+    .default('v2')
+    .describe("the version of the interface; `dev` for a worker's development server"),
   apiKey: z
     .string('the key, as ${NAME} of an environment variable')
     .min(1, 'a key that is not empty')
@@ -156,9 +160,15 @@ const requestAddress =
 
 /** The key cannot say this of itself: the path ends with the id of the endpoint. */
 function checkAddress(
-  { endpoint: { baseUrl, id } }: Pick<z.output<typeof configShape>, 'endpoint'>,
+  { endpoint: { baseUrl, id, version } }: Pick<z.output<typeof configShape>, 'endpoint'>,
   context: z.RefinementCtx,
 ): void {
+  if (baseUrl === 'local' && version === 'dev')
+    context.addIssue({
+      code: 'custom',
+      path: ['endpoint', 'version'],
+      message: 'v1 or v2 where baseUrl is `local`',
+    });
   const base = baseUrl.replace(/\/+$/, '');
   if (!base.endsWith(`/${id}`) || base.endsWith(`//${id}`)) return;
   const message = `${base.slice(0, -id.length).replace(/\/+(v[12]\/+)?$/i, '')}, to which version and id are added`;

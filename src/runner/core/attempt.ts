@@ -24,16 +24,19 @@ export const attemptMoves = {
 export type AttemptState = keyof typeof attemptMoves;
 export type SettledState = 'unanswered' | 'refused' | 'saved' | 'failed' | 'expired';
 
+/** `dev`: a development server, whose addresses have neither version nor id. */
+export const endpointVersions = ['v1', 'v2', 'dev'] as const;
+
 /** Where a job was sent; `baseUrl` is an http(s) URL without a trailing slash, or `local`. */
 export interface Endpoint {
   baseUrl: string;
   id: string;
-  version: 'v1' | 'v2';
+  version: (typeof endpointVersions)[number];
 }
 
-/** `https://host/v2/id` or `local/v2/id`; a `baseUrl` holds no key. */
+/** `https://host/v2/id`, `local/v2/id` or a development server's `http://host:8000`; a `baseUrl` holds no key. */
 export function endpointAddress({ baseUrl, version, id }: Endpoint): string {
-  return `${baseUrl}/${version}/${id}`;
+  return version === 'dev' ? baseUrl : `${baseUrl}/${version}/${id}`;
 }
 
 /** An attempt as the road carries it along. */

@@ -1,5 +1,5 @@
 /** Where a picture comes from: what it says of itself, where that is asked for, to programs and to people. */
-import type { Endpoint, SubmittedAttempt } from './attempt.ts';
+import { type Endpoint, endpointVersions, type SubmittedAttempt } from './attempt.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { promptOf } from './prompt.ts';
 
@@ -76,10 +76,11 @@ export function readOrigin(json: unknown): Origin | undefined {
   if (!isJsonObject(json) || json['formatVersion'] !== formatVersion || !isJsonObject(json['endpoint']))
     return undefined;
   const { scene, input, seed, number, jobId } = json;
-  const { baseUrl, id, version } = json['endpoint'];
+  const { baseUrl, id, version: word } = json['endpoint'];
+  const version = endpointVersions.find((each) => each === word);
   if (typeof scene !== 'string' || typeof number !== 'number' || typeof jobId !== 'string') return undefined;
   if (typeof baseUrl !== 'string' || typeof id !== 'string' || !isJsonObject(input)) return undefined;
-  if (version !== 'v1' && version !== 'v2') return undefined;
+  if (version === undefined) return undefined;
   const seedText = typeof seed === 'string' ? seed : null;
   return { scene, input, seed: seedText, number, jobId, endpoint: { baseUrl, id, version } };
 }

@@ -35,6 +35,15 @@ it('without a key nothing is sent to a real service', () => {
   expect(configOf(withRequired('')).apiKey).toBeUndefined();
 });
 
+it('a development server needs no key, and is sent none that the file does not name', () => {
+  const env = { NIGHTRENDER_API_KEY: canary };
+  expect(configOf(remote('version: dev'), { env }).apiKey).toBe('');
+  expect(configOf(remote('version: dev\n  apiKey: ${NIGHTRENDER_API_KEY}'), { env }).apiKey).toBe(canary);
+  expect(problemsOf(withRequired('').replace('local', 'local\n  version: dev'))).toEqual([
+    expect.stringContaining('expected v1 or v2 where baseUrl is `local`'),
+  ]);
+});
+
 it.each([
   `${canary}\n`,
   `${canary} `,

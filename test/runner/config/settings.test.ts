@@ -136,7 +136,7 @@ it.each(['v1', 'v2'])('the version %s', (version) => {
 
 it.each(['v3', '2', 'V2'])('no version: %s', (version) => {
   const problems = problemsOf(withRequired('').replace('local', `local\n  version: ${version}`));
-  expect(problems).toEqual([expect.stringMatching(/^4:12: endpoint.version is .*; expected v1 or v2$/)]);
+  expect(problems).toEqual([expect.stringMatching(/^4:12: endpoint.version is .*; expected v1, v2 or dev$/)]);
 });
 
 it.each([

@@ -20,6 +20,7 @@ const rest = [
   'test/e2e/serve-workers.test.ts',
   'test/e2e/watch.test.ts',
   'test/e2e/watch-status.test.ts',
+  'test/foreign/*.test.ts',
   'test/runner/pipeline/load.test.ts',
   'test/service/http/{long-answers,slow-clients}.test.ts',
   'test/service/workloads/container-{pull,workload}.test.ts',

@@ -1,5 +1,6 @@
 /** Authorises each request by its key, operation and endpoint, and routes it. */
 import type { IncomingMessage } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import { openApi } from '../protocol/openapi.ts';
 import type { RequestContext } from './request-context.ts';
 import { Console } from './console/console.ts';
@@ -32,6 +33,9 @@ export interface ApiRouterParts {
 const descriptionPath = '/openapi.json';
 const description = JSON.stringify(openApi);
 
+/** Before a worker that asks for jobs is refused: public ones ask again at once, 2,000 times a second. */
+const pauseMs = 1_000;
+
 export class ApiRouter {
   readonly #parts: ApiRouterParts;
 
@@ -52,6 +56,8 @@ export class ApiRouter {
       ? await webConsole.answer(request, sendContinue, gone)
       : (crossOrigin.preflight(request) ?? (await this.#answer(request, route, sendContinue, gone)));
     if (answer === undefined) return undefined;
+    if (route?.operation.startsWith('job-take') && answer.status >= 400)
+      await pause(pauseMs, undefined, { signal: gone, ref: false }).catch(() => undefined);
     metrics.count(route?.operation ?? 'other', answer.status);
     return isConsoles ? answer : crossOrigin.allow(answer, request);
   }

@@ -1,9 +1,9 @@
-/** Has a server of a test listen where only this machine reaches it, until the test is over. */
-import type { Server } from 'node:http';
+/** Ports on which only this machine reaches a test. */
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** Resolves to its URL. */
+/** Has a server listen until the test is over; resolves to its URL. */
 export async function listenOnLoopback(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
@@ -11,4 +11,13 @@ export async function listenOnLoopback(server: Server): Promise<string> {
     server.close();
   });
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** At present nobody listens there. */
+export async function unusedPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }

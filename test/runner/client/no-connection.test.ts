@@ -1,10 +1,10 @@
 /** Requests that surely never left this machine: a submission among them is `not-reached` and may be sent again. */
 import dns from 'node:dns';
-import { createServer } from 'node:net';
-import { once, setMaxListeners } from 'node:events';
-import type { AddressInfo, LookupFunction } from 'node:net';
+import { setMaxListeners } from 'node:events';
+import type { LookupFunction } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { SubmitReply } from '../../../src/runner/pipeline/ports.ts';
+import { unusedPort } from '../../e2e/listen-on-loopback.ts';
 import { answer, answerJson, scriptedServer } from '../../fakes/scripted-server.ts';
 import { selfSigned } from '../../fakes/self-signed.ts';
 import { clientOf, failure, jobId, type TestClient } from './client.ts';
@@ -121,14 +121,6 @@ function countByKind(replies: SubmitReply[]): Record<string, number> {
     counts[kind] = (counts[kind] ?? 0) + 1;
   }
   return counts;
-}
-
-async function unusedPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 function answerLookups(error: NodeJS.ErrnoException | null, addresses: string[] = []): void {

@@ -12,7 +12,6 @@ const rest = [
   'test/e2e/boxes.test.ts',
   'test/e2e/cancel.test.ts',
   'test/e2e/chaos.test.ts',
-  'test/e2e/foreign-sdk.test.ts',
   'test/e2e/packed.test.ts',
   'test/e2e/reverse-proxy.test.ts',
   'test/e2e/pasted-commands.test.ts',

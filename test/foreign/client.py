@@ -1,8 +1,10 @@
 """A client of the public Python SDK. Each line of standard input is a call, `[name, argument]`; each is answered by a line."""
+import asyncio
 import json
 import os
 import sys
 
+import aiohttp
 import runpod
 
 runpod.api_key = os.environ["RUNPOD_API_KEY"]
@@ -19,8 +21,19 @@ def run(body):
     return job(len(jobs) - 1).job_id
 
 
+def asynchronous(given):
+    async def work():
+        async with aiohttp.ClientSession() as session:
+            asked = await runpod.AsyncioEndpoint("farm", session).run(given)
+            output = await asked.output(timeout=60)
+            return [await asked.status(), output]
+
+    return asyncio.run(work())
+
+
 calls = {
     "run": run,
+    "asynchronous": asynchronous,
     "run_sync": lambda body: endpoint.run_sync(body, timeout=60),
     "status": lambda number: job(number).status(),
     "output": lambda number: job(number).output(timeout=60),

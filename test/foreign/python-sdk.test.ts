@@ -4,52 +4,18 @@
  * NIGHTRENDER_FOREIGN is a checkout of the SDK, and what Python is to find beside it, separated by `:`;
  * NIGHTRENDER_FOREIGN_PYTHON the interpreter that has its other packages (`python3` by default).
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { json } from 'node:stream/consumers';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { workerEnvironment } from '../../src/service/workloads/worker-environment.ts';
-import { folderWith, nightrender, root, testKey } from '../e2e/cli.ts';
+import { describe, expect, it } from 'vitest';
+import { root, testKey } from '../e2e/cli.ts';
 import { listenOnLoopback } from '../e2e/listen-on-loopback.ts';
-import { Served } from '../e2e/served.ts';
 import { type Exchange, Recorder, withoutAccidents } from './recorder.ts';
+import { Client, heardOf, kill, lack, start } from './sdk.ts';
 
-const python = process.env['NIGHTRENDER_FOREIGN_PYTHON'] ?? 'python3';
-const path = process.env['NIGHTRENDER_FOREIGN'];
 const recorded = join(root, 'test/fixtures/python-sdk.json');
-
-function lackOf(): string | undefined {
-  if (path === undefined) return 'NIGHTRENDER_FOREIGN names no checkout of the SDK';
-  const { status, stderr } = spawnSync(python, ['-c', 'import runpod'], {
-    env: environment({}),
-    encoding: 'utf8',
-  });
-  return status === 0 ? undefined : `the SDK cannot be imported: ${stderr.trim().split('\n').at(-1)}`;
-}
-
-function environment(more: Record<string, string>): Record<string, string> {
-  const { PATH = '', HOME = '' } = process.env;
-  return { PATH, HOME, PYTHONPATH: path ?? '', PYTHONUNBUFFERED: '1', ...more };
-}
-
-function startPython(script: string, env: Record<string, string>): ChildProcess {
-  const child = spawn(python, [join(root, 'test/foreign', script)], {
-    env: environment(env),
-    stdio: ['pipe', script === 'client.py' ? 'pipe' : 'ignore', 'inherit'],
-    detached: true,
-  });
-  onTestFinished(() => kill(child));
-  return child;
-}
-
-/** With the processes that it has started, where there are any left. */
-function kill({ pid }: ChildProcess): void {
-  spawnSync('kill', ['-KILL', '--', `-${pid}`], { stdio: 'ignore' });
-}
 
 /** Pings come when they come. */
 function isInOrder({ path: at }: Exchange): boolean {
@@ -60,43 +26,6 @@ function isInOrder({ path: at }: Exchange): boolean {
 function doneOf({ exchanges }: Recorder): number {
   return exchanges.filter(({ path: at }) => at.includes('/job-done/')).length;
 }
-
-class Client {
-  readonly #process: ChildProcess;
-  readonly #lines: AsyncIterator<string>;
-
-  constructor(url: string) {
-    this.#process = startPython('client.py', {
-      RUNPOD_ENDPOINT_BASE_URL: `${url}/v2`,
-      RUNPOD_API_KEY: testKey,
-    });
-    const { stdout } = this.#process;
-    if (stdout === null) throw new Error('it has no output');
-    this.#lines = createInterface(stdout)[Symbol.asyncIterator]();
-  }
-
-  async call(name: string, argument: unknown = null): Promise<unknown> {
-    this.#process.stdin?.write(`${JSON.stringify([name, argument])}\n`);
-    const { value } = (await this.#lines.next()) as { value: string };
-    return JSON.parse(value) as unknown;
-  }
-}
-
-async function start(file = 'endpoints: [{name: Farm, remote: true, retries: 1}]\n') {
-  const cwd = folderWith({ 'service.yaml': file });
-  const service = await Served.start(cwd, ['service.yaml'], { NIGHTRENDER_API_KEY: testKey });
-  const args = ['keys', 'add', 'box', '--kind', 'worker', '--endpoint', 'farm', '--data', 'service'];
-  const workerKey = (await nightrender(args, { cwd })).stdout.trim();
-  const work = (HANDLER: string, workerId = 'gpu-1.example.org:0', baseUrl = service.url) =>
-    startPython('worker.py', {
-      ...workerEnvironment({ baseUrl, endpointId: 'farm', workerId, workerKey, gpuName: null }),
-      HANDLER,
-    });
-  const done = (input: object) => service.done('farm', input);
-  return { cwd, service, workerKey, work, done, client: () => new Client(service.url) };
-}
-
-const lack = lackOf();
 
 describe.skipIf(lack !== undefined)(
   `the Python SDK${lack === undefined ? '' : ` (skipped: ${lack})`}`,
@@ -159,6 +88,30 @@ describe.skipIf(lack !== undefined)(
       expect(await client.call('run_sync', { input: { a: 3 } })).toEqual({ echo: { a: 3 } });
       await client.call('run', { input: { until: join(cwd, 'never') } });
       expect(await client.call('cancel', 2)).toMatchObject({ status: 'CANCELLED' });
+    });
+
+    it('asks asynchronously, and sends 15 MB', async () => {
+      const { work, ...started } = await start();
+      const client = started.client();
+      work('generator');
+      expect(await client.call('asynchronous', { count: 1 })).toEqual(['COMPLETED', [{ number: 0 }]]);
+      const text = 'x'.repeat(15_000_000);
+      expect(await client.call('run_sync', { input: { count: 2, text } })).toEqual([
+        { number: 0 },
+        { number: 1 },
+      ]);
+    });
+
+    it('is refused under the id of another worker, which goes on, and does not hurry', async () => {
+      const { work, done } = await start();
+      const heard = heardOf(work('plain'));
+      await expect.poll(heard).toContain('Starting job acquisition');
+      const second = heardOf(work('plain'));
+      await expect.poll(second).toContain('409');
+      expect(await done({ a: 1 })).toMatchObject({ status: 'COMPLETED' });
+      await expect.poll(() => second().match(/Heartbeat Sent/g)?.length).toBeGreaterThan(3);
+      expect(second().match(/Failed to get job/g)?.length).toBeLessThan(20);
+      expect(heard()).toContain('Finished.');
     });
 
     it('stops a job that is cancelled, and goes on with the next', async () => {

@@ -1,0 +1,96 @@
+/** Processes of the public Python SDK, and the service for them. */
+import { type ChildProcess, type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { onTestFinished } from 'vitest';
+import { workerEnvironment } from '../../src/service/workloads/worker-environment.ts';
+import { folderWith, nightrender, root, testKey } from '../e2e/cli.ts';
+import { Served } from '../e2e/served.ts';
+
+const python = process.env['NIGHTRENDER_FOREIGN_PYTHON'] ?? 'python3';
+const path = process.env['NIGHTRENDER_FOREIGN'];
+
+type PythonProcess = ChildProcessByStdio<Writable, Readable, null>;
+
+function lackOf(): string | undefined {
+  if (path === undefined) return 'NIGHTRENDER_FOREIGN names no checkout of the SDK';
+  const { status, stderr } = spawnSync(python, ['-c', 'import runpod'], {
+    env: environment({}),
+    encoding: 'utf8',
+  });
+  return status === 0 ? undefined : `the SDK cannot be imported: ${stderr.trim().split('\n').at(-1)}`;
+}
+
+/** Why these tests cannot run; undefined where they can. */
+export const lack = lackOf();
+
+function environment(more: Record<string, string>): Record<string, string> {
+  const { PATH = '', HOME = '' } = process.env;
+  return { PATH, HOME, PYTHONPATH: path ?? '', PYTHONUNBUFFERED: '1', ...more };
+}
+
+/** It ends with the test, and so does what it has started. */
+function startPython(script: string, env: Record<string, string>, args: string[] = []): PythonProcess {
+  const child = spawn(python, [join(root, 'test/foreign', script), ...args], {
+    env: environment(env),
+    stdio: ['pipe', 'pipe', 'inherit'],
+    detached: true,
+  });
+  onTestFinished(() => kill(child));
+  return child;
+}
+
+/** With the processes that it has started, where there are any left. */
+export function kill({ pid }: ChildProcess): void {
+  spawnSync('kill', ['-KILL', '--', `-${pid}`], { stdio: 'ignore' });
+}
+
+export class Client {
+  readonly #process: PythonProcess;
+  readonly #lines: AsyncIterator<string>;
+
+  constructor(url: string) {
+    this.#process = startPython('client.py', {
+      RUNPOD_ENDPOINT_BASE_URL: `${url}/v2`,
+      RUNPOD_API_KEY: testKey,
+    });
+    this.#lines = createInterface(this.#process.stdout)[Symbol.asyncIterator]();
+  }
+
+  async call(name: string, argument: unknown = null): Promise<unknown> {
+    this.#process.stdin.write(`${JSON.stringify([name, argument])}\n`);
+    const { value } = (await this.#lines.next()) as { value: string };
+    return JSON.parse(value) as unknown;
+  }
+}
+
+/** `args`: of the SDK. */
+export function startWorker(env: Record<string, string>, args: string[] = []): PythonProcess {
+  // Its checks want the internet and gigabytes of free memory.
+  const unchecked = { RUNPOD_SKIP_AUTO_SYSTEM_CHECKS: 'true', RUNPOD_SKIP_GPU_CHECK: 'true' };
+  const worker = startPython('worker.py', { ...env, ...unchecked, RUNPOD_PING_INTERVAL: '1000' }, args);
+  worker.stdout.resume();
+  return worker;
+}
+
+/** What it will have written from now on. */
+export function heardOf({ stdout }: PythonProcess): () => string {
+  let text = '';
+  stdout.on('data', (part) => (text += String(part)));
+  return () => text;
+}
+
+export async function start(file = 'endpoints: [{name: Farm, remote: true, retries: 1}]\n') {
+  const cwd = folderWith({ 'service.yaml': file });
+  const service = await Served.start(cwd, ['service.yaml'], { NIGHTRENDER_API_KEY: testKey });
+  const args = ['keys', 'add', 'box', '--kind', 'worker', '--endpoint', 'farm', '--data', 'service'];
+  const workerKey = (await nightrender(args, { cwd })).stdout.trim();
+  const work = (HANDLER: string, workerId = 'gpu-1.example.org:0', baseUrl = service.url) =>
+    startWorker({
+      ...workerEnvironment({ baseUrl, endpointId: 'farm', workerId, workerKey, gpuName: null }),
+      HANDLER,
+    });
+  const done = (input: object) => service.done('farm', input);
+  return { cwd, service, workerKey, work, done, client: () => new Client(service.url) };
+}

@@ -33,9 +33,6 @@ export interface ApiRouterParts {
 const descriptionPath = '/openapi.json';
 const description = JSON.stringify(openApi);
 
-/** Before a worker that asks for jobs is refused: public ones ask again at once, 2,000 times a second. */
-const pauseMs = 1_000;
-
 export class ApiRouter {
   readonly #parts: ApiRouterParts;
 
@@ -52,12 +49,12 @@ export class ApiRouter {
     const { webConsole, crossOrigin, metrics } = this.#parts;
     const route = findRoute(request.url ?? '');
     const isConsoles = webConsole !== undefined && Console.handles(request.url ?? '');
+    const answering = () => this.#answer(request, route, sendContinue, gone);
     const answer = isConsoles
       ? await webConsole.answer(request, sendContinue, gone)
-      : (crossOrigin.preflight(request) ?? (await this.#answer(request, route, sendContinue, gone)));
+      : (crossOrigin.preflight(request) ??
+        (await (route?.operation.startsWith('job-take') ? unhurried(answering(), gone) : answering())));
     if (answer === undefined) return undefined;
-    if (route?.operation.startsWith('job-take') && answer.status >= 400)
-      await pause(pauseMs, undefined, { signal: gone, ref: false }).catch(() => undefined);
     metrics.count(route?.operation ?? 'other', answer.status);
     return isConsoles ? answer : crossOrigin.allow(answer, request);
   }
@@ -127,6 +124,16 @@ export class ApiRouter {
     const waitMs = this.#parts.rates.take(`${key.id} ${operation}`, performance.now());
     return waitMs === 0 ? undefined : tooMany('too many requests', waitMs);
   }
+}
+
+/** A worker is refused a job after a pause: public ones ask again at once, 2,000 times a second. */
+async function unhurried(answering: Promise<HttpResponse | undefined>, gone: AbortSignal) {
+  const isGiven = await answering.then(
+    (answer) => answer === undefined || answer.status < 400,
+    () => false,
+  );
+  if (!isGiven) await pause(1_000, undefined, { signal: gone, ref: false }).catch(() => undefined);
+  return await answering;
 }
 
 const maxNamed = 10;

@@ -9,8 +9,16 @@ export interface EndpointSettings {
   workload: WorkloadSettings;
   /** How many workers the service itself starts; 0 leaves the jobs to workers elsewhere that pull. */
   workers: number;
-  /** Keeps the workers running, rather than starting them for jobs and ending them when there are none. */
+  /** How many of these are kept without a job. */
+  minWorkers: number;
+  /** How long the others are. */
+  idleMs: number;
+  /** Keeps all of them. */
   quickStart: boolean;
+  /** A worker is replaced after its job beyond one of these; null for no bound. */
+  recycle: Recycle;
+  /** A worker that shows no sign of its job for so long is ended, and the job given back; null for never. */
+  stallMs: number | null;
   /** A label for people such as `24 GB`, or devices of this machine; null for none. */
   gpu: { label: string } | { devices: string[] } | null;
   /** Of a container. Bytes and processors; null for no bound. */
@@ -26,6 +34,18 @@ export interface EndpointSettings {
   /** Submissions beyond this are answered with 429. */
   maxQueued: number;
 }
+
+/** Jobs, bytes of memory of its process and the children of that, and ms since its start. */
+export interface Recycle {
+  jobs: number | null;
+  memoryBytes: number | null;
+  ms: number | null;
+}
+
+export const neverRecycled: Recycle = { jobs: null, memoryBytes: null, ms: null };
+
+/** How long a worker that was started for a job is kept without one. */
+export const defaultIdleMs = 60_000;
 
 export type WorkloadSettings =
   /** Quick deploy. */
@@ -51,7 +71,11 @@ export function endpointSettings(given: Partial<EndpointSettings> & { id: string
     name: given.id,
     workload: { kind: 'prebuilt', name: 'painter' },
     workers: 1,
+    minWorkers: 0,
+    idleMs: defaultIdleMs,
     quickStart: false,
+    recycle: neverRecycled,
+    stallMs: null,
     gpu: null,
     memoryBytes: null,
     cpus: null,

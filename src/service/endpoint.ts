@@ -36,7 +36,9 @@ export class Endpoint {
         onProblem(`the log of job ${job.id} is lost: ${String(error)}`);
       if (lines.length > 0) store.work.keepLog(job, lines.join('\n')).catch(failed);
     };
-    const elsewhere = { store, endpointId: settings.id, onTakenAway, onProblem };
+    const onStalled = (workerId: string): void => this.restart(workerId);
+    const { id: endpointId, stallMs } = settings;
+    const elsewhere = { store, endpointId, stallMs, onTakenAway, onStalled, onProblem };
     this.remote = new RemoteWorkers(silenceMs === undefined ? elsewhere : { ...elsewhere, silenceMs });
     this.#pool = this.#openPool(parts, workload);
   }
@@ -70,6 +72,12 @@ export class Endpoint {
   assign(workerId: string, jobIds: readonly string[]): void {
     this.remote.assign(workerId, jobIds);
     if (this.#pool instanceof PullWorkerPool) this.#pool.begin(workerId);
+  }
+
+  /** Notes that a worker that pulls has handed in a job. */
+  release(workerId: string, jobId: string): void {
+    this.remote.release(workerId, jobId);
+    if (this.#pool instanceof PullWorkerPool) this.#pool.end(workerId);
   }
 
   /** Replaces one of its own workers, at the worker's request. */

@@ -1,5 +1,5 @@
 /** The endpoints of the service: those of its file, and those created in the console, which are in the store. */
-import type { EndpointSettings, FieldProblem } from './endpoint-settings.ts';
+import { type EndpointSettings, endpointSettings, type FieldProblem } from './endpoint-settings.ts';
 import { Endpoint, type RunnableWorkload } from './endpoint.ts';
 import type { JobStore } from './jobs/job-store.ts';
 import type { JobResults } from './jobs/job-results.ts';
@@ -34,7 +34,8 @@ export class Endpoints {
     this.#givenIds = new Set(parts.given.map(({ id }) => id));
     for (const settings of parts.given) this.#start(settings);
     for (const { settings } of this.#sql.all.all()) {
-      const made = JSON.parse(settings) as EndpointSettings;
+      // One that an earlier version has kept lacks what was not known then.
+      const made = endpointSettings(JSON.parse(settings) as EndpointSettings);
       if (!this.#open.has(made.id)) this.#start(made);
     }
   }

@@ -143,7 +143,7 @@ export class WorkerOperations {
     const job = { id: jobId, workerId };
     // Workers report progress through the same operation as results.
     if (body['status'] === 'IN_PROGRESS') {
-      endpoint.remote.keepAlive(workerId, [jobId]);
+      endpoint.remote.noteSign(workerId, jobId);
       const accepted = await this.#parts.store.work.setProgress(job, memberText(text, 'output') ?? 'null');
       return jsonResponse({ accepted });
     }
@@ -155,7 +155,7 @@ export class WorkerOperations {
       error === undefined || error === null || error === ''
         ? await results.complete(job, output, log)
         : await results.fail(job, { ...workerError(error, memberText(text, 'error') ?? ''), output }, log);
-    endpoint.remote.release(workerId, jobId);
+    endpoint.release(workerId, jobId);
     if (body['stopPod'] === true) endpoint.restart(workerId);
     return jsonResponse({ accepted: isAccepted });
   }
@@ -166,7 +166,7 @@ export class WorkerOperations {
     const { jobId } = route;
     const workerId = workerIn(context);
     await this.#parts.results.failTooLarge({ id: jobId, workerId });
-    endpoint.remote.release(workerId, jobId);
+    endpoint.release(workerId, jobId);
   }
 
   async #addPart(context: RequestContext): Promise<HttpResponse | undefined> {
@@ -178,7 +178,7 @@ export class WorkerOperations {
     if (typeof text !== 'string') return text;
     const output = parseObject(text) === undefined ? undefined : memberText(text, 'output');
     if (output === undefined) return refusal(400, 'the body is not a JSON object with "output"');
-    endpoint.remote.keepAlive(workerId, [jobId]);
+    endpoint.remote.noteSign(workerId, jobId);
     return jsonResponse({ accepted: await this.#parts.store.streams.add({ id: jobId, workerId }, output) });
   }
 

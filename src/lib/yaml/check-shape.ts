@@ -51,8 +51,8 @@ function withTypedVariables(value: unknown, issues: z.core.$ZodIssue[], yaml: Ya
   for (const { code, path } of issues) {
     const place = path.filter((key) => typeof key !== 'symbol');
     const found = valueAt(typed, place);
-    if (code !== 'invalid_type' || typeof found !== 'string' || yaml.fromEnvironment(place) !== 'whole')
-      continue;
+    const isOfType = code === 'invalid_type' || code === 'invalid_union';
+    if (!isOfType || typeof found !== 'string' || yaml.fromEnvironment(place) !== 'whole') continue;
     const parent = valueAt(typed, place.slice(0, -1)) as Record<string | number, unknown>;
     const key = place.at(-1);
     if (key !== undefined) parent[key] = typedText(found);

@@ -61,7 +61,8 @@ export function checkEndpointForm(
 
 /** Durations and sizes as people write them; checked again, it gives the same settings. */
 export function endpointForm(settings: EndpointSettings): EndpointForm {
-  const { memoryBytes, executionTimeoutMs, ttlMs, ...alike } = settings;
+  const { memoryBytes, executionTimeoutMs, ttlMs, ...others } = settings;
+  const { minWorkers: _min, idleMs: _idle, recycle: _recycle, stallMs: _stall, ...alike } = others;
   return {
     ...alike,
     memory: memoryBytes === null ? null : sizeText(memoryBytes),

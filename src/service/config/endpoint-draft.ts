@@ -1,5 +1,10 @@
 /** An endpoint between what was written and what is meant, whichever way it was written. */
-import type { EndpointSettings, WorkloadSettings } from '../endpoint-settings.ts';
+import {
+  defaultIdleMs,
+  type EndpointSettings,
+  neverRecycled,
+  type WorkloadSettings,
+} from '../endpoint-settings.ts';
 
 /** What could be read of each field; undefined is what is wrong by itself, or was left out. */
 export interface EndpointFields {
@@ -8,6 +13,10 @@ export interface EndpointFields {
   workload?: WorkloadSettings | undefined;
   gpu?: EndpointSettings['gpu'] | undefined;
   workers?: number | undefined;
+  minWorkers?: number | undefined;
+  idle?: number | undefined;
+  recycle?: EndpointSettings['recycle'] | undefined;
+  stall?: number | undefined;
   quickStart?: boolean | undefined;
   memory?: number | null | undefined;
   cpus?: number | null | undefined;
@@ -44,6 +53,10 @@ export function draftOf(fields: EndpointFields, isWritten: (field: string) => bo
     name: fields.name,
     workload: fields.workload,
     workers: fields.workers,
+    minWorkers: fields.minWorkers,
+    idleMs: fields.idle,
+    recycle: fields.recycle,
+    stallMs: fields.stall,
     quickStart: fields.quickStart,
     gpu: fields.gpu,
     memoryBytes: fields.memory,
@@ -66,7 +79,11 @@ export function settingsOf(draft: EndpointDraft, defaultMaxQueued: number): Endp
     name,
     workload,
     workers: draft.workers ?? (workload.kind === 'remote' ? 0 : 1),
+    minWorkers: draft.minWorkers ?? 0,
+    idleMs: draft.idleMs ?? defaultIdleMs,
     quickStart: draft.quickStart ?? false,
+    recycle: draft.recycle ?? neverRecycled,
+    stallMs: draft.stallMs ?? null,
     gpu: draft.gpu ?? null,
     memoryBytes: draft.memoryBytes ?? null,
     cpus: draft.cpus ?? null,

@@ -78,6 +78,30 @@ export const commonFields = {
     .describe('submissions are answered with 429 while this many jobs wait'),
 };
 
+export const workerRange = z
+  .strictObject({
+    min: count(0, 1_000, 'workers that are kept').default(0).describe('workers that are kept without a job'),
+    max: count(1, 1_000, 'workers that are started here'),
+    idle: durationWithin('1s', longestWait)
+      .prefault('1m')
+      .describe('how long one more than these is kept without a job'),
+  })
+  .refine(({ min, max }) => min <= max, { path: ['min'], message: 'at most `max`' });
+
+export const recycle = z
+  .strictObject({
+    jobs: count(1, 1_000_000, 'jobs of one worker').optional().describe('jobs that one worker does'),
+    memory: sizeWithin('16MB', '16000GB')
+      .optional()
+      .describe('memory of a command or module and the processes it has started'),
+    time: durationWithin('1s', longestWait).optional().describe('how long one worker is used'),
+  })
+  .describe('a worker beyond one of these is replaced when its job is done');
+
+export const stall = durationWithin('1s', longestWait).describe(
+  'a worker that writes no progress, stream or log line of its job for so long is ended, and the job retried; never by default',
+);
+
 export const id = z
   .string(idExpected)
   .regex(/^[A-Za-z0-9_-]{1,128}$/, idExpected)

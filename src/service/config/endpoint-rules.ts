@@ -58,6 +58,9 @@ function uselessSettings(draft: EndpointDraft, workload: WorkloadSettings): Fiel
     refuse('memory', 'no memory limit: only an image, a command or a module can have one');
   if (workload.kind !== 'image' && draft.cpus !== undefined && draft.cpus !== null)
     refuse('cpus', 'no processor limit: only an image can have one');
+  const isImage = workload.kind === 'image';
+  if (isImage && (draft.recycle?.memoryBytes ?? null) !== null)
+    refuse('recycle.memory', 'no memory: a container has its `memory`, beyond which it is killed');
   const why = whyNoProgram(workload);
   const { gpu } = draft;
   const hasDevices = gpu !== undefined && gpu !== null && 'devices' in gpu;
@@ -72,6 +75,8 @@ function uselessSettings(draft: EndpointDraft, workload: WorkloadSettings): Fiel
   if (Object.keys(draft.environment ?? {}).length > 0) refuse('environment', `no variables, since ${why}`);
   if (workload.kind !== 'remote') return found;
   if (draft.workers !== undefined && draft.workers > 0) refuse('workers', `0, since ${why}`);
+  if (draft.recycle !== undefined)
+    refuse('recycle', `none, since ${why}: \`nightrender work --recycle\` replaces them`);
   if (draft.quickStart === true) refuse('quickStart', `false, since ${why}`);
   return found;
 }

@@ -2,7 +2,13 @@
 import { dirname, resolve } from 'node:path';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { checkAgainst, problemAt, readFields } from '../../lib/yaml/check-shape.ts';
-import { draftOf, settingsOf, type EndpointDraft, type FieldExpectation } from './endpoint-draft.ts';
+import {
+  draftOf,
+  settingsOf,
+  type EndpointDraft,
+  type EndpointFields,
+  type FieldExpectation,
+} from './endpoint-draft.ts';
 import { endpointProblems, isPath } from './endpoint-rules.ts';
 import { gatherProblems, ConfigError, type Problem } from '../../lib/yaml/problem.ts';
 import {
@@ -120,7 +126,7 @@ function readEndpoint(
   base: string,
 ): { draft: EndpointDraft; problems: FieldExpectation[] } {
   const isWritten = (key: string): boolean => Object.hasOwn(given, key);
-  const { gpu, ...read } = readFields(fileEndpoint.shape, given);
+  const { gpu, workers, recycle, ...read } = readFields(fileEndpoint.shape, given);
   const kinds = workloadKeys.filter(isWritten);
   const problems: FieldExpectation[] = [];
   const refuse = (field: string, expected: string): void => void problems.push({ field, expected });
@@ -130,7 +136,26 @@ function readEndpoint(
   if (isWritten('cwd') && !isWritten('command'))
     refuse('workload.cwd', 'none: only a command has a working folder');
   const workload = kinds.length === 1 ? workloadOf(read, base) : undefined;
-  return { draft: draftOf({ ...read, workload, gpu: gpuOf(gpu) }, isWritten), problems };
+  return {
+    draft: draftOf(
+      { ...read, ...workersOf(workers), recycle: recycleOf(recycle), workload, gpu: gpuOf(gpu) },
+      isWritten,
+    ),
+    problems,
+  };
+}
+
+function workersOf(
+  workers: FileEndpoint['workers'],
+): Pick<EndpointFields, 'workers' | 'minWorkers' | 'idle'> {
+  if (typeof workers !== 'object') return { workers };
+  return { workers: workers.max, minWorkers: workers.min, idle: workers.idle };
+}
+
+function recycleOf(recycle: FileEndpoint['recycle']): EndpointSettings['recycle'] | undefined {
+  if (recycle === undefined) return undefined;
+  const { jobs = null, memory = null, time = null } = recycle;
+  return { jobs, memoryBytes: memory, ms: time };
 }
 
 type Written = { [Key in keyof FileEndpoint]?: FileEndpoint[Key] };

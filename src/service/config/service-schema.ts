@@ -17,6 +17,9 @@ import {
   memory,
   modulePath,
   quickDeploy,
+  recycle,
+  stall,
+  workerRange,
 } from './endpoint-fields.ts';
 import { count, durationWithin, longestWait, sizeWithin } from '../../lib/yaml/scalar-schemas.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
@@ -94,6 +97,9 @@ export const workloadKeys = ['quickDeploy', 'image', 'command', 'module', 'remot
 /** Those of which there are processes of their own. */
 const processKeys = ['image', 'command', 'module'] as const satisfies (typeof workloadKeys)[number][];
 
+const workersExpected =
+  'workers that are started here, a whole number from 0 to 1000, or such as {min: 0, max: 8, idle: 5m}';
+
 export const fileEndpoint = z
   .strictObject({
     id: id.optional(),
@@ -114,8 +120,13 @@ export const fileEndpoint = z
       .union([gpuLabel, gpuDevices], gpuExpected)
       .optional()
       .describe('the GPU: a label for people such as `24 GB`, or `devices` of this machine'),
-    workers: commonFields.workers,
+    workers: z
+      .union([commonFields.workers.unwrap(), workerRange], workersExpected)
+      .optional()
+      .describe(`${commonFields.workers.description}; or \`min\`, \`max\` and \`idle\``),
     quickStart: commonFields.quickStart,
+    recycle: recycle.optional(),
+    stall: stall.optional(),
     memory: memory.optional(),
     cpus: cpus.optional(),
     environment: commonFields.environment,
@@ -168,13 +179,24 @@ export const serviceSchema = z.strictObject({
 });
 
 export const serviceLayout: Layout = {
-  sections: { tls, limits, webhooks, endpoints: fileEndpoint, gpu: gpuDevices },
+  sections: {
+    tls,
+    limits,
+    webhooks,
+    endpoints: fileEndpoint,
+    gpu: gpuDevices,
+    workers: workerRange,
+    recycle,
+  },
   shapeAt: ([section, , key]) => {
     if (section === 'limits') return limits.shape;
     if (section === 'tls') return tls.shape;
     if (section === 'webhooks') return webhooks.shape;
     if (section !== 'endpoints') return serviceSchema.shape;
-    return key === 'gpu' ? gpuDevices.shape : fileEndpoint.shape;
+    const inner = { gpu: gpuDevices, workers: workerRange, recycle };
+    return typeof key === 'string' && key in inner
+      ? inner[key as keyof typeof inner].shape
+      : fileEndpoint.shape;
   },
 };
 

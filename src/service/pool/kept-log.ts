@@ -9,7 +9,11 @@ export class KeptLog {
   #ofJob: string[] | undefined;
   #length = 0;
 
+  /** When the last line was written, or its job gave another sign (monotonic ms). */
+  signAt = performance.now();
+
   add(line: string): void {
+    this.touch();
     const kept = line.length <= maxLineLength ? line : `${line.slice(0, maxLineLength)}…`;
     this.latest.push(kept);
     if (this.latest.length > maxLatestLines) this.latest.shift();
@@ -20,8 +24,23 @@ export class KeptLog {
     while (this.#length > maxJobLogLength) this.#length -= (this.#ofJob.shift()?.length ?? 0) + 1;
   }
 
+  touch(): void {
+    this.signAt = performance.now();
+  }
+
+  /** Calls once when nothing has come for so long; what is returned ends that. */
+  onSilence(ms: number, call: () => void): () => void {
+    const timer = setInterval(() => {
+      if (performance.now() - this.signAt < ms) return;
+      clearInterval(timer);
+      call();
+    }, ms / 4).unref();
+    return () => clearInterval(timer);
+  }
+
   /** What comes from now on belongs to a job. */
   begin(): void {
+    this.touch();
     this.#ofJob = [];
     this.#length = 0;
   }

@@ -3,18 +3,38 @@ import type { EndpointSettings } from '../endpoint-settings.ts';
 import type { PullWorker } from '../workloads/workload.ts';
 import type { Supervised } from './supervised.ts';
 
-/** How long one is kept without a job where it was started for one. */
-export const idleMs = 60_000;
+export type OwnWorkersSettings = Pick<
+  EndpointSettings,
+  'id' | 'workers' | 'minWorkers' | 'quickStart' | 'idleMs' | 'recycle' | 'stallMs'
+>;
 
-/** Starts as many as there are jobs that wait for one; all of them with quick start. */
+/** How many are kept without a job. */
+export function keptWorkers({ quickStart, workers, minWorkers }: OwnWorkersSettings): number {
+  return quickStart ? workers : minWorkers;
+}
+
+/** Whether another is to take the place of one that has done `jobs` since `since` (epoch ms). */
+export function isWornOut(
+  { recycle }: OwnWorkersSettings,
+  { jobs, since, memoryBytes }: { jobs: number; since: number; memoryBytes: () => number },
+): boolean {
+  return (
+    jobs >= (recycle.jobs ?? Infinity) ||
+    Date.now() - since >= (recycle.ms ?? Infinity) ||
+    (recycle.memoryBytes !== null && memoryBytes() > recycle.memoryBytes)
+  );
+}
+
+/** Starts as many as there are jobs that wait for one, and those that are kept. */
 export function startWanted(
   workers: readonly Supervised<PullWorker>[],
-  { quickStart }: Pick<EndpointSettings, 'quickStart'>,
+  settings: OwnWorkersSettings,
   queueLength: () => number,
 ): void {
   const coming = workers.filter(({ state }) => state === 'initializing').length;
-  const wanted = quickStart ? workers.length : Math.max(0, queueLength() - coming);
   const startable = workers.filter(({ state }) => state === 'stopped');
+  const missing = keptWorkers(settings) - (workers.length - startable.length);
+  const wanted = missing >= startable.length ? missing : Math.max(missing, queueLength() - coming, 0);
   for (const worker of startable.slice(0, wanted)) void worker.start();
 }
 

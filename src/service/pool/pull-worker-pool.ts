@@ -1,18 +1,23 @@
 /** The workers of an endpoint that the service starts and that then ask for jobs over the network: containers. */
-import type { EndpointSettings } from '../endpoint-settings.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import { OwnWorkerKeys } from '../keys/key.ts';
 import type { PullWorker, PullWorkload } from '../workloads/workload.ts';
-import { ownView, pullingWorker, type WorkerView } from './worker-view.ts';
+import { ownView, pullingWorker, shownWorker, type WorkerView } from './worker-view.ts';
 import type { RemoteWorkers } from './remote-workers.ts';
-import { idleMs, startWanted, withoutRepeats } from './own-workers.ts';
+import {
+  isWornOut,
+  keptWorkers,
+  type OwnWorkersSettings,
+  startWanted,
+  withoutRepeats,
+} from './own-workers.ts';
 import { Supervised } from './supervised.ts';
 
 export interface PullWorkerPoolParts {
   store: JobStore;
   workload: PullWorkload;
   remote: RemoteWorkers;
-  endpoint: Pick<EndpointSettings, 'id' | 'workers' | 'quickStart'>;
+  endpoint: OwnWorkersSettings;
   onProblem: (text: string) => void;
 }
 
@@ -31,7 +36,7 @@ export class PullWorkerPool {
     const { store, workload, endpoint } = parts;
     this.#workers = Array.from({ length: endpoint.workers }, () => this.#supervise(workload));
     this.#unsubscribe = store.signals.on(`queued ${endpoint.id}`, () => this.#startMore());
-    this.#timer = setInterval(() => this.#check(), idleMs / 12).unref();
+    this.#timer = setInterval(() => this.#check(), Math.min(5_000, endpoint.idleMs / 4)).unref();
     this.#startMore();
   }
 
@@ -65,6 +70,16 @@ export class PullWorkerPool {
     return this.#workers.find((one) => idOf(one) === at?.id)?.log.ofJob ?? [];
   }
 
+  /** Notes that a worker, where it is one of these, has handed in a job: it takes no more where it is worn out. */
+  end(workerId: string): void {
+    const { remote, endpoint } = this.#parts;
+    const worker = this.#workers.find((one) => idOf(one) === workerId);
+    const jobs = remote.views.find(({ id }) => id === workerId)?.jobsDone ?? 0;
+    if (worker === undefined || !isWornOut(endpoint, { jobs, since: worker.since, memoryBytes: () => 0 }))
+      return;
+    remote.drain(shownWorker(workerId));
+  }
+
   /** Has another take the place of one. */
   restart(workerId: string): void {
     const worker = this.#workers.find((one) => idOf(one) === workerId);
@@ -93,7 +108,13 @@ export class PullWorkerPool {
   #supervise(workload: PullWorkload): Supervised<PullWorker> {
     const { remote, endpoint } = this.#parts;
     const worker = new Supervised<PullWorker>({
-      start: (context) => workload.startPullWorker(context),
+      start: (context) => {
+        const log = (line: string): void => {
+          context.log(line);
+          remote.noteSign(idOf(worker));
+        };
+        return workload.startPullWorker({ ...context, log });
+      },
       onChange: () => setImmediate(() => this.#startMore()),
       onEnded: (workerId, why) =>
         void remote.remove(idOf({ workerId }), why, { isCounted: true, log: worker.log.ofJob.join('\n') }),
@@ -113,14 +134,19 @@ export class PullWorkerPool {
   #check(): void {
     const { store, endpoint, remote } = this.#parts;
     const seen = new Map(remote.views.map((view) => [view.id, view]));
+    let spare = this.#workers.filter(({ state }) => state !== 'stopped').length - keptWorkers(endpoint);
     for (const worker of this.#workers) {
       const view = seen.get(idOf(worker));
       if (view === undefined) continue;
       worker.markHealthy();
       this.#problem = null;
-      const isIdle = view.jobIds.length === 0 && Date.now() - Math.max(view.since, worker.since) > idleMs;
-      if (isIdle && !endpoint.quickStart && store.reads.takeable(endpoint.id) === 0)
+      if (view.jobIds.length > 0) continue;
+      const isIdle = Date.now() - Math.max(view.since, worker.since) > endpoint.idleMs;
+      if (remote.isDraining(view.id)) void this.#retire(worker);
+      else if (isIdle && spare > 0 && store.reads.takeable(endpoint.id) === 0) {
+        spare -= 1;
         void this.#retire(worker);
+      }
     }
     this.#startMore();
   }

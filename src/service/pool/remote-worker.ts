@@ -1,7 +1,8 @@
 /** A worker that pulls over the network, as its endpoint knows it. */
+import { durationText } from '../../lib/yaml/scalar-schemas.ts';
 import { KeptLog } from './kept-log.ts';
 import type { WorkerReport } from './worker-report.ts';
-import type { WorkerView } from './worker-view.ts';
+import { shownWorker, type WorkerView } from './worker-view.ts';
 
 /** A worker without requests is forgotten after this long. */
 export const forgetAfterMs = 180_000;
@@ -34,6 +35,8 @@ interface AssignedJob {
   /** Monotonic ms, as is the next. */
   givenAt: number;
   heardAt: number;
+  /** When it last showed progress, a part of its output, or a line of its log. */
+  signAt: number;
   unsubscribe: () => void;
 }
 
@@ -61,10 +64,30 @@ export function isDraining({ isToDrain, report }: RemoteWorker): boolean {
   return isToDrain || (report !== undefined && report.state !== 'working');
 }
 
-/** `hasLeft`: it closed its connection and did not come back. */
-export function viewOf(worker: RemoteWorker, hasLeft: boolean): WorkerView {
+/** Whether it closed its connections so long ago, and did not come back. */
+function hasLeft({ leftAt }: RemoteWorker, silenceMs: number): boolean {
+  return leftAt !== undefined && performance.now() - leftAt > silenceMs;
+}
+
+/** Why a job that it was given is to be somebody else's; undefined as long as it is not. */
+export function whyLost(
+  worker: RemoteWorker,
+  { heardAt, signAt }: AssignedJob,
+  { silenceMs, stallMs }: { silenceMs: number; stallMs: number },
+): { why: string; isStalled: boolean } | undefined {
+  const now = performance.now();
+  const called = `worker ${shownWorker(worker.id)}`;
+  const seconds = Math.round(silenceMs / 1_000);
+  if (hasLeft(worker, silenceMs))
+    return { why: `${called} closed its connection and opened none for ${seconds} s`, isStalled: false };
+  if (now - heardAt > silenceMs) return { why: `${called} was silent for ${seconds} s`, isStalled: false };
+  if (now - signAt <= stallMs) return undefined;
+  return { why: `${called} showed nothing of the job for ${durationText(stallMs)}`, isStalled: true };
+}
+
+export function viewOf(worker: RemoteWorker, silenceMs: number): WorkerView {
   const { id, gpu, since, lastSeenAt, jobs, log, report, jobsDone, busyMs } = worker;
-  const isSilent = hasLeft || Date.now() - lastSeenAt > forgetAfterMs / 2;
+  const isSilent = hasLeft(worker, silenceMs) || Date.now() - lastSeenAt > forgetAfterMs / 2;
   return {
     id,
     gpu,

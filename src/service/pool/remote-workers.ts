@@ -2,7 +2,14 @@
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobOfWorker } from '../jobs/job-transitions.ts';
 import type { JobSignals } from '../jobs/job-signals.ts';
-import { isDraining, newRemoteWorker, forgetAfterMs, viewOf, type RemoteWorker } from './remote-worker.ts';
+import {
+  isDraining,
+  newRemoteWorker,
+  forgetAfterMs,
+  viewOf,
+  type RemoteWorker,
+  whyLost,
+} from './remote-worker.ts';
 import type { WorkerReport } from './worker-report.ts';
 import { shownWorker, type WorkerView } from './worker-view.ts';
 
@@ -19,8 +26,12 @@ export interface RemoteWorkersOptions {
   store: JobStore;
   endpointId: string;
   silenceMs?: number;
+  /** How long it may show nothing of a job; null for as long as it likes. */
+  stallMs: number | null;
   /** A job was cancelled, or has timed out, while a worker was at it. */
   onTakenAway: (job: JobOfWorker) => void;
+  /** A worker was at a job for too long without a sign of it, and was told to stop it. */
+  onStalled: (workerId: string) => void;
   onProblem: (text: string) => void;
 }
 
@@ -29,24 +40,31 @@ export class RemoteWorkers {
   readonly #signals: JobSignals;
   readonly #endpointId: string;
   readonly #silenceMs: number;
+  readonly #stallMs: number | null;
   readonly #onTakenAway: (job: JobOfWorker) => void;
+  readonly #onStalled: (workerId: string) => void;
   readonly #onProblem: (text: string) => void;
   readonly #workers = new Map<string, RemoteWorker>();
   readonly #timer: NodeJS.Timeout;
   #isStopped = false;
 
   constructor(options: RemoteWorkersOptions) {
-    const { store, endpointId, silenceMs = defaultSilenceMs, onTakenAway, onProblem } = options;
+    const { store, endpointId, silenceMs = defaultSilenceMs, onTakenAway, onStalled, onProblem } = options;
     this.#store = store;
     this.#signals = store.signals;
     this.#endpointId = endpointId;
     this.#silenceMs = silenceMs;
+    this.#stallMs = options.stallMs;
     this.#onTakenAway = onTakenAway;
+    this.#onStalled = onStalled;
     this.#onProblem = onProblem;
     // They may have kept running while the service was down.
     for (const job of store.reads.pulledJobs())
       if (job.endpointId === endpointId && job.workerId !== null) this.assign(job.workerId, [job.id]);
-    this.#timer = setInterval(() => void this.#checkSilence(), Math.max(100, silenceMs / 10)).unref();
+    this.#timer = setInterval(
+      () => void this.#checkSilence(),
+      Math.max(100, Math.min(silenceMs, options.stallMs ?? silenceMs) / 10),
+    ).unref();
   }
 
   /** Records contact with a worker; false where there are too many. `isWork`: by more than a ping, which may come from what outlived it. */
@@ -73,7 +91,7 @@ export class RemoteWorkers {
       worker.unwanted.delete(id);
       const unsubscribe = this.#signals.on(`changed ${id}`, () => this.#onMoved(worker, id));
       const now = performance.now();
-      worker.jobs.set(id, { givenAt: now, heardAt: now, unsubscribe });
+      worker.jobs.set(id, { givenAt: now, heardAt: now, signAt: now, unsubscribe });
       // It may have been cancelled since it was taken.
       this.#onMoved(worker, id);
     }
@@ -89,6 +107,13 @@ export class RemoteWorkers {
       if (held !== undefined) held.heardAt = performance.now();
       else if (this.#isUnwanted(worker, id)) this.#stopJob(worker, id);
     }
+  }
+
+  /** Notes that it has shown something of a job, or of whichever it has. */
+  noteSign(workerId: string, jobId?: string): void {
+    if (jobId !== undefined) this.keepAlive(workerId, [jobId]);
+    for (const [id, held] of this.#workers.get(workerId)?.jobs ?? [])
+      if (jobId === undefined || id === jobId) held.signAt = performance.now();
   }
 
   /** Notes that it waits, until what is returned is called; `isClosed`: it went away. Undefined where one of its id waits for jobs already. */
@@ -127,6 +152,7 @@ export class RemoteWorkers {
     const worker = this.#worker(workerId);
     worker.report = report;
     for (const line of log) worker.log.add(line);
+    if (log.length > 0) this.noteSign(workerId);
     if (died !== null)
       for (const id of worker.jobs.keys())
         await this.#requeue({ id, workerId }, died, { isCounted: true, log: worker.log.ofJob.join('\n') });
@@ -162,11 +188,7 @@ export class RemoteWorkers {
 
   /** Their ids are as `pullingWorker` makes them. */
   get views(): WorkerView[] {
-    return [...this.#workers.values()].map((worker) => viewOf(worker, this.#hasLeft(worker)));
-  }
-
-  #hasLeft({ leftAt }: RemoteWorker): boolean {
-    return leftAt !== undefined && performance.now() - leftAt > this.#silenceMs;
+    return [...this.#workers.values()].map((worker) => viewOf(worker, this.#silenceMs));
   }
 
   /** Lets go of all who wait; what they are at stays theirs. */
@@ -213,14 +235,16 @@ export class RemoteWorkers {
   }
 
   async #checkSilence(): Promise<void> {
-    const now = performance.now();
+    const limits = { silenceMs: this.#silenceMs, stallMs: this.#stallMs ?? Infinity };
     for (const worker of this.#workers.values()) {
-      const hasLeft = this.#hasLeft(worker);
-      const seconds = Math.round(this.#silenceMs / 1_000);
-      const did = hasLeft ? 'closed its connection and opened none' : 'was silent';
-      const why = `worker ${shownWorker(worker.id)} ${did} for ${seconds} s`;
-      const lost = [...worker.jobs].filter(([, { heardAt }]) => hasLeft || now - heardAt > this.#silenceMs);
-      for (const [id] of lost) await this.#requeue({ id, workerId: worker.id }, why, { isCounted: true });
+      for (const [id, held] of worker.jobs) {
+        const lost = whyLost(worker, held, limits);
+        if (lost === undefined) continue;
+        await this.#requeue({ id, workerId: worker.id }, lost.why, { isCounted: true });
+        if (!lost.isStalled) continue;
+        this.#stopJob(worker, id);
+        this.#onStalled(worker.id);
+      }
       if (worker.jobs.size === 0 && Date.now() - worker.lastSeenAt > forgetAfterMs)
         this.#workers.delete(worker.id);
     }

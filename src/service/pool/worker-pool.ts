@@ -1,10 +1,15 @@
 /** The workers that the service itself runs for an endpoint, fed from the job store. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EndpointSettings } from '../endpoint-settings.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobResults } from '../jobs/job-results.ts';
 import type { Workload } from '../workloads/workload.ts';
-import { idleMs, startWanted, withoutRepeats } from './own-workers.ts';
+import {
+  isWornOut,
+  keptWorkers,
+  type OwnWorkersSettings,
+  startWanted,
+  withoutRepeats,
+} from './own-workers.ts';
 import { WorkerSlot } from './worker-slot.ts';
 import { ownView, type WorkerView } from './worker-view.ts';
 
@@ -12,7 +17,7 @@ export interface PoolParts {
   store: JobStore;
   results: JobResults;
   workload: Workload;
-  endpoint: Pick<EndpointSettings, 'id' | 'workers' | 'quickStart'>;
+  endpoint: OwnWorkersSettings;
   onProblem: (text: string) => void;
 }
 
@@ -43,13 +48,16 @@ export class WorkerPool {
           store,
           results,
           workload,
+          stallMs: endpoint.stallMs,
+          isWornOut: (use) => isWornOut(endpoint, use),
           retryWrite: (write) => this.#retryWrite(write),
           onChange: () => this.wake(),
           onProblem: (text) => this.#reportProblem(text),
         }),
     );
     this.#unsubscribe = store.signals.on(`queued ${endpoint.id}`, () => this.wake());
-    if (!endpoint.quickStart) this.#retiring = setInterval(() => this.#retire(), idleMs / 4).unref();
+    if (keptWorkers(endpoint) < endpoint.workers)
+      this.#retiring = setInterval(() => this.#retire(), endpoint.idleMs / 4).unref();
     this.wake();
   }
 
@@ -109,7 +117,11 @@ export class WorkerPool {
   }
 
   #retire(): void {
-    for (const slot of this.#slots) if (slot.idleMs > idleMs) void slot.supervised.retire();
+    const { endpoint } = this.#parts;
+    const running = this.#slots.filter(({ state }) => state !== 'stopped').length;
+    const idle = this.#slots.filter((slot) => slot.idleMs > endpoint.idleMs);
+    for (const slot of idle.slice(0, Math.max(0, running - keptWorkers(endpoint))))
+      void slot.supervised.retire();
   }
 
   #reportProblem(text: string): void {

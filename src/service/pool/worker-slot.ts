@@ -3,6 +3,7 @@ import type { JobStore } from '../jobs/job-store.ts';
 import type { JobResults } from '../jobs/job-results.ts';
 import type { TakenJob } from '../jobs/job-statements.ts';
 import { outputText, type RunReport, type Worker, WorkerDied, type Workload } from '../workloads/workload.ts';
+import { durationText } from '../../lib/yaml/scalar-schemas.ts';
 import { Supervised, textOf } from './supervised.ts';
 import type { WorkerState } from './worker-view.ts';
 
@@ -10,6 +11,10 @@ export interface SlotParts {
   store: JobStore;
   results: JobResults;
   workload: Workload;
+  /** Null for never. */
+  stallMs: number | null;
+  /** Of a worker that has just done a job. */
+  isWornOut: (use: { jobs: number; since: number; memoryBytes: () => number }) => boolean;
   /** Tries until it is written, as a full disk may be emptied; undefined once the service ends. */
   retryWrite: <T>(write: () => Promise<T>) => Promise<T | undefined>;
   /** Called when it is in another state. */
@@ -25,6 +30,8 @@ export class WorkerSlot {
   #freeSince = Date.now();
   #jobsDone = 0;
   #busyMs = 0;
+  /** Of the worker that there is now. */
+  #jobsOf = { workerId: '', jobs: 0 };
 
   constructor(parts: SlotParts) {
     this.#parts = parts;
@@ -75,7 +82,16 @@ export class WorkerSlot {
     this.#busyMs += performance.now() - begunAt;
     this.#job = undefined;
     this.#freeSince = Date.now();
+    this.#replaceWornOut();
     onChange();
+  }
+
+  #replaceWornOut(): void {
+    const { workerId, worker, since } = this.supervised;
+    const jobs = this.#jobsOf.workerId === workerId ? this.#jobsOf.jobs + 1 : 1;
+    this.#jobsOf = { workerId, jobs };
+    if (this.#parts.isWornOut({ jobs, since, memoryBytes: () => worker?.memoryBytes?.() ?? 0 }))
+      void this.supervised.retire();
   }
 
   /** Stops the worker; late results are dropped. */
@@ -85,7 +101,7 @@ export class WorkerSlot {
   }
 
   async #run(worker: Worker, job: TakenJob): Promise<void> {
-    const { store, results, retryWrite } = this.#parts;
+    const { store, results, retryWrite, stallMs } = this.#parts;
     const { log } = this.supervised;
     const unwanted = new AbortController();
     const abort = (): void => unwanted.abort();
@@ -96,25 +112,35 @@ export class WorkerSlot {
       abort();
     });
     this.#stop.signal.addEventListener('abort', abort, { once: true });
+    let stalled: string | undefined;
+    const endStall =
+      stallMs === null
+        ? undefined
+        : log.onSilence(stallMs, () => {
+            stalled = `its worker wrote nothing of it for ${durationText(stallMs)}, and was ended`;
+            this.supervised.isExcused = true;
+            abort();
+          });
     if (this.#stop.signal.aborted) abort();
     try {
       const input = JSON.parse(job.input) as Record<string, unknown>;
-      const report = reportOf(store, job, unwanted.signal);
+      const report = reportOf({ store, job, signal: unwanted.signal, onSign: () => log.touch() });
       const run = worker.run({ id: job.id, input, inputText: job.input, s3Config: job.s3Config }, report);
       const output = outputText(await run.finally(unsubscribe));
       if (output === 'null') throw new Error('the worker ended without an output');
       const lines = log.end();
-      if (unwanted.signal.aborted) await this.#keepLog(job, lines);
+      if (stalled === undefined && unwanted.signal.aborted) await this.#keepLog(job, lines);
       else await retryWrite(() => results.complete(job, output, lines));
       this.supervised.markHealthy();
     } catch (error) {
       const text = textOf(error);
       const lines = log.end();
-      if (unwanted.signal.aborted) return await this.#keepLog(job, lines);
-      if (error instanceof WorkerDied)
-        await retryWrite(() => store.work.requeue(job, text, { isCounted: true, log: lines }));
+      if (stalled === undefined && unwanted.signal.aborted) return await this.#keepLog(job, lines);
+      if (stalled !== undefined || error instanceof WorkerDied)
+        await retryWrite(() => store.work.requeue(job, stalled ?? text, { isCounted: true, log: lines }));
       else await retryWrite(() => results.fail(job, { text }, lines));
     } finally {
+      endStall?.();
       unsubscribe();
       this.#stop.signal.removeEventListener('abort', abort);
     }
@@ -128,9 +154,17 @@ export class WorkerSlot {
   }
 }
 
-function reportOf(store: JobStore, job: TakenJob, signal: AbortSignal): RunReport {
+interface Reported {
+  store: JobStore;
+  job: TakenJob;
+  signal: AbortSignal;
+  onSign: () => void;
+}
+
+function reportOf({ store, job, signal, onSign }: Reported): RunReport {
   // What cannot be written is not worth the job: the result counts.
   const keep = async (write: () => Promise<unknown>): Promise<void> => {
+    onSign();
     try {
       await write();
     } catch {

@@ -86,6 +86,10 @@ export class LineWorker implements Worker {
     throw new Error(failure);
   }
 
+  memoryBytes(): number {
+    return this.#process.memoryBytes;
+  }
+
   stop(): Promise<void> {
     return this.#process.end('the worker was stopped');
   }

@@ -84,6 +84,11 @@ export class WorkerProcess {
     return this.#child.exitCode;
   }
 
+  /** Of it and its children, where /proc tells; otherwise 0. */
+  get memoryBytes(): number {
+    return residentBytes(this.#group);
+  }
+
   /** Ends it and its children, by force after a while; the first reason that is given is why it ended. */
   async end(reason: string): Promise<void> {
     this.#reason ??= reason;

@@ -54,6 +54,8 @@ export interface Worker {
    * The promise then settles soon, if need be because the worker was killed.
    */
   run(job: WorkloadJob, report: RunReport): Promise<unknown>;
+  /** Of its process and the children of that; not known of all. */
+  memoryBytes?(): number;
   /** Resolves, with the reason in words, when it can take no more jobs. Never, for one that lives in this process. */
   readonly ended: Promise<string>;
   /** Ends it, by force after a while; resolves when nothing of it runs any more. Never rejects. */

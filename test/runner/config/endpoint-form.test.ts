@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { checkEndpointForm, endpointForm } from '../../../src/service/config/check-endpoint-form.ts';
-import type { EndpointSettings } from '../../../src/service/endpoint-settings.ts';
+import { type EndpointSettings, endpointSettings, neverRecycled } from '../../../src/service/endpoint-settings.ts';
 import type { EndpointForm } from '../../../src/protocol/console-data.ts';
 import { fill } from './service-file.ts';
 
@@ -54,8 +54,12 @@ function problemsOf(changes: object, base: object = worker): string[] {
     : [];
 }
 
+/** What only service.yaml can say. */
+const unsaid = { minWorkers: 0, idleMs: 60_000, recycle: neverRecycled, stallMs: null };
+
 it('reads what people write', () => {
   expect(settingsOf(form)).toEqual({
+    ...unsaid,
     id: 'a',
     name: 'A',
     workload: { kind: 'image', image: 'user/name:1.0', arguments: ['--init'] },
@@ -76,6 +80,7 @@ it('gives what is left out as service.yaml does, and an empty id out of the name
   expect(
     settingsOf({ id: '', name: ' Über Painter ', workload: { kind: 'prebuilt', name: 'painter' } }),
   ).toEqual({
+    ...unsaid,
     id: 'uber-painter',
     name: 'Über Painter',
     workload: { kind: 'prebuilt', name: 'painter' },
@@ -293,6 +298,6 @@ const settings: fc.Arbitrary<EndpointSettings> = fc
       maxQueued: fc.integer({ min: 1, max: 10_000_000 }),
     }),
   )
-  .map(([workload, others]) => ({ ...others, ...workload }))
+  .map(([workload, others]) => endpointSettings({ ...others, ...workload }))
   .filter(({ workload, gpu }) => workload.kind !== 'prebuilt' || gpu === null || 'label' in gpu)
   .filter(({ id, name }) => id.toLowerCase() !== 'night' && name.toLowerCase() !== 'night');

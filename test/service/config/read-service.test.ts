@@ -1,6 +1,7 @@
 /** Promise: a service.yaml is what the service does, or every problem with it is told at once, each at its place. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { neverRecycled } from '../../../src/service/endpoint-settings.ts';
 import { readService } from '../../../src/service/config/read-service.ts';
 import { marked, placesOf } from '../../runner/config/pipeline-file.ts';
 import {
@@ -10,9 +11,13 @@ import {
   writeService,
 } from '../../runner/config/service-file.ts';
 
+/** What is left out of all these. */
+const unsaid = { minWorkers: 0, idleMs: 60_000, recycle: neverRecycled, stallMs: null };
+
 const asByDefault = {
   workers: 1,
   quickStart: false,
+  ...unsaid,
   gpu: null,
   memoryBytes: null,
   cpus: null,
@@ -75,6 +80,7 @@ endpoints:
           gpu: { label: '24 GB' },
           workers: 2,
           quickStart: true,
+          ...unsaid,
           environment: { TOKEN: 'hf', VERSION: '1.10', MASK: '0x1F', ON: 'true' },
           retries: 0,
           executionTimeoutMs: 30_000,
@@ -305,9 +311,22 @@ describe('one field', () => {
     ],
     [
       'devices: [0]',
-      'the key "devices" is unknown in endpoints[0]; expected id, name, quickDeploy, image, arguments, command, cwd, module, remote, gpu, workers, quickStart, memory, cpus, environment, retries, executionTimeout, ttl, maxQueued (devices belongs under gpu)',
+      'the key "devices" is unknown in endpoints[0]; expected id, name, quickDeploy, image, arguments, command, cwd, module, remote, gpu, workers, quickStart, recycle, stall, memory, cpus, environment, retries, executionTimeout, ttl, maxQueued (devices belongs under gpu)',
     ],
-    ['workers: 1.5', 'workers is 1.5; expected workers that are started here, a whole number from 0 to 1000'],
+    [
+      'workers: 1.5',
+      'workers is 1.5; expected workers that are started here, a whole number from 0 to 1000, or such as {min: 0, max: 8, idle: 5m}',
+    ],
+    ['workers: {min: 3, max: 2}', 'workers.min is 3; expected at most `max`'],
+    [
+      'workers: {max: 0}',
+      'workers.max is 0; expected workers that are started here, a whole number from 1 to 1000',
+    ],
+    [
+      'recycle: {jobs: 0}',
+      'recycle.jobs is 0; expected jobs of one worker, a whole number from 1 to 1000000',
+    ],
+    ['stall: 1', 'stall is 1; expected a duration from 1s to 20d, such as 30s, 5m or 2h'],
     ['retries: -1', 'retries is -1; expected times that a job is tried again, a whole number from 0 to 100'],
     ['ttl: 30', 'ttl is 30; expected a duration from 1s to 20d, such as 30s, 5m or 2h'],
     [

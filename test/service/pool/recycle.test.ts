@@ -1,0 +1,173 @@
+/** Promise: a worker is replaced between two jobs when it is worn out, and one that shows nothing of its job is ended. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import {
+  type EndpointSettings,
+  endpointSettings,
+  neverRecycled,
+} from '../../../src/service/endpoint-settings.ts';
+import { commandWorkload } from '../../../src/service/workloads/command-workload.ts';
+import { PullingWorker } from '../pull-harness.ts';
+import {
+  ask,
+  askStatus,
+  endpointId,
+  makeDataDir,
+  openService,
+  statusOnce,
+  submit,
+} from '../service-harness.ts';
+
+/** Does what a job's input says, and answers with its own process id. */
+const program = `
+import { existsSync, writeFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+const kept = [];
+for await (const line of createInterface(process.stdin)) {
+  const { input } = JSON.parse(line);
+  if (input.grow) kept.push(Buffer.alloc(input.grow, 1));
+  if (input.hangOnce && !existsSync(input.hangOnce)) {
+    writeFileSync(input.hangOnce, '');
+    await new Promise((resolve) => setTimeout(resolve, 1e9));
+  }
+  for (let step = 0; step < (input.steps ?? 0); step++) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    console.log(JSON.stringify({ progress: step }));
+  }
+  console.log(JSON.stringify({ output: process.pid }));
+}`;
+
+async function open(settings: Partial<EndpointSettings>) {
+  const dataDir = await makeDataDir();
+  const path = join(dataDir, 'program.mjs');
+  writeFileSync(path, program);
+  const command = [process.execPath, path];
+  const service = await openService({
+    dataDir,
+    endpoints: [endpointSettings({ id: endpointId, workers: 1, ...settings })],
+    workloadOf: () => commandWorkload({ endpointId, command, cwd: null, environment: {} }),
+  });
+  const done = async (input: Record<string, unknown>) => {
+    const job = await statusOnce(service.url, await submit(service.url, input), 'COMPLETED');
+    expect(job).not.toHaveProperty('retries');
+    return Number(job.output);
+  };
+  return { ...service, done };
+}
+
+it('replaces a worker after so many jobs', async () => {
+  const { done, troubles } = await open({ recycle: { ...neverRecycled, jobs: 2 } });
+  const pids = [];
+  for (let job = 0; job < 5; job++) pids.push(await done({ job }));
+  const [a, b, c, d, e] = pids;
+  expect([a === b, b === c, c === d, d === e]).toEqual([true, false, true, false]);
+  expect(troubles).toEqual([]);
+});
+
+it('replaces a worker that is as old as it may be, and no other', async () => {
+  const old = await open({ recycle: { ...neverRecycled, ms: 1 } });
+  expect(await old.done({ a: 1 })).not.toBe(await old.done({ a: 2 }));
+  const young = await open({ recycle: { ...neverRecycled, ms: 3_600_000 } });
+  expect(await young.done({ a: 1 })).toBe(await young.done({ a: 2 }));
+});
+
+it.skipIf(process.platform !== 'linux')(
+  'replaces a worker that has too much memory, when its job is done (skipped where there is no /proc)',
+  async () => {
+    const { done } = await open({ recycle: { ...neverRecycled, memoryBytes: 400_000_000 } });
+    const first = await done({ a: 1 });
+    expect(await done({ grow: 500_000_000 })).toBe(first);
+    expect(await done({ a: 1 })).not.toBe(first);
+  },
+);
+
+it('ends a worker that shows nothing of its job, and gives the job to the next', async () => {
+  const { url, dataDir, troubles } = await open({ stallMs: 2_000 });
+  const id = await submit(url, { hangOnce: join(dataDir, 'hung') });
+  const job = await statusOnce(url, id, 'COMPLETED');
+  expect(job).toMatchObject({ retries: 1, output: expect.any(Number) });
+  expect(troubles).toEqual([]);
+});
+
+it('leaves one alone that goes on showing something', async () => {
+  const { done } = await open({ stallMs: 2_000 });
+  expect(await done({ steps: 60 })).toBeGreaterThan(0);
+});
+
+it('fails a job in words that stalls each time', async () => {
+  const { url } = await openService({
+    endpoints: [endpointSettings({ id: endpointId, retries: 0, stallMs: 1_000 })],
+  });
+  const job = await statusOnce(url, await submit(url, { scene: 'x' }), 'FAILED');
+  expect(job.error).toContain('wrote nothing of it for 1s');
+});
+
+it('keeps as many workers without a job as are wanted, and starts more for jobs', async () => {
+  const { url, held } = await openService({
+    endpoints: [endpointSettings({ id: endpointId, workers: 3, minWorkers: 1, idleMs: 100 })],
+  });
+  const workers = async () =>
+    (await ask(url, `/v2/${endpointId}/health`)).json as { workers: { idle: number; running: number } };
+  const counts = async () => {
+    const { idle, running } = (await workers()).workers;
+    return { idle, running };
+  };
+  await expect.poll(counts).toEqual({ idle: 1, running: 0 });
+  for (let job = 0; job < 3; job++) await submit(url, { job });
+  await expect.poll(counts).toEqual({ idle: 0, running: 3 });
+  for (let job = 0; job < 3; job++) (await held.next()).complete([1]);
+  await expect.poll(counts).toEqual({ idle: 1, running: 0 });
+});
+
+/** A worker of the service's own that asks for jobs itself: the test asks in its place. */
+async function openPulling(settings: Partial<EndpointSettings>) {
+  const started: { id: string; isStopped: boolean }[] = [];
+  let key = '';
+  const service = await openService({
+    endpoints: [endpointSettings({ id: endpointId, workers: 1, quickStart: true, idleMs: 200, ...settings })],
+    workloadOf: (_settings, context) => {
+      key = context.workerKey;
+      return {
+        name: 'puller',
+        startPullWorker: ({ workerId }) => {
+          const one = { id: workerId, isStopped: false };
+          started.push(one);
+          const stop = async (): Promise<void> => void (one.isStopped = true);
+          return Promise.resolve({ ended: new Promise<string>(() => undefined), stop });
+        },
+      };
+    },
+  });
+  const worker = async (index: number) => {
+    await expect.poll(() => started.length).toBeGreaterThan(index);
+    return new PullingWorker(service.url, key, started[index]?.id ?? '');
+  };
+  return { ...service, started, worker };
+}
+
+it('replaces a container after so many jobs: it is given no more, and ended', async () => {
+  const { url, started, worker } = await openPulling({ recycle: { ...neverRecycled, jobs: 1 } });
+  const first = await worker(0);
+  const [id, next] = [await submit(url, { a: 1 }), await submit(url, { a: 2 })];
+  await first.take();
+  await first.done(id, '{"output":1}');
+  const gone = new AbortController();
+  const refused = first.take(gone.signal).catch(() => undefined);
+  const second = await worker(1);
+  expect(JSON.parse((await second.take()).text)).toMatchObject({ id: next });
+  expect(started.map(({ isStopped }) => isStopped)).toEqual([true, false]);
+  gone.abort();
+  await refused;
+});
+
+it('ends a container that shows nothing of its job', async () => {
+  const { url, started, worker } = await openPulling({ stallMs: 1_000 });
+  const first = await worker(0);
+  const id = await submit(url, { a: 1 });
+  await first.take();
+  const second = await worker(1);
+  expect(started[0]?.isStopped).toBe(true);
+  expect(JSON.parse((await second.take()).text)).toMatchObject({ id });
+  expect((await askStatus(url, id)).json).toMatchObject({ status: 'IN_PROGRESS', retries: 1 });
+});

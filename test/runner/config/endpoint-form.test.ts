@@ -5,7 +5,11 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { checkEndpointForm, endpointForm } from '../../../src/service/config/check-endpoint-form.ts';
-import { type EndpointSettings, endpointSettings, neverRecycled } from '../../../src/service/endpoint-settings.ts';
+import {
+  type EndpointSettings,
+  endpointSettings,
+  neverRecycled,
+} from '../../../src/service/endpoint-settings.ts';
 import type { EndpointForm } from '../../../src/protocol/console-data.ts';
 import { fill } from './service-file.ts';
 

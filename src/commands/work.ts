@@ -30,7 +30,8 @@ export const workCommand: LoadedCommand = {
     endpoint: { ...textOption, demandOption: true, describe: 'id of the endpoint to work for' },
     allow: {
       ...textOption,
-      describe: 'what it runs: painter, scene (default), command:LINE or image:NAME',
+      describe:
+        'what it may run: painter, scene (default), command:LINE or image:NAME; of several, with commas, what the endpoint runs',
     },
     gpu: { ...textOption, describe: 'number of the one GPU that it uses (default: all)' },
     jobs: { requiresArg: true, describe: 'jobs at once (default: 1)' },
@@ -71,7 +72,7 @@ interface Wanted {
   url: string;
   endpointId: string;
   workerKey: string;
-  workload: WorkloadSettings;
+  allowed: Allowed[];
   gpu: string | undefined;
   jobs: number;
   idleMs: number | undefined;
@@ -111,18 +112,22 @@ async function workUntilTold(wanted: Wanted, dataDir: string, say: (text: string
   const { url, endpointId, workerKey, gpu, jobs, graceMs } = wanted;
   const needs = { ...workloadNeeds(dataDir), renderer: workloadNeeds(wanted.dataDir).renderer };
   removeContainersLeftIn(dataDir, needs);
-  const settings = endpointSettings({
-    id: endpointId,
-    workload: wanted.workload,
-    gpu: gpu === undefined ? null : { devices: [gpu] },
-  });
-  const workload = workloadOf(settings, { url, workerKey }, needs);
-  if (workload === undefined) throw new Error('there is nothing to run');
   const { drain, leave, close } = listenForSignals(graceMs, say);
   const machine = () => describeMachine(gpu);
   const name = `${safeHost()}-gpu${gpu ?? '-any'}-${process.pid}`;
-  say(`Working for ${endpointId} at ${url} as ${name}; Ctrl-C ends it.`);
   try {
+    const settings = endpointSettings({
+      id: endpointId,
+      workload: await chosenOf(
+        wanted,
+        new ServiceClient({ url, endpointId, workerId: name, workerKey }, say),
+        drain,
+      ),
+      gpu: gpu === undefined ? null : { devices: [gpu] },
+    });
+    const workload = workloadOf(settings, { url, workerKey }, needs);
+    if (workload === undefined) throw new Error('there is nothing to run');
+    say(`Working for ${endpointId} at ${url} as ${name}; Ctrl-C ends it.`);
     const lanes = Array.from({ length: jobs }, async (_, lane) => {
       const workerId = jobs === 1 ? name : `${name}.${lane + 1}`;
       const client = new ServiceClient({ url, endpointId, workerId, workerKey }, say);
@@ -139,6 +144,29 @@ async function workUntilTold(wanted: Wanted, dataDir: string, say: (text: string
     return why;
   } finally {
     close();
+  }
+}
+
+/** The one that is allowed; of several the one that the endpoint names. Throws `ConfigError`. */
+async function chosenOf(
+  { allowed, endpointId }: Wanted,
+  client: ServiceClient,
+  signal: AbortSignal,
+): Promise<WorkloadSettings> {
+  const [first] = allowed;
+  if (first !== undefined && allowed.length === 1) return first.workload;
+  try {
+    const { runs } = await client.report({ state: 'working' }, signal);
+    const named = allowed.find(({ text }) => text === runs);
+    if (named !== undefined) return named.workload;
+    throw problem(
+      '--allow',
+      runs === null
+        ? `the endpoint ${endpointId} does not say what it runs; allow one alone`
+        : `the endpoint ${endpointId} runs ${runs}, which is not allowed; add it, or allow one alone to run that`,
+    );
+  } finally {
+    await client.close();
   }
 }
 
@@ -180,7 +208,7 @@ function wantedIn(argv: Record<string, unknown>): Wanted {
     url: addressIn(textIn(argv, 'service'), argv['insecure'] === true),
     endpointId: endpointIn(oneText(argv, 'endpoint')),
     workerKey: keyIn(process.env[keyName]),
-    workload: allowedIn(oneText(argv, 'allow') ?? 'scene'),
+    allowed: allowedIn(oneText(argv, 'allow') ?? 'scene'),
     gpu,
     jobs: jobs === undefined ? 1 : wholeNumber(argv, 'jobs', 1, 64),
     idleMs: durationIn(argv, 'idle'),
@@ -221,7 +249,19 @@ function keyIn(key: string | undefined): string {
   );
 }
 
-function allowedIn(text: string): WorkloadSettings {
+interface Allowed {
+  /** As it was given, and as the service says what an endpoint runs. */
+  text: string;
+  workload: WorkloadSettings;
+}
+
+/** A comma may also stand within a command. */
+function allowedIn(list: string): Allowed[] {
+  const texts = list.split(/,(?=\s*(?:painter|scene|command:|image:))/).map((text) => text.trim());
+  return texts.map((text) => ({ text, workload: workloadIn(text) }));
+}
+
+function workloadIn(text: string): WorkloadSettings {
   const [kind = '', ...rest] = text.split(':');
   const what = rest.join(':').trim();
   if (text === 'painter') return { kind: 'prebuilt', name: 'painter' };
@@ -231,7 +271,7 @@ function allowedIn(text: string): WorkloadSettings {
   if (kind === 'image' && /^[\w./:@-]+$/.test(what)) return { kind: 'image', image: what, arguments: [] };
   throw problem(
     '--allow',
-    `${JSON.stringify(text)} is given; expected painter, scene, command:LINE or image:NAME`,
+    `${JSON.stringify(text)} is given; expected painter, scene, command:LINE or image:NAME, or several with commas`,
   );
 }
 

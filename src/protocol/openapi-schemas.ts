@@ -101,7 +101,11 @@ export const openApiSchemas = {
     },
     ['state'],
   ),
-  Reported: object({ drain: { type: 'boolean' }, jobs: { type: 'array', items: jobId } }),
+  Reported: object({
+    drain: { type: 'boolean' },
+    jobs: { type: 'array', items: jobId },
+    runs: { type: ['string', 'null'], description: 'such as image:user/name:1.0; null where it is not said' },
+  }),
   Nothing: { type: 'object', maxProperties: 0 },
   JobsToStop: object({ jobsToStop: { type: 'array', items: jobId } }),
 };

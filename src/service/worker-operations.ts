@@ -1,5 +1,6 @@
 /** The operations of workers that pull: taking jobs, returning results and parts, and pings. */
 import { memberText } from '../protocol/member-text.ts';
+import type { WorkloadSettings } from './endpoint-settings.ts';
 import { jobIdPattern } from '../protocol/paths.ts';
 import { type RequestContext, bodyOf } from './request-context.ts';
 import { type HttpResponse, emptyResponse, jsonResponse, refusal } from './http/http-response.ts';
@@ -193,7 +194,7 @@ export class WorkerOperations {
     const drain = endpoint.remote.isDraining(workerId);
     if (report.state === 'leaving')
       await endpoint.remote.remove(workerId, 'its worker gave it back', { isCounted: false });
-    return jsonResponse({ drain, jobs });
+    return jsonResponse({ drain, jobs, runs: namedWorkload(endpoint.settings.workload) });
   }
 
   async #stop(context: RequestContext): Promise<HttpResponse> {
@@ -222,6 +223,13 @@ export class WorkerOperations {
       return refusal(400, 'the body is not UTF-8');
     }
   }
+}
+
+/** What a machine elsewhere may be allowed to run for the endpoint; null for what is of this machine alone. */
+function namedWorkload(workload: WorkloadSettings): string | null {
+  if (workload.kind === 'image') return `image:${workload.image}`;
+  if (workload.kind !== 'prebuilt') return null;
+  return workload.name === 'painter' ? 'painter' : 'scene';
 }
 
 function workerIn({ route, keyId }: RequestContext): string {

@@ -22,7 +22,8 @@ process.stdin.setEncoding('utf8').on('data', async (text) => {
 
 async function start() {
   const cwd = folderWith({
-    'service.yaml': 'endpoints:\n  - {name: Farm, remote: true, retries: 1}\n',
+    'service.yaml':
+      'endpoints:\n  - {name: Farm, remote: true, retries: 1}\n  - {name: Paint, quickDeploy: painter, workers: 0}\n',
     'program.mjs': program,
   });
   const service = await Served.start(cwd, ['service.yaml'], env);
@@ -35,8 +36,8 @@ async function start() {
   return { cwd, service, key, work };
 }
 
-async function addKey(cwd: string, name: string): Promise<string> {
-  const args = ['keys', 'add', name, '--kind', 'worker', '--endpoint', 'farm', '--data', 'service'];
+async function addKey(cwd: string, name: string, endpoint = 'farm'): Promise<string> {
+  const args = ['keys', 'add', name, '--kind', 'worker', '--endpoint', endpoint, '--data', 'service'];
   return (await nightrender(args, { cwd })).stdout.trim();
 }
 
@@ -128,6 +129,25 @@ it('ends in words where its key is revoked', async () => {
   expect([code, stderr]).toEqual([2, expect.stringContaining('The service refused this worker (401')]);
 }, 120_000);
 
+it('runs of what its owner allows what the endpoint has, and nothing else', async () => {
+  const { cwd, service } = await start();
+  const NIGHTRENDER_WORKER_KEY = await addKey(cwd, 'painters', 'paint');
+  const work = (allow: string) =>
+    new Program(
+      ['work', service.url, '--endpoint', 'paint', '--data', 'box', '--allow', allow, '--idle', '2s'],
+      { cwd, env: { NIGHTRENDER_WORKER_KEY } },
+    );
+  const refused = await work('scene, command:echo a,b, image:me/worker:2').finish();
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining('--allow: the endpoint paint runs painter, which is not allowed'),
+  ]);
+  const worker = work('scene,painter');
+  const job = await service.done('paint', { scene: 'a hill', width: 64, height: 64 });
+  expect(job).toMatchObject({ status: 'COMPLETED', output: [{ rendered_image: expect.any(String) }] });
+  expect((await worker.finish()).code).toBe(0);
+});
+
 it('says what is wrong with what it is given', async () => {
   const { service, key } = await start();
   const said = async (address: string, options: string[], given = key) => {
@@ -141,6 +161,9 @@ it('says what is wrong with what it is given', async () => {
   expect(await said(`${service.url}/v2/farm`, [])).toContain(`the service alone, ${service.url}`);
   expect(await said(service.url, ['--allow', 'diffusion'])).toContain(
     'expected painter, scene, command:LINE',
+  );
+  expect(await said(service.url, ['--allow', 'painter,scene'])).toContain(
+    'farm does not say what it runs; allow one alone',
   );
   expect(await said(service.url, ['--idle', 'soon'])).toContain('expected a duration such as 30s');
   expect(await said(service.url, [], '')).toContain('keys add NAME --kind worker');

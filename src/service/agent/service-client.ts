@@ -65,15 +65,15 @@ export class ServiceClient {
     await this.#ask('GET', 'ping', `?job_id=${jobId}`).catch(() => undefined);
   }
 
-  /** Whether it is to end. */
+  /** Whether it is to end, what the service has it at, and what the endpoint runs, as `--allow` has it; null for what is not said. */
   async report(
     report: Partial<WorkerReport>,
     signal: AbortSignal,
-  ): Promise<{ drain: boolean; jobs: string[] }> {
+  ): Promise<{ drain: boolean; jobs: string[]; runs: string | null }> {
     const body = JSON.stringify(report);
     const { status, text } = await this.#askUntilAnswered('POST', 'report', '', body, signal);
     if (status !== 200) throw new Error(`the service refused a report (${status}): ${text.slice(0, 200)}`);
-    return JSON.parse(text) as { drain: boolean; jobs: string[] };
+    return { runs: null, ...(JSON.parse(text) as { drain: boolean; jobs: string[] }) };
   }
 
   /** Waits until a job is not wanted any more, for a minute at most; their ids. */

@@ -1,12 +1,12 @@
 /** Promise: a container image is a worker like any other; one that is killed costs no job, and none is left over. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, it } from 'vitest';
 import { prepareContainers, testImage } from '../service/workloads/container-image.ts';
 import { findPython } from '../service/workloads/find-python.ts';
-import { folderWith, testKey } from './cli.ts';
+import { folderWith, nightrender, Program, testKey } from './cli.ts';
 import { Served } from './served.ts';
 
 const run = promisify(execFile);
@@ -35,14 +35,19 @@ async function start(cwd: string, file = 'service.yaml'): Promise<Served> {
   });
 }
 
+/** Folders of this machine that a container needs for Python and the worker. */
+function mounted(): string[] {
+  const fixtures = resolve(import.meta.dirname, '../fixtures');
+  const folders = ['/usr', '/lib', '/lib64', python?.folder ?? '', fixtures];
+  return [...new Set(folders)].filter((path) => existsSync(path));
+}
+
 function folder(): string {
   const worker = resolve(import.meta.dirname, '../fixtures/pull-worker.py');
-  const folders = ['/usr', '/lib', '/lib64', python?.folder ?? '', dirname(worker)];
-  const mounted = [...new Set(folders)].filter((path) => existsSync(path));
   const image = {
     name: 'Box',
     image: testImage,
-    arguments: mounted.map((path) => `--volume=${path}:${path}:ro`),
+    arguments: mounted().map((path) => `--volume=${path}:${path}:ro`),
     environment: { SCRIPT: `exec ${python?.program} ${worker}` },
     retries: 1,
   };
@@ -109,5 +114,84 @@ it.skipIf(skipped !== '')(
     await expect
       .poll(() => again.program.stderr)
       .toBe('service: a container of a service that was killed was removed\n');
+  },
+);
+
+it.skipIf(skipped !== '').each([
+  [
+    'that ends again and again',
+    { environment: { SCRIPT: 'echo no module named torch >&2; exit 3' } },
+    'exited with code 3; its last line was: no module named torch',
+  ],
+  [
+    'that cannot be made',
+    { image: 'localhost/nightrender/absent:1' },
+    'podman cannot make a container of localhost/nightrender/absent:1: ',
+  ],
+  [
+    'whose options podman does not take',
+    { arguments: ['--no-such-option=1'] },
+    'unknown flag: --no-such-option',
+  ],
+])(`is unhealthy, in the words of the tool, with a container %s ${skipped}`, async (_, wrong, words) => {
+  const cwd = folderWith({
+    'service.yaml': JSON.stringify({
+      endpoints: [{ name: 'Box', image: testImage, quickStart: true, ...wrong }],
+    }),
+  });
+  const service = await start(cwd);
+  const unhealthy = async () => {
+    const health = await service.ask('/v2/box/health');
+    return ((await health.json()) as { workers: { unhealthy: number } }).workers.unhealthy;
+  };
+  await expect.poll(unhealthy).toBe(1);
+  expect(service.program.stderr.split('\n')[0]).toContain(words);
+  await service.stop();
+});
+
+it.skipIf(skipped !== '')(
+  `runs on a machine elsewhere, where a killed container or agent costs no job ${skipped}`,
+  async () => {
+    const image = 'localhost/nightrender/puller:1';
+    const worker = resolve(import.meta.dirname, '../fixtures/pull-worker.py');
+    const command = JSON.stringify([python?.program, worker]);
+    await podman('create', '--name=base', testImage);
+    await podman('commit', `--change=CMD ${command}`, 'base', image);
+    await podman('rm', 'base');
+    const cwd = folderWith({ 'service.yaml': 'endpoints: [{name: Farm, remote: true, retries: 3}]' });
+    const service = await start(cwd);
+    const keyAdd = ['keys', 'add', 'box', '--kind', 'worker', '--endpoint', 'farm', '--data', 'service'];
+    const NIGHTRENDER_WORKER_KEY = (await nightrender(keyAdd, { cwd })).stdout.trim();
+    const volumes = mounted().map((path) => `--volume=${path}:${path}:ro`);
+    const { tool } = prepared as Exclude<typeof prepared, string>;
+    const env = {
+      NIGHTRENDER_WORKER_KEY,
+      NIGHTRENDER_CONTAINER_TOOL: tool.command.join(' '),
+      NIGHTRENDER_CONTAINER_ARGUMENTS: [...tool.containerArguments, ...volumes].join(' '),
+    };
+    const work = (...more: string[]) =>
+      new Program(
+        ['work', service.url, '--endpoint', 'farm', '--allow', `image:${image}`, '--data', 'box', ...more],
+        { cwd, env },
+      );
+    const agent = work();
+    expect(await service.done('farm', { a: 1 })).toMatchObject({ output: { input: { a: 1 } } });
+    const atWork = async (id: string) => {
+      await expect.poll(async () => (await service.status('farm', id)).status).toBe('IN_PROGRESS');
+    };
+    const first = await service.submit('farm', { sleep: 3 });
+    await atWork(first);
+    await podman('kill', ...(await names()));
+    expect(await service.ended('farm', first)).toMatchObject({ status: 'COMPLETED', retries: 1 });
+
+    const second = await service.submit('farm', { sleep: 3 });
+    await atWork(second);
+    agent.child.kill('SIGKILL');
+    await agent.finish();
+    await expect.poll(names).toEqual([]);
+    const next = work('--idle', '2s');
+    expect(await service.ended('farm', second)).toMatchObject({ status: 'COMPLETED' });
+    expect((await next.finish()).code).toBe(0);
+    expect(await names()).toEqual([]);
   },
 );

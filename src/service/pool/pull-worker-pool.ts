@@ -43,13 +43,13 @@ export class PullWorkerPool {
   /** `pulling` is what is known of those that have asked for jobs; ids are as `pullingWorker` makes them. */
   views(pulling: readonly WorkerView[]): WorkerView[] {
     return this.#workers.flatMap<WorkerView>((worker) => {
-      const { state, since, log, lastDeath, startsAt } = worker;
+      const { state, since, log, lastDeath, startsAt, isFailing } = worker;
       if (state === 'stopped') return [];
       const workerId = idOf(worker);
       const seen = pulling.find(({ id }) => id === workerId);
       const own = { lastDeath, startsAt, log: log.latest };
       if (state === 'up' && seen !== undefined) return [{ ...seen, kind: 'own', ...own }];
-      const shown = state === 'unhealthy' ? state : 'initializing';
+      const shown = state === 'unhealthy' || isFailing ? 'unhealthy' : 'initializing';
       return [{ ...ownView, id: workerId, state: shown, since, lastSeenAt: since, ...own }];
     });
   }

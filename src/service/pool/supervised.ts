@@ -33,6 +33,8 @@ export class Supervised<W extends PullWorker> {
   #workerId = '';
   #state: SupervisedState = 'stopped';
   #since = Date.now();
+  /** Monotonic ms. */
+  #startedAt = 0;
   /** In a row, without any good coming of it. */
   #endings = 0;
   #lastDeath: WorkerDeath | null = null;
@@ -61,6 +63,11 @@ export class Supervised<W extends PullWorker> {
     return this.#startsAt;
   }
 
+  /** Whether it has ended again and again. */
+  get isFailing(): boolean {
+    return this.#endings > 1 && this.isUnstable;
+  }
+
   /** Whether it ended recently: it has to stay up for a while to count as stable. */
   get isUnstable(): boolean {
     const isLongUp = this.#state === 'up' && Date.now() - this.#since > provenAfterMs;
@@ -83,6 +90,7 @@ export class Supervised<W extends PullWorker> {
 
   async #start(): Promise<void> {
     this.#workerId = randomBytes(6).toString('hex');
+    this.#startedAt = performance.now();
     this.#become('initializing');
     const log = (line: string): void => this.log.add(line);
     const context = { workerId: this.#workerId, log, signal: this.#stop.signal };
@@ -127,10 +135,15 @@ export class Supervised<W extends PullWorker> {
   #onEnded(worker: W, why: string): void {
     if (this.#worker !== worker || this.#stop.signal.aborted) return;
     this.#worker = undefined;
+    const lastLine = this.log.signAt > this.#startedAt ? this.log.latest.at(-1) : undefined;
     this.log.add(why);
     this.#parts.onEnded?.(this.#workerId, why);
     if (this.isExcused) this.#become('stopped');
-    else void this.#pause('a worker ended', why);
+    else
+      void this.#pause(
+        'a worker ended',
+        lastLine === undefined ? why : `${why}; its last line was: ${lastLine}`,
+      );
   }
 
   async #pause(what: string, why: string): Promise<void> {

@@ -64,9 +64,10 @@ export class WorkerPool {
   views(): WorkerView[] {
     return this.#slots.flatMap<WorkerView>(({ state, jobIds, supervised, use }) => {
       if (state === 'stopped') return [];
-      const { workerId, since, log, lastDeath, startsAt } = supervised;
+      const { workerId, since, log, lastDeath, startsAt, isFailing } = supervised;
+      const shown = state === 'initializing' && isFailing ? 'unhealthy' : state;
       const own = { since, lastSeenAt: since, lastDeath, startsAt, log: log.latest };
-      return [{ ...ownView, id: workerId, state, jobIds, ...own, ...use }];
+      return [{ ...ownView, id: workerId, state: shown, jobIds, ...own, ...use }];
     });
   }
 

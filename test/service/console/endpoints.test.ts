@@ -56,7 +56,7 @@ it('tells how a worker ended, what it wrote last and when another is started, un
   ends[0]?.('it fell asleep');
   const next = await workerOnce(({ state, lastDeath }) => state === 'idle' && lastDeath !== null);
   expect(next).toMatchObject({
-    lastDeath: { why: 'it fell asleep', at: expect.any(Number) },
+    lastDeath: { why: 'it fell asleep; its last line was: start 1', at: expect.any(Number) },
     log: ['start 1', 'it fell asleep', 'start 2'],
   });
   expect((await visit.endpoint('mortal'))?.trouble).toBe('a worker ended: it fell asleep');

@@ -59,7 +59,7 @@ it('tells how a worker ended, what it wrote last and when another is started, un
     lastDeath: { why: 'it fell asleep; its last line was: start 1', at: expect.any(Number) },
     log: ['start 1', 'it fell asleep', 'start 2'],
   });
-  expect((await visit.endpoint('mortal'))?.trouble).toBe('a worker ended: it fell asleep');
+  expect((await visit.endpoint('mortal'))?.trouble).toBe('a worker ended: it fell asleep; its last line was: start 1');
   const id = await visit.submit('mortal', { scene: 'x' });
   await visit.jobOnce(id, ({ status }) => status === 'COMPLETED');
   await workerOnce(({ state, lastDeath }) => state === 'idle' && lastDeath === null);

@@ -59,7 +59,9 @@ it('tells how a worker ended, what it wrote last and when another is started, un
     lastDeath: { why: 'it fell asleep; its last line was: start 1', at: expect.any(Number) },
     log: ['start 1', 'it fell asleep', 'start 2'],
   });
-  expect((await visit.endpoint('mortal'))?.trouble).toBe('a worker ended: it fell asleep; its last line was: start 1');
+  expect((await visit.endpoint('mortal'))?.trouble).toBe(
+    'a worker ended: it fell asleep; its last line was: start 1',
+  );
   const id = await visit.submit('mortal', { scene: 'x' });
   await visit.jobOnce(id, ({ status }) => status === 'COMPLETED');
   await workerOnce(({ state, lastDeath }) => state === 'idle' && lastDeath === null);
@@ -69,7 +71,7 @@ it('tells how a worker ended, what it wrote last and when another is started, un
   await workerOnce(({ state, lastDeath }) => state === 'idle' && lastDeath !== null);
   ends[2]?.('it left again');
   const dead = await workerOnce(({ state }) => state === 'unhealthy');
-  expect(dead.lastDeath?.why).toBe('it left again');
+  expect(dead.lastDeath?.why).toBe('it left again; its last line was: start 3');
   expect(dead.startsAt).toBeGreaterThan(dead.lastDeath?.at ?? Infinity);
 });
 

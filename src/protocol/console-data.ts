@@ -5,6 +5,7 @@
  * DELETE session                                            → 204
  * GET    session                                            → { signedIn: boolean }
  * GET    overview                                           → Overview | 401 ApiError (sign in again)
+ * GET    catalogue                                          → CatalogueEntry[]: what is offered for quick deploy
  * POST   endpoints                   EndpointForm           → 201 EndpointView | 422 ApiError with problems
  * PUT    endpoints/{id}              EndpointForm           → 200 EndpointView | 422 | 404 | 409 (stands in service.yaml)
  * DELETE endpoints/{id}                                     → 204 | 404 | 409
@@ -43,8 +44,6 @@ export interface Overview {
   rendererLack: RendererLack | null;
   /** The GPUs of the service's machine in words; null while they are looked for. */
   gpus: string[] | null;
-  /** What is offered for quick deploy. */
-  catalogue: CatalogueEntry[];
   /** Why containers cannot be run on the service's machine; null where they can, or it is not known yet. */
   containerLack: string | null;
   endpoints: EndpointView[];

@@ -147,13 +147,7 @@ function openRouter(
       new Console({
         ...common,
         ...console,
-        about: {
-          program: console.program,
-          url,
-          retentionMs,
-          file: console.file,
-          catalogue: console.catalogue,
-        },
+        about: { program: console.program, url, retentionMs, file: console.file },
       }),
   });
 }

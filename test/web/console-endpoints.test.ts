@@ -56,6 +56,12 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     });
     await page.getByText(/messages: .*what was said so far/).waitFor();
     expect(JSON.parse(await field(page, 'Input').inputValue())).toHaveProperty('messages');
+    await page.getByText(/-d '\{"input": \{"messages": \[\{"role": "user"/).waitFor();
+    const asked = (path: string) => service.asked.filter((what) => what === `GET ${path}`).length;
+    const before = asked('overview');
+    await page.clock.runFor(10_000);
+    await expect.poll(() => asked('overview')).toBeGreaterThan(before);
+    expect(asked('catalogue')).toBe(1);
     expect(troubles()).toEqual([]);
   });
 

@@ -34,8 +34,11 @@ async function startWithMachines() {
     workerView({ id: 'public-worker-9', kind: 'remote' }),
   ];
   const farm = endpointForm({ id: 'farm', name: 'Farm', workload: { kind: 'remote' }, workers: 0 });
+  const lastDeath = { why: 'the container exited with code 3', at: Date.now() };
   service.overview.endpoints.push(endpointView(farm, { workers }));
-  service.overview.endpoints.push(endpointView(endpointForm(), { workers: [workerView({ id: 'own-1' })] }));
+  service.overview.endpoints.push(
+    endpointView(endpointForm(), { workers: [workerView({ id: 'own-1', lastDeath })] }),
+  );
   return service;
 }
 
@@ -50,7 +53,8 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(text).toContain('8.1 GB of 25.8 GB used · 61 °C · driver 550.127');
     expect(text).toContain('40 jobs done in 1 min 35 s of work');
     expect(await page.getByRole('article').count()).toBe(3);
-    expect(await page.getByRole('article', { name: 'This machine' }).innerText()).toContain('own-1');
+    const own = await page.getByRole('article', { name: 'This machine' }).innerText();
+    expect(own).toMatch(/own-1[^]*ended .* ago: the container exited with code 3\./);
     for (const width of [360, 800, 1280]) {
       await page.setViewportSize({ width, height: 900 });
       expect(await overflow(page)).toBe(0);

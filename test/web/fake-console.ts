@@ -120,6 +120,7 @@ function judge(state: FakeConsole, request: IncomingMessage, what: string, asked
 const routes: Record<string, (state: FakeConsole, request: Request) => Said> = {
   'DELETE session': () => ({ status: 204, cookie: 'console=' }),
   'GET overview': (state) => ({ status: 200, body: { ...state.overview, now: Date.now() } }),
+  'GET catalogue': () => ({ status: 200, body: readCatalogue() }),
   'POST endpoints': (state, { body }) => {
     const form = body as EndpointForm;
     const problems = problemsOf(state, form);
@@ -254,7 +255,6 @@ function emptyOverview(): Overview {
     file: 'service.yaml',
     rendererLack: null,
     gpus: [],
-    catalogue: readCatalogue(),
     containerLack: null,
     endpoints: [],
   };

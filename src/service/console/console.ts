@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Page } from '../../lib/net/built-page.ts';
 import { type HttpResponse, emptyResponse, jsonResponse, refusal, tooMany } from '../http/http-response.ts';
 import type { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
+import type { CatalogueEntry } from '../../protocol/console-data.ts';
 import type { Admission } from '../keys/admission.ts';
 import { type ConsoleRequest, formOf, type Operation } from './console-request.ts';
 import { EndpointRequests, type EndpointRequestsParts } from './endpoint-requests.ts';
@@ -13,6 +14,7 @@ import { Sessions } from './sessions.ts';
 export interface ConsoleParts extends EndpointRequestsParts, JobRequestsParts {
   page: Page;
   manual: (topic: string) => string | undefined;
+  catalogue: CatalogueEntry[];
   admission: Admission;
   proxies: TrustedProxies;
 }
@@ -32,6 +34,7 @@ export class Console {
     const keys = new KeyRequests(parts);
     this.#operations = [
       ['GET', /^overview$/, () => jsonResponse(endpoints.overview())],
+      ['GET', /^catalogue$/, () => jsonResponse(parts.catalogue)],
       ['POST', /^endpoints$/, (context) => endpoints.add(context)],
       ['PUT', /^endpoints\/([^/]+)$/, (context) => endpoints.change(context)],
       ['DELETE', /^endpoints\/([^/]+)$/, (context) => endpoints.remove(context)],

@@ -14,7 +14,7 @@ export interface EndpointRequestsParts {
   jobs: JobOperations;
   forms: EndpointForms;
   /** What stays the same while the service runs. */
-  about: Pick<Overview, 'program' | 'url' | 'retentionMs' | 'file' | 'catalogue'>;
+  about: Pick<Overview, 'program' | 'url' | 'retentionMs' | 'file'>;
   rendererLack: () => RendererLack | null;
   gpus: () => string[] | null;
   containerLack: () => string | null;

@@ -1,7 +1,7 @@
 /** The console of `nightrender serve`: endpoints, jobs and keys. */
 import { render, type JSX } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Overview } from '../../protocol/console-data.ts';
+import type { CatalogueEntry, Overview } from '../../protocol/console-data.ts';
 import { Dialog } from '../shared/dialog.tsx';
 import { hourWords } from '../shared/number-words.ts';
 import { ask, Refused, updateLink, useLink } from './ask.ts';
@@ -24,11 +24,12 @@ function ConsolePage(): JSX.Element {
   const [hash, route] = useRoute();
   const { isSignedOut, awaySince } = useLink();
   const { data: overview, refused, refresh } = usePolled<Overview>('overview', () => 2_000);
+  const { data: catalogue } = usePolled<CatalogueEntry[]>('catalogue', (known) => (known ? Infinity : 2_000));
   const [said, setSaid] = useState({ text: '', at: '' });
   const say = useCallback((text: string, at = location.hash) => setSaid({ text, at }), []);
   const aheadMs = useMemo(() => (overview?.now ?? Date.now()) - Date.now(), [overview]);
   useArrival(hash, overview !== undefined, isSignedOut && overview === undefined);
-  if (overview === undefined) {
+  if (overview === undefined || catalogue === undefined) {
     if (isSignedOut) return <Entrance />;
     return (
       <p class="waiting" role="status">
@@ -38,7 +39,7 @@ function ConsolePage(): JSX.Element {
       </p>
     );
   }
-  const service: Service = { overview, aheadMs, refresh, say };
+  const service: Service = { overview, catalogue, aheadMs, refresh, say };
   return (
     <ServiceContext.Provider value={service}>
       <TopBar route={route} />

@@ -80,6 +80,15 @@ export function machineSentence(gpus: string[], lack: Overview['rendererLack']):
   return `${looked} on this machine: programs compute on its processors, and scene-renderer paints in 2D. Workers elsewhere bring their own.`;
 }
 
+/** The card that it was made of; cards of one image have one input. */
+export function cardOf({ workload }: EndpointForm, catalogue: CatalogueEntry[]): CatalogueEntry | undefined {
+  return catalogue.find(({ runs }) =>
+    'image' in runs
+      ? workload.kind === 'image' && runs.image === workload.image
+      : workload.kind === 'prebuilt' && runs.quickDeploy === workload.name,
+  );
+}
+
 /** What a card of the catalogue needs. */
 export function needsWords({ needs: { gpu, disk, pull } }: CatalogueEntry): string {
   return `Needs a GPU with ${gpu} GB and ${disk} GB of disk; pulls ${pull} GB.`;

@@ -6,6 +6,7 @@ import { Choices } from '../shared/choices.tsx';
 import { useNow } from '../shared/hooks.ts';
 import { LongText } from '../shared/text.tsx';
 import { ask, type Problem } from './ask.ts';
+import { cardOf } from './endpoint-words.ts';
 import { Option, TextField } from './field.tsx';
 import { Form, OtherProblems, problemOf, useSending } from './form.tsx';
 import {
@@ -31,9 +32,9 @@ const ways = [
 ] as const;
 
 export function JobForm({ settings }: { settings: EndpointForm }): JSX.Element {
-  const { refresh, overview } = useService();
+  const { refresh, catalogue } = useService();
   const isScene = hasScene(settings.workload);
-  const card = isScene ? undefined : cardOf(settings, overview.catalogue);
+  const card = isScene ? undefined : cardOf(settings, catalogue);
   const [typed, setTyped] = useState<TypedInput>({
     ...nothingTyped,
     way: isScene ? 'fields' : 'json',
@@ -98,13 +99,6 @@ export function JobForm({ settings }: { settings: EndpointForm }): JSX.Element {
       </Form>
       {submitted !== undefined && <FollowedJob key={submitted} id={submitted} />}
     </>
-  );
-}
-
-/** The card that its image is of. */
-function cardOf({ workload }: EndpointForm, catalogue: CatalogueEntry[]): CatalogueEntry | undefined {
-  return catalogue.find(
-    ({ runs }) => 'image' in runs && workload.kind === 'image' && runs.image === workload.image,
   );
 }
 

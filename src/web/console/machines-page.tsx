@@ -6,7 +6,7 @@ import { useNow } from '../shared/hooks.ts';
 import { byteWords, counted, durationWords } from '../shared/number-words.ts';
 import { LongText } from '../shared/text.tsx';
 import { ask } from './ask.ts';
-import { workerStates } from './endpoint-words.ts';
+import { deathWords, workerStates } from './endpoint-words.ts';
 import { Mark } from './pieces.tsx';
 import { Question } from './question.tsx';
 import { to } from './route.ts';
@@ -84,11 +84,11 @@ function MachineCard({ machine: { name, facts, workers } }: { machine: Machine }
         <ul class="list">
           {facts.gpus.map((gpu) => (
             <li key={gpu.index}>
-              <bdi>{gpu.name}</bdi>{' '}
-              <small>
+              <bdi>{gpu.name}</bdi>
+              <p class="hint">
                 GPU {gpu.index} · {byteWords(gpu.usedMemoryBytes)} of {byteWords(gpu.memoryBytes)} used ·{' '}
                 {gpu.celsius} °C · driver {gpu.driver}
-              </small>
+              </p>
             </li>
           ))}
         </ul>
@@ -113,6 +113,7 @@ function MachineWorker({ endpoint, worker }: PlacedWorker): JSX.Element {
   const now = useNow(useService().aheadMs, 1_000);
   const { id, kind, state, workload, since, lastSeenAt, isDraining, log } = worker;
   const { tone, word } = workerStates[state];
+  const death = deathWords(worker, now);
   const facts = [
     workload,
     `for ${durationWords(Math.max(0, now - since))}`,
@@ -143,6 +144,7 @@ function MachineWorker({ endpoint, worker }: PlacedWorker): JSX.Element {
           <LongText label={`Log of worker ${id}`} text={log.join('\n')} />
         )}
       </details>
+      {death !== null && <p class="death">{death}</p>}
     </div>
   );
 }

@@ -20,7 +20,7 @@ interface Seen<T> {
 
 const slowestMs = 30_000;
 
-/** `pauseMs` is how long what was told may stand. */
+/** `pauseMs` is how long what was told may stand: Infinity until the page is hidden and seen again. */
 export function usePolled<T>(path: string, pauseMs: (data: T | undefined) => number): Polled<T> {
   const [seen, setSeen] = useState<Seen<T>>({ path });
   const { isSignedOut } = useLink();
@@ -48,7 +48,8 @@ export function usePolled<T>(path: string, pauseMs: (data: T | undefined) => num
         if (error instanceof Refused)
           setSeen((before) => ({ ...(before.path === path && before), path, refused: error }));
       }
-      timer = setTimeout(() => void round(), Math.min(slowestMs, pauseMs(data) * 2 ** misses));
+      const pause = pauseMs(data);
+      if (pause < Infinity) timer = setTimeout(() => void round(), Math.min(slowestMs, pause * 2 ** misses));
     };
     const onVisible = (): void => void round();
     document.addEventListener('visibilitychange', onVisible);

@@ -4,7 +4,8 @@ import { useState } from 'preact/hooks';
 import type { EndpointForm } from '../../protocol/console-data.ts';
 import { Choices } from '../shared/choices.tsx';
 import { Copyable } from '../shared/text.tsx';
-import { hasScene } from './job-input.ts';
+import { cardOf } from './endpoint-words.ts';
+import { useService } from './service.ts';
 
 type Way = 'curl' | 'python' | 'javascript' | 'yaml' | 'worker';
 
@@ -19,7 +20,8 @@ export function UseIt({ settings }: { settings: EndpointForm }): JSX.Element {
     ...(isRemote ? [['worker', 'Worker'] satisfies [Way, string]] : []),
   ];
   const { label, lines } = ways[way];
-  const at = { base: location.origin, id: settings.id, input: exampleOf(settings) };
+  const example = cardOf(settings, useService().catalogue)?.example;
+  const at = { base: location.origin, id: settings.id, input: inputText(example ?? anyExample) };
   return (
     <>
       <Choices label="Language" options={options} chosen={way} onChoose={setWay} />
@@ -39,12 +41,14 @@ export function UseIt({ settings }: { settings: EndpointForm }): JSX.Element {
   );
 }
 
-/** JSON, which is an expression of all three languages as well. */
-function exampleOf({ workload }: EndpointForm): string {
-  return hasScene(workload)
-    ? '{"scene": "A lighthouse on a cliff at dusk", "seed": 7}'
-    : '{"prompt": "A lighthouse on a cliff at dusk"}';
+/** JSON that is an expression of all three languages, as no example has `true`, `null` or a `'`. */
+function inputText(input: Record<string, unknown>): string {
+  return JSON.stringify(input, null, 1)
+    .replaceAll(/(?<=[{[])\n *|\n *(?=[}\]])/g, '')
+    .replaceAll(/\n */g, ' ');
 }
+
+const anyExample = { prompt: 'A lighthouse on a cliff at dusk' };
 
 interface At {
   base: string;

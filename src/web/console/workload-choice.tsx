@@ -26,10 +26,10 @@ interface ChoiceProps {
 }
 
 export function WorkloadChoice({ draft, problems, onChange }: PartProps): JSX.Element {
-  const { overview } = useService();
+  const { overview, catalogue } = useService();
   const problem = problems['workload'] ?? '';
   const isWrong = problem !== '';
-  const cards = overview.catalogue.map((entry) => ({ entry, lack: entryLack(entry, overview) }));
+  const cards = catalogue.map((entry) => ({ entry, lack: entryLack(entry, overview) }));
   const card = cards.find(({ entry }) => isOf(entry, draft))?.entry;
   return (
     <div class="stack">

@@ -24,6 +24,10 @@ it.each(catalogue)('$id is complete', ({ runs, needs, input, example }) => {
   expect(needs.pull).toBeLessThanOrEqual(needs.disk);
 });
 
+it.each(catalogue)('the example of $id can be pasted into a shell and into Python', ({ example }) => {
+  expect(JSON.stringify(example)).not.toMatch(/'|[:,[](true|false|null)\b/);
+});
+
 it('has workflows whose parts are all there', () => {
   for (const { example } of catalogue) {
     const workflow = (example['workflow'] ?? {}) as Record<string, { inputs: Record<string, unknown> }>;

@@ -95,6 +95,7 @@ it('tells nobody anything who is not signed in', async () => {
   const name = (await enter(url)).cookie.split('=')[0];
   for (const [method, path] of [
     ['GET', 'overview'],
+    ['GET', 'catalogue'],
     ['GET', 'jobs'],
     ['GET', 'keys'],
     ['POST', 'keys'],

@@ -159,7 +159,8 @@ function isInScope({ endpoints }: KeyHolder, endpointId: string): boolean {
 function wrongKind(key: KeyHolder, { operation, endpointId }: Route): HttpResponse | undefined {
   const right = operations[operation].asker === 'worker' ? 'work' : 'jobs';
   if (permits(key, right, endpointId)) return undefined;
-  return refusal(403, `the key ${key.name} is a ${key.kind} key, which does not permit ${operation}`);
+  const kind = key.kind === 'admin' ? 'an admin key' : `a ${key.kind} key`;
+  return refusal(403, `the key ${key.name} is ${kind}, which does not permit ${operation}`);
 }
 
 export interface Rate {

@@ -69,3 +69,18 @@ it('writes a report that the run before did not come to', async () => {
   await run();
   expect(readFileSync(path, 'utf8')).not.toContain('"writtenAt": "2020');
 });
+
+it('keeps the run of a preview that is repeated, while other scenes wait', async () => {
+  const cwd = newBatch('local', 4);
+  const run = async (...more: string[]): Promise<unknown> => {
+    const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--quiet', ...more], { cwd });
+    expect(code, stderr).toBe(0);
+    return (JSON.parse(readFileSync(join(cwd, 'out/report/summary.json'), 'utf8')) as { lastRun: unknown })
+      .lastRun;
+  };
+  const first = await run('--limit', '2');
+  expect(first).toMatchObject({ stats: { jobs: { submitted: 2 } } });
+  expect(await run('--limit', '2')).toEqual(first);
+  expect(await run('--limit', '3')).toMatchObject({ stats: { jobs: { submitted: 1 } } });
+  expect(await run()).toMatchObject({ stats: { jobs: { submitted: 1 } } });
+});

@@ -97,7 +97,8 @@ async function compare(run: Run, manifest: ManifestScenes | undefined, progress:
   const counts = await checkpoint.counts();
   emit({ type: 'plan-made', ...planned, counts, ...(part && { part }) });
   const { added, changed, withdrawn } = planned;
-  progress.isIdle = added + changed + withdrawn + counts.waiting + counts.active === 0;
+  const { waiting } = part ?? counts;
+  progress.isIdle = added + changed + withdrawn + waiting + counts.active === 0;
   if (counts.saved === 0 || counts.waiting === 0) return;
   const text = endpointChange(await checkpoint.madeAt(), counts, settings.endpoint);
   if (text !== undefined) emit({ type: 'warning', text });

@@ -28,8 +28,9 @@ function ConsolePage(): JSX.Element {
   const [said, setSaid] = useState({ text: '', at: '' });
   const say = useCallback((text: string, at = location.hash) => setSaid({ text, at }), []);
   const aheadMs = useMemo(() => (overview?.now ?? Date.now()) - Date.now(), [overview]);
-  useArrival(hash, overview !== undefined, isSignedOut && overview === undefined);
-  if (overview === undefined || catalogue === undefined) {
+  const isThere = overview !== undefined && catalogue !== undefined;
+  useArrival(hash, isThere, isSignedOut && !isThere);
+  if (!isThere) {
     if (isSignedOut) return <Entrance />;
     return (
       <p class="waiting" role="status">
